@@ -84,7 +84,8 @@ SOURCES_OF_ALL := $(filter-out %_absent.c ddp/comm_nccl.c kernels/device_null.c 
 LIBRARY := $(patsubst %,$(OUT)/obj/%.o,$(basename $(SOURCES_OF_ALL) $(wildcard $(ABSENT)) $(CUDA_SOURCES)))
 TEST_HELP := $(patsubst %.c,$(OUT)/obj/%.o,$(wildcard tests/support/*.c))
 ifeq ($(SETTING),tsan) # for the tests of threads alone
-LIBRARY := $(filter $(OUT)/obj/kernels/% $(OUT)/obj/ddp/% $(OUT)/obj/bench/base/% $(OUT)/obj/bench/live/%,$(LIBRARY))
+LIBRARY := $(filter $(OUT)/obj/kernels/% $(OUT)/obj/ddp/% $(OUT)/obj/bench/base/% $(OUT)/obj/bench/live/% \
+	$(OUT)/obj/bench/monitor/%,$(LIBRARY))
 TEST_HELP := $(OUT)/obj/tests/support/suite.o
 endif
 TESTS := $(patsubst %.c,$(OUT)/%,$(wildcard tests/unit/*/*.c tests/mpi/*.c tests/support/programs/*.c))
@@ -120,6 +121,15 @@ test-faults: all
 	@MPIRUN="$(MPIRUN)" TEST_ONLY=cli/faults.sh tests/run.sh $(OUT)
 
 # The tests of what depends on the MPI, as in make MPI=openmpi test-mpi.
+<<<<<<< HEAD
+=======
+test-faults: tests
+	TEST_ONLY=cli/faults.sh tests/run.sh $(OUT)
+# Two ranks of each kind of run under valgrind, with a program that it can run; skipped where there is no valgrind.
+test-memcheck: setup
+	@$(MAKE) --no-print-directory PORTABLE=1 CUDA=0 program
+	@MPIRUN="$(MPIRUN)" tests/long/memcheck.sh $(OUT)/portable$(filter-out -mpich,-$(MPI))
+>>>>>>> wt-soak
 test-mpi: all
 	@$(MAKE) --no-print-directory $(filter $(OUT)/tests/mpi/% $(OUT)/tests/support/%,$(TESTS))
 	@MPIRUN="$(MPIRUN)" $(addprefix LSAN_OPTIONS=,$(LEAKS_$(MPI))) tests/run.sh --mpi $(OUT)
@@ -192,7 +202,7 @@ setup:
 
 help:
 	@sed -n 's/^# \(.*\)/\1/p' Makefile | head -5
-	@echo "Targets: all tests bench test test-faults test-mpi test-gpu test-consumers bench-kernels bench-step bench-trace bench-profile bench-allreduce bench-gpu bench-peer pack install uninstall format lint sanitize clean"
+	@echo "Targets: all tests bench test test-faults test-memcheck test-mpi test-gpu test-consumers bench-kernels bench-step bench-trace bench-profile bench-allreduce bench-gpu bench-peer pack install uninstall format lint sanitize clean"
 
 clean:
 	rm -rf build
@@ -220,9 +230,10 @@ lint-tidy:
 lint-scripts:
 	shellcheck $(SCRIPTS)
 
-# Everything under the address and undefined-behaviour sanitizers; the threads that fetch data, the one of --live, and the
-# communication thread and its queue with a made-up transport, since MPI itself is not instrumented, under the thread sanitizer.
-TSAN = ddp/test_comm_thread ddp/test_data live/test_live
+# Everything under the address and undefined-behaviour sanitizers; the threads that fetch data, those of --live, of the watchdog
+# and of the monitor, and the communication thread and its queue with a made-up transport, since MPI itself is not instrumented,
+# under the thread sanitizer.
+TSAN = ddp/test_comm_thread ddp/test_data ddp/test_watchdog live/test_live monitor/test_watch
 sanitize: setup
 	@$(MAKE) --no-print-directory CUDA=0 SETTING=sanitize CFLAGS="-g -O1 -fno-omit-frame-pointer" \
 		SANITIZE="-fsanitize=address,undefined -fno-sanitize-recover=undefined" program tests
@@ -292,6 +303,6 @@ $(OUT)/obj/bench/base/version.o: $(OUT)/obj/version
 
 -include $(shell find $(OUT)/obj -name '*.d' 2>/dev/null)
 
-.PHONY: FORCE all bench test test-faults test-mpi test-gpu test-consumers bench-kernels bench-step bench-trace bench-profile bench-allreduce bench-gpu bench-peer pack packed install uninstall setup help clean format lint lint-tidy lint-rest lint-scripts sanitize program tests
+.PHONY: FORCE all bench test test-faults test-memcheck test-mpi test-gpu test-consumers bench-kernels bench-step bench-trace bench-profile bench-allreduce bench-gpu bench-peer pack packed install uninstall setup help clean format lint lint-tidy lint-rest lint-scripts sanitize program tests
 .SECONDARY:
 .DELETE_ON_ERROR:

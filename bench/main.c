@@ -7,6 +7,7 @@
 #include "kernels/blas.h"
 #include "kernels/ending.h"
 #include "kernels/error.h"
+#include "kernels/start_again.h"
 #include "profile/profile.h"
 #include "report/report.h"
 #include "tune/tune.h"
@@ -81,7 +82,9 @@ int main(int argc, char *argv[])
     ending_install((int)launched_rank());
     if (command && command->read)
         return command->read(argc - 1, argv + 1);
-    blas_choose_kernels(argv);
+    blas_choose_kernels();
+    start_again_with_quiet_threads(argc, argv);
+    start_again(argv);
     /* ranks that cannot talk to each other: each has to say it */
     if (job_begin(&job) || (!asks_for_words(argc, argv) && job_check_alone(&job))) {
         fprintf(stderr, "ddpbench: %s\n", error_text());

@@ -99,6 +99,7 @@ struct comm {
 struct comm_progress {
     enum { PROGRESS_AUTO, PROGRESS_POLL, PROGRESS_SLEEP } kind; /* auto: poll where each rank has a core to spare */
     unsigned sleep_us;                                          /* with PROGRESS_SLEEP */
+    int crowded; /* ranks of this machine have more threads than cores: the training thread pauses between tests, too */
 };
 
 /* Which library; auto: NCCL where each rank has a GPU of its own, otherwise MPI. */

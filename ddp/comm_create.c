@@ -40,6 +40,7 @@ struct comm *comm_create(const struct job *job, const struct device *device, str
     if (job_agree(job, check_nccl(device, &o)))
         return NULL;
     o.core_to_spare = job_max(job, !o.core_to_spare) <= 0;
+    o.progress.crowded = job_set_crowded(job, o.progress.crowded);
     if (wants_nccl(device, &o))
         return comm_nccl_create(job, device, timeline, capacity, &o);
     /* one rank on a GPU uses MPI and the copies around it, as several ranks do, so that their cost shows */

@@ -1,6 +1,7 @@
 /* comm_thread.c - the queue of collectives, and who drives them when. */
 #include "ddp/comm_thread.h"
 
+#include "ddp/patience.h"
 #include "kernels/error.h"
 
 #include <pthread.h>
@@ -12,6 +13,8 @@
 #include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
+
+enum { TESTS_PER_WAKE = 16 }; /* one test moves one piece of a collective along; a wake should move them all */
 
 struct entry {
     struct collective collective;
@@ -116,7 +119,6 @@ static void wait_work(struct comm_thread *c, unsigned us)
 static void *drive_beside(void *argument)
 {
     struct comm_thread *c = argument;
-    enum { TESTS_PER_WAKE = 16 };  /* one test moves one piece of a collective along; a wake should move them all */
     prctl(PR_SET_TIMERSLACK, 1UL); /* the default lets short sleeps run 50 us over */
     __atomic_store_n(&c->thread_id, (long)gettid(), __ATOMIC_RELEASE);
     pthread_mutex_lock(&c->lock);
@@ -188,8 +190,10 @@ static void thread_join(struct comm *comm, long ticket)
     if (complete)
         return;
     pthread_mutex_lock(&c->driving);
-    while (drive(c, c->queued, 1) < ticket)
-        sched_yield(); /* with fewer cores than ranks the others must get their turn */
+    int crowded = c->progress.crowded;
+    unsigned pauses = 0;
+    while (drive(c, c->queued, crowded ? TESTS_PER_WAKE : 1) < ticket)
+        patience_pause(crowded, &pauses);
     pthread_mutex_unlock(&c->driving);
     pthread_mutex_lock(&c->lock);
     c->joining = 0;

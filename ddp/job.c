@@ -1,6 +1,7 @@
 /* job.c - the control plane on MPI. */
 #include "ddp/job.h"
 
+#include "ddp/patience.h"
 #include "ddp/watchdog.h"
 #include "kernels/error.h"
 
@@ -19,11 +20,56 @@ enum { NAME = 256 };
 
 static MPI_Comm machine_comm;   /* the ranks of this machine */
 static struct job_board doings; /* what the watchdogs show each other */
+static int crowded;             /* whether a rank that waits here sleeps, as job_set_crowded says */
 
 /* Begins a wait in which all ranks take part. */
 static void wait_for_all(const struct job *job, const char *words, double grace_s)
 {
     watchdog_wait(job->watchdog, words, watchdog_started(job->watchdog), grace_s);
+}
+
+/* Ends what was begun. MPI itself waits without pause, for which on a crowded machine others lack the core. */
+static void finish(MPI_Request *request)
+{
+    int done = 0;
+    for (unsigned pauses = 0;; patience_pause(1, &pauses)) {
+        MPI_Test(request, &done, MPI_STATUS_IGNORE);
+        if (done)
+            return;
+    }
+}
+
+static void barrier(void)
+{
+    MPI_Request request;
+    if (!crowded) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        return;
+    }
+    MPI_Ibarrier(MPI_COMM_WORLD, &request);
+    finish(&request);
+}
+
+static void gather(const void *mine, int bytes, void *all)
+{
+    MPI_Request request;
+    if (!crowded) {
+        MPI_Allgather(mine, bytes, MPI_BYTE, all, bytes, MPI_BYTE, MPI_COMM_WORLD);
+        return;
+    }
+    MPI_Iallgather(mine, bytes, MPI_BYTE, all, bytes, MPI_BYTE, MPI_COMM_WORLD, &request);
+    finish(&request);
+}
+
+static void reduce_one(const void *mine, void *of_all, MPI_Datatype type, MPI_Op op, MPI_Comm ranks)
+{
+    MPI_Request request;
+    if (!crowded) {
+        MPI_Allreduce(mine, of_all, 1, type, op, ranks);
+        return;
+    }
+    MPI_Iallreduce(mine, of_all, 1, type, op, ranks, &request);
+    finish(&request);
 }
 
 /* The watchdog calls it also while another thread is inside MPI, although MPI_THREAD_SERIALIZED promises nothing for
@@ -147,6 +193,31 @@ static void warn_of_shared_memory(void)
                 1e-6 * left, 1e-6 * each * ranks);
 }
 
+/* The logical CPUs that this rank may use, divided evenly among the ranks of its machine that may use the same ones. */
+static double share_of_cores(const struct job *job)
+{
+    struct affinity {
+        int machine;
+        cpu_set_t cpus;
+    } mine;
+    memset(&mine, 0, sizeof mine);
+    mine.machine = job->machine;
+    if (sched_getaffinity(0, sizeof mine.cpus, &mine.cpus))
+        CPU_SET(0, &mine.cpus);
+    struct affinity *all = allocate((size_t)job->size, sizeof *all);
+    job_gather(job, &mine, sizeof mine, all);
+    double cores = 0;
+    for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, &mine.cpus)) {
+            int ranks = 0;
+            for (int r = 0; r < job->size; r++)
+                ranks += all[r].machine == job->machine && CPU_ISSET(cpu, &all[r].cpus);
+            cores += 1.0 / ranks;
+        }
+    free(all);
+    return round(1e9 * cores) / 1e9; /* whole shares are whole numbers: 6 CPUs of 3 ranks 2, not 1.9999999999999998 */
+}
+
 int job_begin(struct job *job)
 {
     int provided;
@@ -160,6 +231,8 @@ int job_begin(struct job *job)
         FATAL("this MPI offers thread level %d, and a communication thread needs MPI_THREAD_SERIALIZED (%d)", provided,
               MPI_THREAD_SERIALIZED);
     find_places(job);
+    job->cores = share_of_cores(job);
+    job_set_crowded(job, job->cores < 1);
     MPI_Comm_split(MPI_COMM_WORLD, job->machine, job->rank, &machine_comm);
     job_board_create(&doings, job, watchdog_board_bytes);
     job->watchdog = watchdog_create(job->rank, job->size, doings.part);
@@ -188,7 +261,7 @@ void job_end(struct job *job)
 void job_barrier(const struct job *job)
 {
     wait_for_all(job, "a barrier", 0);
-    MPI_Barrier(MPI_COMM_WORLD);
+    barrier();
     watchdog_arrived(job->watchdog);
 }
 
@@ -197,7 +270,7 @@ void job_gather(const struct job *job, const void *mine, size_t bytes, void *all
     if (bytes > INT_MAX)
         FATAL("%zu bytes of each rank are too many for one gather", bytes);
     wait_for_all(job, "gathering from all ranks", 0);
-    MPI_Allgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, MPI_COMM_WORLD);
+    gather(mine, (int)bytes, all);
     watchdog_arrived(job->watchdog);
 }
 
@@ -205,9 +278,15 @@ static double reduce(const struct job *job, double value, MPI_Op op, MPI_Comm ra
 {
     double result;
     wait_for_all(job, "reducing a number of all ranks", 0);
-    MPI_Allreduce(&value, &result, 1, MPI_DOUBLE, op, ranks);
+    reduce_one(&value, &result, MPI_DOUBLE, op, ranks);
     watchdog_arrived(job->watchdog);
     return result;
+}
+
+int job_set_crowded(const struct job *job, int this_rank)
+{
+    crowded = job_max(job, this_rank) > 0;
+    return crowded;
 }
 
 double job_sum_machine(const struct job *job, double value)
@@ -335,7 +414,12 @@ void job_send(const struct job *job, const void *bytes, size_t n)
     if (n > INT_MAX)
         FATAL("%zu bytes are too many for one message", n);
     watchdog_wait(job->watchdog, "sending to rank 0", 0, 0);
-    MPI_Send(bytes, (int)n, MPI_BYTE, 0, TAG_BYTES, MPI_COMM_WORLD);
+    MPI_Request request;
+    MPI_Isend(bytes, (int)n, MPI_BYTE, 0, TAG_BYTES, MPI_COMM_WORLD, &request);
+    if (crowded)
+        finish(&request);
+    else
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
     watchdog_arrived(job->watchdog);
 }
 
@@ -356,7 +440,7 @@ int job_agree(const struct job *job, int status)
 {
     int first = status ? job->rank : job->size, failed;
     wait_for_all(job, "agreeing with all ranks", 0);
-    MPI_Allreduce(&first, &failed, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    reduce_one(&first, &failed, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     char text[1024] = "";
     if (job->rank == failed)
         snprintf(text, sizeof text, "%s", error_text());

@@ -16,8 +16,10 @@ struct job {
     int local_rank, local_size; /* among the ranks of this host */
     int machine, machine_size;  /* which kernel this rank runs under, and how many ranks do: hosts made of namespaces or
                                    containers share its cores and its memory */
-    int clock;                  /* which CLOCK_MONOTONIC it reads: one a kernel and time namespace */
-    struct watchdog *watchdog;  /* watches every wait below; its limit is set once it is known */
+    double cores;              /* the logical CPUs that this rank may use, divided evenly among the ranks of its machine
+                                  that may use the same ones */
+    int clock;                 /* which CLOCK_MONOTONIC it reads: one a kernel and time namespace */
+    struct watchdog *watchdog; /* watches every wait below; its limit is set once it is known */
 };
 
 /* Starts MPI and the watchdog, and finds the ranks and hosts. Makes fatal() end the whole job. Returns 0; or -1,
@@ -37,6 +39,11 @@ void job_barrier(const struct job *job);
 
 /* Gathers `bytes` bytes of every rank, in the order of ranks, into all[size * bytes] on every rank. */
 void job_gather(const struct job *job, const void *mine, size_t bytes, void *all);
+
+/* Says whether this rank's threads have fewer cores than they are, as job_begin has it of ranks of one thread; it is
+ * crowded if one rank is. Ranks that wait here then leave the cores alone, and look every 20 to 500 us. Returns
+ * whether it is crowded. */
+int job_set_crowded(const struct job *job, int this_rank);
 
 /* The sum of a value over the ranks of this machine, and its largest over all ranks. */
 double job_sum_machine(const struct job *job, double value);

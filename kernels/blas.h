@@ -10,12 +10,11 @@ struct blas_facts {
 };
 
 /* OpenBLAS computes with old kernels on CPUs that are younger than itself: it takes an Emerald Rapids for a Prescott of
- * 2004. Where its kernels use narrower vectors than this CPU has, starts this process again, once, with
- * OPENBLAS_CORETYPE set to the best family that the CPU can run. Obeys OPENBLAS_CORETYPE where it is set, and leaves
- * alone other libraries, families that it does not know, and an OpenBLAS that was built for one family. Call it first
- * in main, before MPI starts: the process keeps its id, its arguments and its open files.
+ * 2004. Where its kernels use narrower vectors than this CPU has, asks for the program to be started again with
+ * OPENBLAS_CORETYPE set to the best family that the CPU can run (start_again.h). Obeys OPENBLAS_CORETYPE where it is
+ * set, and leaves alone other libraries, families that it does not know, and an OpenBLAS that was built for one family.
  * Source: OpenBLAS's issue 4267 and its user manual, "Runtime variables". */
-void blas_choose_kernels(char *const argv[]);
+void blas_choose_kernels(void);
 
 /* The family that suits a CPU better than `kernels`, a static string, or NULL where there is none. features: the CPU's,
  * separated by spaces, as /proc/cpuinfo has them; sve_bytes: the length of its SVE vectors, 0 without SVE. */
@@ -28,9 +27,10 @@ const char *blas_better_kernels_here(const char *kernels);
  * that does not know the family it is asked for keeps to its own choice. */
 void blas_describe(struct blas_facts *facts);
 
-/* Measures on the calling thread alone, in some 20 ms, the best of 21 turns each: the rate of an fp32 product of
- * two matrices of 256 x 256, 2 * 256^3 operations; and the rate of fused multiply-adds between registers, which is the
- * most that the CPU's vector units can do, two operations an element. Both in GFLOP/s. */
+/* Measures on the calling thread alone, in some 20 ms, the best of 21 turns each, or of as many as begin within 2 s:
+ * the rate of an fp32 product of two matrices of 256 x 256, 2 * 256^3 operations; and the rate of fused multiply-adds
+ * between registers, which is the most that the CPU's vector units can do, two operations an element. Both in GFLOP/s.
+ */
 void blas_measure(struct blas_facts *facts);
 
 #endif

@@ -70,7 +70,7 @@ static int set_up(struct allreduce *a, const struct command *command)
     size_t most_iterations = o->timing.iters ? o->timing.iters : TIMING_MOST_ITERATIONS;
     size_t buffers = 2 * most_bytes; /* and of all sizes the samples, which are gathered for one size at a time */
     size_t samples = most_iterations * sizeof(double) * (2 * o->messages.n + (size_t)job->size);
-    double cores = host_cores_per_rank(job);
+    double cores = job->cores;
     struct results_target place = {"output", o->results.output, o->results.label, ""};
     watchdog_limit(job->watchdog, o->comm.timeout_s);
     watchdog_doing(job->watchdog, "the set-up");
@@ -81,6 +81,7 @@ static int set_up(struct allreduce *a, const struct command *command)
         return -1;
     struct comm_options comm = o->comm;
     comm.core_to_spare = cores >= a->threads + 1;
+    comm.progress.crowded = cores < a->threads;
     comm.shares_gpu = o->device.share_gpu;
     size_t of_host = buffers * (comm_stages(a->opened.device, &comm) ? 2 : 1) + samples;
     double needed = job_sum_machine(job, (double)of_host), on_gpu = (double)buffers * a->opened.sharing;

@@ -5,8 +5,6 @@
 #include "kernels/error.h"
 
 #include <hwloc.h>
-#include <math.h>
-#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,30 +41,6 @@ void host_facts(struct host_facts *facts)
         hwloc_bitmap_free(set);
     }
     hwloc_topology_destroy(topology);
-}
-
-double host_cores_per_rank(const struct job *job)
-{
-    struct affinity {
-        int machine;
-        cpu_set_t cpus;
-    } mine;
-    memset(&mine, 0, sizeof mine);
-    mine.machine = job->machine;
-    if (sched_getaffinity(0, sizeof mine.cpus, &mine.cpus))
-        CPU_SET(0, &mine.cpus);
-    struct affinity *all = allocate((size_t)job->size, sizeof *all);
-    job_gather(job, &mine, sizeof mine, all);
-    double cores = 0;
-    for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
-        if (CPU_ISSET(cpu, &mine.cpus)) {
-            int ranks = 0;
-            for (int r = 0; r < job->size; r++)
-                ranks += all[r].machine == job->machine && CPU_ISSET(cpu, &all[r].cpus);
-            cores += 1.0 / ranks;
-        }
-    free(all);
-    return round(1e9 * cores) / 1e9; /* whole shares are whole numbers: 6 CPUs of 3 ranks 2, not 1.9999999999999998 */
 }
 
 /* Reads the first line of a file that begins as the format says; returns how many values it gave, 0 for no such line.

@@ -31,10 +31,6 @@ void host_facts(struct host_facts *facts);
 /* Adds all ranks with their bindings, and the facts of their hosts, to a JSON object. All ranks call. */
 void host_describe(const struct host_facts *host, const struct job *job, cJSON *json);
 
-/* The logical CPUs that this rank may use, divided evenly among the ranks of its machine that may use the same ones.
- * All ranks call. */
-double host_cores_per_rank(const struct job *job);
-
 /* Threads of a rank: `requested`, or if that is 0 OMP_NUM_THREADS, or one a core; 1 to 4096. */
 int host_threads(size_t requested, double cores_per_rank);
 

@@ -42,14 +42,14 @@ struct option_section open_device_alone_options(struct device_options *options)
 static int progress_parse(const struct option *option, const char *text, void *field)
 {
     static const struct option sleep_us = {.name = "mpi-progress sleep:US", .low = 1, .high = 100000};
-    struct comm_progress progress = {PROGRESS_AUTO, 0};
+    struct comm_progress progress = {.kind = PROGRESS_AUTO};
     size_t us = 0;
     if (!strcmp(text, "poll"))
         progress.kind = PROGRESS_POLL;
     else if (!strncmp(text, "sleep:", 6)) {
         if (option_count.parse(&sleep_us, text + 6, &us))
             return -1;
-        progress = (struct comm_progress){PROGRESS_SLEEP, (unsigned)us};
+        progress = (struct comm_progress){.kind = PROGRESS_SLEEP, .sleep_us = (unsigned)us};
     } else if (strcmp(text, "auto") != 0)
         return error_report("--%s %s: expected auto, poll or sleep:US (microseconds)", option->name, text);
     *(struct comm_progress *)field = progress;

@@ -48,7 +48,8 @@ int program_open(struct program *program, const struct option_section *own, size
                  int argc, char *const argv[])
 {
     struct option_table table = {0};
-    blas_choose_kernels(argv);
+    blas_choose_kernels();
+    start_again(argv);
     option_table_add(&table, open_device_alone_options(&program->options));
     for (size_t i = 0; i < sections; i++)
         option_table_add(&table, own[i]);

@@ -74,7 +74,7 @@ int run_plan(struct run *run, const struct run_options *options, const struct re
     watchdog_doing(run->job->watchdog, "the set-up");
     run->options = &options->training;
     run->origin_ns = clock_now_ns();
-    run->cores_per_rank = host_cores_per_rank(run->job);
+    run->cores_per_rank = run->job->cores;
     run->threads = host_threads(options->device.threads, run->cores_per_rank);
     host_facts(&run->host);
     if (open_device(&run->opened, run->job, &options->device, run->threads))
@@ -90,6 +90,7 @@ int run_plan(struct run *run, const struct run_options *options, const struct re
                                       (int)o->prefetch};
     struct comm_options how = options->comm;
     how.core_to_spare = run->cores_per_rank >= run->threads + 1;
+    how.progress.crowded = run->cores_per_rank < run->threads;
     how.shares_gpu = options->device.share_gpu;
     const struct memory_share least = memory_least(run->job, &run->opened);
     if (job_agree(run->job, plan_model(run, comm_stages(run->device, &how), &least)) ||

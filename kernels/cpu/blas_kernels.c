@@ -1,6 +1,7 @@
 /* blas_kernels.c - which kernels the BLAS computes with, and OpenBLAS's choice of them set right. */
 #include "kernels/blas.h"
 #include "kernels/cpu/cpu.h"
+#include "kernels/start_again.h"
 
 #include <cblas.h>
 #include <ctype.h>
@@ -10,7 +11,6 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/prctl.h>
-#include <unistd.h>
 
 /* Tells the process that was started again what OpenBLAS had chosen. */
 static const char replaced_variable[] = "DDPBENCH_OPENBLAS_REPLACED";
@@ -151,16 +151,14 @@ void blas_describe(struct blas_facts *facts)
 
 /* ---- the right kernels ---- */
 
-void blas_choose_kernels(char *const argv[])
+void blas_choose_kernels(void)
 {
     const char *kernels = text_by("openblas_get_corename");
     if (getenv(choice_variable) || !has_word(openblas_build(), "DYNAMIC_ARCH"))
         return;
     const char *better = blas_better_kernels_here(kernels);
-    if (!better || setenv(replaced_variable, kernels, 1) || setenv(choice_variable, better, 1))
+    if (!better)
         return;
-    execv("/proc/self/exe", argv);
-    /* where that is not possible the measurement of products still tells that they are slow */
-    unsetenv(replaced_variable);
-    unsetenv(choice_variable);
+    start_again_with(choice_variable, better);
+    start_again_with(replaced_variable, kernels);
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # blas.sh - the library of matrix products, from outside: OpenBLAS's choice of kernels is set right where it took the CPU
-# for an older one, a choice of the user's is obeyed, and slow products are said to be slow.
+# for an older one, a choice of the user's is obeyed, and slow products are said to be slow; and how threads wait.
 set -euo pipefail
 
 usage() {
@@ -37,6 +37,15 @@ kernels=$(fact plain blas_kernels)
 is "the first line names the library and its kernels" "$(lines "^ddpbench .*, $(fact plain blas)( \($kernels\))?\),")" 1
 is "nothing was replaced" "$(lines 'took this CPU')" 0
 succeeds "the rate of products is known" test "$(fact plain product_gflops_per_thread | cut -d. -f1)" -ge 1
+
+# OpenMP's threads wait without pause, unless they are told to when its library is loaded.
+too_many=$(($(nproc) + 1))
+train crowded -u OMP_WAIT_POLICY OMP_NUM_THREADS=$too_many
+is "threads that are too many for the CPUs sleep while they wait" "$(fact crowded OMP_WAIT_POLICY)" passive
+train asked -u OMP_WAIT_POLICY OMP_NUM_THREADS=$too_many GOMP_SPINCOUNT=1000
+is "unless the user has said how they wait" "$(fact asked OMP_WAIT_POLICY)" ''
+train roomy -u OMP_WAIT_POLICY OMP_NUM_THREADS=1
+is "or there is room for all" "$(fact roomy OMP_WAIT_POLICY)" ''
 
 if [[ $(fact plain blas) != OpenBLAS* ]] || [ "$(uname -m)" != x86_64 ] || ! grep -qm1 '^flags.*avx2' /proc/cpuinfo; then
     echo "skip - OpenBLAS's choice of kernels: this is $(fact plain blas) on $(uname -m)"

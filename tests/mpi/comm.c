@@ -21,14 +21,15 @@ static struct job job;
 
 enum { MOST = 64 };
 
-static const struct comm_progress progresses[] = {{PROGRESS_AUTO, 0}, {PROGRESS_POLL, 0}, {PROGRESS_SLEEP, 100}};
+static const struct comm_progress progresses[] = {
+    {PROGRESS_AUTO, 0, 0}, {PROGRESS_POLL, 0, 0}, {PROGRESS_SLEEP, 100, 0}, {PROGRESS_SLEEP, 100, 1}};
 
 /* A library on a device. */
 static struct way {
     const struct device *device;
     enum comm_library library;
     struct comm_progress progress;
-} way[8];
+} way[10];
 static int ways;
 
 static void find_ways(void)
@@ -239,9 +240,9 @@ START_TEST(progress_is_recorded)
     static const struct {
         struct comm_options options;
         const char *words;
-    } rows[] = {{{.progress = {PROGRESS_AUTO, 0}, .core_to_spare = 0}, "sleep:500"},
-                {{.progress = {PROGRESS_AUTO, 0}, .core_to_spare = 1}, "poll"},
-                {{.progress = {PROGRESS_SLEEP, 70}, .core_to_spare = 1}, "sleep:70"}};
+    } rows[] = {{{.progress = {PROGRESS_AUTO, 0, 0}, .core_to_spare = 0}, "sleep:500"},
+                {{.progress = {PROGRESS_AUTO, 0, 0}, .core_to_spare = 1}, "poll"},
+                {{.progress = {PROGRESS_SLEEP, 70, 0}, .core_to_spare = 1}, "sleep:70"}};
     for (int i = 0; i < 3; i++) {
         struct comm *comm = comm_mpi_create(&job, device_cpu(1), NULL, 1, &rows[i].options);
         ck_assert_str_eq(comm->progress, rows[i].words);
@@ -250,8 +251,11 @@ START_TEST(progress_is_recorded)
 }
 END_TEST
 
+/* Ranks wait in another way where they share cores. */
 START_TEST(the_job_knows_its_ranks)
 {
+    ck_assert_int_eq(job_set_crowded(&job, _i && job.rank == job.size - 1), _i);
+    ck_assert_double_gt(job.cores, 0);
     int *rank = allocate((size_t)job.size, sizeof *rank);
     job_gather(&job, &job.rank, sizeof job.rank, rank);
     for (int r = 0; r < job.size; r++)
@@ -449,7 +453,7 @@ int main(void)
     tcase_add_loop_test(tests, collectives_keep_their_order_with_the_device, 0, ways);
     tcase_add_test(tests, a_job_finds_its_comm);
     tcase_add_test(tests, progress_is_recorded);
-    tcase_add_test(tests, the_job_knows_its_ranks);
+    tcase_add_loop_test(tests, the_job_knows_its_ranks, 0, 2);
     tcase_add_test(tests, one_failure_is_everybodys);
     tcase_add_test(tests, losses_are_compared);
     suite_add_tcase(suite, tests);

@@ -28,6 +28,7 @@ root=$(realpath -e "$(dirname "$0")/../..")
 . "$root/launch/mpi.sh"
 find_mpirun
 export OMP_NUM_THREADS=1
+export HWLOC_PLUGINS_PATH=/dev/null # as in tests/run.sh, for a script that is run alone
 export LSAN_OPTIONS=${LSAN_OPTIONS:+${LSAN_OPTIONS/suppressions=tests/suppressions=$root/tests}}
 
 temporary=$(mktemp -d "${TMPDIR:-/tmp}/$(basename "$0" .sh).XXXXXX")

@@ -89,7 +89,8 @@ static void finish(struct comm *comm, struct made_up *m, struct timeline *timeli
     timeline_destroy(timeline);
 }
 
-static const struct comm_progress progresses[] = {{PROGRESS_POLL, 0}, {PROGRESS_SLEEP, 20}, {PROGRESS_SLEEP, 500}};
+static const struct comm_progress progresses[] = {
+    {PROGRESS_POLL, 0, 0}, {PROGRESS_SLEEP, 20, 0}, {PROGRESS_SLEEP, 500, 1}};
 
 START_TEST(joined_collectives_are_complete)
 {

@@ -1,0 +1,73 @@
+/* start_again.c - the program started again, with what its libraries should find in the environment. */
+#include "kernels/start_again.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MOST = 8 };
+static const char *asked[MOST];
+static int n;
+
+void start_again_with(const char *name, const char *value)
+{
+    if (n < MOST && !getenv(name) && !setenv(name, value, 1))
+        asked[n++] = name;
+}
+
+void start_again(char *const argv[])
+{
+    if (n)
+        execv("/proc/self/exe", argv);
+    while (n)
+        unsetenv(asked[--n]);
+}
+
+/* ---- crowded machines ---- */
+
+/* How many ranks a launcher says that it started on this machine; 1 without a launcher. */
+static long ranks_here(void)
+{
+    static const char *const variables[] = {"MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE",
+                                            "SLURM_STEP_TASKS_PER_NODE"};
+    const char *ranks = NULL;
+    for (size_t i = 0; i < sizeof variables / sizeof *variables && !ranks; i++)
+        ranks = getenv(variables[i]);
+    return ranks ? strtol(ranks, NULL, 10) : 1;
+}
+
+/* The threads that each rank is told to have; 0: as many as there are CPUs for. */
+static long threads_wanted(int argc, char *const argv[])
+{
+    static const char option[] = "--threads";
+    const char *threads = getenv("OMP_NUM_THREADS");
+    for (int i = 1; i < argc; i++)
+        if (!strncmp(argv[i], option, sizeof option - 1)) {
+            char after = argv[i][sizeof option - 1];
+            threads = after == '=' ? argv[i] + sizeof option : !after && i + 1 < argc ? argv[i + 1] : threads;
+        }
+    return threads ? strtol(threads, NULL, 10) : 0;
+}
+
+/* The logical CPUs that a process may use; 0 if it is not known. */
+static int cpus_of(pid_t process)
+{
+    cpu_set_t set;
+    return sched_getaffinity(process, sizeof set, &set) ? 0 : CPU_COUNT(&set);
+}
+
+int start_again_is_crowded(long ranks, long threads, int cpus, int launcher_cpus)
+{
+    long sharing = cpus < launcher_cpus ? 1 : ranks; /* given CPUs of its own, a rank shares them with no other */
+    return cpus > 0 && threads > 1 && sharing * threads > cpus;
+}
+
+void start_again_with_quiet_threads(int argc, char *const argv[])
+{
+    if (!start_again_is_crowded(ranks_here(), threads_wanted(argc, argv), cpus_of(0), cpus_of(getppid())) ||
+        getenv("GOMP_SPINCOUNT") || getenv("KMP_BLOCKTIME"))
+        return;
+    start_again_with("OMP_WAIT_POLICY", "passive");
+    start_again_with("OPENBLAS_THREAD_TIMEOUT", "4"); /* the least: 2^4 cycles, and not 2^26 */
+}

@@ -1,0 +1,225 @@
+/* test_watchdog.c - the watchdog of a rank, with a board and a library that are made up: whom it names, when it ends
+ * the job, when it does not, and that threads may do what they do while it looks. */
+#include "ddp/watchdog.h"
+
+#include "kernels/clock.h"
+#include "kernels/error.h"
+#include "tests/support/suite.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { RANKS = 3, LOCAL = 2 };
+
+static void *board[RANKS]; /* the last rank is on another host */
+static struct watchdog *watchdog[LOCAL];
+
+static void setup(void)
+{
+    for (int r = 0; r < LOCAL; r++)
+        board[r] = allocate(1, watchdog_board_bytes);
+    for (int r = 0; r < LOCAL; r++)
+        watchdog[r] = watchdog_create(r, RANKS, board);
+}
+
+static void teardown(void)
+{
+    for (int r = 0; r < LOCAL; r++) {
+        watchdog_hide(watchdog[r]);
+        free(board[r]);
+    }
+    for (int r = 0; r < LOCAL; r++)
+        watchdog_destroy(watchdog[r]);
+}
+
+static void sleep_s(double seconds)
+{
+    clock_sleep_until(clock_now_ns() + (int64_t)(1e9 * seconds));
+}
+
+/* What the process of a scene says on stderr; its status. */
+static struct {
+    char words[4096];
+    int status;
+} told;
+
+static void play(void (*scene)(void))
+{
+    int ends[2];
+    ck_assert_int_eq(pipe(ends), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        dup2(ends[1], STDERR_FILENO);
+        close(ends[0]);
+        setup();
+        scene();
+        teardown();
+        _exit(0);
+    }
+    close(ends[1]);
+    ssize_t n;
+    size_t at = 0;
+    while ((n = read(ends[0], told.words + at, sizeof told.words - 1 - at)) > 0)
+        at += (size_t)n;
+    told.words[at] = 0;
+    close(ends[0]);
+    ck_assert_int_eq(waitpid(child, &told.status, 0), child);
+}
+
+static void says(const char *words)
+{
+    ck_assert_msg(strstr(told.words, words) != NULL, "'%s' is not in '%s'", words, told.words);
+}
+
+static void ended_with(int status)
+{
+    ck_assert_msg(WIFEXITED(told.status) && WEXITSTATUS(told.status) == status, "status %x: %s", told.status,
+                  told.words);
+}
+
+/* ---- what does not end ---- */
+
+static void hang(void)
+{
+    watchdog_doing(watchdog[0], "timed step # of ddp");
+    watchdog_mark(watchdog[0], 17);
+    watchdog_doing(watchdog[1], "writing of files");
+    watchdog_started(watchdog[0]);
+    watchdog_started(watchdog[1]);
+    watchdog_limit(watchdog[0], 0.2);
+    watchdog_wait(watchdog[0], "all_reduce of 8 B", watchdog_started(watchdog[0]), 0);
+    pause();
+}
+
+START_TEST(a_wait_that_does_not_end_ends_the_job)
+{
+    play(hang);
+    ended_with(1);
+    says("rank 0 on ");
+    says(" s in timed step 17 of ddp: all_reduce of 8 B; rank 1 has not started it: it is in writing of files");
+    says("; of other hosts' ranks, those that print no position have not");
+    says("--timeout: no progress for ");
+}
+END_TEST
+
+/* As comm_thread_look does of a collective. */
+static _Atomic int breaks;
+static void look(void *state, struct watched *watched)
+{
+    watched->since_ns = *(const int64_t *)state;
+    watched->number = 1;
+    snprintf(watched->words, sizeof watched->words, "broadcast of 4 B");
+    if (breaks)
+        snprintf(watched->broken, sizeof watched->broken, "a library's error");
+}
+
+static void break_down(void)
+{
+    int64_t since = clock_now_ns();
+    for (int r = 0; r < LOCAL; r++)
+        watchdog_started(watchdog[r]);
+    watchdog_wait(watchdog[1], "a barrier", 1, 0); /* without a limit: it prints since the other rank ends the job */
+    breaks = 1;
+    watchdog_look(watchdog[0], look, &since);
+    pause();
+}
+
+START_TEST(an_error_of_a_library_ends_the_job)
+{
+    play(break_down);
+    ended_with(1);
+    says(" s in broadcast of 4 B; all ranks of this host have started it");
+    says("rank 1 on ");
+    says(" s in a barrier");
+    says("a library's error, in broadcast of 4 B");
+}
+END_TEST
+
+/* ---- what does ---- */
+
+static void late(void)
+{
+    watchdog_limit(watchdog[0], 0.2);
+    watchdog_wait(watchdog[0], "a barrier", 1, 0);
+    sleep_s(1);
+    watchdog_arrived(watchdog[0]);
+    sleep_s(1.5);
+    watchdog_wait(watchdog[0], "a barrier", 2, 60); /* which is given more time */
+    sleep_s(0.6);
+}
+
+START_TEST(a_wait_that_ends_while_it_is_told_goes_on)
+{
+    play(late);
+    ended_with(0);
+    says("s in a barrier");
+    ck_assert_ptr_null(strstr(told.words, "--timeout"));
+}
+END_TEST
+
+/* The training thread does all that it may, and as often as it can, while both watchdogs look. */
+static void *train(void *argument)
+{
+    struct watchdog *w = argument;
+    int64_t since = INT64_MAX, end = clock_now_ns() + 2200000000;
+    for (long i = 0; clock_now_ns() < end; i++) {
+        watchdog_look(w, look, &since);
+        watchdog_doing(w, "step # of %ld", i);
+        watchdog_mark(w, i);
+        watchdog_wait(w, "a barrier", watchdog_started(w), 0);
+        watchdog_arrived(w);
+        watchdog_limit(w, 0.5 + (double)(i % 2));
+        watchdog_look(w, NULL, NULL);
+    }
+    return NULL;
+}
+
+static void work(void)
+{
+    pthread_t thread[LOCAL];
+    for (int r = 0; r < LOCAL; r++)
+        pthread_create(&thread[r], NULL, train, watchdog[r]);
+    for (int r = 0; r < LOCAL; r++)
+        pthread_join(thread[r], NULL);
+}
+
+START_TEST(ranks_that_work_are_left_alone)
+{
+    play(work);
+    ended_with(0);
+    ck_assert_str_eq(told.words, "");
+}
+END_TEST
+
+START_TEST(without_a_watchdog_nothing_is_watched)
+{
+    ck_assert_int_eq(watchdog_started(NULL), 0);
+    watchdog_wait(NULL, "a barrier", 0, 0);
+    watchdog_arrived(NULL);
+    watchdog_doing(NULL, "nothing");
+    watchdog_mark(NULL, 1);
+    watchdog_limit(NULL, 1);
+    watchdog_look(NULL, NULL, NULL);
+    watchdog_hide(NULL);
+    watchdog_destroy(NULL);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("watchdog");
+    TCase *core = tcase_create("core");
+    tcase_set_timeout(core, 60); /* Check gives 4 s */
+    tcase_add_test(core, a_wait_that_does_not_end_ends_the_job);
+    tcase_add_test(core, an_error_of_a_library_ends_the_job);
+    tcase_add_test(core, a_wait_that_ends_while_it_is_told_goes_on);
+    tcase_add_test(core, ranks_that_work_are_left_alone);
+    tcase_add_test(core, without_a_watchdog_nothing_is_watched);
+    suite_add_tcase(suite, core);
+    return suite_run(suite);
+}

@@ -1,0 +1,62 @@
+/* test_start_again.c - what the program asks for in the environment, and where threads are too many. */
+#include "kernels/start_again.h"
+#include "tests/support/suite.h"
+
+#include <stdlib.h>
+
+static const struct {
+    long ranks, threads;
+    int cpus, launcher_cpus, crowded;
+} cases[] = {
+    {1, 2, 2, 2, 0},   {1, 3, 2, 2, 1},   {2, 2, 2, 2, 1},
+    {2, 1, 2, 2, 0},   {16, 1, 2, 2, 0},                    /* threads that wait for each other are those of one rank */
+    {16, 0, 2, 2, 0},                                       /* by itself a rank takes no more than its share */
+    {4, 4, 16, 16, 0}, {4, 5, 16, 16, 1}, {4, 4, 4, 16, 0}, /* each has 4 of its own */
+    {4, 5, 4, 16, 1},  {4, 4, 4, 4, 1},   {4, 4, 0, 0, 0},  /* nothing is known */
+    {4, 4, 16, 0, 0},  {-1, 4, 2, 2, 0},  {4, -1, 2, 2, 0},
+};
+
+START_TEST(too_many_threads_are_a_crowd)
+{
+    ck_assert_int_eq(
+        start_again_is_crowded(cases[_i].ranks, cases[_i].threads, cases[_i].cpus, cases[_i].launcher_cpus),
+        cases[_i].crowded);
+}
+END_TEST
+
+/* Without a crowd nothing is set; what the user has set is kept; a program that cannot start again is as it was. */
+static void ask(const char *ranks, char *option, const char *policy)
+{
+    unsetenv("OMP_NUM_THREADS");
+    setenv("MPI_LOCALNRANKS", ranks, 1);
+    start_again_with_quiet_threads(2, (char *[]){"ddpbench", option, NULL});
+    ck_assert_pstr_eq(getenv("OMP_WAIT_POLICY"), policy);
+}
+
+START_TEST(only_a_crowd_waits_quietly)
+{
+    unsetenv("OMP_WAIT_POLICY");
+    unsetenv("OPENBLAS_THREAD_TIMEOUT");
+    ask("1", "--threads=1", NULL);
+    ask("4096", "--threads=1", NULL);
+    ask("4096", "--threads-of-another-name=2", NULL);
+    setenv("GOMP_SPINCOUNT", "7", 1);
+    ask("4096", "--threads=2", NULL);
+    unsetenv("GOMP_SPINCOUNT");
+    setenv("OMP_WAIT_POLICY", "active", 1);
+    ask("4096", "--threads=2", "active");
+    unsetenv("OMP_WAIT_POLICY");
+    ask("4096", "--threads=2", "passive");
+    ck_assert_str_eq(getenv("OPENBLAS_THREAD_TIMEOUT"), "4");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("start_again");
+    TCase *core = tcase_create("core");
+    tcase_add_loop_test(core, too_many_threads_are_a_crowd, 0, sizeof cases / sizeof *cases);
+    tcase_add_test(core, only_a_crowd_waits_quietly);
+    suite_add_tcase(suite, core);
+    return suite_run(suite);
+}

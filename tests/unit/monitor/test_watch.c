@@ -1,0 +1,103 @@
+/* test_watch.c - the thread that watches a host, in a job that is made up: its lines, and that it may be asked for its
+ * last sample, and stopped, at any time. */
+#include "monitor/monitor.h"
+
+#include "base/files.h"
+#include "ddp/job.h"
+#include "kernels/clock.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct job job = {.size = 1, .hosts = 1, .local_size = 1, .machine_size = 1, .cores = 1};
+static char directory[64];
+
+/* In place of the one of ddp/job.c, which needs MPI: the thread sanitizer does not know what that does. Nor is suite.h
+ * used, which ends a job. */
+void job_gather(const struct job *of, const void *mine, size_t bytes, void *all)
+{
+    ck_assert_ptr_eq(of, &job);
+    memcpy(all, mine, bytes);
+}
+
+static void setup(void)
+{
+    strcpy(directory, "/tmp/ddpbench_watch.XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(directory));
+}
+
+static void teardown(void)
+{
+    char command[128];
+    snprintf(command, sizeof command, "rm -r %.50s", directory);
+    ck_assert_int_eq(system(command), 0);
+}
+
+static size_t count_lines(void)
+{
+    char path[FILES_PATH];
+    size_t lines = 0;
+    snprintf(path, sizeof path, "%s/cpu_monitor.csv", directory);
+    FILE *file = fopen(path, "r");
+    ck_assert_ptr_nonnull(file);
+    for (int c; (c = getc(file)) != EOF;)
+        lines += c == '\n';
+    fclose(file);
+    return lines;
+}
+
+START_TEST(it_can_be_asked_at_any_time)
+{
+    struct monitor *monitor;
+    struct monitor_findings findings;
+    char *text = NULL;
+    size_t length, longest = 0;
+    ck_assert_int_eq(monitor_create(&monitor, &job, 1, 0), 0);
+    ck_assert_int_eq(monitor_start(monitor, directory, clock_now_ns()), 0);
+    for (int64_t end = clock_now_ns() + 2500000000; clock_now_ns() < end;) {
+        FILE *out = open_memstream(&text, &length);
+        monitor_print(monitor, out);
+        fclose(out);
+        longest = length > longest ? length : longest;
+        free(text);
+    }
+    ck_assert_int_eq(monitor_stop(monitor, &findings), 0);
+    monitor_destroy(monitor);
+    ck_assert_uint_gt(longest, 0);
+    ck_assert_double_ge(findings.samples, 2);
+    ck_assert_double_eq(findings.samples, (double)count_lines() - 1); /* the first has the names of columns */
+}
+END_TEST
+
+START_TEST(it_stops_at_once)
+{
+    struct monitor *monitor;
+    struct monitor_findings findings;
+    for (int i = 0; i < 20; i++) {
+        teardown();
+        setup();
+        ck_assert_int_eq(monitor_create(&monitor, &job, 1, 0), 0);
+        ck_assert_int_eq(monitor_start(monitor, directory, clock_now_ns()), 0);
+        if (i % 2)
+            ck_assert_int_eq(monitor_stop(monitor, &findings), 0);
+        monitor_destroy(monitor); /* also one that watches */
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("watch");
+    TCase *core = tcase_create("core");
+    tcase_add_checked_fixture(core, setup, teardown);
+    tcase_add_test(core, it_can_be_asked_at_any_time);
+    tcase_add_test(core, it_stops_at_once);
+    suite_add_tcase(suite, core);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
