@@ -120,16 +120,12 @@ test-faults: all
 	@$(MAKE) --no-print-directory tests
 	@MPIRUN="$(MPIRUN)" TEST_ONLY=cli/faults.sh tests/run.sh $(OUT)
 
-# The tests of what depends on the MPI, as in make MPI=openmpi test-mpi.
-<<<<<<< HEAD
-=======
-test-faults: tests
-	TEST_ONLY=cli/faults.sh tests/run.sh $(OUT)
 # Two ranks of each kind of run under valgrind, with a program that it can run; skipped where there is no valgrind.
 test-memcheck: setup
 	@$(MAKE) --no-print-directory PORTABLE=1 CUDA=0 program
 	@MPIRUN="$(MPIRUN)" tests/long/memcheck.sh $(OUT)/portable$(filter-out -mpich,-$(MPI))
->>>>>>> wt-soak
+
+# The tests of what depends on the MPI, as in make MPI=openmpi test-mpi.
 test-mpi: all
 	@$(MAKE) --no-print-directory $(filter $(OUT)/tests/mpi/% $(OUT)/tests/support/%,$(TESTS))
 	@MPIRUN="$(MPIRUN)" $(addprefix LSAN_OPTIONS=,$(LEAKS_$(MPI))) tests/run.sh --mpi $(OUT)
