@@ -97,8 +97,9 @@ int checkpoint_write(const char *path, const struct trainer *t)
 {
     char temporary[sizeof t->checkpoint.path + 8];
     snprintf(temporary, sizeof temporary, "%s.tmp", path);
-    unlink(temporary); /* whatever has the name is not followed, nor waited for */
-    int fd = (int)TEMP_FAILURE_RETRY(open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    int fd = -1;
+    if (!TEMP_FAILURE_RETRY(unlink(temporary)) || errno == ENOENT) /* what has the name is not written to */
+        fd = (int)TEMP_FAILURE_RETRY(open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
     int why = fd < 0 ? errno : 0;
     ending_remove_file(temporary);
     if (!why && write_state(fd, t))
