@@ -214,7 +214,8 @@ verify() {
 remove_all() {
     local name try pid
     trap '' HUP INT TERM
-    disown -a # bash would report those that are killed here
+    for pid in $(jobs -p); do kill -KILL "$pid" 2>/dev/null || true; done
+    wait 2>/dev/null # so that none makes its file anew
     rm -f "$state" "$state".*
     for name in $(namespaces); do
         # processes keep a namespace and its links alive

@@ -77,7 +77,7 @@ need_tools() {
 
 # need_program FILE: the benchmark.
 need_program() {
-    [[ -f $1 && -x $1 ]] || die "there is no program $1; run make first, or give --program"
+    [[ -f $1 && -x $1 ]] || die "there is no $1; run make first, or give --program"
 }
 
 # read_text WHAT FILE: sets text to what is in it; WHAT says where the file was named. No more than 1 MiB, and no pipe

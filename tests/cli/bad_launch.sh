@@ -252,8 +252,8 @@ for word in 0 -1 '1,,' 1,a '1 2' $'1\n2' "$nines" '$(touch made)' 5 1,1; do
     bad 2 "$slurm" '--nodes' "${submit[@]}" --nodes "$word"
 done
 bad 2 "$slurm" 'how many nodes' "${submit[@]}"
-bad 1 "$slurm" 'no program' "${submit[@]}" --program /absent --nodes 1
-bad 1 "$slurm" 'no program' "${submit[@]}" --program / --nodes 1
+bad 1 "$slurm" 'there is no .*run make' "${submit[@]}" --program /absent --nodes 1
+bad 1 "$slurm" 'there is no .*run make' "${submit[@]}" --program / --nodes 1
 bad 2 "$slurm" 'sbatch cannot take' "${submit[@]}" --output $'co\nnf' --nodes 1
 bad 2 "$slurm" 'no configuration' "${submit[@]}" --output nothing --nodes 1
 bad 1 "$slurm" 'cannot make the directory' configure --output /proc/none --program "$program" --mpi pmi2
@@ -306,7 +306,7 @@ for script in "$sweep" "$paper"; do
     bad 2 "$script" '--launcher' "${own[@]}" --launcher $'mpirun {ranks}\nrm'
     bad 2 "$script" '--launcher' "${own[@]}" --launcher "$long {ranks}"
     for word in /absent / /etc/passwd "$long" $'a\nb' $'\xff'; do
-        bad 1 "$script" 'there is no program' --program "$word" --output out
+        bad 1 "$script" 'there is no .*run make' --program "$word" --output out
     done
     for word in --bogus --rounds --output=x --bucket_size_mb --profile word $'--a\nb' $'\xff' "--$long"; do
         bad 2 "$script" '' "${own[@]}" -- "$word"
