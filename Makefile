@@ -271,7 +271,7 @@ $(OUT)/obj/tested.a: $(TEST_HELP) $(LIBRARY)
 $(OUT)/tests/support/preload/%.so: tests/support/preload/%.c
 	@mkdir -p $(@D)
 	$(call say,LINK $@)
-	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) -g -O1 -fPIC -shared -o $@ $< -ldl
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) -g -O1 -fPIC -shared $(MPI_CFLAGS) -o $@ $< -ldl
 
 include tests/gpu/emulator/emulator.mk
 

@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# growth.sh - long runs do not grow: 100,000 steps in long and in short blocks, a model of 10,000 parameter tensors, a
+# thousand rounds of a profile, a million timed collectives.
+set -euo pipefail
+
+usage() {
+    cat <<'END'
+Usage: [MPIRUN=mpirun] tests/long/growth.sh [--help] BUILD_DIR
+Samples the resident memory of each of two ranks four times a second: from the middle of a run until shortly before its
+end, when it is evaluated, no rank may grow by more than 1 MiB. Takes about eight minutes.
+Prints a line for each check, "ok - " or "not ok - "; exits with status 1 if one failed.
+END
+}
+
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+
+# steady WORDS OPTION...: a run with these.
+steady() {
+    local words=$1 run process grown
+    shift
+    rm -rf samples out
+    timeout 600 "${mpirun[@]}" -n 2 "$program" "$@" --device cpu >printed 2>said </dev/null &
+    run=$!
+    : >samples
+    while kill -0 "$run" 2>/dev/null; do
+        sleep 0.25
+        for process in $(left_over out); do
+            [ "$(cat "/proc/$process/comm" 2>/dev/null)" != ddpbench ] ||
+                awk -v process="$process" '/^VmRSS:/ { print process, $2 }' "/proc/$process/status" 2>/dev/null >>samples || true
+        done
+    done
+    wait "$run" && status=0 || status=$?
+    # KiB that the rank grew by which grew most; -1 without two ranks and eight samples of each
+    grown=$(awk '
+        { kib[$1, ++n[$1]] = $2 }
+        END {
+            most = -1
+            for (process in n) {
+                ranks++
+                by = kib[process, int(0.9 * n[process])] - kib[process, int(0.5 * n[process])]
+                if (n[process] < 8) few = 1
+                if (by > most) most = by
+            }
+            print ranks == 2 && !few ? most : -1
+        }' samples)
+    echo "status $status, grown by $grown KiB; samples: $(wc -l <samples)" >>said
+    [ "$status" = 0 ] && [ "$grown" -ge 0 ] && [ "$grown" -le 1024 ] && status=0 || status=1
+    result "$status" "$words: grown by $grown KiB"
+}
+
+small=(--d-model 8 --num-heads 1 --d-ff 8 --context-length 4 --batch-size 2 --vocab-size 8)
+steady "100,000 steps in long blocks" "${small[@]}" --num-layers 1 --implementations none,ddp --rounds 500 --steps-per-block 98 \
+    --output "$temporary/out"
+steady "100,000 steps in short blocks, with a page" "${small[@]}" --num-layers 1 --implementations none,ddp_bucketed --rounds 8000 \
+    --steps-per-block 4 --live 0 --output "$temporary/out"
+steady "10,000 parameter tensors" "${small[@]}" --num-layers 1112 --implementations none,ddp_bucketed,ddp_individual --rounds 30 \
+    --steps-per-block 2 --output "$temporary/out"
+steady "1,000 rounds of a profile" "${small[@]}" --num-layers 1 --profile --profile-implementation ddp_bucketed --rounds 1000 \
+    --profile-output-dir "$temporary/out"
+steady "a million collectives" allreduce --sizes 8,1K -n 250000 -c 0 --output "$temporary/out"
+exit "$failed"
