@@ -73,7 +73,7 @@ FILE *files_open(const char *path, size_t most, char why[FILES_WHY])
     if (file < 0 || fstat(file, &status))
         snprintf(why, FILES_WHY, "%s", strerror(errno));
     else if (!S_ISREG(status.st_mode))
-        snprintf(why, FILES_WHY, "it is not a regular file");
+        snprintf(why, FILES_WHY, "%s", S_ISDIR(status.st_mode) ? strerror(EISDIR) : "it is not a regular file");
     else if ((size_t)status.st_size > most)
         snprintf(why, FILES_WHY, "it has %zu bytes; at most %zu MiB are read", (size_t)status.st_size, most >> 20);
     else if (!(stream = fdopen(file, "r")))
