@@ -62,6 +62,8 @@ cores_in() {
 # read_hosts FILE: a line "host slots" for each host of the file, in its order; one that is listed twice has both.
 read_hosts() {
     [ -r "$1" ] || refuse "--hosts $1: there is no such file; it has a line for each host, such as 'node1 slots=4'"
+    [ -f "$1" ] || refuse "--hosts $1: is not a regular file"
+    [ "$(stat -L -c %s "$1")" -le $((1 << 20)) ] || refuse "--hosts $1: is larger than 1 MiB"
     awk -v file="$1" '
         function complain(words) {
             print "run.sh: --hosts " file words >"/dev/stderr"
