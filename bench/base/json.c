@@ -76,15 +76,19 @@ static const char *find_too_much(const char *text, const char **what)
 {
     size_t depth = 0, values = 1;
     for (const char *c = text; *c; c++) {
-        if (*c == '"')
-            for (c++; *c && *c != '"'; c++)
+        if (*c == '"') {
+            while (*++c && *c != '"')
                 c += *c == '\\' && c[1];
+            if (!*c)
+                return NULL;
+        } else if (*c < ',') /* most of a file that people can read is space */
+            continue;
         depth += *c == '[' || *c == '{';
         depth -= depth && (*c == ']' || *c == '}');
         values += *c == ',';
         *what = depth > JSON_DEEPEST ? "is nested too deep" : "holds too many values";
-        if (depth > JSON_DEEPEST || values > JSON_MOST_VALUES || !*c)
-            return *c ? c : NULL;
+        if (depth > JSON_DEEPEST || values > JSON_MOST_VALUES)
+            return c;
     }
     return NULL;
 }

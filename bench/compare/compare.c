@@ -109,7 +109,7 @@ static void add_rows(cJSON *json, const struct compare_lines *lines, const struc
         if (isfinite(row->low))
             cJSON_ReplaceItemInObjectCaseSensitive(json, "judged_by_spread", cJSON_CreateTrue());
     }
-    for (size_t i = lines->judged; i < lines->n; i++) {
+    for (size_t i = lines->judged; i < lines->n && (*o->json || *o->label); i++) { /* the words show them with labels */
         cJSON *item = json_add_row(cJSON_GetObjectItemCaseSensitive(json, "figures"));
         json_add_number(item, "candidate_to_baseline", add_figure(item, &lines->item[i], 1, o));
     }

@@ -22,6 +22,7 @@ ulimit -v 262144 # KiB
 export LC_ALL=C
 
 # The reader itself, and the two lines of others that it calls.
+# shellcheck source=/dev/null
 source /dev/stdin <<<"$(sed -n '/^read_hosts() {/,/^}/p' "$here/launch/run.sh")"
 refuse() {
     echo "run.sh: $*" >&2

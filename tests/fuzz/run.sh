@@ -28,7 +28,14 @@ build=$(realpath "$build")
 cd "$(dirname "$0")/../.."
 
 work=$(mktemp -d -p /dev/shm 2>/dev/null || mktemp -d)
-trap 'for job in $(jobs -p); do kill "$job" 2>/dev/null || true; done; rm -rf "$work"' EXIT
+clean_up() {
+    local job
+    for job in $(jobs -p); do kill "$job" 2>/dev/null || true; done
+    rm -rf "$work"
+}
+trap clean_up EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
 export ASAN_OPTIONS=quarantine_size_mb=8:detect_leaks=1:allocator_may_return_null=0 UBSAN_OPTIONS=print_stacktrace=1
 export OMP_NUM_THREADS=1 HWLOC_PLUGINS_PATH=/dev/null
 
@@ -36,11 +43,10 @@ export OMP_NUM_THREADS=1 HWLOC_PLUGINS_PATH=/dev/null
 fuzz() {
     local name=$1 status=0 found=$build/corpus/$1 dictionary=()
     mkdir -p "$work/$name" "$found"
-    [ ! -e "tests/fuzz/$name.dict" ] || dictionary=("-dict=tests/fuzz/$name.dict")
+    [ ! -e "tests/fuzz/$name.dict" ] || dictionary=("-dict=$PWD/tests/fuzz/$name.dict")
     if [ -e "tests/fuzz/$name.sh" ]; then
         FUZZ_SCRATCH=$work/$name "tests/fuzz/$name.sh" --seconds "$seconds" --findings "$build/findings" >"$work/$name.log" 2>&1 || status=$?
     else
-        # A leak is looked for after an input that took more memory than it gave back, so that few runs take long.
         FUZZ_SCRATCH=$work/$name "$build/tests/fuzz/$name" -max_total_time="$seconds" -timeout=1 -rss_limit_mb=256 \
             -max_len="$(most_bytes "$name")" -close_fd_mask=3 -print_final_stats=1 -verbosity=1 "${dictionary[@]}" \
             -artifact_prefix="$build/findings/$name-" "$found" "$PWD/tests/fuzz/corpus/$name" >"$work/$name.log" 2>&1 || status=$?
@@ -76,7 +82,7 @@ shopt -s nullglob
 for source in tests/fuzz/*.c tests/fuzz/*.sh; do
     name=$(basename "${source%.*}")
     # shellcheck disable=SC2053 # a pattern
-    [ "$name" != run ] && [[ $name == ${FUZZ_ONLY:-*} ]] || continue
+    if [ "$name" = run ] || ! [[ $name == ${FUZZ_ONLY:-*} ]]; then continue; fi
     if [[ $source == *.c && ! -x $build/tests/fuzz/$name ]]; then
         echo "skip - $name: clang has no libFuzzer here"
         skipped=$((skipped + 1))
