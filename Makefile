@@ -198,7 +198,7 @@ setup:
 
 help:
 	@sed -n 's/^# \(.*\)/\1/p' Makefile | head -5
-	@echo "Targets: all tests bench test test-faults test-memcheck test-mpi test-gpu test-consumers bench-kernels bench-step bench-trace bench-profile bench-allreduce bench-gpu bench-peer pack install uninstall format lint sanitize clean"
+	@echo "Targets: all tests bench test test-faults test-memcheck test-mpi test-gpu test-consumers bench-kernels bench-step bench-trace bench-profile bench-allreduce bench-gpu bench-peer pack install uninstall format lint sanitize fuzz clean"
 
 clean:
 	rm -rf build
@@ -240,6 +240,19 @@ sanitize: setup
 	export UCX_MEM_MMAP_HOOK_MODE=none; for test in $(TSAN); do \
 		build/tsan/tests/unit/$$test || exit; done # UCX's hooks do not survive the sanitizer
 
+# Random inputs to what reads files and command lines, for FUZZ_SECONDS each; where clang has no libFuzzer they are skipped.
+FUZZ_SECONDS = 60
+# Comparisons are many times as slow when recorded, and dictionaries know the words; NULL + 0, the end of an empty list, is no mistake.
+FUZZ_LACKS = -fno-sanitize-coverage=trace-cmp -fno-sanitize=pointer-overflow
+FUZZ = $(patsubst %.c,build/fuzz/%,$(wildcard tests/fuzz/*.c))
+fuzz: setup
+	@launch/setup.sh --fuzz || true
+	@mkdir -p build/fuzz
+	@if echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | clang -fsanitize=fuzzer,address -x c -o /dev/null - 2>/dev/null; then \
+		$(MAKE) --no-print-directory CC=clang CUDA=0 WARNINGS=-w SETTING=fuzz CFLAGS="-gline-tables-only -O2 -fno-omit-frame-pointer" \
+		SANITIZE="-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined $(FUZZ_LACKS)" $(FUZZ); fi
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) tests/fuzz/run.sh build/fuzz
+
 # ---- how it is built ----
 program: $(OUT)/ddpbench
 PRELOADED = $(patsubst %.c,$(OUT)/%.so,$(wildcard tests/support/preload/*.c))
@@ -263,6 +276,11 @@ $(OUT)/tests/%: $(OUT)/obj/tests/%.o $(OUT)/obj/tested.a
 	@mkdir -p $(@D)
 	$(call say,LINK $@)
 	$(Q)$(CC) $(ALL_CFLAGS) -Wl,--as-needed -o $@ $^ $(CHECK_LIBS) $(LIBS)
+
+$(OUT)/tests/fuzz/%: $(OUT)/obj/tests/fuzz/%.o $(OUT)/obj/tests/fuzz/support/support.o $(OUT)/obj/tested.a
+	@mkdir -p $(@D)
+	$(call say,LINK $@)
+	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -Wl,--as-needed -o $@ $^ $(LIBS)
 
 $(OUT)/obj/tested.a: $(TEST_HELP) $(LIBRARY)
 	$(call say,AR $@)
@@ -299,6 +317,6 @@ $(OUT)/obj/bench/base/version.o: $(OUT)/obj/version
 
 -include $(shell find $(OUT)/obj -name '*.d' 2>/dev/null)
 
-.PHONY: FORCE all bench test test-faults test-memcheck test-mpi test-gpu test-consumers bench-kernels bench-step bench-trace bench-profile bench-allreduce bench-gpu bench-peer pack packed install uninstall setup help clean format lint lint-tidy lint-rest lint-scripts sanitize program tests
+.PHONY: FORCE all bench test test-faults test-memcheck test-mpi test-gpu test-consumers bench-kernels bench-step bench-trace bench-profile bench-allreduce bench-gpu bench-peer pack packed install uninstall setup help clean format lint lint-tidy lint-rest lint-scripts sanitize fuzz program tests
 .SECONDARY:
 .DELETE_ON_ERROR:

@@ -160,9 +160,11 @@ static int check_header(const char *path, const struct checkpoint_header *h, siz
 static int open_state(const char *path, const struct trainer *t, struct checkpoint_header *header)
 {
     struct stat status;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe shall be refused, not wait for a writer */
     if (fd < 0 || fstat(fd, &status)) {
         error_report("checkpoint %s: cannot open it: %s", path, strerror(errno));
+    } else if (!S_ISREG(status.st_mode)) {
+        error_report("checkpoint %s: is not a regular file", path);
     } else if ((size_t)status.st_size < sizeof *header) {
         error_report("checkpoint %s: is not a checkpoint of ddpbench: it has only %zu bytes", path,
                      (size_t)status.st_size);

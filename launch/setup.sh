@@ -5,12 +5,13 @@ set -euo pipefail
 
 usage() {
     cat <<'END'
-Usage: launch/setup.sh [--mpi NAME] [--mpicc PATH] [--blas NAME] [--lint] [--consumers] [--viewers] [--plot] [--slurm] [--help]
+Usage: launch/setup.sh [--mpi NAME] [--mpicc PATH] [--blas NAME] [--lint] [--fuzz] [--consumers] [--viewers] [--plot] [--slurm] [--help]
 Installs the missing ones of pkg-config, an MPI, g++, a CBLAS, hwloc, cJSON, zlib and Check, with apt; says nothing when all are there.
   --mpi NAME   mpich (default) or openmpi; what mpicc and mpirun mean stays as it is
   --mpicc PATH the compiler wrapper of an MPI that is installed elsewhere; then none is installed
   --blas NAME  the CBLAS to build with, as pkg-config or the linker knows it (default openblas, which can be installed from here)
   --lint       also clang-format, clang-tidy (with OpenMP's header), cppcheck and shellcheck
+  --fuzz       also clang with libFuzzer, and its OpenMP, for make fuzz
   --consumers  also Python's venv, for make test-consumers
   --viewers    also Chromium, for the viewers that make test-consumers opens traces with
   --plot       also gnuplot, for the pictures of launch/sweep.sh, and rsvg-convert, for those of launch/slurm.sh as PNG
@@ -22,7 +23,7 @@ END
 # shellcheck source=launch/say.sh
 . "$(dirname "$(realpath "$0")")/say.sh"
 
-mpi=mpich mpicc='' blas=openblas lint='' consumers='' viewers='' plot='' slurm=''
+mpi=mpich mpicc='' blas=openblas lint='' fuzz='' consumers='' viewers='' plot='' slurm=''
 while [ $# -gt 0 ]; do
     case $1 in
     --blas)
@@ -44,12 +45,13 @@ while [ $# -gt 0 ]; do
         shift
         ;;
     --lint) lint=1 ;;
+    --fuzz) fuzz=1 ;;
     --consumers) consumers=1 ;;
     --viewers) viewers=1 ;;
     --plot) plot=1 ;;
     --slurm) slurm=1 ;;
     --help) usage; exit 0 ;;
-    *) refuse "unknown option '$1'; known are --mpi NAME, --mpicc PATH, --blas NAME, --lint, --consumers, --viewers, --plot, --slurm, --help" ;;
+    *) refuse "unknown option '$1'; known are --mpi NAME, --mpicc PATH, --blas NAME, --lint, --fuzz, --consumers, --viewers, --plot, --slurm, --help" ;;
     esac
     shift
 done
@@ -79,6 +81,9 @@ have_clang_openmp() {
     rm -rf "$directory"
     return $status
 }
+
+# have_clang_with FLAG...: its parts are packages of their own.
+have_clang_with() { echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | clang "$@" -x c -o /dev/null -; }
 
 # Slurm's plugins lie in a directory of the machine's architecture.
 has_plugins() { compgen -G '/usr/lib*/**/slurm-wlm/mpi_pmi2.so' || compgen -G '/usr/lib*/slurm*/mpi_pmi2.so'; }
@@ -122,6 +127,11 @@ find_missing() {
         want slurm-wlm "a Slurm for tests" command -v slurmctld
         want slurm-wlm-basic-plugins "its plugins" has_plugins
         want munge "its keys" command -v munged
+    fi
+    if [ -n "$fuzz" ]; then
+        want clang "make fuzz" command -v clang
+        want libclang-rt-dev "make fuzz" have_clang_with -fsanitize=fuzzer,address
+        want libomp-dev "OpenMP for make fuzz" have_clang_with -fsanitize=fuzzer -fopenmp
     fi
     if [ -n "$lint" ]; then
         want clang-format "make lint" command -v clang-format

@@ -86,6 +86,9 @@ int figures_read(struct figure_list *list, const char *path, const cJSON *json)
     *list = (struct figure_list){0};
     if (!cJSON_IsArray(json))
         return error_report("%s: has no list \"figures\", so it is no summary of ddpbench", path);
+    if (cJSON_GetArraySize(json) > FIGURES_MOST)
+        return error_report("%s: \"figures\" has %d items; at most %d are read", path, cJSON_GetArraySize(json),
+                            FIGURES_MOST);
     cJSON_ArrayForEach(row, json)
     {
         const char *subject = json_string(row, "subject"), *name = json_string(row, "name");
@@ -94,7 +97,7 @@ int figures_read(struct figure_list *list, const char *path, const cJSON *json)
         int direction = 0;
         while (direction <= BETTER_NONE && strcmp(better, figure_better_name[direction]) != 0)
             direction++;
-        struct figure figure = {.bytes = isfinite(bytes) ? bytes : 0,
+        struct figure figure = {.bytes = isnan(bytes) ? 0 : bytes,
                                 .value = json_number(row, "value"),
                                 .low = json_number(row, "low"),
                                 .high = json_number(row, "high"),
@@ -103,10 +106,13 @@ int figures_read(struct figure_list *list, const char *path, const cJSON *json)
                                 .judged = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(row, "judged"))};
         if (!*subject || !*name || !*unit || !isfinite(figure.value) || direction > BETTER_NONE || !(n >= 0) ||
             strlen(subject) >= sizeof figure.subject || strlen(name) >= sizeof figure.name ||
-            strlen(unit) >= sizeof figure.unit || bytes < 0)
+            strlen(unit) >= sizeof figure.unit)
             return error_report("%s: figure %zu has not all of subject, name, unit, value, n and better (lower, "
                                 "higher or none)",
                                 path, list->n + 1);
+        if (cJSON_GetObjectItemCaseSensitive(row, "bytes") && !(bytes >= 0 && isfinite(bytes)))
+            return error_report("%s: figure %zu (%s of %s): its bytes are no finite number from 0 on", path,
+                                list->n + 1, name, subject);
         set_names(&figure, subject, name, unit);
         figures_add(list, &figure);
     }

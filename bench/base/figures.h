@@ -24,6 +24,8 @@ struct figure {
     int judged; /* `compare` decides on it, unless the user names others; the rest is for information */
 };
 
+enum { FIGURES_MOST = 100000 }; /* that are read: `allreduce` of 1,000 sizes leaves 20,000 */
+
 struct figure_list {
     struct figure *item;
     size_t n;
@@ -47,8 +49,9 @@ const struct figure *figures_find(const struct figure_list *list, const char *su
  * owns it. */
 cJSON *figures_json(const struct figure_list *list);
 
-/* And back, into *list, whatever that held before. Returns 0; or -1, reported with the path: it is no such array, or a
- * name in it is too long. Release the list with figures_destroy in both cases. */
+/* And back, into *list, whatever that held before. Returns 0; or -1, reported with the path: it is no such array, has
+ * more than FIGURES_MOST, or one is incomplete, with a name that is too long, or of bytes that are no finite number.
+ * Release the list with figures_destroy in both cases. */
 int figures_read(struct figure_list *list, const char *path, const cJSON *json);
 
 /* The figures as lines of comma-separated values: the texts field[n], which say whose they are, and then these columns.

@@ -71,13 +71,38 @@ static int cannot_write(const struct new_file *file, int why)
     return error_report("cannot write %s: %s; what was written before it is complete", file->path, strerror(why));
 }
 
-FILE *files_open(const char *path, const char **why)
+FILE *files_open(const char *path, size_t most, char why[FILES_WHY])
 {
     struct stat status;
-    int other = !stat(path, &status) && !S_ISREG(status.st_mode);
-    FILE *file = other ? NULL : fopen(path, "re");
-    *why = other ? "it is not a regular file" : file ? "" : strerror(errno);
-    return file;
+    FILE *stream = NULL;
+    int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a pipe shall be refused, not wait for a writer */
+    if (file < 0 || fstat(file, &status))
+        snprintf(why, FILES_WHY, "%s", strerror(errno));
+    else if (!S_ISREG(status.st_mode))
+        snprintf(why, FILES_WHY, "%s", S_ISDIR(status.st_mode) ? strerror(EISDIR) : "it is not a regular file");
+    else if ((size_t)status.st_size > most)
+        snprintf(why, FILES_WHY, "it has %zu bytes; at most %zu MiB are read", (size_t)status.st_size, most >> 20);
+    else if (!(stream = fdopen(file, "r")))
+        snprintf(why, FILES_WHY, "%s", strerror(errno));
+    if (!stream && file >= 0)
+        close(file);
+    return stream;
+}
+
+ssize_t files_read_line(char **line, size_t *room, FILE *file)
+{
+    size_t n = 0;
+    for (int c = 0; c != '\n' && n < FILES_MOST_LINE && (c = getc_unlocked(file)) != EOF;) {
+        if (n + 2 > *room) {
+            *room = *room ? 2 * *room : 256;
+            *line = realloc(*line, *room);
+            if (!*line)
+                FATAL("no memory for a line of %zu bytes", *room);
+        }
+        (*line)[n++] = (char)c;
+        (*line)[n] = 0;
+    }
+    return n ? (ssize_t)n : -1;
 }
 
 size_t files_find(glob_t *found, const char *directory, const char *pattern)

@@ -5,6 +5,7 @@
 #include <glob.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 enum { FILES_PATH = 800 };
 
@@ -21,9 +22,17 @@ int files_close(int file);
 /* Writes n bytes, in as many calls as it takes. Returns 0; or -1 with errno, and then some may be written. */
 int files_write(int file, const void *bytes, size_t n);
 
-/* Opens a regular file to be read; the caller closes it. NULL with the reason in words: one that is not regular, such
- * as a pipe, where opening would wait for a writer, is none. */
-FILE *files_open(const char *path, const char **why);
+/* What is read at most: of a file of lines, which may be those of 100,000 steps, and of a line. */
+#define FILES_MOST_BYTES ((size_t)8 << 30)
+#define FILES_MOST_LINE  ((size_t)16 << 20)
+
+/* Opens a regular file of at most `most` bytes to be read, at once; the caller closes it. NULL with the reason in
+ * words: a pipe, a device or a directory is none. */
+enum { FILES_WHY = 100 };
+FILE *files_open(const char *path, size_t most, char why[FILES_WHY]);
+
+/* getline, with a longer line in pieces of FILES_MOST_LINE: its length, or -1 at the end or a failure (ferror). */
+ssize_t files_read_line(char **line, size_t *room, FILE *file);
 
 /* The paths directory/pattern that there are, in the order of their names; what is special to glob(3) is so in the
  * pattern alone. Returns how many; release *found with globfree in any case. */

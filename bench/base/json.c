@@ -71,23 +71,56 @@ const char *json_string(const cJSON *object, const char *name)
     return cJSON_IsString(item) ? item->valuestring : "";
 }
 
+/* Where a text, which need not be JSON, goes beyond what is read of any, and in what; NULL: nowhere. */
+static const char *find_too_much(const char *text, const char **what)
+{
+    size_t depth = 0, values = 1;
+    for (const char *c = text; *c; c++) {
+        if (*c == '"') {
+            while (*++c && *c != '"')
+                c += *c == '\\' && c[1];
+            if (!*c)
+                return NULL;
+        } else if (*c < ',') /* most of a file that people can read is space */
+            continue;
+        depth += *c == '[' || *c == '{';
+        depth -= depth && (*c == ']' || *c == '}');
+        values += *c == ',';
+        *what = depth > JSON_DEEPEST ? "is nested too deep" : "holds too many values";
+        if (depth > JSON_DEEPEST || values > JSON_MOST_VALUES)
+            return c;
+    }
+    return NULL;
+}
+
+cJSON *json_parse(const char *text)
+{
+    const char *what;
+    return find_too_much(text, &what) ? NULL : cJSON_ParseWithOpts(text, NULL, 1);
+}
+
 cJSON *json_read(const char *directory, const char *name)
 {
-    char path[FILES_PATH + 64], *text = NULL;
-    const char *end = NULL, *why;
+    char path[FILES_PATH + 64], why[FILES_WHY] = "", *text = NULL;
+    const char *end = NULL, *what;
     size_t room = 0, line = 1;
     snprintf(path, sizeof path, "%s/%s", directory, name);
-    FILE *file = files_open(path, &why);
+    FILE *file = files_open(path, JSON_MOST_BYTES, why);
     ssize_t n = file ? getdelim(&text, &room, 0, file) : -1; /* all of it, since text holds no 0 */
     if (file && ferror(file))
-        why = strerror(errno);
+        snprintf(why, sizeof why, "%s", strerror(errno));
     if (file)
         fclose(file);
-    cJSON *json = n >= 0 && strlen(text) == (size_t)n ? cJSON_ParseWithOpts(text, &end, 1) : NULL;
+    const char *too_much = n >= 0 ? find_too_much(text, &what) : NULL;
+    cJSON *json = n >= 0 && !too_much && strlen(text) == (size_t)n ? cJSON_ParseWithOpts(text, &end, 1) : NULL;
+    end = too_much ? too_much : end;
     for (const char *c = text; end && c < end; c++)
         line += *c == '\n';
     if (*why)
         error_report("cannot read %s: %s", path, why);
+    else if (too_much)
+        error_report("%s: %s (line %zu): at most %d values are read, at most %d levels deep", path, what, line,
+                     JSON_MOST_VALUES, JSON_DEEPEST);
     else if (!json)
         error_report("%s: is not valid JSON (line %zu); the run that wrote it may have been cut off or the file edited",
                      path, line);

@@ -180,7 +180,8 @@ void text_print_lines(FILE *out, const char *text)
 void text_print_error(void)
 {
     fputs("ddpbench: ", stderr);
-    text_print_lines(stderr, error_text());
+    for (const char *c = error_text(); *c;) /* one line, whatever names it has */
+        c += text_print_character(stderr, c);
     fputc('\n', stderr);
 }
 

@@ -109,7 +109,7 @@ static void add_rows(cJSON *json, const struct compare_lines *lines, const struc
         if (isfinite(row->low))
             cJSON_ReplaceItemInObjectCaseSensitive(json, "judged_by_spread", cJSON_CreateTrue());
     }
-    for (size_t i = lines->judged; i < lines->n; i++) {
+    for (size_t i = lines->judged; i < lines->n && (*o->json || *o->label); i++) { /* the words show them with labels */
         cJSON *item = json_add_row(cJSON_GetObjectItemCaseSensitive(json, "figures"));
         json_add_number(item, "candidate_to_baseline", add_figure(item, &lines->item[i], 1, o));
     }
@@ -197,15 +197,17 @@ static int write_form(const char *option, const char *path, const char *text)
 /* In words, or in the form that is asked for instead; and to files. */
 static int print(const cJSON *json, const struct compare_options *o)
 {
-    char *text = cJSON_Print(json), *junit = NULL, *words = NULL;
+    char *text = *o->json ? cJSON_Print(json) : NULL, *junit = NULL, *words = NULL;
     size_t length = 0;
-    if (!text)
+    if (*o->json && !text)
         FATAL("no memory to print the comparison");
     FILE *out = text_begin(&junit, &length);
-    compare_print_junit(out, json, o);
+    if (*o->junit)
+        compare_print_junit(out, json, o);
     text_end(out);
     out = text_begin(&words, &length);
-    compare_print(out, json, o);
+    if (strcmp(o->json, "-") != 0 && strcmp(o->junit, "-") != 0)
+        compare_print(out, json, o);
     text_end(out);
     if (!strcmp(o->json, "-"))
         printf("%s\n", text);

@@ -5,41 +5,56 @@
 #include "kernels/error.h"
 
 #include <math.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static int same_size_group(const struct figure *a, const struct figure *b)
+/* The orders in which lines are found again: all sizes as one, and each size apart. */
+static int by_size_group(const void *a, const void *b)
 {
-    return !strcmp(a->name, b->name) && !strcmp(a->subject, b->subject);
+    const struct verdict_figure *x = a, *y = b;
+    int by_name = strcmp(x->figure->name, y->figure->name);
+    return by_name ? by_name : strcmp(x->figure->subject, y->figure->subject);
 }
 
-/* The line of a figure, which is appended if there is none. */
-static size_t line_of(struct compare_lines *lines, const struct figure *figure, size_t baselines)
+static int by_figure(const void *a, const void *b)
 {
-    size_t of = lines->n;
-    for (size_t i = lines->n; i-- > 0;)
-        if (same_size_group(lines->item[i].figure, figure)) {
-            if (lines->item[i].figure->bytes == figure->bytes)
-                return i;
-            of = i;
-        }
-    double *values = &lines->values[lines->n * lines->runs];
-    lines->item[lines->n] =
-        (struct verdict_figure){.size_group = of < lines->n ? lines->item[of].size_group : lines->size_groups++,
-                                .higher_is_better = figure->better == BETTER_HIGHER,
-                                .baseline = values,
-                                .candidate = values + baselines,
-                                .figure = figure,
-                                .judged = figure->judged};
-    return lines->n++;
+    const struct verdict_figure *x = a, *y = b;
+    int by_group = by_size_group(a, b);
+    return by_group ? by_group : (x->figure->bytes > y->figure->bytes) - (x->figure->bytes < y->figure->bytes);
+}
+
+static const struct verdict_figure *find(const struct compare_lines *lines, const struct figure *figure)
+{
+    const struct verdict_figure key = {.figure = figure}, *const *found = tfind(&key, &lines->by_figure, by_figure);
+    return found ? *found : NULL;
+}
+
+/* Adds the line of a figure if there is none; there is room for it. */
+static void add_line(struct compare_lines *lines, const struct figure *figure)
+{
+    struct verdict_figure *line = &lines->item[lines->n], **found, **group;
+    *line = (struct verdict_figure){.size_group = lines->size_groups,
+                                    .higher_is_better = figure->better == BETTER_HIGHER,
+                                    .figure = figure,
+                                    .judged = figure->judged};
+    found = tsearch(line, &lines->by_figure, by_figure);
+    if (found && *found != line)
+        return;
+    group = tsearch(line, &lines->by_size_group, by_size_group);
+    if (!found || !group)
+        FATAL("no memory for %zu figures", lines->n);
+    line->size_group = (*group)->size_group;
+    lines->size_groups += *group == line;
+    lines->n++;
 }
 
 static int add_run(struct compare_lines *lines, const struct saved_run *saved, size_t r, size_t baselines)
 {
     for (size_t i = 0; i < saved->figures.n; i++) {
         const struct figure *figure = &saved->figures.item[i];
-        double *value = &lines->values[line_of(lines, figure, baselines) * lines->runs + r];
+        double *value = &lines->values[(size_t)(find(lines, figure) - lines->item) * lines->runs + r];
         if (!isnan(*value))
             return error_report("%s: summary.json has %s of %s twice", saved->directory, figure->name, figure->subject);
         if (r < baselines && !strcmp(figure->name, "wrong_elements") && figure->value > 0)
@@ -50,26 +65,38 @@ static int add_run(struct compare_lines *lines, const struct saved_run *saved, s
     return 0;
 }
 
+/* Wrong elements spoil all figures of their subject and size. */
+static int is_wrong(const struct compare_lines *lines, struct figure figure, size_t baselines)
+{
+    strcpy(figure.name, "wrong_elements");
+    const struct verdict_figure *wrong = find(lines, &figure);
+    int found = 0;
+    for (size_t r = baselines; wrong && r < lines->runs; r++)
+        found |= wrong->baseline[r] > 0;
+    return found;
+}
+
 int compare_match(struct compare_lines *lines, const struct compare_run *run, size_t baselines, size_t candidates)
 {
-    size_t most = 0, runs = baselines + candidates;
+    size_t most = 1, runs = baselines + candidates; /* one more, where a line is tried */
     for (size_t r = 0; r < runs; r++)
         most += run[r].saved.figures.n;
-    *lines = (struct compare_lines){.item = allocate(most, sizeof *lines->item),
-                                    .runs = runs,
-                                    .values = allocate(most * runs, sizeof *lines->values)};
-    for (size_t i = 0; i < most * runs; i++)
+    *lines = (struct compare_lines){.item = allocate(most, sizeof *lines->item), .runs = runs};
+    for (size_t r = 0; r < runs; r++)
+        for (size_t i = 0; i < run[r].saved.figures.n; i++)
+            add_line(lines, &run[r].saved.figures.item[i]);
+    lines->values = allocate(lines->n * runs, sizeof *lines->values);
+    for (size_t i = 0; i < lines->n * runs; i++)
         lines->values[i] = NAN;
+    for (size_t i = 0; i < lines->n; i++) {
+        lines->item[i].baseline = &lines->values[i * runs];
+        lines->item[i].candidate = lines->item[i].baseline + baselines;
+    }
     for (size_t r = 0; r < runs; r++)
         if (add_run(lines, &run[r].saved, r, baselines))
             return -1;
-    for (size_t i = 0; i < lines->n; i++) /* wrong elements spoil all figures of their subject and size */
-        for (size_t r = baselines; r < runs && !lines->item[i].wrong; r++) {
-            const struct figure *figure = lines->item[i].figure,
-                                *wrong = figures_find(&run[r].saved.figures, figure->subject, "wrong_elements",
-                                                      figure->bytes);
-            lines->item[i].wrong = wrong && wrong->value > 0;
-        }
+    for (size_t i = 0; i < lines->n; i++)
+        lines->item[i].wrong = is_wrong(lines, *lines->item[i].figure, baselines);
     return 0;
 }
 
@@ -145,8 +172,15 @@ int compare_choose(struct compare_lines *lines, const char *metrics)
     return lines->judged ? 0 : error_report("the runs have no figure to judge; name some with --metrics");
 }
 
+static void keep(void *line)
+{
+    (void)line; /* it is the list's */
+}
+
 void compare_lines_destroy(struct compare_lines *lines)
 {
+    tdestroy(lines->by_figure, keep);
+    tdestroy(lines->by_size_group, keep);
     free(lines->item);
     free(lines->values);
     *lines = (struct compare_lines){0};

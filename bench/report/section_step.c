@@ -78,17 +78,16 @@ static void add_rank(struct step_picture *p, const cJSON *line, size_t rank, dou
 static cJSON *read_step(const struct report_run *run, size_t rank, double number, double mean_ms)
 {
     char path[FILES_PATH + 64];
-    const char *why;
-    char *line = NULL;
+    char why[FILES_WHY], *line = NULL;
     size_t room = 0;
     double nearest = INFINITY;
     cJSON *best = NULL;
     snprintf(path, sizeof path, "%s/rank_%zu_metrics.jsonl", run->directory, rank);
-    FILE *file = files_open(path, &why);
+    FILE *file = files_open(path, FILES_MOST_BYTES, why);
     if (!file)
         return NULL;
-    while (getline(&line, &room, file) > 0) {
-        cJSON *json = cJSON_Parse(line);
+    while (files_read_line(&line, &room, file) > 0) {
+        cJSON *json = json_parse(line);
         int captured = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, "captured")); /* these come first */
         double away = isfinite(number) ? fabs(json_number(json, "profiler_step") - number)
                                        : fabs(json_number(json, "step_ms") - mean_ms);
@@ -110,15 +109,15 @@ static cJSON *read_step(const struct report_run *run, size_t rank, double number
 /* When a step of a rank started, in ms of the clock that all traces share; NAN where there is no such trace. */
 static double read_start(const struct report_run *run, size_t rank, double number)
 {
-    char path[2 * FILES_PATH + 64], name[40], *line = NULL;
+    char path[2 * FILES_PATH + 64], name[40], why[FILES_WHY], *line = NULL;
     const char *slash = strrchr(run->directory, '/');
     size_t room = 0;
     double start = NAN;
     snprintf(path, sizeof path, "%.*s%.128s_rank_%zu_trace.json", slash ? (int)(slash - run->directory + 1) : 0,
              run->directory, run->subject, rank);
     snprintf(name, sizeof name, "\"ProfilerStep#%.0f\"", number);
-    FILE *file = fopen(path, "re");
-    while (file && !isfinite(start) && getline(&line, &room, file) > 0) { /* an event a line */
+    FILE *file = files_open(path, FILES_MOST_BYTES, why);
+    while (file && !isfinite(start) && files_read_line(&line, &room, file) > 0) { /* an event a line */
         const char *ts = strstr(line, name) ? strstr(line, "\"ts\": ") : NULL;
         if (ts && strstr(line, "\"ph\": \"X\""))
             start = 1e-3 * strtod(ts + strlen("\"ts\": "), NULL);

@@ -52,12 +52,11 @@ static size_t add_time(struct time_row *row, const struct report_run *run, const
     const struct tried *tried = run_tried(run, subject);
     if (tried && isfinite(tried->mb))
         snprintf(row->bucket, sizeof row->bucket, "%.4g", tried->mb);
-    size_t n = row->breakdown.n;
+    size_t n = row->breakdown.n, of_rank = n / (run->ranks ? run->ranks : 1);
     if (strcmp(run->mode, "profile") != 0)
         snprintf(row->samples, sizeof row->samples, "%zu round%s", n, text_plural(n));
     else /* of each rank as many */
-        snprintf(row->samples, sizeof row->samples, "%zu step%s x %zu", n / run->ranks, text_plural(n / run->ranks),
-                 run->ranks);
+        snprintf(row->samples, sizeof row->samples, "%zu step%s x %zu", of_rank, text_plural(of_rank), run->ranks);
     for (int p = 0; p < PARTS; p++)
         row->share[p] = row->breakdown.part[p] / row->breakdown.step;
     return 1;

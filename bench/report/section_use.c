@@ -104,17 +104,17 @@ static struct use *find_use(struct uses *uses, size_t first, double gpu, const c
 static void add_file(struct uses *uses, const char *path, const struct source *source)
 {
     char *line = NULL, *field[COLUMNS], host[64];
-    const char *why;
+    char why[FILES_WHY];
     size_t room = 0, fields = 0, before = uses->n;
-    FILE *file = files_open(path, &why);
+    FILE *file = files_open(path, FILES_MOST_BYTES, why);
     if (!file)
         return;
     host_of(host, path);
-    if (getline(&line, &room, file) > 0)
+    if (files_read_line(&line, &room, file) > 0)
         fields = split(line, field);
     size_t seconds = column_of(field, fields, "seconds"), of = column_of(field, fields, "gpu");
     size_t a = column_of(field, fields, source->first), b = column_of(field, fields, source->second);
-    while (getline(&line, &room, file) > 0) {
+    while (files_read_line(&line, &room, file) > 0) {
         size_t n = split(line, field);
         double gpu = source->of_gpus ? number_of(field, n, of) : -1;
         struct use *use = gpu >= 0 || !source->of_gpus ? find_use(uses, before, gpu, host) : NULL;

@@ -54,7 +54,7 @@ static void summarise_runs(cJSON *document, const struct report_runs *runs)
     char what[360] = "collectives", ranks[600] = "", memory[CELL] = "";
     size_t labels = 0;
     for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
-        model = model || !isfinite(run->parameters) || !*run->workload ? model : run;
+        model = model || !isfinite(run->parameters + run->sequences) || !*run->workload ? model : run;
         if (!is_first(runs, run, 0))
             continue;
         last = run;
@@ -66,7 +66,7 @@ static void summarise_runs(cJSON *document, const struct report_runs *runs)
         return;
     if (model)
         snprintf(what, sizeof what, "%s, %.2f M parameters, %.4g sequence%s a step on each rank", model->workload,
-                 1e-6 * model->parameters, model->sequences, text_plural((size_t)model->sequences));
+                 1e-6 * model->parameters, model->sequences, model->sequences == 1 ? "" : "s");
     if (last->place.cpus)
         snprintf(memory, sizeof memory, ", %zu logical CPU%s in all", last->place.cpus, text_plural(last->place.cpus));
     document_add_item(document, "Measured: %s%s%s; on %s%s%s%s.", what, ranks, labels > LABELS ? "; ..." : "",

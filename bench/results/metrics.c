@@ -2,6 +2,7 @@
  * time: the first finds the columns, the second writes the rows. */
 #include "results/results.h"
 
+#include "base/json.h"
 #include "base/text.h"
 #include "kernels/error.h"
 
@@ -9,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_COLUMNS = 1000, DEEPEST = 32, PIECE = 1 << 20 };
+enum { MOST_COLUMNS = 1000, PIECE = 1 << 20 };
 
 /* A part of a line, as it stands there; length 0: none. */
 struct piece {
@@ -107,7 +108,7 @@ static const char *scan_items(const char *c, int depth, struct metrics_table *ta
         }
         value = c;
         if (*c == '{' || *c == '[')
-            c = depth == DEEPEST ? NULL : scan_items(c, depth + 1, NULL);
+            c = depth == JSON_DEEPEST ? NULL : scan_items(c, depth + 1, NULL);
         else
             c = *c == '"'   ? scan_string(c)
                 : *c == 't' ? scan_word(c, "true")
@@ -242,7 +243,7 @@ static int pass(struct metrics_table *t, FILE *in, struct new_file *file)
     FILE *out = file ? text_begin(&text, &length) : NULL;
     if (out)
         print_names(out, t);
-    while (!status && (n = getline(&line, &room, in)) >= 0) {
+    while (!status && (n = files_read_line(&line, &room, in)) >= 0) {
         if (!take_line(t, line, (size_t)n) || !out)
             continue;
         print_row(out, t);
@@ -285,12 +286,12 @@ static int write_table(struct metrics_table *t, FILE *in, const char *from, cons
 
 int results_write_metrics_csv(const char *directory)
 {
-    char from[FILES_PATH];
+    char from[FILES_PATH], why[FILES_WHY];
     if ((size_t)snprintf(from, sizeof from, "%s/rank_0_metrics.jsonl", directory) >= sizeof from)
         return error_report("%.60s...: the path is longer than %d characters", directory, FILES_PATH - 1);
-    FILE *in = fopen(from, "re");
+    FILE *in = files_open(from, FILES_MOST_BYTES, why);
     if (!in)
-        return error_report("cannot read %s: %s", from, strerror(errno));
+        return error_report("cannot read %s: %s", from, why);
     struct metrics_table *t = allocate(1, sizeof *t);
     int status = write_table(t, in, from, directory);
     while (t->n > 0)

@@ -71,9 +71,16 @@ static int find_directory(struct saved_run *saved, const char *directory)
 
 /* ---- the files ---- */
 
+/* What lists of run.json hold at most: work and memory follow from them. The items of a list have no names, so objects
+ * have to be objects. */
+static const struct {
+    const char *name;
+    int most, is_object;
+} limits[] = {{"configuration", 1000, 1}, {"derived", 1000, 1}, {"environment", 1000, 1},
+              {"hosts", 10000, 1},        {"ranks", 100000, 0}, {"implementations", 1000, 0}};
+
 static int check_run(const char *directory, const cJSON *run)
 {
-    static const char *const objects[] = {"configuration", "derived", "environment", "hosts"};
     double schema = json_number(run, "schema_version");
     if (!(schema >= 0) || !*json_string(run, "mode") || !cJSON_GetObjectItemCaseSensitive(run, "configuration"))
         return error_report("%s/run.json: lacks schema_version, mode or configuration, so ddpbench did not write it",
@@ -82,10 +89,13 @@ static int check_run(const char *directory, const cJSON *run)
         return error_report("%s/run.json: schema_version %g: written by %s ddpbench; %s", directory, schema,
                             schema < RESULTS_SCHEMA ? "an older" : "a newer",
                             schema < RESULTS_SCHEMA ? "run it again with this one" : "read it with that one");
-    for (size_t i = 0; i < sizeof objects / sizeof *objects; i++) { /* the items of a list would have no names */
-        const cJSON *item = cJSON_GetObjectItemCaseSensitive(run, objects[i]);
-        if (item && !cJSON_IsObject(item))
-            return error_report("%s/run.json: \"%s\" is not a JSON object", directory, objects[i]);
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        const cJSON *item = cJSON_GetObjectItemCaseSensitive(run, limits[i].name);
+        if (item && limits[i].is_object && !cJSON_IsObject(item))
+            return error_report("%s/run.json: \"%s\" is not a JSON object", directory, limits[i].name);
+        if (cJSON_GetArraySize(item) > limits[i].most)
+            return error_report("%s/run.json: \"%s\" has %d items; at most %d are read", directory, limits[i].name,
+                                cJSON_GetArraySize(item), limits[i].most);
     }
     return 0;
 }

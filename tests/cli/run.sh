@@ -195,6 +195,15 @@ check 2 "more ranks than slots" '^run.sh: 2 ranks, but hosts has 1 slot; write s
 
 try "$run" --hosts absent -- prog
 check 2 "a hosts file that is not there" '^run.sh: --hosts absent: there is no such file'
+mkfifo pipe
+try "$run" --hosts pipe -- prog
+check 2 "a hosts file that is a pipe, to which nobody writes" '^run.sh: --hosts pipe: is not a regular file$'
+try "$run" --hosts /dev/zero -- prog
+check 2 "a hosts file that is a device" '^run.sh: --hosts /dev/zero: is not a regular file$'
+truncate -s 1T large
+try "$run" --hosts large -- prog
+check 2 "a hosts file of 1 TB" '^run.sh: --hosts large: is larger than 1 MiB$'
+rm large
 for option in --ranks --threads --ranks-per-host; do
     try "$run" "$option" 0 -- prog
     check 2 "$option 0" "^run.sh: $option 0: expected a whole number from 1"

@@ -288,6 +288,31 @@ START_TEST(directories_are_made)
 }
 END_TEST
 
+/* ---- reading ---- */
+
+START_TEST(a_long_line_comes_in_pieces)
+{
+    const size_t lengths[] = {FILES_MOST_LINE, 5, 1, FILES_MOST_LINE};
+    char why[FILES_WHY], *line = NULL;
+    size_t room = 0;
+    FILE *out = fopen(path_of("lines"), "a"); /* zeros, two ends of lines, and zeros */
+    ck_assert_int_eq(truncate(path_of("lines"), (off_t)FILES_MOST_LINE + 4), 0);
+    fputs("\n\n", out);
+    fclose(out);
+    ck_assert_int_eq(truncate(path_of("lines"), (off_t)(2 * FILES_MOST_LINE + 6)), 0);
+    FILE *file = files_open(path_of("lines"), FILES_MOST_BYTES, why);
+    ck_assert_msg(file != NULL, "%s", why);
+    for (size_t i = 0; i < 4; i++)
+        ck_assert_int_eq(files_read_line(&line, &room, file), (ssize_t)lengths[i]);
+    ck_assert_int_eq(files_read_line(&line, &room, file), -1);
+    free(line);
+    fclose(file);
+    ck_assert_int_eq(truncate(path_of("lines"), (off_t)FILES_MOST_BYTES + 1), 0);
+    ck_assert_ptr_null(files_open(path_of("lines"), FILES_MOST_BYTES, why));
+    ck_assert_str_eq(why, "it has 8589934593 bytes; at most 8192 MiB are read");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("files");
@@ -303,6 +328,7 @@ int main(void)
     tcase_add_test(tests, a_named_path_is_replaced);
     tcase_add_test(tests, a_named_path_that_is_no_file);
     tcase_add_test(tests, directories_are_made);
+    tcase_add_test(tests, a_long_line_comes_in_pieces);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }

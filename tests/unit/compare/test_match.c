@@ -100,6 +100,41 @@ START_TEST(matched)
 }
 END_TEST
 
+/* No run that was read has such sizes; memory that is not the list's must not be touched by them all the same. */
+START_TEST(sizes_that_are_none)
+{
+    static const double bytes[] = {NAN, INFINITY, 8, -INFINITY, NAN, 64};
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < 6; k++)
+            add_size(i, "a", bytes[(k + i) % 6], 10, 0);
+    int status = match("");
+    ck_assert(status == 0 || strstr(error_text(), "twice"));
+    ck_assert_uint_le(lines.n, 3 * 6 * 4);
+    for (size_t i = 0; i < lines.n; i++)
+        ck_assert_uint_eq((size_t)(lines.item[i].baseline - lines.values) % 3, 0);
+}
+END_TEST
+
+/* As many as `allreduce` of many sizes leaves: each is found among all others. */
+START_TEST(many_sizes)
+{
+    enum { SIZES = 8000 };
+    for (int i = 0; i < 3; i++)
+        for (int size = 1; size <= SIZES; size++)
+            add_size(i, "a", i == 1 ? SIZES + 1 - size : size, size, i == 2 && size == 5);
+    ck_assert_int_eq(match(""), 0);
+    ck_assert_uint_eq(lines.n, 4 * SIZES);
+    ck_assert_uint_eq(lines.judged, SIZES);
+    for (size_t i = 0; i < lines.judged; i++) {
+        const struct verdict_figure *l = &lines.item[i];
+        ck_assert_double_eq(l->figure->bytes, (double)(i + 1));
+        ck_assert(l->baseline[0] == l->figure->bytes && l->candidate[0] == l->figure->bytes);
+        ck_assert_double_eq(l->baseline[1], (double)(SIZES - i));
+        ck_assert_int_eq(l->wrong, i == 4);
+    }
+}
+END_TEST
+
 START_TEST(other_metrics)
 {
     three_runs();
@@ -179,6 +214,8 @@ int main(void)
     TCase *all = tcase_create("several runs");
     tcase_add_checked_fixture(all, NULL, destroy);
     tcase_add_test(all, matched);
+    tcase_add_test(all, sizes_that_are_none);
+    tcase_add_test(all, many_sizes);
     tcase_add_test(all, other_metrics);
     tcase_add_test(all, match_refused);
     tcase_add_test(all, wrong_baseline);

@@ -220,6 +220,9 @@ START_TEST(wrong_checkpoints_are_refused)
                  {offsetof(struct checkpoint_header, floats), "another model"},
                  {offsetof(struct checkpoint_header, seed), "seed 8"}};
     check_said(checkpoint_restore(path, &one.trainer), "No such file");
+    ck_assert_int_eq(mkfifo(path, 0600), 0); /* to which nobody writes */
+    check_said(checkpoint_restore(path, &one.trainer), "is not a regular file");
+    ck_assert_int_eq(unlink(path), 0);
     ck_assert_msg(!checkpoint_write(path, &one.trainer) && !checkpoint_compare(path, &one.trainer), "%s", error_text());
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         change(wrong[i].at, 1);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char *root;
@@ -120,6 +121,12 @@ static const char *const refusals[][4] = {
     {"summary.json", "\"figures\"", "\"numbers\"", "summary.json: has no list \"figures\""},
     {"summary.json", "\"unit\"", "\"unity\"", "summary.json: figure 1 has not all of subject"},
     {"summary.json", "{", "", "summary.json: is not valid JSON"},
+    {"summary.json", "\"bytes\":\t1024", "\"bytes\":\t1e999",
+     "summary.json: figure 3 (time of all_reduce float sum in_place): its bytes are no finite number from 0 on"},
+    {"summary.json", "\"bytes\":\t1024", "\"bytes\":\tnull", "its bytes are no finite number"},
+    {"summary.json", "\"bytes\":\t1024", "\"bytes\":\t\"1024\"", "its bytes are no finite number"},
+    {"summary.json", "\"bytes\":\t1024", "\"bytes\":\t-1", "its bytes are no finite number"},
+    {"summary.json", "\"value\":\t0.0125", "\"value\":\t1e999", "figure 1 has not all of subject"},
 };
 
 static void edit(const char *directory, const char *name, const char *from, const char *to)
@@ -173,6 +180,95 @@ START_TEST(no_directory_of_a_run)
     error_clear();
     ck_assert_int_eq(results_read(&saved, longer), -1);
     ck_assert_ptr_nonnull(strstr(error_text(), "the path is longer than"));
+}
+END_TEST
+
+/* ---- limits: what is no file of a run is refused at once, in words that name it, and takes no memory ---- */
+
+static const char *run_json(const char *name)
+{
+    static char path[300];
+    snprintf(path, sizeof path, "%s/%s", below("run"), name);
+    return path;
+}
+
+START_TEST(only_regular_files_are_read)
+{
+    static const char *const names[] = {"run.json", "summary.json"};
+    for (int i = 0; i < 2; i++) {
+        write_run(below("run"));
+        unlink(run_json(names[i]));
+        ck_assert_int_eq(mkfifo(run_json(names[i]), 0600), 0); /* to which nobody writes */
+        refuses("run", "json: it is not a regular file");
+        unlink(run_json(names[i]));
+        ck_assert_int_eq(symlink("/dev/zero", run_json(names[i])), 0);
+        refuses("run", "json: it is not a regular file");
+        unlink(run_json(names[i]));
+        ck_assert_int_eq(mkdir(run_json(names[i]), 0700), 0);
+        refuses("run", "json: Is a directory");
+        ck_assert_int_eq(rmdir(run_json(names[i])), 0);
+    }
+}
+END_TEST
+
+START_TEST(large_files_are_not_read)
+{
+    static const off_t sizes[] = {((off_t)64 << 20) + 1, (off_t)8 << 30, ((off_t)1 << 40) - 1};
+    char words[100];
+    write_run(below("run"));
+    setrlimit(RLIMIT_AS, &(struct rlimit){(rlim_t)4 << 30, RLIM_INFINITY});
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        ck_assert_int_eq(truncate(run_json("summary.json"), sizes[i]), 0);
+        snprintf(words, sizeof words, "run/summary.json: it has %lld bytes; at most 64 MiB are read",
+                 (long long)sizes[i]);
+        refuses("run", words);
+    }
+    ck_assert_int_eq(truncate(run_json("summary.json"), (off_t)64 << 20), 0); /* with zeros behind the text */
+    refuses("run", "summary.json: is not valid JSON");
+}
+END_TEST
+
+/* n times what stands for an item, in the member of run.json with that name. */
+static void fill(const char *name, const char *item, size_t n, char open)
+{
+    FILE *file = fopen(run_json("run.json"), "w");
+    ck_assert_ptr_nonnull(file);
+    fprintf(file, "{\"schema_version\": 2, \"mode\": \"benchmark\", \"configuration\": {}, \"%s\":\n%c", name, open);
+    for (size_t i = 0; i < n; i++)
+        fprintf(file, item, i ? "," : "");
+    fprintf(file, "%c}", open == '{' ? '}' : ']');
+    fclose(file);
+}
+
+START_TEST(lists_have_limits)
+{
+    static const struct {
+        const char *name, *item;
+        size_t most;
+        char open;
+        const char *words;
+    } lists[] = {{"ranks", "%s{}", 100000, '[', "run.json: \"ranks\" has 100001 items; at most 100000 are read"},
+                 {"hosts", "%s\"h\":{}", 10000, '{', "\"hosts\" has 10001 items; at most 10000 are read"},
+                 {"implementations", "%s{}", 1000, '[', "\"implementations\" has 1001 items; at most 1000"},
+                 {"environment", "%s\"e\":1", 1000, '{', "\"environment\" has 1001 items; at most 1000 are read"}};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        write_run(below("run"));
+        fill(lists[i].name, lists[i].item, lists[i].most, lists[i].open);
+        error_clear();
+        ck_assert_msg(results_read(&saved, below("run")) == 0, "%s", error_text());
+        saved_run_destroy(&saved);
+        fill(lists[i].name, lists[i].item, lists[i].most + 1, lists[i].open);
+        refuses("run", lists[i].words);
+    }
+    fill("x", "%s[1, [2]]", 1, '[');
+    ck_assert_int_eq(results_read(&saved, below("run")), 0);
+    saved_run_destroy(&saved);
+    fill("x", "%.0s[", 31, '[');
+    refuses("run", "run.json: is nested too deep (line 2): at most 4000000 values are read, at most 32 levels deep");
+    fill("x", "%.0s\"[[\\\"[[[[[[[[\",", 31, '['); /* brackets in texts are none */
+    refuses("run", "run.json: is not valid JSON");
+    fill("x", "%s0", 4000000, '[');
+    refuses("run", "run.json: holds too many values (line 2)");
 }
 END_TEST
 
@@ -289,6 +385,9 @@ int main(void)
     tcase_add_test(all, a_profile_lies_one_below);
     tcase_add_loop_test(all, refused, 0, sizeof refusals / sizeof *refusals);
     tcase_add_test(all, no_directory_of_a_run);
+    tcase_add_test(all, only_regular_files_are_read);
+    tcase_add_test(all, large_files_are_not_read);
+    tcase_add_test(all, lists_have_limits);
     tcase_add_test(all, a_run_that_was_interrupted);
     tcase_add_test(all, a_summary_says_that_it_is_unfinished);
     tcase_add_test(all, a_summary_in_words);

@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# hosts.sh - any host file: read by launch/run.sh, or refused in one line. The reader is a function of a script, which
+# no fuzzer looks into: what changes is chosen by chance alone, from the lines of tests/fuzz/corpus/hosts.
+set -euo pipefail
+
+seconds=60 findings=. seed=${FUZZ_SEED:-1}
+while [ $# -gt 0 ]; do
+    case $1 in
+    --seconds) seconds=$2 ;;
+    --findings) findings=$2 ;;
+    *)
+        echo "Usage: [FUZZ_SEED=1] tests/fuzz/hosts.sh [--seconds N] [--findings DIR]"
+        [ "$1" = --help ] && exit 0 || exit 2
+        ;;
+    esac
+    shift 2
+done
+here=$(cd "$(dirname "$0")/../.." && pwd)
+work=$(mktemp -d -p "${FUZZ_SCRATCH:-/tmp}")
+trap 'rm -rf "$work"' EXIT
+ulimit -v 262144 # KiB
+export LC_ALL=C
+
+# The reader itself, and the two lines of others that it calls.
+# shellcheck source=/dev/null
+source /dev/stdin <<<"$(sed -n '/^read_hosts() {/,/^}/p' "$here/launch/run.sh")"
+refuse() {
+    echo "run.sh: $*" >&2
+    exit 2
+}
+
+# mutate N: writes N files of the corpus' lines to $work/in.0, in.1 and so on, each changed in a few places.
+mutate() {
+    awk -v seed="$seed" -v n="$1" -v to="$work/in." '
+        function some(most) { return int(rand() * most) }
+        function piece() { return some(3) ? word[1 + some(words)] : sprintf("%c", some(256)) }
+        BEGIN {
+            srand(seed)
+            words = split("slots= = : # 0 1 9999 10000 99999999999999999999 node . - _ -1 \t \r \n \\ % $0 /dev/stdin", word, " ")
+            word[++words] = " "; word[++words] = "\n"; word[++words] = "\t"
+        }
+        { line[++lines] = $0 }
+        END {
+            for (i = 0; i < n; i++) {
+                text = ""
+                for (k = some(5); k >= 0; k--) text = text line[1 + some(lines)] "\n"
+                for (k = some(6); k >= 0; k--) {
+                    at = some(length(text) + 1)
+                    text = substr(text, 1, at) piece() substr(text, at + 1 + some(4) * some(2))
+                }
+                printf "%s", text >(to i)
+                close(to i)
+            }
+        }' "$here"/tests/fuzz/corpus/hosts/*
+}
+
+# check FILE: what may come of it. A file that is refused is so in one line on stderr, with nothing on stdout.
+check() {
+    local status=0 words
+    (read_hosts "$1") >"$work/out" 2>"$work/words" || status=$?
+    words=$(<"$work/words")
+    if [ "$status" = 0 ]; then
+        [ -z "$words" ] && ! grep -qvE '^[A-Za-z0-9][A-Za-z0-9._-]* [1-9][0-9]*$' "$work/out"
+    else
+        [ "$status" = 2 ] && [ ! -s "$work/out" ] && [[ $words == "run.sh: --hosts "* && $words != *$'\n'* ]]
+    fi
+}
+
+runs=0 batch=200
+while [ "$SECONDS" -lt "$seconds" ]; do
+    mutate $batch
+    for ((i = 0; i < batch; i++)); do
+        runs=$((runs + 1))
+        if ! check "$work/in.$i"; then
+            found=$findings/hosts-$seed-$i
+            cp "$work/in.$i" "$found"
+            echo "stat::number_of_executed_units: $runs"
+            cat "$work/out" "$work/words"
+            echo "Test unit written to $found"
+            exit 1
+        fi
+    done
+    seed=$((seed + 1))
+done
+echo "stat::number_of_executed_units: $runs"

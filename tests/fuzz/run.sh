@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# run.sh - builds the fuzzed programs and gives each random inputs for a while, two at a time. The last line is the sum:
+# "N passed, N failed, N skipped".
+set -euo pipefail
+
+usage() {
+    cat <<'END'
+Usage: [FUZZ_SECONDS=60] [FUZZ_ONLY=NAME] tests/fuzz/run.sh [--help] BUILD_DIR
+Runs each program that is made from tests/fuzz/NAME.c, in BUILD_DIR/tests/fuzz, and each tests/fuzz/NAME.sh, for FUZZ_SECONDS,
+from the inputs in tests/fuzz/corpus/NAME and those that earlier runs found (BUILD_DIR/corpus/NAME). An input that crashes,
+leaks, takes longer than 1 s or more than 256 MB is a finding: its file is named, and the exit status is 1.
+Programs that are not there are skipped: clang has no libFuzzer here.
+END
+}
+
+say() { echo "tests/fuzz/run.sh: $*" >&2; }
+
+build=''
+case ${1:-} in
+--help) usage; exit 0 ;;
+'' | -*) usage >&2; exit 2 ;;
+*) build=$1 ;;
+esac
+seconds=${FUZZ_SECONDS:-60}
+[[ $seconds =~ ^[1-9][0-9]*$ ]] || { say "FUZZ_SECONDS='$seconds': expected whole seconds"; exit 2; }
+mkdir -p "$build/findings"
+build=$(realpath "$build")
+cd "$(dirname "$0")/../.."
+
+work=$(mktemp -d -p /dev/shm 2>/dev/null || mktemp -d)
+clean_up() {
+    local job
+    for job in $(jobs -p); do kill "$job" 2>/dev/null || true; done
+    rm -rf "$work"
+}
+trap clean_up EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+export ASAN_OPTIONS=quarantine_size_mb=8:detect_leaks=1:allocator_may_return_null=0 UBSAN_OPTIONS=print_stacktrace=1
+export OMP_NUM_THREADS=1 HWLOC_PLUGINS_PATH=/dev/null
+
+# fuzz NAME: runs one target; its words go to NAME.log, its status to NAME.end.
+fuzz() {
+    local name=$1 status=0 found=$build/corpus/$1 dictionary=()
+    mkdir -p "$work/$name" "$found"
+    [ ! -e "tests/fuzz/$name.dict" ] || dictionary=("-dict=$PWD/tests/fuzz/$name.dict")
+    if [ -e "tests/fuzz/$name.sh" ]; then
+        FUZZ_SCRATCH=$work/$name "tests/fuzz/$name.sh" --seconds "$seconds" --findings "$build/findings" >"$work/$name.log" 2>&1 || status=$?
+    else
+        FUZZ_SCRATCH=$work/$name "$build/tests/fuzz/$name" -max_total_time="$seconds" -timeout=1 -rss_limit_mb=256 \
+            -max_len="$(most_bytes "$name")" -close_fd_mask=3 -print_final_stats=1 -verbosity=1 "${dictionary[@]}" \
+            -artifact_prefix="$build/findings/$name-" "$found" "$PWD/tests/fuzz/corpus/$name" >"$work/$name.log" 2>&1 || status=$?
+    fi
+    echo "$status" >"$work/$name.end"
+}
+
+most_bytes() {
+    case $1 in
+    results) echo 32768 ;;
+    *) echo 2048 ;;
+    esac
+}
+
+passed=0 failed=0 skipped=0 names=()
+# report NAME: a line on a target that has ended, and what it found.
+report() {
+    local name=$1 status runs input
+    status=$(cat "$work/$name.end" 2>/dev/null || echo 137)
+    runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$work/$name.log")
+    if [ "$status" = 0 ]; then
+        passed=$((passed + 1))
+        printf '%-8s %s executions in %s s, nothing found\n' "$name" "$runs" "$seconds"
+        return
+    fi
+    failed=$((failed + 1))
+    input=$(sed -n 's/.*Test unit written to //p' "$work/$name.log" | tail -n 1)
+    printf '%-8s FAILED after %s executions; the input: %s\n' "$name" "${runs:-?}" "${input:-none (status $status)}"
+    tail -n 60 "$work/$name.log" | sed 's/^/    /'
+}
+
+shopt -s nullglob
+for source in tests/fuzz/*.c tests/fuzz/*.sh; do
+    name=$(basename "${source%.*}")
+    # shellcheck disable=SC2053 # a pattern
+    if [ "$name" = run ] || ! [[ $name == ${FUZZ_ONLY:-*} ]]; then continue; fi
+    if [[ $source == *.c && ! -x $build/tests/fuzz/$name ]]; then
+        echo "skip - $name: clang has no libFuzzer here"
+        skipped=$((skipped + 1))
+        continue
+    fi
+    names+=("$name")
+    while [ "$(jobs -pr | wc -l)" -ge 2 ]; do wait -n || true; done
+    fuzz "$name" &
+done
+wait
+for name in "${names[@]}"; do
+    report "$name"
+done
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" = 0 ]
