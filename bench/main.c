@@ -87,7 +87,7 @@ int main(int argc, char *argv[])
     start_again(argv);
     /* ranks that cannot talk to each other: each has to say it */
     if (job_begin(&job) || (!asks_for_words(argc, argv) && job_check_alone(&job))) {
-        fprintf(stderr, "ddpbench: %s\n", error_text());
+        error_print();
         job_end(&job);
         return FAILED;
     }

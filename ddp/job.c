@@ -441,7 +441,7 @@ int job_agree(const struct job *job, int status)
     int first = status ? job->rank : job->size, failed;
     wait_for_all(job, "agreeing with all ranks", 0);
     reduce_one(&first, &failed, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-    char text[1024] = "";
+    char text[1024] = ""; /* as long as it can be */
     if (job->rank == failed)
         snprintf(text, sizeof text, "%s", error_text());
     if (failed < job->size)

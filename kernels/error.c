@@ -7,20 +7,86 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static char text[1024];
+static char kept[1024]; /* a message, or "" */
 static int job_rank;
 static void (*end_job)(int status);
+
+/* ---- words on one line ---- */
+
+int utf8_length(const char *text)
+{
+    static const unsigned least[] = {0, 0x80, 0x800, 0x10000};
+    const unsigned char *c = (const unsigned char *)text;
+    int more = *c < 0x80 ? 0 : *c < 0xe0 ? 1 : *c < 0xf0 ? 2 : 3;
+    unsigned code = more ? *c & (0x3fu >> more) : *c;
+    if ((*c >= 0x80 && *c < 0xc0) || *c >= 0xf8)
+        return 0;
+    for (int i = 1; i <= more; i++) {
+        if ((c[i] & 0xc0) != 0x80)
+            return 0;
+        code = code << 6 | (c[i] & 0x3f);
+    }
+    return code < least[more] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000) ? 0 : more + 1;
+}
+
+int text_character(const char *text)
+{
+    const unsigned char *c = (const unsigned char *)text;
+    int control = *c < ' ' || *c == 0x7f || (*c == 0xc2 && c[1] < 0xa0); /* U+0080 to U+009F are some, too */
+    int none = control || !strncmp(text, "\xef\xbf\xbe", 3) || !strncmp(text, "\xef\xbf\xbf", 3); /* U+FFFE, U+FFFF */
+    return none ? 0 : utf8_length(text);
+}
+
+/* Whether the byte begins no character. */
+static int continues(char byte)
+{
+    return ((unsigned char)byte & 0xc0) == 0x80;
+}
+
+/* What is printed into line[size], on one line whatever the words hold: characters that no text for people should hold
+ * as \n or \x1b, and of words that are too long the begin and the end, since what is allowed stands behind a bad word.
+ */
+static void print_line(char *line, size_t size, const char *format, va_list arguments)
+{
+    char *words = NULL, *plain = NULL;
+    if (vasprintf(&words, format, arguments) < 0 || !(plain = malloc(4 * strlen(words) + 1))) {
+        snprintf(line, size, "no memory for the words of an error");
+    } else {
+        size_t n = 0, head = size / 4, tail = size - size / 4 - sizeof "...";
+        for (const char *c = words; *c;) {
+            int length = text_character(c);
+            if (length)
+                memcpy(plain + n, c, (size_t)length);
+            else
+                sprintf(plain + n, *c == '\n' ? "\\n" : "\\x%02x", (unsigned char)*c);
+            n += length ? (size_t)length : strlen(plain + n);
+            c += length ? length : 1;
+        }
+        plain[n] = 0;
+        while (n >= size && continues(plain[head]))
+            head--;
+        while (n >= size && continues(plain[n - tail]))
+            tail--;
+        snprintf(line, size, "%.*s%s%s", n < size ? (int)n : (int)head, plain, n < size ? "" : "...",
+                 n < size ? "" : plain + n - tail);
+    }
+    free(words);
+    free(plain);
+}
+
+/* ---- errors ---- */
 
 int error_report(const char *format, ...)
 {
     pthread_mutex_lock(&lock);
-    if (!text[0]) {
+    if (!kept[0]) {
         va_list arguments;
         va_start(arguments, format);
-        vsnprintf(text, sizeof text, format, arguments);
+        print_line(kept, sizeof kept, format, arguments);
         va_end(arguments);
     }
     pthread_mutex_unlock(&lock);
@@ -29,14 +95,19 @@ int error_report(const char *format, ...)
 
 const char *error_text(void)
 {
-    return text;
+    return kept;
 }
 
 void error_clear(void)
 {
     pthread_mutex_lock(&lock);
-    text[0] = 0;
+    kept[0] = 0;
     pthread_mutex_unlock(&lock);
+}
+
+void error_print(void)
+{
+    fprintf(stderr, "ddpbench: %s\n", kept);
 }
 
 void fatal(const char *file, int line, const char *format, ...)
@@ -44,7 +115,7 @@ void fatal(const char *file, int line, const char *format, ...)
     char message[1024];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
+    print_line(message, sizeof message, format, arguments);
     va_end(arguments);
     fprintf(stderr, "ddpbench: rank %d: %s:%d: %s\n", job_rank, file, line, message);
     fflush(stderr);

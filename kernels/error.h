@@ -7,14 +7,18 @@
 
 #include <stddef.h>
 
-/* Keeps the message (printf's format, without a newline: what was wrong, what is allowed) and returns -1, for
- * `return error_report(...)`. The first message is kept until error_clear; later ones are dropped. May be called from
- * any thread. */
+/* Keeps the message (printf's format: what was wrong, what is allowed) and returns -1, for `return error_report(...)`.
+ * It is kept as one line of printable UTF-8, whatever the words that it quotes hold: other characters as \n or \x1b, a
+ * long message without its middle. The first message is kept until error_clear; later ones are dropped. May be called
+ * from any thread. */
 int error_report(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The message kept by error_report, or "" if there is none. Valid until error_clear. */
 const char *error_text(void);
 void error_clear(void);
+
+/* Prints it as a line of stderr, after the program's name. */
+void error_print(void);
 
 /* Prints "rank R: file:line: message" on stderr and ends the job on every rank with status 1. Does not return. */
 #define FATAL(...) fatal(__FILE__, __LINE__, __VA_ARGS__)
@@ -22,6 +26,14 @@ void fatal(const char *file, int line, const char *format, ...) __attribute__((n
 
 /* Sets the rank that fatal prints, and how it ends the whole job (NULL: exit this process). */
 void fatal_set_job(int rank, void (*end_job)(int status));
+
+/* The bytes of the UTF-8 character at the begin of text, 1 to 4 (RFC 3629: of the shortest form, no surrogates, up to
+ * U+10FFFF); 0 where there is none. */
+int utf8_length(const char *text);
+
+/* The same; 0 also where it is one that no text for people or XML should hold, such as the end or a control character.
+ */
+int text_character(const char *text);
 
 /* Zeroed host memory of n elements of the given size; fatal when there is none left. Release with free. */
 void *allocate(size_t n, size_t size);

@@ -33,17 +33,6 @@ static int check_memory(const char *where, double needed, size_t available)
         text_memory(need, (size_t)fmin(needed, 1e19)), where, text_memory(have, available));
 }
 
-/* Before anything is measured: whether --output-file can be written. */
-static int check_output_file(const char *path)
-{
-    struct new_file file;
-    if (!*path)
-        return 0;
-    if (files_check_path("output-file", path) || new_file_open(&file, path, 0))
-        return -1;
-    return new_file_abandon(&file) ? error_report("--output-file: cannot write %s: %s", path, strerror(errno)) : 0;
-}
-
 /* run.json: what was run, where, and with what. All ranks call; rank 0 writes. */
 static int write_run(const struct allreduce *a, const struct command *command)
 {
@@ -87,13 +76,13 @@ static int set_up(struct allreduce *a, const struct command *command)
     double needed = job_sum_machine(job, (double)of_host), on_gpu = (double)buffers * a->opened.sharing;
     if (job_agree(job, check_memory("this machine", needed, host_memory_available())) ||
         job_agree(job, check_memory(a->opened.gpu.name, on_gpu, open_device_available(&a->opened))) ||
-        job_agree(job, job->rank ? 0 : check_output_file(o->output_file)) ||
+        job_agree(job, job->rank || !*o->output_file ? 0 : files_check_path("output-file", o->output_file)) ||
         job_agree(job, monitor_create(&a->monitor, job, o->monitor.cpu, o->monitor.gpu)) ||
-        job_agree(job, live_open(&a->live, job, o->live)) || results_open(&a->results, job, &place))
+        job_agree(job, live_open(&a->live, job, o->live)))
         return -1;
-
     a->timing = timing_create(&o->choice, o->messages.bytes, o->messages.n, job->size, o->overlap, &a->timings);
-    if (endpoint_create(&a->endpoint, job, a->opened.device, &comm, most_bytes, o->overlap))
+    if (endpoint_create(&a->endpoint, job, a->opened.device, &comm, most_bytes, o->overlap) ||
+        results_open(&a->results, job, &place)) /* last, so that nothing is left of what is refused */
         return -1;
     if (o->overlap)
         overlap_table_create(&a->table, a->endpoint.device, a->endpoint.comm);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define MESSAGE_MOST_BYTES 1099511627776.0 /* 1 TiB */
+#define FLIP               "DDPBENCH_TEST_FLIP_BIT"
 #define FIELD(field)       offsetof(struct allreduce_options, field)
 
 /* ---- lists of names ---- */
@@ -132,12 +133,14 @@ static int of_range(struct message_sizes *sizes, const struct allreduce_options 
     enum { MOST_SIZES = 100000 };
     if (o->max_bytes < o->min_bytes)
         return error_report("--max-bytes %zu is less than --min-bytes %zu", o->max_bytes, o->min_bytes);
+    size_t range = o->max_bytes - o->min_bytes;
+    if (o->step_bytes && range / o->step_bytes >= MOST_SIZES) /* the smallest --step-factor makes fewer */
+        return error_report(
+            "--step-bytes %zu: %zu to %zu bytes are %zu sizes, more than %d sizes; use a step of %zu or more",
+            o->step_bytes, o->min_bytes, o->max_bytes, range / o->step_bytes + 1, MOST_SIZES, range / MOST_SIZES + 1);
     for (double bytes = (double)o->min_bytes; bytes <= (double)o->max_bytes;
-         bytes = o->step_bytes ? bytes + (double)o->step_bytes : fmax(bytes + 1, floor(bytes * o->step_factor))) {
-        if (sizes->n == MOST_SIZES)
-            return error_report("more than %d sizes from --min-bytes to --max-bytes; use a larger step", MOST_SIZES);
+         bytes = o->step_bytes ? bytes + (double)o->step_bytes : fmax(bytes + 1, floor(bytes * o->step_factor)))
         add_size(sizes, (size_t)bytes);
-    }
     return 0;
 }
 
@@ -209,8 +212,7 @@ int allreduce_options_parse(struct allreduce_options *o, struct option_table *ta
         return -1;
     if (table->help || table->version)
         return 0;
-    static const char flip[] = "DDPBENCH_TEST_FLIP_BIT";
-    const char *text = getenv(flip);
+    const char *text = getenv(FLIP);
     double bit = 0;
     const char *range = option_given_of(table, range_rows), *timing = option_given_of(table, timing_rows);
     int list = option_was_given(table, "sizes");
@@ -224,9 +226,9 @@ int allreduce_options_parse(struct allreduce_options *o, struct option_table *ta
     if (o->overlap && timing)
         return error_report("--%s does not go with --overlap, which measures in a way of its own", timing);
     if (text && (option_number(text, &bit) || !(bit >= 1 && bit <= 1e15) || bit != floor(bit)))
-        return error_report("%s=%s: expected a whole number from 1 to 1e15", flip, text);
+        return error_report(FLIP "=%s: expected a whole number from 1 to 1e15", text);
     if (text && !o->timing.check)
-        return error_report("%s needs results that are checked, and --check is 0", flip);
+        return error_report(FLIP " needs results that are checked, and --check is 0");
     o->timing.flip_bit = (size_t)bit;
     return o->sizes_from_model ? 0 : list ? of_list(&o->messages, o->sizes) : of_range(&o->messages, o);
 }
@@ -242,6 +244,8 @@ int allreduce_options_fit(struct allreduce_options *o, const struct option_table
     size_t most_bytes = o->messages.bytes[o->messages.n - 1];
     if (o->choice.root >= (size_t)ranks)
         return error_report("--root %zu: there are ranks 0 to %d", o->choice.root, ranks - 1);
+    if (o->timing.flip_bit > 8 * most_bytes)
+        return error_report(FLIP "=%zu: the largest message has %zu bits", o->timing.flip_bit, 8 * most_bytes);
     if (o->overlap && ranks == 1)
         return error_report("--overlap needs two ranks: one sends nothing");
     for (int d = 0; d < COMM_DTYPES; d++)

@@ -31,6 +31,36 @@ int files_make_directories(const char *option, const char *path)
     }
 }
 
+/* Cuts off the last part of a path, the / before it stays; returns the length of the rest. */
+static size_t cut_last(char *path)
+{
+    size_t n = strlen(path);
+    while (n && path[n - 1] == '/')
+        n--;
+    while (n && path[n - 1] != '/')
+        n--;
+    path[n] = 0;
+    return n;
+}
+
+size_t files_there(const char *path)
+{
+    char part[FILES_PATH];
+    struct stat status;
+    size_t n = (size_t)snprintf(part, sizeof part, "%s", path);
+    while (n && lstat(part, &status))
+        n = cut_last(part);
+    return n;
+}
+
+void files_remove_empty(const char *path, size_t there)
+{
+    char part[FILES_PATH];
+    size_t n = (size_t)snprintf(part, sizeof part, "%s", path);
+    while (n > there && !strstr(part, "..") && (!rmdir(part) || errno != ENOTEMPTY)) /* some may not have been made */
+        n = cut_last(part);
+}
+
 int files_create(const char *path)
 {
     if (TEMP_FAILURE_RETRY(unlink(path)) && errno != ENOENT)
@@ -276,6 +306,11 @@ int files_check_path(const char *option, const char *path)
         return error_report("--%s %.60s...: the path is longer than %d characters", option, path, FILES_PATH - 1);
     if (!stat(path, &status) && !S_ISREG(status.st_mode))
         return error_report("--%s %s: is not a regular file; name a file", option, path);
+    char temporary[FILES_PATH + 8];
+    snprintf(temporary, sizeof temporary, "%s.tmp", path);
+    int file = files_create(temporary);
+    if (file < 0 || close(file) || unlink(temporary))
+        return error_report("--%s %s: cannot write it: %s", option, path, strerror(errno));
     return 0;
 }
 

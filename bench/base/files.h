@@ -12,6 +12,13 @@ enum { FILES_PATH = 800 };
 /* Makes a directory and those above it. Returns 0; or -1, reported with the option that named it. */
 int files_make_directories(const char *option, const char *path);
 
+/* The length of the longest part at the begin of a path that there is. */
+size_t files_there(const char *path);
+
+/* Removes a directory and those above it, as long as they are empty and the path longer than `there`, which is from
+ * files_there before they were made. */
+void files_remove_empty(const char *path, size_t there);
+
 /* Creates an empty regular file to write to, in place of whatever has that name: a pipe, a device or what a symbolic
  * link points at is not written to. Returns its descriptor; or -1 with errno. */
 int files_create(const char *path);
@@ -69,8 +76,9 @@ int new_file_abandon(struct new_file *file);
 /* Puts text into directory/name, complete or not at all. Returns 0; or -1, reported. */
 int files_replace(const char *directory, const char *name, const char *text);
 
-/* Whether a path that an option named may be written: what is there and is no regular file stays, since a device such
- * as /dev/null must not be replaced by a file. Returns 0; or -1, reported with the option. */
+/* Whether a path that an option named can be written, by trying it, which leaves nothing behind; for before the work
+ * whose results it is to hold. What is there and is no regular file stays, since a device such as /dev/null must not be
+ * replaced by a file. Returns 0; or -1, reported with the option. */
 int files_check_path(const char *option, const char *path);
 
 /* files_replace for a path that an option named and that files_check_path allows. Returns 0; or -1, reported. */

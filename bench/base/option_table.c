@@ -15,9 +15,10 @@
 int option_number(const char *text, double *value)
 {
     char *end;
+    int decimal = *text && *text != '+' && !text[strspn(text, "0123456789.eE+-")]; /* not 0x10, nan, or " 1" */
     errno = 0;
     *value = strtod(text, &end);
-    return !isspace((unsigned char)*text) && *text && !*end && !errno && isfinite(*value) ? 0 : -1;
+    return decimal && !*end && !errno && isfinite(*value) ? 0 : -1;
 }
 
 int option_choose(const struct option *option, const char *text, const char *const *name)
@@ -97,6 +98,8 @@ static int text_parse(const struct option *o, const char *text, void *field)
 static int label_parse(const struct option *o, const char *text, void *field)
 {
     enum { LONGEST = 100 };
+    if (!*text && text != o->initial)
+        return text_parse(o, text, field);
     for (const char *c = text; *c; c++)
         if (!isalnum((unsigned char)*c) && !strchr("_-+.", *c))
             return error_report("--%s '%.100s': may hold letters, digits, _, -, + and . only", o->name, text);
@@ -206,7 +209,7 @@ static int unknown(const struct option_table *table, const char *word, size_t le
         if (dashes == 2 && strlen(name) == length - dashes && !strncmp(word + dashes, name, length - dashes))
             return error_report("this command has no --%s; see its --help all", name);
     }
-    for (int far = 0; far <= limit && length > dashes; far++)
+    for (int far = 0; far <= limit && length > dashes && length < 64; far++) /* none has a name as long as that */
         for (size_t i = 0; i < table->rows && shown < 3 && at < sizeof known; i++)
             if (distance(word + dashes, length - dashes, table->row[i].option->name) == far)
                 at += (size_t)snprintf(known + at, sizeof known - at, "%s --%s", shown++ ? "," : "; did you mean",

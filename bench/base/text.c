@@ -126,37 +126,13 @@ void text_end(FILE *out)
         FATAL("no memory for a text");
 }
 
-/* The length of the character at the begin of text, 1 to 4 bytes; 0 where there is none. */
-static int utf8_length(const unsigned char *c)
-{
-    static const unsigned least[] = {0, 0x80, 0x800, 0x10000};
-    int more = *c < 0x80 ? 0 : *c < 0xe0 ? 1 : *c < 0xf0 ? 2 : 3;
-    unsigned code = more ? *c & (0x3fu >> more) : *c;
-    if ((*c >= 0x80 && *c < 0xc0) || *c >= 0xf8)
-        return 0;
-    for (int i = 1; i <= more; i++) {
-        if ((c[i] & 0xc0) != 0x80)
-            return 0;
-        code = code << 6 | (c[i] & 0x3f);
-    }
-    return code < least[more] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000) ? 0 : more + 1;
-}
-
 int text_is_utf8(const char *text)
 {
     int length = 0;
     for (; *text; text += length)
-        if (!(length = utf8_length((const unsigned char *)text)))
+        if (!(length = utf8_length(text)))
             return 0;
     return 1;
-}
-
-int text_character(const char *text)
-{
-    const unsigned char *c = (const unsigned char *)text;
-    int control = *c < ' ' || *c == 0x7f || (*c == 0xc2 && c[1] < 0xa0); /* U+0080 to U+009F are some, too */
-    int none = control || !strncmp(text, "\xef\xbf\xbe", 3) || !strncmp(text, "\xef\xbf\xbf", 3); /* U+FFFE, U+FFFF */
-    return none ? 0 : utf8_length(c);
 }
 
 size_t text_print_character(FILE *out, const char *text)
@@ -175,14 +151,6 @@ void text_print_lines(FILE *out, const char *text)
             fputc(*text++, out);
         else
             text += text_print_character(out, text);
-}
-
-void text_print_error(void)
-{
-    fputs("ddpbench: ", stderr);
-    for (const char *c = error_text(); *c;) /* one line, whatever names it has */
-        c += text_print_character(stderr, c);
-    fputc('\n', stderr);
 }
 
 size_t text_columns(const char *text, size_t n)

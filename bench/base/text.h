@@ -3,6 +3,8 @@
 #ifndef BENCH_BASE_TEXT_H
 #define BENCH_BASE_TEXT_H
 
+#include "kernels/error.h" /* text_character */
+
 #include <stddef.h>
 #include <stdio.h>
 
@@ -31,12 +33,8 @@ void text_end(FILE *out);
 /* A space, and a word as a shell would take it. */
 void text_print_word(FILE *out, const char *word);
 
-/* Whether text is UTF-8: RFC 3629, so of the shortest form, without surrogates, up to U+10FFFF. */
+/* Whether all of text is UTF-8 (kernels/error.h has its characters). */
 int text_is_utf8(const char *text);
-
-/* The bytes of the first character of text, 1 to 4; 0 where that is one that no text for people or XML should hold,
- * such as the end, a control character, or a byte that is not UTF-8. */
-int text_character(const char *text);
 
 /* Prints the first character of a text that is not empty, or ? for one that no text should hold; returns its bytes. */
 size_t text_print_character(FILE *out, const char *text);
@@ -44,9 +42,6 @@ size_t text_print_character(FILE *out, const char *text);
 /* As lines that people read, whatever the text holds: newlines and tabs as they are, all else by text_print_character,
  * so that no text from a file can make a terminal do anything. */
 void text_print_lines(FILE *out, const char *text);
-
-/* The words of error_report as a line of stderr, after the program's name: they may quote a file. */
-void text_print_error(void);
 
 /* The columns that the first n bytes of a text take: one for each character. */
 size_t text_columns(const char *text, size_t n);

@@ -165,10 +165,19 @@ static int match_profiles(struct compare_run *run, size_t baselines, size_t n)
     return 1;
 }
 
+/* Whether an option names a file, rather than nothing or the standard output. */
+static int is_file(const char *path)
+{
+    return *path && strcmp(path, "-") != 0;
+}
+
 static enum compare_status compare_runs(cJSON *json, const struct compare_options *o, struct compare_run *run)
 {
     const struct verdict_rules rules = {o->tolerance / 100, o->floor / 100, FALSE_ALARM_CHANCE};
     size_t runs = o->baselines + o->candidates;
+    if ((is_file(o->json) && files_check_path("json", o->json)) ||
+        (is_file(o->junit) && files_check_path("junit", o->junit)))
+        return COMPARE_FAILED;
     for (size_t i = 0; i < runs; i++)
         if (compare_run_read(&run[i], o->directory[i]))
             return COMPARE_FAILED;
@@ -186,12 +195,6 @@ static enum compare_status compare_runs(cJSON *json, const struct compare_option
         if (difference_is_refused(difference))
             return COMPARE_INCOMPARABLE;
     return judge(json, o, run, &rules);
-}
-
-/* Writes a form to the file that an option names, unless it is printed. */
-static int write_form(const char *option, const char *path, const char *text)
-{
-    return *path && strcmp(path, "-") != 0 ? files_replace_path(option, path, text) : 0;
 }
 
 /* In words, or in the form that is asked for instead; and to files. */
@@ -217,9 +220,9 @@ static int print(const cJSON *json, const struct compare_options *o)
         text_print_lines(stdout, words);
     int status = files_flush_stdout();
     if (!status)
-        status = write_form("json", o->json, text);
+        status = is_file(o->json) ? files_replace_path("json", o->json, text) : 0;
     if (!status)
-        status = write_form("junit", o->junit, junit);
+        status = is_file(o->junit) ? files_replace_path("junit", o->junit, junit) : 0;
     cJSON_free(text);
     free(junit);
     free(words);
@@ -261,7 +264,7 @@ int run_compare(int argc, char *argv[])
     else
         status = compare_and_print(&options);
     if (status == COMPARE_FAILED || status == COMPARE_USAGE)
-        text_print_error();
+        error_print();
     compare_options_destroy(&options);
     return (int)status;
 }

@@ -14,7 +14,9 @@ static int add_directory(struct compare_options *options, size_t *n, const char 
 {
     options->directory[options->baselines + options->candidates] = word;
     ++*n;
-    return *word ? 0 : error_report("an empty word stands where a result directory is expected");
+    return *word ? 0
+                 : error_report(
+                       "an empty word stands where a result directory is expected, as a baseline or for --candidate");
 }
 
 static int take_word(void *context, const char *word)

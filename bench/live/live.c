@@ -91,6 +91,7 @@ struct live {
     int ranks;
     struct target target;
     char path[FILES_PATH]; /* of the file */
+    char name[HTTP_NAME];  /* of the port */
     int listener;          /* -1: none */
     int64_t start_ns;
     int parts;
@@ -209,8 +210,9 @@ static void *serve(void *argument)
     if (live->target.kind == TARGET_PORT)
         http_serve(live->listener, live->until[0], &page);
     else
-        while (poll(&until, 1, 1000) <= 0)
+        do
             (void)write_file(live, 1, thread_cpu_seconds()); /* live_stop reports, if it still fails then */
+        while (poll(&until, 1, 1000) <= 0);
     live->cpu_seconds = thread_cpu_seconds();
     return NULL;
 }
@@ -229,6 +231,8 @@ void live_start(struct live *live, const char *mode, const char *label)
     if (status)
         FATAL("cannot start the thread of --live: error %d", status);
     live->serving = 1;
+    if (live->target.kind == TARGET_PORT)
+        fprintf(stderr, "Live: http://%s/metrics\n", live->name);
 }
 
 int live_stop(struct live *live)
@@ -249,23 +253,16 @@ int live_stop(struct live *live)
 
 static int open_file(struct live *live, const char *path)
 {
-    struct stat status;
-    if (strlen(path) >= sizeof live->path)
-        return error_report("--live %.60s...: the path is longer than %d characters", path, FILES_PATH - 1);
-    strcpy(live->path, path);
-    if (!stat(path, &status) && !S_ISREG(status.st_mode))
-        return error_report("--live %s: is not a regular file; name a file", path);
-    return report_file(live, write_file(live, 1, 0));
+    snprintf(live->path, sizeof live->path, "%s", path);
+    return files_check_path("live", path);
 }
 
 static int open_port(struct live *live)
 {
-    char name[HTTP_NAME];
     const char *why, *port = live->target.port, *address = live->target.address;
-    live->listener = http_listen(address, port, name, &why);
+    live->listener = http_listen(address, port, live->name, &why);
     if (live->listener < 0)
         return error_report("--live: cannot listen on port %s of %s: %s", port, address, why);
-    fprintf(stderr, "Live: http://%s/metrics\n", name);
     return 0;
 }
 

@@ -17,16 +17,16 @@ struct option_section live_options_section(const char **target);
 /* NULL where nothing is wanted, and on ranks other than 0; all functions take that. */
 struct live;
 
-/* On rank 0: opens the port, and says on stderr where that is, or writes the file for the first time. Returns 0; or -1,
- * reported: an address that there is not, a port in use, a file that cannot be written. Release with live_destroy in
- * either case. */
+/* On rank 0: opens the port, or finds whether the file can be written. Returns 0; or -1, reported: an address that
+ * there is not, a port in use, a file that cannot be written. Release with live_destroy in either case. */
 int live_open(struct live **live, const struct job *job, const char *target);
 
 /* Before the start: the page has a part that `print` adds, from the thread of this, in whole metrics
  * (base/exposition.h). What it reads it takes under a lock of its own. The context must outlive live_stop. */
 void live_add(struct live *live, void (*print)(void *context, FILE *out), void *context);
 
-/* From now on the page is served, or the file replaced; it says of which mode the run is, with its label. */
+/* From now on the page is served, and stderr says where, or the file replaced; it says of which mode the run is, with
+ * its label. */
 void live_start(struct live *live, const char *mode, const char *label);
 
 /* How far the run is: `done` units of `planned` (of: "blocks"; static), and about how many seconds are left; NAN:

@@ -153,8 +153,9 @@ static int64_t warm_up(const struct capture *capture, struct run *run, size_t st
     run_start(run, capture->row, 0);
     if (run->job->rank)
         return step_ns;
-    for (size_t i = 0; i < steps; i++)
-        active += capture_state(capture->options, i) == CAPTURE_ACTIVE;
+    const struct profile_options *o = capture->options;
+    size_t begin = o->wait + o->warmup, cycle = o->active ? begin + o->active : steps + 1, rest = steps % cycle;
+    active = steps / cycle * o->active + (rest > begin ? rest - begin : 0);
     if (active > (size_t)capture->room)
         fprintf(stderr,
                 "The buffer of %g MiB holds %d of the %zu steps to capture; use a larger --profile-buffer-mb.\n",

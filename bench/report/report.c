@@ -147,13 +147,12 @@ static int print_file(const char *path, void (*print)(FILE *out, const void *wha
     return new_file_end(&file, out);
 }
 
-/* Prints to where an option says: a file, or with - the standard output in place of the words, which sets *instead; ""
- * is nowhere. Returns 0; or -1, reported. */
-static int put_form(const char *option, const char *path, void (*print)(FILE *out, const void *what), const void *what,
-                    int *instead)
+/* Prints to where an option says, which is checked: a file, or with - the standard output in place of the words, which
+ * sets *instead; "" is nowhere. Returns 0; or -1, reported. */
+static int put_form(const char *path, void (*print)(FILE *out, const void *what), const void *what, int *instead)
 {
     if (strcmp(path, "-") != 0)
-        return *path && (files_check_path(option, path) || print_file(path, print, what)) ? -1 : 0;
+        return *path ? print_file(path, print, what) : 0;
     print(stdout, what);
     *instead = 1;
     return 0;
@@ -168,7 +167,7 @@ static int write_forms(const struct report_options *o, const cJSON *document, co
         char path[FILES_PATH];
         const struct printed printed = {&report_forms[i], document, runs};
         snprintf(path, sizeof path, "%.*s/%s", OUTPUT, o->output, report_forms[i].file);
-        status = put_form(report_forms[i].option, o->form[i], print_form, &printed, instead);
+        status = put_form(o->form[i], print_form, &printed, instead);
         if (!status && *o->output)
             status = print_file(path, print_form, &printed);
     }
@@ -251,9 +250,18 @@ static int report_sweep(const struct report_options *o, FILE *out, int *instead)
     int status = sweep_report(out, o->directory->path, figures);
     text_end(figures);
     if (!status)
-        status = put_form("csv", o->form[FORM_CSV], print_text, csv, instead);
+        status = put_form(o->form[FORM_CSV], print_text, csv, instead);
     free(csv);
     return status;
+}
+
+/* Whether the files that options name can be written. Returns 0; or -1, reported. */
+static int check_files(const struct report_options *o)
+{
+    for (int i = 0; i < FORMS; i++)
+        if (*o->form[i] && strcmp(o->form[i], "-") != 0 && files_check_path(report_forms[i].option, o->form[i]))
+            return -1;
+    return 0;
 }
 
 /* Nothing is printed, and nothing written, where something cannot be read. */
@@ -333,9 +341,9 @@ int run_report(int argc, char *argv[])
     } else if (check_forms(&options))
         status = USAGE;
     else
-        status = report_all(&options) ? FAILED : OK;
+        status = check_files(&options) || report_all(&options) ? FAILED : OK;
     if (status)
-        text_print_error();
+        error_print();
     free(options.directory);
     return status;
 }

@@ -67,6 +67,19 @@ static void name_directory(struct results *results, const struct job *job, const
     free(all);
 }
 
+/* Leaves nothing behind where a rank could not open its part; `there`: of the directory, before it was made. */
+static int abandon(struct results *results, const struct job *job, size_t there)
+{
+    if (results->telemetry.file >= 0) {
+        (void)lines_close(&results->telemetry);
+        (void)unlink(results->telemetry.path);
+    }
+    job_barrier(job);
+    if (job->rank == 0)
+        files_remove_empty(results->directory, there);
+    return -1;
+}
+
 /* Makes the directory, which must not hold results; rank 0 locks it, so that no other run takes it until results_close.
  * A file system without locks does without. Returns 0; or -1, reported. */
 static int take_directory(struct results *results, const char *option)
@@ -80,11 +93,14 @@ static int take_directory(struct results *results, const char *option)
             return error_report("--%s %s: another run writes there now; choose another directory", option,
                                 results->directory);
     }
-    snprintf(path, sizeof path, "%s/run.json", results->directory);
-    struct stat status;
-    if (!lstat(path, &status))
-        return error_report("--%s %s already holds the results of a run; choose another directory", option,
-                            results->directory);
+    const char *const taken[] = {results->top, results->directory}; /* a profile goes below what the user named */
+    for (int i = 0; i < 2; i++) {
+        struct stat status;
+        snprintf(path, sizeof path, "%s/run.json", taken[i]);
+        if (!lstat(path, &status))
+            return error_report("--%s %s already holds the results of a run; choose another directory", option,
+                                taken[i]);
+    }
     return 0;
 }
 
@@ -96,13 +112,14 @@ int results_open(struct results *results, const struct job *job, const struct re
         return job_agree(
             job, error_report("--%s: the path is longer than %zu characters", place->option, sizeof results->top - 65));
     snprintf(results->label, sizeof results->label, "%s", place->label);
+    size_t there = files_there(*place->given ? place->given : "results"); /* the name is gathered behind it */
     name_directory(results, job, place->given, place->label);
     snprintf(results->directory, sizeof results->directory, *place->below ? "%s/%s" : "%s", results->top, place->below);
     if (job_agree(job, take_directory(results, place->option)))
-        return -1;
+        return abandon(results, job, there);
     snprintf(path, sizeof path, "%s/rank_%d_metrics.jsonl", results->directory, results->rank);
     ending_say("; what was measured before is in %s", results->directory);
-    return job_agree(job, lines_open(&results->telemetry, path));
+    return job_agree(job, lines_open(&results->telemetry, path)) ? abandon(results, job, there) : 0;
 }
 
 int results_close(struct results *results)

@@ -96,9 +96,8 @@ int run_plan(struct run *run, const struct run_options *options, const struct re
     if (job_agree(run->job, plan_model(run, comm_stages(run->device, &how), &least)) ||
         job_agree(run->job, data_create(&run->trainer.data, &data)) ||
         job_agree(run->job, monitor_create(&run->monitor, run->job, options->monitor.cpu, options->monitor.gpu)) ||
-        job_agree(run->job, live_open(&run->live, run->job, options->live)) || results_open(results, run->job, target))
+        job_agree(run->job, live_open(&run->live, run->job, options->live)))
         return -1;
-    run->directory = results->directory;
     run->losses.difference = NAN; /* until there are two to compare */
     size_t spans[TIMELINE_LANES];
     memory_spans(run, spans);
@@ -108,8 +107,9 @@ int run_plan(struct run *run, const struct run_options *options, const struct re
     run->traced = run->recording.operations ? device_traced(run->device, &run->timeline, 1) : NULL;
     const struct device *device = run->recording.allocations ? run->traced : run->device;
     run->comm = comm_create(run->job, device, &run->timeline, (size_t)run->model.tensors, &how);
-    if (!run->comm)
+    if (!run->comm || results_open(results, run->job, target)) /* last, so that nothing is left of what is refused */
         return -1;
+    run->directory = results->directory;
     open_device_explain(&run->opened);
     return 0;
 }

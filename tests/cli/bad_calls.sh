@@ -1,0 +1,403 @@
+#!/usr/bin/env bash
+# bad_calls.sh - command lines and files that cannot be used: each call fails soon, with one line that names what is wrong.
+set -euo pipefail
+
+usage() {
+    cat <<'END'
+Usage: tests/cli/bad_calls.sh [--help] BUILD_DIR
+Calls BUILD_DIR/ddpbench with bad values for each option of its --help rows, with options that contradict each other, with
+bad files to read and bad places to write to, and with sizes that no machine has; some of it with 2 ranks. Each call has to
+be over within 10 s by status 1 or 2, with nothing on stdout, nothing left behind, and one printable line on stderr that
+names what was wrong. Prints a line for each group of calls, and those that went wrong. MPIRUN: the launcher.
+END
+}
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+export LC_ALL=C
+
+# ---- the calls ----
+
+end=$'\x1e' # behind each field of a case, which no word of theirs holds
+cases=()    # number of ranks, words that the line has to hold, and the command line
+groups=() firsts=()
+ranks=1
+
+# bad WORDS WORD...: this call has to be refused with a line that holds WORDS. A first WORD of NAME=VALUE is a variable.
+bad() {
+    local IFS=$end
+    cases+=("$ranks$end$*$end")
+}
+
+# group NAME: those that follow belong to it.
+group() {
+    groups+=("$1")
+    firsts+=("${#cases[@]}")
+}
+
+model=(--device cpu --d-model 16 --num-layers 1 --num-heads 2 --d-ff 16 --context-length 8 --batch-size-per-rank 1)
+tiny=("${model[@]}" --vocab-size 64 --num-epochs 4 --rounds 1 --steps-per-block 1 --implementations "none,ddp_bucketed")
+profile=("${model[@]}" --vocab-size 64 --num-epochs 4 --profile --rounds 0)
+tune=(tune --device cpu --max-minutes 0.001 "${model[@]}" --vocab-size 64)
+allreduce=(allreduce --device cpu --iters 1 --max-bytes 64)
+compare=(compare ../in/run --candidate ../in/run2)
+report=(report ../in/run)
+
+long=$(printf '%0100000d' 0 | tr 0 1)
+nasty=("two"$'\n'"lines" $'red\e[31m\a\b' $'\xff\xc3\x28' "$long" $'tab\tand\rreturn' $'\xc2\x9b31m' $'right\xe2\x80\xaeto left')
+not_numbers=("${nasty[@]}" x 1x "1 " " 1" +1 -1 0x10 0x1p3 nan "nan(1)" inf -inf infinity 1e400 1e40 1e-400 4.9e-324 1e-320
+    -1e-300 -0.5 1,2 ,1 1e 1e+ . - -- 1.2.3 "1;2" 1_000 $'\xd9\xa1' $'1\n' 9999999999999999999999999999999999999999)
+not_names=("${nasty[@]}" "," "x," "x,,x" " " "=" "a=b=c" "*" "../x" "/")
+
+# rows [COMMAND]: the options in its --help rows, a line each: NAME:LETTER:KIND:CHOICES
+rows() { "$program" "$@" --help rows </dev/null | awk -F '\t' '$1 == "" && NF > 5 { print $2 ":" $3 ":" $4 ":" $6 }'; }
+
+# bounds WORD...: "whole LOW HIGH" or "real LOW HIGH", as the program says when the option at the end is x.
+bounds() {
+    local said
+    said=$("$program" "$@" x 2>&1 </dev/null) || true
+    if [[ $said =~ expected\ a\ (whole\ )?number\ from\ ([0-9.e+-]+)\ to\ ([0-9.e+-]+) ]]; then
+        echo "${BASH_REMATCH[1]:-real} ${BASH_REMATCH[2]} ${BASH_REMATCH[3]}"
+    fi
+}
+
+# some NUMBER VALUE...: so many of them, in `picked`: where the last ones ended the next begin, so that all have their turn.
+turn=0
+some() {
+    local n=$1
+    shift
+    picked=()
+    for ((; n > 0; n--)); do
+        turn=$(((turn + 1) % $#))
+        picked+=("${@:turn + 1:1}")
+    done
+}
+
+# bad_options SEEN CALL...: bad values for every option of the command, one for those in SEEN, which is the `rows` of a
+# command that reads them in the same way.
+bad_options() {
+    local seen=$1 name letter kind choices what low high value command=()
+    shift
+    [[ $1 == -* ]] || command=("$1")
+    while IFS=: read -r name letter kind choices; do
+        if [ -z "$kind" ]; then
+            bad "--$name takes no value" "$@" "--$name=1"
+            continue
+        fi
+        if [[ $seen == *"$name:$letter:$kind:$choices"* ]]; then
+            some 1 "--$name" "--${name//-/_}="
+            bad "--$name" "$@" "${picked[0]}"
+            continue
+        fi
+        bad "--$name needs a value" "$@" "--$name"
+        bad "unknown option '--${name}x'; did you mean" "$@" "--${name}x" 1
+        some 1 "--$name=" "--${name//-/_}="
+        bad "--$name" "$@" "${picked[0]}"
+        [ "$letter" = - ] || bad "--$name needs a value" "$@" "-$letter"
+        [ "$letter" = - ] || [ "$kind" = PATH ] || bad "--$name" "$@" "-${letter}x,"
+        case $kind in
+        PATH) picked=("") ;;
+        N | SIZE | PERCENT)
+            some 4 "${not_numbers[@]}"
+            read -r what low high <<<"$(bounds "$@" "--$name")" || true
+            [ "$what" != whole ] || picked+=(0.5 "$((high + 1))" 18446744073709551617)
+            [ "$what" != real ] || picked+=("${high}1" "1%")
+            [ -z "$what" ] || [ "$low" = 0 ] || picked+=(0 1e-300)
+            ;;
+        NAME) some 8 "${not_names[@]}" ;;
+        *)
+            some 3 "${not_names[@]}"
+            picked+=(-1 "${choices}x")
+            ;;
+        esac
+        for value in "${picked[@]}"; do bad "--$name" "$@" "--$name" "$value"; done
+    done < <(rows "${command[@]}")
+    for value in "${nasty[@]}" x= -x no-such-option=1 devise help=x; do bad "" "$@" "--$value"; done
+    for value in Q Q1 "=" $'\e[31m' $'\n'; do bad "unknown option" "$@" "-$value"; done
+    bad "--help" "$@" --help x
+}
+
+# What the calls read: runs, and files that are none.
+mkdir in
+(
+    cd in
+    "$program" "${tiny[@]}" --output run >said 2>&1 || die "no run to read: $(cat said)"
+    "$program" "${allreduce[@]}" --output sizes >said 2>&1 || die "no run to read: $(cat said)"
+    cp -r run run2
+    mkdir dir dir.prom unfinished no_figures junk_run
+    : >empty && cp empty empty.bin
+    mkfifo fifo fifo.prom fifo.bin
+    ln -s nothing dangling
+    ln -s loop loop
+    printf 'abc' >short
+    head -c 5000 /dev/urandom | tr '\0-\177' '\200-\377' >high # bytes that no vocabulary of 64 has
+    printf 'odd' >odd.bin
+    printf '\xe8\xa3\x34\x01\x01' >truncated.bin && printf '\0' >>truncated.bin
+    { printf '\x88\xd8\x34\x01\x01\0\0\0\xff\xff\0\0' && head -c 1200 /dev/zero; } >promises.bin
+    { printf '\x88\xd8\x34\x01\x09\0\0\0\x64\0\0\0' && head -c 1212 /dev/zero; } >version.bin
+    { printf '\x88\xd8\x34\x01\x01\0\0\0' && head -c 12 /dev/zero; } >header.bin
+    cp run/run.json unfinished
+    cp run/run.json no_figures && echo '{}' >no_figures/summary.json
+    head -c 500 /dev/urandom >junk_run/run.json && cp junk_run/run.json junk_run/summary.json
+    for what in run summary; do
+        for how in empty junk truncated array number missing directory fifo zero deep; do
+            cp -r run "$what-$how"
+            file=$what-$how/$what.json
+            rm "$file"
+            case $how in
+            empty) : >"$file" ;;
+            junk) cp junk_run/run.json "$file" ;;
+            truncated) head -c 200 "run/$what.json" >"$file" ;;
+            array) echo '[1, 2]' >"$file" ;;
+            number) echo 1e999 >"$file" ;;
+            directory) mkdir "$file" ;;
+            fifo) mkfifo "$file" ;;
+            zero) ln -s /dev/zero "$file" ;;
+            deep) printf '%020000d' 0 | tr 0 '[' >"$file" ;;
+            esac
+        done
+    done
+)
+
+benchmark_rows=$(rows)
+group "values of the benchmark's options, and of a profile's"
+bad_options "" "${tiny[@]}"
+group "values of tune's options"
+bad_options "$benchmark_rows" "${tune[@]}"
+group "values of allreduce's options"
+bad_options "$benchmark_rows" "${allreduce[@]}"
+group "values of compare's options"
+bad_options "" "${compare[@]}"
+group "values of report's options"
+bad_options "" "${report[@]}"
+
+group "words that are no option"
+for word in "${nasty[@]}" -- - --- =; do
+    bad "" "${tiny[@]}" "$word"
+    bad "" "${tune[@]}" "$word"
+    bad "" "${allreduce[@]}" "$word"
+    bad "" "${compare[@]}" "$word"
+done
+for word in dry-run= dry-run=x dry-run=-1; do bad "--dry-run" "${tiny[@]}" "--$word"; done
+group "commands that there are not"
+for word in "${nasty[@]}" tun allreduces "" "compare " COMPARE report/ 1; do bad "known are" "$word"; done
+
+group "lists, and values that go together"
+for word in ddp,ddp "a=ddp,a=none" "=ddp" "ddp=" "b=c" "none none" all,all "$(printf 'ddp%.0s,' {1..100})ddp"; do
+    bad "" "${model[@]}" --implementations "$word"
+done
+for word in 1,1 auto,1 1,auto 0 -0 1e-300 1e-6 1e7 1e308 0x1 +1 nan 1,inf 1,,2 "1, 2" 1,2,; do
+    bad "--bucket-size-mb" "${tiny[@]}" --bucket-size-mb "$word"
+done
+for word in rank=0 rank=0,ms=1 ms=1,phase=forward_pass rank=0,ms=0,phase=forward_pass rank=0,ms=nan,phase=forward_pass \
+    rank=-1,ms=1,phase=forward_pass rank=1,ms=1,phase=forward_pass rank=0,ms=1,phase=x rank=0,ms=1e9,phase=forward_pass \
+    rank=0x0,ms=1,phase=forward_pass rank=0.5,ms=1,phase=forward_pass rank=0,ms=1,phase=gradient_clipping,x=1 \
+    rank=0,ms=+1,phase=forward_pass rank=0,rank=1,ms=1; do
+    bad "--inject-delay" "${tiny[@]}" --inject-delay "$word"
+done
+for word in 8,x 8,,16 , 0 -8 1e3 8B 8KB 2T 1.0001K 0x8 "8 " 8,9, nan inf "$(printf '8%.0s,' {1..99})-1"; do
+    bad "--sizes" allreduce --device cpu --iters 1 --sizes "$word"
+done
+for word in float,x all,float float, int64 "sum"; do bad "--datatype" "${allreduce[@]}" --datatype "$word"; done
+for word in 0 -1 nan 1e400 100gbits nvlink 12.5T 0x1G/s " 100gbit" 1e-320; do bad "--nominal" "${allreduce[@]}" --nominal "$word"; done
+for word in busy busy=x busy=-1 busy=101 busy=nan what=1 busy=70, busy=0x1; do bad "--thresholds" "${profile[@]}" --thresholds "$word"; done
+for word in -1 0,0 1 0,1 x 0, 0-1 99999999999999999999; do bad "--profile-ranks" "${profile[@]}" --profile-ranks "$word"; done
+for word in poll:1 sleep sleep: sleep:0 sleep:-1 sleep:x sleep:nan sleep:1e9 sleep:0x10 "sleep: 5"; do
+    bad "--mpi-progress" "${tiny[@]}" --mpi-progress "$word"
+done
+for word in 65536 -1 :: :1 a:b:1 "[::1]" 127.0.0.1: 127.0.0.1:x 300.0.0.1:1 203.0.113.1:9 no.such.host.invalid:1 file .pro; do
+    bad "--live" "${tiny[@]}" --live "$word"
+done
+for word in 0 -1 x 1.5 nan inf 1e400 1e15 513 0x1 "+1" ""; do
+    bad "DDPBENCH_TEST_FLIP_BIT" DDPBENCH_TEST_FLIP_BIT="$word" "${allreduce[@]}"
+done
+
+group "options that contradict each other"
+bad "--batch-size" "${tiny[@]}" --batch-size 4
+bad "multiple of 2" "${tiny[@]}" --grad-accumulation 2
+bad "--num-heads" "${tiny[@]}" --num-heads 3
+bad "--d-model" "${tiny[@]}" --d-model 15 --num-heads 1
+bad "--warmup-epochs" "${tiny[@]}" --warmup-epochs 5
+bad "--max-minutes needs --resolve" "${tiny[@]}" --max-minutes 1
+bad "--prefetch" "${tiny[@]}" --data-workers 0 --prefetch 2
+bad "--bucket-size-mb" "${tiny[@]}" --implementations none,ddp --bucket-size-mb 1
+bad "--forward-only" "${tiny[@]}" --forward-only
+for word in --attainable --log-grad-norm "--regime=warmup" "--checkpoint-every=1"; do
+    bad "--forward-only" "${model[@]}" --implementations none --forward-only "$word"
+done
+bad "--checkpoint-every" "${tiny[@]}" --checkpoint-every 1000
+bad "--regime" "${model[@]}" --regime warmup --warmup-epochs 0
+bad "--steps-per-block" "${tiny[@]}" --regime warmup --steps-per-block 100
+bad "--dtype" "${tiny[@]}" --dtype bf16
+bad "--comm" "${tiny[@]}" --comm nccl
+for word in --profile-implementation=ddp --profile-output-dir=x --profile-wait=1 --verbose --trace-gzip --with-flops --thresholds=busy=1; do
+    bad "--profile" "${tiny[@]}" "$word"
+done
+for word in --resolve=1% --implementations=ddp --attainable; do bad "${word%%=*}" "${profile[@]}" "$word"; done
+bad "--profile-activities" "${profile[@]}" --profile-activities cuda
+bad "--profile-wait" "${profile[@]}" --profile-wait 100
+bad "--profile-active" "${profile[@]}" --profile-active 100
+bad "--trace-per-cycle" "${profile[@]}" --trace-per-cycle
+bad "--step-factor" "${allreduce[@]}" --step-bytes 8 --step-factor 2
+bad "--sizes" "${allreduce[@]}" --sizes 8
+bad "--sizes-from-model" "${allreduce[@]}" --sizes-from-model
+bad "--sizes" allreduce --device cpu --sizes 8 --sizes-from-model
+bad "--d-model needs --sizes-from-model" "${allreduce[@]}" --d-model 16
+bad "--overlap" "${allreduce[@]}" --overlap
+for word in --check=1 --average=0 --nominal=1G/s --run-cycles=2; do bad "--overlap" "${allreduce[@]}" --overlap "$word"; done
+bad "--max-bytes" "${allreduce[@]}" --min-bytes 128
+bad "--root" "${allreduce[@]}" --collective broadcast --root 1
+bad "none of the --implementations" allreduce --device cpu --sizes-from-model --implementations none
+bad "--candidate" compare ../in/run
+bad "--candidate" compare --candidate ../in/run
+bad "" compare
+bad "the same run" compare ../in/run ../in/run --candidate ../in/run2
+bad "--json" "${compare[@]}" --json - --junit -
+bad "--reference" "${report[@]}" --reference run
+bad "--candidate needs --reference" "${report[@]}" --candidate run
+bad "--candidate" "${report[@]}" --reference run --candidate run2
+bad "--html" "${report[@]}" --html - --markdown -
+bad "no directory" report
+
+group "files to read"
+for file in missing empty dir fifo short high loop dangling empty/x odd.bin empty.bin truncated.bin promises.bin version.bin header.bin \
+    fifo.bin dir/; do
+    bad "../in/$file" "${tiny[@]}" --data "../in/$file"
+done
+for file in /dev/zero /dev/null /dev/full /proc/self/mem /proc/self/environ "${nasty[@]}" Synthetic; do bad "--data" "${tiny[@]}" --data "$file"; done
+kinds=()
+for what in run summary; do
+    for how in empty junk truncated array number missing directory fifo zero deep; do kinds+=("$what-$how"); done
+done
+for file in missing empty dir fifo loop dangling empty/x no_figures junk_run unfinished "${kinds[@]}"; do
+    bad "" compare "../in/$file" --candidate ../in/run
+    bad "" compare ../in/run "../in/$file"
+    case $file in unfinished | summary-*) ;; *) bad "" report "../in/$file" ;; esac
+    case $file in dir | unfinished | no_figures | junk_run | *-*) ;; *) bad "" report --metrics-csv "../in/$file" ;; esac
+done
+for file in /dev/zero /dev/null /proc "${nasty[@]}" ""; do
+    bad "" compare "$file" ../in/run
+    bad "" report "$file"
+    bad "" report "x=$file"
+done
+
+group "places to write to"
+name300=$(printf '%0300d' 0)
+deep=$(printf 'd/%.0s' {1..3000})
+unwritable=(/dev/full /dev/null ../in/dir ../in/dir/ /proc/nothing/x /sys/x ../in/fifo ../in/empty/x ../in/nowhere/x "$name300" "$deep" ../in/loop/x)
+for place in "${unwritable[@]}"; do
+    bad "--output-file" "${allreduce[@]}" -J "$place"
+    for option in json junit; do bad "--$option" "${compare[@]}" "--$option" "$place"; done
+    for option in html markdown json csv prometheus junit; do bad "--$option" "${report[@]}" "--$option" "$place"; done
+done
+for place in ../in/fifo.prom ../in/dir.prom ../in/nowhere/x.prom ../in/empty/x.prom /proc/x.prom "$name300.prom" "$deep.prom"; do
+    for call in tiny profile allreduce; do
+        declare -n words=$call
+        bad "--live" "${words[@]}" --live "$place"
+    done
+done
+for place in /dev/full /dev/null /proc/nothing /sys/x ../in/fifo ../in/empty ../in/empty/x ../in/dangling ../in/loop ../in/loop/x \
+    "$name300" "$deep" "${nasty[3]}" ../in/run; do
+    bad "--output" "${tiny[@]}" --output "$place"
+    bad "--output" "${allreduce[@]}" --output "$place"
+    [ "$place" = ../in/run ] || bad "--output" "${report[@]}" --output "$place"
+    bad "--profile-output-dir" "${profile[@]}" --profile-output-dir "$place"
+done
+
+group "sizes that no machine has"
+huge=(--device cpu --implementations ddp)
+bad "memory" "${huge[@]}" --d-model 1000000 --num-heads 1
+bad "memory" "${huge[@]}" --num-layers 10000 --d-model 100000 --num-heads 1
+bad "memory" "${huge[@]}" --d-model 1000000 --num-heads 500000 --d-ff 10000000 --num-layers 10000 --vocab-size 65536
+bad "memory" "${huge[@]}" --context-length 1000000
+bad "memory" "${huge[@]}" --batch-size-per-rank 1000000000
+bad "memory" "${huge[@]}" --batch-size 1000000000 --context-length 1000000
+bad "memory" "${tiny[@]}" --data-workers 256 --prefetch 10000 --context-length 1000000
+bad "" "${tiny[@]}" --num-epochs 1000000000 --steps-per-epoch 1000000000 --steps-per-block 0
+bad "" "${tiny[@]}" --steps-per-block 0 --num-epochs 10 --steps-per-epoch 1000000000
+bad "" "${profile[@]}" --num-epochs 1000000000 --profile-wait 100000000000
+bad "memory" "${profile[@]}" --num-epochs 1000000000 --profile-buffer-mb 1000000
+bad "memory" allreduce --device cpu --sizes 1024G
+bad "sizes" allreduce --device cpu --step-bytes 9 --max-bytes 1024G
+bad "sizes" allreduce --device cpu --step-bytes 9
+bad "sizes" allreduce --device cpu --step-bytes 1 --max-bytes 1G
+bad "memory" allreduce --device cpu --step-factor 1.001 --min-bytes 1 --max-bytes 1024G --iters 1000000
+bad "memory" allreduce --device cpu --sizes-from-model --d-model 1000000 --num-heads 1 --num-layers 10000
+
+# with 2 ranks: each of these as above, and what one of them alone cannot do
+group "with 2 ranks"
+n=${#cases[@]}
+ranks=2
+for ((i = 7; i < n; i += 40)); do
+    case ${cases[i]} in *"${end}compare$end"* | *"${end}report$end"* | *--inject-delay* | *_FLIP_BIT* | *--overlap* | *--root*) continue ;; esac
+    cases+=("2${cases[i]#1}")
+done
+bad "one/two" "${tiny[@]}" --output "one/two/$name300"
+for kind in empty high fifo odd.bin; do bad "../in/$kind" "${tiny[@]}" --data "../in/$kind"; done
+bad "--inject-delay" "${tiny[@]}" --inject-delay rank=2,ms=1,phase=forward_pass
+bad "--root" "${allreduce[@]}" --root 2
+for kind in missing empty short promises.bin; do bad "../in/$kind" "${tune[@]}" --data "../in/$kind"; done
+for place in ../in/dir.prom ../in/nowhere/x.prom; do bad "--live" "${tune[@]}" --live "$place"; done
+for place in /dev/full ../in/empty/x ../in/dangling "$name300" "$deep" ../in/run; do
+    bad "--output" "${tune[@]}" --output "$place"
+    bad "--output" "${tiny[@]}" --live 0 --output "$place"
+done
+bad "--output-file" "${allreduce[@]}" --live 0 -J ../in/empty/x
+bad "memory" tune --device cpu --d-model 1000000 --num-heads 1
+bad "memory" tune --device cpu --batch-size 1000000000
+
+# ---- calling ----
+
+# call NUMBER: what is wrong with that case, if anything; it runs in a directory of its own, which is empty.
+call() {
+    local field=() status=0 said=() wrong='' word start=${EPOCHREALTIME/./} launch=() left
+    IFS=$end read -r -d '' -a field <<<"${cases[$1]}" || true
+    unset 'field[-1]'
+    [ "${field[0]}" = 1 ] || launch=("${mpirun[@]}" -n "${field[0]}")
+    word=${field[2]-}
+    [[ $word != DDPBENCH_* ]] || launch+=(env "$word")
+    [[ $word != DDPBENCH_* ]] || unset 'field[2]'
+    timeout --kill-after=1 10 "${launch[@]}" "$program" "${field[@]:2}" >../"$2.out" 2>../"$2.err" </dev/null || status=$?
+    mapfile -t said <../"$2.err"
+    case $status in 1 | 2) ;; *) wrong+="status $status; " ;; esac
+    [ ! -s ../"$2.out" ] || wrong+="something on stdout; "
+    [ "${#said[@]}" = 1 ] || wrong+="${#said[@]} lines; "
+    [[ ${said[0]-} == "ddpbench: "* && ${#said[0]} -le 1200 ]] || wrong+="not a short line of ddpbench; "
+    [[ ${said[*]-} != *[$'\x01'-$'\x1f'$'\x7f']* && ${said[*]-} != *$'\xc2'[$'\x80'-$'\x9f']* ]] || wrong+="control characters; "
+    [[ ${said[*]-} == *"${field[1]}"* ]] || wrong+="no '${field[1]}'; "
+    for left in * .[!.]*; do
+        [ ! -e "$left" ] || wrong+="left ${left:0:60}; "
+        rm -rf -- "$left"
+    done
+    [ "$((${EPOCHREALTIME/./} - start))" -lt 5000000 ] || wrong+="$(((${EPOCHREALTIME/./} - start) / 1000000)) s; "
+    cat ../"$2.err" >>../"$2.all"
+    [ -z "$wrong" ] || printf '%d %q\n' "$1" "$wrong [${field[*]:2:40}] said: ${said[*]:0:3}" | cut -c1-900 >>../"$2.wrong"
+}
+
+# worker W: every case of those, in a directory of its own
+workers=4
+worker() {
+    local i
+    mkdir "w$1"
+    cd "w$1"
+    for ((i = $1; i < ${#cases[@]}; i += workers)); do call "$i" "w$1"; done
+}
+
+ls -lR --time-style=full-iso in >before
+for ((w = 0; w < workers; w++)); do worker "$w" & done
+wait
+cat ./*.wrong 2>/dev/null | sort -n >wrong || true
+cat ./*.all >all
+
+firsts+=("${#cases[@]}")
+for ((g = 0; g < ${#groups[@]}; g++)); do
+    awk -v from="${firsts[g]}" -v to="${firsts[g + 1]}" '$1 >= from && $1 < to' wrong >said
+    good=0
+    [ ! -s said ] || good=1
+    result $good "${groups[g]}: $((firsts[g + 1] - firsts[g])) calls, $(wc -l <said) handled badly"
+done
+: >said
+succeeds "all that they said is UTF-8" iconv -f UTF-8 -t UTF-8 -o /dev/null all
+ls -lR --time-style=full-iso in >after
+succeeds "what they read is as it was" diff before after
+is "no process is left" "$(gone)" ""
+exit $failed
