@@ -110,22 +110,42 @@ void error_print(void)
     fprintf(stderr, "ddpbench: %s\n", kept);
 }
 
+/* Prints the line and ends every rank. Where all ranks have the same error, it is the lowest that says so: the others
+ * wait a little, and it ends them meanwhile. */
+static void print_and_end(const char *place, const char *message) __attribute__((noreturn));
+static void print_and_end(const char *place, const char *message)
+{
+    const int turn_ms = 300, most_turns = 8;
+    const struct timespec read_ms = {.tv_nsec = 200000000}; /* launchers drop what they have not read by the end */
+    int wait_ms = turn_ms * (job_rank < most_turns ? job_rank : most_turns);
+    nanosleep(&(struct timespec){wait_ms / 1000, wait_ms % 1000 * 1000000}, NULL);
+    fprintf(stderr, "ddpbench: rank %d: %s%s\n", job_rank, place, message);
+    fflush(stderr);
+    ending_remove_files();
+    if (end_job) {
+        nanosleep(&read_ms, NULL);
+        end_job(1);
+    }
+    _Exit(1);
+}
+
 void fatal(const char *file, int line, const char *format, ...)
 {
-    char message[1024];
+    char message[1024], place[256];
     va_list arguments;
     va_start(arguments, format);
     print_line(message, sizeof message, format, arguments);
     va_end(arguments);
-    fprintf(stderr, "ddpbench: rank %d: %s:%d: %s\n", job_rank, file, line, message);
-    fflush(stderr);
-    ending_remove_files();
-    if (end_job) {
-        nanosleep(&(struct timespec){0, 200000000},
-                  NULL); /* launchers drop what they have not read when the job ends */
-        end_job(1);
-    }
-    _Exit(1);
+    snprintf(place, sizeof place, "%s:%d: ", file, line);
+    print_and_end(place, message);
+}
+
+void fatal_no_memory(size_t n, size_t size)
+{
+    char message[128];
+    snprintf(message, sizeof message, "no memory for %.1f MB; free some, or use a smaller model, batch or input",
+             1e-6 * (double)n * (double)size);
+    print_and_end("", message);
 }
 
 void fatal_set_job(int rank, void (*end)(int status))
@@ -138,7 +158,7 @@ void *allocate(size_t n, size_t size)
 {
     void *memory = calloc(n ? n : 1, size);
     if (!memory)
-        FATAL("no memory for %zu elements of %zu bytes", n, size);
+        fatal_no_memory(n, size);
     return memory;
 }
 
@@ -149,6 +169,6 @@ void *allocate_more(void *list, size_t n, size_t size)
     size_t room = n ? 2 * n : 1;
     list = reallocarray(list, room, size);
     if (!list)
-        FATAL("no memory for %zu elements of %zu bytes", room, size);
+        fatal_no_memory(room, size);
     return list;
 }

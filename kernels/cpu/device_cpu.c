@@ -73,7 +73,7 @@ void *cpu_allocate(size_t bytes)
     void *memory;
     int code = posix_memalign(&memory, alignment, bytes ? bytes : 1);
     if (code != 0)
-        FATAL("cannot allocate %zu bytes of memory: %s", bytes, strerror(code));
+        fatal_no_memory(bytes, 1);
     if (large) {
         (void)madvise(memory, bytes, MADV_HUGEPAGE); /* only a hint: a kernel without huge pages refuses it */
         cpu_zero(memory, bytes / sizeof(float));     /* touched by the threads that will use it */
