@@ -213,9 +213,8 @@ verify() {
 # ---- commands ----
 remove_all() {
     local name try pid
-    trap '' HUP INT TERM
-    for pid in $(jobs -p); do kill -KILL "$pid" 2>/dev/null || true; done
-    wait 2>/dev/null # so that none makes its file anew
+    for pid in $(jobs -p); do kill -TERM "$pid" 2>/dev/null || true; done
+    wait # so that none makes its file anew
     rm -f "$state" "$state".*
     for name in $(namespaces); do
         # processes keep a namespace and its links alive
@@ -227,6 +226,13 @@ remove_all() {
         ip netns del "$name" || true
     done
     [ -z "$(namespaces)" ] || die "these namespaces could not be removed: $(namespaces | tr '\n' ' ')"
+}
+
+# clean_up: as the EXIT trap, which nothing interrupts.
+# shellcheck disable=SC2317 # the trap calls it
+clean_up() {
+    trap '' HUP INT TERM
+    remove_all
 }
 
 up() {
@@ -250,9 +256,9 @@ up() {
     need_root
     lock
     ! read_state || die "already up with $nodes nodes at $rate; 'rate' changes the rate, 'down' ends it"
-    remove_all
-    trap remove_all EXIT
+    trap clean_up EXIT
     heed_signals
+    remove_all # what a killed one left
     ip netns add "$bridge" || die "this machine lets root make no network namespaces (a container without CAP_SYS_ADMIN?)"
     ip -n "$bridge" link add br0 type bridge forward_delay 0 stp_state 0
     ip -n "$bridge" addr add $subnet.254/24 dev br0
@@ -284,7 +290,7 @@ change_rate() {
     local wish=$bits
     read_state || die "not up; start with: $0 up --nodes 2 --rate $1"
     bits=$wish rate=$1
-    trap remove_all EXIT # links of which nobody knows what they carry are of no use
+    trap clean_up EXIT # links of which nobody knows what they carry are of no use
     heed_signals
     rm -f "$state"
     shape "$bits"
@@ -354,7 +360,7 @@ down)
     [ $# = 1 ] || refuse "down takes no options"
     need_root
     lock
-    remove_all
+    clean_up
     ;;
 -x) launch "$@" ;;
 --help) usage ;;

@@ -2,6 +2,9 @@
 # Read by them; `script` is the name they go by.
 # shellcheck shell=bash
 
+# Without it bash goes on after an interrupt that has not reached the command which it waits for.
+trap 'exit 130' INT
+
 script=$(realpath "$0")
 script=${script##*/}
 
