@@ -308,10 +308,10 @@ int files_check_path(const char *option, const char *path)
         return error_report("--%s %s: is not a regular file; name a file", option, path);
     char temporary[FILES_PATH + 8];
     snprintf(temporary, sizeof temporary, "%s.tmp", path);
-    int file = files_create(temporary);
-    if (file < 0 || close(file) || unlink(temporary))
-        return error_report("--%s %s: cannot write it: %s", option, path, strerror(errno));
-    return 0;
+    int file = files_create(temporary), failed = file < 0 || files_close(file), why = errno;
+    if (file >= 0)
+        unlink(temporary);
+    return failed ? error_report("--%s %s: cannot write it: %s", option, path, strerror(why)) : 0;
 }
 
 int files_replace_path(const char *option, const char *path, const char *text)
