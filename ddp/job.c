@@ -28,26 +28,13 @@ static void wait_for_all(const struct job *job, const char *words, double grace_
     watchdog_wait(job->watchdog, words, watchdog_started(job->watchdog), grace_s);
 }
 
-/* Ends what was begun. MPI itself waits without pause, for which on a crowded machine others lack the core. */
-static void finish(MPI_Request *request)
+/* Until what was begun is complete, on a crowded machine: MPI itself waits without pause, for which others lack the
+ * core. */
+static void pause_until(MPI_Request request)
 {
-    int done = 0;
-    for (unsigned pauses = 0;; patience_pause(1, &pauses)) {
-        MPI_Test(request, &done, MPI_STATUS_IGNORE);
-        if (done)
-            return;
-    }
-}
-
-static void barrier(void)
-{
-    MPI_Request request;
-    if (!crowded) {
-        MPI_Barrier(MPI_COMM_WORLD);
-        return;
-    }
-    MPI_Ibarrier(MPI_COMM_WORLD, &request);
-    finish(&request);
+    int done = !crowded;
+    for (unsigned pauses = 0; !done; patience_pause(!done, &pauses))
+        MPI_Request_get_status(request, &done, MPI_STATUS_IGNORE);
 }
 
 static void gather(const void *mine, int bytes, void *all)
@@ -58,7 +45,8 @@ static void gather(const void *mine, int bytes, void *all)
         return;
     }
     MPI_Iallgather(mine, bytes, MPI_BYTE, all, bytes, MPI_BYTE, MPI_COMM_WORLD, &request);
-    finish(&request);
+    pause_until(request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
 static void reduce_one(const void *mine, void *of_all, MPI_Datatype type, MPI_Op op, MPI_Comm ranks)
@@ -69,7 +57,8 @@ static void reduce_one(const void *mine, void *of_all, MPI_Datatype type, MPI_Op
         return;
     }
     MPI_Iallreduce(mine, of_all, 1, type, op, ranks, &request);
-    finish(&request);
+    pause_until(request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
 /* The watchdog calls it also while another thread is inside MPI, although MPI_THREAD_SERIALIZED promises nothing for
@@ -261,7 +250,11 @@ void job_end(struct job *job)
 void job_barrier(const struct job *job)
 {
     wait_for_all(job, "a barrier", 0);
-    barrier();
+    int here = 1, all;
+    if (crowded)
+        reduce_one(&here, &all, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    else
+        MPI_Barrier(MPI_COMM_WORLD);
     watchdog_arrived(job->watchdog);
 }
 
@@ -416,10 +409,8 @@ void job_send(const struct job *job, const void *bytes, size_t n)
     watchdog_wait(job->watchdog, "sending to rank 0", 0, 0);
     MPI_Request request;
     MPI_Isend(bytes, (int)n, MPI_BYTE, 0, TAG_BYTES, MPI_COMM_WORLD, &request);
-    if (crowded)
-        finish(&request);
-    else
-        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    pause_until(request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
     watchdog_arrived(job->watchdog);
 }
 

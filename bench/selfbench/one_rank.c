@@ -43,7 +43,7 @@ void one_rank_create(struct one_rank *rank, const struct device *device, const s
         spans[i] *= (size_t)steps;
     timeline_create(&rank->timeline, spans);
     struct transport transport = {.post = null_post, .test = null_test, .call = null_call, .destroy = null_destroy};
-    struct comm_progress progress = {PROGRESS_SLEEP, 500};
+    struct comm_progress progress = {.kind = PROGRESS_SLEEP, .sleep_us = 500};
     rank->comm =
         threaded ? comm_thread_create("null", transport, device, &rank->timeline, (size_t)rank->model.tensors, progress)
                  : comm_self_create(device, &rank->timeline);

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "kernels/error.h"
+#include "kernels/start_again.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -6,8 +6,8 @@ set -euo pipefail
 usage() {
     cat <<'END'
 Usage: [MPIRUN=mpirun] tests/long/growth.sh [--help] BUILD_DIR
-Samples the resident memory of each of two ranks four times a second: from the middle of a run until shortly before its
-end, when it is evaluated, no rank may grow by more than 1 MiB. Takes about eight minutes.
+Samples the resident memory of each of two ranks four times a second: from three fifths of a run until shortly before
+its end, when it is evaluated, no rank may grow by more than 1 MiB. Takes about ten minutes, more where cores are shared.
 Prints a line for each check, "ok - " or "not ok - "; exits with status 1 if one failed.
 END
 }
@@ -20,7 +20,7 @@ steady() {
     local words=$1 run process grown
     shift
     rm -rf samples out
-    timeout 600 "${mpirun[@]}" -n 2 "$program" "$@" --device cpu >printed 2>said </dev/null &
+    timeout 1200 "${mpirun[@]}" -n 2 "$program" "$@" --device cpu >printed 2>said </dev/null &
     run=$!
     : >samples
     while kill -0 "$run" 2>/dev/null; do
@@ -38,7 +38,7 @@ steady() {
             most = -1
             for (process in n) {
                 ranks++
-                by = kib[process, int(0.9 * n[process])] - kib[process, int(0.5 * n[process])]
+                by = kib[process, int(0.9 * n[process])] - kib[process, int(0.6 * n[process])]
                 if (n[process] < 8) few = 1
                 if (by > most) most = by
             }
@@ -54,9 +54,12 @@ steady "100,000 steps in long blocks" "${small[@]}" --num-layers 1 --implementat
     --output "$temporary/out"
 steady "100,000 steps in short blocks, with a page" "${small[@]}" --num-layers 1 --implementations none,ddp_bucketed --rounds 8000 \
     --steps-per-block 4 --live 0 --output "$temporary/out"
-steady "10,000 parameter tensors" "${small[@]}" --num-layers 1112 --implementations none,ddp_bucketed,ddp_individual --rounds 30 \
+# apart: what MPI needs for 10,000 collectives in flight it keeps, and how many are in flight at most is chance
+steady "10,000 parameter tensors in buckets" "${small[@]}" --num-layers 1112 --implementations none,ddp_bucketed --rounds 100 \
     --steps-per-block 2 --output "$temporary/out"
+steady "10,000 parameter tensors, each reduced by itself" "${small[@]}" --num-layers 1112 --implementations ddp_individual \
+    --rounds 30 --steps-per-block 2 --output "$temporary/out"
 steady "1,000 rounds of a profile" "${small[@]}" --num-layers 1 --profile --profile-implementation ddp_bucketed --rounds 1000 \
     --profile-output-dir "$temporary/out"
-steady "a million collectives" allreduce --sizes 8,1K -n 250000 -c 0 --output "$temporary/out"
+steady "a million collectives" allreduce --sizes 8 -n 500000 -c 0 --output "$temporary/out"
 exit "$failed"

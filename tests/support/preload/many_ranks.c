@@ -6,11 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A number in the environment. */
+static int number(const char *name, int otherwise)
+{
+    const char *text = getenv(name);
+    return text ? atoi(text) : otherwise;
+}
+
 static int ranks(MPI_Comm comm)
 {
     int n;
     PMPI_Comm_size(comm, &n);
-    return comm == MPI_COMM_WORLD && getenv("MANY_RANKS") ? atoi(getenv("MANY_RANKS")) : n;
+    return comm == MPI_COMM_WORLD ? number("MANY_RANKS", n) : n;
 }
 
 int MPI_Comm_size(MPI_Comm comm, int *size)
@@ -58,7 +65,7 @@ int MPI_Recv(void *bytes, int capacity, MPI_Datatype type, int from, int tag, MP
         return PMPI_Recv(bytes, capacity, type, from, tag, comm, status);
     if (rank != from)
         rank = from, row = 0;
-    int rows = getenv("MANY_ROWS") ? atoi(getenv("MANY_ROWS")) : 1000;
+    int rows = number("MANY_ROWS", 1000);
     enum { LONGEST = 128 };
     for (received = 0; row < rows && received + LONGEST < capacity; row++)
         received +=
