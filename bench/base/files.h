@@ -31,7 +31,7 @@ int files_write(int file, const void *bytes, size_t n);
 
 /* What is read at most: of a file of lines, which may be those of 100,000 steps, and of a line. */
 #define FILES_MOST_BYTES ((size_t)8 << 30)
-#define FILES_MOST_LINE  ((size_t)16 << 20)
+#define FILES_MOST_LINE  ((size_t)4 << 20)
 
 /* Opens a regular file of at most `most` bytes to be read, at once; the caller closes it. NULL with the reason in
  * words: a pipe, a device or a directory is none. */

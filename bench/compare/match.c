@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The orders in which lines are found again: all sizes as one, and each size apart. */
+/* The order in which lines are found again; without their sizes, it finds one of a size group. */
 static int by_size_group(const void *a, const void *b)
 {
     const struct verdict_figure *x = a, *y = b;
@@ -27,27 +27,23 @@ static int by_figure(const void *a, const void *b)
 
 static const struct verdict_figure *find(const struct compare_lines *lines, const struct figure *figure)
 {
-    const struct verdict_figure key = {.figure = figure}, *const *found = tfind(&key, &lines->by_figure, by_figure);
+    const struct verdict_figure key = {.figure = figure}, *const *found = tfind(&key, &lines->tree, by_figure);
     return found ? *found : NULL;
 }
 
 /* Adds the line of a figure if there is none; there is room for it. */
 static void add_line(struct compare_lines *lines, const struct figure *figure)
 {
-    struct verdict_figure *line = &lines->item[lines->n], **found, **group;
-    *line = (struct verdict_figure){.size_group = lines->size_groups,
-                                    .higher_is_better = figure->better == BETTER_HIGHER,
-                                    .figure = figure,
-                                    .judged = figure->judged};
-    found = tsearch(line, &lines->by_figure, by_figure);
-    if (found && *found != line)
-        return;
-    group = tsearch(line, &lines->by_size_group, by_size_group);
-    if (!found || !group)
+    struct verdict_figure *line = &lines->item[lines->n];
+    *line = (struct verdict_figure){
+        .higher_is_better = figure->better == BETTER_HIGHER, .figure = figure, .judged = figure->judged};
+    struct verdict_figure *const *group = tfind(line, &lines->tree, by_size_group);
+    line->size_group = group ? (*group)->size_group : lines->size_groups;
+    struct verdict_figure *const *found = tsearch(line, &lines->tree, by_figure);
+    if (!found)
         FATAL("no memory for %zu figures", lines->n);
-    line->size_group = (*group)->size_group;
-    lines->size_groups += *group == line;
-    lines->n++;
+    lines->n += *found == line;
+    lines->size_groups += !group;
 }
 
 static int add_run(struct compare_lines *lines, const struct saved_run *saved, size_t r, size_t baselines)
@@ -63,17 +59,6 @@ static int add_run(struct compare_lines *lines, const struct saved_run *saved, s
         *value = figure->value;
     }
     return 0;
-}
-
-/* Wrong elements spoil all figures of their subject and size. */
-static int is_wrong(const struct compare_lines *lines, struct figure figure, size_t baselines)
-{
-    strcpy(figure.name, "wrong_elements");
-    const struct verdict_figure *wrong = find(lines, &figure);
-    int found = 0;
-    for (size_t r = baselines; wrong && r < lines->runs; r++)
-        found |= wrong->baseline[r] > 0;
-    return found;
 }
 
 int compare_match(struct compare_lines *lines, const struct compare_run *run, size_t baselines, size_t candidates)
@@ -95,8 +80,13 @@ int compare_match(struct compare_lines *lines, const struct compare_run *run, si
     for (size_t r = 0; r < runs; r++)
         if (add_run(lines, &run[r].saved, r, baselines))
             return -1;
-    for (size_t i = 0; i < lines->n; i++)
-        lines->item[i].wrong = is_wrong(lines, *lines->item[i].figure, baselines);
+    for (size_t i = 0; i < lines->n; i++) { /* wrong elements spoil all figures of their subject and size */
+        struct figure figure = *lines->item[i].figure;
+        strcpy(figure.name, "wrong_elements");
+        const struct verdict_figure *wrong = find(lines, &figure);
+        for (size_t r = baselines; wrong && r < runs; r++)
+            lines->item[i].wrong |= wrong->baseline[r] > 0;
+    }
     return 0;
 }
 
@@ -179,8 +169,7 @@ static void keep(void *line)
 
 void compare_lines_destroy(struct compare_lines *lines)
 {
-    tdestroy(lines->by_figure, keep);
-    tdestroy(lines->by_size_group, keep);
+    tdestroy(lines->tree, keep);
     free(lines->item);
     free(lines->values);
     *lines = (struct compare_lines){0};

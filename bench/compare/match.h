@@ -8,8 +8,8 @@
 struct compare_lines {
     struct verdict_figure *item; /* sorted: judged ones, size groups as they first appear, in them by size */
     size_t n, judged, runs, size_groups;
-    double *values;                  /* [n, runs] */
-    void *by_figure, *by_size_group; /* trees of lines (tsearch), whole until they are sorted */
+    double *values; /* [n, runs] */
+    void *tree;     /* of items (tsearch), until they are sorted */
 };
 
 /* Matches figures by subject, name and size; run[baselines + candidates]. Points into the runs. Returns 0; or -1,

@@ -87,7 +87,7 @@ static cJSON *read_step(const struct report_run *run, size_t rank, double number
     if (!file)
         return NULL;
     while (files_read_line(&line, &room, file) > 0) {
-        cJSON *json = json_parse(line);
+        cJSON *json = cJSON_Parse(line);
         int captured = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, "captured")); /* these come first */
         double away = isfinite(number) ? fabs(json_number(json, "profiler_step") - number)
                                        : fabs(json_number(json, "step_ms") - mean_ms);

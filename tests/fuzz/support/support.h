@@ -1,6 +1,6 @@
 /* support.h - what the fuzzed programs share: files in memory, and ends of the program that must not pass unseen. */
-#ifndef TESTS_FUZZ_SUPPORT_H
-#define TESTS_FUZZ_SUPPORT_H
+#ifndef TESTS_FUZZ_SUPPORT_SUPPORT_H
+#define TESTS_FUZZ_SUPPORT_SUPPORT_H
 
 #include <stddef.h>
 #include <stdint.h>
