@@ -26,9 +26,10 @@ struct data_options {
 
 struct data; /* a source, its threads, and the micro-batches in memory */
 
-/* Opens the source, checks its share of the tokens against the vocabulary (each rank a disjoint part of the file)
- * and starts fetching the first batches. Returns 0; or -1, reported, with *data unchanged: the file cannot be read, is
- * empty or shorter than one global batch, is no token shard, or holds a token outside the vocabulary. */
+/* Opens the source, checks its share of the tokens against the vocabulary (each rank a disjoint part of the file; of
+ * a part that is larger than 2^28 tokens the begin, and the others when they are served) and starts fetching the first
+ * batches. Returns 0; or -1, reported, with *data unchanged: the file cannot be read, is empty or shorter than one
+ * global batch, is no token shard, or holds a token outside the vocabulary. */
 int data_create(struct data **data, const struct data_options *options);
 void data_destroy(struct data *data); /* stops the threads, also while they fetch; NULL is fine */
 

@@ -18,7 +18,8 @@
 #define SHARD_VERSION      1
 #define SHARD_HEADER_BYTES 1024
 
-#define SCAN_TOKENS 65536 /* read at once when the vocabulary is checked */
+#define SCAN_TOKENS 65536             /* read at once when the vocabulary is checked */
+#define SCAN_MOST   ((size_t)1 << 28) /* checked by a rank: a fraction of a second; the rest as it is read */
 
 /* ---- numbers that depend on nothing but the seed and a place, so that every rank makes the same ones ---- */
 
@@ -145,13 +146,16 @@ static int open_file(struct source *source)
     return 0;
 }
 
-/* Checks this rank's part of the file; together the ranks check all of it. */
+/* Checks this rank's part of the file, or the begin of one that would take long; together the ranks check all of a file
+ * of SCAN_MOST tokens each. */
 static int check_tokens(const struct source *source, int rank, int ranks)
 {
     if (source->vocabulary > (source->token_bytes == 1 ? 0xff : 0xffff))
         return 0; /* any token is below it */
     size_t part = source->tokens / (size_t)ranks, position = part * (size_t)rank;
     size_t end = rank + 1 < ranks ? position + part : source->tokens;
+    if (end - position > SCAN_MOST)
+        end = position + SCAN_MOST;
     int32_t *token = allocate(SCAN_TOKENS, sizeof *token);
     unsigned char *raw = allocate(SCAN_TOKENS, 2);
     int result = 0;

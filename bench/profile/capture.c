@@ -137,17 +137,10 @@ static void create_capture(struct capture *capture, struct run *run, int row, co
  * one takes, the same on every rank; or -1 there, reported: no checkpoint can be written. */
 static int64_t warm_up(const struct capture *capture, struct run *run, size_t steps, const char *directory)
 {
-    int64_t start = 0;
     size_t active = 0;
     char words[CELL];
-    run_start(run, capture->row, 0);
-    for (int i = 0; i < DISCARDED_STEPS; i++) {
-        start = clock_now_ns();
-        step_run(&run->trainer, 0);
-        run->trainer.device->synchronize();
-        run->steps_run++;
-    }
-    int64_t step_ns = (int64_t)job_max(run->job, (double)(clock_now_ns() - start));
+    double cold;
+    int64_t step_ns = (int64_t)(1e9 * run_try_steps(run, capture->row, &cold));
     if (job_agree(run->job, checkpoint_try(&run->trainer)))
         return -1;
     run_start(run, capture->row, 0);
@@ -311,7 +304,9 @@ int capture_run(struct capture *capture, struct run *run, int row, const char *n
     struct merged_trace merged = {0};
     /* a second signal ends the rank at once, wherever it is */
     const struct sigaction note = {.sa_handler = note_signal, .sa_flags = SA_RESTART | (int)SA_RESETHAND};
-    struct sigaction before_int, before_term;
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    enum { SIGNALS = sizeof signals / sizeof *signals };
+    struct sigaction was[SIGNALS];
     struct clock_sample before, after;
     size_t steps = capture_steps(options, run->options->num_epochs * run->options->steps_per_epoch);
     create_capture(capture, run, row, options);
@@ -319,8 +314,11 @@ int capture_run(struct capture *capture, struct run *run, int row, const char *n
     int64_t step_ns = warm_up(capture, run, steps, results->top);
     if (step_ns < 0)
         return -1;
-    sigaction(SIGINT, &note, &before_int);
-    sigaction(SIGTERM, &note, &before_term);
+    for (int i = 0; i < SIGNALS; i++) {
+        sigaction(signals[i], &note, &was[i]);
+        if (signals[i] == SIGHUP && was[i].sa_handler == SIG_IGN) /* nohup */
+            sigaction(SIGHUP, &was[i], NULL);
+    }
     job_compare_clocks(run->job, clock_now_ns, &before);
     capture->alignment = alignment_from(&before);
     job_barrier(run->job);
@@ -328,8 +326,8 @@ int capture_run(struct capture *capture, struct run *run, int row, const char *n
     job_barrier(run->job);
     job_compare_clocks(run->job, clock_now_ns, &after);
     capture->alignment = alignment_between(&before, &after);
-    sigaction(SIGINT, &before_int, NULL);
-    sigaction(SIGTERM, &before_term, NULL);
+    for (int i = 0; i < SIGNALS; i++)
+        sigaction(signals[i], &was[i], NULL);
     capture->interrupted = job_max(run->job, signal_seen) > 0; /* also by a signal since the last exchange */
 
     profiler_range(capture, run->device, 0);

@@ -23,7 +23,7 @@ struct capture {
     int row;                    /* the implementation */
     int n, room;                /* steps kept, and how many there is memory for */
     int full;                   /* the memory ended before the schedule did */
-    int interrupted;            /* by SIGINT or SIGTERM, of any rank */
+    int interrupted;            /* by SIGINT, SIGTERM or SIGHUP, of any rank */
     struct captured_step *step; /* [n] */
     struct step_times *times;   /* [n] */
     struct overlap *overlap;    /* [n] */

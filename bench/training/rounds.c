@@ -2,6 +2,7 @@
 #include "training/parts.h"
 
 #include "base/progress.h"
+#include "base/stats.h"
 #include "base/text.h"
 #include "ddp/watchdog.h"
 #include "kernels/clock.h"
@@ -205,7 +206,26 @@ static void run_block(struct run *run, struct window *window, struct block *b)
 
 /* ---- the rounds ---- */
 
-/* The first step: how long will the rest take? And can its checkpoints be written? Returns 0; or -1, on every rank and
+double run_try_steps(struct run *run, int implementation, double *first)
+{
+    enum { MOST = 10 };
+    double seconds[MOST], sum = 0;
+    size_t n = 0;
+    while (n < 2 || (n < MOST && sum < 0.5)) {
+        run_start(run, implementation, 0);
+        job_barrier(run->job);
+        int64_t start = clock_now_ns();
+        step_run(&run->trainer, 0);
+        run->trainer.device->synchronize();
+        run->steps_run++;
+        seconds[n] = job_max(run->job, 1e-9 * (double)(clock_now_ns() - start));
+        sum += seconds[n++];
+    }
+    *first = seconds[0];
+    return stats_median(seconds + 1, n - 1);
+}
+
+/* The first steps: how long will the rest take? And can its checkpoints be written? Returns 0; or -1, on every rank and
  * reported. */
 static int estimate(struct run *run, const struct run_hooks *hooks, size_t units)
 {
@@ -214,24 +234,15 @@ static int estimate(struct run *run, const struct run_hooks *hooks, size_t units
     for (int i = run->options->n - 1; i >= 0; i--)
         if (run->options->implementation[i].strategy->reduces)
             first = i;
-    run_start(run, first, 0);
-    watchdog_doing(run->job->watchdog, "the first step");
-    for (int i = 0; i < (hooks->plan ? 2 : 1); i++) { /* a plan is made for steps that are warm */
-        job_barrier(run->job);
-        int64_t start = clock_now_ns();
-        step_run(&run->trainer, 0);
-        run->trainer.device->synchronize();
-        run->steps_run++;
-        run->first_step = job_max(run->job, 1e-9 * (double)(clock_now_ns() - start));
-    }
-    double seconds = run->first_step;
+    watchdog_doing(run->job->watchdog, "the first steps");
+    double cold, seconds = run->warm_step = run_try_steps(run, first, &cold);
     size_t steps = units * (DISCARDED_STEPS + run->options->block_steps);
     int status = job_agree(run->job, checkpoint_try(&run->trainer));
     if (run->job->rank || status)
         return status;
     const struct checkpoint *c = &run->trainer.checkpoint;
     seconds += c->saved ? c->seconds / (double)(c->saved * c->every) : 0;
-    fprintf(stderr, "%s step took %.2f s", hooks->plan ? "A" : "The first", seconds);
+    fprintf(stderr, "The first step took %.2f s, the next %.3f s", cold, seconds);
     if (hooks->plan)
         fprintf(stderr, ".");
     else if (run->options->resolve > 0)

@@ -156,8 +156,7 @@ struct run {
     struct measurements measurements;
     size_t planned; /* rounds, as far as is known; those of the measurements: run_rounds made all that it meant to */
     char resting[MAX_IMPLEMENTATIONS]; /* 1: an implementation has no blocks in the rounds to come */
-    double
-        first_step; /* seconds of the first step, or the second where rounds are planned by it, on the slowest rank */
+    double warm_step;                  /* seconds, about, on the slowest rank */
     struct losses losses;
     struct block_counts counts;
 };
@@ -223,6 +222,11 @@ void run_start(struct run *run, int implementation, long step);
 /* What says when the rank computed in the steps of the timeline, for overlap_of_steps: operations on a device that
  * finishes each before it returns; on a GPU the work that its tracer saw; NULL: none did, or not all of it. */
 const struct lane *run_computing(const struct run *run);
+
+/* Runs some first steps of an implementation: one that is cold, whose seconds are *first, and as many more as take half
+ * a second together, 1 to 9. Returns the median of their seconds on the slowest rank, the same on every rank: about how
+ * long a step will take. All ranks. */
+double run_try_steps(struct run *run, int implementation, double *first);
 
 /* Says on stderr where results go, and how long the rounds will take. Then all rounds; measurements and losses are
  * complete afterwards up to run->measurements.rounds. Returns 0; or -1 when results could not be written, and rank 0

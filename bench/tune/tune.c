@@ -99,7 +99,7 @@ static void begin(struct tune *t, const struct run *run)
                      : candidate[i].between                  ? SEARCH_RESERVE
                                                              : SEARCH_IN;
     }
-    double block = run->first_step * (double)(DISCARDED_STEPS + o->block_steps);
+    double block = run->warm_step * (double)(DISCARDED_STEPS + o->block_steps);
     search_begin(&t->search, 60 * t->options->max_minutes, block);
 }
 
@@ -108,7 +108,7 @@ static void say_plan(const struct tune *t, const struct run *run)
     const struct search *s = &t->search;
     char limit[CELL], round[CELL];
     int left_out = search_count(s, SEARCH_LEFT_OUT), in = search_count(s, SEARCH_IN);
-    double seconds = run->first_step * (double)(DISCARDED_STEPS + run->options->block_steps) * search_running(s);
+    double seconds = run->warm_step * (double)(DISCARDED_STEPS + run->options->block_steps) * search_running(s);
     fprintf(stderr, "Searching among %d candidates for %s at most (--max-minutes)", in, text_duration(limit, s->limit));
     if (left_out)
         fprintf(stderr, "; by the first step there is no time for %d more bucket sizes", left_out);
