@@ -3,6 +3,7 @@
 
 #include "ddp/patience.h"
 #include "ddp/watchdog.h"
+#include "kernels/ending.h"
 #include "kernels/error.h"
 
 #include <ctype.h>
@@ -10,7 +11,6 @@
 #include <math.h>
 #include <mpi.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,23 +22,6 @@ enum { NAME = 256 };
 static MPI_Comm machine_comm;   /* the ranks of this machine */
 static struct job_board doings; /* what the watchdogs show each other */
 static int crowded;             /* whether a rank that waits here sleeps, as job_set_crowded says */
-
-/* UCX, which MPICH may be built with, takes SIGHUP for a debugger when it is loaded, so that a rank whose terminal is
- * gone goes on for ever; and forgets that nohup had it ignored. What SIGHUP did before any library was loaded is
- * restored. */
-static struct sigaction hangup;
-
-static void note_hangup(void)
-{
-    sigaction(SIGHUP, NULL, &hangup);
-}
-
-__attribute__((section(".preinit_array"), used)) static void (*const before_libraries)(void) = note_hangup;
-
-__attribute__((constructor)) static void restore_hangup(void)
-{
-    sigaction(SIGHUP, &hangup, NULL);
-}
 
 /* Begins a wait in which all ranks take part. */
 static void wait_for_all(const struct job *job, const char *words, double grace_s)
@@ -230,11 +213,11 @@ int job_begin(struct job *job)
     int provided;
     warn_of_shared_memory();
     MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided);
-    restore_hangup(); /* libraries that MPI has loaded since */
     *job = (struct job){0};
     MPI_Comm_rank(MPI_COMM_WORLD, &job->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &job->size);
     fatal_set_job(job->rank, end_job);
+    ending_install(job->rank); /* once more, since MPI may have loaded libraries that take signals */
     if (provided < MPI_THREAD_SERIALIZED)
         FATAL("this MPI offers thread level %d, and a communication thread needs MPI_THREAD_SERIALIZED (%d)", provided,
               MPI_THREAD_SERIALIZED);
