@@ -56,7 +56,8 @@ void files_remove_empty(const char *path, size_t there)
 {
     char part[FILES_PATH];
     size_t n = (size_t)snprintf(part, sizeof part, "%s", path);
-    while (n > there && !strstr(part, "..") && (!rmdir(part) || errno != ENOTEMPTY)) /* some may not have been made */
+    while (n > there && !strstr(part + there, "..") &&
+           (!rmdir(part) || errno != ENOTEMPTY)) /* some may not have been made */
         n = cut_last(part);
 }
 
@@ -274,10 +275,10 @@ int files_check_path(const char *option, const char *path)
         return error_report("--%s %s: is not a regular file; name a file", option, path);
     char temporary[FILES_PATH + 8];
     snprintf(temporary, sizeof temporary, "%s.tmp", path);
-    int file = files_create(temporary);
-    if (file < 0 || close(file) || unlink(temporary))
-        return error_report("--%s %s: cannot write it: %s", option, path, strerror(errno));
-    return 0;
+    int file = files_create(temporary), why = file < 0 || close(file) ? errno : 0;
+    if (file >= 0 && unlink(temporary) && !why)
+        why = errno;
+    return why ? error_report("--%s %s: cannot write it: %s", option, path, strerror(why)) : 0;
 }
 
 int files_replace_path(const char *option, const char *path, const char *text)

@@ -383,7 +383,7 @@ worker() {
 }
 
 # listing: the files that the calls read, with sizes and times
-listing() { find in ! -type d -printf '%p %y %s %T@\n' | sort; }
+listing() { find in -type d -printf '%p\n' -o -printf '%p %y %s %T@\n' | sort; }
 listing >before
 for ((w = 0; w < workers; w++)); do worker "$w" & done
 wait
