@@ -57,7 +57,8 @@ void files_remove_empty(const char *path, size_t there)
 {
     char part[FILES_PATH];
     size_t n = (size_t)snprintf(part, sizeof part, "%s", path);
-    while (n > there && !strstr(part, "..") && (!rmdir(part) || errno != ENOTEMPTY)) /* some may not have been made */
+    while (n > there && !strstr(part + there, "..") &&
+           (!rmdir(part) || errno != ENOTEMPTY)) /* some may not have been made */
         n = cut_last(part);
 }
 

@@ -210,9 +210,8 @@ static void *serve(void *argument)
     if (live->target.kind == TARGET_PORT)
         http_serve(live->listener, live->until[0], &page);
     else
-        do
+        while (poll(&until, 1, 1000) <= 0)
             (void)write_file(live, 1, thread_cpu_seconds()); /* live_stop reports, if it still fails then */
-        while (poll(&until, 1, 1000) <= 0);
     live->cpu_seconds = thread_cpu_seconds();
     return NULL;
 }
@@ -254,7 +253,7 @@ int live_stop(struct live *live)
 static int open_file(struct live *live, const char *path)
 {
     snprintf(live->path, sizeof live->path, "%s", path);
-    return files_check_path("live", path);
+    return files_check_path("live", path) ? -1 : report_file(live, write_file(live, 1, 0));
 }
 
 static int open_port(struct live *live)

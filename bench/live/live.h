@@ -17,7 +17,7 @@ struct option_section live_options_section(const char **target);
 /* NULL where nothing is wanted, and on ranks other than 0; all functions take that. */
 struct live;
 
-/* On rank 0: opens the port, or finds whether the file can be written. Returns 0; or -1, reported: an address that
+/* On rank 0: opens the port, or writes the file for the first time. Returns 0; or -1, reported: an address that
  * there is not, a port in use, a file that cannot be written. Release with live_destroy in either case. */
 int live_open(struct live **live, const struct job *job, const char *target);
 

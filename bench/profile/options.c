@@ -48,13 +48,12 @@ static int ranks_parse(const struct option *option, const char *text, void *fiel
     int more = 0;
     for (const char *at = text; !list.all && (more = option_next_word(&at, word, sizeof word)) > 0;) {
         long rank = *word >= '0' && *word <= '9' ? strtol(word, &end, 10) : -1;
-        if (rank < 0 || *end || rank > 1000000 || rank_list_has(&list, (int)rank) ||
-            list.n == (int)(sizeof list.rank / sizeof *list.rank))
+        if (rank < 0 || *end || rank > 1000000 || list.n == (int)(sizeof list.rank / sizeof *list.rank))
             break;
         list.rank[list.n++] = (int)rank;
     }
     if (more || (!list.all && !list.n)) /* the loop ended before the text */
-        return error_report("--%s %s: expected all, or a list such as 0,3 that has each rank once", option->name, text);
+        return error_report("--%s %s: expected all, or a list such as 0,3", option->name, text);
     *(struct rank_list *)field = list;
     return 0;
 }

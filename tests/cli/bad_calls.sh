@@ -45,7 +45,7 @@ report=(report ../in/run)
 long=$(printf '%0100000d' 0 | tr 0 1)
 nasty=("two"$'\n'"lines" $'red\e[31m\a\b' $'\xff\xc3\x28' "$long" $'tab\tand\rreturn' $'\xc2\x9b31m' $'right\xe2\x80\xaeto left')
 not_numbers=("${nasty[@]}" x 1x "1 " " 1" +1 -1 0x10 0x1p3 nan "nan(1)" inf -inf infinity 1e400 1e40 1e-400 4.9e-324 1e-320
-    -1e-300 -0.5 1,2 ,1 1e 1e+ . - -- 1.2.3 "1;2" 1_000 $'\xd9\xa1' $'1\n' 9999999999999999999999999999999999999999)
+    -1e-300 -0.5 '1,2' ',1' 1e 1e+ . - -- 1.2.3 "1;2" 1_000 $'\xd9\xa1' $'1\n' 9999999999999999999999999999999999999999)
 not_names=("${nasty[@]}" "," "x," "x,,x" " " "=" "a=b=c" "*" "../x" "/")
 
 # rows [COMMAND]: the options in its --help rows, a line each: NAME:LETTER:KIND:CHOICES
@@ -185,7 +185,7 @@ group "lists, and values that go together"
 for word in ddp,ddp "a=ddp,a=none" "=ddp" "ddp=" "b=c" "none none" all,all "$(printf 'ddp%.0s,' {1..100})ddp"; do
     bad "" "${model[@]}" --implementations "$word"
 done
-for word in 1,1 auto,1 1,auto 0 -0 1e-300 1e-6 1e7 1e308 0x1 +1 nan 1,inf 1,,2 "1, 2" 1,2,; do
+for word in 1,1 auto,1 1,auto 0 -0 1e-300 1e-6 1e7 1e308 0x1 +1 nan 1,inf 1,,2 "1, 2" "1,2,"; do
     bad "--bucket-size-mb" "${tiny[@]}" --bucket-size-mb "$word"
 done
 for word in rank=0 rank=0,ms=1 ms=1,phase=forward_pass rank=0,ms=0,phase=forward_pass rank=0,ms=nan,phase=forward_pass \
@@ -194,13 +194,13 @@ for word in rank=0 rank=0,ms=1 ms=1,phase=forward_pass rank=0,ms=0,phase=forward
     rank=0,ms=+1,phase=forward_pass rank=0,rank=1,ms=1; do
     bad "--inject-delay" "${tiny[@]}" --inject-delay "$word"
 done
-for word in 8,x 8,,16 , 0 -8 1e3 8B 8KB 2T 1.0001K 0x8 "8 " 8,9, nan inf "$(printf '8%.0s,' {1..99})-1"; do
+for word in 8,x 8,,16 "," 0 -8 1e3 8B 8KB 2T 1.0001K 0x8 "8 " "8,9," nan inf "$(printf '8%.0s,' {1..99})-1"; do
     bad "--sizes" allreduce --device cpu --iters 1 --sizes "$word"
 done
-for word in float,x all,float float, int64 "sum"; do bad "--datatype" "${allreduce[@]}" --datatype "$word"; done
+for word in float,x all,float "float," int64 sum; do bad "--datatype" "${allreduce[@]}" --datatype "$word"; done
 for word in 0 -1 nan 1e400 100gbits nvlink 12.5T 0x1G/s " 100gbit" 1e-320; do bad "--nominal" "${allreduce[@]}" --nominal "$word"; done
-for word in busy busy=x busy=-1 busy=101 busy=nan what=1 busy=70, busy=0x1; do bad "--thresholds" "${profile[@]}" --thresholds "$word"; done
-for word in -1 0,0 1 0,1 x 0, 0-1 99999999999999999999; do bad "--profile-ranks" "${profile[@]}" --profile-ranks "$word"; done
+for word in busy busy=x busy=-1 busy=101 busy=nan what=1 "busy=70," busy=0x1; do bad "--thresholds" "${profile[@]}" --thresholds "$word"; done
+for word in -1 0,0 1 0,1 x "0," 0-1 99999999999999999999; do bad "--profile-ranks" "${profile[@]}" --profile-ranks "$word"; done
 for word in poll:1 sleep sleep: sleep:0 sleep:-1 sleep:x sleep:nan sleep:1e9 sleep:0x10 "sleep: 5"; do
     bad "--mpi-progress" "${tiny[@]}" --mpi-progress "$word"
 done
@@ -382,7 +382,9 @@ worker() {
     for ((i = $1; i < ${#cases[@]}; i += workers)); do call "$i" "w$1"; done
 }
 
-ls -lR --time-style=full-iso in >before
+# listing: the files that the calls read, with sizes and times
+listing() { find in -type d -printf '%p\n' -o -printf '%p %y %s %T@\n' | sort; }
+listing >before
 for ((w = 0; w < workers; w++)); do worker "$w" & done
 wait
 cat ./*.wrong 2>/dev/null | sort -n >wrong || true
@@ -397,7 +399,7 @@ for ((g = 0; g < ${#groups[@]}; g++)); do
 done
 : >said
 succeeds "all that they said is UTF-8" iconv -f UTF-8 -t UTF-8 -o /dev/null all
-ls -lR --time-style=full-iso in >after
+listing >after
 succeeds "what they read is as it was" diff before after
-is "no process is left" "$(gone)" ""
+is "no process is left" "$(gone "")" ""
 exit $failed
