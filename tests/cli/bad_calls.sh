@@ -200,7 +200,7 @@ done
 for word in float,x all,float "float," int64 sum; do bad "--datatype" "${allreduce[@]}" --datatype "$word"; done
 for word in 0 -1 nan 1e400 100gbits nvlink 12.5T 0x1G/s " 100gbit" 1e-320; do bad "--nominal" "${allreduce[@]}" --nominal "$word"; done
 for word in busy busy=x busy=-1 busy=101 busy=nan what=1 "busy=70," busy=0x1; do bad "--thresholds" "${profile[@]}" --thresholds "$word"; done
-for word in -1 0,0 1 0,1 x "0," 0-1 99999999999999999999; do bad "--profile-ranks" "${profile[@]}" --profile-ranks "$word"; done
+for word in -1 1 0,1 x "0," 0-1 99999999999999999999; do bad "--profile-ranks" "${profile[@]}" --profile-ranks "$word"; done
 for word in poll:1 sleep sleep: sleep:0 sleep:-1 sleep:x sleep:nan sleep:1e9 sleep:0x10 "sleep: 5"; do
     bad "--mpi-progress" "${tiny[@]}" --mpi-progress "$word"
 done
