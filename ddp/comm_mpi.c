@@ -222,8 +222,8 @@ struct comm *comm_mpi_create_pieces(const struct job *job, const struct device *
     if (!device->host_reads_memory)
         transport = comm_staged(transport, device, job->rank, job->size, capacity);
     if (progress.kind == PROGRESS_AUTO)
-        progress = options->core_to_spare ? (struct comm_progress){.kind = PROGRESS_POLL}
-                                          : (struct comm_progress){.kind = PROGRESS_SLEEP, .sleep_us = 500};
+        progress =
+            (struct comm_progress){.kind = options->core_to_spare ? PROGRESS_POLL : PROGRESS_SLEEP, .sleep_us = 500};
     progress.crowded = options->progress.crowded;
     struct comm *comm = comm_thread_create("mpi", transport, device, timeline, capacity, progress);
     comm->watchdog = job->watchdog;

@@ -211,7 +211,7 @@ run_parity() {
 }
 
 # What keeps about one core busy, or waits, and bounds no times: as many at a time as there are cores, the longest first.
-sharing=(faults benchmark blas comm sweep bad_launch compare run report gate help install fences profilers peer pack)
+sharing=(faults bad_calls benchmark blas comm sweep bad_launch compare run report gate help install fences profilers peer pack)
 sharing_emulated=(cuda cuda_profile)
 run_sharing() {
     local source name
