@@ -3,6 +3,7 @@
 
 #include "ddp/read_fully.h"
 #include "ddp/step.h"
+#include "ddp/watchdog.h"
 #include "kernels/clock.h"
 #include "kernels/ending.h"
 #include "kernels/error.h"
@@ -98,21 +99,21 @@ int checkpoint_write(const char *path, const struct trainer *t)
     char temporary[sizeof t->checkpoint.path + 8];
     snprintf(temporary, sizeof temporary, "%s.tmp", path);
     int fd = -1;
+    ending_remove_file(temporary);
     if (!TEMP_FAILURE_RETRY(unlink(temporary)) || errno == ENOENT) /* what has the name is not written to */
         fd = (int)TEMP_FAILURE_RETRY(open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
     int why = fd < 0 ? errno : 0;
-    ending_remove_file(temporary);
     if (!why && write_state(fd, t))
         why = errno;
     if (fd >= 0 && close(fd) && errno != EINTR && !why)
         why = errno;
     if (!why && TEMP_FAILURE_RETRY(rename(temporary, path)))
         why = errno;
+    if (why && fd >= 0)
+        unlink(temporary);
     ending_keep_file(temporary);
     if (!why)
         return 0;
-    if (fd >= 0)
-        unlink(temporary);
     return error_report("--checkpoint-every: cannot write the %.1f MB of %s: %s",
                         1e-6 * (double)checkpoint_bytes(t->model->arena), path, strerror(why));
 }
@@ -235,11 +236,15 @@ int checkpoint_is_due(const struct trainer *t)
 void checkpoint_save(struct trainer *t)
 {
     struct checkpoint *c = &t->checkpoint;
+    const double slowest = 10e6; /* bytes a second of a file system that still works */
+    double grace_s = (double)checkpoint_bytes(t->model->arena) / slowest;
     t->device->synchronize(); /* no collective is in flight on any rank */
     int64_t start = clock_now_ns();
+    watchdog_wait(c->job->watchdog, "writing a checkpoint", 0, grace_s);
     int failed = c->job->rank == 0 && checkpoint_write(c->path, t);
+    watchdog_arrived(c->job->watchdog);
     double seconds = 1e-9 * (double)(clock_now_ns() - start);
-    c->failed = job_from_first(c->job, failed);
+    c->failed = job_from_first(c->job, failed, grace_s);
     if (!c->failed) {
         c->seconds += seconds;
         c->saved++;

@@ -16,7 +16,7 @@ const char *comm_nccl_version(void);
 int comm_nccl_check(const struct comm_options *options);
 
 /* All ranks together, on the GPU that this process has opened; every rank calls it, after comm_nccl_check. Ends
- * the job when NCCL has not connected the ranks within options->timeout_s, or if its nccl.conf has
+ * the job when NCCL has not connected the ranks within the limit of the watchdog, or if its nccl.conf has
  * NCCL_COMM_BLOCKING=0. */
 struct comm *comm_nccl_create(const struct job *job, const struct device *device, struct timeline *timeline,
                               size_t capacity, const struct comm_options *options);

@@ -2,6 +2,7 @@
 #include "ddp/data.h"
 
 #include "ddp/data_source.h"
+#include "ddp/watchdog.h"
 #include "kernels/error.h"
 
 #include <pthread.h>
@@ -37,7 +38,8 @@ struct data {
     int workers;
     struct slot *slot; /* [slots] */
     size_t slots;
-    int32_t *tokens;      /* [slots, 2, B, T] */
+    int32_t *tokens; /* [slots, 2, B, T] */
+    struct watchdog *watchdog;
     pthread_mutex_t lock; /* guards what follows, and number, busy and ready of the slots */
     pthread_cond_t wanted, filled;
     uint64_t next;    /* the micro-batch that data_next serves next */
@@ -154,6 +156,7 @@ int data_create(struct data **data, const struct data_options *options)
     pthread_mutex_init(&d->lock, NULL);
     pthread_cond_init(&d->wanted, NULL);
     pthread_cond_init(&d->filled, NULL);
+    d->watchdog = options->watchdog;
     d->workers = options->workers;
     d->worker = allocate((size_t)d->workers + 1, sizeof *d->worker);
     for (struct worker *worker = d->worker; worker <= d->worker + d->workers; worker++) {
@@ -196,12 +199,14 @@ void data_next(struct data *data, const int32_t **input, const int32_t **target)
     char failure[1024];
     pthread_mutex_lock(&data->lock);
     struct slot *slot = &data->slot[(data->served + 1) % data->slots];
+    watchdog_wait(data->watchdog, "the next batch of --data", 0, 0);
     while (data->workers && (!slot->ready || slot->number != data->next))
         pthread_cond_wait(&data->filled, &data->lock);
     slot->number = data->next;
     /* What a worker could not read is fatal only now, since nobody may ask for it; again, for the words. */
     if ((!data->workers || slot->failed) && fetch(&data->worker[data->workers], slot, failure, sizeof failure))
         FATAL("%s", failure);
+    watchdog_arrived(data->watchdog);
     data->served = (size_t)(slot - data->slot);
     data->next++;
     pthread_mutex_unlock(&data->lock);

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct watchdog;
+
 struct data_options {
     const char *path;      /* "synthetic" (uniform random tokens made from the seed), or a file: *.bin is a shard of
                               16-bit little-endian tokens, with or without llm.c's 1,024-byte header (int32 magic
@@ -22,6 +24,7 @@ struct data_options {
     int rank, ranks; /* global_batch is a multiple of ranks * micro_batches */
     int workers;     /* threads that fetch; 0: data_next does it itself, while the caller waits */
     int prefetch;    /* micro-batches that each of them is ahead of the caller, at least 1; unused without workers */
+    struct watchdog *watchdog; /* watches the waits for a batch; NULL: none does */
 };
 
 struct data; /* a source, its threads, and the micro-batches in memory */

@@ -33,9 +33,12 @@ static void wait_for_all(const struct job *job, const char *words, double grace_
  * core. */
 static void pause_until(MPI_Request request)
 {
-    int done = !crowded;
-    for (unsigned pauses = 0; !done; patience_pause(!done, &pauses))
+    unsigned pauses = 0;
+    for (int done = !crowded; !done;) {
         MPI_Request_get_status(request, &done, MPI_STATUS_IGNORE);
+        if (!done)
+            patience_pause(1, &pauses);
+    }
 }
 
 static void gather(const void *mine, int bytes, void *all)
@@ -319,9 +322,9 @@ static int from_first(const struct job *job, int value)
     return value;
 }
 
-int job_from_first(const struct job *job, int value)
+int job_from_first(const struct job *job, int value, double grace_s)
 {
-    wait_for_all(job, "waiting for rank 0", 0);
+    wait_for_all(job, "waiting for rank 0", grace_s);
     value = from_first(job, value);
     watchdog_arrived(job->watchdog);
     return value;
@@ -422,8 +425,13 @@ size_t job_receive(const struct job *job, int rank, void *bytes, size_t capacity
     MPI_Status status;
     if (capacity > INT_MAX)
         FATAL("%zu bytes are too many for one message", capacity);
-    watchdog_wait(job->watchdog, "receiving from another rank", 0, 0);
-    MPI_Recv(bytes, (int)capacity, MPI_BYTE, rank, TAG_BYTES, MPI_COMM_WORLD, &status);
+    char words[64];
+    snprintf(words, sizeof words, "receiving from rank %d", rank);
+    watchdog_wait(job->watchdog, words, 0, 0);
+    MPI_Request request;
+    MPI_Irecv(bytes, (int)capacity, MPI_BYTE, rank, TAG_BYTES, MPI_COMM_WORLD, &request);
+    pause_until(request);
+    MPI_Wait(&request, &status);
     watchdog_arrived(job->watchdog);
     MPI_Get_count(&status, MPI_BYTE, &n);
     return (size_t)n;

@@ -50,8 +50,8 @@ double job_sum_machine(const struct job *job, double value);
 double job_max(const struct job *job, double value);
 
 /* Returns rank 0's value on every rank, once rank 0 is here. The others leave the cores alone while they wait, and look
- * every 0.5 ms. */
-int job_from_first(const struct job *job, int value);
+ * every 0.5 ms. grace_s: seconds that rank 0 may take beyond --timeout. */
+int job_from_first(const struct job *job, int value, double grace_s);
 
 /* Compares this rank's clock, `now`, with rank 0's: the same clock (job->clock) needs no comparison, and of the ranks
  * that read another the first asks for all, by messages there and back of which the shortest round trip counts. It asks

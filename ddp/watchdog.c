@@ -19,7 +19,7 @@ enum { LAST_WORDS_S = 2, OFTEN_S = 1, DOING = 128 };
  * of old and new. */
 struct shown {
     _Atomic long started;    /* waits that all ranks share */
-    _Atomic long broken;     /* 1: its library is, and it ends the job */
+    _Atomic long ending;     /* 1: it has waited for too long, or its library is broken, and it ends the job */
     _Atomic int64_t beat_ns; /* when its watchdog last looked */
     _Atomic long mark;
     _Atomic char doing[DOING];
@@ -101,15 +101,15 @@ static void add(char *text, size_t size, const char *format, ...)
     va_end(arguments);
 }
 
-/* Seconds for which a rank's process has not run: its watchdog has not looked; 0 if it runs. */
+/* Seconds for which a rank's process has not run: its watchdog has not looked; 0 if it runs, or ends the job. */
 static double stopped_for(const struct shown *shown)
 {
     double seconds = seconds_since(atomic_load(&shown->beat_ns));
-    return seconds > 2 * OFTEN_S ? seconds : 0;
+    return seconds > 2 * OFTEN_S && !atomic_load(&shown->ending) ? seconds : 0;
 }
 
-/* Names the ranks of this host that have not come to where this rank waits, or have been stopped there: what they do.
- */
+/* Names the ranks of this host whose processes are stopped, or that have not come to where this rank waits, as far as
+ * all ranks come there (number): what they do. */
 static void list_missing_ranks(const struct watchdog *w, long number, char *text, size_t size)
 {
     enum { NAMED = 4 };
@@ -124,19 +124,25 @@ static void list_missing_ranks(const struct watchdog *w, long number, char *text
         int started = atomic_load(&shown->started) >= number;
         if ((started && stopped == 0) || missing++ >= NAMED)
             continue;
+        add(text, size, "%srank %d", missing > 1 ? "; " : "", r);
         words_of(shown, words, sizeof words);
-        add(text, size, "%srank %d has %sstarted it", missing > 1 ? "; " : "", r, started ? "" : "not ");
+        if (number)
+            add(text, size, " has %sstarted it", started ? "" : "not ");
         if (*words)
-            add(text, size, ": it is in %s", words);
+            add(text, size, "%s is in %s", number ? ": it" : "", words);
         if (stopped > 0)
-            add(text, size, "%s its process has not run for %.0f s", *words ? " and" : ":", stopped);
+            add(text, size, "%s process has not run for %.0f s",
+                *words   ? " and its"
+                : number ? ": its"
+                         : "'s",
+                stopped);
     }
     if (missing > NAMED)
-        add(text, size, "; nor have %d more", missing - NAMED);
+        add(text, size, "; and %d more", missing - NAMED);
     if (number && !missing)
         add(text, size, "all ranks%s have started it", elsewhere ? " of this host" : "");
     if (number && elsewhere)
-        add(text, size, "; of other hosts' ranks, those that print no position have not");
+        add(text, size, "; ranks of other hosts say so themselves if they wait as long");
 }
 
 /* Prints where this rank waits; the caller holds the lock. */
@@ -157,8 +163,7 @@ static void print_position(const struct watchdog *w, const struct watched *now)
 static void report_and_end(struct watchdog *w, const struct watched *stuck)
 {
     print_position(w, stuck);
-    if (*stuck->broken)
-        atomic_store(&w->mine->broken, 1);
+    atomic_store(&w->mine->ending, 1);
     int64_t end = clock_now_ns() + (int64_t)LAST_WORDS_S * 1000000000;
     while (!w->stop && clock_now_ns() < end)
         sleep_until_stopped(w, 0.1);
@@ -167,17 +172,18 @@ static void report_and_end(struct watchdog *w, const struct watched *stuck)
     struct watched now = look(w);
     if (!w->stop && now.since_ns == stuck->since_ns)
         FATAL("--timeout: no progress for %.0f s", seconds_since(now.since_ns));
+    atomic_store(&w->mine->ending, 0);
 }
 
 /* Whether a rank of this host is about to end the job. */
 static int is_ending(const struct watchdog *w)
 {
-    int broken = 0;
+    int ending = 0;
     for (int r = 0; r < w->ranks; r++) {
         const struct shown *shown = w->board[r];
-        broken |= shown && atomic_load(&shown->broken);
+        ending |= shown && atomic_load(&shown->ending);
     }
-    return broken;
+    return ending;
 }
 
 static void *watch_progress(void *argument)
@@ -194,10 +200,10 @@ static void *watch_progress(void *argument)
             report_and_end(w, &now);
             continue;
         }
-        if (!printed && now.since_ns != INT64_MAX && is_ending(w)) {
+        int ending = is_ending(w);
+        if (ending && !printed && now.since_ns != INT64_MAX)
             print_position(w, &now);
-            printed = 1;
-        }
+        printed = ending;
         sleep_until_stopped(w, left < OFTEN_S ? left : OFTEN_S);
     }
     pthread_mutex_unlock(&w->lock);

@@ -1,7 +1,7 @@
 /* watchdog.h - ends the job when a rank waits for too long, and prints on each rank where it waits and for whom.
  *
  * What a rank can wait in: a collective of the comm (which tells by `look`), the control plane (job.c calls
- * watchdog_wait), or a file that it writes (so does bench/results). Each rank shows the others of its host what it
+ * watchdog_wait), a batch of its data, or a file that it writes. Each rank shows the others of its host what it
  * does, so that a rank that hangs, or was stopped, is named by those that wait for it. */
 #ifndef DDP_WATCHDOG_H
 #define DDP_WATCHDOG_H
@@ -27,9 +27,9 @@ extern const size_t watchdog_board_bytes;
  *
  * About once a second it looks what this rank waits for. After timeout_s seconds without progress (watchdog_limit) the
  * rank prints where it waits, and which ranks of its host have not come there, what they do, and whether they run at
- * all. All ranks that wait have two more seconds to print the same; then the job ends with status 1, unless there was
- * progress meanwhile (the job may only have been suspended). When a library reports an error, the rank prints at once,
- * and so do the ranks of the same host that wait. */
+ * all. So do the ranks of the same host that wait then, and two seconds later the job ends with status 1, unless there
+ * was progress meanwhile (the job may only have been suspended). When a library reports an error, the rank prints at
+ * once. */
 struct watchdog *watchdog_create(int rank, int ranks, void *const *board);
 void watchdog_destroy(struct watchdog *watchdog); /* NULL, here and below, does nothing */
 

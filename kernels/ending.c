@@ -88,7 +88,7 @@ static void end(int number, siginfo_t *info, void *context)
     while (i < ENDS - 1 && ends[i].number != number)
         i++;
     ending_remove_files();
-    if (my_rank == 0 || !came_to_all(info))
+    if (my_rank == 0 || number == SIGXCPU || !came_to_all(info))
         (void)!write(STDERR_FILENO, line[i], strlen(line[i]));
     raise(number); /* by its default now (SA_RESETHAND), once this handler returns */
 }

@@ -158,10 +158,13 @@ int new_file_open(struct new_file *file, const char *path, int gzip)
     *file = (struct new_file){0};
     snprintf(file->path, sizeof file->path, "%s", path);
     snprintf(file->temporary, sizeof file->temporary, "%s.tmp", path);
-    file->file = files_create(file->temporary);
-    if (file->file < 0)
-        return cannot_write(file, errno);
     ending_remove_file(file->temporary);
+    file->file = files_create(file->temporary);
+    if (file->file < 0) {
+        int why = errno;
+        ending_keep_file(file->temporary);
+        return cannot_write(file, why);
+    }
     file->buffer = allocate(1, sizeof *file->buffer);
     file->buffer->gzip = gzip;
     if (gzip && deflateInit2(&file->buffer->stream, fast, Z_DEFLATED, of_gzip, usual_memory, Z_DEFAULT_STRATEGY))
@@ -232,8 +235,9 @@ int new_file_abandon(struct new_file *file)
     if (!file->buffer)
         return 0;
     int status = close_file(file);
+    status |= unlink(file->temporary);
     ending_keep_file(file->temporary);
-    return unlink(file->temporary) ? -1 : status;
+    return status;
 }
 
 int new_file_commit(struct new_file *file)
@@ -247,11 +251,10 @@ int new_file_commit(struct new_file *file)
         failed = 1;
         why = errno;
     }
+    if (failed)
+        unlink(file->temporary);
     ending_keep_file(file->temporary);
-    if (!failed)
-        return 0;
-    unlink(file->temporary);
-    return cannot_write(file, why);
+    return failed ? cannot_write(file, why) : 0;
 }
 
 static ssize_t write_stream(void *cookie, const char *bytes, size_t n)
@@ -322,6 +325,9 @@ int files_replace_path(const char *option, const char *path, const char *text)
 
 int files_flush_stdout(void)
 {
-    return fflush(stdout) || ferror(stdout) ? error_report("cannot write to the standard output: %s", strerror(errno))
-                                            : 0;
+    errno = 0;
+    return fflush(stdout) || ferror(stdout)
+               ? error_report("cannot write to the standard output: %s",
+                              errno ? strerror(errno) : "a part of it could not be written")
+               : 0;
 }

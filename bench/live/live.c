@@ -171,7 +171,8 @@ static int replace_file(const struct live *live, const char *text, size_t length
 {
     char temporary[FILES_PATH + 8];
     snprintf(temporary, sizeof temporary, "%s.tmp", live->path);
-    FILE *file = fopen(temporary, "we");
+    int created = files_create(temporary);
+    FILE *file = created < 0 ? NULL : fdopen(created, "w");
     if (!file)
         return errno;
     int failed = fwrite(text, 1, length, file) != length, why = errno;

@@ -315,9 +315,9 @@ int capture_run(struct capture *capture, struct run *run, int row, const char *n
     if (step_ns < 0)
         return -1;
     for (int i = 0; i < SIGNALS; i++) {
-        sigaction(signals[i], &note, &was[i]);
-        if (signals[i] == SIGHUP && was[i].sa_handler == SIG_IGN) /* nohup */
-            sigaction(SIGHUP, &was[i], NULL);
+        sigaction(signals[i], NULL, &was[i]);
+        if (was[i].sa_handler != SIG_IGN)
+            sigaction(signals[i], &note, NULL);
     }
     job_compare_clocks(run->job, clock_now_ns, &before);
     capture->alignment = alignment_from(&before);

@@ -1,6 +1,7 @@
 /* capture_files.c - the files that captured steps are written to: a trace of each rank, one of all, and telemetry. */
 #include "base/files.h"
 #include "base/text.h"
+#include "ddp/watchdog.h"
 #include "kernels/error.h"
 #include "profile/outcome.h"
 
@@ -12,10 +13,14 @@
 
 /* ---- the trace of a rank ---- */
 
-static int write_to_file(void *file, const char *text, size_t n)
+/* A piece of a trace; the watchdog watches each. */
+static int write_to_file(void *context, const char *text, size_t n)
 {
-    const struct new_file *f = file;
-    return new_file_write(file, text, n) ? error_report("cannot write %s: %s", f->path, strerror(errno)) : 0;
+    struct trace_file *out = context;
+    watchdog_wait(out->watchdog, "writing a trace", 0, 0);
+    int failed = new_file_write(&out->file, text, n), why = errno;
+    watchdog_arrived(out->watchdog);
+    return failed ? error_report("cannot write %s: %s", out->file.path, strerror(why)) : 0;
 }
 
 /* Gives a file its name, or leaves nothing behind if writing it failed. */
@@ -27,14 +32,16 @@ static int end_file(struct new_file *file, int failed)
     return -1;
 }
 
-static int write_trace(const struct profile_options *options, const char *directory, const struct trace *trace)
+static int write_trace(const struct profile_options *options, const char *directory, struct watchdog *watchdog,
+                       const struct trace *trace)
 {
     char path[FILES_PATH];
-    struct new_file file = {0};
-    struct trace_sink sink = {write_to_file, &file};
+    struct trace_file out = {.watchdog = watchdog};
+    struct trace_sink sink = {write_to_file, &out};
     snprintf(path, sizeof path, "%.540s/%.80s_rank_%d_trace.json%s", directory, trace->name, trace->rank,
              options->trace_gzip ? ".gz" : "");
-    return end_file(&file, new_file_open(&file, path, options->trace_gzip) || trace_write(trace, &sink, TRACE_WHOLE));
+    return end_file(&out.file,
+                    new_file_open(&out.file, path, options->trace_gzip) || trace_write(trace, &sink, TRACE_WHOLE));
 }
 
 int trace_files_write(const struct profile_options *options, const struct results *results, const struct trace *trace)
@@ -45,14 +52,15 @@ int trace_files_write(const struct profile_options *options, const struct result
     if (!rank_list_has(&options->ranks, results->rank))
         return 0;
     if (!options->trace_per_cycle)
-        return write_trace(options, results->top, trace);
+        return write_trace(options, results->top, results->watchdog, trace);
     for (cycle.steps = 0; cycle.steps < trace->steps;) {
         cycle.first = cycle.steps;
         number = trace->step[cycle.first].number / length;
         while (cycle.steps < trace->steps && trace->step[cycle.steps].number / length == number)
             cycle.steps++;
         snprintf(directory, sizeof directory, "%.511s/cycle_%ld", results->top, number + 1);
-        if (files_make_directories("profile-output-dir", directory) || write_trace(options, directory, &cycle))
+        if (files_make_directories("profile-output-dir", directory) ||
+            write_trace(options, directory, results->watchdog, &cycle))
             return -1;
     }
     return 0;
@@ -71,51 +79,59 @@ static int begin_merged(struct merged_trace *m, const struct profile_options *op
                         const char *name, const struct trace *trace)
 {
     char folder[FILES_PATH], path[FILES_PATH];
-    struct trace_sink sink = {write_to_file, &m->file};
+    struct trace_sink sink = {write_to_file, &m->out};
     m->begun = 1;
     snprintf(folder, sizeof folder, "%.576s/all_ranks", directory);
     snprintf(path, sizeof path, "%.600s/%.80s_all_ranks_trace.json%s", folder, name, options->trace_gzip ? ".gz" : "");
-    return files_make_directories("profile-output-dir", folder) || new_file_open(&m->file, path, options->trace_gzip) ||
+    return files_make_directories("profile-output-dir", folder) ||
+                   new_file_open(&m->out.file, path, options->trace_gzip) ||
                    trace_write(trace, &sink, TRACE_MERGED_HEAD)
                ? -1
                : 0;
 }
 
+/* Until the empty message that ends what a rank sends; after a failure its rows are still received, and discarded. */
+static void receive_rows(struct merged_trace *m, const struct job *job, int rank)
+{
+    enum { PIECE = 1 << 16 };
+    char *text = allocate(PIECE, 1);
+    for (size_t n; (n = job_receive(job, rank, text, PIECE)) > 0;)
+        m->failed = m->failed || write_to_file(&m->out, text, n);
+    free(text);
+}
+
 int merged_trace_add(struct merged_trace *m, const struct profile_options *options, const char *directory,
                      const char *name, const struct job *job, const struct trace *trace)
 {
-    enum { PIECE = 1 << 16 };
     int first = 0, writes = rank_list_has(&options->ranks, job->rank); /* first: the rank whose rows come first */
     while (!rank_list_has(&options->ranks, first))
         first++;
     int begins = !trace->group && job->rank == first;
-    if (job->rank) {
-        struct trace_sink sink = {send_rows, (void *)job};
-        if (writes)
-            trace_write(trace, &sink, begins ? TRACE_MERGED_FIRST_ROWS : TRACE_MERGED_ROWS);
-        job_send(job, NULL, 0);
-        return 0;
-    }
-    struct trace_sink sink = {write_to_file, &m->file};
-    if (!m->begun)
+    struct trace_sink sink = {write_to_file, &m->out};
+    if (job->rank)
+        sink = (struct trace_sink){send_rows, (void *)job};
+    m->out.watchdog = job->watchdog;
+    if (job->rank == 0 && !m->begun)
         m->failed = begin_merged(m, options, directory, name, trace) != 0;
-    if (writes && !m->failed)
-        m->failed = trace_write(trace, &sink, begins ? TRACE_MERGED_FIRST_ROWS : TRACE_MERGED_ROWS) != 0;
-    char *text = allocate(PIECE, 1);
-    for (int r = 1; r < job->size; r++) /* after a failure their rows are still received, and discarded */
-        for (size_t n; (n = job_receive(job, r, text, PIECE)) > 0;)
-            m->failed = m->failed || write_to_file(&m->file, text, n);
-    free(text);
+    for (int r = 0; r < job->size; r++) {
+        if (r == job->rank && writes && !m->failed)
+            m->failed = trace_write(trace, &sink, begins ? TRACE_MERGED_FIRST_ROWS : TRACE_MERGED_ROWS) != 0;
+        if (r == job->rank && r > 0)
+            job_send(job, NULL, 0);
+        if (r > 0 && job->rank == 0)
+            receive_rows(m, job, r);
+        job_barrier(job); /* so that no rank waits for longer than one trace takes */
+    }
     return m->failed ? -1 : 0;
 }
 
 int merged_trace_end(struct merged_trace *m, const char *name)
 {
     const struct trace trace = {.name = name};
-    struct trace_sink sink = {write_to_file, &m->file};
+    struct trace_sink sink = {write_to_file, &m->out};
     if (!m->begun)
         return 0;
-    return end_file(&m->file, m->failed || trace_write(&trace, &sink, TRACE_MERGED_TAIL));
+    return end_file(&m->out.file, m->failed || trace_write(&trace, &sink, TRACE_MERGED_TAIL));
 }
 
 /* ---- telemetry ---- */

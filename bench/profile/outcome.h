@@ -49,9 +49,14 @@ void capture_destroy(struct capture *capture); /* a zeroed one is fine */
  * into the directory cycle_<c>, from 1. Returns 0; or -1, reported. */
 int trace_files_write(const struct profile_options *options, const struct results *results, const struct trace *trace);
 
+struct trace_file {
+    struct new_file file;
+    struct watchdog *watchdog; /* of whoever writes it */
+};
+
 /* A trace of all ranks that write one: each sends its rows to rank 0, which concatenates them. */
 struct merged_trace {
-    struct new_file file;
+    struct trace_file out;
     int begun, failed; /* on rank 0 */
 };
 

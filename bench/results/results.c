@@ -75,7 +75,7 @@ static int abandon(struct results *results, const struct job *job, size_t there)
         (void)unlink(results->telemetry.path);
     }
     job_barrier(job);
-    if (job->rank == 0)
+    if (job->local_rank == 0 && results->lock >= 0)
         files_remove_empty(results->directory, there);
     return -1;
 }
@@ -89,9 +89,12 @@ static int take_directory(struct results *results, const char *option)
         return -1;
     if (results->rank == 0) {
         results->lock = open(results->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (results->lock > 0 && flock(results->lock, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
+        if (results->lock > 0 && flock(results->lock, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
+            close(results->lock);
+            results->lock = -1;
             return error_report("--%s %s: another run writes there now; choose another directory", option,
                                 results->directory);
+        }
     }
     const char *const taken[] = {results->top, results->directory}; /* a profile goes below what the user named */
     for (int i = 0; i < 2; i++) {
@@ -118,8 +121,10 @@ int results_open(struct results *results, const struct job *job, const struct re
     if (job_agree(job, take_directory(results, place->option)))
         return abandon(results, job, there);
     snprintf(path, sizeof path, "%s/rank_%d_metrics.jsonl", results->directory, results->rank);
-    ending_say("; what was measured before is in %s", results->directory);
-    return job_agree(job, lines_open(&results->telemetry, path)) ? abandon(results, job, there) : 0;
+    if (job_agree(job, lines_open(&results->telemetry, path)))
+        return abandon(results, job, there);
+    ending_say("; what was measured before is in %s", results->top);
+    return 0;
 }
 
 int results_close(struct results *results)

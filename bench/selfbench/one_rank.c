@@ -30,7 +30,7 @@ static void null_destroy(void *state)
 void one_rank_create(struct one_rank *rank, const struct device *device, const struct model_sizes *sizes, int threaded,
                      int steps)
 {
-    struct data_options data = {"synthetic", sizes->vocabulary, sizes->context, sizes->batch, 1, 0, 0, 1, 1, 1};
+    struct data_options data = {"synthetic", sizes->vocabulary, sizes->context, sizes->batch, 1, 0, 0, 1, 1, 1, NULL};
     struct adamw adamw = {0.9f, 0.999f, 1e-8f, 0.01f};
     size_t spans[TIMELINE_LANES];
     *rank = (struct one_rank){0};

@@ -84,10 +84,10 @@ int run_plan(struct run *run, const struct run_options *options, const struct re
         run->slowest_products = products_measure(run->job, &run->blas);
     run->watches_cpu = options->monitor.cpu;
     const struct training_options *o = run->options;
-    const struct data_options data = {o->data,         o->workload.vocab_size, o->workload.context_length,
-                                      o->batch_size,   o->grad_accumulation,   o->seed,
-                                      run->job->rank,  run->job->size,         (int)o->data_workers,
-                                      (int)o->prefetch};
+    const struct data_options data = {o->data,          o->workload.vocab_size, o->workload.context_length,
+                                      o->batch_size,    o->grad_accumulation,   o->seed,
+                                      run->job->rank,   run->job->size,         (int)o->data_workers,
+                                      (int)o->prefetch, run->job->watchdog};
     struct comm_options how = options->comm;
     how.core_to_spare = run->cores_per_rank >= run->threads + 1;
     how.progress.crowded = run->cores_per_rank < run->threads;

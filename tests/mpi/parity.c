@@ -37,7 +37,7 @@ static void one_rank_create(struct one_rank *one, int rank, int ranks, size_t mi
     *one = (struct one_rank){0};
     /* of this width k and q do not begin where vectors of bfloat16 do, nor with this ff w1 where those of fp32 do */
     struct model_sizes sizes = {batch / (size_t)ranks / micro_batches, 9, 61, 18, 2, 3, 41, 10000};
-    struct data_options data = {"synthetic", 61, 9, batch, micro_batches, 11, rank, ranks, 1, 1};
+    struct data_options data = {"synthetic", 61, 9, batch, micro_batches, 11, rank, ranks, 1, 1, NULL};
     const struct device *device = on_device(job.rank);
     model_plan(&one->model, &sizes, device->compute_bytes);
     ck_assert_int_eq(data_create(&one->data, &data), 0);

@@ -39,7 +39,7 @@ struct one_rank {
 static void one_rank_create(struct one_rank *one, const struct way *way)
 {
     struct model_sizes sizes = {2, 5, 19, 12, way->layers, 3, 10, 10000};
-    struct data_options options = {"synthetic", 19, 5, 2 * way->micro_batches, way->micro_batches, 1, 0, 1, 1, 1};
+    struct data_options options = {"synthetic", 19, 5, 2 * way->micro_batches, way->micro_batches, 1, 0, 1, 1, 1, NULL};
     size_t capacity[TIMELINE_LANES];
     struct adamw adamw = {0.9f, 0.999f, 1e-8f, 0.01f};
     *one = (struct one_rank){.data = NULL};

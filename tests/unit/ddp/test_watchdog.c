@@ -102,7 +102,7 @@ START_TEST(a_wait_that_does_not_end_ends_the_job)
     ended_with(1);
     says("rank 0 on ");
     says(" s in timed step 17 of ddp: all_reduce of 8 B; rank 1 has not started it: it is in writing of files");
-    says("; of other hosts' ranks, those that print no position have not");
+    says("; ranks of other hosts say so themselves if they wait as long");
     says("--timeout: no progress for ");
 }
 END_TEST

@@ -31,7 +31,7 @@ static void find_memory(size_t layers, size_t compute_bytes)
 {
     static const struct strategy *const strategies_of[REDUCERS] = {&strategy_ddp_individual_v2, &strategy_ddp_bucketed,
                                                                    &strategy_ddp_individual_v2};
-    const struct data_options options = {"synthetic", 19, 5, 2, 1, 1, 0, 1, 1, 1};
+    const struct data_options options = {"synthetic", 19, 5, 2, 1, 1, 0, 1, 1, 1, NULL};
     const struct model_sizes sizes = {2, 5, 19, 12, layers, 3, 10, 10000};
     const struct adamw adamw = {0};
     device = *device_cpu(1);
