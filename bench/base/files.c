@@ -278,7 +278,7 @@ int files_check_path(const char *option, const char *path)
     int file = files_create(temporary), why = file < 0 || close(file) ? errno : 0;
     if (file >= 0 && unlink(temporary) && !why)
         why = errno;
-    return why ? error_report("--%s %s: cannot write it: %s", option, path, strerror(why)) : 0;
+    return why ? error_report("--%s: cannot write %s: %s", option, path, strerror(why)) : 0;
 }
 
 int files_replace_path(const char *option, const char *path, const char *text)
