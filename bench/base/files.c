@@ -315,7 +315,7 @@ int files_check_path(const char *option, const char *path)
     int file = files_create(temporary), failed = file < 0 || files_close(file), why = errno;
     if (file >= 0)
         unlink(temporary);
-    return failed ? error_report("--%s %s: cannot write it: %s", option, path, strerror(why)) : 0;
+    return failed ? error_report("--%s: cannot write %s: %s", option, path, strerror(why)) : 0;
 }
 
 int files_replace_path(const char *option, const char *path, const char *text)

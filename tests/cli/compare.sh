@@ -349,8 +349,8 @@ mkfifo pipe
 fails '--json pipe: is not a regular file' "a pipe as --json" --json pipe
 [ -p pipe ] && good=0 || good=1
 result "$good" "and it is still a pipe"
-fails 'cannot write absent/out.json' "a file in a directory that is not there" --json absent/out.json
-fails 'cannot write absent/out.xml' "the same of --junit" --junit absent/out.xml
+fails '--json: cannot write absent/out.json' "a file in a directory that is not there" --json absent/out.json
+fails '--junit: cannot write absent/out.xml' "the same of --junit" --junit absent/out.xml
 
 # ---- the command line ----
 
