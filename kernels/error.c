@@ -119,9 +119,11 @@ void fatal(const char *file, int line, const char *format, ...)
 
 void fatal_no_memory(size_t n, size_t size)
 {
-    char message[128];
-    snprintf(message, sizeof message, "no memory for %.1f MB; free some, or use a smaller model, batch or input",
-             1e-6 * (double)n * (double)size);
+    double bytes = (double)n * (double)size;
+    char amount[48] = "", message[128];
+    if (bytes > 0)
+        snprintf(amount, sizeof amount, " for %.1f MB", 1e-6 * bytes);
+    snprintf(message, sizeof message, "no memory%s; free some, or use a smaller model, batch or input", amount);
     print_and_end("", message);
 }
 

@@ -117,14 +117,14 @@ FILE *text_begin(char **text, size_t *length)
 {
     FILE *out = open_memstream(text, length);
     if (!out)
-        FATAL("no memory for a text");
+        fatal_no_memory(0, 0);
     return out;
 }
 
 void text_end(FILE *out)
 {
     if (fclose(out))
-        FATAL("no memory for a text");
+        fatal_no_memory(0, 0);
 }
 
 int text_is_utf8(const char *text)
