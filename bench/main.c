@@ -7,13 +7,13 @@
 #include "kernels/blas.h"
 #include "kernels/ending.h"
 #include "kernels/error.h"
+#include "kernels/launcher.h"
 #include "kernels/start_again.h"
 #include "profile/profile.h"
 #include "report/report.h"
 #include "tune/tune.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Exit statuses. */
@@ -21,20 +21,10 @@ enum { OK = 0, FAILED = 1, USAGE = 2 };
 
 static int run_training(const struct job *job, int argc, char *const argv[]);
 
-/* The number that a launcher gave this process, or 0, without MPI. */
-static long launched_rank(void)
-{
-    static const char *const variables[] = {"PMI_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"};
-    const char *rank = NULL;
-    for (size_t i = 0; i < sizeof variables / sizeof *variables && !rank; i++)
-        rank = getenv(variables[i]);
-    return rank ? strtol(rank, NULL, 10) : 0;
-}
-
-/* Of several ranks one prints. */
+/* Of several ranks, which are not known to each other without MPI, one prints. */
 static int report_once(int argc, char *argv[])
 {
-    return launched_rank() ? OK : run_report(argc, argv);
+    return launcher_rank() ? OK : run_report(argc, argv);
 }
 
 /* What is done instead of the benchmark or a profile. Of each row the help, its manual page and its completion are
@@ -79,7 +69,7 @@ int main(int argc, char *argv[])
     struct job job;
     const char *name = argc > 1 && argv[1][0] != '-' ? argv[1] : NULL;
     const struct command_row *command = name ? find_command(name) : NULL;
-    ending_install((int)launched_rank());
+    ending_install((int)launcher_rank());
     if (command && command->read)
         return command->read(argc - 1, argv + 1);
     blas_choose_kernels();

@@ -140,7 +140,7 @@ static void mpi_post(void *state, size_t slot_index, const struct collective *c)
             slot->capacity = slot->capacity * 2 + 1;
             slot->request = realloc(slot->request, (size_t)slot->capacity * sizeof *slot->request);
             if (!slot->request)
-                FATAL("no memory for %d requests", slot->capacity);
+                fatal_no_memory((size_t)slot->capacity, sizeof *slot->request);
         }
         struct piece piece = piece_of(s, c, at);
         begin_piece(s, c, &piece, &slot->request[slot->pieces++]);

@@ -5,6 +5,7 @@
 #include "ddp/watchdog.h"
 #include "kernels/ending.h"
 #include "kernels/error.h"
+#include "kernels/launcher.h"
 
 #include <ctype.h>
 #include <limits.h>
@@ -76,40 +77,21 @@ static void end_job(int status)
 /* Launchers say in the environment how many they started; an MPI that does not know its launcher still reports 1. */
 static int refuse_singletons(int size)
 {
-    static const char *const variables[] = {"PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS",
-                                            "MPI_LOCALNRANKS"};
-    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
-        const char *text = getenv(variables[i]);
-        long started = text ? strtol(text, NULL, 10) : 1;
-        if (started > 1 && size == 1)
-            return error_report(
-                "the launcher started %ld ranks (%s=%s) but each is an MPI job of its own: this program is "
-                "built with %.*s; launch it with the mpirun of that MPI (launch/run.sh: MPIRUN=...), or with srun "
-                "--mpi=pmi2 (MPICH) or --mpi=pmix (Open MPI)",
-                started, variables[i], text, (int)strcspn(job_library(), ","), job_library());
-    }
-    return 0;
-}
-
-/* Whether a launcher started this process. The shells of a job of Slurm, its batch script and the one that salloc may
- * start on a node, are steps too, with numbers of their own (slurm.h: SLURM_BATCH_SCRIPT, SLURM_INTERACTIVE_STEP). */
-static int was_launched(void)
-{
-    static const char *const variables[] = {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "MPI_LOCALRANKID"};
-    const unsigned long shells = 0xfffffff0;
-    const char *step = getenv("SLURM_STEP_ID");
-    if (step && strtoul(step, NULL, 10) < shells)
-        return 1;
-    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
-        if (getenv(variables[i]))
-            return 1;
+    long started;
+    const char *variable = launcher_of_several(&started);
+    if (variable && size == 1)
+        return error_report(
+            "the launcher started %ld ranks (%s=%s) but each is an MPI job of its own: this program is "
+            "built with %.*s; launch it with the mpirun of that MPI (launch/run.sh: MPIRUN=...), or with srun "
+            "--mpi=pmi2 (MPICH) or --mpi=pmix (Open MPI)",
+            started, variable, getenv(variable), (int)strcspn(job_library(), ","), job_library());
     return 0;
 }
 
 int job_check_alone(const struct job *job)
 {
     static const char *const variables[][2] = {{"SLURM_NTASKS", "tasks"}, {"SLURM_JOB_NUM_NODES", "nodes"}};
-    if (job->size > 1 || was_launched())
+    if (job->size > 1 || launcher_started_this())
         return 0;
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
         const char *text = getenv(variables[i][0]);
@@ -175,11 +157,10 @@ static void find_places(struct job *job)
 static void warn_of_shared_memory(void)
 {
     const double each = 8e6; /* MPICH 4.0: two ranks start with 9 MB, and four do not with 16 MB */
-    const char *here = getenv("MPI_LOCALNRANKS"), *rank = getenv("MPI_LOCALRANKID");
     struct statvfs shared;
-    if ((rank && strtol(rank, NULL, 10) > 0) || statvfs("/dev/shm", &shared))
+    if (launcher_rank_here() > 0 || statvfs("/dev/shm", &shared))
         return;
-    double left = (double)shared.f_bavail * (double)shared.f_frsize, ranks = here ? strtod(here, NULL) : 1;
+    double left = (double)shared.f_bavail * (double)shared.f_frsize, ranks = (double)launcher_ranks_here();
     if (left < each * ranks)
         fprintf(stderr,
                 "ddpbench: /dev/shm has %.1f MB left, and MPI may not start with less than %.0f MB; free some of it\n",

@@ -95,7 +95,7 @@ static void add_work(struct lane *work, const struct activity *a, const struct s
         work->capacity = 2 * work->capacity + 1024;
         work->span = realloc(work->span, work->capacity * sizeof *work->span);
         if (!work->span)
-            FATAL("no memory for %zu spans of a GPU's work", work->capacity);
+            fatal_no_memory(work->capacity, sizeof *work->span);
     }
     work->span[work->n++] = (struct span){.name = a->name,
                                           .start_ns = a->start_ns,

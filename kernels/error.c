@@ -2,6 +2,7 @@
 #include "kernels/error.h"
 
 #include "kernels/ending.h"
+#include "kernels/utf8.h"
 
 #include <pthread.h>
 #include <stdarg.h>
@@ -16,30 +17,6 @@ static int job_rank;
 static void (*end_job)(int status);
 
 /* ---- words on one line ---- */
-
-int utf8_length(const char *text)
-{
-    static const unsigned least[] = {0, 0x80, 0x800, 0x10000};
-    const unsigned char *c = (const unsigned char *)text;
-    int more = *c < 0x80 ? 0 : *c < 0xe0 ? 1 : *c < 0xf0 ? 2 : 3;
-    unsigned code = more ? *c & (0x3fu >> more) : *c;
-    if ((*c >= 0x80 && *c < 0xc0) || *c >= 0xf8)
-        return 0;
-    for (int i = 1; i <= more; i++) {
-        if ((c[i] & 0xc0) != 0x80)
-            return 0;
-        code = code << 6 | (c[i] & 0x3f);
-    }
-    return code < least[more] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000) ? 0 : more + 1;
-}
-
-int text_character(const char *text)
-{
-    const unsigned char *c = (const unsigned char *)text;
-    int control = *c < ' ' || *c == 0x7f || (*c == 0xc2 && c[1] < 0xa0); /* U+0080 to U+009F are some, too */
-    int none = control || (*c == 0xef && c[1] == 0xbf && c[2] >= 0xbe);  /* U+FFFE, U+FFFF */
-    return none ? 0 : utf8_length(text);
-}
 
 /* Whether the byte begins no character. */
 static int continues(char byte)
@@ -58,7 +35,7 @@ static void print_line(char *line, size_t size, const char *format, va_list argu
     } else {
         size_t n = 0, head = size / 4, tail = size - size / 4 - sizeof "...";
         for (const char *c = words; *c;) {
-            int length = text_character(c);
+            int length = utf8_character(c);
             if (length)
                 memcpy(plain + n, c, (size_t)length);
             else
@@ -142,9 +119,11 @@ void fatal(const char *file, int line, const char *format, ...)
 
 void fatal_no_memory(size_t n, size_t size)
 {
-    char message[128];
-    snprintf(message, sizeof message, "no memory for %.1f MB; free some, or use a smaller model, batch or input",
-             1e-6 * (double)n * (double)size);
+    double bytes = (double)n * (double)size;
+    char amount[48] = "", message[128];
+    if (bytes > 0)
+        snprintf(amount, sizeof amount, " for %.1f MB", 1e-6 * bytes);
+    snprintf(message, sizeof message, "no memory%s; free some, or use a smaller model, batch or input", amount);
     print_and_end("", message);
 }
 

@@ -24,19 +24,12 @@ void error_print(void);
 #define FATAL(...) fatal(__FILE__, __LINE__, __VA_ARGS__)
 void fatal(const char *file, int line, const char *format, ...) __attribute__((noreturn, format(printf, 3, 4)));
 
-/* As fatal, where there is no memory for n elements of the given size. */
+/* As fatal, where there is no memory for n elements of the given size; 0, 0 where a library does not say for how much.
+ */
 void fatal_no_memory(size_t n, size_t size) __attribute__((noreturn));
 
 /* Sets the rank that fatal prints, and how it ends the whole job (NULL: exit this process). */
 void fatal_set_job(int rank, void (*end_job)(int status));
-
-/* The bytes of the UTF-8 character at the begin of text, 1 to 4 (RFC 3629: of the shortest form, no surrogates, up to
- * U+10FFFF); 0 where there is none. */
-int utf8_length(const char *text);
-
-/* The same; 0 also where it is one that no text for people or XML should hold, such as the end or a control character.
- */
-int text_character(const char *text);
 
 /* Zeroed host memory of n elements of the given size; fatal when there is none left. Release with free. */
 void *allocate(size_t n, size_t size);

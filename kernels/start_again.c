@@ -1,6 +1,8 @@
 /* start_again.c - the program started again, with what its libraries should find in the environment. */
 #include "kernels/start_again.h"
 
+#include "kernels/launcher.h"
+
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,17 +27,6 @@ void start_again(char *const argv[])
 }
 
 /* ---- crowded machines ---- */
-
-/* How many ranks a launcher says that it started on this machine; 1 without a launcher. */
-static long ranks_here(void)
-{
-    static const char *const variables[] = {"MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE",
-                                            "SLURM_STEP_TASKS_PER_NODE"};
-    const char *ranks = NULL;
-    for (size_t i = 0; i < sizeof variables / sizeof *variables && !ranks; i++)
-        ranks = getenv(variables[i]);
-    return ranks ? strtol(ranks, NULL, 10) : 1;
-}
 
 /* The threads that each rank is told to have; 0: as many as there are CPUs for. */
 static long threads_wanted(int argc, char *const argv[])
@@ -65,7 +56,7 @@ int start_again_is_crowded(long ranks, long threads, int cpus, int launcher_cpus
 
 void start_again_with_quiet_threads(int argc, char *const argv[])
 {
-    if (!start_again_is_crowded(ranks_here(), threads_wanted(argc, argv), cpus_of(0), cpus_of(getppid())) ||
+    if (!start_again_is_crowded(launcher_ranks_here(), threads_wanted(argc, argv), cpus_of(0), cpus_of(getppid())) ||
         getenv("GOMP_SPINCOUNT") || getenv("KMP_BLOCKTIME"))
         return;
     start_again_with("OMP_WAIT_POLICY", "passive");

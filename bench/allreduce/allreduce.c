@@ -213,7 +213,7 @@ static int finish(struct allreduce *a, int print)
     if (!status && *output_file && a->finished) {
         char *text = cJSON_Print(summary);
         if (!text)
-            FATAL("no memory to print %s", output_file);
+            fatal_no_memory(0, 0);
         status = files_replace_path("output-file", output_file, text);
         cJSON_free(text);
     }

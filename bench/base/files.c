@@ -128,7 +128,7 @@ ssize_t files_read_line(char **line, size_t *room, FILE *file)
             *room = *room ? 2 * *room : 256;
             *line = realloc(*line, *room);
             if (!*line)
-                FATAL("no memory for a line of %zu bytes", *room);
+                fatal_no_memory(*room, 1);
         }
         (*line)[n++] = (char)c;
         (*line)[n] = 0;
@@ -168,7 +168,7 @@ int new_file_open(struct new_file *file, const char *path, int gzip)
     file->buffer = allocate(1, sizeof *file->buffer);
     file->buffer->gzip = gzip;
     if (gzip && deflateInit2(&file->buffer->stream, fast, Z_DEFLATED, of_gzip, usual_memory, Z_DEFAULT_STRATEGY))
-        FATAL("no memory to write %s", path);
+        fatal_no_memory(0, 0);
     return 0;
 }
 
@@ -270,7 +270,7 @@ FILE *new_file_stream(struct new_file *file)
 {
     FILE *stream = fopencookie(file, "w", (cookie_io_functions_t){.write = write_stream});
     if (!stream)
-        FATAL("no memory to write %s", file->path);
+        fatal_no_memory(0, 0);
     return stream;
 }
 

@@ -16,7 +16,7 @@ cJSON *json_text(const char *text)
 {
     cJSON *json = cJSON_CreateString(text);
     if (!json)
-        FATAL("no memory to copy a string");
+        fatal_no_memory(strlen(text) + 1, 1);
     if (!text_is_utf8(text))
         for (char *c = json->valuestring; *c; c++)
             *c = (char)(*c & 0x80 ? '?' : *c);
@@ -101,12 +101,15 @@ cJSON *json_read(const char *directory, const char *name)
     snprintf(path, sizeof path, "%s/%s", directory, name);
     FILE *file = files_open(path, JSON_MOST_BYTES, why);
     ssize_t n = file ? getdelim(&text, &room, 0, file) : -1; /* all of it, since text holds no 0 */
-    if (file && ferror(file))
+    if (file && (ferror(file) || (n < 0 && !feof(file)))) /* without memory it is neither at an error nor at the end */
         snprintf(why, sizeof why, "%s", strerror(errno));
     if (file)
         fclose(file);
     const char *too_much = n >= 0 ? find_too_much(text, &what) : NULL;
+    errno = 0;
     cJSON *json = n >= 0 && !too_much && strlen(text) == (size_t)n ? cJSON_ParseWithOpts(text, &end, 1) : NULL;
+    if (!json && errno == ENOMEM) /* malloc says so, cJSON does not */
+        snprintf(why, sizeof why, "%s", strerror(errno));
     end = too_much ? too_much : end;
     for (const char *c = text; end && c < end; c++)
         line += *c == '\n';

@@ -72,7 +72,7 @@ static const char *only_copy(void **names, const char *name)
     if (found && *found == name) /* it is new */
         *found = strdup(name);
     if (!found || !*found)
-        FATAL("no memory for the name of a metric");
+        fatal_no_memory(strlen(name) + 1, 1);
     return *found;
 }
 

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "kernels/error.h"
+#include "kernels/utf8.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -83,7 +84,7 @@ static void text_words(char cell[TABLE_CELL], const char *text, size_t n, int ke
 {
     size_t at = 0;
     for (const char *c = text; c < text + n;) {
-        size_t length = (size_t)text_character(c), bytes = length ? length : 1;
+        size_t length = (size_t)utf8_character(c), bytes = length ? length : 1;
         if (at + bytes >= TABLE_CELL)
             break;
         memcpy(cell + at, length ? c : isspace((unsigned char)*c) ? " " : "?", bytes);

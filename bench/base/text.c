@@ -2,6 +2,7 @@
 #include "base/text.h"
 
 #include "kernels/error.h"
+#include "kernels/utf8.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -116,14 +117,14 @@ FILE *text_begin(char **text, size_t *length)
 {
     FILE *out = open_memstream(text, length);
     if (!out)
-        FATAL("no memory for a text");
+        fatal_no_memory(0, 0);
     return out;
 }
 
 void text_end(FILE *out)
 {
     if (fclose(out))
-        FATAL("no memory for a text");
+        fatal_no_memory(0, 0);
 }
 
 int text_is_utf8(const char *text)
@@ -137,7 +138,7 @@ int text_is_utf8(const char *text)
 
 size_t text_print_character(FILE *out, const char *text)
 {
-    int length = text_character(text);
+    int length = utf8_character(text);
     if (!length)
         fputc('?', out);
     fwrite(text, 1, (size_t)length, out);
@@ -157,7 +158,7 @@ size_t text_columns(const char *text, size_t n)
 {
     size_t columns = 0;
     for (const char *c = text; c < text + n; columns++) {
-        int length = text_character(c);
+        int length = utf8_character(c);
         c += length ? length : 1;
     }
     return columns;

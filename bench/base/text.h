@@ -3,8 +3,6 @@
 #ifndef BENCH_BASE_TEXT_H
 #define BENCH_BASE_TEXT_H
 
-#include "kernels/error.h" /* text_character */
-
 #include <stddef.h>
 #include <stdio.h>
 
@@ -33,7 +31,7 @@ void text_end(FILE *out);
 /* A space, and a word as a shell would take it. */
 void text_print_word(FILE *out, const char *word);
 
-/* Whether all of text is UTF-8 (kernels/error.h has its characters). */
+/* Whether all of text is UTF-8 (kernels/utf8.h has its characters). */
 int text_is_utf8(const char *text);
 
 /* Prints the first character of a text that is not empty, or ? for one that no text should hold; returns its bytes. */

@@ -203,7 +203,7 @@ static int print(const cJSON *json, const struct compare_options *o)
     char *text = *o->json ? cJSON_Print(json) : NULL, *junit = NULL, *words = NULL;
     size_t length = 0;
     if (*o->json && !text)
-        FATAL("no memory to print the comparison");
+        fatal_no_memory(0, 0);
     FILE *out = text_begin(&junit, &length);
     if (*o->junit)
         compare_print_junit(out, json, o);

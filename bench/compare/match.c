@@ -41,7 +41,7 @@ static void add_line(struct compare_lines *lines, const struct figure *figure)
     line->size_group = group ? (*group)->size_group : lines->size_groups;
     struct verdict_figure *const *found = tsearch(line, &lines->tree, by_figure);
     if (!found)
-        FATAL("no memory for %zu figures", lines->n);
+        fatal_no_memory(0, 0);
     lines->n += *found == line;
     lines->size_groups += !group;
 }

@@ -98,7 +98,7 @@ void document_add_saved_table(cJSON *document, const cJSON *table)
 {
     cJSON *copy = cJSON_Duplicate(table, 1);
     if (!copy)
-        FATAL("no memory to copy a table");
+        fatal_no_memory(0, 0);
     cJSON_AddItemToObject(add_block(document, "table"), "table", copy);
 }
 

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/version.h"
+#include "kernels/utf8.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -94,7 +95,7 @@ static void print_words(FILE *out, const char *text)
 {
     for (const char *c = text; *c;) {
         size_t option = c == text || strchr(" \n(,/", c[-1]) ? option_length(c) : 0;
-        int length = text_character(c) ? text_character(c) : 1;
+        int length = utf8_character(c) ? utf8_character(c) : 1;
         char character[8];
         snprintf(character, sizeof character, "%.*s", length, c);
         if (option)

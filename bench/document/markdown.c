@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "kernels/utf8.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -47,7 +48,7 @@ static void print_plain(FILE *out, const char *text, const char *also)
 static void print_code(FILE *out, const char *code)
 {
     for (int length; *code; code += length ? length : 1) {
-        length = text_character(code);
+        length = utf8_character(code);
         fwrite(length ? code : " ", 1, length ? (size_t)length : 1, out);
     }
 }

@@ -88,7 +88,7 @@ static void answer(struct client *c, const char *status, const char *type, const
                         status, type, n, strncmp(status, "405", 3) ? "" : "Allow: GET\r\n");
     char *all = head < 0 ? NULL : realloc(c->answer, (size_t)head + n);
     if (!all)
-        FATAL("no memory for a page of %zu bytes", n);
+        fatal_no_memory(n, 1);
     memcpy(all + head, body, n);
     c->answer = all;
     c->length = (size_t)head + n;

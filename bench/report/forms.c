@@ -40,7 +40,7 @@ static void print_item(FILE *out, cJSON *item, int first)
 {
     char *text = cJSON_PrintUnformatted(item);
     if (!text)
-        FATAL("no memory for the report as JSON");
+        fatal_no_memory(0, 0);
     fprintf(out, "%s\n%s", first ? "" : ",", text);
     cJSON_free(text);
     cJSON_Delete(item);

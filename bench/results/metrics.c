@@ -143,7 +143,7 @@ static void take_member(struct metrics_table *t, struct piece name, struct piece
     } else if (t->finding && t->n < MOST_COLUMNS) {
         t->name[t->n] = strndup(name.at, name.length);
         if (!t->name[t->n])
-            FATAL("no memory for the name of a column");
+            fatal_no_memory(name.length + 1, 1);
         t->length[t->n++] = name.length;
     } else {
         t->too_many |= t->finding;
@@ -188,7 +188,7 @@ static void print_string(FILE *out, struct piece inside)
     char *raw = strndup(inside.at - 1, inside.length + 2); /* with its quotes */
     cJSON *json = raw && memchr(inside.at, '\\', inside.length) ? cJSON_Parse(raw) : NULL;
     if (!raw)
-        FATAL("no memory for a field of %zu bytes", inside.length);
+        fatal_no_memory(inside.length + 3, 1);
     raw[inside.length + 1] = 0;
     print_text(out, json ? json->valuestring : raw + 1); /* cJSON refuses half a surrogate pair: then as it stands */
     cJSON_Delete(json);
@@ -214,7 +214,7 @@ static void print_names(FILE *out, const struct metrics_table *t)
     for (size_t i = 0; i < t->n; i++) {
         char *quoted;
         if (asprintf(&quoted, "\"%s\"", t->name[i]) < 0)
-            FATAL("no memory for the name of a column");
+            fatal_no_memory(t->length[i] + 3, 1);
         if (i)
             putc(',', out);
         print_string(out, (struct piece){quoted + 1, t->length[i]});

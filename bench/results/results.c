@@ -203,7 +203,7 @@ int provenance_write(const struct results *results, cJSON *json)
     char *text = cJSON_Print(json);
     cJSON_Delete(json);
     if (!text)
-        FATAL("no memory to print run.json");
+        fatal_no_memory(0, 0);
     watchdog_wait(results->watchdog, "writing run.json", 0, 0);
     int status = results->rank ? 0 : files_replace(results->directory, "run.json", text);
     watchdog_arrived(results->watchdog);

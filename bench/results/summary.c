@@ -33,7 +33,7 @@ void results_add_line(cJSON *summary, const char *list, const char *format, ...)
     char *line = NULL;
     va_start(arguments, format);
     if (vasprintf(&line, format, arguments) < 0)
-        FATAL("no memory for a line of the summary");
+        fatal_no_memory(0, 0);
     va_end(arguments);
     cJSON_AddItemToArray(cJSON_GetObjectItemCaseSensitive(summary, list), json_text(line));
     free(line);
@@ -135,7 +135,7 @@ int results_write_summary(struct results *results, cJSON *summary, const struct 
     cJSON_AddItemToObject(summary, "figures", figures_json(figures));
     char *json = cJSON_Print(summary);
     if (!json)
-        FATAL("no memory to print summary.json");
+        fatal_no_memory(0, 0);
     watchdog_wait(results->watchdog, "writing the summary", 0, 0);
     int failed = files_replace(results->directory, "summary.json", json) ||
                  files_replace(results->directory, "summary.csv", csv) ||

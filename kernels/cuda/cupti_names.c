@@ -34,7 +34,7 @@ const char *cupti_kernel_name(const char *mangled)
             if (!kernel[i].name)
                 kernel[i].name = strdup(mangled);
             if (!kernel[i].name)
-                FATAL("no memory for the name of a kernel");
+                fatal_no_memory(strlen(mangled) + 1, 1);
             return kernel[i].name;
         }
     }

@@ -38,7 +38,7 @@ static void make_one(void)
     if (made % 1024 == 0) {
         stamp = realloc(stamp, (made + 1024) * sizeof *stamp);
         if (!stamp)
-            FATAL("no memory for %zu stamps", made + 1024);
+            fatal_no_memory(made + 1024, sizeof *stamp);
     }
     CUDA_CHECK(cudaEventCreateWithFlags(&stamp[made].event, cudaEventDefault));
     made++;

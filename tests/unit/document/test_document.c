@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "document/document.h"
+#include "kernels/utf8.h"
 #include "tests/support/suite.h"
 #include "tests/support/xml.h"
 
@@ -364,8 +365,8 @@ START_TEST(names_cannot_break_text)
     for (int i = 0; i < NASTY; i++) {
         add_nasty(nasty[i].name);
         char *text = form(document_print_text);
-        for (const char *c = text; *c; c += text_character(c) ? text_character(c) : 1)
-            ck_assert_msg(text_character(c) || *c == '\n', "%s: byte %d", text, *c);
+        for (const char *c = text; *c; c += utf8_character(c) ? utf8_character(c) : 1)
+            ck_assert_msg(utf8_character(c) || *c == '\n', "%s: byte %d", text, *c);
         free(text);
         destroy();
         create();
@@ -405,7 +406,7 @@ START_TEST(names_cannot_break_markdown)
         has_line(text, "## ", cell, "\n");
         has_line(text, "... (1 more in ", cell, ")\n");
         for (const char *c = text; *c; c++)
-            ck_assert_msg(!text_character(c) == (*c == '\n' || *c & 0x80), "%s", text);
+            ck_assert_msg(!utf8_character(c) == (*c == '\n' || *c & 0x80), "%s", text);
         free(text);
         destroy();
         create();

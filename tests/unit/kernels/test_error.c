@@ -1,5 +1,6 @@
 /* test_error.c - tests of kernels/error.c: messages are one printable line, whatever they quote. */
 #include "kernels/error.h"
+#include "kernels/utf8.h"
 #include "tests/support/suite.h"
 
 #include <stdio.h>
@@ -47,8 +48,8 @@ START_TEST(long_words_lose_their_middle)
         ck_assert_uint_gt(strlen(text), 1000);
         ck_assert(!strncmp(text, "--lr ", 5) && strstr(text, "..."));
         ck_assert_str_eq(text + strlen(text) - 19, ": expected a number");
-        for (const char *c = text; *c; c += text_character(c))
-            ck_assert_int_ne(text_character(c), 0);
+        for (const char *c = text; *c; c += utf8_character(c))
+            ck_assert_int_ne(utf8_character(c), 0);
     }
     error_clear();
 }

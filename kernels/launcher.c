@@ -1,0 +1,93 @@
+/* launcher.c - the environment variables of launchers. */
+#include "kernels/launcher.h"
+
+#include <ctype.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum question { RANK, RANKS, RANK_HERE, RANKS_HERE, QUESTIONS };
+enum { HYDRA, OPEN_MPI, PMIX, SLURM, LAUNCHERS };
+
+static const char *const variables[LAUNCHERS][QUESTIONS] = {
+    [HYDRA] = {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
+    [OPEN_MPI] = {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
+                  "OMPI_COMM_WORLD_LOCAL_SIZE"},
+    [PMIX] = {[RANK] = "PMIX_RANK"},
+    [SLURM] = {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "SLURM_STEP_TASKS_PER_NODE"},
+};
+
+/* The element of a list as Slurm writes it, such as 4(x2),3 for 4, 4 and 3; of one that is too short, the last. */
+static long element(const char *list, long index)
+{
+    for (;;) {
+        char *after;
+        long value = strtol(list, &after, 10), times = 1;
+        if (!strncmp(after, "(x", 2)) {
+            times = strtol(after + 2, &after, 10);
+            after += *after == ')';
+        }
+        if (index < times || *after != ',')
+            return value;
+        index -= times;
+        list = after + 1;
+    }
+}
+
+/* What a launcher answers; *value is as it was where it says nothing. Returns the variable, or NULL. */
+static const char *ask(int launcher, enum question question, long *value)
+{
+    const char *name = variables[launcher][question], *text = name ? getenv(name) : NULL;
+    if (!text || !isdigit((unsigned char)*text))
+        return NULL;
+    const char *node = getenv("SLURM_NODEID"); /* the one of the step that this is */
+    *value = element(text, node ? strtol(node, NULL, 10) : 0);
+    return name;
+}
+
+static long first_answer(enum question question, long otherwise)
+{
+    for (int launcher = 0; launcher < LAUNCHERS; launcher++)
+        if (ask(launcher, question, &otherwise))
+            break;
+    return otherwise;
+}
+
+int launcher_started_this(void)
+{
+    const unsigned long shells = 0xfffffff0; /* slurm.h: SLURM_BATCH_SCRIPT, SLURM_INTERACTIVE_STEP */
+    const char *step = getenv("SLURM_STEP_ID");
+    long ignored;
+    for (int launcher = 0; launcher < SLURM; launcher++)
+        if (ask(launcher, RANK, &ignored) || ask(launcher, RANK_HERE, &ignored))
+            return 1;
+    return step && strtoul(step, NULL, 10) < shells;
+}
+
+long launcher_rank(void)
+{
+    return first_answer(RANK, 0);
+}
+
+long launcher_rank_here(void)
+{
+    return first_answer(RANK_HERE, 0);
+}
+
+long launcher_ranks_here(void)
+{
+    return first_answer(RANKS_HERE, 1);
+}
+
+const char *launcher_of_several(long *ranks)
+{
+    static const enum question questions[] = {RANKS, RANKS_HERE};
+    for (size_t i = 0; i < sizeof questions / sizeof *questions; i++)
+        for (int launcher = 0; launcher < LAUNCHERS; launcher++) {
+            const char *name = ask(launcher, questions[i], ranks);
+            if (name && *ranks > 1)
+                return name;
+        }
+    *ranks = 1;
+    return NULL;
+}

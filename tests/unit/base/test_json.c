@@ -1,0 +1,90 @@
+/* test_json.c - what is said of a file that is not JSON, and of one for which there is no memory. */
+#include "base/json.h"
+
+#include "kernels/error.h"
+#include "tests/support/suite.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char directory[64];
+static int left; /* pieces of memory that cJSON gets */
+
+static void setup(void)
+{
+    strcpy(directory, "/tmp/ddpbench_json.XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(directory));
+}
+
+static void teardown(void)
+{
+    char command[128];
+    snprintf(command, sizeof command, "rm -r %.50s", directory);
+    ck_assert_int_eq(system(command), 0);
+}
+
+static cJSON *read_text(const char *text)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%.50s/file", directory);
+    FILE *file = fopen(path, "w");
+    ck_assert_ptr_nonnull(file);
+    fputs(text, file);
+    fclose(file);
+    error_clear();
+    return json_read(directory, "file");
+}
+
+static void *scarce(size_t size)
+{
+    if (left-- > 0)
+        return malloc(size);
+    errno = ENOMEM;
+    return NULL;
+}
+
+START_TEST(no_memory_is_no_mistake_in_a_file)
+{
+    static const char text[] = "{\"a\": [1, \"two\"], \"b\": {\"c\": null}}";
+    cJSON *json = NULL;
+    int most = 0;
+    cJSON_InitHooks(&(cJSON_Hooks){.malloc_fn = scarce, .free_fn = free});
+    for (; most < 100 && !json; most++) {
+        left = most;
+        json = read_text(text);
+        ck_assert_msg(json || strstr(error_text(), "/file: Cannot allocate memory"), "%s", error_text());
+    }
+    ck_assert_int_gt(most, 5);
+    ck_assert_ptr_nonnull(json);
+    ck_assert_str_eq(error_text(), "");
+    cJSON_Delete(json);
+    cJSON_InitHooks(NULL);
+}
+END_TEST
+
+START_TEST(mistakes_are_named)
+{
+    static const char *const rows[][2] = {{"", "is not valid JSON (line 1)"},
+                                          {"{\n\"a\": 1,\n}", "is not valid JSON (line 3)"},
+                                          {"{} {}", "is not valid JSON (line 1)"},
+                                          {"{\"a\": 1e999999}x", "is not valid JSON (line 1)"},
+                                          {"[]", "holds no JSON object"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ck_assert_ptr_null(read_text(rows[i][0]));
+        ck_assert_msg(strstr(error_text(), rows[i][1]) != NULL, "%s: %s", rows[i][0], error_text());
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("json");
+    TCase *tests = tcase_create("reading");
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_test(tests, no_memory_is_no_mistake_in_a_file);
+    tcase_add_test(tests, mistakes_are_named);
+    suite_add_tcase(suite, tests);
+    return suite_run(suite);
+}

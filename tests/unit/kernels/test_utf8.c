@@ -1,0 +1,50 @@
+/* test_utf8.c - how long a character is, and which ones no text should hold. */
+#include "kernels/utf8.h"
+#include "tests/support/suite.h"
+
+static const struct {
+    const char *text;
+    int length, character;
+} rows[] = {
+    {"a", 1, 1},
+    {"~", 1, 1},
+    {"", 1, 0}, /* the end is one, too */
+    {"\n", 1, 0},
+    {"\x7f", 1, 0},
+    {"\xc2\x80", 2, 0}, /* U+0080 to U+009F are controls */
+    {"\xc2\x9f", 2, 0},
+    {"\xc2\xa0", 2, 2},
+    {"\xdf\xbf", 2, 2},
+    {"\xe0\xa0\x80", 3, 3},
+    {"\xed\x9f\xbf", 3, 3},
+    {"\xef\xbf\xbd", 3, 3},
+    {"\xef\xbf\xbe", 3, 0}, /* U+FFFE */
+    {"\xf0\x90\x80\x80", 4, 4},
+    {"\xf4\x8f\xbf\xbf", 4, 4},
+    {"\x80", 0, 0},
+    {"\xc1\xbf", 0, 0}, /* not the shortest form */
+    {"\xe0\x9f\xbf", 0, 0},
+    {"\xf0\x8f\xbf\xbf", 0, 0},
+    {"\xed\xa0\x80", 0, 0},     /* a surrogate */
+    {"\xf4\x90\x80\x80", 0, 0}, /* above U+10FFFF */
+    {"\xf8\x88\x80\x80\x80", 0, 0},
+    {"\xc3", 0, 0}, /* cut off */
+    {"\xe2\x82", 0, 0},
+    {"\xf0\x9f\x98", 0, 0},
+};
+
+START_TEST(characters)
+{
+    ck_assert_int_eq(utf8_length(rows[_i].text), rows[_i].length);
+    ck_assert_int_eq(utf8_character(rows[_i].text), rows[_i].character);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("utf8");
+    TCase *tests = tcase_create("characters");
+    tcase_add_loop_test(tests, characters, 0, sizeof rows / sizeof *rows);
+    suite_add_tcase(suite, tests);
+    return suite_run(suite);
+}
