@@ -51,7 +51,7 @@ static int cpus_of(pid_t process)
 int start_again_is_crowded(long ranks, long threads, int cpus, int launcher_cpus)
 {
     long sharing = cpus < launcher_cpus ? 1 : ranks; /* given CPUs of its own, a rank shares them with no other */
-    return cpus > 0 && threads > 1 && sharing * threads > cpus;
+    return cpus > 0 && threads > 1 && sharing > 0 && threads > cpus / sharing;
 }
 
 void start_again_with_quiet_threads(int argc, char *const argv[])

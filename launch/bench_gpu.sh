@@ -80,9 +80,6 @@ prepare_bare() {
 failed='' left='' worst=0 others=''
 trap end_awaited EXIT
 heed_signals
-# log FILE COMMAND...: what it prints goes there, too.
-# shellcheck disable=SC2317 # await calls it
-log() { "${@:2}" </dev/null 2>&1 | tee "$1"; }
 # measure NAME COMMAND...: unless it has ended in an earlier call; for ten minutes at most, so that one that hangs does not
 # keep the others. NAME/status is written when it has ended.
 measure() {

@@ -96,9 +96,12 @@ read_text() {
     elif [ ! -r "$file" ]; then
         refuse "$what $file: may not be read"
     fi
-    text=$(timeout 20 head -c $((most + 1)) "$file" 2>/dev/null | LC_ALL=C tr '\000' '\001') ||
+    # the point keeps the newlines at the end, which count, too
+    text=$(timeout 20 head -c $((most + 1)) "$file" 2>/dev/null | LC_ALL=C tr '\000' '\001' && echo .) ||
         refuse "$what $file: cannot be read, or not within 20 s"
-    [ ${#text} -lt $most ] || refuse "$what $file: is larger than 1 MiB"
+    # bytes, where ${#text} would count characters; the here-string ends with a newline more
+    [ "$(wc -c <<<"${text%.}")" -le $((most + 1)) ] || refuse "$what $file: is larger than 1 MiB"
+    text=$(printf %s "${text%.}")
     [ -z "$(LC_ALL=C tr -d '\t\n\r\040-\176\200-\377' <<<"$text")" ] ||
         refuse "$what $file: is no text, since it has control characters"
     line=$(LC_ALL=C awk 'length > 4096 { print NR; exit }' <<<"$text")
@@ -128,12 +131,16 @@ await() {
     local status=0
     set -m
     "$@" <&0 &
+    awaited=$! # at once: a signal may come now
     set +m
-    awaited=$!
     wait "$awaited" || status=$?
     awaited=''
     return $status
 }
+
+# log FILE COMMAND...: what it prints goes there, too. For await; `timeout` in it has to be in the --foreground, since in a
+# process group of its own no signal would reach it.
+log() { "${@:2}" </dev/null 2>&1 | tee "$1"; }
 
 # end_awaited: for the EXIT trap, before it removes anything: ends what await started, and from here on no signal disturbs.
 end_awaited() {

@@ -45,7 +45,7 @@ check_launcher() {
 # has ended. $settings in it is what describe() prints, a line "name<TAB>value" each; only starts that agree on all may share
 # a directory, but that a later one may ask for more of OPTION.
 open_series() {
-    local text='' differs
+    local text='' differs name before now more
     make_directory "$1"
     exec 9<"$1"
     flock -w 5 9 || die "another $series runs in $1"
@@ -58,14 +58,14 @@ open_series() {
                 for (name in then) now[name] = now[name]
                 for (name in now) {
                     if (then[name] == now[name] || (name == grows && then[name] + 0 < now[name] + 0)) continue
-                    print name "\t" then[name] "\t" now[name] "\t" (name == grows ? " or more" : "")
+                    print name "\037" then[name] "\037" now[name] "\037" (name == grows ? " or more" : "")
                     exit
                 }
             }' <(echo "$text") <(describe))
         if [ -n "$differs" ]; then
-            set -- "$1" "${differs%%$'\t'*}" "${differs#*$'\t'}"
-            refuse "$2: earlier starts in $1 had \"${3%%$'\t'*}\"," \
-                "this one has \"$(cut -f 2 <<<"$3")\"; use the same$(cut -f 3 <<<"$3"), or another --output"
+            IFS=$'\037' read -r name before now more <<<"$differs" # no blank: values may be empty
+            refuse "$name: earlier starts in $1 had \"$before\", this one has \"$now\";" \
+                "use the same$more, or another --output"
         fi
     elif [ -n "$(ls -A "$1")" ]; then
         refuse "--output $1 holds something else than a $series; choose another directory"

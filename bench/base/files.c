@@ -55,10 +55,11 @@ size_t files_there(const char *path)
 
 void files_remove_empty(const char *path, size_t there)
 {
-    char part[FILES_PATH];
+    char part[FILES_PATH], made[FILES_PATH + 2];
     size_t n = (size_t)snprintf(part, sizeof part, "%s", path);
-    while (n > there && !strstr(part + there, "..") &&
-           (!rmdir(part) || errno != ENOTEMPTY)) /* some may not have been made */
+    snprintf(made, sizeof made, "/%s/", part + there);
+    /* some may not have been made; of new/../old/run, where new was not there, old may have been */
+    while (n > there && !strstr(made, "/../") && (!rmdir(part) || errno != ENOTEMPTY))
         n = cut_last(part);
 }
 

@@ -16,7 +16,7 @@ int files_make_directories(const char *option, const char *path);
 size_t files_there(const char *path);
 
 /* Removes a directory and those above it, as long as they are empty and the path longer than `there`, which is from
- * files_there before they were made. */
+ * files_there before they were made; none of them if one is named `..`. */
 void files_remove_empty(const char *path, size_t there);
 
 /* Creates an empty regular file to write to, in place of whatever has that name: a pipe, a device or what a symbolic

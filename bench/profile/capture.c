@@ -42,6 +42,12 @@ enum capture_state capture_state(const struct profile_options *o, size_t step)
     return within < o->wait ? CAPTURE_WAIT : within < o->wait + o->warmup ? CAPTURE_WARMUP : CAPTURE_ACTIVE;
 }
 
+size_t capture_active(const struct profile_options *o, size_t steps)
+{
+    size_t begin = o->wait + o->warmup, cycle = o->active ? begin + o->active : steps + 1, rest = steps % cycle;
+    return steps / cycle * o->active + (rest > begin ? rest - begin : 0);
+}
+
 /* ---- before the steps ---- */
 
 /* What the traces are written from, as far as it is known before the steps. */
@@ -137,7 +143,7 @@ static void create_capture(struct capture *capture, struct run *run, int row, co
  * one takes, the same on every rank; or -1 there, reported: no checkpoint can be written. */
 static int64_t warm_up(const struct capture *capture, struct run *run, size_t steps, const char *directory)
 {
-    size_t active = 0;
+    size_t active = capture_active(capture->options, steps);
     char words[CELL];
     double cold;
     int64_t step_ns = (int64_t)(1e9 * run_try_steps(run, capture->row, &cold));
@@ -146,9 +152,6 @@ static int64_t warm_up(const struct capture *capture, struct run *run, size_t st
     run_start(run, capture->row, 0);
     if (run->job->rank)
         return step_ns;
-    const struct profile_options *o = capture->options;
-    size_t begin = o->wait + o->warmup, cycle = o->active ? begin + o->active : steps + 1, rest = steps % cycle;
-    active = steps / cycle * o->active + (rest > begin ? rest - begin : 0);
     if (active > (size_t)capture->room)
         fprintf(stderr,
                 "The buffer of %g MiB holds %d of the %zu steps to capture; use a larger --profile-buffer-mb.\n",
@@ -254,10 +257,9 @@ static int run_epochs(struct capture *capture, struct run *run, const struct res
                       int64_t step_ns)
 {
     const struct training_options *o = run->options;
-    size_t due = 1, a_second = 1 + (size_t)(1000000000 / (step_ns + 1)); /* steps; the same on every rank */
+    size_t step = 0, due = 1, a_second = 1 + (size_t)(1000000000 / (step_ns + 1)); /* steps; the same on every rank */
     int status = 0;
     int64_t shown_ns = clock_now_ns();
-    size_t step = 0;
     struct progress progress;
     progress_begin(&progress, run->job->rank ? 0 : steps);
     training_page_run(run->page, capture->row);

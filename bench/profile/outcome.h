@@ -13,8 +13,10 @@
 enum capture_state { CAPTURE_WAIT, CAPTURE_WARMUP, CAPTURE_ACTIVE };
 enum capture_state capture_state(const struct profile_options *options, size_t step);
 
-/* The steps until the last cycle has ended, of the epochs' `steps`, which hold a cycle at least. */
+/* The steps until the last cycle has ended, of the epochs' `steps`, which hold a cycle at least; and how many of the
+ * first `steps` are active. */
 size_t capture_steps(const struct profile_options *options, size_t steps);
+size_t capture_active(const struct profile_options *options, size_t steps);
 
 /* ---- the steps ---- */
 

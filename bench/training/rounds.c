@@ -154,13 +154,6 @@ static double window_add(struct window *w, const struct job *job, struct block_c
     return worst;
 }
 
-static void count_block(struct block_counts *counts, const struct block *b)
-{
-    counts->blocks++;
-    counts->comm_cpu_seconds += b->comm_cpu_seconds;
-    counts->comm_seconds += b->comm_seconds;
-}
-
 size_t run_peak_memory(const struct run *run)
 {
     size_t now = open_device_memory(&run->opened);
@@ -200,7 +193,9 @@ static void run_block(struct run *run, struct window *window, struct block *b)
     b->comm_cpu_seconds = reducer->strategy->reduces ? all[0].communication_cpu : 0;
     b->comm_seconds = reducer->strategy->reduces ? all[0].seconds : 0;
     run->steps_run += steps;
-    count_block(&run->counts, b);
+    run->counts.blocks++;
+    run->counts.comm_cpu_seconds += b->comm_cpu_seconds;
+    run->counts.comm_seconds += b->comm_seconds;
     free(all);
 }
 
@@ -242,7 +237,7 @@ static int estimate(struct run *run, const struct run_hooks *hooks, size_t units
         return status;
     const struct checkpoint *c = &run->trainer.checkpoint;
     seconds += c->saved ? c->seconds / (double)(c->saved * c->every) : 0;
-    fprintf(stderr, "The first step took %.2f s, the next %.3f s", cold, seconds);
+    fprintf(stderr, "The first step took %.2f s, the next %.3f s", cold, run->warm_step);
     if (hooks->plan)
         fprintf(stderr, ".");
     else if (run->options->resolve > 0)

@@ -223,9 +223,9 @@ void run_start(struct run *run, int implementation, long step);
  * finishes each before it returns; on a GPU the work that its tracer saw; NULL: none did, or not all of it. */
 const struct lane *run_computing(const struct run *run);
 
-/* Runs some first steps of an implementation: one that is cold, whose seconds are *first, and as many more as take half
- * a second together, 1 to 9. Returns the median of their seconds on the slowest rank, the same on every rank: about how
- * long a step will take. All ranks. */
+/* Runs some first steps of an implementation: one that is cold, whose seconds are *first, and 1 to 9 more, until all
+ * have taken half a second together. Returns the median of the warm ones on the slowest rank, the same on every rank:
+ * about how long a step will take. All ranks. */
 double run_try_steps(struct run *run, int implementation, double *first);
 
 /* Says on stderr where results go, and how long the rounds will take. Then all rounds; measurements and losses are

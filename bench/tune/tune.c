@@ -111,7 +111,7 @@ static void say_plan(const struct tune *t, const struct run *run)
     double seconds = run->warm_step * (double)(DISCARDED_STEPS + run->options->block_steps) * search_running(s);
     fprintf(stderr, "Searching among %d candidates for %s at most (--max-minutes)", in, text_duration(limit, s->limit));
     if (left_out)
-        fprintf(stderr, "; by the first step there is no time for %d more bucket sizes", left_out);
+        fprintf(stderr, "; by the first steps there is no time for %d more bucket sizes", left_out);
     fprintf(stderr, ".\n");
     if (seconds > s->limit)
         fprintf(stderr, "A round of them takes about %s already: use a larger --max-minutes, or a smaller model.\n",

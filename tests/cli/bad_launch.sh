@@ -147,6 +147,13 @@ bad 2 "$run" '--hosts /dev/zero' --hosts /dev/zero -- true
 bad 2 "$run" '--hosts' --hosts "$long" -- true
 bad 2 "$run" '--hosts' --hosts $'ab\nsent' -- true
 bad 2 "$run" 'lists no host' --hosts ../texts/empty -- true
+# Of its size, bytes count, also those of a character that has two, and newlines.
+yes '###############' 2>/dev/null | head -c 1048576 >texts/full || true
+bad 2 "$run" 'lists no host' --hosts ../texts/full -- true
+echo >>texts/full
+bad 2 "$run" 'larger than 1 MiB' --hosts ../texts/full -- true
+yes '#äöüäöü' 2>/dev/null | head -c 1500000 >texts/full || true
+LC_ALL=C.UTF-8 bad 2 "$run" 'larger than 1 MiB' --hosts ../texts/full -- true
 for line in 'node1 slots=0' 'node1 slots=10000' 'node1 slots=-1' 'node1 slots=2 slots=3' 'node1 gpus=2' 'node1:x' '-oProxyCommand=x' \
     'node1;touch made' '$(touch made)' $'\xff\xfe' "$long" "node1 slots=$nines" 'a,b' 'slots=2'; do
     printf 'ok1 slots=1\r\n%s\n' "$line" >texts/hosts
@@ -493,6 +500,19 @@ for script in "$root/tests/run.sh" "$self"; do
 done
 bad 2 "$self" 'there is no .*/ddpbench' "$temporary/texts"
 MPIRUN=/absent bad 1 "$root/tests/run.sh" 'MPIRUN' "$temporary/texts/directory"
+fuzz=$root/tests/fuzz
+for script in "$fuzz/run.sh" "$fuzz/hosts.sh"; do unknown "$script"; done
+bad 2 "$fuzz/run.sh" 'which BUILD_DIR'
+bad 2 "$fuzz/run.sh" 'one BUILD_DIR only' a b
+for word in absent /etc/passwd '' $'a\nb' "$long"; do bad 2 "$fuzz/run.sh" 'no directory|which BUILD_DIR' "$word"; done
+for word in "${no_numbers[@]}" 0; do
+    FUZZ_SECONDS=$word bad 2 "$fuzz/run.sh" 'FUZZ_SECONDS .*expected' "$temporary/texts/directory"
+    FUZZ_SEED=$word bad 2 "$fuzz/hosts.sh" 'FUZZ_SEED .*expected'
+done
+numbers "$fuzz/hosts.sh" --seconds 1 999999
+without_value "$fuzz/hosts.sh" --findings
+for word in absent /etc/passwd "$long"; do bad 2 "$fuzz/hosts.sh" 'findings .*no directory' --findings "$word"; done
+bad 2 "$fuzz/hosts.sh" "unknown .*'word'" word
 lab=$root/tests/support/slurm_lab.sh
 export SLURM_LAB=$temporary/lab
 bad 2 "$lab" 'which command'

@@ -13,16 +13,24 @@ Programs that are not there are skipped: clang has no libFuzzer here.
 END
 }
 
-say() { echo "tests/fuzz/run.sh: $*" >&2; }
+# shellcheck source=launch/say.sh
+. "$(dirname "$(realpath "$0")")/../../launch/say.sh"
 
 build=''
-case ${1:-} in
---help) usage; exit 0 ;;
-'' | -*) usage >&2; exit 2 ;;
-*) build=$1 ;;
-esac
+for argument in "$@"; do
+    case $argument in
+    --help) usage; exit 0 ;;
+    -*) refuse "unknown option '$argument'; known is --help" ;;
+    *)
+        [ -z "$build" ] || refuse "one BUILD_DIR only, not also '$argument'"
+        build=$argument
+        ;;
+    esac
+done
+[ -n "$build" ] || refuse "which BUILD_DIR? It is where make has put the programs, such as build/fuzz"
+[ -d "$build" ] || refuse "there is no directory '$build'; run make fuzz"
 seconds=${FUZZ_SECONDS:-60}
-[[ $seconds =~ ^[1-9][0-9]*$ ]] || { say "FUZZ_SECONDS='$seconds': expected whole seconds"; exit 2; }
+check_whole FUZZ_SECONDS "$seconds" 1 999999
 mkdir -p "$build/findings"
 build=$(realpath "$build")
 cd "$(dirname "$0")/../.."
@@ -34,8 +42,7 @@ clean_up() {
     rm -rf "$work"
 }
 trap clean_up EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
+heed_signals
 export ASAN_OPTIONS=quarantine_size_mb=8:detect_leaks=1:allocator_may_return_null=0 UBSAN_OPTIONS=print_stacktrace=1
 export OMP_NUM_THREADS=1 HWLOC_PLUGINS_PATH=/dev/null
 

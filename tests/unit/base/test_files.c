@@ -288,6 +288,28 @@ START_TEST(directories_are_made)
 }
 END_TEST
 
+/* Of a path with .. something may have been there. */
+START_TEST(made_directories_are_removed)
+{
+    static const struct {
+        const char *path;
+        int left;
+    } paths[] = {{"a/b/c", 0}, {"a..b/..c/d..", 0}, {"a/.../b/", 0}, {"a/../old/b", 2}, {"a/..", 1}, {"a/b/../..", 1}};
+    size_t n = sizeof paths / sizeof *paths;
+    for (size_t i = 0; i < n; i++) {
+        char command[256];
+        const char *path = path_of(paths[i].path);
+        size_t there = files_there(path);
+        ck_assert_uint_eq(there, strlen(directory) + 1);
+        ck_assert_int_eq(files_make_directories("output", path), 0);
+        files_remove_empty(path, there);
+        ck_assert_msg(names() == paths[i].left, "%s: %d", path, names());
+        snprintf(command, sizeof command, "rm -rf %.63s/*", directory);
+        ck_assert_int_eq(system(command), 0);
+    }
+}
+END_TEST
+
 /* ---- reading ---- */
 
 START_TEST(a_long_line_comes_in_pieces)
@@ -328,6 +350,7 @@ int main(void)
     tcase_add_test(tests, a_named_path_is_replaced);
     tcase_add_test(tests, a_named_path_that_is_no_file);
     tcase_add_test(tests, directories_are_made);
+    tcase_add_test(tests, made_directories_are_removed);
     tcase_add_test(tests, a_long_line_comes_in_pieces);
     suite_add_tcase(suite, tests);
     return suite_run(suite);

@@ -2,18 +2,20 @@
 #include "kernels/start_again.h"
 #include "tests/support/suite.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 static const struct {
     long ranks, threads;
     int cpus, launcher_cpus, crowded;
 } cases[] = {
-    {1, 2, 2, 2, 0},   {1, 3, 2, 2, 1},   {2, 2, 2, 2, 1},
-    {2, 1, 2, 2, 0},   {16, 1, 2, 2, 0},                    /* threads that wait for each other are those of one rank */
-    {16, 0, 2, 2, 0},                                       /* by itself a rank takes no more than its share */
-    {4, 4, 16, 16, 0}, {4, 5, 16, 16, 1}, {4, 4, 4, 16, 0}, /* each has 4 of its own */
-    {4, 5, 4, 16, 1},  {4, 4, 4, 4, 1},   {4, 4, 0, 0, 0},  /* nothing is known */
-    {4, 4, 16, 0, 0},  {-1, 4, 2, 2, 0},  {4, -1, 2, 2, 0},
+    {1, 2, 2, 2, 0},   {1, 3, 2, 2, 1},        {2, 2, 2, 2, 1},
+    {2, 1, 2, 2, 0},   {16, 1, 2, 2, 0}, /* threads that wait for each other are those of one rank */
+    {16, 0, 2, 2, 0},                    /* by itself a rank takes no more than its share */
+    {4, 4, 16, 16, 0}, {4, 5, 16, 16, 1},      {4, 4, 4, 16, 0}, /* each has 4 of its own */
+    {4, 5, 4, 16, 1},  {4, 4, 4, 4, 1},        {4, 4, 0, 0, 0},  /* nothing is known */
+    {4, 4, 16, 0, 0},  {-1, 4, 2, 2, 0},       {4, -1, 2, 2, 0},
+    {0, 4, 2, 2, 0},   {2, LONG_MAX, 2, 2, 1}, {LONG_MAX, LONG_MAX, 2, 2, 1},
 };
 
 START_TEST(too_many_threads_are_a_crowd)
