@@ -7,6 +7,7 @@
 #include "kernels/clock.h"
 #include "kernels/ending.h"
 #include "kernels/error.h"
+#include "kernels/files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -66,29 +67,15 @@ static struct piece piece_at(const struct trainer *t, size_t i)
 
 /* ---- writing ---- */
 
-static int write_fully(int fd, const void *from, size_t bytes)
-{
-    for (const char *at = from; bytes > 0;) {
-        ssize_t n = write(fd, at, bytes);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return -1;
-        at += n;
-        bytes -= (size_t)n;
-    }
-    return 0;
-}
-
 static int write_state(int fd, const struct trainer *t)
 {
     const struct checkpoint_header header = header_of(t);
     struct piece piece;
-    if (write_fully(fd, &header, sizeof header))
+    if (files_write(fd, &header, sizeof header))
         return -1;
     for (size_t i = 0; (piece = piece_at(t, i)).n; i++) {
         t->device->download(t->checkpoint.piece, piece.on_device, piece.n * sizeof(float));
-        if (write_fully(fd, t->checkpoint.piece, piece.n * sizeof(float)))
+        if (files_write(fd, t->checkpoint.piece, piece.n * sizeof(float)))
             return -1;
     }
     return fsync(fd);
@@ -98,14 +85,11 @@ int checkpoint_write(const char *path, const struct trainer *t)
 {
     char temporary[sizeof t->checkpoint.path + 8];
     snprintf(temporary, sizeof temporary, "%s.tmp", path);
-    int fd = -1;
     ending_remove_file(temporary);
-    if (!TEMP_FAILURE_RETRY(unlink(temporary)) || errno == ENOENT) /* what has the name is not written to */
-        fd = (int)TEMP_FAILURE_RETRY(open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-    int why = fd < 0 ? errno : 0;
+    int fd = files_create(temporary), why = fd < 0 ? errno : 0;
     if (!why && write_state(fd, t))
         why = errno;
-    if (fd >= 0 && close(fd) && errno != EINTR && !why)
+    if (fd >= 0 && files_close(fd) && !why)
         why = errno;
     if (!why && TEMP_FAILURE_RETRY(rename(temporary, path)))
         why = errno;

@@ -63,30 +63,6 @@ void files_remove_empty(const char *path, size_t there)
         n = cut_last(part);
 }
 
-int files_create(const char *path)
-{
-    if (TEMP_FAILURE_RETRY(unlink(path)) && errno != ENOENT)
-        return -1;
-    return (int)TEMP_FAILURE_RETRY(open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-}
-
-int files_close(int file)
-{
-    return close(file) && errno != EINTR ? -1 : 0; /* Linux has closed it */
-}
-
-int files_write(int file, const void *bytes, size_t n)
-{
-    for (const char *at = bytes, *end = at + n; at < end;) {
-        ssize_t written = write(file, at, (size_t)(end - at));
-        if (written >= 0)
-            at += written;
-        else if (errno != EINTR)
-            return -1;
-    }
-    return 0;
-}
-
 /* ---- a file that appears when it is complete ---- */
 
 enum { BUFFER = 1 << 16 };

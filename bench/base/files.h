@@ -2,6 +2,8 @@
 #ifndef BENCH_BASE_FILES_H
 #define BENCH_BASE_FILES_H
 
+#include "kernels/files.h"
+
 #include <glob.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -18,16 +20,6 @@ size_t files_there(const char *path);
 /* Removes a directory and those above it, as long as they are empty and the path longer than `there`, which is from
  * files_there before they were made; none of them if one is named `..`. */
 void files_remove_empty(const char *path, size_t there);
-
-/* Creates an empty regular file to write to, in place of whatever has that name: a pipe, a device or what a symbolic
- * link points at is not written to. Returns its descriptor; or -1 with errno. */
-int files_create(const char *path);
-
-/* Returns 0; or -1 with errno. Either way the descriptor is closed. */
-int files_close(int file);
-
-/* Writes n bytes, in as many calls as it takes. Returns 0; or -1 with errno, and then some may be written. */
-int files_write(int file, const void *bytes, size_t n);
 
 /* What is read at most: of a file of lines, which may be those of 100,000 steps, and of a line. */
 #define FILES_MOST_BYTES ((size_t)8 << 30)

@@ -1,0 +1,17 @@
+/* files.h - files that are written: calls that a signal interrupts are tried again. */
+#ifndef KERNELS_FILES_H
+#define KERNELS_FILES_H
+
+#include <stddef.h>
+
+/* Creates an empty regular file to write to, in place of whatever has that name: a pipe, a device or what a symbolic
+ * link points at is not written to. Returns its descriptor; or -1 with errno. */
+int files_create(const char *path);
+
+/* Returns 0; or -1 with errno. Either way the descriptor is closed. */
+int files_close(int file);
+
+/* Writes n bytes, in as many calls as it takes. Returns 0; or -1 with errno, and then some may be written. */
+int files_write(int file, const void *bytes, size_t n);
+
+#endif
