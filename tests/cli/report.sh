@@ -187,7 +187,7 @@ refuses() {
     is "$2: in one line, and nothing is printed" "$(wc -l <said) $(wc -c <printed)" "1 0"
 }
 cp -r "a benchmark" loud && sed -i 's/"mode":.*/"mode": "\\u001b[31m",/' loud/run.json
-refuses 1 "a mode that a terminal would obey" 'loud: run.json is of mode [?][[]31m and summary.json of mode benchmark' loud
+refuses 1 "a mode that a terminal would obey" 'loud: run.json is of mode [\]x1b[[]31m and summary.json of mode benchmark' loud
 mkdir -p empty sweeps/ranks=2/model=m
 cp -r "a benchmark" unfinished && rm unfinished/summary.json
 cp -r "a benchmark" begun && sed -i 's/^\t"done":\t2/\t"done":\t0/' begun/summary.json
@@ -205,7 +205,7 @@ refuses 1 "a run that has not finished" 'unfinished: holds no summary[.]json: th
 refuses 1 "a run without a whole round" 'begun/summary[.]json: has 0 of 2 rounds: the run has not finished' begun
 refuses 1 "an older schema" 'old/run[.]json: schema_version 1: written by an older ddpbench; run it again with this one' old
 refuses 1 "another program's run.json" 'foreign/run[.]json: lacks schema_version, mode or configuration' foreign
-refuses 1 "a file in a directory that is not there" 'cannot write absent/out[.]csv' "a benchmark" --csv absent/out.csv
+refuses 1 "a file in a directory that is not there" '--csv: cannot write absent/out[.]csv' "a benchmark" --csv absent/out.csv
 refuses 2 "a path of 800 characters" '--output x{100}[.]{3}: the path is longer than 736 characters' "a benchmark" --output "$(printf 'x%.0s' {1..800})"
 refuses 1 "a directory as the file" '--csv empty: is not a regular file' "a benchmark" --csv empty
 refuses 2 "no directory" 'no directory: name the result directories' --csv x
