@@ -225,7 +225,7 @@ START_TEST(large_files_are_not_read)
         refuses("run", words);
     }
     getrusage(RUSAGE_SELF, &after);
-    ck_assert_int_lt(after.ru_maxrss - before.ru_maxrss, 16 << 10); /* KiB: none of them was read */
+    ck_assert_int_lt(after.ru_maxrss - before.ru_maxrss, 16 << 10);           /* KiB: none of them was read */
     ck_assert_int_eq(truncate(run_json("summary.json"), (off_t)64 << 20), 0); /* with zeros behind the text */
     refuses("run", "summary.json: is not valid JSON");
 }
