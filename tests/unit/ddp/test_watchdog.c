@@ -29,10 +29,10 @@ static void setup(void)
 
 static void teardown(void)
 {
-    for (int r = 0; r < LOCAL; r++) {
-        watchdog_hide(watchdog[r]);
+    for (int r = 0; r < LOCAL; r++)
+        watchdog_hide(watchdog[r]); /* each thread looks at the boards of all */
+    for (int r = 0; r < LOCAL; r++)
         free(board[r]);
-    }
     for (int r = 0; r < LOCAL; r++)
         watchdog_destroy(watchdog[r]);
 }
