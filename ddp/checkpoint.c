@@ -87,14 +87,13 @@ int checkpoint_write(const char *path, const struct trainer *t)
     snprintf(temporary, sizeof temporary, "%s.tmp", path);
     ending_remove_file(temporary);
     int fd = files_create(temporary), why = fd < 0 ? errno : 0;
-    if (!why && write_state(fd, t))
+    if (!why && write_state(fd, t)) {
         why = errno;
-    if (fd >= 0 && files_close(fd) && !why)
-        why = errno;
-    if (!why && TEMP_FAILURE_RETRY(rename(temporary, path)))
-        why = errno;
-    if (why && fd >= 0)
+        files_close(fd);
         unlink(temporary);
+    } else if (!why && files_publish(fd, temporary, path)) {
+        why = errno;
+    }
     ending_keep_file(temporary);
     if (!why)
         return 0;

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 int files_create(const char *path)
@@ -27,4 +29,25 @@ int files_write(int file, const void *bytes, size_t n)
             return -1;
     }
     return 0;
+}
+
+int files_publish(int file, const char *temporary, const char *path)
+{
+    struct stat ours, now;
+    int why = fstat(file, &ours) ? errno : 0;
+    if (files_close(file) && !why)
+        why = errno;
+    if (!why && lstat(temporary, &now))
+        why = errno;
+    if (!why && (now.st_dev != ours.st_dev || now.st_ino != ours.st_ino)) {
+        errno = EBUSY; /* and the file there is the other's */
+        return -1;
+    }
+    if (!why && TEMP_FAILURE_RETRY(rename(temporary, path)))
+        why = errno;
+    if (!why)
+        return 0;
+    unlink(temporary);
+    errno = why;
+    return -1;
 }

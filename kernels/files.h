@@ -14,4 +14,8 @@ int files_close(int file);
 /* Writes n bytes, in as many calls as it takes. Returns 0; or -1 with errno, and then some may be written. */
 int files_write(int file, const void *bytes, size_t n);
 
+/* Closes a file that files_create made at `temporary`, and gives it its name, in place of a file that has it. Returns
+ * 0; or -1 with errno, and then it is removed: EBUSY where another process has begun to write at `temporary`, too. */
+int files_publish(int file, const char *temporary, const char *path);
+
 #endif

@@ -196,41 +196,34 @@ int new_file_write(struct new_file *file, const char *text, size_t n)
     return 0;
 }
 
-/* Returns 0; or -1 with errno. */
-static int close_file(struct new_file *file)
+static void forget_file(struct new_file *file)
 {
-    int status = files_close(file->file);
     if (file->buffer->gzip)
         deflateEnd(&file->buffer->stream);
     free(file->buffer);
     file->buffer = NULL;
-    return status;
+    ending_keep_file(file->temporary);
 }
 
 int new_file_abandon(struct new_file *file)
 {
     if (!file->buffer)
         return 0;
-    int status = close_file(file);
+    int status = files_close(file->file);
     status |= unlink(file->temporary);
-    ending_keep_file(file->temporary);
+    forget_file(file);
     return status;
 }
 
 int new_file_commit(struct new_file *file)
 {
-    int failed = (file->buffer->gzip && compress_bytes(file, NULL, 0, Z_FINISH)) || flush_buffer(file), why = errno;
-    if (close_file(file) && !failed) {
-        failed = 1;
-        why = errno;
+    if ((file->buffer->gzip && compress_bytes(file, NULL, 0, Z_FINISH)) || flush_buffer(file)) {
+        int why = errno;
+        new_file_abandon(file);
+        return cannot_write(file, why);
     }
-    if (!failed && TEMP_FAILURE_RETRY(rename(file->temporary, file->path))) {
-        failed = 1;
-        why = errno;
-    }
-    if (failed)
-        unlink(file->temporary);
-    ending_keep_file(file->temporary);
+    int failed = files_publish(file->file, file->temporary, file->path), why = errno;
+    forget_file(file);
     return failed ? cannot_write(file, why) : 0;
 }
 

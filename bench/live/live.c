@@ -171,20 +171,16 @@ static int replace_file(const struct live *live, const char *text, size_t length
 {
     char temporary[FILES_PATH + 8];
     snprintf(temporary, sizeof temporary, "%s.tmp", live->path);
-    int created = files_create(temporary);
-    FILE *file = created < 0 ? NULL : fdopen(created, "w");
-    if (!file)
+    int file = files_create(temporary);
+    if (file < 0)
         return errno;
-    int failed = fwrite(text, 1, length, file) != length, why = errno;
-    if (fclose(file) && !failed) {
-        failed = 1;
-        why = errno;
+    if (files_write(file, text, length)) {
+        int why = errno;
+        files_close(file);
+        unlink(temporary);
+        return why;
     }
-    if (!failed && !rename(temporary, live->path))
-        return 0;
-    why = failed ? why : errno;
-    unlink(temporary);
-    return why;
+    return files_publish(file, temporary, live->path) ? errno : 0;
 }
 
 static int write_file(struct live *live, int running, double cpu_seconds)

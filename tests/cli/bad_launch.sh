@@ -533,10 +533,13 @@ group "tests/ and .ci/"
 
 # ---- tools that are not there ----
 
-# without TOOL PATTERN SCRIPT ARGUMENT...: a call with all tools of this machine but one.
+# without TOOL PATTERN SCRIPT ARGUMENT...: a call with all tools but one.
 mkdir all hidden
 for directory in $(tr : ' ' <<<"$PATH"); do
     find "$directory/" -maxdepth 1 ! -type d -print0 2>/dev/null | xargs -0r ln -st all 2>/dev/null || true
+done
+for tool in ip tc munged slurmctld slurmd sbatch squeue sinfo scontrol srun; do # for those that are not there
+    [ -e all/$tool ] || ln -s "$(type -P true)" all/$tool
 done
 without() {
     [ ! -L "all/$1" ] || mv "all/$1" hidden

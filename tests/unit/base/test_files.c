@@ -148,6 +148,23 @@ START_TEST(an_older_file_is_replaced)
 }
 END_TEST
 
+/* The second of two that write the same file wins; the half that it has written does not get the name before. */
+START_TEST(of_two_writers_the_second_wins)
+{
+    struct new_file first, second;
+    ck_assert_int_eq(new_file_open(&first, path_of("f"), _i), 0);
+    ck_assert_int_eq(write_pieces(&first, 70000), 0);
+    ck_assert_int_eq(new_file_open(&second, path_of("f"), _i), 0);
+    ck_assert_int_eq(write_pieces(&second, 500), 0);
+    ck_assert_int_eq(new_file_commit(&first), -1);
+    ck_assert_ptr_nonnull(strstr(error_text(), "/f: Device or resource busy"));
+    ck_assert_int_eq(access(path_of("f"), F_OK), -1);
+    ck_assert_int_eq(new_file_commit(&second), 0);
+    check_content(path_of("f"), 500);
+    ck_assert_int_eq(names(), 1);
+}
+END_TEST
+
 /* What has the temporary name is not written to: it is replaced, also a link or a pipe that would make the program
  * wait. */
 START_TEST(what_has_the_temporary_name_is_replaced)
@@ -343,6 +360,7 @@ int main(void)
     tcase_add_loop_test(tests, a_file_appears_when_it_is_complete, 0, 2);
     tcase_add_loop_test(tests, an_abandoned_file_leaves_nothing, 0, 2);
     tcase_add_loop_test(tests, an_older_file_is_replaced, 0, 2);
+    tcase_add_loop_test(tests, of_two_writers_the_second_wins, 0, 2);
     tcase_add_loop_test(tests, what_has_the_temporary_name_is_replaced, 0, 2);
     tcase_add_loop_test(tests, a_file_that_cannot_have_its_name, 0, 2);
     tcase_add_loop_test(tests, a_full_disk_is_told, 0, 2);
