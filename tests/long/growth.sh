@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # growth.sh - long runs do not grow: 100,000 steps in long and in short blocks, a model of 10,000 parameter tensors, a
-# thousand rounds of a profile, a million timed collectives.
+# thousand rounds of a profile, millions of collectives.
 set -euo pipefail
 
 usage() {
     cat <<'END'
 Usage: [MPIRUN=mpirun] tests/long/growth.sh [--help] BUILD_DIR
-Samples the resident memory of each of two ranks four times a second: from three fifths of a run until shortly before
+Samples the resident memory of each rank four times a second: from three fifths of a run until shortly before
 its end, when it is evaluated, no rank may grow by more than 1 MiB. Takes about ten minutes, more where cores are shared.
 Prints a line for each check, "ok - " or "not ok - "; exits with status 1 if one failed.
 END
@@ -20,7 +20,7 @@ steady() {
     local words=$1 run process grown
     shift
     rm -rf samples out
-    timeout 1200 "${mpirun[@]}" -n 2 "$program" "$@" --device cpu >printed 2>said </dev/null &
+    timeout 1200 "${mpirun[@]}" -n "$ranks" "$program" "$@" --device cpu >printed 2>said </dev/null &
     run=$!
     : >samples
     while kill -0 "$run" 2>/dev/null; do
@@ -31,8 +31,8 @@ steady() {
         done
     done
     wait "$run" && status=0 || status=$?
-    # KiB that the rank grew by which grew most; -1 without two ranks and eight samples of each
-    grown=$(awk '
+    # KiB that the rank grew by which grew most; -1 without all ranks and eight samples of each
+    grown=$(awk -v wanted="$ranks" '
         { kib[$1, ++n[$1]] = $2 }
         END {
             most = -1
@@ -42,24 +42,27 @@ steady() {
                 if (n[process] < 8) few = 1
                 if (by > most) most = by
             }
-            print ranks == 2 && !few ? most : -1
+            print ranks == wanted && !few ? most : -1
         }' samples)
     echo "status $status, grown by $grown KiB; samples: $(wc -l <samples)" >>said
     [ "$status" = 0 ] && [ "$grown" -ge 0 ] && [ "$grown" -le 1024 ] && status=0 || status=1
     result "$status" "$words: grown by $grown KiB"
 }
 
+ranks=2
 small=(--d-model 8 --num-heads 1 --d-ff 8 --context-length 4 --batch-size 2 --vocab-size 8)
 steady "100,000 steps in long blocks" "${small[@]}" --num-layers 1 --implementations none,ddp --rounds 500 --steps-per-block 98 \
     --output "$temporary/out"
 steady "100,000 steps in short blocks, with a page" "${small[@]}" --num-layers 1 --implementations none,ddp_bucketed --rounds 8000 \
     --steps-per-block 4 --live 0 --output "$temporary/out"
-# apart: what MPI needs for 10,000 collectives in flight it keeps, and how many are in flight at most is chance
 steady "10,000 parameter tensors in buckets" "${small[@]}" --num-layers 1112 --implementations none,ddp_bucketed --rounds 100 \
     --steps-per-block 2 --output "$temporary/out"
+# by one rank: what MPI needs for 10,000 collectives in flight it keeps, and how many are in flight at most is chance
+ranks=1
 steady "10,000 parameter tensors, each reduced by itself" "${small[@]}" --num-layers 1112 --implementations ddp_individual \
-    --rounds 30 --steps-per-block 2 --output "$temporary/out"
+    --rounds 100 --steps-per-block 2 --output "$temporary/out"
+ranks=2
 steady "1,000 rounds of a profile" "${small[@]}" --num-layers 1 --profile --profile-implementation ddp_bucketed --rounds 1000 \
-    --profile-output-dir "$temporary/out"
-steady "a million collectives" allreduce --sizes 8 -n 500000 -c 0 --output "$temporary/out"
+    --steps-per-block 100 --profile-output-dir "$temporary/out"
+steady "5 million collectives" allreduce --sizes 8,12,16,20,24 --warmup-iters 1000000 --iters 1000 -c 0 --output "$temporary/out"
 exit "$failed"
