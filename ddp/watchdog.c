@@ -132,7 +132,7 @@ static void list_missing_ranks(const struct watchdog *w, long number, char *text
             add(text, size, "%s is in %s", number ? ": it" : "", words);
         if (stopped > 0)
             add(text, size, "%s process has not run for %.0f s",
-                *words   ? " and its"
+                *words   ? ", and its"
                 : number ? ": its"
                          : "'s",
                 stopped);
@@ -168,10 +168,10 @@ static void report_and_end(struct watchdog *w, const struct watched *stuck)
     while (!w->stop && clock_now_ns() < end)
         sleep_until_stopped(w, 0.1);
     if (*stuck->broken)
-        FATAL("%s, in %s", stuck->broken, stuck->words);
+        fatal(NULL, 0, "%s, in %s", stuck->broken, stuck->words);
     struct watched now = look(w);
     if (!w->stop && now.since_ns == stuck->since_ns)
-        FATAL("--timeout: no progress for %.0f s", seconds_since(now.since_ns));
+        fatal(NULL, 0, "--timeout: no progress for %.0f s", seconds_since(now.since_ns));
     atomic_store(&w->mine->ending, 0);
 }
 

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { FILES = 8, WORDS = 4096 + 64 };
@@ -90,6 +91,8 @@ static void end(int number, siginfo_t *info, void *context)
     ending_remove_files();
     if (my_rank == 0 || number == SIGXCPU || !came_to_all(info))
         (void)!write(STDERR_FILENO, line[i], strlen(line[i]));
+    else /* the line of rank 0 first: MPI may abort it when this rank is gone */
+        nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
     raise(number); /* by its default now (SA_RESETHAND), once this handler returns */
 }
 

@@ -108,12 +108,13 @@ static void print_and_end(const char *place, const char *message)
 
 void fatal(const char *file, int line, const char *format, ...)
 {
-    char message[1024], place[256];
+    char message[1024], place[256] = "";
     va_list arguments;
     va_start(arguments, format);
     print_line(message, sizeof message, format, arguments);
     va_end(arguments);
-    snprintf(place, sizeof place, "%s:%d: ", file, line);
+    if (file)
+        snprintf(place, sizeof place, "%s:%d: ", file, line);
     print_and_end(place, message);
 }
 

@@ -20,7 +20,8 @@ void error_clear(void);
 /* Prints it as a line of stderr, after the program's name. */
 void error_print(void);
 
-/* Prints "rank R: file:line: message" on stderr and ends the job on every rank with status 1. Does not return. */
+/* Prints "rank R: file:line: message" on stderr and ends the job on every rank with status 1; without the
+ * place where file is NULL, for what a person can correct. Does not return. */
 #define FATAL(...) fatal(__FILE__, __LINE__, __VA_ARGS__)
 void fatal(const char *file, int line, const char *format, ...) __attribute__((noreturn, format(printf, 3, 4)));
 

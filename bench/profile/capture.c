@@ -21,11 +21,37 @@
  * of the time. */
 enum { WRITE_EVERY_S = 3 };
 
+/* ---- signals ---- */
+
+enum { SIGNALS = 3 };
+static const int signals[SIGNALS] = {SIGINT, SIGTERM, SIGHUP};
+static struct sigaction was[SIGNALS];
+static int noting;                        /* they are noted, and was[] is what they did before */
 static volatile sig_atomic_t signal_seen; /* its number, or 0 */
 
 static void note_signal(int number)
 {
     signal_seen = number;
+}
+
+/* From now on; a second signal ends the rank at once, wherever it is. */
+static void note_signals(void)
+{
+    const struct sigaction note = {.sa_handler = note_signal, .sa_flags = SA_RESTART | (int)SA_RESETHAND};
+    for (int i = 0; i < SIGNALS; i++) {
+        sigaction(signals[i], NULL, &was[i]);
+        if (was[i].sa_handler != SIG_IGN)
+            sigaction(signals[i], &note, NULL);
+    }
+    noting = 1;
+}
+
+int capture_stop_noting(const struct job *job)
+{
+    for (int i = 0; noting && i < SIGNALS; i++)
+        sigaction(signals[i], &was[i], NULL);
+    noting = 0;
+    return job_max(job, signal_seen) > 0;
 }
 
 /* ---- the schedule: cycles of torch.profiler.schedule, cut off by the end of the epochs ---- */
@@ -304,11 +330,6 @@ int capture_run(struct capture *capture, struct run *run, int row, const char *n
                 const struct profile_options *options, struct results *results)
 {
     struct merged_trace merged = {0};
-    /* a second signal ends the rank at once, wherever it is */
-    const struct sigaction note = {.sa_handler = note_signal, .sa_flags = SA_RESTART | (int)SA_RESETHAND};
-    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-    enum { SIGNALS = sizeof signals / sizeof *signals };
-    struct sigaction was[SIGNALS];
     struct clock_sample before, after;
     size_t steps = capture_steps(options, run->options->num_epochs * run->options->steps_per_epoch);
     create_capture(capture, run, row, options);
@@ -316,11 +337,7 @@ int capture_run(struct capture *capture, struct run *run, int row, const char *n
     int64_t step_ns = warm_up(capture, run, steps, results->top);
     if (step_ns < 0)
         return -1;
-    for (int i = 0; i < SIGNALS; i++) {
-        sigaction(signals[i], NULL, &was[i]);
-        if (was[i].sa_handler != SIG_IGN)
-            sigaction(signals[i], &note, NULL);
-    }
+    note_signals();
     job_compare_clocks(run->job, clock_now_ns, &before);
     capture->alignment = alignment_from(&before);
     job_barrier(run->job);
@@ -328,8 +345,6 @@ int capture_run(struct capture *capture, struct run *run, int row, const char *n
     job_barrier(run->job);
     job_compare_clocks(run->job, clock_now_ns, &after);
     capture->alignment = alignment_between(&before, &after);
-    for (int i = 0; i < SIGNALS; i++)
-        sigaction(signals[i], &was[i], NULL);
     capture->interrupted = job_max(run->job, signal_seen) > 0; /* also by a signal since the last exchange */
 
     profiler_range(capture, run->device, 0);
@@ -351,11 +366,14 @@ int capture_run(struct capture *capture, struct run *run, int row, const char *n
         fprintf(stderr,
                 "The capture ended after %d steps: the buffer of %g MiB is full; use a larger --profile-buffer-mb.\n",
                 capture->n, options->buffer_mb);
-    int failed = trace_files_write(options, results, &capture->trace);
+    int files_too = !capture->interrupted, failed = trace_files_write(options, results, &capture->trace);
     failed |= merged_trace_add(&merged, options, results->directory, name, run->job, &capture->trace);
     failed |= merged_trace_end(&merged, name);
     failed |= captured_steps_write(results, &capture->trace, computing, capture->overlap, run->origin_ns,
                                    run->comm->on_device);
+    capture->interrupted = job_max(run->job, signal_seen) > 0;
+    if (run->job->rank == 0 && capture->interrupted && files_too)
+        fprintf(stderr, "Interrupted while traces were written; they are complete, but there are no controls.\n");
     return job_agree_after(run->job, status, failed);
 }
 

@@ -40,10 +40,14 @@ struct capture {
 
 /* Runs the steps with an implementation, then aligns the clocks, and writes the trace of this rank, the trace of all
  * ranks, and the telemetry, under that name. The spans stay in the run's timeline. Returns 0; or -1 on every rank, and
- * rank 0 has said why. Release with capture_destroy either way. */
+ * rank 0 has said why. Release with capture_destroy either way. From the first step on, SIGINT, SIGTERM and SIGHUP are
+ * only noted: they end the capture, and what was captured can be written and summed up. */
 int capture_run(struct capture *capture, struct run *run, int row, const char *name,
                 const struct profile_options *options, struct results *results);
 void capture_destroy(struct capture *capture); /* a zeroed one is fine */
+
+/* The signals do again what they did before. Returns whether any rank has noted one. All ranks call. */
+int capture_stop_noting(const struct job *job);
 
 /* ---- their files: each trace appears when it is complete, and then replaces an older one ---- */
 

@@ -186,6 +186,9 @@ static int measure(struct profiles *all, struct run *run)
         }
         p->links = p->facts.strategy->reduces ? all->links : NULL;
         status = job_agree_after(run->job, status, write_summaries(all, run));
+        interrupted = capture_stop_noting(run->job);
+        if (run->job->rank == 0 && interrupted && !p->capture.interrupted)
+            fprintf(stderr, "Interrupted while the summary was written; it is complete, but there are no controls.\n");
     }
     if (all->n > 1)
         status = job_agree_after(run->job, status, merged_trace_end(&all->merged, "comparison"));

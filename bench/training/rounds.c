@@ -318,7 +318,7 @@ int run_rounds(struct run *run, const struct run_hooks *hooks)
     losses_create(&run->losses, (int)steps, judged < (int)steps ? judged : -1);
     int status = estimate(run, hooks, units);
     progress_begin(&progress, run->job->rank || hooks->plan ? 0 : units);
-    int64_t start = clock_now_ns(), written = start;
+    int64_t start = clock_now_ns(), written = 0; /* the first summary is of the first round */
     struct window window;
     window_begin(&window);
     if (hooks->plan && !status)

@@ -155,6 +155,7 @@ signalled TERM 0 '[ -n "$(find outcome -name "*.tmp" 2>/dev/null)" ]' "$program"
     --num-epochs 3 --steps-per-epoch 1000 --warmup-epochs 0 --profile-output-dir "$PWD/outcome"
 is "SIGTERM while traces are written ends it" "$((status != 0))" 1
 succeeds "and leaves none half written" whole
+succeeds "and sums up what was captured" test -s outcome/ddp/summary.json
 
 # ---- limits of the machine ----
 
@@ -169,6 +170,10 @@ check 1 "a limit on the size of files ends a run as a full disk does" \
 succeeds "and what was measured is whole" whole
 limited -v 2200000 --device cpu --threads 1 --d-model 1024 --num-layers 8 --d-ff 4096 --vocab-size 10000 --num-heads 4
 check 1 "memory that a limit refuses is named" '^ddpbench: .* memory'
+for limit_kb in 250000 350000 450000 600000; do # of the libraries, too
+    limited -v $limit_kb "${tiny[@]}" --rounds 1
+    [ "$status" = 0 ] || check 1 "with $limit_kb KiB of address space it ends, and says why" '^ddpbench: .* memory'
+done
 if unshare -m --propagation private true 2>/dev/null; then
     limit=20 try unshare -m --propagation private sh -c 'mount -t tmpfs -o size=64k none /dev/shm && exec "$@"' sh \
         "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --implementations none --output full
