@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -47,6 +48,22 @@ int files_publish(int file, const char *temporary, const char *path)
         why = errno;
     if (!why)
         return 0;
+    unlink(temporary);
+    errno = why;
+    return -1;
+}
+
+int files_put(const char *path, const void *bytes, size_t n)
+{
+    char temporary[PATH_MAX + 8];
+    snprintf(temporary, sizeof temporary, "%s.tmp", path);
+    int file = files_create(temporary);
+    if (file < 0)
+        return -1;
+    if (!files_write(file, bytes, n))
+        return files_publish(file, temporary, path);
+    int why = errno;
+    files_close(file);
     unlink(temporary);
     errno = why;
     return -1;

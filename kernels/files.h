@@ -18,4 +18,7 @@ int files_write(int file, const void *bytes, size_t n);
  * 0; or -1 with errno, and then it is removed: EBUSY where another process has begun to write at `temporary`, too. */
 int files_publish(int file, const char *temporary, const char *path);
 
+/* Writes a whole file, or leaves the older one, by way of PATH.tmp. Returns 0; or -1 with errno. */
+int files_put(const char *path, const void *bytes, size_t n);
+
 #endif

@@ -165,29 +165,12 @@ static char *page_of_thread(void *live, size_t *length)
 
 /* ---- the file ---- */
 
-/* Complete or not at all, under its name. Returns 0 or an errno: error_report would keep the words of a failure that
- * the next second may mend. */
-static int replace_file(const struct live *live, const char *text, size_t length)
-{
-    char temporary[FILES_PATH + 8];
-    snprintf(temporary, sizeof temporary, "%s.tmp", live->path);
-    int file = files_create(temporary);
-    if (file < 0)
-        return errno;
-    if (files_write(file, text, length)) {
-        int why = errno;
-        files_close(file);
-        unlink(temporary);
-        return why;
-    }
-    return files_publish(file, temporary, live->path) ? errno : 0;
-}
-
+/* Returns 0 or an errno: error_report would keep the words of a failure that the next second may mend. */
 static int write_file(struct live *live, int running, double cpu_seconds)
 {
     size_t length;
     char *text = make_page(live, running, cpu_seconds, &length);
-    int why = replace_file(live, text, length);
+    int why = files_put(live->path, text, length) ? errno : 0;
     free(text);
     return why;
 }
