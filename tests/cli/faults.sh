@@ -170,9 +170,18 @@ check 1 "a limit on the size of files ends a run as a full disk does" \
 succeeds "and what was measured is whole" whole
 limited -v 2200000 --device cpu --threads 1 --d-model 1024 --num-layers 8 --d-ff 4096 --vocab-size 10000 --num-heads 4
 check 1 "memory that a limit refuses is named" '^ddpbench: .* memory'
-for limit_kb in 250000 350000 450000 600000; do # of the libraries, too
+# of the libraries: too small for a program with CUDA to be loaded, which the dynamic linker says
+says_why() {
+    case $status in
+        0) ;;
+        1) [ "$(grep -c '^ddpbench: .* memory' said)" = 1 ] ;;
+        127) grep -q 'error while loading shared libraries' said ;;
+        *) false ;;
+    esac
+}
+for limit_kb in 250000 350000 450000 600000; do
     limited -v $limit_kb "${tiny[@]}" --rounds 1
-    [ "$status" = 0 ] || check 1 "with $limit_kb KiB of address space it ends, and says why" '^ddpbench: .* memory'
+    succeeds "with $limit_kb KiB of address space it ends in time, and says why" says_why
 done
 if unshare -m --propagation private true 2>/dev/null; then
     limit=20 try unshare -m --propagation private sh -c 'mount -t tmpfs -o size=64k none /dev/shm && exec "$@"' sh \
