@@ -167,7 +167,7 @@ succeeds "and says which option gave it so long" grep -q -e '--timeout: no progr
 again
 
 EMULATED_NCCL_FAIL_RANK=1,call=5 run 2 --device cuda --implementations ddp_individual --timeout 30
-ends "an error of NCCL ends the job" 'rank 1: .* NCCL: unhandled system error: .*, in all_reduce of [0-9]+ float sum, number 4 of the plan, ticket 5'
+ends "an error of NCCL ends the job" 'rank 1: NCCL: unhandled system error: .*, in all_reduce of [0-9]+ float sum, number 4 of the plan, ticket 5'
 succeeds "at once, and the other rank says where it was" grep -qE 'rank 0 on .* in the first steps: all_reduce of .*, ticket 5; all ranks have started it' said
 succeeds "and what was written is whole" valid out/run.json
 again

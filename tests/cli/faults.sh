@@ -171,6 +171,7 @@ succeeds "and what was measured is whole" whole
 limited -v 2200000 --device cpu --threads 1 --d-model 1024 --num-layers 8 --d-ff 4096 --vocab-size 10000 --num-heads 4
 check 1 "memory that a limit refuses is named" '^ddpbench: .* memory'
 # of the libraries: too small for a program with CUDA to be loaded, which the dynamic linker says
+# shellcheck disable=SC2317 # succeeds calls it
 says_why() {
     case $status in
         0) ;;

@@ -142,13 +142,20 @@ END_TEST
 
 /* ---- what does ---- */
 
+/* Comes as soon as it is told. */
 static void late(void)
 {
+    int ends[2], out = dup(STDERR_FILENO);
+    char words[1024];
+    ck_assert_int_eq(pipe(ends), 0);
+    dup2(ends[1], STDERR_FILENO);
     watchdog_limit(watchdog[0], 0.2);
     watchdog_wait(watchdog[0], "a barrier", 1, 0);
-    sleep_s(1);
+    ssize_t n = read(ends[0], words, sizeof words);
     watchdog_arrived(watchdog[0]);
-    sleep_s(1.5);
+    dup2(out, STDERR_FILENO);
+    ck_assert_int_eq(write(out, words, (size_t)n), n);
+    sleep_s(2.5);
     watchdog_wait(watchdog[0], "a barrier", 2, 60); /* which is given more time */
     sleep_s(0.6);
 }
