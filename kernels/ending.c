@@ -26,16 +26,30 @@ static struct {
 } files[FILES];
 static char line[ENDS][WORDS + 64]; /* made beforehand, since printf is not safe in a handler */
 static int my_rank;
-static int ignored[ENDS];
+static struct sigaction given[ENDS]; /* what the signals did when the process started */
+static sigset_t given_mask;
 
-/* Which signals are ignored is looked up before the libraries begin: UCX, for one, takes SIGHUP then. */
-static void look_up_ignored(void)
+/* Libraries take signals while they are loaded (UCX takes SIGHUP and makes it a call for more words): those that come
+ * meanwhile wait until all are loaded, and then do what they did before. */
+static void before_libraries(void)
 {
-    struct sigaction action;
-    for (int i = 0; i < ENDS; i++)
-        ignored[i] = !sigaction(ends[i].number, NULL, &action) && action.sa_handler == SIG_IGN;
+    sigset_t set;
+    sigemptyset(&set);
+    for (int i = 0; i < ENDS; i++) {
+        sigaction(ends[i].number, NULL, &given[i]);
+        sigaddset(&set, ends[i].number);
+    }
+    sigprocmask(SIG_BLOCK, &set, &given_mask);
 }
-__attribute__((section(".preinit_array"), used)) static void (*const before_libraries)(void) = look_up_ignored;
+__attribute__((section(".preinit_array"), used)) static void (*const first)(void) = before_libraries;
+
+/* The program's own, which runs when all libraries are loaded. */
+__attribute__((constructor)) static void after_libraries(void)
+{
+    for (int i = 0; i < ENDS; i++)
+        sigaction(ends[i].number, &given[i], NULL);
+    sigprocmask(SIG_SETMASK, &given_mask, NULL);
+}
 
 void ending_remove_file(const char *path)
 {
@@ -104,5 +118,5 @@ void ending_install(int rank)
     ending_say("%s", "");
     sigaction(SIGXFSZ, &ignoring, NULL);
     for (int i = 0; i < ENDS; i++)
-        sigaction(ends[i].number, ignored[i] ? &ignoring : &ending, NULL);
+        sigaction(ends[i].number, given[i].sa_handler == SIG_IGN ? &ignoring : &ending, NULL);
 }

@@ -217,6 +217,18 @@ begin() {
     sleep 0.2
 }
 
+# stop_ranks: SIGSTOP to both; succeeds if they stand then, and had not ended.
+stop_ranks() {
+    local i states
+    [ "${#ranks[@]}" = 2 ] && kill -STOP "${ranks[@]}" 2>/dev/null || return
+    for ((i = 0; i < 50; i++)); do
+        states=$(sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/${ranks[0]}/status" "/proc/${ranks[1]}/status" 2>/dev/null)
+        [ "$states" != $'T\nT' ] || return 0
+        sleep 0.02
+    done
+    return 1
+}
+
 begin -n 1000000 -T 1.5
 if [ "${#ranks[@]}" = 2 ] && [ -s printed ]; then
     kill -STOP "${ranks[1]}" || true
@@ -238,7 +250,7 @@ fi
 for n in 500 5000 50000 500000; do
     begin -n $n -T 1.5
     suspended=0
-    [ "${#ranks[@]}" != 2 ] || ! kill -STOP "${ranks[@]}" 2>/dev/null || suspended=1
+    ! stop_ranks || suspended=1
     [ $suspended = 0 ] || break
     kill -CONT "${ranks[@]}" 2>/dev/null || true
     wait $job || true

@@ -6,7 +6,10 @@
  * or kill (the call is made, and the process ends by SIGKILL); FAULT_RANK, the rank that it happens on; FAULT_LOG, a
  * file that exists once it has.
  *
- * FAULT_CLOCK: the time of day jumps by so many seconds after its first reading. */
+ * FAULT_CLOCK: the time of day jumps by so many seconds after its first reading.
+ *
+ * FAULT_SIGNAL: the number of a signal that comes when the other libraries are loaded, and the program has not begun.
+ */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -27,6 +30,13 @@ enum fault { NONE, FAIL, HALF, KILL };
 static atomic_int watched[FILES]; /* by descriptor: 1 for a file below the directory */
 static atomic_long calls;
 static atomic_int full; /* after half of a write */
+
+__attribute__((constructor)) static void signal_while_loading(void)
+{
+    const char *number = getenv("FAULT_SIGNAL");
+    if (number)
+        kill(getpid(), (int)strtol(number, NULL, 10));
+}
 
 static int is_rank(void)
 {
