@@ -40,7 +40,7 @@ done
 build=$(realpath -e -- "$build")
 cd "$(dirname "$0")/.."
 
-limit_seconds=300
+limit_seconds=600 # of one program; busy cores make it several times as long
 # shellcheck source=launch/mpi.sh
 . launch/mpi.sh
 find_mpirun

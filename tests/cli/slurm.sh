@@ -223,7 +223,7 @@ SBATCH_JOB_NAME=other SBATCH_TIMELIMIT=9 jobs submit failing --nodes 1 --no-anal
 is "the configuration counts for more than SBATCH_* of the environment" \
     "$(in_lab scontrol show job -o "$(number_of failing 1node)" | grep -oE '(JobName|TimeLimit)=[^ ]*' | paste -sd ' ')" "JobName=ddpb-1node TimeLimit=00:05:00"
 jobs wait failing
-check 4 "wait, where the program fails" 'running|pending'
+is "wait, where the program fails" "$status" 4
 is "its status is the job's, and nothing came after it" "$(grep -cE '^1node .* FAILED .*exit code 2:0' printed) $(noted "$(run_of failing 1node)" exit_status) \
 $(find "$(run_of failing 1node)" -name allreduce | wc -l)" "1 2 0"
 cp "$where/slurm.conf" failing/slurm.conf
