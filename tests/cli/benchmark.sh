@@ -299,9 +299,11 @@ resolved() {
 resolved 2 resolved --resolve 50% --max-minutes 1
 grep -qx "Resolved to 50 %: $rounds rounds[.]" printed || good=1
 result "$good" "--resolve 50%: $rounds rounds on 2 ranks show that one strategy under two names does not differ so much"
-resolved 3 max_minutes --resolve 0.01% --max-minutes 0.1
+# In fewer than 8 rounds no difference is found, however large; in more one may be, of one strategy under two names, too.
+resolved 3 max_minutes --resolve 0.01% --max-minutes 0.03 --inject-delay rank=0,ms=40,phase=backward_pass
+[ "$rounds" -lt 8 ] || good=1
 grep -qE "^Not resolved to 0.01 % within --max-minutes: $rounds rounds?[.]$" printed || good=1
-result "$good" "--max-minutes: $rounds rounds on 3 ranks in 6 s do not show a hundredth of a percent, and it says so"
+result "$good" "--max-minutes: $rounds rounds on 3 ranks in 1.8 s do not show a hundredth of a percent, and it says so"
 
 # ---- what ends in the middle ----
 
