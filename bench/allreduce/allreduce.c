@@ -89,7 +89,7 @@ static int set_up(struct allreduce *a, const struct command *command)
     else
         timing_table_create(&a->table, o->show_cpu_time != 0, o->nominal.rate > 0, o->show_iterations != 0,
                             o->choice.kind == COMM_BROADCAST, comm_bus_factor(o->choice.kind, job->size));
-    if (cores < 1 && o->timing.blocking != BLOCKING_YIELDS && job->rank == 0)
+    if (cores < 1 && !o->overlap && o->timing.blocking != BLOCKING_YIELDS && job->rank == 0)
         fprintf(stderr,
                 "ddpbench: %d ranks share the cores: a blocking call may hold one for a time slice of the "
                 "scheduler; --blocking yield does not\n",

@@ -26,7 +26,8 @@ static int names_parse(const struct option *option, const char *text, void *fiel
         for (int i = 0; option->choices[i]; i++)
             names |= 1u << i;
     else
-        for (const char *at = text; (more = option_next_word(&at, word, sizeof word)) > 0; names |= 1u << choice)
+        for (struct option_list list = {option->name, text, 0}; (more = option_next_word(&list, word, sizeof word)) > 0;
+             names |= 1u << choice)
             if ((choice = option_choose(option, word, option->choices)) < 0)
                 return -1;
     if (more < 0 || !names) /* no list: reported with the names that there are */
@@ -49,14 +50,14 @@ static const struct option range_rows[] = {
     {.name = "max-bytes", .letter = 'e', .common = 1, .kind = &option_bytes, .offset = FIELD(max_bytes),
      .initial = "64M", .low = 1, .high = MESSAGE_MOST_BYTES, .help = "largest message; K, M, G are binary"},
     {.name = "step-factor", .letter = 'f', .common = 1, .kind = &option_real, .offset = FIELD(step_factor),
-     .initial = "2", .low = 1.001, .high = 1e6, .help = "each size is the last times this"},
+     .initial = "2", .low = 1.001, .high = 1e6, .without = "step-bytes", .help = "each size is the last times this"},
     {.name = "step-bytes", .letter = 'i', .kind = &option_bytes, .offset = FIELD(step_bytes), .initial = "0",
      .high = MESSAGE_MOST_BYTES, .help = "or the last plus this; 0: use the factor"},
 };
 
 static const struct option size_rows[] = {
     {.name = "sizes", .common = 1, .kind = &option_text, .offset = FIELD(sizes), .initial = "",
-     .help = "just these: a list such as 8,64K,25M"},
+     .without = "sizes-from-model", .help = "just these: a list such as 8,64K,25M"},
     {.name = "sizes-from-model", .common = 1, .kind = &option_flag, .offset = FIELD(sizes_from_model),
      .help = "those that the strategies send for a model, with their bucket plans"},
 };
@@ -67,9 +68,9 @@ static const struct option collective_rows[] = {
     {.name = "datatype", .letter = 'd', .common = 1, .kind = &option_names, .offset = FIELD(choice.dtypes),
      .initial = "float", .choices = comm_dtype_name, .help = "float, bf16, double, int32; a list, or all"},
     {.name = "op", .letter = 'o', .common = 1, .kind = &option_names, .offset = FIELD(choice.ops), .initial = "sum",
-     .choices = comm_op_name, .help = "sum, max, avg; a list, or all"},
+     .choices = comm_op_name, .without = "collective=all_gather,collective=broadcast", .help = "sum, max, avg; a list, or all"},
     {.name = "root", .letter = 'r', .kind = &option_count, .offset = FIELD(choice.root), .initial = "0", .high = 1e6,
-     .help = "of a broadcast"},
+     .needs = "collective=broadcast", .help = "of a broadcast"},
 };
 
 static const struct option measure_rows[] = {
@@ -78,7 +79,7 @@ static const struct option measure_rows[] = {
      .help = "timed iterations of a size; 0: as many as fit into 0.2 s at the pace of the fastest warm-up call, from "
      "5 to 2000 (with --overlap 1 s, 10 to 200)"},
     {.name = "blocking", .letter = 'z', .kind = &option_choice, .offset = FIELD(timing.blocking), .initial = "auto",
-     .choices = blocking_choices,
+     .choices = blocking_choices, .without = "overlap",
      .help = "0: the library's calls are queued, and waited for once in 20 or more; 1: each is waited for; yield: as "
      "the strategies send, started, tested, yielding (with --overlap always); auto: 0 with NCCL, 1 with MPI"},
     {.name = "overlap", .common = 1, .kind = &option_flag, .offset = FIELD(overlap),
@@ -115,17 +116,18 @@ static const struct option file_rows[] = {
 
 /* ---- the sizes of messages ---- */
 
-/* At its place, once. */
-static void add_size(struct message_sizes *sizes, size_t bytes)
+/* At its place, once; returns whether it is new. */
+static int add_size(struct message_sizes *sizes, size_t bytes)
 {
     size_t at = sizes->n;
     while (at && sizes->bytes[at - 1] > bytes)
         at--;
     if (at && sizes->bytes[at - 1] == bytes)
-        return;
+        return 0;
     sizes->bytes = allocate_more(sizes->bytes, sizes->n, sizeof *sizes->bytes);
     memmove(sizes->bytes + at + 1, sizes->bytes + at, (sizes->n++ - at) * sizeof *sizes->bytes);
     sizes->bytes[at] = bytes;
+    return 1;
 }
 
 static int of_range(struct message_sizes *sizes, const struct allreduce_options *o)
@@ -150,10 +152,11 @@ static int of_list(struct message_sizes *sizes, const char *text)
     char word[32];
     size_t bytes;
     int more;
-    for (const char *at = text; (more = option_next_word(&at, word, sizeof word)) > 0;) {
+    for (struct option_list list = {option.name, text, 0}; (more = option_next_word(&list, word, sizeof word)) > 0;) {
         if (option_bytes.parse(&option, word, &bytes))
             return -1;
-        add_size(sizes, bytes);
+        if (!add_size(sizes, bytes))
+            return error_report("--sizes: %zu bytes are listed twice; name them once", bytes);
     }
     return more < 0 || !sizes->n ? error_report("--sizes '%.200s': expected a list such as 8,64K,25M", text) : 0;
 }
@@ -163,7 +166,7 @@ static int of_workload(struct message_sizes *sizes, struct workload *workload)
     struct implementation implementation[MAX_IMPLEMENTATIONS];
     if (workload_check(workload, "synthetic"))
         return -1;
-    int n = implementations_make(implementation, &workload->strategies, &workload->bucket_sizes);
+    int n = implementations_make(implementation, &workload->strategies, workload);
     if (n < 0)
         return -1;
     struct model_sizes of_model = workload_sizes(workload, 1);
@@ -195,15 +198,17 @@ int allreduce_options_parse(struct allreduce_options *o, struct option_table *ta
     model.title = "Model of --sizes-from-model";
     implementations.title = "Strategies of --sizes-from-model";
     model.needs = implementations.needs = "sizes-from-model";
-    option_table_add(table, (struct option_section){"Range of sizes", OPTION_ROWS(range_rows), o, NULL});
-    option_table_add(table, (struct option_section){"Or sizes", OPTION_ROWS(size_rows), o, NULL});
-    option_table_add(table, (struct option_section){"Collective", OPTION_ROWS(collective_rows), o, NULL});
-    option_table_add(table, (struct option_section){"Measurement", OPTION_ROWS(measure_rows), o, NULL});
-    option_table_add(table, (struct option_section){"Timing, without --overlap", OPTION_ROWS(timing_rows), o, NULL});
+    option_table_add(
+        table, (struct option_section){"Range of sizes", OPTION_ROWS(range_rows), o, NULL, "sizes,sizes-from-model"});
+    option_table_add(table, (struct option_section){"Or sizes", OPTION_ROWS(size_rows), o, NULL, NULL});
+    option_table_add(table, (struct option_section){"Collective", OPTION_ROWS(collective_rows), o, NULL, NULL});
+    option_table_add(table, (struct option_section){"Measurement", OPTION_ROWS(measure_rows), o, NULL, NULL});
+    option_table_add(
+        table, (struct option_section){"Timing, without --overlap", OPTION_ROWS(timing_rows), o, NULL, "overlap"});
     option_table_add(table, open_device_options(&o->device));
     option_table_add(table, comm_options_section(&o->comm));
     option_table_add(table, results_options_section(&o->results));
-    option_table_add(table, (struct option_section){"Summary", OPTION_ROWS(file_rows), o, NULL});
+    option_table_add(table, (struct option_section){"Summary", OPTION_ROWS(file_rows), o, NULL, NULL});
     option_table_add(table, monitor_options_section(&o->monitor));
     option_table_add(table, live_options_section(&o->live));
     option_table_add(table, model);
@@ -214,17 +219,7 @@ int allreduce_options_parse(struct allreduce_options *o, struct option_table *ta
         return 0;
     const char *text = getenv(FLIP);
     double bit = 0;
-    const char *range = option_given_of(table, range_rows), *timing = option_given_of(table, timing_rows);
     int list = option_was_given(table, "sizes");
-    if (list && o->sizes_from_model)
-        return error_report("--sizes and --sizes-from-model both specify the sizes; use one");
-    if ((list || o->sizes_from_model) && range)
-        return error_report("--%s does not go with --%s, which specifies the sizes itself", range,
-                            list ? "sizes" : "sizes-from-model");
-    if (option_was_given(table, "step-factor") && o->step_bytes)
-        return error_report("--step-factor and --step-bytes are two ways to step; use one");
-    if (o->overlap && timing)
-        return error_report("--%s does not go with --overlap, which measures in a way of its own", timing);
     if (text && (option_number(text, &bit) || !(bit >= 1 && bit <= 1e15) || bit != floor(bit)))
         return error_report(FLIP "=%s: expected a whole number from 1 to 1e15", text);
     if (text && !o->timing.check)
@@ -248,11 +243,19 @@ int allreduce_options_fit(struct allreduce_options *o, const struct option_table
         return error_report(FLIP "=%zu: the largest message has %zu bits", o->timing.flip_bit, 8 * most_bytes);
     if (o->overlap && ranks == 1)
         return error_report("--overlap needs two ranks: one sends nothing");
-    for (int d = 0; d < COMM_DTYPES; d++)
-        if (o->choice.dtypes >> d & 1 && (kind == COMM_REDUCE_SCATTER || kind == COMM_ALL_GATHER) &&
-            most_bytes / comm_dtype_bytes((enum comm_dtype)d) / (size_t)ranks > COMM_MPI_PIECE)
+    size_t parts = kind == COMM_REDUCE_SCATTER || kind == COMM_ALL_GATHER ? (size_t)ranks : 1;
+    for (int d = 0; d < COMM_DTYPES; d++) {
+        size_t whole = comm_dtype_bytes((enum comm_dtype)d) * parts;
+        if (!(o->choice.dtypes >> d & 1))
+            continue;
+        if (parts > 1 && most_bytes / whole > COMM_MPI_PIECE)
             return error_report("--collective %s: %zu bytes of %s over %d ranks are more than %zu elements a rank, "
                                 "which is the most",
                                 comm_kind_name[kind], most_bytes, comm_dtype_name[d], ranks, COMM_MPI_PIECE);
+        for (size_t i = 0; *o->sizes && i < o->messages.n; i++) /* of a range they are rounded */
+            if (o->messages.bytes[i] % whole)
+                return error_report("--sizes: %zu bytes of %s are no whole number of elements%s; use multiples of %zu",
+                                    o->messages.bytes[i], comm_dtype_name[d], parts > 1 ? " of each rank" : "", whole);
+    }
     return 0;
 }

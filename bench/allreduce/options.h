@@ -38,8 +38,8 @@ struct allreduce_options {
 int allreduce_options_parse(struct allreduce_options *options, struct option_table *table, int argc,
                             char *const argv[]);
 
-/* Checks the rest, and makes the sizes of a model's messages, once it is known how many ranks there are and whether
- * they compute on GPUs. Returns 0; or -1, reported. */
+/* Checks the rest, such as that listed sizes hold whole elements, and makes the sizes of a model's messages, once it is
+ * known how many ranks there are and whether they compute on GPUs. Returns 0; or -1, reported. */
 int allreduce_options_fit(struct allreduce_options *options, const struct option_table *table, int ranks, int on_gpus);
 
 #endif

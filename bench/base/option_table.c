@@ -35,23 +35,27 @@ int option_choose(const struct option *option, const char *text, const char *con
     return error_report("--%s %s: expected %s", option->name, text, known);
 }
 
-int option_next_word(const char **at, char *word, size_t size)
+int option_next_word(struct option_list *list, char *word, size_t size)
 {
-    size_t length = strcspn(*at, ",");
-    if (!**at)
+    const char *at = list->text + list->at;
+    size_t length = strcspn(at, ","), key = strcspn(at, ",=");
+    if (!*at)
         return 0;
-    if (!length || length >= size || ((*at)[length] && !(*at)[length + 1]))
+    if (!length || length >= size || (at[length] && !at[length + 1]))
         return -1;
-    memcpy(word, *at, length);
+    for (const char *other = list->text; other < at; other += strcspn(other, ",") + 1)
+        if (strcspn(other, ",=") == key && !memcmp(other, at, key))
+            return error_report("--%s: '%.*s' is listed twice; name it once", list->option, (int)key, at);
+    memcpy(word, at, length);
     word[length] = 0;
-    *at += length + ((*at)[length] == ',');
+    list->at += length + (at[length] == ',');
     return 1;
 }
 
-int option_next_pair(const char **at, char name[32], char value[32])
+int option_next_pair(struct option_list *list, char name[32], char value[32])
 {
     char word[64], rest;
-    int more = option_next_word(at, word, sizeof word);
+    int more = option_next_word(list, word, sizeof word);
     return more > 0 && sscanf(word, "%31[^=]=%31[^\n]%c", name, value, &rest) != 2 ? -1 : more;
 }
 
@@ -217,14 +221,42 @@ static int unknown(const struct option_table *table, const char *word, size_t le
     return error_report("unknown option '%.*s'%s%s see --help all", (int)length, word, known, at ? "?" : ";");
 }
 
-/* Each option that was given has the one that it needs. */
-static int check_needs(const struct option_table *table)
+/* Whether the option is given that a word names, which a comma ends; or, of NAME=VALUE, whether it has that value. What
+ * was named goes into words, as on a command line. */
+static int is_chosen(const struct option_table *table, const char *word, char words[160])
 {
+    char name[64], value[64] = "";
+    int has_value = sscanf(word, "%63[^,=]=%63[^,]", name, value) == 2;
+    snprintf(words, 160, "--%s%s%s", name, has_value ? " " : "", value);
+    size_t number = find(table, name, 0);
+    if (number == table->rows) /* not every command has all */
+        return 0;
+    return has_value ? !strcmp(table->row[number].text, value) : table->row[number].given;
+}
+
+static int check_without(const struct option_table *table, const char *name, const char *others)
+{
+    char words[160];
+    for (const char *at = others; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+        if (strcmp(at, name) != 0 && is_chosen(table, at, words))
+            return error_report("--%s does not go with %s; leave one of them out", name, words);
+    return 0;
+}
+
+/* Each option that was given has the one that it needs, and none beside which it would mean nothing. */
+static int check_together(const struct option_table *table)
+{
+    char words[160];
     for (size_t i = 0; i < table->rows; i++) {
         const struct option *option = table->row[i].option;
-        const char *needs = option->needs ? option->needs : table->section[table->row[i].section].needs;
-        if (table->row[i].given && needs && strcmp(needs, option->name) != 0 && !option_was_given(table, needs))
-            return error_report("--%s needs --%s", option->name, needs);
+        const struct option_section *section = &table->section[table->row[i].section];
+        const char *needs = option->needs ? option->needs : section->needs;
+        if (!table->row[i].given)
+            continue;
+        if (needs && strcmp(needs, option->name) != 0 && !is_chosen(table, needs, words))
+            return error_report("--%s needs %s", option->name, words);
+        if (check_without(table, option->name, option->without) || check_without(table, option->name, section->without))
+            return -1;
     }
     return 0;
 }
@@ -262,7 +294,7 @@ static int parse_option(struct option_table *table, int argc, char *const argv[]
     int is_flag = o->kind->value == VALUE_FLAG;
     if (is_flag && value)
         return error_report("--%s takes no value", o->name);
-    if (!is_flag && !value && ++*i < argc)
+    if (!is_flag && !value && ++*i < argc && strncmp(argv[*i], "--", 2) != 0) /* --output --label x lacks a directory */
         value = argv[*i];
     if (!is_flag && !value)
         return error_report("--%s needs a value: %s", o->name, o->help);
@@ -293,7 +325,7 @@ int option_table_parse(struct option_table *table, int argc, char *const argv[])
             return -1;
         }
     }
-    return check_needs(table);
+    return check_together(table);
 }
 
 int option_was_given(const struct option_table *table, const char *name)
@@ -302,14 +334,6 @@ int option_was_given(const struct option_table *table, const char *name)
     if (number == table->rows)
         FATAL("there is no option --%s", name);
     return table->row[number].given;
-}
-
-const char *option_given_of(const struct option_table *table, const struct option *rows)
-{
-    for (size_t i = 0; i < table->rows; i++)
-        if (table->section[table->row[i].section].row == rows && table->row[i].given)
-            return table->row[i].option->name;
-    return NULL;
 }
 
 /* ---- record ---- */

@@ -40,7 +40,8 @@ struct option {
     const char *const *choices; /* option_choice: the words, ended by NULL */
     const char *value_name;     /* what a manual page calls a value, such as SIZE; NULL: by its kind */
     const char *decides;        /* what gives the default in place of `initial`, for the help; NULL: initial does */
-    const char *needs;          /* the option without which this one means nothing; NULL: none */
+    const char *needs;          /* the option without which this one means nothing: NAME or NAME=VALUE; NULL: none */
+    const char *without; /* a comma list of those beside which it means nothing: NAME or NAME=VALUE; NULL: none */
     const char *help;
 };
 
@@ -50,7 +51,8 @@ struct option_section {
     const struct option *row;
     size_t rows;
     void *base;
-    const char *needs; /* as of each of its rows that names none itself, but for that option's own row */
+    const char *needs;   /* as of each of its rows that names none itself, but for that option's own row */
+    const char *without; /* beside that of each of its rows, but for that option's own row */
 };
 #define OPTION_ROWS(rows) (rows), sizeof(rows) / sizeof *(rows)
 
@@ -83,15 +85,14 @@ void option_table_add(struct option_table *table, struct option_section section)
 void option_table_remove(struct option_table *table, const char *name);
 
 /* Sets every default, then reads argv[1..] strictly: `--name value`, `--name=value`, `-l value`, `-lvalue`; whole
- * words, ranges, units, known names; and --help [all|rows], -h and --version, after which the rest is not read. Then
- * checks that what is needed is there. Strings point into argv. Returns 0; or -1, reported, with the fields
- * unspecified. */
+ * words, ranges, units, known names, no value that begins with -- but behind a =; and --help [all|rows], -h and
+ * --version, after which the rest is not read. Then checks that what is needed is there, and nothing beside which an
+ * option means nothing. Strings point into argv. Returns 0; or -1, reported, with the fields unspecified. */
 int option_table_parse(struct option_table *table, int argc, char *const argv[]);
 
-/* Whether the command line named the option, whatever its value; and the first option of a section that it named, or
- * NULL. A name that the table lacks is fatal: a mistake of the program. */
+/* Whether the command line named the option, whatever its value. A name that the table lacks is fatal: a mistake of the
+ * program. */
 int option_was_given(const struct option_table *table, const char *name);
-const char *option_given_of(const struct option_table *table, const struct option *rows);
 
 /* Prints options with default and meaning: the common ones, or all by section; with HELP_ROWS, which the help does not
  * mention, in fields for the scripts that make manual pages and completion (launch/man), a tab before each: name,
@@ -108,9 +109,15 @@ int option_number(const char *text, double *value);
 /* One of the names, which end with NULL: its index, or -1, reported with the list of them. */
 int option_choose(const struct option *option, const char *text, const char *const *name);
 
-/* Takes the next word off a comma list at *at, which moves on; returns 1, 0 at its end, or -1 for an empty word or one
- * of `size` characters or more. And the same for a name=value. */
-int option_next_word(const char **at, char *word, size_t size);
-int option_next_pair(const char **at, char name[32], char value[32]);
+/* The comma list that an option was given, and how far it has been read: 0 at first. */
+struct option_list {
+    const char *option, *text;
+    size_t at;
+};
+
+/* Takes the list's next word; returns 1, 0 at its end, or -1 for an empty word or one of `size` characters or more;
+ * also -1, reported, for one that the list had before, up to a = in it. And the same for a name=value. */
+int option_next_word(struct option_list *list, char *word, size_t size);
+int option_next_pair(struct option_list *list, char name[32], char value[32]);
 
 #endif

@@ -15,7 +15,7 @@ int benchmark_options_check(struct training_options *o, const struct option_tabl
         return error_report("--rounds 0: expected a whole number from 1 to 1000000 (0 is for --profile)");
     if (training_options_check(o, table, 0, 0))
         return -1;
-    o->n = implementations_make(o->implementation, &o->workload.strategies, &o->workload.bucket_sizes);
+    o->n = implementations_make(o->implementation, &o->workload.strategies, &o->workload);
     for (int i = 0; i < o->n; i++)
         reduce += o->implementation[i].strategy->reduces; /* all but none */
     if (o->forward_only && reduce)

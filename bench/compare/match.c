@@ -66,7 +66,7 @@ int compare_match(struct compare_lines *lines, const struct compare_run *run, si
     size_t most = 1, runs = baselines + candidates; /* one more, where a line is tried */
     for (size_t r = 0; r < runs; r++)
         most += run[r].saved.figures.n;
-    *lines = (struct compare_lines){.item = allocate(most, sizeof *lines->item), .runs = runs};
+    *lines = (struct compare_lines){.item = allocate(most, sizeof *lines->item), .runs = runs, .run = run};
     for (size_t r = 0; r < runs; r++)
         for (size_t i = 0; i < run[r].saved.figures.n; i++)
             add_line(lines, &run[r].saved.figures.item[i]);
@@ -110,7 +110,7 @@ static int judge_list(struct compare_lines *lines, const char *list)
     int more;
     for (size_t i = 0; i < lines->n; i++)
         lines->item[i].judged = 0;
-    while ((more = option_next_word(&list, name, sizeof name)) > 0) {
+    for (struct option_list names = {"metrics", list, 0}; (more = option_next_word(&names, name, sizeof name)) > 0;) {
         int found = 0;
         for (size_t i = 0; i < lines->n; i++)
             if (!strcmp(lines->item[i].figure->name, name))
@@ -122,20 +122,20 @@ static int judge_list(struct compare_lines *lines, const char *list)
 }
 
 /* A value of 0 or less has no ratio, but must not pass for a missing one. */
-static int check_values(const struct verdict_figure *line, size_t runs, const char *metrics)
+static int check_values(const struct verdict_figure *line, const struct compare_lines *lines, const char *metrics)
 {
     const char *name = line->figure->name;
     if (line->figure->better == BETTER_NONE)
         return error_report("--metrics %s: is neither better high nor low, so it cannot be judged; it is shown with "
                             "--label",
                             name);
-    for (size_t i = 0; i < runs; i++) {
+    for (size_t i = 0; i < lines->runs; i++) {
         double value = line->baseline[i]; /* those of the candidates are behind them */
         if (value <= 0 && *metrics)
             return error_report("--metrics %s: has values of 0 or less, so no ratio; it is shown with --label", name);
         if (value <= 0)
-            return error_report("%s of %s is %g in a run, so it has no ratio; judge other figures with --metrics", name,
-                                line->figure->subject, value);
+            return error_report("%s: %s of %s is %g, so it has no ratio; judge other figures with --metrics",
+                                lines->run[i].saved.directory, name, line->figure->subject, value);
     }
     return 0;
 }
@@ -157,9 +157,12 @@ int compare_choose(struct compare_lines *lines, const char *metrics)
     if (lines->n)
         qsort(lines->item, lines->n, sizeof *lines->item, compare_lines);
     while (lines->judged < lines->n && lines->item[lines->judged].judged)
-        if (check_values(&lines->item[lines->judged++], lines->runs, metrics))
+        if (check_values(&lines->item[lines->judged++], lines, metrics))
             return -1;
-    return lines->judged ? 0 : error_report("the runs have no figure to judge; name some with --metrics");
+    return lines->judged ? 0
+                         : error_report("%s, as every other of the runs, has no figure to judge; name some with "
+                                        "--metrics",
+                                        lines->run->saved.directory);
 }
 
 static void keep(void *line)

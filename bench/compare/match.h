@@ -8,6 +8,7 @@
 struct compare_lines {
     struct verdict_figure *item; /* sorted: judged ones, size groups as they first appear, in them by size */
     size_t n, judged, runs, size_groups;
+    const struct compare_run *run; /* [runs] */
     double *values; /* [n, runs] */
     void *tree;     /* of items (tsearch), until they are sorted */
 };

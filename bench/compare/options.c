@@ -60,14 +60,15 @@ static const struct option rows[] = {
 static int take_names(struct compare_options *o)
 {
     const struct option label = {.name = "label"};
-    const char *at = *o->label ? o->label : "baseline,candidate", *name;
+    struct option_list list = {label.name, *o->label ? o->label : "baseline,candidate", 0};
+    const char *name;
     for (int i = 0; i < 2; i++) {
-        if (option_next_word(&at, o->name[i], sizeof o->name[i]) <= 0 || (i && *at))
+        if (option_next_word(&list, o->name[i], sizeof o->name[i]) <= 0 || (i && list.text[list.at]))
             return error_report("--label '%.100s': expected two names, REFERENCE,CANDIDATE", o->label);
         if (option_label.parse(&label, o->name[i], &name))
             return -1;
     }
-    return strcmp(o->name[0], o->name[1]) ? 0 : error_report("--label '%.100s': both names are the same", o->label);
+    return 0;
 }
 
 int compare_options_parse(struct compare_options *options, int argc, char *const argv[])

@@ -184,7 +184,7 @@ int differences_allow(cJSON *differences, const char *list, const struct compare
 {
     char word[128];
     int more;
-    while ((more = option_next_word(&list, word, sizeof word)) > 0) {
+    for (struct option_list names = {"allow", list, 0}; (more = option_next_word(&names, word, sizeof word)) > 0;) {
         int all = !strcmp(word, "all");
         int known = all || find(baseline->setting[SETTING], word) || find(baseline->setting[LISTED], word);
         for (cJSON *difference = differences->child; difference; difference = difference->next)

@@ -20,7 +20,7 @@ static const struct option device_rows[] = {
      .choices = precision_name,
      .help = "fp32; on GPUs also tf32 (products round to TF32) and bf16 (bfloat16 activations and products; "
      "gradients, master weights and optimizer state stay fp32)"},
-    {.name = "share-gpu", .kind = &option_flag, .offset = DEVICE(share_gpu),
+    {.name = "share-gpu", .kind = &option_flag, .offset = DEVICE(share_gpu), .without = "device=cpu",
      .help = "let several ranks compute on one GPU (for tests: they wait for each other)"},
     {.name = "threads", .kind = &option_count, .offset = DEVICE(threads), .initial = "0", .high = 4096,
      .help = "threads of a rank; 0: OMP_NUM_THREADS, or the rank's share of the cores"},
@@ -64,9 +64,9 @@ static const struct option comm_rows[] = {
      .choices = comm_library_name,
      .help = "library for collectives: mpi, nccl (between GPUs), or auto (nccl where each rank has a GPU of its own)"},
     {.name = "nccl-max-ctas", .kind = &option_count, .offset = COMM(nccl_max_ctas), .initial = "0", .high = 1024,
-     .help = "thread blocks of a GPU that a collective of NCCL may take up; 0: as NCCL chooses"},
+     .without = "comm=mpi", .help = "thread blocks of a GPU that a collective of NCCL may take up; 0: as NCCL chooses"},
     {.name = "mpi-progress", .kind = &option_progress, .offset = COMM(progress), .initial = "auto",
-     .help = "how MPI advances during backward: poll, sleep:US, or auto (poll where a core is spare)"},
+     .without = "comm=nccl", .help = "how MPI advances during backward: poll, sleep:US, or auto (poll where a core is spare)"},
     {.name = "timeout", .letter = 'T', .kind = &option_real, .offset = COMM(timeout_s), .initial = "300",
      .high = 1e6, .help = "seconds without progress after which a collective, or another wait for ranks or files, ends the job; 0: "
      "never"},

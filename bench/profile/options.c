@@ -17,7 +17,7 @@ static int thresholds_parse(const struct option *option, const char *text, void 
     double *const value_of[] = {&t.busy, &t.data_loading, &t.exposed, &t.memory}, percent;
     char name[32], value[32];
     int more;
-    for (const char *at = text; (more = option_next_pair(&at, name, value)) > 0;) {
+    for (struct option_list list = {option->name, text, 0}; (more = option_next_pair(&list, name, value)) > 0;) {
         size_t i = 0;
         while (known[i] && strcmp(name, known[i]))
             i++;
@@ -45,11 +45,14 @@ static int ranks_parse(const struct option *option, const char *text, void *fiel
 {
     struct rank_list list = {.all = !strcmp(text, "all")};
     char word[16], *end;
-    int more = 0;
-    for (const char *at = text; !list.all && (more = option_next_word(&at, word, sizeof word)) > 0;) {
+    int more;
+    for (struct option_list l = {option->name, list.all ? "" : text, 0};
+         (more = option_next_word(&l, word, sizeof word)) > 0;) {
         long rank = *word >= '0' && *word <= '9' ? strtol(word, &end, 10) : -1;
         if (rank < 0 || *end || rank > 1000000 || list.n == (int)(sizeof list.rank / sizeof *list.rank))
             break;
+        if (rank_list_has(&list, (int)rank))
+            return error_report("--%s: rank %ld is listed twice; name it once", option->name, rank);
         list.rank[list.n++] = (int)rank;
     }
     if (more || (!list.all && !list.n)) /* the loop ended before the text */
@@ -152,7 +155,7 @@ static struct implementation *add_control(struct training_options *t, const stru
 int profile_rows_make(struct training_options *t, const struct strategy_list *list)
 {
     struct implementation *wanted = allocate(MAX_IMPLEMENTATIONS, sizeof *wanted);
-    int n = implementations_make(wanted, list, &t->workload.bucket_sizes), has_none = 0;
+    int n = implementations_make(wanted, list, &t->workload), has_none = 0;
     enum { MOST = (MAX_IMPLEMENTATIONS - 1) / 3 };
     if (n > MOST)
         n = error_report("--profile-implementation: %d profiles; at most %d in one run", n, MOST);
@@ -180,23 +183,15 @@ int profile_rows_make(struct training_options *t, const struct strategy_list *li
 
 int profile_options_check(const struct profile_options *o, const struct option_table *table, struct training_options *t)
 {
-    int reduce = 0, stage = 0;
-    for (int i = 0; i < o->implementations.n; i++) {
+    int reduce = 0;
+    for (int i = 0; i < o->implementations.n; i++)
         reduce |= o->implementations.item[i].strategy->reduces;
-        stage |= o->implementations.item[i].strategy->stages;
-    }
     if (option_was_given(table, "implementations"))
         return error_report("--implementations is for the benchmark; --profile traces --profile-implementation");
     if (option_was_given(table, "output"))
         return error_report("--output is for the benchmark; with --profile use --profile-output-dir");
     if (t->forward_only && reduce)
         return error_report("--forward-only reduces nothing: use --profile-implementation none");
-    if (t->resolve > 0)
-        return error_report("--resolve is for the benchmark; a profile makes the --rounds that it is given");
-    if (t->attainable)
-        return error_report("--attainable is for the benchmark; a profile always measures it");
-    if (t->workload.grad_dtype == COMM_BF16 && !stage)
-        return error_report("--grad-dtype bf16 is for --profile-implementation ddp_individual_v2");
     enum { BLOCK_STEPS = 3 }; /* of the blocks that a profile is compared with, unless the warm-up has fewer */
     if (training_options_check(t, table, BLOCK_STEPS, 1))
         return -1;

@@ -25,7 +25,8 @@ static int strategies_parse(const struct option *option, const char *text, void 
     int more;
     if (!strcmp(text, "all"))
         text = strategy_names(",", names);
-    for (const char *at = text; (more = option_next_word(&at, word, sizeof word)) > 0; list.n++) {
+    for (struct option_list l = {option->name, text, 0}; (more = option_next_word(&l, word, sizeof word)) > 0;
+         list.n++) {
         const char *equal = strchr(word, '='), *name = equal ? equal + 1 : word;
         size_t length = equal ? (size_t)(equal - word) : strlen(word);
         if (list.n == MAX_IMPLEMENTATIONS)
@@ -57,21 +58,23 @@ static int buckets_parse(const struct option *option, const char *text, void *fi
 {
     struct bucket_sizes sizes = {0};
     char word[sizeof sizes.item->words];
-    int more = 0, automatic = !strcmp(text, "auto");
+    int more, automatic = !strcmp(text, "auto");
     if (automatic)
         strcpy(sizes.item[sizes.n++].words, text);
-    for (const char *at = text; !automatic && (more = option_next_word(&at, word, sizeof word)) > 0; sizes.n++) {
+    struct option_list list = {option->name, automatic ? "" : text, 0};
+    for (; (more = option_next_word(&list, word, sizeof word)) > 0; sizes.n++) {
         double mb;
         if (sizes.n == MAX_IMPLEMENTATIONS)
             return error_report("--%s: more than %d sizes", option->name, MAX_IMPLEMENTATIONS);
         if (option_number(word, &mb) || mb < option->low || mb > option->high)
             return error_report("--%s %s: expected auto, or sizes in MiB from %g to %g, such as 25 or 0.5",
                                 option->name, word, option->low, option->high);
-        for (int i = 0; i < sizes.n; i++)
-            if (!strcmp(sizes.item[i].words, word))
-                return error_report("--%s: %s is listed twice", option->name, word);
         strcpy(sizes.item[sizes.n].words, word);
         sizes.item[sizes.n].bytes = (size_t)(mb * 1048576);
+        for (int i = 0; i < sizes.n; i++)
+            if (sizes.item[i].bytes == sizes.item[sizes.n].bytes)
+                return error_report("--%s: %s and %s are one size; name it once", option->name, sizes.item[i].words,
+                                    word);
     }
     if (more < 0 || !sizes.n)
         return error_report("--%s '%.200s': expected sizes in MiB such as 25 or 0.5,1,25", option->name, text);
@@ -88,7 +91,7 @@ static int delay_parse(const struct option *option, const char *text, void *fiel
     struct delays *delays = field;
     struct delay d = {-1, 0, PHASE_BACKWARD};
     int more, phase = -1, most = sizeof delays->item / sizeof *delays->item;
-    for (const char *at = text; (more = option_next_pair(&at, name, value)) > 0;) {
+    for (struct option_list list = {option->name, text, 0}; (more = option_next_pair(&list, name, value)) > 0;) {
         double number = 0;
         int bad = strcmp(name, "phase") && option_number(value, &number);
         if (!strcmp(name, "rank") && !bad && number >= 0 && number < 1e6 && number == floor(number))
@@ -109,6 +112,10 @@ static int delay_parse(const struct option *option, const char *text, void *fiel
     if (delays->n == most)
         return error_report("--%s %s: there are %d delays already, and no more can be given", option->name, text, most);
     d.phase = (enum step_phase)phase;
+    for (int i = 0; i < delays->n; i++)
+        if (delays->item[i].rank == d.rank && delays->item[i].phase == d.phase)
+            return error_report("--%s %s: rank %d has a delay in %s already", option->name, text, d.rank,
+                                phase_name[phase]);
     delays->item[delays->n++] = d;
     return 0;
 }
@@ -140,12 +147,14 @@ static void set_size(struct implementation *row, size_t bytes, const char *words
 }
 
 int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const struct strategy_list *list,
-                         const struct bucket_sizes *sizes)
+                         const struct workload *workload)
 {
-    int n = 0, buckets = 0;
+    const struct bucket_sizes *sizes = &workload->bucket_sizes;
+    int n = 0, buckets = 0, stages = 0;
     for (int i = 0; i < list->n; i++) {
         const struct strategy *strategy = list->item[i].strategy;
         buckets |= strategy->buckets;
+        stages |= strategy->stages;
         int several = strategy->buckets && sizes->n > 1;
         for (int b = 0; b < (several ? sizes->n : 1); b++) {
             if (n == MAX_IMPLEMENTATIONS)
@@ -156,16 +165,14 @@ int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const s
                      sizes->item[b].words);
             if (strategy->buckets)
                 set_size(&row[n], sizes->item[b].bytes, sizes->item[b].words);
-            for (int j = 0; j < n; j++)
-                if (!strcmp(row[j].label, row[n].label))
-                    return error_report(
-                        "implementation '%s' is listed twice; give each its own label, as in a=ddp,b=ddp",
-                        row[n].label);
             n++;
         }
     }
     if (!buckets && strcmp(sizes->item[0].words, "auto") != 0)
         return error_report("--bucket-size-mb: none of the implementations has buckets; %s has",
                             strategy_ddp_bucketed.name);
+    if (!stages && workload->grad_dtype != COMM_FLOAT32)
+        return error_report("--grad-dtype %s: none of the implementations sends it; ddp_individual_v2 does",
+                            comm_dtype_name[workload->grad_dtype]);
     return n;
 }

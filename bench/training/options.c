@@ -74,7 +74,7 @@ static const struct option batch_rows[] = {
     {.name = "data-workers", .kind = &option_count, .offset = FIELD(data_workers), .initial = "1", .high = 256,
      .help = "threads of a rank that prepare batches; 0: the training thread does, in data_loading"},
     {.name = "prefetch", .kind = &option_count, .offset = FIELD(prefetch), .initial = "1", .low = 1, .high = 10000,
-     .help = "micro-batches that each of them is ahead of the training thread"},
+     .without = "data-workers=0", .help = "micro-batches that each of them is ahead of the training thread"},
 };
 static const struct option schedule_rows[] = {
     {.name = "num-epochs", .common = 1, .kind = &option_count, .offset = FIELD(num_epochs), .initial = "10", .low = 1,
@@ -84,30 +84,30 @@ static const struct option schedule_rows[] = {
     {.name = "steps-per-epoch", .kind = &option_count, .offset = FIELD(steps_per_epoch), .initial = "1", .low = 1,
      .high = 1e9, .help = "steps of an epoch"},
     {.name = "lr", .kind = &option_real, .offset = FIELD(lr), .initial = "0.001", .high = 1e6,
-     .help = "learning rate after the warm-up"},
+     .without = "forward-only", .help = "learning rate after the warm-up"},
     {.name = "max-norm", .kind = &option_real, .offset = FIELD(max_norm), .initial = "1.0", .low = 1e-30,
-     .high = 1e30, .help = "largest gradient norm in warm-up epochs"},
+     .high = 1e30, .without = "forward-only", .help = "largest gradient norm in warm-up epochs"},
     {.name = "weight-decay", .kind = &option_real, .offset = FIELD(weight_decay), .initial = "0.01", .high = 1e6,
-     .help = "AdamW's weight decay"},
-    {.name = "forward-only", .kind = &option_flag, .offset = FIELD(forward_only),
+     .without = "forward-only", .help = "AdamW's weight decay"},
+    {.name = "forward-only", .kind = &option_flag, .offset = FIELD(forward_only), .without = "regime=warmup",
      .help = "no backward pass and no update, as for inference; for the implementation none"},
-    {.name = "log-grad-norm", .kind = &option_flag, .offset = FIELD(log_grad_norm),
+    {.name = "log-grad-norm", .kind = &option_flag, .offset = FIELD(log_grad_norm), .without = "forward-only",
      .help = "compute the gradient norm in every step"},
     {.name = "checkpoint-every", .kind = &option_count, .offset = FIELD(checkpoint_every), .initial = "0",
-     .high = 1e9, .help = "save weights and optimizer state after every so many steps, in the phase checkpoint; 0: never"},
+     .high = 1e9, .without = "forward-only", .help = "save weights and optimizer state after every so many steps, in the phase checkpoint; 0: never"},
 };
 static const struct option block_rows[] = {
-    {.name = "regime", .kind = &option_choice, .offset = FIELD(regime), .initial = "active", .choices = regime_names,
+    {.name = "regime", .kind = &option_choice, .offset = FIELD(regime), .initial = "active", .choices = regime_names, .without = "rounds=0",
      .help = "which epochs are timed: active, or warmup (learning rate ramps, gradients are clipped)"},
     {.name = "rounds", .common = 1, .kind = &option_count, .offset = FIELD(rounds), .initial = "10", .high = 1e6,
      .help = "rounds; each runs one block of every implementation; with --resolve, at least this many"},
     {.name = "resolve", .common = 1, .kind = &option_percent, .offset = FIELD(resolve), .low = 0.01,
-     .high = 50, .help = "go on until each is significantly slower than the fastest or within this many percent of it"},
+     .high = 50, .without = "profile", .help = "go on until each is significantly slower than the fastest or within this many percent of it"},
     {.name = "max-minutes", .common = 1, .kind = &option_real, .offset = FIELD(max_minutes), .initial = "10",
      .low = 0.001, .high = 1e6, .needs = "resolve", .help = "end the rounds of --resolve after this time in any case"},
     {.name = "steps-per-block", .kind = &option_count, .offset = FIELD(steps_per_block), .initial = "0", .high = 1e6,
-     .help = "timed steps of a block, after 2 that are not; 0: those of the regime's epochs, 3 with --profile or tune"},
-    {.name = "attainable", .kind = &option_flag, .offset = FIELD(attainable),
+     .without = "rounds=0", .help = "timed steps of a block, after 2 that are not; 0: those of the regime's epochs, 3 with --profile or tune"},
+    {.name = "attainable", .kind = &option_flag, .offset = FIELD(attainable), .without = "forward-only,profile",
      .help = "also time every collective alone, and print step time / what perfect overlap would reach"},
     {.name = "inject-delay", .kind = &option_delay, .offset = FIELD(delays),
      .help = "make a rank sleep whenever a phase begins: rank=R,ms=TIME,phase=NAME; may be repeated"},
@@ -128,7 +128,8 @@ void run_options_add(struct option_table *table, struct run_options *run)
 {
     struct training_options *options = &run->training;
     option_table_add(table, workload_model_options(&options->workload));
-    option_table_add(table, (struct option_section){"Batch and data", OPTION_ROWS(batch_rows), options, NULL});
+    option_table_add(table,
+                     (struct option_section){.title = "Batch and data", OPTION_ROWS(batch_rows), .base = options});
     option_table_add(table, (struct option_section){.title = "Training", OPTION_ROWS(schedule_rows), .base = options});
     option_table_add(table, workload_strategy_options(&options->workload));
     option_table_add(table, (struct option_section){.title = "Timed blocks", OPTION_ROWS(block_rows), .base = options});
@@ -209,14 +210,6 @@ int training_options_check(struct training_options *o, const struct option_table
                             o->batch_size_per_rank);
     if (workload_check(&o->workload, o->data))
         return -1;
-    if (o->forward_only && (o->attainable || o->regime == REGIME_WARMUP || o->log_grad_norm || o->checkpoint_every))
-        return error_report("--forward-only has no gradients: leave out %s", o->attainable      ? "--attainable"
-                                                                             : o->log_grad_norm ? "--log-grad-norm"
-                                                                             : o->checkpoint_every
-                                                                                 ? "--checkpoint-every"
-                                                                                 : "--regime warmup");
-    if (!o->data_workers && option_was_given(table, "prefetch"))
-        return error_report("--prefetch %zu is for the threads of --data-workers, and there are none", o->prefetch);
     if (o->warmup_epochs > o->num_epochs)
         return error_report("--warmup-epochs %zu is more than --num-epochs %zu", o->warmup_epochs, o->num_epochs);
     o->warmup_steps = o->warmup_epochs * o->steps_per_epoch;

@@ -59,11 +59,6 @@ struct delays {
 };
 extern const struct option_kind option_delay;
 
-/* The rows of a comparison: each strategy once, one with buckets once for each size; only several sizes add theirs to
- * the label. Returns how many, or -1, reported: too many, two of one label, or a size that none of them has. */
-int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const struct strategy_list *strategies,
-                         const struct bucket_sizes *sizes);
-
 /* ---- options ---- */
 
 enum preset_number {
@@ -89,6 +84,12 @@ struct workload {
     struct bucket_sizes bucket_sizes;
     enum comm_dtype grad_dtype; /* COMM_FLOAT32 or COMM_BF16 */
 };
+
+/* The rows of a comparison: each strategy once, one with buckets once for each of the workload's sizes; only several
+ * sizes add theirs to the label. Returns how many; or -1, reported: too many, or none has buckets or sends what is
+ * smaller, which were asked for. */
+int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const struct strategy_list *strategies,
+                         const struct workload *workload);
 
 enum regime { REGIME_ACTIVE, REGIME_WARMUP };
 enum { DISCARDED_STEPS = 2 }; /* at the start of a block, not timed */

@@ -45,7 +45,7 @@ int tune_options_parse(struct tune_options *options, struct option_table *table,
     run_options_add(table, &options->run);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         option_table_remove(table, others[i]);
-    option_table_add(table, (struct option_section){"Search", OPTION_ROWS(rows), options, NULL});
+    option_table_add(table, (struct option_section){.title = "Search", OPTION_ROWS(rows), .base = options});
     return option_table_parse(table, argc, argv);
 }
 

@@ -13,7 +13,8 @@ measure() {
     shift
     rm -rf out
     status=0
-    timeout 60 "${mpirun[@]}" -n "$ranks" "$program" allreduce --blocking yield --output out "$@" >printed 2>said </dev/null || status=$?
+    [[ " $* " == *" --overlap "* ]] || set -- --blocking yield "$@" # overlaps are measured in that way in any case
+    timeout 60 "${mpirun[@]}" -n "$ranks" "$program" allreduce --output out "$@" >printed 2>said </dev/null || status=$?
 }
 
 # expect WORDS CONDITION...: the last command ended with status 0, and the condition, a command, holds.
@@ -77,9 +78,9 @@ expect "those that are queued are named, too" grep -q '^# ddpbench .*, queued ca
 expect "the two are not compared" grep -q 'blocking: baseline blocking calls, candidate queued calls' said
 
 for kind in all_reduce reduce_scatter all_gather broadcast; do
-    measure 3 --collective $kind -d all -o all --sizes 1,1000,48K -n 2 -w 1 --root 1 --output-file report.json -c 1
-    types='bf16 double float int32' ops='avg max sum'
-    case $kind in all_gather | broadcast) ops=none ;; esac
+    types='bf16 double float int32' ops='avg max sum' which=(-o all)
+    case $kind in all_gather) ops=none which=() ;; broadcast) ops=none which=(--root 1) ;; esac
+    measure 3 --collective $kind -d all "${which[@]}" -b 1 -e 48K -f 200 -n 2 -w 1 --output-file report.json -c 1
     expect "$kind: every type" equal "$(word 2)" "$types"
     expect "$kind: every operation" equal "$(word 3)" "$ops"
     expect "$kind: is exact on 3 ranks" equal "$(values wrong_elements)" 0
@@ -87,7 +88,7 @@ for kind in all_reduce reduce_scatter all_gather broadcast; do
 done
 expect "a broadcast is in place" equal "$(word 4)" in_place
 expect "and has its root" equal "$(word 6)" 1
-measure 3 --collective reduce_scatter --sizes 100 -n 5
+measure 3 --collective reduce_scatter -b 100 -e 100 -n 5
 expect "messages are whole elements of equal parts" equal "$(sed -n 's/^ *\([0-9]*\) *\([0-9]*\) .*/\1 \2/p' printed)" "96 8"
 measure 1 --sizes 64 -n 5
 expect "one rank has no bus bandwidth" equal "$(values busbw)" ""
@@ -101,8 +102,8 @@ done
 
 measure 2 -b 100 -e 400 -i 100 -n 5
 expect "sizes by steps" equal "$(sizes)" "100 200 300 400 "
-measure 2 --sizes 4K,8,4K -n 5
-expect "a list is sorted, without repeats" equal "$(sizes)" "8 4096 "
+measure 2 --sizes 4K,8 -n 5
+expect "a list is sorted" equal "$(sizes)" "8 4096 "
 measure 2 --sizes-from-model --d-model 32 --num-layers 1 --num-heads 2 --d-ff 64 --vocab-size 50 --implementations ddp_individual -n 5
 expect "the sizes of a model's tensors" equal "$(sizes)" "128 4096 6400 8192 "
 measure 2 --sizes-from-model --d-model 32 --num-layers 1 --num-heads 2 --d-ff 64 --vocab-size 50 --implementations ddp_individual_v2 --grad-dtype bf16 -n 5
@@ -173,7 +174,14 @@ refuse "a size that is none" '--sizes 8X: expected a size' --sizes 8,8X
 refuse "a size of nothing" '--min-bytes 0: expected a size' -b 0
 refuse "a range from large to small" '--max-bytes 8 is less than --min-bytes 1048576' -b 1M -e 8
 refuse "two ways to say sizes" '--max-bytes does not go with --sizes' --sizes 8 -e 1M
-refuse "two ways to step" 'two ways to step' -f 2 -i 8
+refuse "two ways to step" '--step-factor does not go with --step-bytes' -f 2 -i 8
+refuse "a size in two spellings" '--sizes: 1024 bytes are listed twice' --sizes 1K,1024
+refuse "a size that is no whole element" '--sizes: 3 bytes of float are no whole number of elements; use multiples of 4' --sizes 8,3
+refuse "nor one of each rank" '--sizes: 12 bytes of double are .* of each rank; use multiples of 16' \
+    --collective all_gather -d double --sizes 12
+refuse "a sum of what is only gathered" '--op does not go with --collective all_gather' --collective all_gather -o sum
+refuse "a root of what has none" '--root needs --collective broadcast' --root 1
+refuse "calls in another way than overlaps are measured" '--blocking does not go with --overlap' --overlap -z 1
 refuse "a model without its use" '--d-model needs --sizes-from-model' --d-model 64
 refuse "what overlap does not measure" '--check does not go with --overlap' --overlap -c 3
 refuse "an unknown link" '--nominal nvlink9: expected a rate such as 100mbit, .* pcie3x16, .*nvlink5, or bytes' --nominal nvlink9

@@ -200,7 +200,7 @@ refuse "a directory with results" 2 '--output .*out1 already holds the results o
 refuse "a path that is too long" 2 '--output: the path is longer than [0-9]+ characters' --output "$(printf '%1000s' '' | tr ' ' x)"
 mkdir -p "$temporary/blocked/rank_1_metrics.jsonl"
 refuse "--forward-only with strategies that reduce" 2 '--forward-only reduces nothing: use --implementations none' --forward-only
-refuse "--forward-only with --attainable" 2 '--forward-only has no gradients: leave out --attainable' --forward-only \
+refuse "--forward-only with --attainable" 2 '--attainable does not go with --forward-only' --forward-only \
     --implementations none --attainable
 refuse "what only rank 1 cannot write" 2 'rank 1: cannot write .*rank_1_metrics.jsonl' --output "$temporary/blocked"
 

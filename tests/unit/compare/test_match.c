@@ -190,7 +190,7 @@ START_TEST(no_ratio)
                              "--metrics time: has values of 0 or less, so no ratio; it is shown with --label");
             error_clear();
             ck_assert_int_eq(match(""), -1);
-            ck_assert_msg(strstr(error_text(), "time of a is ") == error_text(), "%s", error_text());
+            ck_assert_msg(strstr(error_text(), "DIR: time of a is ") == error_text(), "%s", error_text());
         }
 }
 END_TEST

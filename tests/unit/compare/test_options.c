@@ -87,7 +87,7 @@ START_TEST(refused)
         {"a b --label ,two", "expected two names"},
         {"a b --label one,two,three", "expected two names"},
         {"a b --label one,tw/o", "may hold letters"},
-        {"a b --label one,one", "both names are the same"},
+        {"a b --label one,one", "'one' is listed twice"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         ck_assert_msg(parse(bad[i][0]) == -1, "'%s' is taken", bad[i][0]);
