@@ -84,7 +84,9 @@ void error_clear(void)
 
 void error_print(void)
 {
-    fprintf(stderr, "ddpbench: %s\n", kept);
+    if (*kept)
+        fprintf(stderr, "ddpbench: %s\n", kept);
+    error_clear();
 }
 
 /* Prints the line and ends every rank. Where all ranks have the same error, it is the lowest that says so: the others

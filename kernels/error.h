@@ -17,7 +17,7 @@ int error_report(const char *format, ...) __attribute__((format(printf, 1, 2)));
 const char *error_text(void);
 void error_clear(void);
 
-/* Prints it as a line of stderr, after the program's name. */
+/* Prints it as a line of stderr, after the program's name, and keeps it no longer; without one it prints nothing. */
 void error_print(void);
 
 /* Prints "rank R: file:line: message" on stderr and ends the job on every rank with status 1; without the

@@ -324,7 +324,7 @@ report() {
 
 # draw RUN JOB: profiling_analysis.svg, the picture of the report of this run, and the same as .png, twice as large.
 draw() {
-    report "$1/report" "$2" >/dev/null 2>&1 || return 0 # the report of all says why
+    report "$1/report" "$2" >/dev/null 2>&1 || true # the report of all says why
     [ -e "$1/report/pictures/step-breakdown.svg" ] || return 0
     cp "$1/report/pictures/step-breakdown.svg" "$1/profiling_analysis.svg"
     ! command -v rsvg-convert >/dev/null ||
@@ -348,6 +348,6 @@ analyze_jobs() {
         into "$run/profiling_analysis.json" write_json "$run" "${job#* }" "${job% *}"
         draw "$run" "$job"
     done
-    report "$submission" "${runs[@]}" || die "ddpbench report did not succeed; the runs' own texts are in $output/*/run_*"
+    report "$submission" "${runs[@]}" || die "ddpbench report left out what is named above, or could not be written; the runs' own texts are in $output/*/run_*"
     say "analyzed: $submission"
 }

@@ -53,7 +53,7 @@ static const struct option rows[] = {
      .initial = "", .help = "file to write each run and each bottleneck to, in their order, as a test case in JUnit's XML; "
                             "failed: a bottleneck of level high, and a run that was interrupted"},
     {.name = "reference", .common = 1, .kind = &option_label, .offset = offsetof(struct report_options, reference),
-     .initial = "", .help = "label of the runs that the candidate's are set beside"},
+     .initial = "", .needs = "candidate", .help = "label of the runs that the candidate's are set beside"},
     {.name = "candidate", .common = 1, .kind = &option_label, .offset = offsetof(struct report_options, candidate),
      .initial = "", .needs = "reference", .help = "label of the runs to set beside the reference's"},
     {.name = "metrics-csv", .common = 1, .kind = &option_flag, .offset = offsetof(struct report_options, metrics),
@@ -176,6 +176,8 @@ static int write_forms(const struct report_options *o, const cJSON *document, co
 
 /* ---- all of them ---- */
 
+enum { UNREAD = 1 };
+
 /* When and how a run was made, and what it printed. */
 static void print_run(FILE *out, const struct report_run *run)
 {
@@ -192,28 +194,53 @@ static void print_run(FILE *out, const struct report_run *run)
     fputc('\n', out);
 }
 
-/* Runs that all have a problem are an error: the first one's, if there is one run only. */
-static int check_read(const struct report_runs *runs)
+/* Prints why runs cannot be read, a line for each. Returns how many can be. */
+static size_t count_read(const struct report_runs *runs)
 {
-    for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
-        if (!*run->problem)
-            return 0;
-    return runs->n == 1 ? error_report("%s", runs->item->problem)
-                        : error_report("none of %zu runs can be read; of the first: %s", runs->n, runs->item->problem);
+    size_t n = 0;
+    for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
+        n += !*run->problem;
+        if (*run->problem)
+            error_report("%s", run->problem);
+        error_print();
+    }
+    return n;
 }
 
+/* Finds a run of the label that can be read. Returns 0; or -1, reported, also with what is wrong with one of it. */
 static int check_label(const struct report_runs *runs, const char *option, const char *label)
 {
-    for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
-        if (!*label || (!*run->problem && !strcmp(run->label, label)))
+    const char *problem = "";
+    for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
+        int found = !strcmp(run->label, label);
+        if (!*label || (found && !*run->problem))
             return 0;
-    return error_report("--%s %s: no run has this label; give it as %s=DIR", option, label, label);
+        problem = found ? run->problem : problem;
+    }
+    return *problem ? error_report("--%s %s: no run of it can be read: %s", option, label, problem)
+                    : error_report("--%s %s: no run has this label; give it as %s=DIR", option, label, label);
 }
 
+/* Finds a run of each label that are of one mode. Returns 0; or -1, reported. */
+static int check_modes(const struct report_options *o, const struct report_runs *runs)
+{
+    for (const struct report_run *a = runs->item; a < runs->item + runs->n; a++)
+        for (const struct report_run *b = runs->item; b < runs->item + runs->n; b++)
+            if (!*o->reference || (!*a->problem && !*b->problem && !strcmp(a->label, o->reference) &&
+                                   !strcmp(b->label, o->candidate) && !strcmp(a->mode, b->mode)))
+                return 0;
+    return error_report(
+        "--reference %s --candidate %s: no two runs of them are of one mode, so there is nothing to set "
+        "side by side",
+        o->reference, o->candidate);
+}
+
+/* Returns 0; UNREAD if some runs could not be read, and the others are reported; or -1, reported. */
 static int report_runs(const struct report_options *o, const struct report_runs *runs, FILE *out, int *instead)
 {
-    if (check_read(runs) || check_label(runs, "reference", o->reference) ||
-        check_label(runs, "candidate", o->candidate))
+    size_t read = count_read(runs);
+    if (!read || check_label(runs, "reference", o->reference) || check_label(runs, "candidate", o->candidate) ||
+        check_modes(o, runs))
         return -1;
     cJSON *document = analysis_create(runs, o->reference, o->candidate);
     if (runs->n == 1)
@@ -223,16 +250,18 @@ static int report_runs(const struct report_options *o, const struct report_runs 
         analysis_add_run(document, runs->item);
     int status = write_forms(o, document, runs, instead);
     cJSON_Delete(document);
-    return status;
+    return status ? status : read < runs->n ? UNREAD : 0;
 }
 
 /* Also of runs that cannot be reported, which is what it is for. */
 static int write_metrics(const struct report_runs *runs)
 {
-    for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
-        if (results_write_metrics_csv(run->directory))
-            return -1;
-    return 0;
+    int status = 0;
+    for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
+        status |= results_write_metrics_csv(run->directory);
+        error_print();
+    }
+    return status;
 }
 
 /* Of a sweep there are words, and the figures. */
@@ -264,7 +293,6 @@ static int check_files(const struct report_options *o)
     return 0;
 }
 
-/* Nothing is printed, and nothing written, where something cannot be read. */
 static int report_all(const struct report_options *o)
 {
     struct report_runs runs = {0};
@@ -284,10 +312,10 @@ static int report_all(const struct report_options *o)
     else
         status = o->metrics ? write_metrics(&runs) : report_runs(o, &runs, out, &instead);
     text_end(out);
-    if (!status && !instead)
+    if (status >= 0 && !instead)
         text_print_lines(stdout, words);
-    if (!status)
-        status = files_flush_stdout();
+    if (status >= 0 && files_flush_stdout())
+        status = -1;
     free(words);
     runs_destroy(&runs);
     return status;
@@ -323,7 +351,8 @@ int run_report(int argc, char *argv[])
     struct report_options options = {.directory = allocate((size_t)argc, sizeof *options.directory)};
     struct option_table table = {.word = take_word, .context = &options};
     int status = OK;
-    option_table_add(&table, (struct option_section){.title = "Options", OPTION_ROWS(rows), .base = &options});
+    option_table_add(&table, (struct option_section){
+                                 .title = "Options", OPTION_ROWS(rows), .base = &options, .without = "metrics-csv"});
     if (option_table_parse(&table, argc, argv))
         status = USAGE;
     else if (table.help) {
@@ -335,8 +364,9 @@ int run_report(int argc, char *argv[])
     else if (!options.directories) {
         error_report("no directory: name the result directories of runs, or a sweep; see --help");
         status = USAGE;
-    } else if (*options.reference && !*options.candidate) {
-        error_report("--reference %s: needs a --candidate to set beside it", options.reference);
+    } else if (*options.reference && !strcmp(options.reference, options.candidate)) {
+        error_report("--reference %s --candidate %s: both are the same; name two labels", options.reference,
+                     options.candidate);
         status = USAGE;
     } else if (check_forms(&options))
         status = USAGE;

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 const char *const part_name[PARTS] = {"compute", "data loading", "exposed communication", "other"};
 
@@ -155,6 +156,8 @@ static void add_run(struct report_runs *runs, const char *label, const char *dir
     struct report_run *run = append(runs, label, directory);
     struct saved_run saved;
     int failed = results_read_so_far(&saved, directory);
+    if (!*label) /* that of a run.json beside a summary that cannot be read, too */
+        snprintf(run->label, sizeof run->label, "%s", json_string(saved.run, "label"));
     if (failed) {
         snprintf(run->problem, sizeof run->problem, "%s", error_text());
         error_clear(); /* it is kept here */
@@ -165,8 +168,6 @@ static void add_run(struct report_runs *runs, const char *label, const char *dir
         saved = (struct saved_run){0};
         take_facts(run);
     }
-    if (!*label)
-        snprintf(run->label, sizeof run->label, "%s", json_string(run->run, "label"));
     if (runs->n > 1) { /* of several runs what follows is enough */
         forget(runs->item);
         forget(run);
@@ -176,12 +177,15 @@ static void add_run(struct report_runs *runs, const char *label, const char *dir
 
 /* ---- directories ---- */
 
+/* Also what is left of one. */
 static int holds_run(const char *directory)
 {
     char path[FILES_PATH + 16];
     struct stat status;
     snprintf(path, sizeof path, "%s/run.json", directory);
-    return !stat(path, &status);
+    int found = !lstat(path, &status);
+    snprintf(path, sizeof path, "%s/summary.json", directory);
+    return found || !lstat(path, &status);
 }
 
 static int visible(const struct dirent *entry)
@@ -194,7 +198,7 @@ static size_t add_below(struct report_runs *runs, const char *label, const char 
 {
     size_t before = runs->n;
     struct dirent **entry;
-    if (holds_run(directory)) {
+    if (access(directory, R_OK | X_OK) || holds_run(directory)) { /* what nobody may enter may hold runs */
         add_run(runs, label, directory);
         return 1;
     }

@@ -128,8 +128,8 @@ static double read_start(const struct report_run *run, size_t rank, double numbe
     return start;
 }
 
-/* Reads the step; returns whether rank 0 has one. */
-static int read_picture(struct step_picture *p, const struct report_run *run)
+/* Reads the step; returns of how many ranks: each from 0 on, as long as they have it. */
+static size_t read_picture(struct step_picture *p, const struct report_run *run)
 {
     cJSON *line[RANKS];
     double start[RANKS] = {0}, first = INFINITY;
@@ -148,7 +148,7 @@ static int read_picture(struct step_picture *p, const struct report_run *run)
         add_rank(p, line[rank], rank, p->aligned ? start[rank] - first : 0);
         cJSON_Delete(line[rank]);
     }
-    return ranks > 0;
+    return ranks;
 }
 
 /* Who came last, by the profile's finding, or else the largest part. */
@@ -180,7 +180,8 @@ void section_add_steps(cJSON *document, const struct report_runs *runs)
     struct step_picture *p = allocate(1, sizeof *p);
     for (const struct report_run *run = runs->item; run < runs->item + runs->n && drawn < PROFILES; run++) {
         char title[400], subtitle[400], note[160] = "", name[32];
-        if (strcmp(run->mode, "profile") != 0 || !run->findings || !read_picture(p, run))
+        size_t ranks = strcmp(run->mode, "profile") != 0 || !run->findings ? 0 : read_picture(p, run);
+        if (!ranks)
             continue;
         if (!drawn)
             document_add_heading(document, 2, "A step, rank by rank");
@@ -192,8 +193,11 @@ void section_add_steps(cJSON *document, const struct report_runs *runs)
                  : p->aligned    ? "the start of the first rank, all ranks on one clock"
                                  : "its start on each rank, which are not the same moment: there is no trace with one "
                                    "clock for all ranks");
-        if (run->ranks > RANKS)
-            snprintf(note, sizeof note, "The first %d of %zu ranks.", RANKS, run->ranks);
+        if (ranks < run->ranks)
+            snprintf(note, sizeof note,
+                     ranks < RANKS ? "Only %zu of %zu ranks: rank_%zu_metrics.jsonl has no such step."
+                                   : "The first %zu of %zu ranks.",
+                     ranks, run->ranks, ranks);
         snprintf(name, sizeof name, "step-%zu", ++drawn);
         document_add_picture(
             document, name, title,

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* ---- the directory ---- */
 
@@ -47,7 +48,7 @@ static int find_directory(struct saved_run *saved, const char *directory)
     if (strlen(directory) >= sizeof saved->directory - 300) /* leaves room for a name below */
         return error_report("%.100s...: the path is longer than %zu characters", directory,
                             sizeof saved->directory - 301);
-    if (stat(directory, &status))
+    if (stat(directory, &status) || (S_ISDIR(status.st_mode) && access(directory, R_OK | X_OK)))
         return error_report("cannot read %s: %s", directory, strerror(errno));
     if (!S_ISDIR(status.st_mode))
         return error_report("%s: is not a directory; give the directory that a run left its results in", directory);

@@ -166,7 +166,8 @@ edit profile2/ddp_bucketed/summary.json none step '*10'
 expect 4 '^none step .* ambiguous +[+]900[.]0 %$' "a profile's control" profile profile2
 grep -q '^ddp_bucketed step .* ok ' printed && grep -q '^after_backward step .* ok ' printed && good=0 || good=1
 result "$good" "a profile's steps"
-expect 0 '^ddp_bucketed compute_coverage ' "a profile by its own directory" profile/ddp_bucketed profile --label a,b
+cp -r profile profile_again
+expect 0 '^ddp_bucketed compute_coverage ' "a profile by its own directory" profile/ddp_bucketed profile_again --label a,b
 expect 6 '^Modes differ: baseline profile, candidate benchmark[.]$' "a profile against a benchmark" profile base1
 
 "${mpirun[@]}" -n 2 "$program" allreduce --sizes 8,1K,4K,1M --iters 20 --output real_sweep >said 2>&1 && good=0 || good=1
@@ -183,17 +184,17 @@ for factor in 1 1.01 0.99 1.005 0.995; do
     swept "sweep$i" "$factor"
     swept "slower_sweep$i" "$(awk "BEGIN { print 1.075 * $factor }")"
 done
-cp -r sweep1 wrong
+cp -r sweep1 wrong && cp -r sweep1 again1 && cp -r sweep2 again2
 edit wrong/summary.json '.*' wrong_elements 3 '^8$'
 sweeps=(sweep1 sweep2 sweep3 sweep4 sweep5 --candidate)
-expect 0 '^all_reduce float sum in_place time +4 sizes .* ok +[-+][0-9.]+ to [-+][0-9.]+ %$' "sizes that are well are one line" "${sweeps[@]}" sweep1 sweep2
-expect 0 '^all_reduce float sum in_place time +1 MiB +[0-9.]+ [mu]s .* ok +[-+][0-9.]+ % ' "--all shows each" "${sweeps[@]}" sweep1 --all
+expect 0 '^all_reduce float sum in_place time +4 sizes .* ok +[-+][0-9.]+ to [-+][0-9.]+ %$' "sizes that are well are one line" "${sweeps[@]}" again1 again2
+expect 0 '^all_reduce float sum in_place time +1 MiB +[0-9.]+ [mu]s .* ok +[-+][0-9.]+ % ' "--all shows each" "${sweeps[@]}" again1 --all
 expect 3 '^all_reduce float sum in_place time +all sizes .* regressed +[+]7[.]5 % ' "all sizes slower" \
     "${sweeps[@]}" slower_sweep{1..5}
-expect 3 '^all_reduce .* 8 B .* regressed: wrong elements ' "wrong elements" "${sweeps[@]}" sweep1 wrong
+expect 3 '^all_reduce .* 8 B .* regressed: wrong elements ' "wrong elements" "${sweeps[@]}" again1 wrong
 expect 3 '^Verdict: regressed: the marked' "also in a single pair" sweep1 wrong
 expect 3 '^all_reduce .* busbw +8 B .* regressed: wrong elements ' "wrong elements, whatever is judged" \
-    "${sweeps[@]}" sweep1 wrong --metrics busbw
+    "${sweeps[@]}" again1 wrong --metrics busbw
 expect 1 'wrong: found wrong elements in all_reduce float sum (out_of|in)_place of 8 bytes, so it is no baseline' \
     "wrong elements in a baseline" sweep1 wrong --candidate sweep2
 
@@ -242,7 +243,7 @@ cp -r base1 longer && sed -i 's/"rounds":\t2,/"rounds":\t3,/' longer/run.json
 expect 0 '^  rounds: baseline 2, candidate 3$' "more rounds are listed, not refused" base1 longer
 ln -s same1 link
 expect 2 'same1 and link are the same run' "a candidate twice, by a link" base1 --candidate same1 same2 link
-expect 0 'ok' "a run against itself" base1 base1
+expect 2 'base1 and link/../base1 are the same run' "a run against itself" base1 base2 --candidate link/../base1
 cp -r base1 elsewhere && sed -i 's/"kernel":\t"[^"]*"/"kernel":\t"Linux 1.0"/; s/"version":\t"[^"]*"/"version":\t"old"/
     s/"label":\t""/"label":\t"x"/' elsewhere/run.json
 expect 0 '^  kernel: baseline .*, candidate Linux 1[.]0$' "another kernel is listed, not refused" base1 elsewhere
@@ -315,7 +316,8 @@ for early in 'benchmark base1' 'profile profile/ddp_bucketed'; do
         "a ${early% *} that has not finished" "early_${early% *}"
 done
 sed -i 's/^\t"done":\t1/\t"done":\t0/; s/^\t"planned":\t2/\t"planned":\t0/' early_profile/summary.json
-expect 0 'ok' "a profile of no rounds has finished" early_profile early_profile
+cp -r early_profile early_again
+expect 0 'ok' "a profile of no rounds has finished" early_profile early_again
 for name in configuration derived environment; do
     cp -r base1 "listed_$name" && sed -i "s/^\t\"$name\":\t{/\t\"$name\":\t[{\"x\":\t[1]}],\t\"other\":\t{/" "listed_$name/run.json"
     valid "listed_$name/run.json" && good=0 || good=1

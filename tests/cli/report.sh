@@ -71,8 +71,8 @@ for run_of in "a benchmark,a-label" profile/ddp,profile collectives,collectives;
 done
 try "$program" report "a benchmark" absent --csv some.csv
 is "one that is not there is named, and the others are reported" \
-    "$status $(grep -c '1 of 2 runs could not be read' printed) $(grep -c 'cannot read absent: No such file' printed) $(wc -l <some.csv)" \
-    "0 1 1 $(wc -l <"a benchmark/summary.csv")"
+    "$status $(grep -c '1 of 2 runs could not be read' printed) $(grep -c 'cannot read absent: No such file' printed) $(wc -l <some.csv) $(cat said)" \
+    "1 1 1 $(wc -l <"a benchmark/summary.csv") ddpbench: cannot read absent: No such file or directory"
 try "$program" report "a benchmark" profile collectives --csv -
 is "or instead of the words" "$status $(cmp printed all.csv && echo same)" "0 same"
 
@@ -166,7 +166,7 @@ $(grep -c "^- a-label (benchmark): $cut; its figures are of these[.]" printed) $
 try "$program" report cut=early whole=alone cut=short cut=unread --output interrupted
 for form in report.html BOTTLENECK_ANALYSIS.md report.json report.csv report.prom report.xml; do
     is "$form names both that were interrupted" "$status $(grep -c "$cut" interrupted/$form | sed 's/^[1-9].*/some/') \
-$(grep -c "interrupted, 1 of $rows rows" interrupted/$form | sed 's/^[1-9].*/some/')" "0 some some"
+$(grep -c "interrupted, 1 of $rows rows" interrupted/$form | sed 's/^[1-9].*/some/')" "1 some some"
 done
 is "a run that is not there has no ranks" "$(grep -c '^cut  *n/a  *n/a .* unreadable  *cannot read unread: ' printed)" 1
 with_python "interrupted runs fail in JUnit's XML; one that cannot be read is an error" python3 -c '
@@ -195,8 +195,35 @@ cp -r "a benchmark" old && sed -i 's/^\t"schema_version":\t2/\t"schema_version":
 cp -r "a benchmark" foreign && echo '{"name": "x"}' >foreign/run.json
 refuses 1 "a directory that is not there" 'cannot read absent: No such file' absent
 refuses 1 "a label that no run has" '--candidate other: no run has this label; give it as other=DIR' "a=a benchmark" --reference a --candidate other
-refuses 2 "a reference alone" '--reference a: needs a --candidate' "a=a benchmark" --reference a
-refuses 1 "none that can be read" 'none of 2 runs can be read; of the first: cannot read absent' absent missing
+refuses 2 "a reference alone" '--reference needs --candidate' "a=a benchmark" --reference a
+refuses 2 "a label beside itself" '--reference a --candidate a: both are the same' "a=a benchmark" --reference a --candidate a
+refuses 1 "labels whose runs are of two modes" '--reference a --candidate c: no two runs of them are of one mode' \
+    "a=a benchmark" c=collectives --reference a --candidate c
+refuses 2 "a form beside metrics.csv" '--html does not go with --metrics-csv' --metrics-csv --html x alone
+try "$program" report absent missing
+is "none that can be read: each is named" "$status $(wc -c <printed) $(paste -sd ';' said)" \
+    "1 0 ddpbench: cannot read absent: No such file or directory;ddpbench: cannot read missing: No such file or directory"
+try "$program" report p=absent q="a benchmark" --reference p --candidate q
+is "a reference that cannot be read" "$status $(wc -c <printed) $(tail -n 1 said)" \
+    "1 0 ddpbench: --reference p: no run of it can be read: cannot read absent: No such file or directory"
+# of runs below a directory: what lost its run.json, what nobody may enter, and a label that stands beside a bad summary
+mkdir below && cp -r "a benchmark" below/good && cp -r "a benchmark" below/left && cp -r alone below/torn
+rm below/left/run.json && head -c 400 alone/summary.json >below/torn/summary.json && sed -i 's/"label":.*/"label": "mine",/' below/torn/run.json
+try "$program" report below --reference mine --candidate a-label
+is "broken ones below a directory are named, by their own labels" \
+    "$status $(sed -n 's/^ddpbench: //p' said | cut -d : -f 1 | paste -sd ';')" \
+    "1 below/left;below/torn/summary.json;--reference mine"
+try "$program" report --metrics-csv below absent
+is "metrics.csv of the others" "$status $(paste -sd ';' said)" \
+    "1 ddpbench: cannot read absent/rank_0_metrics.jsonl: No such file or directory"
+if [ "$(id -u)" != 0 ]; then
+    chmod 0 below/good
+    try "$program" report below alone
+    chmod 755 below/good
+    is "so is what nobody may enter" "$status $(grep -c '^ddpbench: cannot read below/good: Permission denied$' said)" "1 1"
+else
+    echo "skip - a directory that nobody may enter: root may"
+fi
 refuses 1 "a sweep beside a run" 'a sweep .* is reported alone' "a benchmark" sweeps
 refuses 1 "a form that a sweep does not have" 'sweeps: of a sweep there are only words and --csv' sweeps --html x.html
 refuses 1 "an empty directory" 'empty: holds no run[.]json, so it is not a result directory of ddpbench' empty
