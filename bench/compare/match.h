@@ -9,8 +9,8 @@ struct compare_lines {
     struct verdict_figure *item; /* sorted: judged ones, size groups as they first appear, in them by size */
     size_t n, judged, runs, size_groups;
     const struct compare_run *run; /* [runs] */
-    double *values; /* [n, runs] */
-    void *tree;     /* of items (tsearch), until they are sorted */
+    double *values;                /* [n, runs] */
+    void *tree;                    /* of items (tsearch), until they are sorted */
 };
 
 /* Matches figures by subject, name and size; run[baselines + candidates]. Points into the runs. Returns 0; or -1,

@@ -194,15 +194,21 @@ static void print_run(FILE *out, const struct report_run *run)
     fputc('\n', out);
 }
 
-/* Prints why runs cannot be read, a line for each. Returns how many can be. */
-static size_t count_read(const struct report_runs *runs)
+/* Prints why runs cannot be read: a line for each, or one where a directory holds no other runs, as /proc does. Returns
+ * how many can be. */
+static size_t count_read(const struct report_options *o, const struct report_runs *runs)
 {
     size_t n = 0;
-    for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
+    for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
         n += !*run->problem;
-        if (*run->problem)
+    for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
+        if (!n && runs->n > 1 && o->directories == 1)
+            error_report("none of %zu runs can be read; of the first: %s", runs->n, run->problem);
+        else if (*run->problem)
             error_report("%s", run->problem);
         error_print();
+        if (!n && o->directories == 1)
+            break;
     }
     return n;
 }
@@ -238,7 +244,7 @@ static int check_modes(const struct report_options *o, const struct report_runs 
 /* Returns 0; UNREAD if some runs could not be read, and the others are reported; or -1, reported. */
 static int report_runs(const struct report_options *o, const struct report_runs *runs, FILE *out, int *instead)
 {
-    size_t read = count_read(runs);
+    size_t read = count_read(o, runs);
     if (!read || check_label(runs, "reference", o->reference) || check_label(runs, "candidate", o->candidate) ||
         check_modes(o, runs))
         return -1;

@@ -97,7 +97,7 @@ static const struct option schedule_rows[] = {
      .high = 1e9, .without = "forward-only", .help = "save weights and optimizer state after every so many steps, in the phase checkpoint; 0: never"},
 };
 static const struct option block_rows[] = {
-    {.name = "regime", .kind = &option_choice, .offset = FIELD(regime), .initial = "active", .choices = regime_names, .without = "rounds=0",
+    {.name = "regime", .kind = &option_choice, .offset = FIELD(regime), .initial = "active", .choices = regime_names,
      .help = "which epochs are timed: active, or warmup (learning rate ramps, gradients are clipped)"},
     {.name = "rounds", .common = 1, .kind = &option_count, .offset = FIELD(rounds), .initial = "10", .high = 1e6,
      .help = "rounds; each runs one block of every implementation; with --resolve, at least this many"},
@@ -106,7 +106,7 @@ static const struct option block_rows[] = {
     {.name = "max-minutes", .common = 1, .kind = &option_real, .offset = FIELD(max_minutes), .initial = "10",
      .low = 0.001, .high = 1e6, .needs = "resolve", .help = "end the rounds of --resolve after this time in any case"},
     {.name = "steps-per-block", .kind = &option_count, .offset = FIELD(steps_per_block), .initial = "0", .high = 1e6,
-     .without = "rounds=0", .help = "timed steps of a block, after 2 that are not; 0: those of the regime's epochs, 3 with --profile or tune"},
+     .help = "timed steps of a block, after 2 that are not; 0: those of the regime's epochs, 3 with --profile or tune"},
     {.name = "attainable", .kind = &option_flag, .offset = FIELD(attainable), .without = "forward-only,profile",
      .help = "also time every collective alone, and print step time / what perfect overlap would reach"},
     {.name = "inject-delay", .kind = &option_delay, .offset = FIELD(delays),

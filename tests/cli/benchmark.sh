@@ -106,7 +106,7 @@ for command in '' tune allreduce; do
 done
 try "$program" --batch-size 4 --dry-run 3
 check 2 "a dry run checks as for its ranks" 'a batch of 4 does not divide over 3 ranks'
-try "$program" allreduce --root 3 --dry-run 3
+try "$program" allreduce --collective broadcast --root 3 --dry-run 3
 check 2 "also one of allreduce" '--root 3: there are ranks 0 to 2'
 
 launch 2 --implementations 'a=ddp,b=ddp_bucketed' --bucket-size-mb 0.01 --label $'bytes' --data "$program"$'\xff'

@@ -186,6 +186,7 @@ static const char *const refused[][2] = {
     {"--unlike", "unknown option '--unlike'; see --help all"},
     {"--colour pink", "--colour pink: expected red, green or blue"},
     {"--tint", "--tint needs --colour"},
+    {"--dtype --check", "--dtype needs a value"},
     {"--colour blue --tint", "--tint does not go with --colour blue; leave one of them out"},
     {"--tint -c --colour red", "--tint does not go with --check; leave one of them out"},
 };

@@ -187,7 +187,6 @@ static const struct {
     {"--profile|--attainable", {"--attainable does not go with --profile"}},
     {"--profile|--resolve|1%", {"--resolve does not go with --profile"}},
     {"--profile|--grad-dtype|bf16", {"--grad-dtype bf16: none of the implementations sends it"}},
-    {"--profile|--rounds|0|--steps-per-block|3", {"--steps-per-block does not go with --rounds 0"}},
     {"--profile|--thresholds|busy=70,busy=60", {"--thresholds: 'busy' is listed twice"}},
     {"--profile|--profile-ranks|0,1,0", {"--profile-ranks: '0' is listed twice"}},
     {"--profile|--profile-ranks|0,00", {"--profile-ranks: rank 0 is listed twice"}},

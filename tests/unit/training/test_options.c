@@ -27,7 +27,7 @@ static const struct {
     {"--mpi-progress|poll", "mpi-progress", "poll"},
     {"--mpi-progress=sleep:250", "mpi-progress", "sleep:250"},
     {"--mpi-progress|auto", "mpi-progress", "auto"},
-    {"--output|--strange name", "output", "--strange name"},
+    {"--output=--strange name", "output", "--strange name"},
     {"--label|night_3-a+b.c", "label", "night_3-a+b.c"},
     {"--bucket-size-mb|0.5,1,25", "bucket-size-mb", "0.5,1,25"},
     {"", "resolve", "0"},
