@@ -106,7 +106,10 @@ signalled() {
         kill -0 $run 2>/dev/null || break
         sleep 0.02
     done
-    kill -KILL -- -$run 2>/dev/null || true # what is not over after 10 s
+    if kill -0 $run 2>/dev/null; then
+        result 1 "SIG$1: over within 10 s"
+        kill -KILL -- -$run 2>/dev/null || true
+    fi
     { wait $run && status=0 || status=$?; } 2>/dev/null
 }
 

@@ -217,13 +217,19 @@ is "a rank that is late is the top bottleneck, by the 60 ms that it costs, withi
 
 # ---- what goes wrong ----
 mkdir -p failing && cp conf failing/slurm.conf
+# The program fails once `wait` has said what it waits for.
 # shellcheck disable=SC2016 # for the job
-printf '%s\n' '#!/bin/sh' '[ -z "$SLURM_STEP_ID" ] || exit 2' "exec '$program' \"\$@\"" >fails && chmod +x fails
+printf '%s\n' '#!/bin/sh' '[ -z "$SLURM_STEP_ID" ] || {' "until [ -e '$PWD/let-fail' ]; do sleep 0.1; done" 'exit 2; }' "exec '$program' \"\$@\"" >fails && chmod +x fails
 SBATCH_JOB_NAME=other SBATCH_TIMELIMIT=9 jobs submit failing --nodes 1 --no-analyze --program "$PWD/fails" -- "${tiny[@]}"
 is "the configuration counts for more than SBATCH_* of the environment" \
     "$(in_lab scontrol show job -o "$(number_of failing 1node)" | grep -oE '(JobName|TimeLimit)=[^ ]*' | paste -sd ' ')" "JobName=ddpb-1node TimeLimit=00:05:00"
+rm -f said
+for ((i = 0; i < 300; i++)); do
+    ! grep -qsE 'running|pending' said || break
+    sleep 0.1
+done && touch let-fail &
 jobs wait failing
-is "wait, where the program fails" "$status" 4
+check 4 "wait, where the program fails" 'running|pending'
 is "its status is the job's, and nothing came after it" "$(grep -cE '^1node .* FAILED .*exit code 2:0' printed) $(noted "$(run_of failing 1node)" exit_status) \
 $(find "$(run_of failing 1node)" -name allreduce | wc -l)" "1 2 0"
 cp "$where/slurm.conf" failing/slurm.conf
