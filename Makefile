@@ -1,7 +1,7 @@
 # ddpbench. `make bench` compares the strategies, `make test` runs the tests, `make help` lists the rest.
 # Variables: PORTABLE=1 (a binary for any CPU of this kind), BLAS=name (a CBLAS known to pkg-config, or a library of that name), WERROR=1,
-# MPI=openmpi (default mpich), MPICC=path (the compiler wrapper of an MPI elsewhere, its mpirun beside it), MPIRUN="command with options",
-# RANKS=n (of make bench; default: as many as there are GPUs, or 2), CORPUS=file (its text), ARGS="..." (more options),
+# MPI=openmpi (default mpich), MPICC=path (the compiler wrapper of an MPI elsewhere, its mpirun beside it), MPIRUN="program" or
+# "program with options", RANKS=n (of make bench; default: as many as there are GPUs, or 2), CORPUS=file (its text), ARGS="..." (more options),
 # PREFIX=dir, CUDA=0 (no GPUs, even if there is a toolkit), CUDA_HOME=dir (the toolkit), CUDA_ARCHITECTURES="80 90" (of the GPUs).
 
 CC = cc
@@ -25,9 +25,12 @@ OUT := build$(if $(filter-out native,$(SETTING)),/$(SETTING))
 # Debian calls an MPI's tools by these names when several are installed. Open MPI refuses root, and more ranks than cores, and
 # binds a rank with all of its threads to one core, unless told otherwise.
 MPICC := $(or $(shell command -v mpicc.$(MPI)),$(shell command -v mpicc))
-MPIRUN = $(strip $(firstword $(wildcard $(addprefix $(dir $(shell command -v $(MPICC))),mpirun.$(MPI) mpirun)) mpirun) \
-	$(MPIRUN_OPTIONS_$(MPI)))
 MPIRUN_OPTIONS_openmpi = --allow-run-as-root --oversubscribe --bind-to none
+MPIRUN := $(strip $(firstword $(wildcard $(addprefix $(dir $(shell command -v $(MPICC))),mpirun.$(MPI) mpirun)) mpirun) \
+	$(MPIRUN_OPTIONS_$(MPI)))
+export MPIRUN # to scripts, which take it likewise
+LAUNCH = $(if $(and $(word 2,$(MPIRUN)),$(shell command -v $(call quote,$(MPIRUN)))),$(call quote,$(MPIRUN)),$(MPIRUN))
+quote = '$(subst ','\'',$(1))'
 LEAKS_openmpi = detect_leaks=0 # it leaves much behind, so leaks are looked for with MPICH
 MPI_FLAGS := $(if $(MPICC),$(shell $(MPICC) -show 2>/dev/null))
 MPI_CFLAGS := $(filter -I% -D%,$(MPI_FLAGS))
@@ -104,48 +107,49 @@ BUCKETS_cpu = 0.5,1,4,16
 BUCKETS_gpu = 1,5,25,100
 BENCH_ON = $(if $(filter-out 0,$(GPUS)),gpu,cpu)
 SIZES = $(SIZES_$(BENCH_ON))
+TEXT = $(if $(CORPUS),$(call quote,$(CORPUS)),$(OUT)/corpus.txt)
 bench: all
 	@launch/corpus.sh $(OUT)/corpus.txt
-	$(MPIRUN) -n $(RANKS) $(OUT)/ddpbench $(SIZES) --data $(or $(CORPUS),$(OUT)/corpus.txt) \
+	$(LAUNCH) -n $(RANKS) $(OUT)/ddpbench $(SIZES) --data $(TEXT) \
 		--implementations none,ddp_flat,ddp,ddp_individual,ddp_individual_v2,ddp_bucketed \
 		--bucket-size-mb $(BUCKETS_$(BENCH_ON)) --resolve 2% --max-minutes 3 --steps-per-block 3 --label bench $(ARGS)
-	$(if $(ARGS)$(filter 1,$(RANKS)),,@echo 'To search for the bucket size: $(MPIRUN) -n $(RANKS) $(OUT)/ddpbench tune $(SIZES) --data $(or $(CORPUS),$(OUT)/corpus.txt)')
+	$(if $(ARGS)$(filter 1,$(RANKS)),,@echo $(call quote,To search for the bucket size: $(LAUNCH) -n $(RANKS) $(OUT)/ddpbench tune $(SIZES) --data $(TEXT)))
 
 test: all
 	@$(MAKE) --no-print-directory tests emulated
-	@MPIRUN="$(MPIRUN)" $(addprefix LSAN_OPTIONS=,$(LEAKS_$(MPI))) tests/run.sh $(OUT)
+	@$(addprefix LSAN_OPTIONS=,$(LEAKS_$(MPI))) tests/run.sh $(OUT)
 
 # Each call that writes a file fails once, signals, limits: what a run leaves behind, and what it says.
 test-faults: all
 	@$(MAKE) --no-print-directory tests
-	@MPIRUN="$(MPIRUN)" TEST_ONLY=cli/faults.sh tests/run.sh $(OUT)
+	@TEST_ONLY=cli/faults.sh tests/run.sh $(OUT)
 
 # Two ranks of each kind of run under valgrind, with a program that it can run; skipped where there is no valgrind.
 test-memcheck: setup
 	@$(MAKE) --no-print-directory PORTABLE=1 CUDA=0 program
-	@MPIRUN="$(MPIRUN)" tests/long/memcheck.sh $(OUT)/portable$(filter-out -mpich,-$(MPI))
+	@tests/long/memcheck.sh $(OUT)/portable$(filter-out -mpich,-$(MPI))
 
 # The tests of what depends on the MPI, as in make MPI=openmpi test-mpi.
 test-mpi: all
 	@$(MAKE) --no-print-directory $(filter $(OUT)/tests/mpi/% $(OUT)/tests/support/%,$(TESTS))
-	@MPIRUN="$(MPIRUN)" $(addprefix LSAN_OPTIONS=,$(LEAKS_$(MPI))) tests/run.sh --mpi $(OUT)
+	@$(addprefix LSAN_OPTIONS=,$(LEAKS_$(MPI))) tests/run.sh --mpi $(OUT)
 
 # The tests of what runs on a GPU, on a machine that has one.
 test-gpu: all
 	@$(MAKE) --no-print-directory tests
-	@MPIRUN="$(MPIRUN)" tests/run.sh --gpu $(OUT)
+	@tests/run.sh --gpu $(OUT)
 
 # What reads our traces must agree with us about them: analysers and viewers, installed under the build directory.
 test-consumers: all
 	@launch/setup.sh --consumers
-	@MPIRUN="$(MPIRUN)" tests/consumers/run.sh $(OUT)
+	@tests/consumers/run.sh $(OUT)
 
 # What tracing costs a step of the model of make bench: the last line of the controls, from 60 rounds.
 bench-profile: SIZES_cpu += --batch-size-per-rank 4
 bench-profile: all
 	@launch/corpus.sh $(OUT)/corpus.txt
 	rm -rf $(OUT)/bench-profile
-	$(MPIRUN) -n $(RANKS) $(OUT)/ddpbench $(SIZES) --data $(or $(CORPUS),$(OUT)/corpus.txt) --profile \
+	$(LAUNCH) -n $(RANKS) $(OUT)/ddpbench $(SIZES) --data $(TEXT) --profile \
 		--profile-implementation ddp_bucketed --bucket-size-mb 4 --rounds 60 --profile-output-dir $(OUT)/bench-profile $(ARGS)
 
 bench-kernels bench-step bench-trace: bench-%: all
@@ -155,18 +159,18 @@ bench-kernels bench-step bench-trace: bench-%: all
 # Everything that is measured on GPUs, with its provenance, in parts of ten minutes; PYTHON is one that has PyTorch.
 bench-gpu: all
 	@$(MAKE) --no-print-directory $(OUT)/bench_kernels $(OUT)/bench_step
-	MPIRUN="$(MPIRUN)" launch/bench_gpu.sh --python $(PYTHON) $(ARGS)
+	launch/bench_gpu.sh --python $(call quote,$(PYTHON)) $(ARGS)
 
 # Our times of an all-reduce against those of a plain loop around MPI_Allreduce, in one run.
 bench-allreduce: RANKS = 2
 bench-allreduce: all
 	@$(MAKE) --no-print-directory $(OUT)/bench_allreduce
-	$(MPIRUN) -n $(RANKS) $(OUT)/bench_allreduce
+	$(LAUNCH) -n $(RANKS) $(OUT)/bench_allreduce
 
 # ddpbench and PyTorch in turn, in half an hour: two ranks over 100 Mbit/s, each at its best bucket size (as root), and
 # a step of the default model on one thread and on two. PYTHON is one that has PyTorch and NumPy.
 PYTHON = python3
-PEER = MPIRUN="$(MPIRUN)" bench/peers/compare.sh --program $(OUT)/ddpbench --python $(PYTHON) $(ARGS) --implementations none
+PEER = bench/peers/compare.sh --program $(OUT)/ddpbench --python $(call quote,$(PYTHON)) $(ARGS) --implementations none
 PEER_STEP = --d-model 768 --num-layers 12 --num-heads 12 --d-ff 3072 --context-length 512 --vocab-size 10000 \
 	--batch-size 1 --rounds 2 --steps-per-block 2
 # backward takes about as long as the gradients on this link, as in launch/overlap.sh
@@ -189,9 +193,9 @@ packed: $(PACKED:%=$(OUT)/%)
 # Program, scripts, manual pages, completion; DESTDIR is where a package is put together.
 # What is built is installed as it is: not as root with another environment, where it might be built anew.
 install:
-	launch/install.sh $(OUT)/ddpbench '$(PREFIX)' '$(DESTDIR)'
+	launch/install.sh $(OUT)/ddpbench $(call quote,$(PREFIX)) $(call quote,$(DESTDIR))
 uninstall:
-	launch/install.sh --uninstall '$(PREFIX)' '$(DESTDIR)'
+	launch/install.sh --uninstall $(call quote,$(PREFIX)) $(call quote,$(DESTDIR))
 
 setup:
 	@launch/setup.sh --blas $(BLAS) --mpi $(MPI) $(if $(filter command%,$(origin MPICC)),--mpicc '$(MPICC)')
@@ -233,7 +237,7 @@ TSAN = ddp/test_comm_thread ddp/test_data ddp/test_watchdog live/test_live monit
 sanitize: setup
 	@$(MAKE) --no-print-directory CUDA=0 SETTING=sanitize CFLAGS="-g -O1 -fno-omit-frame-pointer" \
 		SANITIZE="-fsanitize=address,undefined -fno-sanitize-recover=undefined" program tests
-	@MPIRUN="$(MPIRUN)" ASAN_OPTIONS=detect_leaks=1 LSAN_OPTIONS=suppressions=tests/support/leaks.supp:print_suppressions=0$(addprefix :,$(LEAKS_$(MPI))) \
+	@ASAN_OPTIONS=detect_leaks=1 LSAN_OPTIONS=suppressions=tests/support/leaks.supp:print_suppressions=0$(addprefix :,$(LEAKS_$(MPI))) \
 		tests/run.sh --cpu build/sanitize
 	@$(MAKE) --no-print-directory CUDA=0 SETTING=tsan CFLAGS="-g -O1" SANITIZE=-fsanitize=thread \
 		$(TSAN:%=build/tsan/tests/unit/%)

@@ -40,7 +40,7 @@ END
 
 # What the runs are made of.
 describe() {
-    printf '%s\t%s\n' --program "$("$program" --version)" --launcher "${launcher[*]}" --ranks "$ranks" \
+    printf '%s\t%s\n' --program "$("$program" --version)" --launcher "$(quote_words "${launcher[@]}")" --ranks "$ranks" \
         --bucket-size-mb "$buckets" --every "$every" --batch-size-per-rank "$batch" --rounds "$rounds" \
         --steps-per-block "$steps" -- "${extra[*]}"
 }
@@ -248,7 +248,7 @@ for ((i = 0; i < ${#given[@]}; i += 2)); do
     --rounds) rounds=$value ;;
     --steps-per-block) steps=$value ;;
     --output) output=$value ;;
-    --launcher) check_line --launcher "$value" && read -ra launcher <<<"$value" ;;
+    --launcher) check_line --launcher "$value" && take_command "$value" && launcher=("${command_words[@]}") ;;
     --program) program=$value ;;
     esac
 done

@@ -67,11 +67,11 @@ rank_name() {
 
 # start COMMAND...: on every rank.
 start() {
-    local line=("$@") srun
+    local line=("$@") command_words
     if [ -n "$slurm" ]; then
-        read -ra srun <<<"${SRUN:-srun}" # SRUN may hold options
-        [ -n "$dry_run" ] || command -v "${srun[0]}" >/dev/null || die "there is no ${srun[0]}; --slurm is for jobs of Slurm"
-        line=("${srun[@]}" "$@")
+        take_command "${SRUN:-srun}" # SRUN may hold options
+        [ -n "$dry_run" ] || command -v -- "${command_words[0]:-}" >/dev/null || die "there is no ${SRUN:-srun}; --slurm is for jobs of Slurm"
+        line=("${command_words[@]}" "$@")
     elif [ -n "$ranks" ]; then
         line=("$(dirname "$(realpath "$0")")/run.sh" -n "$ranks" -- "$@")
     fi

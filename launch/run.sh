@@ -4,7 +4,6 @@
 # A core is a physical one: of its hardware threads the first is used, so that two threads never share a core unseen. The
 # program polls for communication where its cores are more than its threads, so what is bound here decides that too.
 set -euo pipefail
-began=${EPOCHREALTIME:-$(date +%s.%N)} # bash 4 has no EPOCHREALTIME
 
 usage() {
     cat <<'END'
@@ -23,12 +22,14 @@ Usage: launch/run.sh [OPTION...] -- PROGRAM [ARGUMENT...]
 MPIRUN names another mpiexec than the first of mpiexec.mpich, mpirun.mpich, mpiexec and mpirun, and may hold options; it is that of
 the MPI that the program was built with: MPICH, an MPI made from it, or Open MPI.
 The exit status is the program's; 1 if it cannot be started, or if mpiexec says 0 but the run's results are not complete;
-2 for options that make no sense; 128 + N if signal N ended it and mpiexec says 0.
+2 for options that make no sense; 128 + N if signal N ended it, such as 130 after Ctrl-C.
 END
 }
 
 # shellcheck source=launch/say.sh
 . "$(dirname "$(realpath "$0")")/say.sh"
+
+began=${EPOCHREALTIME:-$(date +%s.%N)} # bash 4 has no EPOCHREALTIME
 
 plural() { [ "$1" = 1 ] || echo s; }
 
@@ -261,8 +262,8 @@ finish() {
         wait "$child" || status=$?
         ! kill -0 "$child" 2>/dev/null # a signal ends the waiting, too
     do :; done
+    [ -z "$caught" ] || exit $((128 + caught)) # whatever number the launcher gives then
     [ "$status" = 0 ] || exit "$status"
-    [ -z "$caught" ] || exit $((128 + caught))
     unfinished=$(unfinished_results "$@")
     [ -z "$unfinished" ] || die "${mpirun[0]##*/} ended with status 0, but the run is not complete: $unfinished"
 }

@@ -5,6 +5,11 @@
 # Without it bash goes on after an interrupt that has not reached the command which it waits for.
 trap 'exit 130' INT
 
+# Characters are the user's; the point in numbers, the order of words and what tools say, which scripts read, are C's.
+[ -z "${LC_ALL:-}" ] || export LC_CTYPE=$LC_ALL
+unset LC_ALL
+export LC_NUMERIC=C LC_COLLATE=C LC_MESSAGES=C LC_TIME=C
+
 script=$(realpath "$0")
 script=${script##*/}
 
@@ -81,6 +86,29 @@ need_tools() {
 # need_program FILE: the benchmark.
 need_program() {
     [[ -f $1 && -x $1 ]] || die "there is no $1; run make first, or give --program"
+}
+
+# take_command TEXT: sets command_words to the command that it is: one program, if there is one of that name, whatever is in the name;
+# or words as a shell reads them ('a b', "a b", a\ b). None, if a quote is not closed.
+take_command() {
+    command_words=()
+    if [[ $1 == *$'\n'* ]]; then
+        return
+    elif command -v -- "$1" >/dev/null; then
+        command_words=("$1")
+    else
+        mapfile -t command_words < <(xargs -r printf '%s\n' <<<"$1" 2>/dev/null)
+    fi
+}
+
+# quote_words WORD...: prints them as take_command, and a shell, read them.
+quote_words() {
+    local word quote="'\\''" line=''
+    for word in "$@"; do
+        [[ -n $word && $word != *[!A-Za-z0-9_./:=,@%+{}-]* ]] || word="'${word//"'"/"$quote"}'"
+        line+=" $word"
+    done
+    printf '%s\n' "${line# }"
 }
 
 # read_text WHAT FILE: sets text to what is in it; WHAT says where the file was named. No more than 1 MiB, and no pipe

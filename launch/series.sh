@@ -35,7 +35,7 @@ check_buckets() {
 # check_launcher WORD...: a command that says where the number of ranks goes.
 check_launcher() {
     [[ $* == *"{ranks}"* ]] || refuse "--launcher '$*': write {ranks} where the number of ranks goes"
-    command -v -- "$1" >/dev/null || refuse "--launcher: there is no program '$1'"
+    command -v -- "${1:-}" >/dev/null || refuse "--launcher: there is no program '${1:-}'"
     need_tools util-linux flock setpriv
     need_tools mawk awk
     need_tools findutils find

@@ -42,7 +42,7 @@ END
 # What a sweep is made of; a later start in its directory may ask for more repeats.
 describe() {
     local model
-    printf '%s\t%s\n' --program "$("$program" --version)" --launcher "${launcher[*]}" \
+    printf '%s\t%s\n' --program "$("$program" --version)" --launcher "$(quote_words "${launcher[@]}")" \
         --implementations "$implementations" --bucket-size-mb "$buckets" --ranks "$ranks" --repeats "$repeats" \
         --rounds "$rounds" --link-name "$link" -- "${extra[*]}"
     for model in "${models[@]}"; do
@@ -241,7 +241,7 @@ while [ $# -gt 0 ]; do
     --rounds) rounds=$2 ;;
     --output) output=$2 ;;
     --link-name) link=$2 ;;
-    --launcher) check_line "$1" "$2" && read -ra launcher <<<"$2" ;;
+    --launcher) check_line "$1" "$2" && take_command "$2" && launcher=("${command_words[@]}") ;;
     --program) program=$2 ;;
     esac
     shift 2

@@ -44,7 +44,6 @@ limit_seconds=600 # of one program; busy cores make it several times as long
 # shellcheck source=launch/mpi.sh
 . launch/mpi.sh
 find_mpirun
-export MPIRUN="${mpirun[*]}"
 export OMP_WAIT_POLICY=passive # on busy cores, threads that spin make others wait for whole time slices
 export HWLOC_PLUGINS_PATH=/dev/null # hwloc's plugins, which another MPI may bring, leak, and MPICH loads them
 export CK_DEFAULT_TIMEOUT=60 # Check's own 4 s are too few for a program that shares its core
@@ -151,10 +150,9 @@ report() {
     fi
 }
 
-# run_ranks NAME RANKS PROGRAM: MPIRUN may hold options.
+# run_ranks NAME RANKS PROGRAM
 run_ranks() {
-    # shellcheck disable=SC2086
-    run_one check "$1, $2 ranks" env OMP_NUM_THREADS=1 $MPIRUN -n "$2" "$3"
+    run_one check "$1, $2 ranks" env OMP_NUM_THREADS=1 "${mpirun[@]}" -n "$2" "$3"
 }
 
 run_unit_tests() {

@@ -17,7 +17,6 @@ END
 . "$(dirname "$0")/../support/cli.sh"
 
 launch=$root/launch limiter=$(command -v timeout)
-export MPIRUN="${mpirun[*]}"
 unset SLURM_JOB_ID OMP_NUM_THREADS
 mkdir here
 shopt -s nullglob dotglob

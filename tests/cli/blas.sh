@@ -14,7 +14,6 @@ END
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 
-preload=$build/tests/support/preload/mistaken_openblas.so
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0 # another library is preloaded
 
 # train NAME VARIABLE=VALUE...: two ranks for a step, with these in their environment.
@@ -53,11 +52,11 @@ if [[ $(fact plain blas) != OpenBLAS* ]] || [ "$(uname -m)" != x86_64 ] || ! gre
 fi
 
 grep -qm1 '^flags.*avx512vl' /proc/cpuinfo && better=SkylakeX || better=Haswell # the library may have a newer one for this CPU
-train mistaken LD_PRELOAD="$preload"
+train mistaken LD_PRELOAD=mistaken_openblas.so
 is "kernels that are too old are replaced" "$(fact mistaken blas_kernels)" "$better"
 is "which one line says" "$(lines "^products  OpenBLAS [0-9.]+ took this CPU for a Prescott; its kernels for $better are used instead$")" 1
 
-train obeyed LD_PRELOAD="$preload" OPENBLAS_CORETYPE=Nehalem
+train obeyed LD_PRELOAD=mistaken_openblas.so OPENBLAS_CORETYPE=Nehalem
 is "a choice of the user's is obeyed" "$(fact obeyed blas_kernels)" Nehalem
 is "and not called a mistake" "$(lines 'took this CPU')" 0
 slow='^Warning: rank [01]: matrix products by OpenBLAS [0-9.]+ \(Nehalem\) run at [0-9]+ GFLOP/s on one thread, [0-9]+ % of the [0-9]+'

@@ -53,7 +53,7 @@ every() {
     of "$kind"
     for ((k = 1;; k++)); do
         rm -rf outcome outcome.json outcome.xml hit
-        { limit=10 try env LD_PRELOAD="$faults" FAULT_UNDER=outcome FAULT_CALL="$call" FAULT_AT="$k" FAULT_HOW="$how" \
+        { limit=10 try env LD_PRELOAD=faults.so FAULT_UNDER=outcome FAULT_CALL="$call" FAULT_AT="$k" FAULT_HOW="$how" \
             FAULT_RANK="${5:-0}" FAULT_LOG="$PWD/hit" "${command[@]}"; } 2>/dev/null # the shell tells of what was killed
         [ -d hit ] || break
         words=$(after "$how")
@@ -136,7 +136,7 @@ in_blocks='[ -s outcome/rank_0_metrics.jsonl ]'
 has_line() { if grep -qE -- "$2" said; then result 0 "$1"; else result 1 "$1"; fi; }
 
 for signal in HUP INT TERM; do
-    limit=10 try env LD_PRELOAD="$faults" FAULT_SIGNAL="$(kill -l $signal)" "$program" "${long[@]}" --implementations none \
+    limit=10 try env LD_PRELOAD=faults.so FAULT_SIGNAL="$(kill -l $signal)" "$program" "${long[@]}" --implementations none \
         --output "$PWD/outcome"
     is "SIG$signal while libraries are loaded ends it" "$status" $((128 + $(kill -l $signal)))
     signalled $signal 0 "$before" "$program" "${long[@]}" --implementations none --output "$PWD/outcome"
@@ -171,7 +171,7 @@ succeeds "and sums up what was captured" test -s outcome/ddp/summary.json
 # limited LIMIT VALUE OPTION...: runs with a limit of the shell.
 limited() {
     rm -rf outcome
-    limit=20 try bash -c "ulimit -c 0 $1 $2; exec \"\$@\"" bash "$program" "${@:3}" --implementations none --output outcome
+    try bash -c "ulimit -c 0 $1 $2; exec \"\$@\"" bash "$program" "${@:3}" --implementations none --output outcome
 }
 limited -f 16384 "${tiny[@]}" --rounds 1000000
 check 1 "a limit on the size of files ends a run as a full disk does" \
@@ -208,7 +208,7 @@ else
 fi
 for jump in 3600 -3600; do
     rm -rf outcome
-    limit=20 try env LD_PRELOAD="$faults" FAULT_CLOCK=$jump "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --timeout 5 \
+    limit=20 try env LD_PRELOAD=faults.so FAULT_CLOCK=$jump "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --timeout 5 \
         --implementations "none,ddp" --output outcome
     is "a time of day that jumps by $jump s is not taken for a duration" \
         "$status $(awk -F, 'NR > 1 && $5 == "s" && ($6 < 0 || $6 > 100)' outcome/summary.csv)" "0 "

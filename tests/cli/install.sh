@@ -14,7 +14,6 @@ END
 . "$(dirname "$0")/../support/cli.sh"
 
 install=$root/launch/install.sh
-export MPIRUN="${mpirun[*]}"
 # files: those that are there, links included
 files() { (cd staged/usr && find . ! -type d | sed 's,^[.]/,,' | sort); }
 

@@ -15,7 +15,6 @@ END
 . "$(dirname "$0")/../support/cli.sh"
 
 paper=$root/launch/paper.sh
-export MPIRUN="${mpirun[*]}"
 sizes=(--d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context-length 16 --vocab-size 256 --threads 1)
 own=(--program "$program" --quick --batch-size-per-rank 2)
 grid=("${own[@]}" --ranks '2,1' --every '1,3' --bucket-size-mb '0.010,0.02')

@@ -33,7 +33,7 @@ echo "rank ${SLURM_PROCID:-${PMI_RANK:-${OMPI_COMM_WORLD_RANK:-none}}}:$(printf 
 exit "${MEASURED_STATUS:-0}"
 END
 chmod +x bin/*
-export HEARD=$temporary/heard PATH=$temporary/bin:$PATH MPIRUN="${mpirun[*]}"
+export HEARD=$temporary/heard PATH=$temporary/bin:$PATH
 nsys=$root/launch/nsys.sh ncu=$root/launch/ncu.sh
 plain="--mpi-impl=$mpi --sample=none --cpuctxsw=none"
 as_usual="nsys: profile --trace=cuda,nvtx,cublas,mpi $plain --force-overwrite=false"

@@ -17,6 +17,7 @@ END
 run=$root/launch/run.sh
 limit=20
 unset OMP_NUM_THREADS HYDRA_LAUNCHER_EXEC OMPI_MCA_plm_rsh_agent
+launcher=$MPIRUN
 export MPIRUN=
 tiny=(--d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 4 --vocab-size 256 --rounds 1
     --steps-per-block 1 --implementations ddp_bucketed)
@@ -135,6 +136,16 @@ is "hosts by Open MPI" "$status $(sed 's/-c .* take/-c take/' called)" \
     "3 --mca a b --bind-to none --host large1:1,large2:2 -n 3 -x OMP_NUM_THREADS=3 sh -c take 0,1,2,3/4,5,6,7 prog a b"
 MPIRUN=$temporary/openmpi PATH=$temporary/two-cores:$PATH try "$run" -n 3 -- true
 is "this machine by Open MPI" "$status $(cat called)" "3 --bind-to none --host localhost:3 -n 3 -x OMP_NUM_THREADS=1 true"
+# A launcher is a program whatever is in its name, or words as a shell reads them.
+mkdir "of \$HOME's [é]"
+cp mpiexec openmpi "of \$HOME's [é]"
+MPIRUN="$temporary/of \$HOME's [é]/mpiexec" try "$run" -n 3 --threads 1 -- true
+is "a launcher in such a folder" "$status $(cat called)" "3 -rmk user -launcher fork -n 3 -genv OMP_NUM_THREADS 1 true"
+MPIRUN="'$temporary/of \$HOME'\\''s [é]/openmpi' --mca \"a b\" c\\ d" try "$run" -n 3 --threads 1 --dry-run -- "of \$HOME's [é]/mpiexec"
+is "and with options: what --dry-run prints runs it" "$(rm called; bash -c "$(cat printed)"; echo $? "$(cat called)")" \
+    "3 --mca a b c d --bind-to none --host localhost:3 -n 3 -x OMP_NUM_THREADS=1 of \$HOME's [é]/mpiexec"
+MPIRUN="'$temporary/mpiexec" try "$run" -n 3 -- true
+check 1 "a quote without its end" "^run.sh: MPIRUN='/.*/mpiexec: there is no such program\$"
 export MPIRUN=$temporary/mpiexec
 printf 'large1\nsmall2\n' >hosts
 HYDRA_LAUNCHER_EXEC="$temporary/ssh" try "$run" --hosts hosts --dry-run -- prog
@@ -242,7 +253,7 @@ result "$good" "--help"
 
 # ---- for real ----
 
-export MPIRUN="${mpirun[*]}"
+export MPIRUN=$launcher
 
 try "$run" -n 2 -- sh -c 'exit 7'
 check 7 "the program's exit status is handed on" '2 ranks on this machine'
@@ -282,7 +293,7 @@ else
     check 139 "Open MPI: a rank that is killed" '2 ranks on this machine'
     try "$run" -n 2 -- "$program" "${tiny[@]}" --output other
     check 1 "Open MPI: a program of MPICH says so" 'started 2 ranks .OMPI_COMM_WORLD_SIZE=2.*built with MPICH'
-    export MPIRUN="${mpirun[*]}"
+    export MPIRUN=$launcher
 fi
 
 # begin NAME: starts a run that would take hours and waits until it has written steps; began is yes if it has.
@@ -299,30 +310,50 @@ begin() {
     began=$([ -s "$1/rank_1_metrics.jsonl" ] && [ -n "$(left_over "$1")" ] && echo yes || echo no)
 }
 
-# ended WORDS NAME: the run fails, whatever mpiexec says, and nothing goes on.
+# ended WORDS NAME STATUS: the run ends with a status that matches, whatever mpiexec says, and nothing goes on.
 ended() {
     local left
     left=$(gone "$2")
     status=0
     for pid in $(left_over "$2"); do kill -KILL "$pid" || true; done
-    wait $running 2>/dev/null || status=$?
-    is "$1 (status $status)" "$began $([ $status = 0 ] && echo 0 || echo failed) $left" "yes failed "
+    { wait $running || status=$?; } 2>/dev/null
+    # shellcheck disable=SC2053 # a pattern
+    is "$1 (status $status)" "$began $([[ $status == $3 ]] && echo right || echo "status $status") $left" "yes right "
 }
 
-for signal in TERM INT KILL; do
+for signal in HUP:129 INT:130 TERM:143 KILL:137; do
     begin "killed-$signal"
-    kill -$signal $running || true
-    ended "SIG$signal ends the ranks, and nothing goes on" "killed-$signal"
+    kill "-${signal%:*}" $running || true
+    ended "SIG${signal%:*} ends the ranks, and nothing goes on" "killed-$signal" "${signal#*:}"
 done
+begin group
+kill -INT -- -$running || true
+ended "SIGINT to the launcher, too" group 130
 for signal in KILL SEGV; do
     begin "rank-$signal"
     kill -$signal "$(left_over "rank-$signal" | tail -n 1)" || true
-    ended "SIG$signal to a rank is a failure" "rank-$signal"
+    ended "SIG$signal to a rank is a failure" "rank-$signal" '[!0]*'
 done
 # MPICH's mpiexec ends with 0 then
 begin mpiexec-TERM
 kill -TERM "$(tr -d ' ' <"/proc/$running/task/$running/children")" || true
-ended "SIGTERM to mpiexec is a failure" mpiexec-TERM
+ended "SIGTERM to mpiexec is a failure" mpiexec-TERM '[!0]*'
+# A key press reaches all that the terminal runs.
+if ! command -v script >/dev/null; then
+    echo "skip - Ctrl-C: there is no 'script' to make a terminal"
+else
+    printf -v command '%q ' "$run" -n 2 -- "$program" "${tiny[@]}" --rounds 1000000 --output "$temporary/keys"
+    status=0
+    {
+        for ((i = 0; i < 200; i++)); do
+            [ ! -s keys/rank_1_metrics.jsonl ] || break
+            sleep 0.1
+        done
+        printf '\003'
+        gone keys >left
+    } | SHELL=$(command -v bash) timeout 60 script -qec "$command" /dev/null >said 2>&1 || status=$?
+    is "Ctrl-C ends it as SIGINT does" "$status $(cat left)" "130 "
+fi
 
 # By the results of a run whose mpiexec always ends with 0: those of --output, or those that are new in results/.
 mkdir -p results/old

@@ -16,7 +16,6 @@ END
 . "$(dirname "$0")/../support/cli.sh"
 
 sweep=$root/launch/sweep.sh
-export MPIRUN="${mpirun[*]}"
 sizes='--d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 4 --vocab-size 256'
 # a label may hold -, and a bucket may be so small that its size is written with an exponent
 grid=(--program "$program" --implementations 'none,a-b=ddp,x-1=ddp_bucketed' --bucket-size-mb '0.010,0.00005' --ranks '1,2'

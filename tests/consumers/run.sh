@@ -15,16 +15,19 @@ The last line is the sum: "N passed, N failed, N skipped"; what cannot be instal
 END
 }
 
-say() { echo "consumers/run.sh: $*" >&2; }
+# shellcheck source=launch/say.sh
+. "$(dirname "$(realpath "$0")")/../../launch/say.sh"
+# shellcheck source=launch/mpi.sh
+. "$(dirname "$(realpath "$0")")/../../launch/mpi.sh"
 
 case ${1:-} in
 --help) usage; exit 0 ;;
--*) say "unknown option '$1'; known is --help"; exit 2 ;;
+-*) refuse "unknown option '$1'; known is --help" ;;
 esac
 [ $# = 1 ] || { usage >&2; exit 2; }
-build=$(realpath -e "$1") || { say "there is no directory '$1'; build the program first"; exit 2; }
+build=$(realpath -e "$1") || refuse "there is no directory '$1'; build the program first"
 here=$(realpath -e "$(dirname "$0")")
-read -ra mpirun <<<"${MPIRUN:-mpirun}"
+find_mpirun
 python=$build/consumers/bin/python
 torch=${PEER_PYTHON:-python3}
 chromium=${CHROMIUM:-chromium}
@@ -72,7 +75,7 @@ profile() {
     OMP_NUM_THREADS=1 "${mpirun[@]}" -n 2 "$build/ddpbench" --d-model 64 --num-layers 3 --num-heads 4 --d-ff 128 \
         --context-length 64 --batch-size 8 --vocab-size 256 --rounds 0 --profile "$@" \
         --profile-implementation "$implementation" --profile-output-dir "$out" >"$temporary/said" 2>&1 ||
-        { cat "$temporary/said" >&2; say "the profile of $implementation failed"; exit 1; }
+        { cat "$temporary/said" >&2; die "the profile of $implementation failed"; }
 }
 
 implementations=(ddp ddp_individual ddp_individual_v2 ddp_bucketed)

@@ -23,7 +23,7 @@ timed() {
     try "$@"
     seconds=$(awk -v a="$begin" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.3f", b - a }')
 }
-many() { timed env LD_PRELOAD="$build/tests/support/preload/many_ranks.so" "$program" "$@"; }
+many() { timed env LD_PRELOAD=many_ranks.so "$program" "$@"; }
 
 # each N WORDS: N of these took the seconds of the last command, or less.
 each() {

@@ -18,29 +18,30 @@ The phases are data_loading, forward_pass and backward_pass. Prints a line for e
 END
 }
 
-say() { echo "stragglers.sh: $*" >&2; }
+# shellcheck source=launch/say.sh
+. "$(dirname "$(realpath "$0")")/../../launch/say.sh"
 
 build='' only='' runs=20 load=8 ms=5 rate=400mbit
 while [ $# -gt 0 ]; do
     case $1 in
     --help) usage; exit 0 ;;
     --only)
-        [[ ${2:-} == @(machine|lab) ]] || { say "--only ${2:-}: expected machine or lab"; exit 2; }
+        [[ ${2:-} == @(machine|lab) ]] || refuse "--only ${2:-}: expected machine or lab"
         only=$2
         shift 2
         ;;
     --runs | --load | --ms)
-        [[ ${2:-} =~ ^[0-9]+$ ]] || { say "$1 ${2:-}: expected a whole number"; exit 2; }
+        [[ ${2:-} =~ ^[0-9]+$ ]] || refuse "$1 ${2:-}: expected a whole number"
         declare "${1#--}=$2"
         shift 2
         ;;
-    --rate) [ $# -gt 1 ] || { say "$1 needs a value"; exit 2; }; rate=$2 && shift 2 ;;
-    -*) say "unknown option '$1'; known are --only, --runs, --load, --ms, --rate and --help"; exit 2 ;;
+    --rate) [ $# -gt 1 ] || refuse "$1 needs a value"; rate=$2 && shift 2 ;;
+    -*) refuse "unknown option '$1'; known are --only, --runs, --load, --ms, --rate and --help" ;;
     *) build=$1 && shift ;;
     esac
 done
 [ -n "$build" ] || { usage >&2; exit 2; }
-program=$(realpath -e "$build/ddpbench") || { say "there is no $build/ddpbench; run make first"; exit 2; }
+program=$(realpath -e "$build/ddpbench") || refuse "there is no $build/ddpbench; run make first"
 root=$(realpath -e "$(dirname "$0")/../..")
 # shellcheck source=launch/mpi.sh
 . "$root/launch/mpi.sh"

@@ -29,6 +29,8 @@ root=$(realpath -e "$(dirname "$0")/../..")
 find_mpirun
 export OMP_NUM_THREADS=1
 export HWLOC_PLUGINS_PATH=/dev/null # as in tests/run.sh, for a script that is run alone
+# LD_PRELOAD=faults.so finds it here: a path in LD_PRELOAD itself may have no blank
+export LD_LIBRARY_PATH=$build/tests/support/preload${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export LSAN_OPTIONS=${LSAN_OPTIONS:+${LSAN_OPTIONS/suppressions=tests/suppressions=$root/tests}}
 
 temporary=$(mktemp -d "${TMPDIR:-/tmp}/$(basename "$0" .sh).XXXXXX")

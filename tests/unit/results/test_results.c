@@ -84,11 +84,11 @@ static int run_program(const char *name, int ranks, const char *arguments)
     if (readlink("/proc/self/exe", self, sizeof self - 1) < 0)
         return -1;
     const char *build = dirname(dirname(dirname(dirname(self))));
+    setenv("BUILD", build, 1); /* whatever is in its name */
     snprintf(command, sizeof command,
-             "OMP_NUM_THREADS=1 SLURM_JWT=password SECRET_TOKEN=password %s -n %d %s/ddpbench " SIZES
+             "OMP_NUM_THREADS=1 SLURM_JWT=password SECRET_TOKEN=password %s -n %d \"$BUILD/ddpbench\" " SIZES
              "%s --output %s/%s >%s/%s.out 2>%s/%s.err </dev/null",
-             launcher && *launcher ? launcher : "mpirun", ranks, build, arguments, folder, name, folder, name, folder,
-             name);
+             launcher && *launcher ? launcher : "mpirun", ranks, arguments, folder, name, folder, name, folder, name);
     return system(command);
 }
 
