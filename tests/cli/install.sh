@@ -43,7 +43,7 @@ try ddpbench-paper --quick --rounds 2 --ranks 2 --every 1 --output paper -- "${w
 check 0 "the paper's experiments find all that they read" '^paper.sh: 4 runs: 0 were there, 4 made, 0 failed'
 ln -s "$(command -v true)" staged/usr/bin/nsys
 try ddpbench-nsys --dry-run -n 2 -- ddpbench --profile
-is "a tool finds what starts ranks" "$status $(grep -c "$temporary/staged/usr/share/ddpbench/launch/run.sh -n 2" printed)" "0 1"
+is "a tool finds what starts ranks" "$status $(grep -cF "$(printf %q "$temporary/staged/usr/share/ddpbench/launch/run.sh") -n 2" printed)" "0 1"
 rm staged/usr/bin/nsys
 for name in corpus ncu netlab nsys paper run slurm sweep; do
     try "ddpbench-$name" --help

@@ -168,14 +168,14 @@ cat >slow <<END
 ranks=\$1
 shift
 case "\$*" in *,ddp_flat\ *)
-    [ ! -e $temporary/broken ] || { echo "slow: broken" >&2; exit 3; }
-    [ ! -e $temporary/hours ] || set -- \$(echo "\$*" | sed 's/--rounds 2 /--rounds 1000000 /') ;;
+    [ ! -e "$temporary/broken" ] || { echo "slow: broken" >&2; exit 3; }
+    [ ! -e "$temporary/hours" ] || set -- "\$@" --rounds 1000000 ;;
 esac
-exec $root/launch/run.sh -n "\$ranks" -- "\$@"
+exec "$root/launch/run.sh" -n "\$ranks" -- "\$@"
 END
 chmod +x slow
 : >hours
-few=("${own[@]}" --rounds 2 --ranks 2 --every 2 --bucket-size-mb 0.01 --launcher "$temporary/slow {ranks}")
+few=("${own[@]}" --rounds 2 --ranks 2 --every 2 --bucket-size-mb 0.01 --launcher "'$temporary/slow' {ranks}")
 # stop SIGNAL STATUS: runs until the second run has begun, and sends the signal; paper.sh ends with STATUS.
 stop() {
     local output=$temporary/stopped-$1

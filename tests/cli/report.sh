@@ -53,8 +53,8 @@ again() {
         [ "$(tail -n +$((5 + lines)) printed | head -n 1 | cut -d' ' -f1-3)" = "Bottleneck analysis of" ] && good=0 || good=1
     result "$good" "what mode $2 printed is printed again, word for word"
 }
-again "a benchmark" benchmark "$program ${tiny[*]} --implementations none,ddp --label a-label --output 'a benchmark'" "a benchmark"
-again profile profile "$program ${tiny[*]} --profile --profile-implementation ddp --profile-output-dir profile" profile/ddp
+again "a benchmark" benchmark "$(quote_words "$program") ${tiny[*]} --implementations none,ddp --label a-label --output 'a benchmark'" "a benchmark"
+again profile profile "$(quote_words "$program") ${tiny[*]} --profile --profile-implementation ddp --profile-output-dir profile" profile/ddp
 again collectives allreduce "allreduce --sizes 8,1K --iters 20 --output collectives" collectives
 
 try "$program" report profile --output pictures

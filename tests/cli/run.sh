@@ -37,7 +37,7 @@ machine() {
 # What stands in for mpiexec keeps what it was called with; openmpi says that it is Open MPI's.
 cat >mpiexec <<END
 #!/bin/sh
-[ "\$*" = --version ] || echo "\$*" >$temporary/called
+[ "\$*" = --version ] || echo "\$*" >"$temporary/called"
 exit 3
 END
 sed 's/^\[.*--version \]/[ "$*" = --version ] \&\& echo "mpirun (Open MPI) 4.1.4"/' mpiexec >openmpi
@@ -48,7 +48,7 @@ plan() {
     local folder=$1 threads=$2 binding=$3 good=0
     shift 3
     try env MPIRUN="$temporary/mpiexec" PATH="$temporary/$folder:$PATH" "$run" "$@" --dry-run -- "$program"
-    grep -qF -- "-genv OMP_NUM_THREADS $threads $program" printed && [ "$status" = 0 ] || good=1
+    grep -qF -- "-genv OMP_NUM_THREADS $threads $(printf %q "$program")" printed && [ "$status" = 0 ] || good=1
     if [ "$binding" = none ]; then
         grep -q -- '-bind-to' printed && good=1
     else
@@ -100,8 +100,8 @@ result "$good" "and one line only"
 cat >ssh <<END
 #!/bin/sh
 case \$2 in
-small*) PATH=$temporary/two-cores:\$PATH ;;
-large*) PATH=$temporary/eight-cores:\$PATH ;;
+small*) PATH="$temporary/two-cores:\$PATH" ;;
+large*) PATH="$temporary/eight-cores:\$PATH" ;;
 *) echo "ssh: connect to host \$2 port 22: No route to host" >&2; exit 255 ;;
 esac
 shift 2
