@@ -1,0 +1,204 @@
+#!/usr/bin/env bash
+# machines.sh - all tests on machines of several kinds: without privileges, on one core, in paths with blanks, in other
+# locales, with little shared memory, beside other work, where OpenBLAS takes the wrong kernels.
+set -euo pipefail
+
+usage() {
+    cat <<'END'
+Usage: [TEST_ONLY=PATTERN] [PEER_PYTHON=FILE] tests/long/machines.sh [OPTION...] [-- WORD...]
+Clones this checkout as it is committed, builds it, and runs tests/run.sh on it under each of these conditions:
+  openblas  OpenBLAS takes kernels that are not for this processor
+  user      without privileges: as nobody, who owns a copy
+  core      on one core
+  space     checkout, TMPDIR and HOME have blanks and other characters in their paths
+  shm       /dev/shm has 64 MiB
+  load      beside four busy loops
+  comma     in German, where 1.5 is 1,5
+  turkish   in Turkish, where a small I is no i
+  peer      with PEER_PYTHON, a Python that has PyTorch and NumPy
+  --only LIST   only these, with commas between them; NAME+NAME is one run under both: user+space+shm
+  --runs N      runs of each (default 1)
+  --output DIR  of the copies and of the logs of runs that failed; what was built there before is used again (default: a new
+                directory in TMPDIR, which goes if nothing failed)
+Words behind -- go to make, as in -- CUDA=0. What cannot be had here, such as another user without root, is skipped by name.
+The last lines are a table of passed, failed and skipped checks; exits with status 1 if one failed, or nothing was run.
+END
+}
+
+# shellcheck source=launch/say.sh
+. "$(dirname "$(realpath "$0")")/../../launch/say.sh"
+
+known=(openblas user core space shm load comma turkish peer)
+rows=("${known[@]}") runs=1 output='' make_words=()
+while [ $# -gt 0 ]; do
+    case $1 in
+    --help) usage; exit 0 ;;
+    --) make_words=("${@:2}"); break ;;
+    --only | --runs | --output) need_value "$@" ;;
+    *) refuse "unknown option '$1'; known are --only, --runs, --output, --help" ;;
+    esac
+    case $1 in
+    --only) IFS=, read -ra rows <<<"$2" ;;
+    --runs) check_whole "$1" "$2" 1 1000 && runs=$2 ;;
+    --output) output=$2 ;;
+    esac
+    shift 2
+done
+for row in "${rows[@]}"; do
+    for name in ${row//+/ }; do
+        [[ " ${known[*]} " == *" $name "* ]] || refuse "--only: '$name' is no condition; known are ${known[*]}"
+    done
+done
+need_tools git git
+root=$(realpath -e "$(dirname "$0")/../..")
+keep=$output
+output=${output:-$(mktemp -d "${TMPDIR:-/tmp}/machines.XXXXXX")}
+make_directory "$output"
+output=$(realpath -e -- "$output")
+chmod a+rx "$output"
+loops=() failed=0 ran=0 table=()
+declare -A built=() # by place
+
+end_load() {
+    [ "${#loops[@]}" = 0 ] || kill "${loops[@]}" 2>/dev/null || true
+    loops=()
+}
+
+# shellcheck disable=SC2317 # the trap calls it
+clean_up() {
+    end_awaited
+    end_load
+    [ -n "$keep" ] || [ "$failed" = 1 ] || rm -rf "$output"
+}
+trap clean_up EXIT
+heed_signals
+
+# ---- conditions: each says how a row is run, or sets why to the reason why it cannot be had ----
+# before: the command that starts the tests; variables: of their environment; place: of the copy
+
+take_openblas() { preload=mistaken_openblas.so; }
+take_core() { before+=(taskset -c "$(taskset -cp $$ | sed 's/.*[:,-] *//')"); }
+take_space() { place="in it's \$HOME [é]"; }
+take_load() { load=4; }
+take_comma() { take_locale de_DE; }
+take_turkish() { take_locale tr_TR; }
+
+take_user() {
+    [ "$(id -u)" = 0 ] || why="only root can become another; all runs are those of $(id -un)"
+    user=nobody
+}
+
+take_shm() {
+    unshare --mount true 2>/dev/null || why="unshare --mount makes no namespace here"
+    # shellcheck disable=SC2016 # for that shell
+    before=(unshare --mount sh -c 'mount -t tmpfs -o size=64m,mode=1777 shm /dev/shm && exec "$@"' shm "${before[@]}")
+}
+
+take_peer() {
+    [ -n "${PEER_PYTHON:-}" ] || why="no PEER_PYTHON is given"
+    variables+=("PEER_PYTHON=${PEER_PYTHON:-}")
+}
+
+# take_locale NAME: made for these runs; nothing is installed.
+take_locale() {
+    local made=$output/locales/$1.UTF-8
+    mkdir -p "$output/locales"
+    [ -e "$made" ] || localedef -i "$1" -f UTF-8 "$made" 2>"$output/said" ||
+        why="localedef cannot make $1: $(tail -n 1 "$output/said")"
+    variables+=("LC_ALL=$1.UTF-8" "LOCPATH=$output/locales")
+}
+
+# ---- copies ----
+
+# build PLACE: the copy there, once.
+build() {
+    local copy=$output/$1/ddpbench
+    [ -z "${built[$1]:-}" ] || return 0
+    say "builds $copy"
+    if [ -e "$copy" ]; then
+        git -C "$copy" fetch -q origin HEAD && git -C "$copy" reset -q --hard FETCH_HEAD
+    else
+        mkdir -p "$output/$1"
+        git clone -q "$root" "$copy"
+    fi
+    await log "$output/build.log" make -C "$copy" -j"$(nproc)" "${make_words[@]}" program tests emulated >/dev/null ||
+        die "it cannot be built: $(grep -E -m 1 'error|\*\*\*' "$output/build.log"); see $output/build.log"
+    rm "$output/build.log"
+    built[$1]=1
+}
+
+# prepare: sets copy to one of the row's place and user, with a TMPDIR and a HOME beside it, and what depends on where it is.
+prepare() {
+    build "$place"
+    copy=$output/$place/ddpbench
+    if [ -n "$user" ]; then
+        copy="$output/$place/of $user/ddpbench"
+        [[ $place == *' '* ]] || copy=$output/$place/$user/ddpbench
+        rm -rf "${copy%/*}"
+        mkdir -p "${copy%/*}"
+        cp -a "$output/$place/ddpbench" "$copy"
+        before+=(setpriv --reuid "$user" --regid "$(id -g "$user")" --clear-groups --inh-caps=-all --bounding-set=-all)
+    fi
+    mkdir -p "${copy%/*}/tmp" "${copy%/*}/home"
+    [ -z "$user" ] || chown -R "$user:" "${copy%/*}"
+    variables+=("TMPDIR=${copy%/*}/tmp" "HOME=${copy%/*}/home")
+    [ -z "$preload" ] ||
+        variables+=("LD_PRELOAD=$preload" "LD_LIBRARY_PATH=$copy/build/tests/support/preload${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}")
+}
+
+# ---- rows ----
+
+# run_row ROW NUMBER: adds a line to the table.
+run_row() {
+    local variables=() before=() place=plain preload='' load=0 user='' why='' copy='' log=$output/$1-$2.log
+    local name begin status=0 i
+    for name in ${1//+/ }; do
+        "take_$name"
+        if [ -n "$why" ]; then
+            say "$1 is skipped: $why"
+            table+=("$1"$'\t-\t-\t-\t-\t'"skipped: $why")
+            return
+        fi
+    done
+    prepare
+    for ((i = 0; i < load; i++)); do
+        (while :; do :; done) &
+        loops+=($!)
+    done
+    say "$1, run $2 of $runs"
+    begin=$SECONDS
+    # shellcheck disable=SC2016 # for that shell
+    await log "$log" "${before[@]}" env -u PEER_PYTHON "${variables[@]}" sh -c 'cd "$1" && exec tests/run.sh build' sh "$copy" >/dev/null ||
+        status=$?
+    end_load
+    count "$1$([ "$runs" = 1 ] || echo " ($2)")" "$status" $((SECONDS - begin)) "$log"
+}
+
+# count WORDS STATUS SECONDS LOG: of a run that has ended.
+count() {
+    local sums='^([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$'
+    ran=1
+    if [[ $(tail -n 1 "$4") =~ $sums ]]; then
+        table+=("$1"$'\t'"${BASH_REMATCH[1]}"$'\t'"${BASH_REMATCH[2]}"$'\t'"${BASH_REMATCH[3]}"$'\t'"$3"$'\t')
+    else
+        table+=("$1"$'\t-\t-\t-\t'"$3"$'\t'"ended with status $2")
+    fi
+    if [ "$2" = 0 ]; then
+        rm "$4"
+    else
+        failed=1
+        say "$1: failed; see $4"
+        grep -E '^FAILED|^ *not ok - ' "$4" >&2 || true
+    fi
+}
+
+for row in "${rows[@]}"; do
+    for ((run = 1; run <= runs; run++)); do
+        run_row "$row" "$run"
+    done
+done
+for line in $'condition\tpassed\tfailed\tskipped\tseconds\t' "${table[@]}"; do
+    IFS=$'\t' read -r name passed bad skipped seconds why <<<"$line"
+    printf '%-24s %8s %8s %8s %8s  %s\n' "$name" "$passed" "$bad" "$skipped" "$seconds" "$why"
+done
+[ "$failed" = 0 ] && [ "$ran" = 1 ]
