@@ -22,7 +22,7 @@ grid=("${own[@]}" --ranks '2,1' --every '1,3' --bucket-size-mb '0.010,0.02')
 # ---- all experiments ----
 
 try "$paper" "${grid[@]}" --output out --dry-run -- "${sizes[@]}"
-is "a dry run prints a command for each run, and makes nothing" "$status $(grep -c "^$root/launch/run.sh -n" printed) $(find . -name out)" "0 6 "
+is "a dry run prints a command for each run, and makes nothing" "$status $(grep -cE "/launch/run[.]sh -n" printed) $(find . -name out)" "0 6 "
 cp printed commands
 
 export DDPBENCH_LINK='a "bus", slow'

@@ -131,7 +131,7 @@ on_hosts "one listed twice" 'large1\nsmall2\nlarge1\n' 'large1:2,small2:1 -n 3 -
 on_hosts "more ranks than cores on one" 'small1 slots=2\nsmall2 slots=3\n' 'small1:2,small2:3 -n 5 -genv OMP_NUM_THREADS 1'
 # Open MPI's: the ranks bind themselves
 printf 'large1\nlarge2:2\n' >hosts
-try env MPIRUN="$temporary/openmpi --mca a b" OMPI_MCA_plm_rsh_agent="$temporary/ssh" "$run" --hosts hosts -- prog 'a b'
+try env MPIRUN="'$temporary/openmpi' --mca a b" OMPI_MCA_plm_rsh_agent="$temporary/ssh" "$run" --hosts hosts -- prog 'a b'
 is "hosts by Open MPI" "$status $(sed 's/-c .* take/-c take/' called)" \
     "3 --mca a b --bind-to none --host large1:1,large2:2 -n 3 -x OMP_NUM_THREADS=3 sh -c take 0,1,2,3/4,5,6,7 prog a b"
 MPIRUN=$temporary/openmpi PATH=$temporary/two-cores:$PATH try "$run" -n 3 -- true
@@ -377,6 +377,14 @@ made results/b ''
 check 1 "results without a summary" 'run.sh: always ended with status 0, .*: results/b/summary.json is not there$'
 made x/ddp 1 --profile-output-dir x
 check 1 "results of a part" 'run.sh: always ended with status 0, .*: x/ddp/summary.json has 1 of 2$'
+# In German a point is a comma, also that of the time since which results are new.
+mkdir locales
+if localedef -i de_DE -f UTF-8 locales/de_DE.UTF-8 2>said; then
+    LOCPATH=$temporary/locales LC_ALL=de_DE.UTF-8 made z/ddp 1 --profile-output-dir z
+    check 1 "results of a part, in German" 'run.sh: always ended with status 0, .*: z/ddp/summary.json has 1 of 2$'
+else
+    echo "skip - results of a part, in German: localedef makes no de_DE here"
+fi
 made y 2 --output y
 check 0 "complete results by --output" '1 rank'
 exit "$failed"
