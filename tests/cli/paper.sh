@@ -24,6 +24,13 @@ grid=("${own[@]}" --ranks '2,1' --every '1,3' --bucket-size-mb '0.010,0.02')
 try "$paper" "${grid[@]}" --output out --dry-run -- "${sizes[@]}"
 is "a dry run prints a command for each run, and makes nothing" "$status $(grep -cE "/launch/run[.]sh -n" printed) $(find . -name out)" "0 6 "
 cp printed commands
+mkdir locales
+if localedef -i de_DE -f UTF-8 locales/de_DE.UTF-8 2>said; then
+    try env LOCPATH="$temporary/locales" LC_ALL=de_DE.UTF-8 "$paper" "${grid[@]}" --output out --dry-run -- "${sizes[@]}"
+    succeeds "and the same ones in German, where 0.01 is 0,01" diff commands printed
+else
+    echo "skip - and the same ones in German, where 0.01 is 0,01: localedef makes no de_DE here"
+fi
 
 export DDPBENCH_LINK='a "bus", slow'
 try "$paper" "${grid[@]}" --output out -- "${sizes[@]}"

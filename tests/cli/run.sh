@@ -377,14 +377,6 @@ made results/b ''
 check 1 "results without a summary" 'run.sh: always ended with status 0, .*: results/b/summary.json is not there$'
 made x/ddp 1 --profile-output-dir x
 check 1 "results of a part" 'run.sh: always ended with status 0, .*: x/ddp/summary.json has 1 of 2$'
-# In German a point is a comma, also that of the time since which results are new.
-mkdir locales
-if localedef -i de_DE -f UTF-8 locales/de_DE.UTF-8 2>said; then
-    LOCPATH=$temporary/locales LC_ALL=de_DE.UTF-8 made z/ddp 1 --profile-output-dir z
-    check 1 "results of a part, in German" 'run.sh: always ended with status 0, .*: z/ddp/summary.json has 1 of 2$'
-else
-    echo "skip - results of a part, in German: localedef makes no de_DE here"
-fi
 made y 2 --output y
 check 0 "complete results by --output" '1 rank'
 exit "$failed"
