@@ -47,10 +47,9 @@ uninstall() {
 }
 
 install_all() {
-    local name work
+    local name
     work=$(mktemp -d)
-    # shellcheck disable=SC2064 # the name is known now
-    trap "rm -rf '$work'" EXIT
+    trap 'rm -rf "$work"' EXIT
     uninstall
     make_directory "$root/share/ddpbench"
     make_directory "$root/bin"

@@ -570,20 +570,21 @@ group "missing tools"
 # ---- signals ----
 
 # A tree whose scripts find a program, a lab and a launcher that are at work as soon as there is a file called ready.
+export temporary # which they write to
 mkdir -p tree/build tree/tools && cp -r "$launch" tree && echo text >tree/build/corpus.txt
 ln -s "$(command -v sleep)" tree/at_work
 cat >tree/build/ddpbench <<END
 #!/bin/sh
 case "\$*" in *--dry-run* | *--version* | *--help*) exit 0 ;; esac
-echo >"$temporary/ready"
-exec "$temporary/tree/at_work" 60
+echo >"\$temporary/ready"
+exec "\$temporary/tree/at_work" 60
 END
 cat >tree/launch/netlab.sh <<END
 #!/bin/sh
 case \$1 in
-show) [ -e "$temporary/lab_is_up" ] ;;
-up) : >"$temporary/lab_is_up" ;;
-down) rm "$temporary/lab_is_up" ;;
+show) [ -e "\$temporary/lab_is_up" ] ;;
+up) : >"\$temporary/lab_is_up" ;;
+down) rm "\$temporary/lab_is_up" ;;
 run) while [ "\$1" != -- ]; do shift; done && shift && exec "\$@" ;;
 esac
 END

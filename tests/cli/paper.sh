@@ -169,20 +169,21 @@ try "$paper" "${grid[@]}" --output out -- "${sizes[@]}"
 check 1 "two series cannot share a directory" "^paper.sh: another series of experiments runs in "
 exec 7<&-
 
+export temporary root # which the launcher reads
 # A launcher with which the run of bucket sizes takes hours as long as there is a file called hours, and fails on one called broken.
 cat >slow <<END
 #!/bin/sh
 ranks=\$1
 shift
 case "\$*" in *,ddp_flat\ *)
-    [ ! -e "$temporary/broken" ] || { echo "slow: broken" >&2; exit 3; }
-    [ ! -e "$temporary/hours" ] || set -- "\$@" --rounds 1000000 ;;
+    [ ! -e "\$temporary/broken" ] || { echo "slow: broken" >&2; exit 3; }
+    [ ! -e "\$temporary/hours" ] || set -- "\$@" --rounds 1000000 ;;
 esac
-exec "$root/launch/run.sh" -n "\$ranks" -- "\$@"
+exec "\$root/launch/run.sh" -n "\$ranks" -- "\$@"
 END
 chmod +x slow
 : >hours
-few=("${own[@]}" --rounds 2 --ranks 2 --every 2 --bucket-size-mb 0.01 --launcher "'$temporary/slow' {ranks}")
+few=("${own[@]}" --rounds 2 --ranks 2 --every 2 --bucket-size-mb 0.01 --launcher "$(quote_words "$temporary/slow") {ranks}")
 # stop SIGNAL STATUS: runs until the second run has begun, and sends the signal; paper.sh ends with STATUS.
 stop() {
     local output=$temporary/stopped-$1

@@ -18,7 +18,7 @@ run=$root/launch/run.sh
 limit=20
 unset OMP_NUM_THREADS HYDRA_LAUNCHER_EXEC OMPI_MCA_plm_rsh_agent
 launcher=$MPIRUN
-export MPIRUN=
+export MPIRUN='' temporary # which programs that stand in for others write to
 tiny=(--d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 4 --vocab-size 256 --rounds 1
     --steps-per-block 1 --implementations ddp_bucketed)
 
@@ -37,7 +37,7 @@ machine() {
 # What stands in for mpiexec keeps what it was called with; openmpi says that it is Open MPI's.
 cat >mpiexec <<END
 #!/bin/sh
-[ "\$*" = --version ] || echo "\$*" >"$temporary/called"
+[ "\$*" = --version ] || echo "\$*" >"\$temporary/called"
 exit 3
 END
 sed 's/^\[.*--version \]/[ "$*" = --version ] \&\& echo "mpirun (Open MPI) 4.1.4"/' mpiexec >openmpi
@@ -100,8 +100,8 @@ result "$good" "and one line only"
 cat >ssh <<END
 #!/bin/sh
 case \$2 in
-small*) PATH="$temporary/two-cores:\$PATH" ;;
-large*) PATH="$temporary/eight-cores:\$PATH" ;;
+small*) PATH="\$temporary/two-cores:\$PATH" ;;
+large*) PATH="\$temporary/eight-cores:\$PATH" ;;
 *) echo "ssh: connect to host \$2 port 22: No route to host" >&2; exit 255 ;;
 esac
 shift 2
@@ -131,7 +131,7 @@ on_hosts "one listed twice" 'large1\nsmall2\nlarge1\n' 'large1:2,small2:1 -n 3 -
 on_hosts "more ranks than cores on one" 'small1 slots=2\nsmall2 slots=3\n' 'small1:2,small2:3 -n 5 -genv OMP_NUM_THREADS 1'
 # Open MPI's: the ranks bind themselves
 printf 'large1\nlarge2:2\n' >hosts
-try env MPIRUN="'$temporary/openmpi' --mca a b" OMPI_MCA_plm_rsh_agent="$temporary/ssh" "$run" --hosts hosts -- prog 'a b'
+try env MPIRUN="$(quote_words "$temporary/openmpi") --mca a b" OMPI_MCA_plm_rsh_agent="$temporary/ssh" "$run" --hosts hosts -- prog 'a b'
 is "hosts by Open MPI" "$status $(sed 's/-c .* take/-c take/' called)" \
     "3 --mca a b --bind-to none --host large1:1,large2:2 -n 3 -x OMP_NUM_THREADS=3 sh -c take 0,1,2,3/4,5,6,7 prog a b"
 MPIRUN=$temporary/openmpi PATH=$temporary/two-cores:$PATH try "$run" -n 3 -- true
@@ -141,11 +141,11 @@ mkdir "of \$HOME's [é]"
 cp mpiexec openmpi "of \$HOME's [é]"
 MPIRUN="$temporary/of \$HOME's [é]/mpiexec" try "$run" -n 3 --threads 1 -- true
 is "a launcher in such a folder" "$status $(cat called)" "3 -rmk user -launcher fork -n 3 -genv OMP_NUM_THREADS 1 true"
-MPIRUN="'$temporary/of \$HOME'\\''s [é]/openmpi' --mca \"a b\" c\\ d" try "$run" -n 3 --threads 1 --dry-run -- "of \$HOME's [é]/mpiexec"
+MPIRUN="$(quote_words "$temporary/of \$HOME's [é]/openmpi") --mca \"a b\" c\\ d" try "$run" -n 3 --threads 1 --dry-run -- "of \$HOME's [é]/mpiexec"
 is "and with options: what --dry-run prints runs it" "$(rm called; bash -c "$(cat printed)"; echo $? "$(cat called)")" \
     "3 --mca a b c d --bind-to none --host localhost:3 -n 3 -x OMP_NUM_THREADS=1 of \$HOME's [é]/mpiexec"
-MPIRUN="'$temporary/mpiexec" try "$run" -n 3 -- true
-check 1 "a quote without its end" "^run.sh: MPIRUN='/.*/mpiexec: there is no such program\$"
+MPIRUN="'mpiexec" try "$run" -n 3 -- true
+check 1 "a quote without its end" "^run.sh: MPIRUN='mpiexec: there is no such program\$"
 export MPIRUN=$temporary/mpiexec
 printf 'large1\nsmall2\n' >hosts
 HYDRA_LAUNCHER_EXEC="$temporary/ssh" try "$run" --hosts hosts --dry-run -- prog

@@ -24,16 +24,17 @@ points=8 # 2 numbers of ranks x (2 implementations + 2 buckets)
 
 # ---- a sweep from end to end ----
 
+export temporary root # which launchers read
 # A launcher that notes when which point is run.
 cat >launcher <<END
 #!/bin/sh
 ranks=\$1
 shift
-case "\$*" in *--output\ *) echo "\$*" | sed 's/.*--output [^ ]*out[^/]*[/]//' >>"$temporary/order" ;; esac
-exec "$root/launch/run.sh" -n "\$ranks" -- "\$@"
+case "\$*" in *--output\ *) echo "\$*" | sed 's/.*--output [^ ]*out[^/]*[/]//' >>"\$temporary/order" ;; esac
+exec "\$root/launch/run.sh" -n "\$ranks" -- "\$@"
 END
 chmod +x launcher
-grid+=(--launcher "'$temporary/launcher' {ranks}")
+grid+=(--launcher "$(quote_words "$temporary/launcher") {ranks}")
 grid+=(--link-name 'a bus')
 try "$sweep" "${grid[@]}" --output out -- --steps-per-block 1 --threads 1
 check 0 "a sweep ends with status 0, and counts its runs" '^sweep.sh: 16 runs: 0 were there, 16 made, 0 failed'
@@ -118,16 +119,16 @@ cat >slow <<END
 ranks=\$1
 shift
 case "\$*" in *\ ddp_flat\ --rounds\ 2\ *)
-    [ ! -e "$temporary/hours" ] || set -- "\$@" --rounds 1000000 ;;
+    [ ! -e "\$temporary/hours" ] || set -- "\$@" --rounds 1000000 ;;
 esac
-exec "$root/launch/run.sh" -n "\$ranks" -- "\$@"
+exec "\$root/launch/run.sh" -n "\$ranks" -- "\$@"
 END
 chmod +x slow
 : >hours
 
 # stop SIGNAL STATUS: sweeps three points until the second has begun, and sends the signal; the sweep ends with STATUS.
 stopped=(--program "$program" --implementations 'none,ddp_flat,ddp' --ranks 2 --model "tiny:$sizes" --rounds 2 --repeats 1
-    --launcher "'$temporary/slow' {ranks}")
+    --launcher "$(quote_words "$temporary/slow") {ranks}")
 stop() {
     local points=$temporary/stopped-$1/ranks=2/model=tiny
     interrupt "$1" "$points/ddp_flat/repeat-1.part/rank_1_metrics.jsonl" "$sweep" "${stopped[@]}" --output "$temporary/stopped-$1"
