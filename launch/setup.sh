@@ -179,10 +179,8 @@ install_packages() {
         as_root=("${sudo[@]}") apt=("${sudo[@]}" "${apt[@]}")
     fi
     say "installing ${packages[*]}"
-    local log
     log=$(mktemp)
-    # shellcheck disable=SC2064 # the name is known now
-    trap "rm -f '$log'" EXIT
+    trap 'rm -f "$log"' EXIT
     local install=("${apt[@]}" install -y --no-install-recommends "${packages[@]}")
     meanings=$(update-alternatives --get-selections 2>/dev/null | awk '/^mpi/ { print $1, $3 }')
     # lists of packages may be absent, or too old to fetch from

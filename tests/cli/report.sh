@@ -121,7 +121,7 @@ is "names that mean something to a page, a table or a shell" "$status $([ -e har
 is "and nothing reaches the terminal that it would obey" \
     "$(LC_ALL=C tr -d '\n\t -~' <printed | wc -c) $(grep -c '\[31m' printed)" "0 2"
 "$program" report "${nasty[0]}" >printed 2>said && good=0 || good=1
-printed=$(cat printed) && printed=${printed//"$program"/}
+printed=$(cat printed) && printed=${printed//"$(quote_words "$program")"/}
 is "neither of one run alone, with what it printed" "$good $(LC_ALL=C tr -d '\n\t -~' <<<"$printed" | wc -c)" "0 0"
 with_python "break no form" "$root/tests/consumers/recompute_report.py" nasty/report "${nasty[0]}" nasty/profile/ddp
 name=$(printf 'n%.0s' {1..100})
