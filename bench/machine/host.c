@@ -111,8 +111,15 @@ static size_t group_memory_left(void)
 int host_threads(size_t requested, double cores_per_rank)
 {
     const char *omp = getenv("OMP_NUM_THREADS");
-    long threads = requested ? (long)requested : omp ? strtol(omp, NULL, 10) : (long)cores_per_rank;
-    return threads < 1 ? 1 : threads > 4096 ? 4096 : (int)threads;
+    if (requested || !omp || !*omp)
+        return requested ? (int)requested : cores_per_rank < 1 ? 1 : (int)cores_per_rank;
+    size_t digits = strspn(omp, "0123456789"); /* of a list the first number, which is for the outermost threads */
+    double threads = strtod(omp, NULL);
+    if (!digits || (omp[digits] && omp[digits] != ',') || threads < 1 || threads > HOST_MOST_THREADS)
+        return error_report("OMP_NUM_THREADS is '%s' in the environment: expected a whole number from 1 to %d; or give "
+                            "--threads",
+                            omp, HOST_MOST_THREADS);
+    return (int)threads;
 }
 
 size_t host_memory_available(void)

@@ -31,7 +31,9 @@ void host_facts(struct host_facts *facts);
 /* Adds all ranks with their bindings, and the facts of their hosts, to a JSON object. All ranks call. */
 void host_describe(const struct host_facts *host, const struct job *job, cJSON *json);
 
-/* Threads of a rank: `requested`, or if that is 0 OMP_NUM_THREADS, or one a core; 1 to 4096. */
+/* Threads of a rank: `requested`, or if that is 0 OMP_NUM_THREADS, or one a core; -1, reported, if that variable holds
+ * no number from 1 to HOST_MOST_THREADS. */
+enum { HOST_MOST_THREADS = 4096 };
 int host_threads(size_t requested, double cores_per_rank);
 
 /* Bytes that the kernel says can be allocated without swapping, or what the control group of this process still
@@ -74,7 +76,7 @@ struct open_device {
 };
 
 /* Opens the device of each rank; all ranks call. Auto is a GPU for each rank where every rank sees one, and the CPU
- * where none does. threads is for the CPU. Returns 0; or -1 on every rank, reported by rank 0. */
+ * where none does. threads is for the CPU; -1: reported already. Returns 0; or -1 on every rank, reported by rank 0. */
 int open_device(struct open_device *opened, const struct job *job, const struct device_options *options, int threads);
 
 /* The same for a program of one process, which computes on the first GPU that it sees. Returns 0; or -1, reported. */
