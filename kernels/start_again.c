@@ -1,8 +1,10 @@
 /* start_again.c - the program started again, with what its libraries should find in the environment. */
 #include "kernels/start_again.h"
 
+#include "kernels/early_option.h"
 #include "kernels/launcher.h"
 
+#include <limits.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +22,11 @@ void start_again_with(const char *name, const char *value)
 
 void start_again(char *const argv[])
 {
+    char path[PATH_MAX] = "";
+    if (n && readlink("/proc/self/exe", path, sizeof path - 1) > 0)
+        execv(path, argv); /* which keeps the name of the process */
     if (n)
-        execv("/proc/self/exe", argv);
+        execv("/proc/self/exe", argv); /* its file was removed or moved: the process is called exe */
     while (n)
         unsetenv(asked[--n]);
 }
@@ -31,13 +36,9 @@ void start_again(char *const argv[])
 /* The threads that each rank is told to have; 0: as many as there are CPUs for. */
 static long threads_wanted(int argc, char *const argv[])
 {
-    static const char option[] = "--threads";
-    const char *threads = getenv("OMP_NUM_THREADS");
-    for (int i = 1; i < argc; i++)
-        if (!strncmp(argv[i], option, sizeof option - 1)) {
-            char after = argv[i][sizeof option - 1];
-            threads = after == '=' ? argv[i] + sizeof option : !after && i + 1 < argc ? argv[i + 1] : threads;
-        }
+    const char *threads = early_option(argc, argv, "threads", 0);
+    if (!threads)
+        threads = getenv("OMP_NUM_THREADS");
     return threads ? strtol(threads, NULL, 10) : 0;
 }
 

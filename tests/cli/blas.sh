@@ -31,20 +31,44 @@ fact() { sed -n "s/^.*\"$2\":[[:space:]]*\"\{0,1\}\([^\",]*\)\"\{0,1\},\{0,1\}$/
 # lines PATTERN: how many printed lines match.
 lines() { grep -cE -- "$1" printed || true; }
 
-train plain
+train plain -u OPENBLAS_CORETYPE
 kernels=$(fact plain blas_kernels)
 is "the first line names the library and its kernels" "$(lines "^ddpbench .*, $(fact plain blas)( \($kernels\))?\),")" 1
-is "nothing was replaced" "$(lines 'took this CPU')" 0
+# on a CPU that OpenBLAS takes for an older one, also where nothing is preloaded
+is "kernels are said to be replaced where they are" "$(lines 'took this CPU')" "$(fact plain OPENBLAS_CORETYPE | grep -c .)"
 succeeds "the rate of products is known" test "$(fact plain product_gflops_per_thread | cut -d. -f1)" -ge 1
 
 # OpenMP's threads wait without pause, unless they are told to when its library is loaded.
 too_many=$(($(nproc) + 1))
 train crowded -u OMP_WAIT_POLICY OMP_NUM_THREADS=$too_many
 is "threads that are too many for the CPUs sleep while they wait" "$(fact crowded OMP_WAIT_POLICY)" passive
+# started again with that in its environment, it is still the same process to ps, pgrep, debuggers and profilers
+# shellcheck disable=SC2016 # sh evaluates it
+OMP_NUM_THREADS=$too_many timeout 60 sh -c 'echo $$ >process; exec "$@"' sh "$program" --device cpu --d-model 32 --num-layers 1 \
+    --num-heads 2 --d-ff 48 --context-length 16 --batch-size 2 --vocab-size 256 --implementations none --rounds 1000000 \
+    --output named >printed 2>said &
+run=$!
+for ((i = 0; i < 400; i++)); do
+    [ ! -s named/rank_0_metrics.jsonl ] || break
+    sleep 0.05
+done
+process=$(cat process)
+is "the process keeps its name, and its program" "$(cat "/proc/$process/comm") $(readlink "/proc/$process/exe")" "ddpbench $program"
+kill "$process"
+wait $run 2>/dev/null || true
 train asked -u OMP_WAIT_POLICY OMP_NUM_THREADS=$too_many GOMP_SPINCOUNT=1000
 is "unless the user has said how they wait" "$(fact asked OMP_WAIT_POLICY)" ''
 train roomy -u OMP_WAIT_POLICY OMP_NUM_THREADS=1
 is "or there is room for all" "$(fact roomy OMP_WAIT_POLICY)" ''
+
+train list OMP_NUM_THREADS=1,1
+is "of a list of numbers of threads the first counts" "$(fact list threads | tail -1)" 1
+for words in 4097 99999999 99999999999999999999 0 -3 four 4x ,4; do
+    try env OMP_NUM_THREADS="$words" "${mpirun[@]}" -n 2 "$program" --device cpu --implementations none --output refused
+    check 1 "OMP_NUM_THREADS=$words is refused" \
+        "^ddpbench: OMP_NUM_THREADS is '$words' in the environment: expected a whole number from 1 to 4096; or give --threads\$"
+    is "by one line" "$(grep -c '^ddpbench:' said) $(ls refused 2>/dev/null)" '1 '
+done
 
 if [[ $(fact plain blas) != OpenBLAS* ]] || [ "$(uname -m)" != x86_64 ] || ! grep -qm1 '^flags.*avx2' /proc/cpuinfo; then
     echo "skip - OpenBLAS's choice of kernels: this is $(fact plain blas) on $(uname -m)"

@@ -1,0 +1,21 @@
+/* early_option.c - one option of a command line that has not been read yet. */
+#include "kernels/early_option.h"
+
+#include <stddef.h>
+#include <string.h>
+
+const char *early_option(int argc, char *const argv[], const char *name, char letter)
+{
+    const char *found = NULL;
+    size_t length = strlen(name);
+    for (int i = 1; i < argc; i++) {
+        const char *word = argv[i], *next = i + 1 < argc ? argv[i + 1] : NULL;
+        if (!strncmp(word, "--", 2) && !strncmp(word + 2, name, length)) {
+            const char *rest = word + 2 + length;
+            found = *rest == '=' ? rest + 1 : !*rest && next ? next : found;
+        } else if (letter && word[0] == '-' && word[1] == letter) {
+            found = word[2] ? word + 2 : next ? next : found;
+        }
+    }
+    return found;
+}

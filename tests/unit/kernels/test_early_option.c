@@ -1,0 +1,52 @@
+/* test_early_option.c - the value of an option in a command line that nothing has read yet. */
+#include "kernels/early_option.h"
+#include "tests/support/suite.h"
+
+#include <stddef.h>
+
+static const struct {
+    const char *words[5];
+    const char *value;
+} cases[] = {
+    {{"ddpbench"}, NULL},
+    {{"ddpbench", "--timeout", "7"}, "7"},
+    {{"ddpbench", "--timeout=7.5"}, "7.5"},
+    {{"ddpbench", "--timeout="}, ""},
+    {{"ddpbench", "allreduce", "-T", "7"}, "7"},
+    {{"ddpbench", "-T7"}, "7"},
+    {{"ddpbench", "-T7", "--timeout", "8"}, "8"}, /* the last counts */
+    {{"ddpbench", "--timeout", "8", "-T7"}, "7"},
+    {{"ddpbench", "--timeout"}, NULL},
+    {{"ddpbench", "-T"}, NULL},
+    {{"ddpbench", "--timeout", "8", "--timeout"}, "8"},
+    {{"ddpbench", "--timeouts", "7"}, NULL},
+    {{"ddpbench", "--time=7"}, NULL},
+    {{"ddpbench", "timeout", "7"}, NULL},
+    {{"ddpbench", "-t", "7"}, NULL},
+};
+
+START_TEST(the_last_value_counts)
+{
+    char *words[5];
+    int n = 0;
+    for (; n < 5 && cases[_i].words[n]; n++)
+        words[n] = (char *)cases[_i].words[n];
+    ck_assert_pstr_eq(early_option(n, words, "timeout", 'T'), cases[_i].value);
+}
+END_TEST
+
+START_TEST(an_option_may_have_no_letter)
+{
+    ck_assert_ptr_null(early_option(3, (char *[]){"ddpbench", "-", "7"}, "threads", 0));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("early_option");
+    TCase *core = tcase_create("core");
+    tcase_add_loop_test(core, the_last_value_counts, 0, sizeof cases / sizeof *cases);
+    tcase_add_test(core, an_option_may_have_no_letter);
+    suite_add_tcase(suite, core);
+    return suite_run(suite);
+}
