@@ -76,7 +76,7 @@ int main(int argc, char *argv[])
     start_again_with_quiet_threads(argc, argv);
     start_again(argv);
     /* ranks that cannot talk to each other: each has to say it */
-    if (job_begin(&job) || (!asks_for_words(argc, argv) && job_check_alone(&job))) {
+    if (job_begin(&job, argc, argv) || (!asks_for_words(argc, argv) && job_check_alone(&job))) {
         error_print();
         job_end(&job);
         return FAILED;

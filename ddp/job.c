@@ -3,6 +3,7 @@
 
 #include "ddp/patience.h"
 #include "ddp/watchdog.h"
+#include "kernels/early_option.h"
 #include "kernels/ending.h"
 #include "kernels/error.h"
 #include "kernels/launcher.h"
@@ -192,25 +193,60 @@ static double share_of_cores(const struct job *job)
     return round(1e9 * cores) / 1e9; /* whole shares are whole numbers: 6 CPUs of 3 ranks 2, not 1.9999999999999998 */
 }
 
-int job_begin(struct job *job)
+/* An MPI that cannot start ends the process itself, by words of its own, which do not say what they are about. */
+static int starting;
+static void introduce_failure(void)
+{
+    if (starting)
+        fatal(NULL, 0,
+              "MPI could not start, for the reason that it gave above; see to its settings in the environment "
+              "(MPIR_CVAR_*, UCX_*, FI_*), to its launcher and to /dev/shm");
+}
+
+static void start_mpi(const struct job *job)
 {
     int provided;
     warn_of_shared_memory();
+    atexit(introduce_failure);
+    wait_for_all(job, "starting MPI", 0);
+    starting = 1;
     MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided);
-    *job = (struct job){0};
+    starting = 0;
+    watchdog_arrived(job->watchdog);
+    if (provided < MPI_THREAD_SERIALIZED)
+        FATAL("this MPI offers thread level %d, and a communication thread needs MPI_THREAD_SERIALIZED (%d)", provided,
+              MPI_THREAD_SERIALIZED);
+}
+
+/* --timeout of a command line that has not been read yet; its default where it is not given, or wrong. */
+static double early_timeout(int argc, char *const argv[])
+{
+    const char *text = early_option(argc, argv, "timeout", 'T');
+    char *end = NULL;
+    double seconds = text ? strtod(text, &end) : 0;
+    return end && end != text && !*end && seconds >= 0 ? seconds : strtod(JOB_TIMEOUT_S, NULL);
+}
+
+int job_begin(struct job *job, int argc, char *const argv[])
+{
+    long ranks;
+    launcher_of_several(&ranks);
+    *job = (struct job){.watchdog = watchdog_create((int)launcher_rank(), (int)ranks)};
+    watchdog_limit(job->watchdog, early_timeout(argc, argv));
+    fatal_set_job((int)launcher_rank(), NULL);
+    start_mpi(job);
     MPI_Comm_rank(MPI_COMM_WORLD, &job->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &job->size);
     fatal_set_job(job->rank, end_job);
     ending_install(job->rank); /* once more, since MPI may have loaded libraries that take signals */
-    if (provided < MPI_THREAD_SERIALIZED)
-        FATAL("this MPI offers thread level %d, and a communication thread needs MPI_THREAD_SERIALIZED (%d)", provided,
-              MPI_THREAD_SERIALIZED);
     find_places(job);
     job->cores = share_of_cores(job);
     job_set_crowded(job, job->cores < 1);
+    wait_for_all(job, "sharing memory", 0);
     MPI_Comm_split(MPI_COMM_WORLD, job->machine, job->rank, &machine_comm);
     job_board_create(&doings, job, watchdog_board_bytes);
-    job->watchdog = watchdog_create(job->rank, job->size, doings.part);
+    watchdog_show(job->watchdog, job->rank, job->size, doings.part);
+    watchdog_arrived(job->watchdog);
     return refuse_singletons(job->size);
 }
 
@@ -218,7 +254,8 @@ void job_end(struct job *job)
 {
     job_barrier(job);
     watchdog_hide(job->watchdog);
-    watchdog_wait(job->watchdog, "ending MPI", 0, 0);
+    watchdog_doing(job->watchdog, "%s", "");
+    wait_for_all(job, "ending MPI", 0);
     job_board_destroy(&doings);
     MPI_Comm_free(&machine_comm);
     fatal_set_job(job->rank, NULL);
@@ -230,6 +267,7 @@ void job_end(struct job *job)
         usleep(100000);
     }
     MPI_Finalize();
+    watchdog_await(job->watchdog);
     watchdog_destroy(job->watchdog);
 }
 

@@ -19,13 +19,16 @@ struct job {
     double cores;              /* the logical CPUs that this rank may use, divided evenly among the ranks of its machine
                                   that may use the same ones */
     int clock;                 /* which CLOCK_MONOTONIC it reads: one a kernel and time namespace */
-    struct watchdog *watchdog; /* watches every wait below; its limit is set once it is known */
+    struct watchdog *watchdog; /* watches every wait below */
 };
 
-/* Starts MPI and the watchdog, and finds the ranks and hosts. Makes fatal() end the whole job. Returns 0; or -1,
- * reported, when a launcher started several ranks that MPI sees as jobs of one rank each (the wrong launcher for this
- * MPI). */
-int job_begin(struct job *job);
+/* Seconds of --timeout where it is not given. */
+#define JOB_TIMEOUT_S "300"
+
+/* Starts the watchdog, with the --timeout of a command line that has not been read yet (0, NULL: none), and MPI, and
+ * finds the ranks and hosts. Makes fatal() end the whole job. Returns 0; or -1, reported, when a launcher started
+ * several ranks that MPI sees as jobs of one rank each (the wrong launcher for this MPI). */
+int job_begin(struct job *job, int argc, char *const argv[]);
 
 /* Returns 0; or -1, reported, for the only rank of a job of Slurm that has several tasks or nodes, if no launcher
  * started it: a script of that job has left out srun or mpirun. */

@@ -3,6 +3,7 @@
 
 #include "kernels/clock.h"
 #include "kernels/error.h"
+#include "kernels/siblings.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -30,8 +31,8 @@ const size_t watchdog_board_bytes = (sizeof(struct shown) + 7) / 8 * 8;
 struct watchdog {
     int rank, ranks;
     struct shown *mine;
-    void **board;        /* [ranks]: what each shows; NULL: on another host */
-    struct shown hidden; /* this rank's once the board is not used any more */
+    struct shown **board; /* [ranks]: what each shows; NULL: on another host, or not yet or no longer */
+    struct shown hidden;  /* this rank's while there is no board */
     pthread_t thread;
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t wake;
@@ -108,40 +109,75 @@ static double stopped_for(const struct shown *shown)
     return seconds > 2 * OFTEN_S && !atomic_load(&shown->ending) ? seconds : 0;
 }
 
+/* What other ranks are to this one, counted while they are named. */
+struct missing {
+    char *text; /* their names */
+    size_t size;
+    int named, elsewhere;
+};
+enum { NAMED = 4 };
+
+/* Whether a rank is to be named; begins with its number. */
+static int name_rank(struct missing *missing, int rank, int started, double stopped)
+{
+    if ((started && stopped == 0) || missing->named++ >= NAMED)
+        return 0;
+    add(missing->text, missing->size, "%srank %d", missing->named > 1 ? "; " : "", rank);
+    return 1;
+}
+
+/* Names a rank that shows on the board what it does, if it is missing where this rank waits. */
+static void name_shown(struct missing *missing, int rank, const struct shown *shown, long number)
+{
+    char words[DOING + 24];
+    double stopped = stopped_for(shown);
+    int started = atomic_load(&shown->started) >= number;
+    if (!name_rank(missing, rank, started, stopped))
+        return;
+    words_of(shown, words, sizeof words);
+    if (number)
+        add(missing->text, missing->size, " has %sstarted it", started ? "" : "not ");
+    if (*words)
+        add(missing->text, missing->size, "%s is in %s", number ? ": it" : "", words);
+    if (stopped > 0)
+        add(missing->text, missing->size, "%s process has not run for %.0f s",
+            *words   ? ", and its"
+            : number ? ": its"
+                     : "'s",
+            stopped);
+}
+
+/* The same by what /proc says of its process. */
+static void name_sibling(struct missing *missing, int rank, const struct sibling *sibling, long number)
+{
+    int started = sibling->waits >= number;
+    missing->elsewhere += !sibling->process;
+    if (!sibling->process || !name_rank(missing, rank, started, sibling->stopped))
+        return;
+    add(missing->text, missing->size, " has %sstarted it: its process %d (%s) %s", started ? "" : "not ",
+        sibling->process, sibling->program, sibling->stopped ? "is stopped" : "runs");
+}
+
 /* Names the ranks of this host whose processes are stopped, or that have not come to where this rank waits, as far as
  * all ranks come there (number): what they do. */
 static void list_missing_ranks(const struct watchdog *w, long number, char *text, size_t size)
 {
-    enum { NAMED = 4 };
-    int missing = 0, elsewhere = 0;
+    struct missing missing = {.text = text, .size = size};
+    struct sibling *sibling = allocate((size_t)w->ranks, sizeof *sibling);
+    siblings_find(sibling, w->ranks);
     for (int r = 0; r < w->ranks; r++) {
         const struct shown *shown = w->board[r];
-        elsewhere += !shown;
-        if (!shown || r == w->rank)
-            continue;
-        char words[DOING + 24];
-        double stopped = stopped_for(shown);
-        int started = atomic_load(&shown->started) >= number;
-        if ((started && stopped == 0) || missing++ >= NAMED)
-            continue;
-        add(text, size, "%srank %d", missing > 1 ? "; " : "", r);
-        words_of(shown, words, sizeof words);
-        if (number)
-            add(text, size, " has %sstarted it", started ? "" : "not ");
-        if (*words)
-            add(text, size, "%s is in %s", number ? ": it" : "", words);
-        if (stopped > 0)
-            add(text, size, "%s process has not run for %.0f s",
-                *words   ? ", and its"
-                : number ? ": its"
-                         : "'s",
-                stopped);
+        if (r != w->rank && shown && atomic_load(&shown->beat_ns))
+            name_shown(&missing, r, shown, number);
+        else if (r != w->rank)
+            name_sibling(&missing, r, &sibling[r], number);
     }
-    if (missing > NAMED)
-        add(text, size, "; and %d more", missing - NAMED);
-    if (number && !missing)
-        add(text, size, "all ranks%s have started it", elsewhere ? " of this host" : "");
-    if (number && elsewhere)
+    free(sibling);
+    if (missing.named > NAMED)
+        add(text, size, "; and %d more", missing.named - NAMED);
+    if (number && !missing.named)
+        add(text, size, "all ranks%s have started it", missing.elsewhere ? " of this host" : "");
+    if (number && missing.elsewhere)
         add(text, size, "; ranks of other hosts say so themselves if they wait as long");
 }
 
@@ -210,16 +246,14 @@ static void *watch_progress(void *argument)
     return NULL;
 }
 
-struct watchdog *watchdog_create(int rank, int ranks, void *const *board)
+struct watchdog *watchdog_create(int rank, int ranks)
 {
     struct watchdog *w = allocate(1, sizeof *w);
     w->rank = rank;
     w->ranks = ranks;
     w->board = allocate((size_t)ranks, sizeof *w->board);
-    memcpy(w->board, board, (size_t)ranks * sizeof *w->board);
-    w->mine = w->board[rank];
+    w->mine = &w->hidden;
     w->wait.since_ns = INT64_MAX;
-    atomic_store(&w->mine->beat_ns, clock_now_ns());
     pthread_mutex_init(&w->lock, NULL);
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
@@ -233,6 +267,7 @@ struct watchdog *watchdog_create(int rank, int ranks, void *const *board)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (status)
         FATAL("cannot start the watchdog: error %d", status);
+    siblings_show(w->thread, 0);
     return w;
 }
 
@@ -263,6 +298,20 @@ void watchdog_limit(struct watchdog *w, double timeout_s)
     pthread_mutex_unlock(&w->lock);
 }
 
+void watchdog_show(struct watchdog *w, int rank, int ranks, void *const *board)
+{
+    pthread_mutex_lock(&w->lock);
+    w->rank = rank;
+    w->ranks = ranks;
+    free(w->board);
+    w->board = allocate((size_t)ranks, sizeof *w->board);
+    memcpy(w->board, board, (size_t)ranks * sizeof *w->board);
+    w->mine = w->board[rank];
+    atomic_store(&w->mine->started, atomic_load(&w->hidden.started));
+    atomic_store(&w->mine->beat_ns, clock_now_ns()); /* which the others take for a board in use */
+    pthread_mutex_unlock(&w->lock);
+}
+
 void watchdog_hide(struct watchdog *w)
 {
     if (!w)
@@ -271,7 +320,6 @@ void watchdog_hide(struct watchdog *w)
     memcpy(&w->hidden, w->mine, sizeof w->hidden);
     memset(w->board, 0, (size_t)w->ranks * sizeof *w->board);
     w->mine = &w->hidden;
-    w->board[w->rank] = w->mine;
     pthread_mutex_unlock(&w->lock);
 }
 
@@ -285,9 +333,35 @@ void watchdog_look(struct watchdog *w, void (*look_at)(void *state, struct watch
     pthread_mutex_unlock(&w->lock);
 }
 
+/* Whether the process of a rank of this host has yet to come to a wait of that number. */
+static int is_awaited(const struct watchdog *w, long number)
+{
+    struct sibling *sibling = allocate((size_t)w->ranks, sizeof *sibling);
+    int awaited = 0;
+    siblings_find(sibling, w->ranks);
+    for (int r = 0; r < w->ranks; r++)
+        awaited |= r != w->rank && (sibling[r].same_program || sibling[r].waits > 0) && sibling[r].waits < number;
+    free(sibling);
+    return awaited;
+}
+
+void watchdog_await(struct watchdog *w)
+{
+    const struct timespec pause = {.tv_nsec = 1000000};
+    long number = watchdog_started(w);
+    watchdog_wait(w, "seeing the others end", number, 0);
+    while (is_awaited(w, number))
+        nanosleep(&pause, NULL);
+}
+
 long watchdog_started(struct watchdog *w)
 {
-    return w ? atomic_fetch_add_explicit(&w->mine->started, 1, memory_order_relaxed) + 1 : 0;
+    if (!w)
+        return 0;
+    long started = atomic_fetch_add_explicit(&w->mine->started, 1, memory_order_relaxed) + 1;
+    if (w->mine == &w->hidden)
+        siblings_show(w->thread, started);
+    return started;
 }
 
 void watchdog_wait(struct watchdog *w, const char *words, long number, double grace_s)

@@ -19,25 +19,32 @@ struct watched {
 
 struct watchdog;
 
-/* Bytes of each rank on the board that watchdog_create takes. */
+/* Bytes of each rank on the board that watchdog_show takes. */
 extern const size_t watchdog_board_bytes;
 
-/* Starts the thread that watches this rank; every rank has its own. board[ranks]: the zeroed bytes of each rank, which
- * those of a host share; NULL for a rank of another host. They stay the caller's, until watchdog_hide.
+/* Starts the thread that watches this rank; every rank has its own, from before MPI starts until after it has ended.
+ * rank and ranks are the launcher's.
  *
  * About once a second it looks what this rank waits for. After timeout_s seconds without progress (watchdog_limit) the
  * rank prints where it waits, and which ranks of its host have not come there, what they do, and whether they run at
- * all. So do the ranks of the same host that wait then, and two seconds later the job ends with status 1, unless there
- * was progress meanwhile (the job may only have been suspended). When a library reports an error, the rank prints at
- * once. */
-struct watchdog *watchdog_create(int rank, int ranks, void *const *board);
+ * all; without a board by what /proc shows of their processes (kernels/siblings.h). So do the ranks of the same host
+ * that wait then, and two seconds later the job ends with status 1, unless there was progress meanwhile (the job may
+ * only have been suspended). When a library reports an error, the rank prints at once. */
+struct watchdog *watchdog_create(int rank, int ranks);
 void watchdog_destroy(struct watchdog *watchdog); /* NULL, here and below, does nothing */
 
 /* Seconds without progress that end the job; 0, as at first: only an error of a library does. */
 void watchdog_limit(struct watchdog *watchdog, double timeout_s);
 
-/* From now on the board is no longer read or written. */
+/* From now on ranks show each other on the board what they do. rank and ranks are MPI's. board[ranks]: the zeroed bytes
+ * of each rank, which those of a host share; NULL for a rank of another host. They stay the caller's, until
+ * watchdog_hide: from then on the board is no longer read or written. */
+void watchdog_show(struct watchdog *watchdog, int rank, int ranks, void *const *board);
 void watchdog_hide(struct watchdog *watchdog);
+
+/* Returns when the ranks of this host have called it, too, or are gone: a rank that is stopped as the last thing that
+ * it does has others that wait for it. After watchdog_hide. */
+void watchdog_await(struct watchdog *watchdog);
 
 /* From now on calls `look` too, on the watchdog's thread, with *watched as waiting for nothing; NULL: no longer. */
 void watchdog_look(struct watchdog *watchdog, void (*look)(void *state, struct watched *watched), void *state);

@@ -69,6 +69,15 @@ long launcher_rank(void)
     return first_answer(RANK, 0);
 }
 
+const char *launcher_rank_variable(void)
+{
+    const char *name = NULL;
+    long ignored;
+    for (int launcher = 0; launcher < LAUNCHERS && !name; launcher++)
+        name = ask(launcher, RANK, &ignored);
+    return name;
+}
+
 long launcher_rank_here(void)
 {
     return first_answer(RANK_HERE, 0);

@@ -13,6 +13,9 @@ int launcher_started_this(void);
 long launcher_rank(void);
 long launcher_rank_here(void);
 
+/* The variable that launcher_rank is read from; NULL: none. */
+const char *launcher_rank_variable(void);
+
 /* The ranks that were started on this machine; 1 without a launcher. */
 long launcher_ranks_here(void);
 

@@ -67,7 +67,7 @@ static const struct option comm_rows[] = {
      .without = "comm=mpi", .help = "thread blocks of a GPU that a collective of NCCL may take up; 0: as NCCL chooses"},
     {.name = "mpi-progress", .kind = &option_progress, .offset = COMM(progress), .initial = "auto",
      .without = "comm=nccl", .help = "how MPI advances during backward: poll, sleep:US, or auto (poll where a core is spare)"},
-    {.name = "timeout", .letter = 'T', .kind = &option_real, .offset = COMM(timeout_s), .initial = "300",
+    {.name = "timeout", .letter = 'T', .kind = &option_real, .offset = COMM(timeout_s), .initial = JOB_TIMEOUT_S,
      .high = 1e6, .help = "seconds without progress after which a collective, or another wait for ranks or files, ends the job; 0: "
      "never"},
 };

@@ -3,7 +3,6 @@
  * nothing with what it is compared with but the clock. */
 #include "allreduce/timing.h"
 #include "base/stats.h"
-#include "ddp/watchdog.h"
 #include "kernels/clock.h"
 #include "kernels/error.h"
 
@@ -23,11 +22,10 @@ int main(int argc, char *argv[])
     struct timing_options options = {.warmup_iters = 5, .cycles = ROUNDS, .time = TIME_MEAN};
     struct comm_options comm = {.library = COMM_MPI};
     size_t bytes[SIZES], n, agree = 0;
-    if (job_begin(&job))
+    if (job_begin(&job, argc, argv))
         FATAL("%s", error_text());
     if (argc > 1)
         FATAL("unknown option '%s'; there are none", argv[1]);
-    watchdog_limit(job.watchdog, 300);
     for (size_t i = 0; i < SIZES; i++)
         bytes[i] = (size_t)8 << i;
     if (endpoint_create(&endpoint, &job, device_cpu(1), &comm, bytes[SIZES - 1], 0))

@@ -84,6 +84,21 @@ stop_rank() {
     wait "$run" && status=0 || status=$?
     took=$((SECONDS - begin))
 }
+# Before MPI has started, and while it ends, ranks know of each other what the system shows.
+faults=$build/tests/support/preload/faults.so
+# shellcheck disable=SC2016 # the shell of each rank takes them
+late='[ "${'$rank_variable'}" = 0 ] || while :; do sleep 0.2; done; exec "$@"' stops='[ "${'$rank_variable'}" = 0 ] || kill -STOP $$; exec "$@"'
+missing='^ddpbench: rank 0 on .* has waited for [2-9] s in starting MPI; rank 1 has not started it: its process [0-9]+'
+begin=$SECONDS
+try "${mpirun[@]}" -n 2 sh -c "$late" sh "$program" "${tiny[@]}" --timeout 2 --output "$PWD/out"
+ends "a rank that is late to start ends the job" "$missing \\((sh|sleep)\\) runs\$"
+is "with --timeout 2 within 7 s" "$((SECONDS - begin <= 7))" 1
+try "${mpirun[@]}" -n 2 sh -c "$stops" sh "$program" "${tiny[@]}" -T2 --output "$PWD/out"
+ends "one that is stopped before it starts, too" "$missing \\(.*\\) is stopped\$"
+try env LD_PRELOAD="$faults" FAULT_SIGNAL="$(kill -l STOP)" FAULT_RANK=1 "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --timeout=2 \
+    --output "$PWD/out"
+ends "and while its libraries are loaded" "$missing \\(ddpbench\\) is stopped\$"
+is "none of which is left" "$(gone out)" ''
 many=(--rounds 100000 --implementations)
 for strategy in none ddp; do
     place="(step [0-9]+ of block [0-9]+, $strategy|the evaluation of block [0-9]+)"

@@ -90,7 +90,7 @@ END_TEST
 
 int main(void)
 {
-    if (job_begin(&job))
+    if (job_begin(&job, 0, NULL))
         return 1;
     Suite *suite = suite_create("buckets");
     TCase *tests = tcase_create("buckets");

@@ -436,7 +436,7 @@ END_TEST
 int main(void)
 {
     on_device_or_skip(); /* before MPI begins: every rank of a machine says so, and ends */
-    if (job_begin(&job))
+    if (job_begin(&job, 0, NULL))
         return 1;
     const char *name = getenv("TEST_COMM"), *samples = getenv("TEST_BATCH");
     batch = samples ? strtoul(samples, NULL, 10) : batch;

@@ -8,7 +8,8 @@
  *
  * FAULT_CLOCK: the time of day jumps by so many seconds after its first reading.
  *
- * FAULT_SIGNAL: the number of a signal that comes when the other libraries are loaded, and the program has not begun.
+ * FAULT_SIGNAL: the number of a signal that comes to that rank when the other libraries are loaded, and the program has
+ * not begun.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -31,13 +32,6 @@ static atomic_int watched[FILES]; /* by descriptor: 1 for a file below the direc
 static atomic_long calls;
 static atomic_int full; /* after half of a write */
 
-__attribute__((constructor)) static void signal_while_loading(void)
-{
-    const char *number = getenv("FAULT_SIGNAL");
-    if (number)
-        kill(getpid(), (int)strtol(number, NULL, 10));
-}
-
 static int is_rank(void)
 {
     static const char *const variables[] = {"PMI_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"};
@@ -45,6 +39,13 @@ static int is_rank(void)
     for (size_t i = 0; i < sizeof variables / sizeof *variables && !rank; i++)
         rank = getenv(variables[i]);
     return !wanted || !strcmp(wanted, rank ? rank : "0");
+}
+
+__attribute__((constructor)) static void signal_while_loading(void)
+{
+    const char *number = getenv("FAULT_SIGNAL");
+    if (number && is_rank())
+        kill(getpid(), (int)strtol(number, NULL, 10));
 }
 
 static int is_below(const char *path)

@@ -44,7 +44,7 @@ int main(int argc, char *argv[])
     struct job job;
     static struct tune_options options;
     static struct option_table table;
-    if (argc < 3 || job_begin(&job)) {
+    if (argc < 3 || job_begin(&job, 0, NULL)) {
         fprintf(stderr,
                 "Usage: mpirun -n RANKS delayed_tune MICROSECONDS MIB [OPTION VALUE]..., as of ddpbench tune\n");
         return 2;

@@ -24,7 +24,9 @@ static void setup(void)
     for (int r = 0; r < LOCAL; r++)
         board[r] = allocate(1, watchdog_board_bytes);
     for (int r = 0; r < LOCAL; r++)
-        watchdog[r] = watchdog_create(r, RANKS, board);
+        watchdog[r] = watchdog_create(r, RANKS);
+    for (int r = 0; r < LOCAL; r++)
+        watchdog_show(watchdog[r], r, RANKS, board);
 }
 
 static void teardown(void)

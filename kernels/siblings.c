@@ -1,0 +1,141 @@
+/* siblings.c - the ranks of this host, found in /proc. */
+#include "kernels/siblings.h"
+
+#include "kernels/launcher.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char shown_format[] = "wait %ld"; /* a thread's name has up to 15 characters */
+
+void siblings_show(pthread_t thread, long waits)
+{
+    char name[32];
+    snprintf(name, sizeof name, shown_format, waits);
+    pthread_setname_np(thread, name);
+}
+
+/* Opens a file of a process, or returns NULL. */
+static FILE *open_of(int process, const char *name)
+{
+    char path[128];
+    snprintf(path, sizeof path, "/proc/%d/%.64s", process, name);
+    return fopen(path, "r");
+}
+
+/* The rank that a process was started as; -1: it is none, or its environment is another user's. */
+static int rank_of(int process, const char *variable)
+{
+    FILE *file = open_of(process, "environ");
+    char *word = NULL;
+    size_t room = 0, length = strlen(variable);
+    int rank = -1;
+    while (file && rank < 0 && getdelim(&word, &room, 0, file) > 0)
+        if (!strncmp(word, variable, length) && word[length] == '=' && isdigit((unsigned char)word[length + 1]))
+            rank = atoi(word + length + 1);
+    if (file)
+        fclose(file);
+    free(word);
+    return rank;
+}
+
+/* Reads name, state and parent. Returns 0, or -1 for a process that is gone. */
+static int read_state(int process, struct sibling *sibling, int *parent)
+{
+    FILE *file = open_of(process, "stat");
+    char line[512] = "", state = 0;
+    size_t n = file ? fread(line, 1, sizeof line - 1, file) : 0;
+    if (file)
+        fclose(file);
+    line[n] = 0;
+    const char *begin = strchr(line, '('), *end = strrchr(line, ')'); /* a name may hold any character */
+    if (!begin || !end || sscanf(end + 1, " %c %d", &state, parent) != 2)
+        return -1;
+    snprintf(sibling->program, sizeof sibling->program, "%.*s", (int)(end - begin - 1), begin + 1);
+    sibling->stopped = state == 'T' || state == 't';
+    return 0;
+}
+
+static int parent_of(int process)
+{
+    struct sibling ignored;
+    int parent = 0;
+    return read_state(process, &ignored, &parent) ? 0 : parent;
+}
+
+/* The launcher of this host: the first above this process that is no rank itself. */
+static int find_launcher(const char *variable)
+{
+    int process = getpid();
+    while (process > 0 && rank_of(process, variable) >= 0)
+        process = parent_of(process);
+    return process;
+}
+
+static int descends(int process, int from)
+{
+    while (process > 0 && process != from)
+        process = parent_of(process);
+    return process == from;
+}
+
+static int runs_same_program(int process)
+{
+    char path[64];
+    struct stat other, mine;
+    snprintf(path, sizeof path, "/proc/%d/exe", process);
+    return !stat(path, &other) && !stat("/proc/self/exe", &mine) && other.st_dev == mine.st_dev &&
+           other.st_ino == mine.st_ino;
+}
+
+/* The number that a thread of a process shows; -1: none does. */
+static long waits_of(int process)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task", process);
+    DIR *tasks = opendir(path);
+    long waits = -1;
+    for (struct dirent *task; waits < 0 && tasks && (task = readdir(tasks));) {
+        char comm[64], name[32] = "";
+        snprintf(comm, sizeof comm, "task/%.20s/comm", task->d_name);
+        FILE *file = isdigit((unsigned char)*task->d_name) ? open_of(process, comm) : NULL;
+        if (file && fgets(name, sizeof name, file) && sscanf(name, shown_format, &waits) != 1)
+            waits = -1;
+        if (file)
+            fclose(file);
+    }
+    if (tasks)
+        closedir(tasks);
+    return waits;
+}
+
+/* Which of the processes of a rank is the rank: the one with more. */
+static int weight(const struct sibling *sibling)
+{
+    return (sibling->process > 0) + 2 * sibling->same_program + 4 * (sibling->process > 0 && sibling->waits >= 0);
+}
+
+void siblings_find(struct sibling *sibling, int ranks)
+{
+    const char *variable = launcher_rank_variable();
+    int launcher = variable ? find_launcher(variable) : 0, parent;
+    memset(sibling, 0, (size_t)ranks * sizeof *sibling);
+    DIR *processes = launcher > 0 ? opendir("/proc") : NULL;
+    for (struct dirent *entry; processes && (entry = readdir(processes));) {
+        struct sibling one = {.process = atoi(entry->d_name)};
+        int rank = one.process > 0 ? rank_of(one.process, variable) : -1;
+        if (rank < 0 || rank >= ranks || !descends(one.process, launcher) || read_state(one.process, &one, &parent))
+            continue;
+        one.same_program = runs_same_program(one.process);
+        one.waits = waits_of(one.process);
+        if (weight(&one) > weight(&sibling[rank]))
+            sibling[rank] = one;
+    }
+    if (processes)
+        closedir(processes);
+}
