@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# stops.sh - a rank that is stopped at any moment, from the first millisecond of its process to the last, ends the job in
+# time, and is named.
+set -euo pipefail
+
+usage() {
+    cat <<'END'
+Usage: [STOPS=40] tests/long/stops.sh [--help] BUILD_DIR
+So many SIGSTOPs each of a run of 2 and of 3 ranks with --timeout 3, each at a random moment of a random rank. The job has to
+end within 8 s, by a status that is not 0, with a line that names the rank. A run that ends before the stop arrives does
+not count. Takes about 6 s each.
+Prints a line for each check, "ok - " or "not ok - ", with how many stops came when; exits with status 1 if one failed.
+END
+}
+
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+
+stops=${STOPS:-40} timeout=3 most=$((3 + 5))
+tiny=(--device cpu --d-model 16 --num-layers 1 --num-heads 2 --d-ff 16 --vocab-size 32 --context-length 8 --batch-size-per-rank 1
+    --rounds 1 --steps-per-block 1 --implementations ddp --timeout "$timeout" --output "$PWD/out")
+
+# milliseconds: of the day's clock.
+milliseconds() { echo "$((${EPOCHREALTIME/./} / 1000))"; }
+
+# start RANKS: in the background; each rank first writes the number of its process to a file of its own.
+start() {
+    rm -rf out process_*
+    # shellcheck disable=SC2016 # the shell of each rank takes it
+    timeout --kill-after=2 $((2 * most)) "${mpirun[@]}" -n "$1" sh -c \
+        'echo $$ >"process_${'"$rank_variable"'}.tmp"; mv "process_${'"$rank_variable"'}.tmp" "process_${'"$rank_variable"'}"; exec "$@"' sh \
+        "$program" "${tiny[@]}" >printed 2>said </dev/null &
+    run=$!
+}
+
+# stop_once RANKS: stops a rank at a random moment of `lasts` ms. Prints when, and what was wrong; nothing where the run was over.
+stop_once() {
+    local rank=$((RANDOM % $1)) moment=$((RANDOM % lasts)) begin took wrong='' pause
+    start "$1"
+    until [ -s "process_$rank" ]; do :; done
+    printf -v pause '0.%03d' $((moment % 1000))
+    sleep "$((moment / 1000))${pause#0}"
+    begin=$(milliseconds)
+    kill -STOP "$(cat "process_$rank")" 2>/dev/null || true
+    wait "$run" && status=0 || status=$?
+    took=$(($(milliseconds) - begin))
+    for process in $(left_over); do kill -KILL "$process" 2>/dev/null || true; done
+    [ "$status" != 0 ] || return 0
+    grep -qE "rank $rank(|'s) (process|has|is)" said || wrong+=', without its name'
+    [ "$took" -le $((1000 * most)) ] || wrong+=", after $took ms"
+    [ "$status" != 124 ] && [ "$status" != 137 ] || wrong+=', not by itself'
+    echo "$moment ms: rank $rank of $1$wrong, by '$(grep -om1 "has waited.*" said || true)'"
+}
+
+for ranks in 2 3; do
+    begin=$(milliseconds)
+    start "$ranks"
+    wait "$run" || die "a run without a stop fails: $(cat said)"
+    lasts=$(($(milliseconds) - begin))
+    for ((i = 0; i < stops; i++)); do stop_once "$ranks"; done >stopped
+    bad=$(grep -cE ', (without|after|not) ' stopped || true) all=$(wc -l <stopped)
+    sort -n stopped >said
+    [ -z "${STOPS_LOG:-}" ] || cat said >>"$STOPS_LOG"
+    result "$((bad > 0 || all == 0))" "$ranks ranks: of $all stops within $lasts ms, $((all - bad)) end the job within $most s, by its name"
+done
+exit "$failed"
