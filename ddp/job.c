@@ -7,6 +7,7 @@
 #include "kernels/ending.h"
 #include "kernels/error.h"
 #include "kernels/launcher.h"
+#include "kernels/siblings.h"
 
 #include <ctype.h>
 #include <limits.h>
@@ -205,10 +206,11 @@ static void introduce_failure(void)
 
 static void start_mpi(const struct job *job)
 {
+    const double loading_s = 1; /* more for processes that load their libraries on busy cores */
     int provided;
     warn_of_shared_memory();
     atexit(introduce_failure);
-    wait_for_all(job, "starting MPI", 0);
+    wait_for_all(job, "starting MPI", loading_s);
     starting = 1;
     MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided);
     starting = 0;
@@ -250,6 +252,14 @@ int job_begin(struct job *job, int argc, char *const argv[])
     return refuse_singletons(job->size);
 }
 
+/* A launcher lets the other ranks go on when one that has ended MPI fails. */
+static struct job finished;
+static void end_siblings(int status)
+{
+    (void)status;
+    siblings_kill(finished.rank, finished.size);
+}
+
 void job_end(struct job *job)
 {
     job_barrier(job);
@@ -258,7 +268,8 @@ void job_end(struct job *job)
     wait_for_all(job, "ending MPI", 0);
     job_board_destroy(&doings);
     MPI_Comm_free(&machine_comm);
-    fatal_set_job(job->rank, NULL);
+    finished = *job;
+    fatal_set_job(job->rank, end_siblings);
     if (job->hosts > 1) {
         /* MPICH 4.0 over UCX's TCP: a rank that is done waits for the launcher and answers no peer any more, and a peer
          * that still has something to flush then waits for ever (3 ranks: half of the runs). A tenth of a second lets

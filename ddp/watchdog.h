@@ -42,8 +42,8 @@ void watchdog_limit(struct watchdog *watchdog, double timeout_s);
 void watchdog_show(struct watchdog *watchdog, int rank, int ranks, void *const *board);
 void watchdog_hide(struct watchdog *watchdog);
 
-/* Returns when the ranks of this host have called it, too, or are gone: a rank that is stopped as the last thing that
- * it does has others that wait for it. After watchdog_hide. */
+/* Returns when the ranks of this host have called it, too, or are gone, so that a rank that is stopped in the end has
+ * others that wait for it: all but the few milliseconds from here to its exit. After watchdog_hide. */
 void watchdog_await(struct watchdog *watchdog);
 
 /* From now on calls `look` too, on the watchdog's thread, with *watched as waiting for nothing; NULL: no longer. */

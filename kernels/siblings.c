@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,4 +139,15 @@ void siblings_find(struct sibling *sibling, int ranks)
     }
     if (processes)
         closedir(processes);
+}
+
+void siblings_kill(int rank, int ranks)
+{
+    struct sibling *sibling = calloc((size_t)ranks, sizeof *sibling);
+    if (sibling)
+        siblings_find(sibling, ranks);
+    for (int r = 0; sibling && r < ranks; r++)
+        if (r != rank && sibling[r].process)
+            kill(sibling[r].process, SIGKILL);
+    free(sibling);
 }

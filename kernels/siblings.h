@@ -23,4 +23,7 @@ void siblings_find(struct sibling *sibling, int ranks);
 /* Shows siblings, by the name of a thread, how many of the waits that all ranks share this rank has come to. */
 void siblings_show(pthread_t thread, long waits);
 
+/* Ends the processes of the other ranks of this host, also those that are stopped. */
+void siblings_kill(int rank, int ranks);
+
 #endif

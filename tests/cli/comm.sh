@@ -99,6 +99,13 @@ try env LD_PRELOAD="$faults" FAULT_SIGNAL="$(kill -l STOP)" FAULT_RANK=1 "${mpir
     --output "$PWD/out"
 ends "and while its libraries are loaded" "$missing \\(ddpbench\\) is stopped\$"
 is "none of which is left" "$(gone out)" ''
+try "${mpirun[@]}" -n 2 env MPIR_CVAR_NOLOCAL=nonsense "$program" "${tiny[@]}" --output "$PWD/out"
+if [ "$status" = 0 ]; then
+    echo "skip - an MPI that cannot start: this one has no MPIR_CVAR_NOLOCAL"
+else
+    ends "an MPI that cannot start is introduced" '^ddpbench: rank 0: MPI could not start, for the reason that it gave above; '
+fi
+again
 many=(--rounds 100000 --implementations)
 for strategy in none ddp; do
     place="(step [0-9]+ of block [0-9]+, $strategy|the evaluation of block [0-9]+)"

@@ -214,7 +214,9 @@ START_TEST(without_a_watchdog_nothing_is_watched)
     watchdog_mark(NULL, 1);
     watchdog_limit(NULL, 1);
     watchdog_look(NULL, NULL, NULL);
+    watchdog_show(NULL, 0, 1, NULL);
     watchdog_hide(NULL);
+    watchdog_await(NULL);
     watchdog_destroy(NULL);
 }
 END_TEST
