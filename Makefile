@@ -93,8 +93,11 @@ TEST_HELP := $(OUT)/obj/tests/support/suite.o
 endif
 TESTS := $(patsubst %.c,$(OUT)/%,$(wildcard tests/unit/*/*.c tests/mpi/*.c tests/support/programs/*.c))
 
+# Of a make that builds: as many jobs as there are cores, unless -j says how many.
+PARALLEL = --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc) --output-sync)
+
 all: setup
-	@$(MAKE) --no-print-directory program
+	@$(MAKE) $(PARALLEL) program
 
 # ---- what users call ----
 # The sizes are a preset's. GPUs are counted when they are first asked for.
@@ -116,27 +119,27 @@ bench: all
 	$(if $(ARGS)$(filter 1,$(RANKS)),,@echo $(call quote,To search for the bucket size: $(LAUNCH) -n $(RANKS) $(OUT)/ddpbench tune $(SIZES) --data $(TEXT)))
 
 test: all
-	@$(MAKE) --no-print-directory tests emulated
+	@$(MAKE) $(PARALLEL) tests emulated
 	@$(addprefix LSAN_OPTIONS=,$(LEAKS_$(MPI))) tests/run.sh $(OUT)
 
 # Each call that writes a file fails once, signals, limits: what a run leaves behind, and what it says.
 test-faults: all
-	@$(MAKE) --no-print-directory tests
+	@$(MAKE) $(PARALLEL) tests
 	@TEST_ONLY=cli/faults.sh tests/run.sh $(OUT)
 
 # Two ranks of each kind of run under valgrind, with a program that it can run; skipped where there is no valgrind.
 test-memcheck: setup
-	@$(MAKE) --no-print-directory PORTABLE=1 CUDA=0 program
+	@$(MAKE) $(PARALLEL) PORTABLE=1 CUDA=0 program
 	@tests/long/memcheck.sh $(OUT)/portable$(filter-out -mpich,-$(MPI))
 
 # The tests of what depends on the MPI, as in make MPI=openmpi test-mpi.
 test-mpi: all
-	@$(MAKE) --no-print-directory $(filter $(OUT)/tests/mpi/% $(OUT)/tests/support/%,$(TESTS))
+	@$(MAKE) $(PARALLEL) $(filter $(OUT)/tests/mpi/% $(OUT)/tests/support/%,$(TESTS))
 	@$(addprefix LSAN_OPTIONS=,$(LEAKS_$(MPI))) tests/run.sh --mpi $(OUT)
 
 # The tests of what runs on a GPU, on a machine that has one.
 test-gpu: all
-	@$(MAKE) --no-print-directory tests
+	@$(MAKE) $(PARALLEL) tests
 	@tests/run.sh --gpu $(OUT)
 
 # What reads our traces must agree with us about them: analysers and viewers, installed under the build directory.
@@ -153,18 +156,18 @@ bench-profile: all
 		--profile-implementation ddp_bucketed --bucket-size-mb 4 --rounds 60 --profile-output-dir $(OUT)/bench-profile $(ARGS)
 
 bench-kernels bench-step bench-trace: bench-%: all
-	@$(MAKE) --no-print-directory $(OUT)/bench_$*
+	@$(MAKE) $(PARALLEL) $(OUT)/bench_$*
 	$(OUT)/bench_$* $(ARGS)
 
 # Everything that is measured on GPUs, with its provenance, in parts of ten minutes; PYTHON is one that has PyTorch.
 bench-gpu: all
-	@$(MAKE) --no-print-directory $(OUT)/bench_kernels $(OUT)/bench_step
+	@$(MAKE) $(PARALLEL) $(OUT)/bench_kernels $(OUT)/bench_step
 	launch/bench_gpu.sh --python $(call quote,$(PYTHON)) $(ARGS)
 
 # Our times of an all-reduce against those of a plain loop around MPI_Allreduce, in one run.
 bench-allreduce: RANKS = 2
 bench-allreduce: all
-	@$(MAKE) --no-print-directory $(OUT)/bench_allreduce
+	@$(MAKE) $(PARALLEL) $(OUT)/bench_allreduce
 	$(LAUNCH) -n $(RANKS) $(OUT)/bench_allreduce
 
 # ddpbench and PyTorch in turn, in half an hour: two ranks over 100 Mbit/s, each at its best bucket size (as root), and
@@ -186,7 +189,7 @@ bench-peer: all
 # One archive for machines where nothing can be installed: a portable build, all that it needs, and the tests of GPUs.
 PACKED = ddpbench bench_kernels bench_step tests/unit/kernels/test_device tests/unit/ddp/test_model tests/mpi/comm tests/mpi/parity
 pack: setup
-	@$(MAKE) --no-print-directory PORTABLE=1 packed
+	@$(MAKE) $(PARALLEL) PORTABLE=1 packed
 packed: $(PACKED:%=$(OUT)/%)
 	launch/pack.sh $(OUT) $(PACKED)
 
@@ -215,7 +218,7 @@ format:
 
 lint: setup
 	@launch/setup.sh --lint
-	@$(MAKE) --no-print-directory -j$$(nproc) --output-sync CUDA=0 lint-tidy lint-rest lint-scripts
+	@$(MAKE) $(PARALLEL) CUDA=0 lint-tidy lint-rest lint-scripts
 
 lint-rest:
 	clang-format --dry-run --Werror $(SOURCES)
@@ -235,11 +238,11 @@ lint-scripts:
 # under the thread sanitizer.
 TSAN = ddp/test_comm_thread ddp/test_data ddp/test_watchdog live/test_live monitor/test_watch
 sanitize: setup
-	@$(MAKE) --no-print-directory CUDA=0 SETTING=sanitize CFLAGS="-g -O1 -fno-omit-frame-pointer" \
+	@$(MAKE) $(PARALLEL) CUDA=0 SETTING=sanitize CFLAGS="-g -O1 -fno-omit-frame-pointer" \
 		SANITIZE="-fsanitize=address,undefined -fno-sanitize-recover=undefined" program tests
 	@ASAN_OPTIONS=detect_leaks=1 LSAN_OPTIONS=suppressions=tests/support/leaks.supp:print_suppressions=0$(addprefix :,$(LEAKS_$(MPI))) \
 		tests/run.sh --cpu build/sanitize
-	@$(MAKE) --no-print-directory CUDA=0 SETTING=tsan CFLAGS="-g -O1" SANITIZE=-fsanitize=thread \
+	@$(MAKE) $(PARALLEL) CUDA=0 SETTING=tsan CFLAGS="-g -O1" SANITIZE=-fsanitize=thread \
 		$(TSAN:%=build/tsan/tests/unit/%)
 	export UCX_MEM_MMAP_HOOK_MODE=none; for test in $(TSAN); do \
 		build/tsan/tests/unit/$$test || exit; done # UCX's hooks do not survive the sanitizer
@@ -253,7 +256,7 @@ fuzz: setup
 	@launch/setup.sh --fuzz || true
 	@mkdir -p build/fuzz
 	@if echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | clang -fsanitize=fuzzer,address -x c -o /dev/null - 2>/dev/null; then \
-		$(MAKE) --no-print-directory CC=clang CUDA=0 WARNINGS=-w SETTING=fuzz CFLAGS="-gline-tables-only -O2 -fno-omit-frame-pointer" \
+		$(MAKE) $(PARALLEL) CC=clang CUDA=0 WARNINGS=-w SETTING=fuzz CFLAGS="-gline-tables-only -O2 -fno-omit-frame-pointer" \
 		SANITIZE="-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined $(FUZZ_LACKS)" $(FUZZ); fi
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) tests/fuzz/run.sh build/fuzz
 

@@ -8,7 +8,7 @@ Usage: [MPIRUN=mpirun] [TEST_ONLY=PATTERN] tests/run.sh [--help] BUILD_DIR
 Runs, for each tests/unit/*/test_*.c, its program in BUILD_DIR alone; for each tests/mpi/*.c under MPIRUN with 1, 2, 3 and 4
 ranks, or 1 and 3; each tests/cli/*.sh; those that open a device also on a GPU, skipped where there is none, and on an emulated one.
 First those that need one core and bound no times, one on each core, and then the others one after the other.
-The seconds of each go to BUILD_DIR/tests/times.tsv, and the five slowest are named.
+The seconds and CPU seconds of each go to BUILD_DIR/tests/times.tsv, and the five slowest are named.
 TEST_ONLY leaves out those whose names, as they are printed, do not match: 'unit/ddp/*'.
 Exits with status 1 if a check failed, a program crashed, was not built or checked nothing.
   --gpu   only what runs on a real GPU, which has to be there
@@ -69,23 +69,23 @@ run_one() {
     kinds+=("$1") names+=("$2")
     shift 2
     if [ ! -x "${*: -1}" ] && [ "${kinds[n]}" = check ]; then
-        echo 'missing 0' >"$work/$n.end"
+        echo 'missing 0 0' >"$work/$n.end"
     else
         measure "$n" "$@" &
     fi
     wait_for $((lanes - 1))
 }
 
-# measure N COMMAND...: runs program N; its words go to N.log, and at last its status and seconds to N.end.
+# measure N COMMAND...: runs program N; its words go to N.log, and at last its status, seconds and CPU seconds to N.end.
 measure() {
-    local n=$1 status=0 begin=$EPOCHREALTIME child
+    local n=$1 status=0 child TIMEFORMAT='%R %U %S'
     shift
     timeout --kill-after=10 "$limit_seconds" "$@" >"$work/$n.log" 2>&1 </dev/null &
     child=$!
     # timeout has a process group of its own, which a key press on the terminal does not reach
     trap 'kill "$child" 2>/dev/null; exit 143' TERM
-    wait "$child" || status=$?
-    awk -v status="$status" -v a="$begin" -v b="$EPOCHREALTIME" 'BEGIN { printf "%s %.1f\n", status, b - a }' >"$work/$n.ended"
+    { time wait "$child" || status=$?; } 2>"$work/$n.time"
+    awk -v status="$status" 'END { printf "%s %.1f %.1f\n", status, $1, $2 + $3 }' "$work/$n.time" >"$work/$n.ended"
     mv "$work/$n.ended" "$work/$n.end"
 }
 
@@ -100,7 +100,7 @@ wait_for() {
         wait -n || status=$?
         [ "$status" = 127 ] || continue
         for ((i = 0; i < ${#names[@]}; i++)); do # nothing runs, so what has not ended was killed
-            [ -e "$work/$i.end" ] || echo '137 0' >"$work/$i.end"
+            [ -e "$work/$i.end" ] || echo '137 0 0' >"$work/$i.end"
         done
     done
     while [ "$reported" -lt "${#names[@]}" ] && [ -e "$work/$reported.end" ]; do
@@ -111,8 +111,8 @@ wait_for() {
 
 # report N: counts the checks of program N, which has ended, and prints a line, and its words if one failed.
 report() {
-    local kind=${kinds[$1]} name=${names[$1]} log=$work/$1.log status seconds why='' good=0 bad=0 skip=0
-    read -r status seconds <"$work/$1.end"
+    local kind=${kinds[$1]} name=${names[$1]} log=$work/$1.log status seconds cpu_seconds why='' good=0 bad=0 skip=0
+    read -r status seconds cpu_seconds <"$work/$1.end"
     if [ "$status" = missing ]; then
         printf '%-6s %-44s is not built\n' FAILED "$name"
         failed=$((failed + 1))
@@ -141,7 +141,7 @@ report() {
     local summary="$good passed"
     [ "$bad" = 0 ] || summary+=", $bad failed"
     [ "$skip" = 0 ] || summary+=", $skip skipped"
-    printf '%s\t%s\n' "$seconds" "$name" >>"$times"
+    printf '%s\t%s\t%s\n' "$seconds" "$cpu_seconds" "$name" >>"$times"
     printf '%-6s %-44s %s, %s s%s\n' "$([ "$bad" = 0 ] && echo ok || echo FAILED)" "$name" "$summary" "$seconds" "${why:+: $why}"
     if [ "$bad" -gt 0 ]; then
         sed 's/^/    /' "$log"
@@ -273,6 +273,6 @@ if [ "${#names[@]}" = 0 ]; then
     echo "FAILED no tests were found in $PWD/tests"
     failed=1
 fi
-echo "The slowest: $(sort -rn "$times" | head -n 5 | awk -F'\t' '{ printf "%s%s %s s", (NR > 1 ? ", " : ""), $2, $1 }')"
+echo "The slowest: $(sort -rn "$times" | head -n 5 | awk -F'\t' '{ printf "%s%s %s s", (NR > 1 ? ", " : ""), $3, $1 }')"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ] && { [ "$only" != gpu ] || [ "$skipped" = 0 ]; }
