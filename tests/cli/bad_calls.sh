@@ -14,6 +14,7 @@ END
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 export LC_ALL=C
+start_quickly
 
 # ---- the calls ----
 
@@ -374,7 +375,7 @@ call() {
 }
 
 # worker W: every case of those, in a directory of its own
-workers=4
+workers=$(($(nproc) < 4 ? 4 : $(nproc)))
 worker() {
     local i
     mkdir "w$1"

@@ -17,6 +17,7 @@ faults=$build/tests/support/preload/faults.so
 tiny=(--device cpu --d-model 16 --num-layers 1 --num-heads 2 --d-ff 16 --vocab-size 32 --context-length 8
     --batch-size-per-rank 1 --rounds 2 --steps-per-block 1)
 "$program" "${tiny[@]}" --implementations none --output saved >said 2>&1 || die "no run to report on: $(cat said)"
+cp -r saved saved2
 
 # of KIND: the words of a command of that kind of run, in `command`.
 of() {
@@ -26,8 +27,8 @@ of() {
     profile) command=("$program" "${tiny[@]}" --profile --profile-implementation ddp --num-epochs 1 --steps-per-epoch 3
         --warmup-epochs 0 --profile-output-dir outcome) ;;
     allreduce) command=("$program" allreduce --device cpu --sizes "8,64" --iters 2 --output outcome -J outcome.json) ;;
-    report) command=("$program" report saved --output outcome) ;;
-    compare) command=("$program" compare saved --candidate saved2 --json outcome.json --junit outcome.xml) ;;
+    report) command=("$program" report ../saved --output outcome) ;;
+    compare) command=("$program" compare ../saved --candidate ../saved2 --json outcome.json --junit outcome.xml) ;;
     esac
 }
 
@@ -48,8 +49,10 @@ after() {
 }
 
 # every KIND CALL HOW LEAST [RANK]: lets each such call of a run of that kind fail in turn; there are so many, at least.
-every() {
+every() { aside fail_each "$@"; }
+fail_each() {
     local kind=$1 call=$2 how=$3 least=$4 k wrong=0 words
+    start_quickly
     of "$kind"
     for ((k = 1;; k++)); do
         rm -rf outcome outcome.json outcome.xml hit
@@ -64,7 +67,8 @@ every() {
     result "$wrong" "$kind, ${5:+rank $5: }$call: $how ($((k - 1)) calls)"
 }
 
-for kind in benchmark profile allreduce; do
+# the longest first
+for kind in profile allreduce benchmark; do
     for how in ENOSPC half-ENOSPC EINTR kill; do every $kind write $how 5; done
     every $kind open EMFILE 4
     every $kind close EIO 4
@@ -77,13 +81,13 @@ every profile mkdir ENOSPC 2
 for how in half-ENOSPC kill; do every ranks write $how 2 1; done
 every ranks close EIO 1 1
 every ranks open EMFILE 1 1
-cp -r saved saved2
 for kind in report compare; do
     every $kind write half-ENOSPC 1
     every $kind open EMFILE 1
     every $kind close EIO 1
     every $kind rename EIO 1
 done
+gather
 
 # ---- signals ----
 

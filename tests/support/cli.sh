@@ -123,6 +123,32 @@ interrupt() {
     wait $! 2>/dev/null || status=$?
 }
 
+# ---- many runs ----
+
+# start_quickly: for what does not depend on it: MPI looks for no networks, and hwloc for no devices, which is most of a start.
+start_quickly() { export UCX_TLS=self,sm HWLOC_COMPONENTS=-pci,-linuxio; }
+
+# aside COMMAND...: checks that bound no times, in a directory of their own, as many at a time as there are cores.
+asides=()
+aside() {
+    local directory=$temporary/aside${#asides[@]}
+    while [ "$(jobs -pr | wc -l)" -ge "$(nproc)" ]; do wait -n || true; done
+    mkdir "$directory"
+    (cd "$directory" && "$@" && exit "$failed") >"$directory.printed" 2>&1 &
+    asides+=($!)
+}
+
+# gather: waits for all that are aside, and prints what each has printed, in the order of their start.
+gather() {
+    local i good
+    for ((i = 0; i < ${#asides[@]}; i++)); do
+        wait "${asides[i]}" && good=0 || good=1
+        cat "aside$i.printed"
+        [ $good = 0 ] || grep -q '^not ok' "aside$i.printed" || echo "not ok - what was run aside ended before its end"
+        [ $good = 0 ] || failed=1
+    done
+}
+
 # xml_has WORDS FILE EXPRESSION PATTERN: a check that a file is XML, and that an expression of python3, in which root is its
 # root element, prints all of a pattern (an extended expression); skipped where there is no python3.
 xml_has() {
