@@ -7,7 +7,7 @@ usage() {
 Usage: [MPIRUN=mpirun] [TEST_ONLY=PATTERN] tests/run.sh [--help] BUILD_DIR
 Runs, for each tests/unit/*/test_*.c, its program in BUILD_DIR alone; for each tests/mpi/*.c under MPIRUN with 1, 2, 3 and 4
 ranks, or 1 and 3; each tests/cli/*.sh; those that open a device also on a GPU, skipped where there is none, and on an emulated one.
-First those that need one core and bound no times, one on each core, and then the others one after the other.
+First those that bound no times, one more at a time than there are cores, and then the others one after the other.
 The seconds and CPU seconds of each go to BUILD_DIR/tests/times.tsv, and the five slowest are named.
 TEST_ONLY leaves out those whose names, as they are printed, do not match: 'unit/ddp/*'.
 Exits with status 1 if a check failed, a program crashed, was not built or checked nothing.
@@ -163,8 +163,9 @@ run_unit_tests() {
     done
 }
 
+# run_mpi_tests WHICH: `sharing`, which bound no times and have ranks for two cores at most, or `alone`, the others.
 run_mpi_tests() {
-    local source name counts ranks
+    local source name counts ranks which
     for source in tests/mpi/*.c; do
         name=${source%.c}
         case $name in
@@ -174,7 +175,11 @@ run_mpi_tests() {
         esac
         [ "$only" != cpu ] || counts='1 2'
         for ranks in $counts; do
-            run_ranks "${name#tests/}" "$ranks" "$build/$name"
+            case $name,$ranks in
+            tests/mpi/clocks,* | tests/mpi/controls,* | tests/mpi/timing,* | *,[34]) which=alone ;;
+            *) which=sharing ;;
+            esac
+            [ "$which" != "$1" ] || run_ranks "${name#tests/}" "$ranks" "$build/$name"
         done
     done
 }
@@ -208,35 +213,40 @@ run_parity() {
     done
 }
 
-# What keeps about one core busy, or waits, and bounds no times: as many at a time as there are cores, the longest first.
-sharing=(faults bad_calls benchmark blas comm sweep bad_launch compare run report gate help install fences profilers peer pack)
+# What bounds no times: one more at a time than there are cores, since most of it also waits; the longest first.
+sharing=(bad_calls slurm bad_launch benchmark profile faults comm sweep netlab paper allreduce live compare report run gate pack
+    install help blas fences profilers peer)
 sharing_emulated=(cuda cuda_profile)
 run_sharing() {
-    local source name
-    lanes=$(nproc)
+    local source name ranks
+    lanes=$(($(nproc) + 1))
+    run_scripts "${sharing[@]}"
     if [ "$only" != cpu ]; then
         run_one check "unit/kernels/test_device, emulated GPU" "$build/emulated/tests/unit/kernels/test_device"
         # what sm_86, sm_89 and sm_120 give a block
         CK_RUN_CASE=attention EMULATED_CUDA_SHARED=101376 run_one check "attention, emulated GPU with little shared memory" \
             "$build/emulated/tests/unit/kernels/test_device"
         run_scripts "${sharing_emulated[@]}"
-    fi
-    run_scripts "${sharing[@]}"
-    run_unit_tests
-    if [ "$only" != cpu ]; then
+        for ranks in 1 2; do
+            run_ranks "mpi/comm, emulated GPU" "$ranks" "$build/emulated/tests/mpi/comm"
+        done
+        # an emulated GPU has time for a part of it, with small batches
+        CK_RUN_CASE=core TEST_BATCH=4 run_parity "an emulated GPU" "$build/emulated/tests" 2
+        run_model "an emulated GPU" "$build/emulated/tests"
         for source in tests/gpu/*.cu; do
             name=gpu/$(basename "$source" .cu)
             run_one check "$name, emulated GPU" "$build/emulated/tests/$name"
         done
-        run_model "an emulated GPU" "$build/emulated/tests"
     fi
+    run_mpi_tests sharing
+    run_unit_tests
     wait_for 0
     lanes=1
 }
 
 run_alone() {
-    local source name ranks
-    run_mpi_tests
+    local source name
+    run_mpi_tests alone
     for source in tests/cli/*.sh; do
         name=$(basename "$source" .sh)
         [[ " ${sharing[*]} ${sharing_emulated[*]} " == *" $name "* ]] || run_scripts "$name"
@@ -244,11 +254,6 @@ run_alone() {
     [ "$only" != cpu ] || return 0
     run_model "a GPU" "$build/tests"
     run_parity "a GPU" "$build/tests" "1 2 4"
-    for ranks in 1 2; do
-        run_ranks "mpi/comm, emulated GPU" "$ranks" "$build/emulated/tests/mpi/comm"
-    done
-    # an emulated GPU has time for a part of it, with small batches
-    CK_RUN_CASE=core TEST_BATCH=4 run_parity "an emulated GPU" "$build/emulated/tests" 2
 }
 
 shopt -s nullglob
@@ -262,8 +267,12 @@ if [ "$only" = gpu ]; then
     REAL_GPU=1 run_scripts cuda cuda_profile
     [ "$skipped" = 0 ] || say "what was skipped found no GPU, or no NCCL"
 elif [ "$only" = mpi ]; then
-    run_mpi_tests
+    lanes=$(nproc)
     run_scripts comm run
+    run_mpi_tests sharing
+    wait_for 0
+    lanes=1
+    run_mpi_tests alone
 else
     run_sharing
     run_alone
