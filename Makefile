@@ -2,7 +2,7 @@
 # Variables: PORTABLE=1 (a binary for any CPU of this kind), BLAS=name (a CBLAS known to pkg-config, or a library of that name), WERROR=1,
 # MPI=openmpi (default mpich), MPICC=path (the compiler wrapper of an MPI elsewhere, its mpirun beside it), MPIRUN="program" or
 # "program with options", RANKS=n (of make bench; default: as many as there are GPUs, or 2), CORPUS=file (its text), ARGS="..." (more options),
-# PREFIX=dir, CUDA=0 (no GPUs, even if there is a toolkit), CUDA_HOME=dir (the toolkit), CUDA_ARCHITECTURES="80 90" (of the GPUs).
+# TEST_ARGS=options (of tests/run.sh), PREFIX=dir, CUDA=0 (no GPUs, even if there is a toolkit), CUDA_HOME=dir (the toolkit), CUDA_ARCHITECTURES="80 90" (of the GPUs).
 
 CC = cc
 BLAS = openblas
@@ -84,7 +84,7 @@ BENCH_HELP_SOURCES = kernels/device_null.c $(filter-out $(SELFBENCH:%=bench/self
 BENCH_HELP = $(BENCH_HELP_SOURCES:%.c=$(OUT)/obj/%.o)
 SOURCES_OF_ALL := $(filter-out %_absent.c ddp/comm_nccl.c kernels/device_null.c bench/main.c bench/selfbench/%, \
 	$(wildcard kernels/*.c kernels/cpu/*.c ddp/*.c bench/*.c bench/*/*.c))
-LIBRARY := $(patsubst %,$(OUT)/obj/%.o,$(basename $(SOURCES_OF_ALL) $(wildcard $(ABSENT)) $(CUDA_SOURCES)))
+LIBRARY := $(patsubst %,$(OUT)/obj/%.o,$(basename $(CUDA_SOURCES) $(SOURCES_OF_ALL) $(wildcard $(ABSENT)))) # what takes longest first
 TEST_HELP := $(patsubst %.c,$(OUT)/obj/%.o,$(wildcard tests/support/*.c))
 ifeq ($(SETTING),tsan) # for the tests of threads alone
 LIBRARY := $(filter $(OUT)/obj/kernels/% $(OUT)/obj/ddp/% $(OUT)/obj/bench/base/% $(OUT)/obj/bench/live/% \
@@ -120,7 +120,7 @@ bench: all
 
 test: all
 	@$(MAKE) $(PARALLEL) tests emulated
-	@$(addprefix LSAN_OPTIONS=,$(LEAKS_$(MPI))) tests/run.sh $(OUT)
+	@$(addprefix LSAN_OPTIONS=,$(LEAKS_$(MPI))) tests/run.sh $(TEST_ARGS) $(OUT)
 
 # Each call that writes a file fails once, signals, limits: what a run leaves behind, and what it says.
 test-faults: all

@@ -136,6 +136,7 @@ refuse() {
     result "$good" "refused: $words${why:+: ${why#, }}"
 }
 
+start_quickly
 refuse "an unknown option" 2 "unknown option '--bogus'; see --help all" --bogus 1
 refuse "an unknown option on 3 ranks" 3 "unknown option '--bogus'; see --help all" --bogus 1
 refuse "an unknown implementation" 2 "unknown implementation 'magic'; known: .*ddp_bucketed" --implementations none,magic
@@ -150,12 +151,9 @@ refuse "a batch smaller than the ranks" 3 'batch of 2 .*such as 3' --batch-size 
 refuse "micro-batches that do not divide" 2 'batch of 6 .* 2 ranks x 2 micro-batches.* 4 or 8' --grad-accumulation 2
 refuse "heads that do not divide" 2 'num-heads 5 .*d-model 32.*1, 2, 4, 8, 16' --num-heads 5
 refuse "heads of odd width" 2 'num-heads 32 .*even width' --num-heads 32
-for option in batch-size grad-accumulation context-length d-model num-layers num-heads d-ff num-epochs steps-per-epoch rounds; do
-    refuse "--$option 0" 2 "--$option 0: expected a whole number from [12] to [0-9]+" "--$option" 0
-done
-for option in batch-size d-model lr seed bucket-size-mb; do
-    refuse "--$option -1" 2 "--$option -1: expected" "--$option" -1
-done
+# all options with all sorts of values: bad_calls.sh
+refuse "--rounds 0" 2 "--rounds 0: expected a whole number from [12] to [0-9]+" --rounds 0
+refuse "--lr -1" 2 "--lr -1: expected" --lr -1
 refuse "a size of buckets that nothing has" 2 '--bucket-size-mb: none of the implementations has buckets; ddp_bucketed has' \
     --bucket-size-mb 1 --implementations none,ddp
 refuse "a preset that is none" 2 '--preset laptops: expected auto, laptop, default, gpt2-small' --preset laptops
@@ -203,6 +201,8 @@ refuse "--forward-only with strategies that reduce" 2 '--forward-only reduces no
 refuse "--forward-only with --attainable" 2 '--attainable does not go with --forward-only' --forward-only \
     --implementations none --attainable
 refuse "what only rank 1 cannot write" 2 'rank 1: cannot write .*rank_1_metrics.jsonl' --output "$temporary/blocked"
+
+unset UCX_TLS HWLOC_COMPONENTS
 
 # Launchers that are not this MPI's start ranks that do not know each other.
 for variable in SLURM_STEP_NUM_TASKS PMI_SIZE OMPI_COMM_WORLD_SIZE; do

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # faults.sh - each call that writes a file fails once, or is the last of its process, in every kind of run; and what
 # signals, limits of the machine and other processes do to a run.
+# aside calls functions by name:
+# shellcheck disable=SC2317
 set -euo pipefail
 
 usage() {
@@ -126,7 +128,6 @@ ranks_of() {
 }
 
 # whole NAME: every file below outcome is valid, and none is unfinished.
-# shellcheck disable=SC2317 # succeeds calls it
 whole() {
     local files
     mapfile -t files < <(find outcome -name '*.json' -o -name '*.jsonl')
@@ -184,7 +185,6 @@ succeeds "and what was measured is whole" whole
 limited -v 2200000 --device cpu --threads 1 --d-model 1024 --num-layers 8 --d-ff 4096 --vocab-size 10000 --num-heads 4
 check 1 "memory that a limit refuses is named" '^ddpbench: .* memory'
 # of the libraries: too small for a program with CUDA to be loaded, which the dynamic linker says
-# shellcheck disable=SC2317 # succeeds calls it
 says_why() {
     case $status in
         0) ;;

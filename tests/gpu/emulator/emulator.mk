@@ -8,7 +8,9 @@ EMULATED_TESTS := $(addprefix $(EMULATED)/,$(basename $(wildcard tests/unit/kern
 	tests/mpi/comm.c tests/mpi/parity.c tests/gpu/*.cu)))
 
 EMULATED_SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
-EMULATED_FLAGS = -g -O1 $(EMULATED_SANITIZE) -Itests/gpu/emulator -I. -Ibench \
+$(EMULATED)/obj/bench/%: private EMULATED_OPTIMISE = -O0 # nothing waits for what is not the device's
+EMULATED_OPTIMISE = -O1
+EMULATED_FLAGS = -g $(EMULATED_OPTIMISE) $(EMULATED_SANITIZE) -Itests/gpu/emulator -I. -Ibench \
 	$(MPI_CFLAGS) $(BLAS_CFLAGS) $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
 EMULATED_CFLAGS = -std=c11 -D_GNU_SOURCE -DCPU_CLONES=CPU_CLONES_none $(WARNINGS) -fopenmp $(EMULATED_FLAGS)
 EMULATED_CXXFLAGS = -x c++ -std=c++17 -Wall -Wextra -Wno-unknown-pragmas $(if $(WERROR),-Werror) -DCUDA_BUILT='"an emulated GPU"' $(EMULATED_FLAGS)
@@ -18,7 +20,7 @@ EMULATED_OWN_block = -fno-sanitize=address -O3 $(filter -march=%,$(OPTIMISE))
 EMULATED_OWN_products = $(EMULATED_OWN_block)
 EMULATED_LIBS = $(MPI_LIBS) $(BLAS_LIBS) $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) -ldl -lrt -lm -lpthread -rdynamic # CUPTI is looked for in the program itself
 
-EMULATED_SOURCES := $(SOURCES_OF_ALL) $(wildcard kernels/cuda/*.cu) $(wildcard kernels/cuda/*.c) \
+EMULATED_SOURCES := $(wildcard kernels/cuda/*.cu) $(SOURCES_OF_ALL) $(wildcard kernels/cuda/*.c) \
 	$(firstword $(wildcard ddp/comm_nccl.c ddp/comm_nccl_absent.c))
 EMULATION := $(patsubst %,$(EMULATED)/obj/%.o,$(basename $(wildcard tests/gpu/emulator/*.cc)))
 EMULATED_LIBRARY := $(patsubst %,$(EMULATED)/obj/%.o,$(basename $(EMULATED_SOURCES))) $(EMULATION)
