@@ -31,8 +31,8 @@ const size_t watchdog_board_bytes = (sizeof(struct shown) + 7) / 8 * 8;
 struct watchdog {
     int rank, ranks;
     struct shown *mine;
-    struct shown **board; /* [ranks]: what each shows; NULL: on another host, or not yet or no longer */
-    struct shown hidden;  /* this rank's while there is no board */
+    void **board;        /* [ranks]: what each shows; NULL: on another host, or not yet or no longer */
+    struct shown hidden; /* this rank's while there is no board */
     pthread_t thread;
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t wake;

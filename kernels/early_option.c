@@ -8,7 +8,7 @@ const char *early_option(int argc, char *const argv[], const char *name, char le
 {
     const char *found = NULL;
     size_t length = strlen(name);
-    for (int i = 1; i < argc; i++) {
+    for (int i = 1; i < argc && argv[i]; i++) {
         const char *word = argv[i], *next = i + 1 < argc ? argv[i + 1] : NULL;
         if (!strncmp(word, "--", 2) && !strncmp(word + 2, name, length)) {
             const char *rest = word + 2 + length;
