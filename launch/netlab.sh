@@ -334,8 +334,9 @@ run() {
     local link="emulated $rate"
     [ "$delay" = none ] || link+=", delay ${delay%, by*}"
     hosts=$(seq -s, -f "$subnet.%g" 1 "$ranks")
+    ln -sfn "$(realpath "$0")" "$state.ssh" # Hydra's proxies hang if this path has a blank
     # UCX would find shared memory between the nodes if it were let
-    exec ip netns exec "$bridge" "${mpirun[@]}" -iface br0 -rmk user -launcher ssh -launcher-exec "$(realpath "$0")" \
+    exec ip netns exec "$bridge" "${mpirun[@]}" -iface br0 -rmk user -launcher ssh -launcher-exec "$state.ssh" \
         -hosts "$hosts" -ppn 1 -n "$ranks" -genv UCX_TLS tcp,self -genv UCX_NET_DEVICES eth0 \
         -genv DDPBENCH_LINK "${DDPBENCH_LINK:-$link}" "$@"
 }
