@@ -15,6 +15,7 @@ Exits with status 1 if a check failed, a program crashed, was not built or check
   --mpi   only what depends on the MPI: tests/mpi, and of tests/cli comm.sh and run.sh
   --cpu   only what runs on the CPU, for the sanitizers: of tests/mpi with 1 and 2 ranks, of tests/cli those that run the
           program's commands, not those of scripts, nor cli/monitor.sh, which waits for seconds to pass
+  --rest  what --cpu leaves: of tests/cli not those that are the same for the plain program, as allreduce.sh
   --long  simulations at their full size, ten times as long
 END
 }
@@ -25,10 +26,10 @@ END
 build='' only=''
 for argument in "$@"; do
     case $argument in
-    --gpu | --mpi | --cpu) only=${argument#--} ;;
+    --gpu | --mpi | --cpu | --rest) only=${argument#--} ;;
     --long) export TEST_LONG=1 ;;
     --help) usage; exit 0 ;;
-    -*) refuse "unknown option '$argument'; known are --gpu, --mpi, --cpu, --long, --help" ;;
+    -*) refuse "unknown option '$argument'; known are --gpu, --mpi, --cpu, --rest, --long, --help" ;;
     *)
         [ -z "$build" ] || refuse "one BUILD_DIR only, not also '$argument'"
         build=$argument
@@ -184,11 +185,13 @@ run_mpi_tests() {
     done
 }
 
-# run_scripts NAME...: those of tests/cli, as far as they are asked for.
+# run_scripts NAME...: those of tests/cli, as far as they are asked for. benchmark.sh and comm.sh leave some of theirs to a
+# plain program, or to an emulated GPU.
 run_scripts() {
     local name
     for name in "$@"; do
         [ "$only" != cpu ] || [[ $name == @(allreduce|benchmark|comm|compare|help|profile|report) ]] || continue
+        [ "$only" != rest ] || [[ $name != @(allreduce|compare|help|profile|report) ]] || continue
         run_one lines "cli/$name.sh" "tests/cli/$name.sh" "$build"
     done
 }
