@@ -1,5 +1,6 @@
 /* main.c - the program: reads the command line and runs what it asks for. */
 #include "allreduce/allreduce.h"
+#include "base/files.h"
 #include "base/version.h"
 #include "benchmark/benchmark.h"
 #include "compare/compare.h"
@@ -64,6 +65,18 @@ static int asks_for_words(int argc, char *const argv[])
     return 0;
 }
 
+/* The status of the program: of a call that ends by this one, and unless it has said why it failed also of its words.
+ */
+static int end(int status)
+{
+    if (status == OK)
+        error_clear();
+    if (*error_text() || !files_flush_stdout())
+        return status;
+    error_print();
+    return FAILED;
+}
+
 int main(int argc, char *argv[])
 {
     struct job job;
@@ -71,7 +84,7 @@ int main(int argc, char *argv[])
     const struct command_row *command = name ? find_command(name) : NULL;
     ending_install((int)launcher_rank());
     if (command && command->read)
-        return command->read(argc - 1, argv + 1);
+        return end(command->read(argc - 1, argv + 1));
     blas_choose_kernels();
     start_again_with_quiet_threads(argc, argv);
     start_again(argv);
@@ -88,6 +101,7 @@ int main(int argc, char *argv[])
         status = command->measure(&job, argc - 1, argv + 1);
     else
         job_agree(&job, -1);
+    status = end(status);
     job_end(&job);
     return status;
 }

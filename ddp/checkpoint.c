@@ -5,7 +5,6 @@
 #include "ddp/step.h"
 #include "ddp/watchdog.h"
 #include "kernels/clock.h"
-#include "kernels/ending.h"
 #include "kernels/error.h"
 #include "kernels/files.h"
 
@@ -78,23 +77,19 @@ static int write_state(int fd, const struct trainer *t)
         if (files_write(fd, t->checkpoint.piece, piece.n * sizeof(float)))
             return -1;
     }
-    return fsync(fd);
+    return 0;
 }
 
 int checkpoint_write(const char *path, const struct trainer *t)
 {
-    char temporary[sizeof t->checkpoint.path + 8];
-    snprintf(temporary, sizeof temporary, "%s.tmp", path);
-    ending_remove_file(temporary);
-    int fd = files_create(temporary), why = fd < 0 ? errno : 0;
+    char temporary[sizeof t->checkpoint.path + FILES_TEMPORARY];
+    int fd = files_begin(temporary, sizeof temporary, path), why = fd < 0 ? errno : 0;
     if (!why && write_state(fd, t)) {
         why = errno;
-        files_close(fd);
-        unlink(temporary);
+        (void)files_abandon(fd, temporary);
     } else if (!why && files_publish(fd, temporary, path)) {
         why = errno;
     }
-    ending_keep_file(temporary);
     if (!why)
         return 0;
     return error_report("--checkpoint-every: cannot write the %.1f MB of %s: %s",

@@ -54,8 +54,8 @@ void checkpoint_save(struct trainer *trainer);
  * where none will ever be due; or -1, reported on rank 0. */
 int checkpoint_try(struct trainer *trainer);
 
-/* Writes the state of a trainer that has a `piece`, by way of PATH.tmp, which is renamed when it is on disk. Waits for
- * the device. Returns 0; or -1, reported, and what was at the path before is still there. */
+/* Writes the state of a trainer that has a `piece`, by way of a temporary file, which is renamed when it is on disk.
+ * Waits for the device. Returns 0; or -1, reported, and what was at the path before is still there. */
 int checkpoint_write(const char *path, const struct trainer *trainer);
 
 /* Returns 0 if the file holds the state of a trainer that has a `piece` bit for bit; or -1, reported. Takes memory for

@@ -1,18 +1,33 @@
-/* files.c - files that are written: calls that were interrupted or wrote a part. */
+/* files.c - files that are written: calls that were interrupted or wrote a part, and temporary names. */
 #include "kernels/files.h"
 
+#include "kernels/ending.h"
+
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 int files_create(const char *path)
 {
-    if (TEMP_FAILURE_RETRY(unlink(path)) && errno != ENOENT)
+    struct stat status;
+    int file = (int)TEMP_FAILURE_RETRY(open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666));
+    if (file >= 0 && !fstat(file, &status) && S_ISREG(status.st_mode) && !status.st_size)
+        return file;
+    if (file < 0 && errno != ELOOP && errno != ENXIO) /* a link; a pipe that nobody reads */
         return -1;
-    return (int)TEMP_FAILURE_RETRY(open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    if (file >= 0)
+        close(file);
+    errno = EEXIST;
+    return -1;
 }
 
 int files_close(int file)
@@ -32,39 +47,107 @@ int files_write(int file, const void *bytes, size_t n)
     return 0;
 }
 
-int files_publish(int file, const char *temporary, const char *path)
+/* ---- files with a temporary name ---- */
+
+static const char first[] = ".ddpbench-", last[] = ".tmp";
+enum { DIGITS = 8 };
+
+/* Another name with each call; processes that begin a file at once hardly choose the same, and files_begin notices. */
+static int choose_name(char *temporary, size_t size, const char *path)
 {
-    struct stat ours, now;
-    int why = fstat(file, &ours) ? errno : 0;
-    if (files_close(file) && !why)
-        why = errno;
-    if (!why && lstat(temporary, &now))
-        why = errno;
-    if (!why && (now.st_dev != ours.st_dev || now.st_ino != ours.st_ino)) {
-        errno = EBUSY; /* and the file there is the other's */
-        return -1;
+    static atomic_uint calls;
+    struct timespec now;
+    const char *slash = strrchr(path, '/');
+    clock_gettime(CLOCK_REALTIME, &now);
+    uint64_t number = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+    number = (number ^ (uint64_t)getpid() << 32) + atomic_fetch_add(&calls, 1);
+    number *= 0x9e3779b97f4a7c15u; /* its upper half depends on all */
+    int n = snprintf(temporary, size, "%.*s%s%0*x%s", slash ? (int)(slash - path) + 1 : 0, path, first, DIGITS,
+                     (unsigned)(number >> 32), last);
+    return n < 0 || (size_t)n >= size ? -1 : 0;
+}
+
+static int is_temporary(const char *name)
+{
+    size_t n = strlen(first);
+    return !strncmp(name, first, n) && strspn(name + n, "0123456789abcdef") == DIGITS &&
+           !strcmp(name + n + DIGITS, last);
+}
+
+/* Whether files_remove_left, of another process, lets the file alone: it may have come before the lock. */
+static int keep_locked(int file)
+{
+    struct stat status;
+    return (!flock(file, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK) && !fstat(file, &status) && status.st_nlink;
+}
+
+int files_begin(char *temporary, size_t size, const char *path)
+{
+    for (int i = 0; i < 100; i++) {
+        if (choose_name(temporary, size, path)) {
+            errno = ENAMETOOLONG;
+            return -1;
+        }
+        int file = (int)TEMP_FAILURE_RETRY(open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+        if (file >= 0)
+            ending_remove_file(temporary);
+        if (file >= 0 && keep_locked(file))
+            return file;
+        if (file >= 0)
+            (void)files_abandon(file, temporary);
+        else if (errno != EEXIST)
+            return -1;
     }
+    errno = EBUSY;
+    return -1;
+}
+
+int files_abandon(int file, const char *temporary)
+{
+    int status = unlink(temporary) | files_close(file);
+    ending_keep_file(temporary);
+    return status;
+}
+
+/* `why`: the errno of what has failed already. */
+static int give_name(int file, const char *temporary, const char *path, int why)
+{
     if (!why && TEMP_FAILURE_RETRY(rename(temporary, path)))
         why = errno;
-    if (!why)
-        return 0;
-    unlink(temporary);
+    if (why)
+        (void)files_abandon(file, temporary);
+    else if (files_close(file)) /* after the rename, since until then it has to be locked */
+        why = errno;
+    ending_keep_file(temporary);
     errno = why;
-    return -1;
+    return why ? -1 : 0;
+}
+
+int files_publish(int file, const char *temporary, const char *path)
+{
+    return give_name(file, temporary, path, TEMP_FAILURE_RETRY(fsync(file)) ? errno : 0);
 }
 
 int files_put(const char *path, const void *bytes, size_t n)
 {
-    char temporary[PATH_MAX + 8];
-    snprintf(temporary, sizeof temporary, "%s.tmp", path);
-    int file = files_create(temporary);
-    if (file < 0)
-        return -1;
-    if (!files_write(file, bytes, n))
-        return files_publish(file, temporary, path);
-    int why = errno;
-    files_close(file);
-    unlink(temporary);
-    errno = why;
-    return -1;
+    char temporary[PATH_MAX];
+    int file = files_begin(temporary, sizeof temporary, path);
+    return file < 0 ? -1 : give_name(file, temporary, path, files_write(file, bytes, n) ? errno : 0);
+}
+
+void files_remove_left(const char *directory)
+{
+    struct stat status;
+    DIR *all = opendir(directory);
+    for (struct dirent *entry; all && (entry = readdir(all));) {
+        if (!is_temporary(entry->d_name))
+            continue;
+        int file = openat(dirfd(all), entry->d_name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        if (file >= 0 && !fstat(file, &status) && S_ISREG(status.st_mode) && !flock(file, LOCK_EX | LOCK_NB))
+            (void)unlinkat(dirfd(all), entry->d_name, 0);
+        if (file >= 0)
+            close(file);
+    }
+    if (all)
+        closedir(all);
 }

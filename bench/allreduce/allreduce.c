@@ -50,6 +50,17 @@ static int write_run(const struct allreduce *a, const struct command *command)
     return provenance_write(&a->results, json);
 }
 
+/* The mark of an --output-file (files_check_path), which no file of a run has. */
+static const char file_mark[] = "\"written_by\":\t\"--output-file\"";
+
+static int check_output_file(const struct allreduce_options *o)
+{
+    return results_check_apart("output-file", o->output_file, o->results.output) ||
+                   files_check_path("output-file", o->output_file, file_mark)
+               ? -1
+               : 0;
+}
+
 static int set_up(struct allreduce *a, const struct command *command)
 {
     const struct job *job = a->job;
@@ -76,7 +87,7 @@ static int set_up(struct allreduce *a, const struct command *command)
     double needed = job_sum_machine(job, (double)of_host), on_gpu = (double)buffers * a->opened.sharing;
     if (job_agree(job, check_memory("this machine", needed, host_memory_available())) ||
         job_agree(job, check_memory(a->opened.gpu.name, on_gpu, open_device_available(&a->opened))) ||
-        job_agree(job, job->rank || !*o->output_file ? 0 : files_check_path("output-file", o->output_file)) ||
+        job_agree(job, job->rank || !*o->output_file ? 0 : check_output_file(o)) ||
         job_agree(job, monitor_create(&a->monitor, job, o->monitor.cpu, o->monitor.gpu)) ||
         job_agree(job, live_open(&a->live, job, o->live)))
         return -1;
@@ -113,8 +124,7 @@ static int show_row(struct allreduce *a, const cJSON *row)
 {
     progress_end(&a->progress);
     table_print_row(stdout, a->table.json, row);
-    if (files_flush_stdout())
-        return -1;
+    fflush(stdout);
     if (clock_now_ns() - a->written_ns < 1000000000)
         return 0;
     cJSON *summary = allreduce_summary(a);
@@ -211,17 +221,18 @@ static int finish(struct allreduce *a, int print)
     const char *output_file = a->options->output_file;
     int status = a->finished ? results_write_summary(&a->results, summary, &a->figures) : 0;
     if (!status && *output_file && a->finished) {
+        json_add_text(summary, "written_by", "--output-file"); /* the first member: the mark */
+        cJSON_InsertItemInArray(summary, 0, cJSON_DetachItemFromObjectCaseSensitive(summary, "written_by"));
         char *text = cJSON_Print(summary);
         if (!text)
             fatal_no_memory(0, 0);
-        status = files_replace_path("output-file", output_file, text);
+        status = files_replace_path("output-file", output_file, file_mark, text);
         cJSON_free(text);
     }
     if (print) {
         fputs(json_string(a->table.json, "note"), stdout);
         cJSON_DeleteItemFromArray(cJSON_GetObjectItemCaseSensitive(summary, "tables"), 0); /* printed by now */
-        if (results_show_body(summary))
-            status = -1;
+        results_show_body(summary);
     }
     cJSON_Delete(summary);
     return status;

@@ -1,7 +1,6 @@
 /* files.c - directories, and files that appear when they are complete. */
 #include "base/files.h"
 
-#include "kernels/ending.h"
 #include "kernels/error.h"
 
 #include <errno.h>
@@ -9,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -129,24 +129,61 @@ size_t files_find(glob_t *found, const char *directory, const char *pattern)
     return glob(path, 0, NULL, found) ? 0 : found->gl_pathc;
 }
 
-int new_file_open(struct new_file *file, const char *path, int gzip)
+static int refuse(const char *option, const char *path, const char *why)
+{
+    return error_report("%s%s %s: %s", option ? "--" : "cannot ", option ? option : "write", path, why);
+}
+
+/* Whether what has a path may be replaced: nothing, an empty file, or one with the mark (NULL: anything). Returns 0; or
+ * -1, reported. */
+static int check_replaced(const char *option, const char *path, const char *mark)
+{
+    char begin[FILES_MARKED];
+    struct stat status;
+    if (strlen(path) >= FILES_PATH)
+        return error_report("%.60s...: the path is longer than %d characters", path, FILES_PATH - 1);
+    if (!mark || lstat(path, &status))
+        return 0; /* what keeps it from being written is found when it is */
+    if (S_ISLNK(status.st_mode))
+        return refuse(option, path, "is a symbolic link; name the file itself");
+    if (!S_ISREG(status.st_mode))
+        return refuse(option, path, "is not a regular file; name a file");
+    if (!status.st_size)
+        return 0;
+    int file = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    ssize_t n = file < 0 ? -1 : TEMP_FAILURE_RETRY(read(file, begin, sizeof begin));
+    if (file >= 0)
+        close(file);
+    return n > 0 && memmem(begin, (size_t)n, mark, strlen(mark))
+               ? 0
+               : refuse(option, path,
+                        "exists, and is not what ddpbench writes there; choose another name, or remove it");
+}
+
+static int begin_file(struct new_file *file, const char *option, const char *path, const char *mark, int gzip)
 {
     const int fast = 1, of_gzip = 15 + 16, usual_memory = 8;
-    *file = (struct new_file){0};
+    *file = (struct new_file){.option = option, .mark = mark};
     snprintf(file->path, sizeof file->path, "%s", path);
-    snprintf(file->temporary, sizeof file->temporary, "%s.tmp", path);
-    ending_remove_file(file->temporary);
-    file->file = files_create(file->temporary);
-    if (file->file < 0) {
-        int why = errno;
-        ending_keep_file(file->temporary);
-        return cannot_write(file, why);
-    }
+    file->file = files_begin(file->temporary, sizeof file->temporary, path);
+    if (file->file < 0)
+        return cannot_write(file, errno);
     file->buffer = allocate(1, sizeof *file->buffer);
     file->buffer->gzip = gzip;
     if (gzip && deflateInit2(&file->buffer->stream, fast, Z_DEFLATED, of_gzip, usual_memory, Z_DEFAULT_STRATEGY))
         fatal_no_memory(0, 0);
     return 0;
+}
+
+int new_file_open(struct new_file *file, const char *path, int gzip)
+{
+    return begin_file(file, NULL, path, NULL, gzip);
+}
+
+int new_file_open_named(struct new_file *file, const char *option, const char *path, const char *mark)
+{
+    *file = (struct new_file){0};
+    return check_replaced(option, path, mark) ? -1 : begin_file(file, option, path, mark, 0);
 }
 
 static int flush_buffer(struct new_file *file)
@@ -196,23 +233,20 @@ int new_file_write(struct new_file *file, const char *text, size_t n)
     return 0;
 }
 
-static void forget_file(struct new_file *file)
+static void forget_buffer(struct new_file *file)
 {
     if (file->buffer->gzip)
         deflateEnd(&file->buffer->stream);
     free(file->buffer);
     file->buffer = NULL;
-    ending_keep_file(file->temporary);
 }
 
 int new_file_abandon(struct new_file *file)
 {
     if (!file->buffer)
         return 0;
-    int status = files_close(file->file);
-    status |= unlink(file->temporary);
-    forget_file(file);
-    return status;
+    forget_buffer(file);
+    return files_abandon(file->file, file->temporary);
 }
 
 int new_file_commit(struct new_file *file)
@@ -222,9 +256,12 @@ int new_file_commit(struct new_file *file)
         new_file_abandon(file);
         return cannot_write(file, why);
     }
-    int failed = files_publish(file->file, file->temporary, file->path), why = errno;
-    forget_file(file);
-    return failed ? cannot_write(file, why) : 0;
+    if (check_replaced(file->option, file->path, file->mark)) { /* it may have come meanwhile */
+        new_file_abandon(file);
+        return -1;
+    }
+    forget_buffer(file);
+    return files_publish(file->file, file->temporary, file->path) ? cannot_write(file, errno) : 0;
 }
 
 static ssize_t write_stream(void *cookie, const char *bytes, size_t n)
@@ -253,44 +290,49 @@ int new_file_end(struct new_file *file, FILE *stream)
     return cannot_write(file, why);
 }
 
-static int replace(const char *path, const char *text)
+/* Puts the text into a file that was begun. Returns 0; or -1, reported. */
+static int put_text(struct new_file *file, const char *text)
 {
-    struct new_file file;
-    if (new_file_open(&file, path, 0))
-        return -1;
-    if (new_file_write(&file, text, strlen(text))) {
-        int why = errno;
-        new_file_abandon(&file);
-        return cannot_write(&file, why);
-    }
-    return new_file_commit(&file);
+    if (!new_file_write(file, text, strlen(text)))
+        return new_file_commit(file);
+    int why = errno;
+    new_file_abandon(file);
+    return cannot_write(file, why);
 }
 
 int files_replace(const char *directory, const char *name, const char *text)
 {
     char path[FILES_PATH];
+    struct new_file file;
     snprintf(path, sizeof path, "%s/%s", directory, name);
-    return replace(path, text);
+    return new_file_open(&file, path, 0) ? -1 : put_text(&file, text);
 }
 
-int files_check_path(const char *option, const char *path)
+int files_check_path(const char *option, const char *path, const char *mark)
 {
-    struct stat status;
-    if (strlen(path) >= FILES_PATH)
-        return error_report("--%s %.60s...: the path is longer than %d characters", option, path, FILES_PATH - 1);
-    if (!stat(path, &status) && !S_ISREG(status.st_mode))
-        return error_report("--%s %s: is not a regular file; name a file", option, path);
-    char temporary[FILES_PATH + 8];
-    snprintf(temporary, sizeof temporary, "%s.tmp", path);
-    int file = files_create(temporary), failed = file < 0 || files_close(file), why = errno;
-    if (file >= 0)
-        unlink(temporary);
+    char temporary[FILES_PATH + FILES_TEMPORARY];
+    if (check_replaced(option, path, mark))
+        return -1;
+    int file = files_begin(temporary, sizeof temporary, path), failed = file < 0 || files_abandon(file, temporary);
+    int why = errno;
+    files_remove_left(cut_last(strcpy(temporary, path)) ? temporary : ".");
     return failed ? error_report("--%s: cannot write %s: %s", option, path, strerror(why)) : 0;
 }
 
-int files_replace_path(const char *option, const char *path, const char *text)
+int files_replace_path(const char *option, const char *path, const char *mark, const char *text)
 {
-    return files_check_path(option, path) ? -1 : replace(path, text);
+    struct new_file file;
+    return new_file_open_named(&file, option, path, mark) ? -1 : put_text(&file, text);
+}
+
+int files_lock_directory(const char *option, const char *directory, int *lock)
+{
+    *lock = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (*lock < 0 || !flock(*lock, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK)
+        return 0;
+    close(*lock);
+    *lock = -1;
+    return error_report("--%s %s: another run or report writes there now; choose another directory", option, directory);
 }
 
 int files_flush_stdout(void)

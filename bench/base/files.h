@@ -33,20 +33,25 @@ FILE *files_open(const char *path, size_t most, char why[FILES_WHY]);
 /* getline, with a longer line in pieces of FILES_MOST_LINE: its length, or -1 at the end or a failure (ferror). */
 ssize_t files_read_line(char **line, size_t *room, FILE *file);
 
-/* The paths directory/pattern that there are, in the order of their names; what is special to glob(3) is so in the
+/* The paths directory/pattern that there are, in the order of their names; what is special to glob(3), is so in the
  * pattern alone. Returns how many; release *found with globfree in any case. */
 size_t files_find(glob_t *found, const char *directory, const char *pattern);
 
 /* A file that is being written, under a temporary name until it is complete. */
 struct new_file {
-    char path[FILES_PATH], temporary[FILES_PATH + 8];
+    char path[FILES_PATH], temporary[FILES_PATH + FILES_TEMPORARY];
+    const char *option, *mark;      /* of new_file_open_named; NULL */
     struct new_file_buffer *buffer; /* what is not written yet; NULL when it is closed */
     int file;
     int error; /* errno of the first write of its stream that failed; 0 */
 };
 
-/* Begins a file, compressed by gzip or not. Returns 0; or -1, reported. */
+/* Begins a file in a directory of this run's own, compressed by gzip or not. Returns 0; or -1, reported. */
 int new_file_open(struct new_file *file, const char *path, int gzip);
+
+/* The same at any path that files_check_path would allow, which is checked now and once more at the end. The option
+ * (NULL: none named it) and the mark have to stay. */
+int new_file_open_named(struct new_file *file, const char *option, const char *path, const char *mark);
 
 /* Appends n bytes. Returns 0; or -1 with errno: then abandon it. */
 int new_file_write(struct new_file *file, const char *text, size_t n);
@@ -65,16 +70,22 @@ int new_file_commit(struct new_file *file);
 /* Leaves nothing behind. Returns 0; or -1 with errno, as when a disk was found to be full. */
 int new_file_abandon(struct new_file *file);
 
-/* Puts text into directory/name, complete or not at all. Returns 0; or -1, reported. */
+/* Puts text into directory/name of this run's own, complete or not at all. Returns 0; or -1, reported. */
 int files_replace(const char *directory, const char *name, const char *text);
 
-/* Whether a path that an option named can be written, by trying it, which leaves nothing behind; for before the work
- * whose results it is to hold. What is there and is no regular file stays, since a device such as /dev/null must not be
- * replaced by a file. Returns 0; or -1, reported with the option. */
-int files_check_path(const char *option, const char *path);
+/* Whether a path that an option named can be written, by trying it, which leaves nothing behind; for
+ * before the work whose results it is to hold. A file that is there is replaced only if it is empty, or if the mark,
+ * which all such files of this program have in their first FILES_MARKED bytes, says that an earlier call wrote it. Also
+ * removes from the directory what processes that were killed left. Returns 0; or -1, reported with the option. */
+enum { FILES_MARKED = 1024 };
+int files_check_path(const char *option, const char *path, const char *mark);
 
-/* files_replace for a path that an option named and that files_check_path allows. Returns 0; or -1, reported. */
-int files_replace_path(const char *option, const char *path, const char *text);
+/* files_replace by new_file_open_named. Returns 0; or -1, reported. */
+int files_replace_path(const char *option, const char *path, const char *mark, const char *text);
+
+/* Locks a directory that an option named, until *lock is closed; -1 where it cannot be opened, and a file system
+ * without locks does without. Returns 0; or -1, reported, where another process has it. */
+int files_lock_directory(const char *option, const char *directory, int *lock);
 
 /* Whether all that was printed to the standard output got there. 0; or -1, reported. */
 int files_flush_stdout(void);

@@ -165,6 +165,9 @@ static int match_profiles(struct compare_run *run, size_t baselines, size_t n)
     return 1;
 }
 
+/* What all files of a comparison begin with, or nearly. */
+static const char json_mark[] = "\"mode\":\t\"compare\"", junit_mark[] = "<testsuites name=\"ddpbench compare\"";
+
 /* Whether an option names a file, rather than nothing or the standard output. */
 static int is_file(const char *path)
 {
@@ -175,8 +178,8 @@ static enum compare_status compare_runs(cJSON *json, const struct compare_option
 {
     const struct verdict_rules rules = {o->tolerance / 100, o->floor / 100, FALSE_ALARM_CHANCE};
     size_t runs = o->baselines + o->candidates;
-    if ((is_file(o->json) && files_check_path("json", o->json)) ||
-        (is_file(o->junit) && files_check_path("junit", o->junit)))
+    if ((is_file(o->json) && files_check_path("json", o->json, json_mark)) ||
+        (is_file(o->junit) && files_check_path("junit", o->junit, junit_mark)))
         return COMPARE_FAILED;
     for (size_t i = 0; i < runs; i++)
         if (compare_run_read(&run[i], o->directory[i]))
@@ -218,11 +221,9 @@ static int print(const cJSON *json, const struct compare_options *o)
         fputs(junit, stdout);
     else
         text_print_lines(stdout, words);
-    int status = files_flush_stdout();
+    int status = is_file(o->json) ? files_replace_path("json", o->json, json_mark, text) : 0;
     if (!status)
-        status = is_file(o->json) ? files_replace_path("json", o->json, text) : 0;
-    if (!status)
-        status = is_file(o->junit) ? files_replace_path("junit", o->junit, junit) : 0;
+        status = is_file(o->junit) ? files_replace_path("junit", o->junit, junit_mark, junit) : 0;
     cJSON_free(text);
     free(junit);
     free(words);

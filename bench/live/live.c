@@ -233,7 +233,7 @@ int live_stop(struct live *live)
 static int open_file(struct live *live, const char *path)
 {
     snprintf(live->path, sizeof live->path, "%s", path);
-    return files_check_path("live", path) ? -1 : report_file(live, write_file(live, 1, 0));
+    return files_check_path("live", path, "# HELP ddpbench_run") ? -1 : report_file(live, write_file(live, 1, 0));
 }
 
 static int open_port(struct live *live)

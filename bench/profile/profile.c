@@ -86,8 +86,8 @@ static int write_profile(const struct profiles *all, struct profile *p, const st
         json_add_number(memory, memory_part_name[i], (double)run->memory[i]);
     json_add_number(memory, "peak", (double)p->facts.peak_bytes);
     int status = results_write_summary(&p->results, summary, &figures);
-    if (all->complete && all->n == 1 && results_show_body(summary)) /* the heading is there already */
-        status = -1;
+    if (all->complete && all->n == 1)
+        results_show_body(summary); /* the heading is there already */
     cJSON_Delete(summary);
     figures_destroy(&figures);
     return status;
@@ -107,8 +107,10 @@ static int write_summaries(void *context, struct run *run)
     cJSON *summary = create_summary(all, NULL, run);
     profiles_add_comparison(all->of, captured, &run->measurements, summary, &figures);
     run_add_notes(run, summary);
-    if (results_write_summary(&all->results, summary, &figures) || (all->complete && results_show_body(summary)))
+    if (results_write_summary(&all->results, summary, &figures))
         status = -1;
+    if (all->complete)
+        results_show_body(summary);
     cJSON_Delete(summary);
     figures_destroy(&figures);
     return status;

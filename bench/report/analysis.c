@@ -17,7 +17,7 @@ cJSON *analysis_create(const struct report_runs *runs, const char *reference, co
     struct bottlenecks bottlenecks;
     size_t scalings = scaling_find(&scaling, runs);
     bottlenecks_find(&bottlenecks, runs, scaling, scalings);
-    snprintf(title, sizeof title, "Bottleneck analysis of ");
+    snprintf(title, sizeof title, ANALYSIS_TITLE);
     if (runs->n == 1)
         snprintf(title + strlen(title), sizeof title - strlen(title), "%s%s%s%s", runs->item->label,
                  *runs->item->unfinished ? " (" : "", runs->item->unfinished, *runs->item->unfinished ? ")" : "");

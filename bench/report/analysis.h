@@ -4,6 +4,9 @@
 
 #include "report/runs.h"
 
+/* How the title of each begins. */
+#define ANALYSIS_TITLE "Bottleneck analysis of "
+
 /* A document on the runs. With a reference and a candidate, "" for none, these two labels are set side by side. The
  * caller owns it. */
 cJSON *analysis_create(const struct report_runs *runs, const char *reference, const char *candidate);

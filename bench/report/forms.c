@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "document/document.h"
 #include "kernels/error.h"
+#include "report/analysis.h"
 #include "results/results.h"
 
 #include <math.h>
@@ -148,9 +149,9 @@ static void print_markdown(FILE *out, const cJSON *document, const struct report
 }
 
 const struct report_form report_forms[FORMS] = {
-    [FORM_HTML] = {"html", "report.html", print_html},
-    [FORM_MARKDOWN] = {"markdown", "BOTTLENECK_ANALYSIS.md", print_markdown},
-    [FORM_JSON] = {"json", "report.json", print_json},
-    [FORM_CSV] = {"csv", "report.csv", print_csv},
-    [FORM_PROMETHEUS] = {"prometheus", "report.prom", print_prometheus},
-    [FORM_JUNIT] = {"junit", "report.xml", print_junit}};
+    [FORM_HTML] = {"html", "report.html", "<title>" ANALYSIS_TITLE, print_html},
+    [FORM_MARKDOWN] = {"markdown", "BOTTLENECK_ANALYSIS.md", "# " ANALYSIS_TITLE, print_markdown},
+    [FORM_JSON] = {"json", "report.json", "{\"title\":\n\"" ANALYSIS_TITLE, print_json},
+    [FORM_CSV] = {"csv", "report.csv", RESULTS_CSV_COLUMNS, print_csv},
+    [FORM_PROMETHEUS] = {"prometheus", "report.prom", "# HELP ddpbench_result_", print_prometheus},
+    [FORM_JUNIT] = {"junit", "report.xml", "<testsuites name=\"" ANALYSIS_TITLE, print_junit}};

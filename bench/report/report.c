@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { OK = 0, FAILED = 1, USAGE = 2 };
 
@@ -102,76 +103,77 @@ static int take_word(void *context, const char *word)
 
 enum { OUTPUT = FILES_PATH - 64 }; /* longest path of --output */
 
-static int write_pictures(const char *directory, const cJSON *document)
+/* Checks that a directory can have the pictures, or writes them. Returns 0; or -1, reported. */
+static int put_pictures(const char *directory, const cJSON *document, int writes)
 {
-    char path[FILES_PATH], name[160];
+    static const char mark[] = "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"dp\"";
+    char path[FILES_PATH + 160];
     const cJSON *block;
-    snprintf(path, sizeof path, "%.*s/pictures", OUTPUT, directory);
     cJSON_ArrayForEach(block, cJSON_GetObjectItemCaseSensitive(document, "blocks"))
     {
+        const char *svg = json_string(block, "svg");
         if (strcmp(json_string(block, "kind"), "picture") != 0)
             continue;
-        snprintf(name, sizeof name, "%.150s.svg", json_string(block, "name"));
-        if (files_make_directories("output", path) || files_replace(path, name, json_string(block, "svg")))
+        snprintf(path, sizeof path, "%.*s/pictures", OUTPUT, directory);
+        if (files_make_directories("output", path))
+            return -1;
+        snprintf(path, sizeof path, "%.*s/pictures/%.140s.svg", OUTPUT, directory, json_string(block, "name"));
+        if (writes ? files_replace_path("output", path, mark, svg) : files_check_path("output", path, mark))
             return -1;
     }
     return 0;
 }
 
-/* A form of a report, and what it is of. */
-struct printed {
-    const struct report_form *form;
-    const cJSON *document;
-    const struct report_runs *runs;
-};
-
-static void print_form(FILE *out, const void *what)
-{
-    const struct printed *p = what;
-    p->form->print(out, p->document, p->runs);
-}
-
-static void print_text(FILE *out, const void *text)
-{
-    fputs(text, out);
-}
-
-/* Prints to a file. Returns 0; or -1, reported. */
-static int print_file(const char *path, void (*print)(FILE *out, const void *what), const void *what)
+/* Prints the form to the file that an option names. Returns 0; or -1, reported. */
+static int print_file(const char *option, const char *path, const struct report_form *form, const cJSON *document,
+                      const struct report_runs *runs)
 {
     struct new_file file;
-    if (new_file_open(&file, path, 0))
+    if (new_file_open_named(&file, option, path, form->mark))
         return -1;
     FILE *out = new_file_stream(&file);
-    print(out, what);
+    form->print(out, document, runs);
     return new_file_end(&file, out);
 }
 
-/* Prints to where an option says, which is checked: a file, or with - the standard output in place of the words, which
- * sets *instead; "" is nowhere. Returns 0; or -1, reported. */
-static int put_form(const char *path, void (*print)(FILE *out, const void *what), const void *what, int *instead)
+/* Checks that all forms can be in the directory, or writes them. Returns 0; or -1, reported. */
+static int put_forms(const char *directory, const cJSON *document, const struct report_runs *runs, int writes)
 {
-    if (strcmp(path, "-") != 0)
-        return *path ? print_file(path, print, what) : 0;
-    print(stdout, what);
-    *instead = 1;
+    for (const struct report_form *form = report_forms; form < report_forms + FORMS; form++) {
+        char path[FILES_PATH];
+        snprintf(path, sizeof path, "%.*s/%s", OUTPUT, directory, form->file);
+        if (writes ? print_file("output", path, form, document, runs) : files_check_path("output", path, form->mark))
+            return -1;
+    }
     return 0;
 }
 
-/* Writes the forms that were asked for; sets *instead if one went to the standard output. */
+/* Writes all forms and pictures; nothing, where one of them cannot be there. Returns 0; or -1, reported. */
+static int write_directory(const char *directory, const cJSON *document, const struct report_runs *runs)
+{
+    int lock, status = -1;
+    if (files_make_directories("output", directory) || files_lock_directory("output", directory, &lock))
+        return -1;
+    if (!put_forms(directory, document, runs, 0) && !put_pictures(directory, document, 0) &&
+        !put_pictures(directory, document, 1))
+        status = put_forms(directory, document, runs, 1);
+    if (lock >= 0)
+        close(lock);
+    return status;
+}
+
+/* Writes the forms that were asked for; sets *instead if one went to the standard output, in place of the words. */
 static int write_forms(const struct report_options *o, const cJSON *document, const struct report_runs *runs,
                        int *instead)
 {
-    int status = *o->output ? files_make_directories("output", o->output) || write_pictures(o->output, document) : 0;
-    for (int i = 0; i < FORMS && !status; i++) {
-        char path[FILES_PATH];
-        const struct printed printed = {&report_forms[i], document, runs};
-        snprintf(path, sizeof path, "%.*s/%s", OUTPUT, o->output, report_forms[i].file);
-        status = put_form(o->form[i], print_form, &printed, instead);
-        if (!status && *o->output)
-            status = print_file(path, print_form, &printed);
-    }
-    return status ? -1 : 0;
+    int status = *o->output ? write_directory(o->output, document, runs) : 0;
+    for (int i = 0; i < FORMS && !status; i++)
+        if (!strcmp(o->form[i], "-")) {
+            report_forms[i].print(stdout, document, runs);
+            *instead = 1;
+        } else if (*o->form[i])
+            status = print_file(report_forms[i].option, o->form[i], &report_forms[i], document, runs);
+    return status;
 }
 
 /* ---- all of them ---- */
@@ -284,8 +286,12 @@ static int report_sweep(const struct report_options *o, FILE *out, int *instead)
     fprintf(figures, RESULTS_CSV_COLUMNS "\n");
     int status = sweep_report(out, o->directory->path, figures);
     text_end(figures);
-    if (!status)
-        status = put_form(o->form[FORM_CSV], print_text, csv, instead);
+    const char *path = o->form[FORM_CSV];
+    if (!status && !strcmp(path, "-")) {
+        fputs(csv, stdout);
+        *instead = 1;
+    } else if (!status && *path)
+        status = files_replace_path("csv", path, report_forms[FORM_CSV].mark, csv);
     free(csv);
     return status;
 }
@@ -294,7 +300,8 @@ static int report_sweep(const struct report_options *o, FILE *out, int *instead)
 static int check_files(const struct report_options *o)
 {
     for (int i = 0; i < FORMS; i++)
-        if (*o->form[i] && strcmp(o->form[i], "-") != 0 && files_check_path(report_forms[i].option, o->form[i]))
+        if (*o->form[i] && strcmp(o->form[i], "-") != 0 &&
+            files_check_path(report_forms[i].option, o->form[i], report_forms[i].mark))
             return -1;
     return 0;
 }
@@ -320,8 +327,6 @@ static int report_all(const struct report_options *o)
     text_end(out);
     if (status >= 0 && !instead)
         text_print_lines(stdout, words);
-    if (status >= 0 && files_flush_stdout())
-        status = -1;
     free(words);
     runs_destroy(&runs);
     return status;

@@ -263,7 +263,8 @@ static int pass(struct metrics_table *t, FILE *in, struct new_file *file)
 
 static int write_table(struct metrics_table *t, FILE *in, const char *from, const char *directory)
 {
-    char path[FILES_PATH];
+    char path[FILES_PATH], mark[64], *names;
+    size_t length;
     struct new_file file;
     snprintf(path, sizeof path, "%s/metrics.csv", directory);
     t->finding = 1;
@@ -275,7 +276,12 @@ static int write_table(struct metrics_table *t, FILE *in, const char *from, cons
         return 0;
     t->finding = 0;
     rewind(in);
-    if (new_file_open(&file, path, 0))
+    FILE *out = text_begin(&names, &length);
+    print_names(out, t);
+    text_end(out);
+    snprintf(mark, sizeof mark, "%s", names); /* other lines may have added columns since */
+    free(names);
+    if (new_file_open_named(&file, NULL, path, mark))
         return -1;
     if (!pass(t, in, &file))
         return new_file_commit(&file);

@@ -9,10 +9,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -80,29 +80,59 @@ static int abandon(struct results *results, const struct job *job, size_t there)
     return -1;
 }
 
-/* Makes the directory, which must not hold results; rank 0 locks it, so that no other run takes it until results_close.
- * A file system without locks does without. Returns 0; or -1, reported. */
-static int take_directory(struct results *results, const char *option)
+/* The files of runs of any kind, on any rank and host, in the directory that the run has for itself, for fnmatch; where
+ * capitals do not count, a name that differs in them is the same. */
+static const char of_runs[] =
+    "@(run.json|summary.@(json|csv|txt)|metrics.csv|rank_*_metrics.jsonl|@(cpu|gpu)_monitor*.csv|checkpoint.bin|"
+    "tune.svg|all_ranks)";
+enum { MATCH = FNM_EXTMATCH | FNM_CASEFOLD };
+
+int results_check_apart(const char *option, const char *path, const char *directory)
 {
-    char path[FILES_PATH];
-    if (files_make_directories(option, results->directory))
+    const char *slash = strrchr(path, '/');
+    char folder[FILES_PATH] = ".";
+    struct stat one, other;
+    if (slash)
+        snprintf(folder, sizeof folder, "%.*s", (int)(slash - path) + 1, path);
+    if (fnmatch(of_runs, slash ? slash + 1 : path, MATCH) || stat(folder, &one) || stat(directory, &other) ||
+        one.st_dev != other.st_dev || one.st_ino != other.st_ino)
+        return 0;
+    return error_report("--%s %s: the run writes a file of this name there; choose another name", option, path);
+}
+
+/* Whether none of directory/all (glob(7)) has such a name, but for empty files, which are taken over. Returns 0; or -1,
+ * reported. */
+static int check_free(const char *option, const char *directory, const char *all, const char *names)
+{
+    glob_t found;
+    struct stat status;
+    int taken = 0;
+    size_t n = files_find(&found, directory, all);
+    for (size_t i = 0; i < n && !taken; i++) {
+        const char *name = found.gl_pathv[i] + strlen(directory) + 1;
+        if (!fnmatch(names, strrchr(found.gl_pathv[i], '/') + 1, MATCH) && !lstat(found.gl_pathv[i], &status) &&
+            (!S_ISREG(status.st_mode) || status.st_size))
+            taken = error_report("--%s %s already holds %s, and nothing is written over it; choose another directory",
+                                 option, directory, name);
+    }
+    globfree(&found);
+    return taken;
+}
+
+/* Makes the directory, which must not hold results; rank 0 locks it, so that no other run takes it until results_close.
+ * Returns 0; or -1, reported. */
+static int take_directory(struct results *results, const char *option, const char *below)
+{
+    char names[160]; /* below what the user named there may be profiles of other implementations */
+    snprintf(names, sizeof names, "@(run.json|%s_@(summary.txt|rank_*_trace.json?(.gz)))", below);
+    if (files_make_directories(option, results->directory) ||
+        (results->rank == 0 && files_lock_directory(option, results->directory, &results->lock)) ||
+        check_free(option, results->top, "*", names) || check_free(option, results->top, "cycle_*/*", names) ||
+        check_free(option, results->directory, "*", of_runs))
         return -1;
     if (results->rank == 0) {
-        results->lock = open(results->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (results->lock > 0 && flock(results->lock, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
-            close(results->lock);
-            results->lock = -1;
-            return error_report("--%s %s: another run writes there now; choose another directory", option,
-                                results->directory);
-        }
-    }
-    const char *const taken[] = {results->top, results->directory}; /* a profile goes below what the user named */
-    for (int i = 0; i < 2; i++) {
-        struct stat status;
-        snprintf(path, sizeof path, "%s/run.json", taken[i]);
-        if (!lstat(path, &status))
-            return error_report("--%s %s already holds the results of a run; choose another directory", option,
-                                taken[i]);
+        files_remove_left(results->top);
+        files_remove_left(results->directory);
     }
     return 0;
 }
@@ -118,7 +148,7 @@ int results_open(struct results *results, const struct job *job, const struct re
     size_t there = files_there(*place->given ? place->given : "results"); /* the name is gathered behind it */
     name_directory(results, job, place->given, place->label);
     snprintf(results->directory, sizeof results->directory, *place->below ? "%s/%s" : "%s", results->top, place->below);
-    if (job_agree(job, take_directory(results, place->option)))
+    if (job_agree(job, take_directory(results, place->option, place->below)))
         return abandon(results, job, there);
     snprintf(path, sizeof path, "%s/rank_%d_metrics.jsonl", results->directory, results->rank);
     if (job_agree(job, lines_open(&results->telemetry, path)))
@@ -135,8 +165,10 @@ int results_close(struct results *results)
     if (!status && was_open && results->rank == 0)
         status = results_write_metrics_csv(results->directory);
     watchdog_arrived(results->watchdog);
-    if (results->lock > 0)
+    if (results->lock > 0) {
+        (void)fsync(results->lock); /* the names of its files */
         close(results->lock);
+    }
     results->lock = 0;
     return status;
 }

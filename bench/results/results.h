@@ -45,8 +45,12 @@ struct results_target {
 };
 
 /* Makes the directory (on every host) and opens this rank's metrics; all ranks call. Returns 0; or -1 on every rank,
- * reported: not writable, it already holds results, or another run writes there. */
+ * reported: not writable, it already holds a file that a run writes, or another run writes there. */
 int results_open(struct results *results, const struct job *job, const struct results_target *place);
+
+/* Whether a path that another option names is none of the files that a run writes to this directory, which may not be
+ * there yet. Returns 0; or -1, reported. */
+int results_check_apart(const char *option, const char *path, const char *directory);
 
 /* Adds whole lines to this rank's metrics, all or nothing, and frees the text. 0, or -1, reported. */
 int results_append(struct results *results, char *text, size_t length);
@@ -102,10 +106,9 @@ int results_write_summary(struct results *results, cJSON *summary, const struct 
 /* A summary in words: the lines of its heading, its answers, its tables and its notes. */
 void results_print_summary(FILE *out, const cJSON *summary);
 
-/* The same on the standard output in two parts: the heading before the run, and the rest after it: 0, or
- * -1, reported. */
+/* The same on the standard output in two parts: the heading before the run, and the rest after it. */
 void results_show_heading(const cJSON *summary);
-int results_show_body(const cJSON *summary);
+void results_show_body(const cJSON *summary);
 
 /* ---- reading back ---- */
 

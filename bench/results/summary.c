@@ -88,10 +88,9 @@ void results_show_heading(const cJSON *summary)
     fflush(stdout);
 }
 
-int results_show_body(const cJSON *summary)
+void results_show_body(const cJSON *summary)
 {
     print_body(stdout, summary);
-    return files_flush_stdout();
 }
 
 const char *results_unfinished(char text[RESULTS_UNFINISHED], const cJSON *summary)

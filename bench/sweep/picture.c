@@ -123,7 +123,7 @@ static void print_series(FILE *out, const struct grid_point *point, size_t n, do
 
 int picture_write(const char *directory, const struct grid_point *point, size_t n, const char *title)
 {
-    char file[FILES_PATH] = "sweep", ranks[40], *text;
+    char file[FILES_PATH], ranks[40], *text;
     size_t length;
     double least = INFINITY, most = 0;
     for (const struct grid_point *p = next_bucket(point, n, NULL, 0); p;
@@ -138,12 +138,13 @@ int picture_write(const char *directory, const struct grid_point *point, size_t 
     print_series(out, point, n, least, most);
     text_end(out);
     snprintf(ranks, sizeof ranks, "%zu rank%s", point->ranks, text_plural(point->ranks));
+    snprintf(file, sizeof file, "%.*s/sweep", FILES_PATH - 300, directory);
     append_part(file, point->model, 100);
     append_part(file, ranks, 30);
     append_part(file, point->link, 40);
     append_part(file, point->machine, 50);
     strcat(file, ".tsv");
-    int status = files_replace(directory, file, text);
+    int status = files_replace_path(NULL, file, "# title\t", text);
     free(text);
     return status;
 }

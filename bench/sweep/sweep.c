@@ -254,16 +254,19 @@ static int print_grid(FILE *out, const struct grid *grid, const char *directory)
 int sweep_report(FILE *out, const char *directory, FILE *figures)
 {
     struct grid grid = {0};
-    char *text;
+    static const char head[] =
+        "ranks,model,implementation,bucket_size_mb,repeat,strategy,hosts,threads," FIGURES_CSV_COLUMNS "\n";
+    char *text, path[FILES_PATH];
     size_t length;
     FILE *csv = text_begin(&text, &length);
-    fprintf(csv, "ranks,model,implementation,bucket_size_mb,repeat,strategy,hosts,threads," FIGURES_CSV_COLUMNS "\n");
+    fputs(head, csv);
+    snprintf(path, sizeof path, "%s/sweep.csv", directory);
     int runs = read_runs(&grid, csv, directory, figures), status = runs < 0 ? -1 : 0;
     text_end(csv);
     if (!status) {
         grid_judge(&grid);
         fprintf(out, "%s: %d run%s of a sweep\n", directory, runs, text_plural((size_t)runs));
-        status = print_grid(out, &grid, directory) || files_replace(directory, "sweep.csv", text) ? -1 : 0;
+        status = print_grid(out, &grid, directory) || files_replace_path(NULL, path, head, text) ? -1 : 0;
     }
     free(text);
     grid_destroy(&grid);

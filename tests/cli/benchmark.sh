@@ -90,8 +90,11 @@ succeeds "of a preset one size is given; rounds end by --max-minutes" said_in_or
     '^model     4 layers, d_model 64,' '^A step is estimated .*; rounds go on for 1 s at most[.] Setting up '
 ! grep -q '^buckets ' said && good=0 || good=1
 result "$good" "without buckets nothing is said of them"
-mkdir -p "$temporary/half/run.json.tmp" # so that it fails once everything is allocated
-first --output "$temporary/half"
+# renaming PLACE K COMMAND...: runs it so that the K-th file which gets a name of PLACE, such as out1/run.json, cannot have it.
+renaming() {
+    LD_PRELOAD=$build/tests/support/preload/faults.so FAULT_CALL=rename FAULT_HOW=EIO FAULT_UNDER=$1 FAULT_AT=$2 "${@:3}"
+}
+renaming half/run.json 1 first --output "$temporary/half" # it fails once everything is allocated
 said_in_order '^preset    laptop' '^A step is estimated ' '^ddpbench: .*run.json' >/dev/null && [ "$status" = 1 ] && good=0 || good=1
 result "$good" "the heading and the estimate come before memory is allocated"
 launch 2 --help
@@ -194,7 +197,7 @@ fi
 
 refuse "a directory below a file" 2 '--output .*empty/run: cannot make the directory' --output "$temporary/empty/run"
 refuse "a directory where none can be" 2 '--output /proc/run: cannot make the directory' --output /proc/run
-refuse "a directory with results" 2 '--output .*out1 already holds the results of a run; choose another' --output "$temporary/out1"
+refuse "a directory with results" 2 '--output .*out1 already holds metrics[.]csv, and nothing is written over it; choose another directory' --output "$temporary/out1"
 refuse "a path that is too long" 2 '--output: the path is longer than [0-9]+ characters' --output "$(printf '%1000s' '' | tr ' ' x)"
 mkdir -p "$temporary/blocked/rank_1_metrics.jsonl"
 refuse "--forward-only with strategies that reduce" 2 '--forward-only reduces nothing: use --implementations none' --forward-only
@@ -248,7 +251,7 @@ result "$good" "--forward-only: no backward pass and no update"
 # ---- checkpoints ----
 
 launch 2 --implementations none --rounds 1 --checkpoint-every 2
-[ -s "$out/checkpoint.bin" ] && [ ! -e "$out/checkpoint.bin.tmp" ] && grep -qE '^Checkpoints: rank 0 wrote .* 3 times at .*/checkpoint.bin[.]$' printed &&
+[ -s "$out/checkpoint.bin" ] && [ -z "$(find "$out" -name '*.tmp')" ] && grep -qE '^Checkpoints: rank 0 wrote .* 3 times at .*/checkpoint.bin[.]$' printed &&
     [ "$(grep -c '"checkpoint_ms": ' "$out/rank_1_metrics.jsonl")" = 2 ] && good=$status || good=1
 result "$good" "--checkpoint-every 2: one that is read back, and two in the 4 steps of a block (status $status)"
 grep -qx ' *ms  *ms  *ms  *ms  *ms  *ratio  *per s  *ms  *interval  *point ms' printed && good=0 || good=1
@@ -256,10 +259,9 @@ result "$good" "--checkpoint-every 2: its time is in the table"
 launch 2 --implementations none --rounds 1
 ! grep -q checkpoint printed "$out"/summary.* "$out"/*.jsonl && good=$status || good=1
 result "$good" "without it, nothing speaks of checkpoints (status $status)"
-mkdir -p "$temporary/taken/checkpoint.bin.tmp"
-launch 2 --checkpoint-every 2 --output "$temporary/taken"
+renaming taken/checkpoint.bin 1 launch 2 --checkpoint-every 2 --output "$temporary/taken"
 [ "$status" = 1 ] && [ "$(grep -c '^ddpbench: ' said)" = 1 ] && [ ! -s "$temporary/taken/rank_0_metrics.jsonl" ] &&
-    grep -qE '^ddpbench: --checkpoint-every: cannot write the .* MB of .*/checkpoint.bin: Is a directory$' said && good=0 || good=1
+    grep -qE '^ddpbench: --checkpoint-every: cannot write the .* MB of .*/checkpoint.bin: Input/output error$' said && good=0 || good=1
 result "$good" "a checkpoint that cannot be written ends the run before anything is measured"
 
 # ---- workers that prepare data ----
@@ -394,8 +396,7 @@ else
     echo "skip - a full disk: no file system may be mounted here"
 fi
 
-begin 2 --checkpoint-every 2
-until mkdir "$out/checkpoint.bin.tmp" 2>/dev/null; do rm -f "$out/checkpoint.bin.tmp"; done
+renaming /checkpoint.bin 300 begin 2 --checkpoint-every 2
 finish
 [ "$status" = 1 ] && [ "$(grep -c '^ddpbench: ' said)" = 1 ] && grep -q '^ddpbench: --checkpoint-every: cannot write ' said &&
     valid "$out"/*.json "$out"/*.jsonl >>said && grep -q '^Checkpoints: ' "$out/summary.txt" &&

@@ -134,11 +134,7 @@ END_TEST
 START_TEST(an_older_file_is_replaced)
 {
     struct new_file file;
-    for (size_t n = 5000; n > 1000; n -= 999) { /* shorter ones, over what a killed run left behind too */
-        FILE *left = fopen(path_of("f.tmp"), "w");
-        ck_assert_ptr_nonnull(left);
-        fwrite(text + 7, 1, 7000, left);
-        fclose(left);
+    for (size_t n = 5000; n > 1000; n -= 999) { /* shorter ones */
         ck_assert_int_eq(new_file_open(&file, path_of("f"), _i), 0);
         ck_assert_int_eq(write_pieces(&file, n), 0);
         ck_assert_int_eq(new_file_commit(&file), 0);
@@ -148,39 +144,58 @@ START_TEST(an_older_file_is_replaced)
 }
 END_TEST
 
-/* The second of two that write the same file wins; the half that it has written does not get the name before. */
-START_TEST(of_two_writers_the_second_wins)
+/* Each of two writers has a file of its own; the one that is complete last is there in the end. */
+START_TEST(of_two_writers_the_last_wins)
 {
     struct new_file first, second;
     ck_assert_int_eq(new_file_open(&first, path_of("f"), _i), 0);
     ck_assert_int_eq(write_pieces(&first, 70000), 0);
     ck_assert_int_eq(new_file_open(&second, path_of("f"), _i), 0);
     ck_assert_int_eq(write_pieces(&second, 500), 0);
-    ck_assert_int_eq(new_file_commit(&first), -1);
-    ck_assert_ptr_nonnull(strstr(error_text(), "/f: Device or resource busy"));
-    ck_assert_int_eq(access(path_of("f"), F_OK), -1);
+    ck_assert_int_eq(names(), 2);
     ck_assert_int_eq(new_file_commit(&second), 0);
     check_content(path_of("f"), 500);
+    ck_assert_int_eq(new_file_commit(&first), 0);
+    check_content(path_of("f"), 70000);
     ck_assert_int_eq(names(), 1);
 }
 END_TEST
 
-/* What has the temporary name is not written to: it is replaced, also a link or a pipe that would make the program
- * wait. */
-START_TEST(what_has_the_temporary_name_is_replaced)
+/* What a user has beside the file under a name such as f.tmp, also a link, stays what it is. */
+START_TEST(what_is_beside_the_file_stays)
 {
     struct new_file file;
-    for (int link = 0; link < 2; link++) {
-        ck_assert_int_eq(files_replace(directory, "other", "abc"), 0);
-        ck_assert_int_eq(link ? symlink("other", path_of("f.tmp")) : mkfifo(path_of("f.tmp"), 0666), 0);
-        ck_assert_int_eq(new_file_open(&file, path_of("f"), _i), 0);
-        ck_assert_int_eq(write_pieces(&file, 1000), 0);
-        ck_assert_int_eq(new_file_commit(&file), 0);
-        check_content(path_of("f"), 1000);
-        ck_assert_int_eq(names(), 2);
-    }
+    ck_assert_int_eq(files_replace(directory, "f.tmp", "abc"), 0);
+    ck_assert_int_eq(symlink("f.tmp", path_of(".f.tmp")), 0);
+    ck_assert_int_eq(new_file_open(&file, path_of("f"), _i), 0);
+    ck_assert_int_eq(write_pieces(&file, 1000), 0);
+    ck_assert_int_eq(_i ? new_file_commit(&file) : new_file_abandon(&file), 0);
+    ck_assert_int_eq(names(), 2 + _i);
     memcpy(text, "abc", 3);
-    check_content(path_of("other"), 3);
+    check_content(path_of(".f.tmp"), 3);
+}
+END_TEST
+
+/* What killed processes left is removed by the next one, but nothing that is being written, or that only looks like it.
+ */
+START_TEST(what_was_left_is_removed)
+{
+    static const char *const kept[] = {".ddpbench-0123456.tmp", ".ddpbench-0123456g.tmp", ".ddpbench-01234567.tmp~",
+                                       "ddpbench-01234567.tmp"};
+    struct new_file file;
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        ck_assert_int_eq(files_replace(directory, kept[i], "abc"), 0);
+    ck_assert_int_eq(symlink(kept[0], path_of(".ddpbench-00000001.tmp")), 0);
+    ck_assert_int_eq(mkfifo(path_of(".ddpbench-00000002.tmp"), 0666), 0);
+    ck_assert_int_eq(files_replace(directory, ".ddpbench-0123cdef.tmp", "left"), 0);
+    ck_assert_int_eq(new_file_open(&file, path_of("f"), _i), 0);
+    ck_assert_int_eq(write_pieces(&file, 1000), 0);
+    ck_assert_int_eq(names(), 8);
+    ck_assert_int_eq(files_check_path("json", path_of("other"), "x"), 0);
+    ck_assert_int_eq(names(), 7);
+    ck_assert_int_eq(access(path_of(".ddpbench-0123cdef.tmp"), F_OK), -1);
+    ck_assert_int_eq(new_file_commit(&file), 0);
+    check_content(path_of("f"), 1000);
 }
 END_TEST
 
@@ -247,43 +262,72 @@ END_TEST
 
 /* ---- a path that an option named ---- */
 
+static const char mark[] = "made by a test";
+
 START_TEST(a_named_path_is_replaced)
 {
-    for (size_t n = 1000; n > 0; n /= 10) {
-        char *part = strndup(text, n);
-        ck_assert_int_eq(files_replace_path("json", path_of("named"), part), 0);
-        check_content(path_of("named"), n);
+    ck_assert_int_eq(files_replace(directory, "named", ""), 0); /* as mktemp makes it */
+    for (int i = 0; i < 3; i++) {
+        snprintf(text, 64, "%d: %s, i.e. this one", i, mark);
+        ck_assert_int_eq(files_check_path("json", path_of("named"), mark), 0);
+        ck_assert_int_eq(files_replace_path("json", path_of("named"), mark, text), 0);
+        check_content(path_of("named"), strlen(text));
         ck_assert_int_eq(names(), 1);
-        free(part);
     }
-    ck_assert_int_eq(files_replace_path("json", path_of("missing/named"), "x"), -1);
+    ck_assert_int_eq(files_replace_path("json", path_of("missing/named"), mark, "x"), -1);
     ck_assert_ptr_nonnull(strstr(error_text(), "missing/named"));
 }
 END_TEST
 
-/* A pipe, a directory and a link to a device stay what they are; a path that would be cut off is none. */
+/* What is there and has no mark near its begin is not of this program, whatever its name and however it is reached. */
+START_TEST(a_named_path_of_somebody_else)
+{
+    struct new_file file;
+    ck_assert_int_eq(new_file_open_named(&file, "json", path_of("late"), mark), 0);
+    memset(text, ' ', FILES_MARKED);
+    snprintf(text + FILES_MARKED - 3, 64, "%s", mark);
+    ck_assert_int_eq(files_replace(directory, "own", text), 0);
+    ck_assert_int_eq(link(path_of("own"), path_of("hard")), 0);
+    ck_assert_int_eq(link(path_of("own"), path_of("late")), 0);
+    ck_assert_int_eq(symlink("own", path_of("soft")), 0);
+    ck_assert_int_eq(symlink("nowhere", path_of("dangling")), 0);
+    static const char *const name[] = {"own", "hard", "soft", "dangling"};
+    for (size_t i = 0; i < sizeof name / sizeof *name; i++)
+        for (int writes = 0; writes < 2; writes++) {
+            error_clear();
+            ck_assert_int_eq(writes ? files_replace_path("json", path_of(name[i]), mark, mark)
+                                    : files_check_path("json", path_of(name[i]), mark),
+                             -1);
+            ck_assert_ptr_nonnull(strstr(error_text(), name[i]));
+            ck_assert_ptr_nonnull(
+                strstr(error_text(), i < 2 ? ": exists, and is not what ddpbench" : ": is a symbolic link; name"));
+        }
+    error_clear();
+    ck_assert_int_eq(new_file_commit(&file), -1); /* it came meanwhile */
+    ck_assert_ptr_nonnull(strstr(error_text(), "--json /"));
+    ck_assert_int_eq(names(), 5);
+    check_content(path_of("late"), strlen(text));
+}
+END_TEST
+
+/* A pipe, a directory and a device stay what they are; a path that would be cut off is none. */
 START_TEST(a_named_path_that_is_no_file)
 {
-    static const char *const name[] = {"pipe", "directory", "device"};
     char path[FILES_PATH + 1];
-    struct stat facts;
-    ck_assert_int_eq(mkfifo(path_of(name[0]), 0666), 0);
-    ck_assert_int_eq(mkdir(path_of(name[1]), 0777), 0);
-    ck_assert_int_eq(symlink("/dev/null", path_of(name[2])), 0);
+    ck_assert_int_eq(mkfifo(path_of("pipe"), 0666), 0);
+    ck_assert_int_eq(mkdir(path_of("directory"), 0777), 0);
+    const char *const name[] = {path_of("pipe"), path_of("directory"), "/dev/null"};
     for (int i = 0; i < 3; i++) {
         error_clear();
-        ck_assert_int_eq(files_replace_path("json", path_of(name[i]), "x"), -1);
+        ck_assert_int_eq(files_replace_path("json", name[i], mark, "x"), -1);
         ck_assert_msg(!strncmp(error_text(), "--json /", 8) && strstr(error_text(), "is not a regular file"), "%s",
                       error_text());
-        ck_assert_int_eq(stat(path_of(name[i]), &facts), 0);
-        ck_assert(!S_ISREG(facts.st_mode));
     }
-    ck_assert_int_eq(names(), 3);
     memset(path, '/', FILES_PATH);
     path[FILES_PATH] = 0;
     memcpy(path, directory, strlen(directory));
-    ck_assert_int_eq(files_replace_path("output-file", path, "x"), -1);
-    ck_assert_int_eq(names(), 3);
+    ck_assert_int_eq(files_replace_path("output-file", path, mark, "x"), -1);
+    ck_assert_int_eq(names(), 2);
 }
 END_TEST
 
@@ -360,12 +404,14 @@ int main(void)
     tcase_add_loop_test(tests, a_file_appears_when_it_is_complete, 0, 2);
     tcase_add_loop_test(tests, an_abandoned_file_leaves_nothing, 0, 2);
     tcase_add_loop_test(tests, an_older_file_is_replaced, 0, 2);
-    tcase_add_loop_test(tests, of_two_writers_the_second_wins, 0, 2);
-    tcase_add_loop_test(tests, what_has_the_temporary_name_is_replaced, 0, 2);
+    tcase_add_loop_test(tests, of_two_writers_the_last_wins, 0, 2);
+    tcase_add_loop_test(tests, what_is_beside_the_file_stays, 0, 2);
+    tcase_add_loop_test(tests, what_was_left_is_removed, 0, 2);
     tcase_add_loop_test(tests, a_file_that_cannot_have_its_name, 0, 2);
     tcase_add_loop_test(tests, a_full_disk_is_told, 0, 2);
     tcase_add_test(tests, replacing_on_a_full_disk_keeps_the_old_file);
     tcase_add_test(tests, a_named_path_is_replaced);
+    tcase_add_test(tests, a_named_path_of_somebody_else);
     tcase_add_test(tests, a_named_path_that_is_no_file);
     tcase_add_test(tests, directories_are_made);
     tcase_add_test(tests, made_directories_are_removed);
