@@ -141,7 +141,8 @@ static int check_replaced(const char *option, const char *path, const char *mark
     char begin[FILES_MARKED];
     struct stat status;
     if (strlen(path) >= FILES_PATH)
-        return error_report("%.60s...: the path is longer than %d characters", path, FILES_PATH - 1);
+        return error_report("%s%s %.60s...: the path is longer than %d characters", option ? "--" : "cannot ",
+                            option ? option : "write", path, FILES_PATH - 1);
     if (!mark || lstat(path, &status))
         return 0; /* what keeps it from being written is found when it is */
     if (S_ISLNK(status.st_mode))

@@ -92,7 +92,8 @@ succeeds "of a preset one size is given; rounds end by --max-minutes" said_in_or
 result "$good" "without buckets nothing is said of them"
 # renaming PLACE K COMMAND...: runs it so that the K-th file which gets a name of PLACE, such as out1/run.json, cannot have it.
 renaming() {
-    LD_PRELOAD=$build/tests/support/preload/faults.so FAULT_CALL=rename FAULT_HOW=EIO FAULT_UNDER=$1 FAULT_AT=$2 "${@:3}"
+    LD_PRELOAD=$build/tests/support/preload/faults.so FAULT_CALL=rename FAULT_HOW=EIO FAULT_UNDER=$1 FAULT_AT=$2 \
+        ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0 "${@:3}"
 }
 renaming half/run.json 1 first --output "$temporary/half" # it fails once everything is allocated
 said_in_order '^preset    laptop' '^A step is estimated ' '^ddpbench: .*run.json' >/dev/null && [ "$status" = 1 ] && good=0 || good=1
@@ -197,13 +198,13 @@ fi
 
 refuse "a directory below a file" 2 '--output .*empty/run: cannot make the directory' --output "$temporary/empty/run"
 refuse "a directory where none can be" 2 '--output /proc/run: cannot make the directory' --output /proc/run
-refuse "a directory with results" 2 '--output .*out1 already holds metrics[.]csv, and nothing is written over it; choose another directory' --output "$temporary/out1"
+refuse "a directory with results" 2 '--output .*out1 already holds run[.]json, and nothing is written over it; choose another directory' --output "$temporary/out1"
 refuse "a path that is too long" 2 '--output: the path is longer than [0-9]+ characters' --output "$(printf '%1000s' '' | tr ' ' x)"
 mkdir -p "$temporary/blocked/rank_1_metrics.jsonl"
 refuse "--forward-only with strategies that reduce" 2 '--forward-only reduces nothing: use --implementations none' --forward-only
 refuse "--forward-only with --attainable" 2 '--attainable does not go with --forward-only' --forward-only \
     --implementations none --attainable
-refuse "what only rank 1 cannot write" 2 'rank 1: cannot write .*rank_1_metrics.jsonl' --output "$temporary/blocked"
+refuse "a directory that has the name of a file of rank 1" 2 "blocked already holds rank_1_metrics[.]jsonl" --output "$temporary/blocked"
 
 unset UCX_TLS HWLOC_COMPONENTS
 

@@ -354,6 +354,22 @@ result "$good" "and it is still a pipe"
 fails '--json: cannot write absent/out.json' "a file in a directory that is not there" --json absent/out.json
 fails '--junit: cannot write absent/out.xml' "the same of --junit" --junit absent/out.xml
 
+# over FILE...: each form onto each of these files of runs.
+over() {
+    local file option
+    md5sum "$@" >sums
+    for file in "$@"; do
+        for option in json junit; do
+            try "$program" compare base1 same1 --$option "$file"
+            [ "$status" = 1 ] && grep -q -- "^ddpbench: --$option $file: exists, and is not what" said || return 1
+        done
+    done
+    md5sum --quiet -c sums
+}
+succeeds "no form goes over a file of a run" over base1/* same1/*
+for again in 1 2; do expect 0 'ok' "but over that of an earlier call ($again)" base1 same1 --json again.json --junit again.xml; done
+fails '--json again[.]xml: exists, and is not what' "a form over another one" --json again.xml
+
 # ---- the command line ----
 
 expect 2 "no candidate" "no candidate" base1

@@ -28,9 +28,9 @@ of() {
     ranks) command=("${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --implementations "none,ddp" --output outcome) ;;
     profile) command=("$program" "${tiny[@]}" --profile --profile-implementation ddp --num-epochs 1 --steps-per-epoch 3
         --warmup-epochs 0 --profile-output-dir outcome) ;;
-    allreduce) command=("$program" allreduce --device cpu --sizes "8,64" --iters 2 --output outcome -J outcome.json) ;;
+    allreduce) command=("$program" allreduce --device cpu --sizes "8,64" --iters 2 --output outcome/run -J outcome/file.json) ;;
     report) command=("$program" report ../saved --output outcome) ;;
-    compare) command=("$program" compare ../saved --candidate ../saved2 --json outcome.json --junit outcome.xml) ;;
+    compare) command=("$program" compare ../saved --candidate ../saved2 --json outcome/compared.json --junit outcome/compared.xml) ;;
     esac
 }
 
@@ -45,9 +45,9 @@ after() {
     fi
     [ "$1" = kill ] || [ "$1" = EINTR ] || [ "$(grep -c '^ddpbench: ' said)" = 1 ] ||
         echo "$(grep -c '^ddpbench: ' said) lines in place of one: $(cat said)"
-    mapfile -t files < <(find outcome outcome.json -name '*.json' -o -name '*.jsonl' 2>/dev/null)
+    mapfile -t files < <(find outcome -name '*.json' -o -name '*.jsonl' 2>/dev/null)
     [ "${#files[@]}" = 0 ] || valid "${files[@]}" || true
-    [ "$1" = kill ] || find outcome outcome.json.tmp -name '*.tmp' 2>/dev/null || true
+    [ "$1" = kill ] || find outcome -name '*.tmp' 2>/dev/null || true
 }
 
 # every KIND CALL HOW LEAST [RANK]: lets each such call of a run of that kind fail in turn; there are so many, at least.
@@ -57,7 +57,8 @@ fail_each() {
     start_quickly
     of "$kind"
     for ((k = 1;; k++)); do
-        rm -rf outcome outcome.json outcome.xml hit
+        rm -rf outcome hit
+        case $kind in allreduce | compare) mkdir outcome ;; esac # theirs is to be there
         { limit=10 try env LD_PRELOAD=faults.so FAULT_UNDER=outcome FAULT_CALL="$call" FAULT_AT="$k" FAULT_HOW="$how" \
             FAULT_RANK="${5:-0}" FAULT_LOG="$PWD/hit" "${command[@]}"; } 2>/dev/null # the shell tells of what was killed
         [ -d hit ] || break
@@ -76,6 +77,7 @@ for kind in profile allreduce benchmark; do
     every $kind close EIO 4
     every $kind rename EIO 3
     every $kind rename kill 3
+    every $kind fsync EIO 3
 done
 for call in open close rename mkdir; do every benchmark $call EINTR 1; done
 every benchmark mkdir ENOSPC 1
@@ -88,6 +90,7 @@ for kind in report compare; do
     every $kind open EMFILE 1
     every $kind close EIO 1
     every $kind rename EIO 1
+    every $kind fsync EIO 1
 done
 gather
 
@@ -165,7 +168,7 @@ kill -HUP $run
 wait $run && status=0 || status=$?
 is "with nohup SIGHUP does not end it" "$status" 0
 # shellcheck disable=SC2016 # signalled evaluates it
-signalled TERM 0 '[ -n "$(find outcome -name "*.tmp" 2>/dev/null)" ]' "$program" "${tiny[@]}" --profile --profile-implementation ddp \
+signalled TERM 0 '[ -n "$(find outcome -name "*.tmp" -size +64k 2>/dev/null)" ]' "$program" "${tiny[@]}" --profile --profile-implementation ddp \
     --num-epochs 3 --steps-per-epoch 1000 --warmup-epochs 0 --profile-output-dir "$PWD/outcome"
 is "SIGTERM while traces are written ends it" "$((status != 0))" 1
 succeeds "and leaves none half written" whole
@@ -227,7 +230,7 @@ for ((i = 0; i < 200; i++)); do
     sleep 0.05
 done
 try "$program" "${tiny[@]}" --implementations none --output shared
-check 1 "a second run in the directory of one that goes on" '^ddpbench: --output shared: another run writes there now; choose another directory$'
+check 1 "a second run in the directory of one that goes on" '^ddpbench: --output shared: another run or report writes there now; choose another directory$'
 rm shared/rank_0_metrics.jsonl
 status=0
 wait $run || status=$?
@@ -247,7 +250,7 @@ for how in "rm -r shared2" "mv shared2 moved"; do
     $how
     wait $run && status=0 || status=$?
     check 1 "a directory that is gone ($how) ends the run" \
-        '^ddpbench: shared2/rank_0_metrics[.]jsonl was removed or changed by another process; nothing more is written to it$'
+        '^ddpbench: (shared2/rank_0_metrics[.]jsonl was removed or changed by another process; nothing more is written to it|cannot write shared2/summary[.].*: No such file or directory; .*)$'
     is "and is not made anew" "$(ls shared2 2>/dev/null)" ''
 done
 succeeds "what was measured before it was moved is whole" valid moved/run.json moved/rank_0_metrics.jsonl
@@ -255,7 +258,33 @@ succeeds "what was measured before it was moved is whole" valid moved/run.json m
 mkfifo pipe
 try "$program" allreduce --device cpu --sizes 8 --output piped -J pipe
 check 1 "a pipe as the output file" '^ddpbench: --output-file pipe: is not a regular file; name a file$'
-mkdir waits && mkfifo waits/run.json.tmp waits/rank_0_metrics.jsonl
-try "$program" "${tiny[@]}" --implementations none --output waits
-is "pipes that have the names of its files do not make a run wait" "$status" 0
+for name in run.json rank_0_metrics.jsonl; do
+    rm -rf waits && mkdir waits && mkfifo waits/$name
+    try "$program" "${tiny[@]}" --implementations none --output waits
+    check 1 "a pipe that has the name $name of one of its files" "^ddpbench: --output waits already holds $name, and"
+    is "stays, alone" "$(ls -A waits) $(find waits -type p)" "$name waits/$name"
+done
+
+# left: a run that is killed while it writes leaves a temporary file, which the next one in that place removes.
+# shellcheck disable=SC2317 # succeeds calls it
+left() {
+    { try env LD_PRELOAD="$faults" FAULT_UNDER=written FAULT_CALL=fsync FAULT_AT=1 FAULT_HOW=kill "$program" report saved --output written; } \
+        2>/dev/null
+    [ -n "$(find written -name '.ddpbench-*.tmp')" ] || return 1
+    touch written/report.html.tmp
+    try "$program" report saved --output written
+    [ "$status" = 0 ] && [ "$(find written -name '*.tmp')" = written/report.html.tmp ]
+}
+succeeds "what a killed one left is removed by the next, and nothing else" left
+
+# ---- a full standard output ----
+
+for call in --help --version "report --help" "report saved" "report saved --json -" "compare saved saved2" "compare saved saved2 --json -" \
+    "allreduce --device cpu --sizes 8" "${tiny[*]} --implementations none"; do
+    status=0
+    # shellcheck disable=SC2086 # its words
+    timeout 20 "$program" $call >/dev/full 2>said || status=$?
+    check 1 "nothing can be printed: ${call:0:30}" '^ddpbench: cannot write to the standard output: '
+    is "in one line" "$(grep -c '^ddpbench: ' said)" 1
+done
 exit "$failed"

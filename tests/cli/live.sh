@@ -236,7 +236,7 @@ succeeds "its numbers are those of the last lines" steps filed.prom filed none d
 first=$(($(value ddpbench_steps_total filed.prom) - $(wc -l <filed/rank_0_metrics.jsonl)))
 succeeds "all steps are counted, the 2 to 10 before the rounds included" test "$((first <= 10 && first >= 2))" = 1
 is "no monitor, no cores" "$(grep -c job_cores filed.prom)" 0
-succeeds "nothing else is left" [ ! -e filed.prom.tmp ]
+succeeds "nothing else is left" [ -z "$(find . -name '*.tmp')" ]
 
 # ---- the other commands ----
 

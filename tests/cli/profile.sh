@@ -251,7 +251,7 @@ touch file
 refused "a directory below a file is refused" "cannot make the directory .*: Not a directory" file/below
 refused "a directory in /proc is refused" "cannot make the directory" /proc/profile
 profile 2 ddp
-refused "a directory that holds a profile of the same implementation is refused" "already holds ddp_rank_0_trace.json, and nothing" "$out"
+refused "a directory that holds a profile of the same implementation is refused" "already holds ddp_rank_0_trace[.]json, and nothing is written over it" "$out"
 status=0
 "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --rounds 0 --profile-implementation ddp_flat --profile-output-dir "$out" \
     >printed 2>said </dev/null || status=$?

@@ -236,6 +236,44 @@ refuses 1 "another program's run.json" 'foreign/run[.]json: lacks schema_version
 refuses 1 "a file in a directory that is not there" '--csv: cannot write absent/out[.]csv' "a benchmark" --csv absent/out.csv
 refuses 2 "a path of 800 characters" '--output x{100}[.]{3}: the path is longer than 736 characters' "a benchmark" --output "$(printf 'x%.0s' {1..800})"
 refuses 1 "a directory as the file" '--csv empty: is not a regular file' "a benchmark" --csv empty
+try "$program" report alone --output free
+pictures=(free/pictures/*.svg)
+mkdir -p taken/pictures && echo mine >"taken/pictures/${pictures[-1]##*/}"
+refuses 1 "somebody's file in --output" '--output taken/pictures/[^ ]*: exists, and is not what ddpbench writes there; choose another name' alone --output taken
+is "nothing was written beside it" "$(find taken -type f | wc -l) $(cat taken/pictures/*)" "1 mine"
+echo mine >taken/report.prom && rm -r taken/pictures
+refuses 1 "somebody's file of another form" '--output taken/report[.]prom: exists, and is not' alone --output taken
+is "nothing was written beside it" "$(ls -A taken) $(cat taken/report.prom)" "report.prom mine"
+try flock taken "$program" report alone --output taken
+check 1 "a second report in the directory" '^ddpbench: --output taken: another run or report writes there now; choose another directory$'
+
+# over INPUTS: each form onto each file of the run, by its name, another name of it and links; none is changed.
+over() {
+    local file path form
+    rm -rf read && cp -r alone read && ln -s read other
+    find read -type f -exec md5sum {} + >sums
+    for file in read/*; do
+        ln -sf "$PWD/$file" soft
+        ln -f "$file" hard
+        for path in "$file" "other/../$file" "other/${file##*/}" soft hard; do
+            for form in html markdown json csv prometheus junit; do
+                try "$program" report read --$form "$path"
+                [ "$status" = 1 ] && grep -q -- "^ddpbench: --$form $path: " said || { echo "--$form $path: status $status, $(cat said)"; return 1; }
+            done
+        done
+    done
+    md5sum --quiet -c sums
+}
+succeeds "no form goes over a file of the run" over
+for again in 1 2; do
+    try "$program" report alone --html page.html --markdown page.md --json page.json --csv page.csv --prometheus page.prom --junit page.xml \
+        --output whole
+    is "but over that of an earlier call ($again)" "$status$(cat said)" 0
+done
+refuses 1 "a form over another form" '--csv page[.]html: exists, and is not' alone --csv page.html
+cp "alone/metrics.csv" steps && echo mine >"alone/metrics.csv"
+refuses 1 "somebody's metrics.csv" 'cannot write alone/metrics[.]csv: exists, and is not what' --metrics-csv alone
+mv steps "alone/metrics.csv"
 refuses 2 "no directory" 'no directory: name the result directories' --csv x
 refuses 2 "an empty word" "'': expected a result directory, or LABEL=DIR" ""
 refuses 2 "a label alone" "'a=': expected a result directory, or LABEL=DIR" a=
