@@ -160,7 +160,7 @@ static void name_step(char title[400], const struct report_run *run)
     {
         if (strcmp(json_string(finding, "name"), "straggler") != 0)
             continue;
-        snprintf(title, 400, "%s: %.300s", run->label, json_string(finding, "text"));
+        snprintf(title, 400, "%s: %.290s", run->label, json_string(finding, "text"));
         title[strcspn(title, ",;")] = 0; /* the rest is among the bottlenecks */
         return;
     }
