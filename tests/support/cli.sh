@@ -134,7 +134,11 @@ aside() {
     local directory=$temporary/aside${#asides[@]}
     while [ "$(jobs -pr | wc -l)" -ge "$(nproc)" ]; do wait -n || true; done
     mkdir "$directory"
-    (cd "$directory" && "$@" && exit "$failed") >"$directory.printed" 2>&1 &
+    (
+        cd "$directory" || exit
+        "$@"
+        exit "$failed"
+    ) >"$directory.printed" 2>&1 &
     asides+=($!)
 }
 
@@ -147,6 +151,8 @@ gather() {
         [ $good = 0 ] || grep -q '^not ok' "aside$i.printed" || echo "not ok - what was run aside ended before its end"
         [ $good = 0 ] || failed=1
     done
+    rm -rf aside[0-9]*
+    asides=()
 }
 
 # xml_has WORDS FILE EXPRESSION PATTERN: a check that a file is XML, and that an expression of python3, in which root is its
