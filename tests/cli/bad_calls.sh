@@ -375,7 +375,7 @@ call() {
 }
 
 # worker W: every case of those, in a directory of its own
-workers=$(($(nproc) < 4 ? 4 : $(nproc)))
+workers=$(nproc)
 worker() {
     local i
     mkdir "w$1"
