@@ -216,8 +216,9 @@ run_parity() {
     done
 }
 
-# What bounds no times: one more at a time than there are cores, since most of it also waits; the longest first.
-sharing=(bad_calls slurm bad_launch benchmark profile faults comm sweep netlab paper allreduce live compare report run gate pack
+# What bounds no times: one more at a time than there are cores, since most of it also waits; the longest first. Not netlab.sh,
+# whose lab bad_launch.sh also asks for.
+sharing=(bad_calls slurm bad_launch benchmark profile faults comm sweep paper allreduce live compare report run gate pack
     install help blas fences profilers peer)
 sharing_emulated=(cuda cuda_profile)
 run_sharing() {
