@@ -5,6 +5,7 @@
 #include "kernels/error.h"
 #include "kernels/siblings.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { LAST_WORDS_S = 2, OFTEN_S = 1, DOING = 128 };
@@ -347,14 +349,27 @@ static int is_awaited(const struct watchdog *w, long number)
     return awaited;
 }
 
+/* Has the kernel kill this process, also while it is stopped. */
+static void kill_after(double seconds)
+{
+    struct sigevent killing = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
+    struct itimerspec when = {.it_value.tv_sec = (time_t)ceil(seconds)};
+    timer_t timer;
+    if (!timer_create(CLOCK_MONOTONIC, &killing, &timer))
+        timer_settime(timer, 0, &when, NULL);
+}
+
 void watchdog_await(struct watchdog *w)
 {
-    const struct timespec pause = {.tv_nsec = 200000};
+    const long shortest_ns = 200000, longest_ns = 20000000; /* a look at many processes takes milliseconds */
+    struct timespec pause = {.tv_nsec = shortest_ns};
     if (!w)
         return;
+    if (w->timeout_s > 0)
+        kill_after(w->timeout_s + 2 * LAST_WORDS_S);
     long number = watchdog_started(w);
     watchdog_wait(w, "seeing the others end", number, 0);
-    while (is_awaited(w, number))
+    for (; is_awaited(w, number); pause.tv_nsec = pause.tv_nsec < longest_ns ? 2 * pause.tv_nsec : longest_ns)
         nanosleep(&pause, NULL);
 }
 

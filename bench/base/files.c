@@ -143,8 +143,10 @@ static int check_replaced(const char *option, const char *path, const char *mark
     if (strlen(path) >= FILES_PATH)
         return error_report("%s%s %.60s...: the path is longer than %d characters", option ? "--" : "cannot ",
                             option ? option : "write", path, FILES_PATH - 1);
-    if (!mark || lstat(path, &status))
-        return 0; /* what keeps it from being written is found when it is */
+    if (!mark)
+        return 0;
+    if (lstat(path, &status)) /* what else keeps it from being written is found when it is tried */
+        return errno == ENAMETOOLONG ? refuse(option, path, strerror(errno)) : 0;
     if (S_ISLNK(status.st_mode))
         return refuse(option, path, "is a symbolic link; name the file itself");
     if (!S_ISREG(status.st_mode))
