@@ -201,9 +201,9 @@ fi
 
 mkdir -p "$temporary/taken/cpu_monitor.csv"
 launch taken 2 --rounds 1 --monitor-cpu
-[ "$status" = 1 ] && grep -q "^ddpbench: cannot write $temporary/taken/cpu_monitor.csv: Is a directory" said &&
+[ "$status" = 1 ] && grep -q "^ddpbench: --output $temporary/taken already holds cpu_monitor.csv, and nothing is written over it" said &&
     [ "$(grep -c '^ddpbench: ' said)" = 1 ] && good=0 || good=1
-result "$good" "a file that cannot be written ends the run in words (status $status)"
+result "$good" "a file of the monitor that is there already is refused (status $status)"
 
 # ---- GPUs ----
 
