@@ -90,6 +90,7 @@ need_program() {
 
 # take_command TEXT: sets command_words to the command that it is: one program, if there is one of that name, whatever is in the name;
 # or words as a shell reads them ('a b', "a b", a\ b). None, if a quote is not closed.
+# shellcheck disable=SC2034 # its callers'
 take_command() {
     command_words=()
     if [[ $1 == *$'\n'* ]]; then

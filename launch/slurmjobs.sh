@@ -142,7 +142,7 @@ wait_jobs() {
             lost=0 in_queue=0 words=''
             for job in "${jobs[@]}"; do
                 IFS='|' read -r _ state _ < <(grep "^${job% *}|" <<<"$queue") || continue
-                in_queue=$((in_queue + 1)) words+=", ${job#* } $(LC_ALL=C tr A-Z a-z <<<"$state")" # I is no i in Turkish
+                in_queue=$((in_queue + 1)) words+=", ${job#* } $(LC_ALL=C tr '[:upper:]' '[:lower:]' <<<"$state")" # I is no i in Turkish
             done
             [ $in_queue -gt 0 ] || break
             words="$((${#jobs[@]} - in_queue)) of ${#jobs[@]} done$words"

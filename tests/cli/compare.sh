@@ -355,12 +355,13 @@ fails '--json: cannot write absent/out.json' "a file in a directory that is not 
 fails '--junit: cannot write absent/out.xml' "the same of --junit" --junit absent/out.xml
 
 # over FILE...: each form onto each of these files of runs.
+# shellcheck disable=SC2317 # succeeds calls it
 over() {
     local file option
     md5sum "$@" >sums
     for file in "$@"; do
         for option in json junit; do
-            try "$program" compare base1 same1 --$option "$file"
+            try "$program" compare base1 same1 "--$option" "$file"
             [ "$status" = 1 ] && grep -q -- "^ddpbench: --$option $file: exists, and is not what" said || return 1
         done
     done

@@ -248,6 +248,7 @@ try flock taken "$program" report alone --output taken
 check 1 "a second report in the directory" '^ddpbench: --output taken: another run or report writes there now; choose another directory$'
 
 # over INPUTS: each form onto each file of the run, by its name, another name of it and links; none is changed.
+# shellcheck disable=SC2317 # succeeds calls it
 over() {
     local file path form
     rm -rf read && cp -r alone read && ln -s read other
@@ -257,8 +258,11 @@ over() {
         ln -f "$file" hard
         for path in "$file" "other/../$file" "other/${file##*/}" soft hard; do
             for form in html markdown json csv prometheus junit; do
-                try "$program" report read --$form "$path"
-                [ "$status" = 1 ] && grep -q -- "^ddpbench: --$form $path: " said || { echo "--$form $path: status $status, $(cat said)"; return 1; }
+                try "$program" report read "--$form" "$path"
+                if [ "$status" != 1 ] || ! grep -q -- "^ddpbench: --$form $path: " said; then
+                    echo "--$form $path: status $status, $(cat said)"
+                    return 1
+                fi
             done
         done
     done
