@@ -1,0 +1,151 @@
+#!/usr/bin/env bash
+# make.sh - makes the reference results anew, each with its command, version, date and machine.
+set -Eeuo pipefail
+
+here=$(dirname "$(realpath "$0")")
+all=(allreduce-100mbit profile-100mbit overlap-100mbit sweep-bandwidth sweep-latency slurm-series gate same-strategy-twice
+    bench-step bench-kernels bench-trace bench-profile bench-allreduce)
+
+usage() {
+    cat <<END
+Usage: results/reference/make.sh [NAME...], as root, after \`make\`, on an idle machine: all take about an hour
+Makes these reference results anew (default: all), and leaves the older one where a command fails:
+  ${all[*]}
+Exits with status 1 if one could not be made.
+END
+}
+
+# shellcheck source=launch/say.sh
+. "$here/../../launch/say.sh"
+
+case ${1:-} in
+--help) usage; exit 0 ;;
+-*) refuse "unknown option '$1'; known is --help" ;;
+esac
+[ $# -gt 0 ] || set -- "${all[@]}"
+for name in "$@"; do
+    [[ " ${all[*]} " == *" $name "* ]] || refuse "'$name' is no reference result; expected some of ${all[*]}"
+done
+cd "$here/../.."
+need_program build/ddpbench
+work=$(mktemp -d) lab_is_ours='' slurm_is_ours=''
+slurm_lab=tests/support/slurm_lab.sh
+
+# shellcheck disable=SC2317 # the trap calls it
+clean_up() {
+    end_awaited
+    link_down
+    [ -z "$slurm_is_ours" ] || $slurm_lab down
+    rm -rf "$work"
+}
+trap clean_up EXIT
+heed_signals
+trap 'say "$name could not be made"' ERR
+
+# heading COMMAND...: a line with each, and one with version, date and machine.
+heading() {
+    printf '# %s\n' "$@"
+    printf '# %s, %s, %s, %s CPUs, %s, kernel %s\n' "$(build/ddpbench --version)" "$(date +%F)" \
+        "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)" "$(nproc)" "$(sed -n 's/^PRETTY_NAME=//p' /etc/os-release)" "$(uname -r)"
+}
+
+# run COMMAND: runs a line of bash, in which OUTPUT is $work/output, and keeps what it prints, below its heading.
+run() {
+    heading ${up:+"$up"} "$1" >"$work/printed"
+    await bash -c "${1//OUTPUT/"'$work/output'"}" >>"$work/printed"
+}
+
+link_down() {
+    [ -z "$lab_is_ours" ] || launch/netlab.sh down
+    lab_is_ours=
+}
+
+# link_up RATE [DELAY]: a link between two nodes; sets up to the command that made it.
+link_up() {
+    up="launch/netlab.sh up --nodes 2 --rate $1${2:+ --delay $2}"
+    $up >&2
+    lab_is_ours=yes
+}
+
+# keep_printed and keep_directory: what the result consists of.
+keep_printed() { cp "$work/printed" "$here/$name.txt"; }
+keep_directory() {
+    cp "$work/printed" "$work/output/output.txt"
+    rm -rf "${here:?}/${name:?}"
+    cp -r "$work/output" "$here/$name"
+}
+
+# ---- the results ----
+
+make_allreduce-100mbit() {
+    link_up 100mbit
+    run 'launch/netlab.sh run -- build/ddpbench allreduce -b 16 -e 16M -f 4 --output OUTPUT'
+    keep_directory
+}
+
+make_profile-100mbit() {
+    link_up 100mbit
+    launch/corpus.sh build/corpus.txt
+    run 'launch/netlab.sh run -n 2 -- build/ddpbench --threads 1 --data build/corpus.txt --d-model 128 --num-layers 4 --num-heads 4 --d-ff 512 --context-length 128 --batch-size 128 --profile --profile-implementation ddp_bucketed --bucket-size-mb 0.25 --rounds 12 --profile-output-dir OUTPUT'
+    keep_printed
+}
+
+make_overlap-100mbit() {
+    run 'launch/overlap.sh --rounds 12 --output OUTPUT'
+    keep_directory
+}
+
+# sweep REPEATS RATE [DELAY]
+sweep() {
+    link_up "${@:2}"
+    run "launch/sweep.sh --launcher 'launch/netlab.sh run -n {ranks} --' --ranks 2 --implementations none,ddp_flat,ddp_bucketed --bucket-size-mb 0.02,0.05,0.1,0.25,0.5,1,2 --repeats $1 --rounds 4 --output OUTPUT --model 'd64-l8:--d-model 64 --num-layers 8 --num-heads 4 --d-ff 256 --context-length 64 --batch-size-per-rank 32 --vocab-size 256' -- --threads 1 --steps-per-block 3"
+    mv "$work/output" "$work/sweep"
+    mkdir "$work/output"
+    cp "$work/sweep/sweep.csv" "$work/output"
+    cp "$work"/sweep/sweep_*.png "$work/output/step.png"
+    keep_directory
+}
+make_sweep-bandwidth() { sweep 5 100mbit; }
+make_sweep-latency() { sweep 12 1gbit 2ms; }
+
+# Three jobs, one after the other, and one report of them.
+make_slurm-series() {
+    local nodes run runs=() in_lab=("$slurm_lab" run launch/slurm.sh)
+    $slurm_lab up 4 >&2
+    slurm_is_ours=yes
+    "${in_lab[@]}" configure --output "$work/series" --time 30 --cpus-per-task 1 </dev/null >&2
+    for nodes in 1 2 4; do
+        "${in_lab[@]}" submit --output "$work/series" --nodes "$nodes" --cpu --no-analyze -- --preset laptop --batch-size-per-rank 2 \
+            --threads 1 --rounds 12 --bucket-size-mb 0.5,1,4,16 >&2
+        await "${in_lab[@]}" wait --output "$work/series" >&2
+        run=("$work/series"/run_*/"cpu_${nodes}node"/run_*)
+        [ -d "${run[0]}" ] || run=("$work/series/cpu_${nodes}node"/run_*)
+        for part in benchmark profile allreduce; do runs+=("${nodes}node=${run[0]}/$part"); done
+    done
+    $slurm_lab down >&2
+    slurm_is_ours=
+    heading "$slurm_lab up 4" \
+        'launch/slurm.sh submit --nodes N --cpu --no-analyze -- --preset laptop --batch-size-per-rank 2 --threads 1 --rounds 12 --bucket-size-mb 0.5,1,4,16 (N: 1, 2, 4)' \
+        'build/ddpbench report Nnode=... --output OUTPUT' >"$work/printed"
+    build/ddpbench report "${runs[@]}" --output "$work/output" >>"$work/printed"
+    rm "$work"/output/report.{json,csv,prom,xml}
+    ! command -v chromium >/dev/null || chromium --headless --no-sandbox --hide-scrollbars --window-size=1000,1100 \
+        --screenshot="$work/output/report.png" "file://$work/output/report.html" >&2
+    keep_directory
+}
+
+make_gate() { run 'launch/gate.sh --output OUTPUT' && keep_printed; }
+make_same-strategy-twice() { run launch/same_twice.sh && keep_printed; }
+make_bench-step() { run 'make --no-print-directory bench-step' && keep_printed; }
+make_bench-kernels() { run 'make --no-print-directory bench-kernels' && keep_printed; }
+make_bench-trace() { run 'make --no-print-directory bench-trace' && keep_printed; }
+make_bench-profile() { run 'make --no-print-directory bench-profile' && keep_printed; }
+make_bench-allreduce() { run 'make --no-print-directory bench-allreduce' && keep_printed; }
+
+for name in "$@"; do
+    say "makes $name, after $SECONDS s"
+    rm -rf "${work:?}"/*
+    up=''
+    "make_$name"
+    link_down
+done
