@@ -3,6 +3,7 @@
 
 #include "ddp/comm_staged.h"
 #include "ddp/comm_thread.h"
+#include "ddp/watchdog.h"
 #include "kernels/bf16.h"
 #include "kernels/error.h"
 
@@ -196,10 +197,12 @@ static void mpi_destroy(void *state)
     free(s);
 }
 
-static struct transport transport_create(size_t capacity, size_t piece)
+static struct transport transport_create(const struct job *job, size_t capacity, size_t piece)
 {
     struct mpi_state *s = allocate(1, sizeof *s);
+    watchdog_wait(job->watchdog, "making a communicator", watchdog_started(job->watchdog), 0);
     MPI_Comm_dup(MPI_COMM_WORLD, &s->comm);
+    watchdog_arrived(job->watchdog);
     MPI_Comm_set_errhandler(s->comm, MPI_ERRORS_RETURN);
     MPI_Comm_size(s->comm, &s->ranks);
     MPI_Op_create(sum_bf16, 1, &s->sum_bf16);
@@ -217,7 +220,7 @@ static struct transport transport_create(size_t capacity, size_t piece)
 struct comm *comm_mpi_create_pieces(const struct job *job, const struct device *device, struct timeline *timeline,
                                     size_t capacity, const struct comm_options *options, size_t piece)
 {
-    struct transport transport = transport_create(capacity, piece);
+    struct transport transport = transport_create(job, capacity, piece);
     struct comm_progress progress = options->progress;
     if (!device->host_reads_memory)
         transport = comm_staged(transport, device, job->rank, job->size, capacity);

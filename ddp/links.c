@@ -1,6 +1,7 @@
 /* links.c - how fast each host sends and receives, measured while nothing else is sent. */
 #include "ddp/links.h"
 
+#include "ddp/watchdog.h"
 #include "kernels/clock.h"
 #include "kernels/error.h"
 
@@ -40,6 +41,7 @@ static double receive_rate(const struct job *job, const int *leader, int shift, 
     for (int i = 0; i < CLASSES * REPEATS; i++) {
         int class = i % CLASSES;
         job_barrier(job);
+        watchdog_wait(job->watchdog, "measuring links", 0, 0);
         if (job->local_rank == 0 && class_of(job->host, job->hosts) == class)
             MPI_Send(message, MESSAGE, MPI_BYTE, leader[to], TAG_LINK, MPI_COMM_WORLD);
         if (job->local_rank == 0 && class_of(from, job->hosts) == class) {
@@ -47,6 +49,7 @@ static double receive_rate(const struct job *job, const int *leader, int shift, 
             MPI_Recv(message, MESSAGE, MPI_BYTE, leader[from], TAG_LINK, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
             best = fmax(best, 1e9 * MESSAGE / (double)(clock_now_ns() - begin));
         }
+        watchdog_arrived(job->watchdog);
     }
     return best;
 }
