@@ -349,28 +349,25 @@ static int is_awaited(const struct watchdog *w, long number)
     return awaited;
 }
 
-/* Has the kernel kill this process, also while it is stopped. */
-static void kill_after(double seconds)
-{
-    struct sigevent killing = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
-    struct itimerspec when = {.it_value.tv_sec = (time_t)ceil(seconds)};
-    timer_t timer;
-    if (!timer_create(CLOCK_MONOTONIC, &killing, &timer))
-        timer_settime(timer, 0, &when, NULL);
-}
-
 void watchdog_await(struct watchdog *w)
 {
     const long shortest_ns = 200000, longest_ns = 20000000; /* a look at many processes takes milliseconds */
     struct timespec pause = {.tv_nsec = shortest_ns};
     if (!w)
         return;
-    if (w->timeout_s > 0)
-        kill_after(w->timeout_s + 2 * LAST_WORDS_S);
+    struct sigevent killing = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
+    const struct itimerspec limit = {.it_value.tv_sec = (time_t)ceil(w->timeout_s) + 2 * LAST_WORDS_S};
+    timer_t timer;
+    int limited = w->timeout_s > 0 && !timer_create(CLOCK_MONOTONIC, &killing, &timer);
     long number = watchdog_started(w);
     watchdog_wait(w, "seeing the others end", number, 0);
-    for (; is_awaited(w, number); pause.tv_nsec = pause.tv_nsec < longest_ns ? 2 * pause.tv_nsec : longest_ns)
+    for (;; pause.tv_nsec = pause.tv_nsec < longest_ns ? 2 * pause.tv_nsec : longest_ns) {
+        if (limited) /* once more: a process that runs ends the job itself, and prints why */
+            timer_settime(timer, 0, &limit, NULL);
+        if (!is_awaited(w, number))
+            return;
         nanosleep(&pause, NULL);
+    }
 }
 
 long watchdog_started(struct watchdog *w)

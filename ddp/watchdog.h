@@ -42,10 +42,9 @@ void watchdog_limit(struct watchdog *watchdog, double timeout_s);
 void watchdog_show(struct watchdog *watchdog, int rank, int ranks, void *const *board);
 void watchdog_hide(struct watchdog *watchdog);
 
-/* Returns when the ranks of this host have called it, too, or are gone: a rank that is stopped as one of the last
- * things that it does has others that wait for it. The kernel kills a process that is stopped even later, after the
- * limit and a few seconds, since no other is left to end the job. After watchdog_hide, as the last wait of a process.
- */
+/* Returns when the other ranks of this host have called it, too, or have ended, so that a rank that is stopped while it
+ * ends is still named by another. When no other rank is left, the kernel kills a process that is stopped for longer
+ * than the limit and a few seconds. Comes after watchdog_hide, as the last wait of a process. */
 void watchdog_await(struct watchdog *watchdog);
 
 /* From now on calls `look` too, on the watchdog's thread, with *watched as waiting for nothing; NULL: no longer. */
