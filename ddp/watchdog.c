@@ -77,6 +77,14 @@ static struct watched look(struct watchdog *w)
     return now;
 }
 
+/* The processes of all ranks, as far as /proc shows them; the caller frees the list. */
+static struct sibling *find_siblings(const struct watchdog *w)
+{
+    struct sibling *sibling = allocate((size_t)w->ranks, sizeof *sibling);
+    siblings_find(sibling, w->ranks);
+    return sibling;
+}
+
 /* ---- words ---- */
 
 /* What a rank does, with its number; "" if it has not told. */
@@ -149,7 +157,7 @@ static void name_shown(struct missing *missing, int rank, const struct shown *sh
             stopped);
 }
 
-/* The same by what /proc says of its process. */
+/* Names a rank that shows nothing on the board, yet or any more, by what /proc shows of its process. */
 static void name_sibling(struct missing *missing, int rank, const struct sibling *sibling, long number)
 {
     int started = sibling->waits >= number;
@@ -165,14 +173,19 @@ static void name_sibling(struct missing *missing, int rank, const struct sibling
 static void list_missing_ranks(const struct watchdog *w, long number, char *text, size_t size)
 {
     struct missing missing = {.text = text, .size = size};
-    struct sibling *sibling = allocate((size_t)w->ranks, sizeof *sibling);
-    siblings_find(sibling, w->ranks);
+    struct sibling *sibling = NULL; /* found only if needed: /proc may block on a process that hangs in the kernel */
     for (int r = 0; r < w->ranks; r++) {
         const struct shown *shown = w->board[r];
-        if (r != w->rank && shown && atomic_load(&shown->beat_ns))
+        if (r == w->rank)
+            continue;
+        if (shown && atomic_load(&shown->beat_ns)) {
             name_shown(&missing, r, shown, number);
-        else if (r != w->rank)
+        } else if (shown || w->mine == &w->hidden) {
+            sibling = sibling ? sibling : find_siblings(w);
             name_sibling(&missing, r, &sibling[r], number);
+        } else {
+            missing.elsewhere++;
+        }
     }
     free(sibling);
     if (missing.named > NAMED)
@@ -340,9 +353,8 @@ void watchdog_look(struct watchdog *w, void (*look_at)(void *state, struct watch
 /* Whether the process of a rank of this host has yet to come to a wait of that number. */
 static int is_awaited(const struct watchdog *w, long number)
 {
-    struct sibling *sibling = allocate((size_t)w->ranks, sizeof *sibling);
+    struct sibling *sibling = find_siblings(w);
     int awaited = 0;
-    siblings_find(sibling, w->ranks);
     for (int r = 0; r < w->ranks; r++)
         awaited |= r != w->rank && (sibling[r].same_program || sibling[r].waits > 0) && sibling[r].waits < number;
     free(sibling);
