@@ -356,7 +356,7 @@ static int is_awaited(const struct watchdog *w, long number)
     struct sibling *sibling = find_siblings(w);
     int awaited = 0;
     for (int r = 0; r < w->ranks; r++)
-        awaited |= r != w->rank && (sibling[r].same_program || sibling[r].waits > 0) && sibling[r].waits < number;
+        awaited |= r != w->rank && sibling[r].runs && sibling[r].waits < number;
     free(sibling);
     return awaited;
 }

@@ -12,16 +12,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char shown_format[] = "wait %ld"; /* a thread's name has up to 15 characters */
+static const char shown_format[] = "wait %lx"; /* a thread's name has up to 15 characters */
 
 void siblings_show(pthread_t thread, long waits)
 {
     char name[32];
-    snprintf(name, sizeof name, shown_format, waits);
+    snprintf(name, sizeof name, shown_format, (unsigned long)waits);
     pthread_setname_np(thread, name);
 }
 
-/* Opens a file of a process, or returns NULL. */
+/* Opens a file of a process in /proc, or returns NULL. */
 static FILE *open_of(int process, const char *name)
 {
     char path[128];
@@ -29,7 +29,7 @@ static FILE *open_of(int process, const char *name)
     return fopen(path, "r");
 }
 
-/* The rank that a process was started as; -1: it is none, or its environment is another user's. */
+/* The rank that a process was started as; -1: it is no rank, or another user's. */
 static int rank_of(int process, const char *variable)
 {
     FILE *file = open_of(process, "environ");
@@ -69,10 +69,12 @@ static int parent_of(int process)
     return read_state(process, &ignored, &parent) ? 0 : parent;
 }
 
-/* The launcher of this host: the first above this process that is no rank itself. */
+/* The launcher on this host: the first process above this one that is no rank itself; 0: unknown, as where /proc shows
+ * the numbers of another PID namespace. */
 static int find_launcher(const char *variable)
 {
-    int process = getpid();
+    char self[16] = "";
+    int process = readlink("/proc/self", self, sizeof self - 1) > 0 && atoi(self) == getpid() ? getpid() : 0;
     while (process > 0 && rank_of(process, variable) >= 0)
         process = parent_of(process);
     return process;
@@ -94,7 +96,7 @@ static int runs_same_program(int process)
            other.st_ino == mine.st_ino;
 }
 
-/* The number that a thread of a process shows; -1: none does. */
+/* The number that siblings_show has given to a thread of a process; -1: none. */
 static long waits_of(int process)
 {
     char path[64];
@@ -105,8 +107,9 @@ static long waits_of(int process)
         char comm[64], name[32] = "";
         snprintf(comm, sizeof comm, "task/%.20s/comm", task->d_name);
         FILE *file = isdigit((unsigned char)*task->d_name) ? open_of(process, comm) : NULL;
-        if (file && fgets(name, sizeof name, file) && sscanf(name, shown_format, &waits) != 1)
-            waits = -1;
+        unsigned long shown;
+        if (file && fgets(name, sizeof name, file) && sscanf(name, shown_format, &shown) == 1)
+            waits = (long)shown;
         if (file)
             fclose(file);
     }
@@ -115,10 +118,10 @@ static long waits_of(int process)
     return waits;
 }
 
-/* Which of the processes of a rank is the rank: the one with more. */
+/* Of several processes of a rank, the one with the largest weight is taken. */
 static int weight(const struct sibling *sibling)
 {
-    return (sibling->process > 0) + 2 * sibling->same_program + 4 * (sibling->process > 0 && sibling->waits >= 0);
+    return sibling->process ? 1 + 2 * sibling->runs + 4 * (sibling->waits >= 0) : 0;
 }
 
 void siblings_find(struct sibling *sibling, int ranks)
@@ -132,8 +135,8 @@ void siblings_find(struct sibling *sibling, int ranks)
         int rank = one.process > 0 ? rank_of(one.process, variable) : -1;
         if (rank < 0 || rank >= ranks || !descends(one.process, launcher) || read_state(one.process, &one, &parent))
             continue;
-        one.same_program = runs_same_program(one.process);
         one.waits = waits_of(one.process);
+        one.runs = one.waits >= 0 || runs_same_program(one.process);
         if (weight(&one) > weight(&sibling[rank]))
             sibling[rank] = one;
     }
@@ -147,7 +150,7 @@ void siblings_kill(int rank, int ranks)
     if (sibling)
         siblings_find(sibling, ranks);
     for (int r = 0; sibling && r < ranks; r++)
-        if (r != rank && sibling[r].process)
+        if (r != rank && sibling[r].runs)
             kill(sibling[r].process, SIGKILL);
     free(sibling);
 }

@@ -1,29 +1,32 @@
-/* siblings.h - the processes of the ranks of this host, as /proc shows them: for what has to be known without MPI and
- * memory in common, before MPI has started and while it ends.
+/* siblings.h - finds the processes of this host's ranks in /proc, for use before MPI starts and while it ends, when the
+ * ranks share no memory.
  *
- * Ranks are told by the launcher's variable in their environments, and by the launcher, which is above all of them. */
+ * A process is a rank's if its environment has the launcher's variable for a rank, and if this process and it descend
+ * from the same launcher. */
 #ifndef KERNELS_SIBLINGS_H
 #define KERNELS_SIBLINGS_H
 
 #include <pthread.h>
 
-/* What a rank's process is. A rank that has several, such as a shell and the program that it started, is the one that
- * shows its waits, else the one that runs the same program as this process, else the first. */
+/* The process of a rank. Where it has several, such as a shell and the program that the shell started, the one that
+ * shows its waits, else one that runs the same program as this process, else the first. */
 struct sibling {
-    int process;      /* its id; 0: none on this host, or none that can be seen */
-    int same_program; /* whether it runs the program that this process runs */
-    int stopped;
-    long waits;       /* what siblings_show has shown of it; -1: nothing */
-    char program[16]; /* the name of the process */
+    int process;      /* its id; 0: none on this host, or none that can be seen, and then all else is 0 */
+    int runs;         /* whether it runs this program, or one that shows its waits, and no shell before or after that */
+    int stopped;      /* by a signal or a debugger */
+    long waits;       /* what siblings_show shows; -1: nothing */
+    char program[16]; /* its name */
 };
 
-/* Looks for ranks 0 to ranks - 1: sibling[ranks]. Without a launcher, or without /proc, there are none. */
+/* Finds ranks 0 to ranks - 1: sibling[ranks]. Without a launcher, or without /proc, it finds none. */
 void siblings_find(struct sibling *sibling, int ranks);
 
-/* Shows siblings, by the name of a thread, how many of the waits that all ranks share this rank has come to. */
+/* Shows the siblings, as the name of a thread of this process, how many of the waits that all ranks share it has come
+ * to: numbers below 16^10. */
 void siblings_show(pthread_t thread, long waits);
 
-/* Ends the processes of the other ranks of this host, also those that are stopped. */
+/* Kills the other ranks of this host, also those that are stopped; a shell that a rank's program was started from, and
+ * goes on without it, is left alone. */
 void siblings_kill(int rank, int ranks);
 
 #endif

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 enum { RANKS = 3 };
+static const long many_waits = (1L << 40) - 1;
 static struct sibling ranks[RANKS];
 static int input[2]; /* what the rank reads until it is to end */
 
@@ -43,7 +44,7 @@ START_TEST(a_process_of_a_rank_is_found)
     pid_t child = start_rank();
     siblings_find(ranks, RANKS);
     ck_assert_int_eq(ranks[1].process, child);
-    ck_assert_int_eq(ranks[1].same_program, 0);
+    ck_assert_int_eq(ranks[1].runs, 0);
     ck_assert_int_eq(ranks[1].waits, -1);
     ck_assert_int_eq(ranks[1].stopped, 0);
     ck_assert_int_eq(ranks[2].process, 0);
@@ -55,6 +56,31 @@ START_TEST(a_process_of_a_rank_is_found)
     ck_assert_int_eq(waitpid(child, NULL, 0), child);
     siblings_find(ranks, RANKS);
     ck_assert_int_eq(ranks[1].process, 0);
+}
+END_TEST
+
+/* A shell in the place of a rank's program may have more to do when that has ended. */
+START_TEST(only_the_program_is_killed)
+{
+    pid_t child = start_rank();
+    siblings_kill(0, RANKS);
+    ck_assert_int_eq(kill(child, SIGTERM), 0);
+    int status;
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+    child = fork();
+    if (child == 0) {
+        execve("/proc/self/exe", (char *[]){(char[]){"rank"}, NULL}, (char *[]){(char[]){"PMI_RANK=1"}, NULL});
+        _exit(1);
+    }
+    do {
+        siblings_find(ranks, RANKS);
+    } while (!ranks[1].runs || ranks[1].waits < 0);
+    ck_assert_int_eq(ranks[1].process, child);
+    ck_assert_int_eq(ranks[1].waits, many_waits);
+    siblings_kill(0, RANKS);
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 }
 END_TEST
 
@@ -70,8 +96,12 @@ START_TEST(without_a_launcher_there_are_none)
 }
 END_TEST
 
-int main(void)
+int main(int argc, char *argv[])
 {
+    if (argc > 0 && !strcmp(argv[0], "rank")) {
+        siblings_show(pthread_self(), many_waits);
+        pause();
+    }
     static const char *const variables[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID"};
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
         unsetenv(variables[i]);
@@ -79,6 +109,7 @@ int main(void)
     TCase *core = tcase_create("core");
     tcase_add_checked_fixture(core, setup, NULL);
     tcase_add_test(core, a_process_of_a_rank_is_found);
+    tcase_add_test(core, only_the_program_is_killed);
     tcase_add_test(core, without_a_launcher_there_are_none);
     suite_add_tcase(suite, core);
     return suite_run(suite);
