@@ -194,7 +194,7 @@ static double share_of_cores(const struct job *job)
     return round(1e9 * cores) / 1e9; /* whole shares are whole numbers: 6 CPUs of 3 ranks 2, not 1.9999999999999998 */
 }
 
-/* An MPI that cannot start ends the process itself, by words of its own, which do not say what they are about. */
+/* Explains the message of an MPI that cannot start, which ends the process itself. */
 static int starting;
 static void introduce_failure(void)
 {
@@ -220,13 +220,14 @@ static void start_mpi(const struct job *job)
               MPI_THREAD_SERIALIZED);
 }
 
-/* --timeout of a command line that has not been read yet; its default where it is not given, or wrong. */
+/* --timeout of a command line that has not been read yet; the default where it is missing or wrong. */
 static double early_timeout(int argc, char *const argv[])
 {
     const char *text = early_option(argc, argv, "timeout", 'T');
     char *end = NULL;
     double seconds = text ? strtod(text, &end) : 0;
-    return end && end != text && !*end && seconds >= 0 ? seconds : strtod(JOB_TIMEOUT_S, NULL);
+    int good = end && end != text && !*end && seconds >= 0 && seconds <= JOB_MOST_TIMEOUT_S; /* also no inf or nan */
+    return good ? seconds : strtod(JOB_TIMEOUT_S, NULL);
 }
 
 int job_begin(struct job *job, int argc, char *const argv[])
@@ -252,12 +253,12 @@ int job_begin(struct job *job, int argc, char *const argv[])
     return refuse_singletons(job->size);
 }
 
-/* A launcher lets the other ranks go on when one that has ended MPI fails. */
-static struct job finished;
+/* Ends the other ranks of this host when one fails that has ended MPI: the launcher lets them go on. */
+static struct job ending;
 static void end_siblings(int status)
 {
     (void)status;
-    siblings_kill(finished.rank, finished.size);
+    siblings_kill(ending.rank, ending.size);
 }
 
 void job_end(struct job *job)
@@ -268,7 +269,7 @@ void job_end(struct job *job)
     wait_for_all(job, "ending MPI", 0);
     job_board_destroy(&doings);
     MPI_Comm_free(&machine_comm);
-    finished = *job;
+    ending = *job;
     fatal_set_job(job->rank, end_siblings);
     if (job->hosts > 1) {
         /* MPICH 4.0 over UCX's TCP: a rank that is done waits for the launcher and answers no peer any more, and a peer

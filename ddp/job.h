@@ -22,10 +22,11 @@ struct job {
     struct watchdog *watchdog; /* watches every wait below */
 };
 
-/* Seconds of --timeout where it is not given. */
+/* --timeout: seconds where it is not given, and at most. */
 #define JOB_TIMEOUT_S "300"
+enum { JOB_MOST_TIMEOUT_S = 1000000 };
 
-/* Starts the watchdog, with the --timeout of a command line that has not been read yet (0, NULL: none), and MPI, and
+/* Starts the watchdog, with the --timeout of a command line that has not been read yet (0, NULL: none), then MPI, and
  * finds the ranks and hosts. Makes fatal() end the whole job. Returns 0; or -1, reported, when a launcher started
  * several ranks that MPI sees as jobs of one rank each (the wrong launcher for this MPI). */
 int job_begin(struct job *job, int argc, char *const argv[]);

@@ -27,9 +27,10 @@ extern const size_t watchdog_board_bytes;
  *
  * About once a second it looks what this rank waits for. After timeout_s seconds without progress (watchdog_limit) the
  * rank prints where it waits, and which ranks of its host have not come there, what they do, and whether they run at
- * all; without a board by what /proc shows of their processes (kernels/siblings.h). So do the ranks of the same host
- * that wait then, and two seconds later the job ends with status 1, unless there was progress meanwhile (the job may
- * only have been suspended). When a library reports an error, the rank prints at once. */
+ * all: by the board (watchdog_show), and while there is none by what /proc shows of their processes
+ * (kernels/siblings.h). With a board the waiting ranks of its host print the same then. Two seconds later the job ends
+ * with status 1, unless there was progress meanwhile (the job may only have been suspended). When a library reports an
+ * error, the rank prints at once. */
 struct watchdog *watchdog_create(int rank, int ranks);
 void watchdog_destroy(struct watchdog *watchdog); /* NULL, here and below, does nothing */
 
@@ -37,8 +38,8 @@ void watchdog_destroy(struct watchdog *watchdog); /* NULL, here and below, does 
 void watchdog_limit(struct watchdog *watchdog, double timeout_s);
 
 /* From now on ranks show each other on the board what they do. rank and ranks are MPI's. board[ranks]: the zeroed bytes
- * of each rank, which those of a host share; NULL for a rank of another host. They stay the caller's, until
- * watchdog_hide: from then on the board is no longer read or written. */
+ * of each rank, which the ranks of a host share; NULL for a rank that shares no memory with this one. They stay the
+ * caller's, and are in use until watchdog_hide. */
 void watchdog_show(struct watchdog *watchdog, int rank, int ranks, void *const *board);
 void watchdog_hide(struct watchdog *watchdog);
 

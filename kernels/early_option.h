@@ -1,9 +1,9 @@
-/* early_option.h - the value of an option before the command line is read, which is after MPI has started. */
+/* early_option.h - the value of an option that is needed before MPI starts, when the command line is not read yet. */
 #ifndef KERNELS_EARLY_OPTION_H
 #define KERNELS_EARLY_OPTION_H
 
-/* The text of the last `--name value`, `--name=value`, or `-l value`, `-lvalue` (letter 0: it has none), as it stands
- * there, in argv; NULL where the option is not given. What else the command line holds is not looked at. */
+/* The value of the last `--name value`, `--name=value`, `-l value` or `-lvalue` in argv, unchecked; NULL if the option
+ * is missing. letter 0: the option has none. */
 const char *early_option(int argc, char *const argv[], const char *name, char letter);
 
 #endif

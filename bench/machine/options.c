@@ -68,7 +68,7 @@ static const struct option comm_rows[] = {
     {.name = "mpi-progress", .kind = &option_progress, .offset = COMM(progress), .initial = "auto",
      .without = "comm=nccl", .help = "how MPI advances during backward: poll, sleep:US, or auto (poll where a core is spare)"},
     {.name = "timeout", .letter = 'T', .kind = &option_real, .offset = COMM(timeout_s), .initial = JOB_TIMEOUT_S,
-     .high = 1e6, .help = "seconds without progress after which a collective, or another wait for ranks or files, ends the job; 0: "
+     .high = JOB_MOST_TIMEOUT_S, .help = "seconds without progress after which a collective, or another wait for ranks or files, ends the job; 0: "
      "never"},
 };
 /* clang-format on */
