@@ -207,18 +207,21 @@ static int measure(struct profiles *all, struct run *run)
 }
 
 /* A single profile's <top>/<name> holds its results, and that of one of several a directory for them: both there would
- * be taken for one. Returns 0; or -1, reported. */
-static int check_neighbours(const struct profiles *all, const char *top)
+ * be taken for one. Checks all directories before the first is made. Returns 0; or -1, reported. */
+static int check_directories(const struct profiles *all, const char *top)
 {
     char path[FILES_PATH];
-    for (const struct profile *p = all->of; p < all->of + all->n; p++) {
-        snprintf(path, sizeof path, "%.511s/%s%s", top, all->n > 1 ? p->name : "comparison",
-                 all->n > 1 ? "/run.json" : "");
-        if (!access(path, F_OK))
-            return error_report("--profile-output-dir %.511s holds %s: %.600s; choose another directory", top,
-                                all->n > 1 ? "a single profile of the same name" : "several profiles of one run", path);
+    int status = 0;
+    snprintf(path, sizeof path, "%.511s/comparison", top);
+    if (all->n == 1 && !access(path, F_OK))
+        return error_report("--profile-output-dir %.511s holds several profiles of one run: %.600s; choose another "
+                            "directory",
+                            top, path);
+    for (const struct profile *p = all->of; all->n > 1 && p < all->of + all->n && !status; p++) {
+        snprintf(path, sizeof path, "%.511s/%s", top, p->name);
+        status = results_check_free("profile-output-dir", path, p->name);
     }
-    return 0;
+    return status;
 }
 
 /* Where the results of each go: of a single one the run's; of several, directories of their own, each as that of a
@@ -304,7 +307,7 @@ int run_profile(const struct job *job, const struct run_options *options, const 
     const char *below = all.n > 1 ? "comparison" : all.of->name, *given = o->output_dir;
     const struct results_target target = {"profile-output-dir", given, options->results.label, below};
     struct results *results = all.n > 1 ? &all.results : &all.of->results;
-    int status = job_agree(job, *given ? check_neighbours(&all, given) : 0);
+    int status = job_agree(job, *given ? check_directories(&all, given) : 0);
     if (!status)
         status = run_plan(&run, options, &target, results);
     if (!status) {

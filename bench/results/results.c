@@ -80,8 +80,8 @@ static int abandon(struct results *results, const struct job *job, size_t there)
     return -1;
 }
 
-/* The files of runs of any kind, on any rank and host, in the directory that the run has for itself, for fnmatch; where
- * capitals do not count, a name that differs in them is the same. */
+/* The names of all files that a run of any kind may write to its own directory, on any rank and host, for fnmatch.
+ * Capitals do not count, since some file systems ignore them. */
 static const char of_runs[] =
     "@(run.json|summary.@(json|csv|txt)|metrics.csv|rank_*_metrics.jsonl|@(cpu|gpu)_monitor*.csv|checkpoint.bin|"
     "tune.svg|all_ranks)";
@@ -100,9 +100,9 @@ int results_check_apart(const char *option, const char *path, const char *direct
     return error_report("--%s %s: the run writes a file of this name there; choose another name", option, path);
 }
 
-/* Whether none of directory/all (glob(7)) has such a name, but for empty files, which are taken over. Returns 0; or -1,
- * reported. */
-static int check_free(const char *option, const char *directory, const char *all, const char *names)
+/* Checks that no file directory/all (glob(7)) has one of the names (fnmatch), but for empty files, which are written
+ * to. Returns 0; or -1, reported. */
+static int check_names(const char *option, const char *directory, const char *all, const char *names)
 {
     glob_t found;
     struct stat status;
@@ -119,16 +119,24 @@ static int check_free(const char *option, const char *directory, const char *all
     return taken;
 }
 
+int results_check_free(const char *option, const char *top, const char *below)
+{
+    char directory[FILES_PATH], names[160]; /* profiles of other implementations may be below top, too */
+    snprintf(directory, sizeof directory, *below ? "%s/%s" : "%s", top, below);
+    snprintf(names, sizeof names, "@(run.json|%s_@(summary.txt|rank_*_trace.json?(.gz)))", below);
+    return check_names(option, top, "*", names) || check_names(option, top, "cycle_*/*", names) ||
+                   check_names(option, directory, "*", of_runs)
+               ? -1
+               : 0;
+}
+
 /* Makes the directory, which must not hold results; rank 0 locks it, so that no other run takes it until results_close.
  * Returns 0; or -1, reported. */
 static int take_directory(struct results *results, const char *option, const char *below)
 {
-    char names[160]; /* below what the user named there may be profiles of other implementations */
-    snprintf(names, sizeof names, "@(run.json|%s_@(summary.txt|rank_*_trace.json?(.gz)))", below);
     if (files_make_directories(option, results->directory) ||
         (results->rank == 0 && files_lock_directory(option, results->directory, &results->lock)) ||
-        check_free(option, results->top, "*", names) || check_free(option, results->top, "cycle_*/*", names) ||
-        check_free(option, results->directory, "*", of_runs))
+        results_check_free(option, results->top, below))
         return -1;
     if (results->rank == 0) {
         files_remove_left(results->top);

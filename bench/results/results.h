@@ -48,8 +48,12 @@ struct results_target {
  * reported: not writable, it already holds a file that a run writes, or another run writes there. */
 int results_open(struct results *results, const struct job *job, const struct results_target *place);
 
-/* Whether a path that another option names is none of the files that a run writes to this directory, which may not be
- * there yet. Returns 0; or -1, reported. */
+/* Checks that top and top/below hold no file that a run with this target (results_target) would write. Neither has to
+ * exist. Returns 0; or -1, reported. */
+int results_check_free(const char *option, const char *top, const char *below);
+
+/* Checks that a path that another option names is no file that a run may write to the directory, which need not exist.
+ * Returns 0; or -1, reported. */
 int results_check_apart(const char *option, const char *path, const char *directory);
 
 /* Adds whole lines to this rank's metrics, all or nothing, and frees the text. 0, or -1, reported. */

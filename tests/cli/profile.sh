@@ -109,19 +109,25 @@ profile 2 ddp,ddp_individual_v2 --profile-output-dir /dev/full/x
 result "$good" "two into a directory that cannot be: refused (status $status)"
 
 refused_beside() {
+    local before
+    before=$(find "$out" | sort)
     status=0
     "$program" "${tiny[@]}" --profile-implementation "$2" --profile-output-dir "$out" >printed 2>said </dev/null || status=$?
-    [ "$status" = 1 ] && grep -q "^ddpbench: --profile-output-dir $out holds $3" said && [ ! -s printed ] &&
-        [ ! -e "$out/ddp/ddp/run.json" ] && good=0 || good=1
+    [ "$status" = 1 ] && grep -q "^ddpbench: --profile-output-dir $out$3" said && [ ! -s printed ] &&
+        [ "$(find "$out" | sort)" = "$before" ] && good=0 || good=1
     result "$good" "$1 (status $status)"
 }
 "$program" "${tiny[@]}" --rounds 0 --bucket-size-mb 1,2 --profile-implementation none,ddp_bucketed-1=none,ddp_bucketed \
     --profile-output-dir "$out/same" >printed 2>said && good=0 || good=1
 [ -d "$out/same/ddp_bucketed-1" ] && [ -d "$out/same/ddp_bucketed.1" ] || good=1
 result "$good" "labels that differ in : and - have directories of their own"
-out=$out/same refused_beside "a single profile where several lie is refused" none "several profiles of one run: .*/comparison;"
+out=$out/same refused_beside "a single profile where several lie is refused" none " holds several profiles of one run: .*/comparison;"
 profile 1 ddp
-refused_beside "several where one of them lies as a single profile are refused" none,ddp "a single profile .*/ddp/run.json;"
+refused_beside "several where one of them lies as a single profile are refused" none,ddp "/ddp already holds run[.]json, and"
+rm "$out/ddp/run.json"
+mkdir -p "$out/ddp/ddp"
+echo mine >"$out/ddp/ddp/summary.json"
+refused_beside "several beside a file that one of them would write are refused" none,ddp "/ddp/ddp already holds summary[.]json, and"
 
 # ---- what can be asked for ----
 
