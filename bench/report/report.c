@@ -103,27 +103,6 @@ static int take_word(void *context, const char *word)
 
 enum { OUTPUT = FILES_PATH - 64 }; /* longest path of --output */
 
-/* Checks that a directory can have the pictures, or writes them. Returns 0; or -1, reported. */
-static int put_pictures(const char *directory, const cJSON *document, int writes)
-{
-    static const char mark[] = "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"dp\"";
-    char path[FILES_PATH + 160];
-    const cJSON *block;
-    cJSON_ArrayForEach(block, cJSON_GetObjectItemCaseSensitive(document, "blocks"))
-    {
-        const char *svg = json_string(block, "svg");
-        if (strcmp(json_string(block, "kind"), "picture") != 0)
-            continue;
-        snprintf(path, sizeof path, "%.*s/pictures", OUTPUT, directory);
-        if (files_make_directories("output", path))
-            return -1;
-        snprintf(path, sizeof path, "%.*s/pictures/%.140s.svg", OUTPUT, directory, json_string(block, "name"));
-        if (writes ? files_replace_path("output", path, mark, svg) : files_check_path("output", path, mark))
-            return -1;
-    }
-    return 0;
-}
-
 /* Prints the form to the file that an option names. Returns 0; or -1, reported. */
 static int print_file(const char *option, const char *path, const struct report_form *form, const cJSON *document,
                       const struct report_runs *runs)
@@ -136,11 +115,25 @@ static int print_file(const char *option, const char *path, const struct report_
     return new_file_end(&file, out);
 }
 
-/* Checks that all forms can be in the directory, or writes them. Returns 0; or -1, reported. */
-static int put_forms(const char *directory, const cJSON *document, const struct report_runs *runs, int writes)
+/* Checks that the directory can hold all pictures and forms, or writes them. Returns 0; or -1, reported. */
+static int put_files(const char *directory, const cJSON *document, const struct report_runs *runs, int writes)
 {
+    static const char svg_mark[] = "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"dp\"";
+    const cJSON *block;
+    char path[FILES_PATH + 160];
+    cJSON_ArrayForEach(block, cJSON_GetObjectItemCaseSensitive(document, "blocks"))
+    {
+        if (strcmp(json_string(block, "kind"), "picture") != 0)
+            continue;
+        snprintf(path, sizeof path, "%.*s/pictures", OUTPUT, directory);
+        if (files_make_directories("output", path))
+            return -1;
+        snprintf(path, sizeof path, "%.*s/pictures/%.140s.svg", OUTPUT, directory, json_string(block, "name"));
+        if (writes ? files_replace_path("output", path, svg_mark, json_string(block, "svg"))
+                   : files_check_path("output", path, svg_mark))
+            return -1;
+    }
     for (const struct report_form *form = report_forms; form < report_forms + FORMS; form++) {
-        char path[FILES_PATH];
         snprintf(path, sizeof path, "%.*s/%s", OUTPUT, directory, form->file);
         if (writes ? print_file("output", path, form, document, runs) : files_check_path("output", path, form->mark))
             return -1;
@@ -148,18 +141,20 @@ static int put_forms(const char *directory, const cJSON *document, const struct 
     return 0;
 }
 
-/* Writes all forms and pictures; nothing, where one of them cannot be there. Returns 0; or -1, reported. */
+/* Writes all pictures and forms, or none where one of them cannot be written. Returns 0; or -1, reported. */
 static int write_directory(const char *directory, const cJSON *document, const struct report_runs *runs)
 {
-    int lock, status = -1;
-    if (files_make_directories("output", directory) || files_lock_directory("output", directory, &lock))
-        return -1;
-    if (!put_forms(directory, document, runs, 0) && !put_pictures(directory, document, 0) &&
-        !put_pictures(directory, document, 1))
-        status = put_forms(directory, document, runs, 1);
+    int lock = -1, failed;
+    char pictures[FILES_PATH];
+    snprintf(pictures, sizeof pictures, "%.*s/pictures", OUTPUT, directory);
+    size_t there = files_there(pictures);
+    failed = files_make_directories("output", directory) || files_lock_directory("output", directory, &lock) ||
+             put_files(directory, document, runs, 0) || put_files(directory, document, runs, 1);
+    if (failed)
+        files_remove_empty(pictures, there);
     if (lock >= 0)
         close(lock);
-    return status;
+    return failed ? -1 : 0;
 }
 
 /* Writes the forms that were asked for; sets *instead if one went to the standard output, in place of the words. */
@@ -196,26 +191,28 @@ static void print_run(FILE *out, const struct report_run *run)
     fputc('\n', out);
 }
 
-/* Prints why runs cannot be read: a line for each, or one where a directory holds no other runs, as /proc does. Returns
- * how many can be. */
+/* Prints why runs cannot be read: a line for each run; one line for all runs below a single directory, such as /proc,
+ * if none can be read. Returns how many can be read. */
 static size_t count_read(const struct report_options *o, const struct report_runs *runs)
 {
+    const struct report_run *run = runs->item, *end = run + runs->n;
     size_t n = 0;
-    for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
+    for (; run < end; run++)
         n += !*run->problem;
-    for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
-        if (!n && runs->n > 1 && o->directories == 1)
-            error_report("none of %zu runs can be read; of the first: %s", runs->n, run->problem);
-        else if (*run->problem)
-            error_report("%s", run->problem);
+    if (!n && runs->n > 1 && o->directories == 1) {
+        error_report("none of %zu runs can be read; of the first: %s", runs->n, runs->item->problem);
         error_print();
-        if (!n && o->directories == 1)
-            break;
+        return n;
     }
+    for (run = runs->item; run < end; run++)
+        if (*run->problem) {
+            error_report("%s", run->problem);
+            error_print();
+        }
     return n;
 }
 
-/* Finds a run of the label that can be read. Returns 0; or -1, reported, also with what is wrong with one of it. */
+/* Checks that a run of the label can be read; "": none is asked for. Returns 0; or -1, reported. */
 static int check_label(const struct report_runs *runs, const char *option, const char *label)
 {
     const char *problem = "";
@@ -225,22 +222,23 @@ static int check_label(const struct report_runs *runs, const char *option, const
             return 0;
         problem = found ? run->problem : problem;
     }
-    return *problem ? error_report("--%s %s: no run of it can be read: %s", option, label, problem)
+    return *problem ? error_report("--%s %s: no run with this label can be read: %s", option, label, problem)
                     : error_report("--%s %s: no run has this label; give it as %s=DIR", option, label, label);
 }
 
-/* Finds a run of each label that are of one mode. Returns 0; or -1, reported. */
+/* Checks that a run of the reference and one of the candidate have the same mode. Returns 0; or -1, reported. */
 static int check_modes(const struct report_options *o, const struct report_runs *runs)
 {
+    if (!*o->reference)
+        return 0;
     for (const struct report_run *a = runs->item; a < runs->item + runs->n; a++)
         for (const struct report_run *b = runs->item; b < runs->item + runs->n; b++)
-            if (!*o->reference || (!*a->problem && !*b->problem && !strcmp(a->label, o->reference) &&
-                                   !strcmp(b->label, o->candidate) && !strcmp(a->mode, b->mode)))
+            if (!*a->problem && !*b->problem && !strcmp(a->label, o->reference) && !strcmp(b->label, o->candidate) &&
+                !strcmp(a->mode, b->mode))
                 return 0;
-    return error_report(
-        "--reference %s --candidate %s: no two runs of them are of one mode, so there is nothing to set "
-        "side by side",
-        o->reference, o->candidate);
+    return error_report("--reference %s --candidate %s: no run of one has the mode of a run of the other, so there is "
+                        "nothing to set side by side",
+                        o->reference, o->candidate);
 }
 
 /* Returns 0; UNREAD if some runs could not be read, and the others are reported; or -1, reported. */

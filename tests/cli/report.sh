@@ -198,7 +198,7 @@ refuses 1 "a directory that is not there" 'cannot read absent: No such file' abs
 refuses 1 "a label that no run has" '--candidate other: no run has this label; give it as other=DIR' "a=a benchmark" --reference a --candidate other
 refuses 2 "a reference alone" '--reference needs --candidate' "a=a benchmark" --reference a
 refuses 2 "a label beside itself" '--reference a --candidate a: both are the same' "a=a benchmark" --reference a --candidate a
-refuses 1 "labels whose runs are of two modes" '--reference a --candidate c: no two runs of them are of one mode' \
+refuses 1 "labels whose runs are of two modes" '--reference a --candidate c: no run of one has the mode of a run of the other' \
     "a=a benchmark" c=collectives --reference a --candidate c
 refuses 2 "a form beside metrics.csv" '--html does not go with --metrics-csv' --metrics-csv --html x alone
 try "$program" report absent missing
@@ -206,7 +206,7 @@ is "none that can be read: each is named" "$status $(wc -c <printed) $(paste -sd
     "1 0 ddpbench: cannot read absent: No such file or directory;ddpbench: cannot read missing: No such file or directory"
 try "$program" report p=absent q="a benchmark" --reference p --candidate q
 is "a reference that cannot be read" "$status $(wc -c <printed) $(tail -n 1 said)" \
-    "1 0 ddpbench: --reference p: no run of it can be read: cannot read absent: No such file or directory"
+    "1 0 ddpbench: --reference p: no run with this label can be read: cannot read absent: No such file or directory"
 # of runs below a directory: what lost its run.json, what nobody may enter, and a label that stands beside a bad summary
 mkdir below && cp -r "a benchmark" below/good && cp -r "a benchmark" below/left && cp -r alone below/torn
 rm below/left/run.json && head -c 400 alone/summary.json >below/torn/summary.json && sed -i 's/"label":.*/"label": "mine",/' below/torn/run.json
