@@ -74,7 +74,8 @@ static int is_temporary(const char *name)
            !strcmp(name + n + DIGITS, last);
 }
 
-/* Whether files_remove_left, of another process, lets the file alone: it may have come before the lock. */
+/* Locks a file, so that files_remove_left of other processes leaves it alone. Returns 0 if one of them was faster; a
+ * file system without locks does without. */
 static int keep_locked(int file)
 {
     struct stat status;
@@ -109,16 +110,18 @@ int files_abandon(int file, const char *temporary)
     return status;
 }
 
-/* `why`: the errno of what has failed already. */
+/* Renames and closes a file; abandons it if something has failed already: `why`, an errno. */
 static int give_name(int file, const char *temporary, const char *path, int why)
 {
     if (!why && TEMP_FAILURE_RETRY(rename(temporary, path)))
         why = errno;
-    if (why)
+    if (why) {
         (void)files_abandon(file, temporary);
-    else if (files_close(file)) /* after the rename, since until then it has to be locked */
-        why = errno;
-    ending_keep_file(temporary);
+    } else {
+        ending_keep_file(temporary);
+        if (files_close(file)) /* after the rename: until then it has to be locked */
+            why = errno;
+    }
     errno = why;
     return why ? -1 : 0;
 }

@@ -134,8 +134,8 @@ static int refuse(const char *option, const char *path, const char *why)
     return error_report("%s%s %s: %s", option ? "--" : "cannot ", option ? option : "write", path, why);
 }
 
-/* Whether what has a path may be replaced: nothing, an empty file, or one with the mark (NULL: anything). Returns 0; or
- * -1, reported. */
+/* Checks that nothing has the path, or an empty file, or one with the mark (NULL: anything may). Returns 0; or -1,
+ * reported. */
 static int check_replaced(const char *option, const char *path, const char *mark)
 {
     char begin[FILES_MARKED];
@@ -145,7 +145,7 @@ static int check_replaced(const char *option, const char *path, const char *mark
                             option ? option : "write", path, FILES_PATH - 1);
     if (!mark)
         return 0;
-    if (lstat(path, &status)) /* what else keeps it from being written is found when it is tried */
+    if (lstat(path, &status)) /* any other failure is found when it is written */
         return errno == ENAMETOOLONG ? refuse(option, path, strerror(errno)) : 0;
     if (S_ISLNK(status.st_mode))
         return refuse(option, path, "is a symbolic link; name the file itself");

@@ -73,21 +73,21 @@ int new_file_abandon(struct new_file *file);
 /* Puts text into directory/name of this run's own, complete or not at all. Returns 0; or -1, reported. */
 int files_replace(const char *directory, const char *name, const char *text);
 
-/* Whether a path that an option named can be written, by trying it, which leaves nothing behind; for
- * before the work whose results it is to hold. A file that is there is replaced only if it is empty, or if the mark,
- * which all such files of this program have in their first FILES_MARKED bytes, says that an earlier call wrote it. Also
- * removes from the directory what processes that were killed left. Returns 0; or -1, reported with the option. */
+/* Checks that a path that an option named can be written, by trying it, which leaves nothing behind; for use before the
+ * work whose results it is to hold. A file that exists may be replaced only if it is empty, or has the mark in its
+ * first FILES_MARKED bytes, as all files that this program writes there have. Also removes what killed processes left
+ * in the directory. Returns 0; or -1, reported with the option. */
 enum { FILES_MARKED = 1024 };
 int files_check_path(const char *option, const char *path, const char *mark);
 
 /* files_replace by new_file_open_named. Returns 0; or -1, reported. */
 int files_replace_path(const char *option, const char *path, const char *mark, const char *text);
 
-/* Locks a directory that an option named, until *lock is closed; -1 where it cannot be opened, and a file system
- * without locks does without. Returns 0; or -1, reported, where another process has it. */
+/* Locks a directory that an option named until *lock is closed. Where it cannot be opened *lock is -1, and a file
+ * system without locks does without. Returns 0; or -1, reported, if another process has locked it. */
 int files_lock_directory(const char *option, const char *directory, int *lock);
 
-/* Whether all that was printed to the standard output got there. 0; or -1, reported. */
+/* Writes out what was printed to the standard output. Returns 0; or -1, reported, if any of it could not be written. */
 int files_flush_stdout(void);
 
 #endif

@@ -221,12 +221,12 @@ static int unknown(const struct option_table *table, const char *word, size_t le
     return error_report("unknown option '%.*s'%s%s see --help all", (int)length, word, known, at ? "?" : ";");
 }
 
-/* Whether the option is given that a word names, which a comma ends; or, of NAME=VALUE, whether it has that value. What
- * was named goes into words, as on a command line. */
-static int is_chosen(const struct option_table *table, const char *word, char words[160])
+/* Whether the first of a comma list of NAME (was given) and NAME=VALUE (has that value, given or by default) holds.
+ * Puts it into words as on a command line. */
+static int is_chosen(const struct option_table *table, const char *list, char words[160])
 {
     char name[64], value[64] = "";
-    int has_value = sscanf(word, "%63[^,=]=%63[^,]", name, value) == 2;
+    int has_value = sscanf(list, "%63[^,=]=%63[^,]", name, value) == 2;
     snprintf(words, 160, "--%s%s%s", name, has_value ? " " : "", value);
     size_t number = find(table, name, 0);
     if (number == table->rows) /* not every command has all */
@@ -238,12 +238,12 @@ static int check_without(const struct option_table *table, const char *name, con
 {
     char words[160];
     for (const char *at = others; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
-        if (strcmp(at, name) != 0 && is_chosen(table, at, words))
+        if (is_chosen(table, at, words) && strcmp(words + strlen("--"), name) != 0)
             return error_report("--%s does not go with %s; leave one of them out", name, words);
     return 0;
 }
 
-/* Each option that was given has the one that it needs, and none beside which it would mean nothing. */
+/* Checks that each option that was given has the one that it needs, and none that would make it mean nothing. */
 static int check_together(const struct option_table *table)
 {
     char words[160];
@@ -294,7 +294,7 @@ static int parse_option(struct option_table *table, int argc, char *const argv[]
     int is_flag = o->kind->value == VALUE_FLAG;
     if (is_flag && value)
         return error_report("--%s takes no value", o->name);
-    if (!is_flag && !value && ++*i < argc && strncmp(argv[*i], "--", 2) != 0) /* --output --label x lacks a directory */
+    if (!is_flag && !value && ++*i < argc && strncmp(argv[*i], "--", 2) != 0) /* --output --label x */
         value = argv[*i];
     if (!is_flag && !value)
         return error_report("--%s needs a value: %s", o->name, o->help);

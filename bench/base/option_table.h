@@ -41,7 +41,7 @@ struct option {
     const char *value_name;     /* what a manual page calls a value, such as SIZE; NULL: by its kind */
     const char *decides;        /* what gives the default in place of `initial`, for the help; NULL: initial does */
     const char *needs;          /* the option without which this one means nothing: NAME or NAME=VALUE; NULL: none */
-    const char *without; /* a comma list of those beside which it means nothing: NAME or NAME=VALUE; NULL: none */
+    const char *without;        /* a comma list of those with which it means nothing: NAME or NAME=VALUE; NULL: none */
     const char *help;
 };
 
@@ -52,7 +52,7 @@ struct option_section {
     size_t rows;
     void *base;
     const char *needs;   /* as of each of its rows that names none itself, but for that option's own row */
-    const char *without; /* beside that of each of its rows, but for that option's own row */
+    const char *without; /* the same, in addition to that of each row; no row excludes itself */
 };
 #define OPTION_ROWS(rows) (rows), sizeof(rows) / sizeof *(rows)
 
@@ -85,9 +85,9 @@ void option_table_add(struct option_table *table, struct option_section section)
 void option_table_remove(struct option_table *table, const char *name);
 
 /* Sets every default, then reads argv[1..] strictly: `--name value`, `--name=value`, `-l value`, `-lvalue`; whole
- * words, ranges, units, known names, no value that begins with -- but behind a =; and --help [all|rows], -h and
- * --version, after which the rest is not read. Then checks that what is needed is there, and nothing beside which an
- * option means nothing. Strings point into argv. Returns 0; or -1, reported, with the fields unspecified. */
+ * words, ranges, units, known names, no value that begins with -- unless behind a =; and --help [all|rows], -h and
+ * --version, after which the rest is not read. Then checks `needs` and `without` of what was given. Strings point into
+ * argv. Returns 0; or -1, reported, with the fields unspecified. */
 int option_table_parse(struct option_table *table, int argc, char *const argv[]);
 
 /* Whether the command line named the option, whatever its value. A name that the table lacks is fatal: a mistake of the
@@ -115,8 +115,8 @@ struct option_list {
     size_t at;
 };
 
-/* Takes the list's next word; returns 1, 0 at its end, or -1 for an empty word or one of `size` characters or more;
- * also -1, reported, for one that the list had before, up to a = in it. And the same for a name=value. */
+/* Takes the list's next word: returns 1; 0 at the end; -1 for an empty word or one of `size` characters or more; or -1,
+ * reported, for one that is listed twice, where only what is before a = counts. The second takes a name=value. */
 int option_next_word(struct option_list *list, char *word, size_t size);
 int option_next_pair(struct option_list *list, char name[32], char value[32]);
 

@@ -165,7 +165,7 @@ static int match_profiles(struct compare_run *run, size_t baselines, size_t n)
     return 1;
 }
 
-/* What all files of a comparison begin with, or nearly. */
+/* The marks of its files (files_check_path). */
 static const char json_mark[] = "\"mode\":\t\"compare\"", junit_mark[] = "<testsuites name=\"ddpbench compare\"";
 
 /* Whether an option names a file, rather than nothing or the standard output. */

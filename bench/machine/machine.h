@@ -31,8 +31,8 @@ void host_facts(struct host_facts *facts);
 /* Adds all ranks with their bindings, and the facts of their hosts, to a JSON object. All ranks call. */
 void host_describe(const struct host_facts *host, const struct job *job, cJSON *json);
 
-/* Threads of a rank: `requested`, or if that is 0 OMP_NUM_THREADS, or one a core; -1, reported, if that variable holds
- * no number from 1 to HOST_MOST_THREADS. */
+/* Threads of a rank: `requested`; if that is 0, OMP_NUM_THREADS; if that is not set either, one for each core. -1,
+ * reported, if the variable holds no number from 1 to HOST_MOST_THREADS. */
 enum { HOST_MOST_THREADS = 4096 };
 int host_threads(size_t requested, double cores_per_rank);
 

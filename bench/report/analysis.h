@@ -4,7 +4,7 @@
 
 #include "report/runs.h"
 
-/* How the title of each begins. */
+/* The start of every title. */
 #define ANALYSIS_TITLE "Bottleneck analysis of "
 
 /* A document on the runs. With a reference and a candidate, "" for none, these two labels are set side by side. The

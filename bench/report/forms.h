@@ -12,7 +12,7 @@ enum report_form_of { FORM_HTML, FORM_MARKDOWN, FORM_JSON, FORM_CSV, FORM_PROMET
 struct report_form {
     const char *option; /* that names its file */
     const char *file;   /* its name in --output */
-    const char *mark;   /* what is near the begin of each (files_check_path) */
+    const char *mark;   /* near the start of each (files_check_path) */
     /* Prints the document (document/document.h), or what there is of the runs themselves. */
     void (*print)(FILE *out, const cJSON *document, const struct report_runs *runs);
 };

@@ -156,7 +156,7 @@ static void add_run(struct report_runs *runs, const char *label, const char *dir
     struct report_run *run = append(runs, label, directory);
     struct saved_run saved;
     int failed = results_read_so_far(&saved, directory);
-    if (!*label) /* that of a run.json beside a summary that cannot be read, too */
+    if (!*label) /* of a run.json that can be read, also if the summary cannot */
         snprintf(run->label, sizeof run->label, "%s", json_string(saved.run, "label"));
     if (failed) {
         snprintf(run->problem, sizeof run->problem, "%s", error_text());
@@ -177,7 +177,7 @@ static void add_run(struct report_runs *runs, const char *label, const char *dir
 
 /* ---- directories ---- */
 
-/* Also what is left of one. */
+/* Whether the directory holds a run, or what is left of one. */
 static int holds_run(const char *directory)
 {
     char path[FILES_PATH + 16];
@@ -198,7 +198,7 @@ static size_t add_below(struct report_runs *runs, const char *label, const char 
 {
     size_t before = runs->n;
     struct dirent **entry;
-    if (access(directory, R_OK | X_OK) || holds_run(directory)) { /* what nobody may enter may hold runs */
+    if (access(directory, R_OK | X_OK) || holds_run(directory)) { /* one that cannot be read may hold runs */
         add_run(runs, label, directory);
         return 1;
     }

@@ -128,7 +128,7 @@ static double read_start(const struct report_run *run, size_t rank, double numbe
     return start;
 }
 
-/* Reads the step; returns of how many ranks: each from 0 on, as long as they have it. */
+/* Reads the step; returns how many ranks have it, counted from rank 0 to the first that lacks it. */
 static size_t read_picture(struct step_picture *p, const struct report_run *run)
 {
     cJSON *line[RANKS];

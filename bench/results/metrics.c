@@ -279,7 +279,7 @@ static int write_table(struct metrics_table *t, FILE *in, const char *from, cons
     FILE *out = text_begin(&names, &length);
     print_names(out, t);
     text_end(out);
-    snprintf(mark, sizeof mark, "%s", names); /* other lines may have added columns since */
+    snprintf(mark, sizeof mark, "%s", names); /* a file of earlier steps may lack the columns of later ones */
     free(names);
     if (new_file_open_named(&file, NULL, path, mark))
         return -1;

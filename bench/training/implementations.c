@@ -172,7 +172,7 @@ int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const s
         return error_report("--bucket-size-mb: none of the implementations has buckets; %s has",
                             strategy_ddp_bucketed.name);
     if (!stages && workload->grad_dtype != COMM_FLOAT32)
-        return error_report("--grad-dtype %s: none of the implementations sends it; ddp_individual_v2 does",
-                            comm_dtype_name[workload->grad_dtype]);
+        return error_report("--grad-dtype %s: none of the implementations sends it; %s does",
+                            comm_dtype_name[workload->grad_dtype], strategy_ddp_individual_v2.name);
     return n;
 }

@@ -86,8 +86,8 @@ struct workload {
 };
 
 /* The rows of a comparison: each strategy once, one with buckets once for each of the workload's sizes; only several
- * sizes add theirs to the label. Returns how many; or -1, reported: too many, or none has buckets or sends what is
- * smaller, which were asked for. */
+ * sizes add theirs to the label. Returns how many; or -1, reported: too many, or none of them has a use for the bucket
+ * sizes or the type of gradients that were asked for. */
 int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const struct strategy_list *strategies,
                          const struct workload *workload);
 
