@@ -200,8 +200,8 @@ static void introduce_failure(void)
 {
     if (starting)
         fatal(NULL, 0,
-              "MPI could not start, for the reason that it gave above; see to its settings in the environment "
-              "(MPIR_CVAR_*, UCX_*, FI_*), to its launcher and to /dev/shm");
+              "MPI could not start, for the reason that it gave above; check its settings in the environment "
+              "(MPIR_CVAR_*, UCX_*, FI_*), its launcher and /dev/shm");
 }
 
 static void start_mpi(const struct job *job)

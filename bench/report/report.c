@@ -270,7 +270,7 @@ static int write_metrics(const struct report_runs *runs)
     return status;
 }
 
-/* Of a sweep there are words, and the figures. */
+/* Reports a sweep as text, and its figures with --csv. */
 static int report_sweep(const struct report_options *o, FILE *out, int *instead)
 {
     char *csv = NULL;
@@ -279,7 +279,7 @@ static int report_sweep(const struct report_options *o, FILE *out, int *instead)
     for (int i = 0; i < FORMS; i++)
         other |= i != FORM_CSV && *o->form[i];
     if (other)
-        return error_report("%s: of a sweep there are only words and --csv", o->directory->path);
+        return error_report("%s: a sweep is reported as text and with --csv only", o->directory->path);
     FILE *figures = text_begin(&csv, &length);
     fprintf(figures, RESULTS_CSV_COLUMNS "\n");
     int status = sweep_report(out, o->directory->path, figures);

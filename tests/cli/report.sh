@@ -226,7 +226,7 @@ else
     echo "skip - a directory that nobody may enter: root may"
 fi
 refuses 1 "a sweep beside a run" 'a sweep .* is reported alone' "a benchmark" sweeps
-refuses 1 "a form that a sweep does not have" 'sweeps: of a sweep there are only words and --csv' sweeps --html x.html
+refuses 1 "a form that a sweep does not have" 'sweeps: a sweep is reported as text and with --csv only' sweeps --html x.html
 refuses 1 "an empty directory" 'empty: holds no run[.]json, so it is not a result directory of ddpbench' empty
 refuses 1 "a file" 'all[.]csv: is not a directory' all.csv
 refuses 1 "a run that has not finished" 'unfinished: holds no summary[.]json: the run has not finished' unfinished
@@ -288,7 +288,7 @@ refuses 2 "two forms in place of the words" '--csv -: only one form can go to th
 refuses 2 "an unknown option" "unknown option '--cvs'; did you mean --csv[?]" x --cvs y
 refuses 2 "a path that is too long" 'x*[.][.][.]: the path is longer than' "$(printf 'x%.0s' {1..500})"
 refuses 1 "the steps of what is no run" 'cannot read empty/rank_0_metrics[.]jsonl: No such file' --metrics-csv empty
-refuses 1 "the steps of a sweep" 'sweeps: of a sweep there are only words and --csv' --metrics-csv sweeps
+refuses 1 "the steps of a sweep" 'sweeps: a sweep is reported as text and with --csv only' --metrics-csv sweeps
 mkdir killed && cp -r "a benchmark" killed/benchmark && cp -r profile/ddp killed/profile
 rm killed/*/{summary.*,metrics.csv} && printf '{"implementation": "dd' >>killed/benchmark/rank_0_metrics.jsonl
 try "$program" report --metrics-csv killed
