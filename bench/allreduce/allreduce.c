@@ -55,10 +55,9 @@ static const char file_mark[] = "\"written_by\":\t\"--output-file\"";
 
 static int check_output_file(const struct allreduce_options *o)
 {
-    return results_check_apart("output-file", o->output_file, o->results.output) ||
-                   files_check_path("output-file", o->output_file, file_mark)
-               ? -1
-               : 0;
+    if (results_check_apart("output-file", o->output_file, o->results.output))
+        return -1;
+    return files_check_path("output-file", o->output_file, file_mark);
 }
 
 static int set_up(struct allreduce *a, const struct command *command)

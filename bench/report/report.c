@@ -330,10 +330,15 @@ static int report_all(const struct report_options *o)
     return status;
 }
 
-/* A usage error where several forms are to be printed in place of the words, or what is too long for a path. */
-static int check_forms(const struct report_options *o)
+/* Checks what the table does not: returns 0; or -1, reported, an error of usage. */
+static int check_usage(const struct report_options *o)
 {
     int printed = -1;
+    if (!o->directories)
+        return error_report("no directory: name the result directories of runs, or a sweep; see --help");
+    if (*o->reference && !strcmp(o->reference, o->candidate))
+        return error_report("--reference %s --candidate %s: both are the same; name two labels", o->reference,
+                            o->candidate);
     if (strlen(o->output) > OUTPUT)
         return error_report("--output %.100s...: the path is longer than %d characters", o->output, OUTPUT);
     for (int i = 0; i < FORMS; i++) {
@@ -370,14 +375,7 @@ int run_report(int argc, char *argv[])
         printf("\nExit status: 0 fine, 1 something cannot be read or written, 2 the command line is wrong.\n");
     } else if (table.version)
         printf("ddpbench %s\n", version_text());
-    else if (!options.directories) {
-        error_report("no directory: name the result directories of runs, or a sweep; see --help");
-        status = USAGE;
-    } else if (*options.reference && !strcmp(options.reference, options.candidate)) {
-        error_report("--reference %s --candidate %s: both are the same; name two labels", options.reference,
-                     options.candidate);
-        status = USAGE;
-    } else if (check_forms(&options))
+    else if (check_usage(&options))
         status = USAGE;
     else
         status = check_files(&options) || report_all(&options) ? FAILED : OK;

@@ -124,10 +124,9 @@ int results_check_free(const char *option, const char *top, const char *below)
     char directory[FILES_PATH], names[160]; /* profiles of other implementations may be below top, too */
     snprintf(directory, sizeof directory, *below ? "%s/%s" : "%s", top, below);
     snprintf(names, sizeof names, "@(run.json|%s_@(summary.txt|rank_*_trace.json?(.gz)))", below);
-    return check_names(option, top, "*", names) || check_names(option, top, "cycle_*/*", names) ||
-                   check_names(option, directory, "*", of_runs)
-               ? -1
-               : 0;
+    if (check_names(option, top, "*", names) || check_names(option, top, "cycle_*/*", names))
+        return -1;
+    return check_names(option, directory, "*", of_runs);
 }
 
 /* Makes the directory, which must not hold results; rank 0 locks it, so that no other run takes it until results_close.
