@@ -5,7 +5,7 @@
 # Without it bash goes on after an interrupt that has not reached the command which it waits for.
 trap 'exit 130' INT
 
-# Characters are the user's; the point in numbers, the order of words and what tools say, which scripts read, are C's.
+# Characters are those of the user's locale; numbers, sorting, dates and messages are those of C, since scripts read what tools print.
 [ -z "${LC_ALL:-}" ] || export LC_CTYPE=$LC_ALL
 unset LC_ALL
 export LC_NUMERIC=C LC_COLLATE=C LC_MESSAGES=C LC_TIME=C
@@ -89,16 +89,19 @@ need_program() {
 }
 
 # take_command TEXT: sets command_words to the command that it is: one program, if there is one of that name, whatever is in the name;
-# or words as a shell reads them ('a b', "a b", a\ b). None, if a quote is not closed.
-# shellcheck disable=SC2034 # its callers'
+# or words as a shell reads them ('a b', "a b", a\ b). Sets none if a quote is not closed.
+# shellcheck disable=SC2034 # callers use them
 take_command() {
+    local words
     command_words=()
     if [[ $1 == *$'\n'* ]]; then
         return
     elif command -v -- "$1" >/dev/null; then
         command_words=("$1")
     else
-        mapfile -t command_words < <(xargs -r printf '%s\n' <<<"$1" 2>/dev/null)
+        # the point keeps empty words at the end; xargs runs what comes before a quote that is not closed, and fails
+        words=$(xargs -r printf '%s\n' <<<"$1" 2>/dev/null && echo .) || words=''
+        mapfile -t command_words < <(printf %s "${words%.}")
     fi
 }
 
