@@ -88,9 +88,10 @@ ascending() { tr , '\n' <<<"$1" | sort -n | paste -sd ,; }
 
 # Sets ranks, most (the largest of them) and launcher, where they are not given.
 choose_ranks() {
-    local cores gpus places r
+    local cores cpus gpus places r
     cores=$(lscpu -p=CORE,SOCKET | grep -v '^#' | sort -u | wc -l)
-    [ "$cores" -le "$(nproc)" ] || cores=$(nproc)
+    cpus=$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc) # that may be used; nproc prints what these say, if they are set
+    [ "$cores" -le "$cpus" ] || cores=$cpus
     if [ -z "$ranks" ]; then
         gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU' || true)
         places=$((gpus > 0 ? gpus : cores)) ranks=1,2
