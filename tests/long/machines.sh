@@ -84,12 +84,12 @@ take_comma() { take_locale de_DE; }
 take_turkish() { take_locale tr_TR; }
 
 take_user() {
-    [ "$(id -u)" = 0 ] || why="only root can become another; all runs are those of $(id -un)"
+    [ "$(id -u)" = 0 ] || why="only root can become another user; all runs are those of $(id -un)"
     user=nobody
 }
 
 take_shm() {
-    unshare --mount true 2>/dev/null || why="unshare --mount makes no namespace here"
+    unshare --mount true 2>/dev/null || why="unshare --mount can make no namespace here"
     # shellcheck disable=SC2016 # for that shell
     before=(unshare --mount sh -c 'mount -t tmpfs -o size=64m,mode=1777 shm /dev/shm && exec "$@"' shm "${before[@]}")
 }
@@ -114,15 +114,18 @@ take_locale() {
 build() {
     local copy=$output/$1/ddpbench
     [ -z "${built[$1]:-}" ] || return 0
-    say "builds $copy"
+    say "building $copy"
     if [ -e "$copy" ]; then
-        git -C "$copy" fetch -q origin HEAD && git -C "$copy" reset -q --hard FETCH_HEAD
+        git -C "$copy" fetch -q origin HEAD
+        git -C "$copy" reset -q --hard FETCH_HEAD
     else
         mkdir -p "$output/$1"
         git clone -q "$root" "$copy"
     fi
-    await log "$output/build.log" make -C "$copy" -j"$(nproc)" "${make_words[@]}" program tests emulated >/dev/null ||
-        die "it cannot be built: $(grep -E -m 1 'error|\*\*\*' "$output/build.log"); see $output/build.log"
+    await log "$output/build.log" make -C "$copy" -j"$(nproc)" "${make_words[@]}" program tests emulated >/dev/null || {
+        failed=1 # so that the log is kept
+        die "the build failed: $(grep -E -m 1 'error|\*\*\*' "$output/build.log"); see $output/build.log"
+    }
     rm "$output/build.log"
     built[$1]=1
 }
