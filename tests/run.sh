@@ -4,7 +4,7 @@ set -euo pipefail
 
 usage() {
     cat <<'END'
-Usage: [MPIRUN=mpirun] [TEST_ONLY=PATTERN] tests/run.sh [--help] BUILD_DIR
+Usage: [MPIRUN=mpirun] [TEST_ONLY=PATTERN] tests/run.sh [OPTION...] BUILD_DIR
 Runs, for each tests/unit/*/test_*.c, its program in BUILD_DIR alone; for each tests/mpi/*.c under MPIRUN with 1, 2, 3 and 4
 ranks, or 1 and 3; each tests/cli/*.sh; those that open a device also on a GPU, skipped where there is none, and on an emulated one.
 First those that bound no times, one more at a time than there are cores, and then the others one after the other.
@@ -15,7 +15,8 @@ Exits with status 1 if a check failed, a program crashed, was not built or check
   --mpi   only what depends on the MPI: tests/mpi, and of tests/cli comm.sh and run.sh
   --cpu   only what runs on the CPU, for the sanitizers: of tests/mpi with 1 and 2 ranks, of tests/cli those that run the
           program's commands, not those of scripts, nor cli/monitor.sh, which waits for seconds to pass
-  --rest  what --cpu leaves: of tests/cli not those that are the same for the plain program, as allreduce.sh
+  --rest  all but what --cpu has checked as well as a plain build could: of tests/cli allreduce.sh, compare.sh, help.sh,
+          profile.sh and report.sh
   --long  simulations at their full size, ten times as long
 END
 }
@@ -49,6 +50,7 @@ export OMP_WAIT_POLICY=passive # on busy cores, threads that spin make others wa
 export HWLOC_PLUGINS_PATH=/dev/null # hwloc's plugins, which another MPI may bring, leak, and MPICH loads them
 export CK_DEFAULT_TIMEOUT=60 # Check's own 4 s are too few for a program that shares its core
 passed=0 failed=0 skipped=0
+cpus=$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc) # nproc prints what these say, if they are set
 lanes=1 # how many programs run at a time
 kinds=() names=() reported=0 # of the programs in the order of their start; how many have been reported
 work=$(mktemp -d)
@@ -164,7 +166,7 @@ run_unit_tests() {
     done
 }
 
-# run_mpi_tests WHICH: `sharing`, which bound no times and have ranks for two cores at most, or `alone`, the others.
+# run_mpi_tests WHICH: `sharing`, those that bound no times and have two ranks at most, or `alone`, the others.
 run_mpi_tests() {
     local source name counts ranks which
     for source in tests/mpi/*.c; do
@@ -216,14 +218,14 @@ run_parity() {
     done
 }
 
-# What bounds no times: one more at a time than there are cores, since most of it also waits; the longest first. Not netlab.sh,
-# whose lab bad_launch.sh also asks for.
+# Scripts that bound no times run one more at a time than there are cores, since most of them also wait; the longest first.
+# Not netlab.sh: bad_launch.sh also makes a lab, and there is one a machine.
 sharing=(bad_calls slurm bad_launch benchmark profile faults comm sweep paper allreduce live compare report run gate pack
     install help blas fences profilers peer)
 sharing_emulated=(cuda cuda_profile)
 run_sharing() {
     local source name ranks
-    lanes=$(($(nproc) + 1))
+    lanes=$((cpus + 1))
     run_scripts "${sharing[@]}"
     if [ "$only" != cpu ]; then
         run_one check "unit/kernels/test_device, emulated GPU" "$build/emulated/tests/unit/kernels/test_device"
@@ -271,7 +273,7 @@ if [ "$only" = gpu ]; then
     REAL_GPU=1 run_scripts cuda cuda_profile
     [ "$skipped" = 0 ] || say "what was skipped found no GPU, or no NCCL"
 elif [ "$only" = mpi ]; then
-    lanes=$(nproc)
+    lanes=$cpus
     run_scripts comm run
     run_mpi_tests sharing
     wait_for 0

@@ -39,22 +39,19 @@ is "kernels are said to be replaced where they are" "$(lines 'took this CPU')" "
 succeeds "the rate of products is known" test "$(fact plain product_gflops_per_thread | cut -d. -f1)" -ge 1
 
 # OpenMP's threads wait without pause, unless they are told to when its library is loaded.
-too_many=$(($(nproc) + 1))
+too_many=$((cpus + 1))
 train crowded -u OMP_WAIT_POLICY OMP_NUM_THREADS=$too_many
 is "threads that are too many for the CPUs sleep while they wait" "$(fact crowded OMP_WAIT_POLICY)" passive
 # started again with that in its environment, it is still the same process to ps, pgrep, debuggers and profilers
 # shellcheck disable=SC2016 # sh evaluates it
-OMP_NUM_THREADS=$too_many timeout 60 sh -c 'echo $$ >process; exec "$@"' sh "$program" --device cpu --d-model 32 --num-layers 1 \
+OMP_NUM_THREADS=$too_many timeout 100 sh -c 'echo $$ >process; exec "$@"' sh "$program" --device cpu --d-model 32 --num-layers 1 \
     --num-heads 2 --d-ff 48 --context-length 16 --batch-size 2 --vocab-size 256 --implementations none --rounds 1000000 \
     --output named >printed 2>said &
 run=$!
-for ((i = 0; i < 400; i++)); do
-    [ ! -s named/rank_0_metrics.jsonl ] || break
-    sleep 0.05
-done
+wait_until [ -s named/rank_0_metrics.jsonl ] || true
 process=$(cat process)
 is "the process keeps its name, and its program" "$(cat "/proc/$process/comm") $(readlink "/proc/$process/exe")" "ddpbench $program"
-kill "$process"
+kill "$process" || true
 wait $run 2>/dev/null || true
 train asked -u OMP_WAIT_POLICY OMP_NUM_THREADS=$too_many GOMP_SPINCOUNT=1000
 is "unless the user has said how they wait" "$(fact asked OMP_WAIT_POLICY)" ''

@@ -133,7 +133,7 @@ result "$good" "without the options there is no file and nothing in summary.json
 # What the ranks use is theirs: no delay, so that two ranks keep two cores busy, or share one.
 launch compute 2 --monitor-cpu --rounds 400 --d-model 64
 most=$(column "$out/cpu_monitor.csv" job_cores | sort -n | tail -n 1)
-succeeds "2 ranks that compute: they use $most cores" awk -v most="$most" -v cores="$(nproc)" \
+succeeds "2 ranks that compute: they use $most cores" awk -v most="$most" -v cores="$cpus" \
     'BEGIN { exit !(most > (cores > 1 ? 1.2 : 0.6) && most < 2.3) }'
 
 # busy SECONDS: keeps a core busy.

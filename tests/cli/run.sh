@@ -15,7 +15,6 @@ END
 . "$(dirname "$0")/../support/cli.sh"
 
 run=$root/launch/run.sh
-limit=20
 unset OMP_NUM_THREADS HYDRA_LAUNCHER_EXEC OMPI_MCA_plm_rsh_agent
 launcher=$MPIRUN
 export MPIRUN='' temporary # which programs that stand in for others write to
@@ -180,10 +179,7 @@ for signal in HUP:129 INT:130 TERM:143; do
     HYDRA_LAUNCHER_EXEC="$temporary/asking/ssh" "$run" --hosts hosts -- prog >printed 2>said </dev/null &
     set +m
     running=$!
-    for ((i = 0; i < 100; i++)); do
-        [ ! -e asking/asked ] || break
-        sleep 0.05
-    done
+    wait_until [ -e asking/asked ] || true
     began=$([ -n "$(left_over asking)" ] && echo yes || echo no)
     kill "-${signal%:*}" $running || true
     status=0
@@ -257,7 +253,10 @@ export MPIRUN=$launcher
 
 try "$run" -n 2 -- sh -c 'exit 7'
 check 7 "the program's exit status is handed on" '2 ranks on this machine'
-cores=$(nproc)
+# of the CPUs that this process may use, those of different cores
+cores=$({ taskset -cp $$ | sed 's/.*: //' | tr , '\n' | awk -F- '{
+    for (cpu = $1; cpu <= $NF; cpu++) print "/sys/devices/system/cpu/cpu" cpu "/topology/thread_siblings_list"
+}' | xargs cat | sort -u | wc -l; } 2>/dev/null) || true
 # shellcheck disable=SC2016
 say_cores='taskset -cp $$ | sed "s/.*: //"'
 if [ "$cores" -ge 2 ]; then
@@ -303,10 +302,7 @@ begin() {
     "$run" -n 2 -- "$program" "${tiny[@]}" --rounds 1000000 --output "$temporary/$1" >printed 2>said </dev/null &
     set +m
     running=$!
-    for ((i = 0; i < 100; i++)); do
-        [ ! -s "$1/rank_1_metrics.jsonl" ] || break
-        sleep 0.1
-    done
+    wait_until [ -s "$1/rank_1_metrics.jsonl" ] || true
     began=$([ -s "$1/rank_1_metrics.jsonl" ] && [ -n "$(left_over "$1")" ] && echo yes || echo no)
 }
 
@@ -345,13 +341,10 @@ else
     printf -v command '%q ' "$run" -n 2 -- "$program" "${tiny[@]}" --rounds 1000000 --output "$temporary/keys"
     status=0
     {
-        for ((i = 0; i < 200; i++)); do
-            [ ! -s keys/rank_1_metrics.jsonl ] || break
-            sleep 0.1
-        done
+        wait_until [ -s keys/rank_1_metrics.jsonl ] || true
         printf '\003'
         gone keys >left
-    } | SHELL=$(command -v bash) timeout 60 script -qec "$command" /dev/null >said 2>&1 || status=$?
+    } | SHELL=$(command -v bash) timeout 200 script -qec "$command" /dev/null >said 2>&1 || status=$?
     is "Ctrl-C ends it as SIGINT does" "$status $(cat left)" "130 "
 fi
 

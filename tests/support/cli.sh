@@ -27,6 +27,7 @@ root=$(realpath -e "$(dirname "$0")/../..")
 # shellcheck source=launch/mpi.sh
 . "$root/launch/mpi.sh"
 find_mpirun
+cpus=$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc) # nproc prints what these say, if they are set
 export OMP_NUM_THREADS=1
 export HWLOC_PLUGINS_PATH=/dev/null # as in tests/run.sh, for a script that is run alone
 # LD_PRELOAD=faults.so finds it here: a path in LD_PRELOAD itself may have no blank
@@ -45,16 +46,20 @@ left_over() {
     done
 }
 
-# gone [NAME]: waits until none of them is left, for 5 s at most, and prints those that are.
-gone() {
-    local i left
-    for ((i = 0; i < 50; i++)); do
-        left=$(left_over "$@")
-        [ -n "$left" ] || return 0
-        sleep 0.1
+# wait_until COMMAND...: waits until the command succeeds, for 60 s at most, since other work stretches what takes a second;
+# returns 1 if it never did.
+wait_until() {
+    local end=$((SECONDS + 60))
+    until "$@" 2>/dev/null; do
+        [ $SECONDS -lt $end ] || return 1
+        sleep 0.05
     done
-    echo "$left"
 }
+
+# gone [NAME]: waits until none of them is left, and prints those that are.
+gone() { wait_until none_left "$@" || left_over "$@"; }
+# shellcheck disable=SC2317 # wait_until calls it
+none_left() { [ -z "$(left_over "$@")" ]; }
 
 # shellcheck disable=SC2317 # the trap calls it
 clean_up() {
@@ -106,17 +111,13 @@ succeeds() {
     if "$@" >>said 2>&1; then result 0 "$words"; else result 1 "$words"; fi
 }
 
-# interrupt SIGNAL FILE COMMAND...: sends it the signal once FILE has something in it, or after 10 s. Sets began, to the
-# processes that it had running then, and status.
+# interrupt SIGNAL FILE COMMAND...: sends it the signal once FILE has something in it. Sets began, to the processes that it
+# had running then, and status.
 interrupt() {
-    local i
     set -m # with job control a script has SIGINT's default, as it has on a terminal
     "${@:3}" >printed 2>said </dev/null &
     set +m
-    for ((i = 0; i < 200; i++)); do
-        [ ! -s "$2" ] || break
-        sleep 0.05
-    done
+    wait_until [ -s "$2" ] || true
     began=$(left_over)
     kill "-$1" $! || true
     status=0
@@ -125,14 +126,15 @@ interrupt() {
 
 # ---- many runs ----
 
-# start_quickly: for what does not depend on it: MPI looks for no networks, and hwloc for no devices, which is most of a start.
+# start_quickly: from here on MPI looks for no networks and hwloc for no devices, which is most of a start; for checks that do
+# not depend on them.
 start_quickly() { export UCX_TLS=self,sm HWLOC_COMPONENTS=-pci,-linuxio; }
 
 # aside COMMAND...: checks that bound no times, in a directory of their own, as many at a time as there are cores.
 asides=()
 aside() {
     local directory=$temporary/aside${#asides[@]}
-    while [ "$(jobs -pr | wc -l)" -ge "$(nproc)" ]; do wait -n || true; done
+    while [ "$(jobs -pr | wc -l)" -ge "$cpus" ]; do wait -n || true; done
     mkdir "$directory"
     (
         cd "$directory" || exit
