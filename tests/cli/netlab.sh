@@ -19,7 +19,10 @@ skip() {
     echo "skip - the network lab: $*"
     exit 0
 }
-[[ ! $(${MPIRUN:-true} --version 2>/dev/null) =~ Open\ MPI|OpenRTE ]] || skip "it starts ranks by MPICH's mpiexec"
+# shellcheck source=launch/mpi.sh
+. "$(dirname "$netlab")/mpi.sh"
+find_mpirun
+[ "$mpi" = mpich ] || skip "it starts ranks by MPICH's mpiexec"
 [ "$(id -u)" = 0 ] || skip "needs root"
 for tool in ip tc perl flock; do
     command -v $tool >/dev/null || skip "needs $tool"
