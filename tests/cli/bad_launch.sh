@@ -23,19 +23,19 @@ shopt -s nullglob dotglob
 : >wrong
 calls=0 grouped=0 good_calls=0 called=''
 
-# bad STATUS SCRIPT PATTERN ARGUMENT...: a call from the empty directory here; what is wrong with its end goes to wrong.
+# bad STATUS SCRIPT PATTERN ARGUMENT...: a call from the empty directory here, none of whose processes has more than 5 s of CPU
+# time; what is wrong with its end goes to wrong.
 bad() {
-    local expected=$1 command=$2 pattern=$3 status=0 why='' name all lines left begin=$SECONDS
+    local expected=$1 command=$2 pattern=$3 status=0 why='' name all lines left
     shift 3
     name=${called:-${command##*/}} all="$*"
     calls=$((calls + 1))
-    (cd here && exec "$limiter" --kill-after=2 10 "$command" "$@") >printed 2>said </dev/null || status=$?
+    (cd here && ulimit -t 5 && exec "$limiter" --kill-after=2 60 "$command" "$@") >printed 2>said </dev/null || status=$?
     mapfile -t lines <said
     if [[ $all == *xxxxxxxx* && ${lines[0]:-} == *"longer than 4096"* ]]; then
         expected=2 pattern=''
     fi
     [ "$status" = "$expected" ] || why+=", status $status and not $expected"
-    [ $((SECONDS - begin)) -le 6 ] || why+=", it took $((SECONDS - begin)) s"
     [ ! -s printed ] || why+=", something on stdout"
     [ ${#lines[@]} = 1 ] || why+=", ${#lines[@]} lines"
     [[ ${lines[0]:-} == "$name: "* ]] || why+=", it does not begin with $name"
@@ -577,7 +577,7 @@ cat >tree/build/ddpbench <<END
 #!/bin/sh
 case "\$*" in *--dry-run* | *--version* | *--help*) exit 0 ;; esac
 echo >"\$temporary/ready"
-exec "\$temporary/tree/at_work" 60
+exec "\$temporary/tree/at_work" 200
 END
 cat >tree/launch/netlab.sh <<END
 #!/bin/sh
@@ -593,9 +593,9 @@ printf '#!/bin/sh\necho "GPU 0: made up"\n' >tree/tools/nvidia-smi
 for name in xz cc; do cp tree/build/ddpbench tree/tools/$name; done
 chmod +x tree/build/ddpbench tree/launch/netlab.sh tree/tools/*
 
-# stopped WORDS COMMAND...: once it is at work, each signal ends it within seconds, and nothing is left of it.
+# stopped WORDS COMMAND...: once it is at work, for 200 s, each signal ends it before that, and nothing is left of it.
 stopped() {
-    local words=$1 signal process begin i left
+    local words=$1 signal process begin left
     shift
     for signal in HUP INT TERM; do
         rm -rf ready scratch && mkdir scratch
@@ -603,15 +603,12 @@ stopped() {
         TMPDIR=$temporary/scratch PATH=$temporary/tree/tools:$PATH MPIRUN=$temporary/tree/tools/launcher "$@" >printed 2>said </dev/null &
         process=$!
         set +m
-        for ((i = 0; i < 400; i++)); do
-            [ ! -e ready ] || break
-            sleep 0.05
-        done
+        wait_until [ -e ready ] || true
         begin=$SECONDS status=0
         kill -$signal $process 2>/dev/null || true
         wait $process 2>/dev/null || status=$?
         left=(scratch/* lab_is_u[p])
-        is "SIG$signal ends $words, which leaves nothing" "$([ -e ready ] && echo at work), $status $((SECONDS - begin <= 7)) \
+        is "SIG$signal ends $words, which leaves nothing" "$([ -e ready ] && echo at work), $status $((SECONDS - begin < 100)) \
 $(gone tree) ${left[*]} $(grep -cE ': line [0-9]+: |Terminated|Killed' said)" "at work, $((128 + $(kill -l $signal))) 1   0"
         rm -f lab_is_up
     done
@@ -637,7 +634,7 @@ if [ "$(id -u)" = 0 ] && ip netns add "probe-ddpb-$$" 2>/dev/null && ip netns de
         begin=$SECONDS
         kill "-$1" $! 2>/dev/null || true
         wait $! 2>/dev/null || status=$?
-        is "SIG$1 $2 s after netlab.sh $3 ends it, and the lab" "$status $((SECONDS - begin <= 5)) $(left_in_lab) $(wc -l <said)" \
+        is "SIG$1 $2 s after netlab.sh $3 ends it, and the lab" "$status $((SECONDS - begin <= 60)) $(left_in_lab) $(wc -l <said)" \
             "$((128 + $(kill -l "$1"))) 1  0"
     }
     lab_at TERM 0.6 rate 30mbit

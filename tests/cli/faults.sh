@@ -1,20 +1,19 @@
 #!/usr/bin/env bash
 # faults.sh - each call that writes a file fails once, or is the last of its process, in every kind of run; and what
 # signals, limits of the machine and other processes do to a run.
-# aside calls functions by name:
+# aside, succeeds and wait_until call functions by name:
 # shellcheck disable=SC2317
 set -euo pipefail
 
 usage() {
     echo "Usage: tests/cli/faults.sh [--help] BUILD_DIR"
     echo "Runs BUILD_DIR/ddpbench with BUILD_DIR/tests/support/preload/faults.so: the k-th open, write, close, rename and"
-    echo "mkdir below the directory of results fails, for every k. Then the run has to be over within 10 s, by a status"
+    echo "mkdir below the directory of results fails, for every k. Then the run has to end by itself, by a status"
     echo "that is not 0, with one line that says why, and all files are valid. MPIRUN: the launcher."
 }
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
-faults=$build/tests/support/preload/faults.so
-[ -e "$faults" ] || { echo "not ok - there is no $faults"; exit 1; }
+[ -e "$build/tests/support/preload/faults.so" ] || die "there is no $build/tests/support/preload/faults.so; run make tests first"
 
 tiny=(--device cpu --d-model 16 --num-layers 1 --num-heads 2 --d-ff 16 --vocab-size 32 --context-length 8
     --batch-size-per-rank 1 --rounds 2 --steps-per-block 1)
@@ -59,7 +58,7 @@ fail_each() {
     for ((k = 1;; k++)); do
         rm -rf outcome hit
         case $kind in allreduce | compare) mkdir outcome ;; esac # theirs is to be there
-        { limit=10 try env LD_PRELOAD=faults.so FAULT_UNDER=outcome FAULT_CALL="$call" FAULT_AT="$k" FAULT_HOW="$how" \
+        { try env LD_PRELOAD=faults.so FAULT_UNDER=outcome FAULT_CALL="$call" FAULT_AT="$k" FAULT_HOW="$how" \
             FAULT_RANK="${5:-0}" FAULT_LOG="$PWD/hit" "${command[@]}"; } 2>/dev/null # the shell tells of what was killed
         [ -d hit ] || break
         words=$(after "$how")
@@ -99,28 +98,27 @@ gather
 # signalled SIGNAL WHICH CONDITION WORDS...: starts the command, and once the condition holds sends the signal to one of
 # its processes, the WHICH-th of those that are ranks. Sets `status`.
 signalled() {
-    local run i processes=()
+    local run processes=()
     rm -rf outcome
     set -m # with job control a script has SIGINT's default
     "${@:4}" >printed 2>said </dev/null &
     run=$!
     set +m
-    for ((i = 0; i < 400; i++)); do
-        mapfile -t processes < <(ranks_of)
-        [ "${#processes[@]}" -le "$2" ] || ! eval "$3" || break
-        sleep 0.02
-    done
+    wait_until is_there "$2" "$3" || true
     kill "-$1" "${processes[$2]}" 2>/dev/null || echo "there was none to send it to" >>said
-    for ((i = 0; i < 500; i++)); do
-        kill -0 $run 2>/dev/null || break
-        sleep 0.02
-    done
-    if kill -0 $run 2>/dev/null; then
-        result 1 "SIG$1: over within 10 s"
+    if ! wait_until is_over; then
+        result 1 "SIG$1 ends it"
         kill -KILL -- -$run 2>/dev/null || true
     fi
     { wait $run && status=0 || status=$?; } 2>/dev/null
 }
+
+# is_there WHICH CONDITION: of signalled
+is_there() {
+    mapfile -t processes < <(ranks_of)
+    [ "${#processes[@]}" -gt "$1" ] && eval "$2"
+}
+is_over() { ! kill -0 "$run"; }
 
 # ranks_of: the processes of this script's runs that are ranks, not launchers.
 ranks_of() {
@@ -144,7 +142,7 @@ in_blocks='[ -s outcome/rank_0_metrics.jsonl ]'
 has_line() { if grep -qE -- "$2" said; then result 0 "$1"; else result 1 "$1"; fi; }
 
 for signal in HUP INT TERM; do
-    limit=10 try env LD_PRELOAD=faults.so FAULT_SIGNAL="$(kill -l $signal)" "$program" "${long[@]}" --implementations none \
+    try env LD_PRELOAD=faults.so FAULT_SIGNAL="$(kill -l $signal)" "$program" "${long[@]}" --implementations none \
         --output "$PWD/outcome"
     is "SIG$signal while libraries are loaded ends it" "$status" $((128 + $(kill -l $signal)))
     signalled $signal 0 "$before" "$program" "${long[@]}" --implementations none --output "$PWD/outcome"
@@ -160,10 +158,7 @@ has_line "the second rank says so when the signal is for it alone" \
 succeeds "and what both measured is whole" whole
 nohup "$program" "${tiny[@]}" --rounds 300 --implementations none --output "$PWD/outcome2" >printed 2>said &
 run=$!
-for ((i = 0; i < 400; i++)); do
-    [ ! -s outcome2/rank_0_metrics.jsonl ] || break
-    sleep 0.02
-done
+wait_until [ -s outcome2/rank_0_metrics.jsonl ] || true
 kill -HUP $run
 wait $run && status=0 || status=$?
 is "with nohup SIGHUP does not end it" "$status" 0
@@ -179,7 +174,7 @@ succeeds "and sums up what was captured" test -s outcome/ddp/summary.json
 # limited LIMIT VALUE OPTION...: runs with a limit of the shell.
 limited() {
     rm -rf outcome
-    try bash -c "ulimit -c 0 $1 $2; exec \"\$@\"" bash "$program" "${@:3}" --implementations none --output outcome
+    limit=200 try bash -c "ulimit -c 0 $1 $2; exec \"\$@\"" bash "$program" "${@:3}" --implementations none --output outcome
 }
 limited -f 16384 "${tiny[@]}" --rounds 1000000
 check 1 "a limit on the size of files ends a run as a full disk does" \
@@ -201,12 +196,12 @@ for limit_kb in 250000 350000 450000 600000; do
     succeeds "with $limit_kb KiB of address space it ends in time, and says why" says_why
 done
 if unshare -m --propagation private true 2>/dev/null; then
-    limit=20 try unshare -m --propagation private sh -c 'mount -t tmpfs -o size=64k none /dev/shm && exec "$@"' sh \
+    try unshare -m --propagation private sh -c 'mount -t tmpfs -o size=64k none /dev/shm && exec "$@"' sh \
         "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --implementations none --output full
     is "a full /dev/shm ends it" "$((status != 0 && status != 124))" 1
     is "and is named" "$(grep -c '^ddpbench: /dev/shm has 0[.]1 MB left' said)" 1
     mkdir read-only
-    limit=20 try unshare -m --propagation private sh -c 'mount -t tmpfs -o ro none read-only && exec "$@"' sh \
+    try unshare -m --propagation private sh -c 'mount -t tmpfs -o ro none read-only && exec "$@"' sh \
         "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --implementations none --output read-only
     is "a read-only directory ends both ranks, by one line" \
         "$status $(grep '^ddpbench: ' said)" "1 ddpbench: cannot write read-only/rank_0_metrics.jsonl: Read-only file system"
@@ -215,7 +210,7 @@ else
 fi
 for jump in 3600 -3600; do
     rm -rf outcome
-    limit=20 try env LD_PRELOAD=faults.so FAULT_CLOCK=$jump "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --timeout 5 \
+    try env LD_PRELOAD=faults.so FAULT_CLOCK=$jump "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --timeout 50 \
         --implementations "none,ddp" --output outcome
     is "a time of day that jumps by $jump s is not taken for a duration" \
         "$status $(awk -F, 'NR > 1 && $5 == "s" && ($6 < -100 || $6 > 100)' outcome/summary.csv)" "0 "
@@ -225,10 +220,7 @@ done
 
 timeout 60 "$program" "${tiny[@]}" --rounds 1000000 --implementations none --output shared >printed 2>said.first &
 run=$!
-for ((i = 0; i < 200; i++)); do
-    [ ! -s shared/rank_0_metrics.jsonl ] || break
-    sleep 0.05
-done
+wait_until [ -s shared/rank_0_metrics.jsonl ] || true
 try "$program" "${tiny[@]}" --implementations none --output shared
 check 1 "a second run in the directory of one that goes on" '^ddpbench: --output shared: another run or report writes there now; choose another directory$'
 rm shared/rank_0_metrics.jsonl
@@ -243,10 +235,7 @@ for how in "rm -r shared2" "mv shared2 moved"; do
     rm -rf shared2
     timeout 60 "$program" "${tiny[@]}" --rounds 1000000 --implementations none --output shared2 >printed 2>said &
     run=$!
-    for ((i = 0; i < 400; i++)); do
-        [ ! -s shared2/rank_0_metrics.jsonl ] || break
-        sleep 0.02
-    done
+    wait_until [ -s shared2/rank_0_metrics.jsonl ] || true
     $how
     wait $run && status=0 || status=$?
     check 1 "a directory that is gone ($how) ends the run" \
@@ -266,9 +255,8 @@ for name in run.json rank_0_metrics.jsonl; do
 done
 
 # left: a run that is killed while it writes leaves a temporary file, which the next one in that place removes.
-# shellcheck disable=SC2317 # succeeds calls it
 left() {
-    { try env LD_PRELOAD="$faults" FAULT_UNDER=written FAULT_CALL=fsync FAULT_AT=1 FAULT_HOW=kill "$program" report saved --output written; } \
+    { try env LD_PRELOAD=faults.so FAULT_UNDER=written FAULT_CALL=fsync FAULT_AT=1 FAULT_HOW=kill "$program" report saved --output written; } \
         2>/dev/null
     [ -n "$(find written -name '.ddpbench-*.tmp')" ] || return 1
     touch written/report.html.tmp
@@ -283,7 +271,7 @@ for call in --help --version "report --help" "report saved" "report saved --json
     "allreduce --device cpu --sizes 8" "${tiny[*]} --implementations none"; do
     status=0
     # shellcheck disable=SC2086 # its words
-    timeout 20 "$program" $call >/dev/full 2>said || status=$?
+    timeout 60 "$program" $call >/dev/full 2>said || status=$?
     check 1 "nothing can be printed: ${call:0:30}" '^ddpbench: cannot write to the standard output: '
     is "in one line" "$(grep -c '^ddpbench: ' said)" 1
 done

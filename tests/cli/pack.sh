@@ -86,7 +86,7 @@ measure=(env PATH="$there/bin:$PATH" "$there/launch/bench_gpu.sh" --output "$tem
 try "${measure[@]}" --seconds 1
 check 7 "with no time nothing is begun" 'LEFT after 1 seconds: kernels-fp32 kernels-bf16 step'
 setsid "${measure[@]}" >/dev/null 2>said &
-for ((i = 0; i < 300; i++)); do [ ! -s measured/step/output.txt ] || break; sleep 0.1; done
+wait_until [ -s measured/step/output.txt ] || true
 { kill -KILL -- "-$!" && wait "$!"; } 2>/dev/null || true
 is "what is cut off keeps its output" "$(cat measured/step/output.txt)" begun
 is "and has no status" "$(cd measured && ls ./*/status)" $'./kernels-bf16/status\n./kernels-fp32/status'
