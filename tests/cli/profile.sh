@@ -43,7 +43,7 @@ profile() {
     implementation=$2
     shift 2
     runs=$((runs + 1)) out=$temporary/out$runs status=0
-    timeout --kill-after=5 "${limit:-30}" "${mpirun[@]}" -n "$ranks" "$program" "${tiny[@]}" --rounds 0 \
+    timeout --kill-after=5 100 "${mpirun[@]}" -n "$ranks" "$program" "${tiny[@]}" --rounds 0 \
         --profile-implementation "$implementation" --profile-output-dir "$out" "$@" >printed 2>said </dev/null || status=$?
 }
 
@@ -183,22 +183,23 @@ with_python "hundreds of collectives: every figure agrees with the traces, which
 
 for implementation in ddp ddp_bucketed; do
     # long compared with what busy cores delay the other rank by
-    profile 2 "$implementation" --inject-delay rank=1,ms=100,phase=backward_pass --num-epochs 8
-    with_python "$implementation with 100 ms of delay on rank 1: the table names it, the phase and its cost" summary \
+    profile 2 "$implementation" --inject-delay rank=1,ms=400,phase=backward_pass --num-epochs 8
+    with_python "$implementation with 400 ms of delay on rank 1: the table names it, the phase and its cost" summary \
         "[row['rank'] for row in t['stragglers']] == [1, 0] and t['stragglers'][0]['late_phase'] == 'backward_pass' and
-         t['stragglers'][0]['late'] > 0.075 and t['stragglers'][0]['saves'] > 0.075 and
-         t['stragglers'][0]['behind_most'] > 0.075 and t['stragglers'][0]['cost'] > 0.075 and t['stragglers'][1]['cost'] < 0.025"
+         t['stragglers'][0]['late'] > 0.2 and t['stragglers'][0]['saves'] > 0.2 and
+         t['stragglers'][0]['behind_most'] > 0.2 and t['stragglers'][0]['cost'] > 0.2 and t['stragglers'][1]['cost'] < 0.2"
     grep -q "straggler (high, up to .* ms of a step): rank 1 came last .*; it works .*, most in backward_pass" "$out/${implementation}_summary.txt" && good=0 || good=1
-    result "$good" "$implementation with 100 ms of delay on rank 1: it is a finding"
+    result "$good" "$implementation with 400 ms of delay on rank 1: it is a finding"
 done
-profile 3 ddp --inject-delay rank=1,ms=70,phase=forward_pass --inject-delay rank=2,ms=100,phase=optimizer_step --num-epochs 8
-with_python "70 ms on rank 1 and 100 on rank 2: the table names both, and what each costs alone and together" summary \
+profile 3 ddp --inject-delay rank=1,ms=280,phase=forward_pass --inject-delay rank=2,ms=400,phase=optimizer_step --num-epochs 8
+with_python "280 ms on rank 1 and 400 on rank 2: the table names both, and what each costs alone and together" summary \
     "[row['rank'] for row in t['stragglers']] == [2, 1, 0] and
      [row['late_phase'] for row in t['stragglers'][:2]] == ['optimizer_step', 'forward_pass'] and
-     0.005 < t['stragglers'][0]['saves'] < 0.055 and t['stragglers'][1]['saves'] > 0.075"
-grep -q "straggler (high, up to .* ms of a step): rank 2 came last .*, most in optimizer_step .*; rank 1 is late in most steps in forward_pass" \
+     0 < t['stragglers'][0]['saves'] < 0.2 and t['stragglers'][1]['saves'] > 0.2"
+first='most in forward_pass .*; rank 2 is late in most steps in optimizer_step' second='most in optimizer_step .*; rank 1 is late in most steps in forward_pass'
+grep -qE "straggler \(high, up to .* ms of a step\): rank (1 came last .*, $first|2 came last .*, $second)" \
     "$out/ddp_summary.txt" && good=0 || good=1
-result "$good" "70 ms on rank 1 and 100 on rank 2: the finding names both"
+result "$good" "280 ms on rank 1 and 400 on rank 2: the finding names both"
 
 # ---- too much, and the end of it ----
 
@@ -218,10 +219,8 @@ stop() {
     "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --num-epochs 1000000 --profile-buffer-mb 1000 \
         --inject-delay rank=0,ms=5,phase=data_loading \
         --profile-implementation ddp_bucketed --profile-output-dir "$out" >printed 2>said </dev/null &
-    for ((i = 0; i < 300; i++)); do
-        [ ! -s "$out/ddp_bucketed_rank_0_trace.json" ] || [ ! -s "$out/ddp_bucketed_rank_1_trace.json" ] || break
-        sleep 0.1
-    done
+    wait_until [ -s "$out/ddp_bucketed_rank_0_trace.json" ] || true
+    wait_until [ -s "$out/ddp_bucketed_rank_1_trace.json" ] || true
     local process words
     for process in $(cd /proc && printf '%s\n' [0-9]* | sort -n); do
         words=$(tr '\0' ' ' <"/proc/$process/cmdline" 2>/dev/null) || continue
@@ -248,7 +247,7 @@ done
 # refused WORDS PATTERN DIRECTORY: status 1 and one line, before anything ran.
 refused() {
     status=0
-    timeout 20 "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --profile-output-dir "$3" >printed 2>said </dev/null || status=$?
+    timeout 60 "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --profile-output-dir "$3" >printed 2>said </dev/null || status=$?
     [ "$status" = 1 ] && [ "$(grep -c '^ddpbench: ' said)" = 1 ] && grep -q "^ddpbench: .*$2" said && [ ! -s printed ] &&
         good=0 || good=1
     result "$good" "$1 (status $status)"
@@ -270,10 +269,7 @@ full() {
     "$program" "${tiny[@]}" --rounds 0 --inject-delay rank=0,ms=300,phase=forward_pass --profile-output-dir "$out" \
         --profile-implementation "$2" >printed 2>said </dev/null &
     running=$!
-    for ((i = 0; i < 100; i++)); do
-        [ ! -s "$out/$3" ] || break
-        sleep 0.1
-    done
+    wait_until [ -s "$out/$3" ] || true
     prlimit --pid "$running" --fsize="$1"
     wait "$running" || status=$?
 }

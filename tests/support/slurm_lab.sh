@@ -161,7 +161,7 @@ up() {
     for ((k = 1; k <= n; k++)); do
         start_node "$k"
     done
-    wait_until 100 all_idle "$n" || die "the nodes are not ready after 10 s: $(timeout 2 sinfo -h -N -o '%N %T %E' 2>&1)"
+    wait_until 600 all_idle "$n" || die "the nodes are not ready after a minute: $(timeout 2 sinfo -h -N -o '%N %T %E' 2>&1)"
     trap - EXIT HUP INT TERM
     say "$n nodes; for example: $0 run ${0%tests/*}launch/slurm.sh configure"
 }
