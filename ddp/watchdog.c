@@ -157,15 +157,17 @@ static void name_shown(struct missing *missing, int rank, const struct shown *sh
             stopped);
 }
 
-/* Names a rank that shows nothing on the board, yet or any more, by what /proc shows of its process. */
+/* Names a rank that shows nothing on the board by what /proc shows of its process; number 0: only if it is stopped. */
 static void name_sibling(struct missing *missing, int rank, const struct sibling *sibling, long number)
 {
-    int started = sibling->waits >= number;
-    missing->elsewhere += !sibling->process;
+    int started = sibling->waits >= number || !number;
+    missing->elsewhere += !sibling->process || !number;
     if (!sibling->process || !name_rank(missing, rank, started, sibling->stopped))
         return;
-    add(missing->text, missing->size, " has %sstarted it: its process %d (%s) %s", started ? "" : "not ",
-        sibling->process, sibling->program, sibling->stopped ? "is stopped" : "runs");
+    if (number)
+        add(missing->text, missing->size, " has %sstarted it: its", started ? "" : "not ");
+    add(missing->text, missing->size, "%s process %d (%s) %s", number ? "" : "'s", sibling->process, sibling->program,
+        sibling->stopped ? "is stopped" : "runs");
 }
 
 /* Names the ranks of this host whose processes are stopped, or that have not come to where this rank waits, as far as
@@ -180,11 +182,9 @@ static void list_missing_ranks(const struct watchdog *w, long number, char *text
             continue;
         if (shown && atomic_load(&shown->beat_ns)) {
             name_shown(&missing, r, shown, number);
-        } else if (shown || w->mine == &w->hidden) {
+        } else { /* one that has another board shows there, and not in /proc, how far it has come */
             sibling = sibling ? sibling : find_siblings(w);
-            name_sibling(&missing, r, &sibling[r], number);
-        } else {
-            missing.elsewhere++;
+            name_sibling(&missing, r, &sibling[r], shown || w->mine == &w->hidden ? number : 0);
         }
     }
     free(sibling);
