@@ -131,7 +131,7 @@ done <<'END'
 1|--num-heads 3 --d-model 64|--num-heads 3 does not divide --d-model 64
 1|--label 'a b'|--label 'a b': may hold
 2,3|--batch-size 4|for 3 nodes x 1: a batch of 4 does not divide over 3 ranks
-1,2|--root 1|for 1 node x 1: --root 1: there are ranks 0 to 0
+1,2|--collective broadcast --root 1|for 1 node x 1: --root 1: there are ranks 0 to 0
 1|--profile-ranks 1|--profile-ranks: there is no rank 1
 1|--dry-run 1|--dry-run is what launch/slurm.sh sets itself
 END
