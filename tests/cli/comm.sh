@@ -95,7 +95,8 @@ ends "a rank that is late to start ends the job" "$missing \\((sh|sleep)\\) runs
 in_time 2 $((SECONDS - begin))
 try "${mpirun[@]}" -n 2 sh -c "$stops" sh "$program" "${tiny[@]}" -T2 --output "$PWD/out"
 ends "one that is stopped before it starts, too" "$missing \\(.*\\) is stopped\$"
-try env LD_PRELOAD=faults.so FAULT_SIGNAL="$(kill -l STOP)" FAULT_RANK=1 "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --timeout=2 \
+try env ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0" \
+    LD_PRELOAD=faults.so FAULT_SIGNAL="$(kill -l STOP)" FAULT_RANK=1 "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --timeout=2 \
     --output "$PWD/out"
 ends "and while its libraries are loaded" "$missing \\(ddpbench\\) is stopped\$"
 is "none of which is left" "$(gone out)" ''
