@@ -134,7 +134,7 @@ test-memcheck: setup
 
 # The tests of what depends on the MPI, as in make MPI=openmpi test-mpi.
 test-mpi: all
-	@$(MAKE) $(PARALLEL) $(filter $(OUT)/tests/mpi/% $(OUT)/tests/support/%,$(TESTS))
+	@$(MAKE) $(PARALLEL) $(filter $(OUT)/tests/mpi/% $(OUT)/tests/support/%,$(TESTS)) $(PRELOADED)
 	@$(addprefix LSAN_OPTIONS=,$(LEAKS_$(MPI))) tests/run.sh --mpi $(OUT)
 
 # The tests of what runs on a GPU, on a machine that has one.

@@ -68,8 +68,9 @@ static int put_files(const uint8_t *data, size_t size)
 static void run(int (*command)(int argc, char *argv[]), int argc, char *argv[])
 {
     error_clear();
+    (void)fuzz_was_explained();
     int status = command(argc, argv);
-    if ((status == COMPARE_FAILED || status == COMPARE_USAGE) && !*error_text())
+    if ((status == COMPARE_FAILED || status == COMPARE_USAGE) && !fuzz_was_explained())
         FATAL("%s was refused without a word", argv[0]);
 }
 

@@ -14,13 +14,32 @@ static void crash(int status)
     abort();
 }
 
+static size_t printed; /* bytes to stderr since the last question */
+
+static ssize_t count_bytes(void *cookie, const char *bytes, size_t n)
+{
+    (void)cookie;
+    (void)bytes;
+    printed += n;
+    return (ssize_t)n;
+}
+
+int fuzz_was_explained(void)
+{
+    fflush(stderr);
+    int explained = printed > 0 || *error_text();
+    printed = 0;
+    return explained;
+}
+
 int fuzz_begin(void)
 {
     const char *scratch = getenv("FUZZ_SCRATCH"); /* NOLINT(concurrency-mt-unsafe) */
     fatal_set_job(0, crash);
     if (!scratch || chdir(scratch))
         FATAL("FUZZ_SCRATCH has to name an empty directory; tests/fuzz/run.sh makes one");
-    return 0;
+    stderr = fopencookie(NULL, "w", (cookie_io_functions_t){.write = count_bytes}); /* libFuzzer has its own */
+    return stderr ? 0 : 1;
 }
 
 void fuzz_put_file(const char *path, const uint8_t *data, size_t size)

@@ -16,4 +16,7 @@ int fuzz_begin(void);
 /* Puts a file there, by a relative path; or removes it, where data is NULL. */
 void fuzz_put_file(const char *path, const uint8_t *data, size_t size);
 
+/* Whether there is an error that was reported, or a line that was printed to stderr since the last question. */
+int fuzz_was_explained(void);
+
 #endif
