@@ -65,8 +65,8 @@ static int asks_for_words(int argc, char *const argv[])
     return 0;
 }
 
-/* The status of the program: of a call that ends by this one, and unless it has said why it failed also of its words.
- */
+/* Returns a command's status; FAILED, after a line that explains it, if its standard output could not be written and
+ * it has reported no error itself. */
 static int end(int status)
 {
     if (status == OK)

@@ -33,7 +33,7 @@ FILE *files_open(const char *path, size_t most, char why[FILES_WHY]);
 /* getline, with a longer line in pieces of FILES_MOST_LINE: its length, or -1 at the end or a failure (ferror). */
 ssize_t files_read_line(char **line, size_t *room, FILE *file);
 
-/* The paths directory/pattern that there are, in the order of their names; what is special to glob(3), is so in the
+/* The paths directory/pattern that there are, in the order of their names; what is special to glob(3) is so in the
  * pattern alone. Returns how many; release *found with globfree in any case. */
 size_t files_find(glob_t *found, const char *directory, const char *pattern);
 
