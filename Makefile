@@ -74,7 +74,7 @@ WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wconversion $(if $(WERROR),-Werror
 CFLAGS = -g $(OPTIMISE)
 $(OUT)/obj/tests/%: private OPTIMISE = -O1 $(MARCH) # nothing waits for the tests' own code
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -fopenmp $(SANITIZE) -I. -Ibench \
-	-DCPU_CLONES=CPU_CLONES_$(or $(CLONES),none) $(MPI_CFLAGS) $(CUDA_CFLAGS) $(BLAS_CFLAGS) $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
+	-DCPU_CLONES=CPU_CLONES_$(or $(CLONES),none) $(MPI_CFLAGS) $(BLAS_CFLAGS) $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
 CHECK_LIBS = $(shell pkg-config --libs check 2>/dev/null)
 LIBS = $(CUDA_LIBS) $(MPI_LIBS) $(BLAS_LIBS) $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) -ldl -lm -lpthread
 
@@ -275,7 +275,7 @@ $(OUT)/ddpbench: $(OUT)/obj/bench/main.o $(LIBRARY) $(OUT)/obj/cuda_flags
 	$(call say,LINK $@)
 	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $(filter %.o,$^) $(LIBS)
 
-$(OUT)/bench_%: $(OUT)/obj/bench/selfbench/%.o $(BENCH_HELP) $(LIBRARY)
+$(OUT)/bench_%: $(OUT)/obj/bench/selfbench/%.o $(BENCH_HELP) $(LIBRARY) $(OUT)/obj/cuda_flags
 	$(call say,LINK $@)
 	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $(filter %.o,$^) $(LIBS)
 
@@ -291,9 +291,9 @@ $(OUT)/tests/fuzz/%: $(OUT)/obj/tests/fuzz/%.o $(OUT)/obj/tests/fuzz/support/sup
 	$(call say,LINK $@)
 	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -Wl,--as-needed -o $@ $^ $(LIBS)
 
-$(OUT)/obj/tested.a: $(TEST_HELP) $(LIBRARY)
+$(OUT)/obj/tested.a: $(TEST_HELP) $(LIBRARY) $(OUT)/obj/cuda_flags
 	$(call say,AR $@)
-	$(Q)rm -f $@ && $(AR) rcs $@ $^
+	$(Q)rm -f $@ && $(AR) rcs $@ $(filter %.o,$^)
 
 $(OUT)/tests/support/preload/%.so: tests/support/preload/%.c
 	@mkdir -p $(@D)
@@ -314,7 +314,12 @@ $(OUT)/obj/version: FORCE
 $(OUT)/obj/%.o: %.c $(OUT)/obj/flags
 	@mkdir -p $(@D)
 	$(call say,CC $<)
-	$(Q)$(CC) $(ALL_CFLAGS) $(DEFINES_$*) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(ALL_CFLAGS) $(TOOLKIT) $(DEFINES_$*) -MMD -MP -c -o $@ $<
+
+# No other C source sees the toolkit, so that all others are the same with CUDA=0.
+CUDA_OBJECTS := $(patsubst %.c,$(OUT)/obj/%.o,$(filter %.c,$(CUDA_SOURCES)))
+$(CUDA_OBJECTS): private TOOLKIT = $(CUDA_CFLAGS)
+$(CUDA_OBJECTS): $(OUT)/obj/cuda_flags
 
 $(OUT)/obj/%.o: %.cu $(OUT)/obj/cuda_flags
 	@mkdir -p $(@D)

@@ -17,7 +17,7 @@ Exits with status 1 if a check failed, a program crashed, was not built or check
           program's commands, not those of scripts, nor cli/monitor.sh, which waits for seconds to pass
   --rest  all but what --cpu has checked as well as a plain build could: of tests/cli allreduce.sh, compare.sh, help.sh,
           profile.sh and report.sh
-  --long  simulations at their full size, ten times as long
+  --long  simulations at their full size, ten times as long, and attention on an emulated GPU at all sizes of scores
 END
 }
 

@@ -8,10 +8,7 @@ EMULATED_TESTS := $(addprefix $(EMULATED)/,$(basename $(wildcard tests/unit/kern
 	tests/mpi/comm.c tests/mpi/parity.c tests/gpu/*.cu)))
 
 EMULATED_SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
-# Nothing waits for what is not the device's; without optimisation gcc knows less of how long texts are.
-$(EMULATED)/obj/bench/%: private EMULATED_OPTIMISE = -O0 -Wno-format-truncation
-EMULATED_OPTIMISE = -O1
-EMULATED_FLAGS = -g $(EMULATED_OPTIMISE) $(EMULATED_SANITIZE) -Itests/gpu/emulator -I. -Ibench \
+EMULATED_FLAGS = -g -O1 $(EMULATED_SANITIZE) -Itests/gpu/emulator -I. -Ibench \
 	$(MPI_CFLAGS) $(BLAS_CFLAGS) $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
 EMULATED_CFLAGS = -std=c11 -D_GNU_SOURCE -DCPU_CLONES=CPU_CLONES_none $(WARNINGS) -fopenmp $(EMULATED_FLAGS)
 EMULATED_CXXFLAGS = -x c++ -std=c++17 -Wall -Wextra -Wno-unknown-pragmas $(if $(WERROR),-Werror) -DCUDA_BUILT='"an emulated GPU"' $(EMULATED_FLAGS)
@@ -24,16 +21,17 @@ EMULATED_LIBS = $(MPI_LIBS) $(BLAS_LIBS) $(shell pkg-config --libs $(PACKAGES) 2
 EMULATED_SOURCES := $(wildcard kernels/cuda/*.cu) $(SOURCES_OF_ALL) $(wildcard kernels/cuda/*.c) \
 	$(firstword $(wildcard ddp/comm_nccl.c ddp/comm_nccl_absent.c))
 EMULATION := $(patsubst %,$(EMULATED)/obj/%.o,$(basename $(wildcard tests/gpu/emulator/*.cc)))
-EMULATED_LIBRARY := $(patsubst %,$(EMULATED)/obj/%.o,$(basename $(EMULATED_SOURCES))) $(EMULATION)
+EMULATED_LIBRARY := $(patsubst %,$(EMULATED)/obj/%.o,$(basename $(filter-out bench/%,$(EMULATED_SOURCES)))) $(EMULATION) \
+	$(patsubst %.c,$(OUT)/obj/%.o,$(filter bench/%,$(EMULATED_SOURCES))) # what is not the device's is as in the program
 EMULATED_HELP := $(patsubst $(OUT)/%,$(EMULATED)/%,$(TEST_HELP))
 
 emulated: $(EMULATED)/ddpbench $(EMULATED_TESTS)
 
-$(EMULATED)/ddpbench: $(EMULATED)/obj/bench/main.o $(EMULATED_LIBRARY)
+$(EMULATED)/ddpbench: $(OUT)/obj/bench/main.o $(EMULATED_LIBRARY)
 	$(call say,LINK $@)
 	$(Q)$(CXX) $(EMULATED_SANITIZE) -fopenmp -o $@ $^ $(EMULATED_LIBS)
 
-$(EMULATED)/bench_%: $(EMULATED)/obj/bench/selfbench/%.o $(BENCH_HELP:$(OUT)/%=$(EMULATED)/%) $(EMULATED_LIBRARY)
+$(EMULATED)/bench_%: $(OUT)/obj/bench/selfbench/%.o $(BENCH_HELP) $(EMULATED_LIBRARY)
 	$(call say,LINK $@)
 	$(Q)$(CXX) $(EMULATED_SANITIZE) -fopenmp -o $@ $^ $(EMULATED_LIBS)
 
@@ -66,8 +64,6 @@ $(EMULATED)/obj/%.o: %.cc $(EMULATED)/obj/flags
 	@mkdir -p $(@D)
 	$(call say,CXX $< (emulated GPU))
 	$(Q)$(CXX) $(EMULATED_CXXFLAGS) $(EMULATED_OWN) $(EMULATED_OWN_$(notdir $*)) -MMD -MP -c -o $@ $<
-
-$(EMULATED)/obj/bench/base/version.o: $(OUT)/obj/version
 
 -include $(shell find $(EMULATED)/obj -name '*.d' 2>/dev/null)
 
