@@ -144,6 +144,7 @@ test-gpu: all
 
 # What reads our traces must agree with us about them: analysers and viewers, installed under the build directory.
 test-consumers: all
+	@$(MAKE) $(PARALLEL) $(OUT)/tests/unit/trace/test_gpu
 	@launch/setup.sh --consumers
 	@tests/consumers/run.sh $(OUT)
 
