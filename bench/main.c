@@ -66,12 +66,11 @@ static int asks_for_words(int argc, char *const argv[])
 }
 
 /* Returns a command's status; FAILED, after a line that explains it, if its standard output could not be written and
- * it has reported no error itself. */
-static int end(int status)
+ * the status is of no other error. */
+static int flush_output(int status)
 {
-    if (status == OK)
-        error_clear();
-    if (*error_text() || !files_flush_stdout())
+    error_clear();
+    if (status == FAILED || status == USAGE || !files_flush_stdout())
         return status;
     error_print();
     return FAILED;
@@ -84,7 +83,7 @@ int main(int argc, char *argv[])
     const struct command_row *command = name ? find_command(name) : NULL;
     ending_install((int)launcher_rank());
     if (command && command->read)
-        return end(command->read(argc - 1, argv + 1));
+        return flush_output(command->read(argc - 1, argv + 1));
     blas_choose_kernels();
     start_again_with_quiet_threads(argc, argv);
     start_again(argv);
@@ -101,7 +100,7 @@ int main(int argc, char *argv[])
         status = command->measure(&job, argc - 1, argv + 1);
     else
         job_agree(&job, -1);
-    status = end(status);
+    status = flush_output(status);
     job_end(&job);
     return status;
 }

@@ -194,8 +194,9 @@ static double share_of_cores(const struct job *job)
     return round(1e9 * cores) / 1e9; /* whole shares are whole numbers: 6 CPUs of 3 ranks 2, not 1.9999999999999998 */
 }
 
+static int starting; /* MPI */
+
 /* Explains the message of an MPI that cannot start, which ends the process itself. */
-static int starting;
 static void introduce_failure(void)
 {
     if (starting)
@@ -254,11 +255,11 @@ int job_begin(struct job *job, int argc, char *const argv[])
 }
 
 /* Ends the other ranks of this host when one fails that has ended MPI: the launcher lets them go on. */
-static struct job ending;
+static int ending_rank, ending_size;
 static void end_siblings(int status)
 {
     (void)status;
-    siblings_kill(ending.rank, ending.size);
+    siblings_kill(ending_rank, ending_size);
 }
 
 void job_end(struct job *job)
@@ -269,7 +270,8 @@ void job_end(struct job *job)
     wait_for_all(job, "ending MPI", 0);
     job_board_destroy(&doings);
     MPI_Comm_free(&machine_comm);
-    ending = *job;
+    ending_rank = job->rank;
+    ending_size = job->size;
     fatal_set_job(job->rank, end_siblings);
     if (job->hosts > 1) {
         /* MPICH 4.0 over UCX's TCP: a rank that is done waits for the launcher and answers no peer any more, and a peer

@@ -191,9 +191,9 @@ static void list_missing_ranks(const struct watchdog *w, long number, char *text
     if (missing.named > NAMED)
         add(text, size, "; and %d more", missing.named - NAMED);
     if (number && !missing.named)
-        add(text, size, "all ranks%s have started it", missing.elsewhere ? " of this host" : "");
+        add(text, size, "all ranks%s have started it", missing.elsewhere ? " that can be seen here" : "");
     if (number && missing.elsewhere)
-        add(text, size, "; ranks of other hosts say so themselves if they wait as long");
+        add(text, size, "; ranks of other hosts print their own lines if they wait as long");
 }
 
 /* Prints where this rank waits; the caller holds the lock. */
@@ -335,6 +335,8 @@ void watchdog_hide(struct watchdog *w)
         return;
     pthread_mutex_lock(&w->lock);
     memcpy(&w->hidden, w->mine, sizeof w->hidden);
+    siblings_show(w->thread, atomic_load(&w->hidden.started));
+    atomic_store(&w->mine->beat_ns, 0); /* from now on the others look into /proc */
     memset(w->board, 0, (size_t)w->ranks * sizeof *w->board);
     w->mine = &w->hidden;
     pthread_mutex_unlock(&w->lock);
@@ -371,6 +373,8 @@ void watchdog_await(struct watchdog *w)
     const struct itimerspec limit = {.it_value.tv_sec = (time_t)ceil(w->timeout_s) + 2 * LAST_WORDS_S};
     timer_t timer;
     int limited = w->timeout_s > 0 && !timer_create(CLOCK_MONOTONIC, &killing, &timer);
+    if (limited) /* before the others may leave */
+        timer_settime(timer, 0, &limit, NULL);
     long number = watchdog_started(w);
     watchdog_wait(w, "seeing the others end", number, 0);
     for (;; pause.tv_nsec = pause.tv_nsec < longest_ns ? 2 * pause.tv_nsec : longest_ns) {

@@ -55,9 +55,10 @@ void watchdog_look(struct watchdog *watchdog, void (*look)(void *state, struct w
  * counts from 1 and is the same on every rank. */
 long watchdog_started(struct watchdog *watchdog);
 
-/* This rank waits from now on: words and number as in struct watched; grace_s seconds do not count. Until then. Waits
- * do not nest. */
+/* From now on this rank waits; words and number as in struct watched. The first grace_s seconds are not counted. */
 void watchdog_wait(struct watchdog *watchdog, const char *words, long number, double grace_s);
+
+/* The wait has ended. There is one at a time. */
 void watchdog_arrived(struct watchdog *watchdog);
 
 /* What this rank does from now on, for messages: printf's format. A # in it stands for the number of watchdog_mark. */

@@ -105,7 +105,9 @@ int files_begin(char *temporary, size_t size, const char *path)
 
 int files_abandon(int file, const char *temporary)
 {
-    int status = unlink(temporary) | files_close(file);
+    int status = unlink(temporary); /* while it is locked */
+    if (files_close(file))
+        status = -1;
     ending_keep_file(temporary);
     return status;
 }

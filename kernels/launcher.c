@@ -45,12 +45,13 @@ static const char *ask(int launcher, enum question question, long *value)
     return name;
 }
 
-static long first_answer(enum question question, long otherwise)
+/* The variable of the first launcher that answers, and its answer; or NULL, and the value stays. */
+static const char *first_answer(enum question question, long *value)
 {
-    for (int launcher = 0; launcher < LAUNCHERS; launcher++)
-        if (ask(launcher, question, &otherwise))
-            break;
-    return otherwise;
+    const char *name = NULL;
+    for (int launcher = 0; launcher < LAUNCHERS && !name; launcher++)
+        name = ask(launcher, question, value);
+    return name;
 }
 
 int launcher_started_this(void)
@@ -66,26 +67,29 @@ int launcher_started_this(void)
 
 long launcher_rank(void)
 {
-    return first_answer(RANK, 0);
+    long answer = 0;
+    first_answer(RANK, &answer);
+    return answer;
 }
 
 const char *launcher_rank_variable(void)
 {
-    const char *name = NULL;
     long ignored;
-    for (int launcher = 0; launcher < LAUNCHERS && !name; launcher++)
-        name = ask(launcher, RANK, &ignored);
-    return name;
+    return first_answer(RANK, &ignored);
 }
 
 long launcher_rank_here(void)
 {
-    return first_answer(RANK_HERE, 0);
+    long answer = 0;
+    first_answer(RANK_HERE, &answer);
+    return answer;
 }
 
 long launcher_ranks_here(void)
 {
-    return first_answer(RANKS_HERE, 1);
+    long answer = 1;
+    first_answer(RANKS_HERE, &answer);
+    return answer;
 }
 
 const char *launcher_of_several(long *ranks)

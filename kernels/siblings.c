@@ -80,7 +80,7 @@ static int find_launcher(const char *variable)
     return process;
 }
 
-static int descends(int process, int from)
+static int is_descendant(int process, int from)
 {
     while (process > 0 && process != from)
         process = parent_of(process);
@@ -132,8 +132,10 @@ void siblings_find(struct sibling *sibling, int ranks)
     DIR *processes = launcher > 0 ? opendir("/proc") : NULL;
     for (struct dirent *entry; processes && (entry = readdir(processes));) {
         struct sibling one = {.process = atoi(entry->d_name)};
-        int rank = one.process > 0 ? rank_of(one.process, variable) : -1;
-        if (rank < 0 || rank >= ranks || !descends(one.process, launcher) || read_state(one.process, &one, &parent))
+        if (one.process <= 0 || read_state(one.process, &one, &parent) || !is_descendant(parent, launcher))
+            continue;
+        int rank = rank_of(one.process, variable); /* of no other process: it blocks while one hangs in the kernel */
+        if (rank < 0 || rank >= ranks)
             continue;
         one.waits = waits_of(one.process);
         one.runs = one.waits >= 0 || runs_same_program(one.process);

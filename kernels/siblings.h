@@ -12,7 +12,7 @@
  * shows its waits, else one that runs the same program as this process, else the first. */
 struct sibling {
     int process;      /* its id; 0: none on this host, or none that can be seen, and then all else is 0 */
-    int runs;         /* whether it runs this program, or one that shows its waits, and no shell before or after that */
+    int runs;         /* 1: this program, or one that shows its waits; 0: another, such as a shell that starts it */
     int stopped;      /* by a signal or a debugger */
     long waits;       /* what siblings_show shows; -1: nothing */
     char program[16]; /* its name */
@@ -25,8 +25,8 @@ void siblings_find(struct sibling *sibling, int ranks);
  * to: numbers below 16^10. */
 void siblings_show(pthread_t thread, long waits);
 
-/* Kills the other ranks of this host, also those that are stopped; a shell that a rank's program was started from, and
- * goes on without it, is left alone. */
+/* Kills the programs of the other ranks of this host, also stopped ones. A shell that started such a program is left
+ * alone. */
 void siblings_kill(int rank, int ranks);
 
 #endif

@@ -21,6 +21,8 @@ Exits with status 1 if a check failed, a program crashed, was not built or check
 END
 }
 
+user_locale=${user_locale-${LC_ALL:-}} # of the programs under test: these scripts have that of C
+export user_locale
 # shellcheck source=launch/say.sh
 . "$(dirname "$(realpath "$0")")/../launch/say.sh"
 
@@ -83,7 +85,7 @@ run_one() {
 measure() {
     local n=$1 status=0 child TIMEFORMAT='%R %U %S'
     shift
-    timeout --kill-after=10 "$limit_seconds" "$@" >"$work/$n.log" 2>&1 </dev/null &
+    timeout --kill-after=10 "$limit_seconds" ${user_locale:+/usr/bin/env "LC_ALL=$user_locale"} "$@" >"$work/$n.log" 2>&1 </dev/null &
     child=$!
     # timeout has a process group of its own, which a key press on the terminal does not reach
     trap 'kill "$child" 2>/dev/null; exit 143' TERM
@@ -220,7 +222,7 @@ run_parity() {
 
 # Scripts that bound no times run one more at a time than there are cores, since most of them also wait; the longest first.
 # Not netlab.sh: bad_launch.sh also makes a lab, and there is one a machine.
-sharing=(bad_calls slurm bad_launch benchmark profile faults comm sweep paper allreduce live compare report run gate pack
+sharing=(comm slurm bad_launch bad_calls profile faults benchmark sweep paper allreduce live compare report run gate pack
     install help blas fences profilers peer)
 sharing_emulated=(cuda cuda_profile)
 run_sharing() {

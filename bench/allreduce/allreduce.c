@@ -76,7 +76,7 @@ static int set_up(struct allreduce *a, const struct command *command)
     a->origin_ns = clock_now_ns();
     a->threads = host_threads(o->device.threads, cores);
     host_facts(&a->host);
-    if (open_device(&a->opened, job, &o->device, a->threads))
+    if (job_agree(job, a->threads < 0 ? -1 : 0) || open_device(&a->opened, job, &o->device, a->threads))
         return -1;
     struct comm_options comm = o->comm;
     comm.core_to_spare = cores >= a->threads + 1;

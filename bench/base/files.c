@@ -76,7 +76,7 @@ struct new_file_buffer {
 
 static int cannot_write(const struct new_file *file, int why)
 {
-    return error_report("cannot write %s: %s; what was written before it is complete", file->path, strerror(why));
+    return error_report("cannot write %s: %s; files written earlier are complete", file->path, strerror(why));
 }
 
 FILE *files_open(const char *path, size_t most, char why[FILES_WHY])

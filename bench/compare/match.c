@@ -160,7 +160,7 @@ int compare_choose(struct compare_lines *lines, const char *metrics)
         if (check_values(&lines->item[lines->judged++], lines, metrics))
             return -1;
     return lines->judged ? 0
-                         : error_report("%s, as every other of the runs, has no figure to judge; name some with "
+                         : error_report("%s has no figure to judge, and neither has any other run; name some with "
                                         "--metrics",
                                         lines->run->saved.directory);
 }

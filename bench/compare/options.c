@@ -86,8 +86,9 @@ int compare_options_parse(struct compare_options *options, int argc, char *const
         return error_report("no baseline: name the result directories of baseline runs before --candidate; see --help");
     if (!options->candidates)
         return error_report("no candidate: name the result directories to judge after --candidate; see --help");
-    if (!strcmp(options->json, "-") && !strcmp(options->junit, "-"))
-        return error_report("--json - and --junit -: only one of them can be printed; name a file for the other");
+    if (*options->json && !strcmp(options->json, options->junit))
+        return error_report("--json %s and --junit %s: both name the same output; name another for one of them",
+                            options->json, options->junit);
     return take_names(options);
 }
 

@@ -76,7 +76,7 @@ struct open_device {
 };
 
 /* Opens the device of each rank; all ranks call. Auto is a GPU for each rank where every rank sees one, and the CPU
- * where none does. threads is for the CPU; -1: reported already. Returns 0; or -1 on every rank, reported by rank 0. */
+ * where none does. threads is for the CPU. Returns 0; or -1 on every rank, reported by rank 0. */
 int open_device(struct open_device *opened, const struct job *job, const struct device_options *options, int threads);
 
 /* The same for a program of one process, which computes on the first GPU that it sees. Returns 0; or -1, reported. */

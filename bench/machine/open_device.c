@@ -111,7 +111,7 @@ int open_device(struct open_device *opened, const struct job *job, const struct 
     int gpu = wants_gpu(opened, o, sees, job_max(job, sees) > 0);
     if (job->rank)
         *opened->why_cpu = 0;
-    if (job_agree(job, gpu < 0 || threads < 0 ? -1 : 0))
+    if (job_agree(job, gpu < 0 ? -1 : 0))
         return -1;
     return gpu ? open_gpu(opened, job, o) : job_agree(job, open_cpu(opened, o, threads));
 }

@@ -141,16 +141,18 @@ static int put_files(const char *directory, const cJSON *document, const struct 
     return 0;
 }
 
-/* Writes all pictures and forms, or none where one of them cannot be written. Returns 0; or -1, reported. */
+/* Checks the paths of all pictures and forms, then writes them. Returns 0; or -1, reported: what was written before a
+ * failure stays. */
 static int write_directory(const char *directory, const cJSON *document, const struct report_runs *runs)
 {
-    int lock = -1, failed;
+    int lock = -1;
     char pictures[FILES_PATH];
     snprintf(pictures, sizeof pictures, "%.*s/pictures", OUTPUT, directory);
     size_t there = files_there(pictures);
-    failed = files_make_directories("output", directory) || files_lock_directory("output", directory, &lock) ||
-             put_files(directory, document, runs, 0) || put_files(directory, document, runs, 1);
-    if (failed)
+    int made = !files_make_directories("output", directory);
+    int failed = !made || files_lock_directory("output", directory, &lock) || put_files(directory, document, runs, 0) ||
+                 put_files(directory, document, runs, 1);
+    if (failed && (!made || lock >= 0)) /* not what another report has made, and writes to now */
         files_remove_empty(pictures, there);
     if (lock >= 0)
         close(lock);
@@ -333,7 +335,6 @@ static int report_all(const struct report_options *o)
 /* Checks what the table does not: returns 0; or -1, reported, an error of usage. */
 static int check_usage(const struct report_options *o)
 {
-    int printed = -1;
     if (!o->directories)
         return error_report("no directory: name the result directories of runs, or a sweep; see --help");
     if (*o->reference && !strcmp(o->reference, o->candidate))
@@ -341,14 +342,11 @@ static int check_usage(const struct report_options *o)
                             o->candidate);
     if (strlen(o->output) > OUTPUT)
         return error_report("--output %.100s...: the path is longer than %d characters", o->output, OUTPUT);
-    for (int i = 0; i < FORMS; i++) {
-        if (strcmp(o->form[i], "-") != 0)
-            continue;
-        if (printed >= 0)
-            return error_report("--%s -: only one form can go to the standard output, and --%s - does already",
-                                report_forms[i].option, report_forms[printed].option);
-        printed = i;
-    }
+    for (int i = 0; i < FORMS; i++)
+        for (int j = 0; j < i; j++)
+            if (*o->form[i] && !strcmp(o->form[i], o->form[j]))
+                return error_report("--%s %s and --%s %s: both name the same output; name another for one of them",
+                                    report_forms[j].option, o->form[j], report_forms[i].option, o->form[i]);
     return 0;
 }
 

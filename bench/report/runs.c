@@ -177,15 +177,12 @@ static void add_run(struct report_runs *runs, const char *label, const char *dir
 
 /* ---- directories ---- */
 
-/* Whether the directory holds a run, or what is left of one. */
-static int holds_run(const char *directory)
+static int holds(const char *directory, const char *name)
 {
     char path[FILES_PATH + 16];
     struct stat status;
-    snprintf(path, sizeof path, "%s/run.json", directory);
-    int found = !lstat(path, &status);
-    snprintf(path, sizeof path, "%s/summary.json", directory);
-    return found || !lstat(path, &status);
+    snprintf(path, sizeof path, "%s/%.15s", directory, name);
+    return !lstat(path, &status);
 }
 
 static int visible(const struct dirent *entry)
@@ -198,7 +195,7 @@ static size_t add_below(struct report_runs *runs, const char *label, const char 
 {
     size_t before = runs->n;
     struct dirent **entry;
-    if (access(directory, R_OK | X_OK) || holds_run(directory)) { /* one that cannot be read may hold runs */
+    if (access(directory, R_OK | X_OK) || holds(directory, "run.json")) { /* one that cannot be read may hold runs */
         add_run(runs, label, directory);
         return 1;
     }
@@ -213,6 +210,8 @@ static size_t add_below(struct report_runs *runs, const char *label, const char 
     }
     if (n > 0)
         free(entry);
+    if (runs->n == before && holds(directory, "summary.json")) /* what is left of a run */
+        add_run(runs, label, directory);
     return runs->n - before;
 }
 

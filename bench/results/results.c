@@ -8,7 +8,6 @@
 #include "kernels/error.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,6 +106,9 @@ static int check_names(const char *option, const char *directory, const char *al
     glob_t found;
     struct stat status;
     int taken = 0;
+    if (access(directory, R_OK) && errno != ENOENT)
+        return error_report("--%s %s: cannot list what it holds: %s; choose another directory", option, directory,
+                            strerror(errno));
     size_t n = files_find(&found, directory, all);
     for (size_t i = 0; i < n && !taken; i++) {
         const char *name = found.gl_pathv[i] + strlen(directory) + 1;
@@ -171,11 +173,11 @@ int results_close(struct results *results)
     int status = lines_close(&results->telemetry);
     if (!status && was_open && results->rank == 0)
         status = results_write_metrics_csv(results->directory);
-    watchdog_arrived(results->watchdog);
     if (results->lock > 0) {
         (void)fsync(results->lock); /* the names of its files */
         close(results->lock);
     }
+    watchdog_arrived(results->watchdog);
     results->lock = 0;
     return status;
 }

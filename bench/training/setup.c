@@ -77,7 +77,8 @@ int run_plan(struct run *run, const struct run_options *options, const struct re
     run->cores_per_rank = run->job->cores;
     run->threads = host_threads(options->device.threads, run->cores_per_rank);
     host_facts(&run->host);
-    if (open_device(&run->opened, run->job, &options->device, run->threads))
+    if (job_agree(run->job, run->threads < 0 ? -1 : 0) ||
+        open_device(&run->opened, run->job, &options->device, run->threads))
         return -1;
     run->device = run->opened.device;
     if (!run->opened.on_gpu)

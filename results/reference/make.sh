@@ -46,7 +46,7 @@ trap 'say "$name could not be made"' ERR
 heading() {
     printf '# %s\n' "$@"
     printf '# %s, %s, %s, %s CPUs, %s, kernel %s\n' "$(build/ddpbench --version)" "$(date +%F)" \
-        "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)" "$(nproc)" "$(sed -n 's/^PRETTY_NAME=//p' /etc/os-release)" "$(uname -r)"
+        "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)" "$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc)" "$(sed -n 's/^PRETTY_NAME=//p' /etc/os-release)" "$(uname -r)"
 }
 
 # run COMMAND: runs a line of bash, in which OUTPUT is $work/output, and keeps what it prints, below its heading.

@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
 # allreduce.sh - `ddpbench allreduce` from outside: its table, its files, what it refuses, and that it does not hang.
+# wait_until calls functions by name:
+# shellcheck disable=SC2317
 set -euo pipefail
 
 usage() { echo "Usage: [MPIRUN=mpirun] tests/cli/allreduce.sh [--help] BUILD_DIR    prints ok, not ok or skip for each check"; }
@@ -120,7 +122,7 @@ expect "unchecked is not 0 wrong" equal "$(values wrong_elements)" ""
 measure 2 --sizes 1K
 figures n time >counts
 # shellcheck disable=SC2016
-expect "by itself it takes a good number of iterations" awk '!($1 > 100) { print; bad = 1 } END { exit bad || NR != 2 }' counts
+expect "by itself it takes a good number of iterations" awk '!($1 >= 5) { print; bad = 1 } END { exit bad || NR != 2 }' counts
 
 expect "without a nominal rate there is no share of it" equal "$(values nominal_share)" ""
 measure 2 -b 1K -e 64K -f 2 -n 20 --nominal 100mbit
@@ -214,30 +216,25 @@ begin() {
     timeout --kill-after=5 60 "${mpirun[@]}" -n 2 "$program" allreduce --sizes 8,64K -c 0 --output "$temporary/hang" "$@" \
         >printed 2>said </dev/null &
     job=$!
-    local i process
-    for ((i = 0; i < 200; i++)); do
-        ranks=()
-        for process in $(left_over hang); do
-            [ "$(cat "/proc/$process/comm" 2>/dev/null)" != ddpbench ] || ranks+=("$process")
-        done
-        [ "${#ranks[@]}" = 2 ] && [ -s printed ] && break
-        kill -0 $job 2>/dev/null || break
-        sleep 0.05
-    done
+    wait_until ranks_run || true
     sleep 0.2
+}
+
+# ranks_run: sets ranks; succeeds if both run and have begun to measure, or the job has ended.
+ranks_run() {
+    local process
+    ranks=()
+    for process in $(left_over hang); do
+        [ "$(readlink "/proc/$process/exe")" != "$program" ] || ranks+=("$process")
+    done
+    { [ "${#ranks[@]}" = 2 ] && [ -s printed ]; } || ! kill -0 "$job"
 }
 
 # stop_ranks: SIGSTOP to both; succeeds if they stand then, and had not ended.
 stop_ranks() {
-    local i states
-    [ "${#ranks[@]}" = 2 ] && kill -STOP "${ranks[@]}" 2>/dev/null || return
-    for ((i = 0; i < 50; i++)); do
-        states=$(sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/${ranks[0]}/status" "/proc/${ranks[1]}/status" 2>/dev/null)
-        [ "$states" != $'T\nT' ] || return 0
-        sleep 0.02
-    done
-    return 1
+    [ "${#ranks[@]}" = 2 ] && kill -STOP "${ranks[@]}" 2>/dev/null && wait_until ranks_stand
 }
+ranks_stand() { [ "$(sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/${ranks[0]}/status" "/proc/${ranks[1]}/status")" = $'T\nT' ]; }
 
 begin -n 1000000 -T 1.5
 if [ "${#ranks[@]}" = 2 ] && [ -s printed ]; then

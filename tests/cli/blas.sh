@@ -36,7 +36,7 @@ kernels=$(fact plain blas_kernels)
 is "the first line names the library and its kernels" "$(lines "^ddpbench .*, $(fact plain blas)( \($kernels\))?\),")" 1
 # on a CPU that OpenBLAS takes for an older one, also where nothing is preloaded
 is "kernels are said to be replaced where they are" "$(lines 'took this CPU')" "$(fact plain OPENBLAS_CORETYPE | grep -c .)"
-succeeds "the rate of products is known" test "$(fact plain product_gflops_per_thread | cut -d. -f1)" -ge 1
+succeeds "the rate of products is known" awk -v rate="$(fact plain product_gflops_per_thread)" 'BEGIN { exit !(rate > 0) }'
 
 # OpenMP's threads wait without pause, unless they are told to when its library is loaded.
 too_many=$((cpus + 1))
@@ -66,6 +66,8 @@ for words in 4097 99999999 99999999999999999999 0 -3 four 4x ,4; do
         "^ddpbench: OMP_NUM_THREADS is '$words' in the environment: expected a whole number from 1 to 4096; or give --threads\$"
     is "by one line" "$(grep -c '^ddpbench:' said) $(ls refused 2>/dev/null)" '1 '
 done
+try env OMP_NUM_THREADS=four "${mpirun[@]}" -n 2 "$program" --implementations none --output refused
+check 1 "whatever the device" "^ddpbench: OMP_NUM_THREADS is 'four' in the environment"
 
 if [[ $(fact plain blas) != OpenBLAS* ]] || [ "$(uname -m)" != x86_64 ] || ! grep -qm1 '^flags.*avx2' /proc/cpuinfo; then
     echo "skip - OpenBLAS's choice of kernels: this is $(fact plain blas) on $(uname -m)"
@@ -73,7 +75,7 @@ if [[ $(fact plain blas) != OpenBLAS* ]] || [ "$(uname -m)" != x86_64 ] || ! gre
 fi
 
 grep -qm1 '^flags.*avx512vl' /proc/cpuinfo && better=SkylakeX || better=Haswell # the library may have a newer one for this CPU
-train mistaken LD_PRELOAD=mistaken_openblas.so
+train mistaken -u OPENBLAS_CORETYPE LD_PRELOAD=mistaken_openblas.so
 is "kernels that are too old are replaced" "$(fact mistaken blas_kernels)" "$better"
 is "which one line says" "$(lines "^products  OpenBLAS [0-9.]+ took this CPU for a Prescott; its kernels for $better are used instead$")" 1
 

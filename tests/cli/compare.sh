@@ -374,7 +374,7 @@ fails '--json again[.]xml: exists, and is not what' "a form over another one" --
 # ---- the command line ----
 
 expect 2 "no candidate" "no candidate" base1
-expect 2 "--json - and --junit -: only one of them" "two forms on standard output" base1 same1 --json - --junit -
+expect 2 "--json - and --junit -: both name the same output" "two forms on standard output" base1 same1 --json - --junit -
 expect 2 "unknown option '--bogus'; see --help all" "an unknown option" base1 same1 --bogus
 expect 2 "--tolerance x: expected a percentage" "a tolerance that is no number" base1 same1 --tolerance x
 expect 0 '^Usage: ddpbench compare' "--help" --help

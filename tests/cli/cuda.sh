@@ -19,7 +19,7 @@ on_cpu=$program
 [ -n "${REAL_GPU:-}" ] || program=$build/emulated/ddpbench
 [ -x "$program" ] || { say "there is no $program; build it first"; exit 2; }
 limit=120
-export ASAN_OPTIONS=detect_leaks=0 # of MPI's
+export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0 # of MPI's
 tiny=(--d-model 32 --num-layers 2 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 2 --vocab-size 256
     --implementations ddp_bucketed --bucket-size-mb 0.02 --rounds 1 --num-epochs 21 --warmup-epochs 3)
 

@@ -164,12 +164,12 @@ printf 'new1\n' >hosts
 HYDRA_LAUNCHER_EXEC="$temporary/warning" try "$run" --hosts hosts -- prog
 check 1 "a warning of ssh is not taken for the cause" '^run.sh: host new1 cannot be used: user@new1: Permission denied \(publickey\)[.]; this'
 
-# A host that does not answer: what asks it ends with the script, and does not wait for its 20 s.
+# A host that does not answer: what asks it ends with the script, and does not wait for it.
 mkdir asking
 cat >asking/ssh <<'END'
 #!/bin/bash
 : >"$(dirname "$0")/asked"
-exec -a "$0" sleep 30
+exec -a "$0" sleep 300
 END
 chmod +x asking/ssh
 for signal in HUP:129 INT:130 TERM:143; do

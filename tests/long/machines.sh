@@ -20,7 +20,8 @@ Clones this checkout as it is committed, builds it, and runs tests/run.sh on it 
   --runs N      runs of each (default 1)
   --output DIR  of the copies and of the logs of runs that failed; what was built there before is used again (default: a new
                 directory in TMPDIR, which goes if nothing failed)
-Words behind -- go to make, as in -- CUDA=0. What cannot be had here, such as another user without root, is skipped by name.
+Words behind -- go to make, as in -- CUDA=0. A condition that this machine cannot provide,
+such as another user without root, is skipped by name.
 The last lines are a table of passed, failed and skipped checks; exits with status 1 if one failed, or nothing was run.
 END
 }
@@ -146,7 +147,8 @@ prepare() {
     [ -z "$user" ] || chown -R "$user:" "${copy%/*}"
     variables+=("TMPDIR=${copy%/*}/tmp" "HOME=${copy%/*}/home")
     [ -z "$preload" ] ||
-        variables+=("LD_PRELOAD=$preload" "LD_LIBRARY_PATH=$copy/build/tests/support/preload${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}")
+        variables+=("LD_PRELOAD=$preload" ASAN_OPTIONS=verify_asan_link_order=0
+            "LD_LIBRARY_PATH=$copy/build/tests/support/preload${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}")
 }
 
 # ---- rows ----

@@ -4,6 +4,8 @@
 # Used by the scripts:
 # shellcheck disable=SC2034
 
+user_locale=${user_locale-${LC_ALL:-}} # of the programs under test: these scripts have that of C
+export user_locale
 # shellcheck source=launch/say.sh
 . "$(dirname "$(realpath "$0")")/../../launch/say.sh"
 
@@ -85,7 +87,7 @@ result() {
 # try COMMAND...: its words go to said, what it prints to printed, its exit status to status; for $limit s at most.
 try() {
     status=0
-    timeout --kill-after=5 "${limit:-60}" "$@" >printed 2>said </dev/null || status=$?
+    timeout --kill-after=5 "${limit:-60}" ${user_locale:+/usr/bin/env "LC_ALL=$user_locale"} "$@" >printed 2>said </dev/null || status=$?
 }
 
 # check STATUS WORDS PATTERN: what was tried last ended so, and said something that matches (an extended expression).

@@ -1,4 +1,4 @@
-# The program and tests of it on an emulated GPU, under the sanitizers: what runs where there is neither a GPU nor a
+# The program and tests of it on an emulated GPU; kernels/, ddp/ and the tests run under the sanitizers: what runs where there is neither a GPU nor a
 # toolkit. `make emulated` builds all; tests/run.sh runs what lies in $(OUT)/emulated/tests.
 
 CXX = g++
@@ -22,7 +22,7 @@ EMULATED_SOURCES := $(wildcard kernels/cuda/*.cu) $(SOURCES_OF_ALL) $(wildcard k
 	$(firstword $(wildcard ddp/comm_nccl.c ddp/comm_nccl_absent.c))
 EMULATION := $(patsubst %,$(EMULATED)/obj/%.o,$(basename $(wildcard tests/gpu/emulator/*.cc)))
 EMULATED_LIBRARY := $(patsubst %,$(EMULATED)/obj/%.o,$(basename $(filter-out bench/%,$(EMULATED_SOURCES)))) $(EMULATION) \
-	$(patsubst %.c,$(OUT)/obj/%.o,$(filter bench/%,$(EMULATED_SOURCES))) # what is not the device's is as in the program
+	$(patsubst %.c,$(OUT)/obj/%.o,$(filter bench/%,$(EMULATED_SOURCES))) # bench/ does not depend on the device
 EMULATED_HELP := $(patsubst $(OUT)/%,$(EMULATED)/%,$(TEST_HELP))
 
 emulated: $(EMULATED)/ddpbench $(EMULATED_TESTS)

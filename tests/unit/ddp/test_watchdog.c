@@ -104,7 +104,7 @@ START_TEST(a_wait_that_does_not_end_ends_the_job)
     ended_with(1);
     says("rank 0 on ");
     says(" s in timed step 17 of ddp: all_reduce of 8 B; rank 1 has not started it: it is in writing of files");
-    says("; ranks of other hosts say so themselves if they wait as long");
+    says("; ranks of other hosts print their own lines if they wait as long");
     says("--timeout: no progress for ");
 }
 END_TEST
@@ -135,7 +135,7 @@ START_TEST(an_error_of_a_library_ends_the_job)
 {
     play(break_down);
     ended_with(1);
-    says(" s in broadcast of 4 B; all ranks of this host have started it");
+    says(" s in broadcast of 4 B; all ranks that can be seen here have started it");
     says("rank 1 on ");
     says(" s in a barrier");
     says("a library's error, in broadcast of 4 B");
