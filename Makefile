@@ -25,10 +25,11 @@ OUT := build$(if $(filter-out native,$(SETTING)),/$(SETTING))
 # Debian calls an MPI's tools by these names when several are installed. Open MPI refuses root, and more ranks than cores, and
 # binds a rank with all of its threads to one core, unless told otherwise.
 MPICC := $(or $(shell command -v mpicc.$(MPI)),$(shell command -v mpicc))
+$(if $(word 2,$(MPICC)),$(error MPICC=$(MPICC): expected a path without blanks; make a link to its folder))
 MPIRUN_OPTIONS_openmpi = --allow-run-as-root --oversubscribe --bind-to none
 MPIRUN = $(strip $(firstword $(wildcard $(addprefix $(dir $(shell command -v $(MPICC))),mpirun.$(MPI) mpirun)) mpirun) \
 	$(MPIRUN_OPTIONS_$(MPI)))
-export MPIRUN # to scripts, which take it likewise; it is looked for when they start, since `setup` may have installed it by then
+export MPIRUN # to scripts; it is expanded when a recipe starts, since `setup` may have installed an MPI by then
 LAUNCH = $(if $(and $(word 2,$(MPIRUN)),$(shell command -v $(call quote,$(MPIRUN)))),$(call quote,$(MPIRUN)),$(MPIRUN))
 quote = '$(subst ','\'',$(1))'
 LEAKS_openmpi = detect_leaks=0 # it leaves much behind, so leaks are looked for with MPICH

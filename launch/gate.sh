@@ -63,11 +63,11 @@ measure() {
     local run
     for ((run = 1; run <= runs; run++)); do
         [ ! -e "$output/$1/$run" ] || continue
-        rm -rf "$output/part"
-        await launch/netlab.sh run -- build/ddpbench allreduce --sizes 8,64,512,4K,32K,256K,1M --output "$output/part" \
-            >/dev/null 2>"$output/said" || { cat "$output/said" >&2; exit 1; }
+        rm -rf "$output/.gate-part"
+        await launch/netlab.sh run -- build/ddpbench allreduce --sizes 8,64,512,4K,32K,256K,1M --output "$output/.gate-part" \
+            >/dev/null 2>"$output/.gate-said" || { cat "$output/.gate-said" >&2; exit 1; }
         mkdir -p "$output/$1"
-        mv "$output/part" "$output/$1/$run"
+        mv "$output/.gate-part" "$output/$1/$run"
         say "$1: run $run of $runs"
     done
 }
@@ -85,7 +85,7 @@ judge() {
     say "$1 against $2: $verdict"
 }
 
-rm -f "$output/said"
+rm -f "$output/.gate-said"
 failed=0
 lab --rate 100mbit
 for ((set = 0; set <= tries; set++)); do
@@ -120,7 +120,7 @@ latency() {
         awk '{ x[NR] = $1 } END { printf "%.0f", x[int((NR + 1) / 2)] }'
 }
 
-rm -f "$output/said"
+rm -f "$output/.gate-said"
 echo "100 against 100 Mbit/s: ok in $ok of $tries comparisons of $runs + $runs runs, regressed in $regressed" \
     "(aim: ok in at least 16 of 20, regressed in at most 3)."
 echo "100 against 90 Mbit/s: regressed in $slower of $((tries + 1)) (aim: all)."

@@ -58,7 +58,7 @@ need_root() {
 # One command at a time changes the lab. The lock is on a directory, so that no file is left, and ends with the process.
 lock() {
     exec 9<"$(dirname "$state")"
-    flock -n 9 || die "another netlab.sh is changing the lab"
+    flock -w 5 9 || die "another netlab.sh is changing the lab" # what one that was just ended had started may hold it a moment longer
 }
 
 # The cores that this process may use, one a line.

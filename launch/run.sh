@@ -19,8 +19,8 @@ Usage: launch/run.sh [OPTION...] -- PROGRAM [ARGUMENT...]
                          leaves one where the number of threads is given, otherwise if its share is 4 cores or more)
   --dry-run              prints the command instead of running it
   --help
-MPIRUN names another mpiexec than the first of mpiexec.mpich, mpirun.mpich, mpiexec and mpirun, and may hold options; it is that of
-the MPI that the program was built with: MPICH, an MPI made from it, or Open MPI.
+MPIRUN is the launcher, with options if needed (default: the first found of mpiexec.mpich, mpirun.mpich, mpiexec and mpirun). It
+must belong to the MPI that the program was built with: MPICH, an MPI made from it, or Open MPI.
 The exit status is the program's; 1 if it cannot be started, or if mpiexec says 0 but the run's results are not complete;
 2 for options that make no sense; 128 + N if signal N ended it, such as 130 after Ctrl-C.
 END

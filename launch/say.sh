@@ -1,5 +1,5 @@
-# say.sh - how scripts speak, how they end, what they check of their options and files, and what the program says of options.
-# Read by them; `script` is the name they go by.
+# say.sh - functions that all scripts share: messages, exit statuses, checks of options and files, signals. `script` is the name
+# of the script that reads it.
 # shellcheck shell=bash
 
 # Without it bash goes on after an interrupt that has not reached the command which it waits for.

@@ -348,6 +348,6 @@ analyze_jobs() {
         into "$run/profiling_analysis.json" write_json "$run" "${job#* }" "${job% *}"
         draw "$run" "$job"
     done
-    report "$submission" "${runs[@]}" || die "ddpbench report left out what is named above, or could not be written; the runs' own texts are in $output/*/run_*"
+    report "$submission" "${runs[@]}" || die "some runs could not be reported (see above), or the report could not be written; the text of each run is in $output/*/run_*"
     say "analyzed: $submission"
 }

@@ -1,6 +1,7 @@
 /* program.c - the command line, the device and the table of figures of a measuring program of one process. */
 #include "selfbench/program.h"
 
+#include "base/files.h"
 #include "base/stats.h"
 #include "base/text.h"
 #include "base/version.h"
@@ -75,6 +76,8 @@ int program_open(struct program *program, const struct option_section *own, size
         describe_cpu(program);
     if (!*program->tsv_path)
         return -1;
+    if (files_check_path("tsv", program->tsv_path, "# ddpbench "))
+        return program_error(program, 1);
     program->tsv = fopen(program->tsv_path, "w");
     if (!program->tsv) {
         error_report("--tsv %s: cannot write it: %s", program->tsv_path, strerror(errno));

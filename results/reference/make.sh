@@ -11,7 +11,7 @@ usage() {
 Usage: results/reference/make.sh [NAME...], as root, after \`make\`, on an idle machine: all take about an hour
 Makes these reference results anew (default: all), and leaves the older one where a command fails:
   ${all[*]}
-Exits with status 1 if one could not be made.
+Ends at the first command that fails, with its status.
 END
 }
 
@@ -110,6 +110,7 @@ make_sweep-latency() { sweep 12 1gbit 2ms; }
 
 # Three jobs, one after the other, and one report of them.
 make_slurm-series() {
+    need_tools chromium chromium
     local nodes run runs=() in_lab=("$slurm_lab" run launch/slurm.sh)
     $slurm_lab up 4 >&2
     slurm_is_ours=yes
@@ -129,7 +130,7 @@ make_slurm-series() {
         'build/ddpbench report Nnode=... --output OUTPUT' >"$work/printed"
     build/ddpbench report "${runs[@]}" --output "$work/output" >>"$work/printed"
     rm "$work"/output/report.{json,csv,prom,xml}
-    ! command -v chromium >/dev/null || chromium --headless --no-sandbox --hide-scrollbars --window-size=1000,1100 \
+    chromium --headless --no-sandbox --hide-scrollbars --window-size=1000,1100 \
         --screenshot="$work/output/report.png" "file://$work/output/report.html" >&2
     keep_directory
 }
