@@ -90,7 +90,11 @@ measure() {
         return
     fi
     [ -z "$seconds" ] || [ $((seconds - SECONDS)) -ge "$limit" ] || limit=$((seconds - SECONDS))
-    if [ -e "$to/status" ]; then
+    if [ ! -f "$to/output.txt" ] && [ -n "$(ls -A -- "$to" 2>/dev/null)" ]; then
+        say "$name is not measured: $to holds files that are not of a measurement; choose another --output"
+        failed+=" $name"
+        return
+    elif [ -e "$to/status" ]; then
         say "$name: has ended before, with status $(<"$to/status")"
     elif [ "$limit" -lt 5 ]; then
         left+=" $name"

@@ -32,6 +32,10 @@ if [ -s "$output" ]; then
     exit 0
 fi
 
+if [ -e "$output.origin" ] && ! head -n 1 "$output.origin" 2>/dev/null | grep -q '^[1-9][0-9]* header files from '; then
+    die "$output.origin was not written by corpus.sh; choose another OUTPUT, or remove that file"
+fi
+
 export LC_ALL=C
 most=$((8 << 20)) least=$((1 << 20))
 

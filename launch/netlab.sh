@@ -193,14 +193,17 @@ measure() {
 
 # Measures round the nodes, so that each sends once and receives once, and writes the state.
 verify() {
-    local k next most lines=''
+    local k next most try lines=''
     rm -f "$state"
     # of a frame of 1,514 bytes, which is what the rate counts, 1,448 are payload
     most=$(awk -v b="$bits" 'BEGIN { printf "%.4g", b / 8e6 * 1448 / 1514 }')
     for ((k = 1; k <= nodes; k++)); do
         next=$((k % nodes + 1))
-        measure $k $next
-        awk -v m="$mb_per_second" -v most="$most" 'BEGIN { exit !(m <= 1.04 * most && m > 0) }' ||
+        for ((try = 0; try < 3; try++)); do # a receiver that gets no core for a moment finds more than the link carries
+            measure $k $next
+            ! awk -v m="$mb_per_second" -v most="$most" 'BEGIN { exit !(m <= 1.04 * most && m > 0) }' || break
+        done
+        [ "$try" -lt 3 ] ||
             die "the limit does not hold: $mb_per_second MB/s from node $k to $next, at $rate at most $most. Not up."
         awk -v m="$mb_per_second" -v most="$most" 'BEGIN { exit !(m < 0.8 * most) }' &&
             say "warning: node $k to $next carries $mb_per_second of $most MB/s; this machine or the delay is the limit, not $rate"

@@ -57,16 +57,10 @@ await launch/netlab.sh run -n 2 -- build/ddpbench --threads 1 --data build/corpu
     --implementations none,ddp,ddp_flat,ddp_individual,ddp_bucketed --bucket-size-mb 0.1,0.25,0.5 \
     --rounds "$rounds" --steps-per-block 3 --attainable --label "overlap-$rate" --output "$output"
 
-# step / attainable, from the list of figures
 awk -F, '
-    $3 == "step" { step[$2] = $6 }
-    $3 == "attainable" { attainable[$2] = $6 }
+    $3 == "step_to_attainable" && $2 == "ddp" { ddp = $6 }
+    $3 == "step_to_attainable" && $2 ~ /^ddp_bucketed:/ && (best == "" || $6 < best) { best = $6; of = $2 }
     END {
-        for (name in attainable) {
-            ratio = step[name] / attainable[name]
-            if (name == "ddp") ddp = ratio
-            if (name ~ /^ddp_bucketed:/ && (best == "" || ratio < best)) { best = ratio; of = name }
-        }
         if (best == "" || ddp == "") { print "overlap.sh: ddp or ddp_bucketed is missing in the results"; exit 1 }
         if (best <= 1.10 && ddp < 1.3) {
             printf "%s takes %.2f x attainable (aim: at most 1.10), but ddp only %.2f x: ", of, best, ddp

@@ -90,7 +90,7 @@ ascending() { tr , '\n' <<<"$1" | sort -n | paste -sd ,; }
 choose_ranks() {
     local cores cpus gpus places r
     cores=$(lscpu -p=CORE,SOCKET | grep -v '^#' | sort -u | wc -l)
-    cpus=$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc) # that may be used; nproc prints what these say, if they are set
+    cpus=$(count_cpus)
     [ "$cores" -le "$cpus" ] || cores=$cpus
     if [ -z "$ranks" ]; then
         gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU' || true)

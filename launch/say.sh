@@ -75,6 +75,9 @@ rate_bits() {
 check_line() { [[ $2 != *[[:cntrl:]]* ]] || refuse "$1 '$2': expected one line, without control characters"; }
 
 # ---- what is there ----
+# count_cpus: prints how many this process may use; nproc alone would print what OpenMP is told.
+count_cpus() { env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc; }
+
 # need_tools PACKAGES TOOL...
 need_tools() {
     local tool

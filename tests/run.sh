@@ -7,22 +7,22 @@ usage() {
 Usage: [MPIRUN=mpirun] [TEST_ONLY=PATTERN] tests/run.sh [OPTION...] BUILD_DIR
 Runs, for each tests/unit/*/test_*.c, its program in BUILD_DIR alone; for each tests/mpi/*.c under MPIRUN with 1, 2, 3 and 4
 ranks, or 1 and 3; each tests/cli/*.sh; those that open a device also on a GPU, skipped where there is none, and on an emulated one.
-First those that bound no times, one more at a time than there are cores, and then the others one after the other.
+First those that bound no times, one more at a time than there are cores (fewer where /dev/shm is small), and then the others one after the other.
 The seconds and CPU seconds of each go to BUILD_DIR/tests/times.tsv, and the five slowest are named.
 TEST_ONLY leaves out those whose names, as they are printed, do not match: 'unit/ddp/*'.
 Exits with status 1 if a check failed, a program crashed, was not built or checked nothing.
   --gpu   only what runs on a real GPU, which has to be there
   --mpi   only what depends on the MPI: tests/mpi, and of tests/cli comm.sh and run.sh
-  --cpu   only what runs on the CPU, for the sanitizers: of tests/mpi with 1 and 2 ranks, of tests/cli those that run the
-          program's commands, not those of scripts, nor cli/monitor.sh, which waits for seconds to pass
-  --rest  all but what --cpu has checked as well as a plain build could: of tests/cli allreduce.sh, compare.sh, help.sh,
-          profile.sh and report.sh
+  --cpu   only what runs on the CPU, for the sanitizers: of tests/mpi with 1 and 2 ranks, of tests/cli allreduce.sh,
+          benchmark.sh, comm.sh, compare.sh, help.sh, profile.sh and report.sh
+  --rest  all but what --cpu has checked as well as a plain build could: of tests/unit those of texts and files, document/,
+          live/ and results/, and of tests/cli allreduce.sh, compare.sh, help.sh, profile.sh and report.sh
   --long  simulations at their full size, ten times as long, and attention on an emulated GPU at all sizes of scores
 END
 }
 
-user_locale=${user_locale-${LC_ALL:-}} # of the programs under test: these scripts have that of C
-export user_locale
+# shellcheck source=tests/support/here.sh
+. "$(dirname "$(realpath "$0")")/support/here.sh"
 # shellcheck source=launch/say.sh
 . "$(dirname "$(realpath "$0")")/../launch/say.sh"
 
@@ -52,7 +52,6 @@ export OMP_WAIT_POLICY=passive # on busy cores, threads that spin make others wa
 export HWLOC_PLUGINS_PATH=/dev/null # hwloc's plugins, which another MPI may bring, leak, and MPICH loads them
 export CK_DEFAULT_TIMEOUT=60 # Check's own 4 s are too few for a program that shares its core
 passed=0 failed=0 skipped=0
-cpus=$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc) # nproc prints what these say, if they are set
 lanes=1 # how many programs run at a time
 kinds=() names=() reported=0 # of the programs in the order of their start; how many have been reported
 work=$(mktemp -d)
@@ -85,7 +84,7 @@ run_one() {
 measure() {
     local n=$1 status=0 child TIMEFORMAT='%R %U %S'
     shift
-    timeout --kill-after=10 "$limit_seconds" ${user_locale:+/usr/bin/env "LC_ALL=$user_locale"} "$@" >"$work/$n.log" 2>&1 </dev/null &
+    timeout --kill-after=10 "$limit_seconds" "${in_user_locale[@]}" "$@" >"$work/$n.log" 2>&1 </dev/null &
     child=$!
     # timeout has a process group of its own, which a key press on the terminal does not reach
     trap 'kill "$child" 2>/dev/null; exit 143' TERM
@@ -164,6 +163,7 @@ run_unit_tests() {
     local source
     for source in tests/unit/*/test_*.c; do
         source=${source%.c}
+        [ "$only" != rest ] || [[ $source != tests/unit/@(document|live|results)/* ]] || continue
         run_one check "${source#tests/}" "$build/$source"
     done
 }
@@ -221,13 +221,13 @@ run_parity() {
 }
 
 # Scripts that bound no times run one more at a time than there are cores, since most of them also wait; the longest first.
-# Not netlab.sh: bad_launch.sh also makes a lab, and there is one a machine.
-sharing=(comm slurm bad_launch bad_calls profile faults benchmark sweep paper allreduce live compare report run gate pack
-    install help blas fences profilers peer)
+sharing=(comm slurm bad_launch bad_calls profile faults benchmark sweep paper allreduce netlab tune live compare report run
+    gate pack install help blas fences profilers peer)
 sharing_emulated=(cuda cuda_profile)
 run_sharing() {
     local source name ranks
-    lanes=$((cpus + 1))
+    lanes=$(at_most $(($(count_cpus) + 1)) 20)
+    export shared_mib=$((shared_mib / lanes))
     run_scripts "${sharing[@]}"
     if [ "$only" != cpu ]; then
         run_one check "unit/kernels/test_device, emulated GPU" "$build/emulated/tests/unit/kernels/test_device"
@@ -275,7 +275,8 @@ if [ "$only" = gpu ]; then
     REAL_GPU=1 run_scripts cuda cuda_profile
     [ "$skipped" = 0 ] || say "what was skipped found no GPU, or no NCCL"
 elif [ "$only" = mpi ]; then
-    lanes=$cpus
+    lanes=$(at_most "$(count_cpus)" 20)
+    export shared_mib=$((shared_mib / lanes))
     run_scripts comm run
     run_mpi_tests sharing
     wait_for 0

@@ -43,7 +43,8 @@ done
 whole='^[1-9][0-9]{0,3}$'
 [[ $ranks =~ $whole ]] || refuse "--ranks $ranks: expected a whole number above 0"
 [[ $repeats =~ $whole ]] || refuse "--repeats $repeats: expected a whole number above 0"
-threads=${threads:-$(($(nproc) > ranks ? $(nproc) / ranks : 1))}
+cpus=$(count_cpus)
+threads=${threads:-$((cpus > ranks ? cpus / ranks : 1))}
 [[ $threads =~ $whole ]] || refuse "--threads $threads: expected a whole number above 0"
 
 cd "$(dirname "$0")/../.."

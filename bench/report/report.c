@@ -266,6 +266,7 @@ static int write_metrics(const struct report_runs *runs)
 {
     int status = 0;
     for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
+        files_remove_left(run->directory);
         status |= results_write_metrics_csv(run->directory);
         error_print();
     }

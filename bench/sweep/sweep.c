@@ -266,6 +266,7 @@ int sweep_report(FILE *out, const char *directory, FILE *figures)
     if (!status) {
         grid_judge(&grid);
         fprintf(out, "%s: %d run%s of a sweep\n", directory, runs, text_plural((size_t)runs));
+        files_remove_left(directory);
         status = print_grid(out, &grid, directory) || files_replace_path(NULL, path, head, text) ? -1 : 0;
     }
     free(text);

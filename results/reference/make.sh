@@ -46,7 +46,7 @@ trap 'say "$name could not be made"' ERR
 heading() {
     printf '# %s\n' "$@"
     printf '# %s, %s, %s, %s CPUs, %s, kernel %s\n' "$(build/ddpbench --version)" "$(date +%F)" \
-        "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)" "$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc)" "$(sed -n 's/^PRETTY_NAME=//p' /etc/os-release)" "$(uname -r)"
+        "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)" "$(count_cpus)" "$(sed -n 's/^PRETTY_NAME=//p' /etc/os-release)" "$(uname -r)"
 }
 
 # run COMMAND: runs a line of bash, in which OUTPUT is $work/output, and keeps what it prints, below its heading.
@@ -70,6 +70,7 @@ link_up() {
 # keep_printed and keep_directory: what the result consists of.
 keep_printed() { cp "$work/printed" "$here/$name.txt"; }
 keep_directory() {
+    rm -f "$work/output/metrics.csv" # which `ddpbench report --metrics-csv` makes of the other files
     cp "$work/printed" "$work/output/output.txt"
     rm -rf "${here:?}/${name:?}"
     cp -r "$work/output" "$here/$name"
@@ -137,11 +138,17 @@ make_slurm-series() {
 
 make_gate() { run 'launch/gate.sh --output OUTPUT' && keep_printed; }
 make_same-strategy-twice() { run launch/same_twice.sh && keep_printed; }
-make_bench-step() { run 'make --no-print-directory bench-step' && keep_printed; }
-make_bench-kernels() { run 'make --no-print-directory bench-kernels' && keep_printed; }
-make_bench-trace() { run 'make --no-print-directory bench-trace' && keep_printed; }
-make_bench-profile() { run 'make --no-print-directory bench-profile' && keep_printed; }
-make_bench-allreduce() { run 'make --no-print-directory bench-allreduce' && keep_printed; }
+# bench TARGET: keeps what it prints, without the lines that make prints while it builds.
+bench() {
+    run "make --no-print-directory $1"
+    sed -i -E '/^(CC|NVCC|AR|LINK) /d' "$work/printed"
+    keep_printed
+}
+make_bench-step() { bench bench-step; }
+make_bench-kernels() { bench bench-kernels; }
+make_bench-trace() { bench bench-trace; }
+make_bench-profile() { bench bench-profile; }
+make_bench-allreduce() { bench bench-allreduce; }
 
 for name in "$@"; do
     say "makes $name, after $SECONDS s"

@@ -375,7 +375,7 @@ call() {
 }
 
 # worker W: every case of those, in a directory of its own
-workers=$cpus
+workers=$most_asides
 worker() {
     local i
     mkdir "w$1"

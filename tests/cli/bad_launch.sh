@@ -422,6 +422,9 @@ bad 2 "$launch/corpus.sh" 'one OUTPUT only' a b
 for word in /proc/none/corpus /proc/corpus /etc/passwd/corpus "$long" ../texts/directory / ../texts/fifo; do
     bad 1 "$launch/corpus.sh" 'cannot|is no file' "$word"
 done
+echo mine >texts/corpus.origin
+bad 1 "$launch/corpus.sh" 'corpus.origin was not written by corpus.sh' ../texts/corpus
+is "a file beside the text that is somebody's own stays" "$(<texts/corpus.origin)" mine
 CC=/absent bad 1 "$launch/corpus.sh" '/absent' corpus
 CC=true bad 1 "$launch/corpus.sh" 'no directory of headers' corpus
 CC=$'ab\nsent' bad 1 "$launch/corpus.sh" 'ab.nsent' corpus
@@ -433,6 +436,10 @@ printf '#!/bin/sh\necho "GPU 0: made up"\n' >fake/nvidia-smi && chmod +x fake/nv
 for word in /proc/none /etc/passwd/out /proc; do
     PATH=$temporary/fake:$PATH bad 1 "$launch/bench_gpu.sh" 'cannot (make|write to) the directory' --output "$word"
 done
+mkdir -p gpus/smoke/kernels && echo mine >gpus/smoke/kernels/notes
+PATH=$temporary/fake:$PATH "$launch/bench_gpu.sh" --seconds 1 --output "$temporary/gpus" smoke >printed 2>said </dev/null || true
+is "somebody's own files in the place of a measurement stay" \
+    "$(grep -c 'kernels is not measured: .* holds files' said) $(<gpus/smoke/kernels/notes)" "1 mine"
 printf '#!/bin/sh\nexit 1\n' >fake/nvidia-smi
 PATH=$temporary/fake:$PATH bad 1 "$launch/bench_gpu.sh" 'no NVIDIA GPU' smoke
 group "setup.sh, corpus.sh and bench_gpu.sh"
@@ -620,27 +627,26 @@ stopped bench_gpu.sh tree/launch/bench_gpu.sh --output "$temporary/scratch_gpu" 
 (cd tree && git init -q . && git add launch/say.sh) >/dev/null 2>&1 && cp "$program" tree/build/real &&
     stopped pack.sh tree/launch/pack.sh tree/build real
 
-# The real lab, where this machine has namespaces; there is one a machine, so tests take turns.
+# The real lab, where this machine has namespaces.
 left_in_lab() { { ip netns list | grep ^ddpb- || true; find /run -maxdepth 1 -name 'ddpb-*'; } | tr '\n' ' '; }
-exec 8</
 if [ "$(id -u)" = 0 ] && ip netns add "probe-ddpb-$$" 2>/dev/null && ip netns del "probe-ddpb-$$" &&
-    flock -w 120 8 && [ -z "$(left_in_lab)" ] && "$netlab" up --nodes 2 --rate 20mbit >/dev/null 2>&1 8<&-; then
-    lab_at() { # SIGNAL SECONDS COMMAND...: the signal, so many seconds after the command has begun
+    take_lab && [ -z "$(left_in_lab)" ] && "$netlab" up --nodes 2 --rate 20mbit >/dev/null 2>&1 8<&-; then
+    lab_at() { # SIGNAL EVENT COMMAND...: the signal, once the command has come to where EVENT is true
         local begin status=0
         set -m
         "$netlab" "${@:3}" >printed 2>said </dev/null 8<&- &
         set +m
-        sleep "$2"
+        wait_until eval "$2" || true
         begin=$SECONDS
         kill "-$1" $! 2>/dev/null || true
         wait $! 2>/dev/null || status=$?
-        is "SIG$1 $2 s after netlab.sh $3 ends it, and the lab" "$status $((SECONDS - begin <= 60)) $(left_in_lab) $(wc -l <said)" \
+        is "SIG$1 to netlab.sh $3, once $2, ends it, and the lab" "$status $((SECONDS - begin <= 60)) $(left_in_lab) $(wc -l <said)" \
             "$((128 + $(kill -l "$1"))) 1  0"
     }
-    lab_at TERM 0.6 rate 30mbit
-    lab_at HUP 0.2 up --nodes 3 --rate 20mbit
-    lab_at INT 0.5 up --nodes 3 --rate 20mbit
-    lab_at TERM 1.5 up --nodes 3 --rate 20mbit
+    lab_at TERM '[ ! -e /run/ddpb-netlab ]' rate 30mbit
+    lab_at HUP '[ -e /run/netns/ddpb-br ]' up --nodes 3 --rate 20mbit
+    lab_at INT '[ -e /run/netns/ddpb-n3 ]' up --nodes 3 --rate 20mbit
+    lab_at TERM '[ -e /run/ddpb-netlab.sink ]' up --nodes 3 --rate 20mbit
     "$netlab" down 8<&-
 else
     echo "skip - signals end netlab.sh: no lab can be made here now"

@@ -22,7 +22,7 @@ tiny=(--d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context-length 16 --
 expect() {
     local wanted=$1 pattern=$2 words=$3 status=0 why='' where=printed lines
     shift 3
-    timeout 20 "$program" compare "$@" >printed 2>said </dev/null || status=$?
+    timeout 60 "$program" compare "$@" >printed 2>said </dev/null || status=$?
     case $wanted in 1 | 2) where=said ;; esac
     [ "$status" = "$wanted" ] || why+=", status $status and not $wanted"
     grep -qE -- "$pattern" "$where" || why+=", no '$pattern'"
@@ -299,7 +299,7 @@ xml_has "is only a name" out.xml "$each" '.*; <b>&"]]> step.*'
 
 fails() {
     local status=0
-    timeout 20 "$program" compare base1 --candidate same1 "${@:3}" >printed 2>said </dev/null || status=$?
+    timeout 60 "$program" compare base1 --candidate same1 "${@:3}" >printed 2>said </dev/null || status=$?
     [ "$status" = 1 ] && grep -qE "^ddpbench: $1" said && [ "$(wc -l <said)" = 1 ] && good=0 || good=1
     result "$good" "$2"
 }

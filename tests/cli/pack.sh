@@ -64,6 +64,7 @@ for name in unit/kernels/test_device unit/ddp/test_model mpi/comm; do
     alone ${name:+$([ "$name" != mpi/comm ] || echo "${ranks[@]}")} "build/tests/$name"
     check 0 "$name on the CPU" '^100%: Checks: [1-9][0-9]*, Failures: 0, Errors: 0'
 done
+succeeds "its tests have what they read" "$bare/pack/tests/run.sh" --help
 export CK_RUN_CASE=core
 alone "${ranks[@]}" build/tests/mpi/parity
 check 0 "mpi/parity on the CPU" '^100%: Checks: [1-9][0-9]*, Failures: 0, Errors: 0'

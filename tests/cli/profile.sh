@@ -217,7 +217,7 @@ result "$good" "a buffer that holds no step is refused"
 stop() {
     runs=$((runs + 1)) out=$temporary/out$runs implementation=ddp_bucketed
     "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --num-epochs 1000000 --profile-buffer-mb 1000 \
-        --inject-delay rank=0,ms=5,phase=data_loading \
+        --inject-delay rank=0,ms=20,phase=data_loading \
         --profile-implementation ddp_bucketed --profile-output-dir "$out" >printed 2>said </dev/null &
     wait_until [ -s "$out/ddp_bucketed_rank_0_trace.json" ] || true
     wait_until [ -s "$out/ddp_bucketed_rank_1_trace.json" ] || true

@@ -293,9 +293,11 @@ refuses 1 "the steps of what is no run" 'cannot read empty/rank_0_metrics[.]json
 refuses 1 "the steps of a sweep" 'sweeps: a sweep is reported as text and with --csv only' --metrics-csv sweeps
 mkdir killed && cp -r "a benchmark" killed/benchmark && cp -r profile/ddp killed/profile
 rm killed/*/{summary.*,metrics.csv} && printf '{"implementation": "dd' >>killed/benchmark/rank_0_metrics.jsonl
+: >killed/benchmark/.ddpbench-0123abcd.tmp
 try "$program" report --metrics-csv killed
 is "the steps of runs that were killed" "$status $(wc -c <printed) $(cmp killed/benchmark/metrics.csv "a benchmark/metrics.csv" &&
     cmp killed/profile/metrics.csv profile/ddp/metrics.csv && echo same)" "0 0 same"
+is "what a killed process left there is gone" "$(find killed -name '*.tmp')" ""
 try "$program" report --help
 is "--help" "$status $(head -n 1 printed)" "0 Usage: ddpbench report [LABEL=]DIR... [OPTION VALUE]..."
 

@@ -5,8 +5,10 @@ Shares no code with ddpbench: interval unions over whole nanoseconds, read from 
 Also checks what every trace promises: strict JSON, rows of a lane nest or are disjoint, phases cover the step.
 """
 import argparse
+import bisect
 import glob
 import gzip
+import itertools
 import json
 import os
 import re
@@ -105,6 +107,24 @@ def check_nesting(rows):
             stack.append(row)
 
 
+def reach(rows):
+    """The starts of rows, in order, and how far those up to each of them reach: to find what covers a time by bisection."""
+    ordered = sorted((r["start"], r["end"]) for r in rows)
+    return [start for start, _ in ordered], list(itertools.accumulate((end for _, end in ordered), max))
+
+
+def covers(reached, at):
+    """Whether a row begins and ends no later and no earlier."""
+    before = bisect.bisect_right(reached[0], at)
+    return before > 0 and reached[1][before - 1] >= at
+
+
+def holds(reached, at):
+    """The same for rows that neither begin nor end there."""
+    before = bisect.bisect_left(reached[0], at)
+    return before > 0 and reached[1][before - 1] > at
+
+
 def check_arrows(trace, rows):
     """Each begins in one row and ends, no earlier, in another; from a collective there is one to gradient_sync, and not to
     its edges, where it would be at the phase before or behind it, too."""
@@ -112,6 +132,8 @@ def check_arrows(trace, rows):
     for row in rows:
         if row["ph"] == "X":
             lanes.setdefault((row["pid"], row["tid"]), []).append(row)
+    all_rows = {lane: reach(of) for lane, of in lanes.items()}
+    syncs = {lane: reach(r for r in of if r["name"] == "gradient_sync") for lane, of in lanes.items()}
     begun = {(e["cat"], e["id"]): e for e in trace["traceEvents"] if e["ph"] == "s"}
     ended = {(e["cat"], e["id"]): e for e in trace["traceEvents"] if e["ph"] == "f"}
     if set(begun) != set(ended) or len({key[1] for key in begun}) != len(begun):
@@ -121,11 +143,9 @@ def check_arrows(trace, rows):
         if ns(end["ts"]) < ns(start["ts"]):
             raise Wrong(f"the arrow {key} ends before it begins")
         for event in (start, end):
-            lane = lanes.get((event["pid"], event["tid"]), [])
-            if not any(r["start"] <= ns(event["ts"]) <= r["end"] for r in lane):
+            if not covers(all_rows.get((event["pid"], event["tid"]), ([], [])), ns(event["ts"])):
                 raise Wrong(f"the arrow {key} is at no row")
-        if key[0] == "gradient_sync" and \
-                not any(r["name"] == key[0] and r["start"] < ns(end["ts"]) < r["end"] for r in lane):
+        if key[0] == "gradient_sync" and not holds(syncs.get((end["pid"], end["tid"]), ([], [])), ns(end["ts"])):
             raise Wrong(f"the arrow {key} does not end within gradient_sync")
     synced = sum(key[0] == "gradient_sync" for key in begun)
     collectives = sum("Collective name" in r["args"] and r["cat"] == "cpu_op" for r in rows)

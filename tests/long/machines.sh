@@ -123,7 +123,7 @@ build() {
         mkdir -p "$output/$1"
         git clone -q "$root" "$copy"
     fi
-    await log "$output/build.log" make -C "$copy" -j"$(nproc)" "${make_words[@]}" program tests emulated >/dev/null || {
+    await log "$output/build.log" make -C "$copy" -j"$(count_cpus)" "${make_words[@]}" program tests emulated >/dev/null || {
         failed=1 # so that the log is kept
         die "the build failed: $(grep -E -m 1 'error|\*\*\*' "$output/build.log"); see $output/build.log"
     }

@@ -4,8 +4,8 @@
 # Used by the scripts:
 # shellcheck disable=SC2034
 
-user_locale=${user_locale-${LC_ALL:-}} # of the programs under test: these scripts have that of C
-export user_locale
+# shellcheck source=tests/support/here.sh
+. "$(dirname "$(realpath "$0")")/../support/here.sh"
 # shellcheck source=launch/say.sh
 . "$(dirname "$(realpath "$0")")/../../launch/say.sh"
 
@@ -29,7 +29,7 @@ root=$(realpath -e "$(dirname "$0")/../..")
 # shellcheck source=launch/mpi.sh
 . "$root/launch/mpi.sh"
 find_mpirun
-cpus=$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc) # nproc prints what these say, if they are set
+cpus=$(count_cpus)
 export OMP_NUM_THREADS=1
 export HWLOC_PLUGINS_PATH=/dev/null # as in tests/run.sh, for a script that is run alone
 # LD_PRELOAD=faults.so finds it here: a path in LD_PRELOAD itself may have no blank
@@ -87,7 +87,7 @@ result() {
 # try COMMAND...: its words go to said, what it prints to printed, its exit status to status; for $limit s at most.
 try() {
     status=0
-    timeout --kill-after=5 "${limit:-60}" ${user_locale:+/usr/bin/env "LC_ALL=$user_locale"} "$@" >printed 2>said </dev/null || status=$?
+    timeout --kill-after=5 "${limit:-60}" "${in_user_locale[@]}" "$@" >printed 2>said </dev/null || status=$?
 }
 
 # check STATUS WORDS PATTERN: what was tried last ended so, and said something that matches (an extended expression).
@@ -132,11 +132,12 @@ interrupt() {
 # not depend on them.
 start_quickly() { export UCX_TLS=self,sm HWLOC_COMPONENTS=-pci,-linuxio; }
 
-# aside COMMAND...: checks that bound no times, in a directory of their own, as many at a time as there are cores.
-asides=()
+# aside COMMAND...: checks that bound no times, in a directory of their own, as many at a time as there are cores, up to
+# four, and fewer where /dev/shm is small.
+asides=() most_asides=$(at_most $((cpus < 4 ? cpus : 4)) 10)
 aside() {
     local directory=$temporary/aside${#asides[@]}
-    while [ "$(jobs -pr | wc -l)" -ge "$cpus" ]; do wait -n || true; done
+    while [ "$(jobs -pr | wc -l)" -ge "$most_asides" ]; do wait -n || true; done
     mkdir "$directory"
     (
         cd "$directory" || exit
@@ -158,6 +159,10 @@ gather() {
     rm -rf aside[0-9]*
     asides=()
 }
+
+# take_lab: waits until no other test has the network lab, of which there is one a machine; returns 1 where others keep it.
+# The lock is on a directory, so that no file is left, and ends with the script, whose commands are not to inherit it: 8<&-.
+take_lab() { exec 8</ && flock -w 200 8; }
 
 # xml_has WORDS FILE EXPRESSION PATTERN: a check that a file is XML, and that an expression of python3, in which root is its
 # root element, prints all of a pattern (an extended expression); skipped where there is no python3.

@@ -61,7 +61,7 @@ static const struct option tints[] = {
     {.name = "tint",
      .kind = &option_flag,
      .offset = offsetof(struct values, tint),
-     .without = "colour=blue,shade", /* a table need not have all of them */
+     .without = "colour=blue,shade,dtype=bf16", /* a table need not have all of them */
      .help = "of the colour"},
 };
 
@@ -188,6 +188,7 @@ static const char *const refused[][2] = {
     {"--tint", "--tint needs --colour"},
     {"--dtype --check", "--dtype needs a value"},
     {"--colour blue --tint", "--tint does not go with --colour blue; leave one of them out"},
+    {"--dtype bf16 --colour red --tint", "--tint does not go with --dtype bf16; leave one of them out"},
     {"--tint -c --colour red", "--tint does not go with --check; leave one of them out"},
 };
 

@@ -2,7 +2,9 @@
 #include "kernels/siblings.h"
 #include "tests/support/suite.h"
 
+#include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -12,6 +14,17 @@ enum { RANKS = 3 };
 static const long many_waits = (1L << 40) - 1;
 static struct sibling ranks[RANKS];
 static int input[2]; /* what the rank reads until it is to end */
+
+/* Starts this program, whose main shows many_waits then, as rank 1. */
+static pid_t start_program(void)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        execve("/proc/self/exe", (char *[]){(char[]){"rank"}, NULL}, (char *[]){(char[]){"PMI_RANK=1"}, NULL});
+        _exit(1);
+    }
+    return child;
+}
 
 /* Starts a shell as rank 1 of a launcher, which this process stands for, and returns once it is there. */
 static pid_t start_rank(void)
@@ -68,11 +81,7 @@ START_TEST(only_the_program_is_killed)
     int status;
     ck_assert_int_eq(waitpid(child, &status, 0), child);
     ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
-    child = fork();
-    if (child == 0) {
-        execve("/proc/self/exe", (char *[]){(char[]){"rank"}, NULL}, (char *[]){(char[]){"PMI_RANK=1"}, NULL});
-        _exit(1);
-    }
+    child = start_program();
     do {
         siblings_find(ranks, RANKS);
     } while (!ranks[1].runs || ranks[1].waits < 0);
@@ -81,6 +90,60 @@ START_TEST(only_the_program_is_killed)
     siblings_kill(0, RANKS);
     ck_assert_int_eq(waitpid(child, &status, 0), child);
     ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
+END_TEST
+
+/* Whether a process has come to siblings_show, by the name of its thread. */
+static int shows(pid_t process)
+{
+    char path[64], name[32] = "";
+    snprintf(path, sizeof path, "/proc/%d/comm", process);
+    FILE *file = fopen(path, "r");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_ptr_nonnull(fgets(name, sizeof name, file));
+    fclose(file);
+    return !strncmp(name, "wait ", 5);
+}
+
+START_TEST(of_several_processes_the_program_is_taken)
+{
+    pid_t shell_before = start_rank(), program = start_program(), shell_after = start_rank();
+    while (!shows(program))
+        usleep(1000);
+    siblings_find(ranks, RANKS);
+    ck_assert_int_eq(ranks[1].process, program);
+    for (int i = 0; i < 3; i++) {
+        pid_t child = (pid_t[]){shell_before, program, shell_after}[i];
+        kill(child, SIGKILL);
+        ck_assert_int_eq(waitpid(child, NULL, 0), child);
+    }
+}
+END_TEST
+
+/* A container without a /proc of its own: what is there under this process's number is another process. */
+START_TEST(in_another_pid_namespace_there_are_none)
+{
+    enum { NONE, FOUND, NO_NAMESPACE };
+    pid_t child = start_rank(), outside = fork(); /* which has no more processes to start when that inside has ended */
+    int status;
+    if (outside == 0) {
+        if (unshare(CLONE_NEWPID))
+            _exit(NO_NAMESPACE);
+        pid_t inside = fork();
+        if (inside == 0) {
+            siblings_find(ranks, RANKS);
+            _exit(ranks[0].process || ranks[1].process || ranks[2].process ? FOUND : NONE);
+        }
+        _exit(inside > 0 && waitpid(inside, &status, 0) == inside ? WEXITSTATUS(status) : FOUND);
+    }
+    ck_assert_int_gt(outside, 0);
+    ck_assert_int_eq(waitpid(outside, &status, 0), outside);
+    ck_assert(WIFEXITED(status));
+    ck_assert_int_ne(WEXITSTATUS(status), FOUND);
+    if (WEXITSTATUS(status) == NO_NAMESPACE)
+        printf("skip - ranks in another PID namespace: this process may make none\n");
+    kill(child, SIGKILL);
+    ck_assert_int_eq(waitpid(child, NULL, 0), child);
 }
 END_TEST
 
@@ -110,6 +173,8 @@ int main(int argc, char *argv[])
     tcase_add_checked_fixture(core, setup, NULL);
     tcase_add_test(core, a_process_of_a_rank_is_found);
     tcase_add_test(core, only_the_program_is_killed);
+    tcase_add_test(core, of_several_processes_the_program_is_taken);
+    tcase_add_test(core, in_another_pid_namespace_there_are_none);
     tcase_add_test(core, without_a_launcher_there_are_none);
     suite_add_tcase(suite, core);
     return suite_run(suite);

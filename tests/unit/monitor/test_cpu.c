@@ -176,7 +176,7 @@ START_TEST(cpuinfo_of_a_large_machine)
     double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
     SAME(c.mhz_min, 1100.5);
     SAME(c.mhz_mean, 1305.5);
-    ck_assert_msg(seconds < 0.1, "%g s", seconds);
+    ck_assert_msg(seconds < 1, "%g s", seconds);
     free(text);
 }
 END_TEST
