@@ -68,6 +68,7 @@ only_stalled() {
     local input
     input=$(sed -n 's/.*Test unit written to //p' "$work/$1.log")
     [[ $input == */"$1"-timeout-* && $input != *$'\n'* ]] || return 1
+    rm -rf "${work:?}/$1" && mkdir "$work/$1" # which the target wants to be empty
     FUZZ_SCRATCH=$work/$1 "$build/tests/fuzz/$1" -timeout=1 -rss_limit_mb=256 -close_fd_mask=3 "$input" >"$work/$1.again" 2>&1 || return 1
     rm -f "$input"
 }
