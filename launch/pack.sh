@@ -81,12 +81,12 @@ cp -L "${hydra[1]}" "$pack/programs/hydra/hydra_pmi_proxy"
 
 # needed FILE...: the libraries that these need, except glibc's and NVIDIA's
 needed() {
-    ldd "$@" | awk '/=> not found/ { print "not-found:" $1 } /=> \// { print $3 }' | sort -u |
+    env -u LD_PRELOAD ldd "$@" | sed -nE 's/^\s*(\S+) => not found.*/not-found:\1/p; s/.* => (\/.*) \(0x[0-9a-f]+\)$/\1/p' | sort -u |
         grep -vE '/(libc|libm|libdl|librt|libpthread|libresolv|libutil|ld-linux[^/]*)\.so|lib(cublas|cublasLt|nccl)\.so' || true
 }
-libraries=$(needed "${files[@]}" "${hydra[@]}")
-[[ $libraries != *not-found:* ]] || die "not all libraries are here: ${libraries//$'\n'/ }"
-for library in $libraries; do
+mapfile -t libraries < <(needed "${files[@]}" "${hydra[@]}")
+[[ ${libraries[*]} != *not-found:* ]] || die "not all libraries are here: ${libraries[*]}"
+for library in "${libraries[@]}"; do
     cp -L "$library" "$pack/lib"
     # UCX opens its copying between processes (CMA) by name, in a directory beside itself
     cma=$(dirname "$library")/ucx/libuct_cma.so.0
@@ -95,7 +95,8 @@ for library in $libraries; do
         cp -L "$cma" "$pack/lib/ucx"
     fi
 done
-for library in $(needed "${hydra[@]}"); do
+mapfile -t libraries < <(needed "${hydra[@]}")
+for library in "${libraries[@]}"; do
     ln -s "../$(basename "$library")" "$pack/lib/hydra"
 done
 # The compiler's own need a newer glibc than the rest; the machine may have its own.

@@ -180,7 +180,7 @@ refuse "sizes whose product overflows" 2 'no machine has that much memory' \
 : >"$temporary/empty"
 head -c 20000 /dev/zero | tr '\0' '\310' >"$temporary/text" # bytes of 200
 printf 'abc' >"$temporary/odd.bin"
-refuse "an empty data file" 2 "--data $temporary/empty: is empty" --data "$temporary/empty"
+refuse "an empty data file" 2 "--data $(literal "$temporary")/empty: is empty" --data "$temporary/empty"
 refuse "a data file that is not there" 2 '--data .*/absent: cannot open it: No such file.*allowed' --data "$temporary/absent"
 refuse "a directory as data" 2 '--data .*: is a directory; allowed: a file' --data "$temporary"
 refuse "a device as data" 2 '--data /dev/zero: is not a regular file; allowed' --data /dev/zero
@@ -349,8 +349,9 @@ result "$good" "killed with kill -9: what is there is valid"
 result "$good" "killed with kill -9: there is a summary of the rounds until then"
 count_of() { sed -nE "s/^\t\"$1\":\t([0-9]+),\$/\1/p" "$out/summary.json"; }
 words="Interrupted, or still running: $(count_of "done") of 1000000 rounds."
-is "killed with kill -9: the summary's own words say so, once, as text and as JSON" \
-    "$(count_of planned) $(grep -cxF "$words" "$out/summary.txt") $(grep -cF "\"$words\"" "$out/summary.json")" "1000000 1 1"
+is "killed with kill -9: the summary's own words say so, once" "$(count_of planned) $(grep -cF "\"$words\"" "$out/summary.json")" "1000000 1"
+# the text may be of an earlier round, since the files are replaced one after the other
+is "killed with kill -9: as text, too" "$(grep -cxE "${words/ [0-9]* of/ [0-9]+ of}" "$out/summary.txt")" 1
 is "killed with kill -9: nothing goes on" "$(gone out)" ""
 
 begin 2

@@ -95,10 +95,19 @@ ends "a rank that is late to start ends the job" "$missing \\((sh|sleep)\\) runs
 in_time 2 $((SECONDS - begin))
 try "${mpirun[@]}" -n 2 sh -c "$stops" sh "$program" "${tiny[@]}" -T2 --output "$PWD/out"
 ends "one that is stopped before it starts, too" "$missing \\(.*\\) is stopped\$"
-try env ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0" \
-    LD_PRELOAD=faults.so FAULT_SIGNAL="$(kill -l STOP)" FAULT_RANK=1 "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --timeout=2 \
-    --output "$PWD/out"
+fault=(env ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0" LD_PRELOAD=faults.so FAULT_RANK=1)
+try "${fault[@]}" FAULT_SIGNAL="$(kill -l STOP)" "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --timeout=2 --output "$PWD/out"
 ends "and while its libraries are loaded" "$missing \\(ddpbench\\) is stopped\$"
+for place in finalize:'ending MPI' finalized:'seeing the others end'; do
+    again
+    try "${fault[@]}" FAULT_STOP="${place%%:*}" "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" -T2 --output "$PWD/out"
+    ends "one that is stopped while the others are in '${place#*:}', too" \
+        "^ddpbench: rank 0 on .* has waited for [0-9]+ s in ${place#*:}; rank 1.* process [0-9]+ \\(ddpbench\\) is stopped\$"
+done
+again
+begin=$SECONDS
+try "${fault[@]}" FAULT_STOP=exit "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" -T2 --output "$PWD/out"
+is "one that is stopped as the last thing that it does is killed" "$((SECONDS - begin <= 2 + 2 * 2 + 5 + 3 * usual))" 1
 is "none of which is left" "$(gone out)" ''
 try "${mpirun[@]}" -n 2 env MPIR_CVAR_NOLOCAL=nonsense "$program" "${tiny[@]}" --output "$PWD/out"
 if [ "$status" = 0 ]; then

@@ -41,7 +41,7 @@ keeps() {
 holds() {
     succeeds "$1: memory of parts is what was allocated" python3 -c "import json
 rows = json.load(open('$1/ddp_bucketed_rank_0_trace.json'))['traceEvents']
-tables = {t['key']: t['rows'] for t in json.load(open('$1/ddp_bucketed/summary.json'))['tables']}
+tables = {t['key']: t['rows'] for t in json.load(open('$1/ddp_bucketed/summary.json', encoding='utf-8'))['tables']}
 allocated = sum(r['args']['Bytes'] for r in rows if r['name'] == '[memory]')
 assert allocated == sum(row['total'] for row in tables['memory_by_part']) > 0, allocated"
 }

@@ -100,7 +100,7 @@ conditionals() {
         cd "$1"
         # the name that guards a header is its path's, first in the file (so that two headers of one name in two folders
         # are two); the emulated headers stand in for a vendor's, which C and C++ read
-        find kernels ddp bench tests -path tests/gpu/emulator -prune -o \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' \) -print | sort | xargs -r awk '
+        find kernels ddp bench tests -path tests/gpu/emulator -prune -o \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' \) -print | sort | LC_ALL=C xargs -r awk '
             FNR == 1 {
                 guard = FILENAME
                 guard = FILENAME ~ /[.]c?u?h$/ ? toupper(guard) : ""

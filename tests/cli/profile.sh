@@ -50,13 +50,13 @@ profile() {
 agrees() { "$python" "$root/tests/consumers/recompute_trace.py" "$out" "$implementation"; }
 
 # summary EXPRESSION: whether it is true of summary.json, as s, with the rows of its tables by key, as t.
-summary() { "$python" -c "import json; s = json.load(open('$out/$implementation/summary.json'))
-t = {table['key']: table['rows'] for table in s['tables']}; assert ($1), t['stragglers']"; }
+summary() { "$python" -c "import json, sys; s = json.load(open(sys.argv[1], encoding='utf-8'))
+t = {table['key']: table['rows'] for table in s['tables']}; assert ($1), t['stragglers']" "$out/$implementation/summary.json"; }
 
 # rows EXPRESSION: whether it is true of the rows of rank 0's trace, as a list of names in rows, and all of it in t.
 rows() {
-    "$python" -c "import json; t = json.load(open('$out/${implementation}_rank_0_trace.json'))['traceEvents']
-rows = [r['name'] for r in t]; assert $1, rows"
+    "$python" -c "import json, sys; t = json.load(open(sys.argv[1], encoding='utf-8'))['traceEvents']
+rows = [r['name'] for r in t]; assert $1, rows" "$out/${implementation}_rank_0_trace.json"
 }
 
 together() { "$python" "$root/tests/consumers/recompute_trace.py" "$out"; }
@@ -113,7 +113,7 @@ refused_beside() {
     before=$(find "$out" | sort)
     status=0
     "$program" "${tiny[@]}" --profile-implementation "$2" --profile-output-dir "$out" >printed 2>said </dev/null || status=$?
-    [ "$status" = 1 ] && grep -q "^ddpbench: --profile-output-dir $out$3" said && [ ! -s printed ] &&
+    [ "$status" = 1 ] && grep -q "^ddpbench: --profile-output-dir $(literal "$out")$3" said && [ ! -s printed ] &&
         [ "$(find "$out" | sort)" = "$before" ] && good=0 || good=1
     result "$good" "$1 (status $status)"
 }
@@ -169,12 +169,12 @@ listed=$(cd "$out" && find . -name '*.json' ! -path './ddp_bucketed/*' | sort | 
 for c in 1 2 3; do
     for rank in 0 1; do wanted+="./cycle_$c/ddp_bucketed_rank_${rank}_trace.json "; done
 done
-[ "$listed" = "$wanted" ] && grep -q "^Traces: $out/cycle_\*/ddp_bucketed_rank" said && good=$status || good=1
+[ "$listed" = "$wanted" ] && grep -q "^Traces: $(literal "$out")/cycle_\*/ddp_bucketed_rank" said && good=$status || good=1
 result "$good" "--trace-per-cycle: a trace of each rank in a directory of each cycle"
-with_python "--trace-per-cycle: each cycle has its steps and an empty one behind them" "$python" -c "import json
+with_python "--trace-per-cycle: each cycle has its steps and an empty one behind them" "$python" -c "import json, sys
 for c, steps in {1: [2, 3, 4], 2: [5, 6, 7], 3: [8, 9]}.items():
-    t = json.load(open(f'$out/cycle_{c}/ddp_bucketed_rank_1_trace.json'))['traceEvents']
-    assert sorted(int(r['name'][13:]) for r in t if r['name'].startswith('ProfilerStep#')) == steps, c"
+    t = json.load(open(f'{sys.argv[1]}/cycle_{c}/ddp_bucketed_rank_1_trace.json'))['traceEvents']
+    assert sorted(int(r['name'][13:]) for r in t if r['name'].startswith('ProfilerStep#')) == steps, c" "$out"
 with_python "--trace-per-cycle: every figure agrees with the traces" agrees
 profile 2 ddp_individual --num-layers 20 --d-model 8 --num-heads 1 --d-ff 8 --record-shapes
 with_python "hundreds of collectives: every figure agrees with the traces, which have few lanes" agrees
@@ -279,7 +279,7 @@ full 20000 ddp ddp/run.json
 result "$good" "a trace that cannot be written ends the run in words, and no part of it stays (status $status)"
 profile 1 ddp,none
 full $(($(stat -c %s "$out/ddp/ddp_rank_0_trace.json") * 3 / 2)) ddp,ddp_individual,none comparison/run.json
-[ "$status" = 1 ] && grep -q "^ddpbench: cannot write $out/comparison/all_ranks/.*: File too large" said &&
+[ "$status" = 1 ] && grep -q "^ddpbench: cannot write $(literal "$out")/comparison/all_ranks/.*: File too large" said &&
     [ "$(grep "^ddpbench: " said | grep -vc "computing on the CPU")" = 1 ] && [ -z "$(find "$out" -name '*.tmp')" ] &&
     [ -s "$out/ddp_individual/ddp_individual_rank_0_trace.json" ] && [ ! -e "$out/none/none_rank_0_trace.json" ] &&
     [ ! -e "$out/comparison/all_ranks/comparison_all_ranks_trace.json" ] && good=0 || good=1

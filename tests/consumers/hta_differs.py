@@ -21,7 +21,7 @@ from hta.trace_diff import LabeledTrace, TraceDiff  # noqa: E402 (the variable m
 def read(directory):
     """{rank: {name: [rows, microseconds]}}, the steps, and the names of phases on a GPU."""
     ranks, steps, phases = {}, set(), set()
-    for path in glob.glob(os.path.join(directory, "*_trace.json*")):
+    for path in glob.glob(os.path.join(glob.escape(directory), "*_trace.json*")):
         with (gzip.open if path.endswith(".gz") else open)(path, "rt", encoding="ascii") as file:
             trace = json.load(file)
         names = ranks.setdefault(trace["distributedInfo"]["rank"], collections.defaultdict(lambda: [0, 0.0]))

@@ -30,6 +30,11 @@ def refuse(word):
     raise Wrong(f"{word} is not strict JSON")
 
 
+def find(directory, *pattern):
+    """The files below a directory whose names match, whatever the directory is called."""
+    return glob.glob(os.path.join(glob.escape(directory), *pattern))
+
+
 def load(path):
     opener = gzip.open if path.endswith(".gz") else open
     with opener(path, "rt", encoding="ascii") as file:
@@ -703,7 +708,7 @@ def compare_controls(check, directory, size, summary):
 
 def check_directory(directory, implementation):
     name = f"{implementation}_rank_*_trace.json*"
-    paths = glob.glob(os.path.join(directory, name)) or glob.glob(os.path.join(directory, "cycle_*", name))
+    paths = find(directory, name) or find(directory, "cycle_*", name)
     if not paths:
         raise Wrong(f"{directory}: no traces of {implementation}")
     ranks = []
@@ -715,9 +720,9 @@ def check_directory(directory, implementation):
     if len({r["base"] for r in ranks}) != 1:
         raise Wrong("baseTimeNanoseconds differs between ranks")
     inner = os.path.join(directory, implementation)
-    with open(os.path.join(inner, "summary.json"), encoding="ascii") as file:
+    with open(os.path.join(inner, "summary.json"), encoding="utf-8") as file:
         summary = json.load(file, parse_constant=refuse)
-    merged = glob.glob(os.path.join(inner, "all_ranks", "*.json*"))
+    merged = find(inner, "all_ranks", "*.json*")
     if len(merged) != 1:
         raise Wrong(f"{len(merged)} traces of all ranks")
     rows = rows_of(load(merged[0]))
@@ -731,7 +736,7 @@ def check_directory(directory, implementation):
 
 def check_merged(check, directory, names):
     """Each process of the joint trace has the rows of its own, later or earlier, and each profile begins at 0."""
-    trace = load(glob.glob(os.path.join(directory, "comparison", "all_ranks", "*.json*"))[0])
+    trace = load(find(directory, "comparison", "all_ranks", "*.json*")[0])
     rows = rows_of(trace)
     check_nesting(rows)
     if len({r["args"]["External id"] for r in rows}) != len(rows):
@@ -745,7 +750,7 @@ def check_merged(check, directory, names):
     for name in names:
         begins = []
         file = name.replace(":", ".")
-        for path in glob.glob(os.path.join(directory, file, f"{file}_rank_*_trace.json*")):
+        for path in find(directory, file, f"{file}_rank_*_trace.json*"):
             alone = load(path)
             own = sorted((e for e in alone["traceEvents"] if e["ph"] == "X"), key=lambda e: e["ts"])
             merged = of_pid[process[f"{name} rank {alone['distributedInfo']['rank']}"]]
@@ -760,7 +765,7 @@ def check_merged(check, directory, names):
 
 
 def check_comparison(directory):
-    with open(os.path.join(directory, "comparison", "summary.json"), encoding="ascii") as file:
+    with open(os.path.join(directory, "comparison", "summary.json"), encoding="utf-8") as file:
         summary = json.load(file, parse_constant=refuse)
     names = [row["implementation"] for row in rows_of_table(summary, "implementations")]
     check = Comparison()
@@ -768,7 +773,7 @@ def check_comparison(directory):
         file = name.replace(":", ".")
         check.compared += check_directory(os.path.join(directory, file), file)
     check_merged(check, directory, names)
-    size = len(glob.glob(os.path.join(directory, "comparison", "rank_*_metrics.jsonl")))
+    size = len(find(directory, "comparison", "rank_*_metrics.jsonl"))
     blocks = read_blocks(os.path.join(directory, "comparison"), size)
 
     def over_rounds(name, of_block):

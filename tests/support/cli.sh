@@ -98,6 +98,9 @@ check() {
     result "$good" "$2"
 }
 
+# literal TEXT: prints a regular expression, basic or extended, that only the text itself matches.
+literal() { sed -E 's/[].*?+(){}|$\\[]/[&]/g; s/\^/\\^/g' <<<"$1"; }
+
 # is WORDS GOT EXPECTED
 is() {
     local good=0

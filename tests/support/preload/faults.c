@@ -10,10 +10,14 @@
  *
  * FAULT_SIGNAL: the number of a signal that comes to that rank when the other libraries are loaded, and the program has
  * not begun.
+ *
+ * FAULT_STOP: where that rank is stopped: finalize, before it calls MPI_Finalize; finalized, after that; exit, when the
+ * program has ended.
  */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <mpi.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -46,6 +50,18 @@ __attribute__((constructor)) static void signal_while_loading(void)
     const char *number = getenv("FAULT_SIGNAL");
     if (number && is_rank())
         kill(getpid(), (int)strtol(number, NULL, 10));
+}
+
+static void stop_at(const char *place)
+{
+    const char *wanted = getenv("FAULT_STOP");
+    if (wanted && !strcmp(wanted, place) && is_rank())
+        raise(SIGSTOP);
+}
+
+__attribute__((destructor)) static void stop_at_exit(void)
+{
+    stop_at("exit");
 }
 
 static int is_below(const char *path)
@@ -99,6 +115,14 @@ static void end_after(enum fault fault)
 }
 
 #define NEXT(name) (__extension__(__typeof__(&(name))) dlsym(RTLD_NEXT, #name))
+
+int MPI_Finalize(void)
+{
+    stop_at("finalize");
+    int status = NEXT(MPI_Finalize)();
+    stop_at("finalized");
+    return status;
+}
 
 static int opened(int file, const char *path)
 {
