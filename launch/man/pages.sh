@@ -34,7 +34,7 @@ page() {
     local name=$1 summary=$2 others
     shift 2
     others=$(printf '%s\n' "${names[@]}" | grep -vxF "$name" | tr '\n' ' ')
-    LC_ALL=C awk -v name="$name" -v summary="$summary" -v version="$version" -v also="$others" "$@" -f "$here/man.awk" \
+    awk -v name="$name" -v summary="$summary" -v version="$version" -v also="$others" "$@" -f "$here/man.awk" \
         "$work/$name" >"$directory/man1/$name.1"
 }
 
