@@ -31,9 +31,10 @@ succeeds "it is packed" "$root/launch/pack.sh" --directory "$bare/pack" "$build"
 [ "$failed" = 0 ] || exit 1
 cp -L "$(command -v bash)" "$bare/bin/bash"
 ln -s bash "$bare/bin/sh"
-loader=$(ldd "$(command -v bash)" | awk '$1 ~ /^\// { print $1 }')
-libc=$(dirname "$(ldd "$(command -v bash)" | awk '$1 ~ /^libc\./ { print $3 }')")
-for library in "$loader" "$libc"/lib{c,m,dl,rt,pthread,resolv}.so.[0-9] $(ldd "$(command -v bash)" | awk '/=> \// { print $3 }'); do
+linked=$(env -u LD_PRELOAD ldd "$(command -v bash)")
+loader=$(awk '$1 ~ /^\// { print $1 }' <<<"$linked")
+libc=$(dirname "$(awk '$1 ~ /^libc\./ { print $3 }' <<<"$linked")")
+for library in "$loader" "$libc"/lib{c,m,dl,rt,pthread,resolv}.so.[0-9] $(awk '/=> \// { print $3 }' <<<"$linked"); do
     mkdir -p "$bare/$(dirname "$library")"
     cp -L "$library" "$bare/$library"
 done
