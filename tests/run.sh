@@ -220,14 +220,19 @@ run_parity() {
     done
 }
 
+# share_machine N: from here on N programs run at a time, or fewer where /dev/shm is small; each has its share of that.
+share_machine() {
+    lanes=$(at_most "$1" 20)
+    export shared_mib=$((shared_mib / lanes))
+}
+
 # Scripts that bound no times run one more at a time than there are cores, since most of them also wait; the longest first.
 sharing=(comm slurm bad_launch bad_calls profile faults benchmark sweep paper allreduce netlab tune live compare report run
     gate pack install help blas fences profilers peer)
 sharing_emulated=(cuda cuda_profile)
 run_sharing() {
     local source name ranks
-    lanes=$(at_most $(($(count_cpus) + 1)) 20)
-    export shared_mib=$((shared_mib / lanes))
+    share_machine $(($(count_cpus) + 1))
     run_scripts "${sharing[@]}"
     if [ "$only" != cpu ]; then
         run_one check "unit/kernels/test_device, emulated GPU" "$build/emulated/tests/unit/kernels/test_device"
@@ -275,8 +280,7 @@ if [ "$only" = gpu ]; then
     REAL_GPU=1 run_scripts cuda cuda_profile
     [ "$skipped" = 0 ] || say "what was skipped found no GPU, or no NCCL"
 elif [ "$only" = mpi ]; then
-    lanes=$(at_most "$(count_cpus)" 20)
-    export shared_mib=$((shared_mib / lanes))
+    share_machine "$(count_cpus)"
     run_scripts comm run
     run_mpi_tests sharing
     wait_for 0

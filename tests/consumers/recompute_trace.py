@@ -119,13 +119,13 @@ def reach(rows):
 
 
 def covers(reached, at):
-    """Whether a row begins and ends no later and no earlier."""
+    """Whether a row covers the time, its start and end included."""
     before = bisect.bisect_right(reached[0], at)
     return before > 0 and reached[1][before - 1] >= at
 
 
 def holds(reached, at):
-    """The same for rows that neither begin nor end there."""
+    """Whether a row covers the time, its start and end excluded."""
     before = bisect.bisect_left(reached[0], at)
     return before > 0 and reached[1][before - 1] > at
 

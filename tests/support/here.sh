@@ -3,7 +3,7 @@
 # Used by the scripts:
 # shellcheck disable=SC2034
 
-# Programs under test have the user's locale: the beginning of their command.
+# in_user_locale: begins the command of a program under test, which has the user's locale.
 user_locale=${user_locale-${LC_ALL:-}}
 export user_locale
 in_user_locale=(${user_locale:+/usr/bin/env "LC_ALL=$user_locale"})

@@ -120,11 +120,11 @@ START_TEST(of_several_processes_the_program_is_taken)
 }
 END_TEST
 
-/* A container without a /proc of its own: what is there under this process's number is another process. */
+/* A container that shows the host's /proc, in which the number of this process is that of another one. */
 START_TEST(in_another_pid_namespace_there_are_none)
 {
     enum { NONE, FOUND, NO_NAMESPACE };
-    pid_t child = start_rank(), outside = fork(); /* which has no more processes to start when that inside has ended */
+    pid_t child = start_rank(), outside = fork(); /* a namespace whose first process has ended takes no others */
     int status;
     if (outside == 0) {
         if (unshare(CLONE_NEWPID))
