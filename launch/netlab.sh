@@ -234,6 +234,7 @@ remove_all() {
 # clean_up: as the EXIT trap, which nothing interrupts.
 # shellcheck disable=SC2317 # the trap calls it
 clean_up() {
+    [ "$BASHPID" = $$ ] || return 0 # a child that a signal meets before it is another program runs this shell's traps
     trap '' HUP INT TERM
     remove_all
 }

@@ -7,7 +7,7 @@ usage() {
 Usage: [MPIRUN=mpirun] [TEST_ONLY=PATTERN] tests/run.sh [OPTION...] BUILD_DIR
 Runs, for each tests/unit/*/test_*.c, its program in BUILD_DIR alone; for each tests/mpi/*.c under MPIRUN with 1, 2, 3 and 4
 ranks, or 1 and 3; each tests/cli/*.sh; those that open a device also on a GPU, skipped where there is none, and on an emulated one.
-First those that bound no times, one more at a time than there are cores (fewer where /dev/shm is small), and then the others one after the other.
+First those that bound no times, two more at a time than there are cores (fewer where /dev/shm is small), and then the others one after the other.
 The seconds and CPU seconds of each go to BUILD_DIR/tests/times.tsv, and the five slowest are named.
 TEST_ONLY leaves out those whose names, as they are printed, do not match: 'unit/ddp/*'.
 Exits with status 1 if a check failed, a program crashed, was not built or checked nothing.
@@ -226,13 +226,13 @@ share_machine() {
     export shared_mib=$((shared_mib / lanes))
 }
 
-# Scripts that bound no times run one more at a time than there are cores, since most of them also wait; the longest first.
+# Scripts that bound no times run two more at a time than there are cores, since most of them also wait; the longest first.
 sharing=(comm slurm bad_launch bad_calls profile faults benchmark sweep paper allreduce netlab tune live compare report run
     gate pack install help blas fences profilers peer)
 sharing_emulated=(cuda cuda_profile)
 run_sharing() {
     local source name ranks
-    share_machine $(($(count_cpus) + 1))
+    share_machine $(($(count_cpus) + 2))
     run_scripts "${sharing[@]}"
     if [ "$only" != cpu ]; then
         run_one check "unit/kernels/test_device, emulated GPU" "$build/emulated/tests/unit/kernels/test_device"

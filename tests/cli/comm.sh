@@ -109,6 +109,7 @@ begin=$SECONDS
 try "${fault[@]}" FAULT_STOP=exit "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" -T2 --output "$PWD/out"
 is "one that is stopped as the last thing that it does is killed" "$((SECONDS - begin <= 2 + 2 * 2 + 5 + 3 * usual))" 1
 is "none of which is left" "$(gone out)" ''
+again
 try "${mpirun[@]}" -n 2 env MPIR_CVAR_NOLOCAL=nonsense "$program" "${tiny[@]}" --output "$PWD/out"
 if [ "$status" = 0 ]; then
     echo "skip - an MPI that cannot start: this one has no MPIR_CVAR_NOLOCAL"
