@@ -25,7 +25,7 @@ OUT := build$(if $(filter-out native,$(SETTING)),/$(SETTING))
 # Debian calls an MPI's tools by these names when several are installed. Open MPI refuses root, and more ranks than cores, and
 # binds a rank with all of its threads to one core, unless told otherwise.
 MPICC := $(or $(shell command -v mpicc.$(MPI)),$(shell command -v mpicc))
-$(if $(word 2,$(MPICC)),$(error MPICC=$(MPICC): expected a path without blanks; make a link to its folder))
+$(if $(and $(word 2,$(MPICC)),$(filter-out clean help uninstall,$(or $(MAKECMDGOALS),all))),$(error MPICC=$(MPICC): expected a path without blanks; make a link to its folder))
 MPIRUN_OPTIONS_openmpi = --allow-run-as-root --oversubscribe --bind-to none
 MPIRUN = $(strip $(firstword $(wildcard $(addprefix $(dir $(shell command -v $(MPICC))),mpirun.$(MPI) mpirun)) mpirun) \
 	$(MPIRUN_OPTIONS_$(MPI)))

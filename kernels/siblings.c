@@ -134,7 +134,7 @@ void siblings_find(struct sibling *sibling, int ranks)
         struct sibling one = {.process = atoi(entry->d_name)};
         if (one.process <= 0 || read_state(one.process, &one, &parent) || !is_descendant(parent, launcher))
             continue;
-        int rank = rank_of(one.process, variable); /* of no other process: it blocks while one hangs in the kernel */
+        int rank = rank_of(one.process, variable); /* blocks while that process hangs in the kernel */
         if (rank < 0 || rank >= ranks)
             continue;
         one.waits = waits_of(one.process);

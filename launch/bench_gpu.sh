@@ -90,7 +90,7 @@ measure() {
         return
     fi
     [ -z "$seconds" ] || [ $((seconds - SECONDS)) -ge "$limit" ] || limit=$((seconds - SECONDS))
-    if [ ! -f "$to/output.txt" ] && [ -n "$(ls -A -- "$to" 2>/dev/null)" ]; then
+    if ! grep -qs '^bench_gpu.sh: ' "$to/command.txt" && [ -n "$(ls -A -- "$to" 2>/dev/null)" ]; then
         say "$name is not measured: $to holds files that are not of a measurement; choose another --output"
         failed+=" $name"
         return
@@ -103,6 +103,7 @@ measure() {
         say "$name: $*"
         rm -rf "$to"
         mkdir -p "$to"
+        echo "bench_gpu.sh: $*" >"$to/command.txt"
         await log "$to/output.txt" timeout --foreground --kill-after=10 "$limit" "$@" || status=$?
         # cut off because its call began with others; if it had the call to itself, another would not do better
         if [[ $status == @(124|137) ]] && [ "$limit" -lt 600 ] && [ -n "$others" ]; then

@@ -44,12 +44,16 @@ lab_is_ours=
 # shellcheck disable=SC2317 # the trap calls it
 clean_up() {
     end_awaited
+    rm -rf "$output/.gate-part" "$output/.gate-said"
     [ -z "$lab_is_ours" ] || launch/netlab.sh down
 }
 trap clean_up EXIT
 heed_signals
 ! launch/netlab.sh show >/dev/null 2>&1 || die "a lab is up already; take it down first: launch/netlab.sh down"
 make_directory "$output"
+[ -e "$output/.gate" ] || [ -z "$(ls -A -- "$output")" ] ||
+    die "$output holds files that are not of a gate; choose another --output"
+: >"$output/.gate"
 
 lab() {
     [ -z "$lab_is_ours" ] || launch/netlab.sh down
@@ -85,7 +89,6 @@ judge() {
     say "$1 against $2: $verdict"
 }
 
-rm -f "$output/.gate-said"
 failed=0
 # Latency comes first, so that a machine that cannot delay packets is found at once. Both links have the same rate; on the
 # second, packets are held longer. The median time of 8 bytes shows what it came to.
@@ -122,7 +125,6 @@ for ((set = 0; set <= tries; set++)); do
 done
 [ "$slower" = $((tries + 1)) ] || failed=1
 
-rm -f "$output/.gate-said"
 echo "100 against 100 Mbit/s: ok in $ok of $tries comparisons of $runs + $runs runs, regressed in $regressed" \
     "(aim: ok in at least 16 of 20, regressed in at most 3)."
 echo "100 against 90 Mbit/s: regressed in $slower of $((tries + 1)) (aim: all)."

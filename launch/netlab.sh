@@ -58,7 +58,8 @@ need_root() {
 # One command at a time changes the lab. The lock is on a directory, so that no file is left, and ends with the process.
 lock() {
     exec 9<"$(dirname "$state")"
-    flock -w 5 9 || die "another netlab.sh is changing the lab" # what one that was just ended had started may hold it a moment longer
+    # children of one that was just ended may hold the lock a little longer
+    flock -w 5 9 || die "another netlab.sh is changing the lab"
 }
 
 # The cores that this process may use, one a line.
@@ -234,7 +235,7 @@ remove_all() {
 # clean_up: as the EXIT trap, which nothing interrupts.
 # shellcheck disable=SC2317 # the trap calls it
 clean_up() {
-    [ "$BASHPID" = $$ ] || return 0 # a child that a signal meets before it is another program runs this shell's traps
+    [ "$BASHPID" = $$ ] || return 0 # a signal may reach a child before its exec, which then runs this trap, too
     trap '' HUP INT TERM
     remove_all
 }

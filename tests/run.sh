@@ -7,7 +7,8 @@ usage() {
 Usage: [MPIRUN=mpirun] [TEST_ONLY=PATTERN] tests/run.sh [OPTION...] BUILD_DIR
 Runs, for each tests/unit/*/test_*.c, its program in BUILD_DIR alone; for each tests/mpi/*.c under MPIRUN with 1, 2, 3 and 4
 ranks, or 1 and 3; each tests/cli/*.sh; those that open a device also on a GPU, skipped where there is none, and on an emulated one.
-First those that bound no times, two more at a time than there are cores (fewer where /dev/shm is small), and then the others one after the other.
+First those that bound no times, two more at a time than there are cores (fewer where /dev/shm is small), and then the
+others one after the other.
 The seconds and CPU seconds of each go to BUILD_DIR/tests/times.tsv, and the five slowest are named.
 TEST_ONLY leaves out those whose names, as they are printed, do not match: 'unit/ddp/*'.
 Exits with status 1 if a check failed, a program crashed, was not built or checked nothing.
@@ -15,8 +16,8 @@ Exits with status 1 if a check failed, a program crashed, was not built or check
   --mpi   only what depends on the MPI: tests/mpi, and of tests/cli comm.sh and run.sh
   --cpu   only what runs on the CPU, for the sanitizers: of tests/mpi with 1 and 2 ranks, of tests/cli allreduce.sh,
           benchmark.sh, comm.sh, compare.sh, help.sh, profile.sh and report.sh
-  --rest  all but what --cpu has checked as well as a plain build could: of tests/unit those of texts and files, document/,
-          live/ and results/, and of tests/cli allreduce.sh, compare.sh, help.sh, profile.sh and report.sh
+  --rest  all but tests that --cpu has run and a plain build would only repeat: leaves out tests/unit/document, live and
+          results, and of tests/cli allreduce.sh, compare.sh, help.sh, profile.sh and report.sh
   --long  simulations at their full size, ten times as long, and attention on an emulated GPU at all sizes of scores
 END
 }
@@ -221,7 +222,9 @@ run_parity() {
 }
 
 # share_machine N: from here on N programs run at a time, or fewer where /dev/shm is small; each has its share of that.
+whole_shared_mib=$shared_mib
 share_machine() {
+    shared_mib=$whole_shared_mib
     lanes=$(at_most "$1" 20)
     export shared_mib=$((shared_mib / lanes))
 }
@@ -254,7 +257,7 @@ run_sharing() {
     run_mpi_tests sharing
     run_unit_tests
     wait_for 0
-    lanes=1
+    share_machine 1
 }
 
 run_alone() {
@@ -284,7 +287,7 @@ elif [ "$only" = mpi ]; then
     run_scripts comm run
     run_mpi_tests sharing
     wait_for 0
-    lanes=1
+    share_machine 1
     run_mpi_tests alone
 else
     run_sharing

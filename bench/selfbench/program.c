@@ -68,6 +68,8 @@ int program_open(struct program *program, const struct option_section *own, size
         printf("ddpbench %s\n", version_text());
         return EXIT_SUCCESS;
     }
+    if (*program->tsv_path && files_check_path("tsv", program->tsv_path, "# ddpbench "))
+        return program_error(program, 1);
     if (open_device_alone(&program->opened, &program->options, (int)program->threads))
         return program_error(program, 1);
     if (program->opened.on_gpu)
@@ -76,8 +78,6 @@ int program_open(struct program *program, const struct option_section *own, size
         describe_cpu(program);
     if (!*program->tsv_path)
         return -1;
-    if (files_check_path("tsv", program->tsv_path, "# ddpbench "))
-        return program_error(program, 1);
     program->tsv = fopen(program->tsv_path, "w");
     if (!program->tsv) {
         error_report("--tsv %s: cannot write it: %s", program->tsv_path, strerror(errno));

@@ -213,11 +213,10 @@ expect "--help is printed once" equal "$(grep -c '^Usage:' printed)" 1
 # begin OPTION...: starts a run of two ranks, `job`, and waits until both measure: `ranks` are their processes.
 begin() {
     rm -rf hang
-    timeout --kill-after=5 60 "${mpirun[@]}" -n 2 "$program" allreduce --sizes 8,64K -c 0 --output "$temporary/hang" "$@" \
+    timeout --kill-after=5 60 "${mpirun[@]}" -n 2 "$program" allreduce --sizes 8,64K,1M -c 0 --output "$temporary/hang" "$@" \
         >printed 2>said </dev/null &
     job=$!
     wait_until ranks_run || true
-    sleep 0.2
 }
 
 # ranks_run: sets ranks; succeeds if both run and have begun to measure, or the job has ended.
@@ -227,7 +226,7 @@ ranks_run() {
     for process in $(left_over hang); do
         [ "$(readlink "/proc/$process/exe")" != "$program" ] || ranks+=("$process")
     done
-    { [ "${#ranks[@]}" = 2 ] && [ -s printed ]; } || ! kill -0 "$job"
+    { [ "${#ranks[@]}" = 2 ] && grep -qE '^ +8 ' printed; } || ! kill -0 "$job"
 }
 
 # stop_ranks: SIGSTOP to both; succeeds if they stand then, and had not ended.

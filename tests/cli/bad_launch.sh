@@ -255,6 +255,7 @@ if [[ $program$temporary == *[%\"\'\\]* ]]; then
     mkdir conf && echo "time=5" >conf/slurm.conf
     PATH=$temporary/fake:$PATH bad 2 "$slurm" 'sbatch cannot take such names' submit --output ../conf --program "$program" --nodes 1
     group "slurm.sh, a path that sbatch cannot take"
+    echo "skip - configurations and submissions of slurm.sh: sbatch cannot take this path"
 else
     path=$PATH PATH=$temporary/fake:$PATH
     submit=(submit --output ../conf --program "$program")
@@ -620,7 +621,7 @@ stopped() {
         begin=$SECONDS status=0
         kill -$signal $process 2>/dev/null || true
         wait $process 2>/dev/null || status=$?
-        left=(scratch/* lab_is_u[p])
+        left=(scratch/* scratch_*/.gate-* lab_is_u[p])
         is "SIG$signal ends $words, which leaves nothing" "$([ -e ready ] && echo at work), $status $((SECONDS - begin < 100)) \
 $(gone tree) ${left[*]} $(grep -cE ': line [0-9]+: |Terminated|Killed' said)" "at work, $((128 + $(kill -l $signal))) 1   0"
         rm -f lab_is_up
@@ -630,8 +631,12 @@ stopped gate.sh tree/launch/gate.sh --output "$temporary/scratch_gate"
 stopped overlap.sh tree/launch/overlap.sh
 stopped same_twice.sh tree/launch/same_twice.sh
 stopped bench_gpu.sh tree/launch/bench_gpu.sh --output "$temporary/scratch_gpu" smoke
-(cd tree && git init -q . && git add launch/say.sh) >/dev/null 2>&1 && cp "$program" tree/build/real &&
+if (cd tree && git init -q . && git add launch/say.sh) >/dev/null 2>&1; then
+    cp "$program" tree/build/real
     stopped pack.sh tree/launch/pack.sh tree/build real
+else
+    echo "skip - signals end pack.sh: git can make no repository here"
+fi
 
 # The real lab, where this machine has namespaces.
 left_in_lab() { { ip netns list | grep ^ddpb- || true; find /run -maxdepth 1 -name 'ddpb-*'; } | tr '\n' ' '; }

@@ -36,7 +36,7 @@ of() {
 # after HOW: what is wrong with the run that is over.
 after() {
     local files
-    case $1,$status in *,124 | [!k]*,137) echo "is not over after 10 s" ;; esac
+    case $1,$status in *,124 | [!k]*,137) echo "does not end within ${limit:-60} s" ;; esac
     if [ "$1" = EINTR ]; then
         [ "$status" = 0 ] || echo "status $status of a call that was only interrupted: $(cat said)"
     else
@@ -195,7 +195,7 @@ for limit_kb in 250000 350000 450000 600000; do
     limited -v $limit_kb "${tiny[@]}" --rounds 1
     succeeds "with $limit_kb KiB of address space it ends in time, and says why" says_why
 done
-if unshare -m --propagation private true 2>/dev/null; then
+if unshare -m --propagation private mount -t tmpfs none /dev/shm 2>/dev/null; then
     try unshare -m --propagation private sh -c 'mount -t tmpfs -o size=64k none /dev/shm && exec "$@"' sh \
         "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --implementations none --output full
     is "a full /dev/shm ends it" "$((status != 0 && status != 124))" 1

@@ -255,13 +255,19 @@ refused() {
 touch file
 refused "a directory below a file is refused" "cannot make the directory .*: Not a directory" file/below
 refused "a directory in /proc is refused" "cannot make the directory" /proc/profile
+mkdir -p "$temporary/out$((runs + 1))/ddp"
+for directory in . ddp; do : >"$temporary/out$((runs + 1))/$directory/.ddpbench-0123abcd.tmp"; done # as killed ones leave them
 profile 2 ddp
+[ "$status" = 0 ] && [ -z "$(find "$out" -name '.ddpbench-*')" ] && good=0 || good=1
+result "$good" "what killed runs left in its directories is removed"
 refused "a directory that holds a profile of the same implementation is refused" "already holds ddp_rank_0_trace[.]json, and nothing is written over it" "$out"
 status=0
 "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --rounds 0 --profile-implementation ddp_flat --profile-output-dir "$out" \
     >printed 2>said </dev/null || status=$?
 [ -s "$out/ddp_flat_rank_0_trace.json" ] && [ -s "$out/ddp_rank_0_trace.json" ] && good=$status || good=1
 result "$good" "another implementation may go into the same directory"
+mkdir -p cycles/cycle_0 && echo mine >cycles/cycle_0/ddp_rank_1_trace.json
+refused "a directory that holds a trace of one of its cycles is refused" "already holds cycle_0/ddp_rank_1_trace[.]json, and" cycles
 
 # full BYTES IMPLEMENTATION RUN_JSON: files may not grow above that, from when the run has begun.
 full() {

@@ -130,6 +130,10 @@ is "a label as long as --label allows" "$status $(grep -cx "$name" printed)" "0 
 # a job on the third and the fourth GPU of a host; and pipes, whose writer never comes
 cp -r alone gpus && cp -r late pipes && rm pipes/profile/ddp/rank_1_metrics.jsonl
 printf '%s\n' seconds,gpu,utilization_gpu_percent 0,2,10 0,3,50 1,2,30 1,3,70 >gpus/gpu_monitor.csv
+try "$program" report pipes/profile --output some-ranks
+is "a step is drawn of the ranks that have it, and said to be" \
+    "$(grep -o 'Only 1 of 2 ranks: rank_1_metrics.jsonl has no such step' some-ranks/pictures/step-1.svg)" \
+    "Only 1 of 2 ranks: rank_1_metrics.jsonl has no such step"
 mkfifo pipes/profile/ddp/rank_1_metrics.jsonl pipes/profile/ddp/cpu_monitor.csv
 try timeout 20 "$program" report gpus pipes --output from-files
 is "GPUs by their numbers" "$status $(grep -o 'Busy for 20 % (gpus, benchmark: GPU [0-9])' from-files/BOTTLENECK_ANALYSIS.md)" \

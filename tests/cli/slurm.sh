@@ -343,7 +343,7 @@ succeeds "down" "$lab" down 8<&-
 ours() { grep -ls "${SLURM_LAB%?}[${SLURM_LAB: -1}]" /proc/[0-9]*/cmdline /proc/[0-9]*/mountinfo || true; }
 is "leaves nothing" "$(ours)$(ls -d "$SLURM_LAB" 2>/dev/null)" ""
 "$lab" up 3 8<&- >/dev/null 2>&1 &
-sleep 0.15
+wait_until [ -e "$SLURM_LAB/slurm.conf" ] || true
 kill -KILL $! 2>/dev/null || true
 wait $! 2>/dev/null || true
 env "DDPB_SLURM_LAB=$SLURM_LAB" sleep 100 >/dev/null 2>&1 8<&- & # as a daemon that up had only just begun

@@ -135,7 +135,7 @@ def steps_of(path):
 def compare(directory):
     with open(glob.glob(os.path.join(glob.escape(directory), "*", "summary.json"))[0], encoding="utf-8") as file:
         summary = json.load(file)
-    ranks = sorted(map(steps_of, glob.glob(os.path.join(directory, "*_trace.json"))), key=lambda rank: rank["rank"])
+    ranks = sorted(map(steps_of, glob.glob(os.path.join(glob.escape(directory), "*_trace.json"))), key=lambda rank: rank["rank"])
     counted = [s for rank in ranks for s in rank["steps"] if s["number"] >= summary["capture"]["first_counted_step"]]
     check = recompute_trace.Comparison()
     recompute_trace.compare_collectives(check, counted, summary)

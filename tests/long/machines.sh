@@ -107,7 +107,7 @@ take_locale() {
     [ -e "$made" ] || localedef -i "$1" -f UTF-8 "$made" 2>"$output/said" ||
         why="localedef cannot make $1: $(tail -n 1 "$output/said")"
     echo 'leak:argz_add_sep' >"$output/locales/leaks" # glibc keeps what LOCPATH names
-    variables+=("LC_ALL=$1.UTF-8" "LOCPATH=$output/locales" "LSAN_OPTIONS=suppressions=$output/locales/leaks")
+    variables+=("LC_ALL=$1.UTF-8" "LOCPATH=$output/locales" "LSAN_OPTIONS=suppressions=\"$output/locales/leaks\"")
 }
 
 # ---- copies ----

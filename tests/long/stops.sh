@@ -35,18 +35,26 @@ start() {
 
 # stop_once RANKS: stops a rank at a random moment of `lasts` ms. Prints when, and what was wrong; nothing where the run was over.
 stop_once() {
-    local rank=$((RANDOM % $1)) moment=$((RANDOM % lasts)) begin took wrong='' pause process
+    local rank=$((RANDOM % $1)) moment=$((RANDOM % lasts)) begin took wrong='' pause process left
     start "$1"
-    until [ -s "process_$rank" ]; do kill -0 "$run" 2>/dev/null || die "a run does not start: $(cat said)"; done
+    until [ -s "process_$rank" ]; do
+        sleep 0.001
+        kill -0 "$run" 2>/dev/null || die "a run does not start: $(cat said)"
+    done
     printf -v pause '0.%03d' $((moment % 1000))
     sleep "$((moment / 1000))${pause#0}"
     begin=$(milliseconds)
     process=$(cat "process_$rank")
-    kill -STOP "$process" 2>/dev/null || true
+    stopped=no
+    ! kill -STOP "$process" 2>/dev/null || ! grep -q '^State:.*stopped' "/proc/$process/status" 2>/dev/null || stopped=yes
     wait "$run" && status=0 || status=$?
     took=$(($(milliseconds) - begin))
-    for process in $(left_over); do kill -KILL "$process" 2>/dev/null || true; done
-    [ "$status" != 0 ] || return 0
+    for left in $(left_over); do
+        kill -KILL "$left" 2>/dev/null || true
+        wrong=', with processes left'
+    done
+    [ "$stopped" = yes ] || return 0
+    [ "$status" != 0 ] || wrong+=', not by a failure'
     grep -qE "rank $rank(|'s) (process|has|is)|PID $process RUNNING" said printed || wrong+=', without its name'
     [ "$took" -le $((1000 * most)) ] || wrong+=", after $took ms"
     [ "$status" != 124 ] && [ "$status" != 137 ] || wrong+=', not by itself'
@@ -59,7 +67,7 @@ for ranks in 2 3; do
     wait "$run" || die "a run without a stop fails: $(cat said)"
     lasts=$(($(milliseconds) - begin))
     for ((i = 0; i < stops; i++)); do stop_once "$ranks"; done >stopped
-    bad=$(grep -cE ', (without|after|not) ' stopped || true) all=$(wc -l <stopped)
+    bad=$(grep -cE ', (without|after|not|with) ' stopped || true) all=$(wc -l <stopped)
     sort -n stopped >said
     result "$((bad > 0 || all == 0))" "$ranks ranks: of $all stops within $lasts ms, $((all - bad)) end the job within $most s, by name"
 done

@@ -34,7 +34,8 @@ export OMP_NUM_THREADS=1
 export HWLOC_PLUGINS_PATH=/dev/null # as in tests/run.sh, for a script that is run alone
 # LD_PRELOAD=faults.so finds it here: a path in LD_PRELOAD itself may have no blank
 export LD_LIBRARY_PATH=$build/tests/support/preload${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-export LSAN_OPTIONS=${LSAN_OPTIONS:+${LSAN_OPTIONS/suppressions=tests/suppressions=$root/tests}}
+# a sanitizer splits its options at blanks and colons
+export LSAN_OPTIONS=${LSAN_OPTIONS:+${LSAN_OPTIONS/suppressions=tests\/support\/leaks.supp/suppressions=\"$root/tests/support/leaks.supp\"}}
 
 temporary=$(mktemp -d "${TMPDIR:-/tmp}/$(basename "$0" .sh).XXXXXX")
 
@@ -163,7 +164,7 @@ gather() {
     asides=()
 }
 
-# take_lab: waits until no other test has the network lab, of which there is one a machine; returns 1 where others keep it.
+# take_lab: waits up to 200 s for the network lab, of which there is one a machine; returns 1 if others still have it.
 # The lock is on a directory, so that no file is left, and ends with the script, whose commands are not to inherit it: 8<&-.
 take_lab() { exec 8</ && flock -w 200 8; }
 

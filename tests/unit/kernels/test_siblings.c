@@ -124,7 +124,7 @@ END_TEST
 START_TEST(in_another_pid_namespace_there_are_none)
 {
     enum { NONE, FOUND, NO_NAMESPACE };
-    pid_t child = start_rank(), outside = fork(); /* a namespace whose first process has ended takes no others */
+    pid_t child = start_rank(), outside = fork(); /* unshare is for all later children */
     int status;
     if (outside == 0) {
         if (unshare(CLONE_NEWPID))

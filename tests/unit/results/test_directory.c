@@ -1,0 +1,134 @@
+/* test_directory.c - files that a run would write over are found, whichever run or person has written them. */
+#include "results/results.h"
+
+#include "kernels/error.h"
+#include "tests/support/saved.h"
+#include "tests/support/suite.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *top;
+
+static void setup(void)
+{
+    top = saved_root();
+    error_clear();
+}
+
+static const char *path_of(const char *name)
+{
+    static char path[256];
+    snprintf(path, sizeof path, "%s/%s", top, name);
+    return path;
+}
+
+/* What a run finds in top and top/ddp, as a profile of `ddp` would. */
+static int check_free(void)
+{
+    return results_check_free("profile-output-dir", top, "ddp");
+}
+
+static const struct taken {
+    const char *below, *name; /* the directory below top; the file in it, which the error names */
+} taken[] = {
+    {"", "run.json"},
+    {"", "RUN.json"},
+    {"", "ddp_summary.txt"},
+    {"", "ddp_rank_7_trace.json"},
+    {"", "ddp_rank_0_trace.json.gz"},
+    {"cycle_1", "ddp_rank_0_trace.json"},
+    {"ddp", "run.json"},
+    {"ddp", "summary.csv"},
+    {"ddp", "Metrics.CSV"},
+    {"ddp", "rank_12_metrics.jsonl"},
+    {"ddp", "gpu_monitor_host.csv"},
+    {"ddp", "checkpoint.bin"},
+};
+
+START_TEST(a_file_that_a_run_writes_is_not_written_over)
+{
+    char directory[200];
+    snprintf(directory, sizeof directory, "%s/%s", top, taken[_i].below);
+    saved_file(directory, taken[_i].name, "somebody's");
+    ck_assert_int_eq(check_free(), -1);
+    ck_assert_msg(strstr(error_text(), "--profile-output-dir ") == error_text() && strstr(error_text(), taken[_i].name),
+                  "%s", error_text());
+}
+END_TEST
+
+START_TEST(other_files_stay_beside_it)
+{
+    static const char *const others[] = {"ddp_flat_rank_0_trace.json", "ddp_flat_summary.txt", "notes.txt",
+                                         "run.json~"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        saved_file(top, others[i], "somebody's");
+    saved_file(path_of("cycle_0"), "ddp_flat_rank_0_trace.json", "of another implementation");
+    ck_assert_msg(check_free() == 0, "%s", error_text());
+}
+END_TEST
+
+START_TEST(an_empty_file_is_written_to)
+{
+    saved_file(path_of("ddp"), "summary.json", "");
+    ck_assert_msg(check_free() == 0, "%s", error_text());
+}
+END_TEST
+
+START_TEST(a_directory_of_that_name_is_taken)
+{
+    saved_file(path_of("ddp/all_ranks"), "anything", "somebody's");
+    ck_assert_int_eq(check_free(), -1);
+    ck_assert_ptr_nonnull(strstr(error_text(), "all_ranks"));
+}
+END_TEST
+
+/* One that may be written to, but whose files cannot be listed. Root lists all; then there is nothing to check. */
+START_TEST(what_cannot_be_listed_is_refused)
+{
+    saved_file(path_of("ddp"), "summary.json", "somebody's");
+    ck_assert_int_eq(chmod(path_of("ddp"), 0300), 0);
+    int listed = !access(path_of("ddp"), R_OK), status = check_free();
+    ck_assert_int_eq(chmod(path_of("ddp"), 0700), 0);
+    ck_assert_int_eq(status, -1);
+    ck_assert_ptr_nonnull(strstr(error_text(), listed ? "already holds summary.json" : strerror(EACCES)));
+}
+END_TEST
+
+START_TEST(an_output_is_apart_from_the_files_of_the_run)
+{
+    static const char *const of_run[] = {"summary.json", "SUMMARY.json", "rank_3_metrics.jsonl", "../ddp/run.json",
+                                         "./metrics.csv"};
+    static const char *const apart[] = {"other.json", "../summary.json", "summary.json.txt"};
+    char path[300], directory[200];
+    saved_file(path_of("ddp"), "notes", "");
+    snprintf(directory, sizeof directory, "%s", path_of("ddp"));
+    for (size_t i = 0; i < sizeof of_run / sizeof *of_run; i++) {
+        snprintf(path, sizeof path, "%s/%s", directory, of_run[i]);
+        error_clear();
+        ck_assert_int_eq(results_check_apart("output-file", path, directory), -1);
+        ck_assert_msg(strstr(error_text(), "--output-file ") && strstr(error_text(), of_run[i]), "%s", error_text());
+    }
+    for (size_t i = 0; i < sizeof apart / sizeof *apart; i++) {
+        snprintf(path, sizeof path, "%s/%s", directory, apart[i]);
+        ck_assert_msg(results_check_apart("output-file", path, directory) == 0, "%s", path);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("results_directory");
+    TCase *all = tcase_create("directory");
+    tcase_add_checked_fixture(all, setup, saved_remove_all);
+    tcase_add_loop_test(all, a_file_that_a_run_writes_is_not_written_over, 0, sizeof taken / sizeof *taken);
+    tcase_add_test(all, other_files_stay_beside_it);
+    tcase_add_test(all, an_empty_file_is_written_to);
+    tcase_add_test(all, a_directory_of_that_name_is_taken);
+    tcase_add_test(all, what_cannot_be_listed_is_refused);
+    tcase_add_test(all, an_output_is_apart_from_the_files_of_the_run);
+    suite_add_tcase(suite, all);
+    return suite_run(suite);
+}
