@@ -47,11 +47,11 @@ root=$(realpath -e "$(dirname "$0")/../..")
 . "$root/launch/mpi.sh"
 find_mpirun
 scratch=$(mktemp -d)
-loops=()
+loops=() lab_is_ours=''
 # shellcheck disable=SC2317 # called by the trap
 clean() {
     [ "${#loops[@]}" = 0 ] || kill "${loops[@]}" 2>/dev/null || true
-    [ "$only" = machine ] || "$root/launch/netlab.sh" down >/dev/null 2>&1 || true
+    [ -z "$lab_is_ours" ] || "$root/launch/netlab.sh" down >/dev/null 2>&1 || true
     rm -rf "$scratch"
 }
 trap clean EXIT
@@ -96,8 +96,10 @@ for ((i = 0; i < load; i++)); do
 done
 for place in machine lab; do
     [ -z "$only" ] || [ "$only" = "$place" ] || continue
-    [ "$place" = machine ] || "$root/launch/netlab.sh" up --nodes 3 --rate "$rate" >"$scratch/said" 2>&1 ||
-        { cat "$scratch/said" >&2; exit 1; }
+    if [ "$place" = lab ]; then
+        "$root/launch/netlab.sh" up --nodes 3 --rate "$rate" >"$scratch/said" 2>&1 || { cat "$scratch/said" >&2; exit 1; }
+        lab_is_ours=yes
+    fi
     for phase in data_loading forward_pass backward_pass; do
         series "$place" "$phase"
     done
