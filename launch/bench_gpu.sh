@@ -14,7 +14,7 @@ Parts (default: bench peer), each of which takes less than ten minutes on one GP
   tools  compute-sanitizer and Nsight Compute, each if it is there
 Options:
   --output DIR      where results go (default: results/gpu-<time>): a directory NAME for each measurement, in it
-                    output.txt, status, and for commands of ddpbench their results; provenance.txt.
+                    command.txt, output.txt, status, and for commands of ddpbench their results; provenance.txt.
                     With the output of an earlier call it goes on with what has not ended there
   --seconds N       cuts off what runs after N seconds, and starts nothing then (default: no limit)
   --reference DIR   an earlier output: each result is compared with the one of its name by ddpbench compare

@@ -213,7 +213,7 @@ expect "--help is printed once" equal "$(grep -c '^Usage:' printed)" 1
 # begin OPTION...: starts a run of two ranks, `job`, and waits until both measure: `ranks` are their processes.
 begin() {
     rm -rf hang
-    timeout --kill-after=5 60 "${mpirun[@]}" -n 2 "$program" allreduce --sizes 8,64K,1M -c 0 --output "$temporary/hang" "$@" \
+    timeout --kill-after=5 60 "${mpirun[@]}" -n 2 "$program" allreduce --sizes 8,64K -c 0 --output "$temporary/hang" "$@" \
         >printed 2>said </dev/null &
     job=$!
     wait_until ranks_run || true
@@ -226,7 +226,7 @@ ranks_run() {
     for process in $(left_over hang); do
         [ "$(readlink "/proc/$process/exe")" != "$program" ] || ranks+=("$process")
     done
-    { [ "${#ranks[@]}" = 2 ] && grep -qE '^ +8 ' printed; } || ! kill -0 "$job"
+    { [ "${#ranks[@]}" = 2 ] && [ -s printed ]; } || ! kill -0 "$job"
 }
 
 # stop_ranks: SIGSTOP to both; succeeds if they stand then, and had not ended.
@@ -244,7 +244,8 @@ if [ "${#ranks[@]}" = 2 ] && [ -s printed ]; then
     case $status in 0 | 124 | 137) good=1 ;; *) good=0 ;; esac
     echo "status $status" >>said
     result "$good" "a collective that does not return ends the job"
-    grep -qE 'rank 0 on .* has waited for [0-9]+ s in (timed|warm-up) iteration [0-9]+ of all_reduce of (8 B|64.0 KiB) \(float sum, (in|out of) place\)' said && good=0 || good=1
+    # the heading is printed, so that it was about to measure, or did
+    grep -qE 'rank 0 on .* has waited for [0-9]+ s in (the set-up|[a-z]+( iteration [0-9]+| evaluation) of all_reduce of (8 B|64.0 KiB) \(float sum, (in|out of) place\))[:;]' said && good=0 || good=1
     result "$good" "and says where it stood"
     succeeds "and what was written is whole" valid hang/run.json
 else
