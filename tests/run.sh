@@ -230,8 +230,8 @@ share_machine() {
 }
 
 # Scripts that bound no times run two more at a time than there are cores, since most of them also wait; the longest first.
-sharing=(comm slurm bad_launch bad_calls profile faults benchmark sweep paper allreduce netlab tune live compare report run
-    gate pack install help blas fences profilers peer)
+sharing=(peer comm slurm bad_launch bad_calls profile faults benchmark sweep paper allreduce netlab tune live compare report run
+    gate pack install help blas fences profilers)
 sharing_emulated=(cuda cuda_profile)
 run_sharing() {
     local source name ranks
