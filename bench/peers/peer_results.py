@@ -94,7 +94,8 @@ def figures(samples, tokens, communicates):
     for label, blocks in samples.items():
         add(label, "step", "s", [step for step, _ in blocks])
         for p, phase in enumerate(PHASES):
-            add(label, phase, "s", [phases[p] for _, phases in blocks])
+            if median([phases[p] for _, phases in blocks]) > 0:  # it ran
+                add(label, phase, "s", [phases[p] for _, phases in blocks])
         add(label, "tokens_per_second", "1/s", [tokens / step for step, _ in blocks], "higher")
         if label in communicates:
             add(label, "communication_ratio", "1", [phases[GRADIENT_SYNC] / step for step, phases in blocks])
