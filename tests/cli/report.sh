@@ -213,6 +213,7 @@ is "a reference that cannot be read" "$status $(wc -c <printed) $(tail -n 1 said
     "1 0 ddpbench: --reference p: no run with this label can be read: cannot read absent: No such file or directory"
 # of runs below a directory: what lost its run.json, what nobody may enter, and a label that stands beside a bad summary
 mkdir below && cp -r "a benchmark" below/good && cp -r "a benchmark" below/left && cp -r alone below/torn
+echo '{}' >below/summary.json # a stray one hides none of them
 rm below/left/run.json && head -c 400 alone/summary.json >below/torn/summary.json && sed -i 's/"label":.*/"label": "mine",/' below/torn/run.json
 try "$program" report below --reference mine --candidate a-label
 is "broken ones below a directory are named, by their own labels" \
