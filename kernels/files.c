@@ -20,7 +20,7 @@ int files_create(const char *path)
 {
     struct stat status;
     int file = (int)TEMP_FAILURE_RETRY(open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666));
-    if (file >= 0 && !fstat(file, &status) && S_ISREG(status.st_mode) && !status.st_size)
+    if (file >= 0 && !fstat(file, &status) && S_ISREG(status.st_mode) && !status.st_size && status.st_nlink == 1)
         return file;
     if (file < 0 && errno != ELOOP && errno != ENXIO) /* a link; a pipe that nobody reads */
         return -1;

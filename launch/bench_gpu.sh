@@ -14,7 +14,7 @@ Parts (default: bench peer), each of which takes less than ten minutes on one GP
   tools  compute-sanitizer and Nsight Compute, each if it is there
 Options:
   --output DIR      where results go (default: results/gpu-<time>): a directory NAME for each measurement, in it
-                    command.txt, output.txt, status, and for commands of ddpbench their results; provenance.txt.
+                    output.txt, status, and for commands of ddpbench their results; provenance.txt.
                     With the output of an earlier call it goes on with what has not ended there
   --seconds N       cuts off what runs after N seconds, and starts nothing then (default: no limit)
   --reference DIR   an earlier output: each result is compared with the one of its name by ddpbench compare
@@ -90,11 +90,7 @@ measure() {
         return
     fi
     [ -z "$seconds" ] || [ $((seconds - SECONDS)) -ge "$limit" ] || limit=$((seconds - SECONDS))
-    if ! grep -qs '^bench_gpu.sh: ' "$to/command.txt" && [ -n "$(ls -A -- "$to" 2>/dev/null)" ]; then
-        say "$name is not measured: $to holds files that are not of a measurement; choose another --output"
-        failed+=" $name"
-        return
-    elif [ -e "$to/status" ]; then
+    if [ -e "$to/status" ]; then
         say "$name: has ended before, with status $(<"$to/status")"
     elif [ "$limit" -lt 5 ]; then
         left+=" $name"
@@ -103,7 +99,6 @@ measure() {
         say "$name: $*"
         rm -rf "$to"
         mkdir -p "$to"
-        echo "bench_gpu.sh: $*" >"$to/command.txt"
         await log "$to/output.txt" timeout --foreground --kill-after=10 "$limit" "$@" || status=$?
         # cut off because its call began with others; if it had the call to itself, another would not do better
         if [[ $status == @(124|137) ]] && [ "$limit" -lt 600 ] && [ -n "$others" ]; then
@@ -121,6 +116,7 @@ measure() {
 }
 
 provenance() {
+    echo "# measured by bench_gpu.sh"
     date --iso-8601=seconds
     git describe --always --dirty --tags
     build/ddpbench --version
@@ -131,7 +127,13 @@ provenance() {
     nvidia-smi
     nvidia-smi -q -d CLOCK,PERFORMANCE,POWER,TEMPERATURE
 }
-[ -n "$dry_run" ] || { make_directory "$output"; provenance >>"$output/provenance.txt" 2>&1 || true; }
+if [ -z "$dry_run" ]; then
+    make_directory "$output"
+    [ -z "$(ls -A -- "$output")" ] || { [ -f "$output/provenance.txt" ] && [ ! -L "$output/provenance.txt" ] &&
+        head -n 1 "$output/provenance.txt" | grep -q '^# measured by bench_gpu.sh$'; } ||
+        die "$output holds files that are not of a measurement on GPUs; choose another --output"
+    provenance >>"$output/provenance.txt" 2>&1 || true
+fi
 
 on=(--device cuda --dtype bf16) ranks=("${mpirun[@]}" -n "$gpus" build/ddpbench)
 tiny=(--d-model 128 --num-layers 2 --num-heads 2 --d-ff 256 --context-length 64 --batch-size-per-rank 2 --rounds 2)

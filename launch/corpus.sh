@@ -27,13 +27,20 @@ done
 [ -n "$output" ] || refuse "which OUTPUT? A file for the text, such as corpus.txt"
 [ ! -e "$output" ] || [ -f "$output" ] || die "$output is no file"
 
+# has_origin: whether OUTPUT.origin is what this script writes there.
+has_origin() {
+    [ -f "$output.origin" ] && [ ! -L "$output.origin" ] && [ "$(wc -l <"$output.origin")" = 1 ] &&
+        grep -qE '^[1-9][0-9]* header files from /.*, [1-9][0-9]* bytes$' "$output.origin"
+}
+
 if [ -s "$output" ]; then
-    say "$output: $(cat "$output.origin" 2>/dev/null || echo "made earlier, $(stat -c %s "$output") bytes")"
+    say "$output: $(has_origin && cat "$output.origin" || echo "made earlier, $(stat -c %s "$output") bytes")"
     exit 0
 fi
 
-if [ -e "$output.origin" ] && ! head -n 1 "$output.origin" 2>/dev/null | grep -q '^[1-9][0-9]* header files from '; then
-    die "$output.origin was not written by corpus.sh; choose another OUTPUT, or remove that file"
+[ ! -L "$output" ] || die "$output is a symbolic link; name the file itself"
+if [ -e "$output.origin" ] || [ -L "$output.origin" ]; then
+    has_origin || die "$output.origin was not written by corpus.sh; choose another OUTPUT, or remove that file"
 fi
 
 export LC_ALL=C
@@ -61,6 +68,6 @@ truncate -s "<$most" "$temporary"
 bytes=$(stat -c %s "$temporary")
 [ "$bytes" -ge "$least" ] || die "only $bytes bytes of headers in ${directories[*]}, 1 MiB is needed; give a text with CORPUS=FILE"
 chmod 644 "$temporary"
-echo "$(wc -l <"$temporary.names") header files from ${directories[*]}, $bytes bytes" >"$output.origin"
-mv "$temporary" "$output"
+into "$output.origin" echo "$(wc -l <"$temporary.names") header files from ${directories[*]}, $bytes bytes"
+mv -T "$temporary" "$output"
 say "$output: $(cat "$output.origin")"

@@ -20,7 +20,7 @@ read_by_them=(mpi.sh paper.awk paper.tsv profiler.sh say.sh series.sh slurm.sbat
 
 # put MODE FILE PLACE: installs a file, and lists it.
 put() {
-    install -D -m "$1" "$2" "$root/$3"
+    install -D -T -m "$1" "$2" "$root/$3"
     echo "$3" >>"$list"
 }
 
@@ -62,7 +62,7 @@ install_all() {
         put "$([ -x "$here/$name" ] && echo 755 || echo 644)" "$work/$name" "share/ddpbench/launch/$name"
     done
     for name in "${scripts[@]}"; do
-        ln -sfn "../share/ddpbench/launch/$name.sh" "$root/bin/ddpbench-$name"
+        ln -sfnT "../share/ddpbench/launch/$name.sh" "$root/bin/ddpbench-$name"
         echo "bin/ddpbench-$name" >>"$list"
     done
     local paths=("${scripts[@]/#/$here/}")
@@ -72,7 +72,7 @@ install_all() {
     done
     put 644 "$work/ddpbench" share/bash-completion/completions/ddpbench
     for name in "${scripts[@]}"; do
-        ln -sfn ddpbench "$root/share/bash-completion/completions/ddpbench-$name"
+        ln -sfnT ddpbench "$root/share/bash-completion/completions/ddpbench-$name"
         echo "share/bash-completion/completions/ddpbench-$name" >>"$list"
     done
     {

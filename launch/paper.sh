@@ -214,9 +214,13 @@ report() {
         return 1
     fi
     # by a descriptor, since awk takes backslashes in -v for escapes
+    local part=$output/.ddpbench-paper
+    rm -f "$part".{txt,csv}
     awk -v version="$("$program" --version)" -v batch="$batch" -v rounds="$rounds" -v steps="$steps" -v ranks="$ranks" \
         -v every="$every" -v csv=/dev/fd/3 -f "$here/paper.awk" "$here/paper.tsv" "${all[@]}" \
-        >"$output/paper.txt" 3>"$output/paper.csv"
+        >"$part.txt" 3>"$part.csv"
+    mv -fT "$part.txt" "$output/paper.txt"
+    mv -fT "$part.csv" "$output/paper.csv"
     cat "$output/paper.txt"
 }
 

@@ -151,6 +151,16 @@ make_directory() {
     rmdir -- "$words"
 }
 
+# into FILE COMMAND...: what the command prints becomes FILE when it has ended, so that nobody reads half of it, and a link of
+# that name is replaced, not followed. What a stop leaves, a hidden file beside it, goes with the next call.
+into() {
+    local part
+    part=$(dirname -- "$1")/.ddpbench-$(basename -- "$1").part
+    rm -f -- "$part"
+    "${@:2}" >"$part" || return
+    mv -fT -- "$part" "$1"
+}
+
 # ---- signals ----
 # heed_signals: from here on HUP, INT and TERM end the script at once if it waits by await, and its EXIT trap is run.
 heed_signals() {

@@ -70,8 +70,7 @@ open_series() {
     elif [ -n "$(ls -A "$1")" ]; then
         refuse "--output $1 holds something else than a $series; choose another directory"
     fi
-    describe >"$1/$settings.part"
-    mv "$1/$settings.part" "$1/$settings"
+    into "$1/$settings" describe
 }
 
 # words SECONDS: a time as people say it.

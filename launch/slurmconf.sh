@@ -170,7 +170,13 @@ configure() {
         say "--mpi ${conf[mpi]}: $program is of an MPI that is usually started by $words;" \
             "see whether a first job has all of its ranks"
     words=$(mkdir -p "$(dirname "$1")" 2>&1) || die "cannot make the directory $(dirname "$1"): ${words##*: }"
-    words=$({ write_configuration >"$1.part" && mv "$1.part" "$1"; } 2>&1) || die "cannot write $1: ${words##*: }"
+    if [ -e "$1" ] || [ -L "$1" ]; then
+        words=''
+        [ ! -f "$1" ] || [ -L "$1" ] || read -r words <"$1" || true
+        [[ $words == '# Of launch/slurm.sh;'* ]] ||
+            die "$1 is not what slurm.sh configure writes there; choose another --output"
+    fi
+    words=$(into "$1" write_configuration 2>&1) || die "cannot write $1: ${words##*: }"
     cat "$1"
     options=()
     job_options 1 "${conf[gpus_per_node]}"

@@ -176,12 +176,6 @@ cancel_jobs() {
 }
 
 # ---- what they left ----
-# into FILE COMMAND...: what the command prints becomes FILE when it has ended, so that nobody reads half of it.
-into() {
-    "${@:2}" >"$1.part"
-    mv "$1.part" "$1"
-}
-
 # account_of NUMBER RUN: what is known of a job, with a first line that says from where. Slurm forgets jobs, so what an
 # earlier collect was told of a job that had ended stays.
 account_of() {
@@ -252,8 +246,8 @@ collect_jobs() {
             [ ${#files[@]} = 0 ] || into "$run/$name.csv" gather "$run" "$name" "${files[@]}"
         done
         ! over "${job% *}" "$run" || write_tables "$run"
-        [ ! -e "$run/benchmark/metrics.csv" ] || cp "$run/benchmark/metrics.csv" "$run/metrics.csv"
-        cp "$submission/${job#* }.sbatch" "$run/job.sbatch" 2>/dev/null || true
+        [ ! -e "$run/benchmark/metrics.csv" ] || into "$run/metrics.csv" cat "$run/benchmark/metrics.csv"
+        [ ! -e "$submission/${job#* }.sbatch" ] || into "$run/job.sbatch" cat "$submission/${job#* }.sbatch"
     done
     say "collected: $submission"
 }
@@ -326,9 +320,9 @@ report() {
 draw() {
     report "$1/report" "$2" >/dev/null 2>&1 || true # the report of all says why
     [ -e "$1/report/pictures/step-breakdown.svg" ] || return 0
-    cp "$1/report/pictures/step-breakdown.svg" "$1/profiling_analysis.svg"
+    into "$1/profiling_analysis.svg" cat "$1/report/pictures/step-breakdown.svg"
     ! command -v rsvg-convert >/dev/null ||
-        rsvg-convert --zoom 2 --output "$1/profiling_analysis.png" "$1/profiling_analysis.svg" ||
+        into "$1/profiling_analysis.png" rsvg-convert --zoom 2 "$1/profiling_analysis.svg" ||
         say "$1/profiling_analysis.png was not made"
 }
 

@@ -134,6 +134,20 @@ static int refuse(const char *option, const char *path, const char *why)
     return error_report("%s%s %s: %s", option ? "--" : "cannot ", option ? option : "write", path, why);
 }
 
+/* Whether the mark begins one of the lines, but for blanks before it. */
+static int has_mark(const char *begin, size_t n, const char *mark)
+{
+    size_t length = strlen(mark);
+    for (const char *at = begin, *end = begin + n; (at = memmem(at, (size_t)(end - at), mark, length)); at++) {
+        const char *before = at;
+        while (before > begin && strchr(" \t", before[-1]))
+            before--;
+        if (before == begin || before[-1] == '\n')
+            return 1;
+    }
+    return 0;
+}
+
 /* Checks that nothing has the path, or an empty file, or one with the mark (NULL: anything may). Returns 0; or -1,
  * reported. */
 static int check_replaced(const char *option, const char *path, const char *mark)
@@ -157,7 +171,7 @@ static int check_replaced(const char *option, const char *path, const char *mark
     ssize_t n = file < 0 ? -1 : TEMP_FAILURE_RETRY(read(file, begin, sizeof begin));
     if (file >= 0)
         close(file);
-    return n > 0 && memmem(begin, (size_t)n, mark, strlen(mark))
+    return n > 0 && has_mark(begin, (size_t)n, mark)
                ? 0
                : refuse(option, path,
                         "exists, and is not what ddpbench writes there; choose another name, or remove it");

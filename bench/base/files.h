@@ -74,9 +74,9 @@ int new_file_abandon(struct new_file *file);
 int files_replace(const char *directory, const char *name, const char *text);
 
 /* Checks that a path that an option named can be written, by trying it, which leaves nothing behind; for use before the
- * work whose results it is to hold. A file that exists may be replaced only if it is empty, or has the mark in its
- * first FILES_MARKED bytes, as all files that this program writes there have. Also removes what killed processes left
- * in the directory. Returns 0; or -1, reported with the option. */
+ * work whose results it is to hold. A file that exists may be replaced only if it is empty, or if the mark begins a
+ * line in its first FILES_MARKED bytes, as in all files that this program writes there. Also removes what killed
+ * processes left in the directory. Returns 0; or -1, reported with the option. */
 enum { FILES_MARKED = 1024 };
 int files_check_path(const char *option, const char *path, const char *mark);
 

@@ -99,6 +99,15 @@ static int text_parse(const struct option *o, const char *text, void *field)
     return 0;
 }
 
+/* It is printed where results went, as it is. */
+static int path_parse(const struct option *o, const char *text, void *field)
+{
+    for (const char *c = text; *c; c++)
+        if (iscntrl((unsigned char)*c))
+            return error_report("--%s '%.200s': expected a path without control characters", o->name, text);
+    return text_parse(o, text, field);
+}
+
 static int label_parse(const struct option *o, const char *text, void *field)
 {
     enum { LONGEST = 100 };
@@ -147,7 +156,7 @@ const struct option_kind option_count = {VALUE_COUNT, count_parse, NULL};
 const struct option_kind option_real = {VALUE_REAL, real_parse, NULL};
 const struct option_kind option_percent = {VALUE_REAL, percent_parse, NULL};
 const struct option_kind option_text = {VALUE_TEXT, text_parse, NULL};
-const struct option_kind option_path = {VALUE_TEXT, text_parse, NULL};
+const struct option_kind option_path = {VALUE_TEXT, path_parse, NULL};
 const struct option_kind option_label = {VALUE_TEXT, label_parse, NULL};
 const struct option_kind option_flag = {VALUE_FLAG, flag_parse, NULL};
 const struct option_kind option_bytes = {VALUE_COUNT, bytes_parse, NULL};

@@ -9,6 +9,7 @@
 #include "compare/match.h"
 #include "compare/outcome.h"
 #include "kernels/error.h"
+#include "results/results.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -178,6 +179,10 @@ static enum compare_status compare_runs(cJSON *json, const struct compare_option
 {
     const struct verdict_rules rules = {o->tolerance / 100, o->floor / 100, FALSE_ALARM_CHANCE};
     size_t runs = o->baselines + o->candidates;
+    for (size_t i = 0; i < runs; i++)
+        if (results_check_apart("json", o->json, o->directory[i]) ||
+            results_check_apart("junit", o->junit, o->directory[i]))
+            return COMPARE_FAILED;
     if ((is_file(o->json) && files_check_path("json", o->json, json_mark)) ||
         (is_file(o->junit) && files_check_path("junit", o->junit, junit_mark)))
         return COMPARE_FAILED;

@@ -38,9 +38,11 @@ class Results:
     def open_metrics(self, rank):
         try:
             os.makedirs(self.directory, exist_ok=True)
-            if os.path.exists(self.path("run.json")):
-                raise Refused(f"--output {self.directory} already holds the results of a run; choose another directory")
-            return open(self.path(f"rank_{rank}_metrics.jsonl"), "w", encoding="utf-8")
+            metrics = f"rank_{rank}_metrics.jsonl"
+            for name in ("run.json", "summary.json", metrics):
+                if os.path.lexists(self.path(name)):
+                    raise Refused(f"--output {self.directory} already holds {name}; choose another directory")
+            return open(self.path(metrics), "x", encoding="utf-8")
         except OSError as error:
             raise Refused(f"--output {self.directory}: cannot write in it: {error.strerror}") from None
 
@@ -48,9 +50,10 @@ class Results:
         return os.path.join(self.directory, name)
 
     def write_json(self, name, tree):
-        with open(self.path(name + ".tmp"), "w", encoding="utf-8") as file:
+        part = self.path(f".ddpbench-{name}.part")
+        with open(part, "w", encoding="utf-8") as file:
             file.write(json.dumps(finite(tree), indent="\t", allow_nan=False) + "\n")
-        os.replace(self.path(name + ".tmp"), self.path(name))
+        os.replace(part, self.path(name))
 
     def write_lines(self, lines):
         self.metrics.write("".join(json.dumps(finite(line), allow_nan=False) + "\n" for line in lines))

@@ -297,12 +297,20 @@ static int report_sweep(const struct report_options *o, FILE *out, int *instead)
     return status;
 }
 
-/* Whether the files that options name can be written. Returns 0; or -1, reported. */
+/* Checks that a file that an option names is none that is read, and can be written. Returns 0; or -1, reported. */
+static int check_file(const struct report_options *o, const struct report_form *form, const char *path)
+{
+    for (size_t i = 0; i < o->directories; i++)
+        if (results_check_apart(form->option, path, o->directory[i].path))
+            return -1;
+    return files_check_path(form->option, path, form->mark);
+}
+
+/* The same of all files that options name. */
 static int check_files(const struct report_options *o)
 {
     for (int i = 0; i < FORMS; i++)
-        if (*o->form[i] && strcmp(o->form[i], "-") != 0 &&
-            files_check_path(report_forms[i].option, o->form[i], report_forms[i].mark))
+        if (*o->form[i] && strcmp(o->form[i], "-") != 0 && check_file(o, &report_forms[i], o->form[i]))
             return -1;
     return 0;
 }

@@ -261,9 +261,25 @@ static int pass(struct metrics_table *t, FILE *in, struct new_file *file)
     return status;
 }
 
+/* The mark of a metrics.csv that may be replaced: a line of all names, or of the first ones if the file there has just
+ * these: the steps that it was made of may have lacked the others. */
+static void make_mark(char mark[FILES_MARKED], const char *path, const char *names)
+{
+    char why[FILES_WHY], *line = NULL;
+    size_t room = 0, n = 0;
+    FILE *file = files_open(path, FILES_MOST_BYTES, why);
+    if (file && files_read_line(&line, &room, file) > 0)
+        n = strcspn(line, "\n");
+    int has_first = n && !strncmp(line, names, n) && strchr(",\n", names[n]);
+    snprintf(mark, FILES_MARKED, "%.*s\n", (int)(has_first ? n : strcspn(names, "\n")), names);
+    free(line);
+    if (file)
+        fclose(file);
+}
+
 static int write_table(struct metrics_table *t, FILE *in, const char *from, const char *directory)
 {
-    char path[FILES_PATH], mark[64], *names;
+    char path[FILES_PATH], mark[FILES_MARKED], *names;
     size_t length;
     struct new_file file;
     snprintf(path, sizeof path, "%s/metrics.csv", directory);
@@ -279,7 +295,7 @@ static int write_table(struct metrics_table *t, FILE *in, const char *from, cons
     FILE *out = text_begin(&names, &length);
     print_names(out, t);
     text_end(out);
-    snprintf(mark, sizeof mark, "%s", names); /* a file of earlier steps may lack the columns of later ones */
+    make_mark(mark, path, names);
     free(names);
     if (new_file_open_named(&file, NULL, path, mark))
         return -1;

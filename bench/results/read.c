@@ -7,6 +7,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -111,7 +112,7 @@ static int check_summary(const char *directory, const cJSON *run, const cJSON *s
     if (strcmp(json_string(summary, "mode"), json_string(run, "mode")) != 0)
         return error_report("%s: run.json is of mode %s and summary.json of mode %s, so they are not of one run",
                             directory, json_string(run, "mode"), json_string(summary, "mode"));
-    if (!(done >= 0) || !(planned >= 0))
+    if (!(done >= 0) || !(planned >= 0) || !isfinite(done) || !isfinite(planned))
         return error_report("%s/summary.json: does not say how much is done of what was planned", directory);
     if (*results_unfinished(unfinished, summary) && !(so_far && done >= 1))
         return error_report("%s/summary.json: has %s: the run has not finished", directory, unfinished);

@@ -99,8 +99,8 @@ int results_check_apart(const char *option, const char *path, const char *direct
     return error_report("--%s %s: the run writes a file of this name there; choose another name", option, path);
 }
 
-/* Checks that no file directory/all (glob(7)) has one of the names (fnmatch), but for empty files, which are written
- * to. Returns 0; or -1, reported. */
+/* Checks that no file directory/all (glob(7)) has one of the names (fnmatch), but for empty files without
+ * another name, which are written to. Returns 0; or -1, reported. */
 static int check_names(const char *option, const char *directory, const char *all, const char *names)
 {
     glob_t found;
@@ -113,7 +113,7 @@ static int check_names(const char *option, const char *directory, const char *al
     for (size_t i = 0; i < n && !taken; i++) {
         const char *name = found.gl_pathv[i] + strlen(directory) + 1;
         if (!fnmatch(names, strrchr(found.gl_pathv[i], '/') + 1, MATCH) && !lstat(found.gl_pathv[i], &status) &&
-            (!S_ISREG(status.st_mode) || status.st_size))
+            (!S_ISREG(status.st_mode) || status.st_size || status.st_nlink > 1))
             taken = error_report("--%s %s already holds %s, and nothing is written over it; choose another directory",
                                  option, directory, name);
     }

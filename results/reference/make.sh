@@ -68,7 +68,7 @@ link_up() {
 }
 
 # keep_printed and keep_directory: what the result consists of.
-keep_printed() { cp "$work/printed" "$here/$name.txt"; }
+keep_printed() { cp --remove-destination "$work/printed" "$here/$name.txt"; }
 keep_directory() {
     rm -f "$work/output/metrics.csv" # which `ddpbench report --metrics-csv` makes of the other files
     cp "$work/printed" "$work/output/output.txt"

@@ -297,7 +297,7 @@ for place in ../in/fifo.prom ../in/dir.prom ../in/nowhere/x.prom ../in/empty/x.p
     done
 done
 for place in /dev/full /dev/null /proc/nothing /sys/x ../in/fifo ../in/empty ../in/empty/x ../in/dangling ../in/loop ../in/loop/x \
-    "$name300" "$deep" "${nasty[3]}" ../in/run; do
+    "$name300" "$deep" "${nasty[1]}" "${nasty[3]}" ../in/run; do
     bad "--output" "${tiny[@]}" --output "$place"
     bad "--output" "${allreduce[@]}" --output "$place"
     [ "$place" = ../in/run ] || bad "--output" "${report[@]}" --output "$place"

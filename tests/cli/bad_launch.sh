@@ -432,6 +432,11 @@ done
 echo mine >texts/corpus.origin
 bad 1 "$launch/corpus.sh" 'corpus.origin was not written by corpus.sh' ../texts/corpus
 is "a file beside the text that is somebody's own stays" "$(<texts/corpus.origin)" mine
+echo '12 header files from my own collection' >texts/corpus.origin
+bad 1 "$launch/corpus.sh" 'corpus.origin was not written by corpus.sh' ../texts/corpus
+ln -sf directory/nothing texts/corpus
+bad 1 "$launch/corpus.sh" 'is a symbolic link' ../texts/corpus
+rm texts/corpus
 CC=/absent bad 1 "$launch/corpus.sh" '/absent' corpus
 CC=true bad 1 "$launch/corpus.sh" 'no directory of headers' corpus
 CC=$'ab\nsent' bad 1 "$launch/corpus.sh" 'ab.nsent' corpus
@@ -443,10 +448,9 @@ printf '#!/bin/sh\necho "GPU 0: made up"\n' >fake/nvidia-smi && chmod +x fake/nv
 for word in /proc/none /etc/passwd/out /proc; do
     PATH=$temporary/fake:$PATH bad 1 "$launch/bench_gpu.sh" 'cannot (make|write to) the directory' --output "$word"
 done
-mkdir -p gpus/smoke/kernels && echo mine >gpus/smoke/kernels/notes
-PATH=$temporary/fake:$PATH "$launch/bench_gpu.sh" --seconds 1 --output "$temporary/gpus" smoke >printed 2>said </dev/null || true
-is "somebody's own files in the place of a measurement stay" \
-    "$(grep -c 'kernels is not measured: .* holds files' said) $(<gpus/smoke/kernels/notes)" "1 mine"
+mkdir -p gpus/smoke/kernels && echo mine | tee gpus/smoke/kernels/output.txt >gpus/provenance.txt
+PATH=$temporary/fake:$PATH bad 1 "$launch/bench_gpu.sh" 'gpus holds files that are not of a measurement' --output "$temporary/gpus" smoke
+is "somebody's own files in the place of a measurement stay" "$(cat gpus/smoke/kernels/output.txt gpus/provenance.txt)" $'mine\nmine'
 printf '#!/bin/sh\nexit 1\n' >fake/nvidia-smi
 PATH=$temporary/fake:$PATH bad 1 "$launch/bench_gpu.sh" 'no NVIDIA GPU' smoke
 group "setup.sh, corpus.sh and bench_gpu.sh"

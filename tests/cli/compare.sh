@@ -362,7 +362,7 @@ over() {
     for file in "$@"; do
         for option in json junit; do
             try "$program" compare base1 same1 "--$option" "$file"
-            [ "$status" = 1 ] && grep -q -- "^ddpbench: --$option $file: exists, and is not what" said || return 1
+            [ "$status" = 1 ] && grep -q -- "^ddpbench: --$option $file: the run writes a file of this name there; choose" said || return 1
         done
     done
     md5sum --quiet -c sums
@@ -374,6 +374,8 @@ fails '--json again[.]xml: exists, and is not what' "a form over another one" --
 # ---- the command line ----
 
 expect 2 "no candidate" "no candidate" base1
+cp -r base1 lost && : >lost/summary.csv
+expect 1 "--json lost/summary.csv: the run writes a file of this name" "an empty file of a run" base1 lost --json lost/summary.csv
 expect 2 "--json - and --junit -: both name the same output" "two forms on standard output" base1 same1 --json - --junit -
 expect 2 "unknown option '--bogus'; see --help all" "an unknown option" base1 same1 --bogus
 expect 2 "--tolerance x: expected a percentage" "a tolerance that is no number" base1 same1 --tolerance x

@@ -179,7 +179,7 @@ refuse() {
 refuse 'unrecognized arguments: --bogus 1; see --help' --bogus 1
 refuse 'argument --rounds: 0: expected a number from 1' --rounds 0
 refuse '--data .*absent: cannot open it: No such file' --data absent
-refuse 'theirs2 already holds the results of a run' --output theirs2
+refuse 'theirs2 already holds run[.]json; choose' --output theirs2
 theirs 2 refused --batch-size 7
 succeeds "a batch that does not divide is reported once" \
     test "$(grep -c '^torch_ddp.py: a batch of 7 does not divide' said)" = 1

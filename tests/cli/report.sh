@@ -280,8 +280,16 @@ for again in 1 2; do
     is "but over that of an earlier call ($again)" "$status$(cat said)" 0
 done
 refuses 1 "a form over another form" '--csv page[.]html: exists, and is not' alone --csv page.html
+cp -r alone lost && : >lost/summary.csv
+refuses 1 "a form over an empty file of the run" '--csv lost/summary[.]csv: the run writes a file of this name' lost --csv lost/summary.csv
 cp "alone/metrics.csv" steps && echo mine >"alone/metrics.csv"
 refuses 1 "somebody's metrics.csv" 'cannot write alone/metrics[.]csv: exists, and is not what' --metrics-csv alone
+sed 's/$/,mine/' steps >"alone/metrics.csv"
+refuses 1 "metrics.csv with columns of somebody's" 'cannot write alone/metrics[.]csv: exists, and is not what' --metrics-csv alone
+cut -d , -f 1-4 steps >"alone/metrics.csv"
+try "$program" report --metrics-csv alone
+is "one of steps that had fewer is replaced" "$status $(cmp alone/metrics.csv steps && echo same)" "0 same"
+echo mine >"alone/metrics.csv"
 mv steps "alone/metrics.csv"
 refuses 2 "no directory" 'no directory: name the result directories' --csv x
 refuses 2 "an empty word" "'': expected a result directory, or LABEL=DIR" ""

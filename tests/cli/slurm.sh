@@ -81,13 +81,17 @@ jobs configure "$where" --time=5 --modules demo/1.0 --cpus-per-task 1
 check 0 "configure" "configured: .*results of us/here/slurm.conf"
 is "takes what is given and what Slurm says" "$(grep -v '^#' "$where/slurm.conf" | paste -sd ' ')" \
     "partition=main account= time=5 gpus_per_node=0 tasks_per_node=1 cpus_per_task=1 constraint= qos= mpi=pmi2 modules=demo/1.0 exclusive=yes"
+mkdir theirs && echo ClusterName=mine >theirs/slurm.conf
+jobs configure "$PWD/theirs"
+check 1 "somebody's slurm.conf is refused" 'theirs/slurm.conf is not what slurm.sh configure writes there'
+is "and stays" "$(cat theirs/slurm.conf)" ClusterName=mine
 jobs configure nowhere --partition gpu
 check 2 "a partition that there is not" "partition 'gpu': Slurm has none of that name; it has: main"
 jobs configure nowhere --gpus-per-node 2
 check 2 "more GPUs than nodes have" '--gpus-per-node 2: a node of partition main has 0'
 jobs configure "$(printf 'a"b')"
 check 2 "a directory that sbatch cannot take" 'sbatch cannot take such names'
-mkdir -p taken/slurm.conf.part && : >file
+mkdir -p taken/.ddpbench-slurm.conf.part && : >file
 jobs configure taken
 is "a file that cannot be written, in a line" "$status $(cat said)" "1 slurm.sh: cannot write $PWD/taken/slurm.conf: Is a directory"
 jobs configure file/below

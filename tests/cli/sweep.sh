@@ -89,7 +89,10 @@ for tool in bash timeout rm dirname realpath basename; do
 done
 cp printed table
 rm -f out/sweep.csv out/sweep_*
+echo mine >out/sweep_notes.png && echo mine >out/sweep_notes.tsv
 PATH=$temporary/few try "$(command -v bash)" "$sweep" --report-only --output out --program "$program"
+is "what is no data of a picture stays" "$(cat out/sweep_notes.*)" $'mine\nmine'
+rm out/sweep_notes.*
 check 0 "without gnuplot the report says how to get it" 'pictures need gnuplot [(]package gnuplot-nox'
 cmp -s printed table && [ "$(tail -n +2 out/sweep.csv | wc -l)" = "$(wc -l <expected)" ] && [ "$(find out -name 'sweep_*.tsv' | wc -l)" = 2 ] && good=0 || good=1
 result $good "and the same tables, sweep.csv and the data for gnuplot are there"

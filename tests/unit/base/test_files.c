@@ -268,7 +268,7 @@ START_TEST(a_named_path_is_replaced)
 {
     ck_assert_int_eq(files_replace(directory, "named", ""), 0); /* as mktemp makes it */
     for (int i = 0; i < 3; i++) {
-        snprintf(text, 64, "%d: %s, i.e. this one", i, mark);
+        snprintf(text, 64, "%d:\n\t %s, i.e. this one", i, mark);
         ck_assert_int_eq(files_check_path("json", path_of("named"), mark), 0);
         ck_assert_int_eq(files_replace_path("json", path_of("named"), mark, text), 0);
         check_content(path_of("named"), strlen(text));
@@ -279,13 +279,17 @@ START_TEST(a_named_path_is_replaced)
 }
 END_TEST
 
-/* What is there and has no mark near its begin is not of this program, whatever its name and however it is reached. */
+/* What is there and has no line near its start that the mark begins is not of this program, whatever its name and
+ * however it is reached. */
 START_TEST(a_named_path_of_somebody_else)
 {
     struct new_file file;
     ck_assert_int_eq(new_file_open_named(&file, "json", path_of("late"), mark), 0);
     memset(text, ' ', FILES_MARKED);
+    memcpy(text, "Not ", 4);
+    memcpy(text + 4, mark, strlen(mark)); /* in a line, not at its start */
     snprintf(text + FILES_MARKED - 3, 64, "%s", mark);
+    text[FILES_MARKED - 4] = '\n';
     ck_assert_int_eq(files_replace(directory, "own", text), 0);
     ck_assert_int_eq(link(path_of("own"), path_of("hard")), 0);
     ck_assert_int_eq(link(path_of("own"), path_of("late")), 0);

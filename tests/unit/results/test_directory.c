@@ -77,6 +77,17 @@ START_TEST(an_empty_file_is_written_to)
 }
 END_TEST
 
+START_TEST(an_empty_file_with_another_name_is_taken)
+{
+    char other[256];
+    saved_file(path_of("ddp"), "summary.json", "");
+    snprintf(other, sizeof other, "%s/%s", top, "somebody's");
+    ck_assert_int_eq(link(path_of("ddp/summary.json"), other), 0);
+    ck_assert_int_eq(check_free(), -1);
+    ck_assert_ptr_nonnull(strstr(error_text(), "summary.json"));
+}
+END_TEST
+
 START_TEST(a_directory_of_that_name_is_taken)
 {
     saved_file(path_of("ddp/all_ranks"), "anything", "somebody's");
@@ -126,6 +137,7 @@ int main(void)
     tcase_add_loop_test(all, a_file_that_a_run_writes_is_not_written_over, 0, sizeof taken / sizeof *taken);
     tcase_add_test(all, other_files_stay_beside_it);
     tcase_add_test(all, an_empty_file_is_written_to);
+    tcase_add_test(all, an_empty_file_with_another_name_is_taken);
     tcase_add_test(all, a_directory_of_that_name_is_taken);
     tcase_add_test(all, what_cannot_be_listed_is_refused);
     tcase_add_test(all, an_output_is_apart_from_the_files_of_the_run);

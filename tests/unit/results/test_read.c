@@ -117,6 +117,8 @@ static const char *const refusals[][4] = {
      "not of one run"},
     {"summary.json", "\"done\":\t2", "\"done\":\t1", "summary.json: has 1 of 2 rounds: the run has not finished"},
     {"summary.json", "\"done\"", "\"finished\"", "summary.json: does not say how much is done of what was planned"},
+    {"summary.json", "\"done\":\t2", "\"done\":\t1e999",
+     "summary.json: does not say how much is done of what was planned"},
     {"summary.json", "\"planned\"", "\"wanted\"", "summary.json: does not say how much is done of what was planned"},
     {"summary.json", "\"figures\"", "\"numbers\"", "summary.json: has no list \"figures\""},
     {"summary.json", "\"unit\"", "\"unity\"", "summary.json: figure 1 has not all of subject"},
