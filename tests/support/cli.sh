@@ -85,10 +85,12 @@ result() {
     fi
 }
 
-# try COMMAND...: its words go to said, what it prints to printed, its exit status to status; for $limit s at most.
+# try COMMAND...: its words go to said, what it prints to printed, its exit status to status, and to took, how many seconds
+# it took; for $limit s at most.
 try() {
-    status=0
+    status=0 took=$SECONDS
     timeout --kill-after=5 "${limit:-60}" "${in_user_locale[@]}" "$@" >printed 2>said </dev/null || status=$?
+    took=$((SECONDS - took))
 }
 
 # check STATUS WORDS PATTERN: what was tried last ended so, and said something that matches (an extended expression).
