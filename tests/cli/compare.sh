@@ -380,4 +380,7 @@ expect 2 "--json - and --junit -: both name the same output" "two forms on stand
 expect 2 "unknown option '--bogus'; see --help all" "an unknown option" base1 same1 --bogus
 expect 2 "--tolerance x: expected a percentage" "a tolerance that is no number" base1 same1 --tolerance x
 expect 0 '^Usage: ddpbench compare' "--help" --help
+status=0
+"$program" compare base1 slow1 >/dev/full 2>said || status=$?
+is "a table that cannot be printed is an error, whatever the verdict" "$status $(grep -c '^ddpbench: cannot write to the standard output' said)" "1 1"
 exit "$failed"
