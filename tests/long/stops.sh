@@ -33,6 +33,11 @@ start() {
     run=$!
 }
 
+# is_stopped PROCESS, is_settled PROCESS: whether it is, and whether it is or has ended: a signal takes a moment.
+is_stopped() { grep -q '^State:.*stopped' "/proc/$1/status" 2>/dev/null; }
+# shellcheck disable=SC2317 # wait_until calls it
+is_settled() { is_stopped "$1" || ! kill -0 "$1" 2>/dev/null || grep -q '^State:.*zombie' "/proc/$1/status" 2>/dev/null; }
+
 # stop_once RANKS: stops a rank at a random moment of `lasts` ms. Prints when, and what was wrong; nothing where the run was over.
 stop_once() {
     local rank=$((RANDOM % $1)) moment=$((RANDOM % lasts)) begin took wrong='' pause process left
@@ -46,10 +51,10 @@ stop_once() {
     begin=$(milliseconds)
     process=$(cat "process_$rank")
     stopped=no
-    ! kill -STOP "$process" 2>/dev/null || ! grep -q '^State:.*stopped' "/proc/$process/status" 2>/dev/null || stopped=yes
+    ! kill -STOP "$process" 2>/dev/null || ! wait_until is_settled "$process" || ! is_stopped "$process" || stopped=yes
     wait "$run" && status=0 || status=$?
     took=$(($(milliseconds) - begin))
-    for left in $(left_over); do
+    for left in $(gone); do # which waits for those that are ending
         kill -KILL "$left" 2>/dev/null || true
         wrong=', with processes left'
     done
