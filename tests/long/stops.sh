@@ -54,7 +54,7 @@ stop_once() {
     ! kill -STOP "$process" 2>/dev/null || ! wait_until is_settled "$process" || ! is_stopped "$process" || stopped=yes
     wait "$run" && status=0 || status=$?
     took=$(($(milliseconds) - begin))
-    for left in $(gone); do # which waits for those that are ending
+    for left in $(gone ''); do # which waits for those that are ending
         kill -KILL "$left" 2>/dev/null || true
         wrong=', with processes left'
     done
