@@ -44,7 +44,7 @@ lab_is_ours=
 # shellcheck disable=SC2317 # the trap calls it
 clean_up() {
     end_awaited
-    rm -rf "$output/.gate-part" "$output/.gate-said"
+    [ ! -e "$output/.gate" ] || rm -rf "$output/.gate-part" "$output/.gate-said"
     [ -z "$lab_is_ours" ] || launch/netlab.sh down
 }
 trap clean_up EXIT

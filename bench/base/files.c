@@ -140,7 +140,7 @@ static int has_mark(const char *begin, size_t n, const char *mark)
     size_t length = strlen(mark);
     for (const char *at = begin, *end = begin + n; (at = memmem(at, (size_t)(end - at), mark, length)); at++) {
         const char *before = at;
-        while (before > begin && strchr(" \t", before[-1]))
+        while (before > begin && (before[-1] == ' ' || before[-1] == '\t'))
             before--;
         if (before == begin || before[-1] == '\n')
             return 1;

@@ -37,10 +37,9 @@ again
 sweep 2 --device cpu --comm nccl
 check 1 "nor in a sweep" '--comm nccl moves the memory of GPUs'
 again
-begin=$SECONDS
 run 2 --device cpu --comm mpi --implementations ddp
 is "MPI does" "$status" 0
-usual=$((SECONDS - begin + 1)) # what a short run takes here and now, at most
+usual=$((took + 1)) # what a short run takes here and now, at most
 again
 
 # one rank sleeps and the other waits for it; the sleeper has not started what the other waits in
@@ -89,10 +88,9 @@ in_time() { is "in time: after $2 s" "$(($2 <= $1 + 5 + 3 * usual))" 1; }
 # shellcheck disable=SC2016 # the shell of each rank takes them
 late='[ "${'$rank_variable'}" = 0 ] || while :; do sleep 0.2; done; exec "$@"' stops='[ "${'$rank_variable'}" = 0 ] || kill -STOP $$; exec "$@"'
 missing='^ddpbench: rank 0 on .* has waited for [0-9]+ s in starting MPI; rank 1 has not started it: its process [0-9]+'
-begin=$SECONDS
 try "${mpirun[@]}" -n 2 sh -c "$late" sh "$program" "${tiny[@]}" --timeout 2 --output "$PWD/out"
 ends "a rank that is late to start ends the job" "$missing \\((sh|sleep)\\) runs\$"
-in_time 2 $((SECONDS - begin))
+in_time 2 "$took"
 try "${mpirun[@]}" -n 2 sh -c "$stops" sh "$program" "${tiny[@]}" -T2 --output "$PWD/out"
 ends "one that is stopped before it starts, too" "$missing \\(.*\\) is stopped\$"
 fault=(env ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0" LD_PRELOAD=faults.so FAULT_RANK=1)
@@ -105,9 +103,8 @@ for place in finalize:'ending MPI' finalized:'seeing the others end'; do
         "^ddpbench: rank 0 on .* has waited for [0-9]+ s in ${place#*:}; rank 1.* process [0-9]+ \\(ddpbench\\) is stopped\$"
 done
 again
-begin=$SECONDS
 try "${fault[@]}" FAULT_STOP=exit "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" -T2 --output "$PWD/out"
-is "one that is stopped as the last thing that it does is killed" "$((status != 0 && SECONDS - begin <= 2 + 2 * 2 + 5 + 3 * usual))" 1
+is "one that is stopped as the last thing that it does is killed" "$((status != 0 && took <= 2 + 2 * 2 + 5 + 3 * usual))" 1
 is "none of which is left" "$(gone out)" ''
 again
 try "${mpirun[@]}" -n 2 env MPIR_CVAR_NOLOCAL=nonsense "$program" "${tiny[@]}" --output "$PWD/out"

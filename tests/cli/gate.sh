@@ -74,10 +74,10 @@ gate() {
 
 gate 0 "16 of 20 ok and 3 regressed will do" 16 3 1
 is "--output is taken from where the user stands" "$(echo elsewhere/out/same-20/* tree/out)" "elsewhere/out/same-20/1 elsewhere/out/same-20/2 elsewhere/out/same-20/3 tree/out"
-mkdir elsewhere/theirs && echo mine >elsewhere/theirs/near-far.txt
+mkdir -p elsewhere/theirs/.gate-part && echo mine >elsewhere/theirs/near-far.txt
 try tree/launch/gate.sh --output elsewhere/theirs
 check 1 "somebody's directory is refused" 'holds files that are not of a gate'
-is "and left alone" "$(ls -A elsewhere/theirs) $(cat elsewhere/theirs/near-far.txt)" "near-far.txt mine"
+is "and left alone" "$(cd elsewhere/theirs && echo .gate* *) $(cat elsewhere/theirs/near-far.txt)" ".gate-part near-far.txt mine"
 try tree/launch/gate.sh --runs 2
 check 2 "sets that prove nothing are refused" "^gate.sh: --runs 2: expected 3 or more"
 is "it takes its own lab down" "$(tail -n 1 tree/done)" down
