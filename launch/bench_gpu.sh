@@ -129,8 +129,7 @@ provenance() {
 }
 if [ -z "$dry_run" ]; then
     make_directory "$output"
-    [ -z "$(ls -A -- "$output")" ] || { [ -f "$output/provenance.txt" ] && [ ! -L "$output/provenance.txt" ] &&
-        head -n 1 "$output/provenance.txt" | grep -q '^# measured by bench_gpu.sh$'; } ||
+    [ -z "$(ls -A -- "$output")" ] || is_ours "$output/provenance.txt" '# measured by bench_gpu.sh' ||
         die "$output holds files that are not of a measurement on GPUs; choose another --output"
     provenance >>"$output/provenance.txt" 2>&1 || true
 fi

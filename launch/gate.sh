@@ -44,16 +44,16 @@ lab_is_ours=
 # shellcheck disable=SC2317 # the trap calls it
 clean_up() {
     end_awaited
-    [ ! -e "$output/.gate" ] || rm -rf "$output/.gate-part" "$output/.gate-said"
+    ! is_ours "$output/.gate" '# Of gate.sh' || rm -rf "$output/.gate-part" "$output/.gate-said"
     [ -z "$lab_is_ours" ] || launch/netlab.sh down
 }
 trap clean_up EXIT
 heed_signals
 ! launch/netlab.sh show >/dev/null 2>&1 || die "a lab is up already; take it down first: launch/netlab.sh down"
 make_directory "$output"
-[ -e "$output/.gate" ] || [ -z "$(ls -A -- "$output")" ] ||
+[ -z "$(ls -A -- "$output")" ] || is_ours "$output/.gate" '# Of gate.sh' ||
     die "$output holds files that are not of a gate; choose another --output"
-: >"$output/.gate"
+echo '# Of gate.sh' >"$output/.gate"
 
 lab() {
     [ -z "$lab_is_ours" ] || launch/netlab.sh down

@@ -151,6 +151,14 @@ make_directory() {
     rmdir -- "$words"
 }
 
+# is_ours FILE WORDS: whether it is a file, no link, that begins with these words, as the one that we write there does.
+is_ours() {
+    local begin=''
+    [ -f "$1" ] && [ ! -L "$1" ] || return
+    IFS= read -r -n ${#2} begin <"$1" || true
+    [ "$begin" = "$2" ]
+}
+
 # into FILE COMMAND...: what the command prints becomes FILE when it has ended, so that nobody reads half of it, and a link of
 # that name is replaced, not followed. What a stop leaves, a hidden file beside it, goes with the next call.
 into() {

@@ -170,12 +170,8 @@ configure() {
         say "--mpi ${conf[mpi]}: $program is of an MPI that is usually started by $words;" \
             "see whether a first job has all of its ranks"
     words=$(mkdir -p "$(dirname "$1")" 2>&1) || die "cannot make the directory $(dirname "$1"): ${words##*: }"
-    if [ -e "$1" ] || [ -L "$1" ]; then
-        words=''
-        [ ! -f "$1" ] || [ -L "$1" ] || read -r words <"$1" || true
-        [[ $words == '# Of launch/slurm.sh;'* ]] ||
-            die "$1 is not what slurm.sh configure writes there; choose another --output"
-    fi
+    [ ! -e "$1" ] && [ ! -L "$1" ] || is_ours "$1" '# Of launch/slurm.sh;' ||
+        die "$1 is not what slurm.sh configure writes there; choose another --output"
     words=$(into "$1" write_configuration 2>&1) || die "cannot write $1: ${words##*: }"
     cat "$1"
     options=()

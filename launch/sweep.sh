@@ -186,20 +186,13 @@ run_all() {
 # words_of WHAT NAME: what NAME.tsv says to write on its picture.
 words_of() { sed -n "s/^# $1\t//p" "$2.tsv"; }
 
-# is_data FILE: whether it is what `ddpbench report` wrote for a picture.
-is_data() {
-    local begin=''
-    [ ! -f "$1" ] || IFS= read -r -n 8 begin <"$1" || true
-    [ "$begin" = $'# title\t' ]
-}
-
 # report: tables on stdout, and what there is of pictures; fails without a complete run, or where gnuplot does.
 report() {
-    local data name found='' failed=0
-    for data in "$output"/sweep_*.tsv; do ! is_data "$data" || rm -f "$data" "${data%.tsv}".{png,svg}; done
+    local data name found='' failed=0 of_report=$'# title\t'
+    for data in "$output"/sweep_*.tsv; do ! is_ours "$data" "$of_report" || rm -f "$data" "${data%.tsv}".{png,svg}; done
     "$program" report "$output" || return 1
     for data in "$output"/sweep_*.tsv; do
-        is_data "$data" || continue
+        is_ours "$data" "$of_report" || continue
         found=1 name=$(basename "$data" .tsv)
         command -v gnuplot >/dev/null || break
         if (cd "$output" && gnuplot -c "$here/sweep.gp" "$name" "$(words_of title "$name")" "$(words_of verdict "$name")" \
