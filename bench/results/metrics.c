@@ -261,8 +261,8 @@ static int pass(struct metrics_table *t, FILE *in, struct new_file *file)
     return status;
 }
 
-/* The mark of a metrics.csv that may be replaced: a line of all names, or of the first ones if the file there has just
- * these: the steps that it was made of may have lacked the others. */
+/* The mark of a metrics.csv that may be replaced: a line of all names, or of so many of the first ones as the file
+ * there has: the steps that it was made of may have lacked the others. */
 static void make_mark(char mark[FILES_MARKED], const char *path, const char *names)
 {
     char why[FILES_WHY], *line = NULL;
@@ -270,8 +270,8 @@ static void make_mark(char mark[FILES_MARKED], const char *path, const char *nam
     FILE *file = files_open(path, FILES_MOST_BYTES, why);
     if (file && files_read_line(&line, &room, file) > 0)
         n = strcspn(line, "\n");
-    int has_first = n && !strncmp(line, names, n) && strchr(",\n", names[n]);
-    snprintf(mark, FILES_MARKED, "%.*s\n", (int)(has_first ? n : strcspn(names, "\n")), names);
+    size_t all = strcspn(names, "\n");
+    snprintf(mark, FILES_MARKED, "%.*s\n", (int)(n && n < all && names[n] == ',' ? n : all), names);
     free(line);
     if (file)
         fclose(file);

@@ -78,6 +78,9 @@ mkdir -p elsewhere/theirs/.gate-part && echo mine >elsewhere/theirs/near-far.txt
 try tree/launch/gate.sh --output elsewhere/theirs
 check 1 "somebody's directory is refused" 'holds files that are not of a gate'
 is "and left alone" "$(cd elsewhere/theirs && echo .gate* *) $(cat elsewhere/theirs/near-far.txt)" ".gate-part near-far.txt mine"
+echo '# Of gate.sh' >elsewhere/gate && ln -s ../gate elsewhere/theirs/.gate
+try tree/launch/gate.sh --output elsewhere/theirs
+check 1 "also with a link to the mark of a gate" 'holds files that are not of a gate'
 try tree/launch/gate.sh --runs 2
 check 2 "sets that prove nothing are refused" "^gate.sh: --runs 2: expected 3 or more"
 is "it takes its own lab down" "$(tail -n 1 tree/done)" down

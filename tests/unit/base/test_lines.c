@@ -48,6 +48,22 @@ static void check_file(const char *name, const char *expected)
     ck_assert_str_eq(text, expected);
 }
 
+START_TEST(an_empty_file_with_another_name_is_not_written)
+{
+    char path[128], another[128];
+    snprintf(path, sizeof path, "%s/a", directory);
+    snprintf(another, sizeof another, "%s/b", directory);
+    ck_assert_int_eq(open_file("a"), 0);
+    ck_assert_int_eq(lines_close(&lines), 0);
+    ck_assert_int_eq(link(path, another), 0);
+    ck_assert_int_eq(open_file("a"), -1);
+    ck_assert_int_eq(errno, EEXIST);
+    ck_assert_int_eq(unlink(another), 0);
+    ck_assert_int_eq(open_file("a"), 0);
+    ck_assert_int_eq(lines_close(&lines), 0);
+}
+END_TEST
+
 START_TEST(fields_and_lines)
 {
     struct csv_line line = {0};
@@ -117,6 +133,7 @@ int main(void)
     Suite *suite = suite_create("lines");
     TCase *tests = tcase_create("lines");
     tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_test(tests, an_empty_file_with_another_name_is_not_written);
     tcase_add_test(tests, fields_and_lines);
     tcase_add_test(tests, a_line_that_is_too_long_is_still_one);
     tcase_add_test(tests, a_full_disk_keeps_whole_lines);
