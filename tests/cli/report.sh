@@ -286,6 +286,8 @@ cp "alone/metrics.csv" steps && echo mine >"alone/metrics.csv"
 refuses 1 "somebody's metrics.csv" 'cannot write alone/metrics[.]csv: exists, and is not what' --metrics-csv alone
 sed 's/$/,mine/' steps >"alone/metrics.csv"
 refuses 1 "metrics.csv with columns of somebody's" 'cannot write alone/metrics[.]csv: exists, and is not what' --metrics-csv alone
+cut -c 1-5 steps >"alone/metrics.csv"
+refuses 1 "metrics.csv with a part of a column's name" 'cannot write alone/metrics[.]csv: exists, and is not what' --metrics-csv alone
 cut -d , -f 1-4 steps >"alone/metrics.csv"
 try "$program" report --metrics-csv alone
 is "one of steps that had fewer is replaced" "$status $(cmp alone/metrics.csv steps && echo same)" "0 same"
