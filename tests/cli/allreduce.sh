@@ -245,7 +245,7 @@ if [ "${#ranks[@]}" = 2 ] && [ -s printed ]; then
     echo "status $status" >>said
     result "$good" "a collective that does not return ends the job"
     # the heading is printed, so that it was about to measure, or did
-    grep -qE 'rank 0 on .* has waited for [0-9]+ s in (the set-up|[a-z]+( iteration [0-9]+| evaluation) of all_reduce of (8 B|64.0 KiB) \(float sum, (in|out of) place\))[:;]' said && good=0 || good=1
+    grep -qE 'rank 0 on .* has waited for [0-9]+ s in (the set-up|[a-z-]+( iteration [0-9]+| evaluation) of all_reduce of (8 B|64.0 KiB) \(float sum, (in|out of) place\))[:;]' said && good=0 || good=1
     result "$good" "and says where it stood"
     succeeds "and what was written is whole" valid hang/run.json
 else
