@@ -254,14 +254,13 @@ int job_begin(struct job *job, int argc, char *const argv[])
     return refuse_singletons(job->size);
 }
 
-/* Ends the other ranks of this host when one fails that has ended MPI: the launcher lets them go on. It sees them end
- * first: Open MPI's mpirun has hung where a rank failed while another one was killed. */
+/* Ends the other ranks of this host when one fails that has ended MPI: the launcher would let them go on. This rank
+ * ends after they have: Open MPI's mpirun has hung where a rank failed while another one was killed. */
 static int ending_rank, ending_size;
 static void end_siblings(int status)
 {
     (void)status;
     siblings_kill(ending_rank, ending_size);
-    usleep(200000);
 }
 
 void job_end(struct job *job)

@@ -4,8 +4,9 @@
 
 #include <stddef.h>
 
-/* Creates a regular file to write to, or opens one that is empty; anything else of that name, also a symbolic link, is
- * left alone. Returns its descriptor; or -1 with errno: EEXIST where the name is taken. */
+/* Creates a regular file to write to, or opens one that is empty and has no other hard link; anything else of that
+ * name, also a symbolic link, is left alone. Returns its descriptor; or -1 with errno: EEXIST where the name is taken.
+ */
 int files_create(const char *path);
 
 /* Returns 0; or -1 with errno. Either way the descriptor is closed. */

@@ -25,8 +25,8 @@ void siblings_find(struct sibling *sibling, int ranks);
  * to: numbers below 16^10. */
 void siblings_show(pthread_t thread, long waits);
 
-/* Kills the programs of the other ranks of this host, also stopped ones. A shell that started such a program is left
- * alone. */
+/* Kills the programs of the other ranks of this host, also stopped ones, and waits until their launcher has seen them
+ * end, for two seconds at most. A shell that started such a program is left alone. */
 void siblings_kill(int rank, int ranks);
 
 #endif

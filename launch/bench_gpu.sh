@@ -128,9 +128,7 @@ provenance() {
     nvidia-smi -q -d CLOCK,PERFORMANCE,POWER,TEMPERATURE
 }
 if [ -z "$dry_run" ]; then
-    make_directory "$output"
-    [ -z "$(ls -A -- "$output")" ] || is_ours "$output/provenance.txt" '# measured by bench_gpu.sh' ||
-        die "$output holds files that are not of a measurement on GPUs; choose another --output"
+    take_directory "$output" provenance.txt '# measured by bench_gpu.sh'
     provenance >>"$output/provenance.txt" 2>&1 || true
 fi
 

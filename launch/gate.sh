@@ -40,20 +40,21 @@ cd "$(dirname "$0")/.."
 [ -x build/ddpbench ] || die "build/ddpbench is not built; run make first"
 output=${output:-results/$(date +%Y%m%d-%H%M%S)-gate}
 
-lab_is_ours=
+mark='# written by gate.sh' is_taken='' lab_is_ours=''
 # shellcheck disable=SC2317 # the trap calls it
 clean_up() {
     end_awaited
-    ! is_ours "$output/.gate" '# Of gate.sh' || rm -rf "$output/.gate-part" "$output/.gate-said"
+    [ -z "$is_taken" ] || rm -rf "$output/.gate-part" "$output/.gate-said"
     [ -z "$lab_is_ours" ] || launch/netlab.sh down
 }
 trap clean_up EXIT
 heed_signals
 ! launch/netlab.sh show >/dev/null 2>&1 || die "a lab is up already; take it down first: launch/netlab.sh down"
-make_directory "$output"
-[ -z "$(ls -A -- "$output")" ] || is_ours "$output/.gate" '# Of gate.sh' ||
-    die "$output holds files that are not of a gate; choose another --output"
-echo '# Of gate.sh' >"$output/.gate"
+take_directory "$output" .gate "$mark"
+exec 8<"$output" # what this script starts holds the lock, too, until it has ended
+flock -n 8 || die "another gate.sh runs in $output"
+echo "$mark" >"$output/.gate"
+is_taken=yes
 
 lab() {
     [ -z "$lab_is_ours" ] || launch/netlab.sh down

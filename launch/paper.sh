@@ -218,9 +218,9 @@ report() {
     rm -f "$part".{txt,csv}
     awk -v version="$("$program" --version)" -v batch="$batch" -v rounds="$rounds" -v steps="$steps" -v ranks="$ranks" \
         -v every="$every" -v csv=/dev/fd/3 -f "$here/paper.awk" "$here/paper.tsv" "${all[@]}" \
-        >"$part.txt" 3>"$part.csv"
-    mv -fT "$part.txt" "$output/paper.txt"
-    mv -fT "$part.csv" "$output/paper.csv"
+        >"$part.txt" 3>"$part.csv" || return
+    mv -fT "$part.txt" "$output/paper.txt" || return
+    mv -fT "$part.csv" "$output/paper.csv" || return
     cat "$output/paper.txt"
 }
 

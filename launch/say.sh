@@ -155,17 +155,28 @@ make_directory() {
 is_ours() {
     local begin=''
     [ -f "$1" ] && [ ! -L "$1" ] || return
-    IFS= read -r -n ${#2} begin <"$1" || true
+    [ ! -r "$1" ] || IFS= read -r -n ${#2} begin <"$1" || true
     [ "$begin" = "$2" ]
 }
 
+# take_directory DIR FILE WORDS: makes one, or takes one that is empty, or in which FILE is ours (see is_ours).
+take_directory() {
+    make_directory "$1"
+    [ -z "$(ls -A -- "$1")" ] || is_ours "$1/$2" "$3" ||
+        die "$1 holds files that $script did not write; choose another --output"
+}
+
 # into FILE COMMAND...: what the command prints becomes FILE when it has ended, so that nobody reads half of it, and a link of
-# that name is replaced, not followed. What a stop leaves, a hidden file beside it, goes with the next call.
+# that name is replaced, not followed. Nothing is left of a command that failed; what a stop leaves, a hidden file beside it,
+# goes with the next call. bash heeds no `set -e` in a function that is called so: it has to return its own status.
 into() {
     local part
     part=$(dirname -- "$1")/.ddpbench-$(basename -- "$1").part
     rm -f -- "$part"
-    "${@:2}" >"$part" || return
+    "${@:2}" >"$part" || {
+        rm -f -- "$part"
+        return 1
+    }
     mv -fT -- "$part" "$1"
 }
 

@@ -67,7 +67,7 @@ open_series() {
             refuse "$name: earlier starts in $1 had \"$before\", this one has \"$now\";" \
                 "use the same$more, or another --output"
         fi
-    elif [ -n "$(ls -A "$1")" ]; then
+    elif rm -f -- "$1/.ddpbench-$settings.part" && [ -n "$(ls -A "$1")" ]; then
         refuse "--output $1 holds something else than a $series; choose another directory"
     fi
     into "$1/$settings" describe

@@ -147,6 +147,8 @@ write_configuration() {
 # configure FILE: conf holds what was given as options.
 configure() {
     local key default words options
+    [ ! -e "$1" ] && [ ! -L "$1" ] || is_ours "$1" '# Of launch/slurm.sh;' ||
+        die "$1 is not what slurm.sh configure writes there; choose another --output"
     need_slurm
     check_names
     partition_facts "${conf[partition]:-}"
@@ -170,8 +172,6 @@ configure() {
         say "--mpi ${conf[mpi]}: $program is of an MPI that is usually started by $words;" \
             "see whether a first job has all of its ranks"
     words=$(mkdir -p "$(dirname "$1")" 2>&1) || die "cannot make the directory $(dirname "$1"): ${words##*: }"
-    [ ! -e "$1" ] && [ ! -L "$1" ] || is_ours "$1" '# Of launch/slurm.sh;' ||
-        die "$1 is not what slurm.sh configure writes there; choose another --output"
     words=$(into "$1" write_configuration 2>&1) || die "cannot write $1: ${words##*: }"
     cat "$1"
     options=()

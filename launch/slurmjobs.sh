@@ -207,7 +207,7 @@ gather() {
         [ -n "$host" ] || host=$(noted "$1" node_list)
         awk -v part="${part%%/*}" -v host="${host#_}" -v first="$first" '
             NR == 1 { if (first) print "part,host," $0; next }
-            { print part "," host "," $0 }' "$file"
+            { print part "," host "," $0 }' "$file" || return
         first=''
     done
 }
@@ -247,7 +247,8 @@ collect_jobs() {
         done
         ! over "${job% *}" "$run" || write_tables "$run"
         [ ! -e "$run/benchmark/metrics.csv" ] || into "$run/metrics.csv" cat "$run/benchmark/metrics.csv"
-        [ ! -e "$submission/${job#* }.sbatch" ] || into "$run/job.sbatch" cat "$submission/${job#* }.sbatch"
+        [ ! -e "$submission/${job#* }.sbatch" ] || into "$run/job.sbatch" cat "$submission/${job#* }.sbatch" ||
+            say "there is no $run/job.sbatch"
     done
     say "collected: $submission"
 }
@@ -296,7 +297,7 @@ write_json() {
     printf '}'
     while read -r part file; do
         printf ', "%s": ' "$part"
-        cat "$file"
+        cat "$file" || return
     done < <(summaries "$1")
     echo '}'
 }

@@ -134,7 +134,7 @@ static int refuse(const char *option, const char *path, const char *why)
     return error_report("%s%s %s: %s", option ? "--" : "cannot ", option ? option : "write", path, why);
 }
 
-/* Whether the mark begins one of the lines, but for blanks before it. */
+/* Whether a line begins with the mark, after blanks. */
 static int has_mark(const char *begin, size_t n, const char *mark)
 {
     size_t length = strlen(mark);

@@ -99,7 +99,7 @@ static int text_parse(const struct option *o, const char *text, void *field)
     return 0;
 }
 
-/* It is printed where results went, as it is. */
+/* A path is printed as it is, so that control characters are refused. */
 static int path_parse(const struct option *o, const char *text, void *field)
 {
     for (const char *c = text; *c; c++)

@@ -40,9 +40,10 @@ class Results:
             os.makedirs(self.directory, exist_ok=True)
             metrics = f"rank_{rank}_metrics.jsonl"
             for name in ("run.json", "summary.json", metrics):
-                if os.path.lexists(self.path(name)):
+                path = self.path(name)
+                if os.path.lexists(path) and (os.path.islink(path) or os.path.getsize(path)):
                     raise Refused(f"--output {self.directory} already holds {name}; choose another directory")
-            return open(self.path(metrics), "x", encoding="utf-8")
+            return open(self.path(metrics), "w", encoding="utf-8")
         except OSError as error:
             raise Refused(f"--output {self.directory}: cannot write in it: {error.strerror}") from None
 
@@ -51,7 +52,9 @@ class Results:
 
     def write_json(self, name, tree):
         part = self.path(f".ddpbench-{name}.part")
-        with open(part, "w", encoding="utf-8") as file:
+        if os.path.lexists(part):
+            os.unlink(part)
+        with open(part, "x", encoding="utf-8") as file:
             file.write(json.dumps(finite(tree), indent="\t", allow_nan=False) + "\n")
         os.replace(part, self.path(name))
 

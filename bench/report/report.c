@@ -297,21 +297,21 @@ static int report_sweep(const struct report_options *o, FILE *out, int *instead)
     return status;
 }
 
-/* Checks that a file that an option names is none that is read, and can be written. Returns 0; or -1, reported. */
-static int check_file(const struct report_options *o, const struct report_form *form, const char *path)
+/* Checks that no file that an option names is of a run that is read, and that each can be written. Returns 0; or -1,
+ * reported. */
+static int check_files(const struct report_options *o, const struct report_runs *runs)
 {
-    for (size_t i = 0; i < o->directories; i++)
-        if (results_check_apart(form->option, path, o->directory[i].path))
+    for (int i = 0; i < FORMS; i++) {
+        const struct report_form *form = &report_forms[i];
+        const char *path = o->form[i];
+        if (!*path || !strcmp(path, "-"))
+            continue;
+        for (size_t r = 0; r < runs->n; r++)
+            if (results_check_apart(form->option, path, runs->item[r].directory))
+                return -1;
+        if (files_check_path(form->option, path, form->mark))
             return -1;
-    return files_check_path(form->option, path, form->mark);
-}
-
-/* The same of all files that options name. */
-static int check_files(const struct report_options *o)
-{
-    for (int i = 0; i < FORMS; i++)
-        if (*o->form[i] && strcmp(o->form[i], "-") != 0 && check_file(o, &report_forms[i], o->form[i]))
-            return -1;
+    }
     return 0;
 }
 
@@ -329,6 +329,8 @@ static int report_all(const struct report_options *o)
             sweeps++;
     if (sweeps && o->directories > 1)
         status = error_report("a sweep (launch/sweep.sh) is reported alone: name it as the only directory");
+    else if (check_files(o, &runs))
+        status = -1;
     else if (sweeps)
         status = report_sweep(o, out, &instead);
     else
@@ -385,7 +387,7 @@ int run_report(int argc, char *argv[])
     else if (check_usage(&options))
         status = USAGE;
     else
-        status = check_files(&options) || report_all(&options) ? FAILED : OK;
+        status = report_all(&options) ? FAILED : OK;
     if (status)
         error_print();
     free(options.directory);

@@ -261,8 +261,8 @@ static int pass(struct metrics_table *t, FILE *in, struct new_file *file)
     return status;
 }
 
-/* The mark of a metrics.csv that may be replaced: a line of all names, or of so many of the first ones as the file
- * there has: the steps that it was made of may have lacked the others. */
+/* The mark of a metrics.csv that may be replaced: a line of all names, or of the first n where the file there has n:
+ * its steps may have lacked the others. A mark is cut after 1023 bytes. */
 static void make_mark(char mark[FILES_MARKED], const char *path, const char *names)
 {
     char why[FILES_WHY], *line = NULL;

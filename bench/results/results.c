@@ -113,7 +113,7 @@ static int check_names(const char *option, const char *directory, const char *al
     for (size_t i = 0; i < n && !taken; i++) {
         const char *name = found.gl_pathv[i] + strlen(directory) + 1;
         if (!fnmatch(names, strrchr(found.gl_pathv[i], '/') + 1, MATCH) && !lstat(found.gl_pathv[i], &status) &&
-            (!S_ISREG(status.st_mode) || status.st_size || status.st_nlink > 1))
+            (!S_ISREG(status.st_mode) || status.st_size || status.st_nlink != 1))
             taken = error_report("--%s %s already holds %s, and nothing is written over it; choose another directory",
                                  option, directory, name);
     }

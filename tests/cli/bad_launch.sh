@@ -449,7 +449,7 @@ for word in /proc/none /etc/passwd/out /proc; do
     PATH=$temporary/fake:$PATH bad 1 "$launch/bench_gpu.sh" 'cannot (make|write to) the directory' --output "$word"
 done
 mkdir -p gpus/smoke/kernels && echo mine | tee gpus/smoke/kernels/output.txt >gpus/provenance.txt
-PATH=$temporary/fake:$PATH bad 1 "$launch/bench_gpu.sh" 'gpus holds files that are not of a measurement' --output "$temporary/gpus" smoke
+PATH=$temporary/fake:$PATH bad 1 "$launch/bench_gpu.sh" 'gpus holds files that bench_gpu.sh did not write' --output "$temporary/gpus" smoke
 is "somebody's own files in the place of a measurement stay" "$(cat gpus/smoke/kernels/output.txt gpus/provenance.txt)" $'mine\nmine'
 printf '#!/bin/sh\nexit 1\n' >fake/nvidia-smi
 PATH=$temporary/fake:$PATH bad 1 "$launch/bench_gpu.sh" 'no NVIDIA GPU' smoke

@@ -36,7 +36,7 @@ of() {
 # after HOW: what is wrong with the run that is over.
 after() {
     local files
-    case $1,$status in *,124 | [!k]*,137) echo "does not end within ${limit:-60} s" ;; esac
+    ended_by_itself || echo "does not end within ${limit:-60} s"
     if [ "$1" = EINTR ]; then
         [ "$status" = 0 ] || echo "status $status of a call that was only interrupted: $(cat said)"
     else

@@ -76,11 +76,11 @@ gate 0 "16 of 20 ok and 3 regressed will do" 16 3 1
 is "--output is taken from where the user stands" "$(echo elsewhere/out/same-20/* tree/out)" "elsewhere/out/same-20/1 elsewhere/out/same-20/2 elsewhere/out/same-20/3 tree/out"
 mkdir -p elsewhere/theirs/.gate-part && echo mine >elsewhere/theirs/near-far.txt
 try tree/launch/gate.sh --output elsewhere/theirs
-check 1 "somebody's directory is refused" 'holds files that are not of a gate'
+check 1 "somebody's directory is refused" 'holds files that gate.sh did not write'
 is "and left alone" "$(cd elsewhere/theirs && echo .gate* *) $(cat elsewhere/theirs/near-far.txt)" ".gate-part near-far.txt mine"
-echo '# Of gate.sh' >elsewhere/gate && ln -s ../gate elsewhere/theirs/.gate
+echo '# written by gate.sh' >elsewhere/gate && ln -s ../gate elsewhere/theirs/.gate
 try tree/launch/gate.sh --output elsewhere/theirs
-check 1 "also with a link to the mark of a gate" 'holds files that are not of a gate'
+check 1 "also with a link to the mark of a gate" 'holds files that gate.sh did not write'
 try tree/launch/gate.sh --runs 2
 check 2 "sets that prove nothing are refused" "^gate.sh: --runs 2: expected 3 or more"
 is "it takes its own lab down" "$(tail -n 1 tree/done)" down
@@ -95,4 +95,8 @@ rm tree/refuses
 : >tree/up
 gate 1 "somebody else's lab is refused" 20 0 0
 is "and left alone" "$(cat tree/done)" ""
+mkdir -p elsewhere/theirs/.gate-part && echo '# written by gate.sh' >elsewhere/theirs/.gate
+try tree/launch/gate.sh --output elsewhere/theirs
+check 1 "also where it measures into the same directory" 'a lab is up already'
+succeeds "which is left alone" [ -d elsewhere/theirs/.gate-part ]
 exit "$failed"

@@ -282,6 +282,9 @@ done
 refuses 1 "a form over another form" '--csv page[.]html: exists, and is not' alone --csv page.html
 cp -r alone lost && : >lost/summary.csv
 refuses 1 "a form over an empty file of the run" '--csv lost/summary[.]csv: the run writes a file of this name' lost --csv lost/summary.csv
+mkdir above && cp -r lost above
+refuses 1 "or of a run below the directory" '--csv above/lost/summary[.]csv: the run writes a file of this name' above --csv above/lost/summary.csv
+rm -r above
 cp "alone/metrics.csv" steps && echo mine >"alone/metrics.csv"
 refuses 1 "somebody's metrics.csv" 'cannot write alone/metrics[.]csv: exists, and is not what' --metrics-csv alone
 sed 's/$/,mine/' steps >"alone/metrics.csv"

@@ -304,7 +304,7 @@ cat printed >said # what is shown if this fails
 is "a node dies: it is named, and the job waits again" "$status $(grep -cE "^2node .*node $victim failed" printed)" "3 1"
 in_lab scontrol update "jobid=$number" StartTime=now
 jobs wait dying
-tail -n 8 dying/*.out "$run"/*.txt >>said 2>/dev/null || true # what is shown if this fails
+tail -n 8 dying/run_*/*.out "$run"/*.txt >>said 2>/dev/null || true # what is shown if this fails
 is "it ends well on other nodes" "$status $(grep -cE "^2node .* COMPLETED .*node $victim failed" printed) $(noted "$run" restart)" "0 1 1"
 is "the benchmark was not run again" "$(stat -c %Y.%i "$run/benchmark/summary.json") $(grep -c ^benchmark_start= "$run/job_metadata.txt")" "$before 1"
 is "what there was of the profile is kept" "$(find "$run/profile.interrupted-1" -name run.json | wc -l) $(noted "$run" profile_status) $(noted "$run" allreduce_status)" "1 0 0"

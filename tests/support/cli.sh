@@ -35,7 +35,7 @@ export HWLOC_PLUGINS_PATH=/dev/null # as in tests/run.sh, for a script that is r
 # LD_PRELOAD=faults.so finds it here: a path in LD_PRELOAD itself may have no blank
 export LD_LIBRARY_PATH=$build/tests/support/preload${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 # a sanitizer splits its options at blanks and colons
-export LSAN_OPTIONS=${LSAN_OPTIONS:+${LSAN_OPTIONS/suppressions=tests\/support\/leaks.supp/suppressions=\"$root/tests/support/leaks.supp\"}}
+export LSAN_OPTIONS=${LSAN_OPTIONS:+${LSAN_OPTIONS/suppressions=tests\/support\/leaks.supp/suppressions=\""$root"/tests/support/leaks.supp\"}}
 
 temporary=$(mktemp -d "${TMPDIR:-/tmp}/$(basename "$0" .sh).XXXXXX")
 
@@ -92,6 +92,9 @@ try() {
     timeout --kill-after=5 "${limit:-60}" "${in_user_locale[@]}" "$@" >printed 2>said </dev/null || status=$?
     took=$((SECONDS - took))
 }
+
+# ended_by_itself: whether what was tried last did, which its status does not tell: launchers end by 137, too.
+ended_by_itself() { [ "$took" -lt "${limit:-60}" ]; }
 
 # check STATUS WORDS PATTERN: what was tried last ended so, and said something that matches (an extended expression).
 check() {

@@ -279,7 +279,7 @@ START_TEST(a_named_path_is_replaced)
 }
 END_TEST
 
-/* What is there and has no line near its start that the mark begins is not of this program, whatever its name and
+/* What is there and has no line near its start that begins with the mark is not of this program, whatever its name and
  * however it is reached. */
 START_TEST(a_named_path_of_somebody_else)
 {

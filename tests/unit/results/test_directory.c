@@ -96,7 +96,8 @@ START_TEST(a_directory_of_that_name_is_taken)
 }
 END_TEST
 
-/* One that may be written to, but whose files cannot be listed. Root lists all; then there is nothing to check. */
+/* One that may be written to, but whose files cannot be listed. Root can list it, and is refused because of the file.
+ */
 START_TEST(what_cannot_be_listed_is_refused)
 {
     saved_file(path_of("ddp"), "summary.json", "somebody's");
