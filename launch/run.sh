@@ -229,29 +229,37 @@ describe() {
 }
 
 # ---- the run ----
-# Starts the command: child is its process. It ends with this script, whatever ends that.
+# in_foreground: whether this is what the terminal runs (fields 5 and 8): a key press reaches the command then, too.
+in_foreground() {
+    local stat
+    read -ra stat <"/proc/$$/stat"
+    [ "${stat[4]}" = "${stat[7]}" ]
+}
+
+# Starts the command: child is its process. It ends with this script, whatever ends that. Without a terminal it has a process
+# group of its own, so that a signal to the group of this script reaches it once: mpiexec aborts at a second one.
 start() {
     local bound_to_us=(setpriv --pdeathsig TERM) signal
-    child=''
+    child='' has_group=''
     "${bound_to_us[@]}" true 2>/dev/null || bound_to_us=() # util-linux before 2.33: what SIGKILL leaves behind goes on
     for signal in HUP:1 INT:2 TERM:15; do
         # shellcheck disable=SC2064 # these are known now
         trap "caught=${signal#*:}; hand_on ${signal%:*}" "${signal%:*}"
     done
     caught=''
+    in_foreground || has_group=yes
+    [ -z "$has_group" ] || set -m
     (
         trap - HUP INT TERM # those that are ignored in the background
         exec "${bound_to_us[@]}" "${command[@]}"
     ) <&0 &
     child=$!
+    set +m
     [ -z "$caught" ] || kill "$child" 2>/dev/null || true # before there was a child
 }
 
-# A key press on the terminal has reached the child already, if this is what the terminal runs (fields 5 and 8).
 hand_on() {
-    local stat
-    read -ra stat <"/proc/$$/stat"
-    [ -z "$child" ] || { [ "$1" = INT ] && [ "${stat[4]}" = "${stat[7]}" ]; } || kill "-$1" "$child" 2>/dev/null || true
+    [ -z "$child" ] || { [ "$1" = INT ] && [ -z "$has_group" ] && in_foreground; } || kill "-$1" "$child" 2>/dev/null || true
 }
 
 # finish PROGRAM ARGUMENT...: waits for the command and exits with the run's true status.

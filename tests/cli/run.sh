@@ -326,6 +326,7 @@ done
 begin group
 kill -INT -- -$running || true
 ended "SIGINT to the launcher, too" group 130
+is "which gets it once" "$(grep -c 'Ctrl-C caught' said)" 0
 for signal in KILL SEGV; do
     begin "rank-$signal"
     kill -$signal "$(left_over "rank-$signal" | tail -n 1)" || true
