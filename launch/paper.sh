@@ -266,6 +266,8 @@ if [ -n "$dry_run" ]; then
 fi
 output=$(realpath -m -- "${output:-results/$(date +%Y%m%d-%H%M%S)-paper}") # awk takes a=b for something else than a file
 open_series "$output"
+check_ours "$output/paper.txt" 'The experiments of Li et al.'
+check_ours "$output/paper.csv" 'experiment,whose,run,'
 run_all
 report || failed=1
 [ "$failed" = 0 ]

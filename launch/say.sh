@@ -166,6 +166,11 @@ take_directory() {
         die "$1 holds files that $script did not write; choose another --output"
 }
 
+# check_ours FILE WORDS: refuses one that is there, and is not ours.
+check_ours() {
+    [ ! -e "$1" ] && [ ! -L "$1" ] || is_ours "$1" "$2" || die "$1 is not what $script writes there; choose another --output"
+}
+
 # into FILE COMMAND...: what the command prints becomes FILE when it has ended, so that nobody reads half of it, and a link of
 # that name is replaced, not followed. Nothing is left of a command that failed; what a stop leaves, a hidden file beside it,
 # goes with the next call. bash heeds no `set -e` in a function that is called so: it has to return its own status.

@@ -147,8 +147,7 @@ write_configuration() {
 # configure FILE: conf holds what was given as options.
 configure() {
     local key default words options
-    [ ! -e "$1" ] && [ ! -L "$1" ] || is_ours "$1" '# Of launch/slurm.sh;' ||
-        die "$1 is not what slurm.sh configure writes there; choose another --output"
+    check_ours "$1" '# Of launch/slurm.sh;'
     need_slurm
     check_names
     partition_facts "${conf[partition]:-}"

@@ -186,15 +186,33 @@ run_all() {
 # words_of WHAT NAME: what NAME.tsv says to write on its picture.
 words_of() { sed -n "s/^# $1\t//p" "$2.tsv"; }
 
+# check_pictures NAME: refuses those that are there: those of an earlier report have been removed.
+check_pictures() {
+    local form
+    for form in png svg; do
+        if [ -e "$output/$1.$form" ] || [ -L "$output/$1.$form" ]; then
+            die "$output/$1.$form was not made by sweep.sh, and nothing is written over it; move it away"
+        fi
+    done
+}
+
+# remove_pictures NAME: with the data that they were drawn of.
+remove_pictures() {
+    local form
+    for form in png svg; do [ ! -f "$output/$1.$form" ] || [ -L "$output/$1.$form" ] || rm "$output/$1.$form"; done
+    rm "$output/$1.tsv"
+}
+
 # report: tables on stdout, and what there is of pictures; fails without a complete run, or where gnuplot does.
 report() {
     local data name found='' failed=0 of_report=$'# title\t'
-    for data in "$output"/sweep_*.tsv; do ! is_ours "$data" "$of_report" || rm -f "$data" "${data%.tsv}".{png,svg}; done
+    for data in "$output"/sweep_*.tsv; do ! is_ours "$data" "$of_report" || remove_pictures "$(basename "$data" .tsv)"; done
     "$program" report "$output" || return 1
     for data in "$output"/sweep_*.tsv; do
         is_ours "$data" "$of_report" || continue
         found=1 name=$(basename "$data" .tsv)
         command -v gnuplot >/dev/null || break
+        check_pictures "$name"
         if (cd "$output" && gnuplot -c "$here/sweep.gp" "$name" "$(words_of title "$name")" "$(words_of verdict "$name")" \
             "$(words_of note "$name")" "$(words_of intervals "$name")" "$(words_of sizes "$name")"); then
             say "picture: ${data%.tsv}.png and .svg"

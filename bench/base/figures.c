@@ -80,6 +80,28 @@ cJSON *figures_json(const struct figure_list *list)
     return array;
 }
 
+static int by_what(const void *a, const void *b)
+{
+    const struct figure *x = *(const struct figure *const *)a, *y = *(const struct figure *const *)b;
+    int by_name = strcmp(x->name, y->name), by_subject = strcmp(x->subject, y->subject);
+    return by_name ? by_name : by_subject ? by_subject : (x->bytes > y->bytes) - (x->bytes < y->bytes);
+}
+
+/* Checks that no figure is there twice. Returns 0; or -1, reported. */
+static int check_twice(const struct figure_list *list, const char *path)
+{
+    const struct figure **sorted = allocate(list->n + 1, sizeof *sorted);
+    int status = 0;
+    for (size_t i = 0; i < list->n; i++)
+        sorted[i] = &list->item[i];
+    qsort(sorted, list->n, sizeof *sorted, by_what);
+    for (size_t i = 1; i < list->n && !status; i++)
+        if (!by_what(&sorted[i - 1], &sorted[i]))
+            status = error_report("%s: has %s of %s twice", path, sorted[i]->name, sorted[i]->subject);
+    free(sorted);
+    return status;
+}
+
 int figures_read(struct figure_list *list, const char *path, const cJSON *json)
 {
     const cJSON *row;
@@ -113,10 +135,13 @@ int figures_read(struct figure_list *list, const char *path, const cJSON *json)
         if (cJSON_GetObjectItemCaseSensitive(row, "bytes") && !(bytes >= 0 && isfinite(bytes)))
             return error_report("%s: figure %zu (%s of %s): its bytes are no finite number from 0 on", path,
                                 list->n + 1, name, subject);
+        if (figure.low > figure.high)
+            return error_report("%s: figure %zu (%s of %s): its interval ends before it begins", path, list->n + 1,
+                                name, subject);
         set_names(&figure, subject, name, unit);
         figures_add(list, &figure);
     }
-    return 0;
+    return check_twice(list, path);
 }
 
 /* ---- CSV ---- */

@@ -50,7 +50,8 @@ const struct figure *figures_find(const struct figure_list *list, const char *su
 cJSON *figures_json(const struct figure_list *list);
 
 /* And back, into *list, whatever that held before. Returns 0; or -1, reported with the path: it is no such array, has
- * more than FIGURES_MOST, or one is incomplete, with a name that is too long, or of bytes that are no finite number.
+ * more than FIGURES_MOST, or one is there twice, incomplete, with a name that is too long, of bytes that are no finite
+ * number, or with an interval that ends before it begins.
  * Release the list with figures_destroy in both cases. */
 int figures_read(struct figure_list *list, const char *path, const cJSON *json);
 

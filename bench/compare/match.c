@@ -51,8 +51,6 @@ static int add_run(struct compare_lines *lines, const struct saved_run *saved, s
     for (size_t i = 0; i < saved->figures.n; i++) {
         const struct figure *figure = &saved->figures.item[i];
         double *value = &lines->values[(size_t)(find(lines, figure) - lines->item) * lines->runs + r];
-        if (!isnan(*value))
-            return error_report("%s: summary.json has %s of %s twice", saved->directory, figure->name, figure->subject);
         if (r < baselines && !strcmp(figure->name, "wrong_elements") && figure->value > 0)
             return error_report("%s: found wrong elements in %s of %.0f bytes, so it is no baseline; leave it out",
                                 saved->directory, figure->subject, figure->bytes);

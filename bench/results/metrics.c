@@ -26,6 +26,7 @@ struct metrics_table {
     size_t next;                      /* the column that the next member has, if this line is as the one before */
     int finding;                      /* the first pass: unknown names become columns */
     int too_many;
+    size_t broken; /* the number of a line that is no JSON object; 0: none */
 };
 
 /* ---- JSON, RFC 8259. Each function returns where its text ends; NULL if it is not that ---- */
@@ -232,25 +233,30 @@ static int write_piece(struct new_file *file, FILE *out, char **text)
     return new_file_write(file, *text, (size_t)length);
 }
 
-/* Goes through the lines; with a file, writes those that are whole. Returns 0; or -1 with errno: of reading, if
- * ferror(in) says so. */
+/* Goes through the lines; with a file, writes their rows. The last line is left out if its end is missing: it was cut
+ * off. Returns 0; or -1: for a broken line, or else with errno, of reading if ferror(in) says so. */
 static int pass(struct metrics_table *t, FILE *in, struct new_file *file)
 {
     char *line = NULL, *text = NULL;
-    size_t room = 0, length = 0;
+    size_t room = 0, length = 0, number = 0;
     ssize_t n;
     int status = 0;
     FILE *out = file ? text_begin(&text, &length) : NULL;
     if (out)
         print_names(out, t);
     while (!status && (n = files_read_line(&line, &room, in)) >= 0) {
-        if (!take_line(t, line, (size_t)n) || !out)
+        number++;
+        if (!take_line(t, line, (size_t)n)) {
+            t->broken = line[n - 1] == '\n' || getc(in) != EOF ? number : 0;
+            break;
+        }
+        if (!out)
             continue;
         print_row(out, t);
         if (ftello(out) >= PIECE)
             status = write_piece(file, out, &text);
     }
-    if (!status && (ferror(in) || (out && write_piece(file, out, &text))))
+    if (!status && (ferror(in) || t->broken || (out && write_piece(file, out, &text))))
         status = -1;
     int why = errno;
     if (out)
@@ -277,6 +283,13 @@ static void make_mark(char mark[FILES_MARKED], const char *path, const char *nam
         fclose(file);
 }
 
+static int report_pass(const struct metrics_table *t, FILE *in, const char *from, const char *to)
+{
+    if (t->broken)
+        return error_report("%s, line %zu: is no JSON object", from, t->broken);
+    return error_report("cannot %s %s: %s", ferror(in) ? "read" : "write", ferror(in) ? from : to, strerror(errno));
+}
+
 static int write_table(struct metrics_table *t, FILE *in, const char *from, const char *directory)
 {
     char path[FILES_PATH], mark[FILES_MARKED], *names;
@@ -285,7 +298,7 @@ static int write_table(struct metrics_table *t, FILE *in, const char *from, cons
     snprintf(path, sizeof path, "%s/metrics.csv", directory);
     t->finding = 1;
     if (pass(t, in, NULL))
-        return error_report("cannot read %s: %s", from, strerror(errno));
+        return report_pass(t, in, from, path);
     if (t->too_many)
         return error_report("%s: its lines have more than %d members of different names", from, MOST_COLUMNS);
     if (!t->n)
@@ -303,7 +316,8 @@ static int write_table(struct metrics_table *t, FILE *in, const char *from, cons
         return new_file_commit(&file);
     int why = errno;
     new_file_abandon(&file);
-    return error_report("cannot %s %s: %s", ferror(in) ? "read" : "write", ferror(in) ? from : path, strerror(why));
+    errno = why;
+    return report_pass(t, in, from, path);
 }
 
 int results_write_metrics_csv(const char *directory)

@@ -84,8 +84,10 @@ static const struct {
 static int check_run(const char *directory, const cJSON *run)
 {
     double schema = json_number(run, "schema_version");
-    if (!(schema >= 0) || !*json_string(run, "mode") || !cJSON_GetObjectItemCaseSensitive(run, "configuration"))
-        return error_report("%s/run.json: lacks schema_version, mode or configuration, so ddpbench did not write it",
+    if (!(schema >= 0) || !*json_string(run, "mode") || !cJSON_GetObjectItemCaseSensitive(run, "configuration") ||
+        !cJSON_GetObjectItemCaseSensitive(run, "derived"))
+        return error_report("%s/run.json: lacks schema_version, mode, configuration or derived, so ddpbench did not "
+                            "write it",
                             directory);
     if (schema != RESULTS_SCHEMA)
         return error_report("%s/run.json: schema_version %g: written by %s ddpbench; %s", directory, schema,

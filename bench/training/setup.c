@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 /* Lays the model out and asks whether it fits, before anything is allocated. */
 static int plan_model(struct run *run, int stages, const struct memory_share *least)
@@ -67,6 +68,15 @@ static void create_trainer(struct run *run, const struct results *results)
     trainer_create(&run->trainer, &adamw, slots > captured ? slots : captured);
 }
 
+/* Checks that --live does not name the text that --data reads. Returns 0; or -1, reported. */
+static int check_apart(const char *live, const char *data)
+{
+    struct stat one, other;
+    return !stat(live, &one) && !stat(data, &other) && one.st_dev == other.st_dev && one.st_ino == other.st_ino
+               ? error_report("--live %s: is what --data reads; name another file", live)
+               : 0;
+}
+
 int run_plan(struct run *run, const struct run_options *options, const struct results_target *target,
              struct results *results)
 {
@@ -97,7 +107,7 @@ int run_plan(struct run *run, const struct run_options *options, const struct re
     if (job_agree(run->job, plan_model(run, comm_stages(run->device, &how), &least)) ||
         job_agree(run->job, data_create(&run->trainer.data, &data)) ||
         job_agree(run->job, monitor_create(&run->monitor, run->job, options->monitor.cpu, options->monitor.gpu)) ||
-        job_agree(run->job, live_open(&run->live, run->job, options->live)))
+        job_agree(run->job, check_apart(options->live, o->data) || live_open(&run->live, run->job, options->live)))
         return -1;
     run->losses.difference = NAN; /* until there are two to compare */
     size_t spans[TIMELINE_LANES];

@@ -327,7 +327,7 @@ done
 cp -r base1 listed && sed -i '0,/^\t\t\t"unit":.*/s///' listed/summary.json
 fails 'listed/summary[.]json: figure 1 has not all of subject, name, unit' "a figure without its unit" listed
 cp -r base1 doubled && sed -i 's/^\t\t\t"subject":\t"ddp_flat"/\t\t\t"subject":\t"ddp"/' doubled/summary.json
-fails 'doubled: summary[.]json has step of ddp twice' "a figure twice, with --metrics" doubled --metrics step
+fails 'doubled/summary[.]json: has [a-z_]+ of ddp twice' "a figure twice, with --metrics" doubled --metrics step
 for file in run summary; do
     cp -r base1 "broken_$file" && sed -i '20s/[:,]//' "broken_$file/$file.json"
     fails "broken_$file/${file}[.]json: is not valid JSON \(line 2[0-9]\)" "a broken $file.json" "broken_$file"
@@ -337,7 +337,7 @@ done
 cp -r base1 list && echo '[]' >list/run.json
 fails 'list/run[.]json: holds no JSON object' "a list" list
 cp -r base1 foreign && echo '{"name": "x"}' >foreign/run.json
-fails 'foreign/run[.]json: lacks schema_version, mode or configuration' "another program's run.json" foreign
+fails 'foreign/run[.]json: lacks schema_version, mode, configuration or derived' "another program's run.json" foreign
 for schema in '1:an older ddpbench; run it again with this one' '3:a newer ddpbench; read it with that one'; do
     cp -r base1 "schema_${schema%%:*}" && sed -i "s/\"schema_version\":\t2/\"schema_version\":\t${schema%%:*}/" "schema_${schema%%:*}"/*.json
     fails "schema_${schema%%:*}/run[.]json: schema_version ${schema%%:*}: written by ${schema#*:}" "schema ${schema%%:*}" \

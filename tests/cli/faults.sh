@@ -236,7 +236,7 @@ for how in "rm -r shared2" "mv shared2 moved"; do
     timeout 60 "$program" "${tiny[@]}" --rounds 1000000 --implementations none --output shared2 >printed 2>said &
     run=$!
     wait_until [ -s shared2/rank_0_metrics.jsonl ] || true
-    $how
+    wait_until $how || true # rm fails where a temporary file goes meanwhile
     wait $run && status=0 || status=$?
     check 1 "a directory that is gone ($how) ends the run" \
         '^ddpbench: (shared2/rank_0_metrics[.]jsonl was removed or changed by another process; nothing more is written to it|cannot write shared2/summary[.].*: No such file or directory; .*)$'

@@ -215,6 +215,10 @@ succeeds "a page costs little" awk -v s="$(value ddpbench_live_cpu_seconds_total
 
 # ---- a file, and what it holds at the end ----
 
+{ echo '# HELP ddpbench_run_info mine' && printf '%1000s' ''; } >text.prom && ln text.prom linked.prom
+try "$program" "${tiny[@]}" --rounds 1 --data text.prom --live linked.prom --output unread
+check 1 "the text that --data reads is no file for --live" '^ddpbench: --live linked.prom: is what --data reads; name another file$'
+is "and stays" "$(wc -c <text.prom)" 1030
 begin filed "$program" "${tiny[@]}" "${slow[@]}" --rounds 30 --live filed.prom --output filed
 wait_until grep -q ddpbench_loss filed.prom || true
 cp filed.prom during

@@ -163,6 +163,11 @@ try "$paper" "${grid[@]}" --rounds 7 --output out -- "${sizes[@]}"
 check 2 "other rounds are refused, with both" '^paper.sh: --rounds: earlier starts in .*/out had "6", this one has "7"; use the same, or another --output'
 try "$paper" "${grid[@]}" --output out -- "${sizes[@]}" --lr 1
 check 2 "so are other options of every run" '^paper.sh: --: earlier starts in .*/out had '
+mv out/paper.csv ours && ln -s ../mine out/paper.csv && echo mine >mine
+try "$paper" "${grid[@]}" --output out -- "${sizes[@]}"
+check 1 "a table that it did not write is refused" '^paper.sh: .*/out/paper[.]csv is not what paper.sh writes there'
+is "and stays" "$(readlink out/paper.csv) $(<mine)" "../mine mine"
+mv ours out/paper.csv
 exec 7<out
 flock 7
 try "$paper" "${grid[@]}" --output out -- "${sizes[@]}"

@@ -237,7 +237,7 @@ refuses 1 "a file" 'all[.]csv: is not a directory' all.csv
 refuses 1 "a run that has not finished" 'unfinished: holds no summary[.]json: the run has not finished' unfinished
 refuses 1 "a run without a whole round" 'begun/summary[.]json: has 0 of 2 rounds: the run has not finished' begun
 refuses 1 "an older schema" 'old/run[.]json: schema_version 1: written by an older ddpbench; run it again with this one' old
-refuses 1 "another program's run.json" 'foreign/run[.]json: lacks schema_version, mode or configuration' foreign
+refuses 1 "another program's run.json" 'foreign/run[.]json: lacks schema_version, mode, configuration or derived' foreign
 refuses 1 "a file in a directory that is not there" '--csv: cannot write absent/out[.]csv' "a benchmark" --csv absent/out.csv
 refuses 2 "a path of 800 characters" '--output x{100}[.]{3}: the path is longer than 736 characters' "a benchmark" --output "$(printf 'x%.0s' {1..800})"
 refuses 1 "a directory as the file" '--csv empty: is not a regular file' "a benchmark" --csv empty

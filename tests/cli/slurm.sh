@@ -83,7 +83,7 @@ is "takes what is given and what Slurm says" "$(grep -v '^#' "$where/slurm.conf"
     "partition=main account= time=5 gpus_per_node=0 tasks_per_node=1 cpus_per_task=1 constraint= qos= mpi=pmi2 modules=demo/1.0 exclusive=yes"
 mkdir theirs && echo ClusterName=mine >theirs/slurm.conf
 jobs configure "$PWD/theirs"
-check 1 "somebody's slurm.conf is refused" 'theirs/slurm.conf is not what slurm.sh configure writes there'
+check 1 "somebody's slurm.conf is refused" 'theirs/slurm.conf is not what slurm.sh writes there'
 is "and stays" "$(cat theirs/slurm.conf)" ClusterName=mine
 jobs configure nowhere --partition gpu
 check 2 "a partition that there is not" "partition 'gpu': Slurm has none of that name; it has: main"

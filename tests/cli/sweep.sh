@@ -96,6 +96,15 @@ rm out/sweep_notes.*
 check 0 "without gnuplot the report says how to get it" 'pictures need gnuplot [(]package gnuplot-nox'
 cmp -s printed table && [ "$(tail -n +2 out/sweep.csv | wc -l)" = "$(wc -l <expected)" ] && [ "$(find out -name 'sweep_*.tsv' | wc -l)" = 2 ] && good=0 || good=1
 result $good "and the same tables, sweep.csv and the data for gnuplot are there"
+if command -v gnuplot >/dev/null; then
+    cp -r out others
+    ln -s ../mine "others/${svg##*/}"
+    : >mine
+    try "$sweep" --report-only --output others --program "$program"
+    check 1 "a picture that it did not draw is refused" "^sweep.sh: others/$(literal "${svg##*/}") was not made by sweep.sh"
+    is "and stays" "$(readlink "others/${svg##*/}") $(wc -c <mine)" "../mine 0"
+    rm -r others
+fi
 
 # ---- going on ----
 

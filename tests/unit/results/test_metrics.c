@@ -96,8 +96,15 @@ START_TEST(texts_are_quoted_where_they_must_be)
 }
 END_TEST
 
-/* What is left out takes its columns with it. */
-START_TEST(lines_that_are_not_whole_are_left_out)
+static void check_reported(const char *words)
+{
+    ck_assert_int_eq(results_write_metrics_csv(directory), -1);
+    ck_assert_msg(strstr(error_text(), words) != NULL, "'%s' in '%s'", words, error_text());
+    error_clear();
+}
+
+/* But for a last line without its end, which is left out, with its columns. */
+START_TEST(a_line_that_is_no_object_is_an_error)
 {
     static const char *const broken[] = {
         "[1, 2]",
@@ -129,7 +136,8 @@ START_TEST(lines_that_are_not_whole_are_left_out)
     char lines[400];
     for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
         snprintf(lines, sizeof lines, "{\"a\": 1}\n%s\n{\"a\": 2}\n", broken[i]);
-        check_table(lines, "a\n1\n2\n");
+        saved_file(directory, "rank_0_metrics.jsonl", lines);
+        check_reported("rank_0_metrics.jsonl, line 2: is no JSON object");
     }
     check_table("{\"a\": 1}\n{\"a\": 2, \"y\": 3}x", "a\n1\n");
     check_table("{\"a\": 1}\n{\"a\": 2, \"y\": 3}", "a\n1\n"); /* a last line without its end may have lost some */
@@ -145,13 +153,6 @@ START_TEST(without_lines_there_is_no_file)
     ck_assert_int_ne(access(in_directory("metrics.csv"), F_OK), 0);
 }
 END_TEST
-
-static void check_reported(const char *words)
-{
-    ck_assert_int_eq(results_write_metrics_csv(directory), -1);
-    ck_assert_msg(strstr(error_text(), words) != NULL, "'%s' in '%s'", words, error_text());
-    error_clear();
-}
 
 START_TEST(what_cannot_be_done_is_reported)
 {
@@ -247,7 +248,7 @@ int main(void)
     tcase_add_test(tests, columns_are_scalar_members_in_order_of_first_appearance);
     tcase_add_test(tests, numbers_stand_as_in_the_lines);
     tcase_add_test(tests, texts_are_quoted_where_they_must_be);
-    tcase_add_test(tests, lines_that_are_not_whole_are_left_out);
+    tcase_add_test(tests, a_line_that_is_no_object_is_an_error);
     tcase_add_test(tests, without_lines_there_is_no_file);
     tcase_add_test(tests, what_cannot_be_done_is_reported);
     tcase_add_test(tests, a_run_that_closes_its_metrics_has_the_table);

@@ -103,9 +103,10 @@ static const char *const refusals[][4] = {
     {"run.json", "\"schema_version\": 2", "\"schema_version\": 3",
      "run.json: schema_version 3: written by a newer "
      "ddpbench; read it with that one"},
-    {"run.json", "\"schema_version\"", "\"other\"", "run.json: lacks schema_version, mode or configuration"},
-    {"run.json", "\"mode\"", "\"mood\"", "run.json: lacks schema_version, mode or configuration"},
-    {"run.json", "\"configuration\"", "\"options\"", "run.json: lacks schema_version, mode or configuration"},
+    {"run.json", "\"schema_version\"", "\"other\"", "run.json: lacks schema_version, mode, configuration or derived"},
+    {"run.json", "\"mode\"", "\"mood\"", "run.json: lacks schema_version, mode, configuration or derived"},
+    {"run.json", "\"configuration\"", "\"options\"", "run.json: lacks schema_version, mode, configuration or derived"},
+    {"run.json", "\"derived\"", "\"found\"", "run.json: lacks schema_version, mode, configuration or derived"},
     {"run.json", "\"derived\": {\"world_size\": 2}", "\"derived\": [2]", "run.json: \"derived\" is not a JSON object"},
     {"run.json", "\"configuration\": {", "\"configuration\": 1, \"x\": {", "\"configuration\" is not a JSON object"},
     {"run.json", "\"mode\": \"benchmark\"", "\"mode\": \"profile\"",
@@ -129,6 +130,8 @@ static const char *const refusals[][4] = {
     {"summary.json", "\"bytes\":\t1024", "\"bytes\":\t\"1024\"", "its bytes are no finite number"},
     {"summary.json", "\"bytes\":\t1024", "\"bytes\":\t-1", "its bytes are no finite number"},
     {"summary.json", "\"value\":\t0.0125", "\"value\":\t1e999", "figure 1 has not all of subject"},
+    {"summary.json", "\"low\":\t0.012", "\"low\":\t0.014", "(step of ddp): its interval ends before it begins"},
+    {"summary.json", "\"name\":\t\"tokens_per_second\"", "\"name\":\t\"step\"", "summary.json: has step of ddp twice"},
 };
 
 static void edit(const char *directory, const char *name, const char *from, const char *to)
