@@ -82,7 +82,7 @@ cJSON *figures_json(const struct figure_list *list)
 
 static int by_what(const void *a, const void *b)
 {
-    const struct figure *x = *(const struct figure *const *)a, *y = *(const struct figure *const *)b;
+    const struct figure *x = a, *y = b;
     int by_name = strcmp(x->name, y->name), by_subject = strcmp(x->subject, y->subject);
     return by_name ? by_name : by_subject ? by_subject : (x->bytes > y->bytes) - (x->bytes < y->bytes);
 }
@@ -90,14 +90,14 @@ static int by_what(const void *a, const void *b)
 /* Checks that no figure is there twice. Returns 0; or -1, reported. */
 static int check_twice(const struct figure_list *list, const char *path)
 {
-    const struct figure **sorted = allocate(list->n + 1, sizeof *sorted);
+    struct figure *sorted = allocate(list->n + 1, sizeof *sorted);
     int status = 0;
-    for (size_t i = 0; i < list->n; i++)
-        sorted[i] = &list->item[i];
+    if (list->n)
+        memcpy(sorted, list->item, list->n * sizeof *sorted);
     qsort(sorted, list->n, sizeof *sorted, by_what);
     for (size_t i = 1; i < list->n && !status; i++)
         if (!by_what(&sorted[i - 1], &sorted[i]))
-            status = error_report("%s: has %s of %s twice", path, sorted[i]->name, sorted[i]->subject);
+            status = error_report("%s: has %s of %s twice", path, sorted[i].name, sorted[i].subject);
     free(sorted);
     return status;
 }

@@ -7,9 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Before any test: where TEST_DEVICE asks for a GPU and there is none, prints a line "skip - " with the reason and ends
- * the program; where there is one, tests run in this process, since GPUs do not survive a fork. */
-void on_device_or_skip(void);
+/* Before any test: 0 where TEST_DEVICE asks for a GPU and there is none, after a line "skip - " with the reason. Where
+ * there is one, tests run in this process, since GPUs do not survive a fork. */
+int on_device_is_there(void);
 
 /* TEST_DEVICE is cpu (or not set), cuda, cuda:tf32 or cuda:bf16; on a GPU number `rank` counts them around. */
 const struct device *on_device(int rank);

@@ -49,8 +49,11 @@ END_TEST
 START_TEST(a_list_comes_back_as_it_was)
 {
     struct figure_list back;
-    for (int i = 0; i < 40; i++) /* more than are allocated at once */
+    for (int i = 0; i < 40; i++) { /* more than are allocated at once */
         add_some();
+        for (size_t k = list.n - 4; k < list.n; k++)
+            snprintf(list.item[k].subject, sizeof list.item[k].subject, "%zu", k);
+    }
     cJSON *json = figures_json(&list);
     char *text = cJSON_Print(json);
     cJSON *again = cJSON_Parse(text);

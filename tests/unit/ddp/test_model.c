@@ -315,7 +315,8 @@ END_TEST
 
 int main(void)
 {
-    on_device_or_skip();
+    if (!on_device_is_there())
+        return EXIT_SUCCESS;
     Suite *suite = suite_create("model");
     TCase *tests = tcase_create("model");
     tcase_add_checked_fixture(tests, load_fixture, unload_fixture);

@@ -241,7 +241,9 @@ static void fill(const char *name, const char *item, size_t n, char open)
 {
     FILE *file = fopen(run_json("run.json"), "w");
     ck_assert_ptr_nonnull(file);
-    fprintf(file, "{\"schema_version\": 2, \"mode\": \"benchmark\", \"configuration\": {}, \"%s\":\n%c", name, open);
+    fprintf(file,
+            "{\"schema_version\": 2, \"mode\": \"benchmark\", \"configuration\": {}, \"derived\": {}, \"%s\":\n%c",
+            name, open);
     for (size_t i = 0; i < n; i++)
         fprintf(file, item, i ? "," : "");
     fprintf(file, "%c}", open == '{' ? '}' : ']');
