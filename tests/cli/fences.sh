@@ -91,7 +91,7 @@ sizes() {
             END {
                 for (folder in lines)
                     if (lines[folder] > 3700) print "bench/" folder ": " lines[folder] " lines, the limit is 3700"
-                if (bench > 28300) print "bench: " bench " lines, the limit is 28300"
+                if (bench > 28350) print "bench: " bench " lines, the limit is 28350"
             }' | sort
     )
 }
@@ -233,7 +233,7 @@ expect conditionals bench/main.c '#elif 1'
 expect clones kernels/cpu/scale.c 'void cpu_add(float *x,\n             size_t n)\n{\n#pragma omp parallel for simd\n}'
 grown bench/monitor 3700 ''
 grown bench/monitor 3701 'bench/monitor: 3701 lines, the limit is 3700'
-grown bench 28301 'bench: 283?? lines, the limit is 28300'
+grown bench 28351 'bench: 283?? lines, the limit is 28350'
 
 check mpi "mpi.h only in the comms, job.c, links.c, error.c and what is compared with MPI itself"
 check cuda "cuda_runtime only in kernels/cuda and comm_nccl.c"
@@ -250,5 +250,5 @@ fi
 check names "headers are named by their folders"
 check floors "no include of a higher floor, or of another room of one's own"
 check private "no private header of another folder"
-check sizes "bench/ at most 28300 lines of C, none of its folders above 3700"
+check sizes "bench/ at most 28350 lines of C, none of its folders above 3700"
 exit "$failed"
