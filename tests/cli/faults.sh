@@ -236,6 +236,7 @@ for how in "rm -r shared2" "mv shared2 moved"; do
     timeout 60 "$program" "${tiny[@]}" --rounds 1000000 --implementations none --output shared2 >printed 2>said &
     run=$!
     wait_until [ -s shared2/rank_0_metrics.jsonl ] || true
+    # shellcheck disable=SC2086 # words
     wait_until $how || true # rm fails where a temporary file goes meanwhile
     wait $run && status=0 || status=$?
     check 1 "a directory that is gone ($how) ends the run" \

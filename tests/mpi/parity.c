@@ -437,8 +437,7 @@ int main(void)
 {
     if (job_begin(&job, 0, NULL))
         return 1;
-    if (!on_device_is_there()) { /* not before MPI begins: mpiexec has been ended by SIGPIPE by ranks that end at once
-                                  */
+    if (!on_device_is_there()) { /* after MPI began: where ranks ended at once, SIGPIPE has ended mpiexec */
         job_end(&job);
         return EXIT_SUCCESS;
     }
