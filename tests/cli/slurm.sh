@@ -290,14 +290,19 @@ is "collect makes the table of what it measured, though it did not end" "$status
 jobs cancel ended
 check 0 "cancelled again" 'none of its jobs waits or runs'
 
-# A node dies during the profile: the benchmark is complete, and is not run again.
+# A node dies during the profile, which takes hours as long as there is a file called held: the benchmark is complete, and is not
+# run again.
 mkdir -p dying && cp conf dying/slurm.conf
-jobs submit dying --nodes 2 --requeue --no-analyze -- "${slow[@]}"
+: >held
+printf '%s\n' '#!/bin/sh' "case \" \$* \" in *' --profile '*) [ ! -e $(quote_words "$PWD/held") ] || set -- \"\$@\" --rounds 1000000 ;; esac" \
+    "exec $(quote_words "$program") \"\$@\"" >holds && chmod +x holds
+jobs submit dying --nodes 2 --requeue --no-analyze --program "$PWD/holds" -- "${slow[@]}"
 profiles() { compgen -G 'dying/2node/run_*/profile/*/run.json'; }
 wait_until profiles >/dev/null || true
 run=$(run_of dying 2node) number=$(number_of dying 2node)
 victim=$(noted "$run" node_list | cut -d, -f2)
 before=$(stat -c %Y.%i "$run/benchmark/summary.json")
+rm held
 "$lab" kill-node "${victim#n}" 8<&-
 jobs status dying
 cat printed >said # what is shown if this fails
