@@ -46,24 +46,24 @@ START_TEST(ranks_of_one_clock_have_no_offset)
 }
 END_TEST
 
-/* Taken for clocks of their own, they agree within the residual. Ranks with a core each answer within a millisecond,
- * also beside other work: a microsecond or two where there is none. The best of some tries. */
+/* Taken for clocks of their own, they agree within the residual. Ranks with a core each answer within a millisecond: a
+ * microsecond or two where nothing else runs, and beside other work in one of many tries. */
 START_TEST(clocks_are_compared_within_the_residual)
 {
-    enum { TRIES = 5, MOST_NS = 1000000 };
-    struct clock_sample sample[TRIES];
+    enum { TRIES = 5, MOST_TRIES = 200, MOST_NS = 1000000 };
     struct job apart = job;
+    struct clock_sample off = {0}; /* one that does not agree */
     int64_t best = INT64_MAX;
     cpu_set_t cpus;
     apart.clock = job.rank;
-    for (int i = 0; i < TRIES; i++)
-        job_compare_clocks(&apart, clock_now_ns, &sample[i]);
-    for (int i = 0; i < TRIES; i++) {
-        ck_assert_msg(llabs(sample[i].offset_ns) <= sample[i].residual_ns,
-                      "off by %lld ns, and the residual is %lld ns", (long long)sample[i].offset_ns,
-                      (long long)sample[i].residual_ns);
-        best = sample[i].residual_ns < best ? sample[i].residual_ns : best;
+    for (int i = 0; i < TRIES || (i < MOST_TRIES && job_max(&job, (double)best) > MOST_NS); i++) {
+        struct clock_sample sample;
+        job_compare_clocks(&apart, clock_now_ns, &sample);
+        off = llabs(sample.offset_ns) > sample.residual_ns ? sample : off;
+        best = sample.residual_ns < best ? sample.residual_ns : best;
     }
+    ck_assert_msg(!off.offset_ns, "off by %lld ns, and the residual is %lld ns", (long long)off.offset_ns,
+                  (long long)off.residual_ns);
     ck_assert_msg(best <= MOST_NS || sched_getaffinity(0, sizeof cpus, &cpus) || job.size > CPU_COUNT(&cpus),
                   "the best residual of rank %d is %lld ns", job.rank, (long long)best);
     ck_assert(best > 0 || job.rank == 0);

@@ -211,7 +211,7 @@ done
 [ "$command" = up ] || [ "$command" = down ] || [ -e "$lab/slurm.conf" ] || die "not up"
 case $command in
 up | down)
-    exec 9<"$(dirname "$lab")"
+    exec 9<"$0" # not the directory above it, which netlab.sh locks, too
     flock -w 60 9 || die "another command is at it"
     ;;
 esac
