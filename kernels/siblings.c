@@ -151,9 +151,8 @@ void siblings_kill(int rank, int ranks)
     struct sibling *sibling = calloc((size_t)ranks, sizeof *sibling);
     if (sibling)
         siblings_find(sibling, ranks);
-    for (int r = 0; sibling && r < ranks; r++) {
+    for (int r = 0; sibling && r < ranks; r++)
         sibling[r].runs = sibling[r].runs && r != rank && !kill(sibling[r].process, SIGKILL);
-    }
     for (int r = 0, tries = 0; sibling && r < ranks && tries < 200;) {
         if (sibling[r].runs && !kill(sibling[r].process, 0)) {
             usleep(10000);

@@ -49,6 +49,7 @@ open_series() {
     make_directory "$1"
     exec 9<"$1"
     flock -w 5 9 || die "another $series runs in $1"
+    rm -f -- "$1/.ddpbench-$settings.part" # what a stop left of `into` below
     if [ -e "$1/$settings" ] || [ -L "$1/$settings" ]; then
         read_text --output "$1/$settings"
         differs=$(awk -F '\t' -v grows="${2:-}" '
@@ -67,7 +68,7 @@ open_series() {
             refuse "$name: earlier starts in $1 had \"$before\", this one has \"$now\";" \
                 "use the same$more, or another --output"
         fi
-    elif rm -f -- "$1/.ddpbench-$settings.part" && [ -n "$(ls -A "$1")" ]; then
+    elif [ -n "$(ls -A "$1")" ]; then
         refuse "--output $1 holds something else than a $series; choose another directory"
     fi
     into "$1/$settings" describe

@@ -20,9 +20,9 @@ tiny=(--device cpu --d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context
     --steps-per-block 2)
 runs=0
 
+limit=100 # of try
 # launch RANKS OPTION...: runs the program with tiny sizes; its words go to the file said, its table to printed, its
 # exit status to status. Every rank adds its own status to statuses, and lets the others: Open MPI ends them when one has failed.
-limit=100
 launch() {
     local ranks=$1
     shift

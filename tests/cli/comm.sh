@@ -66,9 +66,9 @@ process_of() {
     return 1
 }
 
+limit=100 # of try, too
 # stop_rank SIGNAL SECONDS TIMEOUT CONDITION OPTION...: tries two ranks, stops the second once a command succeeds, and after
 # so many seconds sends it the signal; the run is over `waited` seconds after the stop.
-limit=100
 stop_rank() {
     local run begin=$SECONDS stopped process
     timeout "$limit" "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --device cpu --timeout "$3" --output "$PWD/out" "${@:5}" >said 2>&1 &

@@ -103,7 +103,7 @@ static void check_reported(const char *words)
     error_clear();
 }
 
-/* But for a last line without its end, which is left out, with its columns. */
+/* A last line without its end is left out, with its columns. */
 START_TEST(a_line_that_is_no_object_is_an_error)
 {
     static const char *const broken[] = {
