@@ -9,7 +9,8 @@ Runs, for each tests/unit/*/test_*.c, its program in BUILD_DIR alone; for each t
 ranks, or 1 and 3; each tests/cli/*.sh; those that open a device also on a GPU, skipped where there is none, and on an emulated one.
 First those that bound no times, two more at a time than there are cores (fewer where /dev/shm is small), and then the
 others one after the other.
-The seconds and CPU seconds of each go to BUILD_DIR/tests/times.tsv, and the five slowest are named.
+The seconds and CPU seconds of each go to BUILD_DIR/tests/times.tsv. At the end come what failed, a line "failed: NAME: WORDS"
+each, and the five slowest.
 TEST_ONLY leaves out those whose names, as they are printed, do not match: 'unit/ddp/*'.
 Exits with status 1 if a check failed, a program crashed, was not built or checked nothing.
   --gpu   only what runs on a real GPU, which has to be there
@@ -120,6 +121,7 @@ report() {
     read -r status seconds cpu_seconds <"$work/$1.end"
     if [ "$status" = missing ]; then
         printf '%-6s %-44s is not built\n' FAILED "$name"
+        echo "failed: $name: is not built" >>"$work/failures"
         failed=$((failed + 1))
         return
     fi
@@ -150,6 +152,8 @@ report() {
     printf '%-6s %-44s %s, %s s%s\n' "$([ "$bad" = 0 ] && echo ok || echo FAILED)" "$name" "$summary" "$seconds" "${why:+: $why}"
     if [ "$bad" -gt 0 ]; then
         sed 's/^/    /' "$log"
+        { [ -z "$why" ] || echo "$why"; grep -E '^not ok - |^[^ ]+:[0-9]+:[FE]:' "$log" || true; } |
+            while IFS= read -r words; do echo "failed: $name: $words"; done >>"$work/failures"
     elif [ "$skip" -gt 0 ]; then
         sed -n 's/^skip - /       skipped: /p' "$log"
     fi
@@ -298,6 +302,7 @@ if [ "${#names[@]}" = 0 ]; then
     echo "FAILED no tests were found in $PWD/tests"
     failed=1
 fi
+[ ! -e "$work/failures" ] || cat "$work/failures"
 echo "The slowest: $(sort -rn "$times" | head -n 5 | awk -F'\t' '{ printf "%s%s %s s", (NR > 1 ? ", " : ""), $3, $1 }')"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ] && { [ "$only" != gpu ] || [ "$skipped" = 0 ]; }

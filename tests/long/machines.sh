@@ -194,7 +194,7 @@ count() {
     else
         failed=1
         say "$1: failed; see $4"
-        grep -E '^FAILED|^ *not ok - ' "$4" >&2 || true
+        grep '^failed: ' "$4" >&2 || true
     fi
 }
 
