@@ -110,7 +110,7 @@ AccountingStorageType=accounting_storage/none
 JobCompType=jobcomp/filetxt
 JobCompLoc=$lab/jobcomp.log
 MpiDefault=none
-ReturnToService=2
+ReturnToService=1
 SlurmdTimeout=10
 KillWait=5
 InactiveLimit=0
@@ -185,7 +185,13 @@ kill_node() { # K
     [ -e "$lab/uts.n$1" ] || die "there is no node $1"
     end_node "$lab/uts.n$1"
     # by itself Slurm takes half a minute
-    timeout 10 scontrol update "nodename=n$1" state=down reason="machine died" || true
+    timeout 10 scontrol update "nodename=n$1" state=down reason="machine died"
+}
+
+# ReturnToService=1 leaves a node down that somebody set down: with 2 an answer that was still on its way would revive it.
+revive_node() { # K
+    start_node "$1"
+    timeout 10 scontrol update "nodename=n$1" state=resume
 }
 
 command=${1:-}
@@ -219,7 +225,7 @@ case $command in
 up) up "$@" ;;
 run) exec "$@" ;;
 kill-node) kill_node "$1" ;;
-start-node) start_node "$1" ;;
+start-node) revive_node "$1" ;;
 stop-controller) stop slurmctld ;;
 start-controller) start_controller ;;
 down) remove ;;
