@@ -155,7 +155,7 @@ share_options() {
             *) profile+=("${value[@]}") ;;
             esac
             case $section in
-            Device:* | Communication:* | Results:* | Live:*) allreduce+=("${value[@]}") ;;
+            Device:* | Communication:* | Results:*) allreduce+=("${value[@]}") ;;
             esac
             ;;
         esac

@@ -17,7 +17,7 @@ Exits with status 1 if a check failed, a program crashed, was not built or check
   --mpi   only what depends on the MPI: tests/mpi, and of tests/cli comm.sh and run.sh
   --cpu   only what runs on the CPU, for the sanitizers: of tests/mpi with 1 and 2 ranks, of tests/cli allreduce.sh,
           benchmark.sh, comm.sh, compare.sh, help.sh, profile.sh and report.sh
-  --rest  all but tests that --cpu has run and a plain build would only repeat: leaves out tests/unit/document, live and
+  --rest  all but tests that --cpu has run and a plain build would only repeat: leaves out tests/unit/document and
           results, and of tests/cli allreduce.sh, compare.sh, help.sh, profile.sh and report.sh
   --long  simulations at their full size, ten times as long, and attention on an emulated GPU at all sizes of scores
 END
@@ -168,7 +168,7 @@ run_unit_tests() {
     local source
     for source in tests/unit/*/test_*.c; do
         source=${source%.c}
-        [ "$only" != rest ] || [[ $source != tests/unit/@(document|live|results)/* ]] || continue
+        [ "$only" != rest ] || [[ $source != tests/unit/@(document|results)/* ]] || continue
         run_one check "${source#tests/}" "$build/$source"
     done
 }
@@ -234,7 +234,7 @@ share_machine() {
 }
 
 # Scripts that bound no times run two more at a time than there are cores, since most of them also wait; the longest first.
-sharing=(peer comm slurm bad_launch bad_calls profile faults benchmark sweep paper allreduce netlab tune live compare report run
+sharing=(peer comm slurm bad_launch bad_calls profile faults benchmark sweep paper allreduce netlab tune prometheus compare report run
     gate pack install help blas fences profilers)
 sharing_emulated=(cuda cuda_profile)
 run_sharing() {

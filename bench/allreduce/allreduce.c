@@ -70,7 +70,7 @@ static int set_up(struct allreduce *a, const struct command *command)
     size_t buffers = 2 * most_bytes; /* and of all sizes the samples, which are gathered for one size at a time */
     size_t samples = most_iterations * sizeof(double) * (2 * o->messages.n + (size_t)job->size);
     double cores = job->cores;
-    struct results_target place = {"output", o->results.output, o->results.label, ""};
+    struct results_target place = {"output", o->results.output, o->results.label, "", o->results.prometheus};
     watchdog_limit(job->watchdog, o->comm.timeout_s);
     watchdog_doing(job->watchdog, "the set-up");
     a->origin_ns = clock_now_ns();
@@ -87,8 +87,7 @@ static int set_up(struct allreduce *a, const struct command *command)
     if (job_agree(job, check_memory("this machine", needed, host_memory_available())) ||
         job_agree(job, check_memory(a->opened.gpu.name, on_gpu, open_device_available(&a->opened))) ||
         job_agree(job, job->rank || !*o->output_file ? 0 : check_output_file(o)) ||
-        job_agree(job, monitor_create(&a->monitor, job, o->monitor.cpu, o->monitor.gpu)) ||
-        job_agree(job, live_open(&a->live, job, o->live)))
+        job_agree(job, monitor_create(&a->monitor, job, o->monitor.cpu, o->monitor.gpu)))
         return -1;
     a->timing = timing_create(&o->choice, o->messages.bytes, o->messages.n, job->size, o->overlap, &a->timings);
     if (endpoint_create(&a->endpoint, job, a->opened.device, &comm, most_bytes, o->overlap) ||
@@ -107,13 +106,7 @@ static int set_up(struct allreduce *a, const struct command *command)
     if (job_agree(job, write_run(a, command)))
         return -1;
     open_device_explain(&a->opened);
-    if (job_agree(job, monitor_start(a->monitor, a->results.directory, a->origin_ns)))
-        return -1;
-    live_add(a->live, collective_page_print, &a->page);
-    if (a->monitor)
-        live_add(a->live, monitor_print, a->monitor);
-    live_start(a->live, "allreduce", a->results.label);
-    return 0;
+    return job_agree(job, monitor_start(a->monitor, a->results.directory, a->origin_ns));
 }
 
 /* ---- measuring ---- */
@@ -160,7 +153,6 @@ static int measure_one(struct allreduce *a, size_t i, size_t cycle)
     if (a->options->overlap) {
         struct overlap_timing overlap = overlap_timing_measure(&a->endpoint, t, a->options->timing.iters);
         overlap_timing_figures(&a->figures, &overlap);
-        collective_page_take_overlap(&a->page, &overlap);
         row = table_add_row(table->json, table->column, table->columns, &overlap);
     } else {
         timing_measure(&a->endpoint, &a->options->timing, t, cycle);
@@ -170,7 +162,6 @@ static int measure_one(struct allreduce *a, size_t i, size_t cycle)
         timing_finish(a->job, a->options->timing.time, t);
         t->nominal_share = a->options->nominal.rate > 0 ? t->busbw / a->options->nominal.rate : NAN;
         timing_figures(&a->figures, t);
-        collective_page_take_timing(&a->page, t);
         a->wrong += t->wrong > 0 ? t->wrong : 0;
         a->busbw += t->busbw;
         if (t->in_place) /* a row begins with the timing out of place, where there is one */
@@ -193,8 +184,6 @@ static int measure(struct allreduce *a)
                 return -1;
             done += 1 + a->timing[i].bytes / 1048576;
             progress_show(&a->progress, done, text_memory(words, a->timing[i].bytes));
-            live_progress(a->live, "collectives", (double)(cycle * a->timings + i + 1), (double)(cycles * a->timings),
-                          a->progress.left_seconds);
         }
     progress_end(&a->progress);
     return 0;
@@ -242,8 +231,7 @@ static int run(struct allreduce *a)
     if (a->job->rank == 0)
         print_head(a);
     int status = measure(a);
-    int live_failed = job_agree(a->job, live_stop(a->live));
-    if (job_agree_after(a->job, live_failed, monitor_stop(a->monitor, &a->findings)))
+    if (job_agree(a->job, monitor_stop(a->monitor, &a->findings)))
         status = -1;
     /* also when a row could not be written: what was measured is kept if it still can be */
     status = job_agree_after(a->job, status, a->job->rank ? 0 : finish(a, !status));
@@ -273,8 +261,7 @@ int run_allreduce(const struct job *job, int argc, char *const argv[])
     struct allreduce_options options;
     struct option_table table;
     struct command command = {argc, argv, &table};
-    struct allreduce a = {
-        .job = job, .options = &options, .results = {.telemetry.file = -1}, .page.lock = PTHREAD_MUTEX_INITIALIZER};
+    struct allreduce a = {.job = job, .options = &options, .results = {.telemetry.file = -1}};
     int status = OK;
     if (job_agree(job, allreduce_options_parse(&options, &table, argc, argv)))
         status = USAGE;
@@ -292,7 +279,6 @@ int run_allreduce(const struct job *job, int argc, char *const argv[])
             status = FAILED;
     }
     results_close(&a.results);
-    live_destroy(a.live);
     monitor_destroy(a.monitor);
     endpoint_destroy(&a.endpoint);
     timing_destroy(a.timing, a.timings);

@@ -210,7 +210,6 @@ int allreduce_options_parse(struct allreduce_options *o, struct option_table *ta
     option_table_add(table, results_options_section(&o->results));
     option_table_add(table, (struct option_section){"Summary", OPTION_ROWS(file_rows), o, NULL, NULL});
     option_table_add(table, monitor_options_section(&o->monitor));
-    option_table_add(table, live_options_section(&o->live));
     option_table_add(table, model);
     option_table_add(table, implementations);
     if (option_table_parse(table, argc, argv))

@@ -29,7 +29,6 @@ struct allreduce_options {
     struct comm_options comm;
     struct results_options results;
     struct monitor_options monitor;
-    const char *live; /* "": none */
 };
 
 /* Makes the table that fills the options, parses argv (argv[0] is the command's name) strictly, makes the sizes of

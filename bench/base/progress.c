@@ -4,14 +4,13 @@
 #include "base/text.h"
 #include "kernels/clock.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <unistd.h>
 
 void progress_begin(struct progress *progress, size_t total)
 {
     int64_t now = clock_now_ns();
-    *progress = (struct progress){total, now, now, total && isatty(STDERR_FILENO), NAN};
+    *progress = (struct progress){total, now, now, total && isatty(STDERR_FILENO)};
 }
 
 void progress_show(struct progress *progress, size_t done, const char *words)
@@ -20,8 +19,7 @@ void progress_show(struct progress *progress, size_t done, const char *words)
     int64_t now = clock_now_ns();
     if (!progress->total || !done)
         return;
-    double left = progress->left_seconds =
-        1e-9 * (double)(now - progress->start_ns) / (double)done * (double)(progress->total - done);
+    double left = 1e-9 * (double)(now - progress->start_ns) / (double)done * (double)(progress->total - done);
     char text[CELL];
     text_duration(text, left);
     if (progress->terminal) {

@@ -10,7 +10,6 @@ struct progress {
     size_t total; /* units of work, of about the same length */
     int64_t start_ns, shown_ns;
     int terminal;
-    double left_seconds; /* about; NAN before the first unit is over */
 };
 
 /* A progress of total 0 shows nothing (ranks other than 0). */

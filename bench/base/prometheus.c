@@ -1,6 +1,7 @@
 /* prometheus.c - what runs found as metrics of Prometheus. */
 #include "base/prometheus.h"
 
+#include "base/text.h"
 #include "kernels/error.h"
 
 #include <ctype.h>
@@ -76,6 +77,40 @@ static const char *only_copy(void **names, const char *name)
     return *found;
 }
 
+/* ---- lines ---- */
+
+static void print_head(FILE *out, const char *metric, const char *help)
+{
+    fprintf(out, "# HELP %s %s\n# TYPE %s gauge\n", metric, help, metric);
+}
+
+static void print_label(FILE *out, const char *name, const char *value)
+{
+    fprintf(out, "%s=\"", name);
+    for (const char *c = value; *c;) {
+        const char *escape = *c == '\\' ? "\\\\" : *c == '"' ? "\\\"" : *c == '\n' ? "\\n" : NULL;
+        if (escape)
+            fputs(escape, out);
+        c += escape ? 1 : text_print_character(out, c);
+    }
+    putc('"', out);
+}
+
+/* figure: NULL of a run as a whole. */
+static void print_line(FILE *out, const char *metric, const struct prometheus_run *run, const struct figure *figure,
+                       double value)
+{
+    fprintf(out, "%s{", metric);
+    print_label(out, "run", run->run);
+    print_label(out, ",mode", run->mode);
+    print_label(out, ",directory", run->directory);
+    if (figure)
+        print_label(out, ",subject", figure->subject);
+    if (figure && figure->bytes > 0)
+        fprintf(out, ",bytes=\"%.15g\"", figure->bytes);
+    fprintf(out, "} %.15g\n", value);
+}
+
 /* ---- samples in order ---- */
 
 static double value_of(const struct sample *s)
@@ -88,24 +123,24 @@ static double value_of(const struct sample *s)
 static int compare_names(const struct sample *a, const struct sample *b)
 {
     int order = a->metric == b->metric ? 0 : strcmp(a->metric, b->metric);
-    for (size_t i = 0; !order && a->run != b->run && i < a->run->labels && i < b->run->labels; i++)
-        order = strcmp(a->run->label[i].value, b->run->label[i].value);
+    if (!order)
+        order = strcmp(a->run->run, b->run->run);
+    if (!order)
+        order = strcmp(a->run->directory, b->run->directory);
     if (!order)
         order = strcmp(a->figure->subject, b->figure->subject);
     return order ? order : (a->figure->bytes > b->figure->bytes) - (a->figure->bytes < b->figure->bytes);
 }
 
-/* What is the same stays in the order of runs and figures: these lie in arrays. */
+/* What is the same stays in the order of figures: these lie in an array. */
 static int compare_samples(const void *first, const void *second)
 {
     const struct sample *a = first, *b = second;
     int order = compare_names(a, b);
-    if (!order)
-        order = (a->run > b->run) - (a->run < b->run);
     return order ? order : (a->figure > b->figure) - (a->figure < b->figure);
 }
 
-static void print_metric(FILE *out, const struct sample *s)
+static void print_head_of(FILE *out, const struct sample *s)
 {
     static const char *const better[] = {"; lower is better", "; higher is better", ""};
     char help[2 * NAME], figure[NAME];
@@ -118,22 +153,17 @@ static void print_metric(FILE *out, const struct sample *s)
         snprintf(help, sizeof help, "How many samples there are behind it.");
     else
         snprintf(help, sizeof help, "The %s end of its 95 %% interval, %s.", s->part == LOW ? "low" : "high", in);
-    exposition_metric(out, s->metric, "gauge", help);
+    print_head(out, s->metric, help);
 }
 
-static void print_sample(FILE *out, const struct sample *s)
+static void print_progress(FILE *out, const struct prometheus_run *run, size_t runs)
 {
-    struct exposition_label label[PROMETHEUS_LABELS_MOST + 2];
-    char bytes[32];
-    size_t n = 0;
-    for (; n < s->run->labels && n < PROMETHEUS_LABELS_MOST; n++)
-        label[n] = s->run->label[n];
-    label[n++] = (struct exposition_label){"subject", s->figure->subject};
-    if (s->figure->bytes > 0) {
-        snprintf(bytes, sizeof bytes, "%.15g", s->figure->bytes);
-        label[n++] = (struct exposition_label){"bytes", bytes};
-    }
-    exposition_sample(out, s->metric, label, n, value_of(s));
+    print_head(out, "ddpbench_run_done", "Rounds or rows that are complete.");
+    for (size_t i = 0; i < runs; i++)
+        print_line(out, "ddpbench_run_done", &run[i], NULL, run[i].done);
+    print_head(out, "ddpbench_run_planned", "Rounds or rows that the run plans, as far as is known.");
+    for (size_t i = 0; i < runs; i++)
+        print_line(out, "ddpbench_run_planned", &run[i], NULL, run[i].planned);
 }
 
 void prometheus_print(FILE *out, const struct prometheus_run *run, size_t runs)
@@ -154,11 +184,13 @@ void prometheus_print(FILE *out, const struct prometheus_run *run, size_t runs)
                 sample[n++].metric = only_copy(&names, name);
             }
     qsort(sample, n, sizeof *sample, compare_samples);
+    if (runs)
+        print_progress(out, run, runs);
     for (size_t i = 0; i < n; i++) {
         if (!i || sample[i].metric != sample[i - 1].metric)
-            print_metric(out, &sample[i]);
+            print_head_of(out, &sample[i]);
         if (!i || compare_names(&sample[i], &sample[i - 1]) != 0)
-            print_sample(out, &sample[i]);
+            print_line(out, sample[i].metric, sample[i].run, sample[i].figure, value_of(&sample[i]));
     }
     free(sample);
     tdestroy(names, free);

@@ -137,7 +137,8 @@ int run_benchmark(const struct job *job, const struct run_options *options, cons
 {
     struct run run = {.job = job};
     struct results results = {.telemetry.file = -1};
-    struct results_target target = {"output", options->results.output, options->results.label, ""};
+    struct results_target target = {"output", options->results.output, options->results.label, "",
+                                    options->results.prometheus};
     int status = run_plan(&run, options, &target, &results);
     if (!status) {
         announce(&run, &results);

@@ -50,7 +50,7 @@ static void add_members(struct compare_run *run, const char *name, int kind)
         "label", "output", "output-file", "profile-output-dir", "SLURM_JOB_ID", "SLURM_JOB_NAME",
         /* how results are shown, and when a job that hangs is ended */
         "profile-sort", "thresholds", "trace-gzip", "trace-per-cycle", "report-cputime", "iteration-times", "verbose",
-        "timeout", "live", "dry-run",
+        "timeout", "live", "prometheus", "dry-run",
         /* what follows from the configuration alone, or gave it values that are recorded */
         "preset", "parameters", "tokens_per_step", "model_flops_per_step", "memory_bytes_per_rank",
         "timed_steps_per_block", "product_gflops_per_thread", "vector_gflops_per_thread", NULL};

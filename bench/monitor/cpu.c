@@ -106,7 +106,6 @@ void monitor_cpu_sample(struct monitor_cpu *cpu, double seconds)
     struct cpu_sample s = cpu_sample_between(&cpu->last, &counters, 1e-9 * (double)(now_ns - cpu->last_ns));
     cpu->last = counters;
     cpu->last_ns = now_ns;
-    cpu->sample = s;
     cpu_tally_add(&cpu->tally, &s);
     csv_add_numbers(&line, 3, 1, &seconds);
     csv_add_numbers(&line, 1, 4, (double[]){s.user, s.system, s.iowait, s.steal});

@@ -191,7 +191,6 @@ void monitor_gpu_sample(struct monitor_gpu *monitor, double seconds)
     for (struct gpu *gpu = monitor->gpu; gpu < monitor->gpu + monitor->n; gpu++) {
         struct gpu_sample s;
         read_gpu(gpu->device, &s);
-        gpu->sample = s;
         gpu_tally_add(gpu, &s);
         csv_add_numbers(&line, 3, 1, &seconds);
         csv_add_numbers(&line, 0, 1, (double[]){gpu->index});

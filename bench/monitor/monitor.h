@@ -12,7 +12,6 @@
 
 #include <cJSON.h>
 #include <stdint.h>
-#include <stdio.h>
 
 /* Other processes count from so many cores on, on average over a second or a block. */
 #define MONITOR_OTHER_CORES 0.25
@@ -33,11 +32,6 @@ int monitor_create(struct monitor **monitor, const struct job *job, int cpu, int
 /* Opens the files in an existing directory and starts to watch; times count from origin_ns. Returns 0; or -1, reported:
  * not writable. */
 int monitor_start(struct monitor *monitor, const char *directory, int64_t origin_ns);
-
-/* Prints the last sample of this rank's host as Prometheus text (base/exposition.h), for --live: the cores that the
- * job and others use, clocks and memory; and of each GPU what dcgm-exporter says of it, under its names. Nothing before
- * the first sample. May be called from any thread until monitor_stop has returned; monitor is a struct monitor. */
-void monitor_print(void *monitor, FILE *out);
 
 enum { MONITOR_HOST = 64, MONITOR_TEXT = 320, MONITOR_FINDINGS_MOST = 24 };
 

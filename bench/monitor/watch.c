@@ -23,8 +23,7 @@ struct monitor {
     struct monitor_gpu gpu;
     struct monitor_findings found; /* by this rank */
     int64_t origin_ns, start_ns;
-    pthread_mutex_t lock; /* of the samples, while the thread takes them or monitor_print reads them */
-    int watching;         /* the thread is there */
+    int watching; /* the thread is there */
     pthread_t thread;
     int until[2]; /* a pipe; the thread watches until its other end is closed */
 };
@@ -48,12 +47,10 @@ static void *watch_host(void *argument)
         if (stop && now - last < (int64_t)(SHORTEST_S * 1e9))
             break;
         double seconds = 1e-9 * (double)(now - m->origin_ns);
-        pthread_mutex_lock(&m->lock);
         if (m->with_cpu)
             monitor_cpu_sample(&m->cpu, seconds);
         if (m->with_gpu)
             monitor_gpu_sample(&m->gpu, seconds);
-        pthread_mutex_unlock(&m->lock);
         m->found.samples++;
         last = now;
         while (next <= now) /* deadlines that were missed are left out */
@@ -63,19 +60,6 @@ static void *watch_host(void *argument)
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     m->found.cpu_seconds = (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
     return NULL;
-}
-
-void monitor_print(void *monitor, FILE *out)
-{
-    struct monitor *m = monitor;
-    char host[MONITOR_HOST] = "";
-    gethostname(host, sizeof host - 1);
-    pthread_mutex_lock(&m->lock);
-    if (m->with_cpu)
-        cpu_sample_print(&m->cpu.sample, out);
-    if (m->with_gpu)
-        gpu_samples_print(m->gpu.gpu, m->gpu.n, host, out);
-    pthread_mutex_unlock(&m->lock);
 }
 
 static void stop_watching(struct monitor *m)
@@ -143,7 +127,6 @@ int monitor_create(struct monitor **monitor, const struct job *job, int cpu, int
         return 0;
     struct monitor *m = *monitor = allocate(1, sizeof *m);
     m->job = job;
-    pthread_mutex_init(&m->lock, NULL);
     m->cpu.csv.file = m->gpu.csv.file = -1;
     m->pid = allocate((size_t)job->size, sizeof *m->pid);
     if (job->hosts > 1)
@@ -221,7 +204,6 @@ void monitor_destroy(struct monitor *m)
     (void)lines_close(&m->gpu.csv);
     proc_destroy(&m->cpu.proc);
     monitor_gpu_destroy(&m->gpu);
-    pthread_mutex_destroy(&m->lock);
     free(m->pid);
     free(m);
 }

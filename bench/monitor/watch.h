@@ -101,7 +101,6 @@ struct monitor_cpu {
     struct proc proc;
     struct proc_counters last;
     int64_t last_ns;
-    struct cpu_sample sample; /* the last; of length 0 before there is one */
     struct cpu_tally tally;
     struct lines csv; /* csv.file is -1 until it is opened */
 };
@@ -134,7 +133,6 @@ struct gpu {
     unsigned index;                      /* the library's number of it */
     struct nvml_device *device;          /* the library's handle */
     char name[GPU_NAME], uuid[GPU_NAME]; /* empty where it has none */
-    struct gpu_sample sample;            /* the last, where samples is above 0 */
     int samples, count[GPU_FINDINGS];    /* all; those with that finding */
     double memory_most;                  /* percent */
 };
@@ -165,10 +163,5 @@ extern const char gpu_column_names[]; /* of its file, a line */
 
 /* Reads every GPU and writes its line, with `seconds` as its time. */
 void monitor_gpu_sample(struct monitor_gpu *monitor, double seconds);
-
-/* ---- the last sample as Prometheus text, for --live; nothing of what is unknown ---- */
-
-void cpu_sample_print(const struct cpu_sample *sample, FILE *out);
-void gpu_samples_print(const struct gpu *gpu, int n, const char *host, FILE *out);
 
 #endif

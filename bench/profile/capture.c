@@ -211,14 +211,6 @@ static void collect_steps(struct capture *capture, struct run *run)
     collectives_destroy(&capture->collectives);
     collectives_create(&capture->collectives, &run->timeline, &capture->alignment, run->job->size);
     capture->trace.steps = capture->n;
-    if (capture->n) {
-        const struct training_options *o = run->options;
-        const struct captured_step *s = &capture->step[capture->n - 1];
-        const struct step_times *t = &capture->times[capture->n - 1];
-        double tokens = (double)(o->batch_size * o->workload.context_length);
-        training_page_step(run->page, capture->row, t, tokens / (1e-9 * (double)(t->end_ns - t->start_ns)), s->loss,
-                           s->learning_rate, run->steps_run);
-    }
 }
 
 /* NVIDIA's profilers record (1) from the first step that is kept to the last, or no more (0). */
@@ -288,7 +280,6 @@ static int run_epochs(struct capture *capture, struct run *run, const struct res
     int64_t shown_ns = clock_now_ns();
     struct progress progress;
     progress_begin(&progress, run->job->rank ? 0 : steps);
-    training_page_run(run->page, capture->row);
     watchdog_doing(run->job->watchdog, "step # of the capture of %s", capture->trace.implementation);
     for (; step < steps && !status && !capture->interrupted; step++) {
         enum capture_state state = capture_state(capture->options, step);
@@ -303,7 +294,6 @@ static int run_epochs(struct capture *capture, struct run *run, const struct res
             shown_ns = clock_now_ns();
             run->device->download(&loss, run->trainer.record + run->timeline.step * RECORDS + RECORD_LOSS, sizeof loss);
             show_step(&progress, &run->trainer.schedule, step, o->steps_per_epoch, loss);
-            live_progress(run->live, "steps", (double)step + 1, (double)steps, progress.left_seconds);
         }
         if (run->trainer.checkpoint.failed) /* on all ranks */
             status = job_agree(run->job, -1);
@@ -320,7 +310,6 @@ static int run_epochs(struct capture *capture, struct run *run, const struct res
     }
     progress_end(&progress);
     watchdog_doing(run->job->watchdog, "the evaluation of the capture of %s", capture->trace.implementation);
-    live_progress(run->live, "steps", (double)step, (double)steps, step == steps ? 0 : NAN);
     run->device->annotation_end(); /* the last epoch; there is a step at least */
     run->device->synchronize();
     return status;

@@ -232,7 +232,7 @@ static int open_results(struct profiles *all, struct run *run)
     for (struct profile *p = all->of; p < all->of + all->n && all->n > 1; p++) {
         char top[sizeof all->results.top + IMPLEMENTATION_LABEL];
         snprintf(top, sizeof top, "%s/%s", all->results.top, p->name);
-        const struct results_target target = {"profile-output-dir", top, all->results.label, p->name};
+        const struct results_target target = {"profile-output-dir", top, all->results.label, p->name, ""};
         if (results_open(&p->results, run->job, &target) ||
             job_agree(run->job, run_json_write(run, "profile", all->command, &p->results)))
             return -1;
@@ -305,7 +305,8 @@ int run_profile(const struct job *job, const struct run_options *options, const 
     struct profiles all = {.options = o, .command = command, .results.telemetry.file = -1};
     create_profiles(&all, &options->training);
     const char *below = all.n > 1 ? "comparison" : all.of->name, *given = o->output_dir;
-    const struct results_target target = {"profile-output-dir", given, options->results.label, below};
+    const struct results_target target = {"profile-output-dir", given, options->results.label, below,
+                                          options->results.prometheus};
     struct results *results = all.n > 1 ? &all.results : &all.of->results;
     int status = job_agree(job, *given ? check_directories(&all, given) : 0);
     if (!status)

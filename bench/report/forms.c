@@ -75,28 +75,17 @@ static void print_csv(FILE *out, const cJSON *document, const struct report_runs
         figures_print_csv(out, &run->figures, (const char *const[]){run->directory, run->label, run_state(run)}, 3);
 }
 
-/* The labels of a run: what the reader calls it, its mode, where it is, which no two have in common, and whether it is
- * complete. */
 static void print_prometheus(FILE *out, const cJSON *document, const struct report_runs *runs)
 {
-    enum { LABELS = 4 };
     struct prometheus_run *run = allocate(runs->n + 1, sizeof *run);
-    struct exposition_label(*label)[LABELS] = allocate(runs->n + 1, sizeof *label);
     size_t n = 0;
     (void)document;
-    for (const struct report_run *r = runs->item; r < runs->item + runs->n; r++) {
-        if (*r->problem)
-            continue;
-        label[n][0] = (struct exposition_label){"run", r->label};
-        label[n][1] = (struct exposition_label){"mode", r->mode};
-        label[n][2] = (struct exposition_label){"directory", r->directory};
-        label[n][3] = (struct exposition_label){"state", run_state(r)};
-        run[n] = (struct prometheus_run){&r->figures, label[n], LABELS};
-        n++;
-    }
+    for (const struct report_run *r = runs->item; r < runs->item + runs->n; r++)
+        if (!*r->problem)
+            run[n++] = (struct prometheus_run){&r->figures, r->label, r->mode, r->directory,
+                                               json_number(r->summary, "done"), json_number(r->summary, "planned")};
     prometheus_print(out, run, n);
     free(run);
-    free(label);
 }
 
 /* The rows of the document's table of that key, or NULL. */
@@ -153,5 +142,5 @@ const struct report_form report_forms[FORMS] = {
     [FORM_MARKDOWN] = {"markdown", "BOTTLENECK_ANALYSIS.md", "# " ANALYSIS_TITLE, print_markdown},
     [FORM_JSON] = {"json", "report.json", "{\"title\":\n\"" ANALYSIS_TITLE, print_json},
     [FORM_CSV] = {"csv", "report.csv", RESULTS_CSV_COLUMNS, print_csv},
-    [FORM_PROMETHEUS] = {"prometheus", "report.prom", "# HELP ddpbench_result_", print_prometheus},
+    [FORM_PROMETHEUS] = {"prometheus", "report.prom", PROMETHEUS_MARK, print_prometheus},
     [FORM_JUNIT] = {"junit", "report.xml", "<testsuites name=\"" ANALYSIS_TITLE, print_junit}};

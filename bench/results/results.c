@@ -2,6 +2,7 @@
 #include "results/results.h"
 
 #include "base/json.h"
+#include "base/prometheus.h"
 #include "base/version.h"
 #include "ddp/watchdog.h"
 #include "kernels/ending.h"
@@ -28,6 +29,9 @@ static const struct option rows[] = {
      .help = "result directory; default results/<time>[-<label>]"},
     {.name = "label", .kind = &option_label, .offset = FIELD(label), .initial = "",
      .help = "a name for this run, kept in its results"},
+    {.name = "prometheus", .kind = &option_path, .offset = FIELD(prometheus), .initial = "",
+     .help = "a file that is replaced every few seconds by the figures so far in Prometheus' text format, as for the "
+     "textfile collector of node_exporter"},
     {.name = "dry-run", .kind = &option_count, .offset = FIELD(dry_run_ranks), .initial = "0", .high = 1e6,
      .help = "only check the command line, as for so many ranks, whatever this machine has; 0: run"},
 };
@@ -82,7 +86,7 @@ static int abandon(struct results *results, const struct job *job, size_t there)
 /* The names of all files that a run of any kind may write to its own directory, on any rank and host, for fnmatch.
  * Capitals do not count, since some file systems ignore them. */
 static const char of_runs[] =
-    "@(run.json|summary.@(json|csv|txt)|metrics.csv|rank_*_metrics.jsonl|@(cpu|gpu)_monitor*.csv|checkpoint.bin|"
+    "@(run.json|summary.@(json|csv|txt|prom)|metrics.csv|rank_*_metrics.jsonl|@(cpu|gpu)_monitor*.csv|checkpoint.bin|"
     "tune.svg|all_ranks)";
 enum { MATCH = FNM_EXTMATCH | FNM_CASEFOLD };
 
@@ -131,13 +135,18 @@ int results_check_free(const char *option, const char *top, const char *below)
     return check_names(option, directory, "*", of_runs);
 }
 
-/* Makes the directory, which must not hold results; rank 0 locks it, so that no other run takes it until results_close.
+/* Makes the directory, which must not hold results; rank 0 locks it, so that no other run takes it until results_close,
+ * and checks the file of --prometheus.
  * Returns 0; or -1, reported. */
-static int take_directory(struct results *results, const char *option, const char *below)
+static int take_directory(struct results *results, const struct results_target *place)
 {
-    if (files_make_directories(option, results->directory) ||
-        (results->rank == 0 && files_lock_directory(option, results->directory, &results->lock)) ||
-        results_check_free(option, results->top, below))
+    if (files_make_directories(place->option, results->directory) ||
+        (results->rank == 0 && files_lock_directory(place->option, results->directory, &results->lock)) ||
+        results_check_free(place->option, results->top, place->below))
+        return -1;
+    if (results->rank == 0 && *place->prometheus &&
+        (results_check_apart("prometheus", place->prometheus, results->directory) ||
+         files_check_path("prometheus", place->prometheus, PROMETHEUS_MARK)))
         return -1;
     if (results->rank == 0) {
         files_remove_left(results->top);
@@ -149,7 +158,7 @@ static int take_directory(struct results *results, const char *option, const cha
 int results_open(struct results *results, const struct job *job, const struct results_target *place)
 {
     char path[FILES_PATH];
-    *results = (struct results){.rank = job->rank, .watchdog = job->watchdog, .telemetry.file = -1};
+    *results = (struct results){.rank = job->rank, .watchdog = job->watchdog, .prometheus = place->prometheus, .telemetry.file = -1};
     if (strlen(place->given) >= sizeof results->top - 64) /* on every rank */
         return job_agree(
             job, error_report("--%s: the path is longer than %zu characters", place->option, sizeof results->top - 65));
@@ -157,7 +166,7 @@ int results_open(struct results *results, const struct job *job, const struct re
     size_t there = files_there(*place->given ? place->given : "results"); /* the name is gathered behind it */
     name_directory(results, job, place->given, place->label);
     snprintf(results->directory, sizeof results->directory, *place->below ? "%s/%s" : "%s", results->top, place->below);
-    if (job_agree(job, take_directory(results, place->option, place->below)))
+    if (job_agree(job, take_directory(results, place)))
         return abandon(results, job, there);
     snprintf(path, sizeof path, "%s/rank_%d_metrics.jsonl", results->directory, results->rank);
     if (job_agree(job, lines_open(&results->telemetry, path)))

@@ -1,5 +1,5 @@
 /* results.h - the files of one run, in a directory of its own: run.json (what was run, where, with what),
- * rank_<r>_metrics.jsonl, metrics.csv, and summary.json, .csv and .txt. Whole lines and whole files only: what is there
+ * rank_<r>_metrics.jsonl, metrics.csv, and summary.json, .csv, .txt and .prom. Whole lines and whole files only: what is there
  * is valid whenever the run ends. Independent of the mode: each part of the program describes itself into the JSON
  * objects. */
 #ifndef BENCH_RESULTS_RESULTS_H
@@ -21,10 +21,11 @@
 
 struct results_options {
     const char *output, *label; /* "": results/<time>[-<label>]; "": none */
+    const char *prometheus;     /* "": none */
     size_t dry_run_ranks;       /* > 0: nothing is run, so there are no results */
 };
 
-/* --output, --label and --dry-run. */
+/* --output, --label, --prometheus and --dry-run. */
 struct option_section results_options_section(struct results_options *options);
 
 /* ---- writing ---- */
@@ -33,19 +34,22 @@ struct results {
     char top[512];       /* what the user named */
     char directory[576]; /* where the files are: the same, or in profile mode top/<implementation> */
     char label[104];     /* --label */
+    const char *prometheus; /* that is replaced with the summary; NULL or "": none */
     int rank;
     struct watchdog *watchdog; /* the job's, for writes that do not return */
     struct lines telemetry;    /* rank_<r>_metrics.jsonl; its file is -1 before it is open */
     int lock;                  /* descriptor of the directory, on rank 0; 0: none */
 };
 
-/* Where results go: the directory that an option named, or "" for results/<time>[-<label>]; and below that. */
+/* Where results go: the directory that an option named, or "" for results/<time>[-<label>]; and below that. And the file
+ * that --prometheus named, or "". */
 struct results_target {
-    const char *option, *given, *label, *below;
+    const char *option, *given, *label, *below, *prometheus;
 };
 
 /* Makes the directory (on every host) and opens this rank's metrics; all ranks call. Returns 0; or -1 on every rank,
- * reported: not writable, it already holds a file that a run writes, or another run writes there. */
+ * reported: not writable, it already holds a file that a run writes, or another run writes there; or the file of
+ * --prometheus is none that may be replaced. */
 int results_open(struct results *results, const struct job *job, const struct results_target *place);
 
 /* Checks that top and top/below hold no file that a run with this target (results_target) would write. Neither has to
@@ -103,8 +107,8 @@ enum { RESULTS_UNFINISHED = 80 };
 const char *results_unfinished(char text[RESULTS_UNFINISHED], const cJSON *summary);
 
 /* Puts the figures into the summary, and if it is unfinished that as the last line of its heading; replaces
- * summary.json, summary.csv (the figures) and summary.txt (what results_print_summary prints), and where they lie below
- * what the user named, <below>_summary.txt there. Rank 0 only. 0, or -1, reported. */
+ * summary.json, summary.csv and summary.prom (the figures) and summary.txt (what results_print_summary prints), where
+ * they lie below what the user named, <below>_summary.txt there, and the file of --prometheus. Rank 0 only. 0, or -1, reported. */
 int results_write_summary(struct results *results, cJSON *summary, const struct figure_list *figures);
 
 /* A summary in words: the lines of its heading, its answers, its tables and its notes. */

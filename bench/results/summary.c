@@ -2,6 +2,7 @@
 #include "results/results.h"
 
 #include "base/json.h"
+#include "base/prometheus.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "ddp/watchdog.h"
@@ -116,6 +117,27 @@ static void add_unfinished(cJSON *summary)
     cJSON_AddItemToArray(heading, json_text(line));
 }
 
+/* summary.prom, which --prometheus copies. */
+static int write_prometheus(const struct results *results, const cJSON *summary, const struct figure_list *figures)
+{
+    const struct prometheus_run run = {figures,
+                                       results->label,
+                                       json_string(summary, "mode"),
+                                       results->directory,
+                                       json_number(summary, "done"),
+                                       json_number(summary, "planned")};
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = text_begin(&text, &length);
+    prometheus_print(out, &run, 1);
+    text_end(out);
+    int failed = files_replace(results->directory, "summary.prom", text);
+    if (!failed && results->prometheus && *results->prometheus)
+        failed = files_replace_path("prometheus", results->prometheus, PROMETHEUS_MARK, text);
+    free(text);
+    return failed;
+}
+
 int results_write_summary(struct results *results, cJSON *summary, const struct figure_list *figures)
 {
     if (lines_check(&results->telemetry))
@@ -138,7 +160,8 @@ int results_write_summary(struct results *results, cJSON *summary, const struct 
     watchdog_wait(results->watchdog, "writing the summary", 0, 0);
     int failed = files_replace(results->directory, "summary.json", json) ||
                  files_replace(results->directory, "summary.csv", csv) ||
-                 files_replace(results->directory, "summary.txt", text);
+                 files_replace(results->directory, "summary.txt", text) ||
+                 write_prometheus(results, summary, figures);
     if (!failed && *results->top && strcmp(results->top, results->directory)) {
         char name[128];
         snprintf(name, sizeof name, "%.63s_summary.txt", results->directory + strlen(results->top) + 1);

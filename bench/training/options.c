@@ -137,7 +137,6 @@ void run_options_add(struct option_table *table, struct run_options *run)
     option_table_add(table, comm_options_section(&run->comm));
     option_table_add(table, results_options_section(&run->results));
     option_table_add(table, monitor_options_section(&run->monitor));
-    option_table_add(table, live_options_section(&run->live));
 }
 
 /* ---- checks ---- */

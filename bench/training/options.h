@@ -7,7 +7,6 @@
 #include "ddp/model.h"
 #include "ddp/step.h"
 #include "ddp/strategy.h"
-#include "live/live.h"
 #include "machine/machine.h"
 #include "monitor/monitor.h"
 #include "results/results.h"
@@ -124,7 +123,6 @@ struct run_options {
     struct comm_options comm;
     struct monitor_options monitor;
     struct results_options results;
-    const char *live; /* "": none */
 };
 
 /* The sections of a table that fill these structures; and what --implementations takes, for the help. */

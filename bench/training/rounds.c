@@ -280,18 +280,6 @@ static void show_progress(struct progress *progress, const struct run *run, size
              (double)schedule_learning_rate(&run->trainer.schedule, run->trainer.step - 1),
              run->losses.mean[run->losses.steps - 1]);
     progress_show(progress, done, words);
-    if (progress->total)
-        live_progress(run->live, "blocks", (double)done, (double)progress->total, progress->left_seconds);
-}
-
-static void show_block(const struct run *run, const struct block *b)
-{
-    const struct training_options *o = run->options;
-    size_t last = DISCARDED_STEPS + o->block_steps - 1, tokens = o->batch_size * o->workload.context_length;
-    training_page_step(run->page, b->implementation, &b->times[last], (double)(tokens * o->block_steps) / b->seconds,
-                       (double)b->record[last * RECORDS + RECORD_LOSS],
-                       (double)schedule_learning_rate(&run->trainer.schedule, o->block_start + (long)last),
-                       run->steps_run);
 }
 
 /* Its sample of that round is no number. */
@@ -331,9 +319,7 @@ int run_rounds(struct run *run, const struct run_hooks *hooks)
         if (run->resting[b.implementation]) {
             rest(m, b.implementation, b.round);
         } else {
-            training_page_run(run->page, b.implementation);
             run_block(run, &window, &b);
-            show_block(run, &b);
             int wrote = hooks->block(hooks->context, run, &b);
             status = job_agree(run->job, run->trainer.checkpoint.failed ? -1 : wrote);
             if (status)

@@ -68,12 +68,12 @@ static void create_trainer(struct run *run, const struct results *results)
     trainer_create(&run->trainer, &adamw, slots > captured ? slots : captured);
 }
 
-/* Checks that --live does not name the text that --data reads. Returns 0; or -1, reported. */
-static int check_apart(const char *live, const char *data)
+/* Checks that --prometheus does not name the text that --data reads. Returns 0; or -1, reported. */
+static int check_apart(const char *prometheus, const char *data)
 {
     struct stat one, other;
-    return !stat(live, &one) && !stat(data, &other) && one.st_dev == other.st_dev && one.st_ino == other.st_ino
-               ? error_report("--live %s: is what --data reads; name another file", live)
+    return !stat(prometheus, &one) && !stat(data, &other) && one.st_dev == other.st_dev && one.st_ino == other.st_ino
+               ? error_report("--prometheus %s: is what --data reads; name another file", prometheus)
                : 0;
 }
 
@@ -107,7 +107,7 @@ int run_plan(struct run *run, const struct run_options *options, const struct re
     if (job_agree(run->job, plan_model(run, comm_stages(run->device, &how), &least)) ||
         job_agree(run->job, data_create(&run->trainer.data, &data)) ||
         job_agree(run->job, monitor_create(&run->monitor, run->job, options->monitor.cpu, options->monitor.gpu)) ||
-        job_agree(run->job, check_apart(options->live, o->data) || live_open(&run->live, run->job, options->live)))
+        job_agree(run->job, check_apart(options->results.prometheus, o->data)))
         return -1;
     run->losses.difference = NAN; /* until there are two to compare */
     size_t spans[TIMELINE_LANES];
@@ -160,25 +160,16 @@ int run_set_up(struct run *run, const char *mode, const struct command *command,
     run->planned = o->rounds;
     if (job_agree(run->job, run_json_write(run, mode, command, results)))
         return -1;
-    if (job_agree(run->job, monitor_start(run->monitor, results->directory, run->origin_ns)))
-        return -1;
-    run->page = training_page_create(run->live, o->implementation, o->n);
-    if (run->monitor)
-        live_add(run->live, monitor_print, run->monitor);
-    live_start(run->live, mode, results->label);
-    return 0;
+    return job_agree(run->job, monitor_start(run->monitor, results->directory, run->origin_ns));
 }
 
 int run_stop_watching(struct run *run)
 {
-    int live_failed = job_agree(run->job, live_stop(run->live));
-    return job_agree_after(run->job, live_failed, monitor_stop(run->monitor, &run->monitored));
+    return job_agree(run->job, monitor_stop(run->monitor, &run->monitored));
 }
 
 void run_tear_down(struct run *run)
 {
-    live_destroy(run->live);
-    training_page_destroy(run->page);
     monitor_destroy(run->monitor);
     measurements_destroy(&run->measurements);
     losses_destroy(&run->losses);

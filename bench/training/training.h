@@ -93,24 +93,6 @@ void gpu_tracer_release(struct gpu_tracer *tracer);
 /* After the last step: the same, and the tracer ends. */
 void gpu_tracer_stop(struct gpu_tracer *tracer, struct timeline *timeline);
 
-/* ---- what --live shows of a training (live/live.h): progress, and the last step of each implementation ---- */
-
-/* NULL where nothing is shown, which all functions take. */
-struct training_page;
-
-/* A page of the rows [n], which outlive it; adds it to `live` (NULL: returns NULL). The numbers are those that rank 0's
- * telemetry has, and are stored between blocks. Release with training_page_destroy after live_stop. */
-struct training_page *training_page_create(struct live *live, const struct implementation *row, int n);
-void training_page_destroy(struct training_page *page);
-
-/* From now on that implementation runs. */
-void training_page_run(struct training_page *page, int implementation);
-
-/* The last step of an implementation so far, and how many this process has run of all. tokens_per_second: of all
- * ranks, in the timed steps of the block that it ended, or in this step. */
-void training_page_step(struct training_page *page, int implementation, const struct step_times *step,
-                        double tokens_per_second, double loss, double learning_rate, long steps_run);
-
 /* ---- the run ---- */
 
 /* What other processes and the communication thread did during the blocks, and what spans were lost. */
@@ -148,8 +130,6 @@ struct run {
     struct trainer trainer;
     long steps_run; /* by this process, of all implementations */
 
-    struct live *live;                 /* NULL: none, as on ranks other than 0 */
-    struct training_page *page;        /* that it shows; NULL: none */
     struct monitor *monitor;           /* NULL: none */
     struct monitor_findings monitored; /* by it; complete after run_stop_watching */
     int watches_cpu;                   /* its findings on other processes replace those of the blocks */
@@ -207,9 +187,7 @@ void run_estimate(const struct run *run, size_t steps, double limit);
 int run_set_up(struct run *run, const char *mode, const struct command *command, const struct results *results);
 void run_tear_down(struct run *run);
 
-/* Ends --live and the monitors that set-up started. 0; or -1 when their files are not complete, and rank 0 has said
- * why.
- */
+/* Ends the monitors that set-up started. 0; or -1 when their files are not complete, and rank 0 has said why. */
 int run_stop_watching(struct run *run);
 
 /* Steps whose spans the buffer of the recording holds, of the epochs' steps at most. */

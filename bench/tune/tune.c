@@ -163,7 +163,6 @@ static int take_block(void *context, struct run *run, const struct block *block)
              s->best < 0 ? "unknown" : run->options->implementation[s->best].label);
     done = done < t->progress.total ? done : t->progress.total;
     progress_show(&t->progress, done, words);
-    live_progress(run->live, "milliseconds", (double)done, (double)t->progress.total, t->progress.left_seconds);
     return telemetry_write_block(t->results, run, block);
 }
 
@@ -248,7 +247,7 @@ int tune_search(const struct job *job, const struct tune_options *options, const
 {
     struct run run = {.job = job};
     struct results results = {.telemetry.file = -1};
-    struct results_target target = {"output", options->run.results.output, options->run.results.label, ""};
+    struct results_target target = {"output", options->run.results.output, options->run.results.label, "", options->run.results.prometheus};
     struct tune tune = {.options = options, .results = &results};
     int status = run_plan(&run, &options->run, &target, &results);
     if (!status) {

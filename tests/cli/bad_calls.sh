@@ -124,9 +124,9 @@ mkdir in
     "$program" "${tiny[@]}" --output run >said 2>&1 || die "no run to read: $(cat said)"
     "$program" "${allreduce[@]}" --output sizes >said 2>&1 || die "no run to read: $(cat said)"
     cp -r run run2
-    mkdir dir dir.prom unfinished no_figures junk_run
+    mkdir dir unfinished no_figures junk_run
     : >empty && cp empty empty.bin
-    mkfifo fifo fifo.prom fifo.bin
+    mkfifo fifo fifo.bin
     ln -s nothing dangling
     ln -s loop loop
     printf 'abc' >short
@@ -204,9 +204,6 @@ for word in busy busy=x busy=-1 busy=101 busy=nan what=1 "busy=70," busy=0x1; do
 for word in -1 1 0,1 x "0," 0-1 99999999999999999999; do bad "--profile-ranks" "${profile[@]}" --profile-ranks "$word"; done
 for word in poll:1 sleep sleep: sleep:0 sleep:-1 sleep:x sleep:nan sleep:1e9 sleep:0x10 "sleep: 5"; do
     bad "--mpi-progress" "${tiny[@]}" --mpi-progress "$word"
-done
-for word in 65536 -1 :: :1 a:b:1 "[::1]" 127.0.0.1: 127.0.0.1:x 300.0.0.1:1 203.0.113.1:9 no.such.host.invalid:1 file .pro; do
-    bad "--live" "${tiny[@]}" --live "$word"
 done
 for word in 0 -1 x 1.5 nan inf 1e400 1e15 513 0x1 "+1" ""; do
     bad "DDPBENCH_TEST_FLIP_BIT" DDPBENCH_TEST_FLIP_BIT="$word" "${allreduce[@]}"
@@ -287,14 +284,12 @@ deep=$(printf 'd/%.0s' {1..3000})
 unwritable=(/dev/full /dev/null ../in/dir ../in/dir/ /proc/nothing/x /sys/x ../in/fifo ../in/empty/x ../in/nowhere/x "$name300" "$deep" ../in/loop/x)
 for place in "${unwritable[@]}"; do
     bad "--output-file" "${allreduce[@]}" -J "$place"
-    for option in json junit; do bad "--$option" "${compare[@]}" "--$option" "$place"; done
-    for option in html markdown json csv prometheus junit; do bad "--$option" "${report[@]}" "--$option" "$place"; done
-done
-for place in ../in/fifo.prom ../in/dir.prom ../in/nowhere/x.prom ../in/empty/x.prom /proc/x.prom "$name300.prom" "$deep.prom"; do
     for call in tiny profile allreduce; do
         declare -n words=$call
-        bad "--live" "${words[@]}" --live "$place"
+        bad "--prometheus" "${words[@]}" --prometheus "$place"
     done
+    for option in json junit; do bad "--$option" "${compare[@]}" "--$option" "$place"; done
+    for option in html markdown json csv prometheus junit; do bad "--$option" "${report[@]}" "--$option" "$place"; done
 done
 for place in /dev/full /dev/null /proc/nothing /sys/x ../in/fifo ../in/empty ../in/empty/x ../in/dangling ../in/loop ../in/loop/x \
     "$name300" "$deep" "${nasty[1]}" "${nasty[3]}" ../in/run; do
@@ -337,12 +332,12 @@ for kind in empty high fifo odd.bin; do bad "../in/$kind" "${tiny[@]}" --data ".
 bad "--inject-delay" "${tiny[@]}" --inject-delay rank=2,ms=1,phase=forward_pass
 bad "--root" "${allreduce[@]}" --root 2
 for kind in missing empty short promises.bin; do bad "../in/$kind" "${tune[@]}" --data "../in/$kind"; done
-for place in ../in/dir.prom ../in/nowhere/x.prom; do bad "--live" "${tune[@]}" --live "$place"; done
+for place in ../in/dir ../in/nowhere/x; do bad "--prometheus" "${tune[@]}" --prometheus "$place"; done
 for place in /dev/full ../in/empty/x ../in/dangling "$name300" "$deep" ../in/run; do
     bad "--output" "${tune[@]}" --output "$place"
-    bad "--output" "${tiny[@]}" --live 0 --output "$place"
+    bad "--output" "${tiny[@]}" --output "$place"
 done
-bad "--output-file" "${allreduce[@]}" --live 0 -J ../in/empty/x
+bad "--output-file" "${allreduce[@]}" -J ../in/empty/x
 bad "memory" tune --device cpu --d-model 1000000 --num-heads 1
 bad "memory" tune --device cpu --batch-size 1000000000
 

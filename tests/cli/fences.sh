@@ -39,7 +39,7 @@ only() { awk -v headers="^($1)\$" -v files="^($2)\$" '$2 ~ headers && $1 !~ file
 # rooms of lower floors and its own. Where `only` names what a room includes, it may include nothing else.
 rooms='
 BEGIN {
-    split("kernels 1 base 2 ddp 2 live 3 machine 3 chart 3 document 3 monitor 3 spans 3 results 3 training 4 trace 4 benchmark 5 profile 5 allreduce 5 tune 5" \
+    split("kernels 1 base 2 ddp 2 machine 3 chart 3 document 3 monitor 3 spans 3 results 3 training 4 trace 4 benchmark 5 profile 5 allreduce 5 tune 5" \
         " compare 5 sweep 4 report 5 predict 5 main 6 selfbench 6", words, " ")
     for (i = 1; i in words; i += 2) floor[words[i]] = words[i + 1]
     only["base"] = "^kernels/(error|ending|files|clock|random|utf8)[.]h$"

@@ -54,7 +54,7 @@ small=(--d-model 8 --num-heads 1 --d-ff 8 --context-length 4 --batch-size 2 --vo
 steady "100,000 steps in long blocks" "${small[@]}" --num-layers 1 --implementations none,ddp --rounds 500 --steps-per-block 98 \
     --output "$temporary/out"
 steady "100,000 steps in short blocks, with a page" "${small[@]}" --num-layers 1 --implementations none,ddp_bucketed --rounds 8000 \
-    --steps-per-block 4 --live 0 --output "$temporary/out"
+    --steps-per-block 4 --output "$temporary/out"
 steady "10,000 parameter tensors in buckets" "${small[@]}" --num-layers 1112 --implementations none,ddp_bucketed --rounds 100 \
     --steps-per-block 2 --output "$temporary/out"
 # by one rank: what MPI needs for 10,000 collectives in flight it keeps, and how many are in flight at most is chance

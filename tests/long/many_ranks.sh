@@ -34,7 +34,7 @@ each() {
 }
 
 model=(--device cpu --d-model 16 --num-heads 1 --d-ff 16 --context-length 4 --batch-size-per-rank 1 --vocab-size 8 --num-layers 12)
-sides=(--monitor-cpu --live 0)
+sides=(--monitor-cpu)
 many "${model[@]}" "${sides[@]}" --implementations none,ddp,ddp_flat,ddp_individual,ddp_bucketed --rounds 100 --steps-per-block 4 \
     --attainable --output benchmark
 each 500 "a block, its lines, the page and the summary"

@@ -31,11 +31,10 @@ static void add(struct figure_list *to, const char *subject, const char *name, c
     figures_add(to, &figure);
 }
 
-/* Both lists as runs with these labels. */
+/* Both lists as runs that are called this, in /1 and /2. */
 static void print(const char *first, const char *second)
 {
-    const struct exposition_label label[] = {{"run", first}, {"run", second}};
-    const struct prometheus_run run[] = {{&list[0], &label[0], 1}, {&list[1], &label[1], 1}};
+    const struct prometheus_run run[] = {{&list[0], first, "tune", "/1", 3, 4}, {&list[1], second, "tune", "/2", 5, 5}};
     size_t length = 0;
     FILE *out = text_begin(&text, &length);
     prometheus_print(out, run, 2);
@@ -143,47 +142,55 @@ START_TEST(known_figures)
     print("a", "b");
     ck_assert_str_eq(
         text,
+        "# HELP ddpbench_run_done Rounds or rows that are complete.\n"
+        "# TYPE ddpbench_run_done gauge\n"
+        "ddpbench_run_done{run=\"a\",mode=\"tune\",directory=\"/1\"} 3\n"
+        "ddpbench_run_done{run=\"b\",mode=\"tune\",directory=\"/2\"} 5\n"
+        "# HELP ddpbench_run_planned Rounds or rows that the run plans, as far as is known.\n"
+        "# TYPE ddpbench_run_planned gauge\n"
+        "ddpbench_run_planned{run=\"a\",mode=\"tune\",directory=\"/1\"} 4\n"
+        "ddpbench_run_planned{run=\"b\",mode=\"tune\",directory=\"/2\"} 5\n"
         "# HELP ddpbench_result_busbw_bytes_per_second What a run found: busbw_bytes_per_second, in bytes per second.\n"
         "# TYPE ddpbench_result_busbw_bytes_per_second gauge\n"
-        "ddpbench_result_busbw_bytes_per_second{run=\"a\",subject=\"all_reduce float\",bytes=\"64\"} 1000000\n"
-        "ddpbench_result_busbw_bytes_per_second{run=\"a\",subject=\"all_reduce float\",bytes=\"1073741824\"} "
+        "ddpbench_result_busbw_bytes_per_second{run=\"a\",mode=\"tune\",directory=\"/1\",subject=\"all_reduce float\",bytes=\"64\"} 1000000\n"
+        "ddpbench_result_busbw_bytes_per_second{run=\"a\",mode=\"tune\",directory=\"/1\",subject=\"all_reduce float\",bytes=\"1073741824\"} "
         "1250000000\n"
         "# HELP ddpbench_result_busbw_bytes_per_second_samples How many samples there are behind it.\n"
         "# TYPE ddpbench_result_busbw_bytes_per_second_samples gauge\n"
-        "ddpbench_result_busbw_bytes_per_second_samples{run=\"a\",subject=\"all_reduce float\",bytes=\"64\"} 3\n"
-        "ddpbench_result_busbw_bytes_per_second_samples{run=\"a\",subject=\"all_reduce float\",bytes=\"1073741824\"} "
+        "ddpbench_result_busbw_bytes_per_second_samples{run=\"a\",mode=\"tune\",directory=\"/1\",subject=\"all_reduce float\",bytes=\"64\"} 3\n"
+        "ddpbench_result_busbw_bytes_per_second_samples{run=\"a\",mode=\"tune\",directory=\"/1\",subject=\"all_reduce float\",bytes=\"1073741824\"} "
         "3\n"
         "# HELP ddpbench_result_communication_ratio What a run found: communication_ratio, a ratio or a count; lower "
         "is "
         "better.\n"
         "# TYPE ddpbench_result_communication_ratio gauge\n"
-        "ddpbench_result_communication_ratio{run=\"b\",subject=\"ddp\"} 0.333333333333333\n"
+        "ddpbench_result_communication_ratio{run=\"b\",mode=\"tune\",directory=\"/2\",subject=\"ddp\"} 0.333333333333333\n"
         "# HELP ddpbench_result_communication_ratio_samples How many samples there are behind it.\n"
         "# TYPE ddpbench_result_communication_ratio_samples gauge\n"
-        "ddpbench_result_communication_ratio_samples{run=\"b\",subject=\"ddp\"} 2\n"
+        "ddpbench_result_communication_ratio_samples{run=\"b\",mode=\"tune\",directory=\"/2\",subject=\"ddp\"} 2\n"
         "# HELP ddpbench_result_step_seconds What a run found: step_seconds, in seconds; lower is better.\n"
         "# TYPE ddpbench_result_step_seconds gauge\n"
-        "ddpbench_result_step_seconds{run=\"a\",subject=\"ddp\"} 0.0025\n"
-        "ddpbench_result_step_seconds{run=\"b\",subject=\"ddp\"} 0.0025\n"
+        "ddpbench_result_step_seconds{run=\"a\",mode=\"tune\",directory=\"/1\",subject=\"ddp\"} 0.0025\n"
+        "ddpbench_result_step_seconds{run=\"b\",mode=\"tune\",directory=\"/2\",subject=\"ddp\"} 0.0025\n"
         "# HELP ddpbench_result_step_seconds_high The high end of its 95 % interval, in seconds.\n"
         "# TYPE ddpbench_result_step_seconds_high gauge\n"
-        "ddpbench_result_step_seconds_high{run=\"a\",subject=\"ddp\"} 0.003\n"
-        "ddpbench_result_step_seconds_high{run=\"b\",subject=\"ddp\"} 0.003\n"
+        "ddpbench_result_step_seconds_high{run=\"a\",mode=\"tune\",directory=\"/1\",subject=\"ddp\"} 0.003\n"
+        "ddpbench_result_step_seconds_high{run=\"b\",mode=\"tune\",directory=\"/2\",subject=\"ddp\"} 0.003\n"
         "# HELP ddpbench_result_step_seconds_low The low end of its 95 % interval, in seconds.\n"
         "# TYPE ddpbench_result_step_seconds_low gauge\n"
-        "ddpbench_result_step_seconds_low{run=\"a\",subject=\"ddp\"} 0.002\n"
-        "ddpbench_result_step_seconds_low{run=\"b\",subject=\"ddp\"} 0.002\n"
+        "ddpbench_result_step_seconds_low{run=\"a\",mode=\"tune\",directory=\"/1\",subject=\"ddp\"} 0.002\n"
+        "ddpbench_result_step_seconds_low{run=\"b\",mode=\"tune\",directory=\"/2\",subject=\"ddp\"} 0.002\n"
         "# HELP ddpbench_result_step_seconds_samples How many samples there are behind it.\n"
         "# TYPE ddpbench_result_step_seconds_samples gauge\n"
-        "ddpbench_result_step_seconds_samples{run=\"a\",subject=\"ddp\"} 6\n"
-        "ddpbench_result_step_seconds_samples{run=\"b\",subject=\"ddp\"} 6\n"
+        "ddpbench_result_step_seconds_samples{run=\"a\",mode=\"tune\",directory=\"/1\",subject=\"ddp\"} 6\n"
+        "ddpbench_result_step_seconds_samples{run=\"b\",mode=\"tune\",directory=\"/2\",subject=\"ddp\"} 6\n"
         "# HELP ddpbench_result_tokens_per_second What a run found: tokens_per_second, per second; higher is better.\n"
         "# TYPE ddpbench_result_tokens_per_second gauge\n"
-        "ddpbench_result_tokens_per_second{run=\"b\",subject=\"ddp\"} 800\n"
+        "ddpbench_result_tokens_per_second{run=\"b\",mode=\"tune\",directory=\"/2\",subject=\"ddp\"} 800\n"
         "# HELP ddpbench_result_tokens_per_second_samples How many samples there are behind it.\n"
         "# TYPE ddpbench_result_tokens_per_second_samples gauge\n"
-        "ddpbench_result_tokens_per_second_samples{run=\"b\",subject=\"ddp\"} 2\n");
-    ck_assert_int_eq(check_format(), 16);
+        "ddpbench_result_tokens_per_second_samples{run=\"b\",mode=\"tune\",directory=\"/2\",subject=\"ddp\"} 2\n");
+    ck_assert_int_eq(check_format(), 20);
     check_tool(0);
 }
 END_TEST
@@ -199,8 +206,29 @@ START_TEST(names_cannot_break_it)
         add(&list[1], "x", "step", nasty[i], (double)i, 1);
     }
     print(nasty[0], nasty[3]);
-    ck_assert_int_eq(check_format(), 2 * n); /* each with its samples */
+    ck_assert_int_eq(check_format(), 4 + 2 * n); /* each with its samples */
     check_tool(3);                           /* such as a b that may stand for bytes */
+}
+END_TEST
+
+START_TEST(label_values_are_escaped)
+{
+    static const struct {
+        const char *value, *expected;
+    } cases[] = {{"", "{run=\"\","},
+                 {"say \"hi\"", "{run=\"say \\\"hi\\\"\","},
+                 {"C:\\n", "{run=\"C:\\\\n\","},
+                 {"two\nlines", "{run=\"two\\nlines\","},
+                 {"\"} 2\nb{x=\"", "{run=\"\\\"} 2\\nb{x=\\\"\","},
+                 {"caf\xc3\xa9", "{run=\"caf\xc3\xa9\","},
+                 {"\x1b[2J\x7f\xc2\x9b", "{run=\"?[2J???\","},
+                 {"bad\xff\xc3", "{run=\"bad??\","}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        print(cases[i].value, "b");
+        ck_assert_msg(strstr(text, cases[i].expected) != NULL, "%s: %s", cases[i].expected, text);
+        free(text);
+        text = NULL;
+    }
 }
 END_TEST
 
@@ -212,16 +240,32 @@ START_TEST(nothing_stands_twice)
     add(&list[0], "ddp", "step_seconds_low", "1", 0, 5);
     add(&list[0], "ddp", "Step", "s", 0, 7);
     add(&list[1], "ddp", "step", "s", 0, 8);
+    add(&list[1], "ddp", "step", "s", 0, 9);
     print("same", "same");
-    ck_assert_int_eq(check_format(), 5);
-    ck_assert_ptr_nonnull(strstr(text, "ddpbench_result_step_seconds{run=\"same\",subject=\"ddp\"} 2\n"));
-    ck_assert_ptr_nonnull(strstr(text, "ddpbench_result_step_seconds_low{run=\"same\",subject=\"ddp\"} 1\n"));
+    ck_assert_int_eq(check_format(), 11);
+    ck_assert_ptr_nonnull(strstr(
+        text, "ddpbench_result_step_seconds{run=\"same\",mode=\"tune\",directory=\"/1\",subject=\"ddp\"} 2\n"));
+    ck_assert_ptr_nonnull(strstr(
+        text, "ddpbench_result_step_seconds_low{run=\"same\",mode=\"tune\",directory=\"/1\",subject=\"ddp\"} 1\n"));
+    ck_assert_ptr_nonnull(strstr(
+        text, "ddpbench_result_step_seconds{run=\"same\",mode=\"tune\",directory=\"/2\",subject=\"ddp\"} 8\n"));
 }
 END_TEST
 
-START_TEST(no_figures)
+START_TEST(without_figures_there_is_the_progress)
 {
     print("a", "b");
+    ck_assert_int_eq(check_format(), 4);
+    ck_assert_int_eq(strncmp(text, PROMETHEUS_MARK, strlen(PROMETHEUS_MARK)), 0);
+}
+END_TEST
+
+START_TEST(without_runs_there_is_nothing)
+{
+    size_t length = 0;
+    FILE *out = text_begin(&text, &length);
+    prometheus_print(out, NULL, 0);
+    text_end(out);
     ck_assert_str_eq(text, "");
 }
 END_TEST
@@ -235,7 +279,9 @@ int main(void)
     tcase_add_test(all, known_figures);
     tcase_add_test(all, names_cannot_break_it);
     tcase_add_test(all, nothing_stands_twice);
-    tcase_add_test(all, no_figures);
+    tcase_add_test(all, label_values_are_escaped);
+    tcase_add_test(all, without_figures_there_is_the_progress);
+    tcase_add_test(all, without_runs_there_is_nothing);
     suite_add_tcase(suite, all);
     return suite_run(suite);
 }

@@ -1,0 +1,171 @@
+#!/usr/bin/env bash
+# prometheus.sh - summary.prom, --prometheus and metrics.csv from outside: what they hold is what summary.csv and the lines
+# say, while a run goes and when it has ended.
+# Checks are called by name, and awk has its own dollars:
+# shellcheck disable=SC2317,SC2016
+set -euo pipefail
+
+usage() {
+    echo "Usage: [MPIRUN=mpirun] tests/cli/prometheus.sh [--help] BUILD_DIR"
+    echo "Tests --prometheus of BUILD_DIR/ddpbench with tiny sizes, and metrics.csv. Prints a line for each check."
+}
+
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+
+tiny=(--device cpu --d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 6 --vocab-size 256)
+two=(--steps-per-block 2 --implementations 'none,ddp' --rounds 3)
+slow=("${two[@]}" --inject-delay 'rank=0,ms=20,phase=forward_pass')
+
+# begin NAME COMMAND...: two ranks in the background; what they print and say is kept below NAME.
+declare -A jobs=()
+begin() {
+    local name=$1
+    shift
+    timeout --kill-after=5 300 "${mpirun[@]}" -n 2 "$@" >"$name.printed" 2>"$name.said" </dev/null &
+    jobs[$name]=$!
+}
+# end NAME: waits for it; status and said are its own.
+end() {
+    status=0
+    wait "${jobs[$1]}" 2>/dev/null || status=$?
+    cp "$1.printed" printed
+    cp "$1.said" said
+}
+# launch OPTION...: two ranks, from begin to end.
+launch() { try "${mpirun[@]}" -n 2 "$program" "$@"; }
+
+# value METRIC FILE: of its only sample
+value() { awk -v metric="$1{" 'index($0, metric) == 1 { print $NF }' "$2"; }
+
+# same_figures DIRECTORY: summary.prom has each finite value, end of an interval and number of samples of summary.csv once,
+# to 9 digits, under the subject and bytes there, and no others.
+same_figures() {
+    awk -F, '
+        FILENAME ~ /csv$/ && FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
+        FILENAME ~ /csv$/ {
+            subject = $column["subject"] "," $column["bytes"]
+            for (part = 1; part <= 4; part++) {
+                name = part == 1 ? "value" : part == 2 ? "low" : part == 3 ? "high" : "n"
+                if ($column[name] != "") { left[subject "," name "," sprintf("%.8e", $column[name])]++; expected++ }
+            }
+            next
+        }
+        /^ddpbench_result_/ {
+            name = $0 ~ /^[^{]*_low[{]/ ? "low" : $0 ~ /^[^{]*_high[{]/ ? "high" : $0 ~ /^[^{]*_samples[{]/ ? "n" : "value"
+            match($0, /subject="[^"]*"/)
+            subject = substr($0, RSTART + 9, RLENGTH - 10)
+            bytes = match($0, /bytes="[^"]*"/) ? substr($0, RSTART + 7, RLENGTH - 8) : ""
+            number = $0
+            sub(/.* /, "", number)
+            if (!left[subject "," bytes "," name "," sprintf("%.8e", number)]--) { print "not in summary.csv: " $0; bad = 1 }
+            found++
+        }
+        END {
+            if (found != expected || !found) { print found + 0 " of " expected + 0 " figures"; bad = 1 }
+            exit bad
+        }' "$1/summary.csv" "$1/summary.prom"
+}
+sed_copy() { mkdir -p "$2" && cp "$1/summary.csv" "$2" && sed "$3" "$1/summary.prom" >"$2/summary.prom"; }
+
+# table DIRECTORY: metrics.csv has a row for each line of rank 0, and each field is the text that the line has.
+table() {
+    awk -F, '
+        FNR == 1 { file++ }
+        file == 1 { gsub(/": /, "\":"); gsub(/, "/, ",\""); line[FNR] = $0; lines = FNR; next }
+        FNR == 1 { for (i = 1; i <= NF; i++) name[i] = $i; columns = NF; next }
+        {
+            if (NF != columns) { print "row " FNR " has " NF " fields of " columns; bad = 1 }
+            for (i = 1; i <= NF; i++) {
+                if ($i != "") fields++
+                number = "\"" name[i] "\":" $i
+                at = index(line[FNR - 1], number)
+                after = substr(line[FNR - 1], at + length(number), 1)
+                if ($i == "" ? line[FNR - 1] ~ "\"" name[i] "\":[^n\\[]" : !(at && (after == "," || after == "}")) && \
+                    !index(line[FNR - 1], "\"" name[i] "\":\"" $i "\"")) { print "row " FNR ", " name[i] " is " $i; bad = 1 }
+            }
+        }
+        END {
+            if (FNR != lines + 1 || !fields) { print FNR " rows, " lines " lines, " fields " fields"; bad = 1 }
+            exit bad
+        }' "$1/rank_0_metrics.jsonl" "$1/metrics.csv"
+}
+
+# ---- the benchmark, while it goes and at its end ----
+
+begin filed "$program" "${tiny[@]}" "${slow[@]}" --rounds 90 --label a-label --prometheus filed.prom --output "$temporary/filed"
+wait_until grep -q ddpbench_result_step_seconds filed.prom || true
+cp filed.prom during
+succeeds "while the run goes the file says how far it is" awk -v done="$(value ddpbench_run_done during)" -v planned="$(value ddpbench_run_planned during)" \
+    'BEGIN { exit !(done >= 1 && done < planned && planned == 90) }'
+end filed
+is "exit status 0" "$status" 0
+is "all is done, and which run it was" "$(grep -cx 'ddpbench_run_done{run="a-label",mode="benchmark",directory=".*/filed"} 90' filed.prom)" 1
+succeeds "it is summary.prom" cmp filed.prom filed/summary.prom
+succeeds "its numbers are the figures of summary.csv" same_figures filed
+sed_copy filed one '0,/_seconds{.*subject="ddp"/s/[0-9.]*$/7/' && sed_copy filed fewer '$d'
+for wrong in one fewer; do
+    if same_figures $wrong >said; then result 1 "a wrong or missing figure is found: $wrong"; fi
+done
+succeeds "metrics.csv is what the lines say" table filed
+succeeds "nothing else is left" [ -z "$(find . -name '*.tmp')" ]
+launch "${tiny[@]}" "${two[@]}" --prometheus filed.prom --output again
+is "the next run replaces it" "$status $(grep -c 'directory="again"} 3$' filed.prom)" "0 2"
+
+# ---- the other commands ----
+
+launch "${tiny[@]}" --profile --profile-implementation ddp_bucketed --bucket-size-mb 0.02 --rounds 2 --steps-per-block 2 \
+    --prometheus profile.prom --profile-output-dir profiled
+is "a profile: exit status 0" "$status" 0
+succeeds "a profile: its numbers are the figures" same_figures profiled/ddp_bucketed
+succeeds "a profile: metrics.csv" table profiled/ddp_bucketed
+launch "${tiny[@]}" --profile --profile-implementation ddp,ddp_flat --rounds 0 --num-epochs 4 --prometheus both.prom --profile-output-dir both
+is "two profiles: exit status 0" "$status" 0
+succeeds "two profiles: the file is that of their comparison" cmp both.prom both/comparison/summary.prom
+succeeds "each has its own" same_figures both/ddp_flat
+launch tune "${tiny[@]}" --max-minutes 0.05 --prometheus tuned.prom --output tuned
+is "tune: exit status 0" "$status" 0
+succeeds "tune: its numbers are the figures" same_figures tuned
+succeeds "tune: metrics.csv" table tuned
+launch allreduce --sizes 64,4K --iters 5 --prometheus reduced.prom --output reduced
+is "allreduce: exit status 0" "$status" 0
+succeeds "allreduce: its numbers are the figures" same_figures reduced
+succeeds "allreduce: metrics.csv" table reduced
+
+# ---- what is refused ----
+
+{ echo '# HELP ddpbench_run_done mine' && printf '%1000s' ''; } >text.prom && ln text.prom linked.prom
+launch "${tiny[@]}" --rounds 1 --data text.prom --prometheus linked.prom --output refused
+check 1 "the text that --data reads" '^ddpbench: --prometheus linked.prom: is what --data reads; name another file$'
+is "it stays" "$(wc -c <text.prom)" 1030
+echo mine >mine.prom
+for command in '' --profile tune allreduce; do
+    case $command in
+    allreduce) words=(allreduce --sizes 64 --output refused) ;;
+    --profile) words=("${tiny[@]}" --profile --profile-output-dir refused) ;;
+    *) words=($command "${tiny[@]}" --output refused) ;;
+    esac
+    launch "${words[@]}" --prometheus mine.prom
+    check 1 "${command:-benchmark}: a file that is not ours" '^ddpbench: --prometheus mine.prom: exists, and is not '
+    launch "${words[@]}" --prometheus none/a.prom
+    check 1 "${command:-benchmark}: a file that cannot be written" '^ddpbench: --prometheus none/a.prom: .*No such file or directory'
+    is "in one line of one rank" "$(grep -c -- --prometheus said)" 1
+done
+mkdir run
+launch "${tiny[@]}" "${two[@]}" --prometheus run/summary.csv --output run
+check 1 "a file that the run writes" '^ddpbench: --prometheus run/summary.csv: the run writes a file of this name there'
+is "nothing was begun" "$(ls -d refused; ls run)" ""
+is "and nothing was written" "$(cat mine.prom)" mine
+
+# ---- what an interrupted profile leaves ----
+
+begin stopped "$program" "${tiny[@]}" --profile --profile-implementation ddp --num-epochs 100000 --rounds 0 \
+    --inject-delay 'rank=0,ms=20,phase=forward_pass' --profile-output-dir "$temporary/stopped"
+wait_until [ -e stopped/ddp_rank_1_trace.json ] || true
+for pid in $(left_over stopped); do
+    [[ $(tr '\0' ' ' <"/proc/$pid/cmdline") != "$program "* ]] || kill -INT "$pid" 2>/dev/null || true
+done
+end stopped
+check 1 "an interrupted profile says so" "Interrupted: the capture ends after"
+succeeds "it leaves metrics.csv" table stopped/ddp
+exit $failed
