@@ -14,7 +14,7 @@ Installs the missing ones of pkg-config, an MPI, g++, a CBLAS, hwloc, cJSON, zli
   --fuzz       also clang with libFuzzer, and its OpenMP, for make fuzz
   --consumers  also Python's venv, for make test-consumers
   --viewers    also Chromium, for the viewers that make test-consumers opens traces with
-  --plot       also gnuplot, for the pictures of launch/sweep.sh, and rsvg-convert, for those of launch/slurm.sh as PNG
+  --plot       also rsvg-convert, for pictures of launch/slurm.sh as PNG
   --slurm      also Slurm and munge, for the tests of launch/slurm.sh, which start daemons of their own; where systemd
                runs, Debian's packages start theirs, too, which nothing here needs
 END
@@ -120,7 +120,6 @@ find_missing() {
     fi
     [ -z "$viewers" ] || want chromium "opens the viewers" chromium --version
     if [ -n "$plot" ]; then
-        want gnuplot-nox "pictures of sweeps" command -v gnuplot
         want librsvg2-bin "pictures as PNG" command -v rsvg-convert
     fi
     if [ -n "$slurm" ]; then

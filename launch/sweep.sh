@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # sweep.sh - runs the benchmark over a grid: implementations x bucket sizes x ranks x models, each point several times
-# in a run of its own, with tables and a tidy file at the end (`ddpbench report`), and pictures of them (sweep.gp).
+# in a run of its own, with tables, a tidy file and pictures at the end (`ddpbench report`).
 #
 # Repeats are the outer loop, and each begins at another point of the grid, so that a machine that drifts hits all alike.
 # A run's directory has its name only once it is complete, so the same command goes on where an earlier one ended.
@@ -34,8 +34,8 @@ Usage: launch/sweep.sh [OPTION...] [-- OPTION OF DDPBENCH...]
   --help
 COMMAND and a model's OPTIONS are split at blanks. What follows -- goes to every run.
 A run's results are in DIR/ranks=N/model=NAME/IMPLEMENTATION[-BUCKET]/repeat-K.
-Exit status: 0 fine, 1 a run failed (the others were made), the sweep could not start (the program or a tool is missing,
-another sweep has the directory) or the pictures could not be drawn, 2 the options make no sense.
+Exit status: 0 fine, 1 a run failed (the others were made) or the sweep could not start (the program or a tool is missing,
+another sweep has the directory), 2 the options make no sense.
 END
 }
 
@@ -183,54 +183,6 @@ run_all() {
     end_runs $total
 }
 
-# words_of WHAT NAME: what NAME.tsv says to write on its picture.
-words_of() { sed -n "s/^# $1\t//p" "$2.tsv"; }
-
-# check_pictures NAME: refuses those that are there: those of an earlier report have been removed.
-check_pictures() {
-    local form
-    for form in png svg; do
-        if [ -e "$output/$1.$form" ] || [ -L "$output/$1.$form" ]; then
-            die "$output/$1.$form was not made by sweep.sh, and nothing is written over it; move it away"
-        fi
-    done
-}
-
-# remove_pictures NAME: with the data that they were drawn of.
-remove_pictures() {
-    local form
-    for form in png svg; do [ ! -f "$output/$1.$form" ] || [ -L "$output/$1.$form" ] || rm "$output/$1.$form"; done
-    rm "$output/$1.tsv"
-}
-
-# report: tables on stdout, and what there is of pictures; fails without a complete run, or where gnuplot does.
-report() {
-    local data name found='' failed=0 of_report=$'# title\t'
-    for data in "$output"/sweep_*.tsv; do ! is_ours "$data" "$of_report" || remove_pictures "$(basename "$data" .tsv)"; done
-    "$program" report "$output" || return 1
-    for data in "$output"/sweep_*.tsv; do
-        is_ours "$data" "$of_report" || continue
-        found=1 name=$(basename "$data" .tsv)
-        command -v gnuplot >/dev/null || break
-        check_pictures "$name"
-        if (cd "$output" && gnuplot -c "$here/sweep.gp" "$name" "$(words_of title "$name")" "$(words_of verdict "$name")" \
-            "$(words_of note "$name")" "$(words_of intervals "$name")" "$(words_of sizes "$name")"); then
-            say "picture: ${data%.tsv}.png and .svg"
-        else
-            rm -f "${data%.tsv}.png" "${data%.tsv}.svg"
-            say "gnuplot could not draw $data"
-            failed=1
-        fi
-    done
-    if [ -z "$found" ]; then
-        say "no implementation with buckets, so there is no picture of bucket sizes"
-    elif ! command -v gnuplot >/dev/null; then
-        say "the pictures need gnuplot (package gnuplot-nox); then run this again with --report-only" \
-            "(the data are $output/sweep_*.tsv)"
-    fi
-    return $failed
-}
-
 given=''
 while [ $# -gt 0 ]; do
     case $1 in
@@ -269,8 +221,7 @@ if [ -n "$report_only" ]; then
     [ -n "$output" ] || refuse "--report-only needs --output DIR, the directory of a sweep"
     [[ -r $output/sweep.txt && -f $output/sweep.txt ]] || refuse "$output is not the directory of a sweep"
     need_program "$program"
-    report
-    exit
+    exec "$program" report "$output"
 fi
 check_options
 output=${output:-results/$(date +%Y%m%d-%H%M%S)-sweep}
@@ -279,5 +230,5 @@ check_points
 open_series "$output" --repeats
 list_missing
 run_all
-report || failed=1
+"$program" report "$output" || failed=1
 [ "$failed" = 0 ]

@@ -102,7 +102,7 @@ void svg_begin(FILE *out, double height, const char *title, const char *descript
 {
     height = ceil(height);
     fprintf(out,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"dp\" role=\"img\" viewBox=\"0 0 %d %.0f\" width=\"%d\" "
+            SVG_MARK " role=\"img\" viewBox=\"0 0 %d %.0f\" width=\"%d\" "
             "height=\"%.0f\">\n<title>",
             SVG_WIDTH, height, SVG_WIDTH, height);
     text_print_markup(out, title);

@@ -24,6 +24,9 @@ enum svg_anchor { SVG_START, SVG_MIDDLE, SVG_END };
  * (the unit test has the distances). */
 extern const char svg_style[];
 
+/* How each picture begins (files_check_path). */
+#define SVG_MARK "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"dp\""
+
 /* The picture from its first to its last byte; title and description are for those who do not see it. */
 void svg_begin(FILE *out, double height, const char *title, const char *description);
 void svg_end(FILE *out);

@@ -6,6 +6,7 @@
 #include "base/option_table.h"
 #include "base/text.h"
 #include "base/version.h"
+#include "chart/chart.h"
 #include "document/document.h"
 #include "kernels/error.h"
 #include "report/analysis.h"
@@ -118,7 +119,6 @@ static int print_file(const char *option, const char *path, const struct report_
 /* Checks that the directory can hold all pictures and forms, or writes them. Returns 0; or -1, reported. */
 static int put_files(const char *directory, const cJSON *document, const struct report_runs *runs, int writes)
 {
-    static const char svg_mark[] = "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"dp\"";
     const cJSON *block;
     char path[FILES_PATH + 160];
     cJSON_ArrayForEach(block, cJSON_GetObjectItemCaseSensitive(document, "blocks"))
@@ -129,8 +129,8 @@ static int put_files(const char *directory, const cJSON *document, const struct 
         if (files_make_directories("output", path))
             return -1;
         snprintf(path, sizeof path, "%.*s/pictures/%.140s.svg", OUTPUT, directory, json_string(block, "name"));
-        if (writes ? files_replace_path("output", path, svg_mark, json_string(block, "svg"))
-                   : files_check_path("output", path, svg_mark))
+        if (writes ? files_replace_path("output", path, SVG_MARK, json_string(block, "svg"))
+                   : files_check_path("output", path, SVG_MARK))
             return -1;
     }
     for (const struct report_form *form = report_forms; form < report_forms + FORMS; form++) {
@@ -366,8 +366,7 @@ static const char about[] =
     "time goes, and what was found. Of several, such as on 1, 2 and 4 nodes: the costliest bottlenecks, speed-up\n"
     "and efficiency, where efficiency is lost, bucket sizes, and what to do. LABEL=DIR names the runs in DIR; a\n"
     "directory stands for all runs below it. Of a sweep (launch/sweep.sh): the step times of all points, the best\n"
-    "bucket size, and what is not significantly different from it; also writes sweep.csv there, and data for the\n"
-    "pictures.\n";
+    "bucket size, and what is not significantly different from it; also writes sweep.csv and pictures there.\n";
 
 int run_report(int argc, char *argv[])
 {

@@ -44,6 +44,15 @@ void grid_add(struct grid *grid, const struct grid_point *of, struct grid_sample
     point->sample[point->n++] = sample;
 }
 
+const char *grid_edge_words(const struct grid_point *point, size_t n)
+{
+    const struct grid_point *best = grid_best_bucket(point, n);
+    int edge = best && best->verdict != GRID_UNDECIDED ? grid_edge(point, n, best) : 0;
+    return edge < 0   ? "best at the smallest size tried: try smaller"
+           : edge > 0 ? "best at the largest size tried: try larger"
+                      : NULL;
+}
+
 void grid_destroy(struct grid *grid)
 {
     for (size_t i = 0; i < grid->n; i++)

@@ -176,6 +176,7 @@ static void conclude(FILE *out, const struct grid_point *point, size_t n)
     while (first < n && point[first].verdict == GRID_CONTROL)
         first++;
     const struct grid_point *best = &point[first];
+    const char *edge = grid_edge_words(point, n);
     if (first == n)
         return;
     if (best->verdict == GRID_UNDECIDED) {
@@ -194,6 +195,8 @@ static void conclude(FILE *out, const struct grid_point *point, size_t n)
         print_name(out, &point[i]);
     }
     fprintf(out, ".\n");
+    if (edge)
+        fprintf(out, "%s is %s.\n", grid_best_bucket(point, n)->implementation, edge);
 }
 
 /* The title of a group: what it is about. */
@@ -204,11 +207,11 @@ static const char *group_title(char title[600], const struct grid_point *p)
     return title;
 }
 
-static void print_group(FILE *out, const struct grid_point *point, size_t n, int scales)
+/* Prints the table of a group and what it says, and draws it. Returns 0; or -1, reported. */
+static int report_group(FILE *out, const char *directory, const struct grid_point *point, size_t n, int scales)
 {
-    char title[600];
-    const struct grid_point *bucket = grid_best_bucket(point, n);
-    const char *edge = picture_edge(point, n);
+    char title[600], *finding;
+    size_t length;
     struct row *row = allocate(n, sizeof *row);
     for (size_t i = 0; i < n; i++)
         row[i] = row_of(&point[i]);
@@ -219,25 +222,26 @@ static void print_group(FILE *out, const struct grid_point *point, size_t n, int
                                              .row = row,
                                              .rows = n,
                                              .row_bytes = sizeof *row});
+    FILE *words = text_begin(&finding, &length);
+    conclude(words, point, n);
+    text_end(words);
     table_print(out, json);
-    conclude(out, point, n);
-    if (edge)
-        fprintf(out, "%s is %s.\n", bucket->implementation, edge);
+    fputs(finding, out);
+    int status = picture_write(directory, point, n, title, finding);
     cJSON_Delete(json);
+    free(finding);
     free(row);
+    return status;
 }
 
 /* ---- all of them ---- */
 
-/* Prints the tables, and writes the pictures' data. */
-static int print_grid(FILE *out, const struct grid *grid, const char *directory)
+static int report_grid(FILE *out, const struct grid *grid, const char *directory)
 {
     int scales = grid->point[0].ranks != grid->point[grid->n - 1].ranks, status = 0;
-    char title[600];
     for (size_t first = 0, end; first < grid->n && !status; first = end) {
         end = grid_group_end(grid, first);
-        print_group(out, &grid->point[first], end - first, scales);
-        status = picture_write(directory, &grid->point[first], end - first, group_title(title, &grid->point[first]));
+        status = report_group(out, directory, &grid->point[first], end - first, scales);
     }
     fprintf(
         out,
@@ -267,7 +271,7 @@ int sweep_report(FILE *out, const char *directory, FILE *figures)
         grid_judge(&grid);
         fprintf(out, "%s: %d run%s of a sweep\n", directory, runs, text_plural((size_t)runs));
         files_remove_left(directory);
-        status = print_grid(out, &grid, directory) || files_replace_path(NULL, path, head, text) ? -1 : 0;
+        status = report_grid(out, &grid, directory) || files_replace_path(NULL, path, head, text) ? -1 : 0;
     }
     free(text);
     grid_destroy(&grid);

@@ -103,7 +103,7 @@ sweep() {
     mv "$work/output" "$work/sweep"
     mkdir "$work/output"
     cp "$work/sweep/sweep.csv" "$work/output"
-    cp "$work"/sweep/sweep_*.png "$work/output/step.png"
+    cp "$work"/sweep/sweep_*.svg "$work/output/step.svg"
     keep_directory
 }
 make_sweep-bandwidth() { sweep 5 100mbit; }

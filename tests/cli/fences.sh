@@ -45,7 +45,7 @@ BEGIN {
     only["base"] = "^kernels/(error|ending|files|clock|random|utf8)[.]h$"
     only["chart"] = only["document"] = "^base/|^kernels/(error|utf8)[.]h$"
     only["compare"] = only["predict"] = "^(base|results)/|^kernels/(error|clock)[.]h$"
-    only["sweep"] = "^(base|results)/|^kernels/error[.]h$"
+    only["sweep"] = "^(base|results|chart)/|^kernels/error[.]h$"
     only["report"] = "^(base|results|chart|document|sweep)/|^kernels/(error|clock)[.]h$"
 }
 function room_of(path) { sub("^bench/", "", path); return sub("/.*", "", path) ? path : "main" }

@@ -143,7 +143,7 @@ for command in '' --profile tune allreduce; do
     case $command in
     allreduce) words=(allreduce --sizes 64 --output refused) ;;
     --profile) words=("${tiny[@]}" --profile --profile-output-dir refused) ;;
-    *) words=($command "${tiny[@]}" --output refused) ;;
+    *) words=(${command:+"$command"} "${tiny[@]}" --output refused) ;;
     esac
     launch "${words[@]}" --prometheus mine.prom
     check 1 "${command:-benchmark}: a file that is not ours" '^ddpbench: --prometheus mine.prom: exists, and is not '

@@ -71,40 +71,23 @@ is "the tables have a row for each point" "$(grep -cE '^   (none|a-b|x-1) ' prin
 is "which names the link, where there are ranks to join" "$(sed -nE 's/^([12]) ranks?, model tiny(, link: .*)?, machine: .*/\1\2/p' printed | tr '\n' ' ')" \
     "1 2, link: a bus "
 is "and two repeats decide nothing" "$(grep -c '^Fewer than 3 repeats' printed) $(grep -c '^Best: ' printed)" "2 0"
-if command -v gnuplot >/dev/null; then
-    for file in out/sweep_tiny_1-rank_[!a]*.png out/sweep_tiny_2-ranks_a-bus_*.png; do
-        is "$(cut -d_ -f1-4 <<<"$file") is a picture" "$(head -c 8 "$file" | od -An -tx1)" " 89 50 4e 47 0d 0a 1a 0a"
-    done
-    svg=$(echo out/sweep_tiny_2-ranks_a-bus_*.svg)
-    is "and there as SVG, which names lines and ticks and says that there are no intervals" "$(grep -oE \
-        '>(none|x-1|5e-05|0[.]01|2 ranks, model tiny, link: a bus|fewer than 3 repeats: no intervals|step, ms: mean over the runs)' "$svg" |
-        sort -u | tr '\n>' ' ,')" ",0.01 ,2 ranks, model tiny, link: a bus ,5e-05 ,fewer than 3 repeats: no intervals ,none ,step, ms: mean over the runs ,x-1 "
-    is "gnuplot had nothing to say" "$(grep -c warning said)" 0
-else
-    echo "skip - pictures: there is no gnuplot"
-fi
-mkdir few
-for tool in bash timeout rm dirname realpath basename; do
-    ! command -v $tool >/dev/null || ln -s "$(command -v $tool)" few/$tool
-done
+svg=$(echo out/sweep_tiny_2-ranks_a-bus_*.svg)
+is "each number of ranks has a picture" "$(cd out && printf '%s\n' sweep_tiny_*.svg | cut -d_ -f1-4)" "$(printf '%s\n' sweep_tiny_1-rank_"$(
+    cd out && echo sweep_tiny_1-rank_* | cut -d_ -f4)" sweep_tiny_2-ranks_a-bus)"
+is "which names lines and ticks and says that there is no verdict" "$(grep -oE \
+    '>(none|x-1|5e-05|0[.]01|2 ranks, model tiny, link: a bus|Fewer than 3 repeats: no intervals and no verdict)' "$svg" |
+    sort -u | tr '\n>' ' ,')" ",0.01 ,2 ranks, model tiny, link: a bus ,5e-05 ,Fewer than 3 repeats: no intervals and no verdict ,none ,x-1 "
 cp printed table
-rm -f out/sweep.csv out/sweep_*
-echo mine >out/sweep_notes.png && echo mine >out/sweep_notes.tsv
-PATH=$temporary/few try "$(command -v bash)" "$sweep" --report-only --output out --program "$program"
-is "what is no data of a picture stays" "$(cat out/sweep_notes.*)" $'mine\nmine'
-rm out/sweep_notes.*
-check 0 "without gnuplot the report says how to get it" 'pictures need gnuplot [(]package gnuplot-nox'
-cmp -s printed table && [ "$(tail -n +2 out/sweep.csv | wc -l)" = "$(wc -l <expected)" ] && [ "$(find out -name 'sweep_*.tsv' | wc -l)" = 2 ] && good=0 || good=1
-result $good "and the same tables, sweep.csv and the data for gnuplot are there"
-if command -v gnuplot >/dev/null; then
-    cp -r out others
-    ln -s ../mine "others/${svg##*/}"
-    : >mine
-    try "$sweep" --report-only --output others --program "$program"
-    check 1 "a picture that it did not draw is refused" "^sweep.sh: others/$(literal "${svg##*/}") was not made by sweep.sh"
-    is "and stays" "$(readlink "others/${svg##*/}") $(wc -c <mine)" "../mine 0"
-    rm -r others
-fi
+rm out/sweep.csv out/sweep_*
+try "$sweep" --report-only --output out --program "$program"
+cmp -s printed table && [ "$(tail -n +2 out/sweep.csv | wc -l)" = "$(wc -l <expected)" ] && [ "$(find out -name 'sweep_*.svg' | wc -l)" = 2 ] && good=0 || good=1
+result $good "--report-only prints the same tables, and makes sweep.csv and the pictures anew"
+ln -sf ../mine "$svg"
+: >mine
+try "$sweep" --report-only --output out --program "$program"
+check 1 "a link in place of a picture is refused" "$(literal "${svg##*/}"): .*not a regular file|$(literal "${svg##*/}"): exists"
+is "and stays" "$(readlink "$svg") $(wc -c <mine)" "../mine 0"
+rm "$svg"
 
 # ---- going on ----
 
