@@ -93,6 +93,16 @@ static const char *find_too_much(const char *text, const char **what)
     return NULL;
 }
 
+cJSON *json_object(const char *text)
+{
+    const char *what;
+    cJSON *json = find_too_much(text, &what) ? NULL : cJSON_ParseWithOpts(text, NULL, 1);
+    if (cJSON_IsObject(json))
+        return json;
+    cJSON_Delete(json);
+    return NULL;
+}
+
 cJSON *json_read(const char *directory, const char *name)
 {
     char path[FILES_PATH + 64], why[FILES_WHY] = "", *text = NULL;

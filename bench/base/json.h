@@ -27,6 +27,10 @@ const char *json_string(const cJSON *object, const char *name);
 /* What is read at most, of which the memory follows: a run of 1,000 ranks leaves some MB, 8 levels deep. */
 enum { JSON_MOST_BYTES = 64 << 20, JSON_DEEPEST = 32, JSON_MOST_VALUES = 4000000 };
 
+/* Parses a text, such as a line, which must be one JSON object and nothing else, at most JSON_DEEPEST deep. The caller
+ * deletes it. Returns NULL for any other text. */
+cJSON *json_object(const char *text);
+
 /* Reads directory/name, which must hold one JSON object and nothing else. The caller deletes it. Returns NULL,
  * reported with the path (and the line of a mistake). */
 cJSON *json_read(const char *directory, const char *name);

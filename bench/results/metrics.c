@@ -12,158 +12,51 @@
 
 enum { MOST_COLUMNS = 1000, PIECE = 1 << 20 };
 
-/* A part of a line, as it stands there; length 0: none. */
-struct piece {
-    const char *at;
-    size_t length;
-};
-
 struct metrics_table {
     size_t n;
-    char *name[MOST_COLUMNS]; /* as between the quotes of the line that had it first */
-    size_t length[MOST_COLUMNS];
-    struct piece field[MOST_COLUMNS]; /* of the line at hand */
-    size_t next;                      /* the column that the next member has, if this line is as the one before */
-    int finding;                      /* the first pass: unknown names become columns */
+    char *name[MOST_COLUMNS];
+    cJSON *field[MOST_COLUMNS]; /* of the line at hand; NULL: it has none */
+    size_t next;                /* the column that the next member has, if this line is as the one before */
+    int finding;                /* the first pass: unknown names become columns */
     int too_many;
     size_t broken; /* the number of a line that is no JSON object; 0: none */
 };
 
-/* ---- JSON, RFC 8259. Each function returns where its text ends; NULL if it is not that ---- */
-
-static const char *skip_space(const char *c)
-{
-    return c + strspn(c, " \t\r");
-}
-
-static const char *scan_string(const char *c)
-{
-    static const char escapes[] = "\"\\/bfnrtu";
-    if (*c++ != '"')
-        return NULL;
-    for (; *c != '"'; c++) {
-        if ((unsigned char)*c < ' ')
-            return NULL;
-        if (*c != '\\')
-            continue;
-        c++;
-        if (!*c || !strchr(escapes, *c))
-            return NULL;
-        if (*c == 'u') {
-            if (strspn(c + 1, "0123456789abcdefABCDEF") < 4)
-                return NULL;
-            c += 4;
-        }
-    }
-    return c + 1;
-}
-
-static const char *scan_digits(const char *c)
-{
-    const char *start = c;
-    while (*c >= '0' && *c <= '9')
-        c++;
-    return c > start ? c : NULL;
-}
-
-static const char *scan_number(const char *c)
-{
-    c += *c == '-';
-    c = *c == '0' ? c + 1 : scan_digits(c);
-    if (c && *c == '.')
-        c = scan_digits(c + 1);
-    if (c && (*c == 'e' || *c == 'E')) {
-        c++;
-        c = scan_digits(c + (*c == '-' || *c == '+'));
-    }
-    return c;
-}
-
-static const char *scan_word(const char *c, const char *word)
-{
-    size_t n = strlen(word);
-    return strncmp(c, word, n) ? NULL : c + n;
-}
-
-static void take_member(struct metrics_table *t, struct piece name, struct piece value);
-
-/* An object or an array; table: takes the scalar members of this object, NULL: of none. */
-static const char *scan_items(const char *c, int depth, struct metrics_table *table)
-{
-    const char end = *c == '{' ? '}' : ']';
-    c = skip_space(c + 1);
-    if (*c == end)
-        return c + 1;
-    for (;;) {
-        struct piece name = {0};
-        const char *value;
-        if (end == '}') {
-            const char *after = scan_string(c);
-            if (!after)
-                return NULL;
-            name = (struct piece){c + 1, (size_t)(after - c) - 2};
-            c = skip_space(after);
-            if (*c++ != ':')
-                return NULL;
-            c = skip_space(c);
-        }
-        value = c;
-        if (*c == '{' || *c == '[')
-            c = depth == JSON_DEEPEST ? NULL : scan_items(c, depth + 1, NULL);
-        else
-            c = *c == '"'   ? scan_string(c)
-                : *c == 't' ? scan_word(c, "true")
-                : *c == 'f' ? scan_word(c, "false")
-                : *c == 'n' ? scan_word(c, "null")
-                            : scan_number(c);
-        if (!c)
-            return NULL;
-        if (table && *value != '{' && *value != '[')
-            take_member(table, name, (struct piece){value, (size_t)(c - value)});
-        c = skip_space(c);
-        if (*c == end)
-            return c + 1;
-        if (*c++ != ',')
-            return NULL;
-        c = skip_space(c);
-    }
-}
-
 /* ---- columns ---- */
 
-static void take_member(struct metrics_table *t, struct piece name, struct piece value)
+static void take_member(struct metrics_table *t, cJSON *member)
 {
     size_t i = t->next;
-    if (i >= t->n || t->length[i] != name.length || memcmp(t->name[i], name.at, name.length) != 0)
+    if (i >= t->n || strcmp(t->name[i], member->string) != 0)
         for (i = 0; i < t->n; i++)
-            if (t->length[i] == name.length && !memcmp(t->name[i], name.at, name.length))
+            if (!strcmp(t->name[i], member->string))
                 break;
     t->next = i + 1;
     if (i < t->n) {
-        t->field[i] = value;
+        t->field[i] = member;
     } else if (t->finding && t->n < MOST_COLUMNS) {
-        t->name[t->n] = strndup(name.at, name.length);
-        if (!t->name[t->n])
-            fatal_no_memory(name.length + 1, 1);
-        t->length[t->n++] = name.length;
+        t->name[t->n] = strdup(member->string);
+        if (!t->name[t->n++])
+            fatal_no_memory(strlen(member->string) + 1, 1);
     } else {
         t->too_many |= t->finding;
     }
 }
 
-/* Takes a line; returns 1, or 0 for one that was cut off, or is no JSON object. */
-static int take_line(struct metrics_table *t, const char *line, size_t length)
+/* Takes a whole line: the caller deletes it after its fields. NULL for one that was cut off, or is no JSON object. */
+static cJSON *take_line(struct metrics_table *t, const char *line, size_t length)
 {
-    size_t before = t->n;
+    int whole = line[length - 1] == '\n' && strlen(line) == length;
+    cJSON *json = whole ? json_object(line) : NULL;
+    cJSON *member;
     memset(t->field, 0, t->n * sizeof *t->field);
     t->next = 0;
-    const char *end = *line == '{' ? scan_items(line, 0, t) : NULL;
-    end = end ? skip_space(end) : NULL;
-    if (end == line + length - 1 && *end == '\n')
-        return 1;
-    while (t->n > before)
-        free(t->name[--t->n]);
-    return 0;
+    cJSON_ArrayForEach(member, json)
+    {
+        if (!cJSON_IsArray(member) && !cJSON_IsObject(member))
+            take_member(t, member);
+    }
+    return json;
 }
 
 /* ---- the file ---- */
@@ -183,29 +76,17 @@ static void print_text(FILE *out, const char *text)
         putc('"', out);
 }
 
-/* What stands between the quotes of a JSON string. */
-static void print_string(FILE *out, struct piece inside)
-{
-    char *raw = strndup(inside.at - 1, inside.length + 2); /* with its quotes */
-    cJSON *json = raw && memchr(inside.at, '\\', inside.length) ? cJSON_Parse(raw) : NULL;
-    if (!raw)
-        fatal_no_memory(inside.length + 3, 1);
-    raw[inside.length + 1] = 0;
-    print_text(out, json ? json->valuestring : raw + 1); /* cJSON refuses half a surrogate pair: then as it stands */
-    cJSON_Delete(json);
-    free(raw);
-}
-
 static void print_row(FILE *out, const struct metrics_table *t)
 {
+    char number[40];
     for (size_t i = 0; i < t->n; i++) {
-        struct piece f = t->field[i];
+        cJSON *f = t->field[i];
         if (i)
             putc(',', out);
-        if (f.length && *f.at == '"')
-            print_string(out, (struct piece){f.at + 1, f.length - 2});
-        else if (f.length && *f.at != 'n')
-            fwrite(f.at, 1, f.length, out);
+        if (cJSON_IsString(f))
+            print_text(out, f->valuestring);
+        else if (f && !cJSON_IsNull(f) && cJSON_PrintPreallocated(f, number, sizeof number, 0))
+            fputs(number, out);
     }
     putc('\n', out);
 }
@@ -213,13 +94,9 @@ static void print_row(FILE *out, const struct metrics_table *t)
 static void print_names(FILE *out, const struct metrics_table *t)
 {
     for (size_t i = 0; i < t->n; i++) {
-        char *quoted;
-        if (asprintf(&quoted, "\"%s\"", t->name[i]) < 0)
-            fatal_no_memory(t->length[i] + 3, 1);
         if (i)
             putc(',', out);
-        print_string(out, (struct piece){quoted + 1, t->length[i]});
-        free(quoted);
+        print_text(out, t->name[i]);
     }
     putc('\n', out);
 }
@@ -246,14 +123,15 @@ static int pass(struct metrics_table *t, FILE *in, struct new_file *file)
         print_names(out, t);
     while (!status && (n = files_read_line(&line, &room, in)) >= 0) {
         number++;
-        if (!take_line(t, line, (size_t)n)) {
+        cJSON *json = take_line(t, line, (size_t)n);
+        if (!json) {
             t->broken = line[n - 1] == '\n' || getc(in) != EOF ? number : 0;
             break;
         }
-        if (!out)
-            continue;
-        print_row(out, t);
-        if (ftello(out) >= PIECE)
+        if (out)
+            print_row(out, t);
+        cJSON_Delete(json);
+        if (out && ftello(out) >= PIECE)
             status = write_piece(file, out, &text);
     }
     if (!status && (ferror(in) || t->broken || (out && write_piece(file, out, &text))))

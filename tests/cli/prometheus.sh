@@ -68,7 +68,7 @@ same_figures() {
 }
 sed_copy() { mkdir -p "$2" && cp "$1/summary.csv" "$2" && sed "$3" "$1/summary.prom" >"$2/summary.prom"; }
 
-# table DIRECTORY: metrics.csv has a row for each line of rank 0, and each field is the text that the line has.
+# table DIRECTORY: metrics.csv has a row for each line of rank 0, and each field is what the line has there.
 table() {
     awk -F, '
         FNR == 1 { file++ }
@@ -78,11 +78,15 @@ table() {
             if (NF != columns) { print "row " FNR " has " NF " fields of " columns; bad = 1 }
             for (i = 1; i <= NF; i++) {
                 if ($i != "") fields++
-                number = "\"" name[i] "\":" $i
-                at = index(line[FNR - 1], number)
-                after = substr(line[FNR - 1], at + length(number), 1)
-                if ($i == "" ? line[FNR - 1] ~ "\"" name[i] "\":[^n\\[]" : !(at && (after == "," || after == "}")) && \
-                    !index(line[FNR - 1], "\"" name[i] "\":\"" $i "\"")) { print "row " FNR ", " name[i] " is " $i; bad = 1 }
+                at = index(line[FNR - 1], "\"" name[i] "\":")
+                value = at ? substr(line[FNR - 1], at + length(name[i]) + 3) : "null"
+                if (value ~ /^[[{]/) value = "null"
+                sub(/[,}].*/, "", value)
+                gsub(/"/, "", value)
+                if (value == "null" ? $i != "" : value ~ /^-?[0-9]/ ? value + 0 != $i + 0 || $i == "" : value != $i) {
+                    print "row " FNR ", " name[i] " is " $i ", not " value
+                    bad = 1
+                }
             }
         }
         END {
