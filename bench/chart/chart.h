@@ -1,4 +1,4 @@
-/* chart.h - charts as SVG from arrays: stacked bars, series over x, strips, a timeline. chart/svg.h says what such a
+/* chart.h - charts as SVG from arrays: stacked bars, series over x, a timeline. chart/svg.h says what such a
  * picture is.
  *
  * Each function returns the text of a picture, which the caller frees, whatever the arrays hold: NAN and infinite
@@ -81,20 +81,6 @@ struct chart_xy {
                                   say. Intervals are named where there are any. */
 };
 char *chart_xy(const struct chart_words *words, const struct chart_xy *chart);
-
-/* ---- strips: the course of many things that are a share of a whole, each in a row of its own ---- */
-
-enum { CHART_STRIPS = 32 };
-struct chart_strip {
-    const char *label, *end;         /* at its begin and its end */
-    const struct chart_point *point; /* [n], by x; y from 0 to the chart's top. What is drawn is the mean of the points
-                                        of a unit of width */
-    size_t n;
-    int colour;
-};
-/* The first CHART_STRIPS of them; the others are counted. */
-char *chart_strips(const struct chart_words *words, const struct chart_strip *strip, size_t strips, double top,
-                   const char *x_title);
 
 /* ---- a timeline: milliseconds ---- */
 

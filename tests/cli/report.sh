@@ -136,11 +136,8 @@ is "a step is drawn of the ranks that have it, and said to be" \
     "Only 1 of 2 ranks: rank_1_metrics.jsonl has no such step"
 mkfifo pipes/profile/ddp/rank_1_metrics.jsonl pipes/profile/ddp/cpu_monitor.csv
 try timeout 20 "$program" report gpus pipes --output from-files
-is "GPUs by their numbers" "$status $(grep -o 'Busy for 20 % (gpus, benchmark: GPU [0-9])' from-files/BOTTLENECK_ANALYSIS.md)" \
-    "0 Busy for 20 % (gpus, benchmark: GPU 2)"
-is "each has its strip and its mean, and a pipe is no file of a run" \
-    "$(grep -o '>[a-z]*, [a-z]*: GPU [0-9]*<\|>[0-9]* %<' from-files/pictures/utilisation.svg | head -n 4 | tr -d '<>' | tr '\n' ';') \
-$(grep -c '>pipes' from-files/pictures/utilisation.svg)" "gpus, benchmark: GPU 2;20 %;gpus, benchmark: GPU 3;60 %; 0"
+is "GPUs by their numbers, each with its share of the time; a pipe is no file of a run" \
+    "$status $(sed -nE 's/^ *(gpus|pipes) +benchmark +(GPU|CPU)/\2/p' printed | tr -s ' ' | tr '\n' ';')" "0 GPU 2 20 10 30 2;GPU 3 60 50 70 2;"
 try "$program" report left=alone right="a benchmark" --reference left --candidate right
 is "two labels side by side" "$status $(grep -c '^right against left$' printed)" "0 1"
 

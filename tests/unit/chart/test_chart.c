@@ -232,42 +232,6 @@ START_TEST(a_long_line_is_short)
 }
 END_TEST
 
-/* ---- strips ---- */
-
-START_TEST(strips_are_means)
-{
-    struct chart_point point[2000], odd[] = {{NAN, 5, NAN, NAN, 0, NULL}, {1, INFINITY, NAN, NAN, 0, NULL}};
-    struct chart_strip strip[CHART_STRIPS + 2];
-    for (int i = 0; i < 2000; i++)
-        point[i] = (struct chart_point){i, i % 2 ? 100 : 50, NAN, NAN, 0, NULL};
-    for (int i = 0; i < CHART_STRIPS + 2; i++)
-        strip[i] = (struct chart_strip){"CPUs of <n>", "75 %", point, 2000, 2};
-    take(chart_strips(&words, strip, 1, 100, "seconds"));
-    expect(">CPUs of &lt;n&gt;<");
-    expect(">75 %<");
-    const char *c = strstr(picture, "<path");
-    double bottom = strtod(strchr(strchr(c, 'M'), ' '), NULL);
-    int n = 0;
-    for (c = strchr(c, 'L'); *c != '"'; c += strcspn(c + 1, "L\"") + 1, n++) {
-        double y =
-            strtod(strchr(c, ' '), NULL); /* of 2 or 3 points, or of the one at the end; and back to the bottom */
-        ck_assert_double_ge(y, bottom - 24.1);
-        ck_assert(y <= bottom - 0.6 * 24 || c[strcspn(c + 1, "L\"") + 1] == '"' || y <= bottom - 11.9);
-    }
-    ck_assert_int_gt(n, 300);
-    ck_assert_int_lt(n, 820);
-    strip[1] = (struct chart_strip){NULL, NULL, odd, 2, 1};
-    take(chart_strips(&words, strip, 2, 100, NULL));
-    ck_assert_uint_eq(count("<path"), 1);
-    take(chart_strips(&words, &strip[1], 1, NAN, "s"));
-    expect(">Nothing was recorded.<");
-    take(chart_strips(&words, strip, CHART_STRIPS + 2, 100, "seconds"));
-    expect(">Left out: 2 of 34.<");
-    take(chart_strips(&words, NULL, 0, 100, "seconds"));
-    expect(">Nothing was recorded.<");
-}
-END_TEST
-
 /* ---- timelines ---- */
 
 static const struct chart_name kinds[] = {{"forward", 0}, {"collective", 1}};
@@ -390,11 +354,9 @@ START_TEST(anything_is_a_picture)
                           .reference = reference,
                           .n_series = 2,
                           .n_references = n};
-    const struct chart_strip strip[2] = {{any_text(), any_text(), point, n, 1}, {any_text(), any_text(), point, N, 2}};
     xy.best = any_text();
     xy.dashed = any_text();
     take(chart_bars(&any, bar, n, name, 3));
-    take(chart_strips(&any, strip, 2, any_number(), any_text()));
     take(chart_xy(&any, &xy));
     take(chart_timeline(&any, &(struct chart_timeline){row, name, span, 3, 3, n}));
 }
@@ -412,7 +374,6 @@ int main(void)
     tcase_add_test(tests, a_cut_axis_says_so);
     tcase_add_test(tests, names_of_many_lines);
     tcase_add_test(tests, a_long_line_is_short);
-    tcase_add_test(tests, strips_are_means);
     tcase_add_test(tests, spans_are_drawn);
     tcase_add_test(tests, a_timeline_stays_small);
     tcase_add_loop_test(tests, anything_is_a_picture, 0, 300);
