@@ -5,7 +5,7 @@ set -euo pipefail
 
 usage() {
     cat <<'END'
-Usage: launch/setup.sh [--mpi NAME] [--mpicc PATH] [--blas NAME] [--lint] [--fuzz] [--consumers] [--viewers] [--plot] [--slurm] [--help]
+Usage: launch/setup.sh [--mpi NAME] [--mpicc PATH] [--blas NAME] [--lint] [--fuzz] [--consumers] [--viewers] [--slurm] [--help]
 Installs the missing ones of pkg-config, an MPI, g++, a CBLAS, hwloc, cJSON, zlib and Check, with apt; says nothing when all are there.
   --mpi NAME   mpich (default) or openmpi; what mpicc and mpirun mean stays as it is
   --mpicc PATH the compiler wrapper of an MPI that is installed elsewhere; then none is installed
@@ -14,7 +14,6 @@ Installs the missing ones of pkg-config, an MPI, g++, a CBLAS, hwloc, cJSON, zli
   --fuzz       also clang with libFuzzer, and its OpenMP, for make fuzz
   --consumers  also Python's venv, for make test-consumers
   --viewers    also Chromium, for the viewers that make test-consumers opens traces with
-  --plot       also rsvg-convert, for pictures of launch/slurm.sh as PNG
   --slurm      also Slurm and munge, for the tests of launch/slurm.sh, which start daemons of their own; where systemd
                runs, Debian's packages start theirs, too, which nothing here needs
 END
@@ -23,7 +22,7 @@ END
 # shellcheck source=launch/say.sh
 . "$(dirname "$(realpath "$0")")/say.sh"
 
-mpi=mpich mpicc='' blas=openblas lint='' fuzz='' consumers='' viewers='' plot='' slurm=''
+mpi=mpich mpicc='' blas=openblas lint='' fuzz='' consumers='' viewers='' slurm=''
 while [ $# -gt 0 ]; do
     case $1 in
     --blas)
@@ -48,10 +47,9 @@ while [ $# -gt 0 ]; do
     --fuzz) fuzz=1 ;;
     --consumers) consumers=1 ;;
     --viewers) viewers=1 ;;
-    --plot) plot=1 ;;
     --slurm) slurm=1 ;;
     --help) usage; exit 0 ;;
-    *) refuse "unknown option '$1'; known are --mpi NAME, --mpicc PATH, --blas NAME, --lint, --fuzz, --consumers, --viewers, --plot, --slurm, --help" ;;
+    *) refuse "unknown option '$1'; known are --mpi NAME, --mpicc PATH, --blas NAME, --lint, --fuzz, --consumers, --viewers, --slurm, --help" ;;
     esac
     shift
 done
@@ -119,9 +117,6 @@ find_missing() {
         want python3-venv "make test-consumers" python3 -c 'import ensurepip, venv'
     fi
     [ -z "$viewers" ] || want chromium "opens the viewers" chromium --version
-    if [ -n "$plot" ]; then
-        want librsvg2-bin "pictures as PNG" command -v rsvg-convert
-    fi
     if [ -n "$slurm" ]; then
         want slurm-wlm "a Slurm for tests" command -v slurmctld
         want slurm-wlm-basic-plugins "its plugins" has_plugins

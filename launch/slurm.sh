@@ -16,14 +16,13 @@ Usage: launch/slurm.sh configure [OPTION...]
        launch/slurm.sh status|wait|cancel|collect|analyze [--output DIR] [SUBMISSION]
 
 Commands:
-  configure          asks on a terminal what jobs are to be like, elsewhere takes what is given and defaults; writes
-                     DIR/slurm.conf
+  configure          writes DIR/slurm.conf: what jobs are to be like, by the options given, and the defaults for the others
   submit             one job for each number of nodes, and a last one that collects and analyzes
   status             a line for each job: what it is, its number, state, nodes, time, and what went wrong
   wait               until no job is left; on a terminal with a line that says how far they are
   cancel             ends those that wait or run
   collect            what Slurm knows of each job, and the monitors' files: into its directory
-  analyze            texts and JSON for each run, and ddpbench report of them all, into the submission's directory
+  analyze            ddpbench report of each run, and of them all into the submission's directory
 SUBMISSION is DIR/run_<time> (default: the newest in DIR).
 
 Options of configure:

@@ -1,9 +1,8 @@
-# slurmconf.sh - the configuration of slurm.sh: what its keys are, what each may be, the file that holds them, and the
-# questions that make it. Read by slurm.sh, which defines slurm_says(), need_slurm(), check_names() and
-# job_options(), and sets program.
+# slurmconf.sh - the configuration of slurm.sh: what its keys are, what each may be, and the file that holds them.
+# Read by slurm.sh, which defines slurm_says(), need_slurm(), check_names() and job_options(), and sets program.
 # shellcheck shell=bash disable=SC2154 # what slurm.sh sets
 
-# In the order in which they are asked for and written. Their options have - for _.
+# In the order in which they are written. Their options have - for _.
 keys=(partition account time gpus_per_node tasks_per_node cpus_per_task constraint qos mpi modules exclusive)
 declare -A conf=() # KEY: value; '' is Slurm's own default
 
@@ -122,20 +121,6 @@ usual() {
     esac
 }
 
-# ask KEY DEFAULT: sets conf[KEY] to what is answered on the terminal.
-ask() {
-    local answer why
-    while true; do
-        read -r -e -p "${1//_/ } [${2:-none}]: " answer || die "no answer, so nothing was written"
-        [ -n "$answer" ] || answer=$2
-        [ "$answer" != none ] || answer=''
-        why=$(check_value "$1" "$answer")
-        [ -n "$why" ] || break
-        say "$why"
-    done
-    conf[$1]=$answer
-}
-
 write_configuration() {
     local key
     echo "# Of launch/slurm.sh; configure makes it anew. Nothing after = is Slurm's own default."
@@ -146,19 +131,14 @@ write_configuration() {
 
 # configure FILE: conf holds what was given as options.
 configure() {
-    local key default words options
+    local key words options
     check_ours "$1" '# Of launch/slurm.sh;'
     need_slurm
     check_names
     partition_facts "${conf[partition]:-}"
     for key in "${keys[@]}"; do
         [ -z "${conf[$key]+given}" ] || continue
-        default=$(usual "$key")
-        if [ -t 0 ] && [ -t 2 ]; then
-            ask "$key" "$default"
-        else
-            conf[$key]=$default
-        fi
+        conf[$key]=$(usual "$key")
         [ "$key" != partition ] || partition_facts "${conf[partition]}"
     done
     [ "${conf[gpus_per_node]}" -le "${of_partition[3]}" ] ||

@@ -253,55 +253,6 @@ collect_jobs() {
     say "collected: $submission"
 }
 
-# summaries RUN: "part file" of each part's summary.json, the profile's last.
-summaries() {
-    local part file
-    for part in benchmark allreduce profile; do
-        for file in "$1/$part/summary.json" "$1/$part"/*/summary.json; do
-            [ ! -e "$file" ] || echo "$part $file"
-        done
-    done
-}
-
-# write_report RUN NAME NUMBER: what its parts printed.
-write_report() {
-    local part file
-    echo "$2, job $3: $state${reason:+, $reason}"
-    local shown='nodes|node_list|tasks|version|(profile_|allreduce_)?options|best|start|signal|interrupted|error|exit_status|end'
-    grep -E "^($shown)=" "$1/job_metadata.txt" 2>/dev/null ||
-        echo "it did not begin"
-    while read -r part file; do
-        printf '\n==== %s\n\n' "$part"
-        cat "${file%.json}.txt" 2>/dev/null || echo "it is not finished: there is no ${file%.json}.txt"
-    done < <(summaries "$1")
-}
-
-# json_string: of what is on stdin.
-json_string() {
-    tr -d '\000-\010\013\014\016-\037' | sed 's/\\/\\\\/g; s/"/\\"/g; s/\t/\\t/g; s/\r/\\r/g' |
-        awk '{ printf "%s%s", (NR > 1 ? "\\n" : ""), $0 }'
-}
-
-# write_json RUN NAME NUMBER: the job, and the summary.json of each part.
-write_json() {
-    local part file key value
-    printf '{"scenario": "%s", "job_id": "%s", "state": "%s", "job": {' "$2" "$3" "$state"
-    # of a key that is there more than once, the last
-    { tac "$1/job_metadata.txt" 2>/dev/null || true; } | awk -F = '!seen[$1]++' | tac | {
-        local comma=''
-        while IFS='=' read -r key value; do
-            printf '%s"%s": "%s"' "$comma" "$(json_string <<<"$key")" "$(json_string <<<"$value")"
-            comma=', '
-        done
-    }
-    printf '}'
-    while read -r part file; do
-        printf ', "%s": ' "$part"
-        cat "$file" || return
-    done < <(summaries "$1")
-    echo '}'
-}
-
 # report DIR JOB...: the report of these jobs' runs, by their names. Of a run its parts are given, since what lies beside
 # them (interrupted ones, and what nsys slowed down) does not belong there; if there is none, the report says so.
 report() {
@@ -317,32 +268,18 @@ report() {
     "$program" report --output "$1" "${words[@]}"
 }
 
-# draw RUN JOB: profiling_analysis.svg, the picture of the report of this run, and the same as .png, twice as large.
-draw() {
-    report "$1/report" "$2" >/dev/null 2>&1 || true # the report of all says why
-    [ -e "$1/report/pictures/step-breakdown.svg" ] || return 0
-    into "$1/profiling_analysis.svg" cat "$1/report/pictures/step-breakdown.svg"
-    ! command -v rsvg-convert >/dev/null ||
-        into "$1/profiling_analysis.png" rsvg-convert --zoom 2 "$1/profiling_analysis.svg" ||
-        say "$1/profiling_analysis.png was not made"
-}
-
 analyze_jobs() {
     local job run runs=() state reason node_list elapsed
     need_program "$program"
     collect_jobs
-    command -v rsvg-convert >/dev/null ||
-        say "pictures are SVG only: there is no rsvg-convert for PNG (package librsvg2-bin)"
     for job in "${jobs[@]}"; do
         [ "${job#* }" != analyze ] || continue
         runs+=("$job")
         run=$(run_of "$job")
         ask_job "${job% *}" "$run"
         [[ $state != @(RUNNING|PENDING) ]] || say "${job#* }, job ${job% *}, is $state: what it has so far"
-        into "$run/profiling_report.txt" write_report "$run" "${job#* }" "${job% *}"
-        into "$run/profiling_analysis.json" write_json "$run" "${job#* }" "${job% *}"
-        draw "$run" "$job"
+        report "$run/report" "$job" >/dev/null 2>&1 || true # the report of all says why
     done
-    report "$submission" "${runs[@]}" || die "some runs could not be reported (see above), or the report could not be written; the text of each run is in $output/*/run_*"
+    report "$submission" "${runs[@]}" || die "some runs could not be reported (see above), or the report could not be written; the results of each run are in $output/*/run_*"
     say "analyzed: $submission"
 }

@@ -48,14 +48,6 @@ noted() { sed -n "s/^$2=//p" "$1/job_metadata.txt" | tail -n 1; }
 done_of() { sed -nE 's/^\t"done":\t([0-9]+),$/\1/p' "$1/summary.json"; }
 measures() { [ "$(done_of "$(run_of "$1" "$2")/benchmark")" -ge 2 ]; }
 
-# picture_sizes RUN...: the width of each profiling_analysis.png, by its header, over that of the SVG
-picture_sizes() {
-    local run
-    for run in "$@"; do
-        echo $((0x$(od -An -tx1 -j16 -N4 "$run/profiling_analysis.png" | tr -d ' ') / $(sed -nE '1s/.* width="([0-9]+)".*/\1/p' "$run/profiling_analysis.svg")))
-    done | paste -sd ' '
-}
-
 # ---- without Slurm ----
 try env PATH="$PATH" "$slurm"
 check 2 "a command is needed" 'which command\? configure, submit'
@@ -99,11 +91,6 @@ is "or a directory that cannot be made" "$status $(cat said)" "1 slurm.sh: canno
 if in_lab srun --mpi=list 2>&1 | grep -qw pmix; then
     jobs configure other --mpi pmix
     check 0 "another way to start ranks than that of the program's MPI" '--mpi pmix: .* is of an MPI that is usually started by pmi2'
-fi
-if command -v script >/dev/null; then
-    { printf '\n\n1h\n7\n\n\n\n\n\n\n\n\n' && wait_until [ -s asked/slurm.conf ]; } |
-        timeout 100 "$lab" run script -qec "$(quote_words "$slurm") configure --output asked --program $(quote_words "$program")" /dev/null >printed 2>said || true
-    is "on a terminal it asks, again where the answer makes no sense" "$(grep -c 'time \[60\]: ' printed) $(sed -n 's/^time=//p' asked/slurm.conf)" "2 7"
 fi
 # shellcheck disable=SC2016 # as it is
 for line in 'partition=main;id' 'account=$(touch here)' 'Partition=main' 'time' 'mpi=pmi2 '; do
@@ -193,16 +180,10 @@ $(noted "$run" node_list | tr ',' '\n' | wc -l) $(sed -nE 's/^\t"(done|planned)"
     is "$n nodes: what the CPUs did, by part and host" "$(cut -d, -f1,2 "$run/cpu_monitor.csv" | grep -v ^part, | sort -u | grep -cE '^(benchmark|profile|allreduce),n[1-6]$')" \
         "$(grep -lE '^[0-9]' "$run"/{benchmark,profile/*,allreduce}/cpu_monitor*.csv | wc -l)"
     succeeds "$n nodes: the figures of the benchmark" cmp "$run/metrics.csv" "$run/benchmark/metrics.csv"
-    succeeds "$n nodes: the analysis is JSON" valid "$run/profiling_analysis.json"
-    is "$n nodes: and a text" "$(grep -cE '^==== (benchmark|allreduce|profile)$' "$run/profiling_report.txt")" 3
+    is "$n nodes: a report of its own, with a picture" "$(grep -c '^# Bottleneck analysis of ' "$run/report/BOTTLENECK_ANALYSIS.md") $(
+        find "$run/report/pictures" -name step-breakdown.svg | wc -l)" "1 1"
 done
 succeeds "the report of all" grep -q 4node "$where"/run_*/BOTTLENECK_ANALYSIS.md
-is "and a picture of each" "$(find "$where" -name profiling_analysis.svg | wc -l)" 3
-if command -v rsvg-convert >/dev/null; then
-    is "also as PNG, twice as large" "$(picture_sizes "$where"/?node/run_*)" "2 2 2"
-else
-    is "or why it is not there as PNG" "$(grep -c '^slurm.sh: pictures are SVG only: there is no rsvg-convert' "$where"/run_*/analyze_*.out)" 1
-fi
 
 mkdir late && cp "$where/slurm.conf" late/
 jobs submit late --nodes 2 -- "${tiny[@]}" --implementations none,ddp --num-epochs 5 --inject-delay rank=1,ms=150,phase=backward_pass
