@@ -70,7 +70,7 @@ install_all() {
     for name in "$work"/man1/*; do
         put 644 "$name" "share/man/man1/${name##*/}"
     done
-    put 644 "$work/ddpbench" share/bash-completion/completions/ddpbench
+    put 644 "$here/man/completion.bash" share/bash-completion/completions/ddpbench
     for name in "${scripts[@]}"; do
         ln -sfnT ddpbench "$root/share/bash-completion/completions/ddpbench-$name"
         echo "share/bash-completion/completions/ddpbench-$name" >>"$list"

@@ -1,28 +1,40 @@
 # shellcheck shell=bash
-# What may stand where the cursor is: a command or an option, or what is known of an option's value; of a list with commas
-# its last part. Where nothing is known bash offers files.
+# Completion for ddpbench and its scripts, for bash; zsh reads it by bashcompinit. What may stand where the cursor is they say
+# themselves with --help: a command or an option, or what is known of an option's value; of a list with commas its last part.
+# Where nothing is known bash offers files.
 _ddpbench() {
-    local at=0 command word=${COMP_WORDS[COMP_CWORD]} option=${COMP_WORDS[COMP_CWORD - 1]} words before=''
+    local at=0 word=${COMP_WORDS[COMP_CWORD]} option=${COMP_WORDS[COMP_CWORD - 1]} before='' command help words
     COMPREPLY=()
     # the program may stand behind its launcher: mpirun -n 2 build/ddpbench
-    while [[ $at -lt $COMP_CWORD && ${COMP_WORDS[at]##*/} != ddpbench ]]; do at=$((at + 1)); done
-    if [[ $at -lt $COMP_CWORD ]]; then
-        at=$((at + 1)) command=''
-        [[ $at -eq $COMP_CWORD || ${COMP_WORDS[at]} == -* ]] || command=${COMP_WORDS[at]}
-    else
-        at=1 command=${COMP_WORDS[0]##*/}
-    fi
+    while [[ $at -lt $COMP_CWORD && ${COMP_WORDS[at]##*/} != ddpbench* ]]; do at=$((at + 1)); done
+    command=("${COMP_WORDS[at]/#\~/$HOME}")
+    at=$((at + 1))
     if [[ $word == '=' ]]; then # readline takes --device=cpu for three words
         word=''
     elif [[ $option == '=' ]]; then
         option=${COMP_WORDS[COMP_CWORD - 2]}
     fi
-    words=$(_ddpbench_values "$command:$option")
+    if [[ ${command[0]##*/} == ddpbench ]]; then
+        [[ $at -ge $COMP_CWORD || ${COMP_WORDS[at]} == -* ]] || command+=("${COMP_WORDS[at]}")
+        help=$("${command[@]}" --help rows 2>/dev/null)
+    else
+        help=$("${command[@]}" --help 2>/dev/null | sed -nE 's/^  (-[a-z], )?--([a-z][a-z-]*).*/\t\2/p; s/^  ([a-z]+) .*/ ddpbench \1 ; has a --help/p')
+    fi
+    # of a row: name, letter, what a value is called, default, choices
+    words=$(awk -F '\t' -v option="$option" '
+        /^Implementations:/ { listing = 1; next }
+        /^[^ ]/ { listing = 0 }
+        listing && /^  [a-z]/ { sub(/^ */, ""); sub(/ .*/, ""); names = names " " $0 }
+        /^\t/ && option == "--" $2 || ($3 ~ /[a-z]/ && option == "-" $3) { words = $4 == "IMPLEMENTATIONS" ? "all" : $6; all = $4 == "IMPLEMENTATIONS" }
+        option == "--help" { words = "all" }
+        END { gsub(/\|/, " ", words); print words (all ? names : "") }' <<<"$help")
     if [[ $word == -* || $COMP_CWORD -eq $at ]]; then
-        words=$(_ddpbench_options "$command")
+        words=$(sed -nE 's/^\t([^\t]*).*/--\1/p; s/^ .*ddpbench ([a-z]+) .*; has a --help$/\1/p' <<<"$help")
+        words+=' --help --version'
     elif [[ $word == *,* && -n $words ]]; then
         before=${word%,*},
     fi
     # shellcheck disable=SC2207 # words without blanks; zsh has no mapfile
     COMPREPLY=($(compgen -P "$before" -W "$words" -- "${word##*,}"))
 }
+complete -o default -F _ddpbench ddpbench ddpbench-{corpus,ncu,netlab,nsys,paper,run,slurm,sweep}

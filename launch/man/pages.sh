@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# pages.sh - makes manual pages and shell completion of what the program and the scripts say themselves with --help.
+# pages.sh - makes manual pages of what the program and the scripts say themselves with --help.
 set -euo pipefail
 
 usage() {
     cat <<'END'
 Usage: launch/man/pages.sh PROGRAM DIR [SCRIPT...]
 Writes DIR/man1/ddpbench.1, a page for each of the program's commands, such as ddpbench-report.1, and one for each SCRIPT,
-such as ddpbench-sweep.1 of sweep.sh; and DIR/ddpbench, completion of them all for bash.
+such as ddpbench-sweep.1 of sweep.sh.
 END
 }
 
@@ -29,38 +29,22 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 make_directory "$directory/man1"
 
-# page NAME SUMMARY VARIABLE...: of the help in $work/NAME.
-page() {
-    local name=$1 summary=$2 others
-    shift 2
-    others=$(printf '%s\n' "${names[@]}" | grep -vxF "$name" | tr '\n' ' ')
-    awk -v name="$name" -v summary="$summary" -v version="$version" -v also="$others" "$@" -f "$here/man.awk" \
-        "$work/$name" >"$directory/man1/$name.1"
-}
-
 # Scripts and the program have other names where they are installed.
 named() { sed -E 's,launch/([a-z]+)[.]sh,ddpbench-\1,g; s,build/ddpbench,ddpbench,g'; }
 
 version=$("$program" --version)
 "$program" --help rows | named >"$work/ddpbench"
 names=(ddpbench) summaries=("a benchmark of data-parallel training, strategy by strategy")
-tables=(command= "$work/ddpbench")
 while IFS=$'\t' read -r command summary; do
     "$program" "$command" --help rows | named >"$work/ddpbench-$command"
-    names+=("ddpbench-$command") summaries+=("$summary") tables+=("command=$command" "$work/ddpbench-$command")
+    names+=("ddpbench-$command") summaries+=("$summary")
 done < <(sed -nE 's/^       .*ddpbench ([a-z]+) .*   (.*); has a --help$/\1\t\2/p' "$work/ddpbench")
-commands=${#names[@]}
 for script in "$@"; do
     name=ddpbench-$(basename "$script" .sh)
     bash "$script" --help | named >"$work/$name"
-    names+=("$name") tables+=("script=$name" "$work/$name")
-    summaries+=("$(sed -nE '2s/^# [a-z_]+[.]sh - ([^:]*[^:.]).*/\1/p' "$script")")
+    names+=("$name") summaries+=("$(sed -nE '2s/^# [a-z_]+[.]sh - ([^:]*[^:.]).*/\1/p' "$script")")
 done
 for i in "${!names[@]}"; do
-    page "${names[i]}" "${summaries[i]}"
+    awk -v name="${names[i]}" -v summary="${summaries[i]}" -v version="$version" -v also="${names[*]}" -f "$here/man.awk" \
+        "$work/${names[i]}" >"$directory/man1/${names[i]}.1"
 done
-{
-    awk -f "$here/completion.awk" "${tables[@]}"
-    cat "$here/completion.bash"
-    echo "complete -o default -F _ddpbench ${names[*]}" | sed "s/$(printf ' %s' "${names[@]:1:commands-1}")//"
-} >"$directory/ddpbench"

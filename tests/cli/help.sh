@@ -17,11 +17,14 @@ END
 # options FILE: how many options a help lists
 options() { grep -cE '^  --[a-z]' "$1"; }
 
-succeeds "manual pages and completion are made" "$root/launch/man/pages.sh" "$program" . "$root"/launch/{netlab,run,sweep}.sh
+succeeds "manual pages are made" "$root/launch/man/pages.sh" "$program" . "$root"/launch/{netlab,run,sweep}.sh
 # offered WORD...: what bash offers for the last word
 offered() { COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) && _ddpbench && echo "${COMPREPLY[*]}"; }
-# shellcheck source=/dev/null
-. ./ddpbench
+# shellcheck source=launch/man/completion.bash
+. "$root/launch/man/completion.bash"
+mkdir bin && ln -s "$program" bin/ddpbench
+for script in sweep netlab; do ln -s "$root/launch/$script.sh" bin/ddpbench-$script; done
+PATH=$PWD/bin:$PATH
 # in_page OPTION PAGE: as the page writes it
 in_page() { grep -qF "\\fB${1//-/\\-}\\fR" "$2"; }
 
@@ -32,11 +35,11 @@ for name in benchmark $("$program" --help | sed -nE 's/.*ddpbench ([a-z]+) .*; h
     "$program" "${command[@]}" --help >common.txt
     succeeds "$name --help all is as it is kept" diff "$root/tests/support/help/$name.txt" all.txt
     "$program" "${command[@]}" --help rows >rows.txt
-    page=man1/ddpbench${command:+-$name}.1 lacking=
+    page=man1/ddpbench${command:+-$name}.1 lacking='' offered=" $(offered ddpbench "${command[@]}" --) "
     while IFS=$'\t' read -r option _; do
         option=--$option
         in_page "$option" "$page" || lacking+=" $option (page)"
-        [[ " $(offered ddpbench "${command[@]}" "$option") " == *" $option "* ]] || lacking+=" $option (completion)"
+        [[ $offered == *" $option "* ]] || lacking+=" $option (completion)"
     done < <(sed -n 's/^\t//p' rows.txt)
     is "each option of $name is in its manual page and its completion" "$(grep -c '^	' rows.txt)$lacking" "$(($(options all.txt) - 2))"
     succeeds "$name --help is short" [ "$(options common.txt)" -le 20 ]
@@ -53,7 +56,7 @@ succeeds "most options of the benchmark are left for --help all" \
 
 is "a page for each command and each script" "$(cd man1 && echo *)" "ddpbench-allreduce.1 ddpbench-compare.1 \
 ddpbench-netlab.1 ddpbench-report.1 ddpbench-run.1 ddpbench-sweep.1 ddpbench-tune.1 ddpbench.1"
-for heading in NAME SYNOPSIS DESCRIPTION COMMANDS OPTIONS "EXIT STATUS" FILES "SEE ALSO"; do
+for heading in NAME SYNOPSIS DESCRIPTION OPTIONS "EXIT STATUS" "SEE ALSO"; do
     succeeds "ddpbench(1) has $heading" grep -qE "^[.]SH \"?$heading\"?$" man1/ddpbench.1
 done
 if command -v groff >/dev/null; then
@@ -65,7 +68,7 @@ else
 fi
 is "choices are completed" "$(offered ddpbench --device = c)" "cpu cuda"
 is "parts of a list" "$(offered ddpbench --implementations none,ddp_f)" "none,ddp_flat"
-is "commands, also behind a launcher" "$(offered mpirun -n 2 build/ddpbench allr)" allreduce
+is "commands, also behind a launcher" "$(offered mpirun -n 2 bin/ddpbench allr)" allreduce
 is "a command's letters" "$(offered ddpbench allreduce -d b)" bf16
 is "scripts" "$(offered ddpbench-sweep --rep) $(offered ddpbench-netlab u)" "--repeats --report-only up"
 is "and where nothing is known, files" "$(offered ddpbench --data '') $(complete -p ddpbench)" " complete -o default -F _ddpbench ddpbench"
