@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-cJSON *analysis_create(const struct report_runs *runs, const char *reference, const char *candidate)
+cJSON *analysis_create(const struct report_runs *runs)
 {
     char title[240];
     struct scaling *scaling;
@@ -33,8 +33,6 @@ cJSON *analysis_create(const struct report_runs *runs, const char *reference, co
     section_add_buckets(document, runs);
     section_add_collectives(document, runs);
     section_add_utilisation(document, runs);
-    if (*reference)
-        section_add_side_by_side(document, runs, reference, candidate);
     section_add_words(document);
     section_add_runs(document, runs);
     bottlenecks_destroy(&bottlenecks);

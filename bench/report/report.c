@@ -31,7 +31,7 @@ struct named_directory {
 struct report_options {
     struct named_directory *directory; /* [directories] */
     size_t directories;
-    const char *output, *reference, *candidate;
+    const char *output;
     const char *form[FORMS]; /* a file for each; "": none */
     int metrics;             /* only metrics.csv of each run */
 };
@@ -54,10 +54,6 @@ static const struct option rows[] = {
     {.name = "junit", .common = 1, .kind = &option_path, .offset = offsetof(struct report_options, form[FORM_JUNIT]),
      .initial = "", .help = "file to write each run and each bottleneck to, in their order, as a test case in JUnit's XML; "
                             "failed: a bottleneck of level high, and a run that was interrupted"},
-    {.name = "reference", .common = 1, .kind = &option_label, .offset = offsetof(struct report_options, reference),
-     .initial = "", .needs = "candidate", .help = "label of the runs that the candidate's are set beside"},
-    {.name = "candidate", .common = 1, .kind = &option_label, .offset = offsetof(struct report_options, candidate),
-     .initial = "", .needs = "reference", .help = "label of the runs to set beside the reference's"},
     {.name = "metrics-csv", .common = 1, .kind = &option_flag, .offset = offsetof(struct report_options, metrics),
      .help = "only write metrics.csv anew in each run's directory, from the steps that are there: of runs that were killed"},
 };
@@ -214,43 +210,13 @@ static size_t count_read(const struct report_options *o, const struct report_run
     return n;
 }
 
-/* Checks that a run of the label can be read; "": none is asked for. Returns 0; or -1, reported. */
-static int check_label(const struct report_runs *runs, const char *option, const char *label)
-{
-    const char *problem = "";
-    for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
-        int found = !strcmp(run->label, label);
-        if (!*label || (found && !*run->problem))
-            return 0;
-        problem = found ? run->problem : problem;
-    }
-    return *problem ? error_report("--%s %s: no run with this label can be read: %s", option, label, problem)
-                    : error_report("--%s %s: no run has this label; give it as %s=DIR", option, label, label);
-}
-
-/* Checks that a run of the reference and one of the candidate have the same mode. Returns 0; or -1, reported. */
-static int check_modes(const struct report_options *o, const struct report_runs *runs)
-{
-    if (!*o->reference)
-        return 0;
-    for (const struct report_run *a = runs->item; a < runs->item + runs->n; a++)
-        for (const struct report_run *b = runs->item; b < runs->item + runs->n; b++)
-            if (!*a->problem && !*b->problem && !strcmp(a->label, o->reference) && !strcmp(b->label, o->candidate) &&
-                !strcmp(a->mode, b->mode))
-                return 0;
-    return error_report("--reference %s --candidate %s: no run of one has the mode of a run of the other, so there is "
-                        "nothing to set side by side",
-                        o->reference, o->candidate);
-}
-
 /* Returns 0; UNREAD if some runs could not be read, and the others are reported; or -1, reported. */
 static int report_runs(const struct report_options *o, const struct report_runs *runs, FILE *out, int *instead)
 {
     size_t read = count_read(o, runs);
-    if (!read || check_label(runs, "reference", o->reference) || check_label(runs, "candidate", o->candidate) ||
-        check_modes(o, runs))
+    if (!read)
         return -1;
-    cJSON *document = analysis_create(runs, o->reference, o->candidate);
+    cJSON *document = analysis_create(runs);
     if (runs->n == 1)
         print_run(out, runs->item);
     document_print_text(out, document);
@@ -278,7 +244,7 @@ static int report_sweep(const struct report_options *o, FILE *out, int *instead)
 {
     char *csv = NULL;
     size_t length = 0;
-    int other = *o->output || *o->reference || o->metrics;
+    int other = *o->output || o->metrics;
     for (int i = 0; i < FORMS; i++)
         other |= i != FORM_CSV && *o->form[i];
     if (other)
@@ -348,9 +314,6 @@ static int check_usage(const struct report_options *o)
 {
     if (!o->directories)
         return error_report("no directory: name the result directories of runs, or a sweep; see --help");
-    if (*o->reference && !strcmp(o->reference, o->candidate))
-        return error_report("--reference %s --candidate %s: both are the same; name two labels", o->reference,
-                            o->candidate);
     if (strlen(o->output) > OUTPUT)
         return error_report("--output %.100s...: the path is longer than %d characters", o->output, OUTPUT);
     for (int i = 0; i < FORMS; i++)

@@ -30,10 +30,6 @@ void section_add_collectives(cJSON *document, const struct report_runs *runs);
 void section_add_steps(cJSON *document, const struct report_runs *runs);
 void section_add_utilisation(cJSON *document, const struct report_runs *runs);
 
-/* The figures of two labels side by side. */
-void section_add_side_by_side(cJSON *document, const struct report_runs *runs, const char *reference,
-                              const char *candidate);
-
 /* What to do: the advice of the bottlenecks that are significant, each once, with what is at stake; and which
  * implementation to use, with what it gains over ddp, or that this may be nothing. */
 void section_add_recommendations(cJSON *document, const struct report_runs *runs,

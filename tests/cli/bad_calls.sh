@@ -251,8 +251,6 @@ bad "" compare
 bad "the same run" compare ../in/run ../in/run --candidate ../in/run2
 bad "--json" "${compare[@]}" --json - --junit -
 bad "--reference" "${report[@]}" --reference run
-bad "--candidate needs --reference" "${report[@]}" --candidate run
-bad "--candidate" "${report[@]}" --reference run --candidate run2
 bad "--html" "${report[@]}" --html - --markdown -
 bad "no directory" report
 

@@ -232,26 +232,6 @@ def check_bottlenecks(runs, rows, scaling):
     same("order of the bottlenecks", order, sorted(order))
 
 
-SHOWN = {"s": 1, "ms": 1e-3, "us": 1e-6, "GB/s": 1e9, "MB/s": 1e6, "TFLOP/s": 1e12, "GFLOP/s": 1e9,
-         "B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "1/s": 1, "": 1}
-
-
-def check_side_by_side(runs, table):
-    """Numbers, and the words of both, which are rounded to four digits."""
-    for row in table["rows"]:
-        pair = []
-        for label, subject in (("reference", "subject"), ("candidate", "subject_of_candidate")):
-            run = next(r for r in runs if r.directory == row[f"{label}_run"])
-            value = run.value(row[subject], row["figure"], size=float(row["bytes"] or 0))
-            same(f"side by side, {label}", row[label], value)
-            number, _, unit = row[f"{label}_words"].partition(" ")
-            if number != "-":
-                same(f"side by side, {label} in words", abs(float(number) * SHOWN[unit] - value) <= 6e-4 * abs(value), True)
-            pair.append(value)
-        if pair[0]:
-            same("side by side, ratio", row["ratio"], pair[1] / pair[0])
-
-
 # ---- the cells of the forms ----
 
 
@@ -402,9 +382,6 @@ def main():
     if "scaling" in tables:
         check_scaling(runs, tables["scaling"])
         check_lost(runs, tables["where_efficiency_is_lost"], tables["scaling"])
-    for block in document["blocks"]:
-        if block["kind"] == "table" and block["table"]["key"] == "side_by_side":
-            check_side_by_side(runs, block["table"])
     check_buckets(runs, tables.get("bucket_sizes_of_runs", []))
     check_collectives(runs, tables.get("collectives_of_runs", []))
     check_cells("report.html", Tables((report / "report.html").read_text()).tables, document["blocks"])
