@@ -87,7 +87,7 @@ static int abandon(struct results *results, const struct job *job, size_t there)
  * Capitals do not count, since some file systems ignore them. */
 static const char of_runs[] =
     "@(run.json|summary.@(json|csv|txt|prom)|metrics.csv|rank_*_metrics.jsonl|@(cpu|gpu)_monitor*.csv|checkpoint.bin|"
-    "tune.svg|all_ranks)";
+    "all_ranks)";
 enum { MATCH = FNM_EXTMATCH | FNM_CASEFOLD };
 
 int results_check_apart(const char *option, const char *path, const char *directory)

@@ -1,4 +1,4 @@
-/* answer.h - what a search found, in words, figures and a picture. */
+/* answer.h - what a search found, in words and figures. */
 #ifndef BENCH_TUNE_ANSWER_H
 #define BENCH_TUNE_ANSWER_H
 
@@ -21,7 +21,7 @@ struct answer {
     int n;
     struct answer_row row[MAX_IMPLEMENTATIONS];
     int best;   /* of row; -1: no round yet */
-    double top; /* seconds: where the bars and the picture end; larger costs are cut */
+    double top; /* seconds: where the bars end; larger costs are cut */
 };
 
 /* From the samples of candidate[n] of the search, implementation[n] and reducer[n] the same rows; these and the search
@@ -35,8 +35,5 @@ void answer_make(struct answer *answer, const struct search *search, const struc
 void answer_add_words(const struct answer *answer, const struct search *search,
                       const struct implementation *implementation, cJSON *summary);
 void answer_add_figures(const struct answer *answer, struct figure_list *figures);
-
-/* An SVG file: cost over bucket size, other strategies as lines; `words` say what was run. The caller frees it. */
-char *answer_picture(const struct answer *answer, const char *words);
 
 #endif

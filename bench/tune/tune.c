@@ -69,8 +69,7 @@ static void print_help(const struct option_table *table)
     fputs("Usage: " TUNE_SYNOPSIS " [OPTION VALUE]...\n\n"
           "Finds the strategy and the bucket size with the shortest step, in a given time, by successive halving:\n"
           "all strategies, and ddp_bucketed with buckets from two tensors to the whole gradient, are measured in\n"
-          "interleaved rounds, and the slower ones dropped. Prints the options to use, what they cost, and the curve,\n"
-          "which is also drawn in tune.svg.\n",
+          "interleaved rounds, and the slower ones dropped. Prints the options to use, what they cost, and the curve.\n",
           stdout);
     option_table_help(stdout, table, table->help);
     workload_help_presets(stdout);
@@ -176,19 +175,6 @@ static cJSON *create_summary(const struct run *run, const struct results *result
     return summary;
 }
 
-static int write_picture(const struct tune *t, const struct run *run, const struct answer *answer)
-{
-    char words[200];
-    snprintf(words, sizeof words, "%d rank%s on %d host%s, %s, comm %s; %.2f M parameters, batch of %zu x %zu tokens",
-             run->job->size, text_plural((size_t)run->job->size), run->job->hosts, text_plural((size_t)run->job->hosts),
-             run->model.device->name, run->comm->name, 1e-6 * (double)run->model.parameters, run->options->batch_size,
-             run->options->workload.context_length);
-    char *text = answer_picture(answer, words);
-    int status = files_replace(t->results->directory, "tune.svg", text);
-    free(text);
-    return status;
-}
-
 /* What is known so far, on rank 0; with `print`, on stdout too, where the heading is already. 0, or -1, reported. */
 static int write_summary(const struct tune *t, const struct run *run, int print)
 {
@@ -201,13 +187,9 @@ static int write_summary(const struct tune *t, const struct run *run, int print)
     cJSON *summary = create_summary(run, t->results);
     answer_add_words(&answer, &t->search, o->implementation, summary);
     answer_add_figures(&answer, &figures);
-    if (answer.best >= 0)
-        results_add_line(summary, "notes", "Picture: %s/tune.svg", t->results->directory);
     run_add_notes(run, summary);
     json_add_number(summary, "largest_loss_difference", run->losses.difference);
     int status = results_write_summary(t->results, summary, &figures);
-    if (answer.best >= 0 && write_picture(t, run, &answer))
-        status = -1;
     if (print)
         results_show_body(summary);
     cJSON_Delete(summary);

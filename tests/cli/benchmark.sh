@@ -41,7 +41,7 @@ for ranks in 1 2 3; do
     launch "$ranks"
     result "$status" "$ranks ranks: exit status 0"
     files=$(cd "$out" && echo *)
-    expected='metrics.csv '$(for ((r = 0; r < ranks; r++)); do printf 'rank_%d_metrics.jsonl ' "$r"; done)'run.json summary.csv summary.json summary.txt'
+    expected='metrics.csv '$(for ((r = 0; r < ranks; r++)); do printf 'rank_%d_metrics.jsonl ' "$r"; done)'run.json summary.csv summary.json summary.prom summary.txt'
     [ "$files" = "$expected" ] && good=0 || good=1
     result "$good" "$ranks ranks: the files are $expected"
     valid "$out"/*.json "$out"/*.jsonl >>said && good=0 || good=1

@@ -31,18 +31,14 @@ succeeds "the others are not in it any more" grep -qE '^ddp_individual  .* (slow
 succeeds "the cost of another one is known" awk -F, \
     '$2 == "ddp" && $3 == "sync_cost" { n++; good = $6 > 0 && $6 < 5 } END { exit n != 1 || !good }' found/summary.csv
 is "its files" "$(cd found && echo *)" \
-    "metrics.csv rank_0_metrics.jsonl rank_1_metrics.jsonl run.json summary.csv summary.json summary.txt tune.svg"
+    "metrics.csv rank_0_metrics.jsonl rank_1_metrics.jsonl run.json summary.csv summary.json summary.prom summary.txt"
 succeeds "they are valid" valid found/*.json found/*.jsonl
 succeeds "what was printed is kept" cmp printed found/summary.txt
-is "the picture is one of that size" "$(grep -c '>0.354 MiB<' found/tune.svg) $(tail -n 1 found/tune.svg)" "1 </svg>"
-if command -v python3 >/dev/null; then
-    succeeds "it is XML" python3 -c 'import sys, xml.dom.minidom as xml; xml.parse(sys.argv[1])' found/tune.svg
-else
-    echo "skip - it is XML: no python3 here"
-fi
-is "it marks the best" "$(grep -c '>best<' found/tune.svg)" 1
 try "$program" report found
 succeeds "report prints it again" grep -qxF "$use" printed
+try "$program" report found --output drawn
+is "and draws the curve, with the best size in a ring" "$status $(grep -o 'The shortest step is at 0[.]354 MiB' drawn/pictures/bucket-sizes.svg | sort -u)" \
+    "0 The shortest step is at 0.354 MiB"
 
 # ---- the time ----
 
