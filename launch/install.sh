@@ -16,7 +16,7 @@ END
 . "$(dirname "$(realpath "$0")")/say.sh"
 
 scripts=(corpus ncu netlab nsys paper run slurm sweep) # each a command
-read_by_them=(mpi.sh paper.awk paper.tsv profiler.sh say.sh series.sh slurm.sbatch slurmconf.sh slurmjobs.sh)
+read_by_them=(mpi.sh paper.tsv profiler.sh say.sh series.sh slurm.sbatch slurmconf.sh slurmjobs.sh)
 
 # put MODE FILE PLACE: installs a file, and lists it.
 put() {

@@ -2,7 +2,8 @@
 # paper.sh - repeats the experiments of the paper on PyTorch's data-parallel module on this hardware
 #
 # Li et al., PyTorch Distributed: Experiences on Accelerating Data Parallel Training, PVLDB 13(12), 2020, arXiv:2006.15704. Each
-# experiment is a run of the benchmark, or several; what the paper gives in words (paper.tsv) is printed beside them (paper.awk).
+# experiment is a run of the benchmark, or several; what `ddpbench report` says of them is printed with what the paper gives in
+# words (paper.tsv) below it.
 # A run's directory has its name only once it is complete, so the same command goes on where an earlier one ended.
 set -euo pipefail
 
@@ -69,21 +70,6 @@ check_extra() {
     done
 }
 
-# What paper.tsv must be, since it is read only once all runs have been made.
-check_figures() {
-    local text why
-    read_text "the paper's figures," "$here/paper.tsv"
-    why=$(awk -F '\t' '
-        function complain(words) { print ", line " NR ": " words; failed = 1; exit 1 }
-        /^#/ { next }
-        NF != 5 || /\r/ { complain("expected five columns parted by tabs, not \047" $0 "\047") }
-        $1 !~ /^(latency|buckets|scaling|skipping)$/ { complain("\047" $1 "\047 is none of latency, buckets, scaling, skipping") }
-        $2 == "" || $3 == "" || $5 == "" { complain("only the unit may be empty") }
-        ($1, $2) in seen { complain("\047" $2 "\047 is there twice") }
-        { seen[$1, $2] = 1; n++ }
-        END { if (!failed && !n) { print " lists no figure"; exit 1 } }' <<<"$text") || refuse "$here/paper.tsv$why"
-}
-
 ascending() { tr , '\n' <<<"$1" | sort -n | paste -sd ,; }
 
 # Sets ranks, most (the largest of them) and launcher, where they are not given.
@@ -123,16 +109,15 @@ check_options() {
     check_whole --batch-size-per-rank "$batch" 1 99999
     check_whole --rounds "$rounds" 1 999999
     check_whole --steps-per-block "$steps" 1 999999
-    check_figures
 }
 
 # ---- runs ----
-# Sets names: of all runs.
+# Sets names, of all runs, and names_of_ranks and names_of_every, of an experiment each.
 list_runs() {
-    local ranks_runs every_runs
-    read -ra ranks_runs <<<"${ranks//,/ }"
-    read -ra every_runs <<<"${every//,/ }"
-    names=(latency buckets "${ranks_runs[@]/#/ranks=}" "${every_runs[@]/#/every=}")
+    read -ra names_of_ranks <<<"${ranks//,/ }"
+    read -ra names_of_every <<<"${every//,/ }"
+    names_of_ranks=("${names_of_ranks[@]/#/ranks=}") names_of_every=("${names_of_every[@]/#/every=}")
+    names=(latency buckets "${names_of_ranks[@]}" "${names_of_every[@]}")
 }
 
 # plan NAME: sets command, of arguments for so many ranks (at), and weight, about how many micro-batches it computes.
@@ -201,26 +186,61 @@ run_all() {
 }
 
 # ---- what came of them ----
+# place_of NAME: the directory with the results of a run.
+place_of() { echo "$output/$1$([ "$1" != latency ] || echo /ddp_bucketed)"; }
+
+# complete NAME...: sets words to the runs among them that are complete, as report takes them.
+complete() {
+    local name
+    words=()
+    for name in "$@"; do
+        [ ! -e "$(place_of "$name")/summary.json" ] || words+=("${name//=/-}=$(place_of "$name")")
+    done
+}
+
+# experiment TITLE EXPERIMENT NAME...: what report says of its runs, and what the paper gives.
+experiment() {
+    local words
+    printf '\n==== %s\n\n' "$1"
+    complete "${@:3}"
+    [ ${#words[@]} = $(($# - 2)) ] || echo "Of its runs (${*:3}) only ${#words[@]} are complete."
+    [ ${#words[@]} = 0 ] || "$program" report "${words[@]}" || return
+    echo
+    awk -F '\t' -v experiment="$2" '$1 == experiment {
+        line = sprintf("paper: %-36s %10s", $2, $3 ($4 == "" ? "" : " " $4))
+        printf "%-55s  (%s)\n", line, $5
+    }' "$here/paper.tsv"
+}
+
+tell() {
+    cat <<END
+The experiments of Li et al., PyTorch Distributed: Experiences on Accelerating Data Parallel Training,
+PVLDB 13(12), 2020 (arXiv:2006.15704), with $("$program" --version)
+Their figures are of other hardware (clusters of GPUs) and models: they say what to look for, not what to reach.
+END
+    experiment "1. Latency breakdown with and without overlap (the paper's figure 6)" latency latency &&
+        experiment "2. Step time against bucket size (figures 7 and 8)" buckets buckets &&
+        experiment "3. Scaling over ranks (figure 9), $batch sequences a rank and micro-batch" scaling "${names_of_ranks[@]}" &&
+        experiment "4. Reducing gradients every n micro-batches only (figure 10)" skipping "${names_of_every[@]}" || return
+    cat <<END
+A step is n micro-batches, of which only the last one reduces, as under PyTorch's no_sync; the optimizer steps once for n.
+
+==== 5. Round-robin over several communicators (figure 12)
+
+Left out: ddpbench sends all reductions through one communicator and has no option for more.
+END
+}
+
 # report: paper.csv and paper.txt of the runs that are complete, and paper.txt on stdout.
 report() {
-    local name place all=()
-    for name in "${names[@]}"; do
-        place=$output/$name
-        [ "$name" != latency ] || place+=/ddp_bucketed
-        [ ! -e "$place/summary.csv" ] || all+=("run=$name" "$place/run.json" "$place/summary.json" "$place/summary.csv")
-    done
-    if [ ${#all[@]} = 0 ]; then
+    local words
+    complete "${names[@]}"
+    if [ ${#words[@]} = 0 ]; then
         say "no run is complete, so there is nothing to tell"
         return 1
     fi
-    # by a descriptor, since awk takes backslashes in -v for escapes
-    local part=$output/.ddpbench-paper
-    rm -f "$part".{txt,csv}
-    awk -v version="$("$program" --version)" -v batch="$batch" -v rounds="$rounds" -v steps="$steps" -v ranks="$ranks" \
-        -v every="$every" -v csv=/dev/fd/3 -f "$here/paper.awk" "$here/paper.tsv" "${all[@]}" \
-        >"$part.txt" 3>"$part.csv" || return
-    mv -fT "$part.txt" "$output/paper.txt" || return
-    mv -fT "$part.csv" "$output/paper.csv" || return
+    "$program" report "${words[@]}" --csv "$output/paper.csv" >/dev/null || return
+    into "$output/paper.txt" tell || return
     cat "$output/paper.txt"
 }
 
@@ -264,10 +284,9 @@ if [ -n "$dry_run" ]; then
     print_commands
     exit
 fi
-output=$(realpath -m -- "${output:-results/$(date +%Y%m%d-%H%M%S)-paper}") # awk takes a=b for something else than a file
+output=$(realpath -m -- "${output:-results/$(date +%Y%m%d-%H%M%S)-paper}")
 open_series "$output"
 check_ours "$output/paper.txt" 'The experiments of Li et al.'
-check_ours "$output/paper.csv" 'experiment,whose,run,'
 run_all
 report || failed=1
 [ "$failed" = 0 ]

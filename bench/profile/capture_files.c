@@ -186,6 +186,8 @@ int captured_steps_write(struct results *results, const struct trace *trace, con
         if (isfinite(step->grad_norm))
             telemetry_print_number(out, "grad_norm", (double)step->grad_norm);
         telemetry_print_times(out, origin_ns, &trace->times[s]);
+        int64_t since_base_ns = alignment_apply(trace->alignment, trace->times[s].start_ns) - trace->base_ns;
+        fprintf(out, ", \"trace_start_ms\": %.6f", 1e-6 * (double)since_base_ns);
         telemetry_print_overlap(out, &overlap[s], 1, on_device);
         if (computing)
             print_segments(out, x, y, &trace->times[s]);

@@ -35,7 +35,6 @@ struct step_picture {
     char row[2 * RANKS][32];
     const char *row_name[2 * RANKS];
     size_t rows;
-    int aligned; /* all ranks on one clock */
 };
 
 static void add_span(struct step_picture *p, double begin, double end, size_t row, int kind, const char *label)
@@ -87,12 +86,13 @@ static cJSON *read_step(const struct report_run *run, size_t rank, double number
     if (!file)
         return NULL;
     while (files_read_line(&line, &room, file) > 0) {
-        cJSON *json = cJSON_Parse(line);
+        cJSON *json = json_object(line);
         int captured = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, "captured")); /* these come first */
         double away = isfinite(number) ? fabs(json_number(json, "profiler_step") - number)
                                        : fabs(json_number(json, "step_ms") - mean_ms);
         int active = strcmp(json_string(json, "epoch_kind"), "warmup") != 0;
-        if (captured && active && (isfinite(number) ? away == 0 : away < nearest)) {
+        int placed = isfinite(json_number(json, "trace_start_ms")) != 0;
+        if (captured && active && placed && (isfinite(number) ? away == 0 : away < nearest)) {
             cJSON_Delete(best);
             best = json;
             nearest = away;
@@ -106,46 +106,22 @@ static cJSON *read_step(const struct report_run *run, size_t rank, double number
     return best;
 }
 
-/* When a step of a rank started, in ms of the clock that all traces share; NAN where there is no such trace. */
-static double read_start(const struct report_run *run, size_t rank, double number)
-{
-    char path[2 * FILES_PATH + 64], name[40], why[FILES_WHY], *line = NULL;
-    const char *slash = strrchr(run->directory, '/');
-    size_t room = 0;
-    double start = NAN;
-    snprintf(path, sizeof path, "%.*s%.128s_rank_%zu_trace.json", slash ? (int)(slash - run->directory + 1) : 0,
-             run->directory, run->subject, rank);
-    snprintf(name, sizeof name, "\"ProfilerStep#%.0f\"", number);
-    FILE *file = files_open(path, FILES_MOST_BYTES, why);
-    while (file && !isfinite(start) && files_read_line(&line, &room, file) > 0) { /* an event a line */
-        const char *ts = strstr(line, name) ? strstr(line, "\"ts\": ") : NULL;
-        if (ts && strstr(line, "\"ph\": \"X\""))
-            start = 1e-3 * strtod(ts + strlen("\"ts\": "), NULL);
-    }
-    free(line);
-    if (file)
-        fclose(file);
-    return start;
-}
-
 /* Reads the step; returns how many ranks have it, counted from rank 0 to the first that lacks it. */
 static size_t read_picture(struct step_picture *p, const struct report_run *run)
 {
     cJSON *line[RANKS];
-    double start[RANKS] = {0}, first = INFINITY;
+    double first = INFINITY;
     size_t ranks = 0;
-    *p = (struct step_picture){.number = NAN, .aligned = run->ranks > 1};
+    *p = (struct step_picture){.number = NAN};
     for (; ranks < run->ranks && ranks < RANKS; ranks++) {
         line[ranks] = read_step(run, ranks, p->number, 1e3 * run->phase_s[PARTS]);
         if (!line[ranks])
             break;
         p->number = json_number(line[ranks], "profiler_step");
-        start[ranks] = p->aligned ? read_start(run, ranks, p->number) : NAN;
-        p->aligned &= isfinite(start[ranks]) != 0;
-        first = fmin(first, start[ranks]);
+        first = fmin(first, json_number(line[ranks], "trace_start_ms"));
     }
     for (size_t rank = 0; rank < ranks; rank++) {
-        add_rank(p, line[rank], rank, p->aligned ? start[rank] - first : 0);
+        add_rank(p, line[rank], rank, json_number(line[rank], "trace_start_ms") - first);
         cJSON_Delete(line[rank]);
     }
     return ranks;
@@ -187,12 +163,9 @@ void section_add_steps(cJSON *document, const struct report_runs *runs)
             document_add_heading(document, 2, "A step, rank by rank");
         name_step(title, run);
         snprintf(subtitle, sizeof subtitle,
-                 "ProfilerStep#%.0f of %s on %zu rank%s, the step nearest to the mean; ms from %s", p->number,
+                 "ProfilerStep#%.0f of %s on %zu rank%s, the step nearest to the mean; ms from its start%s", p->number,
                  run->subject, run->ranks, text_plural(run->ranks),
-                 run->ranks == 1 ? "its start"
-                 : p->aligned    ? "the start of the first rank, all ranks on one clock"
-                                 : "its start on each rank, which are not the same moment: there is no trace with one "
-                                   "clock for all ranks");
+                 run->ranks > 1 ? " on the first rank, all ranks on one clock" : "");
         if (ranks < run->ranks)
             snprintf(note, sizeof note,
                      ranks < RANKS ? "Only %zu of %zu ranks: rank_%zu_metrics.jsonl has no such step."

@@ -357,18 +357,7 @@ group "sweep.sh, its own options"
 for option in --batch-size-per-rank:99999 --steps-per-block:999999; do numbers "$paper" ${option%:*} 1 ${option#*:} "${own[@]}"; done
 for word in 0 10000 1,1 a $'1\n2' "$nines" ','; do bad 2 "$paper" '--every' "${own[@]}" --every "$word"; done
 bad 2 "$paper" 'a number above 1' "${own[@]}" --ranks 1
-mkdir copy && cp "$launch"/*.sh "$launch/paper.awk" copy
-for name in absent empty "${no_texts[@]}"; do
-    ln -sfn "../texts/$name" copy/paper.tsv
-    bad 2 "$temporary/copy/paper.sh" 'paper.tsv' "${own[@]}"
-done
-rm copy/paper.tsv
-for line in junk $'latency\tx' $'none\tx\t1\t%\tsomewhere' $'latency\t\t1\t%\tsomewhere' $'latency\tx\t1\t%\tsomewhere\tmore' \
-    $'latency\tone\t2\t%\tfigure' $'latency\tx\t1\t%\tsomewhere\r'; do
-    printf 'latency\tone\t1\t%%\there\n%s\n' "$line" >copy/paper.tsv
-    bad 2 "$temporary/copy/paper.sh" 'paper.tsv, line 2: ' "${own[@]}"
-done
-group "paper.sh, its own options and file"
+group "paper.sh, its own options"
 
 # ---- launch/nsys.sh, launch/ncu.sh ----
 
