@@ -74,7 +74,8 @@ OPTIMISE = -O3 $(MARCH) -fno-math-errno -fno-trapping-math -ffp-contract=fast
 WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wconversion $(if $(WERROR),-Werror)
 CFLAGS = -g $(OPTIMISE)
 $(OUT)/obj/tests/%: private OPTIMISE = -O1 $(MARCH) # nothing waits for the tests' own code
-ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -fopenmp $(SANITIZE) -I. -Ibench \
+INCLUDES = -I. -Ibench -Ibench/measure -Ibench/read # a header is named by its folder, whichever wing has it
+ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -fopenmp $(SANITIZE) $(INCLUDES) \
 	-DCPU_CLONES=CPU_CLONES_$(or $(CLONES),none) $(MPI_CFLAGS) $(BLAS_CFLAGS) $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
 CHECK_LIBS = $(shell pkg-config --libs check 2>/dev/null)
 LIBS = $(CUDA_LIBS) $(MPI_LIBS) $(BLAS_LIBS) $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) -ldl -lm -lpthread
@@ -84,11 +85,11 @@ SELFBENCH = step kernels trace allreduce
 BENCH_HELP_SOURCES = kernels/device_null.c $(filter-out $(SELFBENCH:%=bench/selfbench/%.c),$(wildcard bench/selfbench/*.c))
 BENCH_HELP = $(BENCH_HELP_SOURCES:%.c=$(OUT)/obj/%.o)
 SOURCES_OF_ALL := $(filter-out %_absent.c ddp/comm_nccl.c kernels/device_null.c bench/main.c bench/selfbench/%, \
-	$(wildcard kernels/*.c kernels/cpu/*.c ddp/*.c bench/*.c bench/*/*.c))
+	$(wildcard kernels/*.c kernels/cpu/*.c ddp/*.c bench/*.c bench/*/*.c bench/*/*/*.c))
 LIBRARY := $(patsubst %,$(OUT)/obj/%.o,$(basename $(CUDA_SOURCES) $(SOURCES_OF_ALL) $(wildcard $(ABSENT)))) # what takes longest first
 TEST_HELP := $(patsubst %.c,$(OUT)/obj/%.o,$(wildcard tests/support/*.c))
 ifeq ($(SETTING),tsan) # for the tests of threads alone
-LIBRARY := $(filter $(OUT)/obj/kernels/% $(OUT)/obj/ddp/% $(OUT)/obj/bench/base/% $(OUT)/obj/bench/monitor/%,$(LIBRARY))
+LIBRARY := $(filter $(OUT)/obj/kernels/% $(OUT)/obj/ddp/% $(OUT)/obj/bench/base/% $(OUT)/obj/bench/measure/monitor/%,$(LIBRARY))
 TEST_HELP := $(OUT)/obj/tests/support/suite.o
 endif
 TESTS := $(patsubst %.c,$(OUT)/%,$(wildcard tests/unit/*/*.c tests/mpi/*.c tests/support/programs/*.c))
@@ -225,7 +226,7 @@ lint: setup
 lint-rest:
 	clang-format --dry-run --Werror $(SOURCES)
 	cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
-		--suppress=missingIncludeSystem --library=.cppcheck.xml -I. -Ibench $(filter %.c,$(SOURCES))
+		--suppress=missingIncludeSystem --library=.cppcheck.xml $(INCLUDES) $(filter %.c,$(SOURCES))
 
 # The analyser stops after 100,000 states of a function (default 225,000): this halves its time, and it still finds mistakes
 # at the end of long functions.

@@ -1,0 +1,32 @@
+/* payload.h - what collectives are checked with: inputs whose reduction is exact in any order, and what it comes to.
+ *
+ * For reductions every element e has a base h(e), and each rank adds a deviation of its own from an arithmetic ramp
+ * that is symmetric about 0 and dealt out anew for each element: the sum over c ranks that carry the base is c h, the
+ * average h, the largest h + the ramp's end. All are whole numbers so small that every partial sum is exact in the
+ * type, so that whatever the order the result must be equal bit for bit. Averages in bf16 lose their base beyond 175
+ * ranks; the ramp stays. Gathered and broadcast elements are whole numbers of their rank. */
+#ifndef BENCH_MEASURE_ALLREDUCE_PAYLOAD_H
+#define BENCH_MEASURE_ALLREDUCE_PAYLOAD_H
+
+#include "ddp/comm.h"
+
+struct payload {
+    struct collective collective; /* kind, dtype, op, count and root are read */
+    int rank, ranks;
+    int rounds_average; /* as in struct comm: then totals of a number of ranks that is no power of two are compared
+                           with a tolerance, what n + 2 roundings may add up to */
+    unsigned round;     /* another one, other numbers */
+};
+
+/* Elements of the result, as struct collective counts them. */
+size_t payload_result(const struct collective *collective, int ranks);
+
+/* Writes this rank's input: into `in`, or, for a collective in place (in NULL), where the buffer takes it. Every other
+ * element of the buffer becomes a number that is not the result. */
+void payload_fill(const struct payload *payload, void *in, void *buffer);
+
+/* How many elements of the result differ from what they have to be, bit for bit; but for totals with rounds_average,
+ * which may be off by the tolerance. */
+size_t payload_wrong(const struct payload *payload, const void *result);
+
+#endif

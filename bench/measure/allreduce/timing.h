@@ -1,0 +1,134 @@
+/* timing.h - times one collective of one size: alone, and how much of it computation hides. */
+#ifndef BENCH_MEASURE_ALLREDUCE_TIMING_H
+#define BENCH_MEASURE_ALLREDUCE_TIMING_H
+
+#include "base/stats.h"
+#include "ddp/comm.h"
+#include "ddp/job.h"
+#include "kernels/device.h"
+
+#include <stdint.h>
+
+/* What a rank runs collectives with: a comm, its device, and two buffers for the largest message. */
+struct endpoint {
+    const struct job *job;
+    const struct device *device;
+    struct comm *comm;
+    struct timeline timeline;    /* of the comm's spans, if they are recorded */
+    void *in, *buffer;           /* [most bytes], in the device's memory */
+    void *host_in, *host_buffer; /* what the host reads and writes of them: the same memory where it can */
+};
+
+/* Makes the comm and the buffers. most_bytes: of the largest message. record_spans: 1 for callers that read the
+ * timeline; recording costs time. All ranks call. Returns 0; or -1 on every rank, and rank 0 has said why. Destroy in
+ * either case. */
+int endpoint_create(struct endpoint *endpoint, const struct job *job, const struct device *device,
+                    const struct comm_options *options, size_t most_bytes, int record_spans);
+void endpoint_destroy(struct endpoint *endpoint); /* leaves the device alone; a zeroed endpoint is fine */
+
+/* Which collectives: every size is timed for each type and operation chosen. */
+struct collective_choice {
+    enum comm_kind kind;
+    unsigned dtypes, ops; /* bit i: of the ith enum comm_dtype, enum comm_op */
+    size_t root;          /* of a broadcast */
+};
+
+/* Which of the ranks' times is that of an iteration; the numbers are nccl-tests'. */
+enum rank_time { TIME_OF_RANK0, TIME_MEAN, TIME_OF_FASTEST, TIME_OF_SLOWEST, RANK_TIMES };
+extern const char *const rank_time_name[RANK_TIMES]; /* in words */
+
+/* How iterations follow one another: the library's calls one behind the other, timed in up to ten stretches of at least
+ * 20, as nccl-tests' loops; the library's calls one by one, as OSU's loops; or one by one as strategies send. Auto is
+ * the first where collectives are work of the device, and the second elsewhere. */
+enum blocking { BLOCKING_AUTO, BLOCKING_NO, BLOCKING_YES, BLOCKING_YIELDS, BLOCKINGS };
+extern const char *const blocking_name[BLOCKINGS]; /* in words */
+
+enum { TIMING_MOST_ITERATIONS = 2000 }; /* unless more are asked for */
+struct timing_options {
+    size_t iters;        /* timed iterations; 0: as many as fit into 0.2 s */
+    size_t warmup_iters; /* before them, at least 1 */
+    size_t cycles;       /* parts that the iterations are timed in, with other collectives between them */
+    size_t check;        /* untimed iterations whose results are checked */
+    size_t flip_bit;     /* of rank 0's result before it is checked, counted from 1; 0: none. For tests */
+    enum rank_time time;
+    enum blocking blocking;
+};
+
+/* One collective, and what its iterations took. */
+struct collective_timing {
+    struct collective collective; /* without buffers */
+    int in_place;
+    const char *dtype, *op, *placement; /* in words: op is "none" where nothing is reduced; out_of_place or in_place */
+    int root;                           /* -1: there is none */
+    size_t bytes; /* of the whole message: what a rank ends up with, or, reduce-scatter, what it starts with */
+
+    size_t n;           /* iterations timed so far */
+    double *seconds;    /* [n] of this rank, all cycles; the mean of a stretch whose iterations were queued */
+    double cpu_seconds; /* of this rank's threads, in the n iterations */
+    double wrong;       /* elements of this rank, when finished of all ranks; NAN: not checked */
+    size_t planned;     /* iterations in all cycles; 0 before the first */
+    size_t last_n;      /* iterations of the last cycle, */
+    int64_t start_ns;   /* which began then, on this rank's clock */
+
+    /* made by timing_finish, the same on every rank */
+    double time; /* seconds of one iteration, and what rates are made of: the median, over up to ten stretches of
+                    consecutive iterations, of their mean. A mean alone follows every hiccup of the machine, and a
+                    median alone the faster half where a link alternates between bursts and pauses */
+    struct {
+        double min, mean, median, p95, p99, max;
+    } iterations; /* seconds, over iterations, of the time that enum rank_time selects */
+    double least_rank_median, largest_rank_median;
+    int slowest_rank;     /* whose median is the largest */
+    double cpu_time;      /* CPU seconds of an iteration, mean of ranks */
+    double algbw, busbw;  /* bytes / second */
+    double nominal_share; /* busbw / the link's nominal rate; NAN: none was given */
+};
+
+/* One timing for each type, operation, size and placement, in this order; out of place comes before in place, and is
+ * left out for a broadcast and with in_place_only. bytes[sizes] increase; messages are rounded down to whole elements,
+ * in equal parts for the ranks, and what is then the same size is timed once. The caller frees it by timing_destroy. */
+struct collective_timing *timing_create(const struct collective_choice *choice, const size_t *bytes, size_t sizes,
+                                        int ranks, int in_place_only, size_t *n);
+
+/* Releases timing[n] of timing_create, with the samples of each; NULL is fine with n = 0. */
+void timing_destroy(struct collective_timing *timing, size_t n);
+
+/* How the iterations of this endpoint follow one another if that is asked for: never BLOCKING_AUTO. */
+enum blocking timing_blocking(const struct endpoint *endpoint, enum blocking asked);
+
+/* One cycle of a collective: checks its results (in cycle 0), warms up, times. All ranks call. */
+void timing_measure(struct endpoint *endpoint, const struct timing_options *options, struct collective_timing *timing,
+                    size_t cycle);
+
+/* Makes the figures from the samples of all ranks. All ranks call. */
+void timing_finish(const struct job *job, enum rank_time time, struct collective_timing *timing);
+
+/* Which collective it is in words, for messages, such as "all_reduce of 1.0 KiB (float sum, in place)"; cut to fit. */
+enum { TIMING_WORDS = 128 };
+void timing_words(const struct collective_timing *timing, char words[TIMING_WORDS]);
+
+/* ---- overlap.c ---- */
+
+/* One collective concurrent with computation. A sample is a round, the mean over ranks. */
+struct overlap_timing {
+    struct collective_timing of;         /* which collective, in place; never timed */
+    size_t products;                     /* matrix products of the computation, about as long as the collective alone */
+    struct estimate compute, comm, both; /* seconds: each alone, and both at once */
+    struct estimate overlap;             /* 1 - (both - compute) / comm, not clamped: below 0 where both at once take
+                                            longer than one after the other. Source: osu_iallreduce */
+    struct estimate compute_slowdown;    /* time of the computation while the collective was in flight / alone */
+    struct estimate comm_slowdown;       /* from post to completion, with computation / alone */
+};
+
+/* The overlap of one round, from the seconds of each alone and of both at once. */
+double overlap_timing_ratio(double compute, double comm, double both);
+
+/* Measures the collective of a timing in place, in `rounds` rounds of three runs, in turn: each alone, and both at once
+ * (0: as many rounds as fit into 1 s, 10 to 200). The endpoint records spans. All ranks call, all get the same. */
+struct overlap_timing overlap_timing_measure(struct endpoint *endpoint, const struct collective_timing *timing,
+                                             size_t rounds);
+
+/* Edge of the square matrices of the computation. */
+size_t overlap_timing_edge(const struct device *device);
+
+#endif

@@ -1,0 +1,39 @@
+/* answer.h - what a search found, in words and figures. */
+#ifndef BENCH_MEASURE_TUNE_ANSWER_H
+#define BENCH_MEASURE_TUNE_ANSWER_H
+
+#include "tune/candidates.h"
+#include "tune/search.h"
+
+/* A row that ran. Its figures are of the rounds of the search's row. */
+struct answer_row {
+    const char *label;
+    const char *size;           /* --bucket-size-mb; "" */
+    double bucket_mb;           /* 0: of no size */
+    int buckets;                /* collectives of a step */
+    struct estimate step, cost; /* seconds; cost: of the paired differences to `none` */
+    const struct search_row *searched;
+    const char *verdict; /* best, as good, open, slower, dropped, control */
+    char bar[48];        /* of the cost, beside the others */
+};
+
+struct answer {
+    int n;
+    struct answer_row row[MAX_IMPLEMENTATIONS];
+    int best;   /* of row; -1: no round yet */
+    double top; /* seconds: where the bars end; larger costs are cut */
+};
+
+/* From the samples of candidate[n] of the search, implementation[n] and reducer[n] the same rows; these and the search
+ * must outlive it. */
+void answer_make(struct answer *answer, const struct search *search, const struct measurements *measurements,
+                 const struct implementation *implementation, const struct candidate *candidate,
+                 const struct reducer *reducer);
+
+/* Adds to a summary: what to use and what it costs, what is as good and why the search ended, as its answers; and
+ * the tables. And the figures. */
+void answer_add_words(const struct answer *answer, const struct search *search,
+                      const struct implementation *implementation, cJSON *summary);
+void answer_add_figures(const struct answer *answer, struct figure_list *figures);
+
+#endif

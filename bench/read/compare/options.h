@@ -1,0 +1,28 @@
+/* options.h - the command line of `ddpbench compare`. */
+#ifndef BENCH_READ_COMPARE_OPTIONS_H
+#define BENCH_READ_COMPARE_OPTIONS_H
+
+#include "base/option_table.h"
+
+#include <stddef.h>
+#include <stdio.h>
+
+struct compare_options {
+    struct option_table table; /* that it was parsed with */
+    const char **directory;    /* [baselines + candidates], into argv */
+    size_t baselines, candidates;
+    double tolerance, floor; /* percent */
+    const char *allow, *metrics, *label, *json, *junit;
+    char name[2][101]; /* of the columns: baseline and candidate */
+    int all;
+};
+
+/* Reads argv[1..]; help and version, which may be asked for, are the table's. Returns 0; or -1, reported. Release with
+ * destroy in either case. */
+int compare_options_parse(struct compare_options *options, int argc, char *const argv[]);
+void compare_options_destroy(struct compare_options *options);
+
+/* The help that was asked for: options; with HELP_ALL also verdicts and exit statuses. */
+void compare_options_help(FILE *out, const struct compare_options *options);
+
+#endif
