@@ -89,7 +89,7 @@ SOURCES_OF_ALL := $(filter-out %_absent.c ddp/comm_nccl.c kernels/device_null.c 
 LIBRARY := $(patsubst %,$(OUT)/obj/%.o,$(basename $(CUDA_SOURCES) $(SOURCES_OF_ALL) $(wildcard $(ABSENT)))) # what takes longest first
 TEST_HELP := $(patsubst %.c,$(OUT)/obj/%.o,$(wildcard tests/support/*.c))
 ifeq ($(SETTING),tsan) # for the tests of threads alone
-LIBRARY := $(filter $(OUT)/obj/kernels/% $(OUT)/obj/ddp/% $(OUT)/obj/bench/base/% $(OUT)/obj/bench/measure/monitor/%,$(LIBRARY))
+LIBRARY := $(filter $(OUT)/obj/kernels/% $(OUT)/obj/ddp/% $(OUT)/obj/bench/base/% $(OUT)/obj/bench/measure/machine/%,$(LIBRARY))
 TEST_HELP := $(OUT)/obj/tests/support/suite.o
 endif
 TESTS := $(patsubst %.c,$(OUT)/%,$(wildcard tests/unit/*/*.c tests/mpi/*.c tests/support/programs/*.c))
@@ -241,7 +241,7 @@ lint-scripts:
 # Everything under the address and undefined-behaviour sanitizers; the threads that fetch data, of the watchdog
 # and of the monitor, and the communication thread and its queue with a made-up transport, since MPI itself is not instrumented,
 # under the thread sanitizer.
-TSAN = ddp/test_comm_thread ddp/test_data ddp/test_watchdog monitor/test_watch
+TSAN = ddp/test_comm_thread ddp/test_data ddp/test_watchdog machine/test_watch
 sanitize: setup
 	@$(MAKE) $(PARALLEL) CUDA=0 SETTING=sanitize CFLAGS="-g -O1 -fno-omit-frame-pointer" \
 		SANITIZE="-fsanitize=address,undefined -fno-sanitize-recover=undefined" program tests

@@ -12,7 +12,6 @@
 #include "kernels/start_again.h"
 #include "profile/profile.h"
 #include "report/report.h"
-#include "tune/tune.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -158,7 +158,8 @@ static int take_directory(struct results *results, const struct results_target *
 int results_open(struct results *results, const struct job *job, const struct results_target *place)
 {
     char path[FILES_PATH];
-    *results = (struct results){.rank = job->rank, .watchdog = job->watchdog, .prometheus = place->prometheus, .telemetry.file = -1};
+    *results = (struct results){
+        .rank = job->rank, .watchdog = job->watchdog, .prometheus = place->prometheus, .telemetry.file = -1};
     if (strlen(place->given) >= sizeof results->top - 64) /* on every rank */
         return job_agree(
             job, error_report("--%s: the path is longer than %zu characters", place->option, sizeof results->top - 65));

@@ -1,7 +1,7 @@
 /* results.h - the files of one run, in a directory of its own: run.json (what was run, where, with what),
- * rank_<r>_metrics.jsonl, metrics.csv, and summary.json, .csv, .txt and .prom. Whole lines and whole files only: what is there
- * is valid whenever the run ends. Independent of the mode: each part of the program describes itself into the JSON
- * objects. */
+ * rank_<r>_metrics.jsonl, metrics.csv, and summary.json, .csv, .txt and .prom. Whole lines and whole files only: what
+ * is there is valid whenever the run ends. Independent of the mode: each part of the program describes itself into the
+ * JSON objects. */
 #ifndef BENCH_RESULTS_RESULTS_H
 #define BENCH_RESULTS_RESULTS_H
 
@@ -31,9 +31,9 @@ struct option_section results_options_section(struct results_options *options);
 /* ---- writing ---- */
 
 struct results {
-    char top[512];       /* what the user named */
-    char directory[576]; /* where the files are: the same, or in profile mode top/<implementation> */
-    char label[104];     /* --label */
+    char top[512];          /* what the user named */
+    char directory[576];    /* where the files are: the same, or in profile mode top/<implementation> */
+    char label[104];        /* --label */
     const char *prometheus; /* that is replaced with the summary; NULL or "": none */
     int rank;
     struct watchdog *watchdog; /* the job's, for writes that do not return */
@@ -41,8 +41,8 @@ struct results {
     int lock;                  /* descriptor of the directory, on rank 0; 0: none */
 };
 
-/* Where results go: the directory that an option named, or "" for results/<time>[-<label>]; and below that. And the file
- * that --prometheus named, or "". */
+/* Where results go: the directory that an option named, or "" for results/<time>[-<label>]; and below that. And the
+ * file that --prometheus named, or "". */
 struct results_target {
     const char *option, *given, *label, *below, *prometheus;
 };
@@ -69,8 +69,9 @@ int results_close(struct results *results);
 /* Replaces metrics.csv in a run's directory, made from the lines of rank_0_metrics.jsonl that are there, also while the
  * run goes or after it was killed: a row a line, and of all lines each member that holds no array and no object is a
  * column, in the order in which they first appear. Numbers keep their value, in 15 digits or in 17 where it needs them;
- * null and what a line lacks is an empty field; texts are quoted by RFC 4180. A line that was cut off, or is no JSON object, is left
- * out; without any line no file is written. One line is in memory at a time. Returns 0; or -1, reported. */
+ * null and what a line lacks is an empty field; texts are quoted by RFC 4180. A line that was cut off, or is no JSON
+ * object, is left out; without any line no file is written. One line is in memory at a time. Returns 0; or -1,
+ * reported. */
 int results_write_metrics_csv(const char *directory);
 
 /* A command line as it was given, and the table that it was parsed with. */
@@ -108,7 +109,8 @@ const char *results_unfinished(char text[RESULTS_UNFINISHED], const cJSON *summa
 
 /* Puts the figures into the summary, and if it is unfinished that as the last line of its heading; replaces
  * summary.json, summary.csv and summary.prom (the figures) and summary.txt (what results_print_summary prints), where
- * they lie below what the user named, <below>_summary.txt there, and the file of --prometheus. Rank 0 only. 0, or -1, reported. */
+ * they lie below what the user named, <below>_summary.txt there, and the file of --prometheus. Rank 0 only. 0, or -1,
+ * reported. */
 int results_write_summary(struct results *results, cJSON *summary, const struct figure_list *figures);
 
 /* A summary in words: the lines of its heading, its answers, its tables and its notes. */

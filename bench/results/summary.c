@@ -160,8 +160,7 @@ int results_write_summary(struct results *results, cJSON *summary, const struct 
     watchdog_wait(results->watchdog, "writing the summary", 0, 0);
     int failed = files_replace(results->directory, "summary.json", json) ||
                  files_replace(results->directory, "summary.csv", csv) ||
-                 files_replace(results->directory, "summary.txt", text) ||
-                 write_prometheus(results, summary, figures);
+                 files_replace(results->directory, "summary.txt", text) || write_prometheus(results, summary, figures);
     if (!failed && *results->top && strcmp(results->top, results->directory)) {
         char name[128];
         snprintf(name, sizeof name, "%.63s_summary.txt", results->directory + strlen(results->top) + 1);

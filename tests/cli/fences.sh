@@ -40,7 +40,7 @@ only() { awk -v headers="^($1)\$" -v files="^($2)\$" '$2 ~ headers && $1 !~ file
 # nothing else.
 rooms='
 BEGIN {
-    split("kernels 1 base 2 ddp 2 machine 3 chart 3 document 3 monitor 3 spans 3 results 3 training 4 trace 4 benchmark 5 profile 5 allreduce 5 tune 5" \
+    split("kernels 1 base 2 ddp 2 machine 3 chart 3 document 3 spans 3 results 3 training 4 trace 4 benchmark 5 profile 5 allreduce 5" \
         " compare 5 sweep 4 report 5 main 6 selfbench 6", words, " ")
     for (i = 1; i in words; i += 2) floor[words[i]] = words[i + 1]
     only["base"] = "^kernels/(error|ending|files|clock|random|utf8)[.]h$"
@@ -248,8 +248,8 @@ expect conditionals kernels/cuda/a.cu '# if defined(X)'
 expect conditionals tests/test_spans.c '#else'
 expect conditionals bench/main.c '#elif 1'
 expect clones kernels/cpu/scale.c 'void cpu_add(float *x,\n             size_t n)\n{\n#pragma omp parallel for simd\n}'
-grown bench/measure/monitor 3700 ''
-grown bench/measure/monitor 3701 'bench/measure/monitor: 3701 lines, the limit is 3700'
+grown bench/measure/spans 3700 ''
+grown bench/measure/spans 3701 'bench/measure/spans: 3701 lines, the limit is 3700'
 grown bench 26751 'bench: 267?? lines, the limit is 26750'
 
 check mpi "mpi.h only in the comms, job.c, links.c, error.c and what is compared with MPI itself"

@@ -4,12 +4,12 @@
 #include "allreduce/allreduce.h"
 #include "base/text.h"
 #include "benchmark/benchmark.h"
+#include "benchmark/tune.h"
 #include "compare/options.h"
 #include "kernels/error.h"
 #include "profile/profile.h"
 #include "report/report.h"
 #include "tests/fuzz/support/support.h"
-#include "tune/tune.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -22,7 +22,7 @@ struct allreduce {
     struct results results;
     struct figure_list figures;
     struct growing_table table;
-    struct monitor *monitor;     /* NULL: none */
+    struct monitor *monitor; /* NULL: none */
     struct monitor_findings findings;
     struct progress progress;
 };

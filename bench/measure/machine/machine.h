@@ -8,6 +8,7 @@
 #include "ddp/job.h"
 #include "kernels/blas.h"
 #include "kernels/device_cuda.h"
+#include "machine/monitor.h" /* what else happens on the machine */
 
 #include <cJSON.h>
 #include <stddef.h>

@@ -8,7 +8,6 @@
 #include "ddp/step.h"
 #include "ddp/strategy.h"
 #include "machine/machine.h"
-#include "monitor/monitor.h"
 #include "results/results.h"
 
 /* ---- the rows of a comparison, and the kinds of option that they are made from ---- */

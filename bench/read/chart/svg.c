@@ -103,7 +103,7 @@ void svg_begin(FILE *out, double height, const char *title, const char *descript
     height = ceil(height);
     fprintf(out,
             SVG_MARK " role=\"img\" viewBox=\"0 0 %d %.0f\" width=\"%d\" "
-            "height=\"%.0f\">\n<title>",
+                     "height=\"%.0f\">\n<title>",
             SVG_WIDTH, height, SVG_WIDTH, height);
     text_print_markup(out, title);
     fputs("</title>\n<desc>", out);

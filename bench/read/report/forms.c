@@ -82,8 +82,12 @@ static void print_prometheus(FILE *out, const cJSON *document, const struct repo
     (void)document;
     for (const struct report_run *r = runs->item; r < runs->item + runs->n; r++)
         if (!*r->problem)
-            run[n++] = (struct prometheus_run){&r->figures, r->label, r->mode, r->directory,
-                                               json_number(r->summary, "done"), json_number(r->summary, "planned")};
+            run[n++] = (struct prometheus_run){&r->figures,
+                                               r->label,
+                                               r->mode,
+                                               r->directory,
+                                               json_number(r->summary, "done"),
+                                               json_number(r->summary, "planned")};
     prometheus_print(out, run, n);
     free(run);
 }

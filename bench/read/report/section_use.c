@@ -84,9 +84,9 @@ static void host_of(char host[64], const char *path)
     host[strcspn(host, ".")] = 0;
 }
 
-/* The use of a GPU, or of CPUs (-1), among those from `first` on, which are of one file; a new one where there is none. */
-static struct use *find_use(struct uses *uses, size_t first, double gpu, const char *host,
-                            const struct report_run *run)
+/* The use of a GPU, or of CPUs (-1), among those from `first` on, which are of one file; a new one where there is none.
+ */
+static struct use *find_use(struct uses *uses, size_t first, double gpu, const char *host, const struct report_run *run)
 {
     for (size_t i = first; i < uses->n; i++)
         if (uses->item[i].gpu == gpu)

@@ -54,7 +54,7 @@ static size_t take_sizes(struct chart_point *out, const struct grid_point *point
                                             .y = 1e3 * p->mean_s,
                                             .low = 1e3 * p->interval_s[0],
                                             .high = 1e3 * p->interval_s[1],
-                                            .mark = is_best(p)                   ? CHART_BEST
+                                            .mark = is_best(p)                ? CHART_BEST
                                                     : p->verdict == GRID_TIED ? CHART_AS_GOOD
                                                                               : CHART_PLAIN};
     return taken;
@@ -95,8 +95,7 @@ static char *draw(const struct grid_point *point, size_t n, const char *of, cons
     return picture;
 }
 
-int picture_write(const char *directory, const struct grid_point *point, size_t n, const char *of,
-                       const char *finding)
+int picture_write(const char *directory, const struct grid_point *point, size_t n, const char *of, const char *finding)
 {
     char file[FILES_PATH], ranks[40], *picture = draw(point, n, of, finding);
     if (!picture)

@@ -1,9 +1,9 @@
 /* delayed_tune.c - `ddpbench tune` with a known winner: after each backward every rank computes nothing for some
  * microseconds, more of them the more a bucket's size differs from a given one. For tests/cli/tune.sh; on the CPU. */
+#include "benchmark/tune.h"
 #include "ddp/job.h"
 #include "kernels/clock.h"
 #include "kernels/error.h"
-#include "tune/tune.h"
 
 #include <math.h>
 #include <stdio.h>

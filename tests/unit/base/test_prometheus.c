@@ -152,19 +152,24 @@ START_TEST(known_figures)
         "ddpbench_run_planned{run=\"b\",mode=\"tune\",directory=\"/2\"} 5\n"
         "# HELP ddpbench_result_busbw_bytes_per_second What a run found: busbw_bytes_per_second, in bytes per second.\n"
         "# TYPE ddpbench_result_busbw_bytes_per_second gauge\n"
-        "ddpbench_result_busbw_bytes_per_second{run=\"a\",mode=\"tune\",directory=\"/1\",subject=\"all_reduce float\",bytes=\"64\"} 1000000\n"
-        "ddpbench_result_busbw_bytes_per_second{run=\"a\",mode=\"tune\",directory=\"/1\",subject=\"all_reduce float\",bytes=\"1073741824\"} "
+        "ddpbench_result_busbw_bytes_per_second{run=\"a\",mode=\"tune\",directory=\"/1\",subject=\"all_reduce "
+        "float\",bytes=\"64\"} 1000000\n"
+        "ddpbench_result_busbw_bytes_per_second{run=\"a\",mode=\"tune\",directory=\"/1\",subject=\"all_reduce "
+        "float\",bytes=\"1073741824\"} "
         "1250000000\n"
         "# HELP ddpbench_result_busbw_bytes_per_second_samples How many samples there are behind it.\n"
         "# TYPE ddpbench_result_busbw_bytes_per_second_samples gauge\n"
-        "ddpbench_result_busbw_bytes_per_second_samples{run=\"a\",mode=\"tune\",directory=\"/1\",subject=\"all_reduce float\",bytes=\"64\"} 3\n"
-        "ddpbench_result_busbw_bytes_per_second_samples{run=\"a\",mode=\"tune\",directory=\"/1\",subject=\"all_reduce float\",bytes=\"1073741824\"} "
+        "ddpbench_result_busbw_bytes_per_second_samples{run=\"a\",mode=\"tune\",directory=\"/1\",subject=\"all_reduce "
+        "float\",bytes=\"64\"} 3\n"
+        "ddpbench_result_busbw_bytes_per_second_samples{run=\"a\",mode=\"tune\",directory=\"/1\",subject=\"all_reduce "
+        "float\",bytes=\"1073741824\"} "
         "3\n"
         "# HELP ddpbench_result_communication_ratio What a run found: communication_ratio, a ratio or a count; lower "
         "is "
         "better.\n"
         "# TYPE ddpbench_result_communication_ratio gauge\n"
-        "ddpbench_result_communication_ratio{run=\"b\",mode=\"tune\",directory=\"/2\",subject=\"ddp\"} 0.333333333333333\n"
+        "ddpbench_result_communication_ratio{run=\"b\",mode=\"tune\",directory=\"/2\",subject=\"ddp\"} "
+        "0.333333333333333\n"
         "# HELP ddpbench_result_communication_ratio_samples How many samples there are behind it.\n"
         "# TYPE ddpbench_result_communication_ratio_samples gauge\n"
         "ddpbench_result_communication_ratio_samples{run=\"b\",mode=\"tune\",directory=\"/2\",subject=\"ddp\"} 2\n"
@@ -207,7 +212,7 @@ START_TEST(names_cannot_break_it)
     }
     print(nasty[0], nasty[3]);
     ck_assert_int_eq(check_format(), 4 + 2 * n); /* each with its samples */
-    check_tool(3);                           /* such as a b that may stand for bytes */
+    check_tool(3);                               /* such as a b that may stand for bytes */
 }
 END_TEST
 
@@ -243,12 +248,12 @@ START_TEST(nothing_stands_twice)
     add(&list[1], "ddp", "step", "s", 0, 9);
     print("same", "same");
     ck_assert_int_eq(check_format(), 11);
-    ck_assert_ptr_nonnull(strstr(
-        text, "ddpbench_result_step_seconds{run=\"same\",mode=\"tune\",directory=\"/1\",subject=\"ddp\"} 2\n"));
+    ck_assert_ptr_nonnull(
+        strstr(text, "ddpbench_result_step_seconds{run=\"same\",mode=\"tune\",directory=\"/1\",subject=\"ddp\"} 2\n"));
     ck_assert_ptr_nonnull(strstr(
         text, "ddpbench_result_step_seconds_low{run=\"same\",mode=\"tune\",directory=\"/1\",subject=\"ddp\"} 1\n"));
-    ck_assert_ptr_nonnull(strstr(
-        text, "ddpbench_result_step_seconds{run=\"same\",mode=\"tune\",directory=\"/2\",subject=\"ddp\"} 8\n"));
+    ck_assert_ptr_nonnull(
+        strstr(text, "ddpbench_result_step_seconds{run=\"same\",mode=\"tune\",directory=\"/2\",subject=\"ddp\"} 8\n"));
 }
 END_TEST
 

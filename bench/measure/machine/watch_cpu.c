@@ -1,5 +1,5 @@
-/* cpu.c - what the CPUs do, second by second. */
-#include "monitor/watch.h"
+/* watch_cpu.c - what the CPUs do, second by second. */
+#include "machine/watch.h"
 
 #include "kernels/clock.h"
 

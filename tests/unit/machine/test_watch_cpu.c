@@ -1,6 +1,6 @@
-/* test_cpu.c - the kernel's files as they are on several machines, made up below a directory; what is made of
+/* test_watch_cpu.c - the kernel's files as they are on several machines, made up below a directory; what is made of
  * two readings of them; and each finding from both sides of its threshold. */
-#include "monitor/watch.h"
+#include "machine/watch.h"
 
 #include "base/files.h"
 #include "tests/support/suite.h"

@@ -1,5 +1,5 @@
 /* answer.c - what a search found, in words and figures. */
-#include "tune/answer.h"
+#include "benchmark/answer.h"
 
 #include "base/json.h"
 #include "base/table.h"

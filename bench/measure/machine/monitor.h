@@ -4,8 +4,8 @@
  * several hosts to cpu_monitor_<host>.csv and so on, since hosts may share the directory. The column `seconds` is the
  * time of the line on the scale of that rank's `start` in rank_<r>_metrics.jsonl; a line is about the time since the
  * one before. A field is empty where the machine does not provide it. */
-#ifndef BENCH_MEASURE_MONITOR_MONITOR_H
-#define BENCH_MEASURE_MONITOR_MONITOR_H
+#ifndef BENCH_MEASURE_MACHINE_MONITOR_H
+#define BENCH_MEASURE_MACHINE_MONITOR_H
 
 #include "base/option_table.h"
 #include "ddp/job.h"

@@ -1,5 +1,5 @@
-/* test_findings.c - what the monitors of several hosts found is joined; what GPUs found, and the words for it. */
-#include "monitor/watch.h"
+/* test_watch_findings.c - what the monitors of several hosts found is joined; what GPUs found, and the words for it. */
+#include "machine/watch.h"
 
 #include "tests/support/suite.h"
 

@@ -1,6 +1,6 @@
 /* candidates.h - what a search compares: every strategy, and ddp_bucketed at many sizes. */
-#ifndef BENCH_MEASURE_TUNE_CANDIDATES_H
-#define BENCH_MEASURE_TUNE_CANDIDATES_H
+#ifndef BENCH_MEASURE_BENCHMARK_CANDIDATES_H
+#define BENCH_MEASURE_BENCHMARK_CANDIDATES_H
 
 #include "training/training.h"
 

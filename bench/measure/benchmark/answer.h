@@ -1,9 +1,9 @@
 /* answer.h - what a search found, in words and figures. */
-#ifndef BENCH_MEASURE_TUNE_ANSWER_H
-#define BENCH_MEASURE_TUNE_ANSWER_H
+#ifndef BENCH_MEASURE_BENCHMARK_ANSWER_H
+#define BENCH_MEASURE_BENCHMARK_ANSWER_H
 
-#include "tune/candidates.h"
-#include "tune/search.h"
+#include "benchmark/candidates.h"
+#include "benchmark/search.h"
 
 /* A row that ran. Its figures are of the rounds of the search's row. */
 struct answer_row {

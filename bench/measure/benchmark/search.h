@@ -4,8 +4,8 @@
  * dropped (Karnin, Koren and Somekh, Almost Optimal Exploration in Multi-Armed Bandits, ICML 2013). When few are left,
  * the final begins: they and the sizes beside the best one run in new rounds, from which alone their figures and what
  * is claimed of them are taken, so that nobody wins by the luck of the rounds that chose it. */
-#ifndef BENCH_MEASURE_TUNE_SEARCH_H
-#define BENCH_MEASURE_TUNE_SEARCH_H
+#ifndef BENCH_MEASURE_BENCHMARK_SEARCH_H
+#define BENCH_MEASURE_BENCHMARK_SEARCH_H
 
 #include "base/best.h"
 

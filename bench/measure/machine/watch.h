@@ -1,9 +1,9 @@
 /* watch.h - the parts of the monitor of a host: the kernel's counters, CPUs, GPUs, and findings over all samples. */
-#ifndef BENCH_MEASURE_MONITOR_WATCH_H
-#define BENCH_MEASURE_MONITOR_WATCH_H
+#ifndef BENCH_MEASURE_MACHINE_WATCH_H
+#define BENCH_MEASURE_MACHINE_WATCH_H
 
 #include "base/lines.h"
-#include "monitor/monitor.h"
+#include "machine/monitor.h"
 
 #include <sched.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* findings.c - what the monitors of all hosts found: joined, and as JSON. */
-#include "monitor/watch.h"
+/* watch_findings.c - what the monitors of all hosts found: joined, and as JSON. */
+#include "machine/watch.h"
 
 #include "base/json.h"
 

@@ -1,5 +1,5 @@
-/* gpu.c - what the GPUs of a host do, second by second. */
-#include "monitor/watch.h"
+/* watch_gpu.c - what the GPUs of a host do, second by second. */
+#include "machine/watch.h"
 
 #include "base/text.h"
 #include "kernels/error.h"

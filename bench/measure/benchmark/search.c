@@ -1,5 +1,5 @@
 /* search.c - successive halving over candidates. */
-#include "tune/search.h"
+#include "benchmark/search.h"
 
 #include "kernels/error.h"
 

@@ -1,5 +1,5 @@
 /* test_answer.c - what a search found, in words and figures, on samples with known answers. */
-#include "tune/answer.h"
+#include "benchmark/answer.h"
 
 #include "base/json.h"
 #include "tests/support/suite.h"

@@ -1,5 +1,5 @@
 /* candidates.c - what a search compares. */
-#include "tune/candidates.h"
+#include "benchmark/candidates.h"
 
 #include <math.h>
 #include <stdio.h>

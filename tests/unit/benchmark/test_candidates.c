@@ -1,5 +1,5 @@
 /* test_candidates.c - which bucket sizes a search compares, on made-up tensors. */
-#include "tune/candidates.h"
+#include "benchmark/candidates.h"
 
 #include "kernels/error.h"
 #include "tests/support/suite.h"

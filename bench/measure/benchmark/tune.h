@@ -1,10 +1,8 @@
 /* tune.h - `ddpbench tune`: finds the strategy and the bucket size with the shortest step. */
-#ifndef BENCH_MEASURE_TUNE_TUNE_H
-#define BENCH_MEASURE_TUNE_TUNE_H
+#ifndef BENCH_MEASURE_BENCHMARK_TUNE_H
+#define BENCH_MEASURE_BENCHMARK_TUNE_H
 
-#include "tune/candidates.h"
-
-#define TUNE_SYNOPSIS "mpirun -n RANKS ddpbench tune" /* without options */
+#include "benchmark/candidates.h"
 
 struct tune_options {
     struct run_options run;
@@ -23,9 +21,5 @@ int tune_options_check(struct tune_options *options, const struct option_table *
 /* Runs the search and writes its results. Returns 0; or -1 when something went wrong that rank 0 has said; what was
  * measured until then has been written and printed. All ranks call it and get the same answer. */
 int tune_search(const struct job *job, const struct tune_options *options, const struct command *command);
-
-/* All of it, as the command whose words are argv. Returns the exit status: 0; 1 when the run failed; 2 when the options
- * make no sense; rank 0 has said why. */
-int run_tune(const struct job *job, int argc, char *const argv[]);
 
 #endif

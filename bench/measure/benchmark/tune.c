@@ -1,13 +1,14 @@
 /* tune.c - `ddpbench tune`: the command line, and the rounds of the search. */
-#include "tune/tune.h"
+#include "benchmark/tune.h"
 
 #include "base/json.h"
 #include "base/progress.h"
 #include "base/text.h"
 #include "base/version.h"
+#include "benchmark/answer.h"
+#include "benchmark/benchmark.h"
 #include "kernels/clock.h"
 #include "kernels/error.h"
-#include "tune/answer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,11 +67,12 @@ int tune_options_check(struct tune_options *options, const struct option_table *
 
 static void print_help(const struct option_table *table)
 {
-    fputs("Usage: " TUNE_SYNOPSIS " [OPTION VALUE]...\n\n"
-          "Finds the strategy and the bucket size with the shortest step, in a given time, by successive halving:\n"
-          "all strategies, and ddp_bucketed with buckets from two tensors to the whole gradient, are measured in\n"
-          "interleaved rounds, and the slower ones dropped. Prints the options to use, what they cost, and the curve.\n",
-          stdout);
+    fputs(
+        "Usage: " TUNE_SYNOPSIS " [OPTION VALUE]...\n\n"
+        "Finds the strategy and the bucket size with the shortest step, in a given time, by successive halving:\n"
+        "all strategies, and ddp_bucketed with buckets from two tensors to the whole gradient, are measured in\n"
+        "interleaved rounds, and the slower ones dropped. Prints the options to use, what they cost, and the curve.\n",
+        stdout);
     option_table_help(stdout, table, table->help);
     workload_help_presets(stdout);
     printf("\nExit status: 0 fine, 1 the run failed, 2 the command line is wrong.\n");
@@ -229,7 +231,8 @@ int tune_search(const struct job *job, const struct tune_options *options, const
 {
     struct run run = {.job = job};
     struct results results = {.telemetry.file = -1};
-    struct results_target target = {"output", options->run.results.output, options->run.results.label, "", options->run.results.prometheus};
+    struct results_target target = {"output", options->run.results.output, options->run.results.label, "",
+                                    options->run.results.prometheus};
     struct tune tune = {.options = options, .results = &results};
     int status = run_plan(&run, &options->run, &target, &results);
     if (!status) {

@@ -1,5 +1,5 @@
 /* proc.c - reads and parses the kernel's files. */
-#include "monitor/watch.h"
+#include "machine/watch.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* watch.c - the thread that watches a host, a line a second. */
-#include "monitor/watch.h"
+#include "machine/watch.h"
 
 #include "kernels/clock.h"
 #include "kernels/error.h"

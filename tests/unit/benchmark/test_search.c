@@ -1,6 +1,6 @@
 /* test_search.c - who stays in a search and how it ends, on samples with known answers; and how often it finds the best
  * bucket size in noise. */
-#include "tune/search.h"
+#include "benchmark/search.h"
 
 #include "kernels/error.h"
 #include "tests/support/noise.h"
