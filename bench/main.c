@@ -50,7 +50,7 @@ static const struct command_row *find_command(const char *name)
             return &commands[i];
         at += (size_t)snprintf(known + at, sizeof known - at, "%s%s", i ? ", " : "", commands[i].name);
     }
-    error_report("'%s' is no command; known are %s; options begin with --; see --help", name, known);
+    error_report("unknown command '%s'; expected %s, or options, which begin with --; see --help", name, known);
     return NULL;
 }
 
@@ -135,7 +135,7 @@ static void print_help(const struct option_table *table)
 {
     printf("Usage: mpirun -n RANKS ddpbench [OPTION VALUE]...\n");
     for (size_t i = 0; i < COMMANDS; i++)
-        printf("       %-47s   %s; has a --help\n", commands[i].synopsis, commands[i].summary);
+        printf("       %-47s   %s (see its --help)\n", commands[i].synopsis, commands[i].summary);
     fputs("\nTrains a transformer on every rank, synchronises its gradients with each strategy in turn, and compares\n"
           "what the strategies cost; or, with --profile, shows where the time of one of them goes.\n",
           stdout);

@@ -18,7 +18,7 @@ _ddpbench() {
         [[ $at -ge $COMP_CWORD || ${COMP_WORDS[at]} == -* ]] || command+=("${COMP_WORDS[at]}")
         help=$("${command[@]}" --help rows 2>/dev/null)
     else
-        help=$("${command[@]}" --help 2>/dev/null | sed -nE 's/^  (-[a-z], )?--([a-z][a-z-]*).*/\t\2/p; s/^  ([a-z]+) .*/ ddpbench \1 ; has a --help/p')
+        help=$("${command[@]}" --help 2>/dev/null | sed -nE 's/^  (-[a-z], )?--([a-z][a-z-]*).*/\t\2/p; s/^  ([a-z]+) .*/ ddpbench \1 (see its --help)/p')
     fi
     # of a row: name, letter, what a value is called, default, choices
     words=$(awk -F '\t' -v option="$option" '
@@ -29,7 +29,7 @@ _ddpbench() {
         option == "--help" { words = "all" }
         END { gsub(/\|/, " ", words); print words (all ? names : "") }' <<<"$help")
     if [[ $word == -* || $COMP_CWORD -eq $at ]]; then
-        words=$(sed -nE 's/^\t([^\t]*).*/--\1/p; s/^ .*ddpbench ([a-z]+) .*; has a --help$/\1/p' <<<"$help")
+        words=$(sed -nE 's/^\t([^\t]*).*/--\1/p; s/^ .*ddpbench ([a-z]+) .* \(see its --help\)$/\1/p' <<<"$help")
         words+=' --help --version'
     elif [[ $word == *,* && -n $words ]]; then
         before=${word%,*},

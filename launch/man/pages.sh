@@ -38,7 +38,7 @@ names=(ddpbench) summaries=("a benchmark of data-parallel training, strategy by 
 while IFS=$'\t' read -r command summary; do
     "$program" "$command" --help rows | named >"$work/ddpbench-$command"
     names+=("ddpbench-$command") summaries+=("$summary")
-done < <(sed -nE 's/^       .*ddpbench ([a-z]+) .*   (.*); has a --help$/\1\t\2/p' "$work/ddpbench")
+done < <(sed -nE 's/^       .*ddpbench ([a-z]+) .*   (.*) \(see its --help\)$/\1\t\2/p' "$work/ddpbench")
 for script in "$@"; do
     name=ddpbench-$(basename "$script" .sh)
     bash "$script" --help | named >"$work/$name"

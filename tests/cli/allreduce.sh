@@ -202,7 +202,7 @@ measure 2 -b 1G -e 1024G -f 1024
 result "$good" "refused: more memory than there is"
 status=0
 "${mpirun[@]}" -n 2 "$program" allgather >printed 2>said </dev/null || status=$?
-[ "$status" = 2 ] && grep -q "'allgather' is no command; known are tune, allreduce" said && good=0 || good=1
+[ "$status" = 2 ] && grep -q "unknown command 'allgather'; expected tune, allreduce" said && good=0 || good=1
 result "$good" "refused: an unknown command, with those that are known"
 status=0
 "${mpirun[@]}" -n 2 "$program" allreduce --help >printed 2>said </dev/null || status=$?

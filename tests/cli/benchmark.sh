@@ -48,7 +48,7 @@ for ranks in 1 2 3; do
     result "$good" "$ranks ranks: all files are valid"
     cmp -s printed "$out/summary.txt" && good=0 || good=1
     result "$good" "$ranks ranks: summary.txt is what was printed"
-    [ "$ranks" = 1 ] && expected='Nothing to choose: one rank' || expected='Use ddp[a-z_0-9]*(, [0-9.]+ MiB)?: .* over no communication'
+    [ "$ranks" = 1 ] && expected='Nothing to choose: one rank' || expected='Use ddp[a-z_0-9]*(, [0-9.]+ MiB)?: .* slower than without communication'
     grep -qE "^$expected" printed && good=0 || good=1
     result "$good" "$ranks ranks: it says what to use, or that there is nothing to choose"
     # 6 rounds x 6 implementations x (2 + 2) steps

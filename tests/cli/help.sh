@@ -28,7 +28,7 @@ PATH=$PWD/bin:$PATH
 # in_page OPTION PAGE: as the page writes it
 in_page() { grep -qF "\\fB${1//-/\\-}\\fR" "$2"; }
 
-for name in benchmark $("$program" --help | sed -nE 's/.*ddpbench ([a-z]+) .*; has a --help$/\1/p'); do
+for name in benchmark $("$program" --help | sed -nE 's/.*ddpbench ([a-z]+) .* \(see its --help\)$/\1/p'); do
     command=("$name")
     [ "$name" != benchmark ] || command=()
     "$program" "${command[@]}" --help all >all.txt

@@ -126,7 +126,7 @@ static void add_groups(const struct answer *a, const struct search *s, cJSON *su
             cJSON_AddItemToArray(labels, json_text(row->label));
     }
     verdict_add_groups(
-        other, n, (const char *[VERDICT_GROUPS]){"As good (within 1 %)", "Open (not told apart from it)", "Slower"},
+        other, n, (const char *[VERDICT_GROUPS]){"As good (within 1 %)", "Undecided", "Slower"},
         s->looks, "answers", summary);
 }
 
@@ -165,7 +165,7 @@ static void add_tables(const struct answer *a, cJSON *summary)
             0,
             .note = "cost: the median of the differences of its steps and those of `none` in the same rounds, with\n"
                     "an interval from 6 rounds on. dropped: in the slower half of its last stage; slower:\n"
-                    "significantly so; open: not told apart. Of all steps, what the machine did to a whole round is "
+                    "significantly so; open: undecided. Of all steps, what the machine did to a whole round is "
                     "taken off.\n"});
 }
 
@@ -174,12 +174,12 @@ static void add_end(const struct search *s, cJSON *summary)
     static const char *const ended[] = {"unfinished", "best", "within", "max_minutes"};
     static const char *const words[] = {
         "The search goes on; so far", "All others are slower, or were dropped before:",
-        "All others are within 1 %, slower, or were dropped before:", "The time was over:"};
+        "All others are within 1 %, slower, or were dropped before:", "Time limit reached:"};
     char took[CELL];
     json_add_text(summary, "ended", ended[s->end]);
     results_add_line(summary, "answers", "%s %s, %zu round%s%s.", words[s->end], text_duration(took, s->seconds),
                      s->rounds, text_plural(s->rounds),
-                     s->final ? "" : ", without a final, so that nothing is claimed");
+                     s->final ? "" : ", before the final rounds; no verdict");
 }
 
 void answer_add_words(const struct answer *a, const struct search *s, const struct implementation *implementation,

@@ -195,7 +195,7 @@ static void add_verdict(const struct ranking *c, cJSON *summary)
     struct verdict_row other[MAX_IMPLEMENTATIONS];
     int n = others_of(c, other), open = 0;
     char as_good[CELL] = "As good (not significantly slower)", undecided[CELL];
-    snprintf(undecided, sizeof undecided, "Open (not known to %g %%)", 100 * c->resolve);
+    snprintf(undecided, sizeof undecided, "Undecided (not known to %g %%)", 100 * c->resolve);
     if (c->resolve > 0)
         snprintf(as_good, sizeof as_good, "As good (within %g %%)", 100 * c->resolve);
     for (int i = 0; i < n; i++)

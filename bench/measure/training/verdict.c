@@ -21,7 +21,7 @@ void verdict_add_choice(const struct implementation *row, int open, const struct
         snprintf(interval, sizeof interval, " [%.2f, %.2f]", 1e3 * given->ci_low, 1e3 * given->ci_high);
     results_add_line(summary, list, "Use %.*s%s%s: %s%.2f ms%s%s.", name, row->label, size,
                      open ? " (shortest so far)" : "", cost->n ? "" : "step ", 1e3 * given->median, interval,
-                     cost->n ? " over no communication" : "");
+                     cost->n ? " slower than without communication" : "");
     results_add_line(summary, list, "  --implementations %s%s", row->strategy->name, options);
 }
 

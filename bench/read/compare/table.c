@@ -43,7 +43,7 @@ static int kind_of(const cJSON *difference)
 static void print_differences(FILE *out, const cJSON *differences)
 {
     static const char *const heading[] = {"Settings differ:\n", "Settings differ, as allowed:\n",
-                                          "Also different, which is no reason to refuse:\n"};
+                                          "Other differences (informational):\n"};
     for (int kind = 0, n = 0; kind < DIFFERENCE_KINDS; kind++, n = 0)
         for (const cJSON *d = differences->child; d; d = d->next) {
             if (kind_of(d) != kind)

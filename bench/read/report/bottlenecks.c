@@ -13,12 +13,12 @@
 
 static const char *words_of(const char *name)
 {
-    static const char *const words[][2] = {{"without_a_core", "ranks without a core"},
+    static const char *const words[][2] = {{"without_a_core", "CPU contention"},
                                            {"slower_computation", "slower computation"},
                                            {"exposed_communication", "exposed communication"},
                                            {"communication", "communication"},
                                            {"collectives", "slow collectives"},
-                                           {"straggler", "a late rank"},
+                                           {"straggler", "a straggler"},
                                            {"data_loading", "data loading"},
                                            {"device_busy", "an idle device"},
                                            {"memory", "little memory left"},

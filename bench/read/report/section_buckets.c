@@ -98,7 +98,7 @@ static int name_sizes(FILE *out, const struct size_row *row, size_t n, int is_fi
         best = *r->mark == '*' ? r : best;
         tie |= *r->mark == '=';
     }
-    fprintf(out, "%s%.3g MiB (%.60s%s)", is_first ? "" : ", ", best->mb, best->label, tie ? ", not clearly" : "");
+    fprintf(out, "%s%.3g MiB (%.60s%s)", is_first ? "" : ", ", best->mb, best->label, tie ? ", tie" : "");
     return tie;
 }
 
@@ -130,7 +130,7 @@ static void draw_buckets(cJSON *document, const struct report_runs *runs, const 
     document_add_picture(
         document, "bucket-sizes", title,
         chart_xy(&(struct chart_words){title, "Medians over the rounds",
-                                       tie ? "Not clearly: other sizes are not significantly slower." : NULL},
+                                       tie ? "Tie: other sizes are not significantly slower." : NULL},
                  &(struct chart_xy){.x = {.title = "bucket size, MiB", .scale = CHART_LOG2},
                                     .y = {.title = "ms a step"},
                                     .series = series,

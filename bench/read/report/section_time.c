@@ -246,7 +246,7 @@ static void add_scaling_tables(cJSON *document, const struct scaling_line *line,
                       .rows = n - 1,
                       .row_bytes = sizeof *line,
                       .note = "lost: how much longer a step takes than in the first row above, for as many tokens on "
-                              "each rank; the other\ncolumns are its parts, and add up to it. Waiting for a late rank "
+                              "each rank; the other\ncolumns are its parts, and add up to it. Waiting for a straggler "
                               "is exposed communication of the others.\n"});
 }
 

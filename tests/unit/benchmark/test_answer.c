@@ -97,16 +97,16 @@ END_TEST
 START_TEST(words_name_the_options_and_the_groups)
 {
     make(SEARCH_TIME);
-    expect("\nUse ddp_bucketed, 0.01 MiB (shortest so far): 4.00 ms over no communication.\n"
+    expect("\nUse ddp_bucketed, 0.01 MiB (shortest so far): 4.00 ms slower than without communication.\n"
            "  --implementations ddp_bucketed --bucket-size-mb 0.01   (PyTorch's DDP: bucket_cap_mb=0.01)\n"
            "That is 16.7 % of a step of 24.00 ms (5 rounds; an interval takes 6).\n"
-           "Open (not told apart from it):\n"
+           "Undecided:\n"
            "  ddp_bucketed:2 +0.8 % [-1.0, +3.0]\n"
            "Slower:\n"
            "  ddp            +33.3 % [+20.0, +50.0]\n"
            "(In the order of their steps. In %: step / that of the best, round by round, geometric mean; slower: above "
            "0. The 95 %\nholds for all at once, and allows for the best having been picked from the same rounds.)\n"
-           "The time was over: 1 min 02 s, 8 rounds.\n");
+           "Time limit reached: 1 min 02 s, 8 rounds.\n");
     ck_assert_str_eq(json_string(summary, "best"), "ddp_bucketed:0.01");
     ck_assert_str_eq(json_string(summary, "ended"), "max_minutes");
     ck_assert_int_eq(cJSON_GetArraySize(cJSON_GetObjectItem(summary, "open")), 1);
@@ -122,7 +122,7 @@ START_TEST(without_a_size_the_best_size_is_named)
     search.best = 1;
     search.row[1].state = SEARCH_IN;
     make(SEARCH_TIME);
-    expect("\nUse ddp (shortest so far): 12.00 ms over no communication.\n  --implementations ddp\n"
+    expect("\nUse ddp (shortest so far): 12.00 ms slower than without communication.\n  --implementations ddp\n"
            "That is 37.5 % of a step of 32.00 ms (5 rounds; an interval takes 6).\nShortest of the bucket sizes: 0.01 "
            "MiB.\n");
 }

@@ -94,7 +94,7 @@ static char *verdict(const struct implementation *rows, int n, size_t rounds, in
 START_TEST(words_say_what_the_figures_say)
 {
     char *text = verdict(row, ROWS, ROUNDS, 2);
-    expect(text, "\nUse fast, 0.25 MiB: 2.00 ms [2.00, 2.00] over no communication.\n"
+    expect(text, "\nUse fast, 0.25 MiB: 2.00 ms [2.00, 2.00] slower than without communication.\n"
                  "  --implementations ddp_bucketed --bucket-size-mb 0.25   (PyTorch's DDP: bucket_cap_mb=0.25)\n"
                  "Slower:\n  ddp +33.3 % [+33.3, +33.3]\n(In the order of their steps.");
     ck_assert_ptr_null(strstr(text, "As good"));
@@ -167,9 +167,9 @@ START_TEST(resolution_is_told)
          0.3,
          ROUNDS,
          "max_minutes",
-         {"Not resolved to 1 % within --max-minutes: 8 rounds.", "Open (not known to 1 %):\n  ddp +",
+         {"Not resolved to 1 % within --max-minutes: 8 rounds.", "Undecided (not known to 1 %):\n  ddp +",
           "Use fast, 0.25 MiB (shortest so far): 2.00 ms ["}},
-        {0.01, 0.3, 20, "unfinished", {"Not resolved to 1 % so far: 8 rounds.", "Open (not known to 1 %):", NULL}},
+        {0.01, 0.3, 20, "unfinished", {"Not resolved to 1 % so far: 8 rounds.", "Undecided (not known to 1 %):", NULL}},
     };
     double *ddp = measurements_of(&measurements, 1, FIGURE_STEP);
     for (int r = 0; r < ROUNDS && cases[_i].spread > 0; r++)
@@ -193,7 +193,7 @@ START_TEST(without_an_interval_that_is_said)
     ranking_create(&ranking, &measurements, row, 2, 1000, NULL, 0.01);
     ranking_add_verdict(&ranking, 2, 2, summary);
     char *text = printed();
-    expect(text, "Open (not known to 1 %):\n  ddp +33.3 % (too few rounds for an interval)\n");
+    expect(text, "Undecided (not known to 1 %):\n  ddp +33.3 % (too few rounds for an interval)\n");
     ck_assert_msg(strstr(text, "nan") == NULL, "%s", text);
     free(text);
 }

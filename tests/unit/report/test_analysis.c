@@ -315,7 +315,7 @@ START_TEST(one_row_for_a_cause_and_its_effect)
     analyse();
     ck_assert_uint_eq(found.n, 1);
     ck_assert_str_eq(found.item[0].name, "without_a_core");
-    ck_assert_str_eq(found.item[0].words, "ranks without a core");
+    ck_assert_str_eq(found.item[0].words, "CPU contention");
     ck_assert_ptr_nonnull(strstr(found.item[0].text, "rank 1 is late; this is why in the benchmark computation takes "
                                                      "12.00 ms a step on 4 ranks; at the speed of 1 rank it would take "
                                                      "9.00 ms, 3.00 ms more"));
