@@ -40,7 +40,7 @@ static const char *verdict_of(const struct search *search, int i)
     case SEARCH_DROPPED:
         return "dropped";
     default:
-        return search->end == SEARCH_WITHIN ? "as good" : "open";
+        return search->end == SEARCH_WITHIN ? "as good" : "undecided";
     }
 }
 
@@ -113,8 +113,8 @@ static int is_open(const struct search *s)
 static void add_groups(const struct answer *a, const struct search *s, cJSON *summary)
 {
     struct verdict_row other[MAX_IMPLEMENTATIONS];
-    enum verdict_group left = s->end == SEARCH_WITHIN ? VERDICT_AS_GOOD : VERDICT_OPEN;
-    cJSON *labels = cJSON_AddArrayToObject(summary, left == VERDICT_OPEN ? "open" : "as_good");
+    enum verdict_group left = s->end == SEARCH_WITHIN ? VERDICT_AS_GOOD : VERDICT_UNDECIDED;
+    cJSON *labels = cJSON_AddArrayToObject(summary, left == VERDICT_UNDECIDED ? "undecided" : "as_good");
     int n = 0;
     for (const struct answer_row *row = a->row; row < a->row + a->n; row++) {
         int slower = row->searched->state == SEARCH_SLOWER;
@@ -125,9 +125,8 @@ static void add_groups(const struct answer *a, const struct search *s, cJSON *su
         if (!slower)
             cJSON_AddItemToArray(labels, json_text(row->label));
     }
-    verdict_add_groups(
-        other, n, (const char *[VERDICT_GROUPS]){"As good (within 1 %)", "Undecided", "Slower"},
-        s->looks, "answers", summary);
+    verdict_add_groups(other, n, (const char *[VERDICT_GROUPS]){"As good (within 1 %)", "Undecided", "Slower"},
+                       s->looks, "answers", summary);
 }
 
 static void add_tables(const struct answer *a, cJSON *summary)
@@ -144,7 +143,7 @@ static void add_tables(const struct answer *a, cJSON *summary)
         {"step", "step\nms", COLUMN_REAL, FIELD(step.median), "s", 1e3, 9, 2},
         {"sync_cost", "cost\nms", COLUMN_REAL, FIELD(cost.median), "s", 1e3, 9, 2},
         {"sync_cost_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(cost.ci_low), "s", 1e3, -16, 2},
-        {"verdict", "", COLUMN_NAME, FIELD(verdict), NULL, 1, -7, 0},
+        {"verdict", "", COLUMN_NAME, FIELD(verdict), NULL, 1, -9, 0},
         {"bar", heading, COLUMN_CHARS, FIELD(bar), NULL, 1, -20, 0},
     };
     struct column others[sizeof columns / sizeof *columns];
@@ -165,7 +164,8 @@ static void add_tables(const struct answer *a, cJSON *summary)
             0,
             .note = "cost: the median of the differences of its steps and those of `none` in the same rounds, with\n"
                     "an interval from 6 rounds on. dropped: in the slower half of its last stage; slower:\n"
-                    "significantly so; open: undecided. Of all steps, what the machine did to a whole round is "
+                    "significantly so; undecided: too few rounds to compare. Of all steps, what the machine did to a "
+                    "whole round is "
                     "taken off.\n"});
 }
 
@@ -178,8 +178,7 @@ static void add_end(const struct search *s, cJSON *summary)
     char took[CELL];
     json_add_text(summary, "ended", ended[s->end]);
     results_add_line(summary, "answers", "%s %s, %zu round%s%s.", words[s->end], text_duration(took, s->seconds),
-                     s->rounds, text_plural(s->rounds),
-                     s->final ? "" : ", before the final rounds; no verdict");
+                     s->rounds, text_plural(s->rounds), s->final ? "" : ", before the final rounds; no verdict");
 }
 
 void answer_add_words(const struct answer *a, const struct search *s, const struct implementation *implementation,

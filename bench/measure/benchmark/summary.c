@@ -162,7 +162,7 @@ void buckets_add_table(const struct implementation *row, const struct reducer *r
 
 static enum verdict_group group_of(const struct row *row)
 {
-    return row->to_fastest.slower ? VERDICT_SLOWER : row->open ? VERDICT_OPEN : VERDICT_AS_GOOD;
+    return row->to_fastest.slower ? VERDICT_SLOWER : row->open ? VERDICT_UNDECIDED : VERDICT_AS_GOOD;
 }
 
 /* The others that reduce. */
@@ -199,7 +199,7 @@ static void add_verdict(const struct ranking *c, cJSON *summary)
     if (c->resolve > 0)
         snprintf(as_good, sizeof as_good, "As good (within %g %%)", 100 * c->resolve);
     for (int i = 0; i < n; i++)
-        open |= other[i].group == VERDICT_OPEN;
+        open |= other[i].group == VERDICT_UNDECIDED;
     verdict_add_choice(best->implementation, open, &best->sync_cost, &best->seconds[FIGURE_STEP], "notes", summary);
     if (bucket && !*best->implementation->bucket_words)
         verdict_add_bucket(bucket->implementation, "notes", summary);
@@ -212,7 +212,7 @@ void ranking_add_verdict(const struct ranking *c, int ranks, size_t planned, cJS
     if (c->fastest >= 0) {
         json_add_text(summary, "fastest", c->row[c->fastest].label);
         cJSON *tied = cJSON_AddArrayToObject(summary, "tied_with_fastest");
-        cJSON *open = cJSON_AddArrayToObject(summary, "open");
+        cJSON *open = cJSON_AddArrayToObject(summary, "undecided");
         for (const struct row *row = c->row; row < c->row + c->n; row++)
             if (row->reduces && row != &c->row[c->fastest] && group_of(row) != VERDICT_SLOWER)
                 cJSON_AddItemToArray(row->open ? open : tied, json_text(row->label));

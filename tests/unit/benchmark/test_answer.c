@@ -109,8 +109,8 @@ START_TEST(words_name_the_options_and_the_groups)
            "Time limit reached: 1 min 02 s, 8 rounds.\n");
     ck_assert_str_eq(json_string(summary, "best"), "ddp_bucketed:0.01");
     ck_assert_str_eq(json_string(summary, "ended"), "max_minutes");
-    ck_assert_int_eq(cJSON_GetArraySize(cJSON_GetObjectItem(summary, "open")), 1);
-    static const char *const verdict[ROWS] = {"control", "slower", "best", "open", "dropped"};
+    ck_assert_int_eq(cJSON_GetArraySize(cJSON_GetObjectItem(summary, "undecided")), 1);
+    static const char *const verdict[ROWS] = {"control", "slower", "best", "undecided", "dropped"};
     for (int i = 0; i < ROWS; i++)
         ck_assert_str_eq(answer.row[i].verdict, verdict[i]);
 }

@@ -180,7 +180,7 @@ START_TEST(resolution_is_told)
     for (int i = 0; i < 3 && cases[_i].words[i]; i++)
         expect(text, cases[_i].words[i]);
     ck_assert_str_eq(json_string(summary, "ended"), cases[_i].ended);
-    int open = cJSON_GetArraySize(cJSON_GetObjectItem(summary, "open"));
+    int open = cJSON_GetArraySize(cJSON_GetObjectItem(summary, "undecided"));
     ck_assert_int_eq(open, strcmp(cases[_i].ended, "resolved") != 0);
     free(text);
 }
