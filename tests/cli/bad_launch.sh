@@ -491,51 +491,17 @@ bad 1 "$pages" 'cannot make the directory' "$program" /proc/none
 bad 1 "$pages" 'there is no script' "$program" out /absent.sh
 group "install.sh, pack.sh and pages.sh"
 
-# ---- tests and .ci ----
+# ---- tests ----
 
-for script in "$root"/tests/run.sh "$root"/tests/cli/*.sh; do
-    bad 2 "$script" "unknown option '--a.nb'" $'--a\nb'
-    [ "${script##*/}" = fences.sh ] || bad 2 "$script" 'which BUILD_DIR'
-done
-unknown "$root/tests/run.sh"
-self=$root/tests/cli/bad_launch.sh
-unknown "$self"
-for script in "$root/tests/run.sh" "$self"; do
-    bad 2 "$script" 'one BUILD_DIR only' a b
-    for word in absent /etc/passwd '' $'a\nb' $'\xff' "$long"; do bad 2 "$script" 'no directory|which BUILD_DIR' "$word"; done
-done
-bad 2 "$self" 'there is no .*/ddpbench' "$temporary/texts"
-MPIRUN=/absent bad 1 "$root/tests/run.sh" 'MPIRUN' "$temporary/texts/directory"
-fuzz=$root/tests/fuzz
-for script in "$fuzz/run.sh" "$fuzz/hosts.sh"; do unknown "$script"; done
-bad 2 "$fuzz/run.sh" 'which BUILD_DIR'
-bad 2 "$fuzz/run.sh" 'one BUILD_DIR only' a b
-for word in absent /etc/passwd '' $'a\nb' "$long"; do bad 2 "$fuzz/run.sh" 'no directory|which BUILD_DIR' "$word"; done
-for word in "${no_numbers[@]}" 0; do
-    FUZZ_SECONDS=$word bad 2 "$fuzz/run.sh" 'FUZZ_SECONDS .*expected' "$temporary/texts/directory"
-    FUZZ_SEED=$word bad 2 "$fuzz/hosts.sh" 'FUZZ_SEED .*expected'
-done
-numbers "$fuzz/hosts.sh" --seconds 1 999999
-without_value "$fuzz/hosts.sh" --findings
-for word in absent /etc/passwd "$long"; do bad 2 "$fuzz/hosts.sh" 'findings .*no directory' --findings "$word"; done
-bad 2 "$fuzz/hosts.sh" "unknown .*'word'" word
+tests=$root/tests/run.sh
+unknown "$tests"
+bad 2 "$tests" 'which BUILD_DIR'
+bad 2 "$tests" 'one BUILD_DIR only' a b
+for word in absent /etc/passwd '' $'a\nb' $'\xff' "$long"; do bad 2 "$tests" 'no directory|which BUILD_DIR' "$word"; done
+MPIRUN=/absent bad 1 "$tests" 'MPIRUN' "$temporary/texts/directory"
 lab=$root/tests/support/slurm_lab.sh
 export SLURM_LAB=$temporary/lab
-bad 2 "$lab" 'which command'
-unknown "$lab"
-bad 2 "$lab" 'unknown .*command' word
-for word in '' 0 10 x $'1\n' '$(touch made)' "$nines"; do bad 2 "$lab" 'up needs' up "$word"; done
-bad 2 "$lab" 'up needs' up
-for name in kill-node start-node; do
-    for word in '' x 0 ../x $'1\n'; do bad 2 "$lab" "$name needs" $name "$word"; done
-done
-bad 2 "$lab" 'run needs' run
-for name in down stop-controller start-controller; do bad 2 "$lab" "$name takes" $name now; done
-called=.ci/run
-unknown "$root/.ci/run"
-bad 2 "$root/.ci/run" 'unknown' word
-called=''
-group "tests/ and .ci/"
+group "tests/run.sh"
 
 # ---- tools that are not there ----
 
