@@ -112,12 +112,12 @@ check_options() {
 }
 
 # ---- runs ----
-# Sets names, of all runs, and names_of_ranks and names_of_every, of an experiment each.
+# Sets names: of all runs.
 list_runs() {
-    read -ra names_of_ranks <<<"${ranks//,/ }"
-    read -ra names_of_every <<<"${every//,/ }"
-    names_of_ranks=("${names_of_ranks[@]/#/ranks=}") names_of_every=("${names_of_every[@]/#/every=}")
-    names=(latency buckets "${names_of_ranks[@]}" "${names_of_every[@]}")
+    local ranks_runs every_runs
+    read -ra ranks_runs <<<"${ranks//,/ }"
+    read -ra every_runs <<<"${every//,/ }"
+    names=(latency buckets "${ranks_runs[@]/#/ranks=}" "${every_runs[@]/#/every=}")
 }
 
 # plan NAME: sets command, of arguments for so many ranks (at), and weight, about how many micro-batches it computes.
@@ -189,58 +189,55 @@ run_all() {
 # place_of NAME: the directory with the results of a run.
 place_of() { echo "$output/$1$([ "$1" != latency ] || echo /ddp_bucketed)"; }
 
-# complete NAME...: sets words to the runs among them that are complete, as report takes them.
-complete() {
-    local name
-    words=()
-    for name in "$@"; do
-        [ ! -e "$(place_of "$name")/summary.json" ] || words+=("${name//=/-}=$(place_of "$name")")
-    done
-}
-
-# experiment TITLE EXPERIMENT NAME...: what report says of its runs, and what the paper gives.
-experiment() {
-    local words
-    printf '\n==== %s\n\n' "$1"
-    complete "${@:3}"
-    [ ${#words[@]} = $(($# - 2)) ] || echo "Of its runs (${*:3}) only ${#words[@]} are complete."
-    [ ${#words[@]} = 0 ] || "$program" report "${words[@]}" || return
-    echo
-    awk -F '\t' -v experiment="$2" '$1 == experiment {
-        line = sprintf("paper: %-36s %10s", $2, $3 ($4 == "" ? "" : " " $4))
-        printf "%-55s  (%s)\n", line, $5
+# paper EXPERIMENT TITLE: what the paper gives of it.
+paper() {
+    printf '\n%s\n' "$2"
+    awk -F '\t' -v experiment="$1" '$1 == experiment {
+        line = sprintf("   paper: %-36s %10s", $2, $3 ($4 == "" ? "" : " " $4))
+        printf "%-58s  (%s)\n", line, $5
     }' "$here/paper.tsv"
 }
 
+# tell RUN...: what report says of the runs, LABEL=DIR each, and then the paper's figures.
 tell() {
+    local overlap=''
     cat <<END
 The experiments of Li et al., PyTorch Distributed: Experiences on Accelerating Data Parallel Training,
-PVLDB 13(12), 2020 (arXiv:2006.15704), with $("$program" --version)
-Their figures are of other hardware (clusters of GPUs) and models: they say what to look for, not what to reach.
+PVLDB 13(12), 2020 (arXiv:2006.15704), with $("$program" --version); the paper's figures stand at the end.
+
 END
-    experiment "1. Latency breakdown with and without overlap (the paper's figure 6)" latency latency &&
-        experiment "2. Step time against bucket size (figures 7 and 8)" buckets buckets &&
-        experiment "3. Scaling over ranks (figure 9), $batch sequences a rank and micro-batch" scaling "${names_of_ranks[@]}" &&
-        experiment "4. Reducing gradients every n micro-batches only (figure 10)" skipping "${names_of_every[@]}" || return
+    "$program" report "$@" || return
+    [ ! -e "$output/latency" ] || overlap=$(grep -m 1 -i '^[a-z ]*overlap.*[.:]' "$output/latency/ddp_bucketed_summary.txt")
     cat <<END
-A step is n micro-batches, of which only the last one reduces, as under PyTorch's no_sync; the optimizer steps once for n.
 
-==== 5. Round-robin over several communicators (figure 12)
+The paper's figures
+-------------------
 
-Left out: ddpbench sends all reductions through one communicator and has no option for more.
+They are of other hardware (clusters of GPUs) and models: they say what to look for, not what to reach.
+END
+    paper latency "1. Latency breakdown with and without overlap (figure 6). Here: where the time goes, latency.${overlap:+$'\n   '$overlap}"
+    paper buckets "2. Step time against bucket size (figures 7 and 8). Here: bucket sizes, buckets."
+    paper scaling "3. Scaling over ranks (figure 9). Here: scaling, ranks-N, with $batch sequences of a micro-batch on each rank."
+    paper skipping "4. Reducing gradients every n micro-batches only (figure 10). Here: scaling, every-N, whose steps are N micro-batches."
+    cat <<END
+
+5. Round-robin over several communicators (figure 12).
+   Left out: ddpbench sends all reductions through one communicator and has no option for more.
 END
 }
 
 # report: paper.csv and paper.txt of the runs that are complete, and paper.txt on stdout.
 report() {
-    local words
-    complete "${names[@]}"
+    local name words=()
+    for name in "${names[@]}"; do
+        [ ! -e "$(place_of "$name")/summary.json" ] || words+=("${name//=/-}=$(place_of "$name")")
+    done
     if [ ${#words[@]} = 0 ]; then
         say "no run is complete, so there is nothing to tell"
         return 1
     fi
     "$program" report "${words[@]}" --csv "$output/paper.csv" >/dev/null || return
-    into "$output/paper.txt" tell || return
+    into "$output/paper.txt" tell "${words[@]}" || return
     cat "$output/paper.txt"
 }
 

@@ -68,7 +68,7 @@ int results_close(struct results *results);
 
 /* Replaces metrics.csv in a run's directory, made from the lines of rank_0_metrics.jsonl that are there, also while the
  * run goes or after it was killed: a row a line, and of all lines each member that holds no array and no object is a
- * column, in the order in which they first appear. Numbers keep their value, in 15 digits or in 17 where it needs them;
+ * column, in the order in which they first appear. Numbers keep their value, to 15 digits or more;
  * null and what a line lacks is an empty field; texts are quoted by RFC 4180. A line that was cut off, or is no JSON
  * object, is left out; without any line no file is written. One line is in memory at a time. Returns 0; or -1,
  * reported. */

@@ -18,7 +18,7 @@ _ddpbench() {
         [[ $at -ge $COMP_CWORD || ${COMP_WORDS[at]} == -* ]] || command+=("${COMP_WORDS[at]}")
         help=$("${command[@]}" --help rows 2>/dev/null)
     else
-        help=$("${command[@]}" --help 2>/dev/null | sed -nE 's/^  (-[a-z], )?--([a-z][a-z-]*).*/\t\2/p; s/^  ([a-z]+) .*/ ddpbench \1 (see its --help)/p')
+        help=$("${command[@]}" --help 2>/dev/null | sed -nE 's/^  (-[a-z], )?--([a-z][a-z-]*).*/\t\2/p; s/^  ([a-z]+) .*/ ddpbench \1  (see its --help)/p')
     fi
     # of a row: name, letter, what a value is called, default, choices
     words=$(awk -F '\t' -v option="$option" '

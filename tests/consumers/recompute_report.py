@@ -329,16 +329,19 @@ def check_prometheus(runs, text):
         if not line.startswith("#"):
             name, labels, value = re.fullmatch(r"(\w+)\{(.*)\} (\S+)", line).groups()
             labels = {k: v.replace(r"\"", '"').replace("\\\\", "\\") for k, v in re.findall(r'(\w+)="((?:[^"\\]|\\.)*)"', labels)}
-            samples[name, labels["directory"], labels["state"], labels["subject"], float(labels.get("bytes", 0))] = float(value)
+            samples[name, labels["directory"], labels.get("subject"), float(labels.get("bytes", 0))] = float(value)
     wanted = 0
     for run in runs:
+        for member in ("done", "planned"):
+            wanted += 1
+            same(f"report.prom, {member}", samples.get((f"ddpbench_run_{member}", run.directory, None, 0.0)), run.summary[member])
         for (subject, figure, size), f in run.figures.items():
             unit = UNITS[f["unit"]]
             name = "ddpbench_result_" + figure.lower().removesuffix(unit) + unit
             for end, field in (("", "value"), ("_low", "low"), ("_high", "high"), ("_samples", "n")):
                 if f[field] is not None:
                     wanted += 1
-                    same(f"report.prom, {name}{end}", samples.get((name + end, run.directory, run.state, subject, float(size))), f[field])
+                    same(f"report.prom, {name}{end}", samples.get((name + end, run.directory, subject, float(size))), f[field])
     same("report.prom: samples", len(samples), wanted)
 
 

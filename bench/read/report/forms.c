@@ -75,6 +75,9 @@ static void print_csv(FILE *out, const cJSON *document, const struct report_runs
         figures_print_csv(out, &run->figures, (const char *const[]){run->directory, run->label, run_state(run)}, 3);
 }
 
+/* Tells a report from the summary.prom of a run. */
+#define PROMETHEUS_FORM_MARK "# From ddpbench report."
+
 static void print_prometheus(FILE *out, const cJSON *document, const struct report_runs *runs)
 {
     struct prometheus_run *run = allocate(runs->n + 1, sizeof *run);
@@ -82,12 +85,8 @@ static void print_prometheus(FILE *out, const cJSON *document, const struct repo
     (void)document;
     for (const struct report_run *r = runs->item; r < runs->item + runs->n; r++)
         if (!*r->problem)
-            run[n++] = (struct prometheus_run){&r->figures,
-                                               r->label,
-                                               r->mode,
-                                               r->directory,
-                                               json_number(r->summary, "done"),
-                                               json_number(r->summary, "planned")};
+            run[n++] = (struct prometheus_run){&r->figures, r->label, r->mode, r->directory, r->done, r->planned};
+    fputs(PROMETHEUS_FORM_MARK "\n", out);
     prometheus_print(out, run, n);
     free(run);
 }
@@ -146,5 +145,5 @@ const struct report_form report_forms[FORMS] = {
     [FORM_MARKDOWN] = {"markdown", "BOTTLENECK_ANALYSIS.md", "# " ANALYSIS_TITLE, print_markdown},
     [FORM_JSON] = {"json", "report.json", "{\"title\":\n\"" ANALYSIS_TITLE, print_json},
     [FORM_CSV] = {"csv", "report.csv", RESULTS_CSV_COLUMNS, print_csv},
-    [FORM_PROMETHEUS] = {"prometheus", "report.prom", PROMETHEUS_MARK, print_prometheus},
+    [FORM_PROMETHEUS] = {"prometheus", "report.prom", PROMETHEUS_FORM_MARK, print_prometheus},
     [FORM_JUNIT] = {"junit", "report.xml", "<testsuites name=\"" ANALYSIS_TITLE, print_junit}};

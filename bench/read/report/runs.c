@@ -105,6 +105,8 @@ static void take_facts(struct report_run *run)
         snprintf(run->unfinished, sizeof run->unfinished, "interrupted, %.60s", unfinished);
     else if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(capture, "interrupted"))) /* of a profile without rounds */
         snprintf(run->unfinished, sizeof run->unfinished, "interrupted in its capture");
+    run->done = json_number(run->summary, "done");
+    run->planned = json_number(run->summary, "planned");
     snprintf(run->mode, sizeof run->mode, "%s", json_string(run->run, "mode"));
     snprintf(run->time, sizeof run->time, "%s", json_string(run->run, "time"));
     run->ranks = json_count(derived, "world_size");

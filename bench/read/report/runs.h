@@ -36,6 +36,7 @@ struct report_run {
     char directory[FILES_PATH]; /* where its results are */
     char problem[400];          /* why it could not be read, and then nothing below is known; "": it could */
     char unfinished[80];        /* such as "interrupted, 1 of 2 rounds": all below is of these; "": it is complete */
+    double done, planned;       /* rounds or rows */
     char mode[16], time[40];
     char workload[200]; /* model, data type and device as words: runs that differ in them are not compared */
     char machine[128];  /* what computes */

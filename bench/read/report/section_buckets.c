@@ -127,15 +127,14 @@ static void draw_buckets(cJSON *document, const struct report_runs *runs, const 
                                                 colour_of_run(runs, row[first].run), CHART_LINE | CHART_POINTS};
     }
     text_end(words);
-    document_add_picture(
-        document, "bucket-sizes", title,
-        chart_xy(&(struct chart_words){title, "Medians over the rounds",
-                                       tie ? "Tie: other sizes are not significantly slower." : NULL},
-                 &(struct chart_xy){.x = {.title = "bucket size, MiB", .scale = CHART_LOG2},
-                                    .y = {.title = "ms a step"},
-                                    .series = series,
-                                    .n_series = lines,
-                                    .best = "the shortest step of a run"}));
+    document_add_picture(document, "bucket-sizes", title,
+                         chart_xy(&(struct chart_words){title, "Medians over the rounds",
+                                                        tie ? "Tie: other sizes are not significantly slower." : NULL},
+                                  &(struct chart_xy){.x = {.title = "bucket size, MiB", .scale = CHART_LOG2},
+                                                     .y = {.title = "ms a step"},
+                                                     .series = series,
+                                                     .n_series = lines,
+                                                     .best = "the shortest step of a run"}));
     free(title);
     free(point);
 }

@@ -227,6 +227,8 @@ static int report_group(FILE *out, const char *directory, const struct grid_poin
     text_end(words);
     table_print(out, json);
     fputs(finding, out);
+    if (length) /* the last newline is none of the picture's */
+        finding[length - 1] = 0;
     int status = picture_write(directory, point, n, title, finding);
     cJSON_Delete(json);
     free(finding);

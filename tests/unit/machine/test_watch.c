@@ -1,5 +1,5 @@
-/* test_watch.c - the thread that watches a host, in a job that is made up: its lines, and that it may be asked for its
- * last sample, and stopped, at any time. */
+/* test_watch.c - the thread that watches a host, in a job that is made up: its lines, and that it may be
+ * stopped at any time. */
 #include "machine/monitor.h"
 
 #include "base/files.h"
@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct job job = {.size = 1, .hosts = 1, .local_size = 1, .machine_size = 1, .cores = 1};
 static char directory[64];
@@ -48,24 +49,16 @@ static size_t count_lines(void)
     return lines;
 }
 
-START_TEST(it_can_be_asked_at_any_time)
+START_TEST(it_writes_a_line_for_each_sample)
 {
     struct monitor *monitor;
     struct monitor_findings findings;
-    char *text = NULL;
-    size_t length, longest = 0;
     ck_assert_int_eq(monitor_create(&monitor, &job, 1, 0), 0);
     ck_assert_int_eq(monitor_start(monitor, directory, clock_now_ns()), 0);
-    for (int64_t end = clock_now_ns() + 2500000000; clock_now_ns() < end;) {
-        FILE *out = open_memstream(&text, &length);
-        monitor_print(monitor, out);
-        fclose(out);
-        longest = length > longest ? length : longest;
-        free(text);
-    }
+    for (int64_t end = clock_now_ns() + 20000000000; clock_now_ns() < end && count_lines() < 3;)
+        usleep(10000);
     ck_assert_int_eq(monitor_stop(monitor, &findings), 0);
     monitor_destroy(monitor);
-    ck_assert_uint_gt(longest, 0);
     ck_assert_double_ge(findings.samples, 2);
     ck_assert_double_eq(findings.samples, (double)count_lines() - 1); /* the first has the names of columns */
 }
@@ -92,7 +85,7 @@ int main(void)
     Suite *suite = suite_create("watch");
     TCase *core = tcase_create("core");
     tcase_add_checked_fixture(core, setup, teardown);
-    tcase_add_test(core, it_can_be_asked_at_any_time);
+    tcase_add_test(core, it_writes_a_line_for_each_sample);
     tcase_add_test(core, it_stops_at_once);
     suite_add_tcase(suite, core);
     SRunner *runner = srunner_create(suite);
