@@ -49,7 +49,8 @@ static cJSON *take_line(struct metrics_table *t, const char *line, size_t length
     int whole = line[length - 1] == '\n' && strlen(line) == length;
     cJSON *json = whole ? json_object(line) : NULL;
     cJSON *member;
-    memset(t->field, 0, t->n * sizeof *t->field);
+    for (size_t i = 0; i < t->n; i++)
+        t->field[i] = NULL;
     t->next = 0;
     cJSON_ArrayForEach(member, json)
     {
@@ -83,7 +84,7 @@ static void print_row(FILE *out, const struct metrics_table *t)
         cJSON *f = t->field[i];
         if (i)
             putc(',', out);
-        if (cJSON_IsString(f))
+        if (f && cJSON_IsString(f))
             print_text(out, f->valuestring);
         else if (f && !cJSON_IsNull(f) && cJSON_PrintPreallocated(f, number, sizeof number, 0))
             fputs(number, out);

@@ -155,7 +155,7 @@ good() {
     printf '#include <cuda_runtime.h>\n#include <cuda_runtime_api.h>\n' >"$1/kernels/cuda/a.cu"
     for room in base results selfbench measure/{spans,training,trace,profile} read/compare; do
         mkdir -p "$1/bench/$room"
-        printf '#include "%s/%s.h"\n#include "kernels/error.h"\n' ${room#*/} ${room#*/} >"$1/bench/$room/${room#*/}.c"
+        printf '#include "%s/%s.h"\n#include "kernels/error.h"\n' "${room#*/}" "${room#*/}" >"$1/bench/$room/${room#*/}.c"
     done
     printf '#include "spans/spans.h"\n#include "base/stats.h"\n#include "ddp/job.h"\n' >>"$1/bench/measure/training/training.c"
     printf '#include "training/training.h"\n#include "profile/figures.h"\n' >>"$1/bench/measure/profile/profile.c"
