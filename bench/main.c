@@ -21,7 +21,7 @@ enum { OK = 0, FAILED = 1, USAGE = 2 };
 
 static int run_training(const struct job *job, int argc, char *const argv[]);
 
-/* Of several ranks, which are not known to each other without MPI, one prints. */
+/* Without MPI every process takes itself for rank 0, so only the launcher's first one prints. */
 static int report_once(int argc, char *argv[])
 {
     return launcher_rank() ? OK : run_report(argc, argv);

@@ -16,7 +16,7 @@ Usage: launch/slurm.sh configure [OPTION...]
        launch/slurm.sh status|wait|cancel|collect|analyze [--output DIR] [SUBMISSION]
 
 Commands:
-  configure          writes DIR/slurm.conf: what jobs are to be like, by the options given, and the defaults for the others
+  configure          writes the settings of all jobs, DIR/slurm.conf, from the options given and the defaults
   submit             one job for each number of nodes, and a last one that collects and analyzes
   status             a line for each job: what it is, its number, state, nodes, time, and what went wrong
   wait               until no job is left; on a terminal with a line that says how far they are

@@ -34,7 +34,7 @@ static const struct {
              {"1", "", "a ratio or a count"}};
 enum { UNITS = sizeof units / sizeof *units };
 
-/* Of these units, or UNITS. */
+/* The index of the unit of a figure, or UNITS for one that is not listed. */
 static size_t unit_of(const struct figure *figure)
 {
     size_t i = 0;

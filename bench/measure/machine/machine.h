@@ -1,5 +1,5 @@
-/* machine.h - facts about this machine, what each rank computes on, and the options that choose that and what carries
- * the collectives. */
+/* machine.h - facts about this machine, what each rank computes on, and the options that choose that and the
+ * communication backend. */
 #ifndef BENCH_MEASURE_MACHINE_MACHINE_H
 #define BENCH_MEASURE_MACHINE_MACHINE_H
 
@@ -123,7 +123,7 @@ const char *products_words(const struct blas_facts *blas, char text[128]);
 const char *products_replaced(const struct blas_facts *blas, char text[256]);
 const char *products_warning(const struct blas_facts *blas, char text[400]);
 
-/* ---- what carries the collectives ---- */
+/* ---- the communication backend ---- */
 
 /* The rows --comm, --nccl-max-ctas, --mpi-progress and --timeout, which fill library, nccl_max_ctas, progress and
  * timeout_s. The other fields follow from the machine. */

@@ -282,8 +282,8 @@ static void show_progress(struct progress *progress, const struct run *run, size
     progress_show(progress, done, words);
 }
 
-/* Its sample of that round is no number. */
-static void rest(struct measurements *m, int implementation, size_t round)
+/* Marks the sample of an implementation as missing (NAN) in a round in which it had no block. */
+static void mark_missing(struct measurements *m, int implementation, size_t round)
 {
     for (int figure = 0; figure < FIGURES; figure++)
         measurements_of(m, implementation, figure)[round] = NAN;
@@ -317,7 +317,7 @@ int run_rounds(struct run *run, const struct run_hooks *hooks)
             series_grow(&m->seconds, (size_t)m->n * FIGURES, &m->capacity);
         b.implementation = rotated(b.round, (int)(done++ % (size_t)o->n), o->n);
         if (run->resting[b.implementation]) {
-            rest(m, b.implementation, b.round);
+            mark_missing(m, b.implementation, b.round);
         } else {
             run_block(run, &window, &b);
             int wrote = hooks->block(hooks->context, run, &b);

@@ -98,7 +98,7 @@ void gpu_tracer_stop(struct gpu_tracer *tracer, struct timeline *timeline);
 /* What other processes and the communication thread did during the blocks, and what spans were lost. */
 struct block_counts {
     size_t blocks, watched_blocks; /* measured; those for which it is known what other processes did */
-    size_t with_other_processes;   /* of these: in which that was MONITOR_OTHER_CORES or more */
+    size_t with_other_processes;   /* blocks with MONITOR_OTHER_CORES or more in use by others */
     double other_cores;            /* the most cores that other processes used during a block */
     size_t peak_bytes;             /* the most memory in use on this rank until the last block began */
     double comm_cpu_seconds;       /* of rank 0's communication thread, in the timed steps of strategies that */
@@ -173,7 +173,7 @@ struct run_hooks {
 };
 
 /* For a run of which job and recording are set: opens the device, plans, checks what fits, and opens data, results (in
- * `target`) and what carries the collectives, so that all is known that a heading says. Returns 0; or -1 on every rank,
+ * `target`) and the communication backend, so that all is known that a heading says. Returns 0; or -1 on every rank,
  * and rank 0 has said why. End with run_tear_down in both cases, as after run_set_up. */
 int run_plan(struct run *run, const struct run_options *options, const struct results_target *target,
              struct results *results);
