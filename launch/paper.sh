@@ -215,10 +215,10 @@ The paper's figures
 
 They are of other hardware (clusters of GPUs) and models: they say what to look for, not what to reach.
 END
-    paper latency "1. Latency breakdown with and without overlap (figure 6). Here: where the time goes, latency.${overlap:+$'\n   '$overlap}"
-    paper buckets "2. Step time against bucket size (figures 7 and 8). Here: bucket sizes, buckets."
-    paper scaling "3. Scaling over ranks (figure 9). Here: scaling, ranks-N, with $batch sequences of a micro-batch on each rank."
-    paper skipping "4. Reducing gradients every n micro-batches only (figure 10). Here: scaling, every-N, whose steps are N micro-batches."
+    paper latency "1. Latency breakdown with and without overlap (figure 6). Here: where the time goes, latency.${overlap:+$'\n   '$overlap}" || return
+    paper buckets "2. Step time against bucket size (figures 7 and 8). Here: bucket sizes, buckets." || return
+    paper scaling "3. Scaling over ranks (figure 9). Here: scaling, ranks-N, with $batch sequences of a micro-batch on each rank." || return
+    paper skipping "4. Reducing gradients every n micro-batches only (figure 10). Here: scaling, every-N, whose steps are N micro-batches." || return
     cat <<END
 
 5. Round-robin over several communicators (figure 12).
@@ -284,6 +284,7 @@ fi
 output=$(realpath -m -- "${output:-results/$(date +%Y%m%d-%H%M%S)-paper}")
 open_series "$output"
 check_ours "$output/paper.txt" 'The experiments of Li et al.'
+check_ours "$output/paper.csv" 'directory,label,state,'
 run_all
 report || failed=1
 [ "$failed" = 0 ]

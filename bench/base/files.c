@@ -59,7 +59,7 @@ void files_remove_empty(const char *path, size_t there)
     size_t n = (size_t)snprintf(part, sizeof part, "%s", path);
     snprintf(made, sizeof made, "/%s/", part + there);
     /* some may not have been made; of new/../old/run, where new was not there, old may have been */
-    while (n > there && !strstr(made, "/../") && (!rmdir(part) || errno != ENOTEMPTY))
+    while (n > there + (n && part[n - 1] == '/') && !strstr(made, "/../") && (!rmdir(part) || errno != ENOTEMPTY))
         n = cut_last(part);
 }
 

@@ -18,9 +18,6 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* The start of what is printed (files_check_path). */
-#define PROMETHEUS_MARK "# HELP ddpbench_run_done "
-
 /* The figures of a run, and its labels, any text: what the reader calls it, its mode, and where it is, which no two
  * runs have in common. */
 struct prometheus_run {

@@ -7,6 +7,7 @@
 #include "kernels/error.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,7 +87,8 @@ static void print_row(FILE *out, const struct metrics_table *t)
             putc(',', out);
         if (f && cJSON_IsString(f))
             print_text(out, f->valuestring);
-        else if (f && !cJSON_IsNull(f) && cJSON_PrintPreallocated(f, number, sizeof number, 0))
+        else if (f && !cJSON_IsNull(f) && (!cJSON_IsNumber(f) || isfinite(f->valuedouble)) &&
+                 cJSON_PrintPreallocated(f, number, sizeof number, 0))
             fputs(number, out);
     }
     putc('\n', out);

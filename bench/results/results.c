@@ -2,7 +2,6 @@
 #include "results/results.h"
 
 #include "base/json.h"
-#include "base/prometheus.h"
 #include "base/version.h"
 #include "ddp/watchdog.h"
 #include "kernels/ending.h"
@@ -90,6 +89,9 @@ static const char of_runs[] =
     "all_ranks)";
 enum { MATCH = FNM_EXTMATCH | FNM_CASEFOLD };
 
+/* And of those that a profile writes to the directory above. */
+static const char of_profiles[] = "*_@(summary.txt|rank_*_trace.json?(.gz))";
+
 int results_check_apart(const char *option, const char *path, const char *directory)
 {
     const char *slash = strrchr(path, '/');
@@ -97,8 +99,9 @@ int results_check_apart(const char *option, const char *path, const char *direct
     struct stat one, other;
     if (slash)
         snprintf(folder, sizeof folder, "%.*s", (int)(slash - path) + 1, path);
-    if (fnmatch(of_runs, slash ? slash + 1 : path, MATCH) || stat(folder, &one) || stat(directory, &other) ||
-        one.st_dev != other.st_dev || one.st_ino != other.st_ino)
+    const char *name = slash ? slash + 1 : path;
+    if ((fnmatch(of_runs, name, MATCH) && fnmatch(of_profiles, name, MATCH)) || stat(folder, &one) ||
+        stat(directory, &other) || one.st_dev != other.st_dev || one.st_ino != other.st_ino)
         return 0;
     return error_report("--%s %s: the run writes a file of this name there; choose another name", option, path);
 }
@@ -146,7 +149,8 @@ static int take_directory(struct results *results, const struct results_target *
         return -1;
     if (results->rank == 0 && *place->prometheus &&
         (results_check_apart("prometheus", place->prometheus, results->directory) ||
-         files_check_path("prometheus", place->prometheus, PROMETHEUS_MARK)))
+         results_check_apart("prometheus", place->prometheus, results->top) ||
+         files_check_path("prometheus", place->prometheus, RESULTS_PROMETHEUS_MARK)))
         return -1;
     if (results->rank == 0) {
         files_remove_left(results->top);
@@ -183,6 +187,9 @@ int results_close(struct results *results)
     int status = lines_close(&results->telemetry);
     if (!status && was_open && results->rank == 0)
         status = results_write_metrics_csv(results->directory);
+    if (!status && was_open && results->prometheus_failed)
+        status = error_report("--prometheus %s: the last summary could not be written to it; it is %s/summary.prom",
+                              results->prometheus, results->directory);
     if (results->lock > 0) {
         (void)fsync(results->lock); /* the names of its files */
         close(results->lock);

@@ -34,12 +34,16 @@ struct results {
     char top[512];          /* what the user named */
     char directory[576];    /* where the files are: the same, or in profile mode top/<implementation> */
     char label[104];        /* --label */
-    const char *prometheus; /* that is replaced with the summary; NULL or "": none */
+    const char *prometheus; /* file to replace at each summary; NULL or "": no file */
+    int prometheus_failed;  /* the last time; reported by results_close */
     int rank;
     struct watchdog *watchdog; /* the job's, for writes that do not return */
     struct lines telemetry;    /* rank_<r>_metrics.jsonl; its file is -1 before it is open */
     int lock;                  /* descriptor of the directory, on rank 0; 0: none */
 };
+
+/* The first line of the file of --prometheus (files_check_path), which no file of a run or report has. */
+#define RESULTS_PROMETHEUS_MARK "# From ddpbench --prometheus."
 
 /* Where results go: the directory that an option named, or "" for results/<time>[-<label>]; and below that. And the
  * file that --prometheus named, or "". */
@@ -49,7 +53,7 @@ struct results_target {
 
 /* Makes the directory (on every host) and opens this rank's metrics; all ranks call. Returns 0; or -1 on every rank,
  * reported: not writable, it already holds a file that a run writes, or another run writes there; or the file of
- * --prometheus is none that may be replaced. */
+ * --prometheus may not be replaced. */
 int results_open(struct results *results, const struct job *job, const struct results_target *place);
 
 /* Checks that top and top/below hold no file that a run with this target (results_target) would write. Neither has to
@@ -63,7 +67,8 @@ int results_check_apart(const char *option, const char *path, const char *direct
 /* Adds whole lines to this rank's metrics, all or nothing, and frees the text. 0, or -1, reported. */
 int results_append(struct results *results, char *text, size_t length);
 
-/* Closes this rank's metrics; rank 0 writes metrics.csv from its own. 0, or -1, reported. A closed one is fine. */
+/* Closes this rank's metrics; rank 0 writes metrics.csv from its own. 0, or -1, reported, also where the last summary
+ * could not be copied to the file of --prometheus. A closed one is fine. */
 int results_close(struct results *results);
 
 /* Replaces metrics.csv in a run's directory, made from the lines of rank_0_metrics.jsonl that are there, also while the

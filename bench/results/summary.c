@@ -117,8 +117,8 @@ static void add_unfinished(cJSON *summary)
     cJSON_AddItemToArray(heading, json_text(line));
 }
 
-/* summary.prom, which --prometheus copies. */
-static int write_prometheus(const struct results *results, const cJSON *summary, const struct figure_list *figures)
+/* Writes summary.prom, and a copy to the file of --prometheus; the run goes on without that. 0, or -1, reported. */
+static int write_prometheus(struct results *results, const cJSON *summary, const struct figure_list *figures)
 {
     const struct prometheus_run run = {figures,
                                        results->label,
@@ -126,14 +126,19 @@ static int write_prometheus(const struct results *results, const cJSON *summary,
                                        results->directory,
                                        json_number(summary, "done"),
                                        json_number(summary, "planned")};
+    const char *mark = RESULTS_PROMETHEUS_MARK "\n";
     char *text = NULL;
     size_t length = 0;
     FILE *out = text_begin(&text, &length);
+    fputs(mark, out);
     prometheus_print(out, &run, 1);
     text_end(out);
-    int failed = files_replace(results->directory, "summary.prom", text);
-    if (!failed && results->prometheus && *results->prometheus)
-        failed = files_replace_path("prometheus", results->prometheus, PROMETHEUS_MARK, text);
+    int failed = files_replace(results->directory, "summary.prom", text + strlen(mark));
+    if (!failed && results->prometheus && *results->prometheus) {
+        results->prometheus_failed =
+            files_replace_path("prometheus", results->prometheus, RESULTS_PROMETHEUS_MARK, text) != 0;
+        error_clear();
+    }
     free(text);
     return failed;
 }

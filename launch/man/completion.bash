@@ -1,12 +1,13 @@
 # shellcheck shell=bash
-# Completion for ddpbench and its scripts, for bash; zsh reads it by bashcompinit. What may stand where the cursor is they say
-# themselves with --help: a command or an option, or what is known of an option's value; of a list with commas its last part.
-# Where nothing is known bash offers files.
+# Completion for ddpbench and its scripts, for bash; zsh reads it by bashcompinit. Asks the program or script for its --help, and
+# offers commands, options, or the known values of an option; of a list with commas the last part. Otherwise bash offers files.
 _ddpbench() {
     local at=0 word=${COMP_WORDS[COMP_CWORD]} option=${COMP_WORDS[COMP_CWORD - 1]} before='' command help words
     COMPREPLY=()
     # the program may stand behind its launcher: mpirun -n 2 build/ddpbench
-    while [[ $at -lt $COMP_CWORD && ${COMP_WORDS[at]##*/} != ddpbench* ]]; do at=$((at + 1)); done
+    while [[ $at -lt $COMP_CWORD && ${COMP_WORDS[at]##*/} != ddpbench ]]; do at=$((at + 1)); done
+    [[ $at -lt $COMP_CWORD ]] || at=0
+    [[ $at -lt $COMP_CWORD && ${COMP_WORDS[at]##*/} == ddpbench* ]] || return 0 # nothing else is run
     command=("${COMP_WORDS[at]/#\~/$HOME}")
     at=$((at + 1))
     if [[ $word == '=' ]]; then # readline takes --device=cpu for three words
@@ -16,9 +17,9 @@ _ddpbench() {
     fi
     if [[ ${command[0]##*/} == ddpbench ]]; then
         [[ $at -ge $COMP_CWORD || ${COMP_WORDS[at]} == -* ]] || command+=("${COMP_WORDS[at]}")
-        help=$("${command[@]}" --help rows 2>/dev/null)
+        help=$("${command[@]}" --help rows 2>/dev/null </dev/null)
     else
-        help=$("${command[@]}" --help 2>/dev/null | sed -nE 's/^  (-[a-z], )?--([a-z][a-z-]*).*/\t\2/p; s/^  ([a-z]+) .*/ ddpbench \1  (see its --help)/p')
+        help=$("${command[@]}" --help 2>/dev/null </dev/null | sed -nE 's/^  (-[a-z], )?--([a-z][a-z-]*).*/\t\2/p; s/^  ([a-z]+) .*/ ddpbench \1  (see its --help)/p')
     fi
     # of a row: name, letter, what a value is called, default, choices
     words=$(awk -F '\t' -v option="$option" '
@@ -30,7 +31,7 @@ _ddpbench() {
         END { gsub(/\|/, " ", words); print words (all ? names : "") }' <<<"$help")
     if [[ $word == -* || $COMP_CWORD -eq $at ]]; then
         words=$(sed -nE 's/^\t([^\t]*).*/--\1/p; s/^ .*ddpbench ([a-z]+) .* \(see its --help\)$/\1/p' <<<"$help")
-        words+=' --help --version'
+        words+=" --help$([[ ${command[0]##*/} != ddpbench ]] || echo ' --version')"
     elif [[ $word == *,* && -n $words ]]; then
         before=${word%,*},
     fi

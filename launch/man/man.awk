@@ -27,6 +27,7 @@ BEGIN {
 {
     n = split($0, line, "\n")
     i = 1
+    titled = line[1] ~ /^Exit status/
     if (line[1] ~ /^Usage: /) {
         section("synopsis")
         print ".nf"
@@ -37,9 +38,10 @@ BEGIN {
         if (line[2] ~ /^\t/) print ".SS " roff(substr(line[1], 1, length(line[1]) - 1))
         else section(substr(line[1], 1, length(line[1]) - 1))
         i = 2
+        titled = 1
     } else if (line[1] ~ /^Exit status/)
         section("exit status")
-    if (i <= n && i != 2 && line[1] !~ /^Exit status/) {
+    if (i <= n && !titled) {
         if (!described++) section("description")
         else print ".PP"
     }
@@ -51,5 +53,5 @@ BEGIN {
 END {
     section("see also")
     n = split(also, page, " ")
-    for (i = 1; i <= n; i++) print "\\fB" roff(page[i]) "\\fR(1)" (i < n ? "," : "")
+    for (i = 1; i <= n; i++) if (page[i] != name) print "\\fB" roff(page[i]) "\\fR(1)"
 }

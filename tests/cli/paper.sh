@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # paper.sh - launch/paper.sh with the real program at tiny sizes: each experiment is run as its name says, its figures are those of the
-# runs, what the paper gives is beside them; it goes on after kill -KILL, refuses other options, and says which runs failed.
+# runs, what the paper gives is below them; it goes on after kill -KILL, refuses other options, and says which runs failed.
 set -euo pipefail
 
 usage() {
@@ -93,7 +93,7 @@ try "$paper" "${grid[@]}" --output out -- "${sizes[@]}" --lr 1
 check 2 "so are other options of every run" '^paper.sh: --: earlier starts in .*/out had '
 mv out/paper.csv ours && ln -s ../mine out/paper.csv && echo mine >mine
 try "$paper" "${grid[@]}" --output out -- "${sizes[@]}"
-check 1 "a table that it did not write is refused" '^ddpbench: --csv .*/out/paper[.]csv: '
+check 1 "a table that it did not write is refused" '^paper.sh: .*/out/paper[.]csv is not what paper.sh writes there'
 is "and stays" "$(readlink out/paper.csv) $(<mine)" "../mine mine"
 mv ours out/paper.csv
 exec 7<out

@@ -105,7 +105,8 @@ succeeds "while the run goes the file says how far it is" awk -v done="$(value d
 end filed
 is "exit status 0" "$status" 0
 is "all is done, and which run it was" "$(grep -cx 'ddpbench_run_done{run="a-label",mode="benchmark",directory=".*/filed"} 90' filed.prom)" 1
-succeeds "it is summary.prom" cmp filed.prom filed/summary.prom
+is "it is summary.prom, and says what wrote it" "$(head -n 1 filed.prom) $(sed 1d filed.prom | cmp - filed/summary.prom && echo same)" \
+    "# From ddpbench --prometheus. same"
 succeeds "its numbers are the figures of summary.csv" same_figures filed
 sed_copy filed one '0,/_seconds{.*subject="ddp"/s/[0-9.]*$/7/' && sed_copy filed fewer '$d'
 for wrong in one fewer; do
@@ -125,7 +126,7 @@ succeeds "a profile: its numbers are the figures" same_figures profiled/ddp_buck
 succeeds "a profile: metrics.csv" table profiled/ddp_bucketed
 launch "${tiny[@]}" --profile --profile-implementation ddp,ddp_flat --rounds 0 --num-epochs 4 --prometheus both.prom --profile-output-dir both
 is "two profiles: exit status 0" "$status" 0
-succeeds "two profiles: the file is that of their comparison" cmp both.prom both/comparison/summary.prom
+is "two profiles: the file is that of their comparison" "$(sed 1d both.prom | cmp - both/comparison/summary.prom && echo same)" same
 succeeds "each has its own" same_figures both/ddp_flat/ddp_flat
 launch tune "${tiny[@]}" --max-minutes 0.05 --prometheus tuned.prom --output tuned
 is "tune: exit status 0" "$status" 0
@@ -138,7 +139,7 @@ succeeds "allreduce: metrics.csv" table reduced
 
 # ---- what is refused ----
 
-{ echo '# HELP ddpbench_run_done mine' && printf '%1000s' ''; } >text.prom && ln text.prom linked.prom
+{ echo '# From ddpbench --prometheus.' && printf '%1000s' ''; } >text.prom && ln text.prom linked.prom
 launch "${tiny[@]}" --rounds 1 --data text.prom --prometheus linked.prom --output refused
 check 1 "the text that --data reads" '^ddpbench: --prometheus linked.prom: is what --data reads; name another file$'
 is "it stays" "$(wc -c <text.prom)" 1030
@@ -158,7 +159,13 @@ done
 mkdir run
 launch "${tiny[@]}" "${two[@]}" --prometheus run/summary.csv --output run
 check 1 "a file that the run writes" '^ddpbench: --prometheus run/summary.csv: the run writes a file of this name there'
-is "nothing was begun" "$(ls -d refused; ls run)" ""
+launch "${tiny[@]}" "${two[@]}" --prometheus filed/summary.prom --output refused
+check 1 "a file of another run" '^ddpbench: --prometheus filed/summary.prom: exists, and is not '
+launch "${tiny[@]}" --profile --profile-implementation ddp --prometheus run/ddp_summary.txt --profile-output-dir run
+check 1 "a file that a profile writes" '^ddpbench: --prometheus run/ddp_summary.txt: the run writes a file of this name there'
+launch allreduce --sizes 64 -J both.out --prometheus both.out --output refused
+check 1 "one file for two options" '^ddpbench: --output-file both.out and --prometheus both.out: both name the same file'
+is "nothing was begun, and a directory that was there stays" "$(find refused run 2>/dev/null)" run
 is "and nothing was written" "$(cat mine.prom)" mine
 
 # ---- what an interrupted profile leaves ----

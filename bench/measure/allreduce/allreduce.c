@@ -55,6 +55,10 @@ static const char file_mark[] = "\"written_by\":\t\"--output-file\"";
 
 static int check_output_file(const struct allreduce_options *o)
 {
+    if (!strcmp(o->output_file, o->results.prometheus))
+        return error_report(
+            "--output-file %s and --prometheus %s: both name the same file; name another for one of them",
+            o->output_file, o->output_file);
     if (results_check_apart("output-file", o->output_file, o->results.output))
         return -1;
     return files_check_path("output-file", o->output_file, file_mark);

@@ -164,7 +164,7 @@ static void add_tables(const struct answer *a, cJSON *summary)
             0,
             .note = "cost: the median of the differences of its steps and those of `none` in the same rounds, with\n"
                     "an interval from 6 rounds on. dropped: in the slower half of its last stage; slower:\n"
-                    "significantly so; undecided: too few rounds to compare. Of all steps, what the machine did to a "
+                    "significantly so; undecided: not significantly slower. Of all steps, what the machine did to a "
                     "whole round is "
                     "taken off.\n"});
 }

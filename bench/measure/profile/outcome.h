@@ -221,7 +221,7 @@ struct controls {
     struct estimate forward, backward, exposed_of_rounds, overlap_of_rounds, peak_bytes;
     double comm_thread_cores; /* used by rank 0's communication thread; NAN where there is none, or before a round */
     struct estimate comm_alone;
-    struct estimate comm_slowdown;      /* duration of a collective / alone; waiting for a late rank is included */
+    struct estimate comm_slowdown;      /* duration of a collective / alone; waiting for a straggler is included */
     struct estimate saved;              /* step_after_backward - step */
     struct estimate overlap_efficiency; /* saved / min(comm_alone, backward_none), not clamped */
     struct estimate sync_cost;          /* step - step_none */

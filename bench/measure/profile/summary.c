@@ -202,7 +202,7 @@ void profile_controls(const struct profile *p, struct control_row row[CONTROLS])
          BETTER_LOWER},
         {label, "overlap_efficiency", "overlap efficiency",
          "saved by overlap, of the smaller of comm alone and backward", "1", c->overlap_efficiency, BETTER_HIGHER},
-        {label, "comm_slowdown", "comm slowdown", "duration of a collective / alone, waiting for a late rank included",
+        {label, "comm_slowdown", "comm slowdown", "duration of a collective / alone, waiting for a straggler included",
          "1", c->comm_slowdown, BETTER_LOWER},
         {label, "step_to_none", "step / none", NULL, "1", c->step_to_none, BETTER_LOWER},
         {label, "compute_slowdown", "compute slowdown", "time of computation / without communication", "1",

@@ -9,7 +9,10 @@
 void verdict_add_choice(const struct implementation *row, int open, const struct estimate *cost,
                         const struct estimate *step, const char *list, cJSON *summary)
 {
-    const struct estimate *given = cost->n ? cost : step;
+    struct estimate given = cost->n ? *cost : *step;
+    int faster = cost->n && given.median < 0;
+    if (faster)
+        given = (struct estimate){.median = -cost->median, .ci_low = -cost->ci_high, .ci_high = -cost->ci_low};
     const char *words = row->bucket_words;
     int name = (int)strcspn(row->label, ":"); /* what follows is the size */
     char size[CELL] = "", interval[CELL] = "", options[3 * CELL] = "";
@@ -17,11 +20,13 @@ void verdict_add_choice(const struct implementation *row, int open, const struct
         snprintf(size, sizeof size, ", %s MiB", words);
         snprintf(options, sizeof options, " --bucket-size-mb %s   (PyTorch's DDP: bucket_cap_mb=%s)", words, words);
     }
-    if (isfinite(given->ci_low))
-        snprintf(interval, sizeof interval, " [%.2f, %.2f]", 1e3 * given->ci_low, 1e3 * given->ci_high);
+    if (isfinite(given.ci_low))
+        snprintf(interval, sizeof interval, " [%.2f, %.2f]", 1e3 * given.ci_low, 1e3 * given.ci_high);
     results_add_line(summary, list, "Use %.*s%s%s: %s%.2f ms%s%s.", name, row->label, size,
-                     open ? " (shortest so far)" : "", cost->n ? "" : "step ", 1e3 * given->median, interval,
-                     cost->n ? " slower than without communication" : "");
+                     open ? " (shortest so far)" : "", cost->n ? "" : "step ", 1e3 * given.median, interval,
+                     faster    ? " faster than without communication"
+                     : cost->n ? " slower than without communication"
+                               : "");
     results_add_line(summary, list, "  --implementations %s%s", row->strategy->name, options);
 }
 

@@ -75,7 +75,7 @@ static void print_csv(FILE *out, const cJSON *document, const struct report_runs
         figures_print_csv(out, &run->figures, (const char *const[]){run->directory, run->label, run_state(run)}, 3);
 }
 
-/* Tells a report from the summary.prom of a run. */
+/* Tells a report from the summary.prom of a run, and from its copy. */
 #define PROMETHEUS_FORM_MARK "# From ddpbench report."
 
 static void print_prometheus(FILE *out, const cJSON *document, const struct report_runs *runs)

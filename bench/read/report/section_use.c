@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COLUMNS = 48, SHOWN = 60 };
+enum { COLUMNS = 48, SHOWN = 60, DEVICES = 1000 }; /* DEVICES: of a file, at most */
 
 /* How busy the CPUs of a host, or a GPU, were: a sample is the share of a second. */
 struct use {
@@ -84,13 +84,16 @@ static void host_of(char host[64], const char *path)
     host[strcspn(host, ".")] = 0;
 }
 
-/* The use of a GPU, or of CPUs (-1), among those from `first` on, which are of one file; a new one where there is none.
+/* The use of a GPU, or of CPUs (-1), among those from `first` on, which are of one file; a new one where
+ * there is none, or NULL where there are too many.
  */
 static struct use *find_use(struct uses *uses, size_t first, double gpu, const char *host, const struct report_run *run)
 {
     for (size_t i = first; i < uses->n; i++)
         if (uses->item[i].gpu == gpu)
             return &uses->item[i];
+    if (uses->n - first == DEVICES)
+        return NULL;
     if (uses->n == uses->room) {
         uses->room = 2 * uses->room + 16;
         uses->item = realloc(uses->item, uses->room * sizeof *uses->item);
@@ -134,8 +137,9 @@ static void add_file(struct uses *uses, const char *path, const struct source *s
         size_t n = split(line, field);
         double gpu = source->of_gpus ? number_of(field, n, of) : -1;
         double percent = number_of(field, n, a) + (*source->second ? number_of(field, n, b) : 0);
-        if (gpu >= 0 || !source->of_gpus)
-            add_sample(find_use(uses, before, gpu, host, run), percent / 100);
+        struct use *use = gpu >= 0 || !source->of_gpus ? find_use(uses, before, gpu, host, run) : NULL;
+        if (use)
+            add_sample(use, percent / 100);
     }
     free(line);
     fclose(file);
@@ -171,8 +175,8 @@ void section_add_utilisation(cJSON *document, const struct report_runs *runs)
                                                      .rows = known,
                                                      .row_bytes = sizeof *all.item,
                                                      .shown = SHOWN,
-                                                     .note = "Shares of the time, by seconds: CPUs of all cores "
-                                                             "together, user and system; GPUs as NVML reports.\n"});
+                                                     .note = "A sample a second. CPUs: user and system time, all cores "
+                                                             "together; GPUs: utilization as NVML reports it.\n"});
     }
     free(all.item);
 }

@@ -339,7 +339,7 @@ void section_add_words(cJSON *document)
         "computation is not in it.",
         "sync cost: the step less that of `none`, round by round; so also what communication slows down.",
         "round: one block of steps of each implementation in turn; n counts rounds, or captured steps of all ranks.",
-        "late rank: one that the others wait for (a straggler).",
+        "straggler: a rank that the others wait for.",
         "algbw: bytes of a call / its time; busbw: what each link would carry, so that numbers of ranks compare."};
     document_add_heading(document, 2, "Words");
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
