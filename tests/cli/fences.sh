@@ -106,7 +106,7 @@ sizes() {
             END {
                 for (folder in lines)
                     if (lines[folder] > 3700) print folder ": " lines[folder] " lines, the limit is 3700"
-                if (bench > 26760) print "bench: " bench " lines, the limit is 26760"
+                if (bench > 26790) print "bench: " bench " lines, the limit is 26790"
             }' | sort
     )
 }
@@ -250,7 +250,7 @@ expect conditionals bench/main.c '#elif 1'
 expect clones kernels/cpu/scale.c 'void cpu_add(float *x,\n             size_t n)\n{\n#pragma omp parallel for simd\n}'
 grown bench/measure/machine 3700 ''
 grown bench/measure/machine 3701 'bench/measure/machine: 3701 lines, the limit is 3700'
-grown bench 26761 'bench: 267?? lines, the limit is 26760'
+grown bench 26791 'bench: 268?? lines, the limit is 26790'
 
 check mpi "mpi.h only in the comms, job.c, links.c, error.c and what is compared with MPI itself"
 check cuda "cuda_runtime only in kernels/cuda and comm_nccl.c"
@@ -268,5 +268,5 @@ check names "headers are named by their folders"
 check floors "no include of a higher floor, or of another room of one's own"
 check private "no private header of another folder"
 check wings "what measures includes nothing of what reads, nor the other way round"
-check sizes "bench/ at most 26760 lines of C, none of its folders above 3700"
+check sizes "bench/ at most 26790 lines of C, none of its folders above 3700"
 exit "$failed"
