@@ -198,7 +198,7 @@ paper() {
     }' "$here/paper.tsv"
 }
 
-# tell RUN...: what report says of the runs, LABEL=DIR each, and then the paper's figures.
+# tell RUN...: what report says of the runs, LABEL=DIR each, which writes paper.csv, and then the paper's figures.
 tell() {
     local overlap=''
     cat <<END
@@ -206,7 +206,7 @@ The experiments of Li et al., PyTorch Distributed: Experiences on Accelerating D
 PVLDB 13(12), 2020 (arXiv:2006.15704), with $("$program" --version); the paper's figures stand at the end.
 
 END
-    "$program" report "$@" || return
+    "$program" report "$@" --csv "$output/paper.csv" || return
     [ ! -e "$output/latency" ] || overlap=$(grep -m 1 -i '^[a-z ]*overlap.*[.:]' "$output/latency/ddp_bucketed_summary.txt")
     cat <<END
 
@@ -236,7 +236,6 @@ report() {
         say "no run is complete, so there is nothing to tell"
         return 1
     fi
-    "$program" report "${words[@]}" --csv "$output/paper.csv" >/dev/null || return
     into "$output/paper.txt" tell "${words[@]}" || return
     cat "$output/paper.txt"
 }

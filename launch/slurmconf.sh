@@ -137,9 +137,7 @@ configure() {
     check_names
     partition_facts "${conf[partition]:-}"
     for key in "${keys[@]}"; do
-        [ -z "${conf[$key]+given}" ] || continue
-        conf[$key]=$(usual "$key")
-        [ "$key" != partition ] || partition_facts "${conf[partition]}"
+        [ -n "${conf[$key]+given}" ] || conf[$key]=$(usual "$key")
     done
     [ "${conf[gpus_per_node]}" -le "${of_partition[3]}" ] ||
         refuse "--gpus-per-node ${conf[gpus_per_node]}: a node of partition ${of_partition[0]} has ${of_partition[3]}"

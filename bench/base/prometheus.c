@@ -96,7 +96,7 @@ static void print_label(FILE *out, const char *name, const char *value)
     putc('"', out);
 }
 
-/* figure: NULL of a run as a whole. */
+/* figure: NULL for a line about the whole run. */
 static void print_line(FILE *out, const char *metric, const struct prometheus_run *run, const struct figure *figure,
                        double value)
 {
@@ -132,7 +132,7 @@ static int compare_names(const struct sample *a, const struct sample *b)
     return order ? order : (a->figure->bytes > b->figure->bytes) - (a->figure->bytes < b->figure->bytes);
 }
 
-/* What is the same stays in the order of figures: these lie in an array. */
+/* Lines with the same name keep the order of their figures, which lie in an array. */
 static int compare_samples(const void *first, const void *second)
 {
     const struct sample *a = first, *b = second;

@@ -44,7 +44,8 @@ static void take_member(struct metrics_table *t, cJSON *member)
     }
 }
 
-/* Takes a whole line: the caller deletes it after its fields. NULL for one that was cut off, or is no JSON object. */
+/* Parses a line into the fields of t, which point into the JSON returned; the caller deletes that. NULL for a line that
+ * was cut off, or is no JSON object. */
 static cJSON *take_line(struct metrics_table *t, const char *line, size_t length)
 {
     int whole = line[length - 1] == '\n' && strlen(line) == length;

@@ -27,7 +27,7 @@ BEGIN {
 {
     n = split($0, line, "\n")
     i = 1
-    titled = line[1] ~ /^Exit status/
+    titled = 0
     if (line[1] ~ /^Usage: /) {
         section("synopsis")
         print ".nf"
@@ -39,16 +39,20 @@ BEGIN {
         else section(substr(line[1], 1, length(line[1]) - 1))
         i = 2
         titled = 1
-    } else if (line[1] ~ /^Exit status/)
+    } else if (line[1] ~ /^Exit status/) {
         section("exit status")
+        titled = 1
+    }
     if (i <= n && !titled) {
         if (!described++) section("description")
         else print ".PP"
     }
     for (; line[i] ~ /^\t/; i++) option(line[i])
-    if (i <= n) print ".nf"
-    for (kept = i <= n; i <= n; i++) print roff(line[i])
-    if (kept) print ".fi"
+    if (i <= n) {
+        print ".nf"
+        for (; i <= n; i++) print roff(line[i])
+        print ".fi"
+    }
 }
 END {
     section("see also")

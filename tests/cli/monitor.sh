@@ -24,28 +24,17 @@ two=(--implementations 'none,ddp')
 # a delay makes steps long and leaves the cores to others, also to other such runs; a run of 3.5 s
 slow=(--inject-delay 'rank=0,ms=20,phase=forward_pass' --rounds 22)
 
-# begin NAME RANKS COMMAND...: runs ranks in the background; what they print and say is kept below NAME.
-declare -A jobs=()
-begin() {
-    local name=$1 ranks=$2
-    shift 2
-    timeout --kill-after=5 60 "${mpirun[@]}" -n "$ranks" "$@" >"$name.printed" 2>"$name.said" </dev/null &
-    jobs[$name]=$!
-}
-
-# end NAME: waits for them; the files printed and said are then theirs, status is their exit status, $out their directory.
+# end NAME: end_ranks; $out is their directory.
 end() {
-    out=$temporary/$1 status=0
-    wait "${jobs[$1]}" 2>/dev/null || status=$?
-    cp "$1.printed" printed
-    cp "$1.said" said
+    out=$temporary/$1
+    end_ranks "$1"
 }
 
 # begin_benchmark NAME RANKS OPTION...: the benchmark, in the new directory NAME.
 begin_benchmark() {
     local name=$1 ranks=$2
     shift 2
-    begin "$name" "$ranks" "$program" "${tiny[@]}" "${two[@]}" --output "$temporary/$name" "$@"
+    start_ranks "$name" "$ranks" "$program" "${tiny[@]}" "${two[@]}" --output "$temporary/$name" "$@"
 }
 
 # launch NAME RANKS OPTION...: the same, from begin to end.
@@ -128,7 +117,7 @@ for ranks in 1 3; do
         END { print seen " s"; exit !(seen > 0 && seen < 0.005) }' "$out/summary.json"
 done
 
-[ -n "$no_gpus" ] || wait "${jobs[gpus]}" || true
+[ -n "$no_gpus" ] || wait "${started[gpus]}" || true
 
 launch neither 2 --rounds 1
 [ "$status" = 0 ] && ! compgen -G "$out/*_monitor*.csv" >>said && ! grep -q '"monitor"' "$out/summary.json" && good=0 || good=1
@@ -147,7 +136,7 @@ busy() { timeout "$1" sh -c 'while :; do :; done' || true; }
 busy=$!
 # blocks of a few hundredths of a second, which together show other work too
 begin_benchmark beside 1 "${slow[@]}" --rounds 120 --steps-per-block 1 --monitor-cpu
-begin profile 1 "$program" "${tiny[@]}" "${slow[@]}" --profile --profile-implementation ddp --num-epochs 20 \
+start_ranks profile 1 "$program" "${tiny[@]}" "${slow[@]}" --profile --profile-implementation ddp --num-epochs 20 \
     --profile-output-dir "$temporary/profile" --monitor-cpu
 wait $busy
 end beside
@@ -184,7 +173,7 @@ chmod +x as_host
 if [ "$(id -u)" = 0 ] && unshare --uts hostname host0 2>>said; then
     (sleep 1 && busy 2) &
     busy=$!
-    begin hosts 4 unshare --uts "$temporary/as_host" "$program" "${tiny[@]}" "${two[@]}" --batch-size 8 "${slow[@]}" \
+    start_ranks hosts 4 unshare --uts "$temporary/as_host" "$program" "${tiny[@]}" "${two[@]}" --batch-size 8 "${slow[@]}" \
         --rounds 15 --output "$temporary/hosts" --monitor-cpu
     wait $busy
     end hosts

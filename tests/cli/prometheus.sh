@@ -17,21 +17,6 @@ tiny=(--device cpu --d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context
 two=(--steps-per-block 2 --implementations 'none,ddp' --rounds 3)
 slow=("${two[@]}" --inject-delay 'rank=0,ms=20,phase=forward_pass')
 
-# begin NAME COMMAND...: two ranks in the background; what they print and say is kept below NAME.
-declare -A jobs=()
-begin() {
-    local name=$1
-    shift
-    timeout --kill-after=5 300 "${mpirun[@]}" -n 2 "$@" >"$name.printed" 2>"$name.said" </dev/null &
-    jobs[$name]=$!
-}
-# end NAME: waits for it; status and said are its own.
-end() {
-    status=0
-    wait "${jobs[$1]}" 2>/dev/null || status=$?
-    cp "$1.printed" printed
-    cp "$1.said" said
-}
 # launch OPTION...: two ranks, from begin to end.
 launch() { try "${mpirun[@]}" -n 2 "$program" "$@"; }
 
@@ -97,12 +82,12 @@ table() {
 
 # ---- the benchmark, while it goes and at its end ----
 
-begin filed "$program" "${tiny[@]}" "${slow[@]}" --rounds 90 --label a-label --prometheus filed.prom --output "$temporary/filed"
+limit=300 start_ranks filed 2 "$program" "${tiny[@]}" "${slow[@]}" --rounds 90 --label a-label --prometheus filed.prom --output "$temporary/filed"
 wait_until grep -q ddpbench_result_step_seconds filed.prom || true
 cp filed.prom during
 succeeds "while the run goes the file says how far it is" awk -v done="$(value ddpbench_run_done during)" -v planned="$(value ddpbench_run_planned during)" \
     'BEGIN { exit !(done >= 1 && done < planned && planned == 90) }'
-end filed
+end_ranks filed
 is "exit status 0" "$status" 0
 is "all is done, and which run it was" "$(grep -cx 'ddpbench_run_done{run="a-label",mode="benchmark",directory=".*/filed"} 90' filed.prom)" 1
 is "it is summary.prom, and says what wrote it" "$(head -n 1 filed.prom) $(sed 1d filed.prom | cmp - filed/summary.prom && echo same)" \
@@ -170,13 +155,13 @@ is "and nothing was written" "$(cat mine.prom)" mine
 
 # ---- what an interrupted profile leaves ----
 
-begin stopped "$program" "${tiny[@]}" --profile --profile-implementation ddp --num-epochs 100000 --rounds 0 \
+limit=300 start_ranks stopped 2 "$program" "${tiny[@]}" --profile --profile-implementation ddp --num-epochs 100000 --rounds 0 \
     --inject-delay 'rank=0,ms=20,phase=forward_pass' --profile-output-dir "$temporary/stopped"
 wait_until [ -e stopped/ddp_rank_1_trace.json ] || true
 for pid in $(left_over stopped); do
     [[ $(tr '\0' ' ' <"/proc/$pid/cmdline") != "$program "* ]] || kill -INT "$pid" 2>/dev/null || true
 done
-end stopped
+end_ranks stopped
 check 1 "an interrupted profile says so" "Interrupted: the capture ends after"
 succeeds "it leaves metrics.csv" table stopped/ddp
 exit $failed

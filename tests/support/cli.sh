@@ -135,6 +135,25 @@ interrupt() {
     wait $! 2>/dev/null || status=$?
 }
 
+# ---- ranks in the background ----
+
+# start_ranks NAME RANKS COMMAND...: for $limit s at most; what they print and say is kept below NAME.
+declare -A started=()
+start_ranks() {
+    local name=$1 ranks=$2
+    shift 2
+    timeout --kill-after=5 "${limit:-60}" "${mpirun[@]}" -n "$ranks" "$@" >"$name.printed" 2>"$name.said" </dev/null &
+    started[$name]=$!
+}
+
+# end_ranks NAME: waits for them; the files printed and said are then theirs, and status is their exit status.
+end_ranks() {
+    status=0
+    wait "${started[$1]}" 2>/dev/null || status=$?
+    cp "$1.printed" printed
+    cp "$1.said" said
+}
+
 # ---- many runs ----
 
 # start_quickly: from here on MPI looks for no networks and hwloc for no devices, which is most of a start; for checks that do

@@ -104,7 +104,7 @@ static int in_final(const struct answer_row *row)
 }
 
 /* Whether others may be as good, for all that is known. */
-static int is_open(const struct search *s)
+static int is_undecided(const struct search *s)
 {
     return s->end != SEARCH_WITHIN && search_count(s, SEARCH_IN) > 1;
 }
@@ -196,7 +196,7 @@ void answer_add_words(const struct answer *a, const struct search *s, const stru
     json_add_text(summary, "best", best->label);
     json_add_number(summary, "bucket_size_mb", *best->size ? best->bucket_mb : NAN);
     results_add_line(summary, "answers", "%s", "");
-    verdict_add_choice(&implementation[s->best], is_open(s), &best->cost, &best->step, "answers", summary);
+    verdict_add_choice(&implementation[s->best], is_undecided(s), &best->cost, &best->step, "answers", summary);
     results_add_line(summary, "answers", "That is %.1f %% of a step of %.2f ms (%zu round%s%s).",
                      100 * best->cost.median / best->step.median, 1e3 * best->step.median, best->step.n,
                      text_plural(best->step.n), isfinite(best->cost.ci_low) ? "" : "; an interval takes 6");

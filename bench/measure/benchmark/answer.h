@@ -13,7 +13,7 @@ struct answer_row {
     int buckets;                /* collectives of a step */
     struct estimate step, cost; /* seconds; cost: of the paired differences to `none` */
     const struct search_row *searched;
-    const char *verdict; /* best, as good, open, slower, dropped, control */
+    const char *verdict; /* best, as good, undecided, slower, dropped, control */
     char bar[48];        /* of the cost, beside the others */
 };
 

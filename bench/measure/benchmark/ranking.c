@@ -71,10 +71,10 @@ static void compare_rows(struct ranking *c, const struct measurements *m, const 
         row->to_fastest = against[j];
         if (row == &c->row[c->fastest])
             continue;
-        row->open = resolve > 0 && !against[j].slower && !best_within(&against[j].paired, resolve);
-        if (row->open)
+        row->undecided = resolve > 0 && !against[j].slower && !best_within(&against[j].paired, resolve);
+        if (row->undecided)
             c->rounds_needed = fmax(c->rounds_needed, rounds_needed(c, &against[j].paired));
-        row->mark = against[j].slower || row->open || m->rounds < STATS_LEAST_PAIRS ? "" : "=";
+        row->mark = against[j].slower || row->undecided || m->rounds < STATS_LEAST_PAIRS ? "" : "=";
     }
     c->row[c->fastest].mark = c->compared > 1 ? "*" : "";
 }

@@ -20,7 +20,7 @@ struct row {
     struct estimate attainable; /* seconds; n is 0 if it was not measured */
     struct paired step_to_attainable; /* step(this) / attainable, round by round */
     struct against_best to_fastest;   /* of the rows that reduce; its n is 0 for the others */
-    int open;                         /* not slower, and yet the interval reaches beyond what --resolve asks for */
+    int undecided;                    /* not slower, and yet the interval reaches beyond what --resolve asks for */
     const char *mark;                 /* "*": the fastest, "=": not slower than it, or "" */
 };
 
@@ -39,9 +39,10 @@ void ranking_create(struct ranking *ranking, const struct measurements *measurem
                     const struct implementation *implementation, int ranks, double tokens, const double *attainable,
                     double resolve);
 
-/* The rule of --resolve: how many rounds it takes until no row of such a ranking is open, that is until each that
+/* The rule of --resolve: how many rounds it takes until no row of such a ranking is undecided, that is until each that
  * reduces is slower than the fastest or has its whole interval to it within a factor of 1 + resolve. Those made, where
- * none is open; otherwise more, estimated from intervals that shrink as 1 / sqrt(rounds), INFINITY if one is NAN. */
+ * none is undecided; otherwise more, estimated from intervals that shrink as 1 / sqrt(rounds), INFINITY if one is NAN.
+ */
 double ranking_rounds_needed(const struct measurements *measurements, const struct implementation *implementation,
                              double resolve);
 
@@ -53,8 +54,8 @@ void ranking_add_figures(const struct ranking *ranking, struct figure_list *figu
 /* The table of the comparison; block_steps are the timed steps behind a sample. */
 void ranking_add_table(const struct ranking *ranking, size_t block_steps, cJSON *summary);
 
-/* The labels of the fastest, of those as good, and of those still open; the verdict in words, for so many ranks; and
- * with --resolve why the rounds ended, if those planned are not more. */
+/* The labels of the fastest, of those as good, and of those still undecided; the verdict in words, for so many ranks;
+ * and with --resolve why the rounds ended, if those planned are not more. */
 void ranking_add_verdict(const struct ranking *ranking, int ranks, size_t planned, cJSON *summary);
 
 /* The buckets of those rows that have some, in the order of their reduction; reducer[n] as the rows. */

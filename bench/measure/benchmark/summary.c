@@ -162,7 +162,7 @@ void buckets_add_table(const struct implementation *row, const struct reducer *r
 
 static enum verdict_group group_of(const struct row *row)
 {
-    return row->to_fastest.slower ? VERDICT_SLOWER : row->open ? VERDICT_UNDECIDED : VERDICT_AS_GOOD;
+    return row->to_fastest.slower ? VERDICT_SLOWER : row->undecided ? VERDICT_UNDECIDED : VERDICT_AS_GOOD;
 }
 
 /* The others that reduce. */
@@ -193,14 +193,15 @@ static void add_verdict(const struct ranking *c, cJSON *summary)
 {
     const struct row *best = &c->row[c->fastest], *bucket = best_bucket(c);
     struct verdict_row other[MAX_IMPLEMENTATIONS];
-    int n = others_of(c, other), open = 0;
+    int n = others_of(c, other), any_undecided = 0;
     char as_good[CELL] = "As good (not significantly slower)", undecided[CELL];
     snprintf(undecided, sizeof undecided, "Undecided (not known to %g %%)", 100 * c->resolve);
     if (c->resolve > 0)
         snprintf(as_good, sizeof as_good, "As good (within %g %%)", 100 * c->resolve);
     for (int i = 0; i < n; i++)
-        open |= other[i].group == VERDICT_UNDECIDED;
-    verdict_add_choice(best->implementation, open, &best->sync_cost, &best->seconds[FIGURE_STEP], "notes", summary);
+        any_undecided |= other[i].group == VERDICT_UNDECIDED;
+    verdict_add_choice(best->implementation, any_undecided, &best->sync_cost, &best->seconds[FIGURE_STEP], "notes",
+                       summary);
     if (bucket && !*best->implementation->bucket_words)
         verdict_add_bucket(bucket->implementation, "notes", summary);
     verdict_add_groups(other, n, (const char *[VERDICT_GROUPS]){as_good, undecided, "Slower"}, c->resolve > 0, "notes",
@@ -212,10 +213,10 @@ void ranking_add_verdict(const struct ranking *c, int ranks, size_t planned, cJS
     if (c->fastest >= 0) {
         json_add_text(summary, "fastest", c->row[c->fastest].label);
         cJSON *tied = cJSON_AddArrayToObject(summary, "tied_with_fastest");
-        cJSON *open = cJSON_AddArrayToObject(summary, "undecided");
+        cJSON *undecided = cJSON_AddArrayToObject(summary, "undecided");
         for (const struct row *row = c->row; row < c->row + c->n; row++)
             if (row->reduces && row != &c->row[c->fastest] && group_of(row) != VERDICT_SLOWER)
-                cJSON_AddItemToArray(row->open ? open : tied, json_text(row->label));
+                cJSON_AddItemToArray(row->undecided ? undecided : tied, json_text(row->label));
     }
     results_add_line(summary, "notes", "%s", "");
     if (ranks == 1)
@@ -224,7 +225,7 @@ void ranking_add_verdict(const struct ranking *c, int ranks, size_t planned, cJS
                          "strategies' own work.");
     else if (c->compared < 2)
         results_add_line(summary, "notes", "Nothing to choose: fewer than two strategies that reduce.");
-    else if (c->rounds < (c->resolve > 0 ? 2 : STATS_LEAST_PAIRS)) /* --resolve says what is open */
+    else if (c->rounds < (c->resolve > 0 ? 2 : STATS_LEAST_PAIRS)) /* --resolve says what is undecided */
         results_add_line(summary, "notes", "No verdict: " TOO_FEW_ROUNDS "; let there be %d or more (--rounds).",
                          STATS_LEAST_PAIRS);
     else

@@ -231,9 +231,9 @@ void run_add_notes(const struct run *run, cJSON *summary);
 /* ---- the words of a comparison ---- */
 
 /* Adds to that list of a summary what to use, "Use ddp_bucketed, 16 MiB: 2.60 ms [1.20, 4.10] slower than without
- * communication.", and a line with the options that choose it. open: others may be as good, and it is "(shortest so
- * far)". cost: seconds of a step beyond one of `none`; where it is of no samples, the step is given instead. */
-void verdict_add_choice(const struct implementation *row, int open, const struct estimate *cost,
+ * communication.", and a line with the options that choose it. undecided: others may be as good, and it is "(shortest
+ * so far)". cost: seconds of a step beyond one of `none`; where it is of no samples, the step is given instead. */
+void verdict_add_choice(const struct implementation *row, int undecided, const struct estimate *cost,
                         const struct estimate *step, const char *list, cJSON *summary);
 
 enum verdict_group { VERDICT_AS_GOOD, VERDICT_UNDECIDED, VERDICT_SLOWER, VERDICT_GROUPS };

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void verdict_add_choice(const struct implementation *row, int open, const struct estimate *cost,
+void verdict_add_choice(const struct implementation *row, int undecided, const struct estimate *cost,
                         const struct estimate *step, const char *list, cJSON *summary)
 {
     struct estimate given = cost->n ? *cost : *step;
@@ -23,7 +23,7 @@ void verdict_add_choice(const struct implementation *row, int open, const struct
     if (isfinite(given.ci_low))
         snprintf(interval, sizeof interval, " [%.2f, %.2f]", 1e3 * given.ci_low, 1e3 * given.ci_high);
     results_add_line(summary, list, "Use %.*s%s%s: %s%.2f ms%s%s.", name, row->label, size,
-                     open ? " (shortest so far)" : "", cost->n ? "" : "step ", 1e3 * given.median, interval,
+                     undecided ? " (shortest so far)" : "", cost->n ? "" : "step ", 1e3 * given.median, interval,
                      faster    ? " faster than without communication"
                      : cost->n ? " slower than without communication"
                                : "");

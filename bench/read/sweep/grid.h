@@ -71,7 +71,7 @@ const struct grid_point *grid_best_bucket(const struct grid_point *point, size_t
  * it is the only one, or where a size beyond would cut the gradient no other way. */
 int grid_edge(const struct grid_point *point, size_t n, const struct grid_point *best);
 
-/* What that says of the best size among these points; NULL: nothing, also where too few repeats decide nothing. */
+/* Says whether the best size is the smallest or the largest that was tried; NULL: neither, or no verdict. */
 const char *grid_edge_words(const struct grid_point *point, size_t n);
 
 void grid_destroy(struct grid *grid); /* a zeroed one is fine */

@@ -181,7 +181,7 @@ START_TEST(rounds_until_resolved)
     for (;; rounds += 2) {
         struct ranking c = spread_evenly(rounds, cases[_i].more, cases[_i].resolve, &needed);
         const struct row *other = &c.row[c.fastest == 1 ? 2 : 1];
-        int slower = other->to_fastest.slower, open = other->open;
+        int slower = other->to_fastest.slower, open = other->undecided;
         ck_assert_int_eq(open, needed > (double)rounds);
         ck_assert_int_eq(slower, other->to_fastest.paired.ci_low > 1); /* of one pair the two are the same */
         ck_assert(open || slower || other->to_fastest.paired.ci_high <= 1 + cases[_i].resolve);
@@ -213,7 +213,7 @@ START_TEST(within_holds_on_both_sides)
     ranking_create(&c, &measurements, rows, 2, 1000, NULL, 0.01);
     ck_assert_int_eq(c.fastest, 0);
     ck_assert_double_le(c.row[1].to_fastest.paired.ci_high, 1.01);
-    ck_assert(c.row[1].open && !c.row[1].to_fastest.slower && c.rounds_needed > 12);
+    ck_assert(c.row[1].undecided && !c.row[1].to_fastest.slower && c.rounds_needed > 12);
 }
 END_TEST
 
@@ -221,7 +221,7 @@ START_TEST(one_round_resolves_nothing)
 {
     double needed;
     struct ranking c = spread_evenly(1, 0.5, 0.01, &needed);
-    ck_assert(isinf(needed) && c.row[1].open && !c.row[1].to_fastest.slower && !c.row[2].open);
+    ck_assert(isinf(needed) && c.row[1].undecided && !c.row[1].to_fastest.slower && !c.row[2].undecided);
 }
 END_TEST
 
