@@ -28,8 +28,8 @@ or earlier, 7 if some are left, else the highest of the comparisons.
 END
 }
 
-# shellcheck source=launch/say.sh
-. "$(dirname "$(realpath "$0")")/say.sh"
+# shellcheck source=launch/common.sh
+. "$(dirname "$(realpath "$0")")/common.sh"
 
 output='' reference='' python=python3 seconds='' bare='' dry_run='' parts=()
 while [ $# -gt 0 ]; do
@@ -40,17 +40,17 @@ while [ $# -gt 0 ]; do
     --output | --reference | --python | --seconds) need_value "$@" ;;
     smoke | bench | tests | torch | peer | tools) parts+=("$1"); shift; continue ;;
     *)
-        refuse "unknown '$1'; known are smoke, bench, tests, torch, peer, tools, --output, --seconds, --reference, --python," \
+        usage_error "unknown '$1'; known are smoke, bench, tests, torch, peer, tools, --output, --seconds, --reference, --python," \
             "--bare, --dry-run, --help"
         ;;
     esac
     case $1 in
     --output) output=$(realpath -m -- "$2") ;;
     --reference)
-        [ -d "$2" ] || refuse "--reference $2: there is no such directory"
+        [ -d "$2" ] || usage_error "--reference $2: there is no such directory"
         reference=$(realpath -e -- "$2")
         ;;
-    --seconds) check_whole "$1" "$2" 1 9999999 && seconds=$2 ;;
+    --seconds) check_integer "$1" "$2" 1 9999999 && seconds=$2 ;;
     *) python=$2 ;;
     esac
     shift 2
@@ -78,8 +78,8 @@ prepare_bare() {
 [ -z "$bare" ] || [ -n "$dry_run" ] || prepare_bare
 
 failed='' left='' worst=0 others=''
-trap end_awaited EXIT
-heed_signals
+trap end_child EXIT
+trap_signals
 # measure NAME COMMAND...: unless it has ended in an earlier call; for ten minutes at most, so that one that hangs does not
 # keep the others. NAME/status is written when it has ended.
 measure() {
@@ -99,7 +99,7 @@ measure() {
         say "$name: $*"
         rm -rf "$to"
         mkdir -p "$to"
-        await log "$to/output.txt" timeout --foreground --kill-after=10 "$limit" "$@" || status=$?
+        wait_child tee_output "$to/output.txt" timeout --foreground --kill-after=10 "$limit" "$@" || status=$?
         # cut off because its call began with others; if it had the call to itself, another would not do better
         if [[ $status == @(124|137) ]] && [ "$limit" -lt 600 ] && [ -n "$others" ]; then
             left+=" $name"
@@ -128,7 +128,7 @@ provenance() {
     nvidia-smi -q -d CLOCK,PERFORMANCE,POWER,TEMPERATURE
 }
 if [ -z "$dry_run" ]; then
-    take_directory "$output" provenance.txt '# measured by bench_gpu.sh'
+    claim_directory "$output" provenance.txt '# measured by bench_gpu.sh'
     provenance >>"$output/provenance.txt" 2>&1 || true
 fi
 

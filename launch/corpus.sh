@@ -10,21 +10,21 @@ Does nothing when OUTPUT is already there and not empty.
 END
 }
 
-# shellcheck source=launch/say.sh
-. "$(dirname "$(realpath "$0")")/say.sh"
+# shellcheck source=launch/common.sh
+. "$(dirname "$(realpath "$0")")/common.sh"
 
 output=
 for argument in "$@"; do
     case $argument in
     --help) usage; exit 0 ;;
-    -*) refuse "unknown option '$argument'; known is --help" ;;
+    -*) usage_error "unknown option '$argument'; known is --help" ;;
     *)
-        [ -z "$output" ] || refuse "one OUTPUT only, not also '$argument'"
+        [ -z "$output" ] || usage_error "one OUTPUT only, not also '$argument'"
         output=$argument
         ;;
     esac
 done
-[ -n "$output" ] || refuse "which OUTPUT? A file for the text, such as corpus.txt"
+[ -n "$output" ] || usage_error "which OUTPUT? A file for the text, such as corpus.txt"
 [ ! -e "$output" ] || [ -f "$output" ] || die "$output is no file"
 
 # has_origin: whether OUTPUT.origin is what this script writes there.
@@ -68,6 +68,6 @@ truncate -s "<$most" "$temporary"
 bytes=$(stat -c %s "$temporary")
 [ "$bytes" -ge "$least" ] || die "only $bytes bytes of headers in ${directories[*]}, 1 MiB is needed; give a text with CORPUS=FILE"
 chmod 644 "$temporary"
-into "$output.origin" echo "$(wc -l <"$temporary.names") header files from ${directories[*]}, $bytes bytes"
+write_file "$output.origin" echo "$(wc -l <"$temporary.names") header files from ${directories[*]}, $bytes bytes"
 mv -T "$temporary" "$output"
 say "$output: $(cat "$output.origin")"

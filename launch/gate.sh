@@ -13,8 +13,8 @@ Exits with status 1 if fewer than 16 of 20 equal sets are ok, more than 3 of 20 
 END
 }
 
-# shellcheck source=launch/say.sh
-. "$(dirname "$(realpath "$0")")/say.sh"
+# shellcheck source=launch/common.sh
+. "$(dirname "$(realpath "$0")")/common.sh"
 
 tries=20 runs=5 output=
 while [ $# -gt 0 ]; do
@@ -23,16 +23,16 @@ while [ $# -gt 0 ]; do
     --tries | --runs | --output)
         need_value "$@"
         case $1 in
-        --tries) check_whole "$1" "$2" 1 9999 && tries=$2 ;;
+        --tries) check_integer "$1" "$2" 1 9999 && tries=$2 ;;
         --runs)
-            check_whole "$1" "$2" 1 9999 && runs=$2
-            [ "$runs" -ge 3 ] || refuse "--runs $runs: expected 3 or more, since from fewer nothing is called regressed"
+            check_integer "$1" "$2" 1 9999 && runs=$2
+            [ "$runs" -ge 3 ] || usage_error "--runs $runs: expected 3 or more, since from fewer nothing is called regressed"
             ;;
         --output) output=$(realpath -m -- "$2") ;; # from where the user stands
         esac
         shift 2
         ;;
-    *) refuse "unknown option '$1'; known are --tries, --runs, --output and --help" ;;
+    *) usage_error "unknown option '$1'; known are --tries, --runs, --output and --help" ;;
     esac
 done
 
@@ -43,14 +43,14 @@ output=${output:-results/$(date +%Y%m%d-%H%M%S)-gate}
 mark='# written by gate.sh' is_taken='' lab_is_ours=''
 # shellcheck disable=SC2317 # the trap calls it
 clean_up() {
-    end_awaited
+    end_child
     [ -z "$is_taken" ] || rm -rf "$output/.gate-part" "$output/.gate-said"
     [ -z "$lab_is_ours" ] || launch/netlab.sh down
 }
 trap clean_up EXIT
-heed_signals
+trap_signals
 ! launch/netlab.sh show >/dev/null 2>&1 || die "a lab is up already; take it down first: launch/netlab.sh down"
-take_directory "$output" .gate "$mark"
+claim_directory "$output" .gate "$mark"
 exec 8<"$output" # what this script starts holds the lock, too, until it has ended
 flock -n 8 || die "another gate.sh runs in $output"
 echo "$mark" >"$output/.gate"
@@ -59,7 +59,7 @@ is_taken=yes
 lab() {
     [ -z "$lab_is_ours" ] || launch/netlab.sh down
     lab_is_ours=
-    await launch/netlab.sh up --nodes 2 "$@" >&2 # cleans up after itself if it fails
+    wait_child launch/netlab.sh up --nodes 2 "$@" >&2 # cleans up after itself if it fails
     lab_is_ours=yes
 }
 
@@ -69,7 +69,7 @@ measure() {
     for ((run = 1; run <= runs; run++)); do
         [ ! -e "$output/$1/$run" ] || continue
         rm -rf "$output/.gate-part"
-        await launch/netlab.sh run -- build/ddpbench allreduce --sizes 8,64,512,4K,32K,256K,1M --output "$output/.gate-part" \
+        wait_child launch/netlab.sh run -- build/ddpbench allreduce --sizes 8,64,512,4K,32K,256K,1M --output "$output/.gate-part" \
             >/dev/null 2>"$output/.gate-said" || { cat "$output/.gate-said" >&2; exit 1; }
         mkdir -p "$output/$1"
         mv "$output/.gate-part" "$output/$1/$run"
@@ -80,7 +80,7 @@ measure() {
 # judge BASELINE CANDIDATE: the exit status of the comparison, in `verdict`; its table is kept.
 judge() {
     verdict=0
-    await build/ddpbench compare "$output/$1"/* --candidate "$output/$2"/* >"$output/$1-$2.txt" 2>&1 || verdict=$?
+    wait_child build/ddpbench compare "$output/$1"/* --candidate "$output/$2"/* >"$output/$1-$2.txt" 2>&1 || verdict=$?
     case $verdict in
     0) verdict=ok ;;
     3) verdict=regressed ;;
@@ -117,7 +117,7 @@ done
 [ $((ok * 20)) -ge $((16 * tries)) ] || failed=1
 [ $((regressed * 20)) -le $((3 * tries)) ] || failed=1
 
-await launch/netlab.sh rate 90mbit >&2
+wait_child launch/netlab.sh rate 90mbit >&2
 measure slower
 slower=0
 for ((set = 0; set <= tries; set++)); do

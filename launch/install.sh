@@ -12,11 +12,11 @@ lists is removed again, also before anything is installed over it.
 END
 }
 
-# shellcheck source=launch/say.sh
-. "$(dirname "$(realpath "$0")")/say.sh"
+# shellcheck source=launch/common.sh
+. "$(dirname "$(realpath "$0")")/common.sh"
 
 scripts=(corpus ncu netlab nsys paper run slurm sweep) # each a command
-read_by_them=(mpi.sh paper.tsv profiler.sh say.sh series.sh slurm.sbatch slurmconf.sh slurmjobs.sh)
+read_by_them=(mpi.sh paper.tsv profiler.sh common.sh series.sh slurm.sbatch slurmconf.sh slurmjobs.sh)
 
 # put MODE FILE PLACE: installs a file, and lists it.
 put() {
@@ -32,7 +32,7 @@ check_listed() {
         print "line " NR ": expected a file below bin or share, not \047" $0 "\047"
         exit
     }' <<<"$text")
-    [ -z "$why" ] || refuse "$list, $why; nothing was removed"
+    [ -z "$why" ] || usage_error "$list, $why; nothing was removed"
 }
 
 uninstall() {
@@ -87,14 +87,14 @@ install_all() {
 case ${1:-} in
 --help) usage; exit 0 ;;
 --uninstall) program='' ;;
--*) refuse "unknown option '$1'; known are --uninstall, --help" ;;
+-*) usage_error "unknown option '$1'; known are --uninstall, --help" ;;
 *) program=${1:-} ;;
 esac
-[[ $# == [23] ]] || refuse "expected PROGRAM PREFIX [DESTDIR], or --uninstall PREFIX [DESTDIR], but there are $# words; see --help"
+[[ $# == [23] ]] || usage_error "expected PROGRAM PREFIX [DESTDIR], or --uninstall PREFIX [DESTDIR], but there are $# words; see --help"
 prefix=$2
 [[ $prefix == /* && $prefix != *[[:cntrl:]\'\"\\]* ]] ||
-    refuse "PREFIX '$prefix': expected an absolute path, such as /usr/local, without ' \" \\ and control characters"
-[[ ${3:-} != *[[:cntrl:]]* ]] || refuse "DESTDIR '$3': expected a path without control characters"
+    usage_error "PREFIX '$prefix': expected an absolute path, such as /usr/local, without ' \" \\ and control characters"
+[[ ${3:-} != *[[:cntrl:]]* ]] || usage_error "DESTDIR '$3': expected a path without control characters"
 here=$(dirname "$(realpath "$0")")
 root=${3:-}$prefix
 list=$root/share/ddpbench/files

@@ -1,4 +1,4 @@
-# mpi.sh - the launcher of ranks, and what differs between MPICH's and Open MPI's. Read after say.sh by the scripts that start ranks.
+# mpi.sh - the launcher of ranks, and what differs between MPICH's and Open MPI's. Read after common.sh by the scripts that start ranks.
 # shellcheck shell=bash disable=SC2034 # used there
 
 # Sets mpirun (the command, with the options that MPIRUN may hold), MPIRUN (the same, for scripts that this one starts), mpi (mpich or
@@ -7,7 +7,7 @@
 find_mpirun() {
     local name command_words=()
     if [[ ${MPIRUN:-} == *[![:blank:]]* ]]; then
-        take_command "$MPIRUN"
+        split_command "$MPIRUN"
         command -v -- "${command_words[0]:-}" >/dev/null || die "MPIRUN=$MPIRUN: there is no such program"
     else
         for name in mpirun mpiexec mpirun.mpich mpiexec.mpich; do

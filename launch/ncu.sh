@@ -28,16 +28,16 @@ own_option() {
     case $1 in
     --overwrite) overwrite=1; taken=1; return ;;
     --rank | --set | --kernels | --launches) need_value "$@" ;;
-    *) refuse "unknown option '$1'; known are -n --ranks --slurm --rank -o --output --set --kernels --launches --overwrite --dry-run --help" ;;
+    *) usage_error "unknown option '$1'; known are -n --ranks --slurm --rank -o --output --set --kernels --launches --overwrite --dry-run --help" ;;
     esac
     case $1 in
-    --rank) check_whole "$1" "$2" 0 9999 ;;
-    --set) [[ $2 =~ ^[a-z_-]{1,100}$ ]] || refuse "--set '$2': expected a name such as basic" ;;
+    --rank) check_integer "$1" "$2" 0 9999 ;;
+    --set) [[ $2 =~ ^[a-z_-]{1,100}$ ]] || usage_error "--set '$2': expected a name such as basic" ;;
     --kernels)
         check_line "$1" "$2"
-        [[ $2 != '*'* && x =~ $2|x ]] 2>/dev/null || refuse "--kernels '$2': expected a regular expression such as 'gemm|_kernel'"
+        [[ $2 != '*'* && x =~ $2|x ]] 2>/dev/null || usage_error "--kernels '$2': expected a regular expression such as 'gemm|_kernel'"
         ;;
-    --launches) check_whole "$1" "$2" 1 999999 ;;
+    --launches) check_integer "$1" "$2" 1 999999 ;;
     esac
     case $1 in
     --rank) rank=$2 ;;
@@ -51,8 +51,8 @@ own_option() {
 . "$(dirname "$(realpath "$0")")/profiler.sh"
 read_options "$@"
 out=${out:-ncu}
-[ "$rank" = 0 ] || [ -n "$ranks$slurm" ] || refuse "--rank $rank: there is one process; give --ranks or --slurm"
-[ -z "$ranks" ] || [ "$rank" -lt "$ranks" ] || refuse "--rank $rank: there are $ranks ranks, from 0"
+[ "$rank" = 0 ] || [ -n "$ranks$slurm" ] || usage_error "--rank $rank: there is one process; give --ranks or --slurm"
+[ -z "$ranks" ] || [ "$rank" -lt "$ranks" ] || usage_error "--rank $rank: there are $ranks ranks, from 0"
 
 tool=ncu
 [ -n "$dry_run" ] || tool=$(find_tool ncu "NVIDIA Nsight Compute")

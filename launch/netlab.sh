@@ -25,8 +25,8 @@ subnet=10.77.0
 port=7077
 state=/run/${prefix}netlab
 
-# shellcheck source=launch/say.sh
-. "$(dirname "$(realpath "$0")")/say.sh"
+# shellcheck source=launch/common.sh
+. "$(dirname "$(realpath "$0")")/common.sh"
 
 # shellcheck source=launch/mpi.sh
 . "$(dirname "$(realpath "$0")")/mpi.sh"
@@ -80,11 +80,11 @@ cores_of() {
 
 # ---- numbers ----
 delay_ns() {
-    [[ $1 =~ ^[0-9]{1,12}(\.[0-9]{1,12})?(us|ms|s)$ ]] || refuse "'$1' is no delay; write it like 500us or 1ms"
+    [[ $1 =~ ^[0-9]{1,12}(\.[0-9]{1,12})?(us|ms|s)$ ]] || usage_error "'$1' is no delay; write it like 500us or 1ms"
     local ns
     ns=$(awk -v d="$1" 'BEGIN { printf "%.0f", d * (d ~ /us/ ? 1e3 : d ~ /ms/ ? 1e6 : 1e9) }')
     if [ "${#ns}" -gt 10 ] || [ "$ns" -lt 10000 ] || [ "$ns" -gt 1000000000 ]; then
-        refuse "the delay $1 is not between 10us and 1s"
+        usage_error "the delay $1 is not between 10us and 1s"
     fi
     echo "$ns"
 }
@@ -248,13 +248,13 @@ up() {
         --nodes) nodes=${2:-} ;;
         --rate) rate=${2:-} ;;
         --delay) wish=${2:-} ;;
-        *) refuse "up: unknown option '$1'; known are --nodes N, --rate RATE, --delay TIME, and --help in place of up" ;;
+        *) usage_error "up: unknown option '$1'; known are --nodes N, --rate RATE, --delay TIME, and --help in place of up" ;;
         esac
         need_value "$@"
         shift 2
     done
-    [[ $nodes =~ ^([2-9]|[1-5][0-9]|6[0-4])$ ]] || refuse "up needs --nodes from 2 to 64${nodes:+, not $nodes}"
-    [ -n "$rate" ] || refuse "up needs --rate, such as 100mbit"
+    [[ $nodes =~ ^([2-9]|[1-5][0-9]|6[0-4])$ ]] || usage_error "up needs --nodes from 2 to 64${nodes:+, not $nodes}"
+    [ -n "$rate" ] || usage_error "up needs --rate, such as 100mbit"
     bits=$(rate_bits "$rate")
     [ -z "$wish" ] || delay_ns "$wish" >/dev/null
 
@@ -262,7 +262,7 @@ up() {
     lock
     ! read_state || die "already up with $nodes nodes at $rate; 'rate' changes the rate, 'down' ends it"
     trap clean_up EXIT
-    heed_signals
+    trap_signals
     remove_all # what a killed one left
     ip netns add "$bridge" || die "this machine lets root make no network namespaces (a container without CAP_SYS_ADMIN?)"
     ip -n "$bridge" link add br0 type bridge forward_delay 0 stp_state 0
@@ -288,7 +288,7 @@ up() {
 }
 
 change_rate() {
-    [ $# = 1 ] || refuse "rate needs one rate, such as 100mbit"
+    [ $# = 1 ] || usage_error "rate needs one rate, such as 100mbit"
     bits=$(rate_bits "$1")
     need_root
     lock
@@ -296,7 +296,7 @@ change_rate() {
     read_state || die "not up; start with: $0 up --nodes 2 --rate $1"
     bits=$wish rate=$1
     trap clean_up EXIT # links of which nobody knows what they carry are of no use
-    heed_signals
+    trap_signals
     rm -f "$state"
     shape "$bits"
     verify
@@ -305,7 +305,7 @@ change_rate() {
 }
 
 show() {
-    [ $# = 0 ] || refuse "show takes no options"
+    [ $# = 0 ] || usage_error "show takes no options"
     need_root
     read_state || { echo "not up"; exit 1; }
     local k
@@ -322,18 +322,18 @@ run() {
         case $1 in
         -n)
             ranks=${2:-}
-            [[ $ranks =~ ^[1-9][0-9]?$ ]] || refuse "run: -n '$ranks': expected a number of ranks from 1 to 99"
+            [[ $ranks =~ ^[1-9][0-9]?$ ]] || usage_error "run: -n '$ranks': expected a number of ranks from 1 to 99"
             shift 2
             ;;
         --) shift; break ;;
-        *) refuse "run: unknown option '$1'; known are -n RANKS, -- before the program, and --help in place of run" ;;
+        *) usage_error "run: unknown option '$1'; known are -n RANKS, -- before the program, and --help in place of run" ;;
         esac
     done
-    [ $# -gt 0 ] || refuse "run needs -- and a program"
+    [ $# -gt 0 ] || usage_error "run needs -- and a program"
     need_root
     read_state || die "not up; start with: $0 up --nodes 2 --rate 100mbit"
     ranks=${ranks:-$nodes}
-    [ "$ranks" -le "$nodes" ] || refuse "run: $ranks ranks on $nodes nodes; there is one rank a node"
+    [ "$ranks" -le "$nodes" ] || usage_error "run: $ranks ranks on $nodes nodes; there is one rank a node"
     find_mpirun
     [ "$mpi" = mpich ] || die "the lab starts ranks by MPICH's mpiexec, and ${mpirun[0]} is Open MPI's; set MPIRUN to MPICH's"
     local link="emulated $rate"
@@ -348,7 +348,7 @@ run() {
 
 # Hydra calls this script as it would call ssh: -x HOST COMMAND..., quoted for a shell on that host.
 launch() {
-    [[ $# -ge 3 && $2 =~ ^${subnet//./[.]}[.]([1-9][0-9]?)$ ]] || refuse "-x is for the launcher of run: -x ADDRESS COMMAND..."
+    [[ $# -ge 3 && $2 =~ ^${subnet//./[.]}[.]([1-9][0-9]?)$ ]] || usage_error "-x is for the launcher of run: -x ADDRESS COMMAND..."
     local k=${BASH_REMATCH[1]}
     shift 2
     read_state || die "the lab went down"
@@ -363,13 +363,13 @@ run) shift; run "$@" ;;
 rate) shift; change_rate "$@" ;;
 show) shift; show "$@" ;;
 down)
-    [ $# = 1 ] || refuse "down takes no options"
+    [ $# = 1 ] || usage_error "down takes no options"
     need_root
     lock
     clean_up
     ;;
 -x) launch "$@" ;;
 --help) usage ;;
-'') refuse "which command? up, run, rate, show or down; see --help" ;;
-*) refuse "unknown command '$1'; known are up, run, rate, show, down, --help" ;;
+'') usage_error "which command? up, run, rate, show or down; see --help" ;;
+*) usage_error "unknown command '$1'; known are up, run, rate, show, down, --help" ;;
 esac

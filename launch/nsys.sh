@@ -27,18 +27,18 @@ own_option() {
     --overwrite) overwrite=true ;;
     --trace)
         need_value "$@"
-        [[ ${#2} -le 1000 && $2 =~ ^[a-z0-9-]+(,[a-z0-9-]+)*$ ]] || refuse "--trace '$2': expected a list such as cuda,nvtx,mpi"
+        [[ ${#2} -le 1000 && $2 =~ ^[a-z0-9-]+(,[a-z0-9-]+)*$ ]] || usage_error "--trace '$2': expected a list such as cuda,nvtx,mpi"
         trace=$2
         taken=2
         ;;
-    *) refuse "unknown option '$1'; known are -n --ranks --slurm --one-report -o --output --trace --overwrite --dry-run --help" ;;
+    *) usage_error "unknown option '$1'; known are -n --ranks --slurm --one-report -o --output --trace --overwrite --dry-run --help" ;;
     esac
 }
 
 # shellcheck source=launch/profiler.sh
 . "$(dirname "$(realpath "$0")")/profiler.sh"
 read_options "$@"
-[ -z "$one_report" ] || [ -n "$ranks" ] || refuse "--one-report is for the ranks of --ranks"
+[ -z "$one_report" ] || [ -n "$ranks" ] || usage_error "--one-report is for the ranks of --ranks"
 out=${out:-nsys}
 
 tool=nsys

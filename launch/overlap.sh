@@ -14,8 +14,8 @@ Exits with status 1 if the overlap is not shown, and 3 if the link is so fast th
 END
 }
 
-# shellcheck source=launch/say.sh
-. "$(dirname "$(realpath "$0")")/say.sh"
+# shellcheck source=launch/common.sh
+. "$(dirname "$(realpath "$0")")/common.sh"
 
 rate=100mbit rounds=10 output=
 while [ $# -gt 0 ]; do
@@ -25,12 +25,12 @@ while [ $# -gt 0 ]; do
         need_value "$@"
         case $1 in
         --rate) rate_bits "$2" >/dev/null && rate=$2 ;;
-        --rounds) check_whole "$1" "$2" 1 999999 && rounds=$2 ;;
+        --rounds) check_integer "$1" "$2" 1 999999 && rounds=$2 ;;
         --output) output=$(realpath -m -- "$2") ;; # from where the user stands
         esac
         shift 2
         ;;
-    *) refuse "unknown option '$1'; known are --rate, --rounds, --output and --help" ;;
+    *) usage_error "unknown option '$1'; known are --rate, --rounds, --output and --help" ;;
     esac
 done
 
@@ -41,18 +41,18 @@ output=${output:-results/$(date +%Y%m%d-%H%M%S)-overlap}
 lab_is_ours=
 # shellcheck disable=SC2317 # the trap calls it
 clean_up() {
-    end_awaited
+    end_child
     [ -z "$lab_is_ours" ] || launch/netlab.sh down
 }
 trap clean_up EXIT
-heed_signals
+trap_signals
 ! launch/netlab.sh show >/dev/null 2>&1 || die "a lab is up already; take it down first: launch/netlab.sh down"
-await launch/netlab.sh up --nodes 2 --rate "$rate" >&2 # cleans up after itself if it fails
+wait_child launch/netlab.sh up --nodes 2 --rate "$rate" >&2 # cleans up after itself if it fails
 lab_is_ours=yes
-await launch/corpus.sh build/corpus.txt
+wait_child launch/corpus.sh build/corpus.txt
 
 # about 1.1 M parameters: 4.5 MB of gradients a step take about as long as backward over 8192 tokens a rank
-await launch/netlab.sh run -n 2 -- build/ddpbench --threads 1 --data build/corpus.txt \
+wait_child launch/netlab.sh run -n 2 -- build/ddpbench --threads 1 --data build/corpus.txt \
     --d-model 128 --num-layers 4 --num-heads 4 --d-ff 512 --context-length 128 --batch-size 128 \
     --implementations none,ddp,ddp_flat,ddp_individual,ddp_bucketed --bucket-size-mb 0.1,0.25,0.5 \
     --rounds "$rounds" --steps-per-block 3 --attainable --label "overlap-$rate" --output "$output"

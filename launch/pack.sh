@@ -11,8 +11,8 @@ CUDA's and NCCL's, which are found where it is unpacked, and the scripts of laun
 END
 }
 
-# shellcheck source=launch/say.sh
-. "$(dirname "$(realpath "$0")")/say.sh"
+# shellcheck source=launch/common.sh
+. "$(dirname "$(realpath "$0")")/common.sh"
 
 pack=''
 case ${1:-} in
@@ -23,10 +23,10 @@ case ${1:-} in
     [ ! -e "$pack" ] || die "$pack is there already"
     shift 2
     ;;
--*) refuse "unknown option '$1'; known are --directory, --help" ;;
+-*) usage_error "unknown option '$1'; known are --directory, --help" ;;
 esac
-[ $# -ge 2 ] || refuse "expected BUILD_DIR PROGRAM..., such as: build ddpbench; see --help"
-[ -d "$1" ] || refuse "there is no directory '$1'; it is where make has put the programs"
+[ $# -ge 2 ] || usage_error "expected BUILD_DIR PROGRAM..., such as: build ddpbench; see --help"
+[ -d "$1" ] || usage_error "there is no directory '$1'; it is where make has put the programs"
 build=$(realpath -e -- "$1")
 shift
 programs=("$@")
@@ -49,8 +49,8 @@ done
 
 work=$(mktemp -d)
 begun=$pack # a directory that is not complete goes, too
-trap 'end_awaited; rm -rf "$work" ${begun:+"$begun"}' EXIT
-heed_signals
+trap 'end_child; rm -rf "$work" ${begun:+"$begun"}' EXIT
+trap_signals
 archive=${pack:+none}
 [ -z "$pack" ] || make_directory "$pack"
 pack=${pack:-$work/ddpbench-pack}
@@ -138,7 +138,7 @@ begun=
 compress() {
     tar -C "$work" --owner=0 --group=0 --numeric-owner --sort=name -c ddpbench-pack | xz -T1 --lzma2=preset=3,dict=64MiB
 }
-await compress >"$work/pack.tar.xz"
+wait_child compress >"$work/pack.tar.xz"
 bytes=$(stat -c %s "$work/pack.tar.xz")
 [ "$bytes" -le "$most" ] || die "the archive has $bytes bytes, more than $most"
 mv "$work/pack.tar.xz" "$output"

@@ -60,11 +60,11 @@ check_extra() {
         option=${option//_/-}
         case $option in
         --bucket-size-mb | --batch-size-per-rank | --rounds | --steps-per-block | --output)
-            refuse "$option is the experiments': give it before --"
+            usage_error "$option is the experiments': give it before --"
             ;;
         --implementations | --batch-size | --grad-accumulation | --profile* | --resolve | --label | --dry-run | --help | \
             --version)
-            refuse "$option: the experiments choose it themselves"
+            usage_error "$option: the experiments choose it themselves"
             ;;
         esac
     done
@@ -88,7 +88,7 @@ choose_ranks() {
     check_list --ranks "$ranks" '[1-9][0-9]{0,3}' "numbers from 1 to 9999"
     ranks=$(ascending "$ranks")
     most=${ranks##*,}
-    [ "$most" -gt 1 ] || refuse "--ranks $ranks: expected a number above 1 among them; on one rank nothing is reduced"
+    [ "$most" -gt 1 ] || usage_error "--ranks $ranks: expected a number above 1 among them; on one rank nothing is reduced"
     [ ${#launcher[@]} -eq 0 ] || return 0
     # as many threads on one rank as on each of the most, and a core for communication where run.sh would leave one
     local threads=$((cores / most)) comm=no
@@ -106,9 +106,9 @@ check_options() {
     buckets=$(check_buckets "$buckets") || exit
     check_list --every "$every" '[1-9][0-9]{0,3}' "numbers from 1 to 9999"
     every=$(ascending "$every")
-    check_whole --batch-size-per-rank "$batch" 1 99999
-    check_whole --rounds "$rounds" 1 999999
-    check_whole --steps-per-block "$steps" 1 999999
+    check_integer --batch-size-per-rank "$batch" 1 99999
+    check_integer --rounds "$rounds" 1 999999
+    check_integer --steps-per-block "$steps" 1 999999
 }
 
 # ---- runs ----
@@ -151,8 +151,8 @@ check_runs() {
     local name why
     for name in "${names[@]}"; do
         plan "$name"
-        why=$(refusal_of "$at" cpu '' "${arguments[@]}")
-        [ -z "$why" ] || [ -z "$(refusal_of "$at" cuda '' "${arguments[@]}")" ] || refuse "run $name: $why"
+        why=$(dry_run_error "$at" cpu '' "${arguments[@]}")
+        [ -z "$why" ] || [ -z "$(dry_run_error "$at" cuda '' "${arguments[@]}")" ] || usage_error "run $name: $why"
     done
 }
 
@@ -236,7 +236,7 @@ report() {
         say "no run is complete, so there is nothing to tell"
         return 1
     fi
-    into "$output/paper.txt" tell "${words[@]}" || return
+    write_file "$output/paper.txt" tell "${words[@]}" || return
     cat "$output/paper.txt"
 }
 
@@ -253,7 +253,7 @@ while [ $# -gt 0 ]; do
         ;;
     esac
     [[ " ${known[*]} " == *" $1 "* && $1 != *" "* ]] ||
-        refuse "unknown option '$1'; known are ${known[*]} --quick --dry-run --help, and -- before options of every run"
+        usage_error "unknown option '$1'; known are ${known[*]} --quick --dry-run --help, and -- before options of every run"
     need_value "$@"
     given+=("$1" "$2")
     shift 2
@@ -269,7 +269,7 @@ for ((i = 0; i < ${#given[@]}; i += 2)); do
     --rounds) rounds=$value ;;
     --steps-per-block) steps=$value ;;
     --output) output=$value ;;
-    --launcher) check_line --launcher "$value" && take_command "$value" && launcher=("${command_words[@]}") ;;
+    --launcher) check_line --launcher "$value" && split_command "$value" && launcher=("${command_words[@]}") ;;
     --program) program=$value ;;
     esac
 done
@@ -282,8 +282,8 @@ if [ -n "$dry_run" ]; then
 fi
 output=$(realpath -m -- "${output:-results/$(date +%Y%m%d-%H%M%S)-paper}")
 open_series "$output"
-check_ours "$output/paper.txt" 'The experiments of Li et al.'
-check_ours "$output/paper.csv" 'directory,label,state,'
+check_replaceable "$output/paper.txt" 'The experiments of Li et al.'
+check_replaceable "$output/paper.csv" 'directory,label,state,'
 run_all
 report || failed=1
 [ "$failed" = 0 ]

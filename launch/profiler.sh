@@ -4,8 +4,8 @@
 # Used by the scripts:
 # shellcheck disable=SC2034
 
-# shellcheck source=launch/say.sh
-. "$(dirname "$(realpath "$0")")/say.sh"
+# shellcheck source=launch/common.sh
+. "$(dirname "$(realpath "$0")")/common.sh"
 
 # shellcheck source=launch/mpi.sh
 . "$(dirname "$(realpath "$0")")/mpi.sh"
@@ -42,14 +42,14 @@ read_options() {
         esac
         need_value "$@"
         case $1 in
-        -n | --ranks) check_whole "$1" "$2" 1 9999 && ranks=$2 ;;
+        -n | --ranks) check_integer "$1" "$2" 1 9999 && ranks=$2 ;;
         *) out=$2 ;;
         esac
         shift 2
     done
-    [ -n "${program[0]:-}" ] || refuse "which program? It comes last, after --, as in: $0 -- build/ddpbench --profile"
-    command -v -- "${program[0]}" >/dev/null || refuse "there is no program '${program[0]}'; build it first"
-    [ -z "$slurm" ] || [ -z "$ranks" ] || refuse "--slurm takes the ranks of the job; --ranks is for this machine"
+    [ -n "${program[0]:-}" ] || usage_error "which program? It comes last, after --, as in: $0 -- build/ddpbench --profile"
+    command -v -- "${program[0]}" >/dev/null || usage_error "there is no program '${program[0]}'; build it first"
+    [ -z "$slurm" ] || [ -z "$ranks" ] || usage_error "--slurm takes the ranks of the job; --ranks is for this machine"
     [[ " ${program[*]} " != *" --cuda-profiler-range "* ]] || captured=1
     [ -z "$ranks${MPIRUN:-}" ] || find_mpirun
 }
@@ -69,7 +69,7 @@ rank_name() {
 start() {
     local line=("$@") command_words
     if [ -n "$slurm" ]; then
-        take_command "${SRUN:-srun}" # SRUN may hold options
+        split_command "${SRUN:-srun}" # SRUN may hold options
         [ -n "$dry_run" ] || command -v -- "${command_words[0]:-}" >/dev/null || die "there is no ${SRUN:-srun}; --slurm is for jobs of Slurm"
         line=("${command_words[@]}" "$@")
     elif [ -n "$ranks" ]; then

@@ -26,8 +26,8 @@ The exit status is the program's; 1 if it cannot be started, or if mpiexec says 
 END
 }
 
-# shellcheck source=launch/say.sh
-. "$(dirname "$(realpath "$0")")/say.sh"
+# shellcheck source=launch/common.sh
+. "$(dirname "$(realpath "$0")")/common.sh"
 
 began=${EPOCHREALTIME:-$(date +%s.%N)} # bash 4 has no EPOCHREALTIME
 
@@ -83,7 +83,7 @@ read_hosts() {
             if (!failed && n == 0) complain(": lists no host")
             for (i = 1; i <= n && !failed; i++) print host[i], slots[host[i]]
             exit 2 * failed
-        }' <<<"$text") || refuse "--hosts $1$table"
+        }' <<<"$text") || usage_error "--hosts $1$table"
     echo "$table"
 }
 
@@ -141,7 +141,7 @@ place_on_hosts() {
     slots=$(awk -v all="$ranks_per_host" '{ n += all ? all : $2 } END { print n }' <<<"$table")
     ranks=${ranks:-$slots} left=${ranks:-$slots} share=9999
     [ "$ranks" -le "$slots" ] ||
-        refuse "$ranks ranks, but $hosts has $slots slot$(plural "$slots");" \
+        usage_error "$ranks ranks, but $hosts has $slots slot$(plural "$slots");" \
             "write slots=N after its hosts, or give --ranks-per-host"
     while [ "$left" -gt 0 ] && read -r host slots; do
         slots=${ranks_per_host:-$slots}
@@ -165,7 +165,7 @@ share_cores() {
     local need=$((${threads:-1} + 1))
     loose=$uneven bound=0
     if [ "$comm_core" = yes ] && [ "$share" -lt $need ]; then
-        refuse "--comm-core yes: a rank's share is $share core$(plural "$share");" \
+        usage_error "--comm-core yes: a rank's share is $share core$(plural "$share");" \
             "${threads:-1} thread$(plural "${threads:-1}") and communication need $need"
     fi
     if [ -z "$threads" ]; then
@@ -304,15 +304,15 @@ while [ $# -gt 0 ]; do
     --dry-run) dry_run=1; shift; continue ;;
     -*)
         [[ " ${known[*]} " == *" $option "* && $option != *" "* ]] ||
-            refuse "unknown option '$option'; known are ${known[*]} --dry-run --help"
+            usage_error "unknown option '$option'; known are ${known[*]} --dry-run --help"
         ;;
-    *) refuse "'$option': the program comes after --" ;;
+    *) usage_error "'$option': the program comes after --" ;;
     esac
     need_value "$@"
     case $option in
-    -n | --ranks | --ranks-per-host | --threads) check_whole "$option" "$2" 1 9999 ;;
-    --bind) [[ $2 =~ ^(core|none)$ ]] || refuse "--bind $2: expected core or none" ;;
-    --comm-core) [[ $2 =~ ^(yes|no|auto)$ ]] || refuse "--comm-core $2: expected yes, no or auto" ;;
+    -n | --ranks | --ranks-per-host | --threads) check_integer "$option" "$2" 1 9999 ;;
+    --bind) [[ $2 =~ ^(core|none)$ ]] || usage_error "--bind $2: expected core or none" ;;
+    --comm-core) [[ $2 =~ ^(yes|no|auto)$ ]] || usage_error "--comm-core $2: expected yes, no or auto" ;;
     esac
     case $option in
     -n | --ranks) ranks=$2 ;;
@@ -324,11 +324,11 @@ while [ $# -gt 0 ]; do
     esac
     shift 2
 done
-[ -n "$program" ] || refuse "which program? It comes last, after --, as in: launch/run.sh -n 2 -- build/ddpbench"
-[ -n "$ranks$hosts" ] || refuse "how many ranks? Give --ranks N, or --hosts FILE"
-[ -z "$ranks_per_host" ] || [ -n "$hosts" ] || refuse "--ranks-per-host is for the hosts of a file; here, --ranks N is enough"
+[ -n "$program" ] || usage_error "which program? It comes last, after --, as in: launch/run.sh -n 2 -- build/ddpbench"
+[ -n "$ranks$hosts" ] || usage_error "how many ranks? Give --ranks N, or --hosts FILE"
+[ -z "$ranks_per_host" ] || [ -n "$hosts" ] || usage_error "--ranks-per-host is for the hosts of a file; here, --ranks N is enough"
 [[ ${threads:-1} =~ ^[1-9][0-9]{0,3}$ ]] ||
-    refuse "OMP_NUM_THREADS is '$threads' in the environment: expected a whole number from 1 to 9999; or give --threads"
+    usage_error "OMP_NUM_THREADS is '$threads' in the environment: expected a whole number from 1 to 9999; or give --threads"
 need_tools util-linux taskset lscpu
 need_tools coreutils timeout
 need_tools mawk awk

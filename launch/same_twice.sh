@@ -12,8 +12,8 @@ Exits with status 1 if they are called different in more than 15 % of the runs.
 END
 }
 
-# shellcheck source=launch/say.sh
-. "$(dirname "$(realpath "$0")")/say.sh"
+# shellcheck source=launch/common.sh
+. "$(dirname "$(realpath "$0")")/common.sh"
 
 runs=40 strategy=ddp_bucketed
 while [ $# -gt 0 ]; do
@@ -22,33 +22,33 @@ while [ $# -gt 0 ]; do
     --runs | --strategy)
         need_value "$@"
         case $1 in
-        --runs) check_whole "$1" "$2" 1 9999 && runs=$2 ;;
+        --runs) check_integer "$1" "$2" 1 9999 && runs=$2 ;;
         --strategy)
-            [[ $2 =~ ^[a-z0-9_]{1,40}$ ]] || refuse "--strategy '$2': expected the name of one strategy, such as ddp_bucketed"
+            [[ $2 =~ ^[a-z0-9_]{1,40}$ ]] || usage_error "--strategy '$2': expected the name of one strategy, such as ddp_bucketed"
             strategy=$2
             ;;
         esac
         shift 2
         ;;
-    *) refuse "unknown option '$1'; known are --runs, --strategy and --help" ;;
+    *) usage_error "unknown option '$1'; known are --runs, --strategy and --help" ;;
     esac
 done
 
 cd "$(dirname "$0")/.."
 [ -x build/ddpbench ] || die "build/ddpbench is not built; run make first"
 program=build/ddpbench
-why=$(refusal_of 2 cpu '' --implementations "a=$strategy,b=$strategy")
-[ -z "$why" ] || refuse "--strategy $strategy: $why"
+why=$(dry_run_error 2 cpu '' --implementations "a=$strategy,b=$strategy")
+[ -z "$why" ] || usage_error "--strategy $strategy: $why"
 # shellcheck source=launch/mpi.sh
 . launch/mpi.sh
 find_mpirun
 scratch=$(mktemp -d)
-trap 'end_awaited; rm -rf "$scratch"' EXIT
-heed_signals
+trap 'end_child; rm -rf "$scratch"' EXIT
+trap_signals
 
 different=0
 for ((run = 1; run <= runs; run++)); do
-    await "${mpirun[@]}" -n 2 build/ddpbench --threads 1 --d-model 128 --num-layers 2 --num-heads 4 --d-ff 512 --vocab-size 256 \
+    wait_child "${mpirun[@]}" -n 2 build/ddpbench --threads 1 --d-model 128 --num-layers 2 --num-heads 4 --d-ff 512 --vocab-size 256 \
         --context-length 64 --batch-size 8 --implementations "a=$strategy,b=$strategy" \
         --rounds 20 --steps-per-block 3 --seed "$run" --output "$scratch/$run" >/dev/null 2>"$scratch/said" ||
         { cat "$scratch/said" >&2; exit 1; }

@@ -9,17 +9,17 @@
 terminal='' clear_line=''
 [ ! -t 2 ] || terminal=1
 
-# shellcheck source=launch/say.sh
-. "$here/say.sh"
+# shellcheck source=launch/common.sh
+. "$here/common.sh"
 
 # check_list OPTION LIST PATTERN WORDS: a list with commas whose parts match, none of them twice.
 check_list() {
     local part rest="$2," seen=,
     while [ -n "$rest" ]; do
         part=${rest%%,*} rest=${rest#*,}
-        [ -n "$part" ] || refuse "$1 '$2': a comma has nothing before or behind it"
-        [[ $part =~ ^($3)$ ]] || refuse "$1: '$part' is none of $4"
-        [[ $seen != *,"$part",* ]] || refuse "$1: '$part' is listed twice"
+        [ -n "$part" ] || usage_error "$1 '$2': a comma has nothing before or behind it"
+        [[ $part =~ ^($3)$ ]] || usage_error "$1: '$part' is none of $4"
+        [[ $seen != *,"$part",* ]] || usage_error "$1: '$part' is listed twice"
         seen+=$part,
     done
 }
@@ -34,8 +34,8 @@ check_buckets() {
 
 # check_launcher WORD...: a command that says where the number of ranks goes.
 check_launcher() {
-    [[ $* == *"{ranks}"* ]] || refuse "--launcher '$*': write {ranks} where the number of ranks goes"
-    command -v -- "${1:-}" >/dev/null || refuse "--launcher: there is no program '${1:-}'"
+    [[ $* == *"{ranks}"* ]] || usage_error "--launcher '$*': write {ranks} where the number of ranks goes"
+    command -v -- "${1:-}" >/dev/null || usage_error "--launcher: there is no program '${1:-}'"
     need_tools util-linux flock setpriv
     need_tools mawk awk
     need_tools findutils find
@@ -65,13 +65,13 @@ open_series() {
             }' <(echo "$text") <(describe))
         if [ -n "$differs" ]; then
             IFS=$'\037' read -r name before now more <<<"$differs" # no blank: values may be empty
-            refuse "$name: earlier starts in $1 had \"$before\", this one has \"$now\";" \
+            usage_error "$name: earlier starts in $1 had \"$before\", this one has \"$now\";" \
                 "use the same$more, or another --output"
         fi
     elif [ -n "$(ls -A "$1")" ]; then
-        refuse "--output $1 holds something else than a $series; choose another directory"
+        usage_error "--output $1 holds something else than a $series; choose another directory"
     fi
-    into "$1/$settings" describe
+    write_file "$1/$settings" describe
 }
 
 # words SECONDS: a time as people say it.

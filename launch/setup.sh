@@ -19,8 +19,8 @@ Installs the missing ones of pkg-config, an MPI, g++, a CBLAS, hwloc, cJSON, zli
 END
 }
 
-# shellcheck source=launch/say.sh
-. "$(dirname "$(realpath "$0")")/say.sh"
+# shellcheck source=launch/common.sh
+. "$(dirname "$(realpath "$0")")/common.sh"
 
 mpi=mpich mpicc='' blas=openblas lint='' fuzz='' consumers='' viewers='' slurm=''
 while [ $# -gt 0 ]; do
@@ -28,14 +28,14 @@ while [ $# -gt 0 ]; do
     --blas)
         need_value "$@"
         blas=$2
-        [[ $blas =~ ^[A-Za-z0-9_][A-Za-z0-9_.+-]{0,99}$ ]] || refuse "--blas '$blas': expected a name that pkg-config knows, such as openblas"
+        [[ $blas =~ ^[A-Za-z0-9_][A-Za-z0-9_.+-]{0,99}$ ]] || usage_error "--blas '$blas': expected a name that pkg-config knows, such as openblas"
         shift
         ;;
     --mpi)
         need_value "$@"
         mpi=$2
         [[ $mpi =~ ^(mpich|openmpi)$ ]] ||
-            refuse "--mpi '$mpi': expected mpich (or an MPI made from it) or openmpi (or one made from that)"
+            usage_error "--mpi '$mpi': expected mpich (or an MPI made from it) or openmpi (or one made from that)"
         shift
         ;;
     --mpicc)
@@ -49,7 +49,7 @@ while [ $# -gt 0 ]; do
     --viewers) viewers=1 ;;
     --slurm) slurm=1 ;;
     --help) usage; exit 0 ;;
-    *) refuse "unknown option '$1'; known are --mpi NAME, --mpicc PATH, --blas NAME, --lint, --fuzz, --consumers, --viewers, --slurm, --help" ;;
+    *) usage_error "unknown option '$1'; known are --mpi NAME, --mpicc PATH, --blas NAME, --lint, --fuzz, --consumers, --viewers, --slurm, --help" ;;
     esac
     shift
 done

@@ -60,8 +60,8 @@ options make no sense, 3 (status) jobs wait or run, 4 (status and wait) jobs fai
 END
 }
 
-# shellcheck source=launch/say.sh
-. "$here/say.sh"
+# shellcheck source=launch/common.sh
+. "$here/common.sh"
 
 # slurm_says WORDS: ends with what a command of Slurm said.
 slurm_says() { die "Slurm says: $(grep -a . <<<"${1:-nothing within 60 s}" | tail -n 1)"; }
@@ -127,17 +127,17 @@ share_options() {
         word=${word//_/-}
         section=${sections[${word:-none}]:-}
         [[ $1 == --* && -n $section ]] ||
-            refuse "option '$1' after --: neither ddpbench nor ddpbench allreduce has it, in full"
+            usage_error "option '$1' after --: neither ddpbench nor ddpbench allreduce has it, in full"
         case $word in
         output | output-file | profile | profile-implementation | profile-output-dir | monitor-cpu | monitor-gpu | \
             cuda-profiler-range | dry-run | help | version)
-            refuse "--$word is what launch/slurm.sh sets itself"
+            usage_error "--$word is what launch/slurm.sh sets itself"
             ;;
-        device) [ -z "$cpu" ] || refuse "--device: with --cpu it is cpu" ;;
+        device) [ -z "$cpu" ] || usage_error "--device: with --cpu it is cpu" ;;
         esac
         value=("$1")
         if [ "${values[$word]}" = 1 ] && [[ $1 != *=* ]]; then
-            [ $# -gt 1 ] || refuse "--$word after -- needs a value"
+            [ $# -gt 1 ] || usage_error "--$word after -- needs a value"
             value+=("$2")
             shift
         fi
@@ -166,8 +166,8 @@ share_options() {
 check_share() {
     local device=cpu why
     [ -n "$cpu" ] || [ "${conf[gpus_per_node]}" = 0 ] || device=cuda
-    why=$(refusal_of $(($1 * conf[tasks_per_node])) $device "${@:2}")
-    [ -z "$why" ] || refuse "options after --, for $1 node$([ "$1" = 1 ] || echo s) x ${conf[tasks_per_node]}: $why"
+    why=$(dry_run_error $(($1 * conf[tasks_per_node])) $device "${@:2}")
+    [ -z "$why" ] || usage_error "options after --, for $1 node$([ "$1" = 1 ] || echo s) x ${conf[tasks_per_node]}: $why"
 }
 
 # What a profile and allreduce refuse that the benchmark does not, they refuse of the fewest ranks.
@@ -244,30 +244,30 @@ send() {
 # Sets of_nodes: those of --nodes, as far as the partition has them.
 check_nodes() {
     local n listed=,
-    [ -n "$nodes" ] || refuse "how many nodes? Give --nodes, such as --nodes 1,2,4"
+    [ -n "$nodes" ] || usage_error "how many nodes? Give --nodes, such as --nodes 1,2,4"
     [[ $nodes =~ ^[1-9][0-9]{0,3}(,[1-9][0-9]{0,3})*$ ]] ||
-        refuse "--nodes '$nodes': expected numbers from 1 to 9999, parted by commas"
+        usage_error "--nodes '$nodes': expected numbers from 1 to 9999, parted by commas"
     IFS=, read -r -a of_nodes <<<"$nodes"
     partition_facts "${conf[partition]}"
     for n in "${of_nodes[@]}"; do
-        [[ $listed != *,$n,* ]] || refuse "--nodes '$nodes': $n is there twice"
+        [[ $listed != *,$n,* ]] || usage_error "--nodes '$nodes': $n is there twice"
         listed+=$n,
         [ "$n" -le "${of_partition[1]}" ] ||
-            refuse "--nodes $n: partition ${of_partition[0]} has ${of_partition[1]} nodes, so such a job would wait for ever"
+            usage_error "--nodes $n: partition ${of_partition[0]} has ${of_partition[1]} nodes, so such a job would wait for ever"
     done
 }
 
 # What is written into scripts for sbatch.
 check_names() {
     [[ $output$program != *[[:cntrl:]%\"\'\\]* ]] ||
-        refuse "'$output', '$program': sbatch cannot take such names; choose others, without % \" ' \\"
+        usage_error "'$output', '$program': sbatch cannot take such names; choose others, without % \" ' \\"
 }
 
 submit() {
     local n scenario submission job words numbers='' failed=0 of_nodes of_partition
     local benchmark profile allreduce wire buckets
     [ -z "${SLURM_JOB_ID:-}" ] ||
-        refuse "this is inside job $SLURM_JOB_ID, whose settings the new jobs would get; submit from outside"
+        usage_error "this is inside job $SLURM_JOB_ID, whose settings the new jobs would get; submit from outside"
     need_slurm
     need_program "$program"
     check_names
@@ -301,9 +301,9 @@ submit() {
 command=${1:-}
 case $command in
 --help) usage; exit 0 ;;
-'') refuse "which command? configure, submit, status, wait, cancel, collect or analyze; see --help" ;;
+'') usage_error "which command? configure, submit, status, wait, cancel, collect or analyze; see --help" ;;
 configure | submit | status | wait | cancel | collect | analyze) shift ;;
-*) refuse "unknown command '$command'; known are configure, submit, status, wait, cancel, collect, analyze; and --help" ;;
+*) usage_error "unknown command '$command'; known are configure, submit, status, wait, cancel, collect, analyze; and --help" ;;
 esac
 nodes='' cpu='' requeue='' nsys='' analyze=1 submission=''
 flags=() known=(--output --program) # without and with a value
@@ -319,15 +319,15 @@ while [ $# -gt 0 ]; do
     --*=*) joined=1 && set -- "${1%%=*}" "${1#*=}" "${@:2}" ;; # as Slurm's own commands take it, too
     -*) ;;
     *)
-        [[ $command != @(configure|submit) ]] || refuse "'$1': $command takes options only; those of ddpbench come after --"
-        [ -z "$submission" ] || refuse "one SUBMISSION only, not also '$1'"
+        [[ $command != @(configure|submit) ]] || usage_error "'$1': $command takes options only; those of ddpbench come after --"
+        [ -z "$submission" ] || usage_error "one SUBMISSION only, not also '$1'"
         submission=$1
         shift
         continue
         ;;
     esac
     if [[ " ${flags[*]} " == *" $1 "* && $1 != *" "* ]]; then
-        [ -z "$joined" ] || refuse "$1 takes no value"
+        [ -z "$joined" ] || usage_error "$1 takes no value"
         case $1 in
         --cpu) cpu=1 ;;
         --requeue) requeue=1 ;;
@@ -338,8 +338,8 @@ while [ $# -gt 0 ]; do
         continue
     fi
     [[ " ${known[*]} " == *" $1 "* && $1 != *" "* ]] ||
-        refuse "unknown option '$1' of $command; known are ${known[*]} ${flags[*]} --help"
-    [ $# -gt 1 ] || refuse "$1 needs a value"
+        usage_error "unknown option '$1' of $command; known are ${known[*]} ${flags[*]} --help"
+    [ $# -gt 1 ] || usage_error "$1 needs a value"
     case $1 in
     --output | --program | --nodes) need_value "$@" ;; # elsewhere nothing is Slurm's own default
     esac
@@ -351,13 +351,13 @@ while [ $# -gt 0 ]; do
         key=${1#--}
         key=${key//-/_}
         why=$(check_value "$key" "$2")
-        [ -z "$why" ] || refuse "$1 '$2': $why"
+        [ -z "$why" ] || usage_error "$1 '$2': $why"
         conf[$key]=$2
         ;;
     esac
     shift 2
 done
-[ $# = 0 ] || [ "$command" = submit ] || refuse "'$1': only submit takes options of ddpbench"
+[ $# = 0 ] || [ "$command" = submit ] || usage_error "'$1': only submit takes options of ddpbench"
 output=$(realpath -m -- "$output") program=$(realpath -m -- "$program")
 case $command in
 configure) configure "$output/slurm.conf" ;;

@@ -38,7 +38,7 @@ check_value() {
 # read_configuration FILE: sets conf. Nothing in the file is run.
 read_configuration() {
     local line key value why n=0 text
-    [ -e "$1" ] || refuse "there is no configuration $1; make one: launch/slurm.sh configure"
+    [ -e "$1" ] || usage_error "there is no configuration $1; make one: launch/slurm.sh configure"
     read_text "the configuration" "$1"
     conf=([partition]='' [account]='' [time]=60 [gpus_per_node]=0 [tasks_per_node]=1 [cpus_per_task]='' [constraint]=''
         [qos]='' [mpi]=pmi2 [modules]='' [exclusive]=yes)
@@ -48,11 +48,11 @@ read_configuration() {
         [[ $line != '#'* && -n $line ]] || continue
         key=${line%%=*} value=${line#*=}
         [[ $line == *=* && " ${keys[*]} " == *" $key "* && $key != *" "* ]] ||
-            refuse "$1, line $n: '$line' is none of KEY=value with a KEY of: ${keys[*]}"
-        [ -z "${seen[$key]:-}" ] || refuse "$1, line $n: $key is there twice"
+            usage_error "$1, line $n: '$line' is none of KEY=value with a KEY of: ${keys[*]}"
+        [ -z "${seen[$key]:-}" ] || usage_error "$1, line $n: $key is there twice"
         seen[$key]=1
         why=$(check_value "$key" "$value")
-        [ -z "$why" ] || refuse "$1, line $n: $key '$value': $why"
+        [ -z "$why" ] || usage_error "$1, line $n: $key '$value': $why"
         conf[$key]=$value
     done <<<"$text"
 }
@@ -79,7 +79,7 @@ partition_facts() {
         }
         END { if (nodes) print name, nodes, cpus, fewest }' <<<"$words")
     [ -n "$words" ] ||
-        refuse "partition '$1': Slurm has none of that name; it has: $(timeout 60 sinfo -h -o %R | sort -u | paste -sd ' ')"
+        usage_error "partition '$1': Slurm has none of that name; it has: $(timeout 60 sinfo -h -o %R | sort -u | paste -sd ' ')"
     read -r -a of_partition <<<"$words"
 }
 
@@ -132,7 +132,7 @@ write_configuration() {
 # configure FILE: conf holds what was given as options.
 configure() {
     local key words options
-    check_ours "$1" '# Of launch/slurm.sh;'
+    check_replaceable "$1" '# Of launch/slurm.sh;'
     need_slurm
     check_names
     partition_facts "${conf[partition]:-}"
@@ -140,16 +140,16 @@ configure() {
         [ -n "${conf[$key]+given}" ] || conf[$key]=$(usual "$key")
     done
     [ "${conf[gpus_per_node]}" -le "${of_partition[3]}" ] ||
-        refuse "--gpus-per-node ${conf[gpus_per_node]}: a node of partition ${of_partition[0]} has ${of_partition[3]}"
+        usage_error "--gpus-per-node ${conf[gpus_per_node]}: a node of partition ${of_partition[0]} has ${of_partition[3]}"
     words=$(timeout 60 srun --mpi=list 2>&1) || slurm_says "$words"
     grep -qw "${conf[mpi]}" <<<"$words" ||
-        refuse "--mpi ${conf[mpi]}: srun --mpi=list does not name it"
+        usage_error "--mpi ${conf[mpi]}: srun --mpi=list does not name it"
     words=$(program_mpi)
     [ "${words:-${conf[mpi]}}" = "${conf[mpi]}" ] ||
         say "--mpi ${conf[mpi]}: $program is of an MPI that is usually started by $words;" \
             "see whether a first job has all of its ranks"
     words=$(mkdir -p "$(dirname "$1")" 2>&1) || die "cannot make the directory $(dirname "$1"): ${words##*: }"
-    words=$(into "$1" write_configuration 2>&1) || die "cannot write $1: ${words##*: }"
+    words=$(write_file "$1" write_configuration 2>&1) || die "cannot write $1: ${words##*: }"
     cat "$1"
     options=()
     job_options 1 "${conf[gpus_per_node]}"

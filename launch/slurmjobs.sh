@@ -9,20 +9,20 @@ find_submission() {
     if [ -z "$submission" ]; then
         newest=("$output"/run_*/job_ids.txt)
         [ -e "${newest[-1]}" ] ||
-            refuse "there is no submission in $output; launch/slurm.sh submit makes one, --output says where"
+            usage_error "there is no submission in $output; launch/slurm.sh submit makes one, --output says where"
         submission=${newest[-1]%/*}
     fi
     submission=$(realpath -m -- "$submission")
-    [ -e "$submission/job_ids.txt" ] || refuse "$submission is no submission of launch/slurm.sh: it has no job_ids.txt"
+    [ -e "$submission/job_ids.txt" ] || usage_error "$submission is no submission of launch/slurm.sh: it has no job_ids.txt"
     read_text "the list of jobs," "$submission/job_ids.txt"
     why=$(awk '!/^[0-9]+ [a-z0-9_]+$/ || length > 200 {
         print "line " NR ": expected the number and the name of a job, not \047" $0 "\047"
         exit
     }' <<<"${text:-0 none}")
-    [ -z "$why" ] || refuse "$submission/job_ids.txt, $why"
+    [ -z "$why" ] || usage_error "$submission/job_ids.txt, $why"
     output=${submission%/*}
     mapfile -t jobs < <(grep . <<<"$text")
-    [ ${#jobs[@]} -gt 0 ] || refuse "$submission/job_ids.txt lists no job"
+    [ ${#jobs[@]} -gt 0 ] || usage_error "$submission/job_ids.txt lists no job"
 }
 
 # run_of JOB: its directory.
@@ -239,15 +239,15 @@ collect_jobs() {
         [ "${job#* }" != analyze ] || continue
         run=$(run_of "$job")
         mkdir -p "$run" || die "cannot make the directory $run"
-        into "$run/sacct_summary.txt" account_of "${job% *}" "$run"
+        write_file "$run/sacct_summary.txt" account_of "${job% *}" "$run"
         for name in cpu_monitor gpu_monitor; do
             mapfile -t files < <(find "$run"/{benchmark,profile,allreduce} \( -name "$name.csv" -o -name "${name}_*.csv" \) \
                 2>/dev/null | sort)
-            [ ${#files[@]} = 0 ] || into "$run/$name.csv" gather "$run" "$name" "${files[@]}"
+            [ ${#files[@]} = 0 ] || write_file "$run/$name.csv" gather "$run" "$name" "${files[@]}"
         done
         ! over "${job% *}" "$run" || write_tables "$run"
-        [ ! -e "$run/benchmark/metrics.csv" ] || into "$run/metrics.csv" cat "$run/benchmark/metrics.csv"
-        [ ! -e "$submission/${job#* }.sbatch" ] || into "$run/job.sbatch" cat "$submission/${job#* }.sbatch" ||
+        [ ! -e "$run/benchmark/metrics.csv" ] || write_file "$run/metrics.csv" cat "$run/benchmark/metrics.csv"
+        [ ! -e "$submission/${job#* }.sbatch" ] || write_file "$run/job.sbatch" cat "$submission/${job#* }.sbatch" ||
             say "there is no $run/job.sbatch"
     done
     say "collected: $submission"

@@ -63,9 +63,9 @@ check_extra() {
         option=${word%%=*}
         case ${option//_/-} in
         --implementations | --bucket-size-mb | --rounds | --output)
-            refuse "$option is the sweep's: give it before --, outside a model"
+            usage_error "$option is the sweep's: give it before --, outside a model"
             ;;
-        --profile | --dry-run | --help | --version) refuse "$option: a sweep compares benchmarks only" ;;
+        --profile | --dry-run | --help | --version) usage_error "$option: a sweep compares benchmarks only" ;;
         esac
     done
 }
@@ -88,22 +88,22 @@ check_options() {
         for bucket in ${buckets//,/ }; do
             word=${implementation%%=*}-$bucket
             [[ ,${labels#,}, != *,"$word",* ]] ||
-                refuse "--implementations: '$word' is also ${word%-"$bucket"} at $bucket MiB; give it another label"
+                usage_error "--implementations: '$word' is also ${word%-"$bucket"} at $bucket MiB; give it another label"
         done
     done
     check_list --ranks "$ranks" '[1-9][0-9]{0,3}' "numbers from 1 to 9999"
-    check_whole --repeats "$repeats" 1 999
-    check_whole --rounds "$rounds" 1 999999
+    check_integer --repeats "$repeats" 1 999
+    check_integer --rounds "$rounds" 1 999999
     [ ${#models[@]} -gt 0 ] || models=("$default_model")
     for model in "${models[@]}"; do
         check_line --model "$model"
         [[ $model =~ ^[A-Za-z0-9][A-Za-z0-9._+-]*:[[:space:]]*-- ]] ||
-            refuse "--model '$model': expected a name, a colon and options, such as 'small:--d-model 256 --num-layers 4'"
+            usage_error "--model '$model': expected a name, a colon and options, such as 'small:--d-model 256 --num-layers 4'"
         names+=,${model%%:*}
     done
     check_list --model "${names#,}" '.*' names
     [[ -z $link || ($link =~ ^[[:print:]]{1,60}$ && $link =~ [[:alnum:]]) ]] ||
-        refuse "--link-name '$link': expected 1 to 60 printable characters, such as '100 GbE'"
+        usage_error "--link-name '$link': expected 1 to 60 printable characters, such as '100 GbE'"
     check_launcher "${launcher[@]}"
     read -ra words <<<"${models[*]#*:}"
     check_extra "${extra[@]}" "${words[@]}"
@@ -138,11 +138,11 @@ check_points() {
         before="$r $model $implementation"
         read -ra sizes <<<"${models[model]#*:}"
         set -- "$r" "${sizes[@]}" --implementations "$implementation" --rounds "$rounds" "${extra[@]}"
-        why=$(refusal_of "$1" cpu '' "${@:2}")
-        [ -n "$why" ] && [ -n "$(refusal_of "$1" cuda '' "${@:2}")" ] || return 0
+        why=$(dry_run_error "$1" cpu '' "${@:2}")
+        [ -n "$why" ] && [ -n "$(dry_run_error "$1" cuda '' "${@:2}")" ] || return 0
         first=${first:-$why}
     done
-    refuse "$first"
+    usage_error "$first"
 }
 
 # run_point DIRECTORY RANKS MODEL IMPLEMENTATION BUCKET
@@ -196,7 +196,7 @@ while [ $# -gt 0 ]; do
         ;;
     esac
     [[ " ${known[*]} " == *" $1 "* && $1 != *" "* ]] ||
-        refuse "unknown option '$1'; known are ${known[*]} --report-only --help, and -- before options of every run"
+        usage_error "unknown option '$1'; known are ${known[*]} --report-only --help, and -- before options of every run"
     need_value "$@"
     case $1 in
     --output | --program) ;;
@@ -211,15 +211,15 @@ while [ $# -gt 0 ]; do
     --rounds) rounds=$2 ;;
     --output) output=$2 ;;
     --link-name) link=$2 ;;
-    --launcher) check_line "$1" "$2" && take_command "$2" && launcher=("${command_words[@]}") ;;
+    --launcher) check_line "$1" "$2" && split_command "$2" && launcher=("${command_words[@]}") ;;
     --program) program=$2 ;;
     esac
     shift 2
 done
 if [ -n "$report_only" ]; then
-    [ -z "$given" ] || refuse "--report-only takes --output DIR and --program FILE only, not $given"
-    [ -n "$output" ] || refuse "--report-only needs --output DIR, the directory of a sweep"
-    [[ -r $output/sweep.txt && -f $output/sweep.txt ]] || refuse "$output is not the directory of a sweep"
+    [ -z "$given" ] || usage_error "--report-only takes --output DIR and --program FILE only, not $given"
+    [ -n "$output" ] || usage_error "--report-only needs --output DIR, the directory of a sweep"
+    [[ -r $output/sweep.txt && -f $output/sweep.txt ]] || usage_error "$output is not the directory of a sweep"
     need_program "$program"
     exec "$program" report "$output"
 fi

@@ -25,8 +25,8 @@ END
 
 # shellcheck source=tests/support/here.sh
 . "$(dirname "$(realpath "$0")")/support/here.sh"
-# shellcheck source=launch/say.sh
-. "$(dirname "$(realpath "$0")")/../launch/say.sh"
+# shellcheck source=launch/common.sh
+. "$(dirname "$(realpath "$0")")/../launch/common.sh"
 
 build='' only=''
 for argument in "$@"; do
@@ -34,15 +34,15 @@ for argument in "$@"; do
     --gpu | --mpi | --cpu | --rest) only=${argument#--} ;;
     --long) export TEST_LONG=1 ;;
     --help) usage; exit 0 ;;
-    -*) refuse "unknown option '$argument'; known are --gpu, --mpi, --cpu, --rest, --long, --help" ;;
+    -*) usage_error "unknown option '$argument'; known are --gpu, --mpi, --cpu, --rest, --long, --help" ;;
     *)
-        [ -z "$build" ] || refuse "one BUILD_DIR only, not also '$argument'"
+        [ -z "$build" ] || usage_error "one BUILD_DIR only, not also '$argument'"
         build=$argument
         ;;
     esac
 done
-[ -n "$build" ] || refuse "which BUILD_DIR? It is where make has put programs and tests, such as build"
-[ -d "$build" ] || refuse "there is no directory '$build'; build the tests first"
+[ -n "$build" ] || usage_error "which BUILD_DIR? It is where make has put programs and tests, such as build"
+[ -d "$build" ] || usage_error "there is no directory '$build'; build the tests first"
 build=$(realpath -e -- "$build")
 cd "$(dirname "$0")/.."
 

@@ -21,8 +21,8 @@ Exit status: 0 whichever is faster, 1 if a run or a comparison failed, 2 for a w
 END
 }
 
-# shellcheck source=launch/say.sh
-. "$(dirname "$(realpath "$0")")/../../launch/say.sh"
+# shellcheck source=launch/common.sh
+. "$(dirname "$(realpath "$0")")/../../launch/common.sh"
 
 program=build/ddpbench ranks=2 threads='' link='' repeats=5 python=python3 output=results/peers
 implementations=none,ddp_flat,ddp,ddp_individual,ddp_individual_v2,ddp_bucketed
@@ -32,20 +32,20 @@ while [ $# -gt 0 ]; do
     case $1 in
     --help) usage; exit 0 ;;
     --program | --ranks | --threads | --link | --repeats | --implementations | --python | --output)
-        [ $# -gt 1 ] || refuse "$1 needs a value"
+        [ $# -gt 1 ] || usage_error "$1 needs a value"
         declare "${1#--}=$2"
         shift 2
         ;;
     --) shift; options=("$@"); break ;;
-    *) refuse "unknown option '$1'; see --help (options of the programs follow --)" ;;
+    *) usage_error "unknown option '$1'; see --help (options of the programs follow --)" ;;
     esac
 done
 whole='^[1-9][0-9]{0,3}$'
-[[ $ranks =~ $whole ]] || refuse "--ranks $ranks: expected a whole number above 0"
-[[ $repeats =~ $whole ]] || refuse "--repeats $repeats: expected a whole number above 0"
+[[ $ranks =~ $whole ]] || usage_error "--ranks $ranks: expected a whole number above 0"
+[[ $repeats =~ $whole ]] || usage_error "--repeats $repeats: expected a whole number above 0"
 cpus=$(count_cpus)
 threads=${threads:-$((cpus > ranks ? cpus / ranks : 1))}
-[[ $threads =~ $whole ]] || refuse "--threads $threads: expected a whole number above 0"
+[[ $threads =~ $whole ]] || usage_error "--threads $threads: expected a whole number above 0"
 
 cd "$(dirname "$0")/../.."
 # shellcheck source=launch/mpi.sh

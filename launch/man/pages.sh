@@ -10,12 +10,12 @@ such as ddpbench-sweep.1 of sweep.sh.
 END
 }
 
-# shellcheck source=launch/say.sh
-. "$(dirname "$(realpath "$0")")/../say.sh"
+# shellcheck source=launch/common.sh
+. "$(dirname "$(realpath "$0")")/../common.sh"
 
 [ "${1:-}" != --help ] || { usage; exit 0; }
-[[ ${1:-} != -* ]] || refuse "unknown option '$1'; known is --help"
-[ $# -ge 2 ] || refuse "expected PROGRAM DIR [SCRIPT...], but there are $# words; see --help"
+[[ ${1:-} != -* ]] || usage_error "unknown option '$1'; known is --help"
+[ $# -ge 2 ] || usage_error "expected PROGRAM DIR [SCRIPT...], but there are $# words; see --help"
 here=$(dirname "$(realpath "$0")")
 [[ -f $1 && -x $1 ]] || die "there is no program $1; run make first"
 program=$(realpath -e -- "$1")

@@ -15,16 +15,16 @@ Ends at the first command that fails, with its status.
 END
 }
 
-# shellcheck source=launch/say.sh
-. "$here/../../launch/say.sh"
+# shellcheck source=launch/common.sh
+. "$here/../../launch/common.sh"
 
 case ${1:-} in
 --help) usage; exit 0 ;;
--*) refuse "unknown option '$1'; known is --help" ;;
+-*) usage_error "unknown option '$1'; known is --help" ;;
 esac
 [ $# -gt 0 ] || set -- "${all[@]}"
 for name in "$@"; do
-    [[ " ${all[*]} " == *" $name "* ]] || refuse "'$name' is no reference result; expected some of ${all[*]}"
+    [[ " ${all[*]} " == *" $name "* ]] || usage_error "'$name' is no reference result; expected some of ${all[*]}"
 done
 cd "$here/../.."
 need_program build/ddpbench
@@ -33,13 +33,13 @@ slurm_lab=tests/support/slurm_lab.sh
 
 # shellcheck disable=SC2317 # the trap calls it
 clean_up() {
-    end_awaited
+    end_child
     link_down
     [ -z "$slurm_is_ours" ] || $slurm_lab down
     rm -rf "$work"
 }
 trap clean_up EXIT
-heed_signals
+trap_signals
 trap 'say "$name could not be made"' ERR
 
 # heading COMMAND...: a line with each, and one with version, date and machine.
@@ -52,7 +52,7 @@ heading() {
 # run COMMAND: runs a line of bash, in which OUTPUT is $work/output, and keeps what it prints, below its heading.
 run() {
     heading ${up:+"$up"} "$1" >"$work/printed"
-    await bash -c "${1//OUTPUT/"'$work/output'"}" >>"$work/printed"
+    wait_child bash -c "${1//OUTPUT/"'$work/output'"}" >>"$work/printed"
 }
 
 link_down() {
@@ -119,7 +119,7 @@ make_slurm-series() {
     for nodes in 1 2 4; do
         "${in_lab[@]}" submit --output "$work/series" --nodes "$nodes" --cpu --no-analyze -- --preset laptop --batch-size-per-rank 2 \
             --threads 1 --rounds 12 --bucket-size-mb 0.5,1,4,16 >&2
-        await "${in_lab[@]}" wait --output "$work/series" >&2
+        wait_child "${in_lab[@]}" wait --output "$work/series" >&2
         run=("$work/series"/run_*/"cpu_${nodes}node"/run_*)
         [ -d "${run[0]}" ] || run=("$work/series/cpu_${nodes}node"/run_*)
         for part in benchmark profile allreduce; do runs+=("${nodes}node=${run[0]}/$part"); done

@@ -590,7 +590,7 @@ stopped gate.sh tree/launch/gate.sh --output "$temporary/scratch_gate"
 stopped overlap.sh tree/launch/overlap.sh
 stopped same_twice.sh tree/launch/same_twice.sh
 stopped bench_gpu.sh tree/launch/bench_gpu.sh --output "$temporary/scratch_gpu" smoke
-if (cd tree && git init -q . && git add launch/say.sh) >/dev/null 2>&1; then
+if (cd tree && git init -q . && git add launch/common.sh) >/dev/null 2>&1; then
     cp "$program" tree/build/real
     stopped pack.sh tree/launch/pack.sh tree/build real
 else

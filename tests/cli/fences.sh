@@ -12,9 +12,9 @@ case ${1:-} in
     exit 0
     ;;
 -*)
-    # shellcheck source=launch/say.sh
-    . "$(dirname "$(realpath "$0")")/../../launch/say.sh"
-    refuse "unknown option '$1'; known is --help"
+    # shellcheck source=launch/common.sh
+    . "$(dirname "$(realpath "$0")")/../../launch/common.sh"
+    usage_error "unknown option '$1'; known is --help"
     ;;
 esac
 cd "$(dirname "$0")/../.."

@@ -15,17 +15,17 @@ The last line is the sum: "N passed, N failed, N skipped"; what cannot be instal
 END
 }
 
-# shellcheck source=launch/say.sh
-. "$(dirname "$(realpath "$0")")/../../launch/say.sh"
+# shellcheck source=launch/common.sh
+. "$(dirname "$(realpath "$0")")/../../launch/common.sh"
 # shellcheck source=launch/mpi.sh
 . "$(dirname "$(realpath "$0")")/../../launch/mpi.sh"
 
 case ${1:-} in
 --help) usage; exit 0 ;;
--*) refuse "unknown option '$1'; known is --help" ;;
+-*) usage_error "unknown option '$1'; known is --help" ;;
 esac
 [ $# = 1 ] || { usage >&2; exit 2; }
-build=$(realpath -e "$1") || refuse "there is no directory '$1'; build the program first"
+build=$(realpath -e "$1") || usage_error "there is no directory '$1'; build the program first"
 here=$(realpath -e "$(dirname "$0")")
 find_mpirun
 python=$build/consumers/bin/python

@@ -4,30 +4,30 @@
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")/../.." && pwd)
-# shellcheck source=launch/say.sh
-. "$here/launch/say.sh"
+# shellcheck source=launch/common.sh
+. "$here/launch/common.sh"
 
 seconds=60 findings=. seed=${FUZZ_SEED:-1}
 while [ $# -gt 0 ]; do
     case $1 in
     --help) echo "Usage: [FUZZ_SEED=1] tests/fuzz/hosts.sh [--seconds N] [--findings DIR] [--help]"; exit 0 ;;
-    --seconds) need_value "$@"; check_whole "$1" "$2" 1 999999; seconds=$2 ;;
+    --seconds) need_value "$@"; check_integer "$1" "$2" 1 999999; seconds=$2 ;;
     --findings) need_value "$@"; findings=$2 ;;
-    *) refuse "unknown '$1'; known are --seconds, --findings, --help" ;;
+    *) usage_error "unknown '$1'; known are --seconds, --findings, --help" ;;
     esac
     shift 2
 done
-check_whole FUZZ_SEED "$seed" 1 999999999
-[ -d "$findings" ] || refuse "--findings $findings: there is no directory of that name"
+check_integer FUZZ_SEED "$seed" 1 999999999
+[ -d "$findings" ] || usage_error "--findings $findings: there is no directory of that name"
 work=$(mktemp -d -p "${FUZZ_SCRATCH:-/tmp}")
 trap 'rm -rf "$work"' EXIT
 ulimit -v 262144 # KiB
 export LC_ALL=C
 
-# The reader itself; what it calls is say.sh's, and speaks as run.sh from here on.
+# The reader itself; what it calls is common.sh's, and speaks as run.sh from here on.
 # shellcheck source=/dev/null
 source /dev/stdin <<<"$(sed -n '/^read_hosts() {/,/^}/p' "$here/launch/run.sh")"
-# shellcheck disable=SC2034 # say.sh's
+# shellcheck disable=SC2034 # common.sh's
 script=run.sh
 
 # mutate N: writes N files of the corpus' lines to $work/in.0, in.1 and so on, each changed in a few places.

@@ -13,24 +13,24 @@ Programs that are not there are skipped: clang has no libFuzzer here.
 END
 }
 
-# shellcheck source=launch/say.sh
-. "$(dirname "$(realpath "$0")")/../../launch/say.sh"
+# shellcheck source=launch/common.sh
+. "$(dirname "$(realpath "$0")")/../../launch/common.sh"
 
 build=''
 for argument in "$@"; do
     case $argument in
     --help) usage; exit 0 ;;
-    -*) refuse "unknown option '$argument'; known is --help" ;;
+    -*) usage_error "unknown option '$argument'; known is --help" ;;
     *)
-        [ -z "$build" ] || refuse "one BUILD_DIR only, not also '$argument'"
+        [ -z "$build" ] || usage_error "one BUILD_DIR only, not also '$argument'"
         build=$argument
         ;;
     esac
 done
-[ -n "$build" ] || refuse "which BUILD_DIR? It is where make has put the programs, such as build/fuzz"
-[ -d "$build" ] || refuse "there is no directory '$build'; run make fuzz"
+[ -n "$build" ] || usage_error "which BUILD_DIR? It is where make has put the programs, such as build/fuzz"
+[ -d "$build" ] || usage_error "there is no directory '$build'; run make fuzz"
 seconds=${FUZZ_SECONDS:-60}
-check_whole FUZZ_SECONDS "$seconds" 1 999999
+check_integer FUZZ_SECONDS "$seconds" 1 999999
 mkdir -p "$build/findings"
 build=$(realpath "$build")
 cd "$(dirname "$0")/../.."
@@ -42,7 +42,7 @@ clean_up() {
     rm -rf "$work"
 }
 trap clean_up EXIT
-heed_signals
+trap_signals
 export ASAN_OPTIONS=quarantine_size_mb=8:detect_leaks=1:allocator_may_return_null=0 UBSAN_OPTIONS=print_stacktrace=1
 export OMP_NUM_THREADS=1 HWLOC_PLUGINS_PATH=/dev/null
 

@@ -26,8 +26,8 @@ The last lines are a table of passed, failed and skipped checks; exits with stat
 END
 }
 
-# shellcheck source=launch/say.sh
-. "$(dirname "$(realpath "$0")")/../../launch/say.sh"
+# shellcheck source=launch/common.sh
+. "$(dirname "$(realpath "$0")")/../../launch/common.sh"
 
 known=(openblas user core space shm load comma turkish peer)
 rows=("${known[@]}") runs=1 output='' make_words=()
@@ -36,18 +36,18 @@ while [ $# -gt 0 ]; do
     --help) usage; exit 0 ;;
     --) make_words=("${@:2}"); break ;;
     --only | --runs | --output) need_value "$@" ;;
-    *) refuse "unknown option '$1'; known are --only, --runs, --output, --help" ;;
+    *) usage_error "unknown option '$1'; known are --only, --runs, --output, --help" ;;
     esac
     case $1 in
     --only) IFS=, read -ra rows <<<"$2" ;;
-    --runs) check_whole "$1" "$2" 1 1000 && runs=$2 ;;
+    --runs) check_integer "$1" "$2" 1 1000 && runs=$2 ;;
     --output) output=$2 ;;
     esac
     shift 2
 done
 for row in "${rows[@]}"; do
     for name in ${row//+/ }; do
-        [[ " ${known[*]} " == *" $name "* ]] || refuse "--only: '$name' is no condition; known are ${known[*]}"
+        [[ " ${known[*]} " == *" $name "* ]] || usage_error "--only: '$name' is no condition; known are ${known[*]}"
     done
 done
 need_tools git git
@@ -67,12 +67,12 @@ end_load() {
 
 # shellcheck disable=SC2317 # the trap calls it
 clean_up() {
-    end_awaited
+    end_child
     end_load
     [ -n "$keep" ] || [ "$failed" = 1 ] || rm -rf "$output"
 }
 trap clean_up EXIT
-heed_signals
+trap_signals
 
 # ---- conditions: each says how a row is run, or sets why to the reason why it cannot be had ----
 # before: the command that starts the tests; variables: of their environment; place: of the copy
@@ -124,7 +124,7 @@ build() {
         mkdir -p "$output/$1"
         git clone -q "$root" "$copy"
     fi
-    await log "$output/build.log" make -C "$copy" -j"$(count_cpus)" "${make_words[@]}" program tests emulated >/dev/null || {
+    wait_child tee_output "$output/build.log" make -C "$copy" -j"$(count_cpus)" "${make_words[@]}" program tests emulated >/dev/null || {
         failed=1 # so that the log is kept
         die "the build failed: $(grep -E -m 1 'error|\*\*\*' "$output/build.log"); see $output/build.log"
     }
@@ -174,7 +174,7 @@ run_row() {
     say "$1, run $2 of $runs"
     begin=$SECONDS
     # shellcheck disable=SC2016 # for that shell
-    await log "$log" "${before[@]}" env -u PEER_PYTHON "${variables[@]}" sh -c 'cd "$1" && exec tests/run.sh build' sh "$copy" >/dev/null ||
+    wait_child tee_output "$log" "${before[@]}" env -u PEER_PYTHON "${variables[@]}" sh -c 'cd "$1" && exec tests/run.sh build' sh "$copy" >/dev/null ||
         status=$?
     end_load
     count "$1$([ "$runs" = 1 ] || echo " ($2)")" "$status" $((SECONDS - begin)) "$log"

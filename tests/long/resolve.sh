@@ -18,31 +18,31 @@ lines say; `make tests` builds what it needs.
 END
 }
 
-# shellcheck source=launch/say.sh
-. "$(dirname "$(realpath "$0")")/../../launch/say.sh"
+# shellcheck source=launch/common.sh
+. "$(dirname "$(realpath "$0")")/../../launch/common.sh"
 
 build='' only='' runs=20 ranks=2 minutes=5 percent=2
 while [ $# -gt 0 ]; do
     case $1 in
     --help) usage; exit 0 ;;
     --only)
-        [[ ${2:-} == @(same|delayed) ]] || refuse "--only ${2:-}: expected same or delayed"
+        [[ ${2:-} == @(same|delayed) ]] || usage_error "--only ${2:-}: expected same or delayed"
         only=$2
         shift 2
         ;;
     --runs | --ranks | --minutes | --percent)
-        [ $# -gt 1 ] || refuse "$1 needs a value"
-        [[ $2 =~ ^[0-9]*[.]?[0-9]+$ ]] || refuse "$1 $2: expected a number"
+        [ $# -gt 1 ] || usage_error "$1 needs a value"
+        [[ $2 =~ ^[0-9]*[.]?[0-9]+$ ]] || usage_error "$1 $2: expected a number"
         declare "${1#--}=$2"
         shift 2
         ;;
-    -*) refuse "unknown option '$1'; known are --only, --runs, --ranks, --minutes, --percent and --help" ;;
+    -*) usage_error "unknown option '$1'; known are --only, --runs, --ranks, --minutes, --percent and --help" ;;
     *) build=$1 && shift ;;
     esac
 done
 program=$build/tests/support/programs/delayed_benchmark
 [ -n "$build" ] || { usage >&2; exit 2; }
-[ -x "$program" ] || refuse "there is no $program; run make tests first"
+[ -x "$program" ] || usage_error "there is no $program; run make tests first"
 # shellcheck source=launch/mpi.sh
 . "$(dirname "$0")/../../launch/mpi.sh"
 find_mpirun

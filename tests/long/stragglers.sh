@@ -18,30 +18,30 @@ The phases are data_loading, forward_pass and backward_pass. Prints a line for e
 END
 }
 
-# shellcheck source=launch/say.sh
-. "$(dirname "$(realpath "$0")")/../../launch/say.sh"
+# shellcheck source=launch/common.sh
+. "$(dirname "$(realpath "$0")")/../../launch/common.sh"
 
 build='' only='' runs=20 load=8 ms=5 rate=400mbit
 while [ $# -gt 0 ]; do
     case $1 in
     --help) usage; exit 0 ;;
     --only)
-        [[ ${2:-} == @(machine|lab) ]] || refuse "--only ${2:-}: expected machine or lab"
+        [[ ${2:-} == @(machine|lab) ]] || usage_error "--only ${2:-}: expected machine or lab"
         only=$2
         shift 2
         ;;
     --runs | --load | --ms)
-        [[ ${2:-} =~ ^[0-9]+$ ]] || refuse "$1 ${2:-}: expected a whole number"
+        [[ ${2:-} =~ ^[0-9]+$ ]] || usage_error "$1 ${2:-}: expected a whole number"
         declare "${1#--}=$2"
         shift 2
         ;;
-    --rate) [ $# -gt 1 ] || refuse "$1 needs a value"; rate=$2 && shift 2 ;;
-    -*) refuse "unknown option '$1'; known are --only, --runs, --load, --ms, --rate and --help" ;;
+    --rate) [ $# -gt 1 ] || usage_error "$1 needs a value"; rate=$2 && shift 2 ;;
+    -*) usage_error "unknown option '$1'; known are --only, --runs, --load, --ms, --rate and --help" ;;
     *) build=$1 && shift ;;
     esac
 done
 [ -n "$build" ] || { usage >&2; exit 2; }
-program=$(realpath -e "$build/ddpbench") || refuse "there is no $build/ddpbench; run make first"
+program=$(realpath -e "$build/ddpbench") || usage_error "there is no $build/ddpbench; run make first"
 root=$(realpath -e "$(dirname "$0")/../..")
 # shellcheck source=launch/mpi.sh
 . "$root/launch/mpi.sh"

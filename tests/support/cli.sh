@@ -6,26 +6,26 @@
 
 # shellcheck source=tests/support/here.sh
 . "$(dirname "$(realpath "$0")")/../support/here.sh"
-# shellcheck source=launch/say.sh
-. "$(dirname "$(realpath "$0")")/../../launch/say.sh"
+# shellcheck source=launch/common.sh
+. "$(dirname "$(realpath "$0")")/../../launch/common.sh"
 
 build=
 for argument in "$@"; do
     case $argument in
     --help) usage; exit 0 ;;
-    -*) refuse "unknown option '$argument'; known is --help" ;;
+    -*) usage_error "unknown option '$argument'; known is --help" ;;
     *)
-        [ -z "$build" ] || refuse "one BUILD_DIR only, not also '$argument'"
+        [ -z "$build" ] || usage_error "one BUILD_DIR only, not also '$argument'"
         build=$argument
         ;;
     esac
 done
-[ -n "$build" ] || refuse "which BUILD_DIR? It is where make has put the program, such as build"
-[ -d "$build" ] || refuse "there is no directory '$build'; build the tests first"
+[ -n "$build" ] || usage_error "which BUILD_DIR? It is where make has put the program, such as build"
+[ -d "$build" ] || usage_error "there is no directory '$build'; build the tests first"
 build=$(realpath -e -- "$build")
 program=$build/ddpbench
 root=$(realpath -e "$(dirname "$0")/../..")
-[ -x "$program" ] || refuse "there is no $program; build it first"
+[ -x "$program" ] || usage_error "there is no $program; build it first"
 # shellcheck source=launch/mpi.sh
 . "$root/launch/mpi.sh"
 find_mpirun
@@ -70,7 +70,7 @@ clean_up() {
     rm -rf "$temporary"
 }
 trap clean_up EXIT
-heed_signals
+trap_signals
 cd "$temporary" || exit
 failed=0
 

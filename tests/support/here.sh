@@ -1,4 +1,4 @@
-# here.sh - what tests take from this machine and its user; to be read before say.sh, which chooses the locale of C.
+# here.sh - what tests take from this machine and its user; to be read before common.sh, which chooses the locale of C.
 # shellcheck shell=bash
 # Used by the scripts:
 # shellcheck disable=SC2034

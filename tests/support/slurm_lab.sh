@@ -19,8 +19,8 @@ The directory is that of SLURM_LAB (default /run/slurm-lab-ddpbench).
 END
 }
 
-# shellcheck source=launch/say.sh
-. "$(dirname "$(realpath "$0")")/../../launch/say.sh"
+# shellcheck source=launch/common.sh
+. "$(dirname "$(realpath "$0")")/../../launch/common.sh"
 
 lab=$(realpath -m "${SLURM_LAB:-/run/slurm-lab-ddpbench}")
 port=${SLURM_LAB_PORT:-17817} # the controller's; node K has port + K
@@ -141,7 +141,7 @@ up() {
     shift
     ! [ -e "$lab" ] || die "$lab is there: one is up, or was killed; down ends it"
     trap 'trap "" HUP INT TERM; remove' EXIT
-    heed_signals
+    trap_signals
     mkdir -m 755 "$lab" # munged wants its socket to be reachable
     mkdir "$lab/state"
     cp /etc/hosts "$lab/hosts"
@@ -199,16 +199,16 @@ command=${1:-}
 case $command in
 --help) usage; exit 0 ;;
 up | run | kill-node | start-node | stop-controller | start-controller | down) ;;
-'') refuse "which command? up, run, kill-node, start-node, stop-controller, start-controller or down; see --help" ;;
+'') usage_error "which command? up, run, kill-node, start-node, stop-controller, start-controller or down; see --help" ;;
 *)
-    refuse "unknown command '$command'; known are up, run, kill-node, start-node, stop-controller, start-controller, down" \
+    usage_error "unknown command '$command'; known are up, run, kill-node, start-node, stop-controller, start-controller, down" \
         "and --help"
     ;;
 esac
 case $command in
-up | kill-node | start-node) [[ ${1:-} =~ ^[1-9]$ ]] || refuse "$command needs a number from 1 to 9${1:+, not $1}" ;;
-run) [ -n "${1:-}" ] || refuse "run needs a command" ;;
-*) [ $# = 0 ] || refuse "$command takes no words, so not '$1'" ;;
+up | kill-node | start-node) [[ ${1:-} =~ ^[1-9]$ ]] || usage_error "$command needs a number from 1 to 9${1:+, not $1}" ;;
+run) [ -n "${1:-}" ] || usage_error "run needs a command" ;;
+*) [ $# = 0 ] || usage_error "$command takes no words, so not '$1'" ;;
 esac
 [ "$(id -u)" = 0 ] || die "needs root"
 for tool in munged slurmctld slurmd sinfo unshare nsenter flock; do
