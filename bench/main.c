@@ -6,10 +6,10 @@
 #include "compare/compare.h"
 #include "ddp/job.h"
 #include "kernels/blas.h"
-#include "kernels/ending.h"
 #include "kernels/error.h"
+#include "kernels/exit_handlers.h"
 #include "kernels/launcher.h"
-#include "kernels/start_again.h"
+#include "kernels/reexec.h"
 #include "profile/profile.h"
 #include "report/report.h"
 
@@ -80,12 +80,12 @@ int main(int argc, char *argv[])
     struct job job;
     const char *name = argc > 1 && argv[1][0] != '-' ? argv[1] : NULL;
     const struct command_row *command = name ? find_command(name) : NULL;
-    ending_install((int)launcher_rank());
+    exit_handlers_install((int)launcher_rank());
     if (command && command->read)
         return flush_output(command->read(argc - 1, argv + 1));
     blas_choose_kernels();
-    start_again_with_quiet_threads(argc, argv);
-    start_again(argv);
+    reexec_set_passive_threads(argc, argv);
+    reexec_if_needed(argv);
     /* ranks that cannot talk to each other: each has to say it */
     if (job_begin(&job, argc, argv) || (!asks_for_words(argc, argv) && job_check_alone(&job))) {
         error_print();

@@ -1,7 +1,7 @@
 /* comm_thread.c - the queue of collectives, and who drives them when. */
 #include "ddp/comm_thread.h"
 
-#include "ddp/patience.h"
+#include "ddp/backoff.h"
 #include "kernels/error.h"
 
 #include <pthread.h>
@@ -193,7 +193,7 @@ static void thread_join(struct comm *comm, long ticket)
     int crowded = c->progress.crowded;
     unsigned pauses = 0;
     while (drive(c, c->queued, crowded ? TESTS_PER_WAKE : 1) < ticket)
-        patience_pause(crowded, &pauses);
+        backoff_pause(crowded, &pauses);
     pthread_mutex_unlock(&c->driving);
     pthread_mutex_lock(&c->lock);
     c->joining = 0;

@@ -1,11 +1,11 @@
 /* job.c - the control plane on MPI. */
 #include "ddp/job.h"
 
-#include "ddp/patience.h"
+#include "ddp/backoff.h"
 #include "ddp/watchdog.h"
 #include "kernels/early_option.h"
-#include "kernels/ending.h"
 #include "kernels/error.h"
+#include "kernels/exit_handlers.h"
 #include "kernels/launcher.h"
 #include "kernels/siblings.h"
 
@@ -40,7 +40,7 @@ static void pause_until(MPI_Request request)
     for (int done = !crowded; !done;) {
         MPI_Request_get_status(request, &done, MPI_STATUS_IGNORE);
         if (!done)
-            patience_pause(1, &pauses);
+            backoff_pause(1, &pauses);
     }
 }
 
@@ -242,7 +242,7 @@ int job_begin(struct job *job, int argc, char *const argv[])
     MPI_Comm_rank(MPI_COMM_WORLD, &job->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &job->size);
     fatal_set_job(job->rank, end_job);
-    ending_install(job->rank); /* once more, since MPI may have loaded libraries that take signals */
+    exit_handlers_install(job->rank); /* once more, since MPI may have loaded libraries that take signals */
     find_places(job);
     job->cores = share_of_cores(job);
     job_set_crowded(job, job->cores < 1);

@@ -11,7 +11,7 @@ struct blas_facts {
 
 /* OpenBLAS computes with old kernels on CPUs that are younger than itself: it takes an Emerald Rapids for a Prescott of
  * 2004. Where its kernels use narrower vectors than this CPU has, asks for the program to be started again with
- * OPENBLAS_CORETYPE set to the best family that the CPU can run (start_again.h). Obeys OPENBLAS_CORETYPE where it is
+ * OPENBLAS_CORETYPE set to the best family that the CPU can run (reexec.h). Obeys OPENBLAS_CORETYPE where it is
  * set, and leaves alone other libraries, families that it does not know, and an OpenBLAS that was built for one family.
  * Source: OpenBLAS's issue 4267 and its user manual, "Runtime variables". */
 void blas_choose_kernels(void);

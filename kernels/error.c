@@ -1,7 +1,7 @@
 /* error.c - keeps the words of an error until they are printed, and ends the job when nothing can be mended. */
 #include "kernels/error.h"
 
-#include "kernels/ending.h"
+#include "kernels/exit_handlers.h"
 #include "kernels/utf8.h"
 
 #include <pthread.h>
@@ -100,7 +100,7 @@ static void print_and_end(const char *place, const char *message)
     nanosleep(&(struct timespec){wait_ms / 1000, wait_ms % 1000 * 1000000}, NULL);
     fprintf(stderr, "ddpbench: rank %d: %s%s\n", job_rank, place, message);
     fflush(stderr);
-    ending_remove_files();
+    exit_handlers_remove_files();
     if (end_job) {
         nanosleep(&read_ms, NULL);
         end_job(1);

@@ -1,7 +1,7 @@
 /* files.c - files that are written: calls that were interrupted or wrote a part, and temporary names. */
 #include "kernels/files.h"
 
-#include "kernels/ending.h"
+#include "kernels/exit_handlers.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -91,7 +91,7 @@ int files_begin(char *temporary, size_t size, const char *path)
         }
         int file = (int)TEMP_FAILURE_RETRY(open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
         if (file >= 0)
-            ending_remove_file(temporary);
+            exit_handlers_remove_file(temporary);
         if (file >= 0 && keep_locked(file))
             return file;
         if (file >= 0)
@@ -108,7 +108,7 @@ int files_abandon(int file, const char *temporary)
     int status = unlink(temporary); /* while it is locked */
     if (files_close(file))
         status = -1;
-    ending_keep_file(temporary);
+    exit_handlers_keep_file(temporary);
     return status;
 }
 
@@ -120,7 +120,7 @@ static int give_name(int file, const char *temporary, const char *path, int why)
     if (why) {
         (void)files_abandon(file, temporary);
     } else {
-        ending_keep_file(temporary);
+        exit_handlers_keep_file(temporary);
         if (files_close(file)) /* after the rename: until then it has to be locked */
             why = errno;
     }

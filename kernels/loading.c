@@ -38,10 +38,10 @@ static void libraries_hang(int number)
 static void before_libraries(void)
 {
     const struct sigaction hanging = {.sa_handler = libraries_hang};
-    const struct itimerval patience = {.it_value.tv_sec = LOADING_S};
+    const struct itimerval limit = {.it_value.tv_sec = LOADING_S};
     if (limit_of_address_space() != RLIM_INFINITY) {
         sigaction(SIGPROF, &hanging, NULL);
-        setitimer(ITIMER_PROF, &patience, NULL);
+        setitimer(ITIMER_PROF, &limit, NULL);
     }
 }
 __attribute__((section(".preinit_array"), used)) static void (*const first)(void) = before_libraries;

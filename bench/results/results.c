@@ -4,8 +4,8 @@
 #include "base/json.h"
 #include "base/version.h"
 #include "ddp/watchdog.h"
-#include "kernels/ending.h"
 #include "kernels/error.h"
+#include "kernels/exit_handlers.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -176,7 +176,7 @@ int results_open(struct results *results, const struct job *job, const struct re
     snprintf(path, sizeof path, "%s/rank_%d_metrics.jsonl", results->directory, results->rank);
     if (job_agree(job, lines_open(&results->telemetry, path)))
         return abandon(results, job, there);
-    ending_say("; what was measured before is in %s", results->top);
+    exit_handlers_set_message("; what was measured before is in %s", results->top);
     return 0;
 }
 

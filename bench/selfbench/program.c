@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "kernels/error.h"
-#include "kernels/start_again.h"
+#include "kernels/reexec.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -51,7 +51,7 @@ int program_open(struct program *program, const struct option_section *own, size
 {
     struct option_table table = {0};
     blas_choose_kernels();
-    start_again(argv);
+    reexec_if_needed(argv);
     option_table_add(&table, open_device_alone_options(&program->options));
     for (size_t i = 0; i < sections; i++)
         option_table_add(&table, own[i]);

@@ -1,7 +1,7 @@
 /* blas_kernels.c - which kernels the BLAS computes with, and OpenBLAS's choice of them set right. */
 #include "kernels/blas.h"
 #include "kernels/cpu/cpu.h"
-#include "kernels/start_again.h"
+#include "kernels/reexec.h"
 
 #include <cblas.h>
 #include <ctype.h>
@@ -159,6 +159,6 @@ void blas_choose_kernels(void)
     const char *better = blas_better_kernels_here(kernels);
     if (!better)
         return;
-    start_again_with(choice_variable, better);
-    start_again_with(replaced_variable, kernels);
+    reexec_setenv(choice_variable, better);
+    reexec_setenv(replaced_variable, kernels);
 }

@@ -1,5 +1,5 @@
-/* ending.c - the last words of a process, and what it removes. */
-#include "kernels/ending.h"
+/* exit_handlers.c - prints a line and removes temporary files when the process ends early. */
+#include "kernels/exit_handlers.h"
 
 #include <limits.h>
 #include <pthread.h>
@@ -19,18 +19,18 @@ static const struct {
 } ends[] = {{SIGHUP, "SIGHUP"}, {SIGINT, "SIGINT"}, {SIGQUIT, "SIGQUIT"}, {SIGTERM, "SIGTERM"}, {SIGXCPU, "SIGXCPU"}};
 enum { ENDS = sizeof ends / sizeof *ends };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of those who add and remove files */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* held while files[] changes */
 static struct {
-    atomic_int used; /* its path is complete */
+    atomic_int used; /* 1 once path is complete */
     char path[PATH_MAX];
 } files[FILES];
-static char line[ENDS][WORDS + 64]; /* made beforehand, since printf is not safe in a handler */
+static char line[ENDS][WORDS + 64]; /* formatted beforehand: printf is not safe in a handler */
 static int my_rank;
-static struct sigaction given[ENDS]; /* what the signals did when the process started */
+static struct sigaction given[ENDS]; /* the actions at the start of the process */
 static sigset_t given_mask;
 
-/* Libraries take signals while they are loaded (UCX takes SIGHUP and makes it a call for more words): those that come
- * meanwhile wait until all are loaded, and then do what they did before. */
+/* Libraries install handlers while they are loaded (UCX installs one for SIGHUP that changes its log level). Blocks the
+ * signals until all libraries are loaded, then restores the former actions. */
 static void before_libraries(void)
 {
     sigset_t set;
@@ -43,7 +43,7 @@ static void before_libraries(void)
 }
 __attribute__((section(".preinit_array"), used)) static void (*const first)(void) = before_libraries;
 
-/* The program's own, which runs when all libraries are loaded. */
+/* Runs after the constructors of all libraries. */
 __attribute__((constructor)) static void after_libraries(void)
 {
     for (int i = 0; i < ENDS; i++)
@@ -51,7 +51,7 @@ __attribute__((constructor)) static void after_libraries(void)
     sigprocmask(SIG_SETMASK, &given_mask, NULL);
 }
 
-void ending_remove_file(const char *path)
+void exit_handlers_remove_file(const char *path)
 {
     pthread_mutex_lock(&lock);
     for (int i = 0; i < FILES; i++)
@@ -63,7 +63,7 @@ void ending_remove_file(const char *path)
     pthread_mutex_unlock(&lock);
 }
 
-void ending_keep_file(const char *path)
+void exit_handlers_keep_file(const char *path)
 {
     pthread_mutex_lock(&lock);
     for (int i = 0; i < FILES; i++)
@@ -72,14 +72,14 @@ void ending_keep_file(const char *path)
     pthread_mutex_unlock(&lock);
 }
 
-void ending_remove_files(void)
+void exit_handlers_remove_files(void)
 {
     for (int i = 0; i < FILES; i++)
         if (files[i].used)
             unlink(files[i].path);
 }
 
-void ending_say(const char *format, ...)
+void exit_handlers_set_message(const char *format, ...)
 {
     char words[WORDS];
     va_list arguments;
@@ -90,7 +90,8 @@ void ending_say(const char *format, ...)
         snprintf(line[i], sizeof line[i], "ddpbench: rank %d: ended by %s%s\n", my_rank, ends[i].name, words);
 }
 
-/* The launcher is the parent of its ranks; a terminal's keys come from the kernel, without a sender. */
+/* Whether the signal was sent to all ranks: by the launcher, their parent, or by the kernel for a key of the terminal.
+ */
 static int came_to_all(const siginfo_t *info)
 {
     return info->si_code == SI_KERNEL || info->si_pid == getppid();
@@ -102,20 +103,20 @@ static void end(int number, siginfo_t *info, void *context)
     int i = 0;
     while (i < ENDS - 1 && ends[i].number != number)
         i++;
-    ending_remove_files();
+    exit_handlers_remove_files();
     if (my_rank == 0 || number == SIGXCPU || !came_to_all(info))
         (void)!write(STDERR_FILENO, line[i], strlen(line[i]));
-    else /* the line of rank 0 first: MPI may abort it when this rank is gone */
+    else /* lets rank 0 print first: MPI may abort it once this rank has ended */
         nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
-    raise(number); /* by its default now (SA_RESETHAND), once this handler returns */
+    raise(number); /* the default action (SA_RESETHAND), once this handler returns */
 }
 
-void ending_install(int rank)
+void exit_handlers_install(int rank)
 {
     const struct sigaction ending = {.sa_sigaction = end, .sa_flags = SA_SIGINFO | (int)SA_RESETHAND};
     const struct sigaction ignoring = {.sa_handler = SIG_IGN};
     my_rank = rank;
-    ending_say("%s", "");
+    exit_handlers_set_message("%s", "");
     sigaction(SIGXFSZ, &ignoring, NULL);
     for (int i = 0; i < ENDS; i++)
         sigaction(ends[i].number, given[i].sa_handler == SIG_IGN ? &ignoring : &ending, NULL);

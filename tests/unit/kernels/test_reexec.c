@@ -1,5 +1,5 @@
-/* test_start_again.c - what the program asks for in the environment, and where threads are too many. */
-#include "kernels/start_again.h"
+/* test_reexec.c - what the program asks for in the environment, and where threads are too many. */
+#include "kernels/reexec.h"
 #include "tests/support/suite.h"
 
 #include <limits.h>
@@ -21,7 +21,7 @@ static const struct {
 START_TEST(too_many_threads_are_a_crowd)
 {
     ck_assert_int_eq(
-        start_again_is_crowded(cases[_i].ranks, cases[_i].threads, cases[_i].cpus, cases[_i].launcher_cpus),
+        reexec_is_oversubscribed(cases[_i].ranks, cases[_i].threads, cases[_i].cpus, cases[_i].launcher_cpus),
         cases[_i].crowded);
 }
 END_TEST
@@ -31,7 +31,7 @@ static void ask(const char *ranks, char *option, const char *policy)
 {
     unsetenv("OMP_NUM_THREADS");
     setenv("MPI_LOCALNRANKS", ranks, 1);
-    start_again_with_quiet_threads(2, (char *[]){"ddpbench", option, NULL});
+    reexec_set_passive_threads(2, (char *[]){"ddpbench", option, NULL});
     ck_assert_pstr_eq(getenv("OMP_WAIT_POLICY"), policy);
 }
 
@@ -55,7 +55,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("start_again");
+    Suite *suite = suite_create("reexec");
     TCase *core = tcase_create("core");
     tcase_add_loop_test(core, too_many_threads_are_a_crowd, 0, sizeof cases / sizeof *cases);
     tcase_add_test(core, only_a_crowd_waits_quietly);

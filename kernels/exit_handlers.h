@@ -1,0 +1,22 @@
+/* exit_handlers.h - when a signal or a fatal error ends the process: prints one line, and removes temporary files. */
+#ifndef KERNELS_EXIT_HANDLERS_H
+#define KERNELS_EXIT_HANDLERS_H
+
+/* Handles SIGHUP, SIGINT, SIGQUIT, SIGTERM and SIGXCPU: prints a line on stderr that names the signal, then lets the
+ * signal end the process with its usual status. If the launcher or the terminal sends the signal to all ranks, only
+ * rank 0 prints. A signal that was ignored at the start, as by nohup, stays ignored. Ignores SIGXFSZ, so that exceeding
+ * the limit on file sizes makes a write fail, as a full disk does. */
+void exit_handlers_install(int rank);
+
+/* Sets text that follows the signal's name in that line (printf's format), such as the directory of the results. */
+void exit_handlers_set_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Registers a file to be removed if the process ends before exit_handlers_keep_file(path). At most 8 files can be
+ * registered at once; further ones are not removed. */
+void exit_handlers_remove_file(const char *path);
+void exit_handlers_keep_file(const char *path);
+
+/* Removes the registered files. Safe in a signal handler. */
+void exit_handlers_remove_files(void);
+
+#endif

@@ -1,0 +1,65 @@
+/* reexec.c - executes the program again with environment variables that its libraries read when they are loaded. */
+#include "kernels/reexec.h"
+
+#include "kernels/early_option.h"
+#include "kernels/launcher.h"
+
+#include <limits.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MOST = 8 };
+static const char *asked[MOST];
+static int n;
+
+void reexec_setenv(const char *name, const char *value)
+{
+    if (n < MOST && !getenv(name) && !setenv(name, value, 1))
+        asked[n++] = name;
+}
+
+void reexec_if_needed(char *const argv[])
+{
+    char path[PATH_MAX] = "";
+    if (n && readlink("/proc/self/exe", path, sizeof path - 1) > 0)
+        execv(path, argv); /* keeps the name of the process */
+    if (n)
+        execv("/proc/self/exe", argv); /* the file was removed or moved; the process is then named exe */
+    while (n)
+        unsetenv(asked[--n]);
+}
+
+/* ---- oversubscribed machines ---- */
+
+/* The number of threads requested for each rank; 0 for as many as there are CPUs. */
+static long threads_wanted(int argc, char *const argv[])
+{
+    const char *threads = early_option(argc, argv, "threads", 0);
+    if (!threads)
+        threads = getenv("OMP_NUM_THREADS");
+    return threads ? strtol(threads, NULL, 10) : 0;
+}
+
+/* The number of logical CPUs that a process may use; 0 if unknown. */
+static int cpus_of(pid_t process)
+{
+    cpu_set_t set;
+    return sched_getaffinity(process, sizeof set, &set) ? 0 : CPU_COUNT(&set);
+}
+
+int reexec_is_oversubscribed(long ranks, long threads, int cpus, int launcher_cpus)
+{
+    long sharing = cpus < launcher_cpus ? 1 : ranks; /* a rank bound to CPUs of its own does not share them */
+    return cpus > 0 && threads > 1 && sharing > 0 && threads > cpus / sharing;
+}
+
+void reexec_set_passive_threads(int argc, char *const argv[])
+{
+    if (!reexec_is_oversubscribed(launcher_ranks_here(), threads_wanted(argc, argv), cpus_of(0), cpus_of(getppid())) ||
+        getenv("GOMP_SPINCOUNT") || getenv("KMP_BLOCKTIME"))
+        return;
+    reexec_setenv("OMP_WAIT_POLICY", "passive");
+    reexec_setenv("OPENBLAS_THREAD_TIMEOUT", "4"); /* the minimum: 2^4 cycles; the default is 2^26 */
+}
