@@ -15,7 +15,7 @@ END
 . "$(dirname "$0")/../support/cli.sh"
 
 mkdir -p tree/launch tree/build elsewhere
-cp "$root"/launch/{gate,say}.sh tree/launch
+cp "$root"/launch/{gate,common}.sh tree/launch
 # A lab that is up as long as there is a file called up; it notes what is done with it, and cannot be made if refuses is there.
 cat >tree/launch/netlab.sh <<'END'
 #!/bin/sh
