@@ -2,7 +2,6 @@
 #include "ddp/checkpoint.h"
 
 #include "ddp/read_fully.h"
-#include "ddp/step.h"
 #include "ddp/watchdog.h"
 #include "kernels/clock.h"
 #include "kernels/error.h"
@@ -29,9 +28,9 @@ size_t checkpoint_piece_bytes(void)
     return PIECE * sizeof(float);
 }
 
-static struct checkpoint_header header_of(const struct trainer *t)
+static struct checkpoint_header header_of(const struct checkpoint *c, struct training_state t)
 {
-    const struct model_sizes *sizes = &t->model->sizes;
+    const struct model_sizes *sizes = &t.model->sizes;
     return (struct checkpoint_header){.magic = {'D', 'D', 'P', 'B', 'E', 'N', 'C', 'H'},
                                       .version = 1,
                                       .vocabulary = sizes->vocabulary,
@@ -39,23 +38,23 @@ static struct checkpoint_header header_of(const struct trainer *t)
                                       .layers = sizes->layers,
                                       .heads = sizes->heads,
                                       .ff = sizes->ff,
-                                      .floats = t->model->arena,
-                                      .seed = t->checkpoint.seed,
-                                      .step = t->step,
-                                      .update = t->update};
+                                      .floats = t.model->arena,
+                                      .seed = c->seed,
+                                      .step = t.step,
+                                      .update = t.update};
 }
 
-/* A part of an array, in the order of the file. */
+/* A part of an array; pieces are in the order of the file. */
 struct piece {
     int array;
-    size_t first, n; /* floats; n is 0 behind the last one */
+    size_t first, n; /* floats; n is 0 after the last piece */
     float *on_device;
 };
 
-static struct piece piece_at(const struct trainer *t, size_t i)
+static struct piece piece_at(struct training_state t, size_t i)
 {
-    float *const array[ARRAYS] = {t->model->weight, t->optimizer.m, t->optimizer.v};
-    size_t floats = t->model->arena, of_array = (floats + PIECE - 1) / PIECE;
+    float *const array[ARRAYS] = {t.model->weight, t.optimizer->m, t.optimizer->v};
+    size_t floats = t.model->arena, of_array = (floats + PIECE - 1) / PIECE;
     struct piece piece = {.array = (int)(i / of_array), .first = i % of_array * PIECE};
     if (piece.array >= ARRAYS)
         return piece;
@@ -66,25 +65,25 @@ static struct piece piece_at(const struct trainer *t, size_t i)
 
 /* ---- writing ---- */
 
-static int write_state(int fd, const struct trainer *t)
+static int write_state(int fd, const struct checkpoint *c, struct training_state t)
 {
-    const struct checkpoint_header header = header_of(t);
+    const struct checkpoint_header header = header_of(c, t);
     struct piece piece;
     if (files_write(fd, &header, sizeof header))
         return -1;
     for (size_t i = 0; (piece = piece_at(t, i)).n; i++) {
-        t->device->download(t->checkpoint.piece, piece.on_device, piece.n * sizeof(float));
-        if (files_write(fd, t->checkpoint.piece, piece.n * sizeof(float)))
+        t.model->device->download(c->piece, piece.on_device, piece.n * sizeof(float));
+        if (files_write(fd, c->piece, piece.n * sizeof(float)))
             return -1;
     }
     return 0;
 }
 
-int checkpoint_write(const char *path, const struct trainer *t)
+int checkpoint_write(const char *path, const struct checkpoint *c, struct training_state t)
 {
-    char temporary[sizeof t->checkpoint.path + FILES_TEMPORARY];
+    char temporary[sizeof c->path + FILES_TEMPORARY];
     int fd = files_begin(temporary, sizeof temporary, path), why = fd < 0 ? errno : 0;
-    if (!why && write_state(fd, t)) {
+    if (!why && write_state(fd, c, t)) {
         why = errno;
         (void)files_abandon(fd, temporary);
     } else if (!why && files_publish(fd, temporary, path)) {
@@ -93,7 +92,7 @@ int checkpoint_write(const char *path, const struct trainer *t)
     if (!why)
         return 0;
     return error_report("--checkpoint-every: cannot write the %.1f MB of %s: %s",
-                        1e-6 * (double)checkpoint_bytes(t->model->arena), path, strerror(why));
+                        1e-6 * (double)checkpoint_bytes(t.model->arena), path, strerror(why));
 }
 
 /* ---- reading ---- */
@@ -106,17 +105,18 @@ static int read_part(int fd, const char *path, void *to, size_t bytes, size_t of
     return error_report("checkpoint %s: cannot read it: %s", path, errno ? strerror(errno) : "it became shorter");
 }
 
-/* The same for a piece of the arrays. */
-static int read_piece(int fd, const char *path, void *to, const struct piece *piece, const struct trainer *t)
+/* Reads a piece of the arrays; returns as read_part. */
+static int read_piece(int fd, const char *path, void *to, const struct piece *piece, size_t floats)
 {
-    size_t before = (size_t)piece->array * t->model->arena + piece->first;
+    size_t before = (size_t)piece->array * floats + piece->first;
     return read_part(fd, path, to, piece->n * sizeof(float), sizeof(struct checkpoint_header) + before * sizeof(float));
 }
 
-/* Whether a file that begins like that, and is so long, is of this trainer's model and seed. */
-static int check_header(const char *path, const struct checkpoint_header *h, size_t bytes, const struct trainer *t)
+/* Checks that the header h of a file of `bytes` bytes has the same model and seed as ours. Returns 0; or -1, reported.
+ */
+static int check_header(const char *path, const struct checkpoint_header *h, size_t bytes,
+                        const struct checkpoint_header ours)
 {
-    const struct checkpoint_header ours = header_of(t);
     if (memcmp(h->magic, ours.magic, sizeof h->magic) != 0)
         return error_report("checkpoint %s: is not a checkpoint of ddpbench", path);
     if (h->version != ours.version)
@@ -129,17 +129,18 @@ static int check_header(const char *path, const struct checkpoint_header *h, siz
                             path, (unsigned long long)h->vocabulary, (unsigned long long)h->width,
                             (unsigned long long)h->layers, (unsigned long long)h->heads, (unsigned long long)h->ff,
                             (unsigned long long)h->seed);
-    if (bytes != checkpoint_bytes(t->model->arena))
+    if (bytes != checkpoint_bytes(ours.floats))
         return error_report("checkpoint %s: has %zu bytes and not %zu; was it copied completely?", path, bytes,
-                            checkpoint_bytes(t->model->arena));
+                            checkpoint_bytes(ours.floats));
     return 0;
 }
 
-/* Opens a file and reads its header. Returns a descriptor; or -1, reported. */
-static int open_state(const char *path, const struct trainer *t, struct checkpoint_header *header)
+/* Opens a file and reads its header, which must match ours. Returns a descriptor; or -1, reported. */
+static int open_state(const char *path, const struct checkpoint_header ours, struct checkpoint_header *header)
 {
     struct stat status;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe shall be refused, not wait for a writer */
+    int fd =
+        open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* refuses a pipe at once instead of waiting for its writer */
     if (fd < 0 || fstat(fd, &status)) {
         error_report("checkpoint %s: cannot open it: %s", path, strerror(errno));
     } else if (!S_ISREG(status.st_mode)) {
@@ -148,7 +149,7 @@ static int open_state(const char *path, const struct trainer *t, struct checkpoi
         error_report("checkpoint %s: is not a checkpoint of ddpbench: it has only %zu bytes", path,
                      (size_t)status.st_size);
     } else if (!read_part(fd, path, header, sizeof *header, 0) &&
-               !check_header(path, header, (size_t)status.st_size, t)) {
+               !check_header(path, header, (size_t)status.st_size, ours)) {
         return fd;
     }
     if (fd >= 0)
@@ -156,21 +157,21 @@ static int open_state(const char *path, const struct trainer *t, struct checkpoi
     return -1;
 }
 
-int checkpoint_compare(const char *path, const struct trainer *t)
+int checkpoint_compare(const char *path, const struct checkpoint *c, struct training_state t)
 {
     struct checkpoint_header header;
     struct piece piece;
-    int fd = open_state(path, t, &header), result = 0;
+    int fd = open_state(path, header_of(c, t), &header), result = 0;
     if (fd < 0)
         return -1;
-    if (header.step != t->step || header.update != t->update)
+    if (header.step != t.step || header.update != t.update)
         result = error_report("checkpoint %s: says step %lld, update %lld, but the trainer is at step %ld, update %ld",
-                              path, (long long)header.step, (long long)header.update, t->step, t->update);
-    uint32_t *of_file = allocate(PIECE, sizeof *of_file), *of_memory = t->checkpoint.piece;
+                              path, (long long)header.step, (long long)header.update, t.step, t.update);
+    uint32_t *of_file = allocate(PIECE, sizeof *of_file), *of_memory = c->piece;
     for (size_t i = 0; !result && (piece = piece_at(t, i)).n; i++) {
         size_t at = 0;
-        result = read_piece(fd, path, of_file, &piece, t);
-        t->device->download(of_memory, piece.on_device, piece.n * sizeof *of_memory);
+        result = read_piece(fd, path, of_file, &piece, t.model->arena);
+        t.model->device->download(of_memory, piece.on_device, piece.n * sizeof *of_memory);
         while (!result && at < piece.n && of_file[at] == of_memory[at])
             at++;
         if (!result && at < piece.n)
@@ -183,43 +184,43 @@ int checkpoint_compare(const char *path, const struct trainer *t)
     return result;
 }
 
-int checkpoint_restore(const char *path, struct trainer *t)
+int checkpoint_restore(const char *path, const struct checkpoint *c, struct training_state *t)
 {
     struct checkpoint_header header;
     struct piece piece;
-    int fd = open_state(path, t, &header), result = 0;
+    int fd = open_state(path, header_of(c, *t), &header), result = 0;
     if (fd < 0)
         return -1;
     float *of_file = allocate(PIECE, sizeof *of_file);
-    for (size_t i = 0; !result && (piece = piece_at(t, i)).n; i++) {
-        result = read_piece(fd, path, of_file, &piece, t);
+    for (size_t i = 0; !result && (piece = piece_at(*t, i)).n; i++) {
+        result = read_piece(fd, path, of_file, &piece, t->model->arena);
         if (!result)
-            t->device->upload(piece.on_device, of_file, piece.n * sizeof *of_file);
+            t->model->device->upload(piece.on_device, of_file, piece.n * sizeof *of_file);
     }
     free(of_file);
     close(fd);
-    if (!result)
-        trainer_set_step(t, (long)header.step, (long)header.update);
+    if (!result) {
+        t->step = (long)header.step;
+        t->update = (long)header.update;
+    }
     return result;
 }
 
 /* ---- when ---- */
 
-int checkpoint_is_due(const struct trainer *t)
+int checkpoint_is_due(const struct checkpoint *c, long step)
 {
-    const struct checkpoint *c = &t->checkpoint;
-    return c->every && !c->failed && t->step > 0 && (size_t)t->step % c->every == 0;
+    return c->every && !c->failed && step > 0 && (size_t)step % c->every == 0;
 }
 
-void checkpoint_save(struct trainer *t)
+void checkpoint_save(struct checkpoint *c, struct training_state t)
 {
-    struct checkpoint *c = &t->checkpoint;
-    const double slowest = 10e6; /* bytes a second of a file system that still works */
-    double grace_s = (double)checkpoint_bytes(t->model->arena) / slowest;
-    t->device->synchronize(); /* no collective is in flight on any rank */
+    const double slowest = 10e6; /* bytes per second of the slowest file system to wait for */
+    double grace_s = (double)checkpoint_bytes(t.model->arena) / slowest;
+    t.model->device->synchronize(); /* no collective is in flight on any rank */
     int64_t start = clock_now_ns();
     watchdog_wait(c->job->watchdog, "writing a checkpoint", 0, grace_s);
-    int failed = c->job->rank == 0 && checkpoint_write(c->path, t);
+    int failed = c->job->rank == 0 && checkpoint_write(c->path, c, t);
     watchdog_arrived(c->job->watchdog);
     double seconds = 1e-9 * (double)(clock_now_ns() - start);
     c->failed = job_from_first(c->job, failed, grace_s);
@@ -229,11 +230,10 @@ void checkpoint_save(struct trainer *t)
     }
 }
 
-int checkpoint_try(struct trainer *t)
+int checkpoint_try(struct checkpoint *c, struct training_state t)
 {
-    struct checkpoint *c = &t->checkpoint;
     if (!c->every)
         return 0;
-    checkpoint_save(t);
-    return c->failed || (c->job->rank == 0 && checkpoint_compare(c->path, t)) ? -1 : 0;
+    checkpoint_save(c, t);
+    return c->failed || (c->job->rank == 0 && checkpoint_compare(c->path, c, t)) ? -1 : 0;
 }

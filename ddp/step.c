@@ -133,9 +133,9 @@ void step_run(struct trainer *t, int slot)
     t->update++;
     optimizer_set_step(optimizer, model, schedule_learning_rate(&t->schedule, t->step), t->update);
 
-    if (checkpoint_is_due(t)) {
+    if (checkpoint_is_due(&t->checkpoint, t->step)) {
         enter_phase(t, PHASE_CHECKPOINT);
-        checkpoint_save(t);
+        checkpoint_save(&t->checkpoint, trainer_state(t));
     }
     enter_phase(t, PHASES);
 }
@@ -184,6 +184,11 @@ void trainer_set_step(struct trainer *t, long step, long update)
     optimizer_set_step(&t->optimizer, t->model, schedule_learning_rate(&t->schedule, step), t->update);
     data_seek(t->data, step < 0 ? 0 : (size_t)step);
     t->device->synchronize();
+}
+
+struct training_state trainer_state(const struct trainer *t)
+{
+    return (struct training_state){t->model, &t->optimizer, t->step, t->update};
 }
 
 void trainer_use(struct trainer *t, const struct device *device, struct reducer *reducer)

@@ -73,6 +73,9 @@ void trainer_reset(struct trainer *trainer, long step);
  * waits for the device. */
 void trainer_set_step(struct trainer *trainer, long step, long update);
 
+/* What a checkpoint of the trainer holds. */
+struct training_state trainer_state(const struct trainer *trainer);
+
 /* Goes on with another device of the same memory (traced, or not) and another reducer. */
 void trainer_use(struct trainer *trainer, const struct device *device, struct reducer *reducer);
 

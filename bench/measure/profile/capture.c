@@ -173,7 +173,7 @@ static int64_t warm_up(const struct capture *capture, struct run *run, size_t st
     char words[CELL];
     double cold;
     int64_t step_ns = (int64_t)(1e9 * run_try_steps(run, capture->row, &cold));
-    if (job_agree(run->job, checkpoint_try(&run->trainer)))
+    if (job_agree(run->job, checkpoint_try(&run->trainer.checkpoint, trainer_state(&run->trainer))))
         return -1;
     run_start(run, capture->row, 0);
     if (run->job->rank)

@@ -241,12 +241,6 @@ static void put_activities(struct trace_writer *w)
 
 /* ---- times that the device stamped ---- */
 
-void trace_put_stamped(struct trace_writer *w, long id)
-{
-    if (w->trace->gpu && !w->trace->activities)
-        trace_print(w, ", \"correlation\": %ld", id);
-}
-
 /* Streams that no tracer told of have the numbers that PyTorch's traces often have. */
 enum { STREAM_COMPUTE = 7, STREAM_COMMUNICATION = 20 };
 

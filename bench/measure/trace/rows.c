@@ -127,6 +127,12 @@ void trace_span_end(struct trace_writer *w, const char *name)
     trace_put(w, "}");
 }
 
+void trace_put_stamped(struct trace_writer *w, long id)
+{
+    if (w->trace->gpu && !w->trace->activities)
+        trace_print(w, ", \"correlation\": %ld", id);
+}
+
 void trace_put_lane(struct trace_writer *w, const char *of, long pid, long thread, int place, const char *labels,
                     const char *format, ...)
 {

@@ -232,7 +232,7 @@ static int estimate(struct run *run, const struct run_hooks *hooks, size_t units
     watchdog_doing(run->job->watchdog, "the first steps");
     double cold, seconds = run->warm_step = run_try_steps(run, first, &cold);
     size_t steps = units * (DISCARDED_STEPS + run->options->block_steps);
-    int status = job_agree(run->job, checkpoint_try(&run->trainer));
+    int status = job_agree(run->job, checkpoint_try(&run->trainer.checkpoint, trainer_state(&run->trainer)));
     if (run->job->rank || status)
         return status;
     const struct checkpoint *c = &run->trainer.checkpoint;

@@ -201,7 +201,16 @@ static void check_said(int status, const char *words)
     error_clear();
 }
 
-/* What is wrong with a file is found before anything is changed; a byte of an array only by comparing. */
+static int restore(struct trainer *trainer, const char *from)
+{
+    struct training_state state = trainer_state(trainer);
+    int status = checkpoint_restore(from, &trainer->checkpoint, &state);
+    if (!status)
+        trainer_set_step(trainer, state.step, state.update);
+    return status;
+}
+
+/* A wrong file is refused before anything changes; a wrong byte of an array is found by comparing. */
 START_TEST(wrong_checkpoints_are_refused)
 {
     struct way way = {.strategy = &strategy_ddp, .layers = 2, .micro_batches = 1};
@@ -218,30 +227,33 @@ START_TEST(wrong_checkpoints_are_refused)
                  {offsetof(struct checkpoint_header, heads), "another model or seed: vocabulary 19"},
                  {offsetof(struct checkpoint_header, floats), "another model"},
                  {offsetof(struct checkpoint_header, seed), "seed 8"}};
-    check_said(checkpoint_restore(path, &one.trainer), "No such file");
+    check_said(restore(&one.trainer, path), "No such file");
     ck_assert_int_eq(mkfifo(path, 0600), 0); /* to which nobody writes */
-    check_said(checkpoint_restore(path, &one.trainer), "is not a regular file");
+    check_said(restore(&one.trainer, path), "is not a regular file");
     ck_assert_int_eq(unlink(path), 0);
-    ck_assert_msg(!checkpoint_write(path, &one.trainer) && !checkpoint_compare(path, &one.trainer), "%s", error_text());
+    ck_assert_msg(!checkpoint_write(path, &one.trainer.checkpoint, trainer_state(&one.trainer)) &&
+                      !checkpoint_compare(path, &one.trainer.checkpoint, trainer_state(&one.trainer)),
+                  "%s", error_text());
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         change(wrong[i].at, 1);
-        check_said(checkpoint_restore(path, &one.trainer), wrong[i].words);
-        check_said(checkpoint_compare(path, &one.trainer), wrong[i].words);
+        check_said(restore(&one.trainer, path), wrong[i].words);
+        check_said(checkpoint_compare(path, &one.trainer.checkpoint, trainer_state(&one.trainer)), wrong[i].words);
         change(wrong[i].at, 255);
     }
     change(offsetof(struct checkpoint_header, step), 1);
-    check_said(checkpoint_compare(path, &one.trainer), "says step 3, update 3, but the trainer is at step 2, update 3");
+    check_said(checkpoint_compare(path, &one.trainer.checkpoint, trainer_state(&one.trainer)),
+               "says step 3, update 3, but the trainer is at step 2, update 3");
     change(offsetof(struct checkpoint_header, step), 255);
     for (size_t array = 0; array < 3; array++) {
         change(header + (array * n + n - 1) * sizeof(float), 1);
-        check_said(checkpoint_compare(path, &one.trainer), arrays[array]);
+        check_said(checkpoint_compare(path, &one.trainer.checkpoint, trainer_state(&one.trainer)), arrays[array]);
         change(header + (array * n + n - 1) * sizeof(float), 255);
     }
-    ck_assert_int_eq(checkpoint_compare(path, &one.trainer), 0);
+    ck_assert_int_eq(checkpoint_compare(path, &one.trainer.checkpoint, trainer_state(&one.trainer)), 0);
     static const long lengths[] = {1, -1, -100000, 0};
     for (int i = 0; lengths[i]; i++) {
         ck_assert_int_eq(truncate(path, lengths[i] < -1 ? 10 : (long)bytes + lengths[i]), 0);
-        check_said(checkpoint_restore(path, &one.trainer), lengths[i] < -1 ? "only 10 bytes" : "copied completely");
+        check_said(restore(&one.trainer, path), lengths[i] < -1 ? "only 10 bytes" : "copied completely");
     }
     float *after = state_of(&one);
     ck_assert_mem_eq(after, before, 3 * n * sizeof *before);
@@ -258,23 +270,24 @@ START_TEST(a_checkpoint_is_whole_or_not_there)
     struct way way = {.strategy = &strategy_ddp, .layers = 1, .micro_batches = 1};
     struct one_rank one;
     one_rank_create(&one, &way);
-    ck_assert_int_eq(checkpoint_write(path, &one.trainer), 0);
+    ck_assert_int_eq(checkpoint_write(path, &one.trainer.checkpoint, trainer_state(&one.trainer)), 0);
     float weight = one.model.weight[0]++;
     const struct rlimit small = {.rlim_cur = 4096, .rlim_max = RLIM_INFINITY}, none = {RLIM_INFINITY, RLIM_INFINITY};
     signal(SIGXFSZ, SIG_IGN);
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
-    check_said(checkpoint_write(path, &one.trainer), "File too large");
+    check_said(checkpoint_write(path, &one.trainer.checkpoint, trainer_state(&one.trainer)), "File too large");
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &none), 0);
     ck_assert_int_eq(rename(folder, moved), 0);
-    check_said(checkpoint_write(path, &one.trainer), "No such file");
+    check_said(checkpoint_write(path, &one.trainer.checkpoint, trainer_state(&one.trainer)), "No such file");
     struct checkpoint *saved = &one.trainer.checkpoint;
     snprintf(saved->path, sizeof saved->path, "%s", path);
-    check_said(checkpoint_try(&one.trainer), "No such file");
+    check_said(checkpoint_try(&one.trainer.checkpoint, trainer_state(&one.trainer)), "No such file");
     ck_assert_msg(saved->failed && !saved->saved && saved->seconds == 0, "%zu in %g s", saved->saved, saved->seconds);
     ck_assert_int_eq(rename(moved, folder), 0);
-    check_said(checkpoint_compare(path, &one.trainer), "in number 0 of the weights");
+    check_said(checkpoint_compare(path, &one.trainer.checkpoint, trainer_state(&one.trainer)),
+               "in number 0 of the weights");
     one.model.weight[0] = weight;
-    ck_assert_int_eq(checkpoint_compare(path, &one.trainer), 0);
+    ck_assert_int_eq(checkpoint_compare(path, &one.trainer.checkpoint, trainer_state(&one.trainer)), 0);
     one_rank_destroy(&one);
 }
 END_TEST
