@@ -1,4 +1,4 @@
-/* bars.c - horizontal bars of stacked parts, with the total and its interval at the end of each. */
+/* bars.c - horizontal stacked bars, with the total and its interval at the end of each. */
 #include "chart/frame.h"
 #include "kernels/error.h"
 
@@ -21,7 +21,7 @@ static double total_of(const struct chart_bar *bar, size_t parts)
     return isfinite(bar->total_ms) ? bar->total_ms : sum;
 }
 
-/* How far all that is drawn of it reaches. */
+/* The largest value that is drawn of a bar. */
 static double end_of(const struct chart_bar *bar, size_t parts)
 {
     double sum = 0;
@@ -44,7 +44,7 @@ static void print_end(char words[SVG_LABEL], const struct chart_bar *bar, size_t
         snprintf(words + at, SVG_LABEL - (size_t)at, ", n %zu", bar->n);
 }
 
-/* Each with its milliseconds inside, where they fit. */
+/* Draws the parts, each with its milliseconds inside where they fit. */
 static void draw_parts(FILE *out, const struct axis *axis, double y, const struct chart_bar *bar,
                        const struct chart_name *part, size_t parts)
 {
@@ -65,7 +65,7 @@ static void draw_parts(FILE *out, const struct axis *axis, double y, const struc
     }
 }
 
-/* Below the bar, so that it hides none of the parts. */
+/* Draws the interval, at a height below the bar where it hides no part. */
 static void draw_interval(FILE *out, const struct axis *axis, double y, const struct chart_bar *bar)
 {
     double low = axis_place(axis, bar->low_ms), high = axis_place(axis, bar->high_ms), cap = 3;
@@ -74,7 +74,7 @@ static void draw_interval(FILE *out, const struct axis *axis, double y, const st
     svg_line(out, high, y - cap, high, y + cap, "axis", SVG_INK);
 }
 
-/* The parts, and the intervals where any bar has one. */
+/* Explains the colours, and the interval if any bar has one. */
 static void draw_legend(struct frame *frame, const struct chart_bar *bar, size_t bars, const struct chart_name *part,
                         size_t parts)
 {

@@ -1,4 +1,4 @@
-/* frame.c - what all charts share: words above and below, legend, axes, labels that do not overlap. */
+/* frame.c - the parts that all charts share: text above and below, legend, axes. */
 #include "chart/frame.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum { SIGN = 14 };
-static const double largest = 1e300; /* a number on an axis; differences of two are finite */
+static const double largest = 1e300; /* limit of an axis, so that differences of two values are finite */
 
 /* ---- words ---- */
 
@@ -47,7 +47,7 @@ void frame_line(struct frame *frame, const char *classes, const char *text)
         SVG_TEXT;
 }
 
-/* Its middle is at x + SIGN / 2, y. */
+/* Draws the sign of an item, centred at (x + SIGN / 2, y). */
 static void draw_sign(FILE *out, double x, double y, const struct frame_item *item)
 {
     const double middle = x + SIGN / 2.0, half = SIGN / 2.0;
@@ -126,11 +126,11 @@ double axis_place(const struct axis *axis, double value)
     value = fmax(axis->low, fmin(axis->high, value));
     double part = axis->scale == CHART_LINEAR
                       ? (value - axis->low) / (axis->high - axis->low)
-                      : (log(value) - log(axis->low)) / (log(axis->high) - log(axis->low)); /* no ratio is too large */
+                      : (log(value) - log(axis->low)) / (log(axis->high) - log(axis->low)); /* no overflow */
     return axis->from + part * (axis->to - axis->from);
 }
 
-/* Multiples of 1, 2 or 5 times a power of ten. */
+/* Chooses multiples of 1, 2 or 5 times a power of ten. */
 static size_t linear_ticks(const struct axis *axis, size_t most, double tick[AXIS_TICKS])
 {
     static const double factor[] = {1, 2, 5, 10};
@@ -149,7 +149,7 @@ static size_t linear_ticks(const struct axis *axis, size_t most, double tick[AXI
     return 0;
 }
 
-/* 1, 2 and 5 times each power of ten: on a logarithmic axis all about as far apart. */
+/* Chooses 1, 2 and 5 times each power of ten, which are about equally spaced on a logarithmic axis. */
 static size_t decade_ticks(const struct axis *axis, size_t most, double tick[AXIS_TICKS])
 {
     static const double factor[] = {1, 2, 5};
@@ -161,7 +161,7 @@ static size_t decade_ticks(const struct axis *axis, size_t most, double tick[AXI
     return n;
 }
 
-/* Of the given values each k-th, so that there are at most so many. */
+/* Chooses every k-th given value, with the smallest k for which there are at most `most`. */
 static size_t given_ticks(const struct axis *axis, size_t most, double tick[AXIS_TICKS])
 {
     size_t n = 0, every = most ? (axis->n_given + most - 1) / most : axis->n_given + 1;
@@ -180,7 +180,7 @@ size_t axis_ticks(const struct axis *axis, size_t most, double tick[AXIS_TICKS])
     if (axis->scale == CHART_LINEAR)
         return linear_ticks(axis, most, tick);
     double first = ceil(log(axis->low) / of - 1e-9), last = floor(log(axis->high) / of + 1e-9);
-    if (last - first < 1) /* less than two powers */
+    if (last - first < 1) /* fewer than two powers of the base */
         return axis->high < 4 * axis->low ? linear_ticks(axis, most, tick) : decade_ticks(axis, most, tick);
     double between = ceil((last - first + 1) / (double)most);
     for (double at = between * ceil(first / between); at <= last && n < most; at += between)
@@ -206,7 +206,7 @@ const char *axis_title(const struct axis *axis, const char *title, char text[SVG
     return text;
 }
 
-/* Where the number below an axis has its middle, and half of its width: inside the picture. */
+/* The centre of a number below the axis, moved so that all of it is inside the picture; and half of its width. */
 static double number_place(const struct axis *axis, double value, double *half)
 {
     char number[CELL];
@@ -219,7 +219,7 @@ double axis_draw_x(FILE *out, const struct axis *axis, double top, double y, con
     double tick[AXIS_TICKS], half;
     size_t n = AXIS_TICKS + 1;
     int touch;
-    do { /* as many as do not touch */
+    do { /* fewer ticks until their numbers do not overlap */
         double end = -INFINITY;
         n = axis_ticks(axis, n - 1, tick);
         touch = 0;

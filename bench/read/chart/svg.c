@@ -1,4 +1,4 @@
-/* svg.c - the elements of a picture, and its style sheet. */
+/* svg.c - the elements of an SVG picture, and its style sheet. */
 #include "chart/svg.h"
 
 #include "base/text.h"
@@ -6,18 +6,17 @@
 #include <math.h>
 #include <string.h>
 
-/* One colour a line of the sheet: the test reads them. What is drawn takes `color`, so that a class has one rule. */
+/* The unit test reads the colours, one a line. Shapes are drawn in `color`, so that each colour class needs one rule. */
 const char svg_style[] = ".dp{max-width:100%;height:auto;color:#1b1f24;"
                          "font:16px system-ui,-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif}\n"
-                         ".dp-page,.dp-hollow{fill:#ffffff}\n"
+                         ".dp-page{fill:#ffffff}\n"
                          ".dp-text{fill:#1b1f24}\n"
                          ".dp-muted{fill:#505963}\n"
                          ".dp-grid{stroke:#dfe3e8}\n"
-                         ".dp-halo{stroke:#ffffff;stroke-width:4px;stroke-linejoin:round;paint-order:stroke}\n"
                          ".dp-title{font-size:20px;font-weight:bold}\n"
                          ".dp-bold{font-weight:bold}\n"
                          ".dp-small{font-size:13px}\n"
-                         ".dp-line,.dp-hollow{stroke:currentColor;stroke-width:2px}\n"
+                         ".dp-line{stroke:currentColor;stroke-width:2px}\n"
                          ".dp-line{fill:none;stroke-linejoin:round}\n"
                          ".dp-axis{stroke:currentColor}\n"
                          ".dp-thick{stroke-width:5px}\n"
@@ -41,11 +40,10 @@ const char svg_style[] = ".dp{max-width:100%;height:auto;color:#1b1f24;"
                          ".dp-on1,.dp-on2,.dp-on8,.dp-on9{fill:#101418}\n"
                          "@media (prefers-color-scheme:dark){\n"
                          ".dp{color:#e6e9ec}\n"
-                         ".dp-page,.dp-hollow{fill:#16191d}\n"
+                         ".dp-page{fill:#16191d}\n"
                          ".dp-text{fill:#e6e9ec}\n"
                          ".dp-muted{fill:#a8b1ba}\n"
                          ".dp-grid{stroke:#363c43}\n"
-                         ".dp-halo{stroke:#16191d}\n"
                          ".dp-c0{color:#0aacff}\n"
                          ".dp-c1{color:#04e9d2}\n"
                          ".dp-c2{color:#ff8023}\n"
@@ -85,7 +83,7 @@ static void print_classes(FILE *out, const char *classes, int colour)
     fputc('"', out);
 }
 
-/* The end of an element without content, or around its tip. */
+/* Ends an element, with the tip as its content unless it is NULL. */
 static void print_tip(FILE *out, const char *name, const char *tip)
 {
     if (tip) {
@@ -208,7 +206,7 @@ static double letter_width(char c)
     for (size_t i = 0; i < sizeof group / sizeof *group; i++)
         if (strchr(group[i].letters, c))
             return group[i].width;
-    return c & 0x80 ? 0.55 : c >= 'A' && c <= 'Z' ? 0.77 : 0.64; /* of others than ASCII each byte: rather too wide */
+    return c & 0x80 ? 0.55 : c >= 'A' && c <= 'Z' ? 0.77 : 0.64; /* beyond ASCII per byte, which is too wide */
 }
 
 double svg_text_width(const char *text, double size)
@@ -219,8 +217,8 @@ double svg_text_width(const char *text, double size)
     return width * size * (size >= SVG_TITLE ? 1.12 : 1); /* titles are bold */
 }
 
-/* The greatest number of bytes up to n, but 1 at least, that cuts no character; stray bytes are one each. */
-static size_t whole(const char *text, size_t n)
+/* The largest length from 1 to n that splits no UTF-8 character; an invalid byte counts as a character. */
+static size_t whole_characters(const char *text, size_t n)
 {
     for (size_t back = 0; back < 4 && back < n; back++)
         if ((text[n - back] & 0xc0) != 0x80)
@@ -228,8 +226,8 @@ static size_t whole(const char *text, size_t n)
     return n;
 }
 
-/* How many bytes of a text that is not empty fit, at least one character. */
-static size_t fitting(const char *text, double size, double width)
+/* How many bytes of a text fit into the width: at least one character. The text is not empty. */
+static size_t fitting_bytes(const char *text, double size, double width)
 {
     size_t n = 0;
     double at = 0;
@@ -242,14 +240,14 @@ static size_t fitting(const char *text, double size, double width)
     if (!n)
         for (n = 1; n < 4 && (text[n] & 0xc0) == 0x80;)
             n++;
-    return text[n] ? whole(text, n) : n;
+    return text[n] ? whole_characters(text, n) : n;
 }
 
 double svg_paragraph(FILE *out, double x, double y, double width, double size, const char *classes, const char *text)
 {
     char line[600];
     while (*text) {
-        size_t n = fitting(text, size, width), end = n;
+        size_t n = fitting_bytes(text, size, width), end = n;
         if (text[n])
             for (end = n; end && text[end] != ' ';)
                 end--;
@@ -274,8 +272,8 @@ const char *svg_shorten(char label[SVG_LABEL], const char *text, double size, do
         memcpy(label, text, n + 1);
         return label;
     }
-    n = fitting(text, size, width - size);
-    n = n < room ? n : whole(text, room);
+    n = fitting_bytes(text, size, width - size);
+    n = n < room ? n : whole_characters(text, room);
     memcpy(label, text, n);
     memcpy(label + n, ellipsis, sizeof ellipsis);
     return label;

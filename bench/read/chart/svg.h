@@ -1,14 +1,14 @@
-/* svg.h - a picture as SVG, element by element; chart/chart.h draws whole charts.
+/* svg.h - writes a picture as SVG, element by element; chart/chart.h draws whole charts.
  *
- * A picture stands alone as a file, and inside an HTML page beside others: each holds the style sheet itself (the same
- * rules twice mean the same), no id, no script, and nothing outside of it; every rule is of a class that begins with
- * "dp". It is SVG_WIDTH wide, shrinks where less room is, and is light or dark as the reader's system.
+ * A picture works as a file, and several work inside one HTML page: each contains its style sheet (equal rules do not
+ * conflict), no id, no script, and no reference to anything outside; the class of every rule begins with "dp". It is
+ * SVG_WIDTH wide, shrinks to fit, and follows the light or dark setting of the reader's system.
  *
- * Places and lengths are in units of the viewBox, y downwards; what is not finite is drawn at 0. Texts may hold
- * anything: text_print_markup escapes them. `classes` are words without "dp-": of texts title, muted, bold, small,
- * halo, on0 to on9 (upon an area of that colour); of all else line, thick, dash (drawn along), axis, grid, area
- * (filled), hollow (filled as the page), span (a line as thick as a row of a timeline), and faint and soft: more and
- * more transparent. `colour` is 0 to SVG_COLOURS - 1, or SVG_INK, that of the text. */
+ * Coordinates are in units of the viewBox, y downwards; a coordinate that is not finite is drawn as 0. Text may contain
+ * anything: text_print_markup escapes it. `classes` are words without "dp-". For text: title, muted, bold, small, and
+ * on0 to on9 (on an area of that colour). For shapes: line, thick, dash, ring, axis, grid, area (filled), span (a stroke
+ * as thick as a row of a timeline), faint and soft (transparent). `colour` is 0 to SVG_COLOURS - 1, or SVG_INK, the
+ * colour of text. */
 #ifndef BENCH_READ_CHART_SVG_H
 #define BENCH_READ_CHART_SVG_H
 
@@ -19,15 +19,15 @@ enum { SVG_WIDTH = 820, SVG_TEXT = 16, SVG_TITLE = 20, SVG_SMALL = 13 }; /* heig
 enum { SVG_INK = -1, SVG_GREY = 3, SVG_COLOURS = 10 };
 enum svg_anchor { SVG_START, SVG_MIDDLE, SVG_END };
 
-/* The rules. Colours after Okabe and Ito (Color Universal Design, 2008), made darker or lighter until each has a
- * contrast of 3 or more to the page, light and dark, and any two can be told apart with each kind of colour blindness
- * (the unit test has the distances). */
+/* The style sheet. Colours after Okabe and Ito (Color Universal Design, 2008), adjusted so that each has a
+ * contrast of 3 or more to the page, light and dark, and any two differ for each kind of colour blindness (the unit test
+ * checks the distances). */
 extern const char svg_style[];
 
-/* How each picture begins (files_check_path). */
+/* The begin of each picture, by which files_check_path knows it. */
 #define SVG_MARK "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"dp\""
 
-/* The picture from its first to its last byte; title and description are for those who do not see it. */
+/* Begin and end of the whole picture. Screen readers read title and description. */
 void svg_begin(FILE *out, double height, const char *title, const char *description);
 void svg_end(FILE *out);
 
@@ -35,25 +35,25 @@ void svg_end(FILE *out);
 void svg_text(FILE *out, double x, double y, enum svg_anchor anchor, const char *classes, const char *text);
 
 void svg_line(FILE *out, double x1, double y1, double x2, double y2, const char *classes, int colour);
-/* tip: what a browser shows under the pointer; or NULL. */
+/* tip: shown by a browser under the pointer; NULL: none. */
 void svg_rect(FILE *out, double x, double y, double width, double height, const char *classes, int colour,
               const char *tip);
 void svg_circle(FILE *out, double x, double y, double radius, const char *classes, int colour, const char *tip);
-/* A line through point[n], with a gap where one is not finite. */
+/* A line through point[n], with a gap at each point that is not finite. */
 void svg_path(FILE *out, const double (*point)[2], size_t n, const char *classes, int colour);
-/* The begin and end of a path's element; between them the caller writes what the attribute d holds. */
+/* Begin and end of a path element; in between the caller writes the value of the attribute d. */
 void svg_path_begin(FILE *out, const char *classes, int colour);
 void svg_path_end(FILE *out);
-void svg_number(FILE *out, double value); /* as in attributes: at most one decimal, within +-99999 */
+void svg_number(FILE *out, double value); /* an attribute's number: at most one decimal, limited to +-99999 */
 
-/* About how wide a text is: that of a wide font (DejaVu Sans), so that it is narrower in most. */
+/* An estimate of the width of a text, in a wide font (DejaVu Sans): most fonts are narrower. */
 double svg_text_width(const char *text, double size);
 
-/* Draws text in lines of at most `width` from the base line y on, broken at spaces, or inside words that are too long;
- * returns the place of the line after it (y where there is no text). */
+/* Draws text in lines of at most `width`, the first at the base line y; breaks lines at spaces, and inside words that
+ * are too long. Returns the base line after the last. */
 double svg_paragraph(FILE *out, double x, double y, double width, double size, const char *classes, const char *text);
 
-/* The text, or its begin and an ellipsis, so that it fits into the width and into its room. */
+/* Copies the text to label, shortened with an ellipsis where it does not fit into the width or into label. */
 enum { SVG_LABEL = 160 };
 const char *svg_shorten(char label[SVG_LABEL], const char *text, double size, double width);
 

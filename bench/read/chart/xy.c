@@ -1,4 +1,4 @@
-/* xy.c - series of points over x, with intervals and lines of reference; names stand beside their ends.
+/* xy.c - series of points over x, with confidence intervals, horizontal reference lines, and names at the right edge.
  */
 #include "chart/frame.h"
 #include "kernels/error.h"
@@ -7,23 +7,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HEIGHT = 330, MOST_TIPS = 200, MOST_LABELS = 64, MOST_GIVEN = 100 };
+enum { HEIGHT = 330, MOST_TICKS = 100 };
 
-/* What is drawn of a chart, and where. */
 struct plot {
     const struct chart_xy *chart;
     struct axis x, y;
-    double at[MOST_GIVEN]; /* of a logarithmic x axis its ticks: where points are, if these are few */
+    double
+        tick[MOST_TICKS]; /* the x values of the points: the ticks of a logarithmic x axis, unless there are too many */
 };
 
-/* ---- what the axes cover ---- */
+/* ---- the range of the axes ---- */
 
-static int takes(const struct chart_xy *c, const struct chart_point *p)
+static int is_drawable(const struct chart_xy *c, const struct chart_point *p)
 {
     return axis_takes(c->x.scale, p->x) && axis_takes(c->y.scale, p->y);
 }
 
-static void widen(double range[2], enum chart_scale scale, double value)
+static void widen_range(double range[2], enum chart_scale scale, double value)
 {
     if (axis_takes(scale, value)) {
         range[0] = fmin(range[0], value);
@@ -31,102 +31,144 @@ static void widen(double range[2], enum chart_scale scale, double value)
     }
 }
 
-/* Adds a value to at[n], which increase, unless it is there; returns how many there are then. */
-static size_t insert(double at[MOST_GIVEN], size_t n, double value)
+/* Inserts a value into tick[n], which is sorted, unless the value is in it already. Returns the new length. */
+static size_t insert_tick(double tick[MOST_TICKS], size_t n, double value)
 {
     size_t i = n;
-    while (i && at[i - 1] >= value * (1 - 1e-9))
+    while (i && tick[i - 1] >= value * (1 - 1e-9))
         i--;
-    if ((i < n && at[i] <= value * (1 + 1e-9)) || n == MOST_GIVEN)
+    if ((i < n && tick[i] <= value * (1 + 1e-9)) || n == MOST_TICKS)
         return n;
-    memmove(&at[i + 1], &at[i], (n - i) * sizeof *at);
-    at[i] = value;
+    memmove(&tick[i + 1], &tick[i], (n - i) * sizeof *tick);
+    tick[i] = value;
     return n + 1;
 }
 
-/* What was measured at a few places is not to be read as if it was measured at others: the ticks are these places. */
-static void take_ticks(struct plot *plot)
+/* Puts the ticks of a logarithmic x axis where something was measured, so that nobody reads a value in between. */
+static void choose_ticks(struct plot *plot)
 {
     const struct chart_xy *c = plot->chart;
     size_t n = 0;
-    for (size_t s = 0; s < c->n_series; s++)
-        for (size_t i = 0; i < c->series[s].n && n < MOST_GIVEN; i++)
-            if (c->series[s].draw & CHART_POINTS && takes(c, &c->series[s].point[i]))
-                n = insert(plot->at, n, c->series[s].point[i].x);
-    if (c->x.scale == CHART_LINEAR || n < 2 || n == MOST_GIVEN)
+    for (const struct chart_series *s = c->series; s < c->series + c->n_series; s++)
+        for (size_t i = 0; i < s->n; i++)
+            if (s->draw & CHART_POINTS && is_drawable(c, &s->point[i]))
+                n = insert_tick(plot->tick, n, s->point[i].x);
+    if (c->x.scale == CHART_LINEAR || n < 2 || n == MOST_TICKS)
         return;
-    plot->x.given = plot->at;
+    plot->x.given = plot->tick;
     plot->x.n_given = n;
 }
 
 static struct plot plot_of(const struct chart_xy *c)
 {
     double x[2] = {INFINITY, -INFINITY}, y[2] = {INFINITY, -INFINITY};
-    for (size_t s = 0; s < c->n_series; s++)
-        for (size_t i = 0; i < c->series[s].n; i++) {
-            const struct chart_point *p = &c->series[s].point[i];
-            if (!takes(c, p))
+    for (const struct chart_series *s = c->series; s < c->series + c->n_series; s++)
+        for (const struct chart_point *p = s->point; p < s->point + s->n; p++) {
+            if (!is_drawable(c, p))
                 continue;
-            widen(x, c->x.scale, p->x);
-            widen(y, c->y.scale, p->y);
-            widen(y, c->y.scale, p->low);
-            widen(y, c->y.scale, p->high);
+            widen_range(x, c->x.scale, p->x);
+            widen_range(y, c->y.scale, p->y);
+            widen_range(y, c->y.scale, p->low);
+            widen_range(y, c->y.scale, p->high);
         }
     for (size_t i = 0; i < c->n_references; i++)
-        widen(y, c->y.scale, c->reference[i].y);
+        widen_range(y, c->y.scale, c->reference[i].y);
     return (struct plot){.chart = c, .x = axis_for(&c->x, x[0], x[1]), .y = axis_for(&c->y, y[0], y[1])};
 }
+
+/* ---- names at the right edge, beside the end of their line ---- */
+
+enum { NAMES = 40, NAME_GAP = 20, NAME_WIDTH = 250, SIGN = 22 };
+
+struct end_name {
+    const char *text;
+    double x, y; /* the end of the line */
+    int draw, colour, is_bold;
+};
 
 static const struct chart_point *last_point(const struct chart_xy *c, const struct chart_series *s)
 {
     for (size_t i = s->n; i-- > 0;)
-        if (takes(c, &s->point[i]))
+        if (is_drawable(c, &s->point[i]))
             return &s->point[i];
     return NULL;
 }
 
-/* The names of what can be drawn, still without places; returns how many, and in *left_out how many more there are. */
-static size_t collect_names(const struct chart_xy *c, struct end_name name[END_NAMES], size_t *left_out)
+/* Collects the names of the first NAMES series and references that can be drawn, with the values at which they end.
+ * Returns how many. */
+static size_t collect_names(const struct chart_xy *c, struct end_name name[NAMES])
 {
     size_t n = 0;
-    *left_out = 0;
-    for (size_t i = 0; i < c->n_series + c->n_references; i++) {
-        const struct chart_series *s = i < c->n_series ? &c->series[i] : NULL;
-        const struct chart_reference *r = s ? NULL : &c->reference[i - c->n_series];
-        const char *text = s ? s->name : r->name;
-        const struct chart_point *end = s ? last_point(c, s) : NULL;
-        if (!text || !*text || !(s ? end != NULL : axis_takes(c->y.scale, r->y)))
-            continue;
-        struct end_name one = {.text = text,
-                               .x = s ? end->x : INFINITY,
-                               .y = s ? end->y : r->y,
-                               .draw = s              ? s->draw
-                                       : r->is_strong ? CHART_LINE
-                                                      : CHART_LINE | CHART_DASHED,
-                               .colour = s              ? s->colour
-                                         : r->is_strong ? SVG_INK
-                                                        : SVG_GREY,
-                               .is_strong = !s && r->is_strong};
-        if (n < END_NAMES)
-            name[n++] = one;
-        else
-            ++*left_out;
+    for (const struct chart_series *s = c->series; s < c->series + c->n_series; s++) {
+        const struct chart_point *end = last_point(c, s);
+        if (s->name && *s->name && end && n < NAMES)
+            name[n++] = (struct end_name){s->name, end->x, end->y, s->draw, s->colour, 0};
     }
+    for (const struct chart_reference *r = c->reference; r < c->reference + c->n_references; r++)
+        if (r->name && *r->name && axis_takes(c->y.scale, r->y) && n < NAMES)
+            name[n++] = (struct end_name){r->name,
+                                          INFINITY,
+                                          r->y,
+                                          r->is_strong ? CHART_LINE : CHART_LINE | CHART_DASHED,
+                                          r->is_strong ? SVG_INK : SVG_GREY,
+                                          r->is_strong};
     return n;
 }
 
-/* ---- axes, references ---- */
-
-static double widest_number(const struct axis *axis, const double *tick, size_t n)
+static double names_width(const struct end_name *name, size_t n)
 {
     double widest = 0;
-    char number[CELL];
-    for (size_t i = 0; i < n; i++)
-        widest = fmax(widest, svg_text_width(axis_number(axis, tick[i], number), SVG_TEXT));
-    return widest;
+    char label[SVG_LABEL];
+    for (size_t i = 0; i < n; i++) /* any of them may be bold, which is as wide in proportion as a title */
+        widest = fmax(widest, svg_text_width(svg_shorten(label, name[i].text, SVG_TEXT, NAME_WIDTH), SVG_TITLE));
+    return n ? 10 + SIGN + widest * SVG_TEXT / SVG_TITLE : 12;
 }
 
-static void draw_y(FILE *out, const struct plot *plot, const double *tick, size_t n)
+static int by_height(const void *a, const void *b)
+{
+    double x = ((const struct end_name *)a)->y, y = ((const struct end_name *)b)->y;
+    return (x > y) - (x < y);
+}
+
+static void draw_name(FILE *out, double x, double y, const struct end_name *name)
+{
+    char label[SVG_LABEL];
+    double middle = x + (SIGN - 5) / 2.0;
+    if (name->draw & CHART_LINE)
+        svg_line(out, x, y, x + SIGN - 5, y, name->draw & CHART_DASHED ? "line dash" : "line", name->colour);
+    if (name->draw & CHART_RINGS)
+        svg_circle(out, middle, y, 7.5, "line", name->colour, NULL);
+    else if (name->draw & CHART_POINTS)
+        svg_circle(out, middle, y, 4.5, "area", name->colour, NULL);
+    svg_text(out, x + SIGN, y + 5, SVG_START, name->is_bold ? "bold" : "",
+             svg_shorten(label, name->text, SVG_TEXT, NAME_WIDTH));
+}
+
+/* Draws name[n] at the right of the plot, from top to bottom, at least NAME_GAP apart. */
+static void draw_names(FILE *out, const struct plot *plot, struct end_name *name, size_t n)
+{
+    double place[NAMES], right = plot->x.to, least = plot->y.to, most = plot->y.from;
+    for (size_t i = 0; i < n; i++) {
+        name[i].x = isfinite(name[i].x) ? axis_place(&plot->x, name[i].x) : right;
+        name[i].y = axis_place(&plot->y, name[i].y);
+    }
+    qsort(name, n, sizeof *name, by_height);
+    for (size_t i = 0; i < n; i++) { /* moves names down where two would overlap */
+        place[i] = fmax(name[i].y, least);
+        least = place[i] + NAME_GAP;
+    }
+    for (size_t i = n; i-- > 0;) { /* and up again where they are now too low */
+        place[i] = fmin(place[i], most);
+        most = place[i] - NAME_GAP;
+        if (name[i].x > right - 60) /* connects the name with a line that ends close to it */
+            svg_line(out, fmin(name[i].x + 7, right), name[i].y, right + 7, place[i], "axis faint", SVG_GREY);
+        draw_name(out, right + 10, place[i], &name[i]);
+    }
+}
+
+/* ---- axes and references ---- */
+
+static void draw_y_axis(FILE *out, const struct plot *plot, const double *tick, size_t n)
 {
     const struct axis *y = &plot->y;
     double left = plot->x.from;
@@ -136,7 +178,7 @@ static void draw_y(FILE *out, const struct plot *plot, const double *tick, size_
         svg_line(out, left, at, plot->x.to, at, "grid", SVG_INK);
         svg_text(out, left - 8, at + 5, SVG_END, "muted", axis_number(y, tick[i], number));
     }
-    if (y->is_cut) { /* a gap in the axis, with a stroke at both sides of it */
+    if (y->is_cut) { /* a gap in the axis with a stroke on both sides */
         double at = y->from - 14;
         svg_line(out, left, y->to, left, at - 4, "axis", SVG_INK);
         svg_line(out, left, at + 4, left, y->from, "axis", SVG_INK);
@@ -150,8 +192,8 @@ static void draw_y(FILE *out, const struct plot *plot, const double *tick, size_
 
 static void draw_references(FILE *out, const struct plot *plot)
 {
-    for (const struct chart_reference *r = plot->chart->reference;
-         r < plot->chart->reference + plot->chart->n_references; r++) {
+    const struct chart_xy *c = plot->chart;
+    for (const struct chart_reference *r = c->reference; r < c->reference + c->n_references; r++) {
         double y = axis_place(&plot->y, r->y);
         if (isfinite(y) && r->y <= plot->y.high)
             svg_line(out, plot->x.from, y, plot->x.to, y, r->is_strong ? "line" : "line dash",
@@ -161,127 +203,62 @@ static void draw_references(FILE *out, const struct plot *plot)
 
 /* ---- series ---- */
 
-/* The line through the points; of those in one column of 1 unit only the least and the greatest. */
 static void draw_line(FILE *out, const struct plot *plot, const struct chart_series *s)
 {
     double(*place)[2] = allocate(s->n + 1, sizeof *place);
-    size_t n = 0;
     for (size_t i = 0; i < s->n; i++) {
+        place[i][0] = axis_place(&plot->x, s->point[i].x);
         place[i][1] = axis_place(&plot->y, s->point[i].y);
-        place[i][0] = isfinite(place[i][1]) ? axis_place(&plot->x, s->point[i].x) : NAN;
     }
-    for (size_t begin = 0, end; begin < s->n; begin = end) {
-        size_t least = begin, most = begin;
-        for (end = begin + 1; end < s->n && floor(place[end][0]) == floor(place[begin][0]); end++) {
-            least = place[end][1] < place[least][1] ? end : least;
-            most = place[end][1] > place[most][1] ? end : most;
-        }
-        size_t first = least < most ? least : most, second = least < most ? most : least;
-        memcpy(place[n++], place[first], sizeof *place); /* n is at most first */
-        if (second != first)
-            memcpy(place[n++], place[second], sizeof *place);
-    }
-    svg_path(out, (const double(*)[2])place, n, s->draw & CHART_DASHED ? "line dash" : "line", s->colour);
+    svg_path(out, (const double(*)[2])place, s->n, s->draw & CHART_DASHED ? "line dash" : "line", s->colour);
     free(place);
 }
 
-static const char *tip_of(char tip[3 * SVG_LABEL], const struct plot *plot, const struct chart_series *s,
-                          const struct chart_point *p)
+static int has_interval(const struct chart_point *p)
 {
-    char x[CELL];
-    int at = snprintf(tip, 3 * SVG_LABEL, "%.150s%s%.50s: %.4g", s->name ? s->name : "", s->name ? ", " : "",
-                      axis_number(&plot->x, p->x, x), p->y);
-    if (isfinite(p->low) && isfinite(p->high))
-        snprintf(tip + at, (size_t)(3 * SVG_LABEL - at), " [%.4g, %.4g]", p->low, p->high);
-    return s->n <= MOST_TIPS ? tip : NULL;
+    return isfinite(p->low) && isfinite(p->high);
 }
 
-/* How far from their points the intervals of a series are, so that those of several at one place stand side by side. */
-static double aside(const struct chart_xy *c, const struct chart_series *of)
+/* How far to the right of its points a series draws its intervals: series side by side, centred on the points. */
+static double interval_offset(const struct chart_xy *c, const struct chart_series *of)
 {
     int n = 0, at = 0;
     for (const struct chart_series *s = c->series; s < c->series + c->n_series; s++) {
-        int has = 0;
+        int any = 0;
         for (size_t i = 0; i < s->n; i++)
-            has |= isfinite(s->point[i].low) && isfinite(s->point[i].high);
+            any |= has_interval(&s->point[i]);
         at = s == of ? n : at;
-        n += has;
+        n += any;
     }
     return n > 8 ? 0 : 6 * (at - (n - 1) / 2.0);
 }
 
-/* dx: how far its interval is at its right. */
+/* Draws a point, with its interval `dx` to the right of it. */
 static void draw_point(FILE *out, const struct plot *plot, const struct chart_series *s, const struct chart_point *p,
                        double dx)
 {
     double x = axis_place(&plot->x, p->x), y = axis_place(&plot->y, p->y);
     double low = axis_place(&plot->y, p->low), high = axis_place(&plot->y, p->high);
-    char tip[3 * SVG_LABEL];
+    char tip[3 * SVG_LABEL], number[CELL];
     if (!isfinite(x) || !isfinite(y))
         return;
+    int at = snprintf(tip, sizeof tip, "%.150s%s%.50s: %.4g", s->name ? s->name : "", s->name ? ", " : "",
+                      axis_number(&plot->x, p->x, number), p->y);
+    if (has_interval(p))
+        snprintf(tip + at, sizeof tip - (size_t)at, " [%.4g, %.4g]", p->low, p->high);
     if (isfinite(low) && isfinite(high))
         svg_line(out, x + dx, low, x + dx, high, "line thick faint", s->colour);
-    if (p->mark == CHART_BEST || p->mark == CHART_AS_GOOD)
+    if (p->mark != CHART_PLAIN)
         svg_circle(out, x, y, 9, p->mark == CHART_BEST ? "line ring" : "line", SVG_INK, NULL);
     if (s->draw & CHART_RINGS)
-        svg_circle(out, x, y, 7.5, "line", s->colour, tip_of(tip, plot, s, p));
+        svg_circle(out, x, y, 7.5, "line", s->colour, tip);
     else if (s->draw & CHART_POINTS)
-        svg_circle(out, x, y, 4.5, p->mark == CHART_HOLLOW ? "hollow" : "area", s->colour, tip_of(tip, plot, s, p));
-}
-
-static void draw_series(FILE *out, const struct plot *plot, const struct chart_series *s)
-{
-    if (s->draw & CHART_LINE)
-        draw_line(out, plot, s);
-    double dx = aside(plot->chart, s);
-    for (size_t i = 0; i < s->n; i++)
-        draw_point(out, plot, s, &s->point[i], dx);
-}
-
-struct label {
-    double left, right, y;
-};
-
-/* Whether a label would touch one of label[n]. */
-static int is_taken(const struct label *label, size_t n, struct label one)
-{
-    for (size_t i = 0; i < n; i++)
-        if (one.left < label[i].right && label[i].left < one.right && fabs(one.y - label[i].y) < SVG_TEXT)
-            return 1;
-    return 0;
-}
-
-/* Labels of points, drawn at last, so that no line crosses them. Returns how many had no room. */
-static size_t draw_labels(FILE *out, const struct plot *plot)
-{
-    const struct chart_xy *c = plot->chart;
-    struct label label[MOST_LABELS];
-    size_t n = 0, left_out = 0;
-    for (size_t k = 0; k < c->n_series; k++)
-        for (const struct chart_point *p = c->series[k].point; p < c->series[k].point + c->series[k].n; p++) {
-            char text[SVG_LABEL];
-            if (!p->label || !*p->label || !takes(c, p))
-                continue;
-            svg_shorten(text, p->label, SVG_TEXT, 0.8 * (plot->x.to - plot->x.from));
-            double half = svg_text_width(text, SVG_TITLE) * SVG_TEXT / SVG_TITLE / 2; /* bold */
-            double x = fmax(plot->x.from + half + 4, fmin(plot->x.to - half, axis_place(&plot->x, p->x)));
-            double at = axis_place(&plot->y, p->y), high = axis_place(&plot->y, p->high);
-            double above = fmin(at - 5, isfinite(high) ? high : at) - 9;
-            double y = above > plot->y.to + 14 ? above : at + 28 < plot->y.from - 4 ? at + 28 : plot->y.to + SVG_TEXT;
-            struct label one = {x - half, x + half, y};
-            if (n == MOST_LABELS || is_taken(label, n, one)) {
-                left_out++;
-                continue;
-            }
-            label[n++] = one;
-            svg_text(out, x, one.y, SVG_MIDDLE, "bold halo", text);
-        }
-    return left_out;
+        svg_circle(out, x, y, 4.5, "area", s->colour, tip);
 }
 
 /* ---- the chart ---- */
 
-/* What the signs mean that are drawn. */
+/* Explains the signs that the chart contains. */
 static void add_key(struct frame *frame, const struct chart_xy *c)
 {
     int has[CHART_BEST + 1] = {0}, intervals = 0, dashed = 0;
@@ -289,7 +266,7 @@ static void add_key(struct frame *frame, const struct chart_xy *c)
     size_t items = 0;
     for (const struct chart_series *s = c->series; s < c->series + c->n_series; s++)
         for (const struct chart_point *p = s->point; p < s->point + s->n; p++) {
-            if (!takes(c, p))
+            if (!is_drawable(c, p))
                 continue;
             has[p->mark] = 1;
             intervals |= axis_takes(c->y.scale, p->low) && axis_takes(c->y.scale, p->high);
@@ -298,49 +275,43 @@ static void add_key(struct frame *frame, const struct chart_xy *c)
     if (has[CHART_BEST])
         item[items++] = (struct frame_item){c->best ? c->best : "best", SVG_INK, SIGN_BEST};
     if (has[CHART_AS_GOOD])
-        item[items++] = (struct frame_item){"as good", SVG_INK, SIGN_AS_GOOD};
+        item[items++] = (struct frame_item){"tied with the best", SVG_INK, SIGN_AS_GOOD};
     if (intervals)
         item[items++] = (struct frame_item){"95 % interval", SVG_INK, SIGN_INTERVAL};
     if (dashed && c->dashed)
         item[items++] = (struct frame_item){c->dashed, SVG_INK, SIGN_DASHED};
-    if (!items)
-        return;
-    frame->y += 14;
+    frame->y += items ? 14 : 0;
     frame_legend(frame, item, items);
 }
 
 static void draw_plot(struct frame *frame, struct plot *plot)
 {
     const struct chart_xy *c = plot->chart;
-    struct end_name name[END_NAMES];
-    size_t left_out, n = collect_names(c, name, &left_out);
-    double tick[AXIS_TICKS];
+    struct end_name name[NAMES];
+    size_t n = collect_names(c, name);
+    double tick[AXIS_TICKS], widest = 30;
     size_t ticks = axis_ticks(&plot->y, 8, tick);
-    char words[200];
-    plot->x.from = FRAME_LEFT + 10 + fmax(30, widest_number(&plot->y, tick, ticks));
-    plot->x.to = FRAME_RIGHT - end_names_width(name, n);
-    if (c->y.title && *c->y.title) {
-        char title[SVG_LABEL];
-        frame_line(frame, "", axis_title(&plot->y, c->y.title, title));
-    }
+    char text[SVG_LABEL];
+    for (size_t i = 0; i < ticks; i++)
+        widest = fmax(widest, svg_text_width(axis_number(&plot->y, tick[i], text), SVG_TEXT));
+    plot->x.from = FRAME_LEFT + 10 + widest;
+    plot->x.to = FRAME_RIGHT - names_width(name, n);
+    if (c->y.title && *c->y.title)
+        frame_line(frame, "", axis_title(&plot->y, c->y.title, text));
     plot->y.to = frame->y + 14;
-    plot->y.from = plot->y.to + fmax(HEIGHT, END_NAME_GAP * (double)n);
+    plot->y.from = plot->y.to + fmax(HEIGHT, NAME_GAP * (double)n);
     frame->y = axis_draw_x(frame->out, &plot->x, plot->y.to, plot->y.from, c->x.title);
-    draw_y(frame->out, plot, tick, ticks);
+    draw_y_axis(frame->out, plot, tick, ticks);
     draw_references(frame->out, plot);
-    for (const struct chart_series *s = c->series; s < c->series + c->n_series; s++)
-        draw_series(frame->out, plot, s);
-    left_out += draw_labels(frame->out, plot);
-    for (size_t i = 0; i < n; i++) {
-        name[i].x = isfinite(name[i].x) ? axis_place(&plot->x, name[i].x) : plot->x.to;
-        name[i].y = axis_place(&plot->y, name[i].y);
+    for (const struct chart_series *s = c->series; s < c->series + c->n_series; s++) {
+        double dx = interval_offset(c, s);
+        if (s->draw & CHART_LINE)
+            draw_line(frame->out, plot, s);
+        for (size_t i = 0; i < s->n; i++)
+            draw_point(frame->out, plot, s, &s->point[i], dx);
     }
-    end_names_draw(frame->out, name, n, plot->x.to, plot->y.to, plot->y.from);
+    draw_names(frame->out, plot, name, n);
     add_key(frame, c);
-    if (left_out) {
-        snprintf(words, sizeof words, "Without room for a name: %zu.", left_out);
-        frame_line(frame, "muted", words);
-    }
 }
 
 char *chart_xy(const struct chart_words *words, const struct chart_xy *chart)
@@ -353,7 +324,7 @@ char *chart_xy(const struct chart_words *words, const struct chart_xy *chart)
         drawable += last_point(chart, &chart->series[s]) != NULL;
     for (size_t i = 0; i < chart->n_references; i++)
         drawable += (size_t)axis_takes(chart->y.scale, chart->reference[i].y);
-    take_ticks(&plot); /* it is where it stays */
+    choose_ticks(&plot); /* the x axis points into `plot` */
     if (drawable)
         draw_plot(&frame, &plot);
     else

@@ -114,12 +114,9 @@ static void draw_buckets(cJSON *document, const struct report_runs *runs, const 
     fputs("The shortest step is at ", words);
     for (size_t first = 0, end; first < n && lines < SERIES; first = end) {
         for (end = first; end < n && row[end].run == row[first].run; end++)
-            point[end] = (struct chart_point){row[end].mb,
-                                              1e3 * row[end].step,
-                                              1e3 * row[end].interval[0],
-                                              1e3 * row[end].interval[1],
-                                              *row[end].mark == '*' ? CHART_BEST : CHART_PLAIN,
-                                              NULL};
+            point[end] =
+                (struct chart_point){row[end].mb, 1e3 * row[end].step, 1e3 * row[end].interval[0],
+                                     1e3 * row[end].interval[1], *row[end].mark == '*' ? CHART_BEST : CHART_PLAIN};
         if (end - first < 2)
             continue;
         tie |= name_sizes(words, &row[first], end - first, !lines);

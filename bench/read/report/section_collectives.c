@@ -79,9 +79,8 @@ static struct chart_point point_of(const struct collective_row *row, int bandwid
 {
     double time = fitted ? fitted_time(row) : row->time, low = fitted ? NAN : row->interval[0];
     double high = fitted ? NAN : row->interval[1], bus = row->bytes * row->busbw / row->algbw;
-    struct chart_point of_time = {row->bytes, 1e6 * time, 1e6 * low, 1e6 * high, CHART_PLAIN, NULL};
-    struct chart_point of_bandwidth = {row->bytes,       1e-9 * bus / time, 1e-9 * bus / high,
-                                       1e-9 * bus / low, CHART_PLAIN,       NULL};
+    struct chart_point of_time = {row->bytes, 1e6 * time, 1e6 * low, 1e6 * high, CHART_PLAIN};
+    struct chart_point of_bandwidth = {row->bytes, 1e-9 * bus / time, 1e-9 * bus / high, 1e-9 * bus / low, CHART_PLAIN};
     return bandwidth ? of_bandwidth : of_time;
 }
 

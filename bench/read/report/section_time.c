@@ -259,9 +259,9 @@ static void draw_scaling(cJSON *document, const struct scaling *s, size_t number
     for (size_t i = 0; i < s->n; i++) {
         const struct scaling_row *row = &s->row[i];
         double ranks = (double)row->run->ranks, factor = ranks / (double)s->row->run->ranks;
-        measured[i] = (struct chart_point){
-            ranks, row->speedup, row->interval[0] * factor, row->interval[1] * factor, CHART_PLAIN, NULL};
-        ideal[i] = (struct chart_point){ranks, factor, NAN, NAN, CHART_PLAIN, NULL};
+        measured[i] = (struct chart_point){ranks, row->speedup, row->interval[0] * factor, row->interval[1] * factor,
+                                           CHART_PLAIN};
+        ideal[i] = (struct chart_point){ranks, factor, NAN, NAN, CHART_PLAIN};
     }
     const struct chart_series series[] = {
         {.name = "ideal", .point = ideal, .n = s->n, .colour = SVG_INK, .draw = CHART_LINE | CHART_DASHED},

@@ -1,4 +1,4 @@
-/* test_frame.c - axes with known ticks, whatever their values; names that do not overlap. */
+/* test_frame.c - axes with known ticks, for any values. */
 #include "chart/frame.h"
 
 #include "tests/support/suite.h"
@@ -121,36 +121,6 @@ START_TEST(a_logarithmic_axis_takes_what_is_above_zero)
 }
 END_TEST
 
-/* The places of names, from the lines of text. */
-static size_t places_of(const char *text, double *place)
-{
-    size_t n = 0;
-    for (const char *c = text; (c = strstr(c, "<text ")); c++)
-        place[n++] = strtod(strstr(c, " y=\"") + 4, NULL);
-    return n;
-}
-
-START_TEST(names_keep_apart)
-{
-    struct end_name name[6];
-    static const double y[6] = {50, 48, 49, 190, 199, 120};
-    double place[6];
-    char *text;
-    size_t length;
-    FILE *out = text_begin(&text, &length);
-    for (int i = 0; i < 6; i++)
-        name[i] = (struct end_name){.text = "abc", .x = 90, .y = y[i]};
-    ck_assert_double_gt(end_names_width(name, 6), svg_text_width("abc", SVG_TEXT));
-    end_names_draw(out, name, 6, 100, 0, 200);
-    text_end(out);
-    ck_assert_uint_eq(places_of(text, place), 6);
-    static const double expected[6] = {53, 73, 93, 125, 185, 205}; /* base lines: 5 below */
-    for (int i = 0; i < 6; i++)
-        ck_assert_double_eq_tol(place[i], expected[i], 1e-9);
-    free(text);
-}
-END_TEST
-
 int main(void)
 {
     Suite *suite = suite_create("chart_frame");
@@ -159,7 +129,6 @@ int main(void)
     tcase_add_test(tests, a_linear_axis_begins_at_zero_or_is_cut);
     tcase_add_test(tests, every_value_has_a_place);
     tcase_add_test(tests, a_logarithmic_axis_takes_what_is_above_zero);
-    tcase_add_test(tests, names_keep_apart);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }
