@@ -72,7 +72,10 @@ cJSON *table_json(const struct table *table)
         json_add_number(json, "shown", (double)table->shown);
     if (table->detail)
         cJSON_AddTrueToObject(json, "detail");
-    json_add_text(json, "note", table->note ? table->note : "");
+    cJSON *notes = cJSON_AddArrayToObject(json, "notes");
+    for (int i = 0; i < TABLE_NOTES; i++)
+        if (table->note[i] && *table->note[i])
+            cJSON_AddItemToArray(notes, json_text(table->note[i]));
     return json;
 }
 
@@ -144,6 +147,18 @@ int table_is_left(const cJSON *column)
     return json_number(column, "width") < 0;
 }
 
+/* The first item of a list of strings; NULL where it is empty, or holds anything else. */
+static const cJSON *first_string(const cJSON *list)
+{
+    const cJSON *item;
+    cJSON_ArrayForEach(item, list)
+    {
+        if (!cJSON_IsString(item))
+            return NULL;
+    }
+    return list ? list->child : NULL;
+}
+
 struct table_view table_view(const cJSON *table)
 {
     const cJSON *rows = cJSON_GetObjectItemCaseSensitive(table, "rows"), *column;
@@ -151,7 +166,7 @@ struct table_view table_view(const cJSON *table)
     double shown = json_number(table, "shown");
     int n = cJSON_GetArraySize(rows), most = shown >= 0 && shown < n ? (int)shown : n;
     struct table_view view = {.title = json_string(table, "title"),
-                              .note = json_string(table, "note"),
+                              .note = first_string(cJSON_GetObjectItemCaseSensitive(table, "notes")),
                               .rest = *rest ? rest : "summary.json",
                               .row = most ? rows->child : NULL,
                               .rows = most,
@@ -232,6 +247,21 @@ static void print_row(FILE *out, const struct table_view *view, const struct lay
     }
 }
 
+static void print_head(FILE *out, const char *prefix, const struct table_view *view, const struct layout *layout)
+{
+    fputc('\n', out);
+    if (*view->title)
+        text_wrap(out, prefix, view->title);
+    print_row(out, view, layout, NULL);
+}
+
+void table_print_head(FILE *out, const char *prefix, const cJSON *table)
+{
+    struct table_view view = table_view(table);
+    struct layout layout = layout_of(&view, 0);
+    print_head(out, prefix, &view, &layout);
+}
+
 void table_print_row(FILE *out, const cJSON *table, const cJSON *row)
 {
     struct table_view view = table_view(table);
@@ -239,16 +269,19 @@ void table_print_row(FILE *out, const cJSON *table, const cJSON *row)
     print_row(out, &view, &layout, row);
 }
 
-void table_print(FILE *out, const cJSON *table)
+void table_print_notes(FILE *out, const char *prefix, const cJSON *table)
+{
+    for (const cJSON *note = table_view(table).note; note; note = note->next)
+        text_wrap(out, prefix, note->valuestring);
+}
+
+void table_print(FILE *out, const char *prefix, const cJSON *table)
 {
     struct table_view view = table_view(table);
     struct layout layout = layout_of(&view, view.rows);
     if (!view.columns)
         return;
-    fputc('\n', out);
-    text_print_lines(out, view.title);
-    fputs(*view.title ? "\n" : "", out);
-    print_row(out, &view, &layout, NULL);
+    print_head(out, prefix, &view, &layout);
     const cJSON *row = view.row;
     for (int i = 0; i < view.rows; i++, row = row->next)
         print_row(out, &view, &layout, row);
@@ -257,5 +290,5 @@ void table_print(FILE *out, const cJSON *table)
         text_print_lines(out, view.rest);
         fputs(")\n", out);
     }
-    text_print_lines(out, view.note);
+    table_print_notes(out, prefix, table);
 }

@@ -32,6 +32,8 @@ struct column {
 /* An array of columns, as the members of a table. */
 #define TABLE_COLUMNS(array) .column = (array), .columns = sizeof(array) / sizeof *(array)
 
+enum { TABLE_NOTES = 6 };
+
 struct table {
     const char *key;   /* its name in JSON */
     const char *title; /* printed above; NULL or "": none */
@@ -40,13 +42,13 @@ struct table {
     const void *row; /* [rows] structures of row_bytes each */
     size_t rows, row_bytes;
     size_t shown;                             /* rows that are printed at most; 0: all */
-    const char *note;                         /* printed below, with its newlines; NULL: none */
+    const char *note[TABLE_NOTES];            /* paragraphs of whole sentences, printed below; NULL or "": none */
     int (*order)(const void *, const void *); /* of rows, as for qsort, where more than `shown`; NULL: as they are */
     int detail;                               /* printed only where somebody asks for all */
 };
 
-/* As a JSON object {key, title, columns, rows, note}, with `shown` and `detail` unless 0; numbers as they are kept. The
- * caller owns it. Rows that are not shown are said to be in summary.json, or what a member `rest` names. */
+/* As a JSON object {key, title, columns, rows, notes}, with `shown` and `detail` unless 0; numbers as they are kept.
+ * The caller owns it. Rows that are not shown are said to be in summary.json, or what a member `rest` names. */
 cJSON *table_json(const struct table *table);
 
 /* A structure as one more row of such an object, for a table that is printed as it grows; returns the row. */
@@ -55,8 +57,9 @@ cJSON *table_add_row(cJSON *table, const struct column *column, size_t columns, 
 /* What of a table is printed: the columns that have a heading, and the first rows. The table owns all of it. */
 enum { TABLE_COLUMNS_MOST = 32, TABLE_CELL = 160 };
 struct table_view {
-    const char *title, *note, *rest;               /* "": none; where the rows are that are not printed */
+    const char *title, *rest;                      /* "": none; where the rows are that are not printed */
     const cJSON *column[TABLE_COLUMNS_MOST], *row; /* [columns]; the first row, and ->next leads to the others */
+    const cJSON *note;                             /* the first string, and ->next leads to the others; NULL: none */
     int columns, rows, more;                       /* rows that are printed, and that are not */
 };
 struct table_view table_view(const cJSON *table);
@@ -65,9 +68,13 @@ struct table_view table_view(const cJSON *table);
 const char *table_cell(char cell[TABLE_CELL], const cJSON *column, const cJSON *row);
 int table_is_left(const cJSON *column);
 
-/* In words: an empty line and the title, headings, rows, note. Or one row alone, or the headings (row NULL), whose
- * columns are as wide as they are described. What is no table prints nothing. */
-void table_print(FILE *out, const cJSON *table);
+/* Prints an empty line, the title, headings, rows and notes. Title and notes are wrapped (text_wrap) behind a prefix.
+ * What is no table prints nothing. */
+void table_print(FILE *out, const char *prefix, const cJSON *table);
+
+/* The same in parts, of a table that is printed as it grows: its columns are as wide as they are described. */
+void table_print_head(FILE *out, const char *prefix, const cJSON *table);
 void table_print_row(FILE *out, const cJSON *table, const cJSON *row);
+void table_print_notes(FILE *out, const char *prefix, const cJSON *table);
 
 #endif

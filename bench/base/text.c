@@ -164,6 +164,26 @@ size_t text_columns(const char *text, size_t n)
     return columns;
 }
 
+int text_wrap(FILE *out, const char *prefix, const char *text)
+{
+    enum { WIDTH = 100 };
+    const char *mark = *prefix == '#' ? "#" : "";
+    int indent = fprintf(out, "%s", prefix), column = indent;
+    while (*(text += strspn(text, " \t\n"))) {
+        size_t bytes = strcspn(text, " \t\n");
+        int width = (int)text_columns(text, bytes);
+        if (column > indent && column + 1 + width > WIDTH)
+            column = fprintf(out, "\n%-*s", indent, mark) - 1;
+        else if (column > indent)
+            column += fprintf(out, " ");
+        column += width;
+        for (const char *end = text + bytes; text < end;)
+            text += text_print_character(out, text);
+    }
+    fputc('\n', out);
+    return column;
+}
+
 void text_print_markup(FILE *out, const char *text)
 {
     while (*text) {

@@ -41,6 +41,11 @@ size_t text_print_character(FILE *out, const char *text);
  * so that no text from a file can make a terminal do anything. */
 void text_print_lines(FILE *out, const char *text);
 
+/* Prints the words of a text behind a prefix, on lines of at most 100 columns where words allow it; each character by
+ * text_print_character. Further lines are indented by the prefix's width, and begin with its '#' where it has one.
+ * Returns the column in which the last line ends. */
+int text_wrap(FILE *out, const char *prefix, const char *text);
+
 /* The columns that the first n bytes of a text take: one for each character. */
 size_t text_columns(const char *text, size_t n);
 

@@ -3,7 +3,7 @@
 #define BENCH_BASE_VERSION_H
 
 /* The layout of run.json and summary.json. Results of another layout are refused, never guessed at. */
-#define RESULTS_SCHEMA 2
+#define RESULTS_SCHEMA 3
 
 /* ddpbench's version, as git described it when it was built. */
 const char *version_text(void);

@@ -99,8 +99,10 @@ int provenance_write(const struct results *results, cJSON *json);
  * empty heading, answers, tables and notes. The caller owns it, and fills it. */
 cJSON *results_summary_create(const char *mode, const char *label, double done, double planned, const char *of);
 
-/* Adds a line, printf's format without a newline, to the summary's "heading", "answers" or "notes". */
-void results_add_line(cJSON *summary, const char *list, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Adds one or more whole sentences, in printf's format, to the summary's "heading", "answers" or "notes": a paragraph
+ * of its own, without newlines or padding, since lines are made when it is printed. */
+void results_add_sentence(cJSON *summary, const char *list, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* Adds a table below the heading, after those that are there. The summary is printed without one that is a detail. */
 void results_add_table(cJSON *summary, const struct table *table);
@@ -118,12 +120,11 @@ const char *results_unfinished(char text[RESULTS_UNFINISHED], const cJSON *summa
  * reported. */
 int results_write_summary(struct results *results, cJSON *summary, const struct figure_list *figures);
 
-/* A summary in words: the lines of its heading, its answers, its tables and its notes. */
+/* Prints the heading of a summary, its answers, its tables and its notes; or the heading alone, before a run, and the
+ * rest after it. Of `allreduce`, each line of text begins with '#', as with nccl-tests. */
 void results_print_summary(FILE *out, const cJSON *summary);
-
-/* The same on the standard output in two parts: the heading before the run, and the rest after it. */
-void results_show_heading(const cJSON *summary);
-void results_show_body(const cJSON *summary);
+void results_print_heading(FILE *out, const cJSON *summary);
+void results_print_body(FILE *out, const cJSON *summary);
 
 /* ---- reading back ---- */
 

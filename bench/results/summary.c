@@ -28,7 +28,7 @@ cJSON *results_summary_create(const char *mode, const char *label, double done, 
     return json;
 }
 
-void results_add_line(cJSON *summary, const char *list, const char *format, ...)
+void results_add_sentence(cJSON *summary, const char *list, const char *format, ...)
 {
     va_list arguments;
     char *line = NULL;
@@ -55,43 +55,49 @@ void results_show_all(cJSON *summary)
     }
 }
 
-static void print_lines(FILE *out, const cJSON *summary, const char *list)
+/* What begins each line of text: '#' where the tables are those of nccl-tests, whose readers take it for a comment. */
+static const char *prefix_of(const cJSON *summary)
 {
-    const cJSON *line;
-    cJSON_ArrayForEach(line, cJSON_GetObjectItemCaseSensitive(summary, list))
-    {
-        if (cJSON_IsString(line))
-            fprintf(out, "%s\n", line->valuestring);
-    }
+    return strcmp(json_string(summary, "mode"), "allreduce") ? "" : "# ";
 }
 
-static void print_body(FILE *out, const cJSON *summary)
+/* Prints a list of the summary, after an empty line if `apart` and there is one to print; returns how many. */
+static int print_sentences(FILE *out, const cJSON *summary, const char *list, int apart)
+{
+    const cJSON *sentence;
+    int n = 0;
+    cJSON_ArrayForEach(sentence, cJSON_GetObjectItemCaseSensitive(summary, list))
+    {
+        if (!cJSON_IsString(sentence))
+            continue;
+        fputs(apart && !n++ ? "\n" : "", out);
+        text_wrap(out, prefix_of(summary), sentence->valuestring);
+    }
+    return n;
+}
+
+void results_print_heading(FILE *out, const cJSON *summary)
+{
+    print_sentences(out, summary, "heading", 0);
+    fflush(out);
+}
+
+void results_print_body(FILE *out, const cJSON *summary)
 {
     const cJSON *table;
-    print_lines(out, summary, "answers");
+    print_sentences(out, summary, "answers", 1);
     cJSON_ArrayForEach(table, cJSON_GetObjectItemCaseSensitive(summary, "tables"))
     {
         if (!cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(table, "detail")))
-            table_print(out, table);
+            table_print(out, prefix_of(summary), table);
     }
-    print_lines(out, summary, "notes");
+    print_sentences(out, summary, "notes", 1);
 }
 
 void results_print_summary(FILE *out, const cJSON *summary)
 {
-    print_lines(out, summary, "heading");
-    print_body(out, summary);
-}
-
-void results_show_heading(const cJSON *summary)
-{
-    print_lines(stdout, summary, "heading");
-    fflush(stdout);
-}
-
-void results_show_body(const cJSON *summary)
-{
-    print_body(stdout, summary);
+    results_print_heading(out, summary);
+    results_print_body(out, summary);
 }
 
 const char *results_unfinished(char text[RESULTS_UNFINISHED], const cJSON *summary)
@@ -109,11 +115,10 @@ const char *results_unfinished(char text[RESULTS_UNFINISHED], const cJSON *summa
 static void add_unfinished(cJSON *summary)
 {
     cJSON *heading = cJSON_GetObjectItemCaseSensitive(summary, "heading");
-    const char *first = cJSON_GetStringValue(cJSON_GetArrayItem(heading, 0));
     char words[RESULTS_UNFINISHED], line[RESULTS_UNFINISHED + 64];
     if (!*results_unfinished(words, summary))
         return;
-    snprintf(line, sizeof line, "%sInterrupted, or still running: %s.", first && *first == '#' ? "# " : "", words);
+    snprintf(line, sizeof line, "Interrupted, or still running: %s.", words);
     cJSON_AddItemToArray(heading, json_text(line));
 }
 

@@ -71,11 +71,11 @@ status=0
 rm -rf out
 timeout 60 "${mpirun[@]}" -n 2 "$program" allreduce -b 8 -e 64K -f 8 -n 10 --output out >printed 2>said </dev/null || status=$?
 expect "blocking calls, the default, are exact too" equal "$(values wrong_elements)" 0
-expect "and are named" grep -q '^# ddpbench .*, blocking calls$' printed
+expect "and are named" grep -q ', blocking calls' out/summary.json
 mv out blocking
 status=0
 timeout 60 "${mpirun[@]}" -n 2 "$program" allreduce -b 8 -e 64K -f 8 -n 10 -z 0 --output out >printed 2>said </dev/null || status=$?
-expect "those that are queued are named, too" grep -q '^# ddpbench .*, queued calls$' printed
+expect "those that are queued are named, too" grep -q ', queued calls' out/summary.json
 "$program" compare --metrics time blocking out >said 2>&1 && status=1 || status=0
 expect "the two are not compared" grep -q 'blocking: baseline blocking calls, candidate queued calls' said
 
@@ -114,7 +114,7 @@ measure 2 --sizes-from-model --d-model 32 --num-layers 1 --num-heads 2 --d-ff 64
 expect "half of them in bf16" equal "$(sizes)" "64 2048 3200 4096 "
 measure 2 --sizes-from-model --device cpu --num-layers 1 --implementations ddp_bucketed -n 5
 expect "those of buckets of a quarter of a preset's gradient" equal "$(sizes)" "262144 263168 1048576 1049600 "
-expect "the preset is named" grep -q '^# model: preset laptop (no GPU' printed
+expect "the preset is named" grep -q '^# Model: preset laptop (no GPU' printed
 measure 2 --sizes 1K -n 12 -N 4 -I 1 -C 1 -c 0
 expect "cycles share the iterations" equal "$(counts)" 12
 expect "percentiles and CPU time in the table" grep -q 'cputime.*i_p99' printed
@@ -141,7 +141,7 @@ if [ "$(id -u)" = 0 ] && unshare --uts hostname host0 2>>said; then
     timeout 60 "${mpirun[@]}" -n 2 unshare --uts "$temporary/as_host" "$program" allreduce -b 1K -e 64K -f 2 -n 20 \
         --nominal 1mbit --output out >printed 2>said </dev/null || status=$?
     expect "between hosts the largest size of each placement is judged" equal \
-        "$(grep -c '^#   float sum \(out_of\|in\)_place, 64 KiB on 2 ranks: [0-9.]* % of 1mbit, more than one link carries: ' printed)" 2
+        "$(grep -c '^# float sum \(out_of\|in\)_place, 64 KiB on 2 ranks: [0-9.]* % of 1mbit, more than one link carries: ' printed)" 2
 else
     echo "skip - hosts of their own: need root"
 fi
@@ -273,4 +273,5 @@ if [ "$suspended" = 1 ]; then
 else
     result 1 "a job that is suspended: it had ended before, or two ranks did not start: ${#ranks[@]}"
 fi
+check_sentences
 exit "$failed"

@@ -49,7 +49,7 @@ for ranks in 1 2 3; do
     cmp -s printed "$out/summary.txt" && good=0 || good=1
     result "$good" "$ranks ranks: summary.txt is what was printed"
     [ "$ranks" = 1 ] && expected='Nothing to choose: one rank' || expected='Use ddp[a-z_0-9]*(, [0-9.]+ MiB)?: .* slower than without communication'
-    grep -qE "^$expected" printed && good=0 || good=1
+    texts "$out/summary.json" | grep -qE "^$expected" && good=0 || good=1
     result "$good" "$ranks ranks: it says what to use, or that there is nothing to choose"
     # 6 rounds x 6 implementations x (2 + 2) steps
     [ "$(cat "$out"/*.jsonl | wc -l)" = $((144 * ranks)) ] && good=0 || good=1
@@ -80,17 +80,17 @@ first() {
 
 first
 succeeds "without options (status $status): sizes for a CPU, and an estimate, come before the first step" said_in_order '^ddpbench ' \
-    '^preset    laptop [(]no GPU; --preset default is sized for GPUs[)]$' '^model     4 layers, d_model 256, .* vocabulary 256, context 128' \
-    '^batch     1 sequence a step = 1 rank x ' '^buckets   4[.]1 MiB, a quarter of the gradient ' \
+    '^Preset: laptop [(]no GPU; --preset default is sized for GPUs[)]$' '^Model: 4 layers, d_model 256, .* vocabulary 256,' \
+    '^Batch: 1 sequence a step = 1 rank x ' '^Buckets: 4[.]1 MiB, a quarter of the gradient ' \
     '^A step is estimated to take about [0-9]+ m?s [(]3[.]4e[+]09 FLOP of each rank .*, all 19 about [0-9]+ s[.] Setting up 111 MiB ' \
     '^The first step took ' '^ddp_bucketed +5 4[.]0 MiB'
 grep -q '"preset":.*"laptop"' "$out/run.json" && grep -q '"bucket-size-mb":.*"auto"' "$out/run.json" &&
     grep -q '"bucket_bytes":.*4327680' "$out/run.json" && grep -q '"d-model":.*256' "$out/run.json" && good=$status || good=1
 result "$good" "run.json records the sizes that the preset gave"
 first --resolve 50% --max-minutes 0.01 --d-model 64 --implementations ddp,ddp_flat
-succeeds "of a preset one size is given; rounds end by --max-minutes" said_in_order '^preset    laptop .*, but for the sizes that are given$' \
-    '^model     4 layers, d_model 64,' '^A step is estimated .*; rounds go on for 1 s at most[.] Setting up '
-! grep -q '^buckets ' said && good=0 || good=1
+succeeds "of a preset one size is given; rounds end by --max-minutes" said_in_order '^Preset: laptop .*, but for the sizes that are given$' \
+    '^Model: 4 layers, d_model 64,' '^A step is estimated .*; rounds go on for 1 s at most[.] Setting up '
+! grep -q '^Buckets: ' said && good=0 || good=1
 result "$good" "without buckets nothing is said of them"
 # renaming PLACE K COMMAND...: runs it so that the K-th file which gets a name of PLACE, such as out1/run.json, cannot have it.
 renaming() {
@@ -98,7 +98,7 @@ renaming() {
         ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0 "${@:3}"
 }
 renaming half/run.json 1 first --output "$temporary/half" # it fails once everything is allocated
-said_in_order '^preset    laptop' '^A step is estimated ' '^ddpbench: .*run.json' >/dev/null && [ "$status" = 1 ] && good=0 || good=1
+said_in_order '^Preset: laptop' '^A step is estimated ' '^ddpbench: .*run.json' >/dev/null && [ "$status" = 1 ] && good=0 || good=1
 result "$good" "the heading and the estimate come before memory is allocated"
 launch 2 --help
 [ "$status" = 0 ] && [ "$(grep -c '^Usage:' printed)" = 1 ] && [ ! -s said ] && good=0 || good=1
@@ -255,7 +255,7 @@ result "$good" "--forward-only: no backward pass and no update"
 # ---- checkpoints ----
 
 launch 2 --implementations none --rounds 1 --checkpoint-every 2
-[ -s "$out/checkpoint.bin" ] && [ -z "$(find "$out" -name '*.tmp')" ] && grep -qE '^Checkpoints: rank 0 wrote .* 3 times at .*/checkpoint.bin[.]$' printed &&
+[ -s "$out/checkpoint.bin" ] && [ -z "$(find "$out" -name '*.tmp')" ] && texts "$out/summary.json" | grep -qE '^Checkpoints: rank 0 wrote .* 3 times at .*/checkpoint.bin[.]$' &&
     [ "$(grep -c '"checkpoint_ms": ' "$out/rank_1_metrics.jsonl")" = 2 ] && good=$status || good=1
 result "$good" "--checkpoint-every 2: one that is read back, and two in the 4 steps of a block (status $status)"
 grep -qx ' *ms  *ms  *ms  *ms  *ms  *ratio  *per s  *ms  *interval  *point ms' printed && good=0 || good=1
@@ -445,4 +445,5 @@ else
     awk -v a="$short" -v b="$long" 'BEGIN { exit !(a > 1 && b > 1 && b - a < 2) }' && good=0 || good=1
     result "$good" "memory does not grow: $short MiB after 6 rounds, $long MiB after 200"
 fi
+check_sentences
 exit "$failed"

@@ -77,12 +77,12 @@ fi
 grep -qm1 '^flags.*avx512vl' /proc/cpuinfo && better=SkylakeX || better=Haswell # the library may have a newer one for this CPU
 train mistaken -u OPENBLAS_CORETYPE LD_PRELOAD=mistaken_openblas.so
 is "kernels that are too old are replaced" "$(fact mistaken blas_kernels)" "$better"
-is "which one line says" "$(lines "^products  OpenBLAS [0-9.]+ took this CPU for a Prescott; its kernels for $better are used instead$")" 1
+is "which one line says" "$(lines "^Products: OpenBLAS [0-9.]+ took this CPU for a Prescott; its kernels for $better are used instead$")" 1
 
 train obeyed LD_PRELOAD=mistaken_openblas.so OPENBLAS_CORETYPE=Nehalem
 is "a choice of the user's is obeyed" "$(fact obeyed blas_kernels)" Nehalem
 is "and not called a mistake" "$(lines 'took this CPU')" 0
 slow='^Warning: rank [01]: matrix products by OpenBLAS [0-9.]+ \(Nehalem\) run at [0-9]+ GFLOP/s on one thread, [0-9]+ % of the [0-9]+'
 is "slow products are called slow, with what to do" \
-    "$(lines "$slow that its vector units can do: unset OPENBLAS_CORETYPE, or set it to $better$")" 1
+    "$(texts obeyed/summary.json | grep -cE "$slow that its vector units can do: unset OPENBLAS_CORETYPE, or set it to $better$")" 1
 exit "$failed"

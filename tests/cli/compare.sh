@@ -338,8 +338,8 @@ cp -r base1 list && echo '[]' >list/run.json
 fails 'list/run[.]json: holds no JSON object' "a list" list
 cp -r base1 foreign && echo '{"name": "x"}' >foreign/run.json
 fails 'foreign/run[.]json: lacks schema_version, mode, configuration or derived' "another program's run.json" foreign
-for schema in '1:an older ddpbench; run it again with this one' '3:a newer ddpbench; read it with that one'; do
-    cp -r base1 "schema_${schema%%:*}" && sed -i "s/\"schema_version\":\t2/\"schema_version\":\t${schema%%:*}/" "schema_${schema%%:*}"/*.json
+for schema in '1:an older ddpbench; run it again with this one' '4:a newer ddpbench; read it with that one'; do
+    cp -r base1 "schema_${schema%%:*}" && sed -i "s/\"schema_version\":\t3/\"schema_version\":\t${schema%%:*}/" "schema_${schema%%:*}"/*.json
     fails "schema_${schema%%:*}/run[.]json: schema_version ${schema%%:*}: written by ${schema#*:}" "schema ${schema%%:*}" \
         "schema_${schema%%:*}"
 done

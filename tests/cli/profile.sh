@@ -188,7 +188,8 @@ for implementation in ddp ddp_bucketed; do
         "[row['rank'] for row in t['stragglers']] == [1, 0] and t['stragglers'][0]['late_phase'] == 'backward_pass' and
          t['stragglers'][0]['late'] > 0.2 and t['stragglers'][0]['saves'] > 0.2 and
          t['stragglers'][0]['behind_most'] > 0.2 and t['stragglers'][0]['cost'] > 0.2 and t['stragglers'][1]['cost'] < 0.2"
-    grep -q "straggler (high, up to .* ms of a step): rank 1 came last .*; it works .*, most in backward_pass" "$out/${implementation}_summary.txt" && good=0 || good=1
+    texts "$out/$implementation/summary.json" |
+        grep -q "^straggler (high, up to .* ms of a step): rank 1 came last .*; it works .*, most in backward_pass" && good=0 || good=1
     result "$good" "$implementation with 400 ms of delay on rank 1: it is a finding"
 done
 profile 3 ddp --inject-delay rank=1,ms=280,phase=forward_pass --inject-delay rank=2,ms=400,phase=optimizer_step --num-epochs 8
@@ -197,8 +198,8 @@ with_python "280 ms on rank 1 and 400 on rank 2: the table names both, and what 
      [row['late_phase'] for row in t['stragglers'][:2]] == ['optimizer_step', 'forward_pass'] and
      0 < t['stragglers'][0]['saves'] < 0.2 and t['stragglers'][1]['saves'] > 0.2"
 first='most in forward_pass .*; rank 2 is late in most steps in optimizer_step' second='most in optimizer_step .*; rank 1 is late in most steps in forward_pass'
-grep -qE "straggler \(high, up to .* ms of a step\): rank (1 came last .*, $first|2 came last .*, $second)" \
-    "$out/ddp_summary.txt" && good=0 || good=1
+texts "$out/ddp/summary.json" |
+    grep -qE "^straggler \(high, up to .* ms of a step\): rank (1 came last .*, $first|2 came last .*, $second)" && good=0 || good=1
 result "$good" "280 ms on rank 1 and 400 on rank 2: the finding names both"
 
 # ---- too much, and the end of it ----
@@ -290,4 +291,5 @@ full $(($(stat -c %s "$out/ddp/ddp_rank_0_trace.json") * 3 / 2)) ddp,ddp_individ
     [ -s "$out/ddp_individual/ddp_individual_rank_0_trace.json" ] && [ ! -e "$out/none/none_rank_0_trace.json" ] &&
     [ ! -e "$out/comparison/all_ranks/comparison_all_ranks_trace.json" ] && good=0 || good=1
 result "$good" "a joint trace that cannot be written ends the run at once, in words (status $status)"
+check_sentences
 exit "$failed"

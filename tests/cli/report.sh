@@ -179,7 +179,7 @@ refuses 1 "a mode that a terminal would obey" 'loud: run.json is of mode [\]x1b[
 mkdir -p empty sweeps/ranks=2/model=m
 cp -r "a benchmark" unfinished && rm unfinished/summary.json
 cp -r "a benchmark" begun && sed -i 's/^\t"done":\t2/\t"done":\t0/' begun/summary.json
-cp -r "a benchmark" old && sed -i 's/^\t"schema_version":\t2/\t"schema_version":\t1/' old/*.json
+cp -r "a benchmark" old && sed -i 's/^\t"schema_version":\t3/\t"schema_version":\t1/' old/*.json
 cp -r "a benchmark" foreign && echo '{"name": "x"}' >foreign/run.json
 refuses 1 "a directory that is not there" 'cannot read absent: No such file' absent
 refuses 2 "a form beside metrics.csv" '--html does not go with --metrics-csv' --metrics-csv --html x alone
@@ -300,7 +300,7 @@ is "--help" "$status $(head -n 1 printed)" "0 Usage: ddpbench report [LABEL=]DIR
 # the sweep $sweep, over $link.
 sweep=known link=
 made_up() {
-    local ranks=$1 name=$2 strategy=$3 bucket=$4 repeat=0 step directory version='"schema_version": 2, "mode": "benchmark"'
+    local ranks=$1 name=$2 strategy=$3 bucket=$4 repeat=0 step directory version='"schema_version": 3, "mode": "benchmark"'
     shift 4
     for step in "$@"; do
         repeat=$((repeat + 1))
@@ -380,7 +380,7 @@ is "without intervals nothing is called the best" "$(grep -oE '>(Fewer than[^<]*
 
 mkdir -p nothing/ranks=2/model=m/ddp/repeat-1.failed
 refuses 1 "a sweep without a complete run" 'nothing: no run in it is complete' nothing
-sed -i 's/"schema_version": 2/"schema_version": 1/' known/ranks=4/model=m/best/repeat-2/*.json
+sed -i 's/"schema_version": 3/"schema_version": 1/' known/ranks=4/model=m/best/repeat-2/*.json
 refuses 1 "a run of an older schema in it" 'known/ranks=4/model=m/best/repeat-2/run[.]json: schema_version 1: ' known
 rm -r known/ranks=4/model=m/best/repeat-2 && cp -r "a benchmark" known/ranks=4/model=m/best/repeat-2
 refuses 1 "a run of several implementations in it" 'known/.*/repeat-2: is not the benchmark of one implementation' known

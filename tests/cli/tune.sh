@@ -23,8 +23,8 @@ delayed=$build/tests/support/programs/delayed_tune
 
 limit=400 try "${run[@]}" "$delayed" 10000 0.353 "${tiny[@]}" --max-minutes 5 --output found # idle cores need 15 s
 check 0 "a search ends" 'Searching among 9 candidates for 5 min 00 s at most'
-use="  --implementations ddp_bucketed --bucket-size-mb 0.354   (PyTorch's DDP: bucket_cap_mb=0.354)"
-is "the best size is found, with the options to use" "$(grep '^  --' printed)" "$use"
+use="Options: --implementations ddp_bucketed --bucket-size-mb 0.354 (PyTorch's DDP: bucket_cap_mb=0.354)"
+is "the best size is found, with the options to use" "$(grep '^Options: ' printed)" "$use"
 succeeds "the others are not in it any more" grep -qE '^ddp_individual  .* (slower|dropped) ' printed
 # a step without buckets is late by 5 x 10 ms
 # shellcheck disable=SC2016 # awk has its own dollars
@@ -64,4 +64,5 @@ refuses "no time" 2 '--max-minutes 0: expected a number from 0.001' --max-minute
 refuses "a delay in a phase that no block has" 2 '--inject-delay phase=gradient_clipping_warmup: no step of this run has that phase' \
     --inject-delay rank=1,ms=5,phase=gradient_clipping_warmup
 refuses "a batch that does not divide" 2 'a batch of 5 does not divide' --batch-size 5
+check_sentences
 exit $failed

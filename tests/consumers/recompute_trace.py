@@ -528,7 +528,7 @@ def compare_answer(check, samples, summary):
              "waiting for communication": "gradient_sync", "clipping": "gradient_clipping_warmup",
              "optimizer": "optimizer_step", "saving a checkpoint": "checkpoint"}
     step = statistics.fmean(samples["step_ms"])
-    match = re.match(r"\nA captured step takes ([\d.]+) (s|ms|us) on average: (.*)% other phases", summary["answers"][0])
+    match = re.match(r"A captured step takes ([\d.]+) (s|ms|us) on average: (.*)% other phases", summary["answers"][0])
     if not match:
         raise Wrong(f"the first answer is {summary['answers'][0]}")
     said = float(match[1]) * {"s": 1e3, "ms": 1, "us": 1e-3}[match[2]]

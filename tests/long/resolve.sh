@@ -63,8 +63,8 @@ measure() {
 # step: microseconds of a step of a in that run's list of figures.
 step() { awk -F, '$2 == "a" && $3 == "step" { printf "%.1f", 1e6 * $6; n++ } END { exit n != 1 }' "$scratch/$1/summary.csv"; }
 
-# slower NAME LABEL: whether that run lists it below "Slower:".
-slower() { sed -n '/^Slower:$/,/^(/p' "$scratch/$1/summary.txt" | grep -q "^  $2 "; }
+# slower NAME LABEL: whether that run lists it behind "Slower:".
+slower() { grep -q "^Slower: \(.*, \)\{0,1\}$2 " "$scratch/$1/summary.txt"; }
 
 # series NAME DELAY: `runs` runs, each in a line; sets `found` to how many call b slower, `wrong` to how many call a so.
 series() {
@@ -75,7 +75,7 @@ series() {
         measure "$name" "$2" --seed "$run" --resolve 1% --max-minutes "$minutes"
         ! slower "$name" b || found=$((found + 1))
         ! slower "$name" a || wrong=$((wrong + 1))
-        echo "$name: $(sed -nE '/^(Slower:|As good|Open |  [ab] |Resolved|Not resolved)/p; s/^Note: (other processes.*):.*/\1./p' \
+        echo "$name: $(sed -nE '/^(Slower:|Tie|Undecided|Resolved|Not resolved)/p; s/^Note: (other processes.*):.*/\1./p' \
             "$scratch/$name/summary.txt" | tr '\n' ' ')"
     done
 }

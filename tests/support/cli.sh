@@ -206,3 +206,13 @@ print(eval(sys.argv[2]))' "$2" "$3" >found 2>said && grep -qxE -- "$4" found || 
 
 # Whether all of these files are valid JSON (lines of it in a .jsonl).
 valid() { "$build/tests/support/programs/json_valid" "$@"; }
+
+# texts SUMMARY.JSON: prints its heading, answers and notes, each sentence or paragraph on a line of its own.
+texts() { sed -nE 's/^\t"(heading|answers|notes)":\t\["(.*)"\],?$/\2/p' "$1" | sed 's/", "/\n/g'; }
+
+# check_sentences: a check that no text of any summary.json below here has layout in it.
+check_sentences() {
+    local files
+    mapfile -d '' -t files < <(find . -name summary.json -size +99c -print0)
+    succeeds "the texts of all summaries are whole sentences" valid "${files[@]}"
+}

@@ -50,8 +50,8 @@ void saved_run(const char *directory, const char *mode, const char *settings, co
     saved_file(directory, "run.json", run);
     snprintf(results.directory, sizeof results.directory, "%s", directory);
     cJSON *summary = results_summary_create(mode, "l", 2, 2, "rounds");
-    results_add_line(summary, "heading", "a %s of %d ranks", mode, 2);
-    results_add_line(summary, "notes", "a note");
+    results_add_sentence(summary, "heading", "a %s of %d ranks", mode, 2);
+    results_add_sentence(summary, "notes", "a note");
     if (results_write_summary(&results, summary, figures))
         FATAL("%s", error_text());
     cJSON_Delete(summary);

@@ -196,12 +196,10 @@ static int measure(struct allreduce *a)
 /* What stands before the rows of the growing table. */
 static void print_head(const struct allreduce *a)
 {
-    const char *title = json_string(a->table.json, "title");
     cJSON *summary = allreduce_summary(a);
-    results_show_heading(summary);
+    results_print_heading(stdout, summary);
     cJSON_Delete(summary);
-    printf("\n%s%s", title, *title ? "\n" : "");
-    table_print_row(stdout, a->table.json, NULL);
+    table_print_head(stdout, "# ", a->table.json);
     fflush(stdout);
 }
 
@@ -222,9 +220,9 @@ static int finish(struct allreduce *a, int print)
         cJSON_free(text);
     }
     if (print) {
-        fputs(json_string(a->table.json, "note"), stdout);
+        table_print_notes(stdout, "# ", a->table.json);
         cJSON_DeleteItemFromArray(cJSON_GetObjectItemCaseSensitive(summary, "tables"), 0); /* printed by now */
-        results_show_body(summary);
+        results_print_body(stdout, summary);
     }
     cJSON_Delete(summary);
     return status;

@@ -87,12 +87,13 @@ void timing_table_create(struct growing_table *table, int show_cpu_time, int sho
             column->heading = placed_columns[i].show & shown ? placed_columns[i].heading[placement] : NULL;
             column->offset += (size_t)(placement - in_place_only) * sizeof(struct collective_timing);
         }
-    snprintf(note, sizeof note,
-             "# time: median, over up to ten stretches of iterations, of their mean%s.\n"
-             "# algbw = size / time, busbw = algbw x %.4g.\n",
-             show_cpu_time ? "; cputime: mean CPU time of a rank in one iteration" : "", bus_factor);
-    table->json =
-        table_json(&(struct table){.key = "timings", .column = table->column, .columns = table->columns, .note = note});
+    snprintf(
+        note, sizeof note,
+        "time: median, over up to ten stretches of iterations, of their mean%s. algbw = size / time, busbw = algbw "
+        "x %.4g.",
+        show_cpu_time ? "; cputime: mean CPU time of a rank in one iteration" : "", bus_factor);
+    table->json = table_json(
+        &(struct table){.key = "timings", .column = table->column, .columns = table->columns, .note = {note}});
 }
 
 void timing_figures(struct figure_list *list, const struct collective_timing *t)
@@ -142,14 +143,13 @@ void overlap_table_create(struct growing_table *table, const struct device *devi
     memcpy(table->column, overlap_columns, sizeof overlap_columns);
     table->columns = LENGTH(overlap_columns);
     snprintf(title, sizeof title,
-             "# Collectives in place, started before %zu x %zu matrix products and joined after them; %s%s", edge, edge,
+             "Collectives in place, started before %zu x %zu matrix products and joined after them; %s%s", edge, edge,
              comm->on_device ? "" : "progress ", comm->progress);
     static const char note[] =
-        "# Medians over rounds of means over ranks. overlap = 1 - (both - compute) / comm, as osu_iallreduce, not\n"
-        "# clamped: below 0 both at once take longer than one after the other. slowdown: time with the other / "
-        "alone.\n";
+        "Medians over rounds of means over ranks. overlap = 1 - (both - compute) / comm, as osu_iallreduce, not "
+        "clamped: below 0 both at once take longer than one after the other. slowdown: time with the other / alone.";
     table->json = table_json(&(struct table){
-        .key = "overlaps", .title = title, .column = table->column, .columns = table->columns, .note = note});
+        .key = "overlaps", .title = title, .column = table->column, .columns = table->columns, .note = {note}});
 }
 
 void overlap_timing_figures(struct figure_list *list, const struct overlap_timing *overlap)
@@ -231,8 +231,8 @@ cJSON *link_table(const struct fitted_link *link, size_t n)
         for (int r = 0; r < l->regimes; r++)
             row[rows++] = (struct link_row){l->largest->dtype, l->largest->op, l->largest->placement, l->regime[r]};
     struct table table = {.key = "link",
-                          .title = "# The link: time = latency + bus bytes / bandwidth, bus bytes = size x busbw / "
-                                   "algbw;\n# residual: root mean square of (time - model) / time",
+                          .title = "The link: time = latency + bus bytes / bandwidth, bus bytes = size x busbw / "
+                                   "algbw; residual: root mean square of (time - model) / time",
                           .column = link_columns,
                           .columns = LENGTH(link_columns),
                           .row = row,

@@ -125,8 +125,8 @@ static void add_groups(const struct answer *a, const struct search *s, cJSON *su
         if (!slower)
             cJSON_AddItemToArray(labels, json_text(row->label));
     }
-    verdict_add_groups(other, n, (const char *[VERDICT_GROUPS]){"As good (within 1 %)", "Undecided", "Slower"},
-                       s->looks, "answers", summary);
+    verdict_add_groups(other, n, (const char *[VERDICT_GROUPS]){"Tie (within 1 %)", "Undecided", "Slower"}, s->looks,
+                       "answers", summary);
 }
 
 static void add_tables(const struct answer *a, cJSON *summary)
@@ -156,17 +156,16 @@ static void add_tables(const struct answer *a, cJSON *summary)
         sizes++;
     const struct answer_row *first = a->row + a->n - sizes;
     results_add_table(summary, &(struct table){"bucket_sizes", "Bucket sizes of ddp_bucketed", TABLE_COLUMNS(columns),
-                                               first, (size_t)sizes, sizeof *first, .note = NULL});
+                                               first, (size_t)sizes, sizeof *first});
     results_add_table(
         summary,
         &(struct table){
             "strategies", "The other strategies", TABLE_COLUMNS(others), a->row, (size_t)(a->n - sizes), sizeof *first,
             0,
-            .note = "cost: the median of the differences of its steps and those of `none` in the same rounds, with\n"
-                    "an interval from 6 rounds on. dropped: in the slower half of its last stage; slower:\n"
-                    "significantly so; undecided: not significantly slower. Of all steps, what the machine did to a "
-                    "whole round is "
-                    "taken off.\n"});
+            .note = {"cost: the median of the differences of its steps and those of `none` in the same rounds, with "
+                     "an interval from 6 rounds on. dropped: in the slower half of its last stage; slower: "
+                     "significantly so; undecided: not significantly slower. Of all steps, what the machine did to a "
+                     "whole round is taken off."}});
 }
 
 static void add_end(const struct search *s, cJSON *summary)
@@ -177,8 +176,8 @@ static void add_end(const struct search *s, cJSON *summary)
         "All others are within 1 %, slower, or were dropped before:", "Time limit reached:"};
     char took[CELL];
     json_add_text(summary, "ended", ended[s->end]);
-    results_add_line(summary, "answers", "%s %s, %zu round%s%s.", words[s->end], text_duration(took, s->seconds),
-                     s->rounds, text_plural(s->rounds), s->final ? "" : ", before the final rounds; no verdict");
+    results_add_sentence(summary, "answers", "%s %s, %zu round%s%s.", words[s->end], text_duration(took, s->seconds),
+                         s->rounds, text_plural(s->rounds), s->final ? "" : ", before the final rounds; no verdict");
 }
 
 void answer_add_words(const struct answer *a, const struct search *s, const struct implementation *implementation,
@@ -195,11 +194,10 @@ void answer_add_words(const struct answer *a, const struct search *s, const stru
         }
     json_add_text(summary, "best", best->label);
     json_add_number(summary, "bucket_size_mb", *best->size ? best->bucket_mb : NAN);
-    results_add_line(summary, "answers", "%s", "");
     verdict_add_choice(&implementation[s->best], is_undecided(s), &best->cost, &best->step, "answers", summary);
-    results_add_line(summary, "answers", "That is %.1f %% of a step of %.2f ms (%zu round%s%s).",
-                     100 * best->cost.median / best->step.median, 1e3 * best->step.median, best->step.n,
-                     text_plural(best->step.n), isfinite(best->cost.ci_low) ? "" : "; an interval takes 6");
+    results_add_sentence(summary, "answers", "That is %.1f %% of a step of %.2f ms (%zu round%s%s).",
+                         100 * best->cost.median / best->step.median, 1e3 * best->step.median, best->step.n,
+                         text_plural(best->step.n), isfinite(best->cost.ci_low) ? "" : "; an interval takes 6");
     if (shortest >= 0 && !*best->size)
         verdict_add_bucket(&implementation[shortest], "answers", summary);
     add_groups(a, s, summary);

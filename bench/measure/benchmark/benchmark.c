@@ -62,7 +62,7 @@ static int write_summary(const struct run *run, struct results *results, const d
     json_add_number(summary, "communication_thread_cores", counts->comm_cpu_seconds / counts->comm_seconds);
     int status = results_write_summary(results, summary, &figures);
     if (print)
-        results_show_body(summary);
+        results_print_body(stdout, summary);
     cJSON_Delete(summary);
     figures_destroy(&figures);
     return status;
@@ -126,7 +126,7 @@ static void announce(const struct run *run, const struct results *results)
     const struct training_options *o = run->options;
     if (run->job->rank == 0) {
         cJSON *summary = create_summary(run, results);
-        results_show_heading(summary);
+        results_print_heading(stdout, summary);
         cJSON_Delete(summary);
     }
     run_estimate(run, 1 + o->rounds * (size_t)o->n * (DISCARDED_STEPS + o->block_steps),

@@ -82,16 +82,16 @@ static const char *legend_of(const struct ranking *c)
     for (const struct row *row = c->row; row < c->row + c->n; row++)
         as_good |= *row->mark == '=';
     return c->fastest < 0 || !*c->row[c->fastest].mark ? ""
-           : !as_good                                  ? "*: the shortest step of those that reduce.\n"
-           : c->resolve > 0                            ? "*: the shortest step of those that reduce. =: as good.\n"
-                            : "*: the shortest step of those that reduce. =: not significantly slower.\n";
+           : !as_good                                  ? "*: the shortest step of those that reduce."
+           : c->resolve > 0                            ? "*: the shortest step of those that reduce. =: as good."
+                            : "*: the shortest step of those that reduce. =: not significantly slower.";
 }
 
 void ranking_add_table(const struct ranking *c, size_t block_steps, cJSON *summary)
 {
     enum { COLUMNS = sizeof row_columns / sizeof *row_columns };
     struct column column[COLUMNS];
-    char note[1024];
+    char note[512];
     size_t columns = 0;
     int below = 0;
     for (int i = 0; i < c->n; i++)
@@ -100,18 +100,20 @@ void ranking_add_table(const struct ranking *c, size_t block_steps, cJSON *summa
         if (shows(c, row_columns[i].key))
             column[columns++] = row_columns[i];
     snprintf(note, sizeof note,
-             "%sMedians over %zu round%s; a sample is the mean of %zu timed step%s.%s\n"
+             "Medians over %zu round%s; a sample is the mean of %zu timed step%s.%s "
              "sync: time spent waiting for communication after backward. sync cost: step - step of `none` in the same "
-             "round.\n%s",
-             legend_of(c), c->rounds, text_plural(c->rounds), block_steps, text_plural(block_steps),
-             shows(c, "step_to_ddp") ? " vs ddp: step / step of `ddp` in the same round." : "",
-             below
-                 ? "attainable counts the collectives one after the other, each as long as it took alone. A step below "
-                   "it\nhad several in flight at once, which hides the latency of each, or ran while the machine was "
-                   "less busy.\n"
-                 : "");
-    results_add_table(summary, &(struct table){"implementations", NULL, column, columns, c->row, (size_t)c->n,
-                                               sizeof *c->row, 0, .note = note});
+             "round.",
+             c->rounds, text_plural(c->rounds), block_steps, text_plural(block_steps),
+             shows(c, "step_to_ddp") ? " vs ddp: step / step of `ddp` in the same round." : "");
+    results_add_table(summary,
+                      &(struct table){"implementations", NULL, column, columns, c->row, (size_t)c->n, sizeof *c->row, 0,
+                                      .note = {legend_of(c), note,
+                                               below ? "attainable counts the collectives one after the "
+                                                       "other, each as long as it took alone. A step below it "
+                                                       "had several in flight at once, which hides the "
+                                                       "latency of each, or ran while the machine was less "
+                                                       "busy."
+                                                     : NULL}});
 }
 
 /* ---- buckets ---- */
@@ -155,7 +157,7 @@ void buckets_add_table(const struct implementation *row, const struct reducer *r
             &(struct table){
                 "buckets", "Buckets, in the order of their reduction", TABLE_COLUMNS(columns), line, lines,
                 sizeof *line, 0,
-                .note = single ? "One bucket cannot overlap with backward; use a smaller --bucket-size-mb.\n" : NULL});
+                .note = {single ? "One bucket cannot overlap with backward; use a smaller --bucket-size-mb." : NULL}});
 }
 
 /* ---- the verdict ---- */
@@ -194,10 +196,10 @@ static void add_verdict(const struct ranking *c, cJSON *summary)
     const struct row *best = &c->row[c->fastest], *bucket = best_bucket(c);
     struct verdict_row other[MAX_IMPLEMENTATIONS];
     int n = others_of(c, other), any_undecided = 0;
-    char as_good[CELL] = "As good (not significantly slower)", undecided[CELL];
+    char as_good[CELL] = "Tie (not significantly slower)", undecided[CELL];
     snprintf(undecided, sizeof undecided, "Undecided (not known to %g %%)", 100 * c->resolve);
     if (c->resolve > 0)
-        snprintf(as_good, sizeof as_good, "As good (within %g %%)", 100 * c->resolve);
+        snprintf(as_good, sizeof as_good, "Tie (within %g %%)", 100 * c->resolve);
     for (int i = 0; i < n; i++)
         any_undecided |= other[i].group == VERDICT_UNDECIDED;
     verdict_add_choice(best->implementation, any_undecided, &best->sync_cost, &best->seconds[FIGURE_STEP], "notes",
@@ -218,26 +220,25 @@ void ranking_add_verdict(const struct ranking *c, int ranks, size_t planned, cJS
             if (row->reduces && row != &c->row[c->fastest] && group_of(row) != VERDICT_SLOWER)
                 cJSON_AddItemToArray(row->undecided ? undecided : tied, json_text(row->label));
     }
-    results_add_line(summary, "notes", "%s", "");
     if (ranks == 1)
-        results_add_line(summary, "notes",
-                         "Nothing to choose: one rank has nothing to reduce; differences are the "
-                         "strategies' own work.");
+        results_add_sentence(summary, "notes",
+                             "Nothing to choose: one rank has nothing to reduce; differences are the "
+                             "strategies' own work.");
     else if (c->compared < 2)
-        results_add_line(summary, "notes", "Nothing to choose: fewer than two strategies that reduce.");
+        results_add_sentence(summary, "notes", "Nothing to choose: fewer than two strategies that reduce.");
     else if (c->rounds < (c->resolve > 0 ? 2 : STATS_LEAST_PAIRS)) /* --resolve says what is undecided */
-        results_add_line(summary, "notes", "No verdict: " TOO_FEW_ROUNDS "; let there be %d or more (--rounds).",
-                         STATS_LEAST_PAIRS);
+        results_add_sentence(summary, "notes", "No verdict: " TOO_FEW_ROUNDS "; let there be %d or more (--rounds).",
+                             STATS_LEAST_PAIRS);
     else
         add_verdict(c, summary);
     if (c->resolve <= 0)
         return;
     int over = c->rounds >= planned, answered = c->rounds_needed <= (double)c->rounds;
     json_add_text(summary, "ended", !over ? "unfinished" : answered ? "resolved" : "max_minutes");
-    results_add_line(summary, "notes", "%s to %g %%%s: %zu round%s.", answered ? "Resolved" : "Not resolved",
-                     100 * c->resolve,
-                     answered ? ""
-                     : over   ? " within --max-minutes"
-                              : " so far",
-                     c->rounds, text_plural(c->rounds));
+    results_add_sentence(summary, "notes", "%s to %g %%%s: %zu round%s.", answered ? "Resolved" : "Not resolved",
+                         100 * c->resolve,
+                         answered ? ""
+                         : over   ? " within --max-minutes"
+                                  : " so far",
+                         c->rounds, text_plural(c->rounds));
 }

@@ -193,7 +193,7 @@ static int write_summary(const struct tune *t, const struct run *run, int print)
     json_add_number(summary, "largest_loss_difference", run->losses.difference);
     int status = results_write_summary(t->results, summary, &figures);
     if (print)
-        results_show_body(summary);
+        results_print_body(stdout, summary);
     cJSON_Delete(summary);
     figures_destroy(&figures);
     return status;
@@ -221,7 +221,7 @@ static void announce(const struct run *run, const struct results *results, doubl
 {
     if (run->job->rank == 0) {
         cJSON *summary = create_summary(run, results);
-        results_show_heading(summary);
+        results_print_heading(stdout, summary);
         cJSON_Delete(summary);
     }
     run_estimate(run, 0, limit);

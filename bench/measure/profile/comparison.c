@@ -53,11 +53,11 @@ static void add_answer(const struct compared *row, int n, int fastest, size_t ro
         if (i != fastest && row[i].against.paired.n)
             other[others++] = (struct verdict_row){row[i].label, row[i].step.median, &row[i].against.paired,
                                                    row[i].against.slower ? VERDICT_SLOWER : VERDICT_AS_GOOD};
-    results_add_line(summary, "answers", "\nShortest step: %s, %.3f ms in the median of %zu round%s.",
-                     row[fastest].label, 1e3 * row[fastest].step.median, rounds, text_plural(rounds));
+    results_add_sentence(summary, "answers", "Shortest step: %s, %.3f ms in the median of %zu round%s.",
+                         row[fastest].label, 1e3 * row[fastest].step.median, rounds, text_plural(rounds));
     verdict_add_groups(other, others,
                        (const char *[VERDICT_GROUPS]){
-                           rounds < STATS_LEAST_PAIRS ? "Others" : "As good (not significantly slower)", "", "Slower"},
+                           rounds < STATS_LEAST_PAIRS ? "Others" : "Tie (not significantly slower)", "", "Slower"},
                        0, "answers", summary);
 }
 
@@ -100,17 +100,17 @@ static void add_tables(const struct compared *row, int n, size_t rounds, size_t 
              text_plural(rounds), steps, text_plural(steps));
     snprintf(note, sizeof note,
              "step / shortest: geometric mean over the rounds of the step time over that of %s in the same round; "
-             "intervals of\nthose that reduce hold for all of them together.\n"
+             "intervals of those that reduce hold for all of them together. "
              "peak: of memory in its blocks, on the rank where it is largest, without what only other implementations "
-             "use.\n",
+             "use.",
              fastest);
     const struct table tables[] = {
-        {"implementations", title, TABLE_COLUMNS(step_columns), row, (size_t)n, sizeof *row, 0, .note = note},
+        {"implementations", title, TABLE_COLUMNS(step_columns), row, (size_t)n, sizeof *row, 0, .note = {note}},
         {"phases", "Computation", TABLE_COLUMNS(phase_columns), row, (size_t)n, sizeof *row, 0,
-         .note = "compute slowdown: time of computation / that of none, whose ranks do not communicate.\n"},
+         .note = {"compute slowdown: time of computation / that of none, whose ranks do not communicate."}},
         {"communication", "Communication", TABLE_COLUMNS(communication_columns), row, (size_t)n, sizeof *row, 0,
-         .note = "exposed: without computation beside it. overlap: with it; with MPI from post to completion, so that "
-                 "it is an upper\nbound. comm slowdown: duration of a collective in the step / alone.\n"},
+         .note = {"exposed: without computation beside it. overlap: with it; with MPI from post to completion, so that "
+                  "it is an upper bound. comm slowdown: duration of a collective in the step / alone."}},
     };
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         results_add_table(summary, &tables[i]);
@@ -165,12 +165,12 @@ void profiles_add_comparison(const struct profile *profile, int n, const struct 
         add_answer(row, n, fastest, m->rounds, summary);
     for (int i = 0; i < n; i++) {
         const struct profile *p = &profile[i];
-        results_add_line(summary, "answers", "%s%s: %s", i ? "" : "\n", p->facts.label, p->findings.verdict);
+        results_add_sentence(summary, "answers", "%s: %s", p->facts.label, p->findings.verdict);
         for (int f = 0; f < p->findings.n; f++) {
             const struct finding *finding = &p->findings.finding[f];
             if (finding->level != LEVEL_NOTE)
-                results_add_line(summary, "answers", "  %s (%s): %s.", finding->name, level_name[finding->level],
-                                 finding->text);
+                results_add_sentence(summary, "answers", "%s (%s): %s.", finding->name, level_name[finding->level],
+                                     finding->text);
         }
         if (m->rounds)
             add_figures(&row[i], list);
@@ -178,10 +178,10 @@ void profiles_add_comparison(const struct profile *profile, int n, const struct 
     if (m->rounds)
         add_tables(row, n, m->rounds, profile->facts.block_steps, row[fastest].label, summary);
     else if (!m->capacity)
-        results_add_line(summary, "answers",
-                         "Their steps are not compared: that takes --rounds of 1 or more, with their controls.");
-    results_add_line(summary, "answers",
-                     "Each has a summary of its own with all tables and what to try: "
-                     "<implementation>/<implementation>_summary.txt.");
+        results_add_sentence(summary, "answers",
+                             "Their steps are not compared: that takes --rounds of 1 or more, with their controls.");
+    results_add_sentence(summary, "answers",
+                         "Each has a summary of its own with all tables and what to try: "
+                         "<implementation>/<implementation>_summary.txt.");
     free(row);
 }

@@ -35,7 +35,7 @@ static void add_command(const struct command *command, cJSON *summary)
     for (int i = 0; i < command->argc; i++)
         text_print_word(out, command->argv[i]);
     text_end(out);
-    results_add_line(summary, "heading", "command  %s", text);
+    results_add_sentence(summary, "heading", "Command:%s", text);
     free(text);
 }
 
@@ -46,7 +46,7 @@ static cJSON *create_summary(const struct profiles *all, const struct profile *p
     cJSON *summary = results_summary_create("profile", p ? p->results.label : all->results.label,
                                             (double)run->measurements.rounds, (double)o->rounds, "rounds");
     char epochs[160];
-    snprintf(epochs, sizeof epochs, "epochs    %zu of %zu step%s, %zu of them warm-up; controls run in %s epochs",
+    snprintf(epochs, sizeof epochs, "Epochs: %zu of %zu step%s, %zu of them warm-up; controls run in %s epochs",
              o->num_epochs, o->steps_per_epoch, text_plural(o->steps_per_epoch), o->warmup_epochs,
              o->regime == REGIME_WARMUP ? "warm-up" : "active");
     run_add_heading(run, epochs, summary);
@@ -58,8 +58,8 @@ static cJSON *create_summary(const struct profiles *all, const struct profile *p
             snprintf(buckets, sizeof buckets, ", buckets of %s",
                      text_memory(size, o->implementation[q->row].bucket_bytes));
         int collectives = run->job->size > 1 && q->facts.strategy->reduces ? q->facts.buckets : 0;
-        results_add_line(summary, "heading", "training  %s%s: %d collective%s a step; learning rate %g, seed %zu",
-                         q->facts.label, buckets, collectives, text_plural((size_t)collectives), o->lr, o->seed);
+        results_add_sentence(summary, "heading", "Training: %s%s: %d collective%s a step; learning rate %g, seed %zu",
+                             q->facts.label, buckets, collectives, text_plural((size_t)collectives), o->lr, o->seed);
     }
     add_command(all->command, summary);
     return summary;
@@ -87,7 +87,7 @@ static int write_profile(const struct profiles *all, struct profile *p, const st
     json_add_number(memory, "peak", (double)p->facts.peak_bytes);
     int status = results_write_summary(&p->results, summary, &figures);
     if (all->complete && all->n == 1)
-        results_show_body(summary); /* the heading is there already */
+        results_print_body(stdout, summary); /* the heading is there already */
     cJSON_Delete(summary);
     figures_destroy(&figures);
     return status;
@@ -110,7 +110,7 @@ static int write_summaries(void *context, struct run *run)
     if (results_write_summary(&all->results, summary, &figures))
         status = -1;
     if (all->complete)
-        results_show_body(summary);
+        results_print_body(stdout, summary);
     cJSON_Delete(summary);
     figures_destroy(&figures);
     return status;
@@ -275,7 +275,7 @@ static void announce(const struct profiles *all, const struct run *run)
         know_facts(p, run);
     if (run->job->rank == 0) {
         cJSON *summary = create_summary(all, NULL, run);
-        results_show_heading(summary);
+        results_print_heading(stdout, summary);
         cJSON_Delete(summary);
     }
     size_t captured = DISCARDED_STEPS + capture_steps(all->options, o->num_epochs * o->steps_per_epoch);

@@ -45,8 +45,9 @@ static void add_step(const struct profile *p, cJSON *summary)
             rest -= share[i].share;
             at += (size_t)snprintf(text + at, sizeof text - at, "%.0f %% %s, ", 100 * share[i].share, share[i].words);
         }
-    results_add_line(summary, "answers", "\nA captured step takes %s on average: %s%.0f %% other phases (table below).",
-                     text_value_like(step, phase[PHASES].mean, "s", phase[PHASES].mean), text, fabs(100 * rest));
+    results_add_sentence(summary, "answers",
+                         "A captured step takes %s on average: %s%.0f %% other phases (table below).",
+                         text_value_like(step, phase[PHASES].mean, "s", phase[PHASES].mean), text, fabs(100 * rest));
 }
 
 void profile_add_findings(const struct profile *p, cJSON *summary)
@@ -69,34 +70,34 @@ void profile_add_findings(const struct profile *p, cJSON *summary)
     json_add_number(capture, "impossible_by", 1e-9 * (double)c->collectives.impossible_ns);
     cJSON_AddBoolToObject(capture, "buffer_full", c->full);
     cJSON_AddBoolToObject(capture, "interrupted", c->interrupted);
-    results_add_line(summary, "notes", "%s", "");
-    results_add_line(summary, "notes", "Captured: %d step%s, ProfilerStep#%ld to #%ld; %d of warm-up epochs.", c->n,
-                     text_plural((size_t)c->n), c->step[0].number + 1, last, warmup);
-    results_add_line(summary, "notes", "Loss of rank 0: %.4f in ProfilerStep#%ld, %.4f in #%ld.",
-                     (double)c->step[0].loss, c->step[0].number + 1, (double)c->step[c->n - 1].loss, last);
+    results_add_sentence(summary, "notes", "Captured: %d step%s, ProfilerStep#%ld to #%ld; %d of warm-up epochs.", c->n,
+                         text_plural((size_t)c->n), c->step[0].number + 1, last, warmup);
+    results_add_sentence(summary, "notes", "Loss of rank 0: %.4f in ProfilerStep#%ld, %.4f in #%ld.",
+                         (double)c->step[0].loss, c->step[0].number + 1, (double)c->step[c->n - 1].loss, last);
     if (c->full)
-        results_add_line(summary, "notes",
-                         "Then the buffer of %g MiB was full; use a larger --profile-buffer-mb for more.",
-                         p->options->buffer_mb);
+        results_add_sentence(summary, "notes",
+                             "Then the buffer of %g MiB was full; use a larger --profile-buffer-mb for more.",
+                             p->options->buffer_mb);
     if (c->interrupted)
-        results_add_line(summary, "notes", "Then the run was interrupted, before any controls.");
+        results_add_sentence(summary, "notes", "Then the run was interrupted, before any controls.");
     if (c->collectives.impossible)
-        results_add_line(summary, "notes",
-                         "%zu of %zu collectives end on a rank before another posts them, by up to %.2f us: the clocks "
-                         "are not aligned\nto better than that, and who waited for whom in these is n/a.",
-                         c->collectives.impossible, c->collectives.n, 1e-3 * (double)c->collectives.impossible_ns);
+        results_add_sentence(
+            summary, "notes",
+            "%zu of %zu collectives end on a rank before another posts them, by up to %.2f us: the clocks "
+            "are not aligned to better than that, and who waited for whom in these is n/a.",
+            c->collectives.impossible, c->collectives.n, 1e-3 * (double)c->collectives.impossible_ns);
     if (*c->missing) {
         json_add_text(capture, "missing_in_traces", c->missing);
-        results_add_line(summary, "notes", "%s.", c->missing);
+        results_add_sentence(summary, "notes", "%s.", c->missing);
     }
     json_add_text(summary, "overlap_happened", f->overlap);
     json_add_text(summary, "overlap_verdict", f->verdict);
     cJSON *list = cJSON_AddArrayToObject(summary, "findings");
     add_step(p, summary);
-    results_add_line(summary, "answers", "%s", f->verdict);
-    results_add_line(summary, "answers", "Findings in ProfilerStep#%ld to #%ld%s", first, last,
-                     f->n ? " (high: far beyond its threshold; warning: beyond it; note: worth knowing):"
-                          : ": none; no figure is beyond its threshold.");
+    results_add_sentence(summary, "answers", "%s", f->verdict);
+    results_add_sentence(summary, "answers", "Findings in ProfilerStep#%ld to #%ld%s", first, last,
+                         f->n ? " (high: far beyond its threshold; warning: beyond it; note: worth knowing):"
+                              : ": none; no figure is beyond its threshold.");
     for (int i = 0; i < f->n; i++) {
         const struct finding *finding = &f->finding[i];
         char gain[48] = "";
@@ -110,9 +111,9 @@ void profile_add_findings(const struct profile *p, cJSON *summary)
         json_add_text(row, "advice", finding->advice);
         if (isfinite(finding->gain))
             snprintf(gain, sizeof gain, ", up to %.2f ms of a step", 1e3 * finding->gain);
-        results_add_line(summary, "answers", "%s (%s%s): %s.", finding->name, level_name[finding->level], gain,
-                         finding->text);
-        results_add_line(summary, "answers", "  Try: %s.", finding->advice);
+        results_add_sentence(summary, "answers", "%s (%s%s): %s.", finding->name, level_name[finding->level], gain,
+                             finding->text);
+        results_add_sentence(summary, "answers", "Try: %s.", finding->advice);
     }
 }
 

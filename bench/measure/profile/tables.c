@@ -43,12 +43,12 @@ static void add_phases(const struct profile *p, cJSON *summary)
              text_plural((size_t)f->ranks));
     snprintf(note, sizeof note,
              "n = ranks x steps = %d. min and max: of the ranks' medians; p95_steps: over the steps of one rank, the "
-             "most.\nusual: of a well-tuned step. "
-             "%.0f tokens per second, %.1f GFLOP/s of the model; communication ratio (gradient_sync / step) %.3f.\n",
+             "most. usual: of a well-tuned step. "
+             "%.0f tokens per second, %.1f GFLOP/s of the model; communication ratio (gradient_sync / step) %.3f.",
              f->ranks * f->steps, p->facts.tokens / step, 1e-9 * p->facts.flops / step,
              f->phase[PHASE_GRADIENT_SYNC].share);
     results_add_table(summary, &(struct table){"phases", title, TABLE_COLUMNS(phase_columns), row, rows, sizeof *row, 0,
-                                               .note = note});
+                                               .note = {note}});
 }
 
 /* ---- operations ---- */
@@ -81,11 +81,11 @@ static void add_operations(const struct profile *p, cJSON *summary)
     snprintf(note, sizeof note,
              "self: without the named operations inside, and its share of the steps. min to max: of a call; median "
              "over ranks "
-             "of\ntheir medians, p95 of the rank where it is largest. Collectives run in parallel to %s.\n",
+             "their medians, p95 of the rank where it is largest. Collectives run in parallel to %s.",
              p->facts.comm_on_device ? "the operations, on a stream of their own"
-                                     : "the training thread,\nfrom post to completion");
+                                     : "the training thread, from post to completion");
     results_add_table(summary, &(struct table){"operations", title, TABLE_COLUMNS(operation_columns), p->totals.row,
-                                               (size_t)p->totals.n, sizeof *p->totals.row, shown, .note = note});
+                                               (size_t)p->totals.n, sizeof *p->totals.row, shown, .note = {note}});
 }
 
 /* ---- layers ---- */
@@ -146,16 +146,16 @@ static void add_memory(const struct profile *p, cJSON *summary)
         summary,
         &(struct table){"memory_by_part", title, memory_columns, columns - 1, f->memory_of_part, (size_t)f->layers + 1,
                         sizeof *f->memory_of_part, SHOWN_MEMORY,
-                        .note = "activations: kept for backward, with the part that puts them out. workspace: "
-                                "gradients of activations, for one\nlayer after the other. other: the weights that "
-                                "every block of the controls starts from, staged gradients, the batch.\n"});
+                        .note = {"activations: kept for backward, with the part that puts them out. workspace: "
+                                 "gradients of activations, for one layer after the other. other: the weights that "
+                                 "every block of the controls starts from, staged gradients, the batch."}});
     results_add_table(
         summary,
         &(struct table){"memory_by_operation", "The same memory by the operation whose result it holds; MiB",
                         memory_columns, columns, f->memory_of_operation, (size_t)f->memory_operations,
                         sizeof *f->memory_of_operation, 0,
-                        .note = "none: what no operation of a step puts out. moved: read and written by it in a "
-                                "step, each array once a call.\n",
+                        .note = {"none: what no operation of a step puts out. moved: read and written by it in a "
+                                 "step, each array once a call."},
                         .detail = 1});
 }
 
@@ -182,20 +182,20 @@ static void add_collectives(const struct profile *p, cJSON *summary)
     if (!f->collectives || f->ranks == 1)
         return;
     if (residual_ns)
-        snprintf(beyond, sizeof beyond, ", where that\nis beyond twice the residual of the clocks, %.2f us",
+        snprintf(beyond, sizeof beyond, ", where that is beyond twice the residual of the clocks, %.2f us",
                  1e-3 * (double)residual_ns);
     snprintf(note, sizeof note,
              "queued: before it was posted. duration: from post to completion. wait: of calls that did, until the last "
-             "rank posts%s.\n"
+             "rank posts%s. "
              "transfer: from then to completion. Each column is a median over the calls for which it is known; "
-             "bandwidths are\nof the median duration.%s\n",
+             "bandwidths are of the median duration.%s",
              beyond,
              !p->facts.comm_on_device    ? ""
              : isfinite(f->mean.compute) ? " Posted: its kernel began."
-                                         : " Posted: the GPU came to it, perhaps before the host\nlaunched it.");
+                                         : " Posted: the GPU came to it, perhaps before the host launched it.");
     results_add_table(summary, &(struct table){"collectives", "Collectives by size, all ranks; medians in us; GB/s",
                                                TABLE_COLUMNS(collective_columns), f->collective, (size_t)f->collectives,
-                                               sizeof *f->collective, SHOWN, .note = note});
+                                               sizeof *f->collective, SHOWN, .note = {note}});
 }
 
 static const struct column bucket_columns[] = {
@@ -230,9 +230,9 @@ static void add_buckets(const struct profile *p, cJSON *summary)
             summary,
             &(struct table){"buckets", title, TABLE_COLUMNS(bucket_columns), f->bucket, (size_t)f->buckets,
                             sizeof *f->bucket, SHOWN,
-                            .note = "ready: its last gradient is final. queued: its collective is asked for. "
-                                    "exposed: the part of posted to done\nwithout computation beside it. last: "
-                                    "share of the steps in which it was done last.\n",
+                            .note = {"ready: its last gradient is final. queued: its collective is asked for. "
+                                     "exposed: the part of posted to done without computation beside it. last: "
+                                     "share of the steps in which it was done last."},
                             .order = by_exposure});
 }
 
@@ -256,7 +256,7 @@ static void add_controls(cJSON *summary, const char *key, const char *title, con
         {"meaning", "", COLUMN_NAME, offsetof(struct control_row, meaning), NULL, 0, -1, 0},
     };
     results_add_table(summary,
-                      &(struct table){key, title, TABLE_COLUMNS(columns), row, n, sizeof *row, 0, .note = note});
+                      &(struct table){key, title, TABLE_COLUMNS(columns), row, n, sizeof *row, 0, .note = {note}});
 }
 
 static void add_all_controls(const struct profile *p, cJSON *summary)
@@ -271,7 +271,7 @@ static void add_all_controls(const struct profile *p, cJSON *summary)
     add_controls(summary, "control_ratios", NULL, "ratio", "1", 1, row,
                  c->step_to_attainable.median < 0.95
                      ? "step / attainable below 1: several collectives in flight hide each other's latency, or the "
-                       "machine was\nless busy then.\n"
+                       "machine was less busy then."
                      : NULL);
 }
 
@@ -290,7 +290,7 @@ static void add_verbosity(int verbose, cJSON *summary)
         if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(table, "detail")))
             snprintf(names + at, sizeof names - at, "%s%s", at ? ", " : "", json_string(table, "key"));
     }
-    results_add_line(summary, "notes", "\nIn summary.json, or with --verbose: all rows, and the tables %s.", names);
+    results_add_sentence(summary, "notes", "In summary.json, or with --verbose: all rows, and the tables %s.", names);
 }
 
 void profile_add_tables(const struct profile *p, cJSON *summary)

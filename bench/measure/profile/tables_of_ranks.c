@@ -59,14 +59,14 @@ static void add_stragglers(const struct profile *p, cJSON *summary)
         summary,
         &(struct table){
             "stragglers", title, TABLE_COLUMNS(straggler_columns), row, (size_t)c->ranks, sizeof *row, SHOWN,
-            .note =
+            .note = {
                 "All times are per step. late: all phases but gradient_sync (and checkpoint), beyond those of the "
-                "fast ranks (up to the lower quartile).\nwould save: if this rank and those above it were as fast as "
-                "the one below. without a core: of its phases, because\nothers ran on the cores "
+                "fast ranks (up to the lower quartile). would save: if this rank and those above it were as fast as "
+                "the one below. without a core: of its phases, because others ran on the cores "
                 "that it may use. most in: in most steps, without that wait. last: of the "
-                "collectives, by so much\nbehind the last but one (median). cost: stall time of "
-                "the other ranks in gradient_sync until it posts.\ndone ahead by: how long before the others it "
-                "completes collectives of at least a quarter of the largest size (median).\n"});
+                "collectives, by so much behind the last but one (median). cost: stall time of "
+                "the other ranks in gradient_sync until it posts. done ahead by: how long before the others it "
+                "completes collectives of at least a quarter of the largest size (median)."}});
     free(row);
 }
 
@@ -135,22 +135,22 @@ static void add_ranks(const struct profile *p, cJSON *summary)
     char title[160], note[400];
     snprintf(title, sizeof title, "Overlap in the captured steps of %s epochs, ms a step", f->epochs);
     if (on_device)
-        snprintf(note, sizeof note, "comm busy: %s.\n",
+        snprintf(note, sizeof note, "comm busy: %s.",
                  traced ? "while kernels of NCCL ran, waiting for other ranks included. hidden ratio: the part of it "
-                          "during\nwhich operations ran"
+                          "during which operations ran"
                         : "between events around each collective, where the GPU also waits for the host to launch it "
-                          "and for\nother ranks");
+                          "and for other ranks");
     else
         snprintf(note, sizeof note,
                  "comm busy: from post to completion; MPI does not show when data moves, so span overlap is only an "
-                 "upper bound\nof what was hidden. %s\n",
+                 "upper bound of what was hidden. %s",
                  p->controls.rounds ? "The controls below measure it." : "Controls (--rounds) would measure it.");
     if (p->facts.on_gpu)
-        snprintf(note + strlen(note), sizeof note - strlen(note), "compute busy: %s.\n",
+        snprintf(note + strlen(note), sizeof note - strlen(note), " compute busy: %s.",
                  traced ? "kernels, copies and fills of operations, without the time between them"
                         : "n/a, since there are no records of CUPTI, or not all of them");
     results_add_table(summary, &(struct table){"ranks", title, TABLE_COLUMNS(columns), f->rank, (size_t)f->ranks,
-                                               sizeof *f->rank, SHOWN, .note = note, .order = by_exposed});
+                                               sizeof *f->rank, SHOWN, .note = {note}, .order = by_exposed});
     results_add_table(summary,
                       &(struct table){"clocks", "Clocks of the ranks against rank 0's", TABLE_COLUMNS(clock_columns),
                                       f->rank, (size_t)f->ranks, sizeof *f->rank, 0, .detail = 1});

@@ -79,10 +79,11 @@ static void add_default_bucket(const struct training_options *o, cJSON *summary)
     for (int i = 0; i < o->n; i++)
         bytes = bytes ? bytes : o->implementation[i].bucket_bytes;
     if (bytes && !strcmp(o->workload.bucket_sizes.item[0].words, "auto"))
-        results_add_line(summary, "heading", "buckets   %s%s", text_memory(size, bytes),
-                         bytes < BUCKET_DEFAULT_BYTES
-                             ? ", a quarter of the gradient (the default of 25 MiB is for gradients of 100 MiB or more)"
-                             : " (default)");
+        results_add_sentence(
+            summary, "heading", "Buckets: %s%s", text_memory(size, bytes),
+            bytes < BUCKET_DEFAULT_BYTES
+                ? ", a quarter of the gradient (the default of 25 MiB is for gradients of 100 MiB or more)"
+                : " (default)");
 }
 
 void run_add_heading(const struct run *run, const char *epochs, cJSON *summary)
@@ -97,37 +98,37 @@ void run_add_heading(const struct run *run, const char *epochs, cJSON *summary)
     else
         snprintf(on, sizeof on, "%s, %s", run->host.cpu[0] ? run->host.cpu : run->host.name,
                  products_words(&run->blas, blas));
-    results_add_line(summary, "heading", "ddpbench %s on %d rank%s x %d thread%s on %d host%s (%s), comm %s, %s%s",
-                     version_text(), job->size, text_plural((size_t)job->size), run->threads,
-                     text_plural((size_t)run->threads), job->hosts, text_plural((size_t)job->hosts), on, comm->name,
-                     comm->on_device ? "" : "progress ", comm->progress);
+    results_add_sentence(summary, "heading", "ddpbench %s on %d rank%s x %d thread%s on %d host%s (%s), comm %s, %s%s",
+                         version_text(), job->size, text_plural((size_t)job->size), run->threads,
+                         text_plural((size_t)run->threads), job->hosts, text_plural((size_t)job->hosts), on, comm->name,
+                         comm->on_device ? "" : "progress ", comm->progress);
     if (*w->preset_words)
-        results_add_line(summary, "heading", "preset    %s", w->preset_words);
-    results_add_line(
+        results_add_sentence(summary, "heading", "Preset: %s", w->preset_words);
+    results_add_sentence(
         summary, "heading",
-        "model     %zu layers, d_model %zu, %zu heads, d_ff %zu, vocabulary %zu, context %zu: %.2f M parameters",
+        "Model: %zu layers, d_model %zu, %zu heads, d_ff %zu, vocabulary %zu, context %zu: %.2f M parameters",
         w->num_layers, w->d_model, w->num_heads, w->d_ff, w->vocab_size, w->context_length,
         1e-6 * (double)run->model.parameters);
-    results_add_line(summary, "heading", "batch     %zu sequence%s a step = %d rank%s x %zu micro-batch%s x %zu",
-                     o->batch_size, text_plural(o->batch_size), job->size, text_plural((size_t)job->size),
-                     o->grad_accumulation, o->grad_accumulation == 1 ? "" : "es", run->model.sizes.batch);
+    results_add_sentence(summary, "heading", "Batch: %zu sequence%s a step = %d rank%s x %zu micro-batch%s x %zu",
+                         o->batch_size, text_plural(o->batch_size), job->size, text_plural((size_t)job->size),
+                         o->grad_accumulation, o->grad_accumulation == 1 ? "" : "es", run->model.sizes.batch);
     if (data_tokens(run->trainer.data))
-        results_add_line(summary, "heading", "data      %s, %zu tokens", o->data, data_tokens(run->trainer.data));
+        results_add_sentence(summary, "heading", "Data: %s, %zu tokens", o->data, data_tokens(run->trainer.data));
     else
-        results_add_line(summary, "heading", "data      synthetic");
-    results_add_line(summary, "heading", "%s",
-                     epochs ? epochs
-                     : o->regime == REGIME_WARMUP
-                         ? "regime    warmup: the learning rate ramps and gradients are clipped"
-                         : "regime    active: constant learning rate, no clipping");
+        results_add_sentence(summary, "heading", "Data: synthetic");
+    results_add_sentence(summary, "heading", "%s",
+                         epochs ? epochs
+                         : o->regime == REGIME_WARMUP
+                             ? "Regime: warmup: the learning rate ramps and gradients are clipped"
+                             : "Regime: active: constant learning rate, no clipping");
     add_default_bucket(o, summary);
-    results_add_line(summary, "heading", "memory    %s on each rank (estimated): %s",
-                     text_memory(total, memory_total(run->memory, 0, MEMORY_PARTS)),
-                     memory_words(run->memory, 0, MEMORY_PARTS, parts));
+    results_add_sentence(summary, "heading", "Memory: %s on each rank (estimated): %s",
+                         text_memory(total, memory_total(run->memory, 0, MEMORY_PARTS)),
+                         memory_words(run->memory, 0, MEMORY_PARTS, parts));
     if (!run->opened.on_gpu && products_replaced(&run->blas, blas))
-        results_add_line(summary, "heading", "products  %s", blas);
+        results_add_sentence(summary, "heading", "Products: %s", blas);
     if (!run->opened.on_gpu && products_warning(&run->blas, blas))
-        results_add_line(summary, "heading", "Warning: rank %d: %s", run->slowest_products, blas);
+        results_add_sentence(summary, "heading", "Warning: rank %d: %s", run->slowest_products, blas);
 }
 
 void run_add_notes(const struct run *run, cJSON *summary)
@@ -136,55 +137,57 @@ void run_add_notes(const struct run *run, cJSON *summary)
     const struct losses *losses = &run->losses;
     char words[CELL];
     if (losses->not_a_number)
-        results_add_line(summary, "notes", "Warning: a loss was not a finite number: training diverged.");
+        results_add_sentence(summary, "notes", "Warning: a loss was not a finite number: training diverged.");
     else if (losses->difference == 0)
-        results_add_line(summary, "notes", "Losses of all synchronising fp32 strategies are identical, step by step.");
+        results_add_sentence(summary, "notes",
+                             "Losses of all synchronising fp32 strategies are identical, step by step.");
     else if (isfinite(losses->difference))
-        results_add_line(summary, "notes",
-                         "Losses of the synchronising fp32 strategies differ by at most %.1e, relatively.",
-                         losses->difference);
+        results_add_sentence(summary, "notes",
+                             "Losses of the synchronising fp32 strategies differ by at most %.1e, relatively.",
+                             losses->difference);
     for (int i = 0; i < run->options->n; i++)
         if (run->reducer[i].staged && run->reducer[i].staged_dtype == COMM_BF16)
-            results_add_line(summary, "notes", "%s sends bfloat16 (--grad-dtype); its losses are its own.",
-                             run->options->implementation[i].label);
+            results_add_sentence(summary, "notes", "%s sends bfloat16 (--grad-dtype); its losses are its own.",
+                                 run->options->implementation[i].label);
     if (run->cores_per_rank < run->threads)
-        results_add_line(
+        results_add_sentence(
             summary, "notes",
             "Warning: CPUs are oversubscribed: a rank has %d thread%s and %.2g logical CPUs; timings include "
             "scheduling delays.",
             run->threads, text_plural((size_t)run->threads), run->cores_per_rank);
     if (counts->with_other_processes && !run->watches_cpu)
-        results_add_line(
+        results_add_sentence(
             summary, "notes",
             "Note: other processes used up to %.1f cores during %zu of %zu blocks: trust intervals, not single "
             "figures.",
             counts->other_cores, counts->with_other_processes, counts->watched_blocks);
     for (int i = 0; i < run->monitored.n; i++)
-        results_add_line(summary, "notes", "Note: %s.", run->monitored.finding[i].text);
+        results_add_sentence(summary, "notes", "Note: %s.", run->monitored.finding[i].text);
     if (run->monitored.dropped)
-        results_add_line(summary, "notes",
-                         "Note: %d more findings of monitors; see cpu_monitor*.csv and gpu_monitor*.csv.",
-                         run->monitored.dropped);
+        results_add_sentence(summary, "notes",
+                             "Note: %d more findings of monitors; see cpu_monitor*.csv and gpu_monitor*.csv.",
+                             run->monitored.dropped);
     if (counts->comm_cpu_seconds > 0)
-        results_add_line(summary, "notes",
-                         "The communication thread of rank 0 used %.2f cores during the computation (progress %s).",
-                         counts->comm_cpu_seconds / counts->comm_seconds, run->comm->progress);
+        results_add_sentence(summary, "notes",
+                             "The communication thread of rank 0 used %.2f cores during the computation (progress %s).",
+                             counts->comm_cpu_seconds / counts->comm_seconds, run->comm->progress);
     const struct checkpoint *saved = &run->trainer.checkpoint;
     double bytes = (double)checkpoint_bytes(run->model.arena), rate = bytes * (double)saved->saved / saved->seconds;
     if (saved->saved) {
-        results_add_line(summary, "notes",
-                         "Checkpoints: rank 0 wrote %.1f MB %zu time%s at %.0f MB/s (mean, until it was on disk), the "
-                         "last to %s.",
-                         1e-6 * bytes, saved->saved, text_plural(saved->saved), 1e-6 * rate, saved->path);
+        results_add_sentence(
+            summary, "notes",
+            "Checkpoints: rank 0 wrote %.1f MB %zu time%s at %.0f MB/s (mean, until it was on disk), the "
+            "last to %s.",
+            1e-6 * bytes, saved->saved, text_plural(saved->saved), 1e-6 * rate, saved->path);
         json_add_number(summary, "checkpoint_bytes", bytes);
         json_add_number(summary, "checkpoint_bytes_per_second", rate);
     }
     if (counts->dropped_spans)
-        results_add_line(summary, "notes", "Warning: %d spans found the timeline full; phase times are incomplete.",
-                         counts->dropped_spans);
-    results_add_line(summary, "notes", "%s, measured: %s.",
-                     run->opened.on_gpu ? "Memory in use on the GPU of rank 0" : "Peak memory of rank 0",
-                     text_memory(words, run_peak_memory(run)));
+        results_add_sentence(summary, "notes", "Warning: %d spans found the timeline full; phase times are incomplete.",
+                             counts->dropped_spans);
+    results_add_sentence(summary, "notes", "%s, measured: %s.",
+                         run->opened.on_gpu ? "Memory in use on the GPU of rank 0" : "Peak memory of rank 0",
+                         text_memory(words, run_peak_memory(run)));
     json_add_number(summary, "blocks", (double)counts->blocks);
     json_add_number(summary, "blocks_watched", (double)counts->watched_blocks);
     json_add_number(summary, "blocks_with_other_processes", (double)counts->with_other_processes);

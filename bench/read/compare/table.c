@@ -203,7 +203,7 @@ static void print_judged(FILE *out, const cJSON *judged, const struct compare_op
             mean = mean->next;
         }
     }
-    table_print(out, table);
+    table_print(out, "", table);
     cJSON_Delete(table);
 }
 
@@ -215,7 +215,7 @@ static void print_others(FILE *out, const cJSON *figures, const struct compare_o
     cJSON *table = begin_table(o, title, 0);
     for (const cJSON *figure = figures->child; figure; figure = figure->next)
         add_row(table, compare_words(figure, o));
-    table_print(out, table);
+    table_print(out, "", table);
     cJSON_Delete(table);
 }
 

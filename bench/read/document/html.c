@@ -60,7 +60,6 @@ static const char style[] =
     ".folded details[open] .closed, .folded details:not([open]) .open { display: none; }\n"
     ".note, footer { color: var(--faint); font-size: .875rem; }\n"
     "footer { margin-top: 3rem; }\n"
-    "@media screen and (max-width: 48rem) { .note br { display: none; } }\n"
     "@media screen {\n"
     "  .folded details:not([open]) ~ .wide tr:nth-child(n + 9) { display: none; }\n"
     "}\n"
@@ -234,15 +233,16 @@ static void print_table(FILE *out, const cJSON *table)
     for (int i = 0; i < view.rows; i++, row = row->next)
         print_row(out, &view, row);
     fputs("</tbody>\n</table>\n</div>\n", out);
-    if (view.more || *view.note)
+    if (view.more || view.note)
         fputs("<p class=\"note\">", out);
     if (view.more) {
         fprintf(out, "... (%d more in ", view.more);
         text_print_markup(out, view.rest);
-        fputs(*view.note ? ")<br/>\n" : ")", out);
+        fputs(view.note ? ")<br/>\n" : ")", out);
     }
-    document_each_line(out, view.note, print_note_line);
-    fputs(view.more || *view.note ? "</p>\n</figure>\n" : "</figure>\n", out);
+    for (const cJSON *note = view.note; note; note = note->next)
+        print_note_line(out, note->valuestring, !note->next);
+    fputs(view.more || view.note ? "</p>\n</figure>\n" : "</figure>\n", out);
 }
 
 /* The SVG without what stands before its element, such as <?xml ...?>, which only a file begins with. Its title is in

@@ -78,12 +78,6 @@ static void print_line(FILE *out, const char *text)
     document_each_piece(out, text, print_piece);
 }
 
-static void print_note_line(FILE *out, const char *line, int last)
-{
-    print_line(out, line);
-    fputs(last ? "\n" : "\\\n", out); /* at the end of a line: it breaks there */
-}
-
 /* A line between fences: four spaces keep it from being one. */
 static void print_code_line(FILE *out, const char *line, int last)
 {
@@ -128,8 +122,11 @@ static void print_table(FILE *out, const cJSON *table)
         print_plain(out, view.rest, "");
         fputs(")\n", out);
     }
-    fputs(*view.note ? "\n" : "", out);
-    document_each_line(out, view.note, print_note_line);
+    fputs(view.note ? "\n" : "", out);
+    for (const cJSON *note = view.note; note; note = note->next) {
+        print_line(out, note->valuestring);
+        fputs(note->next ? "\\\n" : "\n", out); /* a backslash at the end of a line: it breaks there */
+    }
 }
 
 static void print_picture(FILE *out, const cJSON *block)

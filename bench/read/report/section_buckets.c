@@ -157,8 +157,8 @@ void section_add_buckets(cJSON *document, const struct report_runs *runs)
                                            .rows = n,
                                            .row_bytes = sizeof *row,
                                            .shown = 60,
-                                           .note = "*: the shortest step of the bucket sizes of that run; =: not "
-                                                   "significantly longer.\n"});
+                                           .note = {"*: the shortest step of the bucket sizes of that run; =: not "
+                                                    "significantly longer."}});
     }
     free(row);
 }

@@ -177,12 +177,12 @@ void section_add_breakdown(cJSON *document, const struct report_runs *runs)
                 .rows = n,
                 .row_bytes = sizeof *row,
                 .shown = 40,
-                .note =
+                .note = {
                     "compute: zero_grad, forward, backward, clipping and optimizer. exposed: waiting for "
-                    "communication after backward.\nother: the rest of the step. Of a benchmark medians over "
-                    "the rounds, where the step is that of the slowest rank;\nof a profile means over the captured "
-                    "steps of all ranks (n: steps x ranks), without an interval, since\nsteps of one capture follow "
-                    "each other.\n"});
+                    "communication after backward. other: the rest of the step. Of a benchmark medians over "
+                    "the rounds, where the step is that of the slowest rank; of a profile means over the captured "
+                    "steps of all ranks (n: steps x ranks), without an interval, since steps of one capture follow "
+                    "each other."}});
         for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
             compare_profile(document, runs, run);
     }
@@ -234,9 +234,9 @@ static void add_scaling_tables(cJSON *document, const struct scaling_line *line,
                         .row = line,
                         .rows = n,
                         .row_bytes = sizeof *line,
-                        .note = "speed-up: tokens per second, over those of the first row. efficiency: the speed-up "
-                                "divided by how many times\nmore ranks there are. Intervals are from those of both "
-                                "steps, taken as independent.\n"});
+                        .note = {"speed-up: tokens per second, over those of the first row. efficiency: the speed-up "
+                                 "divided by how many times more ranks there are. Intervals are from those of both "
+                                 "steps, taken as independent."}});
     document_add_table(
         document, &(struct table){
                       .key = "where_efficiency_is_lost",
@@ -245,9 +245,9 @@ static void add_scaling_tables(cJSON *document, const struct scaling_line *line,
                       .row = line + 1,
                       .rows = n - 1,
                       .row_bytes = sizeof *line,
-                      .note = "lost: how much longer a step takes than in the first row above, for as many tokens on "
-                              "each rank; the other\ncolumns are its parts, and add up to it. Waiting for a straggler "
-                              "is exposed communication of the others.\n"});
+                      .note = {"lost: how much longer a step takes than in the first row above, for as many tokens on "
+                               "each rank; the other columns are its parts, and add up to it. Waiting for a straggler "
+                               "is exposed communication of the others."}});
 }
 
 static void draw_scaling(cJSON *document, const struct scaling *s, size_t number)

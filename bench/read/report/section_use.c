@@ -169,14 +169,15 @@ void section_add_utilisation(cJSON *document, const struct report_runs *runs)
             all.item[known++] = all.item[i];
     if (known) {
         document_add_heading(document, 2, "How busy the machine was");
-        document_add_table(document, &(struct table){.key = "utilisation",
-                                                     TABLE_COLUMNS(columns),
-                                                     .row = all.item,
-                                                     .rows = known,
-                                                     .row_bytes = sizeof *all.item,
-                                                     .shown = SHOWN,
-                                                     .note = "A sample a second. CPUs: user and system time, all cores "
-                                                             "together; GPUs: utilization as NVML reports it.\n"});
+        document_add_table(document,
+                           &(struct table){.key = "utilisation",
+                                           TABLE_COLUMNS(columns),
+                                           .row = all.item,
+                                           .rows = known,
+                                           .row_bytes = sizeof *all.item,
+                                           .shown = SHOWN,
+                                           .note = {"A sample a second. CPUs: user and system time, all cores "
+                                                    "together; GPUs: utilization as NVML reports it."}});
     }
     free(all.item);
 }

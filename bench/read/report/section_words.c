@@ -316,11 +316,11 @@ void section_add_bottlenecks(cJSON *document, const struct bottlenecks *found)
                 .rows = found->n,
                 .row_bytes = sizeof *row,
                 .shown = 20,
-                .note =
+                .note = {
                     "lost: by how much a step is longer because of it. Losses overlap, so they do not add up. n/a: not "
-                    "known.\nNo interval: from the steps of one capture, which follow each other, or from "
-                    "fewer than 6 rounds. Level: high\nabove 20 % of the step, warning above 5 %, note below, or "
-                    "where the interval reaches 0; of a loss that is not known,\nas the profile says.\n"});
+                    "known. No interval: from the steps of one capture, which follow each other, or from "
+                    "fewer than 6 rounds. Level: high above 20 % of the step, warning above 5 %, note below, or "
+                    "where the interval reaches 0; of a loss that is not known, as the profile says."}});
     for (size_t i = 0; i < found->n && i < EXPLAINED; i++)
         document_add_item(document, "%s in %s: %s.", found->item[i].words, found->item[i].run->label,
                           found->item[i].text);

@@ -225,7 +225,7 @@ static int report_group(FILE *out, const char *directory, const struct grid_poin
     FILE *words = text_begin(&finding, &length);
     conclude(words, point, n);
     text_end(words);
-    table_print(out, json);
+    table_print(out, "", json);
     fputs(finding, out);
     if (length) /* the last newline is none of the picture's */
         finding[length - 1] = 0;

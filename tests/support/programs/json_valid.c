@@ -1,17 +1,42 @@
 /* json_valid.c - for scripts: whether files are JSON. A .jsonl holds a value a line, each ended by a newline; any other
- * file is one value. Names the files that are not, and exits with status 1 if there is one. */
+ * file is one value, and of a summary.json its texts are whole sentences. Names the files that are not, and exits with
+ * status 1 if there is one. */
 #include <cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static int valid(FILE *file, int by_line)
+/* Whether no text of the list is empty or has layout in it: newlines, blanks at an end or two in a row. */
+static int sentences(const cJSON *object, const char *list)
+{
+    const cJSON *item;
+    cJSON_ArrayForEach(item, cJSON_GetObjectItem(object, list))
+    {
+        const char *text = cJSON_GetStringValue(item);
+        size_t length = text ? strlen(text) : 0;
+        if (!length || strpbrk(text, "\t\n") || strstr(text, "  ") || *text == ' ' || text[length - 1] == ' ') {
+            printf("no whole sentence: '%s'\n", text ? text : "");
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static int all_sentences(const cJSON *summary)
+{
+    const cJSON *table;
+    int good = sentences(summary, "heading") && sentences(summary, "answers") && sentences(summary, "notes");
+    cJSON_ArrayForEach(table, cJSON_GetObjectItem(summary, "tables")) good = good && sentences(table, "notes");
+    return good;
+}
+
+static int valid(FILE *file, int by_line, int is_summary)
 {
     char *text = NULL;
     size_t room = 0, values = 0, bad = 0;
     while (getdelim(&text, &room, by_line ? '\n' : 0, file) > 0) { /* no 0 ends a whole file */
         cJSON *json = cJSON_ParseWithOpts(text, NULL, 1);
-        bad += !json || (by_line && text[strlen(text) - 1] != '\n');
+        bad += !json || (is_summary && !all_sentences(json)) || (by_line && text[strlen(text) - 1] != '\n');
         cJSON_Delete(json);
         values++;
     }
@@ -27,8 +52,9 @@ int main(int argc, char *argv[])
     for (int i = 1; i < argc; i++) {
         size_t length = strlen(argv[i]);
         FILE *file = fopen(argv[i], "rb");
-        if (!file || !valid(file, length > 6 && !strcmp(argv[i] + length - 6, ".jsonl"))) {
-            printf("%s: %s\n", argv[i], file ? "not JSON" : "cannot be read");
+        if (!file || !valid(file, length > 6 && !strcmp(argv[i] + length - 6, ".jsonl"),
+                            length >= 12 && !strcmp(argv[i] + length - 12, "summary.json"))) {
+            printf("%s: %s\n", argv[i], file ? "not valid" : "cannot be read");
             invalid++;
         }
         if (file)

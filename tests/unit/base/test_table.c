@@ -51,15 +51,15 @@ static const struct table table = {.key = "fruits",
                                    .row = fruits,
                                    .rows = 3,
                                    .row_bytes = sizeof *fruits,
-                                   .note = "n = 3.\n"};
+                                   .note = {"n = 3."}};
 
-/* What a function prints of JSON; free it. */
-static char *printed(void (*print)(FILE *out, const cJSON *json), const cJSON *json)
+/* A table in words; free it. */
+static char *printed(const cJSON *json)
 {
     char *text = NULL;
     size_t length = 0;
     FILE *out = open_memstream(&text, &length);
-    print(out, json);
+    table_print(out, "", json);
     fclose(out);
     return text;
 }
@@ -67,7 +67,7 @@ static char *printed(void (*print)(FILE *out, const cJSON *json), const cJSON *j
 START_TEST(words_are_aligned_and_scaled)
 {
     cJSON *json = table_json(&table);
-    char *text = printed(table_print, json);
+    char *text = printed(json);
     ck_assert_str_eq(text, "\n"
                            "Fruits\n"
                            "fruit        size     time [95 %]\n"
@@ -128,7 +128,7 @@ START_TEST(rows_beyond_the_most_are_counted)
     struct table two = table;
     two.shown = 2;
     cJSON *json = table_json(&two);
-    char *text = printed(table_print, json);
+    char *text = printed(json);
     ck_assert_ptr_nonnull(strstr(text, "... (1 more in summary.json)\n"));
     ck_assert_ptr_null(strstr(text, "12500"));
     free(text);
@@ -163,14 +163,18 @@ START_TEST(a_table_grows_row_by_row)
     char *text = NULL;
     size_t length = 0;
     FILE *out = open_memstream(&text, &length);
-    table_print_row(out, json, NULL);
+    table_print_head(out, "# ", json);
     table_print_row(out, json, table_add_row(json, columns, table.columns, &fruits[0]));
     table_print_row(out, json, table_add_row(json, columns, table.columns, &open_ended));
+    table_print_notes(out, "# ", json);
     fclose(out);
-    ck_assert_str_eq(text, "fruit   size     time [95 %]\n"
+    ck_assert_str_eq(text, "\n"
+                           "# Fruits\n"
+                           "fruit   size     time [95 %]\n"
                            "           B       ms\n"
                            "apple   1024     1.23 [1.0, 2.0]\n"
-                           "plum       1     1000 [1.0, n/a]\n");
+                           "plum       1     1000 [1.0, n/a]\n"
+                           "# n = 3.\n");
     ck_assert_int_eq(cJSON_GetArraySize(cJSON_GetObjectItem(json, "rows")), 2);
     free(text);
     cJSON_Delete(json);
@@ -190,7 +194,7 @@ START_TEST(a_description_from_elsewhere_is_bounded)
             "{\"columns\": [{\"key\": \"a\", \"heading\": \"\", \"width\": %s}], \"rows\": [{\"a\": 1.5}]}";
         snprintf(json, sizeof json, form, column[i][0]);
         cJSON *parsed = cJSON_Parse(json);
-        char *text = printed(table_print, parsed);
+        char *text = printed(parsed);
         ck_assert_uint_lt(strlen(text), 200);
         ck_assert_msg(strstr(text, column[i][1]) != NULL, "%s", text);
         free(text);
@@ -208,7 +212,7 @@ START_TEST(cells_are_characters)
     cJSON *json = cJSON_Parse("{\"columns\": [{\"key\": \"a\", \"kind\": \"text\", \"heading\": \"h\", \"width\": 3},"
                               "{\"key\": \"a\", \"kind\": \"text\", \"heading\": \"h\", \"width\": -1}],"
                               "\"rows\": [{\"a\": \"\xc3\xa9\"}, {\"a\": \"\x1b[2J \xc2\x9b\"}]}");
-    char *text = printed(table_print, json);
+    char *text = printed(json);
     ck_assert_str_eq(text, "\n      h h\n      \xc3\xa9 \xc3\xa9\n?[2J ?? ?[2J ??\n");
     free(text);
     cJSON *row = cJSON_GetObjectItem(json, "rows")->child;
@@ -224,7 +228,7 @@ START_TEST(what_is_no_table_prints_nothing)
     static const char *const other[] = {"{}", "[]", "{\"columns\": 3, \"rows\": {}}", "null"};
     for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
         cJSON *json = cJSON_Parse(other[i]);
-        char *text = printed(table_print, json);
+        char *text = printed(json);
         ck_assert_str_eq(text, "");
         free(text);
         cJSON_Delete(json);

@@ -201,6 +201,34 @@ START_TEST(lines)
 }
 END_TEST
 
+static void wrapped(const char *prefix, const char *text, const char *expected)
+{
+    char *printed = NULL;
+    size_t length = 0;
+    FILE *out = text_begin(&printed, &length);
+    text_wrap(out, prefix, text);
+    text_end(out);
+    ck_assert_str_eq(printed, expected);
+    free(printed);
+}
+
+/* A line has 100 columns; what does not fit goes to the next, below the first word, or behind a further '#'. */
+START_TEST(wrapping)
+{
+#define NINE "12345678 "
+#define LINE NINE NINE NINE NINE NINE NINE NINE NINE NINE "12345678" /* 89 columns */
+    wrapped("", "", "\n");
+    wrapped("", " two\n\twords ", "two words\n");
+    wrapped("", LINE " 1234567890", LINE " 1234567890\n");
+    wrapped("", LINE " 12345678901", LINE "\n12345678901\n");
+    wrapped("- ", LINE " 123456789", "- " LINE "\n  123456789\n");
+    wrapped("# ", LINE " 123456789", "# " LINE "\n# 123456789\n");
+    wrapped("", "\x1b[2J \xe2\x82\xac", "?[2J \xe2\x82\xac\n");
+#undef LINE
+#undef NINE
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("text");
@@ -217,6 +245,7 @@ int main(void)
     tcase_add_test(all, markup);
     tcase_add_test(all, csv);
     tcase_add_test(all, lines);
+    tcase_add_test(all, wrapping);
     suite_add_tcase(suite, all);
     return suite_run(suite);
 }

@@ -97,15 +97,13 @@ END_TEST
 START_TEST(words_name_the_options_and_the_groups)
 {
     make(SEARCH_TIME);
-    expect("\nUse ddp_bucketed, 0.01 MiB (shortest so far): 4.00 ms slower than without communication.\n"
-           "  --implementations ddp_bucketed --bucket-size-mb 0.01   (PyTorch's DDP: bucket_cap_mb=0.01)\n"
+    expect("Use ddp_bucketed, 0.01 MiB (shortest so far): 4.00 ms slower than without communication.\n"
+           "Options: --implementations ddp_bucketed --bucket-size-mb 0.01 (PyTorch's DDP: bucket_cap_mb=0.01)\n"
            "That is 16.7 % of a step of 24.00 ms (5 rounds; an interval takes 6).\n"
-           "Undecided:\n"
-           "  ddp_bucketed:2 +0.8 % [-1.0, +3.0]\n"
-           "Slower:\n"
-           "  ddp            +33.3 % [+20.0, +50.0]\n"
+           "Undecided: ddp_bucketed:2 +0.8 % [-1.0, +3.0].\n"
+           "Slower: ddp +33.3 % [+20.0, +50.0].\n"
            "(In the order of their steps. In %: step / that of the best, round by round, geometric mean; slower: above "
-           "0. The 95 %\nholds for all at once, and allows for the best having been picked from the same rounds.)\n"
+           "0. The 95 % holds for all at once, and allows for the best having been picked from the same rounds.)\n"
            "Time limit reached: 1 min 02 s, 8 rounds.\n");
     ck_assert_str_eq(json_string(summary, "best"), "ddp_bucketed:0.01");
     ck_assert_str_eq(json_string(summary, "ended"), "max_minutes");
@@ -122,7 +120,7 @@ START_TEST(without_a_size_the_best_size_is_named)
     search.best = 1;
     search.row[1].state = SEARCH_IN;
     make(SEARCH_TIME);
-    expect("\nUse ddp (shortest so far): 12.00 ms slower than without communication.\n  --implementations ddp\n"
+    expect("Use ddp (shortest so far): 12.00 ms slower than without communication.\nOptions: --implementations ddp\n"
            "That is 37.5 % of a step of 32.00 ms (5 rounds; an interval takes 6).\nShortest of the bucket sizes: 0.01 "
            "MiB.\n");
 }
@@ -131,7 +129,7 @@ END_TEST
 START_TEST(within_one_percent_is_as_good)
 {
     make(SEARCH_WITHIN);
-    expect("As good (within 1 %):\n  ddp_bucketed:2 +0.8 %");
+    expect("Tie (within 1 %): ddp_bucketed:2 +0.8 %");
     ck_assert_str_eq(answer.row[3].verdict, "as good");
     ck_assert_int_eq(cJSON_GetArraySize(cJSON_GetObjectItem(summary, "as_good")), 1);
 }

@@ -38,7 +38,7 @@ static const struct table table = {.key = "runs",
                                    .rows = 3,
                                    .row_bytes = sizeof *runs,
                                    .shown = 2,
-                                   .note = "*: the best.\n= of `none`.\n"};
+                                   .note = {"*: the best.", "= of `none`."}};
 
 static cJSON *document;
 
@@ -319,7 +319,7 @@ static void add_nasty(const char *name)
     document_add_table(document, &one);
     cJSON *blocks = cJSON_GetObjectItem(document, "blocks"), *json = cJSON_GetObjectItem(blocks->child->prev, "table");
     cJSON_ReplaceItemInObject(json, "title", cJSON_CreateString(name));
-    cJSON_ReplaceItemInObject(json, "note", cJSON_CreateString(name));
+    cJSON_AddItemToArray(cJSON_GetObjectItem(json, "notes"), cJSON_CreateString(name));
     cJSON_ReplaceItemInObject(json, "rest", cJSON_CreateString(name));
     cJSON_ReplaceItemInObject(cJSON_GetObjectItem(json, "columns")->child, "heading", cJSON_CreateString(name));
     cJSON_ReplaceItemInObject(cJSON_GetObjectItem(json, "rows")->child, "name", cJSON_CreateString(name));

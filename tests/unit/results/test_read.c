@@ -97,11 +97,11 @@ END_TEST
 
 /* {what is edited, in which file, by what, words of the refusal}; the summary is one line a member, tab-separated */
 static const char *const refusals[][4] = {
-    {"run.json", "\"schema_version\": 2", "\"schema_version\": 1",
+    {"run.json", "\"schema_version\": 3", "\"schema_version\": 1",
      "run.json: schema_version 1: written by an older "
      "ddpbench; run it again with this one"},
-    {"run.json", "\"schema_version\": 2", "\"schema_version\": 3",
-     "run.json: schema_version 3: written by a newer "
+    {"run.json", "\"schema_version\": 3", "\"schema_version\": 4",
+     "run.json: schema_version 4: written by a newer "
      "ddpbench; read it with that one"},
     {"run.json", "\"schema_version\"", "\"other\"", "run.json: lacks schema_version, mode, configuration or derived"},
     {"run.json", "\"mode\"", "\"mood\"", "run.json: lacks schema_version, mode, configuration or derived"},
@@ -113,7 +113,7 @@ static const char *const refusals[][4] = {
      "run.json is of mode profile and summary.json of "
      "mode benchmark, so they are not of one run"},
     {"run.json", "{", "[", "run.json: is not valid JSON"},
-    {"summary.json", "\"schema_version\":\t2", "\"schema_version\":\t1",
+    {"summary.json", "\"schema_version\":\t3", "\"schema_version\":\t1",
      "have different schema_versions, so they are "
      "not of one run"},
     {"summary.json", "\"done\":\t2", "\"done\":\t1", "summary.json: has 1 of 2 rounds: the run has not finished"},
@@ -242,7 +242,7 @@ static void fill(const char *name, const char *item, size_t n, char open)
     FILE *file = fopen(run_json("run.json"), "w");
     ck_assert_ptr_nonnull(file);
     fprintf(file,
-            "{\"schema_version\": 2, \"mode\": \"benchmark\", \"configuration\": {}, \"derived\": {}, \"%s\":\n%c",
+            "{\"schema_version\": 3, \"mode\": \"benchmark\", \"configuration\": {}, \"derived\": {}, \"%s\":\n%c",
             name, open);
     for (size_t i = 0; i < n; i++)
         fprintf(file, item, i ? "," : "");
@@ -303,23 +303,26 @@ START_TEST(a_run_that_was_interrupted)
 }
 END_TEST
 
-/* It says so in its own words, before its answers; as a remark in a list for machines. */
+/* In its heading, and printed of allreduce as a comment in a list for machines. */
 START_TEST(a_summary_says_that_it_is_unfinished)
 {
-    static const char *const first[] = {"a heading", "# a heading"};
+    static const char *const mode[] = {"benchmark", "allreduce"};
     struct results results = {.telemetry.file = -1};
     struct figure_list none = {0};
     snprintf(results.directory, sizeof results.directory, "%s", root);
     for (int i = 0; i < 2; i++) {
-        cJSON *summary = results_summary_create("benchmark", "l", 1, 2, "rounds");
-        results_add_line(summary, "heading", "%s", first[i]);
-        results_add_line(summary, "answers", "an answer");
+        char *text = NULL;
+        size_t length = 0;
+        FILE *out = open_memstream(&text, &length);
+        cJSON *summary = results_summary_create(mode[i], "l", 1, 2, "rounds");
+        results_add_sentence(summary, "heading", "a heading");
+        results_add_sentence(summary, "answers", "an answer");
         ck_assert_int_eq(results_write_summary(&results, summary, &none), 0);
-        const cJSON *heading = cJSON_GetObjectItem(summary, "heading");
-        ck_assert_int_eq(cJSON_GetArraySize(heading), 2);
-        ck_assert_str_eq(cJSON_GetArrayItem(heading, 1)->valuestring,
-                         i ? "# Interrupted, or still running: 1 of 2 rounds."
-                           : "Interrupted, or still running: 1 of 2 rounds.");
+        results_print_summary(out, summary);
+        fclose(out);
+        ck_assert_str_eq(text, i ? "# a heading\n# Interrupted, or still running: 1 of 2 rounds.\n\n# an answer\n"
+                                 : "a heading\nInterrupted, or still running: 1 of 2 rounds.\n\nan answer\n");
+        free(text);
         cJSON_Delete(summary);
     }
 }
@@ -333,7 +336,7 @@ START_TEST(a_summary_in_words)
     } row = {0.5};
     const struct column column = {
         .key = "time", .heading = "ms", .kind = COLUMN_REAL, .unit = "s", .scale = 1e3, .decimals = 1, .width = 6};
-    const struct table table = {"times", "Times", &column, 1, &row, 1, sizeof row, 0, .note = "A note of the table.\n"};
+    const struct table table = {"times", "Times", &column, 1, &row, 1, sizeof row, 0, .note = {"A note of the table."}};
     struct results results = {.telemetry.file = -1};
     struct figure_list none = {0};
     char *text = NULL, line[100];
@@ -341,10 +344,10 @@ START_TEST(a_summary_in_words)
     write_run(below("run"));
     snprintf(results.directory, sizeof results.directory, "%s", below("run"));
     cJSON *summary = results_summary_create("benchmark", "", 1, 1, "rounds");
-    results_add_line(summary, "heading", "first %d", 1);
-    results_add_line(summary, "heading", "second");
-    results_add_line(summary, "notes", "last \xff");
-    results_add_line(summary, "answers", "42");
+    results_add_sentence(summary, "heading", "first %d", 1);
+    results_add_sentence(summary, "heading", "second");
+    results_add_sentence(summary, "notes", "last \xff");
+    results_add_sentence(summary, "answers", "42");
     cJSON_AddItemToArray(cJSON_GetObjectItem(summary, "tables"), table_json(&table));
     ck_assert_int_eq(results_write_summary(&results, summary, &none), 0);
     cJSON_Delete(summary);
@@ -352,7 +355,7 @@ START_TEST(a_summary_in_words)
     FILE *out = open_memstream(&text, &length);
     results_print_summary(out, saved.summary);
     fclose(out);
-    ck_assert_str_eq(text, "first 1\nsecond\n42\n\nTimes\n    ms\n 500.0\nA note of the table.\nlast ?\n");
+    ck_assert_str_eq(text, "first 1\nsecond\n\n42\n\nTimes\n    ms\n 500.0\nA note of the table.\n\nlast ?\n");
     FILE *file = fopen(below("run/summary.txt"), "r");
     char *rest = text;
     while (fgets(line, sizeof line, file)) {
