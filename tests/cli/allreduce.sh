@@ -141,7 +141,7 @@ if [ "$(id -u)" = 0 ] && unshare --uts hostname host0 2>>said; then
     timeout 60 "${mpirun[@]}" -n 2 unshare --uts "$temporary/as_host" "$program" allreduce -b 1K -e 64K -f 2 -n 20 \
         --nominal 1mbit --output out >printed 2>said </dev/null || status=$?
     expect "between hosts the largest size of each placement is judged" equal \
-        "$(grep -c '^# float sum \(out_of\|in\)_place, 64 KiB on 2 ranks: [0-9.]* % of 1mbit, more than one link carries: ' printed)" 2
+        "$(texts out/summary.json | grep -c '^float sum \(out_of\|in\)_place, 64 KiB on 2 ranks: [0-9.]* % of 1mbit, more than one link carries: ')" 2
 else
     echo "skip - hosts of their own: need root"
 fi
