@@ -1,50 +1,92 @@
-/* comm_create.c - which comm a job has. */
+/* comm_create.c - the table of communication backends, and the choice among them. */
 #include "ddp/comm_create.h"
 
 #include "ddp/comm_mpi.h"
 #include "ddp/comm_nccl.h"
 #include "ddp/comm_self.h"
+#include "kernels/device_cuda.h"
 #include "kernels/error.h"
 
-#include <string.h>
+/* ---- NCCL ---- */
 
-static int is_gpu(const struct device *device)
+static int nccl_serves(const struct job *job, const struct device *device, const struct comm_options *o)
 {
-    return !strcmp(device->name, "cuda");
+    (void)job;
+    int fits = device->accelerator == &accelerator_cuda && !o->shares_gpu && comm_nccl_version();
+    return o->library == COMM_AUTO ? fits : o->library == COMM_NCCL;
 }
 
-static int wants_nccl(const struct device *device, const struct comm_options *o)
+static int nccl_check(const struct device *device, const struct comm_options *o)
 {
-    return o->library == COMM_AUTO ? is_gpu(device) && !o->shares_gpu && comm_nccl_version() : o->library == COMM_NCCL;
+    if (device->accelerator != &accelerator_cuda)
+        return error_report("--comm nccl needs NVIDIA GPUs, and this run computes on %s: use --comm "
+                            "mpi, or --device cuda",
+                            device->accelerator ? device->name : "the CPU");
+    return comm_nccl_check(o);
 }
 
-/* Whether NCCL can be had for the device: 0, or -1, reported. */
-static int check_nccl(const struct device *device, const struct comm_options *o)
+/* ---- one rank ---- */
+
+/* One rank on a GPU uses MPI and the copies for it, as several ranks do, so that their cost shows. */
+static int self_serves(const struct job *job, const struct device *device, const struct comm_options *o)
 {
-    if (o->library == COMM_NCCL && !is_gpu(device))
-        return error_report(
-            "--comm nccl moves the memory of GPUs, and this run computes on the CPU: use --comm mpi, or "
-            "--device cuda");
-    return wants_nccl(device, o) ? comm_nccl_check(o) : 0;
+    (void)o;
+    return job->size == 1 && device->host_reads_memory;
 }
 
-int comm_stages(const struct device *device, const struct comm_options *options)
+static struct comm *self_create(const struct job *job, const struct device *device, struct timeline *timeline,
+                                size_t capacity, const struct comm_options *o)
 {
-    return !device->host_reads_memory && !wants_nccl(device, options);
+    (void)job, (void)capacity, (void)o;
+    return comm_self_create(device, timeline);
+}
+
+/* ---- MPI ---- */
+
+static int mpi_serves(const struct job *job, const struct device *device, const struct comm_options *o)
+{
+    (void)job, (void)device, (void)o;
+    return 1;
+}
+
+/* ---- the table ---- */
+
+/* The first backend that serves a job, device and options is used. To add one, add a row, and for --comm a name in
+ * comm.h. */
+static const struct backend {
+    int (*serves)(const struct job *job, const struct device *device, const struct comm_options *options);
+    int (*check)(const struct device *device, const struct comm_options *options); /* 0; or -1, reported; may be NULL */
+    struct comm *(*create)(const struct job *job, const struct device *device, struct timeline *timeline,
+                           size_t capacity, const struct comm_options *options);
+    int on_device; /* 1: works in the device's memory; 0: in the host's */
+} backends[] = {
+    {nccl_serves, nccl_check, comm_nccl_create, 1},
+    {self_serves, NULL, self_create, 0},
+    {mpi_serves, NULL, comm_mpi_create, 0},
+};
+
+static const struct backend *find_backend(const struct job *job, const struct device *device,
+                                          const struct comm_options *options)
+{
+    const struct backend *backend = backends;
+    while (!backend->serves(job, device, options))
+        backend++;
+    return backend;
+}
+
+int comm_stages(const struct job *job, const struct device *device, const struct comm_options *options)
+{
+    return !device->host_reads_memory && !find_backend(job, device, options)->on_device;
 }
 
 struct comm *comm_create(const struct job *job, const struct device *device, struct timeline *timeline, size_t capacity,
                          const struct comm_options *options)
 {
     struct comm_options o = *options;
-    if (job_agree(job, check_nccl(device, &o)))
+    const struct backend *backend = find_backend(job, device, &o);
+    if (job_agree(job, backend->check ? backend->check(device, &o) : 0))
         return NULL;
     o.core_to_spare = job_max(job, !o.core_to_spare) <= 0;
     o.progress.crowded = job_set_crowded(job, o.progress.crowded);
-    if (wants_nccl(device, &o))
-        return comm_nccl_create(job, device, timeline, capacity, &o);
-    /* one rank on a GPU uses MPI and the copies around it, as several ranks do, so that their cost shows */
-    if (job->size == 1 && device->host_reads_memory)
-        return comm_self_create(device, timeline);
-    return comm_mpi_create(job, device, timeline, capacity, &o);
+    return backend->create(job, device, timeline, capacity, &o);
 }

@@ -1,4 +1,4 @@
-/* comm_create.h - the comm of a job: which library it has, and its making. */
+/* comm_create.h - chooses and creates the communication backend of a job. */
 #ifndef DDP_COMM_CREATE_H
 #define DDP_COMM_CREATE_H
 
@@ -6,14 +6,14 @@
 #include "ddp/job.h"
 #include "kernels/device.h"
 
-/* Whether the comm of such a job will stage collectives through host memory, which then needs as much host memory as
- * the comm allocates (comm_staged.h). */
-int comm_stages(const struct device *device, const struct comm_options *options);
+/* Whether the backend will copy the device's memory through host memory (comm_staged.h); it then needs as much host
+ * memory as the comm allocates. */
+int comm_stages(const struct job *job, const struct device *device, const struct comm_options *options);
 
-/* The comm of a job, for memory of that device: comm_self for one rank on the CPU, otherwise NCCL or MPI.
- * options->core_to_spare is this rank's, and counts if all have one. capacity is the most collectives that are ever in
- * flight. timeline NULL: no spans are recorded. All ranks call. Returns NULL on every rank, reported by rank 0, when
- * the library does not go with the device or is not there. */
+/* Creates the comm of a job for memory of that device: NCCL between GPUs of their own, comm_self for one rank on the
+ * CPU, otherwise MPI, or the library that the options name. options->core_to_spare is this rank's; it counts if all
+ * ranks have one. capacity: the most collectives in flight. timeline NULL: records no spans. All ranks call. Returns
+ * NULL on every rank, reported by rank 0, if the library does not fit the device or is missing. */
 struct comm *comm_create(const struct job *job, const struct device *device, struct timeline *timeline, size_t capacity,
                          const struct comm_options *options);
 

@@ -1,7 +1,6 @@
 /* gpu.c - gives each rank a GPU of its own. */
 #include "ddp/gpu.h"
 
-#include "kernels/device_cuda.h"
 #include "kernels/error.h"
 
 #include <stdio.h>
@@ -41,12 +40,12 @@ int gpu_check_choices(const struct gpu_choice *choice, int ranks, int rank)
         list, mine->host_name, mine->id, mine->gpu_name);
 }
 
-int gpu_choose(const struct job *job, int share, int *index)
+int gpu_choose(const struct accelerator *accelerator, const struct job *job, int share, int *index)
 {
     struct gpu_choice mine = {.chosen = 0}, *all = allocate((size_t)job->size, sizeof *all);
     struct gpu_facts gpu = {.name = ""};
-    int n = device_cuda_count(), chosen = n > 0 ? gpu_index(job->local_rank, job->local_size, n) : -1;
-    int status = n > 0 ? device_cuda_describe(chosen, &gpu) : -1;
+    int n = accelerator->count(), chosen = n > 0 ? gpu_index(job->local_rank, job->local_size, n) : -1;
+    int status = n > 0 ? accelerator->describe(chosen, &gpu) : -1;
     gethostname(mine.host_name, sizeof mine.host_name - 1);
     if (!status) {
         mine.chosen = 1;

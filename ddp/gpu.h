@@ -3,12 +3,13 @@
 #define DDP_GPU_H
 
 #include "ddp/job.h"
+#include "kernels/accelerator.h"
 
 /* Chooses a GPU for each rank by its place among the ranks of its host: *index is the one of that place when the
  * process sees at least as many GPUs as its host has ranks; the only one where a launcher shows each rank its own;
  * otherwise ranks take turns through those there are. All ranks call. Returns 0; or -1, reported, on a rank that sees
  * no GPU and, unless `share`, on the ranks that would compute on the GPU of another. */
-int gpu_choose(const struct job *job, int share, int *index);
+int gpu_choose(const struct accelerator *accelerator, const struct job *job, int share, int *index);
 
 /* A GPU that a rank would compute on, as ranks exchange it. */
 struct gpu_choice {

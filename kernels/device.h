@@ -32,12 +32,16 @@ struct adamw {
 enum precision { PRECISION_FP32, PRECISION_TF32, PRECISION_BF16, PRECISIONS };
 extern const char *const precision_name[PRECISIONS + 1]; /* fp32, tf32, bf16; then NULL */
 
+struct accelerator;
+
 struct device {
-    const char *name; /* "cpu" or "cuda" */
+    const char *name;                      /* "cpu" or the accelerator's */
+    const struct accelerator *accelerator; /* that it belongs to (accelerator.h); NULL: the CPU */
     enum precision precision;
-    size_t compute_bytes;  /* of one number of the compute type: 4 or 2 */
-    int asynchronous;      /* 1: operations return before they are done */
-    int host_reads_memory; /* 1: its memory is the host's, and a host library may work in it after synchronize */
+    size_t compute_bytes;   /* of one number of the compute type: 4 or 2 */
+    size_t most_head_width; /* of attention; 0: any */
+    int asynchronous;       /* 1: operations return before they are done */
+    int host_reads_memory;  /* 1: its memory is the host's, and a host library may work in it after synchronize */
 
     /* ---- memory ---- */
     void *(*allocate)(size_t bytes); /* zeroed, aligned to 64 bytes at least; fatal when memory runs out */

@@ -1,37 +1,35 @@
-/* device_cuda_absent.c - takes the place of the CUDA device where no CUDA compiler was found. */
+/* device_cuda_absent.c - takes the place of the CUDA device in a program built without a CUDA compiler. */
 #include "kernels/device_cuda.h"
 
 #include "kernels/error.h"
 
-int device_cuda_count(void)
+static int absent_count(void)
 {
     return error_report("this program was built without CUDA; install the CUDA toolkit (nvcc) and build again");
 }
 
-int device_cuda_describe(int index, struct gpu_facts *gpu)
+static int absent_describe(int index, struct gpu_facts *gpu)
 {
     (void)index, (void)gpu;
-    return device_cuda_count();
+    return absent_count();
 }
 
-int device_cuda_look(int index, struct gpu_facts *gpu)
+static int absent_identify(int index, struct gpu_facts *gpu)
 {
     (void)index, (void)gpu;
     return -1;
 }
 
-int device_cuda_open(int index, enum precision precision, const struct device **device)
+static int absent_open(int index, enum precision precision, const struct device **device)
 {
     (void)index, (void)precision, (void)device;
-    return device_cuda_count();
+    return absent_count();
 }
 
-void device_cuda_profiler(int on)
+static void absent_profiler(int on)
 {
     (void)on;
 }
 
-const char *device_cuda_built(void)
-{
-    return "none";
-}
+const struct accelerator accelerator_cuda = {"cuda",          "none",      absent_count,   absent_describe,
+                                             absent_identify, absent_open, absent_profiler};

@@ -255,6 +255,8 @@ const struct device *device_traced(const struct device *device, struct timeline 
     newest = 0;
     depth = 0;
     table.name = device->name;
+    table.accelerator = device->accelerator;
+    table.most_head_width = device->most_head_width;
     table.precision = device->precision;
     table.compute_bytes = device->compute_bytes;
     table.asynchronous = device->asynchronous;

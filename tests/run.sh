@@ -180,7 +180,8 @@ run_mpi_tests() {
         name=${source%.c}
         case $name in
         # what they check is the same for any number of several ranks
-        tests/mpi/buckets | tests/mpi/by_name | tests/mpi/collectives | tests/mpi/controls | tests/mpi/timing) counts='1 3' ;;
+        tests/mpi/accelerator | tests/mpi/buckets | tests/mpi/by_name | tests/mpi/collectives | tests/mpi/controls | \
+            tests/mpi/timing) counts='1 3' ;;
         *) counts='1 2 3 4' ;;
         esac
         [ "$only" != cpu ] || counts='1 2'

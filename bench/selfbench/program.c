@@ -5,6 +5,7 @@
 #include "base/stats.h"
 #include "base/text.h"
 #include "base/version.h"
+#include "kernels/device_cuda.h"
 #include "kernels/error.h"
 #include "kernels/reexec.h"
 
@@ -83,7 +84,7 @@ int program_open(struct program *program, const struct option_section *own, size
         error_report("--tsv %s: cannot write it: %s", program->tsv_path, strerror(errno));
         return program_error(program, 1);
     }
-    fprintf(program->tsv, "# ddpbench %s built with CUDA: %s; on %s\n", version_text(), device_cuda_built(),
+    fprintf(program->tsv, "# ddpbench %s built with CUDA: %s; on %s\n", version_text(), accelerator_cuda.built,
             program->on);
     return -1;
 }

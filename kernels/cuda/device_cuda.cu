@@ -24,11 +24,11 @@ static void version_text(int version, char text[16])
     snprintf(text, 16, "%d.%d", version / 1000, version % 1000 / 10);
 }
 
-int device_cuda_count(void)
+static int cuda_count(void)
 {
     int count = 0, driver = 0, runtime = 0;
     cudaError_t code = cudaGetDeviceCount(&count);
-    cudaGetLastError(); /* it would be found again by the next check */
+    cudaGetLastError(); /* otherwise the next check would find it */
     if (code == cudaSuccess && count > 0)
         return count;
     cudaDriverGetVersion(&driver);
@@ -64,7 +64,7 @@ static int refuse_gpu(int index, cudaError_t code)
     return error_report("GPU %d cannot be used: %s", index, cudaGetErrorString(code));
 }
 
-static cudaError_t look(int index, struct gpu_facts *gpu)
+static cudaError_t read_facts(int index, struct gpu_facts *gpu)
 {
     cudaDeviceProp p;
     *gpu = {};
@@ -88,9 +88,9 @@ static cudaError_t look(int index, struct gpu_facts *gpu)
     return cudaSuccess;
 }
 
-int device_cuda_describe(int index, struct gpu_facts *gpu)
+static int cuda_describe(int index, struct gpu_facts *gpu)
 {
-    cudaError_t code = look(index, gpu);
+    cudaError_t code = read_facts(index, gpu);
     if (code == cudaSuccess)
         code = cudaSetDevice(index);
     if (code == cudaSuccess)
@@ -98,22 +98,17 @@ int device_cuda_describe(int index, struct gpu_facts *gpu)
     return code == cudaSuccess ? 0 : refuse_gpu(index, code);
 }
 
-int device_cuda_look(int index, struct gpu_facts *gpu)
+static int cuda_identify(int index, struct gpu_facts *gpu)
 {
-    if (look(index, gpu) == cudaSuccess)
+    if (read_facts(index, gpu) == cudaSuccess)
         return 0;
-    cudaGetLastError(); /* CUDA keeps it, and would report it again */
+    cudaGetLastError(); /* otherwise the next check would find it */
     return -1;
 }
 
-void device_cuda_profiler(int on)
+static void cuda_profiler(int on)
 {
     CUDA_CHECK(on ? cudaProfilerStart() : cudaProfilerStop());
-}
-
-const char *device_cuda_built(void)
-{
-    return CUDA_BUILT;
 }
 
 /* ---- the tables ---- */
@@ -121,7 +116,9 @@ const char *device_cuda_built(void)
 template <typename Number> static struct device make_table(enum precision precision)
 {
     struct device d = {};
-    d.name = "cuda";
+    d.name = accelerator_cuda.name;
+    d.accelerator = &accelerator_cuda;
+    d.most_head_width = DEVICE_CUDA_MOST_HEAD_WIDTH;
     d.precision = precision;
     d.compute_bytes = sizeof(Number);
     d.asynchronous = 1;
@@ -169,10 +166,10 @@ template <typename Number> static struct device make_table(enum precision precis
 
 static struct device table;
 
-/* Does nothing: whether it can be started says whether there is code for this GPU. */
+/* Does nothing. The program has code for a GPU if this kernel has. */
 __global__ static void empty_kernel() {}
 
-int device_cuda_open(int index, enum precision precision, const struct device **device)
+static int cuda_open(int index, enum precision precision, const struct device **device)
 {
     cudaFuncAttributes attributes;
     cudaDeviceProp p;
@@ -184,7 +181,7 @@ int device_cuda_open(int index, enum precision precision, const struct device **
     cudaGetLastError();
     if (code == cudaErrorNoKernelImageForDevice || code == cudaErrorInvalidDeviceFunction)
         return error_report("this program holds %s, and GPU %d, %s, is sm_%d%d; build it with CUDA_ARCHITECTURES=%d%d",
-                            device_cuda_built(), index, p.name, p.major, p.minor, p.major, p.minor);
+                            CUDA_BUILT, index, p.name, p.major, p.minor, p.major, p.minor);
     if (code == cudaErrorDevicesUnavailable)
         return error_report("GPU %d is taken by another process, which has it alone (compute mode exclusive)", index);
     if (code == cudaErrorMemoryAllocation)
@@ -205,3 +202,6 @@ int device_cuda_open(int index, enum precision precision, const struct device **
     *device = &table;
     return 0;
 }
+
+const struct accelerator accelerator_cuda = {"cuda",        CUDA_BUILT, cuda_count,   cuda_describe,
+                                             cuda_identify, cuda_open,  cuda_profiler};

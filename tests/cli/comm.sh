@@ -32,10 +32,10 @@ ends() {
 # ---- on the CPU ----
 
 run 2 --device cpu --comm nccl
-check 1 "NCCL does not move the host's memory" '--comm nccl moves the memory of GPUs, and this run computes on the CPU: use --comm mpi'
+check 1 "NCCL does not move the host's memory" '--comm nccl needs NVIDIA GPUs, and this run computes on the CPU: use --comm mpi'
 again
 sweep 2 --device cpu --comm nccl
-check 1 "nor in a sweep" '--comm nccl moves the memory of GPUs'
+check 1 "nor in a sweep" '--comm nccl needs NVIDIA GPUs'
 again
 run 2 --device cpu --comm mpi --implementations ddp
 is "MPI does" "$status" 0

@@ -39,13 +39,13 @@ static void find_ways(void)
         way[ways++] = (struct way){device_cpu(1), COMM_MPI, progresses[i]};
     for (int i = 1; i < n; i++)
         way[ways++] = (struct way){delayed_device(), COMM_MPI, progresses[i]};
-    int lacks = device_cuda_count() <= 0, shares = lacks || gpu_choose(&job, 0, &index);
+    int lacks = accelerator_cuda.count() <= 0, shares = lacks || gpu_choose(&accelerator_cuda, &job, 0, &index);
     error_clear();
     if (job_max(&job, lacks) > 0)
         return;
     shares = job_max(&job, shares) > 0;
     const struct device *cuda;
-    if (gpu_choose(&job, 1, &index) || device_cuda_open(index, PRECISION_FP32, &cuda))
+    if (gpu_choose(&accelerator_cuda, &job, 1, &index) || accelerator_cuda.open(index, PRECISION_FP32, &cuda))
         FATAL("%s", error_text());
     way[ways++] = (struct way){cuda, COMM_MPI, progresses[0]};
     if (comm_nccl_version() && !shares)
@@ -429,7 +429,7 @@ START_TEST(a_job_finds_its_comm)
         check_kinds(&w, comm, i);
     comm->destroy(comm);
     options.library = COMM_NCCL;
-    ck_assert_ptr_null(comm_create(&job, w.device, NULL, MOST, &options)); /* NCCL moves the memory of GPUs */
+    ck_assert_ptr_null(comm_create(&job, w.device, NULL, MOST, &options)); /* NCCL needs GPUs */
     options.library = COMM_MPI;
     comm = comm_create(&job, delayed_device(), NULL, MOST, &options);
     ck_assert_str_eq(comm->name, "mpi"); /* also for one rank: the copies around it are to be seen */

@@ -86,7 +86,7 @@ static int set_up(struct allreduce *a, const struct command *command)
     comm.core_to_spare = cores >= a->threads + 1;
     comm.progress.crowded = cores < a->threads;
     comm.shares_gpu = o->device.share_gpu;
-    size_t of_host = buffers * (comm_stages(a->opened.device, &comm) ? 2 : 1) + samples;
+    size_t of_host = buffers * (comm_stages(job, a->opened.device, &comm) ? 2 : 1) + samples;
     double needed = job_sum_machine(job, (double)of_host), on_gpu = (double)buffers * a->opened.sharing;
     if (job_agree(job, check_memory("this machine", needed, host_memory_available())) ||
         job_agree(job, check_memory(a->opened.gpu.name, on_gpu, open_device_available(&a->opened))) ||

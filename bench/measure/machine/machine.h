@@ -6,8 +6,8 @@
 #include "base/option_table.h"
 #include "ddp/comm.h"
 #include "ddp/job.h"
+#include "kernels/accelerator.h"
 #include "kernels/blas.h"
-#include "kernels/device_cuda.h"
 #include "machine/monitor.h" /* what else happens on the machine */
 
 #include <cJSON.h>
@@ -54,10 +54,10 @@ double host_machine_cpu_seconds(void);
 
 /* ---- the device ---- */
 
-enum device_kind { DEVICE_AUTO, DEVICE_CPU, DEVICE_CUDA };
+enum { DEVICE_AUTO, DEVICE_CPU, DEVICE_FIRST_ACCELERATOR };
 
 struct device_options {
-    enum device_kind kind;
+    int kind; /* an index into device_names: DEVICE_FIRST_ACCELERATOR + i is accelerators[i] */
     enum precision precision;
     int share_gpu;  /* several ranks may compute on one GPU */
     size_t threads; /* of a rank on the CPU; 0: OMP_NUM_THREADS, or this rank's share of the cores */

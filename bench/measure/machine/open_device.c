@@ -16,43 +16,56 @@ void open_device_explain(const struct open_device *opened)
         fprintf(stderr, "ddpbench: computing on the CPU: %s\n", opened->why_cpu);
 }
 
-/* Whether this process computes on a GPU: 1 or 0; or -1, reported (by device_cuda_count, which has said why there is
- * none). others: another rank sees one. Where auto finds none, remembers why, unless the program was built without
- * CUDA. */
-static int wants_gpu(struct open_device *opened, const struct device_options *o, int sees, int others)
+/* The accelerator that the options name, or for auto the first that this process sees; NULL if it sees none: then the
+ * reason is reported, unless that is --device cpu. */
+static const struct accelerator *find_accelerator(const struct device_options *o)
 {
-    if (o->kind == DEVICE_CPU || sees)
-        return sees;
-    if (others || o->kind == DEVICE_CUDA)
+    for (int i = 0; accelerators[i]; i++)
+        if ((o->kind == DEVICE_AUTO || o->kind == DEVICE_FIRST_ACCELERATOR + i) && accelerators[i]->count() > 0)
+            return accelerators[i];
+    return NULL;
+}
+
+/* Checks that this process may compute on the CPU, having found no accelerator: others: another rank sees one. Under
+ * auto keeps the reason, unless the program was built without accelerators. Returns 0; or -1, reported by
+ * find_accelerator. */
+static int fall_back_to_cpu(struct open_device *opened, const struct device_options *o, int others)
+{
+    if (o->kind == DEVICE_CPU)
+        return 0;
+    if (others || o->kind != DEVICE_AUTO)
         return -1;
-    if (strcmp(device_cuda_built(), "none"))
-        snprintf(opened->why_cpu, sizeof opened->why_cpu, "%s", error_text());
+    for (int i = 0; accelerators[i]; i++)
+        if (strcmp(accelerators[i]->built, "none") != 0)
+            snprintf(opened->why_cpu, sizeof opened->why_cpu, "%s", error_text());
     error_clear();
     return 0;
 }
 
-static int open_gpu(struct open_device *opened, const struct job *job, const struct device_options *o)
+static int open_gpu(struct open_device *opened, const struct accelerator *accelerator, const struct job *job,
+                    const struct device_options *o)
 {
     int index;
-    if (job_agree(job, gpu_choose(job, o->share_gpu, &index)))
+    if (job_agree(job, gpu_choose(accelerator, job, o->share_gpu, &index)))
         return -1;
     opened->on_gpu = 1;
-    int status = device_cuda_describe(index, &opened->gpu);
+    int status = accelerator->describe(index, &opened->gpu);
     struct gpu_facts *all = allocate((size_t)job->size, sizeof *all);
     job_gather(job, &opened->gpu, sizeof opened->gpu, all);
     for (int i = 0; i < job->size; i++)
         opened->sharing += !strcmp(all[i].id, opened->gpu.id);
     free(all);
-    return job_agree(job, status ? status : device_cuda_open(index, o->precision, &opened->device));
+    return job_agree(job, status ? status : accelerator->open(index, o->precision, &opened->device));
 }
 
 struct gpu_facts *open_device_seen(const struct open_device *opened, int *n)
 {
-    int gpus = opened->on_gpu ? device_cuda_count() : 0;
+    const struct accelerator *accelerator = opened->device->accelerator;
+    int gpus = opened->on_gpu ? accelerator->count() : 0;
     struct gpu_facts *seen = allocate((size_t)gpus + 1, sizeof *seen);
     *n = 0;
-    for (int i = 0; i < gpus; i++) /* one that does not answer, and is not ours, is left out */
-        *n += device_cuda_look(i, &seen[*n]) == 0;
+    for (int i = 0; i < gpus; i++) /* skips GPUs of others that do not answer */
+        *n += accelerator->identify(i, &seen[*n]) == 0;
     return seen;
 }
 
@@ -67,7 +80,7 @@ size_t open_device_memory(const struct open_device *opened)
     struct gpu_facts now;
     if (!opened->on_gpu)
         return host_peak_memory();
-    if (device_cuda_describe(opened->gpu.index, &now))
+    if (opened->device->accelerator->describe(opened->gpu.index, &now))
         FATAL("%s", error_text());
     return now.total_memory - now.free_memory;
 }
@@ -92,41 +105,37 @@ static int open_cpu(struct open_device *opened, const struct device_options *o, 
     return 0;
 }
 
-static int sees_gpu(const struct device_options *o)
-{
-    return o->kind != DEVICE_CPU && device_cuda_count() > 0;
-}
-
 int open_device_wants_gpus(const struct job *job, const struct device_options *o)
 {
-    int wants = job_max(job, o->kind == DEVICE_CUDA || sees_gpu(o)) > 0;
-    error_clear(); /* why there is none: open_device will say it */
+    int wants = job_max(job, find_accelerator(o) || o->kind >= DEVICE_FIRST_ACCELERATOR) > 0;
+    error_clear(); /* open_device will report why there is none */
     return wants;
 }
 
 int open_device(struct open_device *opened, const struct job *job, const struct device_options *o, int threads)
 {
     *opened = (struct open_device){0};
-    int sees = sees_gpu(o);
-    int gpu = wants_gpu(opened, o, sees, job_max(job, sees) > 0);
+    const struct accelerator *accelerator = find_accelerator(o);
+    int others = job_max(job, accelerator != NULL) > 0;
+    int status = accelerator ? 0 : fall_back_to_cpu(opened, o, others);
     if (job->rank)
         *opened->why_cpu = 0;
-    if (job_agree(job, gpu < 0 ? -1 : 0))
+    if (job_agree(job, status))
         return -1;
-    return gpu ? open_gpu(opened, job, o) : job_agree(job, open_cpu(opened, o, threads));
+    return accelerator ? open_gpu(opened, accelerator, job, o) : job_agree(job, open_cpu(opened, o, threads));
 }
 
 int open_device_alone(struct open_device *opened, const struct device_options *o, int threads)
 {
     *opened = (struct open_device){0};
-    int gpu = wants_gpu(opened, o, sees_gpu(o), 0);
-    if (gpu < 0)
+    const struct accelerator *accelerator = find_accelerator(o);
+    if (!accelerator && fall_back_to_cpu(opened, o, 0))
         return -1;
     open_device_explain(opened);
-    if (!gpu)
+    if (!accelerator)
         return open_cpu(opened, o, threads);
     opened->on_gpu = opened->sharing = 1;
-    return device_cuda_describe(0, &opened->gpu) ? -1 : device_cuda_open(0, o->precision, &opened->device);
+    return accelerator->describe(0, &opened->gpu) ? -1 : accelerator->open(0, o->precision, &opened->device);
 }
 
 void open_device_describe(const struct open_device *opened, cJSON *json)
@@ -144,5 +153,5 @@ void open_device_describe(const struct open_device *opened, cJSON *json)
     cJSON_AddNumberToObject(facts, "compute_capability", gpu->compute_major + 0.1 * gpu->compute_minor);
     cJSON_AddNumberToObject(facts, "driver_cuda", gpu->driver);
     cJSON_AddNumberToObject(facts, "runtime_cuda", gpu->runtime);
-    cJSON_AddStringToObject(facts, "built", device_cuda_built());
+    cJSON_AddStringToObject(facts, "built", opened->device->accelerator->built);
 }

@@ -9,12 +9,10 @@
 #define DEVICE(field) offsetof(struct device_options, field)
 #define COMM(field)   offsetof(struct comm_options, field)
 
-static const char *const kind_names[] = {"auto", "cpu", "cuda", NULL};
-
 /* clang-format off */
 static const struct option device_rows[] = {
     {.name = "device", .common = 1, .kind = &option_choice, .offset = DEVICE(kind), .initial = "auto",
-     .choices = kind_names,
+     .choices = device_names,
      .help = "what each rank computes on: cpu, cuda (an NVIDIA GPU of its own), or auto (cuda where there is one)"},
     {.name = "dtype", .common = 1, .kind = &option_choice, .offset = DEVICE(precision), .initial = "fp32",
      .choices = precision_name,

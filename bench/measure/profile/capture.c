@@ -213,13 +213,13 @@ static void collect_steps(struct capture *capture, struct run *run)
     capture->trace.steps = capture->n;
 }
 
-/* NVIDIA's profilers record (1) from the first step that is kept to the last, or no more (0). */
+/* Starts (1) the GPU vendor's profiler at the first step that is kept, and stops it (0) after the last. */
 static void profiler_range(struct capture *capture, const struct device *device, int on)
 {
     if (on == capture->in_range || !capture->options->cuda_profiler_range)
         return;
     device->synchronize();
-    device_cuda_profiler(on);
+    device->accelerator->profiler(on);
     capture->in_range = on;
 }
 

@@ -5,8 +5,8 @@
 #ifndef BENCH_MEASURE_TRACE_TRACE_H
 #define BENCH_MEASURE_TRACE_TRACE_H
 
+#include "kernels/accelerator.h"
 #include "kernels/activity.h"
-#include "kernels/device_cuda.h"
 #include "spans/spans.h"
 
 /* What is known of a captured step, apart from its spans. */

@@ -29,9 +29,9 @@ static int plan_model(struct run *run, int stages, const struct memory_share *le
     if (run->recording.operations && !run_capture_room(run))
         return error_report("--profile-buffer-mb %g holds no step of this model; use a larger one",
                             run->recording.buffer_mb);
-    if (run->opened.on_gpu && sizes.width / sizes.heads > DEVICE_CUDA_MOST_HEAD_WIDTH)
-        return error_report("heads of width %zu: on a GPU they are at most %d wide; use more --num-heads",
-                            sizes.width / sizes.heads, DEVICE_CUDA_MOST_HEAD_WIDTH);
+    if (run->device->most_head_width && sizes.width / sizes.heads > run->device->most_head_width)
+        return error_report("heads of width %zu: on a GPU they are at most %zu wide; use more --num-heads",
+                            sizes.width / sizes.heads, run->device->most_head_width);
     return memory_check(run, stages, least);
 }
 
@@ -104,7 +104,7 @@ int run_plan(struct run *run, const struct run_options *options, const struct re
     how.progress.crowded = run->cores_per_rank < run->threads;
     how.shares_gpu = options->device.share_gpu;
     const struct memory_share least = memory_least(run->job, &run->opened);
-    if (job_agree(run->job, plan_model(run, comm_stages(run->device, &how), &least)) ||
+    if (job_agree(run->job, plan_model(run, comm_stages(run->job, run->device, &how), &least)) ||
         job_agree(run->job, data_create(&run->trainer.data, &data)) ||
         job_agree(run->job, monitor_create(&run->monitor, run->job, options->monitor.cpu, options->monitor.gpu)) ||
         job_agree(run->job, check_apart(options->results.prometheus, o->data)))

@@ -26,9 +26,9 @@ static const struct device *cpu(int threads)
 static const struct device *cuda(int precision)
 {
     const struct device *opened;
-    if (device_cuda_count() < 0)
+    if (accelerator_cuda.count() < 0)
         return NULL;
-    if (device_cuda_open(0, (enum precision)precision, &opened))
+    if (accelerator_cuda.open(0, (enum precision)precision, &opened))
         FATAL("%s", error_text());
     return opened;
 }
@@ -448,7 +448,7 @@ static const float score_sizes[] = {1.0f, 3.0f, 30.0f};
  * size there unless TEST_LONG is set (tests/run.sh --long). */
 static int is_tested(size_t s, size_t z)
 {
-    int emulated = device->asynchronous && !strcmp(device_cuda_built(), "an emulated GPU");
+    int emulated = device->asynchronous && !strcmp(accelerator_cuda.built, "an emulated GPU");
     return !emulated || getenv("TEST_LONG") || z == s % LENGTH(score_sizes);
 }
 
@@ -823,13 +823,13 @@ START_TEST(exponential_is_exact_enough)
 END_TEST
 
 /* A GPU that does not answer, since there is none of that number. */
-START_TEST(looking_reports_nothing)
+START_TEST(identifying_reports_nothing)
 {
     struct gpu_facts gpu;
     error_clear();
-    ck_assert_int_eq(device_cuda_look(1000, &gpu), -1);
+    ck_assert_int_eq(accelerator_cuda.identify(1000, &gpu), -1);
     ck_assert_str_eq(error_text(), "");
-    ck_assert_int_eq(device_cuda_describe(1000, &gpu), -1);
+    ck_assert_int_eq(accelerator_cuda.describe(1000, &gpu), -1);
     ck_assert_str_ne(error_text(), "");
     error_clear();
 }
@@ -837,7 +837,7 @@ END_TEST
 
 static int is_there(int i)
 {
-    return devices[i].create == cpu || device_cuda_count() > 0;
+    return devices[i].create == cpu || accelerator_cuda.count() > 0;
 }
 
 /* With TF32, only what multiplies matrices is not fp32's own kernel. */
@@ -849,7 +849,7 @@ static int is_another(int i, const char *operation)
 
 int main(void)
 {
-    if (device_cuda_count() > 0)
+    if (accelerator_cuda.count() > 0)
         setenv("CK_FORK", "no", 1); /* GPUs do not survive a fork */
     error_clear();
     Suite *suite = suite_create("device");
@@ -857,7 +857,7 @@ int main(void)
     tcase_set_timeout(all, 120);                                                  /* sanitizers are slow */
     tcase_set_timeout(attention, 120);
     tcase_add_test(all, exponential_is_exact_enough);
-    tcase_add_test(all, looking_reports_nothing);
+    tcase_add_test(all, identifying_reports_nothing);
     for (int i = 0; i < (int)LENGTH(devices); i++) {
         if (is_there(i)) {
             int rows = (int)LENGTH(operations);

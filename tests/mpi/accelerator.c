@@ -1,0 +1,130 @@
+/* accelerator.c - an accelerator is one table and one row: ranks find, choose, open and use a made-up one, which takes
+ * the place of the rows in kernels/accelerator.c. */
+#include "kernels/accelerator.h"
+
+#include "ddp/comm_create.h"
+#include "kernels/error.h"
+#include "machine/machine.h"
+#include "tests/support/delayed_device.h"
+#include "tests/support/suite.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PROCESSORS = 4 };
+
+static struct job job;
+static int missing, profiled; /* the driver is missing; the last call of profiler */
+static struct device table;
+
+static int made_up_count(void)
+{
+    return missing ? error_report("there is no made-up driver here") : PROCESSORS;
+}
+
+static int made_up_identify(int index, struct gpu_facts *gpu)
+{
+    *gpu = (struct gpu_facts){.name = "Made-up 9000", .index = index, .total_memory = 1000};
+    snprintf(gpu->id, sizeof gpu->id, "MADE-UP-%d", index);
+    return 0;
+}
+
+static int made_up_describe(int index, struct gpu_facts *gpu)
+{
+    made_up_identify(index, gpu);
+    gpu->free_memory = 900;
+    return 0;
+}
+
+static int made_up_open(int index, enum precision precision, const struct device **device);
+
+static void made_up_profiler(int on)
+{
+    profiled = on;
+}
+
+static const struct accelerator made_up = {"made-up",        "made up",    made_up_count,   made_up_describe,
+                                           made_up_identify, made_up_open, made_up_profiler};
+const struct accelerator *const accelerators[] = {&made_up, NULL};
+const char *const device_names[] = {"auto", "cpu", "made-up", NULL};
+
+static int made_up_open(int index, enum precision precision, const struct device **device)
+{
+    (void)index;
+    table = *delayed_device();
+    table.name = made_up.name;
+    table.accelerator = &made_up;
+    table.precision = precision;
+    *device = &table;
+    return 0;
+}
+
+START_TEST(ranks_compute_on_it)
+{
+    const struct device_options options = {.kind = _i ? DEVICE_FIRST_ACCELERATOR : DEVICE_AUTO};
+    struct open_device opened;
+    int seen;
+    missing = 0;
+    ck_assert_str_eq(device_names[options.kind], _i ? "made-up" : "auto");
+    ck_assert_int_eq(open_device_wants_gpus(&job, &options), 1);
+    ck_assert_int_eq(open_device(&opened, &job, &options, 1), 0);
+    ck_assert(opened.on_gpu && opened.device == &table && opened.sharing == 1);
+    ck_assert_int_eq(opened.gpu.index, job.local_rank);
+    ck_assert_uint_eq(open_device_memory(&opened), 100);
+    struct gpu_facts *all = open_device_seen(&opened, &seen);
+    ck_assert_int_eq(seen, PROCESSORS);
+    ck_assert_str_eq(all[3].id, "MADE-UP-3");
+    free(all);
+    opened.device->accelerator->profiler(_i);
+    ck_assert_int_eq(profiled, _i);
+}
+END_TEST
+
+/* Its memory is not the host's and not NCCL's: MPI, staged through the host's memory. */
+START_TEST(collectives_are_staged)
+{
+    const struct device *device;
+    struct comm_options options = {.library = COMM_AUTO};
+    made_up_open(0, PRECISION_FP32, &device);
+    ck_assert_int_eq(comm_stages(&job, device, &options), 1);
+    struct comm *comm = comm_create(&job, device, NULL, 1, &options);
+    ck_assert_str_eq(comm->name, "mpi");
+    float x = (float)(job.rank + 1), *memory = comm->allocate(comm, sizeof x);
+    device->upload(memory, &x, sizeof x);
+    comm->run_blocking(comm, &(struct collective){.buffer = memory, .count = 1});
+    device->download(&x, memory, sizeof x);
+    ck_assert_float_eq(x, (float)(job.size * (job.size + 1) / 2));
+    comm->release(comm, memory);
+    comm->destroy(comm);
+    options.library = COMM_NCCL;
+    ck_assert_ptr_null(comm_create(&job, device, NULL, 1, &options));
+}
+END_TEST
+
+START_TEST(without_it_auto_takes_the_cpu)
+{
+    struct device_options options = {.kind = DEVICE_AUTO};
+    struct open_device opened;
+    missing = 1;
+    ck_assert_int_eq(open_device_wants_gpus(&job, &options), 0);
+    ck_assert_int_eq(open_device(&opened, &job, &options, 1), 0);
+    ck_assert(!opened.on_gpu && opened.device == device_cpu(1));
+    ck_assert_str_eq(opened.why_cpu, job.rank ? "" : "there is no made-up driver here");
+    options.kind = DEVICE_FIRST_ACCELERATOR;
+    ck_assert_int_eq(open_device(&opened, &job, &options, 1), -1);
+}
+END_TEST
+
+int main(void)
+{
+    if (job_begin(&job, 0, NULL))
+        return 1;
+    Suite *suite = suite_create("accelerator");
+    TCase *tests = tcase_create("accelerator");
+    tcase_add_loop_test(tests, ranks_compute_on_it, 0, 2);
+    tcase_add_test(tests, collectives_are_staged);
+    tcase_add_test(tests, without_it_auto_takes_the_cpu);
+    suite_add_tcase(suite, tests);
+    return suite_run_ranks(suite, &job);
+}
