@@ -62,7 +62,7 @@ static void check(const struct bucket_figure *b, double ready, double queued, do
     ck_assert_double_eq_tol(b->last, last, 1e-12);
 }
 
-START_TEST(buckets_are)
+TEST(buckets_are)
 {
     struct profile_figures f = find(&timeline.lane[LANE_COMPUTE], 0);
     double middle = 0.5 * (job.size - 1);
@@ -76,9 +76,8 @@ START_TEST(buckets_are)
     timeline_destroy(&timeline);
     profile_figures_destroy(&f);
 }
-END_TEST
 
-START_TEST(what_is_unknown_is)
+TEST(what_is_unknown_is)
 {
     struct profile_figures f = find(NULL, 1);
     check(&f.bucket[0], 20, NAN, 25, 45, NAN, 1.0 / 3);
@@ -86,16 +85,5 @@ START_TEST(what_is_unknown_is)
     timeline_destroy(&timeline);
     profile_figures_destroy(&f);
 }
-END_TEST
 
-int main(void)
-{
-    if (job_begin(&job, 0, NULL))
-        return 1;
-    Suite *suite = suite_create("buckets");
-    TCase *tests = tcase_create("buckets");
-    tcase_add_test(tests, buckets_are);
-    tcase_add_test(tests, what_is_unknown_is);
-    suite_add_tcase(suite, tests);
-    return suite_run_ranks(suite, &job);
-}
+SUITE_OF_RANKS("buckets", job, NULL, NULL)

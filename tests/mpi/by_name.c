@@ -66,7 +66,7 @@ static void record_step(int step, int64_t at)
     made_up_phase(&timeline, PHASE_GRADIENT_SYNC, at + 300, at + 350);
 }
 
-START_TEST(time_of_its_own)
+TEST(time_of_its_own)
 {
     double ranks = job.size, more = 0; /* what ranks' operations are longer, together */
     for (int r = 0; r < job.size; r++)
@@ -105,10 +105,9 @@ START_TEST(time_of_its_own)
         self += totals.row[i].kind != KIND_COLLECTIVE ? totals.row[i].self : 0;
     ck_assert_double_eq_tol(self, totals.step, 1e-15);
 }
-END_TEST
 
 /* Two clocks of one GPU: an operation may seem to begin before its phase does. What is within what, the host knows. */
-START_TEST(spans_nest_as_the_host_asked_for_them)
+TEST(spans_nest_as_the_host_asked_for_them)
 {
     timeline_add(&timeline, LANE_COMPUTE,
                  (struct span){.name = "zero", .queued_ns = 12, .returned_ns = 14, .start_ns = 997, .end_ns = 1090});
@@ -123,7 +122,6 @@ START_TEST(spans_nest_as_the_host_asked_for_them)
     check("zero", KIND_OPERATION, job.size, 93 * job.size, 93 * job.size);
     check("forward_pass", KIND_PHASE, job.size, 100 * job.size, 7 * job.size);
 }
-END_TEST
 
 /* ---- order ---- */
 
@@ -166,7 +164,7 @@ static const char *const orders[SORTS] = {
 };
 
 /* Largest first; equal ones by name. */
-START_TEST(rows_are_sorted)
+TEST_EACH(rows_are_sorted, SORTS)
 {
     totals = (struct totals){.n = ROWS};
     memcpy(totals.row, unsorted, sizeof unsorted);
@@ -175,10 +173,9 @@ START_TEST(rows_are_sorted)
         ck_assert_msg(totals.row[i].name[0] == orders[_i][i], "by %s: %s is in place %d", sort_name[_i],
                       totals.row[i].name, i);
 }
-END_TEST
 
 /* A collective of one rank takes no time: it has no rate, and must not mix up those that have one. */
-START_TEST(a_row_without_time_has_no_rate)
+TEST(a_row_without_time_has_no_rate)
 {
     static const enum sort rates[] = {SORT_GFLOPS, SORT_GBS, SORT_MEAN};
     for (int s = 0; s < 3; s++)
@@ -197,19 +194,5 @@ START_TEST(a_row_without_time_has_no_rate)
                                       totals.row[i].name, i);
             }
 }
-END_TEST
 
-int main(void)
-{
-    if (job_begin(&job, 0, NULL))
-        return 1;
-    Suite *suite = suite_create("by_name");
-    TCase *tests = tcase_create("totals");
-    tcase_add_checked_fixture(tests, setup, teardown);
-    tcase_add_test(tests, time_of_its_own);
-    tcase_add_test(tests, spans_nest_as_the_host_asked_for_them);
-    tcase_add_loop_test(tests, rows_are_sorted, 0, SORTS);
-    tcase_add_test(tests, a_row_without_time_has_no_rate);
-    suite_add_tcase(suite, tests);
-    return suite_run_ranks(suite, &job);
-}
+SUITE_OF_RANKS("by_name", job, setup, teardown)

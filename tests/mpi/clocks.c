@@ -33,7 +33,7 @@ static int64_t injected_now(void)
 }
 
 /* One machine has one clock, whatever keeps the ranks from answering. */
-START_TEST(ranks_of_one_clock_have_no_offset)
+TEST(ranks_of_one_clock_have_no_offset)
 {
     struct clock_sample sample;
     int64_t begin = clock_now_ns();
@@ -44,11 +44,10 @@ START_TEST(ranks_of_one_clock_have_no_offset)
     ck_assert_int_ge(sample.at_ns, begin);
     ck_assert_int_le(sample.at_ns, clock_now_ns());
 }
-END_TEST
 
 /* Taken for clocks of their own, they agree within the residual. Ranks with a core each answer within a millisecond: a
  * microsecond or two where nothing else runs, and beside other work in one of many tries. */
-START_TEST(clocks_are_compared_within_the_residual)
+TEST(clocks_are_compared_within_the_residual)
 {
     enum { TRIES = 5, MOST_TRIES = 200, MOST_NS = 1000000 };
     struct job apart = job;
@@ -68,10 +67,9 @@ START_TEST(clocks_are_compared_within_the_residual)
                   "the best residual of rank %d is %lld ns", job.rank, (long long)best);
     ck_assert(best > 0 || job.rank == 0);
 }
-END_TEST
 
 /* Ranks 1 and 3 read one clock, that of rank 1, and 2 one of its own. */
-START_TEST(ranks_of_another_clock_share_one_sample)
+TEST(ranks_of_another_clock_share_one_sample)
 {
     static const int clock[] = {0, 1, 2, 1};
     struct clock_sample sample, all[4];
@@ -84,7 +82,6 @@ START_TEST(ranks_of_another_clock_share_one_sample)
     if (job.size == 4)
         ck_assert_mem_eq(&all[1], &all[3], sizeof *all);
 }
-END_TEST
 
 /* The error of the interpolated offset is at most the residual of a sample. A half round trip is measured with a clock
  * that is off by some parts per million, and each of the two rounded terms may lose a nanosecond. */
@@ -99,7 +96,7 @@ static void check_agrees(const struct alignment *a, int64_t from, int64_t to)
     }
 }
 
-START_TEST(a_wrong_clock_is_put_right)
+TEST(a_wrong_clock_is_put_right)
 {
     struct clock_sample before, after;
     struct job apart = job;
@@ -123,7 +120,6 @@ START_TEST(a_wrong_clock_is_put_right)
     if (a.drift != 0 || job.rank == 0)
         ck_assert_double_eq_tol(a.drift, want, a.drift_error + 1e-3 * fabs(want) + 100);
 }
-END_TEST
 
 /* ---- bytes ---- */
 
@@ -135,7 +131,7 @@ static unsigned char byte_of(int rank, int message, size_t i)
     return (unsigned char)((size_t)rank * 31 + (size_t)message * 7 + i * 13 + i / 251);
 }
 
-START_TEST(bytes_arrive_in_pieces)
+TEST(bytes_arrive_in_pieces)
 {
     unsigned char *bytes = allocate(CAPACITY + 1, 1);
     for (int m = 0; m < LENGTHS && job.rank; m++) {
@@ -156,19 +152,5 @@ START_TEST(bytes_arrive_in_pieces)
     free(bytes);
     job_barrier(&job);
 }
-END_TEST
 
-int main(void)
-{
-    if (job_begin(&job, 0, NULL))
-        return 1;
-    Suite *suite = suite_create("clocks");
-    TCase *tests = tcase_create("clocks");
-    tcase_add_test(tests, ranks_of_one_clock_have_no_offset);
-    tcase_add_test(tests, clocks_are_compared_within_the_residual);
-    tcase_add_test(tests, ranks_of_another_clock_share_one_sample);
-    tcase_add_test(tests, a_wrong_clock_is_put_right);
-    tcase_add_test(tests, bytes_arrive_in_pieces);
-    suite_add_tcase(suite, tests);
-    return suite_run_ranks(suite, &job);
-}
+SUITE_OF_RANKS("clocks", job, NULL, NULL)

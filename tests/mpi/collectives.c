@@ -69,7 +69,7 @@ static void check(const struct collectives *r)
     }
 }
 
-START_TEST(stragglers_are_found)
+TEST(stragglers_are_found)
 {
     struct timeline timeline;
     struct collectives collectives;
@@ -84,10 +84,9 @@ START_TEST(stragglers_are_found)
     collectives_destroy(&collectives);
     timeline_destroy(&timeline);
 }
-END_TEST
 
 /* Two collectives that wait at the same time cost that time once; ranks that reduce nothing cost nothing. */
-START_TEST(waits_at_once_count_once)
+TEST(waits_at_once_count_once)
 {
     struct timeline timeline;
     struct collectives collectives;
@@ -112,12 +111,11 @@ START_TEST(waits_at_once_count_once)
     collectives_destroy(&collectives);
     timeline_destroy(&timeline);
 }
-END_TEST
 
 /* Every rank but 0 takes its clock for 300 ns later than it is, and says by how much it can be wrong. Ranks 1 and 3
  * read one clock. Rank 1 was last once, by 40 ns, and rank 0 by 90 ns, and each collective ends 30 ns after its last
  * post: the times of the others come to lie as close as that allows. */
-START_TEST(collectives_bound_the_clocks)
+TEST(collectives_bound_the_clocks)
 {
     static const int clock[] = {0, 1, 2, 1};
     enum { WRONG = 300, LEAST = -30 };
@@ -140,17 +138,5 @@ START_TEST(collectives_bound_the_clocks)
     collectives_destroy(&collectives);
     timeline_destroy(&timeline);
 }
-END_TEST
 
-int main(void)
-{
-    if (job_begin(&job, 0, NULL))
-        return 1;
-    Suite *suite = suite_create("collectives of ranks");
-    TCase *tests = tcase_create("reductions of ranks");
-    tcase_add_test(tests, stragglers_are_found);
-    tcase_add_test(tests, waits_at_once_count_once);
-    tcase_add_test(tests, collectives_bound_the_clocks);
-    suite_add_tcase(suite, tests);
-    return suite_run_ranks(suite, &job);
-}
+SUITE_OF_RANKS("collectives of ranks", job, NULL, NULL)

@@ -152,7 +152,7 @@ static void check_spans(const struct way *w, struct timeline *timeline, size_t n
     }
 }
 
-START_TEST(sums_are_right)
+TEST_EACH(sums_are_right, ways)
 {
     static const size_t count[] = {1, 2, 3, 7, 1000, 65537, 0, 300001};
     int n = sizeof count / sizeof *count;
@@ -173,9 +173,8 @@ START_TEST(sums_are_right)
     timeline_destroy(&timeline);
     ck_assert_int_eq(delayed_device_wrong(), 0);
 }
-END_TEST
 
-START_TEST(a_large_collective_goes_in_pieces)
+TEST_EACH(a_large_collective_goes_in_pieces, 2)
 {
     static const size_t count[] = {1, 99, 100, 101, 12345, 200};
     const struct way w = {_i ? delayed_device() : device_cpu(1), COMM_MPI, progresses[0]};
@@ -185,10 +184,9 @@ START_TEST(a_large_collective_goes_in_pieces)
     check_sums(&w, comm, count, sizeof count / sizeof *count, COMM_BF16);
     comm->destroy(comm);
 }
-END_TEST
 
 /* Also many more than a ring of an asynchronous comm holds, since it is joined without waiting for the host. */
-START_TEST(many_may_be_in_flight)
+TEST_EACH(many_may_be_in_flight, ways)
 {
     size_t count[MOST];
     for (size_t i = 0; i < MOST; i++)
@@ -198,11 +196,10 @@ START_TEST(many_may_be_in_flight)
         check_sums(&way[_i], comm, count, MOST, COMM_FLOAT32);
     comm->destroy(comm);
 }
-END_TEST
 
 /* The two rules: a collective finds what the device was told to write before it, and what it reads is not overwritten
  * by what the device is told after the join. The host waits for nothing until the end. */
-START_TEST(collectives_keep_their_order_with_the_device)
+TEST_EACH(collectives_keep_their_order_with_the_device, ways)
 {
     enum { COUNT = 1000, TIMES = 200 };
     const struct way *w = &way[_i];
@@ -233,9 +230,8 @@ START_TEST(collectives_keep_their_order_with_the_device)
     comm->release(comm, out);
     comm->destroy(comm);
 }
-END_TEST
 
-START_TEST(progress_is_recorded)
+TEST(progress_is_recorded)
 {
     static const struct {
         struct comm_options options;
@@ -249,10 +245,9 @@ START_TEST(progress_is_recorded)
         comm->destroy(comm);
     }
 }
-END_TEST
 
 /* Ranks wait in another way where they share cores. */
-START_TEST(the_job_knows_its_ranks)
+TEST_EACH(the_job_knows_its_ranks, 2)
 {
     ck_assert_int_eq(job_set_crowded(&job, _i && job.rank == job.size - 1), _i);
     ck_assert_double_gt(job.cores, 0);
@@ -279,9 +274,8 @@ START_TEST(the_job_knows_its_ranks)
     ck_assert_double_eq(job_sum_machine(&job, 1), on_machine);
     ck_assert_int_ge(job.machine_size, job.local_size); /* a host is on one machine */
 }
-END_TEST
 
-START_TEST(one_failure_is_everybodys)
+TEST(one_failure_is_everybodys)
 {
     ck_assert_int_eq(job_agree(&job, 0), 0);
     int status = job.rank == job.size - 1 ? error_report("a made-up failure, to be printed once") : 0;
@@ -289,10 +283,9 @@ START_TEST(one_failure_is_everybodys)
     ck_assert_str_eq(error_text(), "");
     ck_assert_int_eq(job_agree(&job, 0), 0);
 }
-END_TEST
 
 /* Losses of strategies that must agree: equal, a little apart, wrong, and not a number in one alone. */
-START_TEST(losses_are_compared)
+TEST(losses_are_compared)
 {
     double mine[] = {3 + job.rank, 2, 1, 1}; /* the first differs between ranks, which is fine */
     double mean = 3 + (job.size - 1) / 2.0;
@@ -328,7 +321,6 @@ START_TEST(losses_are_compared)
     ck_assert(l.not_a_number && l.wrong > 1e-3);
     losses_destroy(&l);
 }
-END_TEST
 
 /* One collective of a payload, by tickets or by the library's own call. */
 static void check_exact(const struct way *w, struct comm *comm, struct collective c, int in_place, int blocking)
@@ -383,7 +375,7 @@ static void check_kinds(const struct way *w, struct comm *comm, int i)
 
 enum { EXACT = COMM_KINDS * COMM_DTYPES * COMM_OPS };
 
-START_TEST(every_collective_is_exact)
+TEST_EACH(every_collective_is_exact, ways)
 {
     if (_i && way[_i].device == way[_i - 1].device && way[_i].library == way[_i - 1].library)
         return; /* another way to wait makes no other numbers */
@@ -393,10 +385,9 @@ START_TEST(every_collective_is_exact)
     comm->destroy(comm);
     ck_assert_int_eq(delayed_device_wrong(), 0);
 }
-END_TEST
 
 /* In place each call sums what the one before it has left, and so multiplies by the ranks. */
-START_TEST(a_call_is_repeated)
+TEST_EACH(a_call_is_repeated, ways)
 {
     enum { COUNT = 1000, TIMES = 3 };
     const struct way *w = &way[_i];
@@ -416,10 +407,9 @@ START_TEST(a_call_is_repeated)
     comm->release(comm, c.buffer);
     comm->destroy(comm);
 }
-END_TEST
 
 /* What a job of this size has on the CPU: for one rank nothing is sent. */
-START_TEST(a_job_finds_its_comm)
+TEST(a_job_finds_its_comm)
 {
     const struct way w = {device_cpu(1), COMM_AUTO, progresses[0]};
     struct comm_options options = {.progress = w.progress};
@@ -436,26 +426,11 @@ START_TEST(a_job_finds_its_comm)
     ck_assert_ptr_nonnull(strstr(comm->progress, "staged"));
     comm->destroy(comm);
 }
-END_TEST
 
 int main(void)
 {
     if (job_begin(&job, 0, NULL))
         return 1;
-    Suite *suite = suite_create("comm");
-    TCase *tests = tcase_create("comm");
     find_ways();
-    tcase_add_loop_test(tests, sums_are_right, 0, ways);
-    tcase_add_loop_test(tests, a_large_collective_goes_in_pieces, 0, 2);
-    tcase_add_loop_test(tests, every_collective_is_exact, 0, ways);
-    tcase_add_loop_test(tests, a_call_is_repeated, 0, ways);
-    tcase_add_loop_test(tests, many_may_be_in_flight, 0, ways);
-    tcase_add_loop_test(tests, collectives_keep_their_order_with_the_device, 0, ways);
-    tcase_add_test(tests, a_job_finds_its_comm);
-    tcase_add_test(tests, progress_is_recorded);
-    tcase_add_loop_test(tests, the_job_knows_its_ranks, 0, 2);
-    tcase_add_test(tests, one_failure_is_everybodys);
-    tcase_add_test(tests, losses_are_compared);
-    suite_add_tcase(suite, tests);
-    return suite_run_ranks(suite, &job);
+    return suite_run_ranks(suite_of_tests("comm", NULL, NULL), &job);
 }

@@ -19,7 +19,7 @@ static double over_ranks(double (*of_rank)(int rank))
     return sum / job.size;
 }
 
-START_TEST(ratios_are)
+TEST(ratios_are)
 {
     made_up_profile_create(&p, job.size, &strategy_ddp_bucketed);
     controls_compute(&p.controls, &job, &p.measurements);
@@ -46,10 +46,9 @@ START_TEST(ratios_are)
     }
     made_up_profile_destroy(&p);
 }
-END_TEST
 
 /* One that does not overlap is never put off, and has no efficiency; but its collectives take their time. */
-START_TEST(without_overlap_there_is_no_efficiency)
+TEST(without_overlap_there_is_no_efficiency)
 {
     made_up_profile_create(&p, job.size, &strategy_ddp);
     struct controls *c = &p.controls;
@@ -67,7 +66,6 @@ START_TEST(without_overlap_there_is_no_efficiency)
         check_no_estimate(&c->comm_alone, "comm_alone");
     made_up_profile_destroy(&p);
 }
-END_TEST
 
 /* ---- blocks ---- */
 
@@ -108,7 +106,7 @@ static void add_block(struct step_times *times, struct overlap *overlap, int row
     controls_add_block(&p.controls, &job, &timeline, &block, TIMED);
 }
 
-START_TEST(blocks_of_none_give_the_bound)
+TEST(blocks_of_none_give_the_bound)
 {
     struct step_times times[STEPS];
     struct overlap overlap[STEPS] = {{0}};
@@ -127,7 +125,6 @@ START_TEST(blocks_of_none_give_the_bound)
     timeline_destroy(&timeline);
     made_up_profile_destroy(&p);
 }
-END_TEST
 
 /* Collectives that take as many milliseconds as a rank has number, plus one, by stamps, and gradients of nothing. On a
  * device they begin when the last is over, are stamped then, and wait until the host has launched them. */
@@ -185,7 +182,7 @@ static void synchronize(void)
 
 /* Every collective takes 60 ms beside the steps that count, and 1 ns beside the others. How long the host takes to
  * launch them does not matter. */
-START_TEST(collectives_are_measured_alone)
+TEST_EACH(collectives_are_measured_alone, 2)
 {
     struct step_times times[STEPS] = {{0}};
     struct overlap overlap[STEPS] = {{0}};
@@ -231,18 +228,5 @@ START_TEST(collectives_are_measured_alone)
     timeline_destroy(&timeline);
     made_up_profile_destroy(&p);
 }
-END_TEST
 
-int main(void)
-{
-    if (job_begin(&job, 0, NULL))
-        return 1;
-    Suite *suite = suite_create("controls");
-    TCase *tests = tcase_create("controls");
-    tcase_add_test(tests, ratios_are);
-    tcase_add_test(tests, without_overlap_there_is_no_efficiency);
-    tcase_add_test(tests, blocks_of_none_give_the_bound);
-    tcase_add_loop_test(tests, collectives_are_measured_alone, 0, 2);
-    suite_add_tcase(suite, tests);
-    return suite_run_ranks(suite, &job);
-}
+SUITE_OF_RANKS("controls", job, NULL, NULL)

@@ -30,7 +30,7 @@ static struct collective_timing made_up(enum comm_kind kind)
     return t;
 }
 
-START_TEST(each_rank_time_is_its_own)
+TEST_EACH(each_rank_time_is_its_own, RANK_TIMES)
 {
     double n = job.size, mean = (n + 1) / 2;
     const double factor[RANK_TIMES] = {
@@ -52,19 +52,17 @@ START_TEST(each_rank_time_is_its_own)
     ck_assert_double_eq_tol(t.busbw, t.algbw * comm_bus_factor(COMM_ALL_REDUCE, job.size), 1e-6);
     free(t.seconds);
 }
-END_TEST
 
 /* OSU's formula: all hidden, nothing hidden, and worse than one after the other. */
-START_TEST(overlap_is_not_clamped)
+TEST(overlap_is_not_clamped)
 {
     ck_assert_double_eq_tol(overlap_timing_ratio(10, 4, 10), 1, 1e-12);
     ck_assert_double_eq_tol(overlap_timing_ratio(10, 4, 14), 0, 1e-12);
     ck_assert_double_eq_tol(overlap_timing_ratio(10, 4, 11), 0.75, 1e-12);
     ck_assert_double_eq_tol(overlap_timing_ratio(10, 4, 16), -0.5, 1e-12);
 }
-END_TEST
 
-START_TEST(bus_factors_are_those_of_nccl_tests)
+TEST(bus_factors_are_those_of_nccl_tests)
 {
     static const double known[COMM_KINDS][3] = {
         [COMM_ALL_REDUCE] = {0, 1, 1.75},
@@ -77,10 +75,9 @@ START_TEST(bus_factors_are_those_of_nccl_tests)
         for (int i = 0; i < 3; i++)
             ck_assert_double_eq(comm_bus_factor((enum comm_kind)k, ranks[i]), known[k][i]);
 }
-END_TEST
 
 /* Sizes are rounded down to whole elements and equal parts, and what is then the same is timed once. */
-START_TEST(sizes_are_whole_elements)
+TEST(sizes_are_whole_elements)
 {
     static const size_t bytes[] = {1, 5, 100, 101};
     struct collective_choice choice = {
@@ -100,11 +97,10 @@ START_TEST(sizes_are_whole_elements)
     timing_destroy(timing_create(&choice, bytes, 4, 3, 0, &n), n);
     ck_assert_uint_eq(n, 2 + 3); /* in place, whatever the operation: 1, 12 doubles; 1, 2, 50 of bf16 */
 }
-END_TEST
 
 /* A real timing: as many iterations as were asked for, all longer than nothing, and none wrong; ranks agree on the
  * rest. */
-START_TEST(a_real_timing_is_right)
+TEST_EACH(a_real_timing_is_right, BLOCKINGS *COMM_KINDS)
 {
     static const size_t bytes = 4096;
     struct collective_choice choice = {.kind = (enum comm_kind)(_i % COMM_KINDS), .dtypes = 1, .ops = 1};
@@ -136,19 +132,5 @@ START_TEST(a_real_timing_is_right)
     endpoint_destroy(&endpoint);
     timing_destroy(timing, n);
 }
-END_TEST
 
-int main(void)
-{
-    if (job_begin(&job, 0, NULL))
-        return 1;
-    Suite *suite = suite_create("timing");
-    TCase *tests = tcase_create("timing");
-    tcase_add_loop_test(tests, each_rank_time_is_its_own, 0, RANK_TIMES);
-    tcase_add_test(tests, overlap_is_not_clamped);
-    tcase_add_test(tests, bus_factors_are_those_of_nccl_tests);
-    tcase_add_test(tests, sizes_are_whole_elements);
-    tcase_add_loop_test(tests, a_real_timing_is_right, 0, BLOCKINGS * COMM_KINDS);
-    suite_add_tcase(suite, tests);
-    return suite_run_ranks(suite, &job);
-}
+SUITE_OF_RANKS("timing", job, NULL, NULL)

@@ -1,27 +1,46 @@
 /* suite.c - runs a suite of Check tests to its end. */
 #include "tests/support/suite.h"
 
-#include <stdio.h>
+#include <stdlib.h>
+
+enum { MOST_TESTS = 200, TEST_SECONDS = 240 /* with a sanitizer, on a busy machine */ };
+
+static struct test {
+    int line;
+    void (*add)(TCase *tests);
+} test[MOST_TESTS];
+static size_t tests;
+
+void suite_register(int line, void (*add)(TCase *tests))
+{
+    if (tests == MOST_TESTS)
+        abort();
+    test[tests++] = (struct test){line, add};
+}
+
+static int compare_lines(const void *a, const void *b)
+{
+    return ((const struct test *)a)->line - ((const struct test *)b)->line;
+}
+
+Suite *suite_of_tests(const char *name, void (*setup)(void), void (*teardown)(void))
+{
+    Suite *suite = suite_create(name);
+    TCase *all = tcase_create(name);
+    tcase_set_timeout(all, TEST_SECONDS);
+    tcase_add_checked_fixture(all, setup, teardown);
+    qsort(test, tests, sizeof *test, compare_lines);
+    for (size_t i = 0; i < tests; i++)
+        test[i].add(all);
+    suite_add_tcase(suite, all);
+    return suite;
+}
 
 int suite_run(Suite *suite)
 {
     SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
+    srunner_run_all(runner, CK_ENV);
     int failed = srunner_ntests_failed(runner);
     srunner_free(runner);
     return failed != 0;
-}
-
-int suite_run_ranks(Suite *suite, struct job *job)
-{
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, job->rank == 0 ? CK_NORMAL : CK_SILENT);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    double any = job_max(job, failed);
-    if (any > 0 && failed == 0 && job->rank == 0)
-        printf("a rank other than 0 failed %.0f checks\n", any);
-    job_end(job);
-    return any > 0;
 }

@@ -49,7 +49,7 @@ static void check_interval(const double interval[2], double truth)
     ck_assert_double_le(fabs(interval[1] - truth), 1e-6 * truth);
 }
 
-START_TEST(exact_times_give_the_truth)
+TEST_EACH(exact_times_give_the_truth, LINKS)
 {
     const struct truth *truth = &links[_i];
     struct link_regime regime[LINK_REGIMES];
@@ -66,9 +66,8 @@ START_TEST(exact_times_give_the_truth)
     }
     ck_assert_uint_eq(regime[0].sizes + (truth->regimes == 2 ? regime[1].sizes : 0), 26);
 }
-END_TEST
 
-START_TEST(too_little_is_no_model)
+TEST(too_little_is_no_model)
 {
     static const struct {
         size_t n;
@@ -89,10 +88,9 @@ START_TEST(too_little_is_no_model)
         ck_assert_msg(regimes == rows[i].regimes, "row %zu: %d", i, regimes);
     }
 }
-END_TEST
 
 /* Seven sizes are too few for a second regime, eight are not; and three that differ at the end are none. */
-START_TEST(a_regime_has_four_sizes)
+TEST(a_regime_has_four_sizes)
 {
     struct link_regime regime[LINK_REGIMES];
     for (size_t i = 0; i < 12; i++) {
@@ -107,7 +105,6 @@ START_TEST(a_regime_has_four_sizes)
     if (link_model_fit(regime, bytes, seconds, 12) == 2)
         ck_assert(regime[0].sizes >= 4 && regime[1].sizes >= 4);
 }
-END_TEST
 
 /* ---- one line by other means ---- */
 
@@ -115,7 +112,7 @@ enum { FEW = 6 };
 static const double few_bytes[FEW] = {100, 300, 1000, 3000, 5000, 9000};
 
 /* Solves sum w (1, x)(1, x)' (latency, slope)' = sum w (1, x)' t directly; its inverse gives the errors. */
-START_TEST(line_and_intervals_by_the_normal_equations)
+TEST(line_and_intervals_by_the_normal_equations)
 {
     static const double times[FEW] = {11e-6, 13.5e-6, 19e-6, 41e-6, 61e-6, 97e-6};
     double one = 0, x = 0, xx = 0, t = 0, xt = 0, squares = 0;
@@ -144,10 +141,9 @@ START_TEST(line_and_intervals_by_the_normal_equations)
     ck_assert_double_eq_tol(r->bandwidth_interval[1] * (slope - slope_reach), 1, 1e-8);
     ck_assert_double_eq_tol(r->residual, sqrt(squares / FEW), 1e-9);
 }
-END_TEST
 
 /* What rounding makes of times without latency, or without growth, is no latency and no slope. */
-START_TEST(rounding_is_nothing)
+TEST(rounding_is_nothing)
 {
     noise_start(6);
     for (int round = 0; round < 100; round++) {
@@ -165,7 +161,6 @@ START_TEST(rounding_is_nothing)
         ck_assert_double_eq_tol(r->bandwidth * slope, 1, 1e-12);
     }
 }
-END_TEST
 
 /* ---- what noise does ---- */
 
@@ -178,7 +173,7 @@ static double at_most(double probability)
 }
 
 /* One line is cut in at most 5 % of fits, and a change is found: latency x 1.5, the end of a burst. */
-START_TEST(regimes_are_those_of_the_link)
+TEST(regimes_are_those_of_the_link)
 {
     static const double noise[] = {0.01, 0.03, 0.1};
     static const size_t sizes[] = {8, 13, 26, 50};
@@ -199,11 +194,10 @@ START_TEST(regimes_are_those_of_the_link)
                       fits);
     }
 }
-END_TEST
 
 /* A time that is 30 % late, or small messages ten times noisier than large ones: an F test alone would cut half of
  * these straight lines. */
-START_TEST(uneven_noise_seldom_cuts)
+TEST(uneven_noise_seldom_cuts)
 {
     int late = 0, uneven = 0;
     noise_start(5);
@@ -220,10 +214,9 @@ START_TEST(uneven_noise_seldom_cuts)
     ck_assert_double_le(late, at_most(0.05));
     ck_assert_double_le(uneven, at_most(0.05));
 }
-END_TEST
 
 /* Intervals hold the true values in 95 % of fits, give or take. */
-START_TEST(intervals_cover)
+TEST_EACH(intervals_cover, LINKS)
 {
     const struct truth *truth = &links[_i];
     int latency[LINK_REGIMES] = {0}, bandwidth[LINK_REGIMES] = {0}, right = 0;
@@ -249,22 +242,9 @@ START_TEST(intervals_cover)
         ck_assert_double_eq_tol((double)bandwidth[i] / right, 0.95, error);
     }
 }
-END_TEST
 
 int main(void)
 {
     fits = noise_repetitions(1000);
-    Suite *suite = suite_create("link model");
-    TCase *known = tcase_create("known truth"), *noise = tcase_create("noise");
-    tcase_add_loop_test(known, exact_times_give_the_truth, 0, LINKS);
-    tcase_add_test(known, too_little_is_no_model);
-    tcase_add_test(known, a_regime_has_four_sizes);
-    tcase_add_test(known, line_and_intervals_by_the_normal_equations);
-    tcase_add_test(known, rounding_is_nothing);
-    tcase_add_test(noise, regimes_are_those_of_the_link);
-    tcase_add_test(noise, uneven_noise_seldom_cuts);
-    tcase_add_loop_test(noise, intervals_cover, 0, LINKS);
-    suite_add_tcase(suite, known);
-    suite_add_tcase(suite, noise);
-    return suite_run(suite);
+    return suite_run(suite_of_tests("link model", NULL, NULL));
 }

@@ -16,7 +16,7 @@ static struct nominal rate_of(const char *text)
     return nominal;
 }
 
-START_TEST(rates)
+TEST(rates)
 {
     static const struct {
         const char *text;
@@ -33,7 +33,6 @@ START_TEST(rates)
         ck_assert_str_eq(nominal.name, known[i].text);
     }
 }
-END_TEST
 
 static void refused(const char *text, const char *words, const char *more)
 {
@@ -44,7 +43,7 @@ static void refused(const char *text, const char *words, const char *more)
     error_clear();
 }
 
-START_TEST(no_rates)
+TEST(no_rates)
 {
     static const char *const bad[] = {
         "",      "gbit", "-1gbit",  "0gbit", "1e9",      "nvlink",   "pcie4", "5gb it",
@@ -55,10 +54,9 @@ START_TEST(no_rates)
     for (size_t i = 0; i < sizeof bits_or_bytes / sizeof *bits_or_bytes; i++)
         refused(bits_or_bytes[i], bits_or_bytes[i], "b is ambiguous");
 }
-END_TEST
 
 /* Where no such link lies between the ranks. */
-START_TEST(unused)
+TEST(unused)
 {
     static const struct {
         const char *link;
@@ -79,18 +77,16 @@ START_TEST(unused)
         ck_assert_msg(!words == !known[i].words && (!words || strstr(words, known[i].words)), "%zu: %s", i, words);
     }
 }
-END_TEST
 
-START_TEST(attainable)
+TEST(attainable)
 {
     struct nominal nominal = rate_of("1gbit");
     ck_assert_double_eq(nominal_attainable(&nominal, 0, 8), 1);
     ck_assert_double_eq_tol(nominal_attainable(&nominal, 0.002, 250000), 0.5, 1e-12); /* which take 2 ms */
     ck_assert(isnan(nominal_attainable(&nominal, NAN, 8)));
 }
-END_TEST
 
-START_TEST(verdicts)
+TEST(verdicts)
 {
     static const struct {
         const char *link;
@@ -114,18 +110,5 @@ START_TEST(verdicts)
         ck_assert_str_eq(nominal_words(text, &nominal, known[i].share, known[i].attainable), known[i].words);
     }
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("nominal rates");
-    TCase *all = tcase_create("all");
-    tcase_add_checked_fixture(all, NULL, error_clear);
-    tcase_add_test(all, rates);
-    tcase_add_test(all, no_rates);
-    tcase_add_test(all, unused);
-    tcase_add_test(all, attainable);
-    tcase_add_test(all, verdicts);
-    suite_add_tcase(suite, all);
-    return suite_run(suite);
-}
+SUITE("nominal rates", NULL, error_clear)

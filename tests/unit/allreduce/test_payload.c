@@ -85,7 +85,7 @@ static struct payload payload_of(int i, int ranks)
 
 static const int sizes[] = {1, 2, 3, 4, 7, 8, 16, 17, 31, 64, 250, 300};
 
-START_TEST(reductions_are_exact_in_any_order)
+TEST_EACH(reductions_are_exact_in_any_order, COMM_DTYPES *COMM_OPS)
 {
     char result[COUNT * 8];
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
@@ -99,9 +99,8 @@ START_TEST(reductions_are_exact_in_any_order)
         ck_assert_uint_eq(payload_wrong(&p, result), 0);
     }
 }
-END_TEST
 
-START_TEST(one_flipped_bit_is_one_wrong_element)
+TEST_EACH(one_flipped_bit_is_one_wrong_element, COMM_DTYPES *COMM_OPS)
 {
     char result[COUNT * 8];
     struct payload p = payload_of(_i, 3);
@@ -114,10 +113,9 @@ START_TEST(one_flipped_bit_is_one_wrong_element)
     }
     ck_assert_uint_eq(payload_wrong(&p, result), 0);
 }
-END_TEST
 
 /* Each rank's own input is not the result: a reduction that did nothing would be seen. */
-START_TEST(inputs_are_not_results)
+TEST_EACH(inputs_are_not_results, COMM_DTYPES *COMM_OPS)
 {
     char in[COUNT * 8], buffer[COUNT * 8];
     static const int numbers[] = {2, 3, 4, 5, 8, 64, 300};
@@ -134,10 +132,9 @@ START_TEST(inputs_are_not_results)
         ck_assert_uint_gt(payload_wrong(&next, buffer), COUNT / 2); /* nor is the last round's result */
     }
 }
-END_TEST
 
 /* Gathers by hand, with every rank's part; a part of the wrong rank is wrong. */
-START_TEST(gathered_parts_are_told_apart)
+TEST_EACH(gathered_parts_are_told_apart, COMM_DTYPES)
 {
     enum { RANKS = 300 };
     enum comm_dtype dtype = (enum comm_dtype)_i;
@@ -157,9 +154,8 @@ START_TEST(gathered_parts_are_told_apart)
     memcpy(result, result + COUNT * size, COUNT * size);
     ck_assert_uint_gt(payload_wrong(&p, result), COUNT / 2);
 }
-END_TEST
 
-START_TEST(a_broadcast_is_the_roots)
+TEST_EACH(a_broadcast_is_the_roots, COMM_DTYPES)
 {
     char root[COUNT * 8], other[COUNT * 8];
     struct collective c = {.count = COUNT, .dtype = (enum comm_dtype)_i, .kind = COMM_BROADCAST, .root = 1};
@@ -171,10 +167,9 @@ START_TEST(a_broadcast_is_the_roots)
     ck_assert_uint_eq(payload_wrong(&p, other), COUNT);
     ck_assert_uint_eq(payload_wrong(&p, root), 0);
 }
-END_TEST
 
 /* Rank r gets part r. */
-START_TEST(a_scattered_part_is_the_ranks_own)
+TEST_EACH(a_scattered_part_is_the_ranks_own, COMM_DTYPES)
 {
     enum { RANKS = 2 };
     enum comm_dtype dtype = (enum comm_dtype)_i;
@@ -193,7 +188,6 @@ START_TEST(a_scattered_part_is_the_ranks_own)
         ck_assert_uint_gt(payload_wrong(&p, in[0] + (size_t)(1 - r) * COUNT * size), COUNT / 2);
     }
 }
-END_TEST
 
 static float narrow(enum comm_dtype dtype, float x)
 {
@@ -226,7 +220,7 @@ static void average_premultiplied(const struct payload *payload, int missing, ch
 }
 
 /* Rounded totals pass where they are expected, and only there; a rank that is missing is still found. */
-START_TEST(rounded_averages_are_told_from_wrong_ones)
+TEST_EACH(rounded_averages_are_told_from_wrong_ones, 2)
 {
     static const int ranks[] = {2, 3, 4, 5, 6, 7, 12};
     char result[COUNT * 8];
@@ -244,19 +238,5 @@ START_TEST(rounded_averages_are_told_from_wrong_ones)
     }
     ck_assert_uint_gt(inexact, 0);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("payload");
-    TCase *tests = tcase_create("payload");
-    tcase_add_loop_test(tests, reductions_are_exact_in_any_order, 0, COMM_DTYPES * COMM_OPS);
-    tcase_add_loop_test(tests, one_flipped_bit_is_one_wrong_element, 0, COMM_DTYPES * COMM_OPS);
-    tcase_add_loop_test(tests, inputs_are_not_results, 0, COMM_DTYPES * COMM_OPS);
-    tcase_add_loop_test(tests, gathered_parts_are_told_apart, 0, COMM_DTYPES);
-    tcase_add_loop_test(tests, a_broadcast_is_the_roots, 0, COMM_DTYPES);
-    tcase_add_loop_test(tests, a_scattered_part_is_the_ranks_own, 0, COMM_DTYPES);
-    tcase_add_loop_test(tests, rounded_averages_are_told_from_wrong_ones, 0, 2);
-    suite_add_tcase(suite, tests);
-    return suite_run(suite);
-}
+SUITE("payload", NULL, NULL)

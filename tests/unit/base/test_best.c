@@ -23,7 +23,7 @@ static int judge(int k, size_t n, int anytime)
 /* ---- known answers ---- */
 
 /* Of two, the interval is Student's for one pair. */
-START_TEST(two_as_one_pair)
+TEST(two_as_one_pair)
 {
     static const double a[] = {1.30, 1.33, 1.32, 1.31, 1.34, 1.30}, b[] = {1.30, 1.29, 1.31, 1.32, 1.30, 1.31};
     memcpy(sample[0], a, sizeof a);
@@ -36,10 +36,9 @@ START_TEST(two_as_one_pair)
     ck_assert(out[0].paired.p == pair.p && out[0].paired.n == 6 && !out[0].slower);
     ck_assert(out[1].paired.ratio == 1 && isnan(out[1].paired.ci_low) && !out[1].slower);
 }
-END_TEST
 
 /* Two rounds tell nothing apart, however far apart they are; three may. */
-START_TEST(two_rounds_decide_nothing)
+TEST(two_rounds_decide_nothing)
 {
     static const double a[] = {1.0, 1.001, 1.002}, b[] = {2.0, 2.002, 2.003};
     memcpy(sample[0], a, sizeof a);
@@ -50,7 +49,6 @@ START_TEST(two_rounds_decide_nothing)
     ck_assert_int_eq(judge(2, 3, 0), 0);
     ck_assert(out[1].slower && out[1].paired.ci_low > 1.9);
 }
-END_TEST
 
 /* Series i is `apart` of its noise above series i - 1; the noises are orthogonal and of one size, and rounds differ by
  * factors. */
@@ -71,7 +69,7 @@ static double critical(int i, int best)
 
 /* c(r) is above Tukey's, the studentised range q / sqrt 2, since each pair has a standard error of its own; by little,
  * since there are 59 degrees of freedom. q at 5 % for infinitely many: 3.314, 3.858, 4.387 for 3, 5, 9 series. */
-START_TEST(critical_values_near_tukeys)
+TEST(critical_values_near_tukeys)
 {
     static const double q[] = {[3] = 3.314, [5] = 3.858, [9] = 4.387};
     for (int k = 3; k <= 9; k = 2 * k - 1) {
@@ -81,11 +79,10 @@ START_TEST(critical_values_near_tukeys)
         ck_assert_msg(c > 1.01 && c < 1.06, "c(%d) is %g times Tukey's", k, c);
     }
 }
-END_TEST
 
 /* Those that are called slower leave: the intervals of a ladder become narrower from the top down; where it stops, the
  * rest have the interval of that step. By signs too, where they are narrower in samples. */
-START_TEST(steps_down)
+TEST(steps_down)
 {
     ladder(5, 1);
     ck_assert_int_eq(judge(5, ROUNDS, 0), 0);
@@ -100,11 +97,10 @@ START_TEST(steps_down)
     ck_assert_double_eq_tol(critical(1, 0), critical(3, 0), 1e-9);
     ck_assert_double_lt(critical(3, 0), critical(4, 0));
 }
-END_TEST
 
 /* By signs: p of any of four has to be 0.05 / 6 at first, and of the last two 0.05. 8 rounds give 9 / 2^8 = 0.035, 10
  * give 11 / 2^10 = 0.0107 and 11 give 12 / 2^11 = 0.0059. */
-START_TEST(any_time_by_signs)
+TEST(any_time_by_signs)
 {
     for (int i = 0; i < 4; i++)
         for (int t = 0; t < 11; t++)
@@ -119,10 +115,9 @@ START_TEST(any_time_by_signs)
     judge(2, 7, 1);
     ck_assert(!out[1].slower && isnan(out[1].paired.ci_low));
 }
-END_TEST
 
 /* The least median is the best also where its mean is not the least; the interval then lies below 1. */
-START_TEST(best_is_by_the_median)
+TEST(best_is_by_the_median)
 {
     for (int t = 0; t < 13; t++) {
         sample[0][t] = 1.001;
@@ -131,9 +126,8 @@ START_TEST(best_is_by_the_median)
     ck_assert_int_eq(judge(2, 13, 0), 1);
     ck_assert(!out[0].slower && out[0].paired.ci_high < 1);
 }
-END_TEST
 
-START_TEST(too_little_to_compare)
+TEST(too_little_to_compare)
 {
     for (int t = 0; t < 3; t++) {
         sample[0][t] = 2;
@@ -151,7 +145,6 @@ START_TEST(too_little_to_compare)
     ck_assert(out[0].slower && fabs(out[0].paired.ci_low - 2) < 1e-12 && fabs(out[0].paired.ci_high - 2) < 1e-12);
     ck_assert(!out[2].slower && out[2].paired.ci_low == 1 && out[2].paired.ci_high == 1);
 }
-END_TEST
 
 /* ---- what the words promise ---- */
 
@@ -247,7 +240,7 @@ static void count(const struct situation *of, int k, int best, const int *slower
 /* At most 5 % of runs have anything called slower that is not; and as many are found as by Holm over all pairs, but for
  * what it costs to choose the best by the median, which finds the least mean less often: a few per cent of two series,
  * where both tests are Student's. */
-START_TEST(error_and_power)
+TEST_EACH(error_and_power, 6)
 {
     static const struct situation situations[] = {{"equal", equal, even},
                                                   {"equal, noise 1 to 10", equal, tenfold},
@@ -282,22 +275,5 @@ START_TEST(error_and_power)
     }
     ck_assert_int_ge(all_found, all_holm_found);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("best");
-    TCase *known = tcase_create("known answers"), *promises = tcase_create("promises");
-    tcase_add_test(known, two_as_one_pair);
-    tcase_add_test(known, two_rounds_decide_nothing);
-    tcase_add_test(known, critical_values_near_tukeys);
-    tcase_add_test(known, steps_down);
-    tcase_add_test(known, any_time_by_signs);
-    tcase_add_test(known, best_is_by_the_median);
-    tcase_add_test(known, too_little_to_compare);
-    tcase_set_timeout(promises, 240);
-    tcase_add_loop_test(promises, error_and_power, 0, 6);
-    suite_add_tcase(suite, known);
-    suite_add_tcase(suite, promises);
-    return suite_run(suite);
-}
+SUITE("best", NULL, NULL)

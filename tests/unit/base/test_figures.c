@@ -28,15 +28,14 @@ static void add_some(void)
     figures_add(&list, &sized);
 }
 
-START_TEST(what_does_not_apply_is_left_out)
+TEST(what_does_not_apply_is_left_out)
 {
     add_some();
     ck_assert_uint_eq(list.n, 4);
     ck_assert_ptr_null(figures_find(&list, "ddp", "attainable", 0));
 }
-END_TEST
 
-START_TEST(a_figure_is_found_by_subject_name_and_size)
+TEST(a_figure_is_found_by_subject_name_and_size)
 {
     add_some();
     ck_assert_ptr_eq(figures_find(&list, "ddp", "step", 0), &list.item[0]);
@@ -44,9 +43,8 @@ START_TEST(a_figure_is_found_by_subject_name_and_size)
     ck_assert_ptr_null(figures_find(&list, "ddp", "step", 8));
     ck_assert_ptr_null(figures_find(&list, "none", "step", 0));
 }
-END_TEST
 
-START_TEST(a_list_comes_back_as_it_was)
+TEST(a_list_comes_back_as_it_was)
 {
     struct figure_list back;
     for (int i = 0; i < 40; i++) { /* more than are allocated at once */
@@ -74,9 +72,8 @@ START_TEST(a_list_comes_back_as_it_was)
     cJSON_Delete(json);
     cJSON_Delete(again);
 }
-END_TEST
 
-START_TEST(comma_separated)
+TEST(comma_separated)
 {
     add_some();
     char *text = NULL;
@@ -91,7 +88,6 @@ START_TEST(comma_separated)
                            "\"mine, \"\"x\"\"\",broadcast float none root 0 in_place,time,16,s,1e-06,,,3,lower,1\n");
     free(text);
 }
-END_TEST
 
 #define GOOD "{\"subject\": \"a\", \"name\": \"step\", \"unit\": \"s\", \"value\": 1, \"n\": 2, \"better\": \"lower\"}"
 #define BROKEN(unit, value, n, better)                                                                                 \
@@ -120,7 +116,7 @@ static const char *const broken[][2] = {
     {BROKEN("\"s\", \"bytes\": -8", "1", "1", "\"lower\""), "figure 2"},
 };
 
-START_TEST(broken_lists_are_refused)
+TEST_EACH(broken_lists_are_refused, sizeof broken / sizeof *broken)
 {
     cJSON *json = cJSON_Parse(broken[_i][0]);
     ck_assert_msg(json != NULL, "not JSON: %s", broken[_i][0]);
@@ -128,9 +124,8 @@ START_TEST(broken_lists_are_refused)
     ck_assert_msg(strstr(error_text(), broken[_i][1]) != NULL, "%s: %s", broken[_i][0], error_text());
     cJSON_Delete(json);
 }
-END_TEST
 
-START_TEST(a_list_by_hand_is_taken)
+TEST(a_list_by_hand_is_taken)
 {
     cJSON *json = cJSON_Parse("[" GOOD "]");
     ck_assert_int_eq(figures_read(&list, "PATH", json), 0);
@@ -138,19 +133,5 @@ START_TEST(a_list_by_hand_is_taken)
     ck_assert(list.item[0].bytes == 0 && isnan(list.item[0].low) && !list.item[0].judged);
     cJSON_Delete(json);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("figures");
-    TCase *all = tcase_create("figures");
-    tcase_add_checked_fixture(all, NULL, destroy);
-    tcase_add_test(all, what_does_not_apply_is_left_out);
-    tcase_add_test(all, a_figure_is_found_by_subject_name_and_size);
-    tcase_add_test(all, a_list_comes_back_as_it_was);
-    tcase_add_test(all, comma_separated);
-    tcase_add_loop_test(all, broken_lists_are_refused, 0, sizeof broken / sizeof *broken);
-    tcase_add_test(all, a_list_by_hand_is_taken);
-    suite_add_tcase(suite, all);
-    return suite_run(suite);
-}
+SUITE("figures", NULL, destroy)

@@ -91,7 +91,7 @@ static int write_pieces(struct new_file *file, size_t n)
 
 /* ---- commit and abandon; plain in test 0, compressed in test 1 ---- */
 
-START_TEST(a_file_appears_when_it_is_complete)
+TEST_EACH(a_file_appears_when_it_is_complete, 2)
 {
     static const size_t sizes[] = {0, 1, 2, 1000, 65537, MOST};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -108,9 +108,8 @@ START_TEST(a_file_appears_when_it_is_complete)
     }
     ck_assert_str_eq(error_text(), "");
 }
-END_TEST
 
-START_TEST(an_abandoned_file_leaves_nothing)
+TEST_EACH(an_abandoned_file_leaves_nothing, 2)
 {
     struct new_file file;
     ck_assert_int_eq(files_replace(directory, "old", "abc"), 0);
@@ -129,9 +128,8 @@ START_TEST(an_abandoned_file_leaves_nothing)
     fclose(old);
     ck_assert_str_eq(got, "abc");
 }
-END_TEST
 
-START_TEST(an_older_file_is_replaced)
+TEST_EACH(an_older_file_is_replaced, 2)
 {
     struct new_file file;
     for (size_t n = 5000; n > 1000; n -= 999) { /* shorter ones */
@@ -142,10 +140,9 @@ START_TEST(an_older_file_is_replaced)
         ck_assert_int_eq(names(), 1);
     }
 }
-END_TEST
 
 /* Each of two writers has a file of its own; the one that is complete last is there in the end. */
-START_TEST(of_two_writers_the_last_wins)
+TEST_EACH(of_two_writers_the_last_wins, 2)
 {
     struct new_file first, second;
     ck_assert_int_eq(new_file_open(&first, path_of("f"), _i), 0);
@@ -159,10 +156,9 @@ START_TEST(of_two_writers_the_last_wins)
     check_content(path_of("f"), 70000);
     ck_assert_int_eq(names(), 1);
 }
-END_TEST
 
 /* What a user has beside the file under a name such as f.tmp, also a link, stays what it is. */
-START_TEST(what_is_beside_the_file_stays)
+TEST_EACH(what_is_beside_the_file_stays, 2)
 {
     struct new_file file;
     ck_assert_int_eq(files_replace(directory, "f.tmp", "abc"), 0);
@@ -174,11 +170,10 @@ START_TEST(what_is_beside_the_file_stays)
     memcpy(text, "abc", 3);
     check_content(path_of(".f.tmp"), 3);
 }
-END_TEST
 
 /* What killed processes left is removed by the next one, but nothing that is being written, or that only looks like it.
  */
-START_TEST(what_was_left_is_removed)
+TEST_EACH(what_was_left_is_removed, 2)
 {
     static const char *const kept[] = {".ddpbench-0123456.tmp", ".ddpbench-0123456g.tmp", ".ddpbench-01234567.tmp~",
                                        "ddpbench-01234567.tmp"};
@@ -197,12 +192,11 @@ START_TEST(what_was_left_is_removed)
     ck_assert_int_eq(new_file_commit(&file), 0);
     check_content(path_of("f"), 1000);
 }
-END_TEST
 
 /* ---- what cannot be written ---- */
 
 /* A directory in place of the file: the new one cannot have its name. */
-START_TEST(a_file_that_cannot_have_its_name)
+TEST_EACH(a_file_that_cannot_have_its_name, 2)
 {
     struct new_file file;
     ck_assert_int_eq(mkdir(path_of("taken"), 0777), 0);
@@ -213,7 +207,6 @@ START_TEST(a_file_that_cannot_have_its_name)
     ck_assert_ptr_nonnull(strstr(error_text(), strerror(EISDIR)));
     ck_assert_int_eq(names(), 1);
 }
-END_TEST
 
 /* A full disk, by a limit on the size of files: nothing fits, or all does. */
 static void fill_disk(int full)
@@ -226,7 +219,7 @@ static void fill_disk(int full)
 }
 
 /* What is compressed may only be found out at its end. */
-START_TEST(a_full_disk_is_told)
+TEST_EACH(a_full_disk_is_told, 2)
 {
     struct new_file file;
     fill_disk(1);
@@ -244,9 +237,8 @@ START_TEST(a_full_disk_is_told)
     fill_disk(0);
     ck_assert_int_eq(names(), 0);
 }
-END_TEST
 
-START_TEST(replacing_on_a_full_disk_keeps_the_old_file)
+TEST(replacing_on_a_full_disk_keeps_the_old_file)
 {
     ck_assert_int_eq(files_replace(directory, "f", "old"), 0);
     fill_disk(1);
@@ -258,13 +250,12 @@ START_TEST(replacing_on_a_full_disk_keeps_the_old_file)
     memcpy(text, "old", 3);
     check_content(path_of("f"), 3);
 }
-END_TEST
 
 /* ---- a path that an option named ---- */
 
 static const char mark[] = "made by a test";
 
-START_TEST(a_named_path_is_replaced)
+TEST(a_named_path_is_replaced)
 {
     ck_assert_int_eq(files_replace(directory, "named", ""), 0); /* as mktemp makes it */
     for (int i = 0; i < 3; i++) {
@@ -277,11 +268,10 @@ START_TEST(a_named_path_is_replaced)
     ck_assert_int_eq(files_replace_path("json", path_of("missing/named"), mark, "x"), -1);
     ck_assert_ptr_nonnull(strstr(error_text(), "missing/named"));
 }
-END_TEST
 
 /* What is there and has no line near its start that begins with the mark is not of this program, whatever its name and
  * however it is reached. */
-START_TEST(a_named_path_of_somebody_else)
+TEST(a_named_path_of_somebody_else)
 {
     struct new_file file;
     ck_assert_int_eq(new_file_open_named(&file, "json", path_of("late"), mark), 0);
@@ -312,10 +302,9 @@ START_TEST(a_named_path_of_somebody_else)
     ck_assert_int_eq(names(), 5);
     check_content(path_of("late"), strlen(text));
 }
-END_TEST
 
 /* A pipe, a directory and a device stay what they are; a path that would be cut off is none. */
-START_TEST(a_named_path_that_is_no_file)
+TEST(a_named_path_that_is_no_file)
 {
     char path[FILES_PATH + 1];
     ck_assert_int_eq(mkfifo(path_of("pipe"), 0666), 0);
@@ -333,11 +322,10 @@ START_TEST(a_named_path_that_is_no_file)
     ck_assert_int_eq(files_replace_path("output-file", path, mark, "x"), -1);
     ck_assert_int_eq(names(), 2);
 }
-END_TEST
 
 /* ---- directories ---- */
 
-START_TEST(directories_are_made)
+TEST(directories_are_made)
 {
     static const char *const paths[] = {"a", "b/c/d", "b/c/e", "b/c", "g//h", "i/"};
     struct stat facts;
@@ -351,10 +339,9 @@ START_TEST(directories_are_made)
     ck_assert_int_eq(files_make_directories("output", "x/y"), 0);
     ck_assert_int_eq(access(path_of("x/y"), W_OK), 0);
 }
-END_TEST
 
 /* Of a path with .. something may have been there. */
-START_TEST(made_directories_are_removed)
+TEST(made_directories_are_removed)
 {
     static const struct {
         const char *path;
@@ -373,11 +360,10 @@ START_TEST(made_directories_are_removed)
         ck_assert_int_eq(system(command), 0);
     }
 }
-END_TEST
 
 /* ---- reading ---- */
 
-START_TEST(a_long_line_comes_in_pieces)
+TEST(a_long_line_comes_in_pieces)
 {
     const size_t lengths[] = {FILES_MOST_LINE, 5, 1, FILES_MOST_LINE};
     char why[FILES_WHY], *line = NULL;
@@ -398,28 +384,5 @@ START_TEST(a_long_line_comes_in_pieces)
     ck_assert_ptr_null(files_open(path_of("lines"), FILES_MOST_BYTES, why));
     ck_assert_str_eq(why, "it has 8589934593 bytes; at most 8192 MiB are read");
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("files");
-    TCase *tests = tcase_create("files");
-    tcase_add_checked_fixture(tests, setup, teardown);
-    tcase_add_loop_test(tests, a_file_appears_when_it_is_complete, 0, 2);
-    tcase_add_loop_test(tests, an_abandoned_file_leaves_nothing, 0, 2);
-    tcase_add_loop_test(tests, an_older_file_is_replaced, 0, 2);
-    tcase_add_loop_test(tests, of_two_writers_the_last_wins, 0, 2);
-    tcase_add_loop_test(tests, what_is_beside_the_file_stays, 0, 2);
-    tcase_add_loop_test(tests, what_was_left_is_removed, 0, 2);
-    tcase_add_loop_test(tests, a_file_that_cannot_have_its_name, 0, 2);
-    tcase_add_loop_test(tests, a_full_disk_is_told, 0, 2);
-    tcase_add_test(tests, replacing_on_a_full_disk_keeps_the_old_file);
-    tcase_add_test(tests, a_named_path_is_replaced);
-    tcase_add_test(tests, a_named_path_of_somebody_else);
-    tcase_add_test(tests, a_named_path_that_is_no_file);
-    tcase_add_test(tests, directories_are_made);
-    tcase_add_test(tests, made_directories_are_removed);
-    tcase_add_test(tests, a_long_line_comes_in_pieces);
-    suite_add_tcase(suite, tests);
-    return suite_run(suite);
-}
+SUITE("files", setup, teardown)

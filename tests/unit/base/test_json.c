@@ -45,7 +45,7 @@ static void *scarce(size_t size)
     return NULL;
 }
 
-START_TEST(no_memory_is_no_mistake_in_a_file)
+TEST(no_memory_is_no_mistake_in_a_file)
 {
     static const char text[] = "{\"a\": [1, \"two\"], \"b\": {\"c\": null}}";
     cJSON *json = NULL;
@@ -62,9 +62,8 @@ START_TEST(no_memory_is_no_mistake_in_a_file)
     cJSON_Delete(json);
     cJSON_InitHooks(NULL);
 }
-END_TEST
 
-START_TEST(mistakes_are_named)
+TEST(mistakes_are_named)
 {
     static const char *const rows[][2] = {{"", "is not valid JSON (line 1)"},
                                           {"{\n\"a\": 1,\n}", "is not valid JSON (line 3)"},
@@ -76,15 +75,5 @@ START_TEST(mistakes_are_named)
         ck_assert_msg(strstr(error_text(), rows[i][1]) != NULL, "%s: %s", rows[i][0], error_text());
     }
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("json");
-    TCase *tests = tcase_create("reading");
-    tcase_add_checked_fixture(tests, setup, teardown);
-    tcase_add_test(tests, no_memory_is_no_mistake_in_a_file);
-    tcase_add_test(tests, mistakes_are_named);
-    suite_add_tcase(suite, tests);
-    return suite_run(suite);
-}
+SUITE("json", setup, teardown)

@@ -29,7 +29,7 @@ static const struct junit_case some[] = {{"c", "good", 1.5e-6, JUNIT_PASSED, NUL
                                          {"c", "odd", NAN, JUNIT_SKIPPED, "ambiguous", "may be chance"},
                                          {"c", "other", NAN, JUNIT_ERROR, "incomparable", "other settings"}};
 
-START_TEST(known_cases)
+TEST(known_cases)
 {
     static const char sums[] =
         " name=\"suite\" tests=\"5\" failures=\"2\" errors=\"1\" skipped=\"1\" time=\"0.250001500\">\n";
@@ -58,9 +58,8 @@ START_TEST(known_cases)
     ck_assert_str_eq(text, expected);
     free(text);
 }
-END_TEST
 
-START_TEST(no_case_and_no_words)
+TEST(no_case_and_no_words)
 {
     char *text = file_of(NULL, 0, "", "");
     ck_assert_str_eq(text, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
@@ -72,10 +71,9 @@ START_TEST(no_case_and_no_words)
                            "</testsuites>\n");
     free(text);
 }
-END_TEST
 
 /* Every text stands in an attribute, and a message and the words also between tags. */
-START_TEST(texts_come_back_as_they_were)
+TEST(texts_come_back_as_they_were)
 {
     static const char *const cases[][2] = {{"<script>&amp; ]]>", NULL},
                                            {"\"/></testcase><x a='", NULL},
@@ -99,16 +97,5 @@ START_TEST(texts_come_back_as_they_were)
         free(text);
     }
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("junit");
-    TCase *all = tcase_create("files");
-    tcase_set_timeout(all, 60);
-    tcase_add_test(all, known_cases);
-    tcase_add_test(all, no_case_and_no_words);
-    tcase_add_test(all, texts_come_back_as_they_were);
-    suite_add_tcase(suite, all);
-    return suite_run(suite);
-}
+SUITE("junit", NULL, NULL)

@@ -48,7 +48,7 @@ static void check_file(const char *name, const char *expected)
     ck_assert_str_eq(text, expected);
 }
 
-START_TEST(an_empty_file_with_another_name_is_not_written)
+TEST(an_empty_file_with_another_name_is_not_written)
 {
     char path[128], another[128];
     snprintf(path, sizeof path, "%s/a", directory);
@@ -62,9 +62,8 @@ START_TEST(an_empty_file_with_another_name_is_not_written)
     ck_assert_int_eq(open_file("a"), 0);
     ck_assert_int_eq(lines_close(&lines), 0);
 }
-END_TEST
 
-START_TEST(fields_and_lines)
+TEST(fields_and_lines)
 {
     struct csv_line line = {0};
     ck_assert_int_eq(open_file("m.csv"), 0);
@@ -82,9 +81,8 @@ START_TEST(fields_and_lines)
     ck_assert_int_eq(lines_close(&lines), 0);
     check_file("m.csv", "a,b,c\n1.01,,a   b  \n,-3\n");
 }
-END_TEST
 
-START_TEST(a_line_that_is_too_long_is_still_one)
+TEST(a_line_that_is_too_long_is_still_one)
 {
     struct csv_line line = {0};
     char text[3000];
@@ -97,10 +95,9 @@ START_TEST(a_line_that_is_too_long_is_still_one)
     strcpy(text + sizeof line.text - 1, "\n");
     check_file("m.csv", text);
 }
-END_TEST
 
 /* A limit on the size of files cuts a line; what was before it stays. */
-START_TEST(a_full_disk_keeps_whole_lines)
+TEST(a_full_disk_keeps_whole_lines)
 {
     struct rlimit limit = {10, 10};
     ck_assert_int_eq(open_file("m"), 0);
@@ -118,26 +115,12 @@ START_TEST(a_full_disk_keeps_whole_lines)
     ck_assert_ptr_nonnull(strstr(error_text(), "/m: "));
     ck_assert_int_eq(lines_close(&lines), 0);
 }
-END_TEST
 
-START_TEST(a_file_that_cannot_be)
+TEST(a_file_that_cannot_be)
 {
     ck_assert_int_eq(lines_open(&lines, "/proc/nowhere/m.csv"), -1);
     ck_assert_ptr_nonnull(strstr(error_text(), "/proc/nowhere/m.csv"));
     ck_assert_int_eq(lines_close(&lines), 0);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("lines");
-    TCase *tests = tcase_create("lines");
-    tcase_add_checked_fixture(tests, setup, teardown);
-    tcase_add_test(tests, an_empty_file_with_another_name_is_not_written);
-    tcase_add_test(tests, fields_and_lines);
-    tcase_add_test(tests, a_line_that_is_too_long_is_still_one);
-    tcase_add_test(tests, a_full_disk_keeps_whole_lines);
-    tcase_add_test(tests, a_file_that_cannot_be);
-    suite_add_tcase(suite, tests);
-    return suite_run(suite);
-}
+SUITE("lines", setup, teardown)

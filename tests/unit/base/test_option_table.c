@@ -102,15 +102,14 @@ static int read_line(struct values *values, const char *line, int (*word)(void *
     return option_table_parse(&table, argc, argv);
 }
 
-START_TEST(defaults_are_set)
+TEST(defaults_are_set)
 {
     struct values v;
     ck_assert_int_eq(read_line(&v, "", NULL), 0);
     ck_assert(v.bytes == 8 && v.count == 20 && v.real == 2 && !strcmp(v.text, "float") && !v.flag);
 }
-END_TEST
 
-START_TEST(every_spelling_is_taken)
+TEST(every_spelling_is_taken)
 {
     struct values v;
     ck_assert_int_eq(read_line(&v, "-b 64K -n7 --factor=1.5 --dtype bf16 -c", NULL), 0);
@@ -120,7 +119,6 @@ START_TEST(every_spelling_is_taken)
     ck_assert_int_eq(read_line(&v, "--iters 0007 --factor .5e1", NULL), 0);
     ck_assert(v.count == 7 && v.real == 5);
 }
-END_TEST
 
 static const struct {
     const char *text;
@@ -134,7 +132,7 @@ static const struct {
              {"2G", (size_t)2 << 30},
              {"2g", (size_t)2 << 30}};
 
-START_TEST(suffixes_are_binary)
+TEST_EACH(suffixes_are_binary, sizeof sizes / sizeof *sizes)
 {
     struct values v;
     char line[64];
@@ -142,7 +140,6 @@ START_TEST(suffixes_are_binary)
     ck_assert_int_eq(read_line(&v, line, NULL), 0);
     ck_assert_uint_eq(v.bytes, sizes[_i].bytes);
 }
-END_TEST
 
 static const char *const refused[][2] = {
     {"-b 0", "from 1 to"},
@@ -192,15 +189,14 @@ static const char *const refused[][2] = {
     {"--tint -c --colour red", "--tint does not go with --check; leave one of them out"},
 };
 
-START_TEST(bad_words_are_refused)
+TEST_EACH(bad_words_are_refused, sizeof refused / sizeof *refused)
 {
     struct values v;
     ck_assert_int_eq(read_line(&v, refused[_i][0], NULL), -1);
     ck_assert_msg(strstr(error_text(), refused[_i][1]) != NULL, "'%s' not in '%s'", refused[_i][1], error_text());
 }
-END_TEST
 
-START_TEST(words_go_to_their_taker)
+TEST(words_go_to_their_taker)
 {
     struct values v;
     ck_assert_int_eq(read_line(&v, "one -n 3 two -", take), 0);
@@ -210,9 +206,8 @@ START_TEST(words_go_to_their_taker)
     ck_assert_str_eq(taken[2], "-");
     ck_assert_uint_eq(v.count, 3);
 }
-END_TEST
 
-START_TEST(help_names_letters_and_defaults)
+TEST(help_names_letters_and_defaults)
 {
     char text[1024] = "";
     struct values v;
@@ -226,9 +221,8 @@ START_TEST(help_names_letters_and_defaults)
     ck_assert_ptr_nonnull(strstr(text, "a flag\n"));
     ck_assert_ptr_nonnull(strstr(text, "Tints:\n  --tint"));
 }
-END_TEST
 
-START_TEST(rows_are_for_programs)
+TEST(rows_are_for_programs)
 {
     char text[1024] = "";
     struct values v;
@@ -240,9 +234,8 @@ START_TEST(rows_are_for_programs)
     ck_assert_ptr_nonnull(
         strstr(text, "\tcheck\tc\t\t\t\ta flag\n\tcolour\t-\tWORD\tgreen\tred|green|blue\tone of three\n"));
 }
-END_TEST
 
-START_TEST(help_shows_what_is_common_first)
+TEST(help_shows_what_is_common_first)
 {
     char text[1024] = "";
     struct values v;
@@ -254,9 +247,8 @@ START_TEST(help_shows_what_is_common_first)
     ck_assert_ptr_nonnull(strstr(text, "--colour"));
     ck_assert_ptr_null(strstr(text, "--tint"));
 }
-END_TEST
 
-START_TEST(the_table_knows_what_was_given)
+TEST(the_table_knows_what_was_given)
 {
     struct values v;
     ck_assert_int_eq(read_line(&v, "-n 20 --colour red --tint", NULL), 0);
@@ -264,10 +256,9 @@ START_TEST(the_table_knows_what_was_given)
     ck_assert(option_was_given(&table, "iters") && option_was_given(&table, "tint"));
     ck_assert(!option_was_given(&table, "min-bytes") && !option_was_given(&table, "check"));
 }
-END_TEST
 
 /* Also a whole section: the next one keeps its title. */
-START_TEST(what_is_removed_is_unknown)
+TEST(what_is_removed_is_unknown)
 {
     char text[1024] = "";
     struct values v = {.count = 3};
@@ -291,9 +282,8 @@ START_TEST(what_is_removed_is_unknown)
     ck_assert_ptr_null(strstr(text, "Words:"));
     ck_assert_ptr_nonnull(strstr(text, "Tints:\n  --tint"));
 }
-END_TEST
 
-START_TEST(every_value_is_recorded)
+TEST(every_value_is_recorded)
 {
     struct values v;
     ck_assert_int_eq(read_line(&v, "-b 1K --colour red", NULL), 0);
@@ -304,9 +294,8 @@ START_TEST(every_value_is_recorded)
     cJSON_free(text);
     cJSON_Delete(json);
 }
-END_TEST
 
-START_TEST(lists_are_read_word_by_word)
+TEST(lists_are_read_word_by_word)
 {
     char word[8], name[32], value[32];
     const char *bad[] = {"a,,b", ",a", "a,", "12345678", "a,b,a", "a,a=1", "a=1,b=1,a=2", "bc,b,bc"};
@@ -331,24 +320,5 @@ START_TEST(lists_are_read_word_by_word)
     }
     ck_assert_str_eq(error_text(), "--l: 'bc' is listed twice; name it once");
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("option table");
-    TCase *tests = tcase_create("option table");
-    tcase_add_test(tests, defaults_are_set);
-    tcase_add_test(tests, every_spelling_is_taken);
-    tcase_add_loop_test(tests, suffixes_are_binary, 0, sizeof sizes / sizeof *sizes);
-    tcase_add_loop_test(tests, bad_words_are_refused, 0, sizeof refused / sizeof *refused);
-    tcase_add_test(tests, words_go_to_their_taker);
-    tcase_add_test(tests, help_names_letters_and_defaults);
-    tcase_add_test(tests, rows_are_for_programs);
-    tcase_add_test(tests, help_shows_what_is_common_first);
-    tcase_add_test(tests, the_table_knows_what_was_given);
-    tcase_add_test(tests, what_is_removed_is_unknown);
-    tcase_add_test(tests, every_value_is_recorded);
-    tcase_add_test(tests, lists_are_read_word_by_word);
-    suite_add_tcase(suite, tests);
-    return suite_run(suite);
-}
+SUITE("option table", NULL, NULL)

@@ -130,7 +130,7 @@ static void check_tool(int expected)
 
 /* ---- tests ---- */
 
-START_TEST(known_figures)
+TEST(known_figures)
 {
     struct estimate step = {.median = 0.0025, .ci_low = 0.002, .ci_high = 0.003, .n = 6};
     figures_add_estimate(&list[0], "ddp", "step", "s", &step, BETTER_LOWER, 1);
@@ -198,9 +198,8 @@ START_TEST(known_figures)
     ck_assert_int_eq(check_format(), 20);
     check_tool(0);
 }
-END_TEST
 
-START_TEST(names_cannot_break_it)
+TEST(names_cannot_break_it)
 {
     static const char *const nasty[] = {"a\"} 1\nb{x=\"",       "\\",        "\\n\\\"", "two\nlines\\", "\x01\x1b[0m",
                                         "\xe2\x82\xac <b> | `", "\xff \xc3", "",        "# HELP x",     "{}"};
@@ -214,9 +213,8 @@ START_TEST(names_cannot_break_it)
     ck_assert_int_eq(check_format(), 4 + 2 * n); /* each with its samples */
     check_tool(3);                               /* such as a b that may stand for bytes */
 }
-END_TEST
 
-START_TEST(label_values_are_escaped)
+TEST(label_values_are_escaped)
 {
     static const struct {
         const char *value, *expected;
@@ -235,10 +233,9 @@ START_TEST(label_values_are_escaped)
         text = NULL;
     }
 }
-END_TEST
 
 /* Names that are one when they are metrics: the first counts, and each metric stands once. */
-START_TEST(nothing_stands_twice)
+TEST(nothing_stands_twice)
 {
     struct estimate step = {.median = 2, .ci_low = 1, .ci_high = 3, .n = 6};
     figures_add_estimate(&list[0], "ddp", "step", "s", &step, BETTER_LOWER, 1);
@@ -255,16 +252,14 @@ START_TEST(nothing_stands_twice)
     ck_assert_ptr_nonnull(
         strstr(text, "ddpbench_result_step_seconds{run=\"same\",mode=\"tune\",directory=\"/2\",subject=\"ddp\"} 8\n"));
 }
-END_TEST
 
-START_TEST(without_figures_there_is_the_progress)
+TEST(without_figures_there_is_the_progress)
 {
     print("a", "b");
     ck_assert_int_eq(check_format(), 4);
 }
-END_TEST
 
-START_TEST(without_runs_there_is_nothing)
+TEST(without_runs_there_is_nothing)
 {
     size_t length = 0;
     FILE *out = text_begin(&text, &length);
@@ -272,20 +267,5 @@ START_TEST(without_runs_there_is_nothing)
     text_end(out);
     ck_assert_str_eq(text, "");
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("prometheus");
-    TCase *all = tcase_create("metrics");
-    tcase_add_checked_fixture(all, NULL, destroy);
-    tcase_set_timeout(all, 60);
-    tcase_add_test(all, known_figures);
-    tcase_add_test(all, names_cannot_break_it);
-    tcase_add_test(all, nothing_stands_twice);
-    tcase_add_test(all, label_values_are_escaped);
-    tcase_add_test(all, without_figures_there_is_the_progress);
-    tcase_add_test(all, without_runs_there_is_nothing);
-    suite_add_tcase(suite, all);
-    return suite_run(suite);
-}
+SUITE("prometheus", NULL, destroy)

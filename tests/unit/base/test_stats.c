@@ -13,7 +13,7 @@
 /* ---- known values ---- */
 
 /* Computed with mpmath 1.3.0 at 40 digits from the regularised incomplete beta function. */
-START_TEST(t_cdf_known)
+TEST(t_cdf_known)
 {
     static const double known[][3] = {
         {0.5, 1, 0.64758361765043327},    {2, 1, 0.85241638234956673},
@@ -31,9 +31,8 @@ START_TEST(t_cdf_known)
     ck_assert_double_eq_tol(stats_t_cdf(-12, 9) / 3.849943111492826e-7, 1, 1e-12);
     ck_assert(stats_t_cdf(INFINITY, 3) == 1 && stats_t_cdf(-INFINITY, 3) == 0);
 }
-END_TEST
 
-START_TEST(t_quantile_known)
+TEST(t_quantile_known)
 {
     static const double known[][3] = {
         {0.975, 1, 12.706204736174693},       {0.975, 2, 4.3026527297494618},    {0.975, 5, 2.5705818356363148},
@@ -50,9 +49,8 @@ START_TEST(t_quantile_known)
     }
     ck_assert(stats_t_quantile(0.5, 3) == 0);
 }
-END_TEST
 
-START_TEST(quantile_type_7)
+TEST(quantile_type_7)
 {
     const double sample[] = {7, 1, 3, 10, 2}; /* numpy.quantile: 1 2 3 7 10 */
     ck_assert_double_eq(stats_quantile(sample, 5, 0), 1);
@@ -68,10 +66,9 @@ START_TEST(quantile_type_7)
     ck_assert_double_nan(stats_quantile(sample, 0, 0.5));
     ck_assert(sample[0] == 7 && sample[1] == 1 && sample[2] == 3 && sample[3] == 10 && sample[4] == 2);
 }
-END_TEST
 
 /* The ranks come from exact integer sums of binomial coefficients; the widest sample checks the logarithms. */
-START_TEST(median_interval_ranks)
+TEST(median_interval_ranks)
 {
     static const size_t known[][2] = {
         {6, 1},  {7, 1},  {8, 1},   {9, 2},   {10, 2},   {11, 2},    {12, 3},     {15, 4},     {17, 5},
@@ -92,9 +89,8 @@ START_TEST(median_interval_ranks)
         free(sample);
     }
 }
-END_TEST
 
-START_TEST(summary_edges)
+TEST(summary_edges)
 {
     const double sample[] = {4, 2, 4, 4, 4, 4, 4, 4};
     struct estimate s = stats_estimate(sample, 0);
@@ -110,9 +106,8 @@ START_TEST(summary_edges)
     s = stats_estimate(sample + 2, 6); /* all equal */
     ck_assert(s.median == 4 && s.ci_low == 4 && s.ci_high == 4 && s.p5 == 4 && s.p95 == 4);
 }
-END_TEST
 
-START_TEST(paired_known)
+TEST(paired_known)
 {
     /* x = 0, log 2, 2 log 2: mean log 2, standard error log 2 / sqrt 3, t = sqrt 3 on 2 degrees of freedom, whose
      * cdf is 1/2 + t / (2 sqrt(2 + t^2)) */
@@ -131,9 +126,8 @@ START_TEST(paired_known)
     ck_assert_double_eq_tol(r.p, s.p, 1e-15);
     ck_assert(stats_paired(a, b, 3, 0.99).ci_low < s.ci_low && stats_paired(a, b, 3, 0.5).ci_low > s.ci_low);
 }
-END_TEST
 
-START_TEST(paired_edges)
+TEST(paired_edges)
 {
     const double a[] = {3, 3, 3}, twice[] = {6, 6, 6}, other[] = {3, 5, 3};
     struct paired s = stats_paired(a, a, 0, 0.95);
@@ -153,10 +147,9 @@ START_TEST(paired_edges)
     ck_assert_double_eq_tol(s.ratio, sqrt(5.0 / 3), 1e-15);
     ck_assert(isnan(s.ci_low) && isnan(s.ci_high) && s.p == 1 && s.n == 2);
 }
-END_TEST
 
 /* By hand: one of eight is below 1, so p = 9 x 8 / 2^8; 9 / 2^8 bounds the outermost samples. */
-START_TEST(paired_anytime_known)
+TEST(paired_anytime_known)
 {
     const double a[] = {1.10, 1.30, 0.90, 1.25, 1.40, 1.05, 1.20, 1.15, 1, 1}, b[] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
     struct paired s = stats_paired_anytime(a, b, 8, 0.95), narrow = stats_paired_anytime(a, b, 8, 0.7);
@@ -178,10 +171,9 @@ START_TEST(paired_anytime_known)
     s = stats_paired_anytime(a, b, 0, 0.95);
     ck_assert(isnan(s.ratio) && isnan(s.ci_low) && s.p == 1 && s.n == 0);
 }
-END_TEST
 
 /* Where 2^n and n! are beyond a double, and the interval is a few samples wide. */
-START_TEST(paired_anytime_many)
+TEST(paired_anytime_many)
 {
     enum { MANY = 4001 };
     static double a[MANY], b[MANY];
@@ -196,9 +188,8 @@ START_TEST(paired_anytime_many)
     ck_assert_double_eq_tol(s.ci_low, (1 + 1e-4 * 1882) / 1.2, 1e-12);
     ck_assert_double_eq_tol(s.ci_high, (1 + 1e-4 * (4000 - 1882)) / 1.2, 1e-12);
 }
-END_TEST
 
-START_TEST(unpaired_known)
+TEST(unpaired_known)
 {
     /* logarithms 1, 3, 5 log 2 against 0, 2 log 2: means 3 and 1, squares 8 and 2, pooled variance 10 / 3 */
     const double a[] = {2, 8, 32}, b[] = {1, 4}, one[] = {16}, equal[] = {3, 3, 3};
@@ -222,11 +213,10 @@ START_TEST(unpaired_known)
     ck_assert_double_eq_tol(s.error, 0.001 * sqrt(2.0 / 3), 1e-16);
     ck_assert_double_eq(stats_unpaired(one, 1, a, 3, 0.001).error, stats_unpaired(one, 1, a, 3, 0).error);
 }
-END_TEST
 
 /* Worked by hand at level 0.05: p / weight are 0.005, 0.02, 0.0625 and
  * 0.25. First 0.05 x 2 / 10 = 0.01 >= 0.01; then of the 8 left 0.05 x 1 / 8 < 0.02, and all stand. */
-START_TEST(holm_known)
+TEST(holm_known)
 {
     const double p[] = {0.02, 0.01, 0.25, 0.75}, weight[] = {1, 2, 4, 3};
     const double expected[] = {0.05 / 8, 0.05 * 2 / 10, 0.05 * 4 / 8, 0.05 * 3 / 8};
@@ -236,13 +226,12 @@ START_TEST(holm_known)
         ck_assert_double_eq_tol(step[i], expected[i], 1e-15);
     stats_holm(p, weight, 0, 0.05, step);
 }
-END_TEST
 
 /* ---- what the intervals promise ---- */
 
 /* Step times are skewed to the right, so are lognormal samples; their true median is 1. The coverage is known from
  * the binomial: at least 95 %, and not so much more that the interval would be wider than it must be. */
-START_TEST(median_interval_covers)
+TEST(median_interval_covers)
 {
     static const size_t sizes[] = {6, 10, 12, 30};
     int repetitions = noise_repetitions(20000);
@@ -272,7 +261,6 @@ START_TEST(median_interval_covers)
         last_width = width;
     }
 }
-END_TEST
 
 /* Both of a pair share the drift of their round, a random walk far larger than the noise. */
 static void drifting_pair(double *a, double *b, size_t n, double ratio, double drift)
@@ -285,7 +273,7 @@ static void drifting_pair(double *a, double *b, size_t n, double ratio, double d
     }
 }
 
-START_TEST(paired_interval_covers)
+TEST(paired_interval_covers)
 {
     static const size_t sizes[] = {3, 6, 12, 30};
     int repetitions = noise_repetitions(5000);
@@ -308,10 +296,9 @@ START_TEST(paired_interval_covers)
         ck_assert_double_eq_tol((double)rejected / repetitions, 0.05, noise_three_errors(0.05, repetitions));
     }
 }
-END_TEST
 
 /* All intervals of a sequence together hold the ratio, where those for a fixed n do not. */
-START_TEST(paired_anytime_covers_always)
+TEST(paired_anytime_covers_always)
 {
     enum { MOST = 300 };
     int repetitions = noise_repetitions(5000), missed = 0, missed_fixed = 0;
@@ -334,10 +321,9 @@ START_TEST(paired_anytime_covers_always)
     ck_assert_double_ge((double)missed / repetitions, 0.002); /* it is not simply far too wide */
     ck_assert_double_ge((double)missed_fixed / repetitions, 0.3);
 }
-END_TEST
 
 /* The drift cancels: 1 % is told apart over 200 rounds although the rounds differ by factors. */
-START_TEST(paired_interval_is_narrow)
+TEST(paired_interval_is_narrow)
 {
     double a[200], b[200];
     noise_start(3);
@@ -347,10 +333,9 @@ START_TEST(paired_interval_is_narrow)
     ck_assert_double_eq_tol(log(x.ci_high / x.ci_low) / expected, 1, 0.15);
     ck_assert_double_lt(x.p, 0.01);
 }
-END_TEST
 
 /* The t statistic of two groups that do not differ is beyond its 5 % point in 5 % of cases, also for one sample. */
-START_TEST(unpaired_error)
+TEST(unpaired_error)
 {
     int repetitions = noise_repetitions(20000);
     noise_start(5);
@@ -369,10 +354,9 @@ START_TEST(unpaired_error)
         ck_assert_double_eq_tol((double)beyond / repetitions, 0.05, noise_three_errors(0.05, repetitions));
     }
 }
-END_TEST
 
 /* All 15 null and independent: the error is known to be 1 - (1 - 0.05 / 15)^15 = 4.88 %. */
-START_TEST(holm_family_error)
+TEST(holm_family_error)
 {
     enum { PAIRS = 15 };
     int repetitions = noise_repetitions(20000), wrong = 0;
@@ -391,10 +375,9 @@ START_TEST(holm_family_error)
     }
     ck_assert_double_eq_tol((double)wrong / repetitions, 0.0488, noise_three_errors(0.0488, repetitions));
 }
-END_TEST
 
 /* By hand: differences of 3-4-5 triangles, and the same as logarithms. An interval that leans to one side leans on. */
-START_TEST(recovered_intervals_known)
+TEST(recovered_intervals_known)
 {
     struct measured x = {10, 7, 22}, y = {4, -1, 8};
     struct measured d = stats_difference(x, y);
@@ -415,10 +398,9 @@ START_TEST(recovered_intervals_known)
     ck_assert(isfinite(r.value) && isnan(r.low) && isnan(r.high));
     ck_assert(isnan(stats_difference((struct measured){2, NAN, NAN}, y).low));
 }
-END_TEST
 
 /* The ratio of the medians of two lognormal samples, unequal in size and spread: at least 95 % hold the true one. */
-START_TEST(recovered_interval_covers)
+TEST(recovered_interval_covers)
 {
     enum { A = 12, B = 15 };
     int repetitions = noise_repetitions(20000), held = 0;
@@ -437,33 +419,5 @@ START_TEST(recovered_interval_covers)
     double share = (double)held / repetitions;
     ck_assert_msg(share > 0.95 - noise_three_errors(0.95, repetitions), "covers %.4f", share);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("stats");
-    TCase *known = tcase_create("known values"), *promises = tcase_create("promises");
-    tcase_add_test(known, t_cdf_known);
-    tcase_add_test(known, t_quantile_known);
-    tcase_add_test(known, quantile_type_7);
-    tcase_add_test(known, median_interval_ranks);
-    tcase_add_test(known, summary_edges);
-    tcase_add_test(known, paired_known);
-    tcase_add_test(known, paired_edges);
-    tcase_add_test(known, paired_anytime_known);
-    tcase_add_test(known, paired_anytime_many);
-    tcase_add_test(known, unpaired_known);
-    tcase_add_test(known, holm_known);
-    tcase_add_test(known, recovered_intervals_known);
-    tcase_set_timeout(promises, 120);
-    tcase_add_test(promises, median_interval_covers);
-    tcase_add_test(promises, paired_interval_covers);
-    tcase_add_test(promises, paired_anytime_covers_always);
-    tcase_add_test(promises, paired_interval_is_narrow);
-    tcase_add_test(promises, unpaired_error);
-    tcase_add_test(promises, holm_family_error);
-    tcase_add_test(promises, recovered_interval_covers);
-    suite_add_tcase(suite, known);
-    suite_add_tcase(suite, promises);
-    return suite_run(suite);
-}
+SUITE("stats", NULL, NULL)

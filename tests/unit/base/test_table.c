@@ -64,7 +64,7 @@ static char *printed(const cJSON *json)
     return text;
 }
 
-START_TEST(words_are_aligned_and_scaled)
+TEST(words_are_aligned_and_scaled)
 {
     cJSON *json = table_json(&table);
     char *text = printed(json);
@@ -79,10 +79,9 @@ START_TEST(words_are_aligned_and_scaled)
     free(text);
     cJSON_Delete(json);
 }
-END_TEST
 
 /* To the last bit: one that is off rounds otherwise when it is shown. */
-START_TEST(a_file_holds_the_numbers_of_the_tree)
+TEST(a_file_holds_the_numbers_of_the_tree)
 {
     cJSON *json = cJSON_CreateObject();
     int inexact = 0;
@@ -103,9 +102,8 @@ START_TEST(a_file_holds_the_numbers_of_the_tree)
     cJSON_Delete(json);
     cJSON_Delete(again);
 }
-END_TEST
 
-START_TEST(values_are_kept_in_their_unit)
+TEST(values_are_kept_in_their_unit)
 {
     cJSON *json = table_json(&table);
     const cJSON *row = cJSON_GetArrayItem(cJSON_GetObjectItem(json, "rows"), 0);
@@ -115,7 +113,6 @@ START_TEST(values_are_kept_in_their_unit)
     cJSON_free(text);
     cJSON_Delete(json);
 }
-END_TEST
 
 static int by_size(const void *a, const void *b)
 {
@@ -123,7 +120,7 @@ static int by_size(const void *a, const void *b)
     return (x->bytes > y->bytes) - (x->bytes < y->bytes);
 }
 
-START_TEST(rows_beyond_the_most_are_counted)
+TEST(rows_beyond_the_most_are_counted)
 {
     struct table two = table;
     two.shown = 2;
@@ -134,10 +131,9 @@ START_TEST(rows_beyond_the_most_are_counted)
     free(text);
     cJSON_Delete(json);
 }
-END_TEST
 
 /* In their order where some are not shown; the structures stay as they are. */
-START_TEST(rows_are_ordered_where_not_all_are_shown)
+TEST(rows_are_ordered_where_not_all_are_shown)
 {
     for (size_t shown = 0; shown <= 3; shown++) {
         struct table ordered = table;
@@ -152,9 +148,8 @@ START_TEST(rows_are_ordered_where_not_all_are_shown)
         cJSON_Delete(json);
     }
 }
-END_TEST
 
-START_TEST(a_table_grows_row_by_row)
+TEST(a_table_grows_row_by_row)
 {
     static const struct fruit open_ended = {"plum", 1, 1, {0.001, INFINITY}, 0};
     struct table empty = table;
@@ -179,10 +174,9 @@ START_TEST(a_table_grows_row_by_row)
     free(text);
     cJSON_Delete(json);
 }
-END_TEST
 
 /* Widths, decimals and scales of a file that somebody else wrote: too large, or none. */
-START_TEST(a_description_from_elsewhere_is_bounded)
+TEST(a_description_from_elsewhere_is_bounded)
 {
     static const char *const column[][2] = {{"1e300, \"decimals\": 1e300, \"scale\": 1", "1.500000000000000\n"},
                                             {"-1e300, \"decimals\": -1e300, \"scale\": 1", "1.50000\n"},
@@ -201,10 +195,9 @@ START_TEST(a_description_from_elsewhere_is_bounded)
         cJSON_Delete(parsed);
     }
 }
-END_TEST
 
 /* A cell holds whole characters, as wide as they are seen, and none that a terminal would obey. */
-START_TEST(cells_are_characters)
+TEST(cells_are_characters)
 {
     char many[2 * TABLE_CELL + 1] = "", cell[TABLE_CELL];
     for (int i = 0; i < TABLE_CELL; i++)
@@ -221,9 +214,8 @@ START_TEST(cells_are_characters)
     ck_assert_uint_ge(strlen(cell), TABLE_CELL - 2);
     cJSON_Delete(json);
 }
-END_TEST
 
-START_TEST(what_is_no_table_prints_nothing)
+TEST(what_is_no_table_prints_nothing)
 {
     static const char *const other[] = {"{}", "[]", "{\"columns\": 3, \"rows\": {}}", "null"};
     for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
@@ -234,21 +226,5 @@ START_TEST(what_is_no_table_prints_nothing)
         cJSON_Delete(json);
     }
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("table");
-    TCase *all = tcase_create("tables");
-    tcase_add_test(all, words_are_aligned_and_scaled);
-    tcase_add_test(all, a_file_holds_the_numbers_of_the_tree);
-    tcase_add_test(all, values_are_kept_in_their_unit);
-    tcase_add_test(all, rows_beyond_the_most_are_counted);
-    tcase_add_test(all, rows_are_ordered_where_not_all_are_shown);
-    tcase_add_test(all, a_table_grows_row_by_row);
-    tcase_add_test(all, a_description_from_elsewhere_is_bounded);
-    tcase_add_test(all, cells_are_characters);
-    tcase_add_test(all, what_is_no_table_prints_nothing);
-    suite_add_tcase(suite, all);
-    return suite_run(suite);
-}
+SUITE("table", NULL, NULL)

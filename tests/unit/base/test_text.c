@@ -25,7 +25,7 @@ static void check_behind(void)
     ck_assert_ptr_nonnull(memchr(room.text, 0, CELL));
 }
 
-START_TEST(values)
+TEST(values)
 {
     static const struct {
         double value;
@@ -56,10 +56,9 @@ START_TEST(values)
         check_behind();
     }
 }
-END_TEST
 
 /* Beside each other, numbers have one unit. */
-START_TEST(values_like_another)
+TEST(values_like_another)
 {
     ck_assert_str_eq(text_value_like(room.text, 0.000999, "s", 0.001), "0.999 ms");
     ck_assert_str_eq(text_value_like(room.text, 0, "s", 0.5), "0 ms");
@@ -69,9 +68,8 @@ START_TEST(values_like_another)
     ck_assert_str_eq(room.text, "-");
     check_behind();
 }
-END_TEST
 
-START_TEST(changes)
+TEST(changes)
 {
     setup();
     ck_assert_str_eq(text_change(room.text, 1.0194, 0.984, 1.055), "+1.9 % [-1.6, +5.5]");
@@ -82,9 +80,8 @@ START_TEST(changes)
     text_change(room.text, 1, DBL_MAX, DBL_MAX);
     check_behind();
 }
-END_TEST
 
-START_TEST(sizes)
+TEST(sizes)
 {
     static const struct {
         double bytes;
@@ -98,18 +95,16 @@ START_TEST(sizes)
     ck_assert_ptr_nonnull(strstr(room.text, "e+2")); /* of some unit */
     check_behind();
 }
-END_TEST
 
-START_TEST(ratios)
+TEST(ratios)
 {
     ck_assert_str_eq(text_ratio(room.text, 1.05), "1.050");
     ck_assert_str_eq(text_ratio(room.text, NAN), "-");
     text_ratio(room.text, DBL_MAX);
     check_behind();
 }
-END_TEST
 
-START_TEST(seconds_in_words)
+TEST(seconds_in_words)
 {
     static const struct {
         double seconds;
@@ -121,9 +116,8 @@ START_TEST(seconds_in_words)
         ck_assert_str_eq(text_duration(words, known[i].seconds), known[i].words);
     }
 }
-END_TEST
 
-START_TEST(bytes_in_words)
+TEST(bytes_in_words)
 {
     static const struct {
         size_t bytes;
@@ -135,9 +129,8 @@ START_TEST(bytes_in_words)
         ck_assert_str_eq(text_memory(words, known[i].bytes), known[i].words);
     }
 }
-END_TEST
 
-START_TEST(utf8)
+TEST(utf8)
 {
     static const char *const valid[] = {"", "a", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "\xf4\x8f\xbf\xbf"};
     static const char *const invalid[] = {
@@ -148,7 +141,6 @@ START_TEST(utf8)
     for (size_t i = 0; i < sizeof invalid / sizeof *invalid; i++)
         ck_assert_msg(!text_is_utf8(invalid[i]), "invalid %zu", i);
 }
-END_TEST
 
 static void prints(void (*print)(FILE *out, const char *text), const char *text, const char *expected)
 {
@@ -161,7 +153,7 @@ static void prints(void (*print)(FILE *out, const char *text), const char *text,
     free(printed);
 }
 
-START_TEST(csv)
+TEST(csv)
 {
     static const char *const cases[][2] = {{"", ""},
                                            {"a b", "a b"},
@@ -172,10 +164,9 @@ START_TEST(csv)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         prints(text_print_csv, cases[i][0], cases[i][1]);
 }
-END_TEST
 
 /* No text can end an element, an attribute or the file. */
-START_TEST(markup)
+TEST(markup)
 {
     static const char *const cases[][2] = {
         {"a < b && c > \"d\" 'e'", "a &lt; b &amp;&amp; c &gt; &quot;d&quot; &#39;e&#39;"},
@@ -188,10 +179,9 @@ START_TEST(markup)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         prints(text_print_markup, cases[i][0], cases[i][1]);
 }
-END_TEST
 
 /* Lines and tabs stay; nothing else moves a cursor. */
-START_TEST(lines)
+TEST(lines)
 {
     prints(text_print_lines, "one\n\ttwo \xe2\x82\xac\r\x1b[2J\xc2\x9b\xff", "one\n\ttwo \xe2\x82\xac??[2J???");
     ck_assert_uint_eq(text_columns("\xe2\x82\xac\xff"
@@ -199,7 +189,6 @@ START_TEST(lines)
                                    5),
                       3);
 }
-END_TEST
 
 static void wrapped(const char *prefix, const char *text, const char *expected)
 {
@@ -213,7 +202,7 @@ static void wrapped(const char *prefix, const char *text, const char *expected)
 }
 
 /* A line has 100 columns; what does not fit goes to the next, below the first word, or behind a further '#'. */
-START_TEST(wrapping)
+TEST(wrapping)
 {
 #define NINE "12345678 "
 #define LINE NINE NINE NINE NINE NINE NINE NINE NINE NINE "12345678" /* 89 columns */
@@ -227,25 +216,5 @@ START_TEST(wrapping)
 #undef LINE
 #undef NINE
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("text");
-    TCase *all = tcase_create("cells");
-    tcase_add_checked_fixture(all, setup, NULL);
-    tcase_add_test(all, values);
-    tcase_add_test(all, values_like_another);
-    tcase_add_test(all, sizes);
-    tcase_add_test(all, changes);
-    tcase_add_test(all, ratios);
-    tcase_add_test(all, seconds_in_words);
-    tcase_add_test(all, bytes_in_words);
-    tcase_add_test(all, utf8);
-    tcase_add_test(all, markup);
-    tcase_add_test(all, csv);
-    tcase_add_test(all, lines);
-    tcase_add_test(all, wrapping);
-    suite_add_tcase(suite, all);
-    return suite_run(suite);
-}
+SUITE("text", setup, NULL)

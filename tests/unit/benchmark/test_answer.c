@@ -82,7 +82,7 @@ static double figure(const char *subject, const char *name)
 }
 
 /* The machine's slowdown is taken off, so what was dropped before it can be compared; most rounds had it. */
-START_TEST(figures_are_of_one_machine)
+TEST(figures_are_of_one_machine)
 {
     make(SEARCH_TIME);
     ck_assert_double_eq_tol(figure("ddp_bucketed:0.01", "step"), 0.024, 1e-9);
@@ -92,9 +92,8 @@ START_TEST(figures_are_of_one_machine)
     for (size_t i = 0; i < figures.n; i++) /* what a search dropped, another may not have tried */
         ck_assert_int_eq(figures.item[i].judged, !strcmp(figures.item[i].subject, "best"));
 }
-END_TEST
 
-START_TEST(words_name_the_options_and_the_groups)
+TEST(words_name_the_options_and_the_groups)
 {
     make(SEARCH_TIME);
     expect("Use ddp_bucketed, 0.01 MiB (shortest so far): 4.00 ms slower than without communication.\n"
@@ -112,10 +111,9 @@ START_TEST(words_name_the_options_and_the_groups)
     for (int i = 0; i < ROWS; i++)
         ck_assert_str_eq(answer.row[i].verdict, verdict[i]);
 }
-END_TEST
 
 /* The question was for a bucket size. */
-START_TEST(without_a_size_the_best_size_is_named)
+TEST(without_a_size_the_best_size_is_named)
 {
     search.best = 1;
     search.row[1].state = SEARCH_IN;
@@ -124,19 +122,17 @@ START_TEST(without_a_size_the_best_size_is_named)
            "That is 37.5 % of a step of 32.00 ms (5 rounds; an interval takes 6).\nShortest of the bucket sizes: 0.01 "
            "MiB.\n");
 }
-END_TEST
 
-START_TEST(within_one_percent_is_as_good)
+TEST(within_one_percent_is_as_good)
 {
     make(SEARCH_WITHIN);
     expect("Tie (within 1 %): ddp_bucketed:2 +0.8 %");
     ck_assert_str_eq(answer.row[3].verdict, "as good");
     ck_assert_int_eq(cJSON_GetArraySize(cJSON_GetObjectItem(summary, "as_good")), 1);
 }
-END_TEST
 
 /* The top is the largest cost of a size, or that of the best. Without intervals a bar is # alone. */
-START_TEST(bars_are_as_long_as_the_costs)
+TEST(bars_are_as_long_as_the_costs)
 {
     make(SEARCH_TIME);
     size_t whole = strlen(answer.row[4].bar);
@@ -146,9 +142,8 @@ START_TEST(bars_are_as_long_as_the_costs)
     ck_assert_uint_eq(strspn(answer.row[2].bar, "#"), strlen(answer.row[2].bar));
     ck_assert_str_eq(answer.row[0].bar, "");
 }
-END_TEST
 
-START_TEST(without_a_round_there_is_no_answer)
+TEST(without_a_round_there_is_no_answer)
 {
     search.best = -1;
     search.rounds = 0;
@@ -159,19 +154,5 @@ START_TEST(without_a_round_there_is_no_answer)
     ck_assert_uint_eq(figures.n, 0);
     ck_assert_int_eq(cJSON_GetArraySize(cJSON_GetObjectItem(summary, "answers")), 0);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("answer");
-    TCase *tests = tcase_create("answer");
-    tcase_add_checked_fixture(tests, setup, teardown);
-    tcase_add_test(tests, figures_are_of_one_machine);
-    tcase_add_test(tests, words_name_the_options_and_the_groups);
-    tcase_add_test(tests, without_a_size_the_best_size_is_named);
-    tcase_add_test(tests, within_one_percent_is_as_good);
-    tcase_add_test(tests, bars_are_as_long_as_the_costs);
-    tcase_add_test(tests, without_a_round_there_is_no_answer);
-    suite_add_tcase(suite, tests);
-    return suite_run(suite);
-}
+SUITE("answer", setup, teardown)

@@ -41,7 +41,7 @@ static struct plan plan_of(const struct gradient *gradient, size_t bytes)
     return plan;
 }
 
-START_TEST(strategies_without_buckets_come_first)
+TEST_EACH(strategies_without_buckets_come_first, sizeof gradients / sizeof *gradients)
 {
     int n = 0;
     make(&gradients[_i]);
@@ -52,9 +52,8 @@ START_TEST(strategies_without_buckets_come_first)
     for (int i = 1; i < rows; i++)
         ck_assert(row[i].strategy->reduces && !row[i].strategy->buckets == (i < first));
 }
-END_TEST
 
-START_TEST(words_are_the_sizes)
+TEST_EACH(words_are_the_sizes, sizeof gradients / sizeof *gradients)
 {
     const struct option option = {.name = "bucket-size-mb", .low = 1e-5, .high = 1e6};
     make(&gradients[_i]);
@@ -68,10 +67,9 @@ START_TEST(words_are_the_sizes)
         ck_assert_str_eq(row[i].label, label);
     }
 }
-END_TEST
 
 /* From the least size that joins two tensors to one bucket. */
-START_TEST(each_plan_once)
+TEST_EACH(each_plan_once, sizeof gradients / sizeof *gradients)
 {
     const struct gradient *gradient = &gradients[_i];
     make(gradient);
@@ -90,9 +88,8 @@ START_TEST(each_plan_once)
     ck_assert_str_eq(row[rows - 1].bucket_words, gradient->last);
     plan_destroy(&last);
 }
-END_TEST
 
-START_TEST(powers_of_two_are_in_the_first_round)
+TEST_EACH(powers_of_two_are_in_the_first_round, sizeof gradients / sizeof *gradients)
 {
     int between = 0;
     make(&gradients[_i]);
@@ -102,25 +99,11 @@ START_TEST(powers_of_two_are_in_the_first_round)
     }
     ck_assert_int_gt(between, 0);
 }
-END_TEST
 
-START_TEST(one_tensor_has_no_sizes)
+TEST(one_tensor_has_no_sizes)
 {
     make(&(struct gradient){.tensors = 1, .size = {1000}});
     ck_assert_int_eq(first, rows);
 }
-END_TEST
 
-int main(void)
-{
-    enum { GRADIENTS = sizeof gradients / sizeof *gradients };
-    Suite *suite = suite_create("candidates");
-    TCase *tcase = tcase_create("candidates");
-    tcase_add_loop_test(tcase, strategies_without_buckets_come_first, 0, GRADIENTS);
-    tcase_add_loop_test(tcase, words_are_the_sizes, 0, GRADIENTS);
-    tcase_add_loop_test(tcase, each_plan_once, 0, GRADIENTS);
-    tcase_add_loop_test(tcase, powers_of_two_are_in_the_first_round, 0, GRADIENTS);
-    tcase_add_test(tcase, one_tensor_has_no_sizes);
-    suite_add_tcase(suite, tcase);
-    return suite_run(suite);
-}
+SUITE("candidates", NULL, NULL)

@@ -40,7 +40,7 @@ static struct ranking compared(const struct implementation *rows, int ranks)
 /* ---- samples ---- */
 
 /* The median of the ratios, not the ratio of the medians. */
-START_TEST(ratios_are_by_round)
+TEST(ratios_are_by_round)
 {
     double step[1][12] = {{0.1, 1, 10}};
     const struct implementation rows[] = {ROW(ddp)};
@@ -50,13 +50,12 @@ START_TEST(ratios_are_by_round)
     struct ranking c = compared(rows, 2);
     ck_assert_double_eq_tol(c.row[0].communication_ratio.median, 0.2, 1e-15); /* of 0.9, 0.1, 0.2 */
 }
-END_TEST
 
 /* ---- the cost of synchronising ---- */
 
 /* The median of the differences of a round, here of 6, 1, 5, 2, 100, 4, 3, with the interval of its order statistics;
  * and the ratio to ddp likewise. The rounds differ by far more. */
-START_TEST(costs_are_by_round)
+TEST(costs_are_by_round)
 {
     double step[3][12] = {
         {10, 200, 30, 40, 50, 60, 70}, {16, 201, 35, 42, 150, 64, 73}, {32, 402, 70, 84, 150, 64, 146}};
@@ -74,9 +73,8 @@ START_TEST(costs_are_by_round)
     ck_assert_double_nan(c.row[1].sync_cost.median);
     ck_assert_double_eq(c.row[2].to_ddp.median, 2);
 }
-END_TEST
 
-START_TEST(sync_cost_needs_none_and_rounds)
+TEST(sync_cost_needs_none_and_rounds)
 {
     double step[2][12] = {{1, 2}, {2, 3}};
     const struct implementation without[] = {ROW(ddp), ROW(ddp_flat)}, with[] = {ROW(ddp), ROW(none)};
@@ -98,11 +96,10 @@ START_TEST(sync_cost_needs_none_and_rounds)
     ck_assert_int_eq(c.fastest, -1);
     ck_assert_int_eq(c.row[0].to_fastest.slower, 0);
 }
-END_TEST
 
 /* ---- who is the fastest ---- */
 
-START_TEST(fastest_is_one_that_reduces)
+TEST(fastest_is_one_that_reduces)
 {
     double step[4][12] = {{1, 1, 1}, {4, 4, 4}, {2, 2, 2}, {3, 3, 3}};
     const struct implementation rows[] = {ROW(none), ROW(ddp), ROW(ddp_flat), ROW(ddp_bucketed)};
@@ -115,10 +112,9 @@ START_TEST(fastest_is_one_that_reduces)
     ck_assert_int_eq(c.fastest, -1);
     ck_assert_int_eq(c.compared, 0);
 }
-END_TEST
 
 /* A few slow rounds: a's median is the least, as the table shows it, though it is slower on average. */
-START_TEST(fastest_is_by_the_median)
+TEST(fastest_is_by_the_median)
 {
     double step[2][12] = {{1, 1, 1, 1, 1, 1, 1, 1.1, 1.1, 1.1, 1.1, 1.1},
                           {1.001, 1.001, 1.001, 1.001, 1.001, 1.001, 1.001, 1.001, 1.001, 1.001, 1.001, 1.001}};
@@ -129,10 +125,9 @@ START_TEST(fastest_is_by_the_median)
     ck_assert_str_eq(c.row[0].mark, "*");
     ck_assert_str_eq(c.row[1].mark, "=");
 }
-END_TEST
 
 /* Clearly slower, not to be told apart, and the fastest itself. */
-START_TEST(slower_than_the_fastest)
+TEST(slower_than_the_fastest)
 {
     double step[4][12] = {{0.5, 0.5, 0.5, 0.5, 0.5, 0.5},
                           {1.30, 1.33, 1.32, 1.31, 1.34, 1.30},
@@ -147,7 +142,6 @@ START_TEST(slower_than_the_fastest)
     ck_assert_int_eq(c.row[2].to_fastest.slower, 0);
     ck_assert_int_eq(c.row[3].to_fastest.slower, 0);
 }
-END_TEST
 
 /* ---- enough rounds for --resolve ---- */
 
@@ -171,7 +165,7 @@ static struct ranking spread_evenly(size_t rounds, double more, double resolve, 
 }
 
 /* The rule and the table agree: enough rounds exactly where no row is open. The estimate is good to a third. */
-START_TEST(rounds_until_resolved)
+TEST_EACH(rounds_until_resolved, 5)
 {
     static const struct {
         double more, resolve;
@@ -196,10 +190,9 @@ START_TEST(rounds_until_resolved)
     if (expected > 0)
         ck_assert_double_eq_tol((double)rounds / expected, 1, 0.34);
 }
-END_TEST
 
 /* Five rounds of twelve are 3 % faster: no more than 1 % slower is not within 1 %. */
-START_TEST(within_holds_on_both_sides)
+TEST(within_holds_on_both_sides)
 {
     static const struct implementation rows[] = {ROW(ddp), ROW(ddp_flat)};
     measurements_destroy(&measurements);
@@ -215,15 +208,13 @@ START_TEST(within_holds_on_both_sides)
     ck_assert_double_le(c.row[1].to_fastest.paired.ci_high, 1.01);
     ck_assert(c.row[1].undecided && !c.row[1].to_fastest.slower && c.rounds_needed > 12);
 }
-END_TEST
 
-START_TEST(one_round_resolves_nothing)
+TEST(one_round_resolves_nothing)
 {
     double needed;
     struct ranking c = spread_evenly(1, 0.5, 0.01, &needed);
     ck_assert(isinf(needed) && c.row[1].undecided && !c.row[1].to_fastest.slower && !c.row[2].undecided);
 }
-END_TEST
 
 /* ---- what noise does ---- */
 
@@ -243,7 +234,7 @@ static void make_run(int n, double slow)
 
 /* n labels of one strategy: any called slower is wrong, in at most 5 % of runs (and 3 sigma). And the verdict
  * is not silent: 20 % slower is seen in nearly all runs. */
-START_TEST(equals_are_called_different_rarely)
+TEST_RANGE(equals_are_called_different_rarely, 0, 3, 7)
 {
     enum { ROUNDS = 12 };
     const struct implementation rows[] = {
@@ -271,7 +262,6 @@ START_TEST(equals_are_called_different_rarely)
     ck_assert_double_ge((double)found / (runs / 10.0), 0.9);
     measurements_destroy(&measurements);
 }
-END_TEST
 
 /* A sequence of rounds on an idle machine: it drifts all the time, also within a round, whose order alternates; 1 % of
  * noise a block, and 3 % of the blocks take longer, 10 % on average. Implementation 1 takes `slow` times as long. */
@@ -318,7 +308,7 @@ static int ends(const struct implementation *rows, size_t most, int *naive)
 /* Over the whole sequence, equals are called different in at most 5 % of runs, where looking again and again by the
  * rule for a fixed number of rounds (tried with two, where it needs no simulation) calls them different far more often;
  * 2 % is found in nearly all; and as many rounds as a few minutes have are enough. */
-START_TEST(resolve_is_right_however_often_it_looks)
+TEST_RANGE(resolve_is_right_however_often_it_looks, 0, 1, 3)
 {
     enum { MOST = 1000 };
     const struct implementation rows[] = {ROW(ddp), ROW(ddp_flat), ROW(ddp_individual), ROW(ddp_bucketed)};
@@ -348,25 +338,5 @@ START_TEST(resolve_is_right_however_often_it_looks)
     ck_assert_double_ge(ended * share, 0.95);
     ck_assert_double_ge(found * share, 0.95);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("ranking");
-    TCase *known = tcase_create("known answers"), *noise = tcase_create("noise");
-    tcase_add_test(known, ratios_are_by_round);
-    tcase_add_test(known, costs_are_by_round);
-    tcase_add_test(known, sync_cost_needs_none_and_rounds);
-    tcase_add_test(known, fastest_is_one_that_reduces);
-    tcase_add_test(known, fastest_is_by_the_median);
-    tcase_add_test(known, slower_than_the_fastest);
-    tcase_add_loop_test(known, rounds_until_resolved, 0, 5);
-    tcase_add_test(known, within_holds_on_both_sides);
-    tcase_add_test(known, one_round_resolves_nothing);
-    tcase_set_timeout(noise, 240);
-    tcase_add_loop_test(noise, equals_are_called_different_rarely, 3, 7);
-    tcase_add_loop_test(noise, resolve_is_right_however_often_it_looks, 1, 3);
-    suite_add_tcase(suite, known);
-    suite_add_tcase(suite, noise);
-    return suite_run(suite);
-}
+SUITE("ranking", NULL, NULL)

@@ -80,7 +80,7 @@ static void run_stage(void)
         run_round();
 }
 
-START_TEST(slower_half_is_dropped)
+TEST(slower_half_is_dropped)
 {
     create(9, 0, 0);
     for (int i = 1; i <= 9; i++)
@@ -96,9 +96,8 @@ START_TEST(slower_half_is_dropped)
         ck_assert_int_eq(machine.search.row[i].state, machine.mean[i] <= 5 ? SEARCH_IN : SEARCH_DROPPED);
     ck_assert_int_eq(machine.search.row[0].state, SEARCH_CONTROL);
 }
-END_TEST
 
-START_TEST(final_has_the_neighbours_and_new_rounds)
+TEST(final_has_the_neighbours_and_new_rounds)
 {
     const struct search *s = &machine.search;
     create(2, 9, 0); /* sizes in rows 3 to 11, in reserve 4, 6, 8, 10 */
@@ -123,11 +122,10 @@ START_TEST(final_has_the_neighbours_and_new_rounds)
     ck_assert_int_eq(s->end, SEARCH_BEST);
     ck_assert_int_eq(s->best, 7);
 }
-END_TEST
 
 /* The machine gets 30 % slower in the middle of the rounds; rows differ by their means alone, and none chooses the
  * best. */
-START_TEST(drift_is_taken_off)
+TEST(drift_is_taken_off)
 {
     struct search *s = &machine.search;
     const double *step[SEARCH_ROWS];
@@ -154,18 +152,16 @@ START_TEST(drift_is_taken_off)
     }
     free(levels);
 }
-END_TEST
 
-START_TEST(ends_when_all_are_close)
+TEST(ends_when_all_are_close)
 {
     create(3, 0, 0.0005);
     run_to_end(1e6);
     ck_assert_int_eq(machine.search.end, SEARCH_WITHIN);
     ck_assert_double_lt(machine.seconds, 1e5);
 }
-END_TEST
 
-START_TEST(time_is_kept)
+TEST(time_is_kept)
 {
     create(4, 13, 0.02);
     run_to_end(300);
@@ -182,7 +178,6 @@ START_TEST(time_is_kept)
     ck_assert_int_eq(machine.search.final, 0);
     ck_assert_int_ge(machine.search.best, 1);
 }
-END_TEST
 
 /* The cost of a size, in seconds, is a valley of 100 % of a step at its ends and 20 % at its bottom, as on a link on
  * which communication takes as long as backward; blocks scatter by 2 %; there is time for 60 blocks in the first case,
@@ -201,7 +196,7 @@ static double excess(double limit, double drift, double bottom)
     return machine.mean[machine.search.best] / least - 1;
 }
 
-START_TEST(finds_a_size_within_2_percent)
+TEST(finds_a_size_within_2_percent)
 {
     static const double limits[] = {600, 6000, 600}, drifts[] = {0, 0, 0.2};
     noise_start(1);
@@ -218,10 +213,9 @@ START_TEST(finds_a_size_within_2_percent)
         ck_assert_int_le(wrong, (int)((0.02 + noise_three_errors(0.02, n)) * n));
     }
 }
-END_TEST
 
 /* All are equal: in how many searches is any called significantly slower? */
-START_TEST(equal_ones_are_seldom_called_slower)
+TEST(equal_ones_are_seldom_called_slower)
 {
     int n = noise_repetitions(1000), wrong = 0;
     noise_start(2);
@@ -233,21 +227,5 @@ START_TEST(equal_ones_are_seldom_called_slower)
     printf("%d of %d\n", wrong, n);
     ck_assert_int_le(wrong, (int)((0.05 + noise_three_errors(0.05, n)) * n));
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("search");
-    TCase *tcase = tcase_create("search");
-    tcase_set_timeout(tcase, 240);
-    tcase_add_checked_fixture(tcase, NULL, release);
-    tcase_add_test(tcase, slower_half_is_dropped);
-    tcase_add_test(tcase, final_has_the_neighbours_and_new_rounds);
-    tcase_add_test(tcase, drift_is_taken_off);
-    tcase_add_test(tcase, ends_when_all_are_close);
-    tcase_add_test(tcase, time_is_kept);
-    tcase_add_test(tcase, finds_a_size_within_2_percent);
-    tcase_add_test(tcase, equal_ones_are_seldom_called_slower);
-    suite_add_tcase(suite, tcase);
-    return suite_run(suite);
-}
+SUITE("search", NULL, release)

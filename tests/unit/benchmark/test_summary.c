@@ -42,7 +42,7 @@ static void teardown(void)
     measurements_destroy(&measurements);
 }
 
-START_TEST(figures_are_in_seconds)
+TEST(figures_are_in_seconds)
 {
     ranking_add_figures(&ranking, &figures);
     const struct figure *step = figures_find(&figures, "ddp", "step", 0);
@@ -60,7 +60,6 @@ START_TEST(figures_are_in_seconds)
     for (size_t i = 0; i < figures.n; i++)
         ck_assert_int_eq(figures.item[i].judged, !strcmp(figures.item[i].name, "step"));
 }
-END_TEST
 
 /* What is printed of the summary. */
 static char *printed(void)
@@ -91,7 +90,7 @@ static char *verdict(const struct implementation *rows, int n, size_t rounds, in
     return printed();
 }
 
-START_TEST(words_say_what_the_figures_say)
+TEST(words_say_what_the_figures_say)
 {
     char *text = verdict(row, ROWS, ROUNDS, 2);
     expect(text, "\nUse fast, 0.25 MiB: 2.00 ms [2.00, 2.00] slower than without communication.\n"
@@ -105,11 +104,10 @@ START_TEST(words_say_what_the_figures_say)
     ck_assert_int_eq(cJSON_GetArraySize(cJSON_GetObjectItem(summary, "tied_with_fastest")), 0);
     free(text);
 }
-END_TEST
 
 /* Three that reduce, given in the order of their names: those as good come in the order of the table's steps, and
  * without none the cost is not known. Their noises are orthogonal over the rounds. */
-START_TEST(the_list_is_in_the_order_of_steps)
+TEST(the_list_is_in_the_order_of_steps)
 {
     static const struct implementation three[ROWS] = {
         {.label = "best:1", .strategy = &strategy_ddp_bucketed, 1 << 20, "1"},
@@ -133,9 +131,8 @@ START_TEST(the_list_is_in_the_order_of_steps)
     expect(text, "(shorter round by round, though not in the");
     free(text);
 }
-END_TEST
 
-START_TEST(where_there_is_nothing_to_say_that_is_said)
+TEST_EACH(where_there_is_nothing_to_say_that_is_said, 4)
 {
     static const struct {
         int n, ranks;
@@ -151,10 +148,9 @@ START_TEST(where_there_is_nothing_to_say_that_is_said)
     ck_assert_ptr_null(strstr(text, "lower: "));
     free(text);
 }
-END_TEST
 
 /* What --resolve came to, in words and as JSON: ddp is slower, or it is not known; "so far" before the end. */
-START_TEST(resolution_is_told)
+TEST_EACH(resolution_is_told, 4)
 {
     static const struct {
         double within, spread;
@@ -184,10 +180,9 @@ START_TEST(resolution_is_told)
     ck_assert_int_eq(open, strcmp(cases[_i].ended, "resolved") != 0);
     free(text);
 }
-END_TEST
 
 /* Two rounds tell apart nothing that they can give an interval for. */
-START_TEST(without_an_interval_that_is_said)
+TEST(without_an_interval_that_is_said)
 {
     measurements.rounds = 2;
     ranking_create(&ranking, &measurements, row, 2, 1000, NULL, 0.01);
@@ -197,9 +192,8 @@ START_TEST(without_an_interval_that_is_said)
     ck_assert_msg(strstr(text, "nan") == NULL, "%s", text);
     free(text);
 }
-END_TEST
 
-START_TEST(attainable_is_shown_where_it_was_measured)
+TEST(attainable_is_shown_where_it_was_measured)
 {
     static const double bound[ROWS] = {NAN, 0.008, 0.014};
     double seconds[ROWS * ROUNDS];
@@ -215,20 +209,5 @@ START_TEST(attainable_is_shown_where_it_was_measured)
     ck_assert_msg(strstr(text, "several in flight at once") != NULL, "%s", text); /* fast beats its bound */
     free(text);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("summary");
-    TCase *all = tcase_create("summary");
-    tcase_add_checked_fixture(all, setup, teardown);
-    tcase_add_test(all, figures_are_in_seconds);
-    tcase_add_test(all, words_say_what_the_figures_say);
-    tcase_add_test(all, the_list_is_in_the_order_of_steps);
-    tcase_add_loop_test(all, where_there_is_nothing_to_say_that_is_said, 0, 4);
-    tcase_add_loop_test(all, resolution_is_told, 0, 4);
-    tcase_add_test(all, without_an_interval_that_is_said);
-    tcase_add_test(all, attainable_is_shown_where_it_was_measured);
-    suite_add_tcase(suite, all);
-    return suite_run(suite);
-}
+SUITE("summary", setup, teardown)

@@ -59,7 +59,7 @@ static double number(const char *before, int n)
 
 static const struct chart_name parts[] = {{"compute", 0}, {"<b>\"&", 1}};
 
-START_TEST(bars_are_as_long_as_their_parts)
+TEST(bars_are_as_long_as_their_parts)
 {
     const double ms[2][2] = {{30, 10}, {20, 0}};
     const struct chart_bar bar[] = {{"first", ms[0], 40, 38, 43, 12}, {"second", ms[1], NAN, NAN, NAN, 0}};
@@ -84,10 +84,9 @@ START_TEST(bars_are_as_long_as_their_parts)
     take(chart_bars(&words, &bar[1], 1, parts, 2)); /* none has an interval, and nothing speaks of one */
     ck_assert_uint_eq(count("interval"), 0);
 }
-END_TEST
 
 /* Bars show the parts that a number can have; totals are what the caller says. */
-START_TEST(bars_of_anything)
+TEST(bars_of_anything)
 {
     const double ms[2] = {NAN, -5}, huge[2] = {DBL_MAX, DBL_MAX};
     const struct chart_bar bar[] = {
@@ -98,7 +97,6 @@ START_TEST(bars_of_anything)
     expect(">0 ms<");
     take(chart_bars(&(struct chart_words){NULL, NULL, ""}, bar, 3, parts, 2));
 }
-END_TEST
 
 /* ---- series ---- */
 
@@ -114,7 +112,7 @@ static struct chart_xy of_points(struct chart_series *series)
         .x = {.title = "MiB", .scale = CHART_LOG2}, .y = {.title = "ms"}, .series = series, .n_series = 1};
 }
 
-START_TEST(points_are_at_their_values)
+TEST(points_are_at_their_values)
 {
     struct chart_series series;
     struct chart_xy chart = of_points(&series);
@@ -137,10 +135,9 @@ START_TEST(points_are_at_their_values)
     ck_assert_double_eq_tol(x[1] - x[0], x[2] - x[1], 0.15);
     ck_assert_double_eq_tol(y[2] - y[1], (y[1] - y[0]) / 10, 0.15);
 }
-END_TEST
 
 /* Numbers stand where something was measured, and only there; what a sign means is said if it is drawn. */
-START_TEST(ticks_are_at_the_points)
+TEST(ticks_are_at_the_points)
 {
     const struct chart_point odd[] = {{3, 1, NAN, NAN, 0}, {48, 2, NAN, NAN, 0}, {7, 5, NAN, NAN, 0}};
     struct chart_point many[40];
@@ -166,9 +163,8 @@ START_TEST(ticks_are_at_the_points)
     ck_assert_uint_eq(count(">6 B<"), 0);
     ck_assert_uint_eq(count(">fitted<"), 1);
 }
-END_TEST
 
-START_TEST(a_cut_axis_says_so)
+TEST(a_cut_axis_says_so)
 {
     const struct chart_point high[] = {{1, 905, NAN, NAN, 0}, {2, 940, NAN, NAN, 0}};
     const struct chart_series series = {NULL, high, 2, 0, CHART_LINE};
@@ -180,10 +176,9 @@ START_TEST(a_cut_axis_says_so)
     ck_assert_uint_eq(count("does not begin at 0"), 0);
     expect(">1000<");
 }
-END_TEST
 
 /* Names of series and lines of reference stand beside each other, however close their ends are. */
-START_TEST(names_of_many_lines)
+TEST(names_of_many_lines)
 {
     enum { LINES = 30 };
     struct chart_series series[LINES];
@@ -203,14 +198,13 @@ START_TEST(names_of_many_lines)
                               .series = series, .n_series = LINES, .reference = reference, .n_references = LINES}));
     ck_assert_uint_eq(count("dp-text dp-bold") + count("class=\"dp-text\""), 40); /* the rest has no room */
 }
-END_TEST
 
 /* ---- timelines ---- */
 
 static const struct chart_name kinds[] = {{"forward", 0}, {"collective", 1}};
 static const char *const rows[] = {"rank 0 compute", "rank 0 communication", "rank 1 <b>"};
 
-START_TEST(spans_are_drawn)
+TEST(spans_are_drawn)
 {
     const struct chart_span span[] = {{0, 10, 0, 0, "forward"}, {2, 7, 1, 1, "bucket 0"}, {7, 7, 1, 1, "bucket 1"},
                                       {4, 8, 2, 1, NULL},       {1, 2, 3, 0, "lost"},     {1, 2, 0, 2, "lost"},
@@ -228,10 +222,9 @@ START_TEST(spans_are_drawn)
     double part = strtod(strchr(strstr(picture, "dp-span dp-c1\" d=\"") + 15, 'h') + 1, NULL);
     ck_assert_double_eq_tol(part + 0.6, (whole + 0.6) / 2, 0.2);
 }
-END_TEST
 
 /* Rows beyond CHART_ROWS, and rows without a name. */
-START_TEST(a_timeline_of_many_rows_or_none)
+TEST(a_timeline_of_many_rows_or_none)
 {
     const struct chart_span span[] = {{0, 1, CHART_ROWS - 1, 0, NULL}, {0, 1, CHART_ROWS, 1, NULL}};
     const char *names[CHART_ROWS + 2];
@@ -244,7 +237,6 @@ START_TEST(a_timeline_of_many_rows_or_none)
     take(chart_timeline(&words, &(struct chart_timeline){0}));
     expect(">Nothing was recorded.<");
 }
-END_TEST
 
 /* ---- anything ---- */
 
@@ -276,7 +268,7 @@ static const char *any_text(void)
     return odd[(size_t)(uniform() * 9)];
 }
 
-START_TEST(anything_is_a_picture)
+TEST_EACH(anything_is_a_picture, 300)
 {
     enum { N = 12 };
     counter = 1000 * (uint64_t)_i;
@@ -316,22 +308,5 @@ START_TEST(anything_is_a_picture)
     take(chart_xy(&any, &xy));
     take(chart_timeline(&any, &(struct chart_timeline){row, name, span, 3, 3, n}));
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("chart");
-    TCase *tests = tcase_create("chart");
-    tcase_add_checked_fixture(tests, NULL, teardown);
-    tcase_add_test(tests, bars_are_as_long_as_their_parts);
-    tcase_add_test(tests, bars_of_anything);
-    tcase_add_test(tests, points_are_at_their_values);
-    tcase_add_test(tests, ticks_are_at_the_points);
-    tcase_add_test(tests, a_cut_axis_says_so);
-    tcase_add_test(tests, names_of_many_lines);
-    tcase_add_test(tests, spans_are_drawn);
-    tcase_add_test(tests, a_timeline_of_many_rows_or_none);
-    tcase_add_loop_test(tests, anything_is_a_picture, 0, 300);
-    suite_add_tcase(suite, tests);
-    return suite_run(suite);
-}
+SUITE("chart", NULL, teardown)

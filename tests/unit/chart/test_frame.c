@@ -24,7 +24,7 @@ static const char *ticks(const struct axis *axis, size_t most)
     return words;
 }
 
-START_TEST(ticks_are_round)
+TEST(ticks_are_round)
 {
     static const struct {
         struct axis axis;
@@ -49,7 +49,6 @@ START_TEST(ticks_are_round)
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         ck_assert_str_eq(ticks(&known[i].axis, known[i].most), known[i].words);
 }
-END_TEST
 
 static struct axis from_to(struct axis axis)
 {
@@ -58,7 +57,7 @@ static struct axis from_to(struct axis axis)
     return axis;
 }
 
-START_TEST(a_linear_axis_begins_at_zero_or_is_cut)
+TEST(a_linear_axis_begins_at_zero_or_is_cut)
 {
     const struct chart_axis linear = {.title = ""}, to_100 = {.end = 100};
     struct axis axis = from_to(axis_for(&linear, 40, 100));
@@ -81,10 +80,9 @@ START_TEST(a_linear_axis_begins_at_zero_or_is_cut)
     ck_assert_double_eq(axis_place(&axis, 250), 200);
     ck_assert_double_eq(axis_place(&axis, -1), 100);
 }
-END_TEST
 
 /* Also of nothing, zero, one value, and numbers as far apart as they can be. */
-START_TEST(every_value_has_a_place)
+TEST(every_value_has_a_place)
 {
     static const double value[] = {0,        1,      -1,   5e-324,   DBL_MIN,   DBL_MAX,
                                    -DBL_MAX, 1e-300, 1e15, INFINITY, -INFINITY, NAN};
@@ -108,9 +106,8 @@ START_TEST(every_value_has_a_place)
                 }
             }
 }
-END_TEST
 
-START_TEST(a_logarithmic_axis_takes_what_is_above_zero)
+TEST(a_logarithmic_axis_takes_what_is_above_zero)
 {
     const struct chart_axis of = {.scale = CHART_LOG2};
     struct axis axis = from_to(axis_for(&of, 1, 4));
@@ -119,16 +116,5 @@ START_TEST(a_logarithmic_axis_takes_what_is_above_zero)
     ck_assert_double_nan(axis_place(&axis, 0));
     ck_assert_double_nan(axis_place(&axis, -2));
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("chart_frame");
-    TCase *tests = tcase_create("chart_frame");
-    tcase_add_test(tests, ticks_are_round);
-    tcase_add_test(tests, a_linear_axis_begins_at_zero_or_is_cut);
-    tcase_add_test(tests, every_value_has_a_place);
-    tcase_add_test(tests, a_logarithmic_axis_takes_what_is_above_zero);
-    suite_add_tcase(suite, tests);
-    return suite_run(suite);
-}
+SUITE("chart_frame", NULL, NULL)

@@ -43,7 +43,7 @@ static void expect(const char *words)
 
 /* ---- elements ---- */
 
-START_TEST(elements)
+TEST(elements)
 {
     svg_begin(out, 99.5, "a < b", "\"c\"");
     svg_text(out, 1.25, 2, SVG_END, "bold", "<b>\"&'\x01");
@@ -64,9 +64,8 @@ START_TEST(elements)
                      text);
     ck_assert_pstr_eq(markup_fault(text), NULL);
 }
-END_TEST
 
-START_TEST(numbers)
+TEST(numbers)
 {
     static const struct {
         double value;
@@ -80,9 +79,8 @@ START_TEST(numbers)
         ck_assert_str_eq(text, known[i].words);
     }
 }
-END_TEST
 
-START_TEST(a_path_has_gaps)
+TEST(a_path_has_gaps)
 {
     const double point[][2] = {{NAN, 0}, {1, 2}, {3, 4}, {5, INFINITY}, {6, 7}};
     const double none[][2] = {{NAN, 1}};
@@ -91,7 +89,6 @@ START_TEST(a_path_has_gaps)
     end_text();
     ck_assert_str_eq(text, "<path class=\"dp-line dp-dash dp-c2\" d=\"M1 2L3 4M6 7\"/>\n");
 }
-END_TEST
 
 /* ---- the style sheet ---- */
 
@@ -126,7 +123,7 @@ static double contrast(struct rgb a, struct rgb b)
     return (fmax(x, y) + 0.05) / (fmin(x, y) + 0.05);
 }
 
-START_TEST(colours_stand_out)
+TEST(colours_stand_out)
 {
     static const char *const dark_on[] = {".dp-on1,.dp-on2,.dp-on8,.dp-on9{",
                                           ".dp-on0,.dp-on1,.dp-on2,.dp-on3,.dp-on5,.dp-on7{"};
@@ -149,7 +146,6 @@ START_TEST(colours_stand_out)
         }
     }
 }
-END_TEST
 
 /* Oklab, times 100 (Ottosson, A perceptual color space for image processing, 2020). */
 static void perceived(const double rgb[3], double lab[3])
@@ -169,7 +165,7 @@ static void perceived(const double rgb[3], double lab[3])
 
 /* Seen by all, and without red, green or blue cones (Machado, Oliveira and Fernandes, IEEE TVCG 15 (2009) 1291-1298,
  * severity 1): 2 is what an eye can just tell apart side by side. */
-START_TEST(colours_differ_for_everyone)
+TEST(colours_differ_for_everyone)
 {
     static const double eye[4][3][3] = {
         {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
@@ -196,10 +192,9 @@ START_TEST(colours_differ_for_everyone)
         }
     end_text();
 }
-END_TEST
 
 /* A page has other rules, and other pictures. */
-START_TEST(rules_are_of_pictures_alone)
+TEST(rules_are_of_pictures_alone)
 {
     end_text();
     for (const char *c = svg_style; *c; c = strchr(c, '\n') + 1) {
@@ -213,11 +208,10 @@ START_TEST(rules_are_of_pictures_alone)
     ck_assert_ptr_null(strpbrk(svg_style, "<&"));
     ck_assert_ptr_null(strstr(svg_style, "url("));
 }
-END_TEST
 
 /* ---- texts ---- */
 
-START_TEST(paragraphs_are_wrapped)
+TEST(paragraphs_are_wrapped)
 {
     double end = svg_paragraph(out, 10, 20, 100, SVG_TEXT, "muted", "aaaa bbbb cccc dddd");
     end_text();
@@ -225,10 +219,9 @@ START_TEST(paragraphs_are_wrapped)
                            "<text x=\"10\" y=\"41\" class=\"dp-text dp-muted\">cccc dddd</text>\n");
     ck_assert_double_eq(end, 62);
 }
-END_TEST
 
 /* Whatever the words are, lines are within the width, no byte is lost but spaces, and no character is cut. */
-START_TEST(no_line_is_too_wide)
+TEST(no_line_is_too_wide)
 {
     static const char *const hostile[] = {"wwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwww",
                                           "\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9",
@@ -254,9 +247,8 @@ START_TEST(no_line_is_too_wide)
         ck_assert_uint_eq(shown, letters);
     }
 }
-END_TEST
 
-START_TEST(labels_are_shortened)
+TEST(labels_are_shortened)
 {
     char label[SVG_LABEL], many[1000];
     end_text();
@@ -270,22 +262,5 @@ START_TEST(labels_are_shortened)
     ck_assert(text_is_utf8(label));
     ck_assert_double_le(svg_text_width(svg_shorten(label, many, SVG_TEXT, 100), SVG_TEXT), 100 + SVG_TEXT);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("svg");
-    TCase *tests = tcase_create("svg");
-    tcase_add_checked_fixture(tests, setup, teardown);
-    tcase_add_test(tests, elements);
-    tcase_add_test(tests, numbers);
-    tcase_add_test(tests, a_path_has_gaps);
-    tcase_add_test(tests, colours_stand_out);
-    tcase_add_test(tests, colours_differ_for_everyone);
-    tcase_add_test(tests, rules_are_of_pictures_alone);
-    tcase_add_test(tests, paragraphs_are_wrapped);
-    tcase_add_test(tests, no_line_is_too_wide);
-    tcase_add_test(tests, labels_are_shortened);
-    suite_add_tcase(suite, tests);
-    return suite_run(suite);
-}
+SUITE("svg", setup, teardown)

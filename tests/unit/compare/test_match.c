@@ -68,7 +68,7 @@ static int match(const char *metrics)
     return compare_match(&lines, run, 2, 1) || compare_choose(&lines, metrics) ? -1 : 0;
 }
 
-START_TEST(matched)
+TEST(matched)
 {
     static const double known[][4] = {/* bytes, two baselines, candidate */
                                       {8, 10, 11, 12},
@@ -98,10 +98,9 @@ START_TEST(matched)
     }
     ck_assert_uint_eq(n, 4);
 }
-END_TEST
 
 /* No run that was read has such sizes; memory that is not the list's must not be touched by them all the same. */
-START_TEST(sizes_that_are_none)
+TEST(sizes_that_are_none)
 {
     static const double bytes[] = {NAN, INFINITY, 8, -INFINITY, NAN, 64};
     for (int i = 0; i < 3; i++)
@@ -112,10 +111,9 @@ START_TEST(sizes_that_are_none)
     for (size_t i = 0; i < lines.n; i++)
         ck_assert_uint_eq((size_t)(lines.item[i].baseline - lines.values) % 3, 0);
 }
-END_TEST
 
 /* As many as `allreduce` of many sizes leaves: each is found among all others. */
-START_TEST(many_sizes)
+TEST(many_sizes)
 {
     enum { SIZES = 8000 };
     for (int i = 0; i < 3; i++)
@@ -132,9 +130,8 @@ START_TEST(many_sizes)
         ck_assert_int_eq(l->wrong, i == 4);
     }
 }
-END_TEST
 
-START_TEST(other_metrics)
+TEST(other_metrics)
 {
     three_runs();
     ck_assert_int_eq(match("busbw,time_p99"), 0);
@@ -143,9 +140,8 @@ START_TEST(other_metrics)
         ck_assert_int_eq(lines.item[i].judged, !strcmp(name, "busbw") || !strcmp(name, "time_p99"));
     }
 }
-END_TEST
 
-START_TEST(match_refused)
+TEST(match_refused)
 {
     static const char *const bad[] = {"bandwidth", "time,", ",time", "tim", "times"};
     three_runs();
@@ -159,20 +155,18 @@ START_TEST(match_refused)
     ck_assert_int_eq(match(""), -1);
     ck_assert_msg(strstr(error_text(), "no figure to judge") != NULL, "%s", error_text());
 }
-END_TEST
 
 /* Times of a size with wrong data are no times: of a baseline nothing can be compared with them. */
-START_TEST(wrong_baseline)
+TEST(wrong_baseline)
 {
     three_runs();
     replace(1, 1, 2);
     ck_assert_int_eq(match("busbw"), -1);
     ck_assert_str_eq(error_text(), "DIR: found wrong elements in a of 8 bytes, so it is no baseline; leave it out");
 }
-END_TEST
 
 /* A figure of 0 or less is there, and has no ratio; in a baseline and in a candidate, asked for and judged anyway. */
-START_TEST(no_ratio)
+TEST(no_ratio)
 {
     for (int zero = 0; zero < 2; zero++)
         for (int i = 0; i < 3; i++) {
@@ -188,10 +182,9 @@ START_TEST(no_ratio)
             ck_assert_msg(strstr(error_text(), "DIR: time of a is ") == error_text(), "%s", error_text());
         }
 }
-END_TEST
 
 /* Of what is better neither high nor low nothing can be said to be worse. */
-START_TEST(no_direction)
+TEST(no_direction)
 {
     three_runs();
     for (int i = 0; i < 3; i++)
@@ -201,21 +194,5 @@ START_TEST(no_direction)
     ck_assert_str_eq(error_text(), "--metrics attainable: is neither better high nor low, so it cannot be judged; it "
                                    "is shown with --label");
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("compare_match");
-    TCase *all = tcase_create("several runs");
-    tcase_add_checked_fixture(all, NULL, destroy);
-    tcase_add_test(all, matched);
-    tcase_add_test(all, sizes_that_are_none);
-    tcase_add_test(all, many_sizes);
-    tcase_add_test(all, other_metrics);
-    tcase_add_test(all, match_refused);
-    tcase_add_test(all, wrong_baseline);
-    tcase_add_test(all, no_ratio);
-    tcase_add_test(all, no_direction);
-    suite_add_tcase(suite, all);
-    return suite_run(suite);
-}
+SUITE("compare_match", NULL, destroy)

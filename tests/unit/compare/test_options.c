@@ -26,7 +26,7 @@ static int parse(const char *line)
     return compare_options_parse(&options, argc, argv);
 }
 
-START_TEST(directories)
+TEST(directories)
 {
     ck_assert_int_eq(parse("--tolerance 3 a b c --candidate d e --all f --candidate=g"), 0);
     ck_assert(options.baselines == 3 && options.candidates == 4);
@@ -40,9 +40,8 @@ START_TEST(directories)
     ck_assert_str_eq(options.directory[0], "a");
     ck_assert_str_eq(options.directory[1], "b");
 }
-END_TEST
 
-START_TEST(values)
+TEST(values)
 {
     ck_assert_int_eq(parse("a b"), 0);
     ck_assert(options.tolerance == 5 && options.floor == 10 && !options.all && !options.table.help);
@@ -64,9 +63,8 @@ START_TEST(values)
     ck_assert_int_eq(parse("--version"), 0);
     ck_assert(options.table.version);
 }
-END_TEST
 
-START_TEST(refused)
+TEST(refused)
 {
     static const char *const bad[][2] = {
         {"", "no baseline"},
@@ -94,16 +92,5 @@ START_TEST(refused)
         ck_assert_msg(strstr(error_text(), bad[i][1]) != NULL, "'%s': %s", bad[i][0], error_text());
     }
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("compare_options");
-    TCase *all = tcase_create("options");
-    tcase_add_checked_fixture(all, NULL, destroy);
-    tcase_add_test(all, directories);
-    tcase_add_test(all, values);
-    tcase_add_test(all, refused);
-    suite_add_tcase(suite, all);
-    return suite_run(suite);
-}
+SUITE("compare_options", NULL, destroy)

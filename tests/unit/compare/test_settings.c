@@ -62,7 +62,7 @@ static void is(int i, const char *key, const char *baseline, const char *other, 
     ck_assert(cJSON_IsFalse(member(i, "allowed")));
 }
 
-START_TEST(values)
+TEST(values)
 {
     cJSON *settings = first.setting[SETTING];
     settings_add(settings, "d_model", "48"); /* the value in use replaces the one of the option */
@@ -71,9 +71,8 @@ START_TEST(values)
     settings_add(settings, "d-models", "2");
     ck_assert_int_eq(cJSON_GetArraySize(settings), 6);
 }
-END_TEST
 
-START_TEST(all_differences)
+TEST(all_differences)
 {
     differences_add(differences, &first, &second, "candidate");
     ck_assert_int_eq(count(), 5);
@@ -90,7 +89,6 @@ START_TEST(all_differences)
     differences_add(differences, &first, &first, "candidate");
     ck_assert_int_eq(count(), 10);
 }
-END_TEST
 
 /* Which differences are allowed, a digit for each. */
 static const char *allowed_ones(void)
@@ -102,7 +100,7 @@ static const char *allowed_ones(void)
     return text;
 }
 
-START_TEST(allowed)
+TEST(allowed)
 {
     differences_add(differences, &first, &second, "candidate");
     ck_assert_int_eq(differences_allow(differences, "d_model,mode", &first), 0);
@@ -114,9 +112,8 @@ START_TEST(allowed)
     ck_assert_int_eq(refused(), 0);
     ck_assert_int_eq(differences_allow(differences, "", &first), 0);
 }
-END_TEST
 
-START_TEST(all_allowed)
+TEST(all_allowed)
 {
     static const char *const lists[] = {"all", "all,threads", "mode,all"};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
@@ -127,9 +124,8 @@ START_TEST(all_allowed)
         ck_assert_str_eq(allowed_ones(), "11111");
     }
 }
-END_TEST
 
-START_TEST(unknown_refused)
+TEST(unknown_refused)
 {
     static const char *const bad[] = {"thread",       "threads,", ",threads", "threads,,mode",
                                       "threads mode", "ALL",      "all,",     "al"};
@@ -141,18 +137,5 @@ START_TEST(unknown_refused)
         error_clear();
     }
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("compare_settings");
-    TCase *all = tcase_create("settings");
-    tcase_add_checked_fixture(all, make, destroy);
-    tcase_add_test(all, values);
-    tcase_add_test(all, all_differences);
-    tcase_add_test(all, allowed);
-    tcase_add_test(all, all_allowed);
-    tcase_add_test(all, unknown_refused);
-    suite_add_tcase(suite, all);
-    return suite_run(suite);
-}
+SUITE("compare_settings", make, destroy)

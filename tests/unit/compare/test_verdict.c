@@ -52,7 +52,7 @@ static struct verdict_row judged(const double *baseline, size_t baselines, const
 static const double spread[] = {100, 101, 99, 100.5, 99.5};
 
 /* The interval of 5 + 5 runs by hand: pooled over both groups, t on 8 degrees of freedom at 5 %, which is 1.8595. */
-START_TEST(known_interval)
+TEST(known_interval)
 {
     double slower[5], squares = 0, mean = 0;
     for (int i = 0; i < 5; i++) {
@@ -69,10 +69,9 @@ START_TEST(known_interval)
     ck_assert(row.n[0] == 5 && row.n[1] == 5 && row.sizes == 1);
     ck_assert_int_eq(row.verdict, VERDICT_REGRESSED);
 }
-END_TEST
 
 /* One candidate: the prediction interval, t on 4 degrees of freedom at 5 %, which is 2.1318. */
-START_TEST(known_prediction)
+TEST(known_prediction)
 {
     double squares = 0, mean = 0;
     for (int i = 0; i < 5; i++)
@@ -90,10 +89,9 @@ START_TEST(known_prediction)
                      VERDICT_OK); /* better, and perhaps by chance */
     ck_assert_int_eq(judged(RUNS_OF(spread), (double[]){91}, 1).verdict, VERDICT_IMPROVED);
 }
-END_TEST
 
 /* Runs that are equal to the digit: the least spread stands in for theirs. */
-START_TEST(equal_runs)
+TEST(equal_runs)
 {
     const double equal[] = {7, 7, 7, 7, 7};
     double reach = 1.8595480375 * VERDICT_LEAST_SD * sqrt(2.0 / 5), edge = 1.05 * exp(reach);
@@ -106,10 +104,9 @@ START_TEST(equal_runs)
     }
     ck_assert_int_eq(judged(RUNS_OF(equal), RUNS_OF(equal)).verdict, VERDICT_OK);
 }
-END_TEST
 
 /* A late run now and then is ok while the typical run is not slower; far beyond, or typical, it may be slower. */
-START_TEST(not_proven)
+TEST(not_proven)
 {
     static const double clean[] = {100, 101, 99, 100, 100}, late[] = {100, 125, 99, 124, 100};
     static const double often[] = {100, 125, 124, 124, 100}, far[] = {100, 190, 99, 190, 100};
@@ -123,10 +120,9 @@ START_TEST(not_proven)
     ck_assert(row.ratio > 1.155 && row.low < 1.05);
     ck_assert_int_eq(row.verdict, VERDICT_AMBIGUOUS);
 }
-END_TEST
 
 /* Fewer than five baselines: the best candidate against the worst baseline, by 1.05 x 1.1 = 1.155. */
-START_TEST(few_runs)
+TEST(few_runs)
 {
     const double four[] = {100, 104, 96, 100};
     const double far[] = {104 * 1.1551, 150, 150}, near[] = {104 * 1.1549, 150, 150}, inside[] = {106, 101, 103};
@@ -140,10 +136,9 @@ START_TEST(few_runs)
     ck_assert_int_eq(judged(RUNS_OF(four), RUNS_OF(fast)).verdict, VERDICT_IMPROVED);
     ck_assert_int_eq(judged(RUNS_OF(four), RUNS_OF(less_fast)).verdict, VERDICT_OK);
 }
-END_TEST
 
 /* So few that one side is above the other by chance in more than 1 of 20 cases: never regressed nor improved. */
-START_TEST(too_few_runs)
+TEST(too_few_runs)
 {
     static const struct {
         size_t n[2];
@@ -167,9 +162,8 @@ START_TEST(too_few_runs)
         ck_assert_int_eq(judged(base, n[0], fast, n[1]).verdict, possible ? VERDICT_IMPROVED : VERDICT_OK);
     }
 }
-END_TEST
 
-START_TEST(missing_and_new)
+TEST(missing_and_new)
 {
     const double none[] = {NAN, NAN, NAN, NAN, NAN}, one[] = {NAN, 100, NAN, NAN, NAN};
     const double hole[] = {100, 101, 99, NAN, 99.5}, zero[] = {100, 101, 99, 0, 99.5};
@@ -182,9 +176,8 @@ START_TEST(missing_and_new)
     ck_assert_int_eq(row.verdict, VERDICT_OK);
     ck_assert(row.n[0] == 4 && isnan(row.low));
 }
-END_TEST
 
-START_TEST(higher_is_better)
+TEST(higher_is_better)
 {
     const double less[] = {80, 80.8, 79.2, 80.4, 79.6};
     struct verdict_figure group = figure_of(0, 1, 0, spread, less);
@@ -197,9 +190,8 @@ START_TEST(higher_is_better)
     ck_assert_int_eq(verdicts.row[0].verdict, VERDICT_IMPROVED);
     ck_assert_double_eq_tol(verdicts.row[0].ratio, 0.8, 1e-12);
 }
-END_TEST
 
-START_TEST(wrong_data)
+TEST(wrong_data)
 {
     struct verdict_figure group = figure_of(0, 0, 1, spread, spread);
     verdicts_create(&verdicts, &rules, &group, 1, 5, 5);
@@ -210,10 +202,9 @@ START_TEST(wrong_data)
     verdicts_create(&verdicts, &rules, &group, 1, 1, 1); /* however few the runs */
     ck_assert_int_eq(verdicts.row[0].verdict, VERDICT_REGRESSED);
 }
-END_TEST
 
 /* The row of a group of sizes is of the sizes that all runs have, and there is none of one size. */
-START_TEST(size_groups)
+TEST(size_groups)
 {
     const double hole[] = {100, 101, 99, NAN, 99.5}, twice[] = {200, 202, 198, 201, 199}, alone[] = {3, 3, 3, 3, 3};
     const struct verdict_figure group[] = {figure_of(1, 0, 0, spread, twice), figure_of(1, 0, 0, spread, hole),
@@ -230,7 +221,6 @@ START_TEST(size_groups)
     verdicts_create(&verdicts, &rules, group, 0, 5, 5);
     ck_assert_uint_eq(verdicts.n, 0);
 }
-END_TEST
 
 /* ---- how often a call is right ---- */
 
@@ -278,7 +268,7 @@ static double share(enum figure_verdict verdict, int n, size_t candidates, int c
     return (double)with / n;
 }
 
-START_TEST(false_regressed)
+TEST(false_regressed)
 {
     static const double truths[] = {1, 1.05};
     int n = noise_repetitions(2000);
@@ -293,10 +283,9 @@ START_TEST(false_regressed)
                 ck_assert(common || truths[t] == 1 || wrong > fmax(0, 0.04 - noise_three_errors(0.04, n)));
             }
 }
-END_TEST
 
 /* Few runs that spread by 10 %, each size by itself, and not one slower. */
-START_TEST(false_regressed_of_few)
+TEST(false_regressed_of_few)
 {
     static const size_t runs[][2] = {{1, 1}, {1, 4}, {4, 1}, {2, 2}, {3, 3}, {2, 5}};
     static double baseline[GROUPS][RUNS], candidate[GROUPS][RUNS];
@@ -318,9 +307,8 @@ START_TEST(false_regressed_of_few)
                       runs[k][1], (double)wrong / n);
     }
 }
-END_TEST
 
-START_TEST(found)
+TEST(found)
 {
     int n = noise_repetitions(1000);
     noise_start(3);
@@ -336,29 +324,5 @@ START_TEST(found)
                       common, better);
     }
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("compare_verdict");
-    TCase *single = tcase_create("single verdicts"), *often = tcase_create("how often");
-    tcase_add_checked_fixture(single, NULL, free_verdicts);
-    tcase_add_test(single, known_interval);
-    tcase_add_test(single, known_prediction);
-    tcase_add_test(single, equal_runs);
-    tcase_add_test(single, not_proven);
-    tcase_add_test(single, few_runs);
-    tcase_add_test(single, too_few_runs);
-    tcase_add_test(single, missing_and_new);
-    tcase_add_test(single, higher_is_better);
-    tcase_add_test(single, wrong_data);
-    tcase_add_test(single, size_groups);
-    tcase_add_checked_fixture(often, NULL, free_verdicts);
-    tcase_set_timeout(often, 120);
-    tcase_add_test(often, false_regressed);
-    tcase_add_test(often, false_regressed_of_few);
-    tcase_add_test(often, found);
-    suite_add_tcase(suite, single);
-    suite_add_tcase(suite, often);
-    return suite_run(suite);
-}
+SUITE("compare_verdict", NULL, free_verdicts)

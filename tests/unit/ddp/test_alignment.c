@@ -14,7 +14,7 @@ static struct alignment between(int64_t at, int64_t offset, int64_t apart, int64
     return alignment_between(&before, &after);
 }
 
-START_TEST(one_sample_is_an_offset)
+TEST(one_sample_is_an_offset)
 {
     static const int64_t offsets[] = {0, 1, -1, 500, -123456789012345, 123456789012345};
     for (size_t i = 0; i < LENGTH(offsets); i++) {
@@ -26,9 +26,8 @@ START_TEST(one_sample_is_an_offset)
         ck_assert_int_eq(a.residual_ns, 30);
     }
 }
-END_TEST
 
-START_TEST(drift_is_per_second)
+TEST(drift_is_per_second)
 {
     struct alignment a = between(1000, 500, second, 2000);
     ck_assert_double_eq_tol(a.drift, 2000, 1e-9);
@@ -43,7 +42,6 @@ START_TEST(drift_is_per_second)
     ck_assert_double_eq_tol(a.drift, -20000, 1e-9);
     ck_assert_int_eq(alignment_apply(&a, 1000 + second / 20), 1000 + second / 20 - 500);
 }
-END_TEST
 
 /* Drift that is not known to be one, or that no crystal has. With none, the better sample counts. */
 static const struct {
@@ -61,7 +59,7 @@ static const struct {
     {"of no crystal, the second better", {0, 500, 50}, {1000000, 500 - 201, 30}, 0, 299, 251},
 };
 
-START_TEST(drift_is_applied_where_it_is_known)
+TEST_EACH(drift_is_applied_where_it_is_known, LENGTH(samples))
 {
     struct alignment a = alignment_between(&samples[_i].before, &samples[_i].after);
     ck_assert_msg(fabs(a.drift - (double)samples[_i].drift) < 1e-6, "%s: drift is %g", samples[_i].what, a.drift);
@@ -70,7 +68,6 @@ START_TEST(drift_is_applied_where_it_is_known)
     ck_assert_msg(a.residual_ns == samples[_i].residual, "%s: residual is %lld", samples[_i].what,
                   (long long)a.residual_ns);
 }
-END_TEST
 
 /* Times are moved by as little as the bounds ask for; where they contradict the samples, half way. */
 static const struct {
@@ -89,7 +86,7 @@ static const struct {
     {"against each other", 50, 30, 540, 120},
 };
 
-START_TEST(bounds_move_and_narrow)
+TEST_EACH(bounds_move_and_narrow, LENGTH(bounds))
 {
     struct alignment a = {.at_ns = 1000, .offset_ns = 500, .residual_ns = 100};
     alignment_bound(&a, bounds[_i].least, bounds[_i].most);
@@ -97,10 +94,9 @@ START_TEST(bounds_move_and_narrow)
     ck_assert_msg(a.residual_ns == bounds[_i].residual, "%s: residual is %lld", bounds[_i].what,
                   (long long)a.residual_ns);
 }
-END_TEST
 
 /* Halves are rounded, and the last bits of a double lost, also after weeks of uptime. */
-START_TEST(times_are_the_nearest_nanosecond)
+TEST(times_are_the_nearest_nanosecond)
 {
     static const int64_t at[] = {0, 1000, 40 * 86400000000000}, apart[] = {1000, 50000001, 3600000000000},
                          change[] = {0, 1, -1, 333, -777, 99991, -99991},
@@ -118,10 +114,9 @@ START_TEST(times_are_the_nearest_nanosecond)
         }
     }
 }
-END_TEST
 
 /* Later stays later, or the same nanosecond: rows of a trace must keep their nesting. */
-START_TEST(order_is_kept)
+TEST(order_is_kept)
 {
     static const int64_t change[] = {0, 17, 500000, 900000000, -17, -500000, -900000000}; /* in a second */
     for (size_t c = 0; c < LENGTH(change); c++) {
@@ -136,18 +131,5 @@ START_TEST(order_is_kept)
         }
     }
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("alignment");
-    TCase *tests = tcase_create("alignment");
-    tcase_add_test(tests, one_sample_is_an_offset);
-    tcase_add_test(tests, drift_is_per_second);
-    tcase_add_loop_test(tests, drift_is_applied_where_it_is_known, 0, (int)LENGTH(samples));
-    tcase_add_loop_test(tests, bounds_move_and_narrow, 0, (int)LENGTH(bounds));
-    tcase_add_test(tests, times_are_the_nearest_nanosecond);
-    tcase_add_test(tests, order_is_kept);
-    suite_add_tcase(suite, tests);
-    return suite_run(suite);
-}
+SUITE("alignment", NULL, NULL)

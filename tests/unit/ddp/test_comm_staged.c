@@ -32,14 +32,13 @@ static void tear_down(void)
 }
 
 /* Nothing is copied yet: the device puts it off. */
-START_TEST(its_own_memory_is_accepted)
+TEST(its_own_memory_is_accepted)
 {
     struct collective c = {.buffer = memory, .count = COUNT};
     staged.queue(staged.state, 0, &c);
 }
-END_TEST
 
-START_TEST(other_memory_is_fatal)
+TEST_RANGE(other_memory_is_fatal, 1, 0, 3)
 {
     float other[COUNT];
     const struct collective wrong[] = {{.buffer = memory, .count = COUNT + 1},
@@ -47,23 +46,11 @@ START_TEST(other_memory_is_fatal)
                                        {.buffer = memory, .count = COUNT, .in = other}};
     staged.queue(staged.state, 0, &wrong[_i]);
 }
-END_TEST
 
-START_TEST(release_of_other_memory_is_fatal)
+TEST_RANGE(release_of_other_memory_is_fatal, 1, 0, 2)
 {
     float other;
     staged.release(staged.state, _i ? &memory[1] : &other);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("staged comm");
-    TCase *tests = tcase_create("memory");
-    tcase_add_checked_fixture(tests, set_up, tear_down);
-    tcase_add_test(tests, its_own_memory_is_accepted);
-    tcase_add_loop_exit_test(tests, other_memory_is_fatal, 1, 0, 3);
-    tcase_add_loop_exit_test(tests, release_of_other_memory_is_fatal, 1, 0, 2);
-    suite_add_tcase(suite, tests);
-    return suite_run(suite);
-}
+SUITE("staged comm", set_up, tear_down)

@@ -92,7 +92,7 @@ static void finish(struct comm *comm, struct made_up *m, struct timeline *timeli
 static const struct comm_progress progresses[] = {
     {PROGRESS_POLL, 0, 0}, {PROGRESS_SLEEP, 20, 0}, {PROGRESS_SLEEP, 500, 1}};
 
-START_TEST(joined_collectives_are_complete)
+TEST_EACH(joined_collectives_are_complete, sizeof progresses / sizeof *progresses)
 {
     struct made_up m;
     struct timeline timeline;
@@ -133,10 +133,9 @@ START_TEST(joined_collectives_are_complete)
     }
     finish(comm, &m, &timeline);
 }
-END_TEST
 
 /* Blocking ones among the others: in order, complete on return, and the others go on after them. */
-START_TEST(a_run_is_complete_on_return)
+TEST_EACH(a_run_is_complete_on_return, sizeof progresses / sizeof *progresses)
 {
     struct made_up m;
     struct timeline timeline;
@@ -162,10 +161,9 @@ START_TEST(a_run_is_complete_on_return)
         ck_assert_int_eq(m.indices[i], i);
     finish(comm, &m, &timeline);
 }
-END_TEST
 
 /* What is still in flight when a join of an earlier ticket returns goes on by itself. */
-START_TEST(the_rest_goes_on_after_a_join)
+TEST_EACH(the_rest_goes_on_after_a_join, sizeof progresses / sizeof *progresses)
 {
     struct made_up m;
     struct timeline timeline;
@@ -185,10 +183,9 @@ START_TEST(the_rest_goes_on_after_a_join)
     ck_assert_int_lt(timeline.lane[LANE_COMMUNICATION].span[2].end_ns, now);
     finish(comm, &m, &timeline);
 }
-END_TEST
 
 /* Collectives advance while the training thread does something else. */
-START_TEST(collectives_progress_without_join)
+TEST_EACH(collectives_progress_without_join, sizeof progresses / sizeof *progresses)
 {
     struct made_up m;
     struct timeline timeline;
@@ -205,10 +202,9 @@ START_TEST(collectives_progress_without_join)
     ck_assert_int_lt(timeline.lane[LANE_COMMUNICATION].span[1].end_ns, now);
     finish(comm, &m, &timeline);
 }
-END_TEST
 
 /* Between join and the next start the transport is left alone, so that the training thread may use it. */
-START_TEST(nothing_is_asked_while_nothing_is_in_flight)
+TEST_EACH(nothing_is_asked_while_nothing_is_in_flight, sizeof progresses / sizeof *progresses)
 {
     struct made_up m;
     struct timeline timeline;
@@ -224,19 +220,5 @@ START_TEST(nothing_is_asked_while_nothing_is_in_flight)
     }
     finish(comm, &m, &timeline);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("comm thread");
-    TCase *tests = tcase_create("comm thread");
-    int n = sizeof progresses / sizeof *progresses;
-    tcase_set_timeout(tests, 60);
-    tcase_add_loop_test(tests, joined_collectives_are_complete, 0, n);
-    tcase_add_loop_test(tests, a_run_is_complete_on_return, 0, n);
-    tcase_add_loop_test(tests, the_rest_goes_on_after_a_join, 0, n);
-    tcase_add_loop_test(tests, collectives_progress_without_join, 0, n);
-    tcase_add_loop_test(tests, nothing_is_asked_while_nothing_is_in_flight, 0, n);
-    suite_add_tcase(suite, tests);
-    return suite_run(suite);
-}
+SUITE("comm thread", NULL, NULL)

@@ -118,7 +118,7 @@ static int32_t *joined(struct data_options options, int ranks, size_t micro_batc
 
 /* ---- sources ---- */
 
-START_TEST(kinds_by_name)
+TEST(kinds_by_name)
 {
     ck_assert_int_eq(data_kind_of("synthetic"), DATA_SYNTHETIC);
     ck_assert_int_eq(data_kind_of("./synthetic"), DATA_BYTES);
@@ -129,9 +129,8 @@ START_TEST(kinds_by_name)
     ck_assert_int_eq(data_kind_of(""), DATA_BYTES);
     data_destroy(NULL);
 }
-END_TEST
 
-START_TEST(shards_with_and_without_header)
+TEST(shards_with_and_without_header)
 {
     enum { TOKENS = 60001, T = 3, BATCH = 20000 }; /* all of it in one step, both bytes of a token in use */
     for (int with_header = 0; with_header < 2; with_header++) {
@@ -151,11 +150,10 @@ START_TEST(shards_with_and_without_header)
         data_destroy(data);
     }
 }
-END_TEST
 
 /* Every token occurs about equally often (chi-square of 40 classes below its 1e-6 point), the seed changes them,
  * and no two sequences are the same. */
-START_TEST(synthetic_tokens)
+TEST(synthetic_tokens)
 {
     enum { V = 41, T = 50, BATCH = 40, STEPS = 10, N = T * BATCH * STEPS };
     struct data_options options = options_for("synthetic", V, T, BATCH);
@@ -185,11 +183,10 @@ START_TEST(synthetic_tokens)
     free(again);
     free(other);
 }
-END_TEST
 
 /* ---- order and sharing ---- */
 
-START_TEST(joined_batch_is_the_same_for_any_ranks)
+TEST_EACH(joined_batch_is_the_same_for_any_ranks, WAYS)
 {
     enum { T = 5, BATCH = 24, STEPS = 7, N = STEPS * BATCH * T };
     write_counting_shard(500); /* 99 sequences: four steps and a bit, so it wraps around inside a step */
@@ -214,7 +211,6 @@ START_TEST(joined_batch_is_the_same_for_any_ranks)
         free(alone);
     }
 }
-END_TEST
 
 /* Of the first n sequences of an epoch each is served once, by one rank; then the row begins again. */
 static void check_epochs(size_t sequences, size_t batch, int ranks)
@@ -237,7 +233,7 @@ static void check_epochs(size_t sequences, size_t batch, int ranks)
     free(all);
 }
 
-START_TEST(each_sequence_once_an_epoch)
+TEST(each_sequence_once_an_epoch)
 {
     static const size_t sequences[] = {1, 2, 3, 4, 5, 12, 16, 17, 64, 65, 100, 1000, 4099};
     for (size_t i = 0; i < sizeof sequences / sizeof *sequences; i++)
@@ -248,9 +244,8 @@ START_TEST(each_sequence_once_an_epoch)
                     check_epochs(sequences[i], batch, ranks);
             }
 }
-END_TEST
 
-START_TEST(seed_decides_the_order)
+TEST(seed_decides_the_order)
 {
     enum { T = 2, N = 1000 };
     write_counting_shard(N * T + 1);
@@ -277,7 +272,6 @@ START_TEST(seed_decides_the_order)
     for (int i = 0; i < 3; i++)
         free(row[i]);
 }
-END_TEST
 
 /* ---- seek, and how long a batch stays ---- */
 
@@ -290,7 +284,7 @@ static void check_served(struct data *data, const int32_t *all, size_t part, siz
     ck_assert_mem_eq(target, input + 1, sizeof *input);
 }
 
-START_TEST(seek_goes_to_the_start_of_a_step)
+TEST_EACH(seek_goes_to_the_start_of_a_step, WAYS)
 {
     enum { T = 4, BATCH = 6, MICRO = 3, STEPS = 20, PART = BATCH / MICRO * T };
     static const size_t targets[] = {0, 7, 7, 3, 16, 0, 1, 15, 2};
@@ -318,10 +312,9 @@ START_TEST(seek_goes_to_the_start_of_a_step)
         free(all);
     }
 }
-END_TEST
 
 /* Not until the next call is a batch written over, not even by a seek. */
-START_TEST(batch_stays_until_the_next_call)
+TEST_EACH(batch_stays_until_the_next_call, WAYS)
 {
     enum { T = 64, BATCH = 8, STEPS = 30, PART = T * BATCH };
     const struct timespec pause = {0, 2000000}; /* far longer than a fetch takes */
@@ -343,10 +336,9 @@ START_TEST(batch_stays_until_the_next_call)
     data_destroy(data);
     free(all);
 }
-END_TEST
 
 /* Of slots that are being filled when they are no longer wanted, nothing is served. */
-START_TEST(seek_while_it_fetches)
+TEST_EACH(seek_while_it_fetches, WAYS)
 {
     enum { T = 256, BATCH = 128, STEPS = 8 };
     int32_t *all = joined(options_for("synthetic", 1000, T, BATCH), 1, 1, STEPS);
@@ -366,10 +358,9 @@ START_TEST(seek_while_it_fetches)
     data_destroy(data);
     free(all);
 }
-END_TEST
 
 /* At any time: before the first batch, and with one served and the others on their way; it does not wait for all. */
-START_TEST(destroyed_while_it_fetches)
+TEST_EACH(destroyed_while_it_fetches, WAYS)
 {
     const int32_t *input, *target;
     struct timespec pause = {0, 0};
@@ -386,7 +377,6 @@ START_TEST(destroyed_while_it_fetches)
         data_destroy(data);
     }
 }
-END_TEST
 
 /* ---- errors ---- */
 
@@ -407,7 +397,7 @@ static void refused(const struct data_options *options, const char *const *words
 #define REFUSED(options, ...) refused(&(options), (const char *const[]){__VA_ARGS__, NULL})
 
 /* What else may be wrong with a file, the command-line test of the benchmark has. */
-START_TEST(wrong_shards)
+TEST(wrong_shards)
 {
     struct data_options options = options_for(bin_path, 65536, 4, 3);
     write_counting_shard(12);
@@ -428,10 +418,9 @@ START_TEST(wrong_shards)
     write_file(bin_path, &magic, sizeof magic);
     REFUSED(options, "header", "4 bytes");
 }
-END_TEST
 
 /* Wherever the wrong token is, one rank finds it, and only one. */
-START_TEST(ranks_check_disjoint_parts)
+TEST(ranks_check_disjoint_parts)
 {
     enum { TOKENS = 150001 }; /* several reads a rank, and not divisible */
     static const size_t places[] = {0,     1,     37499, 37500, 49999,  50000,  65535,
@@ -462,10 +451,9 @@ START_TEST(ranks_check_disjoint_parts)
     error_clear();
     free(text);
 }
-END_TEST
 
 /* Ends the process with status 1, not by what a token outside of the vocabulary would lead to. */
-START_TEST(a_token_that_changes_is_fatal)
+TEST_RANGE(a_token_that_changes_is_fatal, 1, 0, WAYS)
 {
     static char text[20001];
     way = _i;
@@ -481,27 +469,5 @@ START_TEST(a_token_that_changes_is_fatal)
     for (int i = 0; i < 100; i++)
         data_next(data, &input, &target);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("data");
-    TCase *all = tcase_create("data");
-    tcase_add_checked_fixture(all, set_up, tear_down);
-    tcase_set_timeout(all, 120);
-    tcase_add_test(all, kinds_by_name);
-    tcase_add_test(all, shards_with_and_without_header);
-    tcase_add_test(all, synthetic_tokens);
-    tcase_add_loop_test(all, joined_batch_is_the_same_for_any_ranks, 0, WAYS);
-    tcase_add_test(all, each_sequence_once_an_epoch);
-    tcase_add_test(all, seed_decides_the_order);
-    tcase_add_loop_test(all, seek_goes_to_the_start_of_a_step, 0, WAYS);
-    tcase_add_loop_test(all, batch_stays_until_the_next_call, 0, WAYS);
-    tcase_add_loop_test(all, seek_while_it_fetches, 0, WAYS);
-    tcase_add_loop_test(all, destroyed_while_it_fetches, 0, WAYS);
-    tcase_add_test(all, wrong_shards);
-    tcase_add_test(all, ranks_check_disjoint_parts);
-    tcase_add_loop_exit_test(all, a_token_that_changes_is_fatal, 1, 0, WAYS);
-    suite_add_tcase(suite, all);
-    return suite_run(suite);
-}
+SUITE("data", set_up, tear_down)

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-START_TEST(a_rank_takes_the_gpu_of_its_place)
+TEST(a_rank_takes_the_gpu_of_its_place)
 {
     static const struct {
         int local_rank, local_size, gpus, index;
@@ -19,7 +19,6 @@ START_TEST(a_rank_takes_the_gpu_of_its_place)
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         ck_assert_int_eq(gpu_index(known[i].local_rank, known[i].local_size, known[i].gpus), known[i].index);
 }
-END_TEST
 
 static struct gpu_choice place(const char *host, const char *id)
 {
@@ -30,7 +29,7 @@ static struct gpu_choice place(const char *host, const char *id)
     return p;
 }
 
-START_TEST(a_gpu_each_is_fine)
+TEST(a_gpu_each_is_fine)
 {
     /* the same index on two hosts is two GPUs; a rank without one is not one that shares */
     const struct gpu_choice p[] = {place("x", "GPU-1"), place("x", "GPU-2"), place("y", "GPU-3"), place("y", ""),
@@ -39,9 +38,8 @@ START_TEST(a_gpu_each_is_fine)
         ck_assert_int_eq(gpu_check_choices(p, 5, r), 0);
     ck_assert_str_eq(error_text(), "");
 }
-END_TEST
 
-START_TEST(ranks_on_one_gpu_are_named)
+TEST(ranks_on_one_gpu_are_named)
 {
     const struct gpu_choice p[] = {place("x", "GPU-1"), place("x", "GPU-2"), place("x", "GPU-1"), place("x", "GPU-3"),
                                    place("x", "GPU-3"), place("x", "GPU-3"), place("x", "GPU-4")};
@@ -59,15 +57,5 @@ START_TEST(ranks_on_one_gpu_are_named)
         error_clear();
     }
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("gpu");
-    TCase *tests = tcase_create("gpu");
-    tcase_add_test(tests, a_rank_takes_the_gpu_of_its_place);
-    tcase_add_test(tests, a_gpu_each_is_fine);
-    tcase_add_test(tests, ranks_on_one_gpu_are_named);
-    suite_add_tcase(suite, tests);
-    return suite_run(suite);
-}
+SUITE("gpu", NULL, NULL)

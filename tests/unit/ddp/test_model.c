@@ -145,7 +145,7 @@ static double worst(const float *arena, const struct tensor *t, const cJSON *par
     return difference / largest;
 }
 
-START_TEST(gradients_are_pytorchs)
+TEST(gradients_are_pytorchs)
 {
     struct model model;
     create_model(&model);
@@ -163,10 +163,9 @@ START_TEST(gradients_are_pytorchs)
     free(gradient);
     model_destroy(&model);
 }
-END_TEST
 
 /* Products that add may be computed by another kernel, in another order: what cancels errs by units of the terms. */
-START_TEST(gradients_of_micro_batches_add_up)
+TEST(gradients_of_micro_batches_add_up)
 {
     struct model model;
     create_model(&model);
@@ -193,9 +192,8 @@ START_TEST(gradients_of_micro_batches_add_up)
     free(sum);
     model_destroy(&model);
 }
-END_TEST
 
-START_TEST(three_steps_are_pytorchs)
+TEST(three_steps_are_pytorchs)
 {
     struct model model;
     struct optimizer optimizer;
@@ -233,7 +231,6 @@ START_TEST(three_steps_are_pytorchs)
     optimizer_destroy(&optimizer, &model);
     model_destroy(&model);
 }
-END_TEST
 
 struct watch {
     struct model *model;
@@ -250,7 +247,7 @@ static void keep(void *context, int tensor)
 }
 
 /* Each tensor is announced once, the last registered first, and its gradient does not change after that. */
-START_TEST(an_announced_gradient_is_final)
+TEST(an_announced_gradient_is_final)
 {
     struct model model;
     create_model(&model);
@@ -265,9 +262,8 @@ START_TEST(an_announced_gradient_is_final)
     free(watch.seen);
     model_destroy(&model);
 }
-END_TEST
 
-START_TEST(initial_weights_have_their_variance)
+TEST(initial_weights_have_their_variance)
 {
     struct model model;
     struct model_sizes sizes = {1, 4, 500, 64, 2, 4, 96, 10000};
@@ -296,9 +292,8 @@ START_TEST(initial_weights_have_their_variance)
     }
     model_destroy(&model);
 }
-END_TEST
 
-START_TEST(the_learning_rate_ramps_from_zero)
+TEST(the_learning_rate_ramps_from_zero)
 {
     struct lr_schedule schedule = {0.001f, 4};
     ck_assert_float_eq(schedule_learning_rate(&schedule, -2), 0);
@@ -311,21 +306,8 @@ START_TEST(the_learning_rate_ramps_from_zero)
     struct lr_schedule flat = {0.5f, 0};
     ck_assert_float_eq(schedule_learning_rate(&flat, 0), 0.5f);
 }
-END_TEST
 
 int main(void)
 {
-    if (!on_device_is_there())
-        return EXIT_SUCCESS;
-    Suite *suite = suite_create("model");
-    TCase *tests = tcase_create("model");
-    tcase_add_checked_fixture(tests, load_fixture, unload_fixture);
-    tcase_add_test(tests, gradients_are_pytorchs);
-    tcase_add_test(tests, gradients_of_micro_batches_add_up);
-    tcase_add_test(tests, three_steps_are_pytorchs);
-    tcase_add_test(tests, an_announced_gradient_is_final);
-    tcase_add_test(tests, initial_weights_have_their_variance);
-    tcase_add_test(tests, the_learning_rate_ramps_from_zero);
-    suite_add_tcase(suite, tests);
-    return suite_run(suite);
+    return on_device_is_there() ? suite_run(suite_of_tests("model", load_fixture, unload_fixture)) : EXIT_SUCCESS;
 }

@@ -105,7 +105,7 @@ static void check_tiles(const struct recorder *r, const char *base, size_t eleme
     free(sent);
 }
 
-START_TEST(every_strategy_sends_each_element_once)
+TEST(every_strategy_sends_each_element_once)
 {
     static const size_t bucket_bytes[] = {1, 1000, 4096, 10000, 1UL << 30};
     enum comm_dtype dtypes[] = {COMM_FLOAT32, COMM_BF16};
@@ -127,9 +127,8 @@ START_TEST(every_strategy_sends_each_element_once)
                 reducer_destroy(&reducer);
             }
 }
-END_TEST
 
-START_TEST(synchronous_strategies_wait_for_each)
+TEST(synchronous_strategies_wait_for_each)
 {
     struct recorder r = recorder_make();
     struct reducer reducer;
@@ -149,9 +148,8 @@ START_TEST(synchronous_strategies_wait_for_each)
     ck_assert_int_eq(r.call[0].announced, -1);
     reducer_destroy(&reducer);
 }
-END_TEST
 
-START_TEST(overlapping_strategies_start_with_the_last_gradient)
+TEST(overlapping_strategies_start_with_the_last_gradient)
 {
     const struct strategy *const overlapping[] = {&strategy_ddp_individual, &strategy_ddp_individual_v2,
                                                   &strategy_ddp_bucketed};
@@ -167,9 +165,8 @@ START_TEST(overlapping_strategies_start_with_the_last_gradient)
         reducer_destroy(&reducer);
     }
 }
-END_TEST
 
-START_TEST(buckets_keep_their_limit)
+TEST(buckets_keep_their_limit)
 {
     for (size_t max = 1; max < 40000; max += 517) {
         struct plan plan;
@@ -189,10 +186,9 @@ START_TEST(buckets_keep_their_limit)
         plan_destroy(&plan);
     }
 }
-END_TEST
 
 /* "At most" means that a bucket may be exactly full. */
-START_TEST(a_bucket_may_be_full)
+TEST(a_bucket_may_be_full)
 {
     const struct tensor *second = &model.tensor[model.tensors - 2];
     size_t both = (second->offset + second->count) * sizeof(float);
@@ -204,18 +200,5 @@ START_TEST(a_bucket_may_be_full)
     ck_assert_int_eq(plan.bucket[0].tensors, 1);
     plan_destroy(&plan);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("plan");
-    TCase *tests = tcase_create("plan");
-    tcase_add_checked_fixture(tests, setup, teardown);
-    tcase_add_test(tests, every_strategy_sends_each_element_once);
-    tcase_add_test(tests, synchronous_strategies_wait_for_each);
-    tcase_add_test(tests, overlapping_strategies_start_with_the_last_gradient);
-    tcase_add_test(tests, buckets_keep_their_limit);
-    tcase_add_test(tests, a_bucket_may_be_full);
-    suite_add_tcase(suite, tests);
-    return suite_run(suite);
-}
+SUITE("plan", setup, teardown)

@@ -98,7 +98,7 @@ static void count_spans(const struct one_rank *one, size_t n[TIMELINE_LANES])
 }
 
 /* What is reserved suffices for all, and the largest needs all of the compute and the communication lane. */
-START_TEST(every_strategy_fits)
+TEST_EACH(every_strategy_fits, 9)
 {
     struct way way = {.layers = (size_t)_i % 3 * 2 + 1, .micro_batches = (size_t)_i / 3 + 1, .traced = 1};
     size_t most[TIMELINE_LANES] = {0}, spans[TIMELINE_LANES] = {0}, n[TIMELINE_LANES];
@@ -123,11 +123,10 @@ START_TEST(every_strategy_fits)
     ck_assert_uint_eq(most[LANE_COMMUNICATION], spans[LANE_COMMUNICATION]);
     ck_assert_uint_le(spans[LANE_HOST], 2 * most[LANE_HOST]); /* no waste */
 }
-END_TEST
 
 /* The weights after the steps and the losses are the same, bit for bit, and only the operations and ranges are added.
  */
-START_TEST(tracing_changes_nothing)
+TEST(tracing_changes_nothing)
 {
     struct way way = {.strategy = &strategy_ddp_individual_v2, .layers = 2, .micro_batches = 2, .warmup_steps = 1};
     struct one_rank plain, traced;
@@ -151,7 +150,6 @@ START_TEST(tracing_changes_nothing)
     one_rank_destroy(&plain);
     one_rank_destroy(&traced);
 }
-END_TEST
 
 /* ---- checkpoints ---- */
 
@@ -211,7 +209,7 @@ static int restore(struct trainer *trainer, const char *from)
 }
 
 /* A wrong file is refused before anything changes; a wrong byte of an array is found by comparing. */
-START_TEST(wrong_checkpoints_are_refused)
+TEST(wrong_checkpoints_are_refused)
 {
     struct way way = {.strategy = &strategy_ddp, .layers = 2, .micro_batches = 1};
     struct one_rank one;
@@ -262,10 +260,9 @@ START_TEST(wrong_checkpoints_are_refused)
     free(after);
     one_rank_destroy(&one);
 }
-END_TEST
 
 /* Whatever goes wrong, the file that was there before is still there, and nothing else. */
-START_TEST(a_checkpoint_is_whole_or_not_there)
+TEST(a_checkpoint_is_whole_or_not_there)
 {
     struct way way = {.strategy = &strategy_ddp, .layers = 1, .micro_batches = 1};
     struct one_rank one;
@@ -290,21 +287,5 @@ START_TEST(a_checkpoint_is_whole_or_not_there)
     ck_assert_int_eq(checkpoint_compare(path, &one.trainer.checkpoint, trainer_state(&one.trainer)), 0);
     one_rank_destroy(&one);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("step");
-    TCase *tests = tcase_create("step");
-    tcase_set_timeout(tests, 60); /* sanitizers are slow */
-    tcase_add_loop_test(tests, every_strategy_fits, 0, 9);
-    tcase_add_test(tests, tracing_changes_nothing);
-    suite_add_tcase(suite, tests);
-    TCase *files = tcase_create("checkpoints");
-    tcase_add_checked_fixture(files, set_up, tear_down);
-    tcase_set_timeout(files, 60);
-    tcase_add_test(files, wrong_checkpoints_are_refused);
-    tcase_add_test(files, a_checkpoint_is_whole_or_not_there);
-    suite_add_tcase(suite, files);
-    return suite_run(suite);
-}
+SUITE("step", set_up, tear_down)

@@ -98,7 +98,7 @@ static void hang(void)
     pause();
 }
 
-START_TEST(a_wait_that_does_not_end_ends_the_job)
+TEST(a_wait_that_does_not_end_ends_the_job)
 {
     play(hang);
     ended_with(1);
@@ -107,7 +107,6 @@ START_TEST(a_wait_that_does_not_end_ends_the_job)
     says("; ranks of other hosts print their own lines if they wait as long");
     says("--timeout: no progress for ");
 }
-END_TEST
 
 /* As comm_thread_look does of a collective. */
 static _Atomic int breaks;
@@ -131,7 +130,7 @@ static void break_down(void)
     pause();
 }
 
-START_TEST(an_error_of_a_library_ends_the_job)
+TEST(an_error_of_a_library_ends_the_job)
 {
     play(break_down);
     ended_with(1);
@@ -140,7 +139,6 @@ START_TEST(an_error_of_a_library_ends_the_job)
     says(" s in a barrier");
     says("a library's error, in broadcast of 4 B");
 }
-END_TEST
 
 /* ---- what does ---- */
 
@@ -162,14 +160,13 @@ static void late(void)
     sleep_s(0.6);
 }
 
-START_TEST(a_wait_that_ends_while_it_is_told_goes_on)
+TEST(a_wait_that_ends_while_it_is_told_goes_on)
 {
     play(late);
     ended_with(0);
     says("s in a barrier");
     ck_assert_ptr_null(strstr(told.words, "--timeout"));
 }
-END_TEST
 
 /* The training thread does all that it may, and as often as it can, while both watchdogs look. */
 static void *train(void *argument)
@@ -197,15 +194,14 @@ static void work(void)
         pthread_join(thread[r], NULL);
 }
 
-START_TEST(ranks_that_work_are_left_alone)
+TEST(ranks_that_work_are_left_alone)
 {
     play(work);
     ended_with(0);
     ck_assert_str_eq(told.words, "");
 }
-END_TEST
 
-START_TEST(without_a_watchdog_nothing_is_watched)
+TEST(without_a_watchdog_nothing_is_watched)
 {
     ck_assert_int_eq(watchdog_started(NULL), 0);
     watchdog_wait(NULL, "a barrier", 0, 0);
@@ -219,18 +215,5 @@ START_TEST(without_a_watchdog_nothing_is_watched)
     watchdog_await(NULL);
     watchdog_destroy(NULL);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("watchdog");
-    TCase *core = tcase_create("core");
-    tcase_set_timeout(core, 60); /* Check gives 4 s */
-    tcase_add_test(core, a_wait_that_does_not_end_ends_the_job);
-    tcase_add_test(core, an_error_of_a_library_ends_the_job);
-    tcase_add_test(core, a_wait_that_ends_while_it_is_told_goes_on);
-    tcase_add_test(core, ranks_that_work_are_left_alone);
-    tcase_add_test(core, without_a_watchdog_nothing_is_watched);
-    suite_add_tcase(suite, core);
-    return suite_run(suite);
-}
+SUITE("watchdog", NULL, NULL)

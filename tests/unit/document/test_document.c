@@ -104,7 +104,7 @@ static void add_all(void)
 }
 
 /* A section of pictures alone would be a heading without anything below it: its parts, too. */
-START_TEST(text_without_sections_of_pictures)
+TEST(text_without_sections_of_pictures)
 {
     document_add_heading(document, 2, "Pictures");
     document_add_picture(document, "a", "A", strdup("<svg/>"));
@@ -118,9 +118,8 @@ START_TEST(text_without_sections_of_pictures)
     document_add_picture(document, "d", "D", strdup("<svg/>"));
     prints(document_print_text, "A title\n=======\n\nWords\n-----\n\nAnd a picture\n\nTwo.\n");
 }
-END_TEST
 
-START_TEST(as_text)
+TEST(as_text)
 {
     add_all();
     prints(document_print_text, "A title\n"
@@ -151,9 +150,8 @@ START_TEST(as_text)
                                 "Where the time goes\n"
                                 "-------------------\n");
 }
-END_TEST
 
-START_TEST(as_markdown)
+TEST(as_markdown)
 {
     add_all();
     prints(document_print_markdown, "# A title\n"
@@ -188,9 +186,8 @@ START_TEST(as_markdown)
                                     "\n"
                                     "## Where the time goes\n");
 }
-END_TEST
 
-START_TEST(as_html)
+TEST(as_html)
 {
     add_all();
     html_has("[e.text for e in each('title') + each('h1') + each('h2') + each('h3')]",
@@ -210,10 +207,9 @@ START_TEST(as_html)
     html_has("[[child.tag for child in e] for e in each('div')]", "[['table'], ['svg']]");
     html_has("[[child.tag for child in e] for e in each('figure')]", "[['figcaption', 'div', 'p'], ['div']]");
 }
-END_TEST
 
 /* A table of many rows has all of them, and before them what folds them; one of few has not. */
-START_TEST(long_tables_are_folded)
+TEST(long_tables_are_folded)
 {
     struct run many[13];
     struct table all = table;
@@ -233,10 +229,9 @@ START_TEST(long_tables_are_folded)
     html_has("'.folded details:not([open]) ~ .wide tr:nth-child(n + 9) { display: none; }' in each('style')[0].text",
              "True");
 }
-END_TEST
 
 /* Names of options are code wherever they stand, and nothing else is. */
-START_TEST(options_are_code)
+TEST(options_are_code)
 {
     document_add_item(document, "%s",
                       "Use --bucket-size-mb 4, (--threads) or `--a b`; a -- b, a--b, --- or --; --x- --Y.");
@@ -244,10 +239,9 @@ START_TEST(options_are_code)
     html_has("''.join(each('li')[0].itertext())",
              "Use --bucket-size-mb 4, (--threads) or --a b; a -- b, a--b, --- or --; --x- --Y.");
 }
-END_TEST
 
 /* Those of a row of pictures alone. */
-START_TEST(pictures_stand_side_by_side)
+TEST(pictures_stand_side_by_side)
 {
     for (int i = 0; i < 4; i++) {
         if (i == 3)
@@ -257,9 +251,8 @@ START_TEST(pictures_stand_side_by_side)
     html_has("[(e.get('class'), [child.tag for child in e]) for e in each('main')[0]]",
              "[('pictures', ['figure', 'figure', 'figure']), (None, []), (None, ['div'])]");
 }
-END_TEST
 
-START_TEST(a_list_may_be_last)
+TEST(a_list_may_be_last)
 {
     document_add_item(document, "last");
     prints(document_print_text, "A title\n=======\n\n- last\n");
@@ -267,10 +260,9 @@ START_TEST(a_list_may_be_last)
     html_has("[e.text for e in root[1].find('main').find('ul')]", "['last']");
     html_has("len(each('nav'))", "0"); /* nothing to choose from */
 }
-END_TEST
 
 /* Nothing is fetched and nothing runs: no element that does, no address in the style sheet, and a policy against it. */
-START_TEST(html_needs_nothing_else)
+TEST(html_needs_nothing_else)
 {
     add_all();
     html_has("sorted({e.tag for e in root.iter()})",
@@ -281,7 +273,6 @@ START_TEST(html_needs_nothing_else)
     html_has("[word in each('style')[0].text for word in ('url', '@import', ':root')]", "[False, False, True]");
     html_has("[e.get('content') for e in each('meta')][1]", "default-src 'none'; style-src 'unsafe-inline'");
 }
-END_TEST
 
 /* ---- names that try to break it ---- */
 
@@ -331,7 +322,7 @@ static void add_nasty(const char *name)
     document_add_picture(document, name, name, strdup("<svg/>"));
 }
 
-START_TEST(names_cannot_break_html)
+TEST(names_cannot_break_html)
 {
     char *seen = NULL;
     size_t length = 0;
@@ -357,10 +348,9 @@ START_TEST(names_cannot_break_html)
              "True");
     free(seen);
 }
-END_TEST
 
 /* Nothing reaches a terminal that could move its cursor, or change what it shows. */
-START_TEST(names_cannot_break_text)
+TEST(names_cannot_break_text)
 {
     for (int i = 0; i < NASTY; i++) {
         add_nasty(nasty[i].name);
@@ -372,9 +362,8 @@ START_TEST(names_cannot_break_text)
         create();
     }
 }
-END_TEST
 
-START_TEST(columns_without_anything_are_left_out)
+TEST(columns_without_anything_are_left_out)
 {
     const struct run none[] = {{"", NAN, {NAN, NAN}}, {"", 2, {NAN, NAN}}, {"x", 1, {0.9, 1.1}}};
     struct table one = table; /* of which the third row is not printed */
@@ -384,7 +373,6 @@ START_TEST(columns_without_anything_are_left_out)
                                 "... (1 more in report.json, which --json or --output writes)\n"
                                 "*: the best.\n= of `none`.\n");
 }
-END_TEST
 
 /* What is on a line, after what begins it. */
 static void has_line(const char *text, const char *begin, const char *line, const char *end)
@@ -394,7 +382,7 @@ static void has_line(const char *text, const char *begin, const char *line, cons
     ck_assert_msg(strstr(text, whole) != NULL, "no '%s' in:\n%.3000s", whole, text);
 }
 
-START_TEST(names_cannot_break_markdown)
+TEST(names_cannot_break_markdown)
 {
     for (int i = 0; i < NASTY; i++) {
         const char *cell = nasty[i].markdown, *item = nasty[i].item ? nasty[i].item : cell;
@@ -412,10 +400,9 @@ START_TEST(names_cannot_break_markdown)
         create();
     }
 }
-END_TEST
 
 /* Neither what is code nor a title of a picture, in which a bracket ends it, can be left. */
-START_TEST(code_and_pictures_stay_closed)
+TEST(code_and_pictures_stay_closed)
 {
     document_add_lines(document, "```\n  ```` <b>\n    x\n\x1b");
     document_add_paragraph(document, "a `` b ``c`` `d\ne`");
@@ -428,9 +415,8 @@ START_TEST(code_and_pictures_stay_closed)
     html_has("[e.text for e in each('pre')]", "['```\\n  ```` <b>\\n    x\\n?\\n']");
     html_has("[e.text for e in each('div')]", "['\\n']");
 }
-END_TEST
 
-START_TEST(text_is_folded)
+TEST(text_is_folded)
 {
     char word[151];
     memset(word, 'x', sizeof word - 1);
@@ -446,10 +432,9 @@ START_TEST(text_is_folded)
     ck_assert_str_eq(text, expected);
     free(text);
 }
-END_TEST
 
 /* A table that has been saved is copied; what is no table prints nothing. */
-START_TEST(saved_tables)
+TEST(saved_tables)
 {
     cJSON *saved = table_json(&table), *none = cJSON_CreateObject();
     document_add_saved_table(document, saved);
@@ -463,30 +448,5 @@ START_TEST(saved_tables)
     free(text);
     free(markdown);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("document");
-    TCase *all = tcase_create("forms");
-    tcase_add_checked_fixture(all, create, destroy);
-    tcase_set_timeout(all, 60);
-    tcase_add_test(all, as_text);
-    tcase_add_test(all, text_without_sections_of_pictures);
-    tcase_add_test(all, as_markdown);
-    tcase_add_test(all, as_html);
-    tcase_add_test(all, long_tables_are_folded);
-    tcase_add_test(all, options_are_code);
-    tcase_add_test(all, pictures_stand_side_by_side);
-    tcase_add_test(all, a_list_may_be_last);
-    tcase_add_test(all, html_needs_nothing_else);
-    tcase_add_test(all, names_cannot_break_html);
-    tcase_add_test(all, names_cannot_break_text);
-    tcase_add_test(all, names_cannot_break_markdown);
-    tcase_add_test(all, columns_without_anything_are_left_out);
-    tcase_add_test(all, code_and_pictures_stay_closed);
-    tcase_add_test(all, text_is_folded);
-    tcase_add_test(all, saved_tables);
-    suite_add_tcase(suite, all);
-    return suite_run(suite);
-}
+SUITE("document", create, destroy)

@@ -44,7 +44,7 @@ static const struct activity *with(uint32_t correlation)
     ck_abort_msg("no %u", correlation);
 }
 
-START_TEST(order_is_by_time)
+TEST(order_is_by_time)
 {
     static const uint32_t want[] = {3, 2, 4, 1};
     add(ACTIVITY_KERNEL, 1, 300, 310);
@@ -55,9 +55,8 @@ START_TEST(order_is_by_time)
     for (size_t i = 0; i < 4; i++)
         ck_assert_uint_eq(all.of[i].correlation, want[i]);
 }
-END_TEST
 
-START_TEST(what_finds_no_room_is_counted)
+TEST(what_finds_no_room_is_counted)
 {
     for (uint32_t i = 0; i < 11; i++)
         add(ACTIVITY_KERNEL, i, 10 + i, 20 + i);
@@ -75,10 +74,9 @@ START_TEST(what_finds_no_room_is_counted)
     ck_assert_uint_eq(all.n, 4);
     ck_assert_uint_eq(all.of[3].correlation, 99);
 }
-END_TEST
 
 /* An event is recorded again and again, and records come in any order. */
-START_TEST(a_wait_is_for_the_last_record_before_it)
+TEST(a_wait_is_for_the_last_record_before_it)
 {
     static const uint32_t recorded[] = {50, 10, 30}, waits[] = {9, 11, 29, 31, 60},
                           want[] = {ACTIVITY_NONE, 10, 10, 30, 50};
@@ -94,9 +92,8 @@ START_TEST(a_wait_is_for_the_last_record_before_it)
         ck_assert_uint_eq(with(waits[i])->wait.stream, want[i] == ACTIVITY_NONE ? ACTIVITY_NONE : 7 + want[i]);
     }
 }
-END_TEST
 
-START_TEST(calls_know_that_they_are_waited_for)
+TEST(calls_know_that_they_are_waited_for)
 {
     add(ACTIVITY_CALL, 10, 10, 20);
     add(ACTIVITY_CALL, 20, 30, 40);
@@ -109,7 +106,6 @@ START_TEST(calls_know_that_they_are_waited_for)
     ck_assert_int_eq(with(10)->call.waited, 0);
     ck_assert_int_eq(with(20)->call.waited, 1);
 }
-END_TEST
 
 /* ---- which operation or collective they belong to ---- */
 
@@ -153,7 +149,7 @@ static void check_times(enum timeline_lane lane, size_t i, int64_t start, int64_
 }
 
 /* Operations last from the first of their kernels to the last, whatever the gap between these; the work does not. */
-START_TEST(operations_are_timed_by_their_kernels)
+TEST(operations_are_timed_by_their_kernels)
 {
     size_t room[TIMELINE_LANES] = {9, 9, 9, 9};
     activities_destroy(&all);
@@ -198,18 +194,5 @@ START_TEST(operations_are_timed_by_their_kernels)
     timeline_destroy(&timeline);
     free(work.span);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("activity");
-    TCase *tests = tcase_create("activity");
-    tcase_add_checked_fixture(tests, setup, teardown);
-    tcase_add_test(tests, order_is_by_time);
-    tcase_add_test(tests, what_finds_no_room_is_counted);
-    tcase_add_test(tests, a_wait_is_for_the_last_record_before_it);
-    tcase_add_test(tests, calls_know_that_they_are_waited_for);
-    tcase_add_test(tests, operations_are_timed_by_their_kernels);
-    suite_add_tcase(suite, tests);
-    return suite_run(suite);
-}
+SUITE("activity", setup, teardown)

@@ -42,14 +42,13 @@ static const struct {
     {"armv8", AVX512, 0, NULL},
 };
 
-START_TEST(older_families_are_replaced_by_what_the_cpu_can_run)
+TEST_EACH(older_families_are_replaced_by_what_the_cpu_can_run, sizeof cases / sizeof *cases)
 {
     const char *better = blas_better_kernels(cases[_i].chosen, cases[_i].features, cases[_i].sve_bytes);
     ck_assert_pstr_eq(better, cases[_i].better);
 }
-END_TEST
 
-START_TEST(a_replacement_is_claimed_where_it_happened)
+TEST(a_replacement_is_claimed_where_it_happened)
 {
     struct blas_facts blas;
     blas_describe(&blas);
@@ -65,7 +64,6 @@ START_TEST(a_replacement_is_claimed_where_it_happened)
     ck_assert_str_eq(blas.replaced, "");
     unsetenv("DDPBENCH_OPENBLAS_REPLACED");
 }
-END_TEST
 
 /* GFLOP/s of the quickest of 20 products, on one thread. */
 static double rate_of_products(void)
@@ -98,7 +96,7 @@ static int has_quick_vectors(void)
 }
 
 /* Twice the operations, or half of them, would show. */
-START_TEST(rates_are_those_of_one_thread)
+TEST(rates_are_those_of_one_thread)
 {
     struct blas_facts blas = {0};
     int right = 0;
@@ -112,15 +110,5 @@ START_TEST(rates_are_those_of_one_thread)
     ck_assert_msg(right, "products at %g GFLOP/s, here at %g; vectors at %g", blas.product_gflops, products,
                   blas.vector_gflops);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("blas");
-    TCase *tests = tcase_create("blas");
-    tcase_add_loop_test(tests, older_families_are_replaced_by_what_the_cpu_can_run, 0, sizeof cases / sizeof *cases);
-    tcase_add_test(tests, a_replacement_is_claimed_where_it_happened);
-    tcase_add_test(tests, rates_are_those_of_one_thread);
-    suite_add_tcase(suite, tests);
-    return suite_run(suite);
-}
+SUITE("blas", NULL, NULL)

@@ -41,7 +41,7 @@ static void stay_on_first_core(void)
     ck_assert_int_eq(sched_setaffinity(0, sizeof first, &first), 0);
 }
 
-START_TEST(grows_while_another_has_the_core)
+TEST(grows_while_another_has_the_core)
 {
     enum { LEAST_NS = 20000000 };
     if (kernel_wait_ns() < 0)
@@ -65,13 +65,5 @@ START_TEST(grows_while_another_has_the_core)
     waitpid(other, NULL, 0);
     ck_assert_int_ge(gained, LEAST_NS);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("core_wait");
-    TCase *all = tcase_create("core_wait");
-    tcase_add_test(all, grows_while_another_has_the_core);
-    suite_add_tcase(suite, all);
-    return suite_run(suite);
-}
+SUITE("core_wait", NULL, NULL)

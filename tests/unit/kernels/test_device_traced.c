@@ -25,7 +25,7 @@ static void teardown(void)
 
 /* ---- memory and ranges ---- */
 
-START_TEST(allocations_leave_marks)
+TEST(allocations_leave_marks)
 {
     static const size_t sizes[] = {1, 4097, 3UL << 20};
     const struct device *plain = device_cpu(1), *traced = device_traced(plain, &timeline, 1);
@@ -50,9 +50,8 @@ START_TEST(allocations_leave_marks)
     for (int l = 0; l < LANE_MEMORY; l++)
         ck_assert_uint_eq(timeline.lane[l].n, 0);
 }
-END_TEST
 
-START_TEST(ranges_nest)
+TEST(ranges_nest)
 {
     static const struct {
         const char *name;
@@ -86,10 +85,9 @@ START_TEST(ranges_nest)
     ck_assert(zero->end_ns <= span[0].end_ns && span[0].end_ns <= span[1].start_ns);
     ck_assert(span[1].end_ns <= span[2].end_ns && span[2].end_ns <= span[3].start_ns);
 }
-END_TEST
 
 /* Ranges deeper than there is memory for are left out, and the others stay whole. */
-START_TEST(too_deep_ranges_are_left_out)
+TEST(too_deep_ranges_are_left_out)
 {
     const struct device *traced = device_traced(device_cpu(1), &timeline, 1);
     const struct lane *host = &timeline.lane[LANE_HOST];
@@ -106,7 +104,6 @@ START_TEST(too_deep_ranges_are_left_out)
     ck_assert_uint_eq(host->n, n + 1);
     ck_assert_str_eq(host->span[n].name, "again");
 }
-END_TEST
 
 /* ---- a device that runs behind the host ---- */
 
@@ -131,7 +128,7 @@ static const struct device *behind(int with_stamps)
 }
 
 /* One stamp behind each operation, and none for ranges; what was stamped in between is where the next begins. */
-START_TEST(operations_share_stamps)
+TEST(operations_share_stamps)
 {
     const struct device *traced = behind(1);
     const struct span *operation = timeline.lane[LANE_COMPUTE].span, *range = timeline.lane[LANE_HOST].span;
@@ -155,7 +152,6 @@ START_TEST(operations_share_stamps)
     traced->zero(x, 3);
     ck_assert(operation[3].start_ns == -1 && operation[3].end_ns == -2);
 }
-END_TEST
 
 static void nothing_to_join(struct comm *comm, long ticket)
 {
@@ -163,7 +159,7 @@ static void nothing_to_join(struct comm *comm, long ticket)
 }
 
 /* Copies back come after a wait for communication, which is stamped. */
-START_TEST(waiting_is_no_part_of_an_operation)
+TEST(waiting_is_no_part_of_an_operation)
 {
     float x[3] = {0}, staged[3] = {0};
     struct bucket bucket = {.count = 3};
@@ -174,9 +170,8 @@ START_TEST(waiting_is_no_part_of_an_operation)
     strategy_ddp_individual_v2.finish(&reducer);
     ck_assert_int_eq(timeline.lane[LANE_COMPUTE].span->start_ns, -2);
 }
-END_TEST
 
-START_TEST(a_tracer_makes_stamps_needless)
+TEST(a_tracer_makes_stamps_needless)
 {
     const struct device *traced = behind(0);
     const struct span *operation = timeline.lane[LANE_COMPUTE].span, *range = timeline.lane[LANE_HOST].span;
@@ -189,7 +184,6 @@ START_TEST(a_tracer_makes_stamps_needless)
     ck_assert(range->queued_ns <= operation->queued_ns && operation->returned_ns <= range->returned_ns);
     ck_assert_int_eq(traced->stamp(), -1); /* phases have theirs */
 }
-END_TEST
 
 /* ---- a model ---- */
 
@@ -208,7 +202,7 @@ static float train_once(struct model *model, const struct device *device, size_t
     return loss;
 }
 
-START_TEST(a_model_is_recorded)
+TEST_EACH(a_model_is_recorded, LENGTH(layer_counts))
 {
     struct model plain, traced;
     float want = train_once(&plain, device_cpu(1), layer_counts[_i]);
@@ -232,10 +226,9 @@ START_TEST(a_model_is_recorded)
     model_destroy(&plain);
     model_destroy(&traced);
 }
-END_TEST
 
 /* The first of each name, with the sizes that the model has: 2 x 5 tokens, 19 words, 12 wide, 3 heads, 10 inside. */
-START_TEST(recorded_sizes_are_the_models)
+TEST(recorded_sizes_are_the_models)
 {
     static const struct {
         enum operation operation;
@@ -265,11 +258,10 @@ START_TEST(recorded_sizes_are_the_models)
     }
     model_destroy(&model);
 }
-END_TEST
 
 /* The matrix products are 6 FLOPs per token and parameter, as model_flops has it; attention's causal half is 2 T C per
  * token and layer forward, and 5 T C backward, where the scores are computed again. */
-START_TEST(recorded_work_is_the_models)
+TEST(recorded_work_is_the_models)
 {
     struct model model;
     double products = 0, attention = 0;
@@ -285,22 +277,5 @@ START_TEST(recorded_work_is_the_models)
     ck_assert_double_eq(attention, 7.0 * 2 * 12 * 5 * 10);
     model_destroy(&model);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("traced");
-    TCase *tests = tcase_create("traced");
-    tcase_add_checked_fixture(tests, setup, teardown);
-    tcase_add_test(tests, allocations_leave_marks);
-    tcase_add_test(tests, ranges_nest);
-    tcase_add_test(tests, too_deep_ranges_are_left_out);
-    tcase_add_test(tests, operations_share_stamps);
-    tcase_add_test(tests, waiting_is_no_part_of_an_operation);
-    tcase_add_test(tests, a_tracer_makes_stamps_needless);
-    tcase_add_loop_test(tests, a_model_is_recorded, 0, (int)LENGTH(layer_counts));
-    tcase_add_test(tests, recorded_sizes_are_the_models);
-    tcase_add_test(tests, recorded_work_is_the_models);
-    suite_add_tcase(suite, tests);
-    return suite_run(suite);
-}
+SUITE("traced", setup, teardown)

@@ -25,7 +25,7 @@ static const struct {
     {{"ddpbench", "-t", "7"}, NULL},
 };
 
-START_TEST(the_last_value_counts)
+TEST_EACH(the_last_value_counts, sizeof cases / sizeof *cases)
 {
     char *words[5];
     int n = 0;
@@ -33,20 +33,10 @@ START_TEST(the_last_value_counts)
         words[n] = (char *)cases[_i].words[n];
     ck_assert_pstr_eq(early_option(n, words, "timeout", 'T'), cases[_i].value);
 }
-END_TEST
 
-START_TEST(an_option_may_have_no_letter)
+TEST(an_option_may_have_no_letter)
 {
     ck_assert_ptr_null(early_option(3, (char *[]){"ddpbench", "-", "7"}, "threads", 0));
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("early_option");
-    TCase *core = tcase_create("core");
-    tcase_add_loop_test(core, the_last_value_counts, 0, sizeof cases / sizeof *cases);
-    tcase_add_test(core, an_option_may_have_no_letter);
-    suite_add_tcase(suite, core);
-    return suite_run(suite);
-}
+SUITE("early_option", NULL, NULL)

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-START_TEST(quotes_are_one_printable_line)
+TEST(quotes_are_one_printable_line)
 {
     static const struct {
         const char *quoted, *kept;
@@ -31,10 +31,9 @@ START_TEST(quotes_are_one_printable_line)
     ck_assert_ptr_null(strstr(error_text(), "another"));
     error_clear();
 }
-END_TEST
 
 /* What is allowed stands behind the word. */
-START_TEST(long_words_lose_their_middle)
+TEST(long_words_lose_their_middle)
 {
     static char word[100001], wide[100001];
     memset(word, 'x', sizeof word - 1);
@@ -53,14 +52,5 @@ START_TEST(long_words_lose_their_middle)
     }
     error_clear();
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("error");
-    TCase *tests = tcase_create("words");
-    tcase_add_test(tests, quotes_are_one_printable_line);
-    tcase_add_test(tests, long_words_lose_their_middle);
-    suite_add_tcase(suite, tests);
-    return suite_run(suite);
-}
+SUITE("error", NULL, NULL)

@@ -68,7 +68,7 @@ static void forget_launchers(void)
             unsetenv(*name);
 }
 
-START_TEST(launchers)
+TEST_EACH(launchers, sizeof rows / sizeof *rows)
 {
     for (const char *const *name = rows[_i].environment; *name; name += 2)
         setenv(name[0], name[1], 1);
@@ -81,14 +81,5 @@ START_TEST(launchers)
     ck_assert_int_eq(launcher_rank_here(), rows[_i].rank_here);
     ck_assert_int_eq(launcher_ranks_here(), rows[_i].ranks_here);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("launcher");
-    TCase *tests = tcase_create("environment");
-    tcase_add_checked_fixture(tests, forget_launchers, NULL);
-    tcase_add_loop_test(tests, launchers, 0, sizeof rows / sizeof *rows);
-    suite_add_tcase(suite, tests);
-    return suite_run(suite);
-}
+SUITE("launcher", forget_launchers, NULL)

@@ -19,7 +19,7 @@ static size_t words(const char *list)
 }
 
 /* Attention keeps the sums of each head's rows one head behind the other: [B, H, T] in device.h. */
-START_TEST(shapes_are_those_of_the_device)
+TEST(shapes_are_those_of_the_device)
 {
     for (int i = 0; i < OPERATIONS; i++)
         ck_assert_uint_eq(words(operation_facts[i].inputs), strlen(operation_facts[i].types));
@@ -27,7 +27,6 @@ START_TEST(shapes_are_those_of_the_device)
     ck_assert_str_eq(operation_facts[OPERATION_RMSNORM_BACKWARD].inputs, "NC,NC,C,N");
     ck_assert_str_eq(operation_facts[OPERATION_ATTENTION_BACKWARD].inputs, "BTHD,BTHD,BHT,BTHD,BTHD,BTHD,TD");
 }
-END_TEST
 
 /* ---- values ---- */
 
@@ -60,16 +59,15 @@ static const struct {
     {OPERATION_ADAMW, {X}, 0, 4 * (3 * 2 * X + X)},
 };
 
-START_TEST(work_is)
+TEST_EACH(work_is, OPERATIONS)
 {
     const struct operation_facts *f = &operation_facts[values[_i].operation];
     ck_assert_int_eq((int)values[_i].operation, _i); /* none is left out */
     ck_assert_double_eq(operation_amount(f->flops, f->sizes, values[_i].size, sizeof(float)), values[_i].flops);
     ck_assert_double_eq(operation_amount(f->bytes, f->sizes, values[_i].size, sizeof(float)), values[_i].bytes);
 }
-END_TEST
 
-START_TEST(formulas_are_sums_of_products)
+TEST(formulas_are_sums_of_products)
 {
     static const size_t sizes[] = {3, 5};
     static const struct {
@@ -87,10 +85,9 @@ START_TEST(formulas_are_sums_of_products)
     ck_assert_uint_eq(operation_size("ab", sizes, 'c'), 0);
     ck_assert_uint_eq(operation_size("ab", sizes, 0), 0);
 }
-END_TEST
 
 /* Sizes that no 64-bit integer could multiply. */
-START_TEST(large_work_does_not_overflow)
+TEST(large_work_does_not_overflow)
 {
     static const size_t sizes[] = {1UL << 22, 1UL << 21, 1UL << 22};
     const struct operation_facts *f = &operation_facts[OPERATION_LINEAR_FORWARD];
@@ -103,9 +100,8 @@ START_TEST(large_work_does_not_overflow)
     f = &operation_facts[OPERATION_LINEAR_BACKWARD_WEIGHT];
     ck_assert_double_eq(operation_amount(f->bytes, f->sizes, three, 2), 2 * (21 + 15) + 4 * 35);
 }
-END_TEST
 
-START_TEST(a_gpu_is_known_by_its_name)
+TEST(a_gpu_is_known_by_its_name)
 {
     static const struct {
         const char *name;
@@ -126,17 +122,5 @@ START_TEST(a_gpu_is_known_by_its_name)
     for (size_t i = 0; i < LENGTH(rows); i++)
         ck_assert_msg(gpu_peak(rows[i].name, rows[i].precision) == 1e12 * rows[i].tera, "%s", rows[i].name);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("operations");
-    TCase *tests = tcase_create("operations");
-    tcase_add_test(tests, shapes_are_those_of_the_device);
-    tcase_add_loop_test(tests, work_is, 0, OPERATIONS);
-    tcase_add_test(tests, formulas_are_sums_of_products);
-    tcase_add_test(tests, large_work_does_not_overflow);
-    tcase_add_test(tests, a_gpu_is_known_by_its_name);
-    suite_add_tcase(suite, tests);
-    return suite_run(suite);
-}
+SUITE("operations", NULL, NULL)

@@ -18,13 +18,12 @@ static const struct {
     {0, 4, 2, 2, 0},   {2, LONG_MAX, 2, 2, 1}, {LONG_MAX, LONG_MAX, 2, 2, 1},
 };
 
-START_TEST(too_many_threads_are_a_crowd)
+TEST_EACH(too_many_threads_are_a_crowd, sizeof cases / sizeof *cases)
 {
     ck_assert_int_eq(
         reexec_is_oversubscribed(cases[_i].ranks, cases[_i].threads, cases[_i].cpus, cases[_i].launcher_cpus),
         cases[_i].crowded);
 }
-END_TEST
 
 /* Without a crowd nothing is set; what the user has set is kept; a program that cannot start again is as it was. */
 static void ask(const char *ranks, char *option, const char *policy)
@@ -35,7 +34,7 @@ static void ask(const char *ranks, char *option, const char *policy)
     ck_assert_pstr_eq(getenv("OMP_WAIT_POLICY"), policy);
 }
 
-START_TEST(only_a_crowd_waits_quietly)
+TEST(only_a_crowd_waits_quietly)
 {
     unsetenv("OMP_WAIT_POLICY");
     unsetenv("OPENBLAS_THREAD_TIMEOUT");
@@ -51,14 +50,5 @@ START_TEST(only_a_crowd_waits_quietly)
     ask("4096", "--threads=2", "passive");
     ck_assert_str_eq(getenv("OPENBLAS_THREAD_TIMEOUT"), "4");
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("reexec");
-    TCase *core = tcase_create("core");
-    tcase_add_loop_test(core, too_many_threads_are_a_crowd, 0, sizeof cases / sizeof *cases);
-    tcase_add_test(core, only_a_crowd_waits_quietly);
-    suite_add_tcase(suite, core);
-    return suite_run(suite);
-}
+SUITE("reexec", NULL, NULL)

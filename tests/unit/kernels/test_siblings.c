@@ -54,7 +54,7 @@ static void setup(void)
     setenv("PMI_RANK", "0", 1);
 }
 
-START_TEST(a_process_of_a_rank_is_found)
+TEST(a_process_of_a_rank_is_found)
 {
     pid_t child = start_rank();
     siblings_find(ranks, RANKS);
@@ -72,7 +72,6 @@ START_TEST(a_process_of_a_rank_is_found)
     siblings_find(ranks, RANKS);
     ck_assert_int_eq(ranks[1].process, 0);
 }
-END_TEST
 
 static atomic_int reaped;
 static void *reap_late(void *process)
@@ -86,7 +85,7 @@ static void *reap_late(void *process)
 
 /* A shell in the place of a rank's program may have more to do when that has ended. The program's launcher has seen it
  * end when siblings_kill returns. */
-START_TEST(only_the_program_is_killed)
+TEST(only_the_program_is_killed)
 {
     pid_t child = start_rank();
     siblings_kill(0, RANKS);
@@ -108,7 +107,6 @@ START_TEST(only_the_program_is_killed)
     ck_assert_int_eq(pthread_join(launcher, &killed), 0);
     ck_assert_ptr_nonnull(killed);
 }
-END_TEST
 
 /* Whether a process has come to siblings_show, by the name of its thread. */
 static int shows(pid_t process)
@@ -122,7 +120,7 @@ static int shows(pid_t process)
     return !strncmp(name, "wait ", 5);
 }
 
-START_TEST(of_several_processes_the_program_is_taken)
+TEST(of_several_processes_the_program_is_taken)
 {
     pid_t shell_before = start_rank(), program = start_program(), shell_after = start_rank();
     while (!shows(program))
@@ -135,10 +133,9 @@ START_TEST(of_several_processes_the_program_is_taken)
         ck_assert_int_eq(waitpid(child, NULL, 0), child);
     }
 }
-END_TEST
 
 /* A container that shows the host's /proc, in which the number of this process is that of another one. */
-START_TEST(in_another_pid_namespace_there_are_none)
+TEST(in_another_pid_namespace_there_are_none)
 {
     enum { NONE, FOUND, NO_NAMESPACE };
     pid_t child = start_rank(),
@@ -163,9 +160,8 @@ START_TEST(in_another_pid_namespace_there_are_none)
     kill(child, SIGKILL);
     ck_assert_int_eq(waitpid(child, NULL, 0), child);
 }
-END_TEST
 
-START_TEST(without_a_launcher_there_are_none)
+TEST(without_a_launcher_there_are_none)
 {
     pid_t child = start_rank();
     unsetenv("PMI_RANK");
@@ -175,7 +171,6 @@ START_TEST(without_a_launcher_there_are_none)
     kill(child, SIGKILL);
     ck_assert_int_eq(waitpid(child, NULL, 0), child);
 }
-END_TEST
 
 int main(int argc, char *argv[])
 {
@@ -186,14 +181,5 @@ int main(int argc, char *argv[])
     static const char *const variables[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID"};
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
         unsetenv(variables[i]);
-    Suite *suite = suite_create("siblings");
-    TCase *core = tcase_create("core");
-    tcase_add_checked_fixture(core, setup, NULL);
-    tcase_add_test(core, a_process_of_a_rank_is_found);
-    tcase_add_test(core, only_the_program_is_killed);
-    tcase_add_test(core, of_several_processes_the_program_is_taken);
-    tcase_add_test(core, in_another_pid_namespace_there_are_none);
-    tcase_add_test(core, without_a_launcher_there_are_none);
-    suite_add_tcase(suite, core);
-    return suite_run(suite);
+    return suite_run(suite_of_tests("siblings", setup, NULL));
 }

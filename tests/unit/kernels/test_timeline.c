@@ -15,7 +15,7 @@ static void teardown(void)
     timeline_destroy(&timeline);
 }
 
-START_TEST(spans_know_their_step)
+TEST(spans_know_their_step)
 {
     static const int steps[] = {0, 3, 3, 5, 1000000};
     made_up_create(&timeline, 5);
@@ -26,9 +26,8 @@ START_TEST(spans_know_their_step)
     for (int i = 0; i < 5; i++)
         ck_assert_int_eq(timeline.lane[LANE_COMMUNICATION].span[i].step, steps[i]);
 }
-END_TEST
 
-START_TEST(a_full_lane_drops)
+TEST(a_full_lane_drops)
 {
     static const size_t capacity[TIMELINE_LANES] = {3, 0, 1, 2};
     timeline_create(&timeline, capacity);
@@ -43,9 +42,8 @@ START_TEST(a_full_lane_drops)
             ck_assert_int_eq(lane->span[i].index, 10 * l + (int)i);
     }
 }
-END_TEST
 
-START_TEST(clearing_keeps_what_was_allocated)
+TEST(clearing_keeps_what_was_allocated)
 {
     made_up_create(&timeline, 2);
     timeline.step = 4;
@@ -66,9 +64,8 @@ START_TEST(clearing_keeps_what_was_allocated)
     ck_assert_int_eq(timeline.lane[LANE_HOST].span[0].index, 9);
     ck_assert_int_eq(timeline.lane[LANE_HOST].span[0].step, 0);
 }
-END_TEST
 
-START_TEST(rewinding_forgets_what_came_since)
+TEST(rewinding_forgets_what_came_since)
 {
     made_up_create(&timeline, 6);
     for (int l = 0; l < TIMELINE_LANES; l++)
@@ -91,17 +88,5 @@ START_TEST(rewinding_forgets_what_came_since)
         ck_assert_int_eq(lane->span[l].index, 200);
     }
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("timeline");
-    TCase *tests = tcase_create("timeline");
-    tcase_add_checked_fixture(tests, NULL, teardown);
-    tcase_add_test(tests, spans_know_their_step);
-    tcase_add_test(tests, a_full_lane_drops);
-    tcase_add_test(tests, clearing_keeps_what_was_allocated);
-    tcase_add_test(tests, rewinding_forgets_what_came_since);
-    suite_add_tcase(suite, tests);
-    return suite_run(suite);
-}
+SUITE("timeline", NULL, teardown)

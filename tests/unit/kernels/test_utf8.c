@@ -33,18 +33,10 @@ static const struct {
     {"\xf0\x9f\x98", 0, 0},
 };
 
-START_TEST(characters)
+TEST_EACH(characters, sizeof rows / sizeof *rows)
 {
     ck_assert_int_eq(utf8_length(rows[_i].text), rows[_i].length);
     ck_assert_int_eq(utf8_character(rows[_i].text), rows[_i].character);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("utf8");
-    TCase *tests = tcase_create("characters");
-    tcase_add_loop_test(tests, characters, 0, sizeof rows / sizeof *rows);
-    suite_add_tcase(suite, tests);
-    return suite_run(suite);
-}
+SUITE("utf8", NULL, NULL)

@@ -6,7 +6,8 @@
 #include "ddp/job.h"
 #include "kernels/clock.h"
 
-#include <check.h>
+#include "tests/support/suite.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +16,7 @@
 static const struct job job = {.size = 1, .hosts = 1, .local_size = 1, .machine_size = 1, .cores = 1};
 static char directory[64];
 
-/* In place of the one of ddp/job.c, which needs MPI: the thread sanitizer does not know what that does. Nor is suite.h
- * used, which ends a job. */
+/* In place of the one of ddp/job.c, which needs MPI: the thread sanitizer does not know what that does. */
 void job_gather(const struct job *of, const void *mine, size_t bytes, void *all)
 {
     ck_assert_ptr_eq(of, &job);
@@ -49,7 +49,7 @@ static size_t count_lines(void)
     return lines;
 }
 
-START_TEST(it_writes_a_line_for_each_sample)
+TEST(it_writes_a_line_for_each_sample)
 {
     struct monitor *monitor;
     struct monitor_findings findings;
@@ -62,9 +62,8 @@ START_TEST(it_writes_a_line_for_each_sample)
     ck_assert_double_ge(findings.samples, 2);
     ck_assert_double_eq(findings.samples, (double)count_lines() - 1); /* the first has the names of columns */
 }
-END_TEST
 
-START_TEST(it_stops_at_once)
+TEST(it_stops_at_once)
 {
     struct monitor *monitor;
     struct monitor_findings findings;
@@ -78,19 +77,5 @@ START_TEST(it_stops_at_once)
         monitor_destroy(monitor); /* also one that watches */
     }
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("watch");
-    TCase *core = tcase_create("core");
-    tcase_add_checked_fixture(core, setup, teardown);
-    tcase_add_test(core, it_writes_a_line_for_each_sample);
-    tcase_add_test(core, it_stops_at_once);
-    suite_add_tcase(suite, core);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+SUITE("watch", setup, teardown)

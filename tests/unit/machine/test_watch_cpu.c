@@ -91,7 +91,7 @@ static void make_machine(void)
 
 static const int both[] = {77, 78};
 
-START_TEST(a_whole_machine)
+TEST(a_whole_machine)
 {
     struct proc_counters c;
     double ticks = (double)sysconf(_SC_CLK_TCK), page = (double)sysconf(_SC_PAGESIZE);
@@ -114,10 +114,9 @@ START_TEST(a_whole_machine)
     SAME(c.job_seconds, 1300 / ticks);
     SAME(c.job_resident, 768 * page / 1048576);
 }
-END_TEST
 
 /* A machine without a source does not know its numbers, and knows all others. */
-START_TEST(what_is_missing_is_unknown)
+TEST_EACH(what_is_missing_is_unknown, 9)
 {
     static const struct {
         const char *remove;
@@ -148,10 +147,9 @@ START_TEST(what_is_missing_is_unknown)
         ck_assert_msg((isnan(values[i]) != 0) == unknown, "number %d is %g without %s", i, values[i], cases[_i].remove);
     }
 }
-END_TEST
 
 /* As on a large machine: 27 lines of each of 512 CPUs. A second of the monitor must not go by over it. */
-START_TEST(cpuinfo_of_a_large_machine)
+TEST(cpuinfo_of_a_large_machine)
 {
     enum { CPUS = 512 };
     struct proc_counters c;
@@ -179,10 +177,9 @@ START_TEST(cpuinfo_of_a_large_machine)
     ck_assert_msg(seconds < 1, "%g s", seconds);
     free(text);
 }
-END_TEST
 
 /* A group's line, and where its counters are; in version 1 under one of two names, never counted twice. */
-START_TEST(control_groups_of_all_versions)
+TEST_EACH(control_groups_of_all_versions, 10)
 {
     static const struct {
         const char *lines, *folder[2];
@@ -211,10 +208,9 @@ START_TEST(control_groups_of_all_versions)
         SAME(c.quota_ms, cases[_i].throttles * 0.75);
     }
 }
-END_TEST
 
 /* More than fits at first, and what counts comes last. */
-START_TEST(a_long_file_is_read_whole)
+TEST(a_long_file_is_read_whole)
 {
     size_t n = 200000;
     char *text = malloc(n + 64);
@@ -229,11 +225,10 @@ START_TEST(a_long_file_is_read_whole)
     SAME(c.context_switches, 42);
     ck_assert(isfinite(c.user));
 }
-END_TEST
 
 /* ---- rows ---- */
 
-START_TEST(differences)
+TEST(differences)
 {
     struct proc_counters a = {.user = 10,
                               .system = 5,
@@ -278,7 +273,6 @@ START_TEST(differences)
     ck_assert(isnan(sample.job_cores) && isnan(sample.other_processes_cores) && isnan(sample.user));
     SAME(sample.context_switches, 200);
 }
-END_TEST
 
 /* ---- findings ---- */
 
@@ -317,7 +311,7 @@ static void five_seconds(const struct limit *limit, double second, double third,
     cpu_tally_report(&tally, report);
 }
 
-START_TEST(finding_is)
+TEST_EACH(finding_is, LENGTH(limits))
 {
     const struct limit *limit = &limits[_i];
     struct monitor_findings report;
@@ -334,10 +328,9 @@ START_TEST(finding_is)
     five_seconds(limit, limit->silent, limit->most, &report);
     ck_assert_ptr_nonnull(strstr(report.finding[0].text, "in 1 of 5 s"));
 }
-END_TEST
 
 /* Clocks that rise are no finding, nor those of cores that idle. */
-START_TEST(clocks_that_may_be_low)
+TEST(clocks_that_may_be_low)
 {
     struct cpu_tally tally = {0};
     struct monitor_findings report = {0};
@@ -360,23 +353,7 @@ START_TEST(clocks_that_may_be_low)
     ck_assert_int_eq(report.n, 1);
     ck_assert_ptr_nonnull(strstr(report.finding[0].text, "in 1 of 5 s: it fell from 1900 to 800 MHz"));
 }
-END_TEST
 
 /* ---- the line ---- */
 
-int main(void)
-{
-    Suite *suite = suite_create("monitor_cpu");
-    TCase *tests = tcase_create("monitor_cpu");
-    tcase_add_checked_fixture(tests, setup, teardown);
-    tcase_add_test(tests, a_whole_machine);
-    tcase_add_loop_test(tests, what_is_missing_is_unknown, 0, 9);
-    tcase_add_test(tests, cpuinfo_of_a_large_machine);
-    tcase_add_loop_test(tests, control_groups_of_all_versions, 0, 10);
-    tcase_add_test(tests, a_long_file_is_read_whole);
-    tcase_add_test(tests, differences);
-    tcase_add_loop_test(tests, finding_is, 0, (int)LENGTH(limits));
-    tcase_add_test(tests, clocks_that_may_be_low);
-    suite_add_tcase(suite, tests);
-    return suite_run(suite);
-}
+SUITE("monitor_cpu", setup, teardown)

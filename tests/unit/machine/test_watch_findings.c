@@ -23,7 +23,7 @@ static const char *text_of(int i)
     return findings.finding[i].text;
 }
 
-START_TEST(reports_follow_one_another)
+TEST(reports_follow_one_another)
 {
     struct monitor_findings all[4] = {{.host = "a"}, {.host = ""}, {.host = "b"}, {.host = ""}};
     monitor_findings_add(&all[0], "cpu_quota", "quota %d", 1);
@@ -43,9 +43,8 @@ START_TEST(reports_follow_one_another)
     ck_assert(findings.samples == 40);
     ck_assert_double_eq_tol(findings.cpu_seconds, 0.006, 1e-12);
 }
-END_TEST
 
-START_TEST(more_than_there_is_room_for)
+TEST(more_than_there_is_room_for)
 {
     enum { HOSTS = MONITOR_FINDINGS_MOST + 7 };
     struct monitor_findings all[HOSTS] = {{.n = 0}};
@@ -68,11 +67,10 @@ START_TEST(more_than_there_is_room_for)
     ck_assert_double_eq_tol(cJSON_GetObjectItem(monitor, "cpu_seconds_per_sample")->valuedouble, 0.00015, 1e-12);
     cJSON_Delete(json);
 }
-END_TEST
 
 /* ---- GPUs ---- */
 
-START_TEST(reasons_in_words)
+TEST(reasons_in_words)
 {
     char text[GPU_REASONS_TEXT];
     ck_assert_str_eq(gpu_reasons_words(0, text), "none");
@@ -83,7 +81,6 @@ START_TEST(reasons_in_words)
     ck_assert_str_eq(text + strlen(text) - 6, "|other");
     ck_assert_uint_lt(strlen(text), GPU_REASONS_TEXT - 1); /* nothing was cut */
 }
-END_TEST
 
 static const struct gpu_case {
     unsigned long long reasons; /* by the numbers of NVML */
@@ -100,7 +97,7 @@ static const struct gpu_case {
     {0, NAN, NULL, NULL},
 };
 
-START_TEST(gpu_finding_is)
+TEST_EACH(gpu_finding_is, sizeof gpu_cases / sizeof *gpu_cases)
 {
     const struct gpu_case *c = &gpu_cases[_i];
     struct monitor_findings report = {0};
@@ -121,9 +118,8 @@ START_TEST(gpu_finding_is)
     ck_assert_msg(strstr(report.finding[0].text, c->words) != NULL, "%s", report.finding[0].text);
     ck_assert_ptr_null(strstr(report.finding[0].text, "likewise"));
 }
-END_TEST
 
-START_TEST(the_worst_gpu_is_named)
+TEST(the_worst_gpu_is_named)
 {
     struct monitor_findings report = {0};
     struct gpu tally[4] = {{.index = 0}, {.index = 1}, {.index = 2}, {.index = 3}};
@@ -141,17 +137,5 @@ START_TEST(the_worst_gpu_is_named)
     gpu_tally_report(tally, 0, &report);
     ck_assert_int_eq(report.n, 1);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("monitor_findings");
-    TCase *tests = tcase_create("monitor_findings");
-    tcase_add_test(tests, reports_follow_one_another);
-    tcase_add_test(tests, more_than_there_is_room_for);
-    tcase_add_test(tests, reasons_in_words);
-    tcase_add_loop_test(tests, gpu_finding_is, 0, (int)(sizeof gpu_cases / sizeof *gpu_cases));
-    tcase_add_test(tests, the_worst_gpu_is_named);
-    suite_add_tcase(suite, tests);
-    return suite_run(suite);
-}
+SUITE("monitor_findings", NULL, NULL)

@@ -56,7 +56,7 @@ static const char *answer(const cJSON *summary, const char *text)
     return NULL;
 }
 
-START_TEST(the_shortest_is_named_with_those_that_are_slower)
+TEST(the_shortest_is_named_with_those_that_are_slower)
 {
     struct figure_list list = {0};
     cJSON *summary = compare(ROUNDS, &list);
@@ -74,10 +74,9 @@ START_TEST(the_shortest_is_named_with_those_that_are_slower)
     figures_destroy(&list);
     cJSON_Delete(summary);
 }
-END_TEST
 
 /* Where none reduces the shortest is that of all; and one round, or two, say nothing of what differs. */
-START_TEST(with_none_alone_or_too_few_rounds)
+TEST(with_none_alone_or_too_few_rounds)
 {
     struct figure_list list = {0};
     first = PROFILES - 1;
@@ -103,9 +102,8 @@ START_TEST(with_none_alone_or_too_few_rounds)
     cJSON_Delete(summary);
     figures_destroy(&list);
 }
-END_TEST
 
-START_TEST(without_rounds_no_step_is_compared)
+TEST(without_rounds_no_step_is_compared)
 {
     struct figure_list list = {0};
     cJSON *summary = compare(0, &list);
@@ -116,15 +114,5 @@ START_TEST(without_rounds_no_step_is_compared)
     figures_destroy(&list);
     cJSON_Delete(summary);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("comparison");
-    TCase *tests = tcase_create("comparison");
-    tcase_add_test(tests, the_shortest_is_named_with_those_that_are_slower);
-    tcase_add_test(tests, with_none_alone_or_too_few_rounds);
-    tcase_add_test(tests, without_rounds_no_step_is_compared);
-    suite_add_tcase(suite, tests);
-    return suite_run(suite);
-}
+SUITE("comparison", NULL, NULL)

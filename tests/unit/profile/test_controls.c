@@ -24,7 +24,7 @@ static const struct {
     {"tiny numbers", 1e-9, 3e-9, 8e-9, 9e-9, 0.25},
 };
 
-START_TEST(efficiency_is)
+TEST_EACH(efficiency_is, LENGTH(efficiencies))
 {
     double on = efficiencies[_i].on, off = efficiencies[_i].off, alone = efficiencies[_i].alone;
     struct estimate s = controls_efficiency(&on, &off, &alone, &efficiencies[_i].backward, 1);
@@ -33,10 +33,9 @@ START_TEST(efficiency_is)
     ck_assert_double_nan(s.ci_low); /* of one round */
     ck_assert_double_nan(s.ci_high);
 }
-END_TEST
 
 /* Each round is divided by itself: the ratio of the medians would be 1 / 10 here. */
-START_TEST(efficiency_is_paired_by_round)
+TEST(efficiency_is_paired_by_round)
 {
     static const double on[] = {100, 200, 300, 400, 500, 600, 700}, off[] = {101, 202, 303, 404, 505, 606, 707},
                         alone[] = {10, 4, 12, 40, 50, 60, 70}, backward[] = {5, 20, 6, 80, 90, 100, 110};
@@ -49,14 +48,12 @@ START_TEST(efficiency_is_paired_by_round)
     ck_assert_double_eq_tol(s.median, 0.5, 1e-12);
     ck_assert_double_nan(s.ci_low);
 }
-END_TEST
 
-START_TEST(efficiency_of_no_rounds_is_nothing)
+TEST(efficiency_of_no_rounds_is_nothing)
 {
     struct estimate s = controls_efficiency(NULL, NULL, NULL, NULL, 0);
     check_no_estimate(&s, "overlap_efficiency");
 }
-END_TEST
 
 /* ---- the rest ---- */
 
@@ -80,7 +77,7 @@ static void check_no_ratio_to_none(const struct controls *c)
     check_no_estimate(&c->sync_cost, "sync_cost");
 }
 
-START_TEST(one_rank_has_no_communication)
+TEST_EACH(one_rank_has_no_communication, 2)
 {
     const struct job job = {.size = 1};
     made_up_profile_create(&p, job.size, _i ? &strategy_ddp_bucketed : &strategy_ddp);
@@ -97,9 +94,8 @@ START_TEST(one_rank_has_no_communication)
     check_no_communication(&p.controls);
     made_up_profile_destroy(&p);
 }
-END_TEST
 
-START_TEST(none_is_compared_with_itself_untraced)
+TEST_RANGE(none_is_compared_with_itself_untraced, 0, 1, 3)
 {
     const struct job job = {.size = _i};
     made_up_profile_create(&p, job.size, &strategy_none);
@@ -111,9 +107,8 @@ START_TEST(none_is_compared_with_itself_untraced)
     check_no_communication(&p.controls);
     made_up_profile_destroy(&p);
 }
-END_TEST
 
-START_TEST(before_the_first_round_there_is_nothing)
+TEST_EACH(before_the_first_round_there_is_nothing, 2)
 {
     const struct job job = {.size = 2};
     made_up_profile_create(&p, job.size, _i ? &strategy_ddp_bucketed : &strategy_none);
@@ -126,18 +121,5 @@ START_TEST(before_the_first_round_there_is_nothing)
     check_no_communication(&p.controls);
     made_up_profile_destroy(&p);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("controls");
-    TCase *tests = tcase_create("controls");
-    tcase_add_loop_test(tests, efficiency_is, 0, (int)LENGTH(efficiencies));
-    tcase_add_test(tests, efficiency_is_paired_by_round);
-    tcase_add_test(tests, efficiency_of_no_rounds_is_nothing);
-    tcase_add_loop_test(tests, one_rank_has_no_communication, 0, 2);
-    tcase_add_loop_test(tests, none_is_compared_with_itself_untraced, 1, 3);
-    tcase_add_loop_test(tests, before_the_first_round_there_is_nothing, 0, 2);
-    suite_add_tcase(suite, tests);
-    return suite_run(suite);
-}
+SUITE("controls", NULL, NULL)

@@ -179,7 +179,7 @@ static void find_with(void (*figure)(double), double percent)
     healthy_find(&h, &findings);
 }
 
-START_TEST(finding_is)
+TEST_EACH(finding_is, LENGTH(limits))
 {
     find_with(limits[_i].figure, limits[_i].percent);
     ck_assert_msg(findings.n == 0, "%s at %g %%", findings.finding[0].name, limits[_i].percent);
@@ -194,9 +194,8 @@ START_TEST(finding_is)
         ck_assert_msg(strstr(f->text, limits[_i].words[i]) != NULL, "no '%s' in: %s", limits[_i].words[i], f->text);
     ck_assert_uint_gt(strlen(f->advice), 0);
 }
-END_TEST
 
-START_TEST(healthy_figures_find_nothing)
+TEST(healthy_figures_find_nothing)
 {
     healthy_create(&h);
     h.facts.peak_bytes = 400000;
@@ -209,10 +208,9 @@ START_TEST(healthy_figures_find_nothing)
     healthy_find(&h, &findings);
     ck_assert_int_eq(findings.n, 0);
 }
-END_TEST
 
 /* What would gain most comes first, with what it gains; two ranks that are late are both named. */
-START_TEST(findings_come_by_their_gain)
+TEST(findings_come_by_their_gain)
 {
     healthy_create(&h);
     data_loading(40);
@@ -253,10 +251,9 @@ START_TEST(findings_come_by_their_gain)
     ck_assert_ptr_null(strstr(findings.finding[1].text, "rank 1 works"));
     ck_assert_ptr_null(strstr(findings.finding[1].text, "it works"));
 }
-END_TEST
 
 /* The options' limits count, and what hangs on them moves along. */
-START_TEST(options_move_the_limits)
+TEST(options_move_the_limits)
 {
     static const struct {
         const char *name;
@@ -287,11 +284,10 @@ START_TEST(options_move_the_limits)
             }
         }
 }
-END_TEST
 
 /* ---- who ---- */
 
-START_TEST(all_ranks_beyond_a_limit_are_named)
+TEST(all_ranks_beyond_a_limit_are_named)
 {
     healthy_create(&h);
     h.figures.ranks = 4;
@@ -313,10 +309,9 @@ START_TEST(all_ranks_beyond_a_limit_are_named)
     ck_assert_msg(strstr(findings.finding[0].text, "rank 0, 1, 2, 3, 5, 6, 7, 8 and 3 more)") != NULL, "%s",
                   findings.finding[0].text);
 }
-END_TEST
 
 /* The costliest rank, though another came last more often. */
-START_TEST(the_costliest_straggler_is_named)
+TEST(the_costliest_straggler_is_named)
 {
     for (int costliest = 0; costliest < 4; costliest++) {
         healthy_create(&h);
@@ -333,9 +328,8 @@ START_TEST(the_costliest_straggler_is_named)
         ck_assert_double_eq_tol(findings.finding[0].value, 10, 1e-9);
     }
 }
-END_TEST
 
-START_TEST(several_are_found_at_once)
+TEST(several_are_found_at_once)
 {
     healthy_create(&h);
     busy(10);
@@ -351,19 +345,5 @@ START_TEST(several_are_found_at_once)
     for (size_t i = 0; i < LENGTH(names); i++)
         ck_assert_str_eq(findings.finding[i].name, names[i]);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("findings");
-    TCase *tests = tcase_create("findings");
-    tcase_add_loop_test(tests, finding_is, 0, (int)LENGTH(limits));
-    tcase_add_test(tests, healthy_figures_find_nothing);
-    tcase_add_test(tests, findings_come_by_their_gain);
-    tcase_add_test(tests, options_move_the_limits);
-    tcase_add_test(tests, all_ranks_beyond_a_limit_are_named);
-    tcase_add_test(tests, the_costliest_straggler_is_named);
-    tcase_add_test(tests, several_are_found_at_once);
-    suite_add_tcase(suite, tests);
-    return suite_run(suite);
-}
+SUITE("findings", NULL, NULL)

@@ -171,7 +171,7 @@ static const struct {
     {no_progress_on_gpus, "no", {"did not happen", "no progress: the collectives, 80.0 ms", "--nccl-max-ctas"}},
 };
 
-START_TEST(verdict_is)
+TEST_EACH(verdict_is, LENGTH(verdicts))
 {
     healthy_create(&h);
     verdicts[_i].spoil();
@@ -182,10 +182,9 @@ START_TEST(verdict_is)
                       findings.verdict);
     ck_assert_msg(findings.verdict[strlen(findings.verdict) - 1] == '.', "cut off: %s", findings.verdict);
 }
-END_TEST
 
 /* What can all be hidden says nothing of what cannot; nor does a verdict on several hosts blame one memory. */
-START_TEST(verdicts_do_not_say_too_much)
+TEST(verdicts_do_not_say_too_much)
 {
     healthy_create(&h);
     healthy_find(&h, &findings);
@@ -195,14 +194,5 @@ START_TEST(verdicts_do_not_say_too_much)
     healthy_find(&h, &findings);
     ck_assert_ptr_null(strstr(findings.verdict, "memory"));
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("findings_verdict");
-    TCase *tests = tcase_create("verdict");
-    tcase_add_loop_test(tests, verdict_is, 0, (int)LENGTH(verdicts));
-    tcase_add_test(tests, verdicts_do_not_say_too_much);
-    suite_add_tcase(suite, tests);
-    return suite_run(suite);
-}
+SUITE("findings_verdict", NULL, NULL)

@@ -89,7 +89,7 @@ static size_t sum_of(const struct memory_figure *row, int n, enum memory_kind ki
     return sum;
 }
 
-START_TEST(it_is_all_that_was_allocated)
+TEST_EACH(it_is_all_that_was_allocated, sizeof models / sizeof *models)
 {
     find_memory(models[_i].layers, models[_i].compute_bytes);
     size_t floats = model.arena, batch = 2 * 10 * 4 + 7 * 8 + 4 * SCALARS,
@@ -116,7 +116,6 @@ START_TEST(it_is_all_that_was_allocated)
         ck_assert_uint_eq(total, 0);
     }
 }
-END_TEST
 
 static void check_row(const struct memory_figure *row, size_t gradients, size_t activations, size_t workspace)
 {
@@ -126,7 +125,7 @@ static void check_row(const struct memory_figure *row, size_t gradients, size_t 
 }
 
 /* By hand, of 10 tokens, 12 wide, 19 words, 3 heads, 10 inside, in fp32; weights fill up 64 bytes, activations 256. */
-START_TEST(parts_and_operations_hold)
+TEST(parts_and_operations_hold)
 {
     find_memory(2, 4);
     const struct memory_figure *part = figures.memory_of_part, *operation = figures.memory_of_operation;
@@ -153,15 +152,5 @@ START_TEST(parts_and_operations_hold)
     ck_assert_double_eq(find(operation, operations, "swiglu_forward")->moved, 100);
     ck_assert_double_eq(find(operation, operations, "grad_norm")->moved, 10); /* and holds nothing */
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("memory");
-    TCase *tests = tcase_create("memory");
-    tcase_add_checked_fixture(tests, NULL, release);
-    tcase_add_loop_test(tests, it_is_all_that_was_allocated, 0, sizeof models / sizeof *models);
-    tcase_add_test(tests, parts_and_operations_hold);
-    suite_add_tcase(suite, tests);
-    return suite_run(suite);
-}
+SUITE("memory", NULL, release)

@@ -78,7 +78,7 @@ static void check_rows(const struct training_options *options, const struct row 
     }
 }
 
-START_TEST(all_are_profiled_with_each_bucket_size)
+TEST(all_are_profiled_with_each_bucket_size)
 {
     const struct training_options *t =
         &parsed("--profile|--profile-implementation|all|--bucket-size-mb|1,25")->run.training;
@@ -90,13 +90,11 @@ START_TEST(all_are_profiled_with_each_bucket_size)
     ck_assert_str_eq(t->implementation[8].label, "ddp_bucketed:1");
     ck_assert_str_eq(t->implementation[13].label, "after_backward:ddp_bucketed:25");
 }
-END_TEST
 
-START_TEST(profile_makes_rows)
+TEST_EACH(profile_makes_rows, LENGTH(profiles))
 {
     check_rows(&parsed(profiles[_i].line)->run.training, profiles[_i].row, profiles[_i].n);
 }
-END_TEST
 
 /* ---- what is taken ---- */
 
@@ -129,13 +127,12 @@ static const struct {
     {"--profile|--profile-wait|20|--profile-active|1|--steps-per-epoch|3", "profile-wait", "20"},
 };
 
-START_TEST(value_is_taken)
+TEST_EACH(value_is_taken, LENGTH(taken))
 {
     ck_assert_str_eq(value_of(parsed(taken[_i].line), taken[_i].name).text, taken[_i].value);
 }
-END_TEST
 
-START_TEST(delays_know_every_phase)
+TEST(delays_know_every_phase)
 {
     for (int p = 0; p < PHASES; p++) {
         char line[96];
@@ -150,10 +147,9 @@ START_TEST(delays_know_every_phase)
     }
     ck_assert_int_eq(parsed("")->run.training.delays.n, 0);
 }
-END_TEST
 
 /* Blocks of a profile are short, whatever the epochs are. */
-START_TEST(blocks_are_short)
+TEST(blocks_are_short)
 {
     ck_assert_uint_eq(parsed("--profile")->run.training.block_steps, 3);
     ck_assert_uint_eq(parsed("--profile|--steps-per-epoch|1000")->run.training.block_steps, 3);
@@ -161,7 +157,6 @@ START_TEST(blocks_are_short)
     ck_assert_uint_eq(parsed("--profile|--num-epochs|3")->run.training.block_steps, 3); /* without an active epoch */
     ck_assert_uint_eq(parsed("--profile|--steps-per-epoch|1000")->run.training.warmup_steps, 3000);
 }
-END_TEST
 
 /* ---- what is refused, and the words for it ---- */
 
@@ -236,11 +231,10 @@ static const struct {
     {"--profile|--thresholds|memory=90,exposed=inf", {"--thresholds exposed=inf"}},
 };
 
-START_TEST(value_is_refused)
+TEST_EACH(value_is_refused, LENGTH(refused))
 {
     check_refused(refused[_i].line, refused[_i].words, 3);
 }
-END_TEST
 
 /* ---- ranks ---- */
 
@@ -263,7 +257,7 @@ static const struct {
     {"all,0", 3, NULL, "expected all"},
 };
 
-START_TEST(ranks_are_listed)
+TEST_EACH(ranks_are_listed, LENGTH(rank_lists))
 {
     const char *in = rank_lists[_i].in, *words[] = {rank_lists[_i].words};
     char line[96];
@@ -279,10 +273,9 @@ START_TEST(ranks_are_listed)
     if (!in)
         ck_assert_msg(strstr(error_text(), *words) != NULL, "'%s': '%s'", rank_lists[_i].text, error_text());
 }
-END_TEST
 
 /* What names a rank is known to be wrong when the ranks are. */
-START_TEST(ranks_must_exist)
+TEST(ranks_must_exist)
 {
     static const struct {
         const char *line;
@@ -303,20 +296,5 @@ START_TEST(ranks_must_exist)
         ck_assert_ptr_nonnull(strstr(error_text(), rows[i].words));
     }
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("profile options");
-    TCase *tests = tcase_create("profile options");
-    tcase_add_loop_test(tests, profile_makes_rows, 0, (int)LENGTH(profiles));
-    tcase_add_test(tests, all_are_profiled_with_each_bucket_size);
-    tcase_add_loop_test(tests, value_is_taken, 0, (int)LENGTH(taken));
-    tcase_add_test(tests, delays_know_every_phase);
-    tcase_add_test(tests, blocks_are_short);
-    tcase_add_loop_test(tests, value_is_refused, 0, (int)LENGTH(refused));
-    tcase_add_loop_test(tests, ranks_are_listed, 0, (int)LENGTH(rank_lists));
-    tcase_add_test(tests, ranks_must_exist);
-    suite_add_tcase(suite, tests);
-    return suite_run(suite);
-}
+SUITE("profile options", NULL, NULL)

@@ -25,7 +25,7 @@ static const struct {
     {4, 1, 3, 0, 1, 1, "wwwA"}, /* a cycle as long as the run */
 };
 
-START_TEST(schedule_is)
+TEST_EACH(schedule_is, LENGTH(schedules))
 {
     static const char letter[] = {[CAPTURE_WAIT] = 'w', [CAPTURE_WARMUP] = 'u', [CAPTURE_ACTIVE] = 'A'};
     const struct profile_options o = {.wait = schedules[_i].wait,
@@ -42,7 +42,6 @@ START_TEST(schedule_is)
     ck_assert_uint_eq(capture_active(&o, strlen(states)), active);
     ck_assert_uint_eq(capture_steps(&o, schedules[_i].epochs * schedules[_i].steps), strlen(states));
 }
-END_TEST
 
 /* Walks through the cycles of a schedule step by step, and says how many steps were as expected: states in turn. */
 static size_t walk(const struct profile_options *o, size_t steps)
@@ -59,7 +58,7 @@ static size_t walk(const struct profile_options *o, size_t steps)
     return step;
 }
 
-START_TEST(cycles_follow_one_another)
+TEST(cycles_follow_one_another)
 {
     enum { STEPS = 39 };
     for (size_t i = 0; i < (size_t)4 * 4 * 3 * 6; i++) {
@@ -68,14 +67,5 @@ START_TEST(cycles_follow_one_another)
         ck_assert_uint_eq(capture_steps(&o, STEPS), walk(&o, STEPS));
     }
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("schedule");
-    TCase *tests = tcase_create("schedule");
-    tcase_add_loop_test(tests, schedule_is, 0, (int)LENGTH(schedules));
-    tcase_add_test(tests, cycles_follow_one_another);
-    suite_add_tcase(suite, tests);
-    return suite_run(suite);
-}
+SUITE("schedule", NULL, NULL)

@@ -61,7 +61,7 @@ static int says(const cJSON *summary, const char *words)
     return found;
 }
 
-START_TEST(of_many_the_worst_come_first)
+TEST(of_many_the_worst_come_first)
 {
     static const int by_exposed[] = {7, 2, 9, 4, 11, 6, 1, 8, 3, 10, 5, 0},
                      by_rate[] = {11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0},
@@ -78,9 +78,8 @@ START_TEST(of_many_the_worst_come_first)
     ck_assert(says(summary, "Who waits") && says(summary, "Clocks of the ranks"));
     cJSON_Delete(summary);
 }
-END_TEST
 
-START_TEST(few_are_in_order)
+TEST(few_are_in_order)
 {
     static const int order[] = {0, 1, 2};
     for (int ranks = 2; ranks <= 3; ranks++) {
@@ -92,9 +91,8 @@ START_TEST(few_are_in_order)
         cJSON_Delete(summary);
     }
 }
-END_TEST
 
-START_TEST(the_phase_with_most_is_named)
+TEST(the_phase_with_most_is_named)
 {
     cJSON *summary = summary_of(3);
     const cJSON *row = cJSON_GetArrayItem(rows_of(summary, "stragglers"), 0);
@@ -105,15 +103,5 @@ START_TEST(the_phase_with_most_is_named)
     ck_assert_double_eq(json_number(row->next, "late_by"), 0);
     cJSON_Delete(summary);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("tables");
-    TCase *tests = tcase_create("tables");
-    tcase_add_test(tests, of_many_the_worst_come_first);
-    tcase_add_test(tests, few_are_in_order);
-    tcase_add_test(tests, the_phase_with_most_is_named);
-    suite_add_tcase(suite, tests);
-    return suite_run(suite);
-}
+SUITE("tables", NULL, NULL)

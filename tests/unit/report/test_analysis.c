@@ -107,7 +107,7 @@ static struct report_run *add_profile(const char *label, size_t ranks, double st
 
 /* ---- where the time goes ---- */
 
-START_TEST(parts_add_up_to_the_step)
+TEST(parts_add_up_to_the_step)
 {
     struct breakdown b;
     const struct report_run *run = add_steps("a", 2, 100, 3, 5, 0.5, 1, 10);
@@ -121,9 +121,8 @@ START_TEST(parts_add_up_to_the_step)
     ck_assert_uint_eq(b.n, 10);
     ck_assert_int_eq(run_breakdown(&b, run, "absent"), -1);
 }
-END_TEST
 
-START_TEST(of_a_profile_they_are_those_of_its_phases)
+TEST(of_a_profile_they_are_those_of_its_phases)
 {
     struct breakdown b;
     ck_assert_int_eq(run_breakdown(&b, add_profile("a", 2, 10), "ddp"), 0);
@@ -131,10 +130,9 @@ START_TEST(of_a_profile_they_are_those_of_its_phases)
     ck_assert_double_eq_tol(b.part[PART_EXPOSED], 3e-3, 1e-12);
     ck_assert(isnan(b.interval[0]));
 }
-END_TEST
 
 /* A summary.json may hold any number: words of 300 digits are cut, and stay in their place. */
-START_TEST(shares_beyond_any_bound)
+TEST(shares_beyond_any_bound)
 {
     struct report_run *run = add_profile("a", 2, 10);
     for (int p = 0; p < PARTS; p++)
@@ -147,10 +145,9 @@ START_TEST(shares_beyond_any_bound)
     ck_assert_uint_lt(strlen(json_string(cJSON_GetArrayItem(blocks, 2), "text")), 300);
     cJSON_Delete(document);
 }
-END_TEST
 
 /* Neither is a breakdown: the parts would not add up, or shares of it would mean nothing. */
-START_TEST(what_lacks_a_part_or_has_no_step)
+TEST(what_lacks_a_part_or_has_no_step)
 {
     struct breakdown b;
     struct report_run *run = add_profile("a", 2, 10);
@@ -158,12 +155,11 @@ START_TEST(what_lacks_a_part_or_has_no_step)
     ck_assert_int_eq(run_breakdown(&b, run, "ddp"), -1);
     ck_assert_int_eq(run_breakdown(&b, add_steps("b", 2, 100, 3, 5, 0.5, 1, 0), "ddp"), -1);
 }
-END_TEST
 
 /* ---- scaling ---- */
 
 /* As many tokens on each rank: steps of 10, 12.5 and 20 ms. */
-START_TEST(weak_scaling)
+TEST(weak_scaling)
 {
     static const double efficiency[] = {1, 0.8, 0.5}, speedup[] = {1, 1.6, 2};
     add_steps("4node", 4, 400, 3, 6, 0, 10, 20);
@@ -192,10 +188,9 @@ START_TEST(weak_scaling)
     ck_assert_double_eq_tol(two->interval[1], 0.8 * exp(sqrt(2) * log(1.1)), 1e-9);
     ck_assert(isnan(scaling->row[0].interval[0]));
 }
-END_TEST
 
 /* As many tokens in all: a step on 2 ranks should take half as long. */
-START_TEST(strong_scaling)
+TEST(strong_scaling)
 {
     add_steps("1", 1, 100, 3, 6, 0, 0, 10);
     add_steps("2", 2, 100, 2, 3, 0, 1, 6.25);
@@ -206,9 +201,8 @@ START_TEST(strong_scaling)
     ck_assert_double_eq_tol(scaling->row[1].lost_s, 1.25e-3, 1e-12);
     ck_assert_double_eq_tol(scaling->row[1].lost_part_s[PART_COMPUTE], 0.5e-3, 1e-12);
 }
-END_TEST
 
-START_TEST(only_what_can_be_compared)
+TEST(only_what_can_be_compared)
 {
     add_steps("a", 1, 100, 3, 6, 0, 0, 10);
     strcpy(add_steps("b", 2, 200, 3, 6, 0, 0, 10)->workload, "another model");
@@ -217,9 +211,8 @@ START_TEST(only_what_can_be_compared)
     analyse();
     ck_assert_uint_eq(scalings, 0);
 }
-END_TEST
 
-START_TEST(without_tokens_there_is_no_throughput)
+TEST(without_tokens_there_is_no_throughput)
 {
     add_steps("a", 1, NAN, 3, 6, 0, 0, 10);
     add_steps("b", 2, 0, 3, 6, 0, 0, 10);
@@ -227,9 +220,8 @@ START_TEST(without_tokens_there_is_no_throughput)
     analyse();
     ck_assert_uint_eq(scalings, 0);
 }
-END_TEST
 
-START_TEST(profiles_where_there_are_no_comparisons)
+TEST(profiles_where_there_are_no_comparisons)
 {
     add_profile("a", 1, 10);
     add_profile("b", 2, 20);
@@ -238,11 +230,10 @@ START_TEST(profiles_where_there_are_no_comparisons)
     ck_assert_str_eq(scaling->mode, "profile");
     ck_assert_double_eq_tol(scaling->row[1].efficiency, 0.5, 1e-9);
 }
-END_TEST
 
 /* ---- bottlenecks ---- */
 
-START_TEST(the_costliest_first)
+TEST(the_costliest_first)
 {
     struct report_run *profile = add_profile("2node", 2, 50);
     add_finding(profile, "device_busy", "high", NAN);
@@ -262,9 +253,8 @@ START_TEST(the_costliest_first)
     ck_assert_double_eq_tol(found.item[1].interval[0], 0.001, 1e-12);
     ck_assert_str_eq(found.item[1].level, "high"); /* 5 of 12 ms */
 }
-END_TEST
 
-START_TEST(communication_is_named_once)
+TEST(communication_is_named_once)
 {
     struct report_run *profile = add_profile("2node", 2, 50);
     add_finding(profile, "exposed_communication", "warning", 0.010);
@@ -273,17 +263,15 @@ START_TEST(communication_is_named_once)
     ck_assert_uint_eq(found.n, 1);
     ck_assert_str_eq(found.item[0].name, "exposed_communication");
 }
-END_TEST
 
-START_TEST(what_may_be_nothing_is_no_bottleneck)
+TEST(what_may_be_nothing_is_no_bottleneck)
 {
     add_figure(add_steps("a", 2, 200, 3, 6, 0.9, 0, 12), "ddp", "sync_cost", 0.005, -0.001, 0.009);
     analyse();
     ck_assert_uint_eq(found.n, 0);
 }
-END_TEST
 
-START_TEST(data_loading_of_a_comparison)
+TEST(data_loading_of_a_comparison)
 {
     add_steps("a", 2, 200, 3, 6, 2, 0, 12);
     analyse();
@@ -291,9 +279,8 @@ START_TEST(data_loading_of_a_comparison)
     ck_assert_str_eq(found.item[0].name, "data_loading");
     ck_assert_double_eq_tol(found.item[0].lost_s, 2e-3, 1e-12);
 }
-END_TEST
 
-START_TEST(computation_that_is_slower_on_more_ranks)
+TEST(computation_that_is_slower_on_more_ranks)
 {
     add_steps("1node", 1, 100, 3, 6, 0, 0, 10);
     add_steps("2node", 2, 200, 3, 6.4, 0, 0, 10.4);
@@ -304,10 +291,9 @@ START_TEST(computation_that_is_slower_on_more_ranks)
     ck_assert_str_eq(found.item[0].run->label, "4node");
     ck_assert_double_eq_tol(found.item[0].lost_s, 3e-3, 1e-12);
 }
-END_TEST
 
 /* The cause is the row, and the effect that the comparison saw is a part of its words. */
-START_TEST(one_row_for_a_cause_and_its_effect)
+TEST(one_row_for_a_cause_and_its_effect)
 {
     add_steps("1node", 1, 100, 3, 6, 0, 0, 10);
     add_steps("4node", 4, 400, 4, 8, 0, 0, 13);
@@ -320,9 +306,8 @@ START_TEST(one_row_for_a_cause_and_its_effect)
                                                      "12.00 ms a step on 4 ranks; at the speed of 1 rank it would take "
                                                      "9.00 ms, 3.00 ms more"));
 }
-END_TEST
 
-START_TEST(computation_that_may_be_as_fast)
+TEST(computation_that_may_be_as_fast)
 {
     add_steps("1node", 1, 100, 0, 0, 0, 0, 10);
     add_steps("2node", 2, 200, 0, 0, 0, 0, 11);
@@ -334,11 +319,10 @@ START_TEST(computation_that_may_be_as_fast)
     analyse();
     ck_assert_uint_eq(found.n, 0);
 }
-END_TEST
 
 /* Its cost by the profile's own rounds; what may be nothing comes behind what is something, and its collectives are no
  * row of their own. */
-START_TEST(communication_by_the_rounds_of_a_profile)
+TEST(communication_by_the_rounds_of_a_profile)
 {
     struct report_run *profile = add_profile("2node", 2, 50);
     add_finding(profile, "exposed_communication", "warning", 0.010);
@@ -354,9 +338,8 @@ START_TEST(communication_by_the_rounds_of_a_profile)
     ck_assert_ptr_nonnull(strstr(found.item[1].text, "6.00 ms [-1.00, 9.00] a step longer than without communication, "
                                                      "round by round, so not significantly; "));
 }
-END_TEST
 
-START_TEST(the_advice_where_ranks_lack_cpus)
+TEST(the_advice_where_ranks_lack_cpus)
 {
     add_finding(add_profile("4node", 4, 13), "without_a_core", "high", 0.0029);
     struct report_run *run = &runs.item[0];
@@ -375,10 +358,9 @@ START_TEST(the_advice_where_ranks_lack_cpus)
     ck_assert_str_eq(found.item[0].advice,
                      "start 2 ranks of `--threads 1` on these 2 logical CPUs (`-n 2`, as in 2node), or add machines");
 }
-END_TEST
 
 /* The fastest of four equal ones on a rank is luck, so that the base is what is the best on most ranks. */
-START_TEST(one_implementation_on_all_ranks)
+TEST(one_implementation_on_all_ranks)
 {
     struct report_run *one = add_steps("1", 1, 100, 3, 6, 0, 0, 10);
     add_steps("2", 2, 200, 3, 6, 0, 0, 12);
@@ -390,7 +372,6 @@ START_TEST(one_implementation_on_all_ranks)
     ck_assert_str_eq(scaling->row[0].subject, "ddp");
     ck_assert_double_eq_tol(scaling->row[0].breakdown.step, 10e-3, 1e-12);
 }
-END_TEST
 
 /* ---- in words ---- */
 
@@ -420,7 +401,7 @@ static void lacks(const char *text)
     ck_assert_msg(strstr(words, text) == NULL, "'%s' is in: %s", text, words);
 }
 
-START_TEST(hosts_that_share_a_machine_are_disclosed)
+TEST(hosts_that_share_a_machine_are_disclosed)
 {
     struct report_run *run = add_steps("4node", 4, 400, 3, 6, 0, 0, 10);
     run->hosts = 4;
@@ -442,9 +423,8 @@ START_TEST(hosts_that_share_a_machine_are_disclosed)
     has("Warning: in 4node the 4 hosts are 1 machine with 2 logical CPUs");
     lacks("oversubscribed");
 }
-END_TEST
 
-START_TEST(more_ranks_that_are_slower)
+TEST(more_ranks_that_are_slower)
 {
     add_steps("1", 1, 100, 3, 6, 0, 0, 10);
     add_steps("2", 2, 200, 3, 6, 0, 0, 12);
@@ -455,7 +435,6 @@ START_TEST(more_ranks_that_are_slower)
     said();
     has("4 ranks are slower in total than 2: 10000 tokens per second against 16667, -40.0 % [-47.6, -31.3]");
 }
-END_TEST
 
 /* A benchmark in which `best` is compared with ddp, by this interval of ddp / best. */
 static void choose(double ratio, double low, double high)
@@ -478,7 +457,7 @@ static void choose(double ratio, double low, double high)
     said();
 }
 
-START_TEST(a_gain_has_an_interval)
+TEST(a_gain_has_an_interval)
 {
     choose(1.25, 1.2, 1.3);
     has("`--implementations ddp_bucketed --bucket-size-mb 8` has the shortest step");
@@ -486,15 +465,13 @@ START_TEST(a_gain_has_an_interval)
     has("not significantly slower: other; 8 MiB is the largest size tried, and cuts the gradient into 1 bucket, which "
         "leaves little to overlap");
 }
-END_TEST
 
-START_TEST(or_is_not_significant)
+TEST(or_is_not_significant)
 {
     choose(1.05, 0.9, 1.3);
     has("not significantly different from `ddp` (whose step is +5.0 % [-10.0, +30.0])");
     lacks("it gains");
 }
-END_TEST
 
 static void add_call(struct report_run *run, double bytes, double us)
 {
@@ -515,7 +492,7 @@ static void add_call(struct report_run *run, double bytes, double us)
     figures_add(&run->figures, &f);
 }
 
-START_TEST(one_ranks_calls_are_no_communication)
+TEST(one_ranks_calls_are_no_communication)
 {
     struct report_run *one = add_run("allreduce", "single", 1, NAN), *two = add_run("allreduce", "quick", 2, NAN);
     struct report_run *four = add_run("allreduce", "slow", 4, NAN);
@@ -543,37 +520,5 @@ START_TEST(one_ranks_calls_are_no_communication)
     has("... (21 more in report.json");
     lacks("alone");
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("analysis");
-    TCase *tcase = tcase_create("all");
-    suite_add_tcase(suite, tcase);
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_test(tcase, parts_add_up_to_the_step);
-    tcase_add_test(tcase, of_a_profile_they_are_those_of_its_phases);
-    tcase_add_test(tcase, shares_beyond_any_bound);
-    tcase_add_test(tcase, what_lacks_a_part_or_has_no_step);
-    tcase_add_test(tcase, weak_scaling);
-    tcase_add_test(tcase, strong_scaling);
-    tcase_add_test(tcase, only_what_can_be_compared);
-    tcase_add_test(tcase, without_tokens_there_is_no_throughput);
-    tcase_add_test(tcase, profiles_where_there_are_no_comparisons);
-    tcase_add_test(tcase, the_costliest_first);
-    tcase_add_test(tcase, communication_is_named_once);
-    tcase_add_test(tcase, what_may_be_nothing_is_no_bottleneck);
-    tcase_add_test(tcase, data_loading_of_a_comparison);
-    tcase_add_test(tcase, computation_that_is_slower_on_more_ranks);
-    tcase_add_test(tcase, one_row_for_a_cause_and_its_effect);
-    tcase_add_test(tcase, computation_that_may_be_as_fast);
-    tcase_add_test(tcase, communication_by_the_rounds_of_a_profile);
-    tcase_add_test(tcase, the_advice_where_ranks_lack_cpus);
-    tcase_add_test(tcase, one_implementation_on_all_ranks);
-    tcase_add_test(tcase, hosts_that_share_a_machine_are_disclosed);
-    tcase_add_test(tcase, more_ranks_that_are_slower);
-    tcase_add_test(tcase, a_gain_has_an_interval);
-    tcase_add_test(tcase, or_is_not_significant);
-    tcase_add_test(tcase, one_ranks_calls_are_no_communication);
-    return suite_run(suite);
-}
+SUITE("analysis", setup, teardown)

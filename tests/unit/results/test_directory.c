@@ -48,7 +48,7 @@ static const struct taken {
     {"ddp", "checkpoint.bin"},
 };
 
-START_TEST(a_file_that_a_run_writes_is_not_written_over)
+TEST_EACH(a_file_that_a_run_writes_is_not_written_over, sizeof taken / sizeof *taken)
 {
     char directory[200];
     snprintf(directory, sizeof directory, "%s/%s", top, taken[_i].below);
@@ -57,9 +57,8 @@ START_TEST(a_file_that_a_run_writes_is_not_written_over)
     ck_assert_msg(strstr(error_text(), "--profile-output-dir ") == error_text() && strstr(error_text(), taken[_i].name),
                   "%s", error_text());
 }
-END_TEST
 
-START_TEST(other_files_stay_beside_it)
+TEST(other_files_stay_beside_it)
 {
     static const char *const others[] = {"ddp_flat_rank_0_trace.json", "ddp_flat_summary.txt", "notes.txt",
                                          "run.json~"};
@@ -68,16 +67,14 @@ START_TEST(other_files_stay_beside_it)
     saved_file(path_of("cycle_0"), "ddp_flat_rank_0_trace.json", "of another implementation");
     ck_assert_msg(check_free() == 0, "%s", error_text());
 }
-END_TEST
 
-START_TEST(an_empty_file_is_written_to)
+TEST(an_empty_file_is_written_to)
 {
     saved_file(path_of("ddp"), "summary.json", "");
     ck_assert_msg(check_free() == 0, "%s", error_text());
 }
-END_TEST
 
-START_TEST(an_empty_file_with_another_name_is_taken)
+TEST(an_empty_file_with_another_name_is_taken)
 {
     char other[256];
     saved_file(path_of("ddp"), "summary.json", "");
@@ -86,19 +83,17 @@ START_TEST(an_empty_file_with_another_name_is_taken)
     ck_assert_int_eq(check_free(), -1);
     ck_assert_ptr_nonnull(strstr(error_text(), "summary.json"));
 }
-END_TEST
 
-START_TEST(a_directory_of_that_name_is_taken)
+TEST(a_directory_of_that_name_is_taken)
 {
     saved_file(path_of("ddp/all_ranks"), "anything", "somebody's");
     ck_assert_int_eq(check_free(), -1);
     ck_assert_ptr_nonnull(strstr(error_text(), "all_ranks"));
 }
-END_TEST
 
 /* One that may be written to, but whose files cannot be listed. Root can list it, and is refused because of the file.
  */
-START_TEST(what_cannot_be_listed_is_refused)
+TEST(what_cannot_be_listed_is_refused)
 {
     saved_file(path_of("ddp"), "summary.json", "somebody's");
     ck_assert_int_eq(chmod(path_of("ddp"), 0300), 0);
@@ -107,9 +102,8 @@ START_TEST(what_cannot_be_listed_is_refused)
     ck_assert_int_eq(status, -1);
     ck_assert_ptr_nonnull(strstr(error_text(), listed ? "already holds summary.json" : strerror(EACCES)));
 }
-END_TEST
 
-START_TEST(an_output_is_apart_from_the_files_of_the_run)
+TEST(an_output_is_apart_from_the_files_of_the_run)
 {
     static const char *const of_run[] = {"summary.json", "SUMMARY.json", "rank_3_metrics.jsonl", "../ddp/run.json",
                                          "./metrics.csv"};
@@ -128,20 +122,5 @@ START_TEST(an_output_is_apart_from_the_files_of_the_run)
         ck_assert_msg(results_check_apart("output-file", path, directory) == 0, "%s", path);
     }
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("results_directory");
-    TCase *all = tcase_create("directory");
-    tcase_add_checked_fixture(all, setup, saved_remove_all);
-    tcase_add_loop_test(all, a_file_that_a_run_writes_is_not_written_over, 0, sizeof taken / sizeof *taken);
-    tcase_add_test(all, other_files_stay_beside_it);
-    tcase_add_test(all, an_empty_file_is_written_to);
-    tcase_add_test(all, an_empty_file_with_another_name_is_taken);
-    tcase_add_test(all, a_directory_of_that_name_is_taken);
-    tcase_add_test(all, what_cannot_be_listed_is_refused);
-    tcase_add_test(all, an_output_is_apart_from_the_files_of_the_run);
-    suite_add_tcase(suite, all);
-    return suite_run(suite);
-}
+SUITE("results_directory", setup, saved_remove_all)

@@ -47,7 +47,7 @@ static void check_table(const char *lines, const char *expected)
     free(text);
 }
 
-START_TEST(columns_are_scalar_members_in_order_of_first_appearance)
+TEST(columns_are_scalar_members_in_order_of_first_appearance)
 {
     check_table("{\"a\": 1, \"list\": [1, {\"x\": 2}], \"b\": \"two\"}\n"
                 "{\"b\": \"three\", \"c\": true, \"a\": 4, \"object\": {\"a\": 9, \"d\": 1}}\n"
@@ -59,9 +59,8 @@ START_TEST(columns_are_scalar_members_in_order_of_first_appearance)
                 ",,false,5\n"
                 ",,,\n");
 }
-END_TEST
 
-START_TEST(numbers_keep_their_value)
+TEST(numbers_keep_their_value)
 {
     check_table("{\"x\": 0.10000000000000000555, \"y\": -1.50e-07, \"z\": 0.123456789012345, \"n\": null}\n"
                 "{\"x\": 1E+5, \"y\": -7.0, \"z\": 3.000000}\n",
@@ -69,9 +68,8 @@ START_TEST(numbers_keep_their_value)
                 "0.1,-1.5e-07,0.123456789012345,\n"
                 "100000,-7,3,\n");
 }
-END_TEST
 
-START_TEST(texts_are_quoted_where_they_must_be)
+TEST(texts_are_quoted_where_they_must_be)
 {
     check_table("{\"name, with \\\"comma\\\"\": \"plain\"}\n"
                 "{\"name, with \\\"comma\\\"\": \"a,b\"}\n"
@@ -91,7 +89,6 @@ START_TEST(texts_are_quoted_where_they_must_be)
                 "bad??\n"
                 "\n");
 }
-END_TEST
 
 static void check_reported(const char *words)
 {
@@ -101,7 +98,7 @@ static void check_reported(const char *words)
 }
 
 /* A last line without its end is left out, with its columns. */
-START_TEST(a_line_that_is_no_object_is_an_error)
+TEST(a_line_that_is_no_object_is_an_error)
 {
     static const char *const broken[] = {
         "[1, 2]",
@@ -136,9 +133,8 @@ START_TEST(a_line_that_is_no_object_is_an_error)
     check_table("{\"a\": 1}\n{\"a\": 2, \"y\": 3}x", "a\n1\n");
     check_table("{\"a\": 1}\n{\"a\": 2, \"y\": 3}", "a\n1\n"); /* a last line without its end may have lost some */
 }
-END_TEST
 
-START_TEST(without_lines_there_is_no_file)
+TEST(without_lines_there_is_no_file)
 {
     saved_file(directory, "rank_0_metrics.jsonl", "");
     ck_assert_int_eq(results_write_metrics_csv(directory), 0);
@@ -146,9 +142,8 @@ START_TEST(without_lines_there_is_no_file)
     ck_assert_int_eq(results_write_metrics_csv(directory), 0);
     ck_assert_int_ne(access(in_directory("metrics.csv"), F_OK), 0);
 }
-END_TEST
 
-START_TEST(what_cannot_be_done_is_reported)
+TEST(what_cannot_be_done_is_reported)
 {
     char lines[20000] = "{", *at = lines + 1;
     check_reported("cannot read");
@@ -166,10 +161,9 @@ START_TEST(what_cannot_be_done_is_reported)
     check_reported("metrics.csv");
     ck_assert_int_ne(access(in_directory("metrics.csv.tmp"), F_OK), 0);
 }
-END_TEST
 
 /* Every rank closes its metrics; rank 0 alone makes the table, once. */
-START_TEST(a_run_that_closes_its_metrics_has_the_table)
+TEST(a_run_that_closes_its_metrics_has_the_table)
 {
     for (int rank = 1; rank >= 0; rank--) {
         struct results results = {.rank = rank};
@@ -185,12 +179,11 @@ START_TEST(a_run_that_closes_its_metrics_has_the_table)
         ck_assert_int_ne(access(in_directory("metrics.csv"), F_OK), 0);
     }
 }
-END_TEST
 
 void __asan_init(void) __attribute__((weak)); /* there where the address sanitizer is, which keeps what was freed */
 
 /* 50,000 lines as those of a benchmark, 27 MB: memory stays as it was. */
-START_TEST(many_lines_take_little_memory)
+TEST(many_lines_take_little_memory)
 {
     enum { LINES = 50000, NUMBERS = 22 };
     FILE *file = fopen(in_directory("rank_0_metrics.jsonl"), "w");
@@ -223,22 +216,5 @@ START_TEST(many_lines_take_little_memory)
     free(line);
     ck_assert_int_eq(rows, 1 + LINES);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("metrics");
-    TCase *tests = tcase_create("metrics.csv");
-    tcase_add_checked_fixture(tests, set_up, saved_remove_all);
-    tcase_set_timeout(tests, 60);
-    tcase_add_test(tests, columns_are_scalar_members_in_order_of_first_appearance);
-    tcase_add_test(tests, numbers_keep_their_value);
-    tcase_add_test(tests, texts_are_quoted_where_they_must_be);
-    tcase_add_test(tests, a_line_that_is_no_object_is_an_error);
-    tcase_add_test(tests, without_lines_there_is_no_file);
-    tcase_add_test(tests, what_cannot_be_done_is_reported);
-    tcase_add_test(tests, a_run_that_closes_its_metrics_has_the_table);
-    tcase_add_test(tests, many_lines_take_little_memory);
-    suite_add_tcase(suite, tests);
-    return suite_run(suite);
-}
+SUITE("metrics", set_up, saved_remove_all)

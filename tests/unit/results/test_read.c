@@ -65,7 +65,7 @@ static void write_run(const char *directory)
     figures_destroy(&list);
 }
 
-START_TEST(a_run_is_read_back)
+TEST(a_run_is_read_back)
 {
     write_run(below("run"));
     ck_assert_msg(results_read(&saved, below("run/")) == 0, "%s", error_text());
@@ -80,9 +80,8 @@ START_TEST(a_run_is_read_back)
     const struct figure *time = figures_find(&saved.figures, "all_reduce float sum in_place", "time", 1024);
     ck_assert(time && time->value == 1e-5 && time->bytes == 1024);
 }
-END_TEST
 
-START_TEST(a_profile_lies_one_below)
+TEST(a_profile_lies_one_below)
 {
     ino_t inode;
     write_run(below("profile/ddp"));
@@ -93,7 +92,6 @@ START_TEST(a_profile_lies_one_below)
     ck_assert_int_eq(results_read(&saved, below("profile/ddp")), 0);
     ck_assert(saved.inode == inode && inode != 0);
 }
-END_TEST
 
 /* {what is edited, in which file, by what, words of the refusal}; the summary is one line a member, tab-separated */
 static const char *const refusals[][4] = {
@@ -148,7 +146,7 @@ static void edit(const char *directory, const char *name, const char *from, cons
     saved_file(directory, name, edited);
 }
 
-START_TEST(refused)
+TEST_EACH(refused, sizeof refusals / sizeof *refusals)
 {
     const char *const *row = refusals[_i];
     write_run(below("run"));
@@ -157,7 +155,6 @@ START_TEST(refused)
     ck_assert_msg(strstr(error_text(), row[3]) != NULL, "'%s' for '%s': %s", row[2], row[1], error_text());
     ck_assert_ptr_nonnull(strstr(error_text(), below("run")));
 }
-END_TEST
 
 static void refuses(const char *name, const char *words)
 {
@@ -167,7 +164,7 @@ static void refuses(const char *name, const char *words)
     saved_run_destroy(&saved);
 }
 
-START_TEST(no_directory_of_a_run)
+TEST(no_directory_of_a_run)
 {
     char longer[1200];
     refuses("absent", "cannot read");
@@ -186,7 +183,6 @@ START_TEST(no_directory_of_a_run)
     ck_assert_int_eq(results_read(&saved, longer), -1);
     ck_assert_ptr_nonnull(strstr(error_text(), "the path is longer than"));
 }
-END_TEST
 
 /* ---- limits: what is no file of a run is refused at once, in words that name it, and takes no memory ---- */
 
@@ -197,7 +193,7 @@ static const char *run_json(const char *name)
     return path;
 }
 
-START_TEST(only_regular_files_are_read)
+TEST(only_regular_files_are_read)
 {
     static const char *const names[] = {"run.json", "summary.json"};
     for (int i = 0; i < 2; i++) {
@@ -214,9 +210,8 @@ START_TEST(only_regular_files_are_read)
         ck_assert_int_eq(rmdir(run_json(names[i])), 0);
     }
 }
-END_TEST
 
-START_TEST(large_files_are_not_read)
+TEST(large_files_are_not_read)
 {
     static const off_t sizes[] = {((off_t)64 << 20) + 1, (off_t)8 << 30, ((off_t)1 << 40) - 1};
     char words[100];
@@ -234,7 +229,6 @@ START_TEST(large_files_are_not_read)
     ck_assert_int_eq(truncate(run_json("summary.json"), (off_t)64 << 20), 0); /* with zeros behind the text */
     refuses("run", "summary.json: is not valid JSON");
 }
-END_TEST
 
 /* n times what stands for an item, in the member of run.json with that name. */
 static void fill(const char *name, const char *item, size_t n, char open)
@@ -250,7 +244,7 @@ static void fill(const char *name, const char *item, size_t n, char open)
     fclose(file);
 }
 
-START_TEST(lists_have_limits)
+TEST(lists_have_limits)
 {
     static const struct {
         const char *name, *item;
@@ -280,10 +274,9 @@ START_TEST(lists_have_limits)
     fill("x", "%s0", 4000000, '[');
     refuses("run", "run.json: holds too many values (line 2)");
 }
-END_TEST
 
 /* So far: from the first round on, and not before. tune plans one round at a time. */
-START_TEST(a_run_that_was_interrupted)
+TEST(a_run_that_was_interrupted)
 {
     char words[RESULTS_UNFINISHED];
     write_run(below("run"));
@@ -301,10 +294,9 @@ START_TEST(a_run_that_was_interrupted)
     ck_assert_int_eq(results_read_so_far(&saved, below("run")), -1);
     ck_assert_ptr_nonnull(strstr(error_text(), "has 0 of 2 rounds: the run has not finished"));
 }
-END_TEST
 
 /* In its heading, and printed of allreduce as a comment in a list for machines. */
-START_TEST(a_summary_says_that_it_is_unfinished)
+TEST(a_summary_says_that_it_is_unfinished)
 {
     static const char *const mode[] = {"benchmark", "allreduce"};
     struct results results = {.telemetry.file = -1};
@@ -326,10 +318,9 @@ START_TEST(a_summary_says_that_it_is_unfinished)
         cJSON_Delete(summary);
     }
 }
-END_TEST
 
 /* What is printed now and what the file says are the same words, in the order heading, answers, tables, notes. */
-START_TEST(a_summary_in_words)
+TEST(a_summary_in_words)
 {
     struct row {
         double seconds;
@@ -366,10 +357,9 @@ START_TEST(a_summary_in_words)
     fclose(file);
     free(text);
 }
-END_TEST
 
 /* A summary that cannot be written leaves the one before it. */
-START_TEST(a_summary_is_replaced_whole)
+TEST(a_summary_is_replaced_whole)
 {
     struct results results = {.telemetry.file = -1};
     struct figure_list list = some_figures();
@@ -387,24 +377,5 @@ START_TEST(a_summary_is_replaced_whole)
     ck_assert_int_eq(results_read(&saved, below("run")), 0);
     ck_assert_str_eq(cJSON_GetObjectItem(saved.summary, "label")->valuestring, "l");
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("results_read");
-    TCase *all = tcase_create("runs");
-    tcase_add_checked_fixture(all, setup, teardown);
-    tcase_add_test(all, a_run_is_read_back);
-    tcase_add_test(all, a_profile_lies_one_below);
-    tcase_add_loop_test(all, refused, 0, sizeof refusals / sizeof *refusals);
-    tcase_add_test(all, no_directory_of_a_run);
-    tcase_add_test(all, only_regular_files_are_read);
-    tcase_add_test(all, large_files_are_not_read);
-    tcase_add_test(all, lists_have_limits);
-    tcase_add_test(all, a_run_that_was_interrupted);
-    tcase_add_test(all, a_summary_says_that_it_is_unfinished);
-    tcase_add_test(all, a_summary_in_words);
-    tcase_add_test(all, a_summary_is_replaced_whole);
-    suite_add_tcase(suite, all);
-    return suite_run(suite);
-}
+SUITE("results_read", setup, teardown)

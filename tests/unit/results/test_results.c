@@ -216,17 +216,16 @@ static void read_active(void)
 
 /* ---- tests of the lines ---- */
 
-START_TEST(rounds_are_rotated)
+TEST(rounds_are_rotated)
 {
     read_active();
     ck_assert_mem_eq(order[0], order[1], sizeof order[0]);
     for (int round = 1; round < ROUNDS; round++)
         ck_assert_int_ne(order[0][round][0], order[0][round - 1][0]);
 }
-END_TEST
 
 /* Phases follow each other without gaps; numbers are printed with 9 digits. */
-START_TEST(phases_fill_the_step)
+TEST(phases_fill_the_step)
 {
     read_active();
     for (int rank = 0; rank < RANKS; rank++)
@@ -247,9 +246,8 @@ START_TEST(phases_fill_the_step)
                     ck_assert_double_nan(step->grad_norm);
                 }
 }
-END_TEST
 
-START_TEST(losses_agree)
+TEST(losses_agree)
 {
     read_active();
     double apart = 0;
@@ -270,10 +268,9 @@ START_TEST(losses_agree)
     ck_assert_double_gt(apart, 1e-6); /* so the losses do tell whether gradients were reduced */
     ck_assert_double_ne(steps[0][1][0][0].loss, steps[1][1][0][0].loss); /* each rank has data of its own */
 }
-END_TEST
 
 /* One rank; the first timed step is the first of the ramp, and there is a norm to clip. */
-START_TEST(warmup_ramps_and_clips)
+TEST(warmup_ramps_and_clips)
 {
     read_metrics("warmup", 0, 2, 0);
     for (int row = 0; row < 2; row++)
@@ -294,7 +291,6 @@ START_TEST(warmup_ramps_and_clips)
     }
     saved_run_destroy(&saved);
 }
-END_TEST
 
 /* ---- the summary ---- */
 
@@ -309,7 +305,7 @@ static void check_median(const struct saved_run *saved, const char *subject, con
 /* The step of a round is the slowest rank's, from its first timed step's start to its last one's end, and is read from
  * the clock a little outside of it, which is long only where a rank loses its core just there; a phase is the mean over
  * ranks. */
-START_TEST(medians_are_of_the_lines)
+TEST(medians_are_of_the_lines)
 {
     struct saved_run saved;
     read_active();
@@ -349,10 +345,9 @@ START_TEST(medians_are_of_the_lines)
     ck_assert_double_lt(least_outside, 0.02);
     saved_run_destroy(&saved);
 }
-END_TEST
 
 /* A line for each figure of summary.json, in its order. */
-START_TEST(csv_is_the_summary)
+TEST(csv_is_the_summary)
 {
     struct saved_run saved;
     read_saved(&saved, "active");
@@ -367,11 +362,10 @@ START_TEST(csv_is_the_summary)
     free(again);
     saved_run_destroy(&saved);
 }
-END_TEST
 
 /* ---- run.json ---- */
 
-START_TEST(run_says_what_ran)
+TEST(run_says_what_ran)
 {
     cJSON *json = read_json("active", "run.json");
     ck_assert_double_eq(number(json, "schema_version"), RESULTS_SCHEMA);
@@ -414,9 +408,8 @@ START_TEST(run_says_what_ran)
     }
     cJSON_Delete(json);
 }
-END_TEST
 
-START_TEST(the_environment_has_no_secrets)
+TEST(the_environment_has_no_secrets)
 {
     char *all = read_text("active", "run.json");
     ck_assert_ptr_nonnull(strstr(all, "OMP_NUM_THREADS"));
@@ -424,10 +417,9 @@ START_TEST(the_environment_has_no_secrets)
     ck_assert_ptr_null(strstr(all, "SECRET_TOKEN"));
     free(all);
 }
-END_TEST
 
 /* Buckets of every plan sum to the gradient, padding included; none sends nothing. */
-START_TEST(run_lists_the_collectives)
+TEST(run_lists_the_collectives)
 {
     cJSON *json = read_json("active", "run.json");
     const cJSON *list = item(json, "implementations");
@@ -458,9 +450,8 @@ START_TEST(run_lists_the_collectives)
     }
     cJSON_Delete(json);
 }
-END_TEST
 
-START_TEST(what_is_not_finite_is_null)
+TEST(what_is_not_finite_is_null)
 {
     enum { N = DISCARDED_STEPS };
     static const char *const unknown[] = {"other_processes_cores", "loss", "grad_norm"};
@@ -488,26 +479,11 @@ START_TEST(what_is_not_finite_is_null)
     }
     free(all);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("results");
-    TCase *tests = tcase_create("results");
     run_all();
-    tcase_set_timeout(tests, 60);
-    tcase_add_test(tests, rounds_are_rotated);
-    tcase_add_test(tests, phases_fill_the_step);
-    tcase_add_test(tests, losses_agree);
-    tcase_add_test(tests, warmup_ramps_and_clips);
-    tcase_add_test(tests, medians_are_of_the_lines);
-    tcase_add_test(tests, csv_is_the_summary);
-    tcase_add_test(tests, run_says_what_ran);
-    tcase_add_test(tests, the_environment_has_no_secrets);
-    tcase_add_test(tests, run_lists_the_collectives);
-    tcase_add_test(tests, what_is_not_finite_is_null);
-    suite_add_tcase(suite, tests);
-    int status = suite_run(suite);
+    int status = suite_run(suite_of_tests("results", NULL, NULL));
     remove_all();
     return status;
 }

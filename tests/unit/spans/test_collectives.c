@@ -30,7 +30,7 @@ static void create(int ranks, int64_t residual_ns)
 
 /* ---- from a timeline ---- */
 
-START_TEST(collectives_are_taken_in_the_order_of_tickets)
+TEST(collectives_are_taken_in_the_order_of_tickets)
 {
     static const size_t tickets[] = {3, 1, 5, 2, 4};
     struct alignment alignment = {0, 10000, 1000, 110, 70}; /* 1000 ns a second */
@@ -62,9 +62,8 @@ START_TEST(collectives_are_taken_in_the_order_of_tickets)
         }
     }
 }
-END_TEST
 
-START_TEST(none_are_none)
+TEST(none_are_none)
 {
     create(2, 10);
     ck_assert_uint_eq(collectives.n, 0);
@@ -73,7 +72,6 @@ START_TEST(none_are_none)
     collectives_destroy(&collectives);
     ck_assert_ptr_null(collectives.item);
 }
-END_TEST
 
 /* ---- who was last ---- */
 
@@ -102,7 +100,7 @@ static const struct {
     {"before zero", 2, 10, {-5000, -4000}, 1, 1000, {1000, 0}},
 };
 
-START_TEST(last_is)
+TEST_EACH(last_is, LENGTH(cases))
 {
     enum { LENGTH_NS = 4000 };
     struct moments moments[3];
@@ -123,10 +121,9 @@ START_TEST(last_is)
         ck_assert_int_eq(transfer, wait < 0 ? -1 : r.completed_ns - r.last_posted_ns);
     }
 }
-END_TEST
 
 /* On rank 1 the second of three ended before rank 0 had posted it: rank 1's clock must be wrong there. */
-START_TEST(none_ends_before_its_last_post)
+TEST(none_ends_before_its_last_post)
 {
     static const int64_t transfer[] = {700, -1, 800};
     static const struct moments moments[2][3] = {{{100, 900}, {1000, 1900}, {2000, 2900}},
@@ -147,17 +144,5 @@ START_TEST(none_ends_before_its_last_post)
         ck_assert_int_eq(c->ahead_ns, moments[1][i].completed_ns - moments[0][i].completed_ns);
     }
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("collectives");
-    TCase *tests = tcase_create("reductions");
-    tcase_add_checked_fixture(tests, setup, teardown);
-    tcase_add_test(tests, collectives_are_taken_in_the_order_of_tickets);
-    tcase_add_test(tests, none_are_none);
-    tcase_add_loop_test(tests, last_is, 0, (int)LENGTH(cases));
-    tcase_add_test(tests, none_ends_before_its_last_post);
-    suite_add_tcase(suite, tests);
-    return suite_run(suite);
-}
+SUITE("collectives", setup, teardown)

@@ -13,7 +13,7 @@
 
 /* ---- unions ---- */
 
-START_TEST(far_from_zero_and_backwards)
+TEST(far_from_zero_and_backwards)
 {
     struct interval v[] = {{INT64_MAX - 3, INT64_MAX}, {7, 3}, {INT64_MIN, INT64_MIN + 2}};
     ck_assert_uint_eq(intervals_unite(v, 3, 0), 2);
@@ -23,7 +23,6 @@ START_TEST(far_from_zero_and_backwards)
     ck_assert_uint_eq(intervals_unite(apart, 4, 4), 3); /* of gaps of 4, 5 and 5 the first is bridged */
     ck_assert(apart[0].start == 0 && apart[0].end == 20);
 }
-END_TEST
 
 /* ---- random small ones, counted nanosecond by nanosecond ---- */
 
@@ -62,7 +61,7 @@ static void check_union(const struct interval *v, size_t n, const char covered[S
     }
 }
 
-START_TEST(random_ones_agree_with_a_count)
+TEST(random_ones_agree_with_a_count)
 {
     uint64_t state = 5;
     for (int round = 0; round < 20000; round++) {
@@ -80,7 +79,6 @@ START_TEST(random_ones_agree_with_a_count)
         ck_assert_int_eq(intervals_common(b, nb, a, na), common);
     }
 }
-END_TEST
 
 /* ---- steps ---- */
 
@@ -110,7 +108,7 @@ static void teardown(void)
     timeline_destroy(&timeline);
 }
 
-START_TEST(two_ranks_with_known_answers)
+TEST_EACH(two_ranks_with_known_answers, 2)
 {
     static const int64_t communication[] = {600 * US, 550 * US}, exposed[] = {300 * US, 250 * US};
     static const double percent[] = {50.00, 54.55};
@@ -125,10 +123,9 @@ START_TEST(two_ranks_with_known_answers)
     ck_assert_double_eq(overlap->collectives, 2);
     ck_assert_double_eq_tol(100 * overlap->span, percent[_i], 0.005); /* the known answers have two decimals */
 }
-END_TEST
 
 /* Collectives in flight together count once; two that end before backward leave no tail; steps do not mix. */
-START_TEST(steps_are_apart)
+TEST(steps_are_apart)
 {
     static const size_t sizes[SPAN_SIZES] = {1};
     for (int s = 0; s < 4; s++) {
@@ -166,11 +163,10 @@ START_TEST(steps_are_apart)
     check_ns(one.communication, 0);
     check_ns(none.step, 0);
 }
-END_TEST
 
 /* On a GPU its kernels are computation, not what lies between them; without a record of them it is unknown, and so is
  * all that follows from it. */
-START_TEST(computation_is_what_is_given)
+TEST(computation_is_what_is_given)
 {
     struct step_times times;
     struct span kernels[] = {{.start_ns = 110, .end_ns = 120}, {.start_ns = 190, .end_ns = 220}};
@@ -192,10 +188,9 @@ START_TEST(computation_is_what_is_given)
         ck_assert(isnan(o->span) && isnan(o->coverage) && isnan(o->utilisation));
     }
 }
-END_TEST
 
 /* Communication without a record of operations, as in a run that is not traced. */
-START_TEST(nothing_is_hidden_by_nothing)
+TEST(nothing_is_hidden_by_nothing)
 {
     made_up_phase(&timeline, PHASE_BACKWARD, 100, 300);
     made_up_collective(&timeline, 1, 0, 1, 200, 250);
@@ -205,7 +200,6 @@ START_TEST(nothing_is_hidden_by_nothing)
     check_ns(overlap->exposed, 50);
     check_ns(overlap->exposed_tail, 0);
 }
-END_TEST
 
 static const struct {
     double step, communication, compute, overlap, want[3]; /* span, coverage, utilisation */
@@ -220,7 +214,7 @@ static const struct {
     {0, 0, 0, 0, {NAN, NAN, NAN}},
 };
 
-START_TEST(ratios_are)
+TEST_EACH(ratios_are, LENGTH(ratios))
 {
     const double *want = ratios[_i].want;
     struct overlap o = {.step = ratios[_i].step,
@@ -233,9 +227,8 @@ START_TEST(ratios_are)
         ck_assert_msg(isnan(want[i]) ? isnan(have[i]) : fabs(have[i] - want[i]) < 1e-15, "ratio %d of case %d is %g", i,
                       _i, have[i]);
 }
-END_TEST
 
-START_TEST(a_lane_is_read_step_by_step)
+TEST(a_lane_is_read_step_by_step)
 {
     struct interval v[8];
     size_t at = 0;
@@ -254,22 +247,5 @@ START_TEST(a_lane_is_read_step_by_step)
     ck_assert_uint_eq(intervals_of_lane(lane, 5, 0, &at, v), 0);
     ck_assert_uint_eq(at, 9);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("intervals");
-    TCase *tests = tcase_create("intervals"), *steps = tcase_create("overlap");
-    tcase_add_test(tests, far_from_zero_and_backwards);
-    tcase_add_test(tests, random_ones_agree_with_a_count);
-    tcase_add_checked_fixture(steps, setup, teardown);
-    tcase_add_loop_test(steps, two_ranks_with_known_answers, 0, 2);
-    tcase_add_test(steps, steps_are_apart);
-    tcase_add_test(steps, computation_is_what_is_given);
-    tcase_add_test(steps, nothing_is_hidden_by_nothing);
-    tcase_add_loop_test(steps, ratios_are, 0, (int)LENGTH(ratios));
-    tcase_add_test(steps, a_lane_is_read_step_by_step);
-    suite_add_tcase(suite, tests);
-    suite_add_tcase(suite, steps);
-    return suite_run(suite);
-}
+SUITE("intervals", setup, teardown)

@@ -46,7 +46,7 @@ static void make_steps(void)
     timeline_add(&timeline, LANE_COMMUNICATION, (struct span){.name = "all_reduce", .start_ns = 1, .end_ns = 999999});
 }
 
-START_TEST(steps_sum_micro_batches)
+TEST(steps_sum_micro_batches)
 {
     struct step_times steps[3];
     make_steps();
@@ -69,9 +69,8 @@ START_TEST(steps_sum_micro_batches)
     }
     timeline_destroy(&timeline);
 }
-END_TEST
 
-START_TEST(steps_of_nothing_are_zero)
+TEST(steps_of_nothing_are_zero)
 {
     struct step_times steps[2];
     const size_t capacity[TIMELINE_LANES] = {4, 4};
@@ -85,10 +84,9 @@ START_TEST(steps_of_nothing_are_zero)
     }
     timeline_destroy(&timeline);
 }
-END_TEST
 
 /* Steps 1 and 2 count: tensor 1 is ready after 100 and 150 ns, tensor 0 after 120 and 180. */
-START_TEST(ready_is_from_the_step_s_start)
+TEST(ready_is_from_the_step_s_start)
 {
     struct step_times steps[3];
     double ready[2] = {1, 2}; /* it adds */
@@ -103,15 +101,5 @@ START_TEST(ready_is_from_the_step_s_start)
     ck_assert_double_eq_tol(ready[1], 100e-9, 1e-18);
     timeline_destroy(&timeline);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("steps");
-    TCase *tests = tcase_create("steps");
-    tcase_add_test(tests, steps_sum_micro_batches);
-    tcase_add_test(tests, steps_of_nothing_are_zero);
-    tcase_add_test(tests, ready_is_from_the_step_s_start);
-    suite_add_tcase(suite, tests);
-    return suite_run(suite);
-}
+SUITE("steps", NULL, NULL)

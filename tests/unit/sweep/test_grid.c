@@ -52,7 +52,7 @@ static void three_repeats(void)
     add(2, "close", "ddp", NAN, STEPS(10.7250818, 12.1568801, 13.6659406));
 }
 
-START_TEST(verdicts_and_their_intervals)
+TEST(verdicts_and_their_intervals)
 {
     three_repeats();
     grid_judge(&grid);
@@ -74,10 +74,9 @@ START_TEST(verdicts_and_their_intervals)
     has_interval("noisy", 5.94, 17.59);
     ck_assert_uint_eq(grid_group_end(&grid, 0), 5);
 }
-END_TEST
 
 /* p of x is 0.029: enough for one pair, but not where the best was chosen of three. */
-START_TEST(the_best_was_chosen_by_the_same_data)
+TEST(the_best_was_chosen_by_the_same_data)
 {
     add(8, "best", "ddp_flat", NAN, STEPS(10, 10, 10));
     add(8, "x", "ddp", NAN, STEPS(10.7251, 11.0517, 11.3883));
@@ -90,10 +89,9 @@ START_TEST(the_best_was_chosen_by_the_same_data)
     grid_judge(&grid);
     ck_assert_int_eq(point("x")->verdict, GRID_SLOWER);
 }
-END_TEST
 
 /* Faster wherever both were run, but the best by a run that it has alone. */
-START_TEST(pairs_are_of_the_same_repeats)
+TEST(pairs_are_of_the_same_repeats)
 {
     add(9, "best", "ddp_flat", NAN, STEPS(20, 21, 22, 5));
     add(9, "faster", "ddp", NAN, STEPS(18, 18.91, 19.8));
@@ -105,9 +103,8 @@ START_TEST(pairs_are_of_the_same_repeats)
     ck_assert_uint_eq(point("faster")->n, 3);
     ck_assert_uint_eq(point("best")->n, 4);
 }
-END_TEST
 
-START_TEST(below_three_repeats_nothing_is_decided)
+TEST(below_three_repeats_nothing_is_decided)
 {
     add(2, "a", "ddp", NAN, STEPS(10, 12));
     add(2, "b", "ddp_flat", NAN, STEPS(20, 24));
@@ -124,9 +121,8 @@ START_TEST(below_three_repeats_nothing_is_decided)
     ck_assert_int_eq(point("a")->verdict, GRID_BEST);
     ck_assert_int_eq(point("b")->verdict, GRID_UNDECIDED);
 }
-END_TEST
 
-START_TEST(intervals_by_student)
+TEST(intervals_by_student)
 {
     add(3, "three", "ddp", NAN, STEPS(10, 20, 30));
     add(4, "four", "ddp", NAN, STEPS(10, 20, 30, 40));
@@ -140,9 +136,8 @@ START_TEST(intervals_by_student)
     for (size_t i = 0; i < grid.n; i++)
         ck_assert_int_eq(grid.point[i].verdict, GRID_ONLY); /* of its own ranks */
 }
-END_TEST
 
-START_TEST(efficiency_is_against_the_fewest_ranks)
+TEST(efficiency_is_against_the_fewest_ranks)
 {
     add(4, "a", "ddp", NAN, STEPS(12.5, 12.5, 12.5));
     add(1, "a", "ddp", NAN, STEPS(10, 10, 10));
@@ -157,16 +152,14 @@ START_TEST(efficiency_is_against_the_fewest_ranks)
     }
     ck_assert_double_eq_tol(point("a")->tokens_mean_s, 100, 1e-9);
 }
-END_TEST
 
-START_TEST(controls_alone)
+TEST(controls_alone)
 {
     add(2, "none", "none", NAN, STEPS(9, 10, 11));
     grid_judge(&grid);
     ck_assert_int_eq(point("none")->verdict, GRID_CONTROL);
     ck_assert(isnan(point("none")->to_best.ratio));
 }
-END_TEST
 
 /* How three sizes of one implementation lie, the best of the given buckets and tensors; and a size of another. */
 static int edge_of(double mb, size_t buckets, size_t tensors)
@@ -177,7 +170,7 @@ static int edge_of(double mb, size_t buckets, size_t tensors)
     return grid_edge(p, 4, &best);
 }
 
-START_TEST(edges_beyond_which_nothing_changes_are_none)
+TEST(edges_beyond_which_nothing_changes_are_none)
 {
     ck_assert_int_eq(edge_of(1, 3, 9), -1);
     ck_assert_int_eq(edge_of(2, 3, 9), 0);
@@ -187,21 +180,5 @@ START_TEST(edges_beyond_which_nothing_changes_are_none)
     ck_assert_int_eq(edge_of(4, 1, 9), 0);  /* one for all */
     ck_assert_int_eq(grid_edge(&(struct grid_point){.bucket_mb = 1}, 1, &(struct grid_point){.bucket_mb = 1}), 0);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("grid");
-    TCase *all = tcase_create("grid");
-    tcase_add_checked_fixture(all, NULL, destroy);
-    tcase_add_test(all, verdicts_and_their_intervals);
-    tcase_add_test(all, the_best_was_chosen_by_the_same_data);
-    tcase_add_test(all, pairs_are_of_the_same_repeats);
-    tcase_add_test(all, below_three_repeats_nothing_is_decided);
-    tcase_add_test(all, intervals_by_student);
-    tcase_add_test(all, efficiency_is_against_the_fewest_ranks);
-    tcase_add_test(all, controls_alone);
-    tcase_add_test(all, edges_beyond_which_nothing_changes_are_none);
-    suite_add_tcase(suite, all);
-    return suite_run(suite);
-}
+SUITE("grid", NULL, destroy)

@@ -261,16 +261,15 @@ static void check_span(const cJSON *row, const char *name, double ts, double dur
 /* The GPU at the top; kernels and copies on their streams, with the calls that led to them, the operations that these
  * belong to and flows between them; NCCL's kernels as collectives; waits and what they wait for; phases on both sides,
  * the host's ahead; and a last step behind all of it. */
-START_TEST(two_ranks_with_known_answers)
+TEST_EACH(two_ranks_with_known_answers, 2)
 {
     static const char *const name[] = {"gpu_rank_0_trace.json", "gpu_rank_1_trace.json"};
     gpu_trace_two_ranks(&gpu, _i);
     trace_is(trace_text(&gpu.rank.trace), name[_i]);
 }
-END_TEST
 
 /* Processes, flows and ids of two ranks differ though each sees its own GPU only. */
-START_TEST(two_ranks_in_one)
+TEST(two_ranks_in_one)
 {
     struct gpu_trace both[2];
     for (int r = 0; r < 2; r++) {
@@ -282,10 +281,9 @@ START_TEST(two_ranks_in_one)
     gpu_trace_destroy(&both[0]);
     gpu_trace_destroy(&both[1]);
 }
-END_TEST
 
 /* What analysers compute from a collective's size and a kernel's time would be wrong for a part of it. */
-START_TEST(several_kernels_of_a_collective_only_belong_to_it)
+TEST(several_kernels_of_a_collective_only_belong_to_it)
 {
     static const char *const name = "ncclDevKernel_AllReduce_Sum_f32_TREE_LL(ncclDevKernelArgsStorage<4096ul>)";
     gpu_trace_two_ranks(&gpu, 0);
@@ -301,10 +299,9 @@ START_TEST(several_kernels_of_a_collective_only_belong_to_it)
     ck_assert_double_eq(row_number(with_correlation("cuda_runtime", 111), "External id"), id);
     ck_assert_double_eq(row_number(with_correlation("kernel", 112), "External id"), 0);
 }
-END_TEST
 
 /* Records get lost; what is left still is what it is. */
-START_TEST(collectives_are_told_apart_without_the_others)
+TEST(collectives_are_told_apart_without_the_others)
 {
     gpu_trace_two_ranks(&gpu, 1);
     gpu.rank.alignment.offset_ns = 300 * US; /* which times of collectives have in them already */
@@ -317,10 +314,9 @@ START_TEST(collectives_are_told_apart_without_the_others)
     ck_assert_double_eq(row_number(with_correlation("kernel", 109), "Seq"), 2);
     ck_assert_ptr_null(row_argument(with_correlation("kernel", 105), "Collective name"));
 }
-END_TEST
 
 /* Events that only take a time are many; nobody waits for them. */
-START_TEST(events_that_nobody_waits_for_are_left_out)
+TEST(events_that_nobody_waits_for_are_left_out)
 {
     gpu_trace_two_ranks(&gpu, 0);
     activities_add(&gpu.activities, &(struct activity){.kind = ACTIVITY_CALL,
@@ -334,10 +330,9 @@ START_TEST(events_that_nobody_waits_for_are_left_out)
     settle_and_write();
     ck_assert_int_eq(trace_rows(json, "X", "cudaEventRecord"), 2);
 }
-END_TEST
 
 /* Nothing would be what they refer to. */
-START_TEST(waits_for_what_was_recorded_before_are_calls_only)
+TEST(waits_for_what_was_recorded_before_are_calls_only)
 {
     gpu_trace_two_ranks(&gpu, 0);
     call(&gpu.activities, 0, 121, "cudaStreamWaitEvent", 1066, 0);
@@ -353,11 +348,10 @@ START_TEST(waits_for_what_was_recorded_before_are_calls_only)
     ck_assert_int_eq(trace_rows(json, "X", "cudaStreamWaitEvent"), 3);
     ck_assert_int_eq(trace_rows(json, "X", "Stream Wait Event"), 2);
 }
-END_TEST
 
 /* What the host asked for before, between or behind the captured steps does not belong to them, whenever the GPU did
  * it; what it asked for in them belongs to them. */
-START_TEST(only_captured_steps_are_told_of)
+TEST(only_captured_steps_are_told_of)
 {
     gpu_trace_two_ranks(&gpu, 0);
     made_up_kernel(&gpu.activities, 0, 90, "before", 7, 990, 1050, 1060);
@@ -376,10 +370,9 @@ START_TEST(only_captured_steps_are_told_of)
     ck_assert_int_eq(trace_rows(json, "X", "last"), 1);
     check_span(trace_row(json, "X", "ProfilerStep#2", 0), "ProfilerStep#2", 2811, 1);
 }
-END_TEST
 
 /* Streams run one piece of work after the other, but not always by their times. */
-START_TEST(rows_that_overlap_get_lanes)
+TEST(rows_that_overlap_get_lanes)
 {
     gpu_trace_two_ranks(&gpu, 0);
     made_up_kernel(&gpu.activities, 0, 140, "early", 7, 1230, 2219, 2545);
@@ -393,11 +386,10 @@ START_TEST(rows_that_overlap_get_lanes)
         named += row_number(trace_row(json, "M", "thread_name", i), "tid") == row_number(early, "tid");
     ck_assert_int_eq(named, 1);
 }
-END_TEST
 
 /* ---- choices ---- */
 
-START_TEST(activities_that_were_not_asked_for_are_not_there)
+TEST(activities_that_were_not_asked_for_are_not_there)
 {
     gpu_trace_two_ranks(&gpu, 0);
     gpu.rank.trace.without_cuda = 1;
@@ -414,7 +406,6 @@ START_TEST(activities_that_were_not_asked_for_are_not_there)
     ck_assert_double_eq(row_number(with_correlation("kernel", 101), "External id"), 0);
     ck_assert_int_eq(trace_rows(json, "X", "ProfilerStep#1"), 1);
 }
-END_TEST
 
 static int labels_say(const char *words)
 {
@@ -425,7 +416,7 @@ static int labels_say(const char *words)
 }
 
 /* Without a tracer the device's stamps time operations and collectives; nothing is called a kernel. */
-START_TEST(stamps_time_what_no_tracer_records)
+TEST(stamps_time_what_no_tracer_records)
 {
     gpu_trace_two_ranks(&gpu, 0);
     write_and_parse();
@@ -451,10 +442,9 @@ START_TEST(stamps_time_what_no_tracer_records)
     ck_assert_double_eq(row_number(reduction, "In msg nelems"), 35);
     trace_check_lanes(json);
 }
-END_TEST
 
 /* MPI works on the host, whatever computes: its lane is a thread, and no stream of the GPU has its number. */
-START_TEST(collectives_of_the_host_stay_there)
+TEST(collectives_of_the_host_stay_there)
 {
     gpu_trace_two_ranks(&gpu, 0);
     gpu.rank.trace.nccl_version = NULL;
@@ -468,7 +458,6 @@ START_TEST(collectives_of_the_host_stay_there)
     ck_assert_double_eq(row_number(row, "stream"), 0); /* which no stream of a GPU has: theirs begin at 7 */
     ck_assert_ptr_null(cJSON_GetObjectItemCaseSensitive(row_member(json, "distributedInfo"), "nccl_version"));
 }
-END_TEST
 
 static int write_to(void *file, const char *text, size_t n)
 {
@@ -508,22 +497,6 @@ static int write_traces(const char *directory, const char *kind)
 
 int main(int argc, char *argv[])
 {
-    if (argc > 1)
-        return write_traces(argv[1], argc > 2 ? argv[2] : "");
-    Suite *suite = suite_create("trace gpu");
-    TCase *tests = tcase_create("trace device");
-    tcase_add_checked_fixture(tests, NULL, teardown);
-    tcase_add_loop_test(tests, two_ranks_with_known_answers, 0, 2);
-    tcase_add_test(tests, two_ranks_in_one);
-    tcase_add_test(tests, several_kernels_of_a_collective_only_belong_to_it);
-    tcase_add_test(tests, collectives_are_told_apart_without_the_others);
-    tcase_add_test(tests, events_that_nobody_waits_for_are_left_out);
-    tcase_add_test(tests, waits_for_what_was_recorded_before_are_calls_only);
-    tcase_add_test(tests, only_captured_steps_are_told_of);
-    tcase_add_test(tests, rows_that_overlap_get_lanes);
-    tcase_add_test(tests, activities_that_were_not_asked_for_are_not_there);
-    tcase_add_test(tests, stamps_time_what_no_tracer_records);
-    tcase_add_test(tests, collectives_of_the_host_stay_there);
-    suite_add_tcase(suite, tests);
-    return suite_run(suite);
+    return argc > 1 ? write_traces(argv[1], argc > 2 ? argv[2] : "")
+                    : suite_run(suite_of_tests("trace gpu", NULL, teardown));
 }

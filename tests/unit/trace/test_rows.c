@@ -46,17 +46,16 @@ static void check_span(const cJSON *row, const char *category, double ts, double
 
 /* Phases, operations and collectives; rank 0 waits 50 us for rank 1 in the second, and of the first the last
  * rank is unknown. Marks of gradients are ours alone, and memory was not asked for. */
-START_TEST(two_ranks_with_known_answers)
+TEST_EACH(two_ranks_with_known_answers, 2)
 {
     static const char *const name[] = {"cpu_rank_0_trace.json", "cpu_rank_1_trace.json"};
     rank_trace_two_ranks(&rank, _i);
     timeline_add(&rank.timeline, LANE_MEMORY, (struct span){.name = "allocate", .size = {16, 64}});
     trace_is(trace_text(&rank.trace), name[_i]);
 }
-END_TEST
 
 /* Holistic Trace Analysis drops what starts in the last step. */
-START_TEST(a_step_behind_the_last_is_empty)
+TEST(a_step_behind_the_last_is_empty)
 {
     rank_trace_two_ranks(&rank, 0);
     made_up_collective(&rank.timeline, 3, 2, 4, 2890 * US, 3456 * US); /* ends after the step */
@@ -68,11 +67,10 @@ START_TEST(a_step_behind_the_last_is_empty)
     cJSON_ArrayForEach(row, row_member(json, "traceEvents")) if (!strcmp(row_text(row, "ph"), "X") && row != sentinel)
         ck_assert_double_lt(row_number(row, "ts") + row_number(row, "dur"), 3457);
 }
-END_TEST
 
 /* ---- steps and epochs ---- */
 
-START_TEST(epochs_hold_their_steps)
+TEST(epochs_hold_their_steps)
 {
     static const struct {
         long number, epoch;
@@ -111,10 +109,9 @@ START_TEST(epochs_hold_their_steps)
     }
     ck_assert_int_eq(trace_rows(json, "X", NULL), 4 + 2 * (int)LENGTH(steps) + 1);
 }
-END_TEST
 
 /* A cycle of the schedule as a trace of its own: what the other steps did is not in it. */
-START_TEST(some_of_the_steps)
+TEST(some_of_the_steps)
 {
     enum { STEPS = 4 };
     rank_trace_begin(&rank, 0, 2);
@@ -151,9 +148,8 @@ START_TEST(some_of_the_steps)
     check_span(only("X", "warmup_epoch_1 (lr=0.25)"), "user_annotation", 2000, 1500);
     check_span(only("X", "ProfilerStep#4"), "user_annotation", 3601, 1); /* the empty one behind them */
 }
-END_TEST
 
-START_TEST(ranges_have_their_number)
+TEST(ranges_have_their_number)
 {
     rank_trace_begin(&rank, 0, 1);
     made_up_range(&rank.timeline, "embedding", -1, 1000, 2000);
@@ -165,13 +161,12 @@ START_TEST(ranges_have_their_number)
     check_span(only("X", "layers.11.attention"), "cpu_op", 2, 1);
     check_span(only("X", "layers.11"), "cpu_op", 2, 2);
 }
-END_TEST
 
 /* ---- operations ---- */
 
 /* Shapes and work of operations, memory as it grows, and counters; the second step has neither loss nor norm, and no
  * number for them. */
-START_TEST(all_that_may_be_asked_for)
+TEST(all_that_may_be_asked_for)
 {
     static const size_t linear[SPAN_SIZES] = {3, 5, 7}, heads[SPAN_SIZES] = {2, 17, 4, 6}, one[SPAN_SIZES] = {9};
     static const size_t table[SPAN_SIZES] = {3, 11}, bytes[] = {100, 7, 4096};
@@ -194,12 +189,11 @@ START_TEST(all_that_may_be_asked_for)
     rank.trace.shapes = rank.trace.flops = rank.trace.counters = 1;
     trace_is(trace_text(&rank.trace), "cpu_all_asked_for_trace.json");
 }
-END_TEST
 
 /* ---- collectives ---- */
 
 /* Before the ranks have exchanged them, as in a trace that is written while steps go on. */
-START_TEST(nothing_is_said_of_waiting_before_it_is_known)
+TEST(nothing_is_said_of_waiting_before_it_is_known)
 {
     rank_trace_two_ranks(&rank, 0);
     collectives_destroy(&rank.collectives);
@@ -212,9 +206,8 @@ START_TEST(nothing_is_said_of_waiting_before_it_is_known)
         ck_assert_ptr_null(row_argument(row, "last_rank"));
     }
 }
-END_TEST
 
-START_TEST(collectives_of_two_bytes_and_of_no_time)
+TEST(collectives_of_two_bytes_and_of_no_time)
 {
     rank_trace_begin(&rank, 1, 2);
     made_up_collective(&rank.timeline, 1, 0, 9, 10000, 10000);
@@ -229,21 +222,5 @@ START_TEST(collectives_of_two_bytes_and_of_no_time)
     ck_assert_double_eq(row_number(row, "algbw"), 0);
     ck_assert_double_eq(row_number(row, "bytes"), 18);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("trace rows");
-    TCase *tests = tcase_create("trace rows");
-    tcase_add_checked_fixture(tests, NULL, teardown);
-    tcase_add_loop_test(tests, two_ranks_with_known_answers, 0, 2);
-    tcase_add_test(tests, a_step_behind_the_last_is_empty);
-    tcase_add_test(tests, epochs_hold_their_steps);
-    tcase_add_test(tests, some_of_the_steps);
-    tcase_add_test(tests, ranges_have_their_number);
-    tcase_add_test(tests, all_that_may_be_asked_for);
-    tcase_add_test(tests, nothing_is_said_of_waiting_before_it_is_known);
-    tcase_add_test(tests, collectives_of_two_bytes_and_of_no_time);
-    suite_add_tcase(suite, tests);
-    return suite_run(suite);
-}
+SUITE("trace rows", NULL, teardown)

@@ -21,7 +21,7 @@ static void teardown(void)
 
 /* ---- the top ---- */
 
-START_TEST(an_empty_trace_is_one)
+TEST(an_empty_trace_is_one)
 {
     rank_trace_begin(&rank[0], 0, 1);
     rank_trace_finish(&rank[0], 0);
@@ -34,7 +34,6 @@ START_TEST(an_empty_trace_is_one)
     cJSON_Delete(json);
     free(text);
 }
-END_TEST
 
 /* ---- lanes and times ---- */
 
@@ -47,7 +46,7 @@ static void record_collectives(struct timeline *timeline)
         made_up_collective(timeline, i + 1, (int)(i % 8), 4, 10000 + spans[i][0], 10000 + spans[i][1]);
 }
 
-START_TEST(lanes_nest)
+TEST_EACH(lanes_nest, 2)
 {
     rank_trace_begin(&rank[0], 0, 2);
     made_up_phase(&rank[0].timeline, PHASE_BACKWARD, 10000, 11000);
@@ -74,10 +73,9 @@ START_TEST(lanes_nest)
     cJSON_Delete(json);
     free(text);
 }
-END_TEST
 
 /* Twelve in flight at once, of which four find no lane; these are there with their times, and as one row together. */
-START_TEST(lanes_are_few)
+TEST(lanes_are_few)
 {
     rank_trace_begin(&rank[0], 0, 2);
     made_up_phase(&rank[0].timeline, PHASE_BACKWARD, 10 * US, 100 * US);
@@ -107,7 +105,6 @@ START_TEST(lanes_are_few)
     cJSON_Delete(json);
     free(text);
 }
-END_TEST
 
 static void check_times(const char *text)
 {
@@ -123,7 +120,7 @@ static void check_times(const char *text)
 
 /* Clocks that are aligned with drift, a base in the middle of the spans: nothing is before it, ends keep their place.
  */
-START_TEST(times_are_never_negative)
+TEST(times_are_never_negative)
 {
     rank_trace_begin(&rank[0], 1, 2);
     rank[0].alignment = (struct alignment){0, -1000000, -41000, 1, 5};
@@ -152,11 +149,10 @@ START_TEST(times_are_never_negative)
     cJSON_Delete(json);
     free(text);
 }
-END_TEST
 
 /* ---- names ---- */
 
-START_TEST(names_are_escaped)
+TEST(names_are_escaped)
 {
     rank_trace_two_ranks(&rank[0], 0);
     rank[0].trace.host = "a\"b\\c\td\n\xc3\xa4\x7f{}";
@@ -168,9 +164,8 @@ START_TEST(names_are_escaped)
     cJSON_Delete(json);
     free(text);
 }
-END_TEST
 
-START_TEST(long_names_are_cut)
+TEST(long_names_are_cut)
 {
     static char longest[3000];
     memset(longest, '"', sizeof longest - 1);
@@ -180,13 +175,12 @@ START_TEST(long_names_are_cut)
     cJSON_Delete(trace_parse(text));
     free(text);
 }
-END_TEST
 
 /* ---- all ranks in one ---- */
 
 /* Rows are the ranks' own; processes and ids differ although hosts may number alike. --profile-ranks may leave rank 0
  * out. */
-START_TEST(ranks_are_one_trace)
+TEST_EACH(ranks_are_one_trace, 2)
 {
     static const char *const name[] = {"cpu_all_ranks_trace.json", "cpu_later_ranks_trace.json"};
     for (int r = 0; r < 3; r++) {
@@ -197,7 +191,6 @@ START_TEST(ranks_are_one_trace)
     }
     trace_is(trace_text_merged(rank, _i, 3), name[_i]);
 }
-END_TEST
 
 /* ---- sinks that fail ---- */
 
@@ -215,7 +208,7 @@ static int refuse(void *context, const char *text, size_t n)
     return f->left-- > 0 ? 0 : error_report("a made-up failure");
 }
 
-START_TEST(a_failing_sink_is_told)
+TEST(a_failing_sink_is_told)
 {
     rank_trace_begin(&rank[0], 0, 2);
     for (int i = 0; i < 490; i++)
@@ -241,10 +234,9 @@ START_TEST(a_failing_sink_is_told)
     ck_assert_int_eq(trace_write(&rank[0].trace, &sink, TRACE_MERGED_FIRST_ROWS), -1);
     ck_assert_int_eq(trace_write(&rank[0].trace, &sink, TRACE_MERGED_TAIL), -1);
 }
-END_TEST
 
 /* Two micro-batches of two layers: each backward has an arrow from its own forward, also where layers nest nothing. */
-START_TEST(arrows_lead_from_forward_to_backward)
+TEST(arrows_lead_from_forward_to_backward)
 {
     static const struct {
         int layer, start; /* us */
@@ -268,22 +260,5 @@ START_TEST(arrows_lead_from_forward_to_backward)
     cJSON_Delete(json);
     free(text);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("trace");
-    TCase *tests = tcase_create("trace");
-    tcase_add_checked_fixture(tests, NULL, teardown);
-    tcase_add_test(tests, an_empty_trace_is_one);
-    tcase_add_loop_test(tests, lanes_nest, 0, 2);
-    tcase_add_test(tests, lanes_are_few);
-    tcase_add_test(tests, times_are_never_negative);
-    tcase_add_test(tests, names_are_escaped);
-    tcase_add_test(tests, long_names_are_cut);
-    tcase_add_test(tests, arrows_lead_from_forward_to_backward);
-    tcase_add_loop_test(tests, ranks_are_one_trace, 0, 2);
-    tcase_add_test(tests, a_failing_sink_is_told);
-    suite_add_tcase(suite, tests);
-    return suite_run(suite);
-}
+SUITE("trace", NULL, teardown)

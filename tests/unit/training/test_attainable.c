@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-START_TEST(attainable_by_hand)
+TEST(attainable_by_hand)
 {
     const struct {
         int n;
@@ -26,9 +26,8 @@ START_TEST(attainable_by_hand)
             attainable_of_plan(rows[i].n, rows[i].ready, rows[i].alone, rows[i].backward_end, rows[i].rest),
             rows[i].expected, 1e-12);
 }
-END_TEST
 
-START_TEST(series_stay_when_they_get_room)
+TEST(series_stay_when_they_get_room)
 {
     double *series = malloc(6 * sizeof *series);
     for (int i = 0; i < 3; i++) {
@@ -42,14 +41,5 @@ START_TEST(series_stay_when_they_get_room)
         ck_assert_double_eq(series[i], i % 6 < 3 ? 10 * (i / 6) + i % 6 : 0);
     free(series);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("attainable");
-    TCase *tests = tcase_create("attainable");
-    tcase_add_test(tests, attainable_by_hand);
-    tcase_add_test(tests, series_stay_when_they_get_room);
-    suite_add_tcase(suite, tests);
-    return suite_run(suite);
-}
+SUITE("attainable", NULL, NULL)

@@ -42,7 +42,7 @@ static const struct {
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
-START_TEST(what_is_named_fits)
+TEST_EACH(what_is_named_fits, CASES)
 {
     struct run run;
     char said[1024], named[256] = "", line[512], more[512];
@@ -78,13 +78,5 @@ START_TEST(what_is_named_fits)
     }
     ck_assert_str_eq(named, cases[_i].named);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("memory");
-    TCase *tests = tcase_create("memory");
-    tcase_add_loop_test(tests, what_is_named_fits, 0, CASES);
-    suite_add_tcase(suite, tests);
-    return suite_run(suite);
-}
+SUITE("memory", NULL, NULL)

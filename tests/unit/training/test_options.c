@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-START_TEST(defaults)
+TEST(defaults)
 {
     const struct training_options *o = &parsed("")->run.training;
     ck_assert_uint_eq(o->warmup_steps, 3);
@@ -15,7 +15,6 @@ START_TEST(defaults)
     ck_assert_uint_eq(o->workload.d_model, 768);
     ck_assert_double_eq(o->lr, 0.001);
 }
-END_TEST
 
 /* ---- what is taken ---- */
 
@@ -37,13 +36,12 @@ static const struct {
 };
 enum { TAKEN = sizeof taken / sizeof *taken };
 
-START_TEST(value_is_taken)
+TEST_EACH(value_is_taken, TAKEN)
 {
     ck_assert_str_eq(value_of(parsed(taken[_i].line), taken[_i].name).text, taken[_i].value);
 }
-END_TEST
 
-START_TEST(help_and_version_are_flags)
+TEST(help_and_version_are_flags)
 {
     ck_assert_int_eq(parsed("--help")->table.help, HELP_COMMON);
     ck_assert_int_eq(parsed("--help|all")->table.help, HELP_ALL);
@@ -51,7 +49,6 @@ START_TEST(help_and_version_are_flags)
     ck_assert_int_eq(parsed("-h")->table.help, HELP_COMMON);
     ck_assert(parsed("--version")->table.version);
 }
-END_TEST
 
 /* ---- what is refused, and the words for it ---- */
 
@@ -134,13 +131,12 @@ static const struct {
 };
 enum { REFUSED = sizeof refused / sizeof *refused };
 
-START_TEST(value_is_refused)
+TEST_EACH(value_is_refused, REFUSED)
 {
     check_refused(refused[_i].line, refused[_i].words, 3);
 }
-END_TEST
 
-START_TEST(lists_have_an_end)
+TEST(lists_have_an_end)
 {
     char line[MAX_LINE] = "--implementations|a0=ddp", word[24];
     for (int i = 1; i < MAX_IMPLEMENTATIONS; i++) {
@@ -158,7 +154,6 @@ START_TEST(lists_have_an_end)
     ck_assert_ptr_null(parse(line));
     ck_assert_ptr_nonnull(strstr(error_text(), "at most 100"));
 }
-END_TEST
 
 /* ---- lists ---- */
 
@@ -194,7 +189,7 @@ static const struct {
 };
 enum { LISTS = sizeof lists / sizeof *lists };
 
-START_TEST(list_makes_rows)
+TEST_EACH(list_makes_rows, LISTS)
 {
     const struct training_options *o = &parsed(lists[_i].line)->run.training;
     ck_assert_int_eq(o->n, lists[_i].n);
@@ -204,7 +199,6 @@ START_TEST(list_makes_rows)
         ck_assert_double_eq((double)o->implementation[i].bucket_bytes, 1048576 * lists[_i].row[i].bucket_mb);
     }
 }
-END_TEST
 
 /* ---- steps ---- */
 
@@ -228,13 +222,12 @@ static const struct {
 };
 enum { STEPS = sizeof steps / sizeof *steps };
 
-START_TEST(epochs_make_steps)
+TEST_EACH(epochs_make_steps, STEPS)
 {
     const struct training_options *o = &parsed(steps[_i].line)->run.training;
     ck_assert_uint_eq(o->warmup_steps, steps[_i].warmup_steps);
     ck_assert_uint_eq(o->block_steps, steps[_i].block_steps);
 }
-END_TEST
 
 /* ---- fitting to ranks ---- */
 
@@ -259,7 +252,7 @@ static const struct {
 };
 enum { FITS = sizeof fits / sizeof *fits };
 
-START_TEST(batch_fits_ranks)
+TEST_EACH(batch_fits_ranks, FITS)
 {
     struct training_options *o = &parsed(fits[_i].line)->run.training;
     int status = training_options_fit(o, fits[_i].ranks);
@@ -270,9 +263,8 @@ START_TEST(batch_fits_ranks)
         ck_assert_msg(strstr(error_text(), fits[_i].said[i]) != NULL, "no '%s' in '%s'", fits[_i].said[i],
                       error_text());
 }
-END_TEST
 
-START_TEST(vocabulary_follows_data)
+TEST(vocabulary_follows_data)
 {
     static const struct {
         const char *line;
@@ -285,7 +277,6 @@ START_TEST(vocabulary_follows_data)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         ck_assert_uint_eq(parsed(rows[i].line)->run.training.workload.vocab_size, rows[i].vocabulary);
 }
-END_TEST
 
 /* ---- presets ---- */
 
@@ -315,7 +306,7 @@ static const struct {
 };
 enum { PRESET_LINES = sizeof presets / sizeof *presets };
 
-START_TEST(preset_gives_what_is_not_given)
+TEST_EACH(preset_gives_what_is_not_given, PRESET_LINES)
 {
     struct command_line *line = parsed_on(presets[_i].line, presets[_i].on_gpus);
     struct training_options *o = &line->run.training;
@@ -334,22 +325,5 @@ START_TEST(preset_gives_what_is_not_given)
     ck_assert_msg(!strncmp(w->preset_words, words, strlen(words)) && !*words == !*w->preset_words, "'%s'",
                   w->preset_words);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("options");
-    TCase *tests = tcase_create("options");
-    tcase_add_test(tests, defaults);
-    tcase_add_loop_test(tests, value_is_taken, 0, TAKEN);
-    tcase_add_test(tests, help_and_version_are_flags);
-    tcase_add_loop_test(tests, value_is_refused, 0, REFUSED);
-    tcase_add_test(tests, lists_have_an_end);
-    tcase_add_loop_test(tests, list_makes_rows, 0, LISTS);
-    tcase_add_loop_test(tests, epochs_make_steps, 0, STEPS);
-    tcase_add_loop_test(tests, batch_fits_ranks, 0, FITS);
-    tcase_add_test(tests, vocabulary_follows_data);
-    tcase_add_loop_test(tests, preset_gives_what_is_not_given, 0, PRESET_LINES);
-    suite_add_tcase(suite, tests);
-    return suite_run(suite);
-}
+SUITE("options", NULL, NULL)
