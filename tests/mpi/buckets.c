@@ -1,6 +1,6 @@
 /* buckets.c - the buckets of a made-up plan, on 1 and 3 ranks: when each was ready, queued, posted and done in the
  * middle of steps and ranks, how much of it was exposed, and which was the last. */
-#include "profile/outcome.h"
+#include "profile/figures.h"
 
 #include "kernels/error.h"
 #include "tests/support/made_up.h"

@@ -2,7 +2,7 @@
 #ifndef TESTS_SUPPORT_HEALTHY_H
 #define TESTS_SUPPORT_HEALTHY_H
 
-#include "profile/outcome.h"
+#include "profile/findings.h"
 
 enum { HEALTHY_RANKS = 12 }; /* there is room for */
 

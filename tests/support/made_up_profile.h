@@ -2,7 +2,7 @@
 #ifndef TESTS_SUPPORT_MADE_UP_PROFILE_H
 #define TESTS_SUPPORT_MADE_UP_PROFILE_H
 
-#include "profile/outcome.h"
+#include "profile/controls.h"
 
 enum { PROFILE_ROUNDS = 7, PROFILE_ROOM = 9, PROFILE_TENSORS = 5, PROFILE_BUCKETS = 3, PROFILE_ROWS = 4 };
 

@@ -1,6 +1,6 @@
 /* buckets.c - the buckets of a plan one by one: when each is ready, asked for, posted and done, and what of it shows.
  */
-#include "profile/outcome.h"
+#include "profile/figures.h"
 
 #include "base/stats.h"
 #include "kernels/error.h"

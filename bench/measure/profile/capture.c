@@ -1,5 +1,5 @@
 /* capture.c - trains the epochs of a profile and keeps what its schedule selects. */
-#include "profile/outcome.h"
+#include "profile/capture.h"
 
 #include "base/progress.h"
 #include "base/text.h"
@@ -7,6 +7,7 @@
 #include "ddp/watchdog.h"
 #include "kernels/clock.h"
 #include "kernels/error.h"
+#include "profile/capture_files.h"
 
 #include <math.h>
 #include <signal.h>
@@ -52,26 +53,6 @@ int capture_stop_noting(const struct job *job)
         sigaction(signals[i], &was[i], NULL);
     noting = 0;
     return job_max(job, signal_seen) > 0;
-}
-
-/* ---- the schedule: cycles of torch.profiler.schedule, cut off by the end of the epochs ---- */
-
-size_t capture_steps(const struct profile_options *o, size_t steps)
-{
-    size_t cycle = o->wait + o->warmup + o->active;
-    return o->active && o->repeat && o->repeat <= steps / cycle ? o->repeat * cycle : steps;
-}
-
-enum capture_state capture_state(const struct profile_options *o, size_t step)
-{
-    size_t within = o->active ? step % (o->wait + o->warmup + o->active) : step;
-    return within < o->wait ? CAPTURE_WAIT : within < o->wait + o->warmup ? CAPTURE_WARMUP : CAPTURE_ACTIVE;
-}
-
-size_t capture_active(const struct profile_options *o, size_t steps)
-{
-    size_t begin = o->wait + o->warmup, cycle = o->active ? begin + o->active : steps + 1, rest = steps % cycle;
-    return steps / cycle * o->active + (rest > begin ? rest - begin : 0);
 }
 
 /* ---- before the steps ---- */

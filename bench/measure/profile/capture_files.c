@@ -1,9 +1,9 @@
 /* capture_files.c - the files that captured steps are written to: a trace of each rank, one of all, and telemetry. */
+#include "profile/capture_files.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "ddp/watchdog.h"
 #include "kernels/error.h"
-#include "profile/outcome.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* controls.c - what a profile is compared with. */
-#include "profile/outcome.h"
+#include "profile/controls.h"
 
 #include "kernels/error.h"
 

@@ -1,5 +1,5 @@
 /* figures.c - what the captured steps say, of every rank. */
-#include "profile/outcome.h"
+#include "profile/figures.h"
 
 #include "base/stats.h"
 #include "kernels/error.h"

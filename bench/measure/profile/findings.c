@@ -1,5 +1,5 @@
 /* findings.c - what a profile's figures mean. */
-#include "profile/outcome.h"
+#include "profile/findings.h"
 
 #include "base/stats.h"
 #include "base/text.h"

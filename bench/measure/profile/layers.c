@@ -1,5 +1,5 @@
 /* layers.c - the parts of the model one by one: forward and backward of each, and the gradient that it leaves. */
-#include "profile/outcome.h"
+#include "profile/figures.h"
 
 #include "base/stats.h"
 #include "ddp/model.h"

@@ -1,6 +1,6 @@
 /* memory.c - what the memory holds that a rank has allocated on its device: of each part of the model, and of each
  * operation. All of it is planned and allocated before the first step, and a step allocates nothing. */
-#include "profile/outcome.h"
+#include "profile/figures.h"
 
 #include "ddp/step.h"
 #include "kernels/error.h"

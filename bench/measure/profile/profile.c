@@ -3,7 +3,9 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "kernels/error.h"
-#include "profile/outcome.h"
+#include "profile/capture_files.h"
+#include "profile/comparison.h"
+#include "profile/tables.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* summary.c - a profile's summary apart from its tables: capture, clock, findings, and the list of figures. */
+#include "profile/summary.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "profile/outcome.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,9 +1,10 @@
 /* tables.c - the tables of a profile, column by column: {key, heading, kind, field, unit, scale, width, decimals}. */
+#include "profile/tables.h"
 #include "base/json.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "kernels/error.h"
-#include "profile/outcome.h"
+#include "profile/rank_tables.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* test_memory.c - what a profile says of memory is what was allocated: by part of the model and by operation, for
  * models with and without layers, a copy of the weights in another type, and staged gradients. */
-#include "profile/outcome.h"
+#include "profile/figures.h"
 
 #include "ddp/comm_self.h"
 #include "kernels/device_traced.h"

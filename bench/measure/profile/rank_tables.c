@@ -1,6 +1,6 @@
 /* tables_of_ranks.c - the tables of a profile that have a row for each rank; of many the worst come first. */
+#include "profile/rank_tables.h"
 #include "kernels/error.h"
-#include "profile/outcome.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,0 +1,41 @@
+/* summary.h - a profile, and its summary apart from tables. */
+#ifndef BENCH_MEASURE_PROFILE_SUMMARY_H
+#define BENCH_MEASURE_PROFILE_SUMMARY_H
+
+#include "base/figures.h"
+#include "profile/findings.h"
+
+enum { SHOWN = 8 }; /* rows that are printed of what there may be many of, unless with --verbose */
+
+struct profile {
+    const struct profile_options *options;
+    const struct command *command;
+    int row;                         /* of the implementation */
+    char name[IMPLEMENTATION_LABEL]; /* of its files: its label, with - for : */
+    struct results results;
+    struct profile_facts facts;
+    struct capture capture;
+    struct profile_figures figures; /* of the captured steps */
+    struct totals totals;
+    struct controls controls;
+    struct findings findings;
+    const struct link_rates *links; /* [facts.hosts]; NULL: not measured, on one host and where GPUs send themselves */
+};
+
+/* Adds the capture, the verdict on overlap and the findings, as members and to the notes. */
+void profile_add_findings(const struct profile *profile, cJSON *summary);
+
+/* Adds every figure to a list. */
+void profile_add_figures(const struct profile *profile, struct figure_list *list);
+
+/* A result of the controls: a figure, NULL for one that is only shown, and a row of a table, without a meaning for one
+ * that is not shown. An estimate whose median is NAN does not apply. */
+struct control_row {
+    const char *subject, *figure, *name, *meaning, *unit;
+    struct estimate estimate;
+    enum better better;
+};
+enum { CONTROLS = 16 };
+void profile_controls(const struct profile *profile, struct control_row row[CONTROLS]);
+
+#endif
