@@ -1,4 +1,4 @@
-/* document.c - puts together what a report says. */
+/* document.c - builds a document, block by block. */
 #include "document/document.h"
 
 #include "base/json.h"
@@ -61,15 +61,7 @@ void document_add_item(cJSON *document, const char *format, ...)
     va_end(arguments);
 }
 
-void document_add_lines(cJSON *document, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    add_text(add_block(document, "lines"), format, arguments);
-    va_end(arguments);
-}
-
-/* A column in which no row that is printed has anything is not printed. */
+/* Removes the heading of each column whose printed cells are all empty or n/a, so that it is not printed. */
 static void hide_empty_columns(cJSON *table)
 {
     cJSON *column;
@@ -111,36 +103,16 @@ void document_add_picture(cJSON *document, const char *name, const char *title, 
     free(svg);
 }
 
-/* ---- for its forms ---- */
-
-/* The caller frees it. */
-static char *copy_of(const char *text, size_t length)
-{
-    char *copy = allocate(length + 1, 1);
-    memcpy(copy, text, length);
-    return copy;
-}
-
 void document_each_piece(FILE *out, const char *text, void (*print)(FILE *out, const char *piece, int code))
 {
     while (*text) {
         size_t ticks = strspn(text, "`"), inside = strcspn(text + ticks, "`");
         int code = ticks == 1 && inside && text[1 + inside] == '`';
         size_t length = code || !ticks ? inside : ticks;
-        char *piece = copy_of(text + code, length);
+        char *piece = allocate(length + 1, 1);
+        memcpy(piece, text + code, length);
         print(out, piece, code);
         free(piece);
         text += length + (code ? 2 : 0);
-    }
-}
-
-void document_each_line(FILE *out, const char *text, void (*print)(FILE *out, const char *line, int last))
-{
-    while (*text) {
-        size_t length = strcspn(text, "\n");
-        char *line = copy_of(text, length);
-        text += length + (text[length] == '\n');
-        print(out, line, !*text);
-        free(line);
     }
 }

@@ -9,9 +9,9 @@
 #include <ctype.h>
 #include <string.h>
 
-/* The colours are those of the pictures (chart/chart.h). Print is always light. What is wider than the page scrolls
- * in its own box, which is shaded at an edge as long as something is beyond: two shades that stay, and two patches of
- * the page's colour that scroll with the content and cover them at its ends. */
+/* The colours are those of the pictures (chart/svg.c). Print is always light. Wide content scrolls in its own box, with
+ * a shadow at an edge that hides more of it: two fixed shadows, and two patches in the page's colour that scroll along
+ * and cover the shadows at the ends. */
 static const char style[] =
     ":root { color-scheme: light dark; --ink: #1b1f24; --paper: #ffffff; --faint: #505963; --line: #d5d9de;\n"
     "  --band: #f3f5f7; --link: #0b57a4; --shade: rgb(0 0 0 / 35%); }\n"
@@ -27,10 +27,8 @@ static const char style[] =
     "p, ul { max-width: 56rem; margin: .6rem 0; }\n"
     "li { margin: .3rem 0; }\n"
     "a { color: var(--link); }\n"
-    "code, pre { font: .875em/1.5 ui-monospace, monospace; background: var(--band); border-radius: 3px; }\n"
+    "code { font: .875em/1.5 ui-monospace, monospace; background: var(--band); border-radius: 3px; }\n"
     "code { display: inline-block; max-width: 100%; padding: 0 .3em; overflow-wrap: anywhere; }\n"
-    "code.option { white-space: nowrap; }\n"
-    "pre { padding: .5rem .75rem; overflow-x: auto; }\n"
     "nav ul { display: flex; max-width: none; margin: 0; padding: 0 0 .25rem; list-style: none; }\n"
     "nav li { flex: none; margin: 0 1.25rem 0 0; font-size: .875rem; }\n"
     "nav + main > h2:first-child { margin-top: 1rem; }\n"
@@ -45,9 +43,6 @@ static const char style[] =
     "  background-attachment: local, local, scroll, scroll; }\n"
     ".wide svg { display: block; width: 100%; min-width: 34rem; max-width: 56rem; height: auto; }\n"
     ".wide > svg > style + rect { fill: none; }\n"
-    ".pictures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 34rem), 1fr)); gap: 0 2rem; "
-    "}\n"
-    ".pictures figure { min-width: 0; }\n"
     "table { border-collapse: collapse; font-size: .875rem; font-variant-numeric: tabular-nums; }\n"
     "th, td { padding: .25rem .6rem; text-align: right; white-space: nowrap; vertical-align: top; }\n"
     "th { vertical-align: bottom; border-bottom: 2px solid var(--line); }\n"
@@ -66,10 +61,10 @@ static const char style[] =
     "@media print {\n"
     "  html { font-size: 11px; } nav, details { display: none; } body { max-width: none; padding: 0; }\n"
     "  h2, h3, figcaption { break-after: avoid; } tr, svg { break-inside: avoid; }\n"
-    "  .wide { overflow: visible; background: none; } .wide svg { min-width: 0; } pre { white-space: pre-wrap; }\n"
+    "  .wide { overflow: visible; background: none; } .wide svg { min-width: 0; }\n"
     "}\n";
 
-/* Whatever stands in the file, a browser fetches and runs nothing for it. */
+/* The policy forbids a browser to load or run anything, whatever the file contains. */
 static const char head[] =
     "<!DOCTYPE html>\n"
     "<html lang=\"en\">\n"
@@ -79,41 +74,11 @@ static const char head[] =
     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
     "<title>";
 
-/* The length of an option's name, such as --threads, at the begin of a text; 0: there is none. */
-static size_t option_length(const char *text)
-{
-    size_t n = strspn(text, "-") == 2 && islower((unsigned char)text[2]) ? 2 : 0;
-    while (n && (islower((unsigned char)text[n]) || isdigit((unsigned char)text[n]) ||
-                 (text[n] == '-' && isalnum((unsigned char)text[n + 1]))))
-        n++;
-    return n;
-}
-
-/* Words, in which the names of options are code, too. */
-static void print_words(FILE *out, const char *text)
-{
-    for (const char *c = text; *c;) {
-        size_t option = c == text || strchr(" \n(,/", c[-1]) ? option_length(c) : 0;
-        int length = utf8_character(c) ? utf8_character(c) : 1;
-        char character[8];
-        snprintf(character, sizeof character, "%.*s", length, c);
-        if (option)
-            fprintf(out, "<code class=\"option\">%.*s</code>", (int)option, c);
-        else
-            text_print_markup(out, character);
-        c += option ? option : (size_t)length;
-    }
-}
-
 static void print_piece(FILE *out, const char *piece, int code)
 {
-    if (!code) {
-        print_words(out, piece);
-        return;
-    }
-    fputs("<code>", out);
+    fputs(code ? "<code>" : "", out);
     text_print_markup(out, piece);
-    fputs("</code>", out);
+    fputs(code ? "</code>" : "", out);
 }
 
 static void print_element(FILE *out, const char *name, const char *text)
@@ -123,16 +88,9 @@ static void print_element(FILE *out, const char *name, const char *text)
     fprintf(out, "</%s>\n", name);
 }
 
-static void print_line(FILE *out, const char *line, int last)
-{
-    (void)last;
-    text_print_markup(out, line);
-    fputc('\n', out);
-}
-
 /* ---- headings and the table of contents ---- */
 
-/* Unlike that of any other heading, since it begins with the number of this one. */
+/* Prints the id of a heading, which is unique since it begins with the number of the heading. */
 static void print_id(FILE *out, int number, const char *text)
 {
     fprintf(out, "s%d", number);
@@ -155,7 +113,7 @@ static int level_of(const cJSON *heading)
     return json_number(heading, "level") > 2 ? 3 : 2;
 }
 
-/* The headings of level 2, where there are two or more. */
+/* Prints links to the headings of level 2, if there are two or more. */
 static void print_contents(FILE *out, const cJSON *blocks)
 {
     const cJSON *block;
@@ -183,34 +141,33 @@ static void print_contents(FILE *out, const cJSON *blocks)
 
 /* ---- tables and pictures ---- */
 
-static void print_note_line(FILE *out, const char *line, int last)
-{
-    document_each_piece(out, line, print_piece);
-    fputs(last ? "" : "<br/>\n", out);
-}
-
-/* The cells of a row, or of the headings, the lines of which are kept. */
+/* Prints the cells of a row; row NULL: the headings. */
 static void print_row(FILE *out, const struct table_view *view, const cJSON *row)
 {
-    char cell[TABLE_CELL];
+    char cell[TABLE_CELL], line[TABLE_CELL];
     fputs("<tr>", out);
     for (int i = 0; i < view->columns; i++) {
         int left = table_is_left(view->column[i]), is_long = strlen(table_cell(cell, view->column[i], row)) > 48;
         if (row) {
             fprintf(out, "<td%s>", !left ? "" : is_long ? " class=\"left long\"" : " class=\"left\"");
-            print_words(out, cell);
+            text_print_markup(out, cell);
             fputs("</td>", out);
         } else {
             fprintf(out, "<th scope=\"col\"%s>", left ? " class=\"left\"" : "");
-            document_each_line(out, cell, print_note_line);
+            for (const char *c = cell; *c; c += *c == '\n') { /* line by line */
+                fputs(c > cell ? "<br/>\n" : "", out);
+                snprintf(line, sizeof line, "%.*s", (int)strcspn(c, "\n"), c);
+                text_print_markup(out, line);
+                c += strlen(line);
+            }
             fputs("</th>", out);
         }
     }
     fputs("</tr>\n", out);
 }
 
-/* Of a table with more rows than FOLDED only the first FOLDED_TO are seen, until a reader asks for all: the style sheet
- * hides the others while the element before the table is closed. It stands below the table on the page. */
+/* A table of more than FOLDED rows shows FOLDED_TO of them until the reader asks for all: the style sheet hides the
+ * others while the <details> element is closed, and moves that element below the table. */
 enum { FOLDED = 12, FOLDED_TO = 8 };
 
 static void print_table(FILE *out, const cJSON *table)
@@ -240,13 +197,14 @@ static void print_table(FILE *out, const cJSON *table)
         text_print_markup(out, view.rest);
         fputs(view.note ? ")<br/>\n" : ")", out);
     }
-    for (const cJSON *note = view.note; note; note = note->next)
-        print_note_line(out, note->valuestring, !note->next);
+    for (const cJSON *note = view.note; note; note = note->next) {
+        document_each_piece(out, note->valuestring, print_piece);
+        fputs(note->next ? "<br/>\n" : "", out);
+    }
     fputs(view.more || view.note ? "</p>\n</figure>\n" : "</figure>\n", out);
 }
 
-/* The SVG without what stands before its element, such as <?xml ...?>, which only a file begins with. Its title is in
- * the picture, so no caption repeats it. */
+/* Prints the svg element, without a declaration such as <?xml ...?>. It contains its title, so it has no caption. */
 static void print_picture(FILE *out, const cJSON *block)
 {
     const char *svg = strstr(json_string(block, "svg"), "<svg");
@@ -254,12 +212,6 @@ static void print_picture(FILE *out, const cJSON *block)
 }
 
 /* ---- all together ---- */
-
-/* Whether a block, NULL: none, is a picture. */
-static int is_picture(const cJSON *block)
-{
-    return block && !strcmp(json_string(block, "kind"), "picture");
-}
 
 static void print_blocks(FILE *out, const cJSON *blocks)
 {
@@ -276,16 +228,9 @@ static void print_blocks(FILE *out, const cJSON *blocks)
             print_heading(out, level_of(block), ++number, text);
         else if (!strcmp(kind, "table"))
             print_table(out, cJSON_GetObjectItemCaseSensitive(block, "table"));
-        else if (!strcmp(kind, "lines")) {
-            fputs("<pre>", out);
-            document_each_line(out, text, print_line);
-            fputs("</pre>\n", out);
-        } else if (is_picture(block)) { /* several in a row are side by side where there is room */
-            int before = is_picture(block == blocks->child ? NULL : block->prev), behind = is_picture(block->next);
-            fputs(!before && behind ? "<div class=\"pictures\">\n" : "", out);
+        else if (!strcmp(kind, "picture"))
             print_picture(out, block);
-            fputs(before && !behind ? "</div>\n" : "", out);
-        } else
+        else
             print_element(out, item ? "li" : "p", text);
     }
     fputs(in_list ? "</ul>\n" : "", out);

@@ -1,5 +1,5 @@
-/* markdown.c - a document as Markdown: GitHub's, https://github.github.com/gfm/. A paragraph, an item and a
- * row is one line each, since GitHub keeps the line breaks of a comment. */
+/* markdown.c - a document as GitHub's Markdown, https://github.github.com/gfm/. Each paragraph, item and row is one
+ * line, since GitHub keeps the line breaks in a comment. */
 #include "document/document.h"
 
 #include "base/json.h"
@@ -9,7 +9,7 @@
 #include <ctype.h>
 #include <string.h>
 
-/* Whether the character at text[at] would mean something to Markdown there. */
+/* Whether Markdown would interpret the character at text[at]. */
 static int is_marking(const char *text, size_t at)
 {
     char c = text[at], next = text[at + 1];
@@ -24,7 +24,7 @@ static int is_marking(const char *text, size_t at)
     return c && strchr("\\`*|#~$!", c);
 }
 
-/* Text that is only text, of which all of `also` is escaped, too; on one line. */
+/* Prints text on one line so that Markdown interprets nothing in it; also escapes the characters of `also`. */
 static void print_plain(FILE *out, const char *text, const char *also)
 {
     for (size_t at = 0; text[at];) {
@@ -32,7 +32,7 @@ static void print_plain(FILE *out, const char *text, const char *also)
         size_t length = 1;
         if (c == '<' || c == '>' || c == '&')
             fputs(c == '<' ? "&lt;" : c == '>' ? "&gt;" : "&amp;", out);
-        else if (c == '@') /* a comment keeps it from being an address, or from calling a person */
+        else if (c == '@') /* the comment prevents an address, or a mention of a person */
             fputs("@<!-- -->", out);
         else if (isspace((unsigned char)c))
             fputc(' ', out);
@@ -44,15 +44,7 @@ static void print_plain(FILE *out, const char *text, const char *also)
     }
 }
 
-/* Code, in which nothing means anything. */
-static void print_code(FILE *out, const char *code)
-{
-    for (int length; *code; code += length ? length : 1) {
-        length = utf8_character(code);
-        fwrite(length ? code : " ", 1, length ? (size_t)length : 1, out);
-    }
-}
-
+/* Prints a piece; in code nothing is escaped. */
 static void print_piece(FILE *out, const char *piece, int code)
 {
     if (!code) {
@@ -60,11 +52,14 @@ static void print_piece(FILE *out, const char *piece, int code)
         return;
     }
     fputc('`', out);
-    print_code(out, piece);
+    for (int length; *piece; piece += length ? length : 1) {
+        length = utf8_character(piece);
+        fwrite(length ? piece : " ", 1, length ? (size_t)length : 1, out);
+    }
     fputc('`', out);
 }
 
-/* A line of text that is no list, heading or code, whatever it begins with. */
+/* Prints a line that is no list, heading or code, whatever its first character is. */
 static void print_line(FILE *out, const char *text)
 {
     text += strspn(text, " \t\n");
@@ -78,16 +73,7 @@ static void print_line(FILE *out, const char *text)
     document_each_piece(out, text, print_piece);
 }
 
-/* A line between fences: four spaces keep it from being one. */
-static void print_code_line(FILE *out, const char *line, int last)
-{
-    (void)last;
-    fputs(line[strspn(line, " ")] == '`' ? "    " : "", out);
-    print_code(out, line);
-    fputc('\n', out);
-}
-
-/* The cells of a row, or of the headings. */
+/* Prints the cells of a row; row NULL: the headings. */
 static void print_row(FILE *out, const struct table_view *view, const cJSON *row)
 {
     char cell[TABLE_CELL];
@@ -125,7 +111,7 @@ static void print_table(FILE *out, const cJSON *table)
     fputs(view.note ? "\n" : "", out);
     for (const cJSON *note = view.note; note; note = note->next) {
         print_line(out, note->valuestring);
-        fputs(note->next ? "\\\n" : "\n", out); /* a backslash at the end of a line: it breaks there */
+        fputs(note->next ? "\\\n" : "\n", out); /* a backslash at the end of a line is a line break */
     }
 }
 
@@ -153,10 +139,6 @@ void document_print_markdown(FILE *out, const cJSON *document)
             print_table(out, cJSON_GetObjectItemCaseSensitive(block, "table"));
         } else if (!strcmp(kind, "picture")) {
             print_picture(out, block);
-        } else if (!strcmp(kind, "lines")) {
-            fputs("\n```text\n", out);
-            document_each_line(out, text, print_code_line);
-            fputs("```\n", out);
         } else if (!strcmp(kind, "heading")) {
             fputs(json_number(block, "level") > 2 ? "\n### " : "\n## ", out);
             print_plain(out, text, "");

@@ -6,16 +6,7 @@
 
 #include <string.h>
 
-static void print_line(FILE *out, const char *line, int last)
-{
-    (void)last;
-    fputs("  ", out);
-    while (*line)
-        line += text_print_character(out, line);
-    fputc('\n', out);
-}
-
-/* A heading, underlined with a line of marks unless that is 0. */
+/* Prints a heading, underlined with the character unless that is 0. */
 static void print_heading(FILE *out, const char *text, char underline)
 {
     int width = text_wrap(out, "", text);
@@ -24,7 +15,7 @@ static void print_heading(FILE *out, const char *text, char underline)
     fputs(underline ? "\n" : "", out);
 }
 
-/* Whether below a heading, up to the next of its level or above, there is something, but pictures and headings only. */
+/* Whether a heading has pictures below it, and nothing else but headings, up to the next heading of its level. */
 static int has_pictures_alone(const cJSON *heading)
 {
     double level = json_number(heading, "level");
@@ -57,8 +48,6 @@ void document_print_text(FILE *out, const cJSON *document)
             print_heading(out, text, json_number(block, "level") > 2 ? 0 : '-');
         else if (table)
             table_print(out, "", cJSON_GetObjectItemCaseSensitive(block, "table"));
-        else if (!strcmp(kind, "lines"))
-            document_each_line(out, text, print_line);
         else
             text_wrap(out, item ? "- " : "", text);
         before = kind;

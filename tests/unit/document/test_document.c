@@ -98,7 +98,6 @@ static void add_all(void)
     document_add_item(document, "%s", "two");
     document_add_heading(document, 3, "Part");
     document_add_table(document, &table);
-    document_add_lines(document, "a  b\n  c");
     document_add_picture(document, "step time", "Steps, in ms", strdup("<?xml version=\"1.0\"?>\n<svg><g/></svg>\n"));
     document_add_heading(document, 2, "Where the time goes");
 }
@@ -144,9 +143,6 @@ TEST(as_text)
                                 "*: the best.\n"
                                 "= of `none`.\n"
                                 "\n"
-                                "  a  b\n"
-                                "    c\n"
-                                "\n"
                                 "Where the time goes\n"
                                 "-------------------\n");
 }
@@ -177,11 +173,6 @@ TEST(as_markdown)
                                     "\\*: the best.\\\n"
                                     "\\= of `none`.\n"
                                     "\n"
-                                    "```text\n"
-                                    "a  b\n"
-                                    "  c\n"
-                                    "```\n"
-                                    "\n"
                                     "![Steps, in ms](pictures/step%20time.svg)\n"
                                     "\n"
                                     "## Where the time goes\n");
@@ -203,7 +194,6 @@ TEST(as_html)
     html_has("[e.get('class') for e in each('td')][:3]", "['left', None, 'left']");
     html_has("[''.join(e.itertext()) for e in each('p')][1]",
              "... (1 more in report.json, which --json or --output writes)\n*: the best.\n= of none.");
-    html_has("[e.text for e in each('pre')]", "['a  b\\n  c\\n']");
     html_has("[[child.tag for child in e] for e in each('div')]", "[['table'], ['svg']]");
     html_has("[[child.tag for child in e] for e in each('figure')]", "[['figcaption', 'div', 'p'], ['div']]");
 }
@@ -230,28 +220,6 @@ TEST(long_tables_are_folded)
              "True");
 }
 
-/* Names of options are code wherever they stand, and nothing else is. */
-TEST(options_are_code)
-{
-    document_add_item(document, "%s",
-                      "Use --bucket-size-mb 4, (--threads) or `--a b`; a -- b, a--b, --- or --; --x- --Y.");
-    html_has("[e.text for e in each('code')]", "['--bucket-size-mb', '--threads', '--a b', '--x']");
-    html_has("''.join(each('li')[0].itertext())",
-             "Use --bucket-size-mb 4, (--threads) or --a b; a -- b, a--b, --- or --; --x- --Y.");
-}
-
-/* Those of a row of pictures alone. */
-TEST(pictures_stand_side_by_side)
-{
-    for (int i = 0; i < 4; i++) {
-        if (i == 3)
-            document_add_paragraph(document, "text");
-        document_add_picture(document, "a", "a", strdup("<svg/>"));
-    }
-    html_has("[(e.get('class'), [child.tag for child in e]) for e in each('main')[0]]",
-             "[('pictures', ['figure', 'figure', 'figure']), (None, []), (None, ['div'])]");
-}
-
 TEST(a_list_may_be_last)
 {
     document_add_item(document, "last");
@@ -267,7 +235,7 @@ TEST(html_needs_nothing_else)
     add_all();
     html_has("sorted({e.tag for e in root.iter()})",
              "['a', 'body', 'br', 'code', 'div', 'figcaption', 'figure', 'footer', 'g', 'h1', 'h2', 'h3', 'head', "
-             "'html', 'li', 'main', 'meta', 'nav', 'p', 'pre', 'style', 'svg', 'table', 'tbody', 'td', 'th', 'thead', "
+             "'html', 'li', 'main', 'meta', 'nav', 'p', 'style', 'svg', 'table', 'tbody', 'td', 'th', 'thead', "
              "'title', 'tr', 'ul']");
     html_has("[key for e in root.iter() for key in e.keys() if key in ('src', 'href') and e.tag != 'a']", "[]");
     html_has("[word in each('style')[0].text for word in ('url', '@import', ':root')]", "[False, False, True]");
@@ -301,7 +269,7 @@ enum { NASTY = sizeof nasty / sizeof *nasty };
 /* A name in each place, past json_text, as where a file was edited. */
 static void add_nasty(const char *name)
 {
-    static const char *const kinds[] = {"heading", "paragraph", "lines", "item"};
+    static const char *const kinds[] = {"heading", "paragraph", "item"};
     const struct run two[] = {{"x", 1, {0.9, 1.1}}, {"x", 1, {NAN, NAN}}};
     struct table one = table;
     one.row = two;
@@ -335,7 +303,7 @@ TEST(names_cannot_break_html)
     cJSON_ReplaceItemInObject(document, "title", cJSON_CreateString(nasty[0].name));
     html_has("sorted({e.tag for e in root.iter()})",
              "['a', 'body', 'br', 'code', 'div', 'figcaption', 'figure', 'footer', 'h1', 'h2', 'head', 'html', 'li', "
-             "'main', 'meta', 'nav', 'p', 'pre', 'style', 'svg', 'table', 'tbody', 'td', 'th', 'thead', 'title', "
+             "'main', 'meta', 'nav', 'p', 'style', 'svg', 'table', 'tbody', 'td', 'th', 'thead', 'title', "
              "'tr', 'ul']");
     html_has("sorted({key for e in root.iter() for key in e.keys()})",
              "['aria-label', 'charset', 'class', 'content', 'href', 'http-equiv', 'id', 'lang', 'name', 'scope']");
@@ -404,15 +372,12 @@ TEST(names_cannot_break_markdown)
 /* Neither what is code nor a title of a picture, in which a bracket ends it, can be left. */
 TEST(code_and_pictures_stay_closed)
 {
-    document_add_lines(document, "```\n  ```` <b>\n    x\n\x1b");
     document_add_paragraph(document, "a `` b ``c`` `d\ne`");
     document_add_picture(document, "../a b)(`", "a ] [ b", strdup("no picture"));
     prints(document_print_markdown, "# A title\n\n"
-                                    "```text\n    ```\n      ```` <b>\n    x\n \n```\n\n"
                                     "a \\`\\` b \\`\\`c\\`\\` `d e`\n\n"
                                     "![a \\] \\[ b](pictures/..%2Fa%20b%29%28%60.svg)\n");
     html_has("[e.text for e in each('code')]", "['d e']");
-    html_has("[e.text for e in each('pre')]", "['```\\n  ```` <b>\\n    x\\n?\\n']");
     html_has("[e.text for e in each('div')]", "['\\n']");
 }
 
