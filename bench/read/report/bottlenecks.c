@@ -171,11 +171,12 @@ static void add_communication(struct bottlenecks *found, const struct report_run
 static void add_data_loading(struct bottlenecks *found, const struct report_runs *runs, const struct report_run *run)
 {
     struct breakdown b;
-    if (run_breakdown(&b, run, run->subject) || !(b.part[PART_DATA] > 0.1 * b.step) ||
+    if (run_breakdown(&b, run, run->subject) || !(b.part[PART_DATA] > 0.1 * b.step.value) ||
         profile_that_says(runs, run, "data_loading"))
         return;
-    struct bottleneck *loading = add(found, run, "data_loading", run_figure(run, run->subject, "data_loading"), b.step);
-    say(loading, "waiting for data takes %.1f %% of a step", 100 * b.part[PART_DATA] / b.step);
+    struct bottleneck *loading =
+        add(found, run, "data_loading", run_figure(run, run->subject, "data_loading"), b.step.value);
+    say(loading, "waiting for data takes %.1f %% of a step", 100 * b.part[PART_DATA] / b.step.value);
     advise(loading, runs, "let twice as many `--data-workers` fetch ahead, or put `--data` on a faster disk");
 }
 
@@ -188,7 +189,7 @@ static void add_slower_computation(struct bottlenecks *found, const struct repor
         struct measured lost = stats_difference(row->breakdown.compute, expected);
         lost.value = row->lost_part_s[PART_COMPUTE];
         char now[CELL], then[CELL], more[CELL], words[400];
-        if (!(lost.value > 0.05 * row->work * s->row->breakdown.step) || lost.low <= 0)
+        if (!(lost.value > 0.05 * row->work * s->row->breakdown.step.value) || lost.low <= 0)
             continue;
         expected.value = row->work * s->row->breakdown.part[PART_COMPUTE];
         snprintf(words, sizeof words,
@@ -206,7 +207,7 @@ static void add_slower_computation(struct bottlenecks *found, const struct repor
                 text_milliseconds(more, lost.value, lost.low, lost.high));
             continue;
         }
-        struct bottleneck *b = add(found, row->run, "slower_computation", lost, row->breakdown.step);
+        struct bottleneck *b = add(found, row->run, "slower_computation", lost, row->breakdown.step.value);
         say(b, "%s", words);
         advise(b, runs, "give each rank cores of its own: `launch/run.sh`, or `srun --cpu-bind=cores`");
     }

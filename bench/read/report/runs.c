@@ -1,7 +1,8 @@
-/* runs.c - reads the runs that a report is about. */
+/* runs.c - reads the runs of a report from their directories. */
 #include "report/runs.h"
 
 #include "base/json.h"
+#include "base/option_table.h"
 #include "base/text.h"
 #include "kernels/error.h"
 #include "results/results.h"
@@ -18,7 +19,7 @@ const char *const part_name[PARTS] = {"compute", "data loading", "exposed commun
 
 /* ---- one run ---- */
 
-/* Which part a phase belongs to. */
+/* The part of a step to which a phase belongs. */
 static enum step_part part_of(const char *phase)
 {
     static const char *const compute[] = {"zero_grad", "forward_pass", "backward_pass", "gradient_clipping_warmup",
@@ -29,7 +30,7 @@ static enum step_part part_of(const char *phase)
     return !strcmp(phase, "data_loading") ? PART_DATA : !strcmp(phase, "gradient_sync") ? PART_EXPOSED : PART_OTHER;
 }
 
-/* The table of a summary, or NULL. */
+/* The table with that key, or NULL. */
 static const cJSON *table_of(const cJSON *summary, const char *key)
 {
     const cJSON *table;
@@ -41,7 +42,7 @@ static const cJSON *table_of(const cJSON *summary, const char *key)
     return NULL;
 }
 
-/* The means of a profile's phases, which add up to its step. */
+/* Reads the mean times of a profile's phases. */
 static void read_phases(struct report_run *run)
 {
     const cJSON *row, *table = table_of(run->summary, "phases");
@@ -68,27 +69,34 @@ static void read_lines(struct report_run *run)
     }
 }
 
+/* The bucket size as --bucket-size-mb had it if that was a single size, since bytes are rounded; NAN: no buckets. */
+static double bucket_mb(const cJSON *run, const cJSON *implementation)
+{
+    const cJSON *configuration = cJSON_GetObjectItemCaseSensitive(run, "configuration");
+    double given, bytes = json_number(implementation, "bucket_bytes");
+    int single = !option_number(json_string(configuration, "bucket-size-mb"), &given);
+    return !(bytes > 0) ? NAN : single ? given : bytes / 0x1p20;
+}
+
 static void read_implementations(struct report_run *run)
 {
     const cJSON *one, *collective, *all = cJSON_GetObjectItemCaseSensitive(run->run, "implementations");
-    run->tried = allocate((size_t)cJSON_GetArraySize(all) + 1, sizeof *run->tried);
+    run->implementation = allocate((size_t)cJSON_GetArraySize(all) + 1, sizeof *run->implementation);
     cJSON_ArrayForEach(one, all)
     {
         const cJSON *collectives = cJSON_GetObjectItemCaseSensitive(one, "collectives");
-        double bytes = json_number(one, "bucket_bytes");
-        struct tried *tried = &run->tried[run->n_tried++];
-        *tried = (struct tried){.mb = bytes > 0 ? bytes / 0x1p20 : NAN};
-        snprintf(tried->subject, sizeof tried->subject, "%s", json_string(one, "name"));
-        snprintf(tried->strategy, sizeof tried->strategy, "%s", json_string(one, "strategy"));
-        tried->buckets = (size_t)cJSON_GetArraySize(collectives);
+        struct run_implementation *i = &run->implementation[run->implementations++];
+        *i = (struct run_implementation){.mb = bucket_mb(run->run, one),
+                                         .buckets = (size_t)cJSON_GetArraySize(collectives)};
+        snprintf(i->subject, sizeof i->subject, "%s", json_string(one, "name"));
+        snprintf(i->strategy, sizeof i->strategy, "%s", json_string(one, "strategy"));
         cJSON_ArrayForEach(collective, collectives)
         {
-            tried->tensors += json_count(collective, "tensors");
+            i->tensors += json_count(collective, "tensors");
         }
     }
 }
 
-/* As words that stand beside its figures. */
 const char *run_state(const struct report_run *run)
 {
     return *run->problem ? "unreadable" : *run->unfinished ? run->unfinished : "complete";
@@ -101,12 +109,14 @@ static void take_facts(struct report_run *run)
     const char *dtype = json_string(derived, "dtype"), *subject = json_string(run->summary, "implementation");
     char unfinished[RESULTS_UNFINISHED];
     const cJSON *capture = cJSON_GetObjectItemCaseSensitive(run->summary, "capture");
-    if (*results_unfinished(unfinished, run->summary))
-        snprintf(run->unfinished, sizeof run->unfinished, "interrupted, %.60s", unfinished);
-    else if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(capture, "interrupted"))) /* of a profile without rounds */
-        snprintf(run->unfinished, sizeof run->unfinished, "interrupted in its capture");
     run->done = json_number(run->summary, "done");
     run->planned = json_number(run->summary, "planned");
+    if (*results_unfinished(unfinished, run->summary)) {
+        snprintf(run->unfinished, sizeof run->unfinished, "interrupted, %.60s", unfinished);
+    } else if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(capture, "interrupted"))) { /* a profile without rounds */
+        snprintf(run->unfinished, sizeof run->unfinished, "interrupted during the capture");
+        run->planned = run->done + 1;
+    }
     snprintf(run->mode, sizeof run->mode, "%s", json_string(run->run, "mode"));
     snprintf(run->time, sizeof run->time, "%s", json_string(run->run, "time"));
     run->ranks = json_count(derived, "world_size");
@@ -136,17 +146,7 @@ static void take_facts(struct report_run *run)
     run->findings = cJSON_Duplicate(cJSON_GetObjectItemCaseSensitive(run->summary, "findings"), 1);
 }
 
-static struct report_run *append(struct report_runs *runs, const char *label, const char *directory)
-{
-    runs->item = allocate_more(runs->item, runs->n, sizeof *runs->item);
-    struct report_run *run = &runs->item[runs->n++];
-    *run = (struct report_run){.ranks = 0, .tokens = NAN};
-    snprintf(run->label, sizeof run->label, "%s", label);
-    snprintf(run->directory, sizeof run->directory, "%.*s", FILES_PATH - 1, directory);
-    return run;
-}
-
-static void forget(struct report_run *run)
+static void delete_json(struct report_run *run)
 {
     cJSON_Delete(run->run);
     cJSON_Delete(run->summary);
@@ -155,14 +155,16 @@ static void forget(struct report_run *run)
 
 static void add_run(struct report_runs *runs, const char *label, const char *directory)
 {
-    struct report_run *run = append(runs, label, directory);
+    runs->item = allocate_more(runs->item, runs->n, sizeof *runs->item);
+    struct report_run *run = &runs->item[runs->n++];
     struct saved_run saved;
     int failed = results_read_so_far(&saved, directory);
-    if (!*label) /* of a run.json that can be read, also if the summary cannot */
-        snprintf(run->label, sizeof run->label, "%s", json_string(saved.run, "label"));
+    *run = (struct report_run){.tokens = NAN};
+    snprintf(run->directory, sizeof run->directory, "%.*s", FILES_PATH - 1, directory);
+    snprintf(run->label, sizeof run->label, "%s", *label ? label : json_string(saved.run, "label"));
     if (failed) {
         snprintf(run->problem, sizeof run->problem, "%s", error_text());
-        error_clear(); /* it is kept here */
+        error_clear(); /* `problem` has it */
     } else {
         run->run = saved.run;
         run->summary = saved.summary;
@@ -170,16 +172,16 @@ static void add_run(struct report_runs *runs, const char *label, const char *dir
         saved = (struct saved_run){0};
         take_facts(run);
     }
-    if (runs->n > 1) { /* of several runs what follows is enough */
-        forget(runs->item);
-        forget(run);
+    if (runs->n > 1) { /* a report of several runs does not need the JSON */
+        delete_json(runs->item);
+        delete_json(run);
     }
     saved_run_destroy(&saved);
 }
 
 /* ---- directories ---- */
 
-static int holds(const char *directory, const char *name)
+static int has_file(const char *directory, const char *name)
 {
     char path[FILES_PATH + 16];
     struct stat status;
@@ -187,21 +189,21 @@ static int holds(const char *directory, const char *name)
     return !lstat(path, &status);
 }
 
-static int visible(const struct dirent *entry)
+static int is_visible(const struct dirent *entry)
 {
     return *entry->d_name != '.';
 }
 
-/* Adds all runs in and below the directory; links are not followed. Returns how many there are. */
+/* Adds the run in the directory, or all runs below it, without following links. Returns how many. */
 static size_t add_below(struct report_runs *runs, const char *label, const char *directory, int levels)
 {
     size_t before = runs->n;
     struct dirent **entry;
-    if (access(directory, R_OK | X_OK) || holds(directory, "run.json")) { /* one that cannot be read may hold runs */
+    if (access(directory, R_OK | X_OK) || has_file(directory, "run.json")) { /* also what may hide a run */
         add_run(runs, label, directory);
         return 1;
     }
-    int n = levels ? scandir(directory, &entry, visible, versionsort) : 0;
+    int n = levels ? scandir(directory, &entry, is_visible, versionsort) : 0;
     for (int i = 0; i < n; i++) {
         char below[FILES_PATH];
         struct stat status;
@@ -212,7 +214,7 @@ static size_t add_below(struct report_runs *runs, const char *label, const char 
     }
     if (n > 0)
         free(entry);
-    if (runs->n == before && holds(directory, "summary.json")) /* what is left of a run */
+    if (runs->n == before && has_file(directory, "summary.json")) /* of a run without run.json */
         add_run(runs, label, directory);
     return runs->n - before;
 }
@@ -225,22 +227,24 @@ void runs_add(struct report_runs *runs, const char *label, const char *directory
     for (size_t n = strlen(path); n > 1 && path[n - 1] == '/'; n--)
         path[n - 1] = 0;
     size_t first = runs->n, n = add_below(runs, label, path, LEVELS);
-    if (!n) /* which says what is wrong */
+    if (!n) /* adds it with the reason */
         add_run(runs, label, path);
     const char *slash = strrchr(path, '/'), *name = slash && slash[1] ? slash + 1 : path;
-    for (struct report_run *run = &runs->item[first]; run < runs->item + runs->n; run++)
-        if (!*run->label) /* from the name of what was given on, and of one run that name alone */
+    for (struct report_run *run = &runs->item[first]; run < runs->item + runs->n; run++) {
+        if (!*run->label) /* of a single run its name, of several the path from there on */
             snprintf(run->label, sizeof run->label, "%.*s", RUN_LABEL - 1,
                      n > 1 ? run->directory + (name - path) : name);
+        if (run > runs->item)
+            run->label_number = run[-1].label_number + (strcmp(run[-1].label, run->label) != 0);
+    }
 }
 
 void runs_destroy(struct report_runs *runs)
 {
     for (struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
-        cJSON_Delete(run->run);
-        cJSON_Delete(run->summary);
+        delete_json(run);
         cJSON_Delete(run->findings);
-        free(run->tried);
+        free(run->implementation);
         free(run->line);
         figures_destroy(&run->figures);
     }
@@ -248,26 +252,25 @@ void runs_destroy(struct report_runs *runs)
     *runs = (struct report_runs){0};
 }
 
-/* ---- what is asked of a run ---- */
+/* ---- questions about a run ---- */
 
 int run_compares(const struct report_run *run)
 {
     return !*run->problem && (!strcmp(run->mode, "benchmark") || !strcmp(run->mode, "tune"));
 }
 
-const struct tried *run_tried(const struct report_run *run, const char *subject)
+const struct run_implementation *run_find_implementation(const struct report_run *run, const char *subject)
 {
-    for (const struct tried *tried = run->tried; tried < run->tried + run->n_tried; tried++)
-        if (!strcmp(tried->subject, subject))
-            return tried;
+    for (size_t i = 0; i < run->implementations; i++)
+        if (!strcmp(run->implementation[i].subject, subject))
+            return &run->implementation[i];
     return NULL;
 }
 
 const char *run_name(char name[160], const struct report_run *run, const char *subject)
 {
-    const struct tried *tried = run_tried(run, subject);
-    snprintf(name, 160, tried && isfinite(tried->mb) && !strchr(subject, ':') ? "%s:%.4g" : "%s", subject,
-             tried ? tried->mb : NAN);
+    const struct run_implementation *i = run_find_implementation(run, subject);
+    snprintf(name, 160, i && isfinite(i->mb) && !strchr(subject, ':') ? "%s:%.4g" : "%s", subject, i ? i->mb : NAN);
     return name;
 }
 
@@ -285,42 +288,40 @@ int run_lacks_cpus(const struct report_runs *runs, const struct report_run *run)
     return 0;
 }
 
-/* ---- where a step's time goes ---- */
+/* ---- where the time of a step goes ---- */
 
-/* The parts are known, and shares of the step mean something. */
-static int is_whole(const struct breakdown *b)
+/* Returns 0 if all parts are known and the step is above 0, otherwise -1. */
+static int check_breakdown(const struct breakdown *b)
 {
-    int whole = isfinite(b->step) && b->step > 0;
+    int known = isfinite(b->step.value) && b->step.value > 0;
     for (int p = 0; p < PARTS; p++)
-        whole = whole && isfinite(b->part[p]);
-    return whole;
+        known = known && isfinite(b->part[p]);
+    return known ? 0 : -1;
 }
 
 int run_breakdown(struct breakdown *b, const struct report_run *run, const char *subject)
 {
     const struct figure *step = figures_find(&run->figures, subject, "step", 0);
     const struct figure *forward = figures_find(&run->figures, subject, "forward_pass", 0);
-    *b = (struct breakdown){.interval = {NAN, NAN}, .compute = {NAN, NAN, NAN}};
-    if (!strcmp(run->mode, "profile") && !strcmp(subject, run->subject) && isfinite(run->phase_s[PARTS])) {
+    *b = (struct breakdown){.step = {run->phase_s[PARTS], NAN, NAN}, .compute = {NAN, NAN, NAN}};
+    if (!strcmp(run->mode, "profile") && !strcmp(subject, run->subject) && isfinite(b->step.value)) {
         memcpy(b->part, run->phase_s, sizeof b->part);
-        b->step = run->phase_s[PARTS];
         b->n = forward ? forward->n : 0;
-        return is_whole(b) ? 0 : -1;
+        return check_breakdown(b);
     }
     if (!step || !forward)
         return -1;
+    b->step = run_figure(run, subject, "step");
     b->compute = (struct measured){0, 0, 0};
-    for (const struct figure *f = run->figures.item; f < run->figures.item + run->figures.n; f++)
-        if (!strcmp(f->subject, subject) && !strcmp(f->unit, "s") && part_of(f->name) != PART_OTHER) {
-            b->part[part_of(f->name)] += f->value;
-            if (part_of(f->name) == PART_COMPUTE)
-                b->compute =
-                    (struct measured){b->part[PART_COMPUTE], b->compute.low + f->low, b->compute.high + f->high};
-        }
-    b->step = step->value;
-    b->interval[0] = step->low;
-    b->interval[1] = step->high;
+    for (const struct figure *f = run->figures.item; f < run->figures.item + run->figures.n; f++) {
+        enum step_part part = part_of(f->name);
+        if (strcmp(f->subject, subject) != 0 || strcmp(f->unit, "s") != 0 || part == PART_OTHER)
+            continue;
+        b->part[part] += f->value;
+        if (part == PART_COMPUTE)
+            b->compute = (struct measured){b->part[part], b->compute.low + f->low, b->compute.high + f->high};
+    }
     b->n = step->n;
-    b->part[PART_OTHER] = b->step - b->part[PART_COMPUTE] - b->part[PART_DATA] - b->part[PART_EXPOSED];
-    return is_whole(b) ? 0 : -1;
+    b->part[PART_OTHER] = b->step.value - b->part[PART_COMPUTE] - b->part[PART_DATA] - b->part[PART_EXPOSED];
+    return check_breakdown(b);
 }

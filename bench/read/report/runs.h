@@ -1,4 +1,4 @@
-/* runs.h - the runs that a report is about, and what it needs to know of each. */
+/* runs.h - the runs of a report, read from their directories. */
 #ifndef BENCH_READ_REPORT_RUNS_H
 #define BENCH_READ_REPORT_RUNS_H
 
@@ -9,52 +9,51 @@
 #include <cJSON.h>
 #include <stddef.h>
 
-/* The parts of a step: computation (zero_grad, forward, backward, clipping and optimizer), waiting for data, waiting
- * for communication that nothing hides (gradient_sync), and the rest (learning rate, checkpoints, and in a comparison
- * what the slowest rank takes longer than the mean). */
+/* The parts of a step: computation (zero_grad, forward, backward, clipping and optimizer), waiting for data, exposed
+ * communication (gradient_sync), and the rest (learning rate, checkpoints; in a comparison also the difference between
+ * the slowest rank and the mean). */
 enum step_part { PART_COMPUTE, PART_DATA, PART_EXPOSED, PART_OTHER, PARTS };
 extern const char *const part_name[PARTS];
 
-/* An implementation of a run. */
-struct tried {
+struct run_implementation {
     char subject[128], strategy[64];
-    double mb;               /* of its buckets, MiB; NAN: it has none */
-    size_t buckets, tensors; /* into which the gradient is cut, and might be */
+    double mb;               /* bucket size, MiB; NAN: no buckets */
+    size_t buckets, tensors; /* of the gradient */
 };
 
-/* Of a measurement of collectives, the line that was fitted to a range of sizes: seconds = latency + bus bytes /
- * bandwidth. */
+/* A line fitted to the sizes of a collective: seconds = latency + bus bytes / bandwidth. */
 struct fitted_line {
-    char of[96]; /* data type, operation and placement, which end the name of the collective */
-    double from_bytes, to_bytes, latency, bandwidth; /* from and to: bus bytes */
+    char of[96];                 /* data type, operation and placement: the end of the collective's name */
+    double from_bytes, to_bytes; /* range of the fit, in bus bytes */
+    double latency, bandwidth;
 };
 
-enum { RUN_LABEL = 104 }; /* has room for any --label */
+enum { RUN_LABEL = 104 }; /* size of the longest --label */
 
 struct report_run {
-    char label[RUN_LABEL];      /* what the reader calls it: of several runs, if they were given as one */
-    char directory[FILES_PATH]; /* where its results are */
-    char problem[400];          /* why it could not be read, and then nothing below is known; "": it could */
-    char unfinished[80];        /* such as "interrupted, 1 of 2 rounds": all below is of these; "": it is complete */
-    double done, planned;       /* rounds or rows */
+    char label[RUN_LABEL];
+    size_t label_number; /* counts the different labels of a report from 0 */
+    char directory[FILES_PATH];
+    char problem[400];    /* why the run could not be read: then nothing below is known; "": it could */
+    char unfinished[80];  /* such as "interrupted, 1 of 2 rounds"; "": the run is complete */
+    double done, planned; /* rounds, rows or captures */
     char mode[16], time[40];
-    char workload[200]; /* model, data type and device as words: runs that differ in them are not compared */
-    char machine[128];  /* what computes */
-    char link[80];      /* what joins the ranks */
+    char workload[200]; /* model, data type and device, as text: runs are compared only where it is equal */
+    char machine[128];  /* GPU or CPU */
+    char link[80];      /* network between the ranks */
     size_t ranks, hosts, threads;
     struct place place;
-    double cpus_per_rank;         /* that it may use, its share of those that several may; NAN: not known */
-    double parameters, sequences; /* of the model, and of a rank in a step; NAN of an allreduce */
-    double tokens;                /* of a step of all ranks; NAN of an allreduce */
-    char subject[128]; /* the implementation to look at: of a profile the profiled one, of a comparison the best one;
-                          "" where there is none */
-    double phase_s[PARTS + 1]; /* of a profile: the means of the parts of a step, and the whole; NAN elsewhere */
-    struct tried *tried;       /* [n_tried], owned */
-    size_t n_tried;
-    struct fitted_line *line; /* [lines], owned: of an allreduce */
+    double cpus_per_rank;         /* logical CPUs of a rank; a shared CPU counts in parts; NAN: not known */
+    double parameters, sequences; /* of the model; of a rank in a step; NAN in an allreduce */
+    double tokens;                /* of all ranks in a step; NAN in an allreduce */
+    char subject[128];            /* the profiled or the best implementation; "" where there is none */
+    double phase_s[PARTS + 1];    /* of a profile: the means of the parts of a step, and the step; otherwise NAN */
+    struct run_implementation *implementation; /* [implementations], owned */
+    size_t implementations;
+    struct fitted_line *line; /* [lines], owned; of an allreduce */
     size_t lines;
-    cJSON *findings;      /* of a profile, as in its summary.json; NULL elsewhere. Owned */
-    cJSON *run, *summary; /* owned; NULL where there are several runs */
+    cJSON *findings;      /* of a profile, as in its summary.json; otherwise NULL. Owned */
+    cJSON *run, *summary; /* owned; NULL where a report has several runs */
     struct figure_list figures;
 };
 
@@ -63,40 +62,41 @@ struct report_runs {
     size_t n;
 };
 
-/* Adds the run whose results are in the directory, or all of those below it, at most four levels deep, in the order of
- * their names. label "": each run's own label, or else the name of its directory. What cannot be read is added with its
- * problem. */
+/* Adds the run in the directory, or all runs below it, at most four levels deep, in the order of their names. label "":
+ * the run's own label, or else the name of its directory. A run that cannot be read is added with its problem. */
 void runs_add(struct report_runs *runs, const char *label, const char *directory);
 
-void runs_destroy(struct report_runs *runs); /* zeroed ones are fine */
+void runs_destroy(struct report_runs *runs); /* zeroed runs are fine */
 
-/* "complete", what is known of it as in `unfinished`, or "unreadable". */
+/* "complete", `unfinished`, or "unreadable". */
 const char *run_state(const struct report_run *run);
 
-/* The mode is that of a comparison of implementations, round by round. */
+/* Whether the run compares implementations, round by round. */
 int run_compares(const struct report_run *run);
 
-/* An implementation of a run, or NULL. And a figure of one with its interval; all NAN: there is none. */
-const struct tried *run_tried(const struct report_run *run, const char *subject);
-const char *run_name(char name[160], const struct report_run *run, const char *subject); /* with its bucket size */
+/* The implementation of that subject, or NULL. */
+const struct run_implementation *run_find_implementation(const struct report_run *run, const char *subject);
+/* The subject, with its bucket size. */
+const char *run_name(char name[160], const struct report_run *run, const char *subject);
+/* A figure of a subject with its interval; all NAN: there is none. */
 struct measured run_figure(const struct report_run *run, const char *subject, const char *name);
 
-/* Whether the ranks have fewer CPUs than threads, by this run or another of that label on as many ranks. */
+/* Whether this run, or another with its label and number of ranks, has fewer CPUs than threads. */
 int run_lacks_cpus(const struct report_runs *runs, const struct report_run *run);
 
-/* ---- where a step's time goes ---- */
+/* ---- where the time of a step goes ---- */
 
-/* In seconds; they add up to the step. */
 struct breakdown {
-    double part[PARTS], step;
-    double interval[2];      /* 95 %, of the step; NAN: none */
-    struct measured compute; /* with the sums of its phases' ends, which holds it however they depend on each other */
-    size_t n;                /* samples */
+    double part[PARTS];   /* seconds; their sum is the step */
+    struct measured step; /* seconds, with a 95 % interval; NAN: none */
+    /* The sum of the computation's phases. Its interval is the sums of their ends, which contains it however the phases
+     * depend on each other. */
+    struct measured compute;
+    size_t n; /* samples */
 };
 
-/* Of an implementation of a run: of a profile from the means over the captured steps of all ranks, of a comparison from
- * the medians, with the rest as `other`. Returns 0; or -1 where the run does not have these figures, or a step above 0.
- */
+/* The breakdown of an implementation: in a profile from means over the captured steps of all ranks, in a comparison
+ * from medians, with the rest as `other`. Returns 0; or -1 where a figure is missing or the step is not above 0. */
 int run_breakdown(struct breakdown *breakdown, const struct report_run *run, const char *subject);
 
 #endif

@@ -1,4 +1,4 @@
-/* scaling.c - speed-up, efficiency, and what was lost. */
+/* scaling.c - speed-up and efficiency on more ranks, and the parts of a step that lose time there. */
 #include "report/scaling.h"
 
 #include "base/stats.h"
@@ -17,14 +17,9 @@ static int by_ranks(const void *a, const void *b)
                                           : strcmp(x->run->directory, y->run->directory);
 }
 
-static struct measured step_of(const struct scaling_row *row)
-{
-    return (struct measured){row->breakdown.step, row->breakdown.interval[0], row->breakdown.interval[1]};
-}
-
 struct measured scaling_throughput(const struct scaling_row *row, const struct scaling_row *other)
 {
-    struct measured ratio = stats_ratio(step_of(other), step_of(row));
+    struct measured ratio = stats_ratio(other->breakdown.step, row->breakdown.step);
     double tokens = row->run->tokens / other->run->tokens;
     return (struct measured){ratio.value * tokens, ratio.low * tokens, ratio.high * tokens};
 }
@@ -39,58 +34,53 @@ const struct scaling_row *scaling_fastest(const struct scaling *s)
 
 static void compare_with_base(struct scaling_row *row, const struct scaling_row *base)
 {
-    const struct breakdown *b = &row->breakdown, *first = &base->breakdown;
+    const struct measured first = base->breakdown.step, speedup = scaling_throughput(row, base);
     double ranks = (double)row->run->ranks / (double)base->run->ranks;
-    struct measured speedup = scaling_throughput(row, base);
-    row->speedup = speedup.value;
-    row->efficiency = row->speedup / ranks;
-    row->interval[0] = row == base ? NAN : speedup.low / ranks;
-    row->interval[1] = row == base ? NAN : speedup.high / ranks;
     row->work = row->run->tokens / base->run->tokens / ranks;
-    struct measured expected = {row->work * first->step, row->work * first->interval[0],
-                                row->work * first->interval[1]};
-    struct measured lost = stats_difference(step_of(row), expected);
-    row->lost_s = lost.value;
-    row->lost_interval[0] = row == base ? NAN : lost.low;
-    row->lost_interval[1] = row == base ? NAN : lost.high;
+    row->speedup = speedup.value;
+    row->efficiency = (struct measured){speedup.value / ranks, speedup.low / ranks, speedup.high / ranks};
+    row->lost_s = stats_difference(
+        row->breakdown.step, (struct measured){row->work * first.value, row->work * first.low, row->work * first.high});
+    if (row == base)
+        row->efficiency.low = row->efficiency.high = row->lost_s.low = row->lost_s.high = NAN;
     for (int p = 0; p < PARTS; p++)
-        row->lost_part_s[p] = b->part[p] - row->work * first->part[p];
+        row->lost_part_s[p] = row->breakdown.part[p] - row->work * base->breakdown.part[p];
 }
 
-static int alike(const struct report_run *run, const struct report_run *like)
+static int is_like(const struct report_run *run, const struct report_run *like)
 {
     return !*run->problem && run->ranks && !strcmp(run->mode, like->mode) && !strcmp(run->workload, like->workload);
 }
 
-/* The subject of those runs with the most ranks, if all that have a step have one of it; otherwise "". */
+/* The subject of the run with the most ranks, if all runs with a breakdown have one of that subject; otherwise "". */
 static const char *common_subject(const struct report_runs *runs, size_t first)
 {
     const struct report_run *like = &runs->item[first], *end = runs->item + runs->n, *most = like;
     for (const struct report_run *run = like; run < end; run++)
-        most = alike(run, like) && run->ranks > most->ranks ? run : most;
+        most = is_like(run, like) && run->ranks > most->ranks ? run : most;
     struct breakdown own, common;
     for (const struct report_run *run = like; run < end; run++)
-        if (alike(run, like) && !run_breakdown(&own, run, run->subject) && run_breakdown(&common, run, most->subject))
+        if (is_like(run, like) && !run_breakdown(&own, run, run->subject) && run_breakdown(&common, run, most->subject))
             return "";
     return most->subject;
 }
 
-/* The runs like number `first`, from there on. */
+/* The scaling of the runs from number `first` on that are like it. */
 static struct scaling scaling_of(const struct report_runs *runs, size_t first)
 {
     const struct report_run *like = &runs->item[first], *end = runs->item + runs->n;
     size_t room = 0;
     for (const struct report_run *run = like; run < end; run++)
-        room += (size_t)alike(run, like);
+        room += (size_t)is_like(run, like);
     struct scaling s = {like->mode, like->workload, common_subject(runs, first), allocate(room + 1, sizeof *s.row), 0};
     for (const struct report_run *run = like; run < end; run++) {
         struct scaling_row *row = &s.row[s.n];
         row->subject = *s.subject ? s.subject : run->subject;
-        if (!alike(run, like) || run_breakdown(&row->breakdown, run, row->subject))
+        if (!is_like(run, like) || run_breakdown(&row->breakdown, run, row->subject))
             continue;
         row->run = run;
-        row->tokens_s = run->tokens / row->breakdown.step;
-        s.n += row->tokens_s > 0 && isfinite(row->tokens_s); /* not where the run does not say how many */
+        row->tokens_s = run->tokens / row->breakdown.step.value;
+        s.n += row->tokens_s > 0 && isfinite(row->tokens_s);
     }
     qsort(s.row, s.n, sizeof *s.row, by_ranks);
     for (size_t i = 0; i < s.n; i++)
@@ -98,10 +88,10 @@ static struct scaling scaling_of(const struct report_runs *runs, size_t first)
     return s;
 }
 
-static int seen_before(const struct report_runs *runs, size_t i)
+static int has_earlier_like(const struct report_runs *runs, size_t i)
 {
     for (size_t j = 0; j < i; j++)
-        if (alike(&runs->item[j], &runs->item[i]))
+        if (is_like(&runs->item[j], &runs->item[i]))
             return 1;
     return 0;
 }
@@ -114,7 +104,7 @@ size_t scaling_find(struct scaling **scaling, const struct report_runs *runs)
     for (size_t m = 0; m < sizeof modes / sizeof *modes && !n; m++)
         for (size_t i = 0; i < runs->n; i++) {
             const struct report_run *run = &runs->item[i];
-            if (*run->problem || strcmp(run->mode, modes[m]) != 0 || !*run->workload || seen_before(runs, i))
+            if (*run->problem || strcmp(run->mode, modes[m]) != 0 || !*run->workload || has_earlier_like(runs, i))
                 continue;
             struct scaling one = scaling_of(runs, i);
             if (one.n > 1 && one.row[0].run->ranks < one.row[one.n - 1].run->ranks)

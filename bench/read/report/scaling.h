@@ -1,39 +1,39 @@
-/* scaling.h - how fast a step is on more ranks, and what keeps it from being as fast as it should be. */
+/* scaling.h - speed-up and efficiency on more ranks, and the parts of a step that lose time there. */
 #ifndef BENCH_READ_REPORT_SCALING_H
 #define BENCH_READ_REPORT_SCALING_H
 
 #include "report/runs.h"
 
+/* Intervals are at 95 %; NAN in the base. */
 struct scaling_row {
     const struct report_run *run;
     const char *subject; /* the implementation */
     struct breakdown breakdown;
-    double tokens_s;            /* tokens per second, of all ranks: tokens of a step / its time */
-    double speedup, efficiency; /* tokens_s over that of the base; that over the ratio of ranks */
-    double interval[2];      /* 95 %, of the efficiency; NAN: none. Of the steps of independent runs, by stats_ratio */
-    double work;             /* tokens of a rank in a step, over those of the base */
-    double lost_s;           /* step - work x step of the base: seconds a step, below 0 where it gained */
-    double lost_interval[2]; /* 95 %, of that, by stats_difference; NAN: none */
-    double lost_part_s[PARTS]; /* the same of each part; they add up to it */
+    double tokens_s;            /* tokens per second of all ranks: tokens of a step / its time */
+    double speedup;             /* tokens_s / that of the base */
+    struct measured efficiency; /* speedup / ratio of ranks; the runs count as independent (stats_ratio) */
+    double work;                /* tokens of a rank in a step / those of the base */
+    struct measured lost_s;     /* step - work x step of the base: seconds a step; below 0: a gain (stats_difference) */
+    double lost_part_s[PARTS];  /* lost_s part by part */
 };
 
-/* Runs of one kind and workload on at least two numbers of ranks; the base is the first, with the fewest. All are of
- * the implementation that is the best on the most ranks, since the best of each, where several are as good, is the one
- * that was lucky there; only where a run lacks it each is of its own subject. */
+/* Runs of one mode and workload on at least two numbers of ranks. The base is the first row, with the fewest ranks. All
+ * rows are of the implementation that is best on the most ranks, since the best of each run, of several that tie, is
+ * the best by chance; only where a run lacks that implementation, each row is of its own run's subject. */
 struct scaling {
-    const char *mode, *workload, *subject; /* "": of each run its own */
-    struct scaling_row *row;               /* [n], by ranks; owned */
+    const char *mode, *workload, *subject; /* subject "": each row has its own */
+    struct scaling_row *row;               /* [n], sorted by ranks; owned */
     size_t n;
 };
 
-/* One of each workload, from comparisons where there are any, otherwise from profiles, each run by its subject. Returns
- * how many there are, in *scaling, which the caller frees with scaling_destroy. */
+/* Finds one scaling for each workload, from comparisons if there are any, otherwise from profiles. Returns how many are
+ * in *scaling, which the caller frees with scaling_destroy. */
 size_t scaling_find(struct scaling **scaling, const struct report_runs *runs);
 
-/* The row with the most tokens per second; of equal ones the last. */
+/* The row with the most tokens per second, the last of equal ones. */
 const struct scaling_row *scaling_fastest(const struct scaling *scaling);
 
-/* How many times the throughput of `other` that of `row` is, with its interval. */
+/* The throughput of `row` divided by that of `other`. */
 struct measured scaling_throughput(const struct scaling_row *row, const struct scaling_row *other);
 
 void scaling_destroy(struct scaling *scaling, size_t n);

@@ -1,4 +1,4 @@
-/* section_buckets.c - the step by its bucket size. */
+/* section_buckets.c - step times of the bucket sizes of comparisons. */
 #include "report/sections.h"
 
 #include "base/text.h"
@@ -11,10 +11,11 @@
 
 struct size_row {
     const struct report_run *run;
-    const char *label, *subject, *mark;
+    const char *label, *subject, *mark; /* mark: "*" the shortest step of the run, "=" tied with it */
     size_t ranks, n;
-    double mb, step, interval[2], cost, cost_interval[2];
-    char size[24]; /* mb */
+    double mb;
+    struct measured step, cost;
+    char size[24]; /* mb as text */
 };
 
 #define FIELD(field) offsetof(struct size_row, field)
@@ -25,11 +26,11 @@ static const struct column size_columns[] = {
     {"implementation", "implementation", COLUMN_NAME, FIELD(subject), NULL, 1, -14, 0},
     {"bucket_mb", NULL, COLUMN_REAL, FIELD(mb), "1", 1, 0, 0},
     {"bucket", "bucket\nMiB", COLUMN_CHARS, FIELD(size), NULL, 1, 8, 0},
-    {"step", "step\nms", COLUMN_REAL, FIELD(step), "s", 1e3, 8, 2},
+    {"step", "step\nms", COLUMN_REAL, FIELD(step.value), "s", 1e3, 8, 2},
     {"mark", "", COLUMN_NAME, FIELD(mark), NULL, 1, -1, 0},
-    {"step_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(interval), "s", 1e3, -16, 2},
-    {"sync_cost", "sync cost\nms", COLUMN_REAL, FIELD(cost), "s", 1e3, 9, 2},
-    {"sync_cost_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(cost_interval), "s", 1e3, -16, 2},
+    {"step_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(step.low), "s", 1e3, -16, 2},
+    {"sync_cost", "sync cost\nms", COLUMN_REAL, FIELD(cost.value), "s", 1e3, 9, 2},
+    {"sync_cost_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(cost.low), "s", 1e3, -16, 2},
     {"n", "n\nrounds", COLUMN_COUNT, FIELD(n), "1", 1, 4, 0},
 };
 /* clang-format on */
@@ -41,56 +42,51 @@ static int by_size(const void *a, const void *b)
     return (x->mb > y->mb) - (x->mb < y->mb);
 }
 
-/* Whether a size may be as good as the best: by the rounds' own comparison, where that size is the best of all
- * implementations, or else from both intervals. */
-static int as_good(const struct report_run *run, const struct size_row *row, const struct size_row *best)
+/* Whether a size is not significantly slower than the best size: by the comparison in pairs, if that size is the best
+ * of all implementations, or else by the two intervals. */
+static int is_tied(const struct size_row *row, const struct size_row *best)
 {
-    struct measured ratio = stats_ratio((struct measured){row->step, row->interval[0], row->interval[1]},
-                                        (struct measured){best->step, best->interval[0], best->interval[1]});
-    if (!strcmp(best->subject, run->subject))
-        ratio = run_figure(run, row->subject, "step_to_shortest");
+    struct measured ratio = strcmp(best->subject, row->run->subject) != 0
+                                ? stats_ratio(row->step, best->step)
+                                : run_figure(row->run, row->subject, "step_to_shortest");
     return ratio.low <= 1;
 }
 
-/* The sizes of a comparison that have a step, by size, the shortest marked, and what may be as good; of one rank none,
- * since its buckets go nowhere. Returns how many. */
+/* Fills rows with the bucket sizes of a comparison on several ranks, sorted by size, and marks them. Returns how many.
+ */
 static size_t take_sizes(struct size_row *row, const struct report_run *run)
 {
     size_t n = 0, best = 0;
-    for (const struct tried *t = run->tried; run_compares(run) && run->ranks > 1 && t < run->tried + run->n_tried;
-         t++) {
-        const struct figure *step = figures_find(&run->figures, t->subject, "step", 0);
-        struct measured cost = run_figure(run, t->subject, "sync_cost");
-        if (!step || !isfinite(t->mb))
+    for (size_t i = 0; i < run->implementations && run_compares(run) && run->ranks > 1; i++) {
+        const struct run_implementation *of = &run->implementation[i];
+        const struct figure *step = figures_find(&run->figures, of->subject, "step", 0);
+        if (!step || !isfinite(of->mb))
             continue;
-        row[n] = (struct size_row){run,
-                                   run->label,
-                                   t->subject,
-                                   "",
-                                   run->ranks,
-                                   step->n,
-                                   t->mb,
-                                   step->value,
-                                   {step->low, step->high},
-                                   cost.value,
-                                   {cost.low, cost.high},
-                                   ""};
-        snprintf(row[n].size, sizeof row[n].size, "%.4g", t->mb);
+        row[n] = (struct size_row){.run = run,
+                                   .label = run->label,
+                                   .subject = of->subject,
+                                   .mark = "",
+                                   .ranks = run->ranks,
+                                   .n = step->n,
+                                   .mb = of->mb,
+                                   .step = run_figure(run, of->subject, "step"),
+                                   .cost = run_figure(run, of->subject, "sync_cost")};
+        snprintf(row[n].size, sizeof row[n].size, "%.4g", of->mb);
         n++;
     }
     if (n)
         qsort(row, n, sizeof *row, by_size);
     for (size_t i = 1; i < n; i++)
-        best = row[i].step < row[best].step ? i : best;
+        best = row[i].step.value < row[best].step.value ? i : best;
     for (size_t i = 0; i < n && n > 1; i++)
-        row[i].mark = i == best ? "*" : as_good(run, &row[i], &row[best]) ? "=" : "";
+        row[i].mark = i == best ? "*" : is_tied(&row[i], &row[best]) ? "=" : "";
     return n;
 }
 
-enum { SERIES = COLOURS_OF_RUNS }; /* lines that a reader can follow */
+enum { SERIES = COLOURS_OF_RUNS };
 
-/* Appends the size of the shortest step of a run, row[n]; returns whether another is not significantly longer. */
-static int name_sizes(FILE *out, const struct size_row *row, size_t n, int is_first)
+/* Appends the best size of a run, row[n], to a sentence. Returns whether another size is tied with it. */
+static int print_best(FILE *out, const struct size_row *row, size_t n, int is_first)
 {
     const struct size_row *best = row;
     int tie = 0;
@@ -102,8 +98,8 @@ static int name_sizes(FILE *out, const struct size_row *row, size_t n, int is_fi
     return tie;
 }
 
-/* A line for each run of at least two sizes; rows of a run stand together. */
-static void draw_buckets(cJSON *document, const struct report_runs *runs, const struct size_row *row, size_t n)
+/* Draws a line for each of the first runs with two sizes or more. The rows of a run are consecutive. */
+static void draw_buckets(cJSON *document, const struct size_row *row, size_t n)
 {
     struct chart_point *point = allocate(n + 1, sizeof *point);
     struct chart_series series[SERIES];
@@ -115,13 +111,13 @@ static void draw_buckets(cJSON *document, const struct report_runs *runs, const 
     for (size_t first = 0, end; first < n && lines < SERIES; first = end) {
         for (end = first; end < n && row[end].run == row[first].run; end++)
             point[end] =
-                (struct chart_point){row[end].mb, 1e3 * row[end].step, 1e3 * row[end].interval[0],
-                                     1e3 * row[end].interval[1], *row[end].mark == '*' ? CHART_BEST : CHART_PLAIN};
+                (struct chart_point){row[end].mb, 1e3 * row[end].step.value, 1e3 * row[end].step.low,
+                                     1e3 * row[end].step.high, *row[end].mark == '*' ? CHART_BEST : CHART_PLAIN};
         if (end - first < 2)
             continue;
-        tie |= name_sizes(words, &row[first], end - first, !lines);
+        tie |= print_best(words, &row[first], end - first, !lines);
         series[lines++] = (struct chart_series){row[first].label, &point[first], end - first,
-                                                colour_of_run(runs, row[first].run), CHART_LINE | CHART_POINTS};
+                                                colour_of_run(row[first].run), CHART_LINE | CHART_POINTS};
     }
     text_end(words);
     document_add_picture(document, "bucket-sizes", title,
@@ -140,7 +136,7 @@ void section_add_buckets(cJSON *document, const struct report_runs *runs)
 {
     size_t room = 0, n = 0, most = 0;
     for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
-        room += run->n_tried;
+        room += run->implementations;
     struct size_row *row = allocate(room + 1, sizeof *row);
     for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
         size_t taken = take_sizes(&row[n], run);
@@ -149,7 +145,7 @@ void section_add_buckets(cJSON *document, const struct report_runs *runs)
     }
     if (most > 1) {
         document_add_heading(document, 2, "Bucket sizes");
-        draw_buckets(document, runs, row, n);
+        draw_buckets(document, row, n);
         document_add_table(document,
                            &(struct table){.key = "bucket_sizes_of_runs",
                                            TABLE_COLUMNS(size_columns),

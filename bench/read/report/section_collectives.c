@@ -1,4 +1,4 @@
-/* section_collectives.c - collectives by their size. */
+/* section_collectives.c - times and bandwidths of collectives by size. */
 #include "report/sections.h"
 
 #include "base/text.h"
@@ -9,14 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SERIES = 2 * COLOURS_OF_RUNS }; /* lines that a reader can follow: of a run in place and out of place */
-
 struct collective_row {
     const struct report_run *run;
     const char *label, *subject;
     size_t ranks;
-    double bytes, time, interval[2], algbw, busbw, share;
-    int behind; /* the rows that are printed: a few sizes of one placement, on several ranks */
+    double bytes;
+    struct measured time;
+    double algbw, busbw, share;
+    int is_hidden; /* not printed: a few sizes of one placement are, if there are several ranks */
 };
 
 #define FIELD(field) offsetof(struct collective_row, field)
@@ -26,8 +26,8 @@ static const struct column collective_columns[] = {
     {"ranks", "ranks", COLUMN_COUNT, FIELD(ranks), "1", 1, 5, 0},
     {"collective", "collective", COLUMN_NAME, FIELD(subject), NULL, 1, -14, 0},
     {"bytes", "bytes", COLUMN_REAL, FIELD(bytes), "B", 1, 12, 0},
-    {"time", "time\nus", COLUMN_REAL, FIELD(time), "s", 1e6, 10, -4},
-    {"time_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(interval), "s", 1e6, -20, 2},
+    {"time", "time\nus", COLUMN_REAL, FIELD(time.value), "s", 1e6, 10, -4},
+    {"time_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(time.low), "s", 1e6, -20, 2},
     {"algbw", "algbw\nGB/s", COLUMN_REAL, FIELD(algbw), "B/s", 1e-9, 8, -4},
     {"busbw", "busbw\nGB/s", COLUMN_REAL, FIELD(busbw), "B/s", 1e-9, 8, -4},
     {"nominal_share", "of nominal\n%", COLUMN_REAL, FIELD(share), "1", 100, 10, 1},
@@ -35,25 +35,19 @@ static const struct column collective_columns[] = {
 /* clang-format on */
 #undef FIELD
 
-static double value_of(const struct report_run *run, const struct figure *like, const char *name)
-{
-    const struct figure *f = figures_find(&run->figures, like->subject, name, like->bytes);
-    return f ? f->value : NAN;
-}
-
-/* Those of one run and collective together, by size; one rank's calls, which communicate nothing, behind all others. */
+/* Sorts the rows of a single rank last, hidden rows behind the others, then by run, collective and size. */
 static int by_collective(const void *a, const void *b)
 {
     const struct collective_row *x = a, *y = b;
     int by_subject = strcmp(x->subject, y->subject), alone = (x->ranks < 2) - (y->ranks < 2);
-    return alone                    ? alone
-           : x->behind != y->behind ? x->behind - y->behind
-           : x->run != y->run       ? (x->run > y->run) - (x->run < y->run)
-           : by_subject             ? by_subject
-                                    : (x->bytes > y->bytes) - (x->bytes < y->bytes);
+    return alone                          ? alone
+           : x->is_hidden != y->is_hidden ? x->is_hidden - y->is_hidden
+           : x->run != y->run             ? (x->run > y->run) - (x->run < y->run)
+           : by_subject                   ? by_subject
+                                          : (x->bytes > y->bytes) - (x->bytes < y->bytes);
 }
 
-/* The rows of one run and collective from `first` on end here. */
+/* Where the rows of one run and collective that begin at `first` end. */
 static size_t series_end(const struct collective_row *row, size_t first, size_t n)
 {
     size_t end = first;
@@ -62,10 +56,20 @@ static size_t series_end(const struct collective_row *row, size_t first, size_t 
     return end;
 }
 
-/* The time of a size by the line that was fitted to it; NAN where there is none. */
+static int is_first_of_run(const struct collective_row *row, size_t i)
+{
+    return !i || row[i - 1].run != row[i].run;
+}
+
+static double bus_bytes(const struct collective_row *row)
+{
+    return row->bytes * row->busbw / row->algbw;
+}
+
+/* The time of a size by the line that was fitted to it; NAN: none was. */
 static double fitted_time(const struct collective_row *row)
 {
-    double bus = row->bytes * row->busbw / row->algbw;
+    double bus = bus_bytes(row);
     for (const struct fitted_line *line = row->run->line; line < row->run->line + row->run->lines; line++) {
         const char *of = strstr(row->subject, line->of);
         if (of && !of[strlen(line->of)] && bus >= 0.999 * line->from_bytes && bus <= 1.001 * line->to_bytes)
@@ -74,85 +78,105 @@ static double fitted_time(const struct collective_row *row)
     return NAN;
 }
 
-/* A point of time in us, or of `bandwidth` in GB/s; of the fitted line, or as measured. */
-static struct chart_point point_of(const struct collective_row *row, int bandwidth, int fitted)
+/* ---- pictures ---- */
+
+enum { SERIES = 2 * COLOURS_OF_RUNS }; /* collectives that are drawn, at most */
+
+static struct chart_point time_point(const struct collective_row *row, struct measured time)
 {
-    double time = fitted ? fitted_time(row) : row->time, low = fitted ? NAN : row->interval[0];
-    double high = fitted ? NAN : row->interval[1], bus = row->bytes * row->busbw / row->algbw;
-    struct chart_point of_time = {row->bytes, 1e6 * time, 1e6 * low, 1e6 * high, CHART_PLAIN};
-    struct chart_point of_bandwidth = {row->bytes, 1e-9 * bus / time, 1e-9 * bus / high, 1e-9 * bus / low, CHART_PLAIN};
-    return bandwidth ? of_bandwidth : of_time;
+    return (struct chart_point){row->bytes, 1e6 * time.value, 1e6 * time.low, 1e6 * time.high, CHART_PLAIN};
 }
 
-/* Of the smallest size that all have the least and the greatest time; or the largest busbw. */
-static void name_collectives(char title[300], const struct collective_row *row, size_t n, int bandwidth)
+static struct chart_point bandwidth_point(const struct collective_row *row, struct measured time)
 {
-    const struct collective_row *least = row, *most = row;
-    double smallest = INFINITY;
-    char low[CELL], high[CELL], size[CELL];
-    for (const struct collective_row *r = row; r < row + n; r++)
-        smallest = fmin(smallest, r->bytes);
-    for (const struct collective_row *r = row; r < row + n; r++) {
-        if (bandwidth ? r->busbw > most->busbw || isnan(most->busbw)
-                      : r->bytes <= smallest && (r->time > most->time || most->bytes > smallest))
-            most = r;
-        if (r->bytes <= smallest && (r->time < least->time || least->bytes > smallest))
-            least = r;
-    }
-    text_bytes(size, most->bytes);
-    if (bandwidth)
-        snprintf(title, 300, "Bus bandwidth reaches %s at %s (%.60s)",
-                 text_value_like(high, most->busbw, "B/s", most->busbw), size, most->label);
-    else if (most->run == least->run)
-        snprintf(title, 300, "A collective of %s takes %s (%.60s)", size,
-                 text_value_like(low, least->time, "s", least->time), least->label);
-    else
-        snprintf(title, 300, "A collective of %s takes from %s (%.60s) to %s (%.60s)", size,
-                 text_value_like(low, least->time, "s", least->time), least->label,
-                 text_value_like(high, most->time, "s", most->time), most->label);
+    double bus = 1e-9 * bus_bytes(row);
+    return (struct chart_point){row->bytes, bus / time.value, bus / time.high, bus / time.low, CHART_PLAIN};
 }
 
-/* Draws time, or with `bandwidth` busbw, of each collective of each run, with the fitted lines. `others` says whether
- * runs of one rank are left out. */
-static void draw_collectives(cJSON *document, const struct report_runs *runs, const struct collective_row *row,
-                             size_t n, int others, int bandwidth)
+/* A picture of all collectives: its name, and its y axis with the point of a row that takes `time`. */
+struct collectives_picture {
+    const char *name, *subtitle;
+    struct chart_axis y;
+    struct chart_point (*point)(const struct collective_row *row, struct measured time);
+};
+static const struct collectives_picture of_times = {
+    "collectives-time", "Time of a call", {.title = "time, us", .scale = CHART_LOG10}, time_point};
+static const struct collectives_picture of_bandwidths = {
+    "collectives-bandwidth", "busbw as nccl-tests define it", {.title = "busbw, GB/s"}, bandwidth_point};
+
+/* Draws the points of each collective of each run, and the fitted lines. */
+static void draw_collectives(cJSON *document, const struct collectives_picture *picture, const char *title,
+                             const char *note, const struct collective_row *row, size_t n)
 {
     struct chart_point *measured = allocate(n + 1, sizeof *measured), *fitted = allocate(n + 1, sizeof *fitted);
     struct chart_series series[2 * SERIES];
-    char name[SERIES][200], title[300];
+    char name[SERIES][200];
     size_t lines = 0;
     for (size_t first = 0, end; first < n && lines < SERIES; first = end, lines++) {
         end = series_end(row, first, n);
         for (size_t i = first; i < end; i++) {
-            measured[i] = point_of(&row[i], bandwidth, 0);
-            fitted[i] = point_of(&row[i], bandwidth, 1);
+            measured[i] = picture->point(&row[i], row[i].time);
+            fitted[i] = picture->point(&row[i], (struct measured){fitted_time(&row[i]), NAN, NAN});
         }
-        const char *placement = strrchr(row[first].subject, ' ');
-        int colour = colour_of_run(runs, row[first].run);
-        snprintf(name[lines], sizeof name[lines], "%.60s, %.60s", row[first].label,
-                 placement ? placement + 1 : row[first].subject);
+        const char *space = strrchr(row[first].subject, ' '), *placement = space ? space + 1 : row[first].subject;
+        int colour = colour_of_run(row[first].run), rings = strcmp(placement, "in_place") ? 0 : CHART_RINGS;
+        snprintf(name[lines], sizeof name[lines], "%.60s, %.60s", row[first].label, placement);
         series[2 * lines] =
-            (struct chart_series){name[lines], &measured[first], end - first, colour,
-                                  CHART_POINTS | (placement && !strcmp(placement, " in_place") ? CHART_RINGS : 0)};
+            (struct chart_series){name[lines], &measured[first], end - first, colour, CHART_POINTS | rings};
         series[2 * lines + 1] =
             (struct chart_series){NULL, &fitted[first], end - first, colour, CHART_LINE | CHART_DASHED};
     }
-    name_collectives(title, row, n, bandwidth);
-    document_add_picture(
-        document, bandwidth ? "collectives-bandwidth" : "collectives-time", title,
-        chart_xy(&(struct chart_words){title, bandwidth ? "busbw as nccl-tests define it" : "Time of a call",
-                                       others ? "One rank alone sends nothing, and is left out." : NULL},
-                 &(struct chart_xy){.x = {.title = "size of a call", .scale = CHART_LOG2, .is_bytes = 1},
-                                    .y = {.title = bandwidth ? "busbw, GB/s" : "time, us",
-                                          .scale = bandwidth ? CHART_LINEAR : CHART_LOG10},
-                                    .series = series,
-                                    .n_series = 2 * lines,
-                                    .dashed = "latency + bus bytes / bandwidth, as the run fitted it"}));
+    document_add_picture(document, picture->name, title,
+                         chart_xy(&(struct chart_words){title, picture->subtitle, note},
+                                  &(struct chart_xy){.x = {"size of a call", CHART_LOG2, .is_bytes = 1},
+                                                     .y = picture->y,
+                                                     .series = series,
+                                                     .n_series = 2 * lines,
+                                                     .dashed = "latency + bus bytes / bandwidth, fitted by the run"}));
     free(measured);
     free(fitted);
 }
 
-/* Puts all but SIZES rows of each run's first placement of a collective behind; returns how many are left before. */
+/* Draws times. The title has the least and the greatest time of the smallest size. */
+static void draw_times(cJSON *document, const char *note, const struct collective_row *row, size_t n)
+{
+    const struct collective_row *least = NULL, *most = NULL;
+    char title[300], low[CELL], high[CELL], size[CELL];
+    double smallest = INFINITY;
+    for (size_t i = 0; i < n; i++)
+        smallest = fmin(smallest, row[i].bytes);
+    for (const struct collective_row *r = row; r < row + n; r++) {
+        if (r->bytes > smallest)
+            continue;
+        least = !least || r->time.value < least->time.value ? r : least;
+        most = !most || r->time.value > most->time.value ? r : most;
+    }
+    text_bytes(size, smallest);
+    text_value_like(low, least->time.value, "s", least->time.value);
+    text_value_like(high, most->time.value, "s", most->time.value);
+    if (most->run == least->run)
+        snprintf(title, sizeof title, "A collective of %s takes %s (%.60s)", size, low, least->label);
+    else
+        snprintf(title, sizeof title, "A collective of %s takes from %s (%.60s) to %s (%.60s)", size, low, least->label,
+                 high, most->label);
+    draw_collectives(document, &of_times, title, note, row, n);
+}
+
+/* Draws bus bandwidths. The title has the greatest. */
+static void draw_bandwidths(cJSON *document, const char *note, const struct collective_row *row, size_t n)
+{
+    const struct collective_row *most = row;
+    char title[300], value[CELL], size[CELL];
+    for (const struct collective_row *r = row; r < row + n; r++)
+        most = r->busbw > most->busbw || isnan(most->busbw) ? r : most;
+    snprintf(title, sizeof title, "Bus bandwidth reaches %s at %s (%.60s)",
+             text_value_like(value, most->busbw, "B/s", most->busbw), text_bytes(size, most->bytes), most->label);
+    draw_collectives(document, &of_bandwidths, title, note, row, n);
+}
+
+/* ---- sentences and the table ---- */
+
+/* Hides all rows but SIZES of the first placement of each collective. Returns how many are left. */
 static size_t choose_rows(struct collective_row *row, size_t n)
 {
     enum { SIZES = 7 };
@@ -161,98 +185,106 @@ static size_t choose_rows(struct collective_row *row, size_t n)
         end = series_end(row, first, n);
         size_t sizes = end - first, steps = sizes > SIZES ? sizes - 1 : 1, parts = sizes > SIZES ? SIZES - 1 : 1;
         const char *placement = strrchr(row[first].subject, ' ');
-        int other = first && row[first - 1].run == row[first].run && placement &&
+        int other = !is_first_of_run(row, first) && placement &&
                     !strncmp(row[first - 1].subject, row[first].subject, (size_t)(placement - row[first].subject));
         for (size_t i = 0; i < sizes; i++) {
-            int step = !i || i * parts / steps > (i - 1) * parts / steps;
-            row[first + i].behind = row[first].ranks < 2 || other || !step;
-            chosen += !row[first + i].behind;
+            int is_step = !i || i * parts / steps > (i - 1) * parts / steps;
+            row[first + i].is_hidden = row[first].ranks < 2 || other || !is_step;
+            chosen += !row[first + i].is_hidden;
         }
     }
     return chosen;
 }
 
-/* Where the fitted line of a run's first placement is far from what was measured. */
-static void doubt_lines(cJSON *document, const struct collective_row *row, size_t n)
+/* Warns where the fitted line of a run's first collective is far from the measured times. */
+static void warn_of_fits(cJSON *document, const struct collective_row *row, size_t n)
 {
     for (size_t first = 0, end; first < n; first = end) {
         double most = 1;
         const struct collective_row *worst = NULL;
         char size[CELL];
         end = series_end(row, first, n);
-        if (first && row[first - 1].run == row[first].run)
-            continue;
-        for (const struct collective_row *r = row + first; r < row + end; r++) {
-            double miss = fmax(r->time / fitted_time(r), fitted_time(r) / r->time);
-            worst = miss > most ? r : worst;
-            most = fmax(most, miss);
+        for (const struct collective_row *r = row + first; r < row + end && is_first_of_run(row, first); r++) {
+            double error = fmax(r->time.value / fitted_time(r), fitted_time(r) / r->time.value);
+            worst = error > most ? r : worst;
+            most = fmax(most, error);
         }
         if (worst && most > 1.5)
             document_add_item(
                 document,
-                "The fitted line of %s in %s misses by a factor of up to %.1f (at %s): read the points, not "
-                "the line.",
+                "The fitted line of %s in %s is wrong by a factor of up to %.1f (at %s): read the points, "
+                "not the line.",
                 worst->subject, worst->label, most, text_bytes(size, worst->bytes));
     }
 }
 
-/* Where the smallest call takes at least 10 times as long as the same in another run. */
+/* Reports where the smallest call of a run takes at least 10 times as long as the same call in another run. */
 static void compare_latencies(cJSON *document, const struct report_runs *runs, const struct collective_row *row,
                               size_t n)
 {
     for (size_t first = 0; first < n; first = series_end(row, first, n)) {
-        const struct collective_row *quickest = &row[first];
+        const struct collective_row *of = &row[first], *quickest = of;
         char time[CELL], least[CELL], size[CELL];
-        for (size_t i = 0; i < n; i++)
-            if (row[i].bytes == row[first].bytes && !strcmp(row[i].subject, row[first].subject) &&
-                row[i].time < quickest->time)
-                quickest = &row[i];
-        if (row[first].time > 10 * quickest->time && !(first && row[first - 1].run == row[first].run))
-            document_add_item(document, "%s of %s takes %s in %s, %.0f times the %s in %s%s.", row[first].subject,
-                              text_bytes(size, row[first].bytes),
-                              text_value_like(time, row[first].time, "s", row[first].time), row[first].label,
-                              row[first].time / quickest->time,
-                              text_value_like(least, quickest->time, "s", quickest->time), quickest->label,
-                              run_lacks_cpus(runs, row[first].run)
-                                  ? ": its ranks have fewer CPUs than threads, so this is how long one waits for its "
-                                    "turn on a CPU, not the link"
+        for (const struct collective_row *r = row; r < row + n; r++)
+            if (r->bytes == of->bytes && !strcmp(r->subject, of->subject) && r->time.value < quickest->time.value)
+                quickest = r;
+        if (of->time.value > 10 * quickest->time.value && is_first_of_run(row, first))
+            document_add_item(document, "%s of %s takes %s in %s, %.0f times the %s in %s%s.", of->subject,
+                              text_bytes(size, of->bytes), text_value_like(time, of->time.value, "s", of->time.value),
+                              of->label, of->time.value / quickest->time.value,
+                              text_value_like(least, quickest->time.value, "s", quickest->time.value), quickest->label,
+                              run_lacks_cpus(runs, of->run)
+                                  ? ": its ranks have fewer CPUs than threads, so the time is that of waiting for a "
+                                    "CPU, not that of the link"
                                   : "");
     }
 }
 
+static double figure_of(const struct report_run *run, const struct figure *like, const char *name)
+{
+    const struct figure *f = figures_find(&run->figures, like->subject, name, like->bytes);
+    return f ? f->value : NAN;
+}
+
+/* Fills rows with the collectives of a run. Returns how many. */
+static size_t take_collectives(struct collective_row *row, const struct report_run *run)
+{
+    size_t n = 0;
+    for (const struct figure *f = run->figures.item; f < run->figures.item + run->figures.n; f++)
+        if (!strcmp(run->mode, "allreduce") && !strcmp(f->name, "time"))
+            row[n++] = (struct collective_row){.run = run,
+                                               .label = run->label,
+                                               .subject = f->subject,
+                                               .ranks = run->ranks,
+                                               .bytes = f->bytes,
+                                               .time = {f->value, f->low, f->high},
+                                               .algbw = figure_of(run, f, "algbw"),
+                                               .busbw = figure_of(run, f, "busbw"),
+                                               .share = figure_of(run, f, "nominal_share")};
+    return n;
+}
+
 void section_add_collectives(cJSON *document, const struct report_runs *runs)
 {
-    size_t room = 0, n = 0;
+    size_t room = 0, n = 0, several = 0; /* rows of several ranks */
     for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
-        room += strcmp(run->mode, "allreduce") != 0 ? 0 : run->figures.n;
+        room += run->figures.n;
     struct collective_row *row = allocate(room + 1, sizeof *row);
     for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
-        for (const struct figure *f = run->figures.item; f < run->figures.item + run->figures.n; f++)
-            if (!strcmp(run->mode, "allreduce") && !strcmp(f->name, "time"))
-                row[n++] = (struct collective_row){run,
-                                                   run->label,
-                                                   f->subject,
-                                                   run->ranks,
-                                                   f->bytes,
-                                                   f->value,
-                                                   {f->low, f->high},
-                                                   value_of(run, f, "algbw"),
-                                                   value_of(run, f, "busbw"),
-                                                   value_of(run, f, "nominal_share"),
-                                                   0};
+        n += take_collectives(&row[n], run);
     if (n) {
-        size_t several = 0; /* of several ranks */
         qsort(row, n, sizeof *row, by_collective);
         while (several < n && row[several].ranks > 1)
             several++;
         document_add_heading(document, 2, "Collectives");
         if (several) {
-            draw_collectives(document, runs, row, several, several < n, 0);
-            draw_collectives(document, runs, row, several, several < n, 1);
+            const char *note = several < n ? "Runs on one rank, which communicate nothing, are left out." : NULL;
+            draw_times(document, note, row, several);
+            draw_bandwidths(document, note, row, several);
             compare_latencies(document, runs, row, several);
-            doubt_lines(document, row, several);
+            warn_of_fits(document, row, several);
         } else
-            document_add_paragraph(document, "One rank's calls are no communication, and are not shown.");
+            document_add_paragraph(document, "Runs on one rank communicate nothing, and are not shown.");
         size_t chosen = choose_rows(row, n);
         qsort(row, n, sizeof *row, by_collective);
         document_add_table(document, &(struct table){.key = "collectives_of_runs",

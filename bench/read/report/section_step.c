@@ -1,4 +1,4 @@
-/* section_step.c - one captured step as a timeline of its ranks. */
+/* section_step.c - a captured step as a timeline of its ranks. */
 #include "report/sections.h"
 
 #include "base/files.h"
@@ -13,9 +13,9 @@
 
 enum { PROFILES = 4, RANKS = 8, SPANS = 1600 };
 
-enum { KIND_IN_FLIGHT = PARTS, KINDS }; /* behind the parts of a step */
+enum { KIND_IN_FLIGHT = PARTS, KINDS }; /* the parts of a step are the first kinds */
 
-/* The phases of a step, in their order; with a name where a span of it has room for one. */
+/* The phases of a step in order, as members of rank_<r>_metrics.jsonl. */
 static const struct {
     const char *name, *label;
     int kind;
@@ -29,7 +29,7 @@ static const struct {
               {"lr_scheduling_ms", NULL, PART_OTHER}};
 
 struct step_picture {
-    double number; /* of the step that is shown */
+    double number; /* of the step */
     struct chart_span span[SPANS];
     size_t spans;
     char row[2 * RANKS][32];
@@ -43,7 +43,7 @@ static void add_span(struct step_picture *p, double begin, double end, size_t ro
         p->span[p->spans++] = (struct chart_span){begin, end, (int)row, kind, label};
 }
 
-/* Adds the row of a rank, and one of its communication if there is any, whose step starts at `start`. */
+/* Adds the row of a rank whose step starts at `start` ms, and a row of its communication if it has any. */
 static void add_rank(struct step_picture *p, const cJSON *line, size_t rank, double start)
 {
     const cJSON *segment, *lane;
@@ -68,12 +68,12 @@ static void add_rank(struct step_picture *p, const cJSON *line, size_t rank, dou
     }
     snprintf(p->row[row], sizeof p->row[row], "rank %zu", rank);
     p->row_name[row] = p->row[row];
-    p->row_name[row + 1] = "its communication";
+    p->row_name[row + 1] = "communication";
     p->rows += drawn < p->spans ? 2 : 1;
 }
 
-/* The line of a rank's metrics that has the captured step of that number, or of NAN the one whose step is nearest to
- * the mean; NULL where there is none. The caller deletes it. */
+/* Reads the line of a captured step from a rank's metrics: the step of that number, or for NAN the step nearest to the
+ * mean. The caller deletes it; NULL: there is none. */
 static cJSON *read_step(const struct report_run *run, size_t rank, double number, double mean_ms)
 {
     char path[FILES_PATH + 64];
@@ -87,7 +87,7 @@ static cJSON *read_step(const struct report_run *run, size_t rank, double number
         return NULL;
     while (files_read_line(&line, &room, file) > 0) {
         cJSON *json = json_object(line);
-        int captured = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, "captured")); /* these come first */
+        int captured = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, "captured")); /* the first lines */
         double away = isfinite(number) ? fabs(json_number(json, "profiler_step") - number)
                                        : fabs(json_number(json, "step_ms") - mean_ms);
         int active = strcmp(json_string(json, "epoch_kind"), "warmup") != 0;
@@ -106,7 +106,7 @@ static cJSON *read_step(const struct report_run *run, size_t rank, double number
     return best;
 }
 
-/* Reads the step; returns how many ranks have it, counted from rank 0 to the first that lacks it. */
+/* Reads the same step of each rank, up to the first rank that lacks it. Returns how many ranks have it. */
 static size_t read_picture(struct step_picture *p, const struct report_run *run)
 {
     cJSON *line[RANKS];
@@ -127,8 +127,8 @@ static size_t read_picture(struct step_picture *p, const struct report_run *run)
     return ranks;
 }
 
-/* Who came last, by the profile's finding, or else the largest part. */
-static void name_step(char title[400], const struct report_run *run)
+/* Prints the finding: the straggler that the profile found, or else the largest part of the step. */
+static void print_finding(char title[400], const struct report_run *run)
 {
     const cJSON *finding;
     struct breakdown b = {0};
@@ -137,14 +137,14 @@ static void name_step(char title[400], const struct report_run *run)
         if (strcmp(json_string(finding, "name"), "straggler") != 0)
             continue;
         snprintf(title, 400, "%s: %.290s", run->label, json_string(finding, "text"));
-        title[strcspn(title, ",;")] = 0; /* the rest is among the bottlenecks */
+        title[strcspn(title, ",;")] = 0; /* the bottlenecks have all of it */
         return;
     }
     int unknown = run_breakdown(&b, run, run->subject), most = 0;
     for (int part = 0; part < PARTS && !unknown; part++)
         most = b.part[part] > b.part[most] ? part : most;
     snprintf(title, 400, unknown ? "%s: a step" : "%s: %.0f %% of a step is %s", run->label,
-             100 * b.part[most] / b.step, part_name[most]);
+             100 * b.part[most] / b.step.value, part_name[most]);
 }
 
 void section_add_steps(cJSON *document, const struct report_runs *runs)
@@ -161,11 +161,11 @@ void section_add_steps(cJSON *document, const struct report_runs *runs)
             continue;
         if (!drawn)
             document_add_heading(document, 2, "A step, rank by rank");
-        name_step(title, run);
+        print_finding(title, run);
         snprintf(subtitle, sizeof subtitle,
-                 "ProfilerStep#%.0f of %s on %zu rank%s, the step nearest to the mean; ms from its start%s", p->number,
-                 run->subject, run->ranks, text_plural(run->ranks),
-                 run->ranks > 1 ? " on the first rank, all ranks on one clock" : "");
+                 "ProfilerStep#%.0f of %s on %zu rank%s, the step nearest to the mean; ms since it started%s",
+                 p->number, run->subject, run->ranks, text_plural(run->ranks),
+                 run->ranks > 1 ? " on the first rank, with synchronised clocks" : "");
         if (ranks < run->ranks)
             snprintf(note, sizeof note,
                      ranks < RANKS ? "Only %zu of %zu ranks: rank_%zu_metrics.jsonl has no such step."

@@ -1,4 +1,4 @@
-/* section_time.c - where the time of a step goes, and how it scales. */
+/* section_time.c - where the time of a step goes, and how it scales with the number of ranks. */
 #include "report/sections.h"
 
 #include "base/text.h"
@@ -23,12 +23,12 @@ struct time_row {
 /* clang-format off */
 static const struct column time_columns[] = {
     {"run", "run", COLUMN_NAME, FIELD(label), NULL, 1, -10, 0},
-    {"mode", "by its", COLUMN_NAME, FIELD(mode), NULL, 1, -9, 0},
+    {"mode", "source", COLUMN_NAME, FIELD(mode), NULL, 1, -9, 0},
     {"implementation", "implementation", COLUMN_NAME, FIELD(subject), NULL, 1, -14, 0},
     {"bucket", "bucket\nMiB", COLUMN_CHARS, FIELD(bucket), NULL, 1, 6, 0},
     {"ranks", "ranks", COLUMN_COUNT, FIELD(ranks), "1", 1, 5, 0},
-    {"step", "step\nms", COLUMN_REAL, FIELD(breakdown.step), "s", 1e3, 8, 2},
-    {"step_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(breakdown.interval), "s", 1e3, -16, 2},
+    {"step", "step\nms", COLUMN_REAL, FIELD(breakdown.step.value), "s", 1e3, 8, 2},
+    {"step_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(breakdown.step.low), "s", 1e3, -16, 2},
     {"compute", "compute\nms", COLUMN_REAL, FIELD(breakdown.part[PART_COMPUTE]), "s", 1e3, 8, 2},
     {"compute_share", "%", COLUMN_REAL, FIELD(share[PART_COMPUTE]), "1", 100, 5, 1},
     {"data_loading", "data\nms", COLUMN_REAL, FIELD(breakdown.part[PART_DATA]), "s", 1e3, 7, 2},
@@ -43,59 +43,48 @@ static const struct column time_columns[] = {
 /* clang-format on */
 #undef FIELD
 
-/* Appends the row of an implementation of a run, if the run says where its time goes. */
-static size_t add_time(struct time_row *row, const struct report_run *run, const char *subject)
+/* Fills the row of an implementation. Returns 1; or 0 if the run has no breakdown of it. */
+static size_t take_time(struct time_row *row, const struct report_run *run, const char *subject)
 {
     *row = (struct time_row){.label = run->label, .mode = run->mode, .subject = subject, .ranks = run->ranks};
     if (run_breakdown(&row->breakdown, run, subject))
         return 0;
-    const struct tried *tried = run_tried(run, subject);
-    if (tried && isfinite(tried->mb))
-        snprintf(row->bucket, sizeof row->bucket, "%.4g", tried->mb);
+    const struct run_implementation *of = run_find_implementation(run, subject);
+    if (of && isfinite(of->mb))
+        snprintf(row->bucket, sizeof row->bucket, "%.4g", of->mb);
     size_t n = row->breakdown.n, of_rank = n / (run->ranks ? run->ranks : 1);
     if (strcmp(run->mode, "profile") != 0)
         snprintf(row->samples, sizeof row->samples, "%zu round%s", n, text_plural(n));
-    else /* of each rank as many */
+    else
         snprintf(row->samples, sizeof row->samples, "%zu step%s x %zu", of_rank, text_plural(of_rank), run->ranks);
     for (int p = 0; p < PARTS; p++)
-        row->share[p] = row->breakdown.part[p] / row->breakdown.step;
+        row->share[p] = row->breakdown.part[p] / row->breakdown.step.value;
     return 1;
 }
 
-/* The rows of all implementations of a run, in the order of its figures. Returns how many. */
-static size_t add_implementations(struct time_row *row, const struct report_run *run)
-{
-    size_t n = 0;
-    const char *last = "";
-    for (const struct figure *f = run->figures.item; f < run->figures.item + run->figures.n; f++) {
-        if (!strcmp(f->subject, last) || strcmp(f->name, "step") != 0)
-            continue;
-        last = f->subject;
-        n += add_time(&row[n], run, f->subject);
-    }
-    return n;
-}
-
-/* Of steps that take as long their largest part; otherwise what the longest has most more of than the shortest. */
-static void name_times(char title[300], const struct time_row *row, size_t n)
+/* Prints the finding: if the steps differ, the part that explains most of the difference; otherwise their largest part.
+ */
+static void print_finding(char title[300], const struct time_row *row, size_t n)
 {
     const struct breakdown *least = &row->breakdown, *most = least;
     double more[PARTS];
     int part = 0;
     for (size_t i = 1; i < n; i++) {
-        least = row[i].breakdown.step < least->step ? &row[i].breakdown : least;
-        most = row[i].breakdown.step > most->step ? &row[i].breakdown : most;
+        least = row[i].breakdown.step.value < least->step.value ? &row[i].breakdown : least;
+        most = row[i].breakdown.step.value > most->step.value ? &row[i].breakdown : most;
     }
-    double grows = most->step - least->step;
+    double difference = most->step.value - least->step.value;
+    int differ = difference > 0.01 * least->step.value;
     for (int p = 0; p < PARTS; p++) {
-        more[p] = most->part[p] - (grows > 0.01 * least->step ? least->part[p] : 0);
+        more[p] = most->part[p] - (differ ? least->part[p] : 0);
         part = more[p] > more[part] ? p : part;
     }
-    if (grows > 0.01 * least->step)
-        snprintf(title, 300, "A step takes from %.3g to %.3g ms; %.0f %% of the difference is %s", 1e3 * least->step,
-                 1e3 * most->step, fmin(100, 100 * more[part] / grows), part_name[part]);
+    if (differ)
+        snprintf(title, 300, "A step takes from %.3g to %.3g ms; %.0f %% of the difference is %s",
+                 1e3 * least->step.value, 1e3 * most->step.value, fmin(100, 100 * more[part] / difference),
+                 part_name[part]);
     else
-        snprintf(title, 300, "%.0f %% of a step is %s", 100 * more[part] / most->step, part_name[part]);
+        snprintf(title, 300, "%.0f %% of a step is %s", 100 * more[part] / most->step.value, part_name[part]);
 }
 
 static void draw_time(cJSON *document, const struct time_row *row, size_t n)
@@ -114,57 +103,65 @@ static void draw_time(cJSON *document, const struct time_row *row, size_t n)
                  !strcmp(row[i].mode, "profile") ? " (profile)" : "");
         for (int p = 0; p < PARTS; p++)
             part[i][p] = 1e3 * b->part[p];
-        bar[i] = (struct chart_bar){label[i], part[i], 1e3 * b->step, 1e3 * b->interval[0], 1e3 * b->interval[1], b->n};
+        bar[i] =
+            (struct chart_bar){label[i], part[i], 1e3 * b->step.value, 1e3 * b->step.low, 1e3 * b->step.high, b->n};
     }
-    name_times(title, row, bars);
+    print_finding(title, row, bars);
     if (bars < n)
-        snprintf(note, sizeof note, "%zu more are in the table.", n - bars);
+        snprintf(note, sizeof note, "The table has %zu more.", n - bars);
     document_add_picture(
         document, "step-breakdown", title,
-        chart_bars(&(struct chart_words){title, "ms a step; behind each bar the step", note}, bar, bars, parts, PARTS));
+        chart_bars(&(struct chart_words){title, "ms a step; the whole step is at the end of each bar", note}, bar, bars,
+                   parts, PARTS));
 }
 
-/* Where a profile's mean step is beyond the interval of the benchmark's of the same implementation, label and ranks: a
- * sentence, with whether the two differ between the rounds that both have. */
+/* The same implementation in another run, at the same bucket size if it has one; or NULL. */
+static const struct run_implementation *find_same(const struct report_run *run, const struct run_implementation *of)
+{
+    for (size_t i = 0; i < run->implementations; i++)
+        if (!strcmp(run->implementation[i].strategy, of->strategy) &&
+            (!isfinite(of->mb) || run->implementation[i].mb == of->mb))
+            return &run->implementation[i];
+    return NULL;
+}
+
+/* Adds a sentence where the mean step of a profile is outside the interval of the comparison with the same label, ranks
+ * and implementation: whether the machine or the capture explains it, by the rounds that both runs have. */
 static void compare_profile(cJSON *document, const struct report_runs *runs, const struct report_run *profile)
 {
-    const struct tried *of = strcmp(profile->mode, "profile") != 0 ? NULL : run_tried(profile, profile->subject), *t;
-    for (const struct report_run *run = runs->item; of && run < runs->item + runs->n; run++) {
-        if (!run_compares(run) || run->ranks != profile->ranks || strcmp(run->label, profile->label) != 0)
-            continue;
-        for (t = run->tried; t < run->tried + run->n_tried; t++)
-            if (!strcmp(t->strategy, of->strategy) && (!isfinite(of->mb) || t->mb == of->mb))
-                break;
-        if (t == run->tried + run->n_tried)
-            continue;
-        struct measured there = run_figure(run, t->subject, "step");
-        struct measured ratio = stats_ratio(run_figure(profile, of->subject, "step"), there);
-        double mean = profile->phase_s[PARTS];
-        char a[CELL], b[CELL], change[CELL];
-        if (mean > there.high || mean < there.low)
-            document_add_item(document,
-                              "%s: the captured steps of the profile take %s on average, those of the %s %s. %s: %s. "
-                              "Take times from the %s, and causes from the profile.",
-                              run->label, text_milliseconds(a, mean, NAN, NAN), run->mode,
-                              text_milliseconds(b, there.value, there.low, there.high),
-                              ratio.low > 1 || ratio.high < 1
-                                  ? "In their rounds they differ, too, so the machine changed "
-                                    "between the two runs"
-                                  : "In their rounds they do not differ significantly",
-                              text_change(change, ratio.value, ratio.low, ratio.high), run->mode);
+    const struct run_implementation *of = run_find_implementation(profile, profile->subject), *same = NULL;
+    const struct report_run *run = runs->item, *end = runs->item + runs->n;
+    for (; of && !strcmp(profile->mode, "profile") && run < end; run++)
+        if (run_compares(run) && run->ranks == profile->ranks && !strcmp(run->label, profile->label) &&
+            (same = find_same(run, of)))
+            break;
+    if (!same)
         return;
-    }
+    struct measured there = run_figure(run, same->subject, "step");
+    struct measured ratio = stats_ratio(run_figure(profile, of->subject, "step"), there);
+    double mean = profile->phase_s[PARTS];
+    char a[CELL], b[CELL], change[CELL];
+    if (mean > there.high || mean < there.low)
+        document_add_item(document,
+                          "%s: the captured steps of the profile take %s on average, those of the %s %s. %s: %s. Take "
+                          "times from the %s, and causes from the profile.",
+                          run->label, text_milliseconds(a, mean, NAN, NAN), run->mode,
+                          text_milliseconds(b, there.value, there.low, there.high),
+                          ratio.low > 1 || ratio.high < 1
+                              ? "Their rounds differ as well, so the machine changed between the two runs"
+                              : "Their rounds do not differ significantly",
+                          text_change(change, ratio.value, ratio.low, ratio.high), run->mode);
 }
 
 void section_add_breakdown(cJSON *document, const struct report_runs *runs)
 {
     size_t n = 0, room = runs->n == 1 ? runs->item->figures.n : runs->n;
     struct time_row *row = allocate(room + 1, sizeof *row);
-    if (runs->n == 1)
-        n = add_implementations(row, runs->item);
-    else
-        for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
-            n += *run->subject ? add_time(&row[n], run, run->subject) : 0;
+    for (const struct report_run *run = runs->item; run < runs->item + runs->n && runs->n > 1; run++)
+        n += *run->subject ? take_time(&row[n], run, run->subject) : 0;
+    for (size_t i = 0; i < runs->item->figures.n && runs->n == 1; i++)
+        if (!strcmp(runs->item->figures.item[i].name, "step"))
+            n += take_time(&row[n], runs->item, runs->item->figures.item[i].subject);
     if (n) {
         document_add_heading(document, 2, "Where the time goes");
         draw_time(document, row, n);
@@ -178,11 +175,11 @@ void section_add_breakdown(cJSON *document, const struct report_runs *runs)
                 .row_bytes = sizeof *row,
                 .shown = 40,
                 .note = {
-                    "compute: zero_grad, forward, backward, clipping and optimizer. exposed: waiting for "
-                    "communication after backward. other: the rest of the step. Of a benchmark medians over "
-                    "the rounds, where the step is that of the slowest rank; of a profile means over the captured "
-                    "steps of all ranks (n: steps x ranks), without an interval, since steps of one capture follow "
-                    "each other."}});
+                    "compute: zero_grad, forward, backward, clipping and optimizer. exposed: waiting for communication "
+                    "after backward. other: the rest of the step.",
+                    "A benchmark has medians over the rounds, and its step is that of the slowest rank. A profile has "
+                    "means over the captured steps of all ranks (n: steps x ranks), without an interval, since "
+                    "consecutive steps are not independent."}});
         for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
             compare_profile(document, runs, run);
     }
@@ -191,7 +188,7 @@ void section_add_breakdown(cJSON *document, const struct report_runs *runs)
 
 /* ---- scaling ---- */
 
-/* A row with what its table shows of the run. */
+/* A row of the tables. */
 struct scaling_line {
     struct scaling_row row;
     const char *label, *subject;
@@ -205,18 +202,18 @@ static const struct column scaling_columns[] = {
     {"implementation", "implementation", COLUMN_NAME, FIELD(subject), NULL, 1, -14, 0},
     {"ranks", "ranks", COLUMN_COUNT, FIELD(ranks), "1", 1, 5, 0},
     {"hosts", "hosts", COLUMN_COUNT, FIELD(hosts), "1", 1, 5, 0},
-    {"step", "step\nms", COLUMN_REAL, FIELD(row.breakdown.step), "s", 1e3, 8, 2},
-    {"step_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(row.breakdown.interval), "s", 1e3, -16, 2},
+    {"step", "step\nms", COLUMN_REAL, FIELD(row.breakdown.step.value), "s", 1e3, 8, 2},
+    {"step_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(row.breakdown.step.low), "s", 1e3, -16, 2},
     {"tokens_per_second", "tokens\nper s", COLUMN_REAL, FIELD(row.tokens_s), "1/s", 1, 9, 0},
     {"speedup", "speed-\nup", COLUMN_REAL, FIELD(row.speedup), "1", 1, 7, 2},
-    {"efficiency", "efficiency\n%", COLUMN_REAL, FIELD(row.efficiency), "1", 100, 10, 1},
-    {"efficiency_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(row.interval), "1", 100, -14, 1},
+    {"efficiency", "efficiency\n%", COLUMN_REAL, FIELD(row.efficiency.value), "1", 100, 10, 1},
+    {"efficiency_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(row.efficiency.low), "1", 100, -14, 1},
 };
 static const struct column lost_columns[] = {
     {"run", "run", COLUMN_NAME, FIELD(label), NULL, 1, -10, 0},
     {"ranks", "ranks", COLUMN_COUNT, FIELD(ranks), "1", 1, 5, 0},
-    {"lost", "lost\nms", COLUMN_REAL, FIELD(row.lost_s), "s", 1e3, 8, 2},
-    {"lost_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(row.lost_interval), "s", 1e3, -16, 2},
+    {"lost", "lost\nms", COLUMN_REAL, FIELD(row.lost_s.value), "s", 1e3, 8, 2},
+    {"lost_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(row.lost_s.low), "s", 1e3, -16, 2},
     {"lost_compute", "slower\ncomputation", COLUMN_REAL, FIELD(row.lost_part_s[PART_COMPUTE]), "s", 1e3, 11, 2},
     {"lost_data_loading", "data\nloading", COLUMN_REAL, FIELD(row.lost_part_s[PART_DATA]), "s", 1e3, 8, 2},
     {"lost_exposed", "exposed\ncommunication", COLUMN_REAL, FIELD(row.lost_part_s[PART_EXPOSED]), "s", 1e3, 13, 2},
@@ -228,15 +225,14 @@ static const struct column lost_columns[] = {
 static void add_scaling_tables(cJSON *document, const struct scaling_line *line, size_t n)
 {
     document_add_table(
-        document,
-        &(struct table){.key = "scaling",
-                        TABLE_COLUMNS(scaling_columns),
-                        .row = line,
-                        .rows = n,
-                        .row_bytes = sizeof *line,
-                        .note = {"speed-up: tokens per second, over those of the first row. efficiency: the speed-up "
-                                 "divided by how many times more ranks there are. Intervals are from those of both "
-                                 "steps, taken as independent."}});
+        document, &(struct table){
+                      .key = "scaling",
+                      TABLE_COLUMNS(scaling_columns),
+                      .row = line,
+                      .rows = n,
+                      .row_bytes = sizeof *line,
+                      .note = {"speed-up: tokens per second / those of the first row. efficiency: speed-up / ratio of "
+                               "ranks. Intervals count the two steps as independent."}});
     document_add_table(
         document, &(struct table){
                       .key = "where_efficiency_is_lost",
@@ -246,8 +242,8 @@ static void add_scaling_tables(cJSON *document, const struct scaling_line *line,
                       .rows = n - 1,
                       .row_bytes = sizeof *line,
                       .note = {"lost: how much longer a step takes than in the first row above, for as many tokens on "
-                               "each rank; the other columns are its parts, and add up to it. Waiting for a straggler "
-                               "is exposed communication of the others."}});
+                               "each rank; the other columns are its parts. Waiting for a straggler counts as exposed "
+                               "communication of the other ranks."}});
 }
 
 static void draw_scaling(cJSON *document, const struct scaling *s, size_t number)
@@ -259,8 +255,8 @@ static void draw_scaling(cJSON *document, const struct scaling *s, size_t number
     for (size_t i = 0; i < s->n; i++) {
         const struct scaling_row *row = &s->row[i];
         double ranks = (double)row->run->ranks, factor = ranks / (double)s->row->run->ranks;
-        measured[i] = (struct chart_point){ranks, row->speedup, row->interval[0] * factor, row->interval[1] * factor,
-                                           CHART_PLAIN};
+        measured[i] = (struct chart_point){ranks, row->speedup, row->efficiency.low * factor,
+                                           row->efficiency.high * factor, CHART_PLAIN};
         ideal[i] = (struct chart_point){ranks, factor, NAN, NAN, CHART_PLAIN};
     }
     const struct chart_series series[] = {
@@ -272,9 +268,9 @@ static void draw_scaling(cJSON *document, const struct scaling *s, size_t number
     else if (to_fastest.value < 1)
         snprintf(title, sizeof title, "%zu ranks are no faster than %zu", last->run->ranks, fastest->run->ranks);
     else
-        snprintf(title, sizeof title, "%.0f %% efficient on %zu ranks", 100 * last->efficiency, last->run->ranks);
+        snprintf(title, sizeof title, "%.0f %% efficient on %zu ranks", 100 * last->efficiency.value, last->run->ranks);
     snprintf(name, sizeof name, number ? "scaling-%zu" : "scaling", number + 1);
-    snprintf(subtitle, sizeof subtitle, "Tokens per second over those of %zu rank%s; %s", s->row->run->ranks,
+    snprintf(subtitle, sizeof subtitle, "Tokens per second / those of %zu rank%s; %s", s->row->run->ranks,
              text_plural(s->row->run->ranks), s->workload);
     document_add_picture(document, name, title,
                          chart_xy(&(struct chart_words){title, subtitle, NULL},
@@ -299,11 +295,10 @@ void section_add_scaling(cJSON *document, const struct report_runs *runs, const 
                       (row->run->place.machines && row->run->place.machines < row->run->hosts);
         }
         document_add_heading(document, 2, scalings > 1 ? "Scaling: %s" : "Scaling", s->workload);
-        document_add_paragraph(document, "%s; %s%s of the %ss.%s", s->workload,
-                               *s->subject ? s->subject : "of each run the best implementation",
-                               *s->subject ? " on all ranks, the best on the most," : "", s->mode,
-                               lacking ? " Ranks share CPUs (see the warning at the top): this is no measure of how a "
-                                         "cluster scales."
+        document_add_paragraph(document, "%s; %s%s; from %ss.%s", s->workload,
+                               *s->subject ? s->subject : "the best implementation of each run",
+                               *s->subject ? ", the best on the most ranks" : "", s->mode,
+                               lacking ? " Ranks share CPUs (see the warning at the top): a cluster scales differently."
                                        : "");
         draw_scaling(document, s, (size_t)(s - scaling));
         add_scaling_tables(document, line, s->n);

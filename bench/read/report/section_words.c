@@ -16,9 +16,9 @@ static const char *shares(const struct breakdown *b, char text[160])
 {
     *text = 0;
     for (int p = 0; p < PARTS; p++)
-        if (b->part[p] >= 0.005 * b->step)
+        if (b->part[p] >= 0.005 * b->step.value)
             snprintf(text + strlen(text), 160 - strlen(text), "%s%.0f %% %s", *text ? ", " : "",
-                     100 * b->part[p] / b->step, part_name[p]);
+                     100 * b->part[p] / b->step.value, part_name[p]);
     return text;
 }
 
@@ -28,7 +28,7 @@ static void summarise_step(cJSON *document, const struct report_run *run)
     char step[CELL], text[160];
     if (!run_breakdown(&b, run, run->subject))
         document_add_item(document, "A step of %s takes %s on %zu rank%s: %s.", run->subject,
-                          text_milliseconds(step, b.step, b.interval[0], b.interval[1]), run->ranks,
+                          text_milliseconds(step, b.step.value, b.step.low, b.step.high), run->ranks,
                           text_plural(run->ranks), shares(&b, text));
 }
 
@@ -107,16 +107,16 @@ static void summarise_scaling(cJSON *document, const struct scaling *s)
                  to_fastest.high < 1 ? "slower" : "no faster", fastest->run->ranks, last->tokens_s, fastest->tokens_s,
                  text_change(change, to_fastest.value, to_fastest.low, to_fastest.high),
                  to_fastest.high >= 1 ? ", not significantly different" : "");
-    if (isfinite(last->interval[0]))
-        snprintf(interval, sizeof interval, " [%.1f, %.1f]", 100 * last->interval[0], 100 * last->interval[1]);
-    if (last->lost_s > 0)
+    if (isfinite(last->efficiency.low))
+        snprintf(interval, sizeof interval, " [%.1f, %.1f]", 100 * last->efficiency.low, 100 * last->efficiency.high);
+    if (last->lost_s.value > 0)
         snprintf(why, sizeof why, " Of the %s that a step loses, %s are %s.",
-                 text_milliseconds(lost, last->lost_s, NAN, NAN),
+                 text_milliseconds(lost, last->lost_s.value, NAN, NAN),
                  text_milliseconds(part_lost, last->lost_part_s[most], NAN, NAN),
                  most == PART_COMPUTE ? "slower computation" : part_name[most]);
     document_add_item(
         document, "From %zu to %zu ranks the throughput grows %.2f times: an efficiency of %.1f %%%s.%s%s",
-        first->run->ranks, last->run->ranks, last->speedup, 100 * last->efficiency, interval, slower, why);
+        first->run->ranks, last->run->ranks, last->speedup, 100 * last->efficiency.value, interval, slower, why);
 }
 
 /* How much a step loses to it, such as "costs 12.53 ms [5.60, 17.63] of a step (6.6 %)", after `before`; or nothing. */
@@ -136,10 +136,11 @@ static const char *loss_words(const struct bottleneck *b, const char *before, ch
 /* ---- which implementation to use ---- */
 
 /* The sizes of its buckets, if they are at an end of those that were tried. */
-static const char *edge_words(const struct report_run *run, const struct tried *best, char text[160])
+static const char *edge_words(const struct report_run *run, const struct run_implementation *best, char text[160])
 {
     int smaller = 0, larger = 0;
-    for (const struct tried *t = run->tried; t < run->tried + run->n_tried; t++) {
+    for (const struct run_implementation *t = run->implementation; t < run->implementation + run->implementations;
+         t++) {
         smaller |= t->mb < best->mb;
         larger |= t->mb > best->mb;
     }
@@ -175,11 +176,12 @@ static void to_ddp_words(const struct report_run *run, char text[240])
 /* Adds what to use of what a comparison on several ranks compared; returns whether there is such a thing. */
 static int add_choice(cJSON *document, const struct report_run *run)
 {
-    const struct tried *best = run_tried(run, run->subject);
+    const struct run_implementation *best = run_find_implementation(run, run->subject);
     char size[64] = "", edge[160], to_ddp[240], as_good[200] = "";
     if (!run_compares(run) || !best || run->ranks < 2)
         return 0;
-    for (const struct tried *t = run->tried; t < run->tried + run->n_tried; t++) {
+    for (const struct run_implementation *t = run->implementation; t < run->implementation + run->implementations;
+         t++) {
         struct measured to_best = run_figure(run, t->subject, "step_to_shortest");
         if (t != best && strcmp(t->strategy, "none") != 0 && to_best.low <= 1 && strlen(as_good) < 120)
             snprintf(as_good + strlen(as_good), sizeof as_good - strlen(as_good), "%s%.40s",
@@ -274,7 +276,7 @@ static const struct column bottleneck_columns[] = {
     {"bottleneck", NULL, COLUMN_NAME, FIELD(name), NULL, 1, 0, 0},
     {"words", "bottleneck", COLUMN_NAME, FIELD(words), NULL, 1, -22, 0},
     {"run", "run", COLUMN_NAME, FIELD(label), NULL, 1, -10, 0},
-    {"mode", "by its", COLUMN_NAME, FIELD(mode), NULL, 1, -9, 0},
+    {"mode", "source", COLUMN_NAME, FIELD(mode), NULL, 1, -9, 0},
     {"ranks", "ranks", COLUMN_COUNT, FIELD(ranks), "1", 1, 5, 0},
     {"lost", "lost\nms a step", COLUMN_REAL, FIELD(lost), "s", 1e3, 9, 2},
     {"lost_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(interval), "s", 1e3, -16, 2},
