@@ -12,6 +12,7 @@
 #include "base/table.h"
 #include "ddp/comm.h"
 #include "ddp/job.h"
+#include "results/findings.h"
 
 #include <cJSON.h>
 #include <stdio.h>

@@ -97,8 +97,8 @@ failed = [c.find("failure") is not None for c in cases]
 assert failed == [r["level"] == "high" for r in rows], failed
 assert cases[0].find("failure").get("message") == rows[0]["text"], rows[0]'
 is "the rank that is late is the first bottleneck, by the 150 ms that it costs, more or less" \
-    "$(sed -n 's/^ *1 a straggler  *two  *profile //p' printed | awk '$2 > 75 && $2 < 300' | wc -l)" 1
-is "and named at the top" "$(grep -A 3 'Main bottleneck: a straggler, in two[.] It costs' printed | tr -s ' \n' ' ' | grep -c 'rank 1 came last')" 1
+    "$(sed -n 's/^ *1 straggler  *two  *profile //p' printed | awk '$2 > 75 && $2 < 300' | wc -l)" 1
+is "and named at the top" "$(grep -A 3 'Main bottleneck: straggler, in two[.] It costs' printed | tr -s ' \n' ' ' | grep -c 'rank 1 came last')" 1
 is "runs on one and on two ranks are compared" "$(grep -c '^From 1 to 2 ranks\|^- From 1 to 2 ranks' printed)" 1
 for rank in 0 1; do
     ms=$(sed -nE 's/.*"profiler_step": 1,.*"trace_start_ms": ([0-9.]+),.*/\1/p' late/profile/ddp/rank_${rank}_metrics.jsonl)

@@ -199,31 +199,24 @@ def check_bottlenecks(runs, rows, scaling):
         run = run_of(runs, row, row["mode"])
         if (row["run"], name) in found and row["mode"] == "profile":
             run, finding = found[row["run"], name]
-            wanted = (finding["gain"], None, None)
-            cost = run.within(run.summary["implementation"], "sync_cost")
-            if name == "exposed_communication" and None not in cost and cost[0] > 0:
-                wanted = cost
-            step = run.breakdown(run.summary["implementation"])["step"]
-            share = finding["percent"] / 100 if name == "without_a_core" else wanted[0] and wanted[0] / step
-            level = finding["level"] if wanted[0] is None else None
+            wanted = (finding["loss"], finding["loss_low"], finding["loss_high"])
+            share, level = finding["share"], finding["level"]
         else:
             subject = run.summary.get("fastest") or run.summary.get("best")
-            if name == "slower_computation":
+            if name == "slower computation":
                 subject = next(s["implementation"] for s in scaling if s["run"] == row["run"])
                 first = run_of(runs, scaling[0], row["mode"])
                 work = (run.tokens / run.ranks) / (first.tokens / first.ranks)
                 expected = tuple(v and work * v for v in first.compute_within(subject))
                 wanted = difference_of(run.compute_within(subject), expected)
             else:
-                wanted = run.within(subject, {"communication": "sync_cost"}.get(name, name))
+                wanted = run.within(subject, {"communication": "sync_cost", "data loading": "data_loading"}[name])
             share = wanted[0] / run.value(subject, "step")
         for words, value, of in zip((name, f"{name}, low", f"{name}, high"), lost, wanted, strict=True):
             same(words, value, of)
         same(f"{name}, share", row["share"], share)
-        nothing = lost[1] is not None and lost[1] <= 0
         if level is None:
-            by_loss = (lost[0] or 0) / (run.breakdown(run.summary["implementation"])["step"] if row["mode"] == "profile" else run.value(subject, "step"))
-            level = "note" if nothing or by_loss <= 0.05 else "high" if by_loss > 0.2 else "warning"
+            level = "note" if share <= 0.05 else "high" if share > 0.2 else "warning"
         same(f"{name}, level", row["level"], level)
     known = [row for row in rows if row["lost"] is not None]
     nothing = [row["lost_95_low"] is not None and row["lost_95_low"] <= 0 for row in known]

@@ -165,7 +165,7 @@ void profiles_add_comparison(const struct profile *profile, int n, const struct 
         add_answer(row, n, fastest, m->rounds, summary);
     for (int i = 0; i < n; i++) {
         const struct profile *p = &profile[i];
-        results_add_sentence(summary, "answers", "%s: %s", p->facts.label, p->findings.verdict);
+        results_add_sentence(summary, "answers", "%s: %s", p->facts.label, p->overlap.text);
         for (int f = 0; f < p->findings.n; f++) {
             const struct finding *finding = &p->findings.finding[f];
             if (finding->level != LEVEL_NOTE)

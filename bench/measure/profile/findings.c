@@ -1,4 +1,4 @@
-/* findings.c - what a profile's figures mean. */
+/* findings.c - where the captured steps lose time. */
 #include "profile/findings.h"
 
 #include "base/stats.h"
@@ -6,263 +6,213 @@
 #include "kernels/error.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-const char *const level_name[] = {[LEVEL_NOTE] = "note", [LEVEL_WARNING] = "warning", [LEVEL_HIGH] = "high"};
-
-/* ---- did overlap happen? ---- */
-
-/* Whole percent, without a negative zero. */
-static double percent(double x)
+static enum level level_above(double value, double warning, double high)
 {
-    return round(100 * x) + 0.0;
+    return value > high ? LEVEL_HIGH : value > warning ? LEVEL_WARNING : LEVEL_NOTE;
 }
 
-/* Why communication was not hidden, as far as the run shows; tail is the exposed tail of a step in seconds. */
-static const char *why_no_overlap(const struct profile_facts *facts, double tail, const struct controls *c,
-                                  char text[192])
-{
-    double alone = c->comm_alone.median, backward = c->backward_none.median;
-    if (facts->buckets == 1)
-        return "a single bucket is complete only when backward ends: use a smaller --bucket-size-mb";
-    if (!facts->on_gpu && facts->cores_per_rank < facts->threads)
-        return "CPUs are oversubscribed: a rank has more threads than cores, so communication has to wait for one";
-    if (!(tail > 0.8 * alone) && !(alone > backward))
-        return facts->hosts == 1 && !facts->on_gpu
-                   ? "the ranks share one machine's memory: moving the gradients is work for the same cores, so there "
-                     "is nothing to hide"
-                   : "communication slows computation down as much as it is hidden";
-    if (tail > 0.8 * alone)
-        snprintf(text, 192,
-                 "no progress: the collectives, %.1f ms by themselves, ended %.1f ms after backward; try a smaller "
-                 "--bucket-size-mb%s",
-                 1e3 * alone, 1e3 * tail,
-                 facts->comm_on_device                           ? " or another --nccl-max-ctas"
-                 : facts->cores_per_rank >= facts->threads + 1.0 ? " or --mpi-progress poll"
-                                                                 : " or another --mpi-progress sleep:US");
-    else
-        snprintf(text, 192, "communication alone (%.1f ms) is longer than backward (%.1f ms)", 1e3 * alone,
-                 1e3 * backward);
-    return text;
-}
-
-/* From the overlap efficiency, which has an interval. */
-static void judge_efficiency(struct findings *f, const struct profile_facts *facts, double tail,
-                             const struct controls *c)
-{
-    const struct estimate *e = &c->overlap_efficiency;
-    double alone = c->comm_alone.median, backward = c->backward_none.median;
-    char text[192] = "";
-    if (e->ci_low > 0 && e->median >= 0.1) {
-        if (alone > backward)
-            snprintf(text, sizeof text,
-                     " Communication alone (%.1f ms) is longer than backward (%.1f ms), so %.1f ms cannot be hidden.",
-                     1e3 * alone, 1e3 * backward, 1e3 * (alone - backward));
-        f->overlap = "yes";
-        snprintf(f->verdict, sizeof f->verdict,
-                 "Overlap happened: it saved %.1f ms a step, %.0f %% of what could be hidden (95 %% interval %.0f to "
-                 "%.0f %%, n = %zu rounds).%s",
-                 1e3 * c->saved.median, percent(e->median), percent(e->ci_low), percent(e->ci_high), e->n, text);
-        return;
-    }
-    const char *words = "Overlap did not happen", *why = why_no_overlap(facts, tail, c, text);
-    f->overlap = "no";
-    if (e->ci_low > 0)
-        words = "Overlap hardly happened";
-    else if (e->ci_high > 0.1 && facts->buckets > 1) {
-        f->overlap = "unclear";
-        words = "Overlap is not significantly different from none";
-        why = facts->hosts > 1 || facts->on_gpu
-                  ? "run-to-run variation exceeds the effect; use more --rounds"
-                  : "run-to-run variation exceeds the effect; use more --rounds, but ranks that share one machine's "
-                    "memory usually have nothing to hide";
-    }
-    snprintf(f->verdict, sizeof f->verdict,
-             "%s (%.0f %% of what could be hidden, 95 %% interval %.0f to %.0f %%, n = %zu rounds): %s.", words,
-             percent(e->median), percent(e->ci_low), percent(e->ci_high), e->n, why);
-}
-
-static void judge_overlap(struct findings *f, const struct profile_facts *facts, const struct profile_figures *figures,
-                          const struct controls *c)
-{
-    const struct estimate *e = &c->overlap_efficiency;
-    int nothing = facts->ranks == 1 || !facts->strategy->reduces;
-    f->overlap = nothing ? "n/a" : !facts->strategy->overlaps ? "no" : "unclear";
-    if (facts->ranks == 1)
-        snprintf(f->verdict, sizeof f->verdict, "Overlap: n/a, one rank does not communicate.");
-    else if (!facts->strategy->reduces)
-        snprintf(f->verdict, sizeof f->verdict, "Overlap: n/a, %s communicates nothing.", facts->strategy->name);
-    else if (!facts->strategy->overlaps)
-        snprintf(f->verdict, sizeof f->verdict,
-                 "Overlap: none, %s starts to communicate when backward is over, by design.", facts->strategy->name);
-    else if (!c->rounds)
-        snprintf(f->verdict, sizeof f->verdict, "Overlap: not measured; use --rounds 6 or more.");
-    else if (!isfinite(e->ci_low))
-        snprintf(f->verdict, sizeof f->verdict,
-                 "Overlap: %.0f %% of what could be hidden was, but %zu round%s %s too few for an interval; use "
-                 "--rounds 6 or more.",
-                 percent(e->median), c->rounds, text_plural(c->rounds), c->rounds == 1 ? "is" : "are");
-    else
-        judge_efficiency(f, facts, figures->rank[0].mean.exposed_tail, c);
-}
-
-/* ---- thresholds ---- */
-
-/* Adds one with printf's text; values are percent, gain is in seconds. */
-__attribute__((format(printf, 8, 9))) static void add_finding(struct findings *f, const char *name, enum level level,
-                                                              double value, double threshold, double gain,
-                                                              const char *advice, const char *format, ...)
+/* Adds a finding without its text. percent and threshold are in percent; loss in seconds of the step, NAN if unknown.
+ */
+static struct finding *add_finding(struct findings *f, const char *name, enum level level, double percent,
+                                   double threshold, double loss, double step, const char *advice)
 {
     struct finding *finding = &f->finding[f->n++];
-    va_list arguments;
     *finding = (struct finding){
-        .name = name, .level = level, .value = value, .threshold = threshold, .gain = gain, .advice = advice};
-    va_start(arguments, format);
-    vsnprintf(finding->text, sizeof finding->text, format, arguments);
-    va_end(arguments);
+        .level = level, .percent = percent, .threshold = threshold, .loss = {loss, NAN, NAN}, .share = loss / step};
+    snprintf(finding->name, sizeof finding->name, "%s", name);
+    snprintf(finding->advice, sizeof finding->advice, "%s", advice);
+    return finding;
 }
 
-/* Lists the ranks that have more exposed communication than the threshold, or with `busy` less computation, such as
- * "0, 2, 3"; returns their number. extreme is that of the rank with the most, or least. All in percent of a step. */
-static int list_ranks(const struct profile_figures *figures, int busy, double threshold, char text[96], double *extreme)
+/* Advice where threads of ranks wait for cores, if there are fewer cores than threads; otherwise `other`. */
+static const char *advise_on_cores(const struct profile_facts *facts, const char *other)
 {
-    int n = 0;
-    size_t at = 0;
-    *text = 0;
-    *extreme = NAN;
-    for (int r = 0; r < figures->ranks; r++) {
-        const struct overlap *o = &figures->rank[r].mean;
-        double value = 100 * (busy ? o->utilisation : o->exposed / o->step);
-        *extreme = busy ? fmin(*extreme, value) : fmax(*extreme, value);
-        if (!(busy ? value < threshold : value > threshold))
-            continue;
-        if (n++ < 8)
-            at += (size_t)snprintf(text + at, 96 - at, "%s%d", n > 1 ? ", " : "", r);
-    }
-    if (n > 8)
-        snprintf(text + at, 96 - at, " and %d more", n - 8);
-    return n;
+    return !facts->on_gpu && facts->cores_per_rank < facts->threads
+               ? "give each rank as many logical CPUs as it has threads: fewer ranks on a machine, fewer --threads, or "
+                 "more machines"
+               : other;
+}
+
+/* ---- shares of the step ---- */
+
+/* Ranks as text, such as "0, 2, 3", or the first 8 " and 4 more". */
+struct rank_names {
+    int n;
+    size_t length;
+    char text[96];
+};
+
+static void name_rank(struct rank_names *names, int rank)
+{
+    char *end = names->text + names->length;
+    size_t room = sizeof names->text - names->length;
+    if (names->n++ < 8)
+        names->length += (size_t)snprintf(end, room, "%s%d", names->n > 1 ? ", " : "", rank);
+    else
+        snprintf(end, room, " and %d more", names->n - 8);
 }
 
 static void check_busy(struct findings *f, double threshold, const struct profile_figures *figures)
 {
-    char ranks[96];
-    double value;
-    if (list_ranks(figures, 1, threshold, ranks, &value))
-        add_finding(f, "device_busy", value < threshold * 5 / 7 ? LEVEL_HIGH : LEVEL_WARNING, value, threshold, NAN,
-                    "see in the table of phases what the rest is: a larger --batch-size gives computation more weight, "
-                    "overlap and a faster link give communication less",
-                    "operations ran in only %.1f %% of the step on the rank with the least (threshold %g %%; below it: "
-                    "rank %s)",
-                    value, threshold, ranks);
+    struct rank_names below = {0};
+    double least = NAN;
+    for (int r = 0; r < figures->ranks; r++) {
+        double busy = 100 * figures->rank[r].mean.utilisation;
+        least = fmin(least, busy);
+        if (busy < threshold)
+            name_rank(&below, r);
+    }
+    if (below.n)
+        finding_append(add_finding(f, "idle device", least < threshold * 5 / 7 ? LEVEL_HIGH : LEVEL_WARNING, least,
+                                   threshold, NAN, NAN,
+                                   "see in the table of phases what takes the rest: a larger --batch-size gives "
+                                   "computation more weight, overlap and a faster link give communication less"),
+                       "operations ran in only %.1f %% of the step on the rank with the least (threshold %g %%; below "
+                       "it: rank %s)",
+                       least, threshold, below.text);
 }
 
 static void check_data(struct findings *f, double threshold, const struct profile_facts *facts,
                        const struct profile_figures *figures)
 {
-    double value = 100 * figures->phase[PHASE_DATA_LOADING].share,
-           limit = value > threshold ? threshold : threshold / 3;
-    enum level level = value > threshold * 5 / 3 ? LEVEL_HIGH : value > threshold ? LEVEL_WARNING : LEVEL_NOTE;
+    const struct phase_figure *loading = &figures->phase[PHASE_DATA_LOADING];
+    double value = 100 * loading->share, limit = value > threshold ? threshold : threshold / 3;
     if (value > limit)
-        add_finding(f, "data_loading", level, value, limit, figures->phase[PHASE_DATA_LOADING].most,
-                    facts->synthetic
-                        ? "synthetic batches are made by threads of their own (--data-workers), which lack a core: use "
-                          "fewer --threads or ranks"
-                        : "put --data on a faster disk, let more --data-workers fetch further ahead (--prefetch), or "
-                          "train longer on each batch",
-                    "data loading takes %.1f %% of the step (threshold %g %%; all ranks)", value, limit);
-}
-
-static void check_exposed(struct findings *f, double threshold, const struct profile_figures *figures,
-                          const struct collectives *collectives)
-{
-    static const char *const advice = "compare ddp_bucketed at several --bucket-size-mb in the benchmark; use a faster "
-                                      "link, a larger batch, or --grad-accumulation";
-    char ranks[96];
-    double value, note = threshold * 3 / 4;
-    int n = list_ranks(figures, 0, threshold, ranks, &value);
-    double of_backward = value * figures->phase[PHASES].mean / figures->phase[PHASE_BACKWARD].mean, gain = 0;
-    double waited = 0;
-    char waiting[80] = "";
-    for (int r = 0; r < figures->ranks; r++) { /* what a rank waits for others is theirs to mend */
-        double waits = 0;
-        for (int q = 0; q < figures->ranks; q++)
-            waits += collectives->stall[r * figures->ranks + q];
-        if (figures->rank[r].mean.exposed - waits > gain)
-            gain = figures->rank[r].mean.exposed - waits;
-        waited = fmax(waited, waits);
-    }
-    if (waited > 0.1 * gain)
-        snprintf(waiting, sizeof waiting, "; a rank waits up to %.2f ms a step for later ones", 1e3 * waited);
-    if (n)
-        add_finding(f, "exposed_communication", LEVEL_WARNING, value, threshold, gain, advice,
-                    "exposed communication takes %.1f %% of the step on the rank with the most (threshold %g %%; above "
-                    "it: rank %s)%s",
-                    value, threshold, ranks, waiting);
-    else if (of_backward > note)
-        add_finding(
-            f, "exposed_communication", LEVEL_NOTE, of_backward, note, gain, advice,
-            "exposed communication takes %.2f ms on the rank with the most, %.1f %% of backward (threshold %g %%)%s",
-            10 * value * figures->phase[PHASES].mean, of_backward, note, waiting);
-}
-
-static void check_collectives(struct findings *f, const struct controls *c)
-{
-    double value = 100 * c->comm_alone.median / c->backward_none.median, threshold = 15;
-    if (value > threshold) /* not without controls, which is NAN */
-        add_finding(f, "collectives", value > 2 * threshold ? LEVEL_HIGH : LEVEL_NOTE, value, threshold, NAN,
-                    "a faster link, fewer bytes (ddp_individual_v2 with --grad-dtype bf16), or more computation for "
-                    "each reduction",
-                    "the collectives alone take %.1f ms on the slowest rank, %.1f %% of the backward pass of `none` "
-                    "(threshold %g %%, high above %g %%; %zu rounds)",
-                    1e3 * c->comm_alone.median, value, threshold, 2 * threshold, c->rounds);
+        finding_append(add_finding(f, "data loading", level_above(value, threshold, threshold * 5 / 3), value, limit,
+                                   loading->most, figures->phase[PHASES].mean,
+                                   facts->synthetic
+                                       ? "give the --data-workers that make the synthetic batches cores of their "
+                                         "own: use fewer --threads or ranks"
+                                       : "put --data on a faster disk, let more --data-workers fetch further ahead "
+                                         "(--prefetch), or train longer on each batch"),
+                       "data loading takes %.1f %% of the step (threshold %g %%; all ranks)", value, limit);
 }
 
 static void check_memory(struct findings *f, double threshold, const struct profile_facts *facts)
 {
-    static const char *const advice = "use a smaller --batch-size or --context-length, or --grad-accumulation";
     int sharing = facts->on_gpu ? 1 : facts->machine_ranks;
     double value = 100 * (double)facts->peak_bytes * sharing / (double)facts->memory_bytes;
     if (!facts->memory_bytes || !(value > threshold))
         return;
+    struct finding *finding = add_finding(f, "little memory left", LEVEL_WARNING, value, threshold, NAN, NAN,
+                                          "use a smaller --batch-size or --context-length, or --grad-accumulation");
     if (facts->on_gpu)
-        add_finding(f, "memory", LEVEL_WARNING, value, threshold, NAN, advice,
-                    "%.1f %% of the memory of the fullest GPU is in use, by all processes (threshold %g %%)", value,
-                    threshold);
+        finding_append(finding, "all processes together use %.1f %% of the memory of the fullest GPU (threshold %g %%)",
+                       value, threshold);
     else
-        add_finding(f, "memory", LEVEL_WARNING, value, threshold, NAN, advice,
-                    "the %d ranks of rank 0's machine together reach %.1f %% of its memory (threshold %g %%; the whole "
-                    "run)",
-                    sharing, value, threshold);
+        finding_append(finding,
+                       "the %d ranks of rank 0's machine together reach %.1f %% of its memory (threshold %g %%; the "
+                       "whole run)",
+                       sharing, value, threshold);
 }
 
-/* The phases in which a rank is late by more than `least` seconds, the worst first, such as "forward_pass (5.20 ms) and
- * data_loading (5.06 ms)"; at least the worst one. */
-static const char *late_phases(const struct rank_figure *rank, double least, char text[160])
+/* ---- communication ---- */
+
+static void append_collectives(struct finding *finding, const struct controls *c, double threshold)
 {
-    struct rank_figure rest = *rank; /* without the phases that were named */
-    size_t at = 0;
-    for (int n = 0; n < 3; n++) {
-        double *worst = &rest.late_in[rank_latest_in(&rest)];
-        if (n && *worst <= least)
-            break;
-        at += (size_t)snprintf(text + at, 160 - at, "%s%s (%.2f ms)", n ? " and " : "",
-                               phase_name[worst - rest.late_in], 1e3 * *worst);
-        *worst = 0;
-    }
-    return text;
+    finding_append(finding,
+                   "the collectives alone take %.1f ms on the slowest rank, %.1f %% of the backward pass of `none` "
+                   "(threshold %g %%, high above %g %%; %zu rounds)",
+                   1e3 * c->comm_alone.median, 100 * c->comm_alone.median / c->backward_none.median, threshold,
+                   2 * threshold, c->rounds);
 }
 
-/* By how much a rank is late in a phase, where that is most. */
+/* Without rounds the loss is the exposed time of the rank with the most, less its waits for other ranks, which their
+ * own findings count. With rounds it is the sync cost. */
+static struct finding *check_exposed(struct findings *f, double threshold, const struct profile_facts *facts,
+                                     const struct profile_figures *figures, const struct collectives *collectives,
+                                     const struct controls *c)
+{
+    struct rank_names above = {0};
+    double step = figures->phase[PHASES].mean, exposed = 0, loss = 0, longest_wait = 0;
+    for (int r = 0; r < figures->ranks; r++) {
+        const struct overlap *o = &figures->rank[r].mean;
+        double waits = 0;
+        for (int q = 0; q < figures->ranks; q++)
+            waits += collectives->stall[r * figures->ranks + q];
+        loss = fmax(loss, o->exposed - waits);
+        longest_wait = fmax(longest_wait, waits);
+        exposed = fmax(exposed, 100 * o->exposed / o->step);
+        if (100 * o->exposed / o->step > threshold)
+            name_rank(&above, r);
+    }
+    double of_backward = exposed * step / figures->phase[PHASE_BACKWARD].mean, note = threshold * 3 / 4;
+    if (!above.n && !(of_backward > note))
+        return NULL;
+    struct finding *finding =
+        add_finding(f, "exposed communication", above.n ? LEVEL_WARNING : LEVEL_NOTE, above.n ? exposed : of_backward,
+                    above.n ? threshold : note, loss, step,
+                    advise_on_cores(facts, "let `ddpbench tune --max-minutes 5` look for the strategy and bucket size "
+                                           "that cost least; use a faster link, a larger batch, or "
+                                           "--grad-accumulation"));
+    if (c->sync_cost.median > 0 && isfinite(c->sync_cost.ci_low)) {
+        char ms[CELL];
+        finding->loss = (struct measured){c->sync_cost.median, c->sync_cost.ci_low, c->sync_cost.ci_high};
+        finding->share = c->sync_cost.median / step;
+        finding_append(finding, "a step is %s slower than without communication%s; ",
+                       text_milliseconds(ms, c->sync_cost.median, c->sync_cost.ci_low, c->sync_cost.ci_high),
+                       finding_is_significant(finding) ? "" : ", which is not significant");
+    }
+    if (above.n)
+        finding_append(finding,
+                       "exposed communication takes %.1f %% of the step on the rank with the most (threshold %g %%; "
+                       "above it: rank %s)",
+                       exposed, threshold, above.text);
+    else
+        finding_append(finding,
+                       "exposed communication takes %.2f ms on the rank with the most, %.1f %% of backward (threshold "
+                       "%g %%)",
+                       10 * exposed * step, of_backward, note);
+    if (longest_wait > 0.1 * loss)
+        finding_append(finding, "; a rank waits up to %.2f ms a step for later ones", 1e3 * longest_wait);
+    return finding;
+}
+
+/* One finding: how long the collectives take is the cause of exposed communication, where there is such. */
+static void check_communication(struct findings *f, double threshold, const struct profile_facts *facts,
+                                const struct profile_figures *figures, const struct collectives *collectives,
+                                const struct controls *c)
+{
+    double value = 100 * c->comm_alone.median / c->backward_none.median, limit = 15; /* NAN without controls */
+    struct finding *exposed = check_exposed(f, threshold, facts, figures, collectives, c);
+    enum level level = value > 2 * limit ? LEVEL_HIGH : LEVEL_NOTE;
+    if (exposed && value > limit) {
+        finding_append(exposed, "; ");
+        append_collectives(exposed, c, limit);
+        exposed->level = level > exposed->level ? level : exposed->level;
+    } else if (value > limit)
+        append_collectives(add_finding(f, "slow collectives", level, value, limit, NAN, NAN,
+                                       "use a faster link, fewer bytes (ddp_individual_v2 with --grad-dtype bf16), or "
+                                       "more computation for each reduction"),
+                           c, limit);
+    if (exposed && !finding_is_significant(exposed))
+        exposed->level = LEVEL_NOTE;
+}
+
+/* ---- late ranks ---- */
+
+/* By how much a rank is late in the phase where it is latest. */
 static double most_late_in(const struct rank_figure *rank)
 {
     return rank->late_in[rank_latest_in(rank)];
 }
 
-/* By how much longer a rank had no core in a step than the one that had it most. */
+/* Names at most 3 phases in which a rank is late by more than `least` seconds, the worst first, such as "forward_pass
+ * (5.20 ms) and data_loading (5.06 ms)". The worst one is always named. */
+static void append_late_phases(struct finding *finding, const struct rank_figure *rank, double least)
+{
+    struct rank_figure others = *rank; /* late_in of the named phases becomes 0 */
+    for (int n = 0; n < 3 && (!n || most_late_in(&others) > least); n++) {
+        enum step_phase worst = rank_latest_in(&others);
+        finding_append(finding, "%s%s (%.2f ms)", n ? " and " : "", phase_name[worst], 1e3 * others.late_in[worst]);
+        others.late_in[worst] = 0;
+    }
+}
+
+/* By how much longer than any other rank a rank waits for a core in a step. */
 static double core_wait_beyond(const struct profile_figures *figures, const struct rank_figure *rank)
 {
     double least = rank->core_wait;
@@ -271,57 +221,50 @@ static double core_wait_beyond(const struct profile_figures *figures, const stru
     return rank->core_wait - least;
 }
 
-/* The rank that cost most, and the one that is late in most steps, which need not be the same where other work is on
- * the cores of all. Where communication takes so long that this costs little, it is a note. */
+/* The rank that cost the others most; and the rank that is late in most steps, which may be another one where other
+ * processes use the cores of all. A delay that costs little, since communication takes longer than it, is a note. */
 static void check_stragglers(struct findings *f, const struct profile_figures *figures, const struct collectives *c)
 {
-    double threshold = 5;
-    int rank = 0; /* the costliest */
-    for (int r = 1; r < c->ranks; r++)
-        if (c->straggler[r].cost > c->straggler[rank].cost)
-            rank = r;
-    const struct straggler *s = &c->straggler[rank];
-    double step = figures->phase[PHASES].mean, value = 100 * s->cost / step;
-    double work = figures->phase[PHASES].median - figures->phase[PHASE_GRADIENT_SYNC].median;
-    double least = work * threshold / 100; /* for a rank to be late by */
-    char late[256] = "", next[256] = "", phases[160];
-    const struct rank_figure *first = &figures->rank[rank], *second = NULL, *latest = first;
-    double most = most_late_in(first);
-    for (const struct rank_figure *r = figures->rank; r < figures->rank + c->ranks; r++) {
-        if (r != first && most_late_in(r) > (second ? most_late_in(second) : least))
-            second = r;
+    const struct rank_figure *rank = figures->rank, *end = rank + c->ranks, *costliest = rank, *also_late = NULL,
+                             *latest = rank;
+    double step = figures->phase[PHASES].mean, threshold = 5;
+    double least = (figures->phase[PHASES].median - figures->phase[PHASE_GRADIENT_SYNC].median) * threshold / 100;
+    double most = 0;
+    for (const struct rank_figure *r = rank; r < end; r++) {
+        costliest = c->straggler[r - rank].cost > c->straggler[costliest - rank].cost ? r : costliest;
         latest = r->late > latest->late ? r : latest;
         most = fmax(most, most_late_in(r));
     }
+    for (const struct rank_figure *r = rank; r < end; r++)
+        if (r != costliest && most_late_in(r) > (also_late ? most_late_in(also_late) : least))
+            also_late = r;
+    const struct straggler *s = &c->straggler[costliest - rank];
+    double value = 100 * s->cost / step, late = costliest->late, core_wait = core_wait_beyond(figures, costliest);
     if (!(value > threshold) && !(most > 2 * least))
         return;
-    int explained = latest == first && first->late > s->cost / 2; /* by its own work */
-    double without_core = core_wait_beyond(figures, first);
-    int by_core = first->late > 0 && without_core > first->late / 2;
-    size_t at = 0;
-    if (first->late > 0)
-        at = (size_t)snprintf(late, sizeof late, "; it works %.2f ms a step longer than the fast ranks",
-                              1e3 * first->late);
-    if (by_core)
-        at += (size_t)snprintf(late + at, sizeof late - at, ", and had no core for %.2f ms more than others",
-                               1e3 * without_core);
-    if (most_late_in(first) > least)
-        snprintf(late + at, sizeof late - at, at ? ", most in %s" : "; it is late in most steps in %s",
-                 late_phases(first, least, phases));
-    if (second)
-        snprintf(next, sizeof next, "; rank %d is late in most steps in %s", second->rank,
-                 late_phases(second, least, phases));
-    add_finding(f, "straggler",
-                value > 4 * threshold ? LEVEL_HIGH
-                : value > threshold   ? LEVEL_WARNING
-                                      : LEVEL_NOTE,
-                value, threshold, explained ? first->saves : s->cost,
-                by_core ? "leave its cores to it: bind ranks to cores, use fewer threads, or stop what else runs there"
-                        : "look at what that rank does in its trace: other work on its cores, a slower clock, or more "
-                          "data to load",
-                "rank %d came last in %zu of %zu collectives, by up to %.2f ms, and stalled the others for %.1f %% of "
-                "the step (threshold %g %%)%s%s",
-                rank, s->last, c->attributed, 1e3 * s->most, value, threshold, late, next);
+    int is_explained = costliest == latest && late > s->cost / 2, is_by_cores = late > 0 && core_wait > late / 2;
+    struct finding *finding = add_finding(
+        f, "straggler", level_above(value, threshold, 4 * threshold), value, threshold,
+        is_explained ? costliest->saves : s->cost, step,
+        is_by_cores ? "leave its cores to it: bind ranks to cores, use fewer threads, or stop what else runs there"
+                    : "look at what that rank does in its trace: other work on its cores, a slower clock, or more data "
+                      "to load");
+    finding_append(finding,
+                   "rank %td came last in %zu of %zu collectives, by up to %.2f ms, and stalled the others for %.1f %% "
+                   "of the step (threshold %g %%)",
+                   costliest - rank, s->last, c->attributed, 1e3 * s->most, value, threshold);
+    if (late > 0)
+        finding_append(finding, "; it works %.2f ms a step longer than the fast ranks", 1e3 * late);
+    if (is_by_cores)
+        finding_append(finding, ", and had no core for %.2f ms more than others", 1e3 * core_wait);
+    if (most_late_in(costliest) > least) {
+        finding_append(finding, "%s", late > 0 ? ", most in " : "; it is late in most steps in ");
+        append_late_phases(finding, costliest, least);
+    }
+    if (also_late) {
+        finding_append(finding, "; rank %d is late in most steps in ", also_late->rank);
+        append_late_phases(finding, also_late, least);
+    }
 }
 
 /* Whether threads that could run had no core. */
@@ -334,66 +277,65 @@ static void check_cores(struct findings *f, const struct profile_facts *facts, c
     double value = 100 * worst->core_wait / figures->phase[PHASES].median;
     if (!(value > threshold))
         return;
-    add_finding(
-        f, "without_a_core", value > 3 * threshold ? LEVEL_HIGH : LEVEL_WARNING, value, threshold, worst->core_wait,
-        "bind ranks to cores, use fewer ranks or threads, or stop what else runs there",
+    finding_append(
+        add_finding(
+            f, "CPU contention", level_above(value, threshold, 3 * threshold), value, threshold, worst->core_wait,
+            figures->phase[PHASES].median,
+            advise_on_cores(facts, "bind ranks to cores, use fewer ranks or threads, or stop what else runs there")),
         "the training thread of rank %d could run and had no core for %.2f ms, %.1f %% of the median step (threshold "
-        "%g %%; %d thread%s a rank, %.2g logical CPUs); other work takes its cores, or other ranks do",
+        "%g %%; %d thread%s a rank, %.2g logical CPUs); other processes or other ranks used its cores",
         worst->rank, 1e3 * worst->core_wait, value, threshold, facts->threads, text_plural((size_t)facts->threads),
         facts->cores_per_rank);
 }
 
-/* The median rate of the other hosts, sending or receiving. */
+/* ---- links ---- */
+
+static double rate_of(const struct link_rates *link, int receiving)
+{
+    return receiving ? link->receive : link->send;
+}
+
+/* The median rate of the other hosts. */
 static double others_rate(const struct link_rates *link, int hosts, int host, int receiving)
 {
     double *rate = allocate((size_t)hosts, sizeof *rate);
     size_t n = 0;
     for (int h = 0; h < hosts; h++)
         if (h != host)
-            rate[n++] = receiving ? link[h].receive : link[h].send;
+            rate[n++] = rate_of(&link[h], receiving);
     double median = stats_median(rate, n);
     free(rate);
     return median;
 }
 
-/* The host whose sending or receiving side is the slowest, compared with the others'. Of two, what one sends the other
- * receives. */
+/* The host whose sending or receiving side is the slowest, compared with the others'. Of two hosts one receives what
+ * the other sends, so only the sending sides are compared. */
 static void check_links(struct findings *f, const struct link_rates *link, int hosts)
 {
-    double threshold = 50, value = 100, others = NAN;
-    const struct link_rates *slowest = NULL;
-    int receives = 0;
-    for (int i = 0; i < (hosts > 2 ? 2 * hosts : hosts); i++) {
-        double rate = i < hosts ? link[i].send : link[i - hosts].receive;
-        double median = others_rate(link, hosts, i % hosts, i >= hosts);
-        if (!(100 * rate / median < value))
-            continue;
-        value = 100 * rate / median;
-        others = median;
-        slowest = &link[i % hosts];
-        receives = i >= hosts;
-    }
-    if (!slowest || !(value < threshold))
+    double threshold = 50, value = threshold, others = NAN;
+    int slowest = -1, receives = 0;
+    for (int side = 0; side < (hosts > 2 ? 2 : 1); side++)
+        for (int h = 0; h < hosts; h++) {
+            double median = others_rate(link, hosts, h, side), percent = 100 * rate_of(&link[h], side) / median;
+            if (!(percent < value))
+                continue;
+            value = percent;
+            others = median;
+            slowest = h;
+            receives = side;
+        }
+    if (slowest < 0)
         return;
-    char other[64] = "";
+    struct finding *finding =
+        add_finding(f, "slow link", LEVEL_WARNING, value, threshold, NAN, NAN,
+                    "look at that host's interface and port: negotiated speed, errors, what else it carries");
+    finding_append(finding, "the %s side of rank %d's host", receives ? "receiving" : "sending", link[slowest].rank);
     if (hosts == 2)
-        snprintf(other, sizeof other, " (or the receiving side of rank %d's)", link[slowest == link].rank);
-    add_finding(
-        f, "slow_link", LEVEL_WARNING, value, threshold, NAN,
-        "look at that host's interface and port: negotiated speed, errors, what else it carries",
-        "the %s side of rank %d's host%s reaches %.1f MB/s, %.0f %% of the %.1f MB/s of the other hosts (threshold "
-        "%g %%; 1 MiB to and from its neighbours, nothing else in flight)",
-        receives ? "receiving" : "sending", slowest->rank, other, 1e-6 * (receives ? slowest->receive : slowest->send),
-        value, 1e-6 * others, threshold);
-}
-
-static int by_weight(const void *a, const void *b)
-{
-    const struct finding *x = a, *y = b;
-    double gain_x = isnan(x->gain) ? 0 : x->gain, gain_y = isnan(y->gain) ? 0 : y->gain;
-    if (x->level != y->level)
-        return (int)y->level - (int)x->level;
-    return gain_x == gain_y ? strcmp(x->name, y->name) : gain_x < gain_y ? 1 : -1;
+        finding_append(finding, " (or the receiving side of rank %d's)", link[!slowest].rank);
+    finding_append(finding,
+                   " reaches %.1f MB/s, %.0f %% of the %.1f MB/s of the other hosts (threshold %g %%; 1 MiB to and "
+                   "from its neighbours, nothing else in flight)",
+                   1e-6 * rate_of(&link[slowest], receives), value, 1e-6 * others, threshold);
 }
 
 void findings_create(struct findings *findings, const struct profile_facts *facts, const struct thresholds *thresholds,
@@ -401,15 +343,13 @@ void findings_create(struct findings *findings, const struct profile_facts *fact
                      const struct link_rates *links, const struct controls *controls)
 {
     *findings = (struct findings){0};
-    judge_overlap(findings, facts, figures, controls);
     check_busy(findings, thresholds->busy, figures);
     check_data(findings, thresholds->data_loading, facts, figures);
-    check_exposed(findings, thresholds->exposed, figures, collectives);
-    check_collectives(findings, controls);
+    check_communication(findings, thresholds->exposed, facts, figures, collectives, controls);
     check_memory(findings, thresholds->memory, facts);
     check_stragglers(findings, figures, collectives);
     check_cores(findings, facts, figures);
     if (links)
         check_links(findings, links, facts->hosts);
-    qsort(findings->finding, (size_t)findings->n, sizeof *findings->finding, by_weight);
+    qsort(findings->finding, (size_t)findings->n, sizeof *findings->finding, finding_compare);
 }

@@ -1,4 +1,4 @@
-/* findings.h - whether communication was hidden, and where time could be saved. */
+/* findings.h - where the captured steps lose time, by figures that are beyond a threshold. */
 #ifndef BENCH_MEASURE_PROFILE_FINDINGS_H
 #define BENCH_MEASURE_PROFILE_FINDINGS_H
 
@@ -6,24 +6,11 @@
 #include "profile/controls.h"
 #include "profile/facts.h"
 #include "profile/figures.h"
-
-enum level { LEVEL_NOTE, LEVEL_WARNING, LEVEL_HIGH };
-extern const char *const level_name[];
-
-struct finding {
-    const char *name;
-    enum level level;
-    double value, threshold; /* percent */
-    double gain;             /* seconds that a step would be shorter without it, at most; NAN if unknown */
-    char text[640];          /* the figure in words: of what, which ranks */
-    const char *advice;
-};
+#include "results/results.h"
 
 struct findings {
-    const char *overlap; /* whether it happened: "yes", "no", "unclear" or "n/a" */
-    char verdict[640];   /* the same in one line, and why if not */
     int n;
-    struct finding finding[9]; /* of each name at most one; by level, then by gain */
+    struct finding finding[9]; /* each name at most once; sorted by finding_compare */
 };
 
 /* Compares the figures with the thresholds. controls may have no round yet; links[facts->hosts] or NULL. */

@@ -74,6 +74,7 @@ static int write_profile(const struct profiles *all, struct profile *p, const st
     struct figure_list figures = {0};
     p->facts.peak_bytes = (size_t)job_max(run->job, (double)run_peak_memory(run));
     controls_compute(&p->controls, run->job, &run->measurements);
+    overlap_verdict_create(&p->overlap, &p->facts, p->figures.rank->mean.exposed_tail, &p->controls);
     findings_create(&p->findings, &p->facts, &p->options->thresholds, &p->figures, &p->capture.collectives, p->links,
                     &p->controls);
     if (run->job->rank)

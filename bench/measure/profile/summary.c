@@ -90,28 +90,21 @@ void profile_add_findings(const struct profile *p, cJSON *summary)
         json_add_text(capture, "missing_in_traces", c->missing);
         results_add_sentence(summary, "notes", "%s.", c->missing);
     }
-    json_add_text(summary, "overlap_happened", f->overlap);
-    json_add_text(summary, "overlap_verdict", f->verdict);
+    json_add_text(summary, "overlap_happened", p->overlap.happened);
+    json_add_text(summary, "overlap_verdict", p->overlap.text);
     cJSON *list = cJSON_AddArrayToObject(summary, "findings");
     add_step(p, summary);
-    results_add_sentence(summary, "answers", "%s", f->verdict);
+    results_add_sentence(summary, "answers", "%s", p->overlap.text);
     results_add_sentence(summary, "answers", "Findings in ProfilerStep#%ld to #%ld%s", first, last,
                          f->n ? " (high: far beyond its threshold; warning: beyond it; note: worth knowing):"
                               : ": none; no figure is beyond its threshold.");
-    for (int i = 0; i < f->n; i++) {
-        const struct finding *finding = &f->finding[i];
-        char gain[48] = "";
-        cJSON *row = json_add_row(list);
-        json_add_text(row, "name", finding->name);
-        json_add_text(row, "level", level_name[finding->level]);
-        json_add_number(row, "percent", finding->value);
-        json_add_number(row, "threshold", finding->threshold);
-        json_add_number(row, "gain", finding->gain);
-        json_add_text(row, "text", finding->text);
-        json_add_text(row, "advice", finding->advice);
-        if (isfinite(finding->gain))
-            snprintf(gain, sizeof gain, ", up to %.2f ms of a step", 1e3 * finding->gain);
-        results_add_sentence(summary, "answers", "%s (%s%s): %s.", finding->name, level_name[finding->level], gain,
+    for (const struct finding *finding = f->finding; finding < f->finding + f->n; finding++) {
+        char loss[CELL], of_step[CELL + 24] = "";
+        finding_write(list, finding);
+        if (isfinite(finding->loss.value))
+            snprintf(of_step, sizeof of_step, ", %s%s of a step", isfinite(finding->loss.low) ? "" : "up to ",
+                     text_milliseconds(loss, finding->loss.value, finding->loss.low, finding->loss.high));
+        results_add_sentence(summary, "answers", "%s (%s%s): %s.", finding->name, level_name[finding->level], of_step,
                              finding->text);
         results_add_sentence(summary, "answers", "Try: %s.", finding->advice);
     }

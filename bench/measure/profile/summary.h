@@ -3,7 +3,9 @@
 #define BENCH_MEASURE_PROFILE_SUMMARY_H
 
 #include "base/figures.h"
+#include "profile/capture.h"
 #include "profile/findings.h"
+#include "profile/overlap_verdict.h"
 
 enum { SHOWN = 8 }; /* rows that are printed of what there may be many of, unless with --verbose */
 
@@ -18,6 +20,7 @@ struct profile {
     struct profile_figures figures; /* of the captured steps */
     struct totals totals;
     struct controls controls;
+    struct overlap_verdict overlap;
     struct findings findings;
     const struct link_rates *links; /* [facts.hosts]; NULL: not measured, on one host and where GPUs send themselves */
 };

@@ -120,16 +120,16 @@ static void summarise_scaling(cJSON *document, const struct scaling *s)
 }
 
 /* How much a step loses to it, such as "costs 12.53 ms [5.60, 17.63] of a step (6.6 %)", after `before`; or nothing. */
-static const char *loss_words(const struct bottleneck *b, const char *before, char text[120])
+static const char *loss_words(const struct finding *b, const char *before, char text[120])
 {
     char lost[CELL];
     *text = 0;
-    if (isfinite(b->lost_s))
+    if (isfinite(b->loss.value))
         snprintf(text, 120, "%s costs %s of a step (%.1f %%%s)", before,
-                 text_milliseconds(lost, b->lost_s, b->interval[0], b->interval[1]), 100 * b->share,
-                 isnan(b->interval[0])          ? "; no interval"
-                 : bottleneck_is_significant(b) ? ""
-                                                : "; not significantly different from 0");
+                 text_milliseconds(lost, b->loss.value, b->loss.low, b->loss.high), 100 * b->share,
+                 isnan(b->loss.low)          ? "; no interval"
+                 : finding_is_significant(b) ? ""
+                                             : "; not significantly different from 0");
     return text;
 }
 
@@ -201,15 +201,15 @@ void section_add_recommendations(cJSON *document, const struct report_runs *runs
     size_t choices = 0, changes = 0;
     document_add_heading(document, 2, "What else to change, and what to use");
     for (size_t i = 1; i < found->n && changes < CHANGES; i++) { /* the first stands in the summary */
-        const struct bottleneck *b = &found->item[i];
+        const struct finding *b = &found->item[i].finding;
         size_t before = 0;
         char loss[120];
-        while (before < i && strcmp(found->item[before].advice, b->advice) != 0)
+        while (before < i && strcmp(found->item[before].finding.advice, b->advice) != 0)
             before++;
-        if (before < i || !bottleneck_is_significant(b))
+        if (before < i || !finding_is_significant(b))
             continue;
-        document_add_item(document, "Against %s in %s%s: %s.", b->words, b->run->label, loss_words(b, ", which", loss),
-                          b->advice);
+        document_add_item(document, "Against %s in %s%s: %s.", b->name, found->item[i].run->label,
+                          loss_words(b, ", which", loss), b->advice);
         changes++;
     }
     for (const struct report_run *run = runs->item; run < runs->item + runs->n && choices < CHOICES; run++)
@@ -247,9 +247,9 @@ void section_add_summary(cJSON *document, const struct report_runs *runs, const 
     }
     name_interrupted(document, runs);
     if (bottlenecks->n) {
-        document_add_item(document, "Main bottleneck: %s, in %s%s: %s.", b->words, b->run->label,
-                          loss_words(b, ". It", loss), b->text);
-        document_add_item(document, "The first change: %s.", b->advice);
+        document_add_item(document, "Main bottleneck: %s, in %s%s: %s.", b->finding.name, b->run->label,
+                          loss_words(&b->finding, ". It", loss), b->finding.text);
+        document_add_item(document, "The first change: %s.", b->finding.advice);
     }
     for (size_t i = 0; i < scalings; i++)
         summarise_scaling(document, &scaling[i]);
@@ -262,27 +262,26 @@ void section_add_summary(cJSON *document, const struct report_runs *runs, const 
 
 /* ---- bottlenecks ---- */
 
+#define FIELD(field) offsetof(struct bottleneck_row, field)
 struct bottleneck_row {
     int number;
-    const char *label, *mode, *name, *words, *level, *text;
+    const char *label, *mode, *level;
     size_t ranks;
-    double lost, interval[2], share;
+    struct finding finding;
 };
 
-#define FIELD(field) offsetof(struct bottleneck_row, field)
 /* clang-format off */
 static const struct column bottleneck_columns[] = {
     {"number", "", COLUMN_INT, FIELD(number), "1", 1, 3, 0},
-    {"bottleneck", NULL, COLUMN_NAME, FIELD(name), NULL, 1, 0, 0},
-    {"words", "bottleneck", COLUMN_NAME, FIELD(words), NULL, 1, -22, 0},
+    {"bottleneck", "bottleneck", COLUMN_CHARS, FIELD(finding.name), NULL, 1, -22, 0},
     {"run", "run", COLUMN_NAME, FIELD(label), NULL, 1, -10, 0},
     {"mode", "source", COLUMN_NAME, FIELD(mode), NULL, 1, -9, 0},
     {"ranks", "ranks", COLUMN_COUNT, FIELD(ranks), "1", 1, 5, 0},
-    {"lost", "lost\nms a step", COLUMN_REAL, FIELD(lost), "s", 1e3, 9, 2},
-    {"lost_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(interval), "s", 1e3, -16, 2},
-    {"share", "% of\nthe step", COLUMN_REAL, FIELD(share), "1", 100, 8, 1},
+    {"lost", "lost\nms a step", COLUMN_REAL, FIELD(finding.loss.value), "s", 1e3, 9, 2},
+    {"lost_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(finding.loss.low), "s", 1e3, -16, 2},
+    {"share", "% of\nthe step", COLUMN_REAL, FIELD(finding.share), "1", 100, 8, 1},
     {"level", "level", COLUMN_NAME, FIELD(level), NULL, 1, -7, 0},
-    {"text", NULL, COLUMN_NAME, FIELD(text), NULL, 1, 0, 0},
+    {"text", NULL, COLUMN_CHARS, FIELD(finding.text), NULL, 1, 0, 0},
 };
 /* clang-format on */
 #undef FIELD
@@ -296,17 +295,8 @@ void section_add_bottlenecks(cJSON *document, const struct bottlenecks *found)
         document_add_paragraph(document, "None: no figure is beyond its threshold.");
     for (size_t i = 0; i < found->n; i++) {
         const struct bottleneck *b = &found->item[i];
-        row[i] = (struct bottleneck_row){.number = (int)i + 1,
-                                         .label = b->run->label,
-                                         .mode = b->run->mode,
-                                         .name = b->name,
-                                         .words = b->words,
-                                         .level = b->level,
-                                         .text = b->text,
-                                         .ranks = b->run->ranks,
-                                         .lost = b->lost_s,
-                                         .interval = {b->interval[0], b->interval[1]},
-                                         .share = b->share};
+        row[i] = (struct bottleneck_row){(int)i + 1,    b->run->label, b->run->mode, level_name[b->finding.level],
+                                         b->run->ranks, b->finding};
     }
     if (found->n)
         document_add_table(
@@ -321,11 +311,11 @@ void section_add_bottlenecks(cJSON *document, const struct bottlenecks *found)
                 .note = {
                     "lost: by how much a step is longer because of it. Losses overlap, so they do not add up. n/a: not "
                     "known. No interval: from the steps of one capture, which follow each other, or from "
-                    "fewer than 6 rounds. Level: high above 20 % of the step, warning above 5 %, note below, or "
-                    "where the interval reaches 0; of a loss that is not known, as the profile says."}});
+                    "fewer than 6 rounds. Level: of a profile's finding by its threshold; of the others high above "
+                    "20 % of the step, warning above 5 %, note below."}});
     for (size_t i = 0; i < found->n && i < EXPLAINED; i++)
-        document_add_item(document, "%s in %s: %s.", found->item[i].words, found->item[i].run->label,
-                          found->item[i].text);
+        document_add_item(document, "%s in %s: %s.", found->item[i].finding.name, found->item[i].run->label,
+                          found->item[i].finding.text);
     free(row);
 }
 

@@ -37,7 +37,7 @@ static cJSON *compare(size_t rounds, struct figure_list *list)
         profile[i] = (struct profile){.row = i,
                                       .facts = {.label = made_up[i].label, .strategy = made_up[i].strategy},
                                       .controls.step = stats_estimate(step, rounds),
-                                      .findings.verdict = "Overlap: as made up."};
+                                      .overlap.text = "Overlap: as made up."};
     }
     profiles_add_comparison(profile + first, PROFILES - first, &measurements, summary, list);
     measurements_destroy(&measurements);

@@ -108,16 +108,16 @@ static const struct {
     double threshold, value; /* as told */
     const char *words[4];
 } limits[] = {
-    {"device_busy", busy, 70, 69.9, LEVEL_WARNING, 70, 69.9, {"only 69.9 %", "threshold 70 %", "rank 1)"}},
-    {"device_busy", busy, 70, 50, LEVEL_WARNING, 70, 50, {"50.0 %"}},
-    {"device_busy", busy, 70, 49.9, LEVEL_HIGH, 70, 49.9, {"49.9 %", "rank 1)"}},
-    {"data_loading", data_loading, 9.9, 10.1, LEVEL_NOTE, 10, 10.1, {"10.1 %", "threshold 10 %", "all ranks"}},
-    {"data_loading", data_loading, 9.9, 29.9, LEVEL_NOTE, 10, 29.9, {"29.9 %"}},
-    {"data_loading", data_loading, 9.9, 30.1, LEVEL_WARNING, 30, 30.1, {"30.1 %", "threshold 30 %"}},
-    {"data_loading", data_loading, 9.9, 49.9, LEVEL_WARNING, 30, 49.9, {"49.9 %"}},
-    {"data_loading", data_loading, 9.9, 50.1, LEVEL_HIGH, 30, 50.1, {"50.1 %"}},
-    {"exposed_communication", exposed, 20, 20.1, LEVEL_WARNING, 20, 20.1, {"20.1 % of the step", "20 %", "rank 0)"}},
-    {"exposed_communication",
+    {"idle device", busy, 70, 69.9, LEVEL_WARNING, 70, 69.9, {"only 69.9 %", "threshold 70 %", "rank 1)"}},
+    {"idle device", busy, 70, 50, LEVEL_WARNING, 70, 50, {"50.0 %"}},
+    {"idle device", busy, 70, 49.9, LEVEL_HIGH, 70, 49.9, {"49.9 %", "rank 1)"}},
+    {"data loading", data_loading, 9.9, 10.1, LEVEL_NOTE, 10, 10.1, {"10.1 %", "threshold 10 %", "all ranks"}},
+    {"data loading", data_loading, 9.9, 29.9, LEVEL_NOTE, 10, 29.9, {"29.9 %"}},
+    {"data loading", data_loading, 9.9, 30.1, LEVEL_WARNING, 30, 30.1, {"30.1 %", "threshold 30 %"}},
+    {"data loading", data_loading, 9.9, 49.9, LEVEL_WARNING, 30, 49.9, {"49.9 %"}},
+    {"data loading", data_loading, 9.9, 50.1, LEVEL_HIGH, 30, 50.1, {"50.1 %"}},
+    {"exposed communication", exposed, 20, 20.1, LEVEL_WARNING, 20, 20.1, {"20.1 % of the step", "20 %", "rank 0)"}},
+    {"exposed communication",
      exposed_and_backward,
      14.8,
      15.2,
@@ -125,14 +125,21 @@ static const struct {
      15,
      15.2,
      {"15.2 % of backward", "ms on the rank with the most", "threshold 15 %"}},
-    {"exposed_communication", exposed_and_backward, 14.8, 40, LEVEL_NOTE, 15, 40, {"40.0 % of backward"}},
-    {"exposed_communication", exposed_and_backward, 14.8, 40.2, LEVEL_WARNING, 20, 20.1, {"20.1 % of the step"}},
-    {"collectives", collectives, 14.9, 15.2, LEVEL_NOTE, 15, 15.2, {"15.2 %", "7.6 ms", "12 rounds", "threshold 15 %"}},
-    {"collectives", collectives, 14.9, 29.9, LEVEL_NOTE, 15, 29.9, {"29.9 %"}},
-    {"collectives", collectives, 14.9, 30.1, LEVEL_HIGH, 15, 30.1, {"30.1 %", "high above 30 %"}},
-    {"memory", memory, 90, 90.1, LEVEL_WARNING, 90, 90.1, {"2 ranks", "90.1 %", "threshold 90 %"}},
-    {"memory", gpu_memory, 90, 90.1, LEVEL_WARNING, 90, 90.1, {"90.1 %", "fullest GPU", "threshold 90 %"}},
-    {"slow_link",
+    {"exposed communication", exposed_and_backward, 14.8, 40, LEVEL_NOTE, 15, 40, {"40.0 % of backward"}},
+    {"exposed communication", exposed_and_backward, 14.8, 40.2, LEVEL_WARNING, 20, 20.1, {"20.1 % of the step"}},
+    {"slow collectives",
+     collectives,
+     14.9,
+     15.2,
+     LEVEL_NOTE,
+     15,
+     15.2,
+     {"15.2 %", "7.6 ms", "12 rounds", "threshold 15 %"}},
+    {"slow collectives", collectives, 14.9, 29.9, LEVEL_NOTE, 15, 29.9, {"29.9 %"}},
+    {"slow collectives", collectives, 14.9, 30.1, LEVEL_HIGH, 15, 30.1, {"30.1 %", "high above 30 %"}},
+    {"little memory left", memory, 90, 90.1, LEVEL_WARNING, 90, 90.1, {"2 ranks", "90.1 %", "threshold 90 %"}},
+    {"little memory left", gpu_memory, 90, 90.1, LEVEL_WARNING, 90, 90.1, {"90.1 %", "fullest GPU", "threshold 90 %"}},
+    {"slow link",
      sending,
      50.1,
      49.9,
@@ -140,8 +147,8 @@ static const struct {
      50,
      49.9,
      {"sending side of rank 4's host", "24.9 MB/s", "the 50.0"}},
-    {"slow_link", receiving, 50.1, 10, LEVEL_WARNING, 50, 10, {"receiving side of rank 6's host", "6.0 MB/s, 10 %"}},
-    {"slow_link",
+    {"slow link", receiving, 50.1, 10, LEVEL_WARNING, 50, 10, {"receiving side of rank 6's host", "6.0 MB/s, 10 %"}},
+    {"slow link",
      sending_one_way,
      50.1,
      40,
@@ -168,8 +175,8 @@ static const struct {
      5,
      5.1,
      {"longer than the fast ranks, and had no core for 5.00 ms more than others, most in"}},
-    {"without_a_core", without_core, 9.9, 10.1, LEVEL_WARNING, 10, 10.1, {"rank 1 could run", "10.10 ms", "10.1 %"}},
-    {"without_a_core", without_core, 9.9, 30.1, LEVEL_HIGH, 10, 30.1, {"30.1 %"}},
+    {"CPU contention", without_core, 9.9, 10.1, LEVEL_WARNING, 10, 10.1, {"rank 1 could run", "10.10 ms", "10.1 %"}},
+    {"CPU contention", without_core, 9.9, 30.1, LEVEL_HIGH, 10, 30.1, {"30.1 %"}},
 };
 
 static void find_with(void (*figure)(double), double percent)
@@ -187,9 +194,9 @@ TEST_EACH(finding_is, LENGTH(limits))
     ck_assert_msg(findings.n == 1, "%d findings for %s at %g %%", findings.n, limits[_i].name, limits[_i].beyond);
     const struct finding *f = &findings.finding[0];
     ck_assert_str_eq(f->name, limits[_i].name);
-    ck_assert_msg(f->level == limits[_i].level, "%s at %g %% is a %s", f->name, f->value, level_name[f->level]);
+    ck_assert_msg(f->level == limits[_i].level, "%s at %g %% is a %s", f->name, f->percent, level_name[f->level]);
     ck_assert_double_eq_tol(f->threshold, limits[_i].threshold, 1e-9);
-    ck_assert_double_eq_tol(f->value, limits[_i].value, 1e-9);
+    ck_assert_double_eq_tol(f->percent, limits[_i].value, 1e-9);
     for (size_t i = 0; i < LENGTH(limits[_i].words) && limits[_i].words[i]; i++)
         ck_assert_msg(strstr(f->text, limits[_i].words[i]) != NULL, "no '%s' in: %s", limits[_i].words[i], f->text);
     ck_assert_uint_gt(strlen(f->advice), 0);
@@ -222,13 +229,13 @@ TEST(findings_come_by_their_gain)
     h.rank[0].late_in[PHASE_OPTIMIZER] = 0.0055;
     healthy_find(&h, &findings);
     ck_assert_int_eq(findings.n, 3);
-    ck_assert_str_eq(findings.finding[0].name, "data_loading");
-    ck_assert_double_eq(findings.finding[0].gain, 0.04);
+    ck_assert_str_eq(findings.finding[0].name, "data loading");
+    ck_assert_double_eq(findings.finding[0].loss.value, 0.04);
     ck_assert_str_eq(findings.finding[1].name, "straggler");
-    ck_assert_double_eq(findings.finding[1].gain, 0.01);
+    ck_assert_double_eq(findings.finding[1].loss.value, 0.01);
     ck_assert_ptr_nonnull(strstr(findings.finding[1].text, "rank 0 is late in most steps in optimizer_step (5.50 ms)"));
-    ck_assert_str_eq(findings.finding[2].name, "memory");
-    ck_assert_double_nan(findings.finding[2].gain);
+    ck_assert_str_eq(findings.finding[2].name, "little memory left");
+    ck_assert_double_nan(findings.finding[2].loss.value);
     h.rank[0].late_in[PHASE_OPTIMIZER] = 0.0045; /* less than a twentieth of the work, */
     healthy_find(&h, &findings);
     ck_assert_ptr_null(strstr(findings.finding[1].text, "rank 0 is late"));
@@ -239,15 +246,15 @@ TEST(findings_come_by_their_gain)
     h.rank[0].late_in[PHASE_OPTIMIZER] = 0.0085;
     healthy_find(&h, &findings);
     ck_assert_int_eq(findings.n, 3);
-    ck_assert(findings.finding[2].level == LEVEL_NOTE);
-    ck_assert_ptr_nonnull(strstr(findings.finding[2].text, "rank 0 is late in most steps in optimizer_step (8.50 ms)"));
+    ck_assert(findings.finding[1].level == LEVEL_NOTE);
+    ck_assert_ptr_nonnull(strstr(findings.finding[1].text, "rank 0 is late in most steps in optimizer_step (8.50 ms)"));
     h.rank[0].late_in[PHASE_OPTIMIZER] = 0.0075; /* and less than a tenth of the work */
     healthy_find(&h, &findings);
     ck_assert_int_eq(findings.n, 2);
     straggling(15);
     h.rank[1].late = 0; /* it posts late for a reason that is not its own work */
     healthy_find(&h, &findings);
-    ck_assert_double_eq(findings.finding[1].gain, h.straggler[1].cost);
+    ck_assert_double_eq(findings.finding[1].loss.value, h.straggler[1].cost);
     ck_assert_ptr_null(strstr(findings.finding[1].text, "rank 1 works"));
     ck_assert_ptr_null(strstr(findings.finding[1].text, "it works"));
 }
@@ -262,14 +269,14 @@ TEST(options_move_the_limits)
         double silent, beyond;
         enum level level;
     } moved[] = {
-        {"device_busy", busy, {35, 30, 20, 90}, 35, 34.9, LEVEL_WARNING},
-        {"device_busy", busy, {35, 30, 20, 90}, 35, 24.9, LEVEL_HIGH}, /* 5 / 7 of it */
-        {"data_loading", data_loading, {70, 60, 20, 90}, 19.9, 59.9, LEVEL_NOTE},
-        {"data_loading", data_loading, {70, 60, 20, 90}, 19.9, 99.9, LEVEL_WARNING},
-        {"data_loading", data_loading, {70, 6, 20, 90}, 1.9, 10.1, LEVEL_HIGH},
-        {"exposed_communication", exposed, {70, 30, 60, 90}, 60, 60.1, LEVEL_WARNING},
-        {"exposed_communication", exposed_and_backward, {70, 30, 40, 90}, 29.8, 30.2, LEVEL_NOTE},
-        {"memory", memory, {70, 30, 20, 40}, 40, 40.1, LEVEL_WARNING},
+        {"idle device", busy, {35, 30, 20, 90}, 35, 34.9, LEVEL_WARNING},
+        {"idle device", busy, {35, 30, 20, 90}, 35, 24.9, LEVEL_HIGH}, /* 5 / 7 of it */
+        {"data loading", data_loading, {70, 60, 20, 90}, 19.9, 59.9, LEVEL_NOTE},
+        {"data loading", data_loading, {70, 60, 20, 90}, 19.9, 99.9, LEVEL_WARNING},
+        {"data loading", data_loading, {70, 6, 20, 90}, 1.9, 10.1, LEVEL_HIGH},
+        {"exposed communication", exposed, {70, 30, 60, 90}, 60, 60.1, LEVEL_WARNING},
+        {"exposed communication", exposed_and_backward, {70, 30, 40, 90}, 29.8, 30.2, LEVEL_NOTE},
+        {"little memory left", memory, {70, 30, 20, 40}, 40, 40.1, LEVEL_WARNING},
     };
     for (size_t i = 0; i < LENGTH(moved); i++)
         for (int beyond = 0; beyond < 2; beyond++) {
@@ -296,7 +303,7 @@ TEST(all_ranks_beyond_a_limit_are_named)
     h.rank[3].mean.utilisation = 0.69999;
     healthy_find(&h, &findings);
     ck_assert_int_eq(findings.n, 1);
-    ck_assert_double_eq_tol(findings.finding[0].value, 55, 1e-9);
+    ck_assert_double_eq_tol(findings.finding[0].percent, 55, 1e-9);
     ck_assert_msg(strstr(findings.finding[0].text, "rank 0, 2, 3)") != NULL, "%s", findings.finding[0].text);
     healthy_create(&h);
     h.figures.ranks = HEALTHY_RANKS;
@@ -304,8 +311,8 @@ TEST(all_ranks_beyond_a_limit_are_named)
         h.rank[r].mean.exposed = r == 4 ? 0.0104 : 0.21 + r * 1e-4;
     healthy_find(&h, &findings);
     ck_assert_int_eq(findings.n, 1);
-    ck_assert_str_eq(findings.finding[0].name, "exposed_communication");
-    ck_assert_double_eq_tol(findings.finding[0].value, 21.11, 1e-9);
+    ck_assert_str_eq(findings.finding[0].name, "exposed communication");
+    ck_assert_double_eq_tol(findings.finding[0].percent, 21.11, 1e-9);
     ck_assert_msg(strstr(findings.finding[0].text, "rank 0, 1, 2, 3, 5, 6, 7, 8 and 3 more)") != NULL, "%s",
                   findings.finding[0].text);
 }
@@ -325,7 +332,28 @@ TEST(the_costliest_straggler_is_named)
         int named = -1;
         ck_assert_int_eq(sscanf(findings.finding[0].text, "rank %d came last in 3 of 50", &named), 1);
         ck_assert_int_eq(named, costliest);
-        ck_assert_double_eq_tol(findings.finding[0].value, 10, 1e-9);
+        ck_assert_double_eq_tol(findings.finding[0].percent, 10, 1e-9);
+    }
+}
+
+/* The rounds measure what communication costs; its collectives are in the same finding. */
+TEST(exposed_communication_costs_what_the_rounds_measure)
+{
+    static const struct estimate costs[] = {{.median = 0.012, .ci_low = 0.01, .ci_high = 0.014, .n = 12},
+                                            {.median = 0.012, .ci_low = -0.001, .ci_high = 0.02, .n = 12}};
+    for (int i = 0; i < 2; i++) {
+        healthy_create(&h);
+        exposed(25);
+        collectives(31);
+        h.controls.sync_cost = costs[i];
+        healthy_find(&h, &findings);
+        const struct finding *f = findings.finding;
+        ck_assert_int_eq(findings.n, 1);
+        ck_assert_double_eq(f->loss.low, costs[i].ci_low);
+        ck_assert_double_eq_tol(f->share, 0.12, 1e-12);
+        ck_assert(f->level == (i ? LEVEL_NOTE : LEVEL_HIGH));
+        ck_assert_int_eq(strstr(f->text, "slower than without communication, which is not significant; ") != NULL, i);
+        ck_assert_ptr_nonnull(strstr(f->text, "; the collectives alone take 15.5 ms"));
     }
 }
 
@@ -339,8 +367,8 @@ TEST(several_are_found_at_once)
     straggling(19);
     h.facts.peak_bytes = 1000000;
     healthy_find(&h, &findings);
-    static const char *const names[] = {"collectives",           "data_loading", "device_busy",
-                                        "exposed_communication", "straggler",    "memory"};
+    static const char *const names[] = {"exposed communication", "straggler", "data loading", "idle device",
+                                        "little memory left"};
     ck_assert_int_eq(findings.n, (int)LENGTH(names));
     for (size_t i = 0; i < LENGTH(names); i++)
         ck_assert_str_eq(findings.finding[i].name, names[i]);

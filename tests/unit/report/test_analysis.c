@@ -81,16 +81,17 @@ static struct report_run *add_steps(const char *label, size_t ranks, double toke
     return run;
 }
 
-static void add_finding(struct report_run *run, const char *name, const char *level, double gain)
+static void add_finding(struct report_run *run, const char *name, enum level level, double loss)
 {
+    struct finding finding = {.level = level,
+                              .loss = {loss, NAN, NAN},
+                              .share = loss / run->phase_s[PARTS],
+                              .text = "rank 1 is late",
+                              .advice = "look at it"};
+    strcpy(finding.name, name);
     if (!run->findings)
         run->findings = cJSON_CreateArray();
-    cJSON *row = json_add_row(run->findings);
-    json_add_text(row, "name", name);
-    json_add_text(row, "level", level);
-    json_add_number(row, "gain", gain);
-    json_add_text(row, "text", "rank 1 is late");
-    json_add_text(row, "advice", "look at it");
+    finding_write(run->findings, &finding);
 }
 
 static struct report_run *add_profile(const char *label, size_t ranks, double step_ms)
@@ -236,32 +237,33 @@ TEST(profiles_where_there_are_no_comparisons)
 TEST(the_costliest_first)
 {
     struct report_run *profile = add_profile("2node", 2, 50);
-    add_finding(profile, "device_busy", "high", NAN);
-    add_finding(profile, "data_loading", "note", 0.004);
-    add_finding(profile, "straggler", "warning", 0.010);
-    add_finding(profile, "collectives", "note", NAN);
+    add_finding(profile, "idle device", LEVEL_HIGH, NAN);
+    add_finding(profile, "data loading", LEVEL_NOTE, 0.004);
+    add_finding(profile, "straggler", LEVEL_WARNING, 0.010);
+    add_finding(profile, "slow collectives", LEVEL_NOTE, NAN);
     add_figure(add_steps("1node", 2, 200, 3, 6, 0, 0, 12), "ddp", "sync_cost", 0.005, 0.001, 0.009);
     analyse();
-    static const char *const order[] = {"straggler", "communication", "data_loading", "device_busy", "collectives"};
+    static const char *const order[] = {"straggler", "communication", "data loading", "idle device",
+                                        "slow collectives"};
     ck_assert_uint_eq(found.n, 5);
     for (size_t i = 0; i < 5; i++)
-        ck_assert_str_eq(found.item[i].name, order[i]);
-    ck_assert_double_eq_tol(found.item[0].share, 0.2, 1e-9);
+        ck_assert_str_eq(found.item[i].finding.name, order[i]);
+    ck_assert_double_eq_tol(found.item[0].finding.share, 0.2, 1e-9);
     ck_assert_str_eq(found.item[0].run->label, "2node");
-    ck_assert_str_eq(found.item[0].level, "warning");
-    ck_assert_str_eq(found.item[0].advice, "look at it");
-    ck_assert_double_eq_tol(found.item[1].interval[0], 0.001, 1e-12);
-    ck_assert_str_eq(found.item[1].level, "high"); /* 5 of 12 ms */
+    ck_assert_int_eq(found.item[0].finding.level, LEVEL_WARNING);
+    ck_assert_str_eq(found.item[0].finding.advice, "look at it");
+    ck_assert_double_eq_tol(found.item[1].finding.loss.low, 0.001, 1e-12);
+    ck_assert_int_eq(found.item[1].finding.level, LEVEL_HIGH); /* 5 of 12 ms */
 }
 
 TEST(communication_is_named_once)
 {
     struct report_run *profile = add_profile("2node", 2, 50);
-    add_finding(profile, "exposed_communication", "warning", 0.010);
+    add_finding(profile, "exposed communication", LEVEL_WARNING, 0.010);
     add_figure(add_steps("2node", 2, 200, 3, 6, 0, 0, 12), "ddp", "sync_cost", 0.005, 0.001, 0.009);
     analyse();
     ck_assert_uint_eq(found.n, 1);
-    ck_assert_str_eq(found.item[0].name, "exposed_communication");
+    ck_assert_str_eq(found.item[0].finding.name, "exposed communication");
 }
 
 TEST(what_may_be_nothing_is_no_bottleneck)
@@ -276,8 +278,8 @@ TEST(data_loading_of_a_comparison)
     add_steps("a", 2, 200, 3, 6, 2, 0, 12);
     analyse();
     ck_assert_uint_eq(found.n, 1);
-    ck_assert_str_eq(found.item[0].name, "data_loading");
-    ck_assert_double_eq_tol(found.item[0].lost_s, 2e-3, 1e-12);
+    ck_assert_str_eq(found.item[0].finding.name, "data loading");
+    ck_assert_double_eq_tol(found.item[0].finding.loss.value, 2e-3, 1e-12);
 }
 
 TEST(computation_that_is_slower_on_more_ranks)
@@ -287,24 +289,21 @@ TEST(computation_that_is_slower_on_more_ranks)
     add_steps("4node", 4, 400, 4, 8, 0, 0, 13);
     analyse();
     ck_assert_uint_eq(found.n, 1);
-    ck_assert_str_eq(found.item[0].name, "slower_computation");
+    ck_assert_str_eq(found.item[0].finding.name, "slower computation");
     ck_assert_str_eq(found.item[0].run->label, "4node");
-    ck_assert_double_eq_tol(found.item[0].lost_s, 3e-3, 1e-12);
+    ck_assert_double_eq_tol(found.item[0].finding.loss.value, 3e-3, 1e-12);
 }
 
-/* The cause is the row, and the effect that the comparison saw is a part of its words. */
-TEST(one_row_for_a_cause_and_its_effect)
+/* The row is the cause; slower computation is its effect. */
+TEST(cpu_contention_is_why_computation_is_slower)
 {
     add_steps("1node", 1, 100, 3, 6, 0, 0, 10);
     add_steps("4node", 4, 400, 4, 8, 0, 0, 13);
-    add_finding(add_profile("4node", 4, 13), "without_a_core", "high", 0.0029);
+    add_finding(add_profile("4node", 4, 13), "CPU contention", LEVEL_HIGH, 0.0029);
     analyse();
     ck_assert_uint_eq(found.n, 1);
-    ck_assert_str_eq(found.item[0].name, "without_a_core");
-    ck_assert_str_eq(found.item[0].words, "CPU contention");
-    ck_assert_ptr_nonnull(strstr(found.item[0].text, "rank 1 is late; this is why in the benchmark computation takes "
-                                                     "12.00 ms a step on 4 ranks; at the speed of 1 rank it would take "
-                                                     "9.00 ms, 3.00 ms more"));
+    ck_assert_str_eq(found.item[0].finding.name, "CPU contention");
+    ck_assert_str_eq(found.item[0].finding.text, "rank 1 is late");
 }
 
 TEST(computation_that_may_be_as_fast)
@@ -320,43 +319,32 @@ TEST(computation_that_may_be_as_fast)
     ck_assert_uint_eq(found.n, 0);
 }
 
-/* Its cost by the profile's own rounds; what may be nothing comes behind what is something, and its collectives are no
- * row of their own. */
-TEST(communication_by_the_rounds_of_a_profile)
+TEST(insignificant_losses_come_behind_significant_ones)
 {
     struct report_run *profile = add_profile("2node", 2, 50);
-    add_finding(profile, "exposed_communication", "warning", 0.010);
-    add_finding(profile, "collectives", "high", NAN);
-    add_finding(profile, "straggler", "note", 0.001);
-    add_figure(profile, "ddp", "sync_cost", 0.006, -0.001, 0.009);
+    add_finding(profile, "straggler", LEVEL_NOTE, 0.001);
+    cJSON *row = cJSON_GetArrayItem(profile->findings, 0);
+    struct finding finding;
+    finding_read(&finding, row);
+    finding.loss = (struct measured){0.006, -0.001, 0.009};
+    finding_write(profile->findings, &finding);
     analyse();
     ck_assert_uint_eq(found.n, 2);
-    ck_assert_str_eq(found.item[0].name, "straggler");
-    ck_assert_double_eq_tol(found.item[1].lost_s, 0.006, 1e-12);
-    ck_assert_str_eq(found.item[1].level, "note");
-    ck_assert(!bottleneck_is_significant(&found.item[1]));
-    ck_assert_ptr_nonnull(strstr(found.item[1].text, "6.00 ms [-1.00, 9.00] a step longer than without communication, "
-                                                     "round by round, so not significantly; "));
+    ck_assert_double_eq(found.item[0].finding.loss.value, 0.001);
+    ck_assert_double_eq(found.item[1].finding.loss.value, 0.006);
+    ck_assert(!finding_is_significant(&found.item[1].finding));
 }
 
 TEST(the_advice_where_ranks_lack_cpus)
 {
-    add_finding(add_profile("4node", 4, 13), "without_a_core", "high", 0.0029);
-    struct report_run *run = &runs.item[0];
+    struct report_run *run = add_steps("2node", 2, 200, 3, 6, 2, 0, 12);
     analyse();
-    ck_assert_str_eq(found.item[0].advice, "look at it");
+    ck_assert_ptr_nonnull(strstr(found.item[0].finding.advice, "--data-workers"));
     bottlenecks_destroy(&found);
     run->threads = 1;
     run->cpus_per_rank = 0.5;
-    run->place = (struct place){1, 2, 1e9};
     bottlenecks_find(&found, &runs, NULL, 0);
-    ck_assert_str_eq(found.item[0].advice,
-                     "start 2 ranks of `--threads 1` on these 2 logical CPUs (`-n 2`), or add machines");
-    bottlenecks_destroy(&found);
-    add_profile("2node", 2, 13);
-    bottlenecks_find(&found, &runs, NULL, 0);
-    ck_assert_str_eq(found.item[0].advice,
-                     "start 2 ranks of `--threads 1` on these 2 logical CPUs (`-n 2`, as in 2node), or add machines");
+    ck_assert_ptr_nonnull(strstr(found.item[0].finding.advice, "fewer ranks on a machine"));
 }
 
 /* The fastest of four equal ones on a rank is luck, so that the base is what is the best on most ranks. */

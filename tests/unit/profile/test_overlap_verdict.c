@@ -1,4 +1,5 @@
-/* test_findings_verdict.c - whether overlap happened and why not, as a profile concludes from made-up figures. */
+/* test_overlap_verdict.c - whether overlap happened and why not, from made-up figures. */
+#include "profile/overlap_verdict.h"
 #include "tests/support/healthy.h"
 #include "tests/support/suite.h"
 
@@ -8,7 +9,7 @@
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 static struct healthy h;
-static struct findings findings;
+static struct overlap_verdict verdict;
 
 static void one_rank(void)
 {
@@ -142,10 +143,10 @@ static const struct {
     const char *overlap, *words[6];
 } verdicts[] = {
     {one_rank, "n/a", {"one rank does not communicate"}},
-    {no_strategy, "n/a", {"none communicates nothing"}},
-    {after_backward, "no", {"ddp starts", "when backward is over, by design"}},
+    {no_strategy, "n/a", {"none does not communicate"}},
+    {after_backward, "no", {"by design, ddp starts", "after backward"}},
     {no_rounds, "unclear", {"not measured", "--rounds 6 or more"}},
-    {five_rounds, "unclear", {"50 %", "5 rounds are too few", "--rounds 6 or more"}},
+    {five_rounds, "unclear", {"50 %", "5 rounds: too few", "--rounds 6 or more"}},
     {nothing, "yes", {"happened", "saved 3.0 ms a step", "50 % of what", "40 to 60 %", "n = 12 rounds"}},
     {just_enough, "yes", {"happened", "10 % of what", "0 to 20 %"}},
     {much_communication,
@@ -175,24 +176,24 @@ TEST_EACH(verdict_is, LENGTH(verdicts))
 {
     healthy_create(&h);
     verdicts[_i].spoil();
-    healthy_find(&h, &findings);
-    ck_assert_msg(!strcmp(findings.overlap, verdicts[_i].overlap), "%s: %s", findings.overlap, findings.verdict);
+    overlap_verdict_create(&verdict, &h.facts, h.rank[0].mean.exposed_tail, &h.controls);
+    ck_assert_msg(!strcmp(verdict.happened, verdicts[_i].overlap), "%s: %s", verdict.happened, verdict.text);
     for (int i = 0; verdicts[_i].words[i]; i++)
-        ck_assert_msg(strstr(findings.verdict, verdicts[_i].words[i]) != NULL, "no '%s' in: %s", verdicts[_i].words[i],
-                      findings.verdict);
-    ck_assert_msg(findings.verdict[strlen(findings.verdict) - 1] == '.', "cut off: %s", findings.verdict);
+        ck_assert_msg(strstr(verdict.text, verdicts[_i].words[i]) != NULL, "no '%s' in: %s", verdicts[_i].words[i],
+                      verdict.text);
+    ck_assert_msg(verdict.text[strlen(verdict.text) - 1] == '.', "cut off: %s", verdict.text);
 }
 
 /* What can all be hidden says nothing of what cannot; nor does a verdict on several hosts blame one memory. */
 TEST(verdicts_do_not_say_too_much)
 {
     healthy_create(&h);
-    healthy_find(&h, &findings);
-    ck_assert_ptr_null(strstr(findings.verdict, "cannot be hidden"));
+    overlap_verdict_create(&verdict, &h.facts, h.rank[0].mean.exposed_tail, &h.controls);
+    ck_assert_ptr_null(strstr(verdict.text, "cannot be hidden"));
     healthy_create(&h);
     noise_on_hosts();
-    healthy_find(&h, &findings);
-    ck_assert_ptr_null(strstr(findings.verdict, "memory"));
+    overlap_verdict_create(&verdict, &h.facts, h.rank[0].mean.exposed_tail, &h.controls);
+    ck_assert_ptr_null(strstr(verdict.text, "memory"));
 }
 
-SUITE("findings_verdict", NULL, NULL)
+SUITE("overlap_verdict", NULL, NULL)

@@ -1,0 +1,109 @@
+/* overlap_verdict.c - whether communication was hidden behind computation, and if not, why. */
+#include "profile/overlap_verdict.h"
+
+#include "base/text.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* Rounds to whole percent, without a negative zero. */
+static double percent(double x)
+{
+    return round(100 * x) + 0.0;
+}
+
+static int cpus_are_oversubscribed(const struct profile_facts *facts)
+{
+    return !facts->on_gpu && facts->cores_per_rank < facts->threads;
+}
+
+/* The first reason that applies. */
+static const char *why_no_overlap(const struct profile_facts *facts, double tail, const struct controls *c,
+                                  char text[192])
+{
+    double alone = c->comm_alone.median, backward = c->backward_none.median;
+    if (facts->buckets == 1)
+        return "a single bucket is complete only when backward ends: use a smaller --bucket-size-mb";
+    if (cpus_are_oversubscribed(facts))
+        return "CPUs are oversubscribed: a rank has more threads than cores, so communication has to wait for one";
+    if (tail > 0.8 * alone)
+        snprintf(text, 192,
+                 "no progress: the collectives, %.1f ms by themselves, ended %.1f ms after backward; try a smaller "
+                 "--bucket-size-mb or %s",
+                 1e3 * alone, 1e3 * tail,
+                 facts->comm_on_device                           ? "another --nccl-max-ctas"
+                 : facts->cores_per_rank >= facts->threads + 1.0 ? "--mpi-progress poll"
+                                                                 : "another --mpi-progress sleep:US");
+    else if (alone > backward)
+        snprintf(text, 192, "communication alone (%.1f ms) is longer than backward (%.1f ms)", 1e3 * alone,
+                 1e3 * backward);
+    else
+        return facts->hosts == 1 && !facts->on_gpu
+                   ? "the ranks share one machine's memory: moving the gradients is work for the same cores, so there "
+                     "is nothing to hide"
+                   : "communication slows computation down as much as it is hidden";
+    return text;
+}
+
+static void judge_efficiency(struct overlap_verdict *v, const struct profile_facts *facts, double tail,
+                             const struct controls *c)
+{
+    const struct estimate *e = &c->overlap_efficiency;
+    double beyond = c->comm_alone.median - c->backward_none.median;
+    int is_shared_memory = facts->hosts == 1 && !facts->on_gpu;
+    char reason[192];
+    const char *happened = "did not happen", *why = why_no_overlap(facts, tail, c, reason);
+    if (e->ci_low > 0 && e->median >= 0.1) {
+        v->happened = "yes";
+        int n = snprintf(v->text, sizeof v->text,
+                         "Overlap happened: it saved %.1f ms a step, %.0f %% of what could be hidden (95 %% interval "
+                         "%.0f to %.0f %%, n = %zu rounds).",
+                         1e3 * c->saved.median, percent(e->median), percent(e->ci_low), percent(e->ci_high), e->n);
+        if (beyond > 0)
+            snprintf(v->text + n, sizeof v->text - (size_t)n,
+                     " Communication alone (%.1f ms) is longer than backward (%.1f ms), so %.1f ms cannot be hidden.",
+                     1e3 * c->comm_alone.median, 1e3 * c->backward_none.median, 1e3 * beyond);
+        return;
+    }
+    v->happened = "no";
+    if (e->ci_low > 0)
+        happened = "hardly happened";
+    else if (e->ci_high > 0.1 && facts->buckets > 1) {
+        v->happened = "unclear";
+        happened = "is not significantly different from none";
+        why = is_shared_memory ? "run-to-run variation exceeds the effect; use more --rounds, but ranks that share one "
+                                 "machine's memory usually have nothing to hide"
+                               : "run-to-run variation exceeds the effect; use more --rounds";
+    }
+    snprintf(v->text, sizeof v->text,
+             "Overlap %s (%.0f %% of what could be hidden, 95 %% interval %.0f to %.0f %%, n = %zu rounds): %s.",
+             happened, percent(e->median), percent(e->ci_low), percent(e->ci_high), e->n, why);
+}
+
+void overlap_verdict_create(struct overlap_verdict *v, const struct profile_facts *facts, double exposed_tail,
+                            const struct controls *c)
+{
+    const struct strategy *strategy = facts->strategy;
+    const struct estimate *e = &c->overlap_efficiency;
+    *v = (struct overlap_verdict){.happened = "n/a"};
+    if (facts->ranks == 1)
+        snprintf(v->text, sizeof v->text, "Overlap: n/a, one rank does not communicate.");
+    else if (!strategy->reduces)
+        snprintf(v->text, sizeof v->text, "Overlap: n/a, %s does not communicate.", strategy->name);
+    else if (!strategy->overlaps) {
+        v->happened = "no";
+        snprintf(v->text, sizeof v->text, "Overlap: none; by design, %s starts to communicate after backward.",
+                 strategy->name);
+    } else if (isfinite(e->ci_low))
+        judge_efficiency(v, facts, exposed_tail, c);
+    else {
+        v->happened = "unclear";
+        if (!c->rounds)
+            snprintf(v->text, sizeof v->text, "Overlap: not measured; use --rounds 6 or more.");
+        else
+            snprintf(v->text, sizeof v->text,
+                     "Overlap: %.0f %% of what could be hidden, from %zu round%s: too few for an interval; use "
+                     "--rounds 6 or more.",
+                     percent(e->median), c->rounds, text_plural(c->rounds));
+    }
+}
