@@ -12,11 +12,6 @@ static double percent(double x)
     return round(100 * x) + 0.0;
 }
 
-static int cpus_are_oversubscribed(const struct profile_facts *facts)
-{
-    return !facts->on_gpu && facts->cores_per_rank < facts->threads;
-}
-
 /* The first reason that applies. */
 static const char *why_no_overlap(const struct profile_facts *facts, double tail, const struct controls *c,
                                   char text[192])
@@ -24,7 +19,7 @@ static const char *why_no_overlap(const struct profile_facts *facts, double tail
     double alone = c->comm_alone.median, backward = c->backward_none.median;
     if (facts->buckets == 1)
         return "a single bucket is complete only when backward ends: use a smaller --bucket-size-mb";
-    if (cpus_are_oversubscribed(facts))
+    if (!facts->on_gpu && facts->cores_per_rank < facts->threads)
         return "CPUs are oversubscribed: a rank has more threads than cores, so communication has to wait for one";
     if (tail > 0.8 * alone)
         snprintf(text, 192,

@@ -11,7 +11,6 @@ enum { SHOWN = 8 }; /* rows that are printed of what there may be many of, unles
 
 struct profile {
     const struct profile_options *options;
-    const struct command *command;
     int row;                         /* of the implementation */
     char name[IMPLEMENTATION_LABEL]; /* of its files: its label, with - for : */
     struct results results;
