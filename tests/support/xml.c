@@ -20,8 +20,10 @@ char *xml_ask(const char *text, const char *expression)
 {
     char path[] = "/tmp/test_xml_XXXXXX", *command = NULL, answer[65536];
     size_t length = 0;
-    if (system("command -v python3 >/dev/null"))
+    if (system("command -v python3 >/dev/null")) {
+        printf("skip - no python3 here, which knows XML\n");
         return NULL;
+    }
     int file = mkstemp(path);
     ck_assert_int_ge(file, 0);
     ck_assert_int_eq(write(file, text, strlen(text)), (ssize_t)strlen(text));

@@ -2,7 +2,6 @@
 #include "chart/svg.h"
 
 #include "base/text.h"
-#include "tests/support/markup.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -62,7 +61,6 @@ TEST(elements)
                                   "viewBox=\"0 0 820 100\" width=\"820\" height=\"100\">\n<title>a &lt; b</title>\n"
                                   "<desc>&quot;c&quot;</desc>\n<style>\n"),
                      text);
-    ck_assert_pstr_eq(markup_fault(text), NULL);
 }
 
 TEST(numbers)

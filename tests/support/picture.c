@@ -1,119 +1,25 @@
-/* markup.c - whether a text is well-formed XML, and whether what a picture shows lies in it and can be read. */
-#include "tests/support/markup.h"
+/* picture.c - whether what a picture shows lies in it and can be read. */
+#include "tests/support/picture.h"
 
-#include "base/text.h"
 #include "chart/svg.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEPTH = 32, NAME = 32, TEXTS = 4000 };
-
-static char fault[400];
+enum { TEXTS = 4000 };
 
 __attribute__((format(printf, 1, 2))) static const char *say(const char *format, ...)
 {
+    static char fault[400];
     va_list list;
     va_start(list, format);
     vsnprintf(fault, sizeof fault, format, list);
     va_end(list);
     return fault;
 }
-
-/* ---- XML ---- */
-
-/* The length of a name at c. */
-static size_t name_length(const char *c)
-{
-    size_t n = 0;
-    while (isalnum((unsigned char)c[n]) || (c[n] && strchr("-_:.", c[n])))
-        n++;
-    return isalpha((unsigned char)*c) && n < NAME ? n : 0;
-}
-
-/* What is wrong with characters up to one of `ends`, where *c then stands. */
-static const char *skip_characters(const char **c, const char *ends)
-{
-    static const char *const known[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
-    for (; **c && !strchr(ends, **c); ++*c) {
-        int is_known = **c != '&';
-        for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-            is_known |= !strncmp(*c, known[i], strlen(known[i]));
-        if (!is_known || ((unsigned char)**c < ' ' && **c != '\n') || **c == '<')
-            return say("a bare character at %.30s", *c);
-    }
-    return NULL;
-}
-
-/* Attributes of a tag, from *c to the > or /> behind them. */
-static const char *skip_attributes(const char **c)
-{
-    const char *seen[20];
-    size_t length[20];
-    for (size_t n = 0; **c == ' '; n++) {
-        size_t name = name_length(++*c);
-        if (!name || n == 20 || strncmp(*c + name, "=\"", 2) != 0)
-            return say("no attribute at %.30s", *c);
-        for (size_t i = 0; i < n; i++)
-            if (length[i] == name && !strncmp(seen[i], *c, name))
-                return say("twice: %.30s", *c);
-        seen[n] = *c;
-        length[n] = name;
-        *c += name + 2;
-        if (skip_characters(c, "\""))
-            return fault;
-        if (*(*c)++ != '"')
-            return say("an open attribute");
-    }
-    return NULL;
-}
-
-const char *markup_fault(const char *text)
-{
-    char open[DEPTH][NAME];
-    size_t depth = 0, roots = 0;
-    const char *c = text;
-    if (!text_is_utf8(text))
-        return say("not UTF-8");
-    if (!strncmp(c, "<?xml ", 6) && strstr(c, "?>"))
-        c = strstr(c, "?>") + 2;
-    while (*c) {
-        const char *begin = c;
-        if (skip_characters(&c, "<"))
-            return fault;
-        if (!depth && strspn(begin, " \n") < (size_t)(c - begin))
-            return say("text outside of the element: %.30s", begin);
-        if (!*c)
-            break;
-        int is_end = c[1] == '/';
-        size_t n = name_length(c += 1 + is_end);
-        if (!n)
-            return say("no name at %.30s", c);
-        if (is_end) {
-            if (!depth || strlen(open[depth - 1]) != n || strncmp(open[--depth], c, n) != 0 || c[n] != '>')
-                return say("closed, but not open: %.30s", c);
-            c += n + 1;
-            continue;
-        }
-        if (depth == DEPTH || (!depth && roots++))
-            return say("too deep, or a second element: %.30s", c);
-        snprintf(open[depth++], NAME, "%.*s", (int)n, c);
-        c += n;
-        if (skip_attributes(&c))
-            return fault;
-        depth -= *c == '/';
-        c += *c == '/';
-        if (*c++ != '>')
-            return say("an open tag at %.30s", c - 1);
-    }
-    return depth ? say("not closed: %s", open[depth - 1]) : !roots ? say("no element") : NULL;
-}
-
-/* ---- pictures ---- */
 
 struct box {
     double left, top, right, bottom;
@@ -211,8 +117,6 @@ const char *picture_fault(const char *svg)
 {
     static struct box text[TEXTS];
     size_t n = 0;
-    if (markup_fault(svg))
-        return fault;
     double width = number(svg, "width"), height = number(svg, "height");
     if (!(width > 0) || !(height > 0) || strstr(svg, " id=\""))
         return say("no size, or an id");
