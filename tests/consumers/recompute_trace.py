@@ -587,20 +587,6 @@ def compare_collectives(check, steps, summary):
             check.same(f"{row['bytes']} bytes: busbw", busbw, row["busbw"], 1e-3 * row["busbw"])
 
 
-def done_ahead(ranks, r, first):
-    """Median over the large collectives of the median end on the other ranks - the end on this one."""
-    ends, starts, sizes = {}, {}, {}
-    for rank in ranks:
-        for step in rank["steps"]:
-            for row in step["comm"] if step["number"] >= first else []:
-                ends.setdefault(row["args"]["Seq"], {})[rank["rank"]] = row["end"]
-                starts[row["args"]["Seq"]] = max(row["start"], starts.get(row["args"]["Seq"], 0))
-                sizes[row["args"]["Seq"]] = row["args"]["bytes"]
-    large = [end for seq, end in ends.items()
-             if sizes[seq] >= max(sizes.values()) // 4 and min(end.values()) >= starts[seq]]
-    return statistics.median(statistics.median(v for q, v in end.items() if q != r) - end[r] for end in large)
-
-
 def compare_waits(check, ranks, summary, residual_ns):
     first = summary["capture"]["first_counted_step"]
     waits, late, stall = find_waits(ranks, residual_ns, first)
@@ -621,8 +607,6 @@ def compare_waits(check, ranks, summary, residual_ns):
                    rounding)
         cost = sum(stall[q, r] for q in range(len(ranks))) / (len(ranks) - 1)
         check.same(f"straggler {r} cost", cost * 1e-6 / steps, 1e3 * row["cost"], 1e-4)
-        if row["ahead"] is not None:
-            check.same(f"rank {r} done ahead", done_ahead(ranks, r, first) * 1e-6, 1e3 * row["ahead"], 2e-6)
     for row in rows_of_table(summary, "stalls"):
         q = round(row["rank"])
         for r in range(len(ranks)):

@@ -62,7 +62,7 @@ void rank_trace_two_ranks(struct rank_trace *t, int rank)
     rank_trace_begin(t, rank, 2);
     made_up_two_ranks(&t->timeline, rank);
     rank_trace_finish(t, 1);
-    collectives_find_last(&t->collectives, rank, 0, t->collectives.n, moments);
+    collectives_find_last(&t->collectives, 0, t->collectives.n, moments);
 }
 
 static int append(void *out, const char *text, size_t n)

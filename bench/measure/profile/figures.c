@@ -1,4 +1,4 @@
-/* figures.c - what the captured steps say, of every rank. */
+/* figures.c - phases, lateness and collectives of the captured steps, over all ranks. */
 #include "profile/figures.h"
 
 #include "base/stats.h"
@@ -9,19 +9,42 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the fast ranks need: the value at the lower quartile, of four or fewer the least. */
-static double pace_of(const double *median, int ranks)
+/* ---- phases ---- */
+
+/* of_rank[ranks]: the quantile q of each rank's steps, from seconds[ranks, steps]. */
+static void find_quantiles(double *of_rank, const double *seconds, int ranks, size_t steps, double q)
 {
-    int quarter = (ranks - 1) / 4;
-    return stats_quantile(median, (size_t)ranks, ranks > 1 ? (double)quarter / (ranks - 1) : 0);
+    for (int r = 0; r < ranks; r++)
+        of_rank[r] = stats_quantile(seconds + (size_t)r * steps, steps, q);
 }
 
-/* From the median work of each rank: how late it is, and what that costs. */
+static int rank_of_most(const double *of_rank, int ranks)
+{
+    int most = 0;
+    for (int r = 1; r < ranks; r++)
+        most = of_rank[r] > of_rank[most] ? r : most;
+    return most;
+}
+
+static int rank_of_least(const double *of_rank, int ranks)
+{
+    int least = 0;
+    for (int r = 1; r < ranks; r++)
+        least = of_rank[r] < of_rank[least] ? r : least;
+    return least;
+}
+
+/* What the fast ranks need: the lower quartile over ranks; of four or fewer ranks the least. */
+static double pace_of(const double *of_rank, int ranks)
+{
+    int quarter = (ranks - 1) / 4;
+    return stats_quantile(of_rank, (size_t)ranks, ranks > 1 ? (double)quarter / (ranks - 1) : 0);
+}
+
+/* From the median work of each rank: how late it is, and what a step would gain without that. */
 static void find_late(struct profile_figures *figures, const double *work)
 {
-    double pace = pace_of(work, figures->ranks), most = pace;
-    for (int r = 0; r < figures->ranks; r++)
-        most = fmax(most, work[r]);
+    double pace = pace_of(work, figures->ranks), most = work[rank_of_most(work, figures->ranks)];
     for (int r = 0; r < figures->ranks; r++) {
         double next = pace;
         for (int q = 0; q < figures->ranks; q++)
@@ -32,59 +55,13 @@ static void find_late(struct profile_figures *figures, const double *work)
     }
 }
 
-/* From the median of a phase on each rank: where it is extreme. */
-static void find_extremes(struct phase_figure *f, const double *median, int ranks)
-{
-    f->least = f->most = median[0];
-    f->least_rank = f->most_rank = 0;
-    for (int r = 1; r < ranks; r++) {
-        if (median[r] < f->least) {
-            f->least = median[r];
-            f->least_rank = r;
-        }
-        if (median[r] > f->most) {
-            f->most = median[r];
-            f->most_rank = r;
-        }
-    }
-}
-
-/* By how much each rank is late in a phase, of seconds[ranks, steps]: from the lower quartile of its time on each rank
- * without waiting for a core, which other work on these cores hardly moves. Adds that wait to core_wait[ranks, steps].
- */
-static void find_late_in(struct profile_figures *figures, const struct job *job, const struct capture *capture,
-                         int phase, const double *seconds, double *core_wait)
-{
-    size_t steps = (size_t)figures->steps, ranks = (size_t)figures->ranks;
-    double *mine = allocate(steps + 1, sizeof *mine), *all = allocate(steps * ranks + 1, sizeof *all);
-    double *quartile = allocate(ranks, sizeof *quartile);
-    for (size_t i = 0; i < steps; i++)
-        mine[i] = 1e-9 * (double)capture->times[(size_t)figures->first + i].core_wait_ns[phase];
-    job_gather(job, mine, steps * sizeof *mine, all);
-    for (size_t i = 0; i < steps * ranks; i++) {
-        core_wait[i] += all[i];
-        all[i] = seconds[i] - all[i];
-    }
-    for (size_t r = 0; r < ranks; r++)
-        quartile[r] = stats_quantile(all + r * steps, steps, 0.25);
-    double pace = pace_of(quartile, figures->ranks);
-    for (size_t r = 0; r < ranks; r++)
-        figures->rank[r].late_in[phase] = fmax(quartile[r] - pace, 0);
-    free(mine);
-    free(all);
-    free(quartile);
-}
-
 enum step_phase rank_latest_in(const struct rank_figure *rank)
 {
-    int latest = 0;
-    for (int p = 1; p < PHASES; p++)
-        latest = rank->late_in[p] > rank->late_in[latest] ? p : latest;
-    return (enum step_phase)latest;
+    return (enum step_phase)rank_of_most(rank->late_in, PHASES);
 }
 
-/* The share of a well-tuned step, where one is usual, and whether this is outside; a backward pass takes about twice as
- * long as the forward pass. */
+/* Writes the share of a well-tuned step that a phase usually has, and whether this one is outside. A backward pass
+ * takes about twice as long as the forward pass. */
 static void compare_with_usual(struct phase_figure *f, int phase)
 {
     static const double usual[PHASES + 1][2] = {[PHASE_DATA_LOADING] = {0, 10},
@@ -100,58 +77,83 @@ static void compare_with_usual(struct phase_figure *f, int phase)
                                 : "");
 }
 
-static void find_phases(struct profile_figures *figures, const struct job *job, const struct capture *capture)
+/* A phase from seconds[ranks, steps]; step is the mean of the whole step, NAN for the step itself. */
+static void describe_phase(struct phase_figure *f, const double *seconds, int ranks, size_t steps, double step)
 {
-    size_t steps = (size_t)figures->steps, n = steps * (size_t)job->size;
-    double *mine = allocate(steps + 1, sizeof *mine), *all = allocate(n + 1, sizeof *all);
-    double *core_wait = allocate(n + 1, sizeof *core_wait);
-    double *work = allocate(n + 1, sizeof *work), *of_rank = allocate((size_t)job->size, sizeof *of_rank);
-    for (int p = PHASES; p >= 0; p--) { /* the step first: shares are of it */
-        int is_work = p < PHASES && p != PHASE_GRADIENT_SYNC && p != PHASE_CHECKPOINT; /* in these ranks wait */
-        double sum = 0;
-        for (size_t i = 0; i < steps; i++) {
-            const struct step_times *t = &capture->times[(size_t)figures->first + i];
-            mine[i] = 1e-9 * (double)(p == PHASES ? t->end_ns - t->start_ns : t->phase_ns[p]);
-        }
-        job_gather(job, mine, steps * sizeof *mine, all);
-        for (size_t i = 0; i < n; i++) {
-            sum += all[i];
-            work[i] += is_work ? all[i] : 0;
-        }
-        struct phase_figure *f = &figures->phase[p];
-        f->name = p == PHASES ? "step" : phase_name[p];
-        f->mean = sum / (double)n;
-        f->median = stats_median(all, n);
-        for (int r = 0; r < figures->ranks; r++) {
-            double p95 = stats_quantile(all + (size_t)r * steps, steps, 0.95);
-            of_rank[r] = stats_median(all + (size_t)r * steps, steps);
-            if (r && !(p95 > f->p95_steps))
-                continue;
-            f->p95_steps = p95;
-            f->p95_rank = r;
-        }
-        find_extremes(f, of_rank, figures->ranks);
-        f->share = f->mean / figures->phase[PHASES].mean;
-        compare_with_usual(f, p);
-        if (is_work)
-            find_late_in(figures, job, capture, p, all, core_wait);
+    double *of_rank = allocate((size_t)ranks, sizeof *of_rank), sum = 0;
+    size_t n = (size_t)ranks * steps;
+    for (size_t i = 0; i < n; i++)
+        sum += seconds[i];
+    f->mean = sum / (double)n;
+    f->median = stats_median(seconds, n);
+    f->share = isnan(step) ? 1 : f->mean / step;
+    find_quantiles(of_rank, seconds, ranks, steps, 0.95);
+    f->p95_rank = rank_of_most(of_rank, ranks);
+    f->p95_steps = of_rank[f->p95_rank];
+    find_quantiles(of_rank, seconds, ranks, steps, 0.5);
+    f->least_rank = rank_of_least(of_rank, ranks);
+    f->least = of_rank[f->least_rank];
+    f->most_rank = rank_of_most(of_rank, ranks);
+    f->most = of_rank[f->most_rank];
+    free(of_rank);
+}
+
+/* Gathers seconds[ranks, steps] of a phase (PHASES: of the step); and the part of it that waited for a core. */
+static void gather_phase(double *seconds, double *core_wait, const struct profile_figures *f, const struct job *job,
+                         const struct capture *capture, int phase)
+{
+    size_t steps = (size_t)f->steps;
+    double *mine = allocate(2 * steps + 1, sizeof *mine), *waits = mine + steps;
+    for (size_t i = 0; i < steps; i++) {
+        const struct step_times *t = &capture->times[(size_t)f->first + i];
+        mine[i] = 1e-9 * (double)(phase == PHASES ? t->end_ns - t->start_ns : t->phase_ns[phase]);
+        waits[i] = phase == PHASES ? 0 : 1e-9 * (double)t->core_wait_ns[phase];
     }
-    for (int r = 0; r < figures->ranks; r++) {
-        of_rank[r] = stats_median(work + (size_t)r * steps, steps);
-        figures->rank[r].core_wait = stats_median(core_wait + (size_t)r * steps, steps);
-    }
-    find_late(figures, of_rank);
+    job_gather(job, mine, steps * sizeof *mine, seconds);
+    job_gather(job, waits, steps * sizeof *waits, core_wait);
     free(mine);
-    free(all);
+}
+
+/* A rank is late in a phase by the lower quartile of its time there without waiting for a core, which other processes
+ * on these cores hardly change. */
+static void find_phases(struct profile_figures *f, const struct job *job, const struct capture *capture)
+{
+    size_t steps = (size_t)f->steps, n = steps * (size_t)f->ranks;
+    double *seconds = allocate(n + 1, sizeof *seconds), *waits = allocate(n + 1, sizeof *waits);
+    double *work = allocate(n + 1, sizeof *work), *work_waits = allocate(n + 1, sizeof *work_waits);
+    double *of_rank = allocate((size_t)f->ranks, sizeof *of_rank);
+    for (int p = PHASES; p >= 0; p--) { /* the step first: shares are of it */
+        f->phase[p].name = p == PHASES ? "step" : phase_name[p];
+        gather_phase(seconds, waits, f, job, capture, p);
+        describe_phase(&f->phase[p], seconds, f->ranks, steps, p == PHASES ? NAN : f->phase[PHASES].mean);
+        compare_with_usual(&f->phase[p], p);
+        if (p == PHASES || p == PHASE_GRADIENT_SYNC || p == PHASE_CHECKPOINT) /* the ranks wait for each other */
+            continue;
+        for (size_t i = 0; i < n; i++) {
+            work[i] += seconds[i];
+            work_waits[i] += waits[i];
+            seconds[i] -= waits[i];
+        }
+        find_quantiles(of_rank, seconds, f->ranks, steps, 0.25);
+        for (int r = 0; r < f->ranks; r++)
+            f->rank[r].late_in[p] = fmax(of_rank[r] - pace_of(of_rank, f->ranks), 0);
+    }
+    find_quantiles(of_rank, work_waits, f->ranks, steps, 0.5);
+    for (int r = 0; r < f->ranks; r++)
+        f->rank[r].core_wait = of_rank[r];
+    find_quantiles(of_rank, work, f->ranks, steps, 0.5);
+    find_late(f, of_rank);
+    free(seconds);
+    free(waits);
     free(work);
-    free(core_wait);
+    free(work_waits);
     free(of_rank);
 }
 
 /* ---- collectives ---- */
 
-/* One figure for each payload that occurs, the largest first. Returns the most calls of one, of this rank; all ranks
- * have as many. */
+/* Lists every payload that occurs, the largest first. Returns the largest number of calls that one has on this rank,
+ * which is the same on every rank. */
 static size_t list_payloads(struct profile_figures *figures, const struct capture *capture)
 {
     const struct collectives *r = &capture->collectives;
@@ -173,8 +175,8 @@ static size_t list_payloads(struct profile_figures *figures, const struct captur
     return most;
 }
 
-/* Medians over the calls of all ranks for which a time is known: one time of one payload is gathered at once, so that
- * this stays small. */
+/* Finds medians over the calls of all ranks for which a time is known. Gathers one time of one payload after the other,
+ * which takes little memory. */
 static void find_collectives(struct profile_figures *figures, const struct job *job, const struct capture *capture)
 {
     const struct collectives *r = &capture->collectives;
@@ -209,21 +211,6 @@ static void find_collectives(struct profile_figures *figures, const struct job *
     free(all);
 }
 
-/* Of the counted collectives that are at least a quarter as large as the largest: latency says nothing of a link. */
-static double find_ahead(const struct collectives *all)
-{
-    size_t n = 0, most = 0;
-    double *ahead = allocate(all->n + 1, sizeof *ahead);
-    for (const struct timed_collective *c = all->item; c < all->item + all->n; c++)
-        most = c->bytes > most ? c->bytes : most;
-    for (const struct timed_collective *c = all->item; c < all->item + all->n; c++)
-        if (c->step >= all->first && c->bytes >= most / 4 && !c->impossible)
-            ahead[n++] = 1e-9 * (double)c->ahead_ns;
-    double median = stats_median(ahead, n);
-    free(ahead);
-    return fabs(median) < 2e-9 * (double)all->residual_ns ? NAN : median;
-}
-
 void profile_figures_create(struct profile_figures *figures, const struct job *job, const struct capture *capture)
 {
     *figures =
@@ -237,8 +224,7 @@ void profile_figures_create(struct profile_figures *figures, const struct job *j
                                      .offset = 1e-9 * (double)a->offset_ns,
                                      .drift = 1e-9 * a->drift,
                                      .drift_error = 1e-9 * a->drift_error,
-                                     .residual = 1e-9 * (double)a->residual_ns,
-                                     .ahead = find_ahead(&capture->collectives)};
+                                     .residual = 1e-9 * (double)a->residual_ns};
     struct overlap *all = allocate((size_t)job->size, sizeof *all);
     figures->rank = allocate((size_t)job->size, sizeof *figures->rank);
     job_gather(job, &mine, sizeof mine, figures->rank);

@@ -40,9 +40,6 @@ struct rank_figure {
                                fast in it; 0 of those two */
     double saves; /* work of the latest rank beyond that of the next after this one: what a step would be shorter
                      if this rank, and those that are later, were as fast as the next; 0 of a fast rank */
-
-    double ahead; /* how long before the others it completes large collectives (median), below 0 after them; NAN where
-                     that is within twice the residual of the clocks */
 };
 
 /* The phase that a rank is latest in. */

@@ -28,7 +28,6 @@ static const struct column straggler_columns[] = {
     {"behind", "behind,\nus", COLUMN_REAL, LATE(by_collectives.late), "s", 1e6, 10, 1},
     {"behind_most", "at most,\nus", COLUMN_REAL, LATE(by_collectives.most), "s", 1e6, 10, 1},
     {"cost", "cost,\nms", COLUMN_REAL, LATE(by_collectives.cost), "s", 1e3, 9, 3},
-    {"ahead", "done ahead\nby, ms", COLUMN_REAL, LATE(rank.ahead), "s", 1e3, 11, 3},
 };
 
 static int by_lateness(const void *a, const void *b)
@@ -60,13 +59,14 @@ static void add_stragglers(const struct profile *p, cJSON *summary)
         &(struct table){
             "stragglers", title, TABLE_COLUMNS(straggler_columns), row, (size_t)c->ranks, sizeof *row, SHOWN,
             .note = {
-                "All times are per step. late: all phases but gradient_sync (and checkpoint), beyond those of the "
-                "fast ranks (up to the lower quartile). would save: if this rank and those above it were as fast as "
-                "the one below. without a core: of its phases, because others ran on the cores "
-                "that it may use. most in: in most steps, without that wait. last: of the "
-                "collectives, by so much behind the last but one (median). cost: stall time of "
-                "the other ranks in gradient_sync until it posts. done ahead by: how long before the others it "
-                "completes collectives of at least a quarter of the largest size (median)."}});
+                "All times are per step. late: by how much the work of a rank (all phases but gradient_sync and "
+                "checkpoint) is longer than that of the fast ranks (those up to the lower quartile). would save: what "
+                "a "
+                "step gains if this rank and those above it are as fast as the one below. without a core: while others "
+                "used the cores of its training thread. most in: the phase where it is late in most steps, without "
+                "waiting for a core. last: share of the collectives that it posted last; behind: by how much later "
+                "than "
+                "the last but one (median). cost: stall time of the other ranks in gradient_sync until it posts."}});
     free(row);
 }
 

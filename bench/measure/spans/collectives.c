@@ -61,21 +61,8 @@ int64_t collective_transfer(const struct timed_collective *c, int rank, int64_t 
     return collective_wait(c, rank, residual_ns) < 0 ? -1 : c->completed_ns - c->last_posted_ns;
 }
 
-/* How long before the other ranks, the median of them, a rank completed a collective. */
-static int64_t ahead_of_others(const struct moments *moments, size_t count, int ranks, int rank, double *scratch)
+void collectives_find_last(struct collectives *collectives, size_t from, size_t count, const struct moments *moments)
 {
-    size_t n = 0;
-    for (int q = 0; q < ranks; q++)
-        if (q != rank)
-            scratch[n++] =
-                (double)(moments[(size_t)q * count].completed_ns - moments[(size_t)rank * count].completed_ns);
-    return n ? (int64_t)stats_median(scratch, n) : 0;
-}
-
-void collectives_find_last(struct collectives *collectives, int rank, size_t from, size_t count,
-                           const struct moments *moments)
-{
-    double *scratch = allocate((size_t)collectives->ranks, sizeof *scratch);
     for (size_t i = 0; i < count; i++) {
         struct timed_collective *c = &collectives->item[from + i];
         int64_t last = INT64_MIN, next = INT64_MIN, ended = INT64_MAX;
@@ -95,7 +82,6 @@ void collectives_find_last(struct collectives *collectives, int rank, size_t fro
         known = known && !c->impossible;
         c->last_posted_ns = last;
         c->late_ns = collectives->ranks > 1 ? last - next : 0;
-        c->ahead_ns = ahead_of_others(moments + i, count, collectives->ranks, rank, scratch);
         c->last_rank = known ? latest : -1;
         collectives->considered += c->step >= collectives->first;
         collectives->attributed += known && c->step >= collectives->first;
@@ -103,7 +89,6 @@ void collectives_find_last(struct collectives *collectives, int rank, size_t fro
         if (c->impossible && last - ended > collectives->impossible_ns)
             collectives->impossible_ns = last - ended;
     }
-    free(scratch);
 }
 
 /* A rank's cost is the stall time of the others in gradient_sync while they wait for it to post. */
@@ -212,7 +197,7 @@ void collectives_exchange(struct collectives *collectives, const struct job *job
     collectives->steps = steps;
     collectives->residual_ns = (int64_t)job_max(job, (double)collectives->residual_ns);
     for (size_t from = 0, n; (n = gather_moments(collectives, job, from, mine, all)) > 0; from += n)
-        collectives_find_last(collectives, job->rank, from, n, all);
+        collectives_find_last(collectives, from, n, all);
     find_stragglers(collectives, job, timeline, alignment);
     free(mine);
     free(all);

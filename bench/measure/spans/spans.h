@@ -80,7 +80,6 @@ struct timed_collective {
     int last_rank;          /* the rank that posted it last; -1 if unknown: the clocks are not precise enough */
     int64_t last_posted_ns; /* when that was */
     int64_t late_ns;        /* how long after the last but one */
-    int64_t ahead_ns; /* how long before the others, their median, it completes on this rank; below 0: after them */
 };
 
 /* wait = last_posted - posted (0 for the rank known to be last), transfer = completed - last_posted. -1 (n/a) where the
@@ -133,10 +132,9 @@ struct moments {
     int64_t posted_ns, completed_ns;
 };
 
-/* The part of it without messages, on one of the ranks: from moments[ranks, count] fills impossible, last_rank,
- * last_posted_ns, late_ns and ahead_ns of `count` collectives from number `from` on. */
-void collectives_find_last(struct collectives *collectives, int rank, size_t from, size_t count,
-                           const struct moments *moments);
+/* The part of it without messages: from moments[ranks, count] fills impossible, last_rank, last_posted_ns and late_ns
+ * of `count` collectives from number `from` on. */
+void collectives_find_last(struct collectives *collectives, size_t from, size_t count, const struct moments *moments);
 
 /* ---- totals by name: what PyTorch's profiler calls key_averages ---- */
 

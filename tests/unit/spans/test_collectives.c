@@ -67,7 +67,7 @@ TEST(none_are_none)
 {
     create(2, 10);
     ck_assert_uint_eq(collectives.n, 0);
-    collectives_find_last(&collectives, 0, 0, 0, NULL);
+    collectives_find_last(&collectives, 0, 0, NULL);
     ck_assert_uint_eq(collectives.attributed, 0);
     collectives_destroy(&collectives);
     ck_assert_ptr_null(collectives.item);
@@ -108,7 +108,7 @@ TEST_EACH(last_is, LENGTH(cases))
         moments[q] = (struct moments){cases[_i].posted[q], cases[_i].posted[q] + LENGTH_NS};
     made_up_collective(&timeline, 1, 0, 1, cases[_i].posted[0], cases[_i].posted[0] + LENGTH_NS);
     create(cases[_i].ranks, cases[_i].residual);
-    collectives_find_last(&collectives, 0, 0, collectives.n, moments);
+    collectives_find_last(&collectives, 0, collectives.n, moments);
     struct timed_collective r = collectives.item[0];
     ck_assert_msg(r.last_rank == cases[_i].last, "%s: last is %d", cases[_i].what, r.last_rank);
     ck_assert_int_eq(r.late_ns, cases[_i].late);
@@ -131,7 +131,7 @@ TEST(none_ends_before_its_last_post)
     for (size_t i = 0; i < 3; i++)
         made_up_collective(&timeline, i + 1, 0, 1, moments[0][i].posted_ns, moments[0][i].completed_ns);
     create(2, 10);
-    collectives_find_last(&collectives, 0, 0, 3, *moments);
+    collectives_find_last(&collectives, 0, 3, *moments);
     ck_assert_uint_eq(collectives.impossible, 1);
     ck_assert_int_eq(collectives.impossible_ns, 60);
     ck_assert_uint_eq(collectives.attributed, 2);
@@ -141,7 +141,6 @@ TEST(none_ends_before_its_last_post)
         ck_assert_int_eq(c->last_rank, i == 1 ? -1 : 1);
         ck_assert_int_eq(collective_wait(c, 0, 10), i == 1 ? -1 : 100);
         ck_assert_int_eq(collective_transfer(c, 0, 10), transfer[i]);
-        ck_assert_int_eq(c->ahead_ns, moments[1][i].completed_ns - moments[0][i].completed_ns);
     }
 }
 

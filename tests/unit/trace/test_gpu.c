@@ -173,7 +173,7 @@ static void gpu_trace_two_ranks(struct gpu_trace *t, int rank)
     copy(a, rank);
     attribute(t); /* so that collectives have their kernels' times, and no stamps */
     rank_trace_finish(&t->rank, 1);
-    collectives_find_last(&t->rank.collectives, rank, 0, t->rank.collectives.n, moments);
+    collectives_find_last(&t->rank.collectives, 0, t->rank.collectives.n, moments);
     t->rank.trace.device = "cuda";
     t->rank.trace.comm = "nccl";
     t->rank.trace.comm_thread = 0;
