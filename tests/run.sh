@@ -28,22 +28,15 @@ END
 # shellcheck source=launch/common.sh
 . "$(dirname "$(realpath "$0")")/../launch/common.sh"
 
-build='' only=''
+only='' words=()
 for argument in "$@"; do
     case $argument in
     --gpu | --mpi | --cpu | --rest) only=${argument#--} ;;
     --long) export TEST_LONG=1 ;;
-    --help) usage; exit 0 ;;
-    -*) usage_error "unknown option '$argument'; known are --gpu, --mpi, --cpu, --rest, --long, --help" ;;
-    *)
-        [ -z "$build" ] || usage_error "one BUILD_DIR only, not also '$argument'"
-        build=$argument
-        ;;
+    *) words+=("$argument") ;;
     esac
 done
-[ -n "$build" ] || usage_error "which BUILD_DIR? It is where make has put programs and tests, such as build"
-[ -d "$build" ] || usage_error "there is no directory '$build'; build the tests first"
-build=$(realpath -e -- "$build")
+read_command_line "" "${words[@]}"
 cd "$(dirname "$0")/.."
 
 limit_seconds=600 # of one program; busy cores make it several times as long

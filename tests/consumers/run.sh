@@ -15,17 +15,14 @@ The last line is the sum: "N passed, N failed, N skipped"; what cannot be instal
 END
 }
 
+# shellcheck source=tests/support/here.sh
+. "$(dirname "$(realpath "$0")")/../support/here.sh"
 # shellcheck source=launch/common.sh
 . "$(dirname "$(realpath "$0")")/../../launch/common.sh"
 # shellcheck source=launch/mpi.sh
 . "$(dirname "$(realpath "$0")")/../../launch/mpi.sh"
 
-case ${1:-} in
---help) usage; exit 0 ;;
--*) usage_error "unknown option '$1'; known is --help" ;;
-esac
-[ $# = 1 ] || { usage >&2; exit 2; }
-build=$(realpath -e "$1") || usage_error "there is no directory '$1'; build the program first"
+read_command_line "" "$@"
 here=$(realpath -e "$(dirname "$0")")
 find_mpirun
 python=$build/consumers/bin/python

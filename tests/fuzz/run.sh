@@ -13,26 +13,15 @@ Programs that are not there are skipped: clang has no libFuzzer here.
 END
 }
 
+# shellcheck source=tests/support/here.sh
+. "$(dirname "$(realpath "$0")")/../support/here.sh"
 # shellcheck source=launch/common.sh
 . "$(dirname "$(realpath "$0")")/../../launch/common.sh"
 
-build=''
-for argument in "$@"; do
-    case $argument in
-    --help) usage; exit 0 ;;
-    -*) usage_error "unknown option '$argument'; known is --help" ;;
-    *)
-        [ -z "$build" ] || usage_error "one BUILD_DIR only, not also '$argument'"
-        build=$argument
-        ;;
-    esac
-done
-[ -n "$build" ] || usage_error "which BUILD_DIR? It is where make has put the programs, such as build/fuzz"
-[ -d "$build" ] || usage_error "there is no directory '$build'; run make fuzz"
+read_command_line "" "$@"
 seconds=${FUZZ_SECONDS:-60}
 check_integer FUZZ_SECONDS "$seconds" 1 999999
 mkdir -p "$build/findings"
-build=$(realpath "$build")
 cd "$(dirname "$0")/../.."
 
 work=$(mktemp -d -p /dev/shm 2>/dev/null || mktemp -d)

@@ -18,37 +18,13 @@ lines say; `make tests` builds what it needs.
 END
 }
 
-# shellcheck source=launch/common.sh
-. "$(dirname "$(realpath "$0")")/../../launch/common.sh"
-
-build='' only='' runs=20 ranks=2 minutes=5 percent=2
-while [ $# -gt 0 ]; do
-    case $1 in
-    --help) usage; exit 0 ;;
-    --only)
-        [[ ${2:-} == @(same|delayed) ]] || usage_error "--only ${2:-}: expected same or delayed"
-        only=$2
-        shift 2
-        ;;
-    --runs | --ranks | --minutes | --percent)
-        [ $# -gt 1 ] || usage_error "$1 needs a value"
-        [[ $2 =~ ^[0-9]*[.]?[0-9]+$ ]] || usage_error "$1 $2: expected a number"
-        declare "${1#--}=$2"
-        shift 2
-        ;;
-    -*) usage_error "unknown option '$1'; known are --only, --runs, --ranks, --minutes, --percent and --help" ;;
-    *) build=$1 && shift ;;
-    esac
-done
+options='only runs ranks minutes percent' only='' runs=20 ranks=2 minutes=5 percent=2
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+[[ $only == @(|same|delayed) ]] || usage_error "--only $only: expected same or delayed"
+check_integer --runs "$runs" 1 9999
 program=$build/tests/support/programs/delayed_benchmark
-[ -n "$build" ] || { usage >&2; exit 2; }
 [ -x "$program" ] || usage_error "there is no $program; run make tests first"
-# shellcheck source=launch/mpi.sh
-. "$(dirname "$0")/../../launch/mpi.sh"
-find_mpirun
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-failed=0
 
 # measure NAME MICROSECONDS OPTION...: one run of ddp as a, and of the same as b, which is delayed.
 measure() {
@@ -56,15 +32,14 @@ measure() {
     shift 2
     "${mpirun[@]}" -n "$ranks" "$program" "$delay" --device cpu --threads 1 --d-model 128 --num-layers 2 --num-heads 4 \
         --d-ff 512 --vocab-size 256 --context-length 64 --batch-size-per-rank 4 --implementations a=ddp,b=ddp \
-        --steps-per-block 5 --output "$scratch/$name" "$@" >"$scratch/said" 2>&1 </dev/null ||
-        { cat "$scratch/said" >&2; exit 1; }
+        --steps-per-block 5 --output "$name" "$@" >said 2>&1 </dev/null || die "$(cat said)"
 }
 
 # step: microseconds of a step of a in that run's list of figures.
-step() { awk -F, '$2 == "a" && $3 == "step" { printf "%.1f", 1e6 * $6; n++ } END { exit n != 1 }' "$scratch/$1/summary.csv"; }
+step() { awk -F, '$2 == "a" && $3 == "step" { printf "%.1f", 1e6 * $6; n++ } END { exit n != 1 }' "$1/summary.csv"; }
 
 # slower NAME LABEL: whether that run lists it behind "Slower:".
-slower() { grep -q "^Slower: \(.*, \)\{0,1\}$2 " "$scratch/$1/summary.txt"; }
+slower() { grep -q "^Slower: \(.*, \)\{0,1\}$2 " "$1/summary.txt"; }
 
 # series NAME DELAY: `runs` runs, each in a line; sets `found` to how many call b slower, `wrong` to how many call a so.
 series() {
@@ -76,15 +51,8 @@ series() {
         ! slower "$name" b || found=$((found + 1))
         ! slower "$name" a || wrong=$((wrong + 1))
         echo "$name: $(sed -nE '/^(Slower:|Tie|Undecided|Resolved|Not resolved)/p; s/^Note: (other processes.*):.*/\1./p' \
-            "$scratch/$name/summary.txt" | tr '\n' ' ')"
+            "$name/summary.txt" | tr '\n' ' ')"
     done
-}
-
-# verdict WORDS: by what the command before it found, in `good`.
-verdict() {
-    [ "$good" != 0 ] || { echo "ok - $1"; return; }
-    echo "not ok - $1"
-    failed=1
 }
 
 measure warm-up 0 --rounds 30
@@ -94,11 +62,11 @@ echo "A step takes $step us; $percent % of it are $delay us."
 if [ "$only" != delayed ]; then
     series same 0
     [ $((found + wrong)) = 0 ] && good=0 || good=1
-    verdict "the same strategy twice is called different in $((found + wrong)) of $runs runs (aim: 0)"
+    result "$good" "the same strategy twice is called different in $((found + wrong)) of $runs runs (aim: 0)"
 fi
 if [ "$only" != same ]; then
     series delayed "$delay"
     [ $((found * 10)) -ge $((runs * 9)) ] && [ "$wrong" = 0 ] && good=0 || good=1
-    verdict "a delay of $percent % is found in $found of $runs runs within $minutes minutes (aim: 9 of 10)"
+    result "$good" "a delay of $percent % is found in $found of $runs runs within $minutes minutes (aim: 9 of 10)"
 fi
 exit "$failed"

@@ -16,85 +16,55 @@ hour or more; the machine must do nothing else.
 END
 }
 
-say() { echo "tune.sh: $*" >&2; }
-
-build='' only='' tries=5 rounds=30 minutes=5
-while [ $# -gt 0 ]; do
-    case $1 in
-    --help) usage; exit 0 ;;
-    --only)
-        [[ ${2:-} == @(1gbit|100mbit) ]] || { say "--only ${2:-}: expected 1gbit or 100mbit"; exit 2; }
-        only=$2
-        shift 2
-        ;;
-    --tries | --rounds | --minutes)
-        [ $# -gt 1 ] || { say "$1 needs a value"; exit 2; }
-        if [ "$1" = --minutes ]; then number='^[0-9]*[.]?[0-9]+$'; else number='^[1-9][0-9]*$'; fi
-        [[ $2 =~ $number ]] || { say "$1 $2: expected a number above 0"; exit 2; }
-        declare "${1#--}=$2"
-        shift 2
-        ;;
-    -*) say "unknown option '$1'; known are --only, --tries, --rounds, --minutes and --help"; exit 2 ;;
-    *) build=$1 && shift ;;
-    esac
-done
-[ -n "$build" ] || { usage >&2; exit 2; }
-program=$(realpath -e "$build/ddpbench") || { say "there is no $build/ddpbench; run make first"; exit 2; }
-cd "$(dirname "$0")/../.."
-if launch/netlab.sh show >/dev/null 2>&1; then
-    say "a lab is up already; take it down first: launch/netlab.sh down"
-    exit 1
-fi
-scratch=$(mktemp -d)
+options='only tries rounds minutes' only='' tries=5 rounds=30 minutes=5
+# shellcheck source=tests/support/cli.sh
+. "$(dirname "$0")/../support/cli.sh"
+[[ $only == @(|1gbit|100mbit) ]] || usage_error "--only $only: expected 1gbit or 100mbit"
+check_integer --tries "$tries" 1 9999
+! "$root/launch/netlab.sh" show >/dev/null 2>&1 || die "a lab is up already; take it down first: launch/netlab.sh down"
 lab_is_ours=
-trap '[ -z "$lab_is_ours" ] || launch/netlab.sh down >&2; rm -rf "$scratch"' EXIT
-launch/corpus.sh "$scratch/corpus.txt"
-failed=0
+trap '[ -z "$lab_is_ours" ] || "$root/launch/netlab.sh" down >&2; clean_up' EXIT
+"$root/launch/corpus.sh" corpus.txt
 
 # The model of launch/overlap.sh with few sequences, so that there are many rounds.
 # measure NAME COMMAND...: one run of ddpbench over the link, into that directory.
 measure() {
     local name=$1
     shift
-    launch/netlab.sh run -n 2 -- "$program" "$@" --threads 1 --data "$scratch/corpus.txt" --d-model 128 --num-layers 4 \
-        --num-heads 4 --d-ff 512 --context-length 128 --batch-size 8 --steps-per-block 3 --output "$scratch/$name" \
-        >"$scratch/said" 2>&1 </dev/null || { cat "$scratch/said" >&2; exit 1; }
+    "$root/launch/netlab.sh" run -n 2 -- "$program" "$@" --threads 1 --data corpus.txt --d-model 128 --num-layers 4 \
+        --num-heads 4 --d-ff 512 --context-length 128 --batch-size 8 --steps-per-block 3 --output "$name" \
+        >said 2>&1 </dev/null || die "$(cat said)"
 }
 
 # found NAME: the label of what a search found.
-found() { sed -nE 's/^\t"best":\t"(.*)",$/\1/p' "$scratch/$1/summary.json"; }
+found() { sed -nE 's/^\t"best":\t"(.*)",$/\1/p' "$1/summary.json"; }
 
 # excess NAME LABEL: by how many percent a step of LABEL takes longer than one of the best, round by round of that sweep.
 excess() {
     awk -F, -v label="$2" '$2 == label && $3 == "step_to_shortest" { n++; over = 100 * ($6 - 1) }
-        END { if (n != 1) exit 1; printf "%.1f", over }' "$scratch/$1/summary.csv"
+        END { if (n != 1) exit 1; printf "%.1f", over }' "$1/summary.csv"
 }
 
 # try_link RATE NETLAB_OPTION...
 try_link() {
     local link=$1 good=0 i name sizes over
     shift
-    launch/netlab.sh up --nodes 2 --rate "$link" "$@" >&2 # cleans up after itself if it fails
+    "$root/launch/netlab.sh" up --nodes 2 --rate "$link" "$@" >&2 # cleans up after itself if it fails
     lab_is_ours=yes
     for ((i = 1; i <= tries; i++)); do
         measure "$link-$i" tune --seed "$i" --max-minutes "$minutes"
     done
-    sizes=$(sed -nE 's/^\t+"name":\t"ddp_bucketed:(.*)",$/\1/p' "$scratch/$link-1/run.json" | paste -sd,)
+    sizes=$(sed -nE 's/^\t+"name":\t"ddp_bucketed:(.*)",$/\1/p' "$link-1/run.json" | paste -sd,)
     measure "$link" --bucket-size-mb "$sizes" --rounds "$rounds"
     for ((i = 1; i <= tries; i++)); do
         name=$link-$i
-        over=$(excess "$link" "$(found "$name")") || { say "$name: '$(found "$name")' is not in the sweep"; exit 1; }
-        echo "$name: $(found "$name"), $over % above the best of the sweep; $(sed -n '/^Use /p' "$scratch/$name/summary.txt")"
+        over=$(excess "$link" "$(found "$name")") || die "$name: '$(found "$name")' is not in the sweep"
+        echo "$name: $(found "$name"), $over % above the best of the sweep; $(sed -n '/^Use /p' "$name/summary.txt")"
         ! awk -v over="$over" 'BEGIN { exit !(over <= 2) }' || good=$((good + 1))
     done
-    launch/netlab.sh down >&2
+    "$root/launch/netlab.sh" down >&2
     lab_is_ours=
-    if [ "$good" = "$tries" ]; then
-        echo "ok - $link: $good of $tries searches found a size within 2 %"
-    else
-        echo "not ok - $link: $good of $tries searches found a size within 2 %"
-        failed=1
-    fi
+    result $((good != tries)) "$link: $good of $tries searches found a size within 2 %"
 }
 
 [ "$only" = 100mbit ] || try_link 1gbit --delay 2ms

@@ -9,20 +9,7 @@
 # shellcheck source=launch/common.sh
 . "$(dirname "$(realpath "$0")")/../../launch/common.sh"
 
-build=
-for argument in "$@"; do
-    case $argument in
-    --help) usage; exit 0 ;;
-    -*) usage_error "unknown option '$argument'; known is --help" ;;
-    *)
-        [ -z "$build" ] || usage_error "one BUILD_DIR only, not also '$argument'"
-        build=$argument
-        ;;
-    esac
-done
-[ -n "$build" ] || usage_error "which BUILD_DIR? It is where make has put the program, such as build"
-[ -d "$build" ] || usage_error "there is no directory '$build'; build the tests first"
-build=$(realpath -e -- "$build")
+read_command_line "${options:-}" "$@"
 program=$build/ddpbench
 root=$(realpath -e "$(dirname "$0")/../..")
 [ -x "$program" ] || usage_error "there is no $program; build it first"
