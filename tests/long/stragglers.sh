@@ -49,7 +49,7 @@ series() {
     local run finding impossible possible=0 rank=0 phase=0 good
     for ((run = 1; run <= runs; run++)); do
         profile "$1" "$2"
-        finding=$(sed -n 's/^straggler (.*): \(rank .*\)/\1/p' "out/ddp_bucketed_summary.txt")
+        finding=$(sed -nE '/"name":\t"straggler"/,/\}/s/.*"text":\t"(.*)",?$/\1/p' out/ddp_bucketed/summary.json)
         impossible=$(sed -nE 's/.*"impossible_collectives":[^0-9]*([0-9]+).*/\1/p' "out/ddp_bucketed/summary.json")
         [ "$impossible" != 0 ] || possible=$((possible + 1))
         [[ $finding != *"rank 2 "* ]] || rank=$((rank + 1))
