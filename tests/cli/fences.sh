@@ -41,13 +41,12 @@ only() { awk -v headers="^($1)\$" -v files="^($2)\$" '$2 ~ headers && $1 !~ file
 rooms='
 BEGIN {
     split("kernels 1 base 2 ddp 2 machine 3 chart 3 document 3 spans 3 results 3 training 4 trace 4 benchmark 5 profile 5 allreduce 5" \
-        " compare 5 sweep 4 report 5 main 6 selfbench 6", words, " ")
+        " compare 5 report 5 main 6 selfbench 6", words, " ")
     for (i = 1; i in words; i += 2) floor[words[i]] = words[i + 1]
     only["base"] = "^kernels/(error|exit_handlers|files|clock|random|utf8)[.]h$"
     only["chart"] = only["document"] = "^base/|^kernels/(error|utf8)[.]h$"
     only["compare"] = "^(base|results)/|^kernels/(error|clock)[.]h$"
-    only["sweep"] = "^(base|results|chart)/|^kernels/error[.]h$"
-    only["report"] = "^(base|results|chart|document|sweep)/|^kernels/(error|clock)[.]h$"
+    only["report"] = "^(base|results|chart|document)/|^kernels/(error|clock)[.]h$"
 }
 function room_of(path) { sub("^bench/((measure|read)/)?", "", path); return sub("/.*", "", path) ? path : "main" }
 '

@@ -206,7 +206,6 @@ else
     echo "skip - a directory that nobody may enter: root may"
 fi
 refuses 1 "a sweep beside a run" 'a sweep .* is reported alone' "a benchmark" sweeps
-refuses 1 "a form that a sweep does not have" 'sweeps: a sweep is reported as text and with --csv only' sweeps --html x.html
 refuses 1 "an empty directory" 'empty: holds no run[.]json, so it is not a result directory of ddpbench' empty
 refuses 1 "a file" 'all[.]csv: is not a directory' all.csv
 refuses 1 "a run that has not finished" 'unfinished: holds no summary[.]json: the run has not finished' unfinished
@@ -283,7 +282,6 @@ is "which is not written" "$([ -e both ] || echo none)" none
 refuses 2 "an unknown option" "unknown option '--cvs'; did you mean --csv[?]" x --cvs y
 refuses 2 "a path that is too long" 'x*[.][.][.]: the path is longer than' "$(printf 'x%.0s' {1..500})"
 refuses 1 "the steps of what is no run" 'cannot read empty/rank_0_metrics[.]jsonl: No such file' --metrics-csv empty
-refuses 1 "the steps of a sweep" 'sweeps: a sweep is reported as text and with --csv only' --metrics-csv sweeps
 mkdir killed && cp -r "a benchmark" killed/benchmark && cp -r profile/ddp killed/profile
 rm killed/*/{summary.*,metrics.csv} && printf '{"implementation": "dd' >>killed/benchmark/rank_0_metrics.jsonl
 : >killed/benchmark/.ddpbench-0123abcd.tmp
@@ -308,7 +306,7 @@ made_up() {
         directory=$sweep/ranks=$ranks/model=m/$name${bucket:+-$bucket}/repeat-$repeat
         mkdir -p "$directory"
         cat >"$directory/run.json" <<END
-{$version, "label": "", "configuration": {"bucket-size-mb": "$bucket"}, "derived": {"host_count": 1, "threads": 1, "comm": "mpi"},
+{$version, "label": "", "configuration": {"bucket-size-mb": "$bucket"}, "derived": {"world_size": $ranks, "host_count": 1, "threads": 1, "comm": "mpi"},
 "hosts": {"h": {"cpu": "Some(R) CPU @ 1.0GHz"}}, "environment": {"DDPBENCH_LINK": "$link"},
 "implementations": [{"name": "$name", "strategy": "$strategy"${bucket:+, \"bucket_bytes\": 1}}]}
 END
@@ -330,7 +328,7 @@ made_up 10 other ddp_flat '' 20 24
 mkdir known/ranks=2/model=m/best/repeat-4.part known/ranks=2/model=m/best/repeat-5.failed
 cp -r known copy
 try "$program" report known
-is "a sweep is reported" "$status $(head -n 1 printed)" "0 known: 22 runs of a sweep"
+is "a sweep is reported" "$status $(head -n 1 printed)" "0 Bottleneck analysis of known, a sweep of 22 runs"
 row() { sed -nE "s/^([ *=]) +($1 .*)/\\1 \\2/p" printed | sed -n "${2:-1}p" | tr -s ' ' | sed 's/ *$//'; }
 is "the best" "$(row best)" "* best - 11.00 [8.52, 13.48] 3 best 1100 1.000"
 is "twice the best" "$(row twice)" " twice 0.5 22.00 [17.03, 26.97] 3 2.000 [2.000, 2.000] 2200 1.000"
@@ -348,22 +346,25 @@ is "the sentence" "$(sed -n 's/^Best: best, //p' printed | head -n 1)" \
 is "sweep.csv names its columns" "$(head -n 1 known/sweep.csv)" "ranks,model,implementation,bucket_size_mb,repeat,strategy,\
 hosts,threads,subject,name,bytes,unit,value,low,high,n,better,judged"
 is "and has a row for each figure" "$(tail -n +2 known/sweep.csv | wc -l) $(grep -c '^2,m,noisy,4,3,ddp_bucketed,1,1,noisy,step,,s,0[.]0144' known/sweep.csv)" "44 1"
-picture=sweep_m_2-ranks_mpi-on-1-host_Some-CPU-1.0GHz.svg
+picture=sweep_m_2-ranks.svg
 is "there is a picture where there are buckets" "$(cd known && echo ./*.svg)" "./$picture"
 # texts FILE PATTERN: what a picture says
 texts() { grep -oE ">($2)[^<]*" "$1" | sort -u | tr '>\n' ' ;'; }
 is "it says what it is of" "$(texts "known/$picture" '2 ranks, model')" " 2 ranks, model m, link: mpi on 1 host, machine: Some(R) CPU @ 1.0GHz;"
 is "a line for each implementation" "$(grep -oE '>(best|none|close|twice|noisy)<' "known/$picture" | sort -u | tr -d '>\n' | tr '<' ' ')" "best close noisy none twice "
 cp printed words
+for again in 1 2; do try "$program" report known --html sweep.html --output "sweep report"; done
+is "a sweep has every form" "$status$(cat said) $(cmp sweep.html "sweep report/report.html" && echo same) $(cd "sweep report" && echo pictures/*) $(
+    grep -c 'Best: best' sweep.html | sed 's/^[1-9].*/some/')" "0 same pictures/$picture some"
 try "$program" report known --csv -
-is "all of its figures, by directory" "$(wc -l <printed) $(grep -c '^known/ranks=2/model=m/noisy-4/repeat-3,,complete,noisy,step,' printed)" "45 1"
+is "all of its figures, by directory" "$(wc -l <printed) $(grep -c '^\(known/ranks=2/model=m/noisy-4/repeat-3,\)\1complete,noisy,step,' printed)" "45 1"
 "${run[@]}" report known >printed 2>said && cmp printed words && good=0 || good=1
 result "$good" "two ranks print once"
 try "$program" report known/
-is "a path may end with /" "$(tail -n +2 printed | cmp - <(tail -n +2 words) && echo same)" same
+is "a path may end with /" "$(tail -n +3 printed | cmp - <(tail -n +3 words) && echo same)" same
 mv copy 'a [*]?\ sweep'
 try "$program" report 'a [*]?\ sweep'
-is "and hold any character" "$(tail -n +2 printed | cmp - <(tail -n +2 words) && echo same)" same
+is "and hold any character" "$(tail -n +3 printed | cmp - <(tail -n +3 words) && echo same)" same
 
 # the best bucket is the smallest, of runs over a link with a name; then there are too few to call it the best
 sweep=edge link='fast, 2 ms'
@@ -373,10 +374,12 @@ made_up 3 b ddp_bucketed 1 10 11
 made_up 3 b ddp_bucketed 2 12 13
 link=slow made_up 3 none none '' 10
 try "$program" report edge
-is "a bucket size at the edge is named" "$(grep -n 'try' printed | cut -d: -f2-)" "b is best at the smallest size tried: try smaller."
-is "also on the picture" "$(grep -o 'try smaller' edge/sweep_m_2-ranks_fast-2-ms_* | sort -u)" "try smaller"
-is "without intervals nothing is called the best" "$(grep -oE '>(Fewer than[^<]*or more[.]|Best[^<]*|best)<' edge/sweep_m_3-ranks_several-links_* | sort -u)" \
+is "a bucket size at the edge is named" "$(grep -o 'b is best.*' printed)" "b is best at the smallest size tried: try smaller."
+is "also on the picture" "$(grep -o 'try smaller' edge/sweep_m_2-ranks.svg | sort -u)" "try smaller"
+is "without intervals nothing is called the best" "$(grep -oE '>(Fewer than[^<]*or more[.]|Best[^<]*|best)<' edge/sweep_m_3-ranks.svg | sort -u)" \
     ">Fewer than 3 repeats: no intervals and no verdict; use --repeats 3 or more.<"
+
+is "which says that the links differ" "$(texts edge/sweep_m_3-ranks.svg '3 ranks')" " 3 ranks, model m, link: several links, machine: Some(R) CPU @ 1.0GHz;"
 
 mkdir -p nothing/ranks=2/model=m/ddp/repeat-1.failed
 refuses 1 "a sweep without a complete run" 'nothing: no run in it is complete' nothing

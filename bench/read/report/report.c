@@ -11,8 +11,8 @@
 #include "kernels/error.h"
 #include "report/analysis.h"
 #include "report/forms.h"
+#include "report/sections.h"
 #include "results/results.h"
-#include "sweep/sweep.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -112,8 +112,9 @@ static int print_file(const char *option, const char *path, const struct report_
     return new_file_end(&file, out);
 }
 
-/* Checks that the directory can hold all pictures and forms, or writes them. Returns 0; or -1, reported. */
-static int put_files(const char *directory, const cJSON *document, const struct report_runs *runs, int writes)
+/* Writes the pictures of a document to a directory that an option named (NULL: none), or checks that it can. Returns 0;
+ * or -1, reported. */
+static int put_pictures(const char *option, const char *directory, const cJSON *document, int writes)
 {
     const cJSON *block;
     char path[FILES_PATH + 160];
@@ -121,14 +122,23 @@ static int put_files(const char *directory, const cJSON *document, const struct 
     {
         if (strcmp(json_string(block, "kind"), "picture") != 0)
             continue;
-        snprintf(path, sizeof path, "%.*s/pictures", OUTPUT, directory);
-        if (files_make_directories("output", path))
+        if (files_make_directories("output", directory))
             return -1;
-        snprintf(path, sizeof path, "%.*s/pictures/%.140s.svg", OUTPUT, directory, json_string(block, "name"));
-        if (writes ? files_replace_path("output", path, SVG_MARK, json_string(block, "svg"))
-                   : files_check_path("output", path, SVG_MARK))
+        snprintf(path, sizeof path, "%.*s/%.140s.svg", FILES_PATH, directory, json_string(block, "name"));
+        if (writes ? files_replace_path(option, path, SVG_MARK, json_string(block, "svg"))
+                   : files_check_path(option, path, SVG_MARK))
             return -1;
     }
+    return 0;
+}
+
+/* Writes all pictures and forms to the directory of --output, or checks that it can. Returns 0; or -1, reported. */
+static int put_files(const char *directory, const cJSON *document, const struct report_runs *runs, int writes)
+{
+    char path[FILES_PATH + 160];
+    snprintf(path, sizeof path, "%.*s/pictures", OUTPUT, directory);
+    if (put_pictures("output", path, document, writes))
+        return -1;
     for (const struct report_form *form = report_forms; form < report_forms + FORMS; form++) {
         snprintf(path, sizeof path, "%.*s/%s", OUTPUT, directory, form->file);
         if (writes ? print_file("output", path, form, document, runs) : files_check_path("output", path, form->mark))
@@ -239,26 +249,37 @@ static int write_metrics(const struct report_runs *runs)
     return status;
 }
 
-/* Reports a sweep as text, and its figures with --csv. */
-static int report_sweep(const struct report_options *o, FILE *out, int *instead)
+/* Reports a sweep, and writes sweep.csv and its pictures to its own directory. Returns 0; or -1, reported. */
+static int report_sweep(const struct report_options *o, const struct report_runs *runs, FILE *out, int *instead)
 {
-    char *csv = NULL;
-    size_t length = 0;
-    int other = *o->output || o->metrics;
-    for (int i = 0; i < FORMS; i++)
-        other |= i != FORM_CSV && *o->form[i];
-    if (other)
-        return error_report("%s: a sweep is reported as text and with --csv only", o->directory->path);
+    const char *directory = o->directory->path;
+    struct grid grid = {0};
+    char path[FILES_PATH + 16], title[FILES_PATH + 100], *csv;
+    size_t length;
+    int status = 0;
+    if (runs->n == 1 && *runs->item->problem && !strcmp(runs->item->directory, directory))
+        return error_report("%s: no run in it is complete", directory);
+    for (size_t i = 0; i < runs->n && !status; i++)
+        status = grid_add(&grid, &runs->item[i]);
+    if (status) {
+        grid_destroy(&grid);
+        return -1;
+    }
+    grid_judge(&grid);
     FILE *figures = text_begin(&csv, &length);
-    fprintf(figures, RESULTS_CSV_COLUMNS "\n");
-    int status = sweep_report(out, o->directory->path, figures);
+    grid_print_csv(figures, &grid);
     text_end(figures);
-    const char *path = o->form[FORM_CSV];
-    if (!status && !strcmp(path, "-")) {
-        fputs(csv, stdout);
-        *instead = 1;
-    } else if (!status && *path)
-        status = files_replace_path("csv", path, report_forms[FORM_CSV].mark, csv);
+    snprintf(title, sizeof title, ANALYSIS_TITLE "%s, a sweep of %zu run%s", directory, runs->n, text_plural(runs->n));
+    snprintf(path, sizeof path, "%s/sweep.csv", directory);
+    cJSON *document = document_create(title);
+    section_add_grid(document, &grid);
+    document_print_text(out, document);
+    files_remove_left(directory);
+    status = files_replace_path(NULL, path, GRID_CSV_COLUMNS, csv) || put_pictures(NULL, directory, document, 1)
+                 ? -1
+                 : write_forms(o, document, runs, instead);
+    cJSON_Delete(document);
+    grid_destroy(&grid);
     free(csv);
     return status;
 }
@@ -288,19 +309,18 @@ static int report_all(const struct report_options *o)
     size_t length = 0, sweeps = 0;
     int status = 0, instead = 0;
     FILE *out = text_begin(&words, &length);
-    for (size_t i = 0; i < o->directories; i++)
-        if (!sweep_is(o->directory[i].path))
-            runs_add(&runs, o->directory[i].label, o->directory[i].path);
-        else
-            sweeps++;
+    for (size_t i = 0; i < o->directories; i++) {
+        runs_add(&runs, o->directory[i].label, o->directory[i].path);
+        sweeps += (size_t)grid_is_in(o->directory[i].path);
+    }
     if (sweeps && o->directories > 1)
         status = error_report("a sweep (launch/sweep.sh) is reported alone: name it as the only directory");
     else if (check_files(o, &runs))
         status = -1;
-    else if (sweeps)
-        status = report_sweep(o, out, &instead);
+    else if (o->metrics)
+        status = write_metrics(&runs);
     else
-        status = o->metrics ? write_metrics(&runs) : report_runs(o, &runs, out, &instead);
+        status = sweeps ? report_sweep(o, &runs, out, &instead) : report_runs(o, &runs, out, &instead);
     text_end(out);
     if (status >= 0 && !instead)
         text_print_lines(stdout, words);
@@ -325,11 +345,11 @@ static int check_usage(const struct report_options *o)
 }
 
 static const char about[] =
-    "Says where the time of runs goes, from their result directories. Of one run: what it printed, where a step's\n"
-    "time goes, and what was found. Of several, such as on 1, 2 and 4 nodes: the costliest bottlenecks, speed-up\n"
-    "and efficiency, where efficiency is lost, bucket sizes, and what to do. LABEL=DIR names the runs in DIR; a\n"
-    "directory stands for all runs below it. Of a sweep (launch/sweep.sh): the step times of all points, the best\n"
-    "bucket size, and what is not significantly different from it; also writes sweep.csv and pictures there.\n";
+    "Reports where the time of runs goes, from their result directories. One run: what it printed, where the time of\n"
+    "a step goes, and bottlenecks. Several runs, such as on 1, 2 and 4 nodes: the costliest bottlenecks, speed-up and\n"
+    "efficiency, where efficiency is lost, bucket sizes, and what to do. LABEL=DIR names the runs in DIR; a directory\n"
+    "may hold many runs. A sweep (launch/sweep.sh): the step times of all points, the best bucket size, and the\n"
+    "points that are not significantly slower; a sweep's report also writes sweep.csv and pictures to DIR.\n";
 
 int run_report(int argc, char *argv[])
 {

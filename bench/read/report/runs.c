@@ -189,9 +189,12 @@ static int has_file(const char *directory, const char *name)
     return !lstat(path, &status);
 }
 
-static int is_visible(const struct dirent *entry)
+/* Whether a directory may hold runs: not hidden, and not one in which launch/series.sh makes a run or keeps a failed
+ * one. */
+static int may_hold_runs(const struct dirent *entry)
 {
-    return *entry->d_name != '.';
+    const char *dot = strrchr(entry->d_name, '.');
+    return *entry->d_name != '.' && (!dot || (strcmp(dot, ".part") != 0 && strcmp(dot, ".failed") != 0));
 }
 
 /* Adds the run in the directory, or all runs below it, without following links. Returns how many. */
@@ -203,7 +206,7 @@ static size_t add_below(struct report_runs *runs, const char *label, const char 
         add_run(runs, label, directory);
         return 1;
     }
-    int n = levels ? scandir(directory, &entry, is_visible, versionsort) : 0;
+    int n = levels ? scandir(directory, &entry, may_hold_runs, versionsort) : 0;
     for (int i = 0; i < n; i++) {
         char below[FILES_PATH];
         struct stat status;

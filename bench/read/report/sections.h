@@ -6,6 +6,7 @@
 #include "chart/chart.h"
 #include "document/document.h"
 #include "report/bottlenecks.h"
+#include "report/grid.h"
 #include "report/scaling.h"
 
 /* The colours of all pictures: a part of a step has the colour of its number, communication in flight the next, and
@@ -34,6 +35,9 @@ void section_add_buckets(cJSON *document, const struct report_runs *runs);
 void section_add_collectives(cJSON *document, const struct report_runs *runs);
 /* How busy CPUs and GPUs were, from the files of the runs' monitors. */
 void section_add_utilisation(cJSON *document, const struct report_runs *runs);
+
+/* A sweep: the tables, pictures and verdicts of a judged grid, which is not empty. */
+void section_add_grid(cJSON *document, const struct grid *grid);
 
 void section_add_words(cJSON *document);                                /* explains the terms */
 void section_add_runs(cJSON *document, const struct report_runs *runs); /* lists the runs, also unreadable ones */

@@ -1,5 +1,5 @@
 /* test_grid.c - verdicts over a grid of runs whose step times are known. */
-#include "sweep/grid.h"
+#include "report/grid.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -13,21 +13,39 @@ static void destroy(void)
     grid_destroy(&grid);
 }
 
+/* Adds the run of a repeat, of `buckets` buckets of `tensors` tensors. */
+static void add_run(size_t ranks, const char *name, struct run_implementation of, size_t repeat, double step)
+{
+    struct report_run *run = calloc(1, sizeof *run); /* the process ends with the test */
+    struct figure figure = {.unit = "s", .name = "step", .value = step, .low = NAN, .high = NAN, .n = 6};
+    strcpy(figure.subject, name);
+    figures_add(&run->figures, &figure);
+    strcpy(figure.name, "tokens_per_second");
+    figure.value = 1000 * (double)ranks / step;
+    figures_add(&run->figures, &figure);
+    run->ranks = ranks;
+    run->implementation = malloc(sizeof of);
+    *run->implementation = of;
+    run->implementations = 1;
+    strcpy(run->implementation->subject, name);
+    snprintf(run->directory, sizeof run->directory, "s/ranks=%zu/model=m/%s-%g/repeat-%zu", ranks, name, of.mb, repeat);
+    ck_assert_int_eq(grid_add(&grid, run), 0);
+}
+
 /* Adds runs with these step times, in repeats from 1 on, 0 for one that is not there. */
 static void add(size_t ranks, const char *name, const char *strategy, double bucket_mb, const double step[8])
 {
-    struct grid_point of = {.ranks = ranks, .model = "m", .bucket_mb = bucket_mb};
-    strcpy(of.implementation, name);
+    struct run_implementation of = {.mb = bucket_mb};
     strcpy(of.strategy, strategy);
     for (size_t i = 0; i < 8; i++)
         if (step[i] > 0)
-            grid_add(&grid, &of, (struct grid_sample){i + 1, step[i], 1000 * (double)ranks / step[i]});
+            add_run(ranks, name, of, i + 1, step[i]);
 }
 
 static const struct grid_point *point(const char *name)
 {
     for (size_t i = 0; i < grid.n; i++)
-        if (!strcmp(grid.point[i].implementation, name))
+        if (!strcmp(grid.point[i].of->subject, name))
             return &grid.point[i];
     ck_abort_msg("no %s", name);
     return NULL;
@@ -58,7 +76,7 @@ TEST(verdicts_and_their_intervals)
     grid_judge(&grid);
     static const char *const order[] = {"none", "best", "noisy", "close", "twice"};
     for (int i = 0; i < 5; i++)
-        ck_assert_str_eq(grid.point[i].implementation, order[i]);
+        ck_assert_str_eq(grid.point[i].of->subject, order[i]);
     ck_assert_int_eq(point("none")->verdict, GRID_CONTROL);
     ck_assert_int_eq(point("best")->verdict, GRID_BEST);
     ck_assert_int_eq(point("noisy")->verdict, GRID_TIED);
@@ -147,7 +165,7 @@ TEST(efficiency_is_against_the_fewest_ranks)
     ck_assert_uint_eq(grid.point[0].ranks, 1);
     for (size_t i = 0; i < grid.n; i++) {
         const struct grid_point *p = &grid.point[i];
-        double expected = !strcmp(p->implementation, "a") && p->ranks == 4 ? 0.8 : 1;
+        double expected = !strcmp(p->of->subject, "a") && p->ranks == 4 ? 0.8 : 1;
         ck_assert_double_eq_tol(p->efficiency, expected, 1e-12);
     }
     ck_assert_double_eq_tol(point("a")->tokens_mean_s, 100, 1e-9);
@@ -161,24 +179,53 @@ TEST(controls_alone)
     ck_assert(isnan(point("none")->to_best.ratio));
 }
 
-/* How three sizes of one implementation lie, the best of the given buckets and tensors; and a size of another. */
-static int edge_of(double mb, size_t buckets, size_t tensors)
+/* What is advised where the best of three sizes is `mb`, with so many buckets and tensors. */
+static const char *edge_of(double mb, size_t buckets, size_t tensors)
 {
-    struct grid_point p[4] = {{.bucket_mb = 1}, {.bucket_mb = 2}, {.bucket_mb = 4}, {.bucket_mb = mb * 2}};
-    struct grid_point best = {.bucket_mb = mb, .buckets = buckets, .tensors = tensors};
-    strcpy(p[3].implementation, "another");
-    return grid_edge(p, 4, &best);
+    grid_destroy(&grid);
+    for (double size = 1; size <= 4; size *= 2)
+        for (size_t repeat = 1; repeat <= 3; repeat++) {
+            struct run_implementation of = {
+                .strategy = "ddp_bucketed", .mb = size, .buckets = buckets, .tensors = tensors};
+            add_run(2, "b", of, repeat, (size == mb ? 1 : 2) + 0.01 * (double)repeat);
+            of.mb = mb / 8 + mb * size; /* sizes of another, on both sides */
+            add_run(2, "another", of, repeat, 3);
+        }
+    grid_judge(&grid);
+    const char *advice = grid_edge_advice(grid.point, grid.n);
+    return !advice ? "" : strstr(advice, "try ") + 4;
 }
 
 TEST(edges_beyond_which_nothing_changes_are_none)
 {
-    ck_assert_int_eq(edge_of(1, 3, 9), -1);
-    ck_assert_int_eq(edge_of(2, 3, 9), 0);
-    ck_assert_int_eq(edge_of(4, 3, 9), 1);
-    ck_assert_int_eq(edge_of(1, 0, 0), -1); /* not known */
-    ck_assert_int_eq(edge_of(1, 9, 9), 0);  /* a bucket a tensor */
-    ck_assert_int_eq(edge_of(4, 1, 9), 0);  /* one for all */
-    ck_assert_int_eq(grid_edge(&(struct grid_point){.bucket_mb = 1}, 1, &(struct grid_point){.bucket_mb = 1}), 0);
+    ck_assert_str_eq(edge_of(1, 3, 9), "smaller");
+    ck_assert_str_eq(edge_of(2, 3, 9), "");
+    ck_assert_str_eq(edge_of(4, 3, 9), "larger");
+    ck_assert_str_eq(edge_of(1, 0, 0), "smaller"); /* not known */
+    ck_assert_str_eq(edge_of(1, 9, 9), "");        /* a bucket a tensor */
+    ck_assert_str_eq(edge_of(4, 1, 9), "");        /* one for all */
+}
+
+/* Runs that are elsewhere, have several implementations, or are not complete. */
+TEST(no_runs_of_a_sweep)
+{
+    static const char *const where[] = {"s/ranks=2/model=m/ddp/repeat-1.part", "s/ranks=2/model=m/ddp", "run"};
+    struct run_implementation of[2] = {{.subject = "ddp"}, {.subject = "none"}};
+    struct report_run run = {.ranks = 2, .implementation = of, .implementations = 1};
+    struct figure step = {.subject = "ddp", .name = "step", .unit = "s", .value = 1, .low = NAN, .high = NAN};
+    figures_add(&run.figures, &step);
+    for (size_t i = 0; i < sizeof where / sizeof *where; i++) {
+        strcpy(run.directory, where[i]);
+        ck_assert_int_eq(grid_add(&grid, &run), -1);
+    }
+    strcpy(run.directory, "ranks=x/s/ranks=2/model=m/ddp/repeat-12");
+    ck_assert_int_eq(grid_add(&grid, &run), 0);
+    ck_assert_uint_eq(grid.point->sample->repeat, 12);
+    run.implementations = 2;
+    ck_assert_int_eq(grid_add(&grid, &run), -1);
+    run.implementations = 1;
+    strcpy(run.unfinished, "interrupted, 1 of 2 rounds");
+    ck_assert_int_eq(grid_add(&grid, &run), -1);
 }
 
 SUITE("grid", NULL, destroy)

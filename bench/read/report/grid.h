@@ -1,0 +1,81 @@
+/* grid.h - the runs of a sweep (launch/sweep.sh) as a grid, with the fastest points of each number of ranks and model.
+ *
+ * A point is an implementation, at a bucket size if it has one, on one number of ranks with one model. It was run once
+ * per repeat, and the median step of a run is a sample. Points are compared in pairs of the same repeat: a repeat runs
+ * all points one after the other, so that a drift of the machine affects all of them alike. */
+#ifndef BENCH_READ_REPORT_GRID_H
+#define BENCH_READ_REPORT_GRID_H
+
+#include "report/runs.h"
+
+#include <stdio.h>
+
+/* With fewer repeats there are neither intervals nor verdicts. */
+enum { GRID_REPEATS = STATS_LEAST_PAIRS };
+
+enum grid_verdict {
+    GRID_UNDECIDED, /* too few repeats */
+    GRID_CONTROL,   /* does not reduce gradients, so it is no candidate */
+    GRID_ONLY,      /* the only candidate */
+    GRID_BEST,
+    GRID_TIED, /* not significantly slower than the best */
+    GRID_SLOWER
+};
+
+struct grid_sample {
+    const struct report_run *run;
+    size_t repeat;
+    double step_s, tokens_s; /* median step; tokens per second */
+};
+
+struct grid_point {
+    size_t ranks;
+    char model[128];
+    const struct run_implementation *of; /* in the first of the runs */
+    const char *link, *machine; /* between the ranks, "" for one; where the ranks compute. "several ...": the runs with
+                                   these ranks and this model differ */
+    struct grid_sample *sample; /* [n], owned */
+    size_t n;
+
+    /* Set by grid_judge: */
+    double mean_s;         /* step */
+    double interval_s[2];  /* of the mean, 95 % by Student's t; NAN below GRID_REPEATS */
+    double tokens_mean_s;  /* mean tokens per second */
+    double efficiency;     /* tokens per second and rank / those of the same point on the fewest ranks */
+    struct paired to_best; /* step / that of the best in the same repeats; its interval is NAN below GRID_REPEATS */
+    enum grid_verdict verdict;
+};
+
+struct grid {
+    struct grid_point *point;
+    size_t n;
+};
+
+/* Whether the directory holds runs of a sweep, below ranks=<n>/model=<name>/<implementation>/repeat-<k>. */
+int grid_is_in(const char *directory);
+
+/* Adds a run, which has to stay where it is, to its point. Returns 0; or -1, reported: the run cannot be read, is not
+ * complete, or is not the benchmark of one implementation in a directory of a sweep. */
+int grid_add(struct grid *grid, const struct report_run *run);
+
+/* Sorts the points by ranks, model and mean step, and judges each group of the same ranks and model. The best is the
+ * candidate with the least mean; best_compare compares the others with it, in the repeats that all of them have. */
+void grid_judge(struct grid *grid);
+
+/* Where the group that begins with point `first` ends. */
+size_t grid_group_end(const struct grid *grid, size_t first);
+
+/* The best point with buckets of a judged group; NULL: none has buckets. */
+const struct grid_point *grid_best_bucket(const struct grid_point *point, size_t n);
+
+/* What to try if the best bucket size of a judged group is the smallest or the largest that was tried; NULL if it is
+ * neither, if no size has a verdict, or if a size beyond it would cut the gradient into the same buckets. */
+const char *grid_edge_advice(const struct grid_point *point, size_t n);
+
+/* The figures of all runs as comma-separated values, with the columns of GRID_CSV_COLUMNS. */
+#define GRID_CSV_COLUMNS "ranks,model,implementation,bucket_size_mb,repeat,strategy,hosts,threads," FIGURES_CSV_COLUMNS
+void grid_print_csv(FILE *out, const struct grid *grid);
+
+void grid_destroy(struct grid *grid); /* a zeroed grid is fine */
+
+#endif

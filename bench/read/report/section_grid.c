@@ -1,0 +1,223 @@
+/* section_grid.c - a sweep: a table, a picture and a verdict for each number of ranks and model. */
+#include "report/sections.h"
+
+#include "base/text.h"
+#include "kernels/error.h"
+#include "report/grid.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the table ---- */
+
+/* A point, and the cells of its row that are text. */
+struct grid_row {
+    struct grid_point point;
+    const char *implementation, *mark;
+    char bucket[24], interval[CELL], ratio[CELL], ratio_interval[CELL];
+};
+
+#define FIELD(field) offsetof(struct grid_row, field)
+/* clang-format off */
+static const struct column columns[] = {
+    {"mark", " ", COLUMN_NAME, FIELD(mark), NULL, 0, -2, 0},
+    {"implementation", "implementation", COLUMN_NAME, FIELD(implementation), NULL, 0, -18, 0},
+    {"bucket", "bucket MiB", COLUMN_CHARS, FIELD(bucket), NULL, 0, 10, 0},
+    {"step", "step ms", COLUMN_REAL, FIELD(point.mean_s), "s", 1e3, 10, -4},
+    {"step_95", "[95 % interval]", COLUMN_CHARS, FIELD(interval), NULL, 0, -19, 0},
+    {"n", "n", COLUMN_COUNT, FIELD(point.n), "1", 0, 3, 0},
+    {"to_best", "/ best", COLUMN_CHARS, FIELD(ratio), NULL, 0, 7, 0},
+    {"to_best_95", "[95 %]", COLUMN_CHARS, FIELD(ratio_interval), NULL, 0, -14, 0},
+    {"tokens_per_second", "tokens/s", COLUMN_REAL, FIELD(point.tokens_mean_s), "1/s", 0, 9, 0},
+    /* only if there are several numbers of ranks: */
+    {"efficiency", "efficiency", COLUMN_REAL, FIELD(point.efficiency), "1", 0, 10, 3},
+};
+/* clang-format on */
+#undef FIELD
+
+static int is_best(const struct grid_point *p)
+{
+    return p->verdict == GRID_BEST || p->verdict == GRID_ONLY;
+}
+
+static void print_interval(char text[CELL], double low, double high, int decimals)
+{
+    snprintf(text, CELL, isfinite(low) && isfinite(high) ? "[%.*f, %.*f]" : "n/a", decimals, low, decimals, high);
+}
+
+static struct grid_row row_of(const struct grid_point *p)
+{
+    struct grid_row row = {.point = *p,
+                           .implementation = p->of->subject,
+                           .mark = p->verdict == GRID_TIED ? "="
+                                   : is_best(p)            ? "*"
+                                                           : ""};
+    double high_ms = 1e3 * p->interval_s[1];
+    snprintf(row.bucket, sizeof row.bucket, isfinite(p->of->mb) ? "%.10g" : "-", p->of->mb);
+    print_interval(row.interval, 1e3 * p->interval_s[0], high_ms,
+                   high_ms < 10    ? 3
+                   : high_ms < 100 ? 2
+                                   : high_ms < 1000);
+    if (is_best(p))
+        strcpy(row.ratio, p->verdict == GRID_BEST ? "best" : "only");
+    else {
+        text_ratio(row.ratio, p->to_best.ratio);
+        print_interval(row.ratio_interval, p->to_best.ci_low, p->to_best.ci_high, 3);
+    }
+    return row;
+}
+
+static void add_table(cJSON *document, const struct grid_point *point, size_t n, int scales)
+{
+    struct grid_row *row = allocate(n, sizeof *row);
+    for (size_t i = 0; i < n; i++)
+        row[i] = row_of(&point[i]);
+    cJSON *table = table_json(&(struct table){.key = "grid",
+                                              .column = columns,
+                                              .columns = sizeof columns / sizeof *columns - !scales,
+                                              .row = row,
+                                              .rows = n,
+                                              .row_bytes = sizeof *row});
+    document_add_saved_table(document, table); /* with its empty columns, so that all groups have the same */
+    cJSON_Delete(table);
+    free(row);
+}
+
+/* ---- the picture ---- */
+
+/* The point of an implementation with the smallest bucket above `mb`; or NULL. */
+static const struct grid_point *next_bucket(const struct grid_point *point, size_t n, const char *subject, double mb)
+{
+    const struct grid_point *next = NULL;
+    for (const struct grid_point *p = point; p < point + n; p++)
+        if (p->of->mb > mb && (!next || p->of->mb < next->of->mb) && !strcmp(p->of->subject, subject))
+            next = p;
+    return next;
+}
+
+/* Fills points with the bucket sizes of an implementation, in order. Returns how many. */
+static size_t take_sizes(struct chart_point *out, const struct grid_point *point, size_t n, const char *subject)
+{
+    size_t taken = 0;
+    for (const struct grid_point *p = next_bucket(point, n, subject, 0); p;
+         p = next_bucket(point, n, subject, p->of->mb))
+        out[taken++] = (struct chart_point){p->of->mb, 1e3 * p->mean_s, 1e3 * p->interval_s[0], 1e3 * p->interval_s[1],
+                                            is_best(p)                ? CHART_BEST
+                                            : p->verdict == GRID_TIED ? CHART_AS_GOOD
+                                                                      : CHART_PLAIN};
+    return taken;
+}
+
+/* Draws the step over the bucket size: a line for each implementation with buckets, a horizontal line for each other;
+ * nothing if none has buckets. */
+static void draw_group(cJSON *document, const struct grid_point *point, size_t n, const char *of, const char *finding)
+{
+    struct chart_point *taken = allocate(n, sizeof *taken);
+    struct chart_series *series = allocate(n, sizeof *series);
+    struct chart_reference *reference = allocate(n, sizeof *reference);
+    size_t points = 0, lines = 0, references = 0;
+    char name[200];
+    for (const struct grid_point *p = point; p < point + n; p++) {
+        const char *subject = p->of->subject;
+        if (!isfinite(p->of->mb)) {
+            reference[references++] = (struct chart_reference){subject, 1e3 * p->mean_s, is_best(p)};
+        } else if (!next_bucket(point, (size_t)(p - point), subject, 0)) { /* the first of the implementation */
+            size_t sizes = take_sizes(&taken[points], point, n, subject);
+            series[lines] = (struct chart_series){subject, &taken[points], sizes, (int)(lines % SVG_COLOURS),
+                                                  CHART_LINE | CHART_POINTS};
+            points += sizes;
+            lines++;
+        }
+    }
+    snprintf(name, sizeof name, "sweep_%s_%zu-rank%s", point->model, point->ranks, text_plural(point->ranks));
+    if (lines)
+        document_add_picture(document, name, finding,
+                             chart_xy(&(struct chart_words){finding, of, "Mean over the runs of a run's median step."},
+                                      &(struct chart_xy){.x = {.title = "bucket size, MiB", .scale = CHART_LOG2},
+                                                         .y = {.title = "ms a step"},
+                                                         .series = series,
+                                                         .n_series = lines,
+                                                         .reference = reference,
+                                                         .n_references = references}));
+    free(taken);
+    free(series);
+    free(reference);
+}
+
+/* ---- the verdict ---- */
+
+static void print_name(FILE *out, const struct grid_point *p)
+{
+    fprintf(out, isfinite(p->of->mb) ? "%s at %.10g MiB" : "%s", p->of->subject, p->of->mb);
+}
+
+/* Prints the verdict on a group as sentences; nothing if all points are controls. */
+static void print_verdict(FILE *out, const struct grid_point *point, size_t n)
+{
+    char step[CELL];
+    size_t tied = 0, first = 0; /* first: the first candidate, which is the best if there is one */
+    while (first < n && point[first].verdict == GRID_CONTROL)
+        first++;
+    const struct grid_point *best = &point[first];
+    const char *advice = grid_edge_advice(point, n);
+    if (first == n)
+        return;
+    if (best->verdict == GRID_UNDECIDED) {
+        fprintf(out, "Fewer than %d repeats: no intervals and no verdict; use --repeats %d or more.", GRID_REPEATS,
+                GRID_REPEATS);
+        return;
+    }
+    fprintf(out, best->verdict == GRID_ONLY ? "Nothing to compare: the only candidate is " : "Best: ");
+    print_name(out, best);
+    fprintf(out, ", %s a step (n = %zu run%s)", text_value_like(step, best->mean_s, "s", best->mean_s), best->n,
+            text_plural(best->n));
+    for (size_t i = 0; i < n; i++) {
+        if (point[i].verdict != GRID_TIED)
+            continue;
+        fprintf(out, "%s", tied++ ? "; " : "; not significantly different from it: ");
+        print_name(out, &point[i]);
+    }
+    fprintf(out, ".");
+    if (advice)
+        fprintf(out, " %s is %s.", grid_best_bucket(point, n)->of->subject, advice);
+}
+
+/* ---- all groups ---- */
+
+static void add_group(cJSON *document, const struct grid_point *point, size_t n, int scales)
+{
+    char title[600], *verdict;
+    size_t length;
+    FILE *out = text_begin(&verdict, &length);
+    print_verdict(out, point, n);
+    text_end(out);
+    snprintf(title, sizeof title, "%zu rank%s, model %s%s%s%s%s", point->ranks, text_plural(point->ranks), point->model,
+             *point->link ? ", link: " : "", point->link, *point->machine ? ", machine: " : "", point->machine);
+    document_add_heading(document, 2, "%s", title);
+    draw_group(document, point, n, title, verdict);
+    add_table(document, point, n, scales);
+    if (*verdict)
+        document_add_paragraph(document, "%s", verdict);
+    free(verdict);
+}
+
+void section_add_grid(cJSON *document, const struct grid *grid)
+{
+    int scales = grid->point[0].ranks != grid->point[grid->n - 1].ranks;
+    for (size_t first = 0, end; first < grid->n; first = end) {
+        end = grid_group_end(grid, first);
+        add_group(document, &grid->point[first], end - first, scales);
+    }
+    document_add_heading(document, 2, "How to read the tables");
+    document_add_item(document, "step: mean over the runs (n) of a run's median step, with Student's 95 %% interval.");
+    document_add_item(document, "/ best: geometric mean of the ratios to the best (*) in the same repeat, with 95 %% "
+                                "intervals that hold together for all points with the same ranks and model.");
+    document_add_item(document,
+                      "=: not significantly slower: the interval reaches down to 1. More --repeats narrow it.");
+    document_add_item(document, "n/a: an interval over the runs needs %d repeats.", GRID_REPEATS);
+    if (scales)
+        document_add_item(document,
+                          "efficiency: tokens per second and rank / those of the same row on the fewest ranks.");
+}
