@@ -13,6 +13,7 @@
 #include "ddp/comm.h"
 #include "ddp/job.h"
 #include "results/findings.h"
+#include "results/verdict.h"
 
 #include <cJSON.h>
 #include <stdio.h>

@@ -169,7 +169,7 @@ for n in 1 2 4; do
 $(noted "$run" node_list | tr ',' '\n' | wc -l) $(sed -nE 's/^\t"(done|planned)":\t([0-9]+),$/\2/p' "$run"/{benchmark,profile/*,allreduce}/summary.json | paste -sd ' ')" \
         "0 $n demo/1.0 $n 2 2 2 2 8 8"
     is "$n nodes: with a rank each" "$(find "$run/benchmark" -name 'rank_*_metrics.jsonl' | wc -l)" "$n"
-    fastest=$(sed -nE 's/^\t"fastest":\t"(.*)",$/\1/p' "$run/benchmark/summary.json")
+    fastest=$(sed -nE 's/^\t\t"best":\t"(.*)",$/\1/p' "$run/benchmark/summary.json")
     is "$n nodes: the profile is of the fastest, $fastest" \
         "$(sed -nE 's/^\t\t"(profile-implementation|bucket-size-mb)":\t"(.*)",$/\2/p' "$run"/profile/*/run.json | sort | paste -sd ' ')" \
         "${fastest#*:} ${fastest%:*}"

@@ -202,7 +202,7 @@ def check_bottlenecks(runs, rows, scaling):
             wanted = (finding["loss"], finding["loss_low"], finding["loss_high"])
             share, level = finding["share"], finding["level"]
         else:
-            subject = run.summary.get("fastest") or run.summary.get("best")
+            subject = run.summary.get("verdict", {}).get("best")
             if name == "slower computation":
                 subject = next(s["implementation"] for s in scaling if s["run"] == row["run"])
                 first = run_of(runs, scaling[0], row["mode"])

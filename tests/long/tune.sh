@@ -37,7 +37,7 @@ measure() {
 }
 
 # found NAME: the label of what a search found.
-found() { sed -nE 's/^\t"best":\t"(.*)",$/\1/p' "$1/summary.json"; }
+found() { sed -nE 's/^\t\t"best":\t"(.*)",$/\1/p' "$1/summary.json"; }
 
 # excess NAME LABEL: by how many percent a step of LABEL takes longer than one of the best, round by round of that sweep.
 excess() {

@@ -5,6 +5,7 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "kernels/error.h"
+#include "results/results.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -40,7 +41,7 @@ static const char *verdict_of(const struct search *search, int i)
     case SEARCH_DROPPED:
         return "dropped";
     default:
-        return search->end == SEARCH_WITHIN ? "as good" : "undecided";
+        return search->end == SEARCH_WITHIN ? "tie" : "undecided";
     }
 }
 
@@ -103,30 +104,34 @@ static int in_final(const struct answer_row *row)
     return row->searched->state == SEARCH_IN || row->searched->state == SEARCH_SLOWER;
 }
 
-/* Whether others may be as good, for all that is known. */
-static int is_undecided(const struct search *s)
+/* What to use, and how those that were in the final stand to it. */
+static void add_verdict(const struct answer *a, const struct search *s, const struct implementation *implementation,
+                        cJSON *summary)
 {
-    return s->end != SEARCH_WITHIN && search_count(s, SEARCH_IN) > 1;
-}
-
-/* How those that were in until the end stand to the best, and those that were slower in the final. */
-static void add_groups(const struct answer *a, const struct search *s, cJSON *summary)
-{
-    struct verdict_row other[MAX_IMPLEMENTATIONS];
-    enum verdict_group left = s->end == SEARCH_WITHIN ? VERDICT_AS_GOOD : VERDICT_UNDECIDED;
-    cJSON *labels = cJSON_AddArrayToObject(summary, left == VERDICT_UNDECIDED ? "undecided" : "as_good");
-    int n = 0;
+    struct verdict_item other[MAX_IMPLEMENTATIONS];
+    const struct answer_row *best = &a->row[a->best], *sized = NULL;
+    struct verdict verdict = {.ranks = 2, /* or more: one has nothing to search */
+                              .candidates = s->n,
+                              .label = best->label,
+                              .strategy = implementation[s->best].strategy->name,
+                              .size = best->size,
+                              .step = best->step,
+                              .cost = best->cost,
+                              .within = SEARCH_CLOSE,
+                              .anytime = s->looks,
+                              .item = other};
     for (const struct answer_row *row = a->row; row < a->row + a->n; row++) {
-        int slower = row->searched->state == SEARCH_SLOWER;
-        if (!in_final(row) || row == &a->row[a->best])
-            continue;
-        other[n++] = (struct verdict_row){row->label, row->step.median, &row->searched->against.paired,
-                                          slower ? VERDICT_SLOWER : left};
-        if (!slower)
-            cJSON_AddItemToArray(labels, json_text(row->label));
+        enum verdict_kind kind = row->searched->state == SEARCH_SLOWER ? VERDICT_SLOWER
+                                 : s->end == SEARCH_WITHIN             ? VERDICT_TIE
+                                                                       : VERDICT_UNDECIDED;
+        if (*row->size && (!sized || row->step.median < sized->step.median))
+            sized = row;
+        if (in_final(row) && row != best)
+            other[verdict.n++] =
+                (struct verdict_item){row->label, row->step.median, row->searched->against.paired, kind};
     }
-    verdict_add_groups(other, n, (const char *[VERDICT_GROUPS]){"Tie (within 1 %)", "Undecided", "Slower"}, s->looks,
-                       "answers", summary);
+    verdict.best_size = sized ? sized->size : "";
+    verdict_add(&verdict, "answers", summary);
 }
 
 static void add_tables(const struct answer *a, cJSON *summary)
@@ -185,22 +190,7 @@ void answer_add_words(const struct answer *a, const struct search *s, const stru
 {
     if (a->best < 0)
         return;
-    const struct answer_row *best = &a->row[a->best], *sized = NULL;
-    int shortest = -1; /* of those with a size, the candidate */
-    for (const struct answer_row *row = a->row; row < a->row + a->n; row++)
-        if (*row->size && (!sized || row->step.median < sized->step.median)) {
-            sized = row;
-            shortest = (int)(row->searched - s->row);
-        }
-    json_add_text(summary, "best", best->label);
-    json_add_number(summary, "bucket_size_mb", *best->size ? best->bucket_mb : NAN);
-    verdict_add_choice(&implementation[s->best], is_undecided(s), &best->cost, &best->step, "answers", summary);
-    results_add_sentence(summary, "answers", "That is %.1f %% of a step of %.2f ms (%zu round%s%s).",
-                         100 * best->cost.median / best->step.median, 1e3 * best->step.median, best->step.n,
-                         text_plural(best->step.n), isfinite(best->cost.ci_low) ? "" : "; an interval takes 6");
-    if (shortest >= 0 && !*best->size)
-        verdict_add_bucket(&implementation[shortest], "answers", summary);
-    add_groups(a, s, summary);
+    add_verdict(a, s, implementation, summary);
     add_end(s, summary);
     add_tables(a, summary);
 }

@@ -13,7 +13,7 @@ struct answer_row {
     int buckets;                /* collectives of a step */
     struct estimate step, cost; /* seconds; cost: of the paired differences to `none` */
     const struct search_row *searched;
-    const char *verdict; /* best, as good, undecided, slower, dropped, control */
+    const char *verdict; /* best, tie, undecided, slower, dropped, control */
     char bar[48];        /* of the cost, beside the others */
 };
 
@@ -30,7 +30,7 @@ void answer_make(struct answer *answer, const struct search *search, const struc
                  const struct implementation *implementation, const struct candidate *candidate,
                  const struct reducer *reducer);
 
-/* Adds to a summary: what to use and what it costs, what is as good and why the search ended, as its answers; and
+/* Adds to a summary: what to use and what it costs, what ties, and why the search ended, as its answers; and
  * the tables. And the figures. */
 void answer_add_words(const struct answer *answer, const struct search *search,
                       const struct implementation *implementation, cJSON *summary);

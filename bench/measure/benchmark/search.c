@@ -15,7 +15,6 @@ enum {
     FEW_SIZES = 4     /* are not thinned out */
 };
 static const double halving_share = 0.4; /* of the time */
-static const double close = 0.01;        /* of the best: as good as it */
 
 int search_count(const struct search *s, enum search_state state)
 {
@@ -150,7 +149,7 @@ static void drop_slowest(struct search *s, int left)
 static int all_are_close(const struct search *s)
 {
     for (int i = 0; i < s->n; i++)
-        if (s->row[i].state == SEARCH_IN && i != s->best && !best_within(&s->row[i].against.paired, close))
+        if (s->row[i].state == SEARCH_IN && i != s->best && !best_within(&s->row[i].against.paired, SEARCH_CLOSE))
             return 0;
     return 1;
 }

@@ -21,9 +21,10 @@ enum search_state {
 enum search_end {
     SEARCH_GOES_ON,
     SEARCH_BEST,   /* one is left: all others that were in the final are significantly slower */
-    SEARCH_WITHIN, /* all that are left are within 1 % of the best */
+    SEARCH_WITHIN, /* all that are left are within SEARCH_CLOSE of the best */
     SEARCH_TIME
 };
+#define SEARCH_CLOSE 0.01
 
 enum { SEARCH_ROWS = 64 };
 

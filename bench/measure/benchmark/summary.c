@@ -83,7 +83,7 @@ static const char *legend_of(const struct ranking *c)
         as_good |= *row->mark == '=';
     return c->fastest < 0 || !*c->row[c->fastest].mark ? ""
            : !as_good                                  ? "*: the shortest step of those that reduce."
-           : c->resolve > 0                            ? "*: the shortest step of those that reduce. =: as good."
+           : c->resolve > 0                            ? "*: the shortest step of those that reduce. =: tie."
                             : "*: the shortest step of those that reduce. =: not significantly slower.";
 }
 
@@ -162,24 +162,6 @@ void buckets_add_table(const struct implementation *row, const struct reducer *r
 
 /* ---- the verdict ---- */
 
-static enum verdict_group group_of(const struct row *row)
-{
-    return row->to_fastest.slower ? VERDICT_SLOWER : row->undecided ? VERDICT_UNDECIDED : VERDICT_AS_GOOD;
-}
-
-/* The others that reduce. */
-static int others_of(const struct ranking *c, struct verdict_row *other)
-{
-    int n = 0;
-    for (int i = 0; i < c->n; i++) {
-        const struct row *row = &c->row[i];
-        if (row->reduces && i != c->fastest)
-            other[n++] = (struct verdict_row){row->label, row->seconds[FIGURE_STEP].median, &row->to_fastest.paired,
-                                              group_of(row)};
-    }
-    return n;
-}
-
 /* The row with buckets that has the shortest step, or NULL. */
 static const struct row *best_bucket(const struct ranking *c)
 {
@@ -191,46 +173,31 @@ static const struct row *best_bucket(const struct ranking *c)
     return best;
 }
 
-static void add_verdict(const struct ranking *c, cJSON *summary)
-{
-    const struct row *best = &c->row[c->fastest], *bucket = best_bucket(c);
-    struct verdict_row other[MAX_IMPLEMENTATIONS];
-    int n = others_of(c, other), any_undecided = 0;
-    char as_good[CELL] = "Tie (not significantly slower)", undecided[CELL];
-    snprintf(undecided, sizeof undecided, "Undecided (not known to %g %%)", 100 * c->resolve);
-    if (c->resolve > 0)
-        snprintf(as_good, sizeof as_good, "Tie (within %g %%)", 100 * c->resolve);
-    for (int i = 0; i < n; i++)
-        any_undecided |= other[i].group == VERDICT_UNDECIDED;
-    verdict_add_choice(best->implementation, any_undecided, &best->sync_cost, &best->seconds[FIGURE_STEP], "notes",
-                       summary);
-    if (bucket && !*best->implementation->bucket_words)
-        verdict_add_bucket(bucket->implementation, "notes", summary);
-    verdict_add_groups(other, n, (const char *[VERDICT_GROUPS]){as_good, undecided, "Slower"}, c->resolve > 0, "notes",
-                       summary);
-}
-
 void ranking_add_verdict(const struct ranking *c, int ranks, size_t planned, cJSON *summary)
 {
-    if (c->fastest >= 0) {
-        json_add_text(summary, "fastest", c->row[c->fastest].label);
-        cJSON *tied = cJSON_AddArrayToObject(summary, "tied_with_fastest");
-        cJSON *undecided = cJSON_AddArrayToObject(summary, "undecided");
-        for (const struct row *row = c->row; row < c->row + c->n; row++)
-            if (row->reduces && row != &c->row[c->fastest] && group_of(row) != VERDICT_SLOWER)
-                cJSON_AddItemToArray(row->undecided ? undecided : tied, json_text(row->label));
-    }
-    if (ranks == 1)
-        results_add_sentence(summary, "notes",
-                             "Nothing to choose: one rank has nothing to reduce; differences are the "
-                             "strategies' own work.");
-    else if (c->compared < 2)
-        results_add_sentence(summary, "notes", "Nothing to choose: fewer than two strategies that reduce.");
-    else if (c->rounds < (c->resolve > 0 ? 2 : STATS_LEAST_PAIRS)) /* --resolve says what is undecided */
-        results_add_sentence(summary, "notes", "No verdict: " TOO_FEW_ROUNDS "; let there be %d or more (--rounds).",
-                             STATS_LEAST_PAIRS);
-    else
-        add_verdict(c, summary);
+    struct verdict_item other[MAX_IMPLEMENTATIONS];
+    const struct row *bucket = best_bucket(c);
+    struct verdict verdict = {.ranks = ranks,
+                              .candidates = c->compared,
+                              .best_size = bucket ? bucket->implementation->bucket_words : "",
+                              .within = c->resolve,
+                              .anytime = c->resolve > 0,
+                              .item = other};
+    for (const struct row *row = c->row; row < c->row + c->n; row++)
+        if (c->fastest >= 0 && row == &c->row[c->fastest]) {
+            verdict.label = row->label;
+            verdict.strategy = row->implementation->strategy->name;
+            verdict.size = row->implementation->bucket_words;
+            verdict.step = row->seconds[FIGURE_STEP];
+            verdict.cost = row->sync_cost;
+        } else if (c->fastest >= 0 && row->reduces) {
+            other[verdict.n++] =
+                (struct verdict_item){row->label, row->seconds[FIGURE_STEP].median, row->to_fastest.paired,
+                                      row->to_fastest.slower ? VERDICT_SLOWER
+                                      : row->undecided       ? VERDICT_UNDECIDED
+                                                             : VERDICT_TIE};
+        }
+    verdict_add(&verdict, "notes", summary);
     if (c->resolve <= 0)
         return;
     int over = c->rounds >= planned, answered = c->rounds_needed <= (double)c->rounds;

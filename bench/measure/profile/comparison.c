@@ -45,20 +45,23 @@ static int find_fastest(const struct profile *profile, int n, const struct measu
     return fastest;
 }
 
-static void add_answer(const struct compared *row, int n, int fastest, size_t rounds, cJSON *summary)
+static void add_verdict(const struct profile *profile, const struct compared *row, int n, int fastest, cJSON *summary)
 {
-    struct verdict_row other[MAX_IMPLEMENTATIONS];
-    int others = 0;
-    for (int i = 0; i < n; i++)
+    struct verdict_item other[MAX_IMPLEMENTATIONS];
+    struct verdict verdict = {.ranks = profile->facts.ranks,
+                              .label = row[fastest].label,
+                              .strategy = profile[fastest].facts.strategy->name,
+                              .size = profile[fastest].facts.bucket_words,
+                              .step = row[fastest].step,
+                              .best_size = "",
+                              .item = other};
+    for (int i = 0; i < n; i++) {
+        verdict.candidates += profile[i].facts.strategy->reduces;
         if (i != fastest && row[i].against.paired.n)
-            other[others++] = (struct verdict_row){row[i].label, row[i].step.median, &row[i].against.paired,
-                                                   row[i].against.slower ? VERDICT_SLOWER : VERDICT_AS_GOOD};
-    results_add_sentence(summary, "answers", "Shortest step: %s, %.3f ms in the median of %zu round%s.",
-                         row[fastest].label, 1e3 * row[fastest].step.median, rounds, text_plural(rounds));
-    verdict_add_groups(other, others,
-                       (const char *[VERDICT_GROUPS]){
-                           rounds < STATS_LEAST_PAIRS ? "Others" : "Tie (not significantly slower)", "", "Slower"},
-                       0, "answers", summary);
+            other[verdict.n++] = (struct verdict_item){row[i].label, row[i].step.median, row[i].against.paired,
+                                                       row[i].against.slower ? VERDICT_SLOWER : VERDICT_TIE};
+    }
+    verdict_add(&verdict, "answers", summary);
 }
 
 /* Columns of the median of an estimate, which is that far into a row, and of its interval. */
@@ -162,7 +165,7 @@ void profiles_add_comparison(const struct profile *profile, int n, const struct 
         };
     }
     if (m->rounds && n > 1)
-        add_answer(row, n, fastest, m->rounds, summary);
+        add_verdict(profile, row, n, fastest, summary);
     for (int i = 0; i < n; i++) {
         const struct profile *p = &profile[i];
         results_add_sentence(summary, "answers", "%s: %s", p->facts.label, p->overlap.text);

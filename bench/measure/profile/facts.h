@@ -5,7 +5,7 @@
 #include "training/training.h"
 
 struct profile_facts {
-    const char *label; /* of the implementation */
+    const char *label, *bucket_words; /* of the implementation */
     const struct strategy *strategy;
     int buckets;                     /* of its plan */
     int ranks, hosts, machine_ranks; /* all; their hosts; those on rank 0's machine */

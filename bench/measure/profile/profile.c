@@ -253,6 +253,7 @@ static void know_facts(struct profile *p, const struct run *run)
     p->facts = (struct profile_facts){
         .label = row->label,
         .strategy = row->strategy,
+        .bucket_words = row->bucket_words,
         .buckets = plan.n,
         .ranks = run->job->size,
         .hosts = run->job->hosts,

@@ -228,33 +228,6 @@ size_t run_peak_memory(const struct run *run);
 void run_add_heading(const struct run *run, const char *epochs, cJSON *summary);
 void run_add_notes(const struct run *run, cJSON *summary);
 
-/* ---- the words of a comparison ---- */
-
-/* Adds to that list of a summary what to use, "Use ddp_bucketed, 16 MiB: 2.60 ms [1.20, 4.10] slower than without
- * communication.", and a line with the options that choose it. undecided: others may be as good, and it is "(shortest
- * so far)". cost: seconds of a step beyond one of `none`; where it is of no samples, the step is given instead. */
-void verdict_add_choice(const struct implementation *row, int undecided, const struct estimate *cost,
-                        const struct estimate *step, const char *list, cJSON *summary);
-
-enum verdict_group { VERDICT_AS_GOOD, VERDICT_UNDECIDED, VERDICT_SLOWER, VERDICT_GROUPS };
-struct verdict_row {
-    const char *label;
-    double step; /* seconds: what orders the lines */
-    const struct paired *to_best;
-    enum verdict_group group;
-};
-
-/* Adds to that list which bucket size has the shortest step, where the best of all has none: that of this row. */
-void verdict_add_bucket(const struct implementation *row, const char *list, cJSON *summary);
-
-/* Why a comparison has no interval. */
-#define TOO_FEW_ROUNDS "too few rounds for an interval"
-
-/* Adds to that list a heading for each group that has rows, and a line for each row: its step against that of the best,
- * with its interval, and at last what these mean (anytime: as of best_compare). Sorts the rows. */
-void verdict_add_groups(struct verdict_row *row, int n, const char *const heading[VERDICT_GROUPS], int anytime,
-                        const char *list, cJSON *summary);
-
 /* ---- telemetry: rank_<r>_metrics.jsonl, a line of JSON for each step ----
  *
  * Members of a line, each behind a comma: a number, or null for one that is not finite; the times of a step, from

@@ -137,8 +137,11 @@ static void take_facts(struct report_run *run)
         run->cpus_per_rank = (double)run->place.cpus / (double)run->ranks;
     run->parameters = json_number(derived, "parameters");
     run->sequences = run->tokens / json_number(c, "context-length") / (double)run->ranks;
-    if (!*subject)
-        subject = json_string(run->summary, !strcmp(run->mode, "tune") ? "best" : "fastest");
+    const cJSON *verdict = cJSON_GetObjectItemCaseSensitive(run->summary, "verdict");
+    if (!*subject && run_compares(run)) {
+        subject = verdict_best(verdict);
+        run->verdict = cJSON_Duplicate(verdict, 1);
+    }
     snprintf(run->subject, sizeof run->subject, "%s", subject);
     read_implementations(run);
     read_lines(run);
@@ -247,6 +250,7 @@ void runs_destroy(struct report_runs *runs)
     for (struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
         delete_json(run);
         cJSON_Delete(run->findings);
+        cJSON_Delete(run->verdict);
         free(run->implementation);
         free(run->line);
         figures_destroy(&run->figures);

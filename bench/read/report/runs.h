@@ -53,6 +53,7 @@ struct report_run {
     struct fitted_line *line; /* [lines], owned; of an allreduce */
     size_t lines;
     cJSON *findings;      /* of a profile, as in its summary.json; otherwise NULL. Owned */
+    cJSON *verdict;       /* of a comparison, as in its summary.json; otherwise NULL. Owned */
     cJSON *run, *summary; /* owned; NULL where a report has several runs */
     struct figure_list figures;
 };

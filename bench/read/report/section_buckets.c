@@ -42,14 +42,13 @@ static int by_size(const void *a, const void *b)
     return (x->mb > y->mb) - (x->mb < y->mb);
 }
 
-/* Whether a size is not significantly slower than the best size: by the comparison in pairs, if that size is the best
- * of all implementations, or else by the two intervals. */
+/* Whether a size is not significantly slower than the best size: by the run's verdict, if that size is the best of all
+ * implementations, or else by the two intervals. */
 static int is_tied(const struct size_row *row, const struct size_row *best)
 {
-    struct measured ratio = strcmp(best->subject, row->run->subject) != 0
-                                ? stats_ratio(row->step, best->step)
-                                : run_figure(row->run, row->subject, "step_to_shortest");
-    return ratio.low <= 1;
+    if (!strcmp(best->subject, row->run->subject))
+        return verdict_kind_of(row->run->verdict, row->subject) == VERDICT_TIE;
+    return stats_ratio(row->step, best->step).low <= 1;
 }
 
 /* Fills rows with the bucket sizes of a comparison on several ranks, sorted by size, and marks them. Returns how many.

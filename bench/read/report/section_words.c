@@ -1,6 +1,7 @@
 /* section_words.c - what a report concludes: the summary, the bottlenecks, what to do, and what was read. */
 #include "report/sections.h"
 
+#include "base/json.h"
 #include "base/text.h"
 #include "kernels/error.h"
 
@@ -177,21 +178,14 @@ static void to_ddp_words(const struct report_run *run, char text[240])
 static int add_choice(cJSON *document, const struct report_run *run)
 {
     const struct run_implementation *best = run_find_implementation(run, run->subject);
-    char size[64] = "", edge[160], to_ddp[240], as_good[200] = "";
-    if (!run_compares(run) || !best || run->ranks < 2)
+    char edge[160], to_ddp[240], tie[200], undecided[200];
+    if (!best || !run->verdict || run->ranks < 2)
         return 0;
-    for (const struct run_implementation *t = run->implementation; t < run->implementation + run->implementations;
-         t++) {
-        struct measured to_best = run_figure(run, t->subject, "step_to_shortest");
-        if (t != best && strcmp(t->strategy, "none") != 0 && to_best.low <= 1 && strlen(as_good) < 120)
-            snprintf(as_good + strlen(as_good), sizeof as_good - strlen(as_good), "%s%.40s",
-                     *as_good ? ", " : "; as good, since not significantly slower: ", t->subject);
-    }
-    if (isfinite(best->mb))
-        snprintf(size, sizeof size, " --bucket-size-mb %.4g", best->mb);
     to_ddp_words(run, to_ddp);
-    document_add_item(document, "In %s, `--implementations %s%s` has the shortest step of those compared%s%s%s.",
-                      run->label, best->strategy, size, to_ddp, as_good, edge_words(run, best, edge));
+    document_add_item(document, "In %s, `%s` has the shortest step of those compared%s%s.%s%s", run->label,
+                      json_string(run->verdict, "options"), to_ddp, edge_words(run, best, edge),
+                      verdict_labels(tie, sizeof tie, run->verdict, VERDICT_TIE),
+                      verdict_labels(undecided, sizeof undecided, run->verdict, VERDICT_UNDECIDED));
     return 1;
 }
 

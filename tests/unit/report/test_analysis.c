@@ -439,6 +439,9 @@ static void choose(double ratio, double low, double high)
     add_figure(run, "best", "step_to_shortest", 1, NAN, NAN);
     add_figure(run, "other", "step_to_shortest", 1.01, 0.99, 1.03);
     add_figure(run, "ddp", "step_to_shortest", ratio, low, high);
+    run->verdict =
+        cJSON_Parse("{\"best\": \"best\", \"options\": \"--implementations ddp_bucketed --bucket-size-mb 8\", "
+                    "\"within\": 0, \"others\": [{\"implementation\": \"other\", \"verdict\": \"tie\"}]}");
     analyse();
     document = document_create("a");
     section_add_recommendations(document, &runs, &found);
@@ -450,8 +453,8 @@ TEST(a_gain_has_an_interval)
     choose(1.25, 1.2, 1.3);
     has("`--implementations ddp_bucketed --bucket-size-mb 8` has the shortest step");
     has("it gains 2.00 ms [1.60, 2.40] a step over `ddp` (whose step is +25.0 % [+20.0, +30.0])");
-    has("not significantly slower: other; 8 MiB is the largest size tried, and cuts the gradient into 1 bucket, which "
-        "leaves little to overlap");
+    has("; 8 MiB is the largest size tried, and cuts the gradient into 1 bucket, which leaves little to overlap. Tie "
+        "(not significantly slower): other.");
 }
 
 TEST(or_is_not_significant)

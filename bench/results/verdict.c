@@ -1,0 +1,191 @@
+/* verdict.c - what to use of several implementations that were compared, as data and as sentences. */
+#include "results/verdict.h"
+
+#include "base/json.h"
+#include "base/text.h"
+#include "results/results.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const verdict_kind_name[VERDICT_KINDS] = {"best", "tie", "undecided", "slower"};
+
+enum { HEADING = 64 };
+
+/* Such as "Tie (within 1 %)". */
+static const char *kind_heading(char text[HEADING], enum verdict_kind kind, double within)
+{
+    static const char *const word[VERDICT_KINDS] = {"Best", "Tie", "Undecided", "Slower"};
+    char condition[HEADING / 2] = "";
+    if (kind == VERDICT_TIE && !(within > 0))
+        snprintf(condition, sizeof condition, " (not significantly slower)");
+    else if (kind == VERDICT_TIE || (kind == VERDICT_UNDECIDED && within > 0))
+        snprintf(condition, sizeof condition, " (%s %g %%)", kind == VERDICT_TIE ? "within" : "not known to",
+                 100 * within);
+    snprintf(text, HEADING, "%s%s", word[kind], condition);
+    return text;
+}
+
+static int by_step(const void *a, const void *b)
+{
+    double x = ((const struct verdict_item *)a)->step, y = ((const struct verdict_item *)b)->step;
+    return (x > y) - (x < y);
+}
+
+static void print_options(char text[3 * CELL], const struct verdict *verdict)
+{
+    snprintf(text, 3 * CELL, "--implementations %s%s%s", verdict->strategy, *verdict->size ? " --bucket-size-mb " : "",
+             verdict->size);
+}
+
+static void add_data(const struct verdict *verdict, cJSON *summary)
+{
+    char options[3 * CELL];
+    cJSON *json = cJSON_AddObjectToObject(summary, "verdict");
+    print_options(options, verdict);
+    json_add_text(json, "best", verdict->label);
+    json_add_text(json, "strategy", verdict->strategy);
+    json_add_number(json, "bucket_size_mb", *verdict->size ? strtod(verdict->size, NULL) : NAN);
+    json_add_text(json, "options", options);
+    json_add_number(json, "within", verdict->within);
+    cJSON *others = cJSON_AddArrayToObject(json, "others");
+    for (const struct verdict_item *item = verdict->item; item < verdict->item + verdict->n; item++) {
+        cJSON *row = json_add_row(others);
+        json_add_text(row, "implementation", item->label);
+        json_add_text(row, "verdict", verdict_kind_name[item->kind]);
+        json_add_number(row, "ratio", item->to_best.ratio);
+        json_add_number(row, "low", item->to_best.ci_low);
+        json_add_number(row, "high", item->to_best.ci_high);
+    }
+}
+
+/* What to use, what it costs, and the options that choose it. */
+static void add_choice(const struct verdict *verdict, int undecided, const char *list, cJSON *summary)
+{
+    const struct estimate *cost = &verdict->cost, *given = cost->n ? cost : &verdict->step;
+    int sign = cost->n && cost->median < 0 ? -1 : 1, name = (int)strcspn(verdict->label, ":"); /* the size follows */
+    char size[CELL] = "", interval[CELL] = "", against[160] = "", options[3 * CELL], pytorch[2 * CELL] = "";
+    if (*verdict->size) {
+        snprintf(size, sizeof size, ", %.16s MiB", verdict->size);
+        snprintf(pytorch, sizeof pytorch, " (PyTorch's DDP: bucket_cap_mb=%.16s)", verdict->size);
+    }
+    if (isfinite(given->ci_low))
+        snprintf(interval, sizeof interval, " [%.2f, %.2f]", 1e3 * (sign > 0 ? given->ci_low : -given->ci_high),
+                 1e3 * (sign > 0 ? given->ci_high : -given->ci_low));
+    if (cost->n)
+        snprintf(against, sizeof against, " %s than without communication, %.1f %% of a step of %.2f ms",
+                 sign > 0 ? "slower" : "faster", 100 * fabs(cost->median) / verdict->step.median,
+                 1e3 * verdict->step.median);
+    print_options(options, verdict);
+    results_add_sentence(summary, list, "Use %.*s%s%s: %s%.2f ms%s%s.", name, verdict->label, size,
+                         undecided ? " (shortest so far)" : "", cost->n ? "" : "step ", 1e3 * sign * given->median,
+                         interval, against);
+    results_add_sentence(summary, list, "Options: %s%s", options, pytorch);
+}
+
+/* The items of a kind, with their ratios; returns whether one has an interval. */
+static int add_kind(const struct verdict *verdict, enum verdict_kind kind, const char *list, cJSON *summary)
+{
+    char *text = NULL, heading[HEADING], change[CELL];
+    size_t length = 0;
+    int items = 0, intervals = 0;
+    FILE *out = text_begin(&text, &length);
+    for (const struct verdict_item *item = verdict->item; item < verdict->item + verdict->n; item++) {
+        const struct paired *to = &item->to_best;
+        if (item->kind != kind)
+            continue;
+        intervals |= isfinite(to->ci_low);
+        fprintf(out, "%s%s %s%s", items++ ? ", " : "", item->label,
+                text_change(change, to->ratio, to->ci_low, to->ci_high),
+                !isfinite(to->ci_low) ? " (" TOO_FEW_ROUNDS ")"
+                : to->ci_high < 1     ? " (shorter round by round, though not in the median)"
+                                      : "");
+    }
+    text_end(out);
+    if (items)
+        results_add_sentence(summary, list, "%s: %s.", kind_heading(heading, kind, verdict->within), text);
+    free(text);
+    return intervals;
+}
+
+/* Why there is nothing to choose; NULL: there is. Where a tie is asked for, what is undecided is told at any time. */
+static const char *find_obstacle(const struct verdict *verdict)
+{
+    return verdict->ranks == 1
+               ? "Nothing to choose: one rank has nothing to reduce; differences are the strategies' own "
+                 "work."
+           : verdict->candidates < 2 ? "Nothing to choose: fewer than two strategies that reduce."
+           : !verdict->label || (verdict->step.n < STATS_LEAST_PAIRS && !(verdict->within > 0))
+               ? "No verdict: " TOO_FEW_ROUNDS "; let there be 3 or more (--rounds)."
+               : NULL;
+}
+
+void verdict_add(struct verdict *verdict, const char *list, cJSON *summary)
+{
+    int undecided = 0, intervals = 0;
+    const char *obstacle = find_obstacle(verdict);
+    qsort(verdict->item, (size_t)verdict->n, sizeof *verdict->item, by_step);
+    for (struct verdict_item *item = verdict->item; item < verdict->item + verdict->n; item++)
+        item->kind = isfinite(item->to_best.ci_low) ? item->kind : VERDICT_UNDECIDED;
+    if (verdict->label)
+        add_data(verdict, summary);
+    if (obstacle) {
+        results_add_sentence(summary, list, "%s", obstacle);
+        return;
+    }
+    for (int i = 0; i < verdict->n; i++)
+        undecided |= verdict->item[i].kind == VERDICT_UNDECIDED;
+    add_choice(verdict, undecided, list, summary);
+    if (*verdict->best_size && !*verdict->size)
+        results_add_sentence(summary, list, "Shortest of the bucket sizes: %s MiB.", verdict->best_size);
+    for (enum verdict_kind kind = VERDICT_TIE; kind < VERDICT_KINDS; kind++)
+        intervals |= add_kind(verdict, kind, list, summary);
+    if (intervals)
+        results_add_sentence(
+            summary, list,
+            "In %%: how much longer a step takes than with the best, round by round (%s), shortest "
+            "step first; slower: the interval is above 0. The 95 %% holds for all intervals at once%s, "
+            "and allows for the best having been picked from the same rounds.",
+            verdict->anytime ? "median" : "geometric mean", verdict->anytime ? ", whenever the rounds end" : "");
+}
+
+/* ---- read back ---- */
+
+const char *verdict_best(const cJSON *saved)
+{
+    return json_string(saved, "best");
+}
+
+const char *verdict_labels(char *text, size_t size, const cJSON *saved, enum verdict_kind kind)
+{
+    const cJSON *item;
+    char heading[HEADING + 1] = " ";
+    size_t at = 0;
+    *text = 0;
+    kind_heading(heading + 1, kind, json_number(saved, "within"));
+    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(saved, "others"))
+    {
+        const char *label = json_string(item, "implementation");
+        if (strcmp(json_string(item, "verdict"), verdict_kind_name[kind]) != 0 || at + strlen(label) + HEADING > size)
+            continue;
+        at += (size_t)snprintf(text + at, size - at, "%s%s%s", at ? "" : heading, at ? ", " : ": ", label);
+    }
+    if (at)
+        snprintf(text + at, size - at, ".");
+    return text;
+}
+
+enum verdict_kind verdict_kind_of(const cJSON *saved, const char *label)
+{
+    const cJSON *item;
+    int kind = strcmp(verdict_best(saved), label) ? VERDICT_KINDS : VERDICT_BEST;
+    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(saved, "others"))
+    {
+        if (!strcmp(json_string(item, "implementation"), label))
+            for (kind = VERDICT_TIE;
+                 kind < VERDICT_KINDS && strcmp(json_string(item, "verdict"), verdict_kind_name[kind]);)
+                kind++;
+    }
+    return (enum verdict_kind)kind;
+}
