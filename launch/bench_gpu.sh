@@ -1,60 +1,50 @@
 #!/usr/bin/env bash
-# bench_gpu.sh - measures this machine's GPUs, one command after the other, and compares with kept results.
+# bench_gpu.sh - measures this machine's GPUs, one command after the other, and compares with earlier results
 set -euo pipefail
 
 usage() {
     cat <<'END'
-Usage: launch/bench_gpu.sh [OPTION]... [PART]..., by `make bench-gpu`, or where a pack is unpacked
+Usage: launch/bench_gpu.sh [OPTION]... [PART]..., by `make bench-gpu`, or in an unpacked `make pack`
 Parts (default: bench peer), each of which takes less than ten minutes on one GPU:
-  smoke  quick sizes of everything, to see that it runs
+  smoke  everything at small sizes, to see that it runs
   bench  kernels, a step against its matrix products, the strategies, a profile, and NCCL where there are several GPUs
   tests  tests/run.sh --gpu, group by group
   torch  PyTorch's kernels
-  peer   the strategies in PyTorch, in turn with ours
-  tools  compute-sanitizer and Nsight Compute, each if it is there
+  peer   the strategies in PyTorch, alternating with ours
+  tools  compute-sanitizer and Nsight Compute, where they are installed
 Options:
-  --output DIR      where results go (default: results/gpu-<time>): a directory NAME for each measurement, in it
-                    output.txt, status, and for commands of ddpbench their results; provenance.txt.
-                    With the output of an earlier call it goes on with what has not ended there
-  --seconds N       cuts off what runs after N seconds, and starts nothing then (default: no limit)
-  --reference DIR   an earlier output: each result is compared with the one of its name by ddpbench compare
-  --python PROGRAM  a Python with PyTorch and NumPy (default: python3; if it has none, torch and peer are left out)
-  --bare            for containers with little in them: makes the host's name resolve, mounts /dev/shm and brings the
-                    loopback device up, where that is missing (as root); MPI and NCCL use nothing outside this machine
+  --output DIR      directory of the results (default results/gpu-<time>): provenance.txt and, for each measurement, a
+                    directory with output.txt, status, and the results of ddpbench.
+                    A directory of an earlier call is continued: what ended there is not repeated
+  --seconds N       stops after N seconds (default: no limit)
+  --reference DIR   results of an earlier call: each new result is compared with the one of its name by ddpbench compare
+  --python PROGRAM  a Python with PyTorch and NumPy (default python3); without them torch and peer are skipped
+  --bare            for minimal containers: makes the host's name resolve, mounts /dev/shm and brings the loopback device
+                    up where that is missing (as root); MPI and NCCL stay on this machine
   --dry-run         prints the commands instead of running them; needs no GPU
   --help
-A measurement that fails does not stop the others; remove its directory to repeat it. Exit status: 1 if one failed, now
-or earlier, 7 if some are left, else the highest of the comparisons.
+A failed measurement does not stop the others; remove its directory to repeat it. Exit status: 1 a measurement failed, now
+or earlier; 7 some are left; otherwise the highest of the comparisons.
 END
 }
 
 # shellcheck source=launch/common.sh
 . "$(dirname "$(realpath "$0")")/common.sh"
 
-output='' reference='' python=python3 seconds='' bare='' dry_run='' parts=()
-while [ $# -gt 0 ]; do
-    case $1 in
-    --help) usage; exit 0 ;;
-    --dry-run) dry_run=1; shift; continue ;;
-    --bare) bare=1; shift; continue ;;
-    --output | --reference | --python | --seconds) need_value "$@" ;;
-    smoke | bench | tests | torch | peer | tools) parts+=("$1"); shift; continue ;;
-    *)
-        usage_error "unknown '$1'; known are smoke, bench, tests, torch, peer, tools, --output, --seconds, --reference, --python," \
-            "--bare, --dry-run, --help"
-        ;;
-    esac
-    case $1 in
-    --output) output=$(realpath -m -- "$2") ;;
-    --reference)
-        [ -d "$2" ] || usage_error "--reference $2: there is no such directory"
-        reference=$(realpath -e -- "$2")
-        ;;
-    --seconds) check_integer "$1" "$2" 1 9999999 && seconds=$2 ;;
-    *) python=$2 ;;
-    esac
-    shift 2
+output='' reference='' python=python3 seconds='' bare='' dry_run=''
+# shellcheck disable=SC2317 # read_options calls it
+check_directory() { [ -d "$2" ] || usage_error "$1 $2: there is no such directory"; }
+option_rows=("--output output check_any" "--seconds seconds check_integer 1 9999999" "--reference reference check_directory"
+    "--python python check_any" "--bare bare flag" "--dry-run dry_run flag")
+most_arguments=99
+read_options "$@"
+parts=("${arguments[@]}")
+for part in "${parts[@]}"; do
+    [[ $part == @(smoke|bench|tests|torch|peer|tools) ]] ||
+        usage_error "unknown part '$part'; expected smoke, bench, tests, torch, peer or tools; see --help"
 done
+[ -z "$output" ] || output=$(realpath -m -- "$output")
+[ -z "$reference" ] || reference=$(realpath -e -- "$reference")
 [ "${#parts[@]}" -gt 0 ] || parts=(bench peer)
 [[ $python != */* ]] || python=$(realpath -ms -- "$python") # a link of a virtual environment stays one
 cd "$(dirname "$0")/.."
@@ -66,7 +56,7 @@ gpus=$([ -n "$dry_run" ] && echo 2 || nvidia-smi -L 2>/dev/null | grep -c '^GPU 
 . launch/mpi.sh
 find_mpirun
 
-# Each of these is needed by Hydra, MPICH or NCCL even if all ranks are on one machine.
+# prepare_bare: sets up what Hydra, MPICH or NCCL need even if all ranks are on one machine.
 prepare_bare() {
     local name
     name=$(</proc/sys/kernel/hostname)
@@ -80,8 +70,8 @@ prepare_bare() {
 failed='' left='' worst=0 others=''
 trap end_child EXIT
 trap_signals
-# measure NAME COMMAND...: unless it has ended in an earlier call; for ten minutes at most, so that one that hangs does not
-# keep the others. NAME/status is written when it has ended.
+# measure NAME COMMAND...: runs the command for at most ten minutes, unless it ended in an earlier call. NAME/status is
+# written at its end.
 measure() {
     local name=$1 status=0 limit=600 && shift
     local to=$output/$name
@@ -91,7 +81,7 @@ measure() {
     fi
     [ -z "$seconds" ] || [ $((seconds - SECONDS)) -ge "$limit" ] || limit=$((seconds - SECONDS))
     if [ -e "$to/status" ]; then
-        say "$name: has ended before, with status $(<"$to/status")"
+        say "$name: ended earlier with status $(<"$to/status")"
     elif [ "$limit" -lt 5 ]; then
         left+=" $name"
         return
@@ -100,7 +90,7 @@ measure() {
         rm -rf "$to"
         mkdir -p "$to"
         wait_child tee_output "$to/output.txt" timeout --foreground --kill-after=10 "$limit" "$@" || status=$?
-        # cut off because its call began with others; if it had the call to itself, another would not do better
+        # It is left for another call if it was cut off after others; alone in a call it would not get further.
         if [[ $status == @(124|137) ]] && [ "$limit" -lt 600 ] && [ -n "$others" ]; then
             left+=" $name"
             return
@@ -109,7 +99,7 @@ measure() {
         echo "$status" >"$to/status"
     fi
     [ "$(<"$to/status")" = 0 ] || failed+=" $name"
-    [ -n "$reference" ] && [ -e "$to/summary.json" ] || return 0
+    [[ -n $reference && -e $to/summary.json ]] || return 0
     status=0
     build/ddpbench compare "$reference/$name" "$to" | tee "$to/compared.txt" || status=$?
     [ "$status" -le "$worst" ] || worst=$status
@@ -165,7 +155,7 @@ part_tests() {
     done
 }
 
-# shellcheck disable=SC2317 # they are called by their names
+# shellcheck disable=SC2317 # called by its name
 part_torch() {
     measure torch "$python" bench/peers/torch_kernels.py --device cuda
 }
@@ -176,18 +166,18 @@ part_peer() {
         --implementations none,ddp_bucketed --output "$output/peers/runs" -- "${on[@]}" --bucket-size-mb 25 --rounds 5
 }
 
-# tool NAME: where it is, if it is there
-tool() {
+# find_tool NAME: prints its path
+find_tool() {
     command -v "$1" || ls "${CUDA_HOME:-/usr/local/cuda}/bin/$1" 2>/dev/null || { [ -n "$dry_run" ] && echo "$1"; }
 }
 part_tools() {
     local program
-    if program=$(tool compute-sanitizer); then
+    if program=$(find_tool compute-sanitizer); then
         measure tools/sanitizer "$program" --target-processes all build/bench_step "${on[@]}" --quick
     else
         say "tools/sanitizer: there is no compute-sanitizer here"
     fi
-    if program=$(tool ncu); then
+    if program=$(find_tool ncu); then
         measure tools/ncu "$program" --target-processes all --set full -k 'regex:attention|rmsnorm|cross' -c 12 \
             build/bench_kernels "${on[@]}"
     else

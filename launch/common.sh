@@ -1,11 +1,11 @@
-# common.sh - functions that all scripts share: messages, exit statuses, checks of options and files, signals. `script` is the name
-# of the script that reads it.
+# common.sh - functions that all scripts share: messages, exit statuses, command lines, checks of values and files, signals.
+# `script` is the name of the script that reads this file.
 # shellcheck shell=bash
 
-# Without it bash goes on after an interrupt that has not reached the command which it waits for.
+# Otherwise bash goes on after an interrupt that arrives before the command that it waits for has received it.
 trap 'exit 130' INT
 
-# Characters are those of the user's locale; numbers, sorting, dates and messages are those of C, since scripts read what tools print.
+# Characters are those of the user's locale. Numbers, sorting, dates and messages are those of C, since scripts read what tools print.
 [ -z "${LC_ALL:-}" ] || export LC_CTYPE=$LC_ALL
 unset LC_ALL
 export LC_NUMERIC=C LC_COLLATE=C LC_MESSAGES=C LC_TIME=C
@@ -13,8 +13,8 @@ export LC_NUMERIC=C LC_COLLATE=C LC_MESSAGES=C LC_TIME=C
 script=$(realpath "$0")
 script=${script##*/}
 
-# say WORDS: one line on stderr, whatever the words hold: what would not print is written as bash quotes it (\n, \E, \377),
-# and of long words the middle is left out. It begins with clear_line, where a script sets that.
+# say TEXT...: prints one line on stderr, after clear_line if a script sets that. Characters that do not print appear as
+# bash quotes them (\n, \E, \377), and the middle of a long text is left out.
 say() {
     local line="$*" quoted
     [ ${#line} -le 2500 ] || line="${line:0:500} [${#line} characters] ${line: -1500}"
@@ -26,20 +26,20 @@ say() {
     printf '%s%s: %s\n' "${clear_line:-}" "$script" "$line" >&2
 }
 
-# die WORDS: for what is missing, or does not work.
+# die TEXT...: ends the script because something is missing or does not work.
 die() {
     say "$@"
     exit 1
 }
 
-# refuse WORDS: for a command line, or a configuration, that makes no sense.
+# usage_error TEXT...: ends the script because its command line or its configuration is wrong.
 usage_error() {
     say "$@"
     exit 2
 }
 
-# check_lengths WORD...: of a command line, up to --; no path is longer, and what looks for patterns in words of any length
-# takes its time.
+# ---- command lines ----
+# check_lengths WORD...: refuses long words, up to --. No path is longer, and matching patterns in longer words takes seconds.
 check_lengths() {
     local word before=''
     for word in "$@"; do
@@ -50,52 +50,113 @@ check_lengths() {
 }
 check_lengths "$@"
 
-# ---- options ----
-# need_value OPTION [VALUE]...: of what is left of a command line, which begins with an option.
+# read_options ARGUMENT...: reads a command line by the rows of option_rows, "NAME[,NAME] VARIABLE CHECK [WORD...]" each. CHECK is
+# `flag` (sets VARIABLE to 1), or a function that gets the option, its value and the WORDs and ends the script if the value
+# is wrong; then VARIABLE is set to the value. With - in place of VARIABLE the value may be empty, and only CHECK gets it.
+# Sets arguments (those that are no options, at most most_arguments), after_dashes (what follows --, if takes_dashes is set) and given_options
+# (the names of the options). Prints usage() for --help.
+option_rows=() arguments=() after_dashes=() given_options=() most_arguments=0 takes_dashes=''
+# shellcheck disable=SC2034 # scripts use what it sets
+read_options() {
+    local names variable check extra option joined
+    arguments=() after_dashes=() given_options=()
+    while [ $# -gt 0 ]; do
+        option=$1 joined=''
+        case $option in
+        --help) usage; exit 0 ;;
+        --)
+            if [ -n "$takes_dashes" ]; then
+                given_options+=(--) after_dashes=("${@:2}")
+                return
+            fi
+            ;;
+        --*=*) joined=1 && set -- "${option%%=*}" "${option#*=}" "${@:2}" ;;
+        -*) ;;
+        *)
+            arguments+=("$option")
+            [ ${#arguments[@]} -le "$most_arguments" ] ||
+                usage_error "unexpected argument '$option'${takes_dashes:+; a program or its options come after --}; see --help"
+            shift
+            continue
+            ;;
+        esac
+        find_option "$1" || usage_error "unknown option '$option'; expected one of $(list_options) --help"
+        given_options+=("$1")
+        if [ "$check" = flag ]; then
+            [ -z "$joined" ] || usage_error "$1 takes no value"
+            printf -v "$variable" %s 1
+            shift
+            continue
+        fi
+        [[ $# -gt 1 && $variable = - ]] || need_value "$@"
+        # shellcheck disable=SC2086 # words without blanks
+        "$check" "$1" "$2" $extra
+        [ "$variable" = - ] || printf -v "$variable" %s "$2"
+        shift 2
+    done
+}
+
+# need_value OPTION [VALUE]...: ends the script unless the value is there.
 need_value() { [ -n "${2:-}" ] || usage_error "$1 needs a value"; }
 
-# check_integer OPTION VALUE LEAST MOST
+# find_option NAME: sets names, variable, check and extra of its row.
+find_option() {
+    local row
+    for row in "${option_rows[@]}"; do
+        read -r names variable check extra <<<"$row"
+        [[ $1 == *,* || ,$names, != *",$1,"* ]] || return 0
+    done
+    return 1
+}
+
+list_options() { printf '%s\n' "${option_rows[@]}" | while read -r names _; do printf '%s ' "${names//,/ }"; done; }
+
+# Checks of a value: CHECK OPTION VALUE [WORD...].
+check_any() { :; }
 check_integer() {
     [[ $2 =~ ^(0|[1-9][0-9]{0,8})$ && $2 -ge $3 && $2 -le $4 ]] || usage_error "$1 $2: expected a whole number from $3 to $4"
 }
+check_choice() {
+    local choices=" ${*:3} "
+    [[ $choices == *" $2 "* && $2 != *' '* ]] || usage_error "$1 $2: expected one of$choices"
+}
+# for values that are split at blanks or written into a file
+check_line() { [[ $2 != *[[:cntrl:]]* ]] || usage_error "$1 '$2': expected one line without control characters"; }
+check_rate() { rate_bits "$2" >/dev/null; }
 
-# rate_bits RATE: of a link, in bits a second.
+# rate_bits RATE: prints the rate of a link in bit/s.
 rate_bits() {
-    [[ $1 =~ ^[0-9]{1,12}(\.[0-9]{1,12})?(mbit|gbit)$ ]] || usage_error "'$1' is no rate; write it like 100mbit or 2.5gbit"
-    local bits
+    local bits=0
     need_tools mawk awk
-    bits=$(awk -v r="$1" 'BEGIN { printf "%.0f", r * (r ~ /g/ ? 1e9 : 1e6) }')
-    if [ "${#bits}" -gt 12 ] || [ "$bits" -lt 1000000 ] || [ "$bits" -gt 100000000000 ]; then
-        usage_error "the rate $1 is not between 1mbit and 100gbit"
-    fi
+    [[ ! $1 =~ ^[0-9]{1,12}(\.[0-9]{1,12})?(mbit|gbit)$ ]] ||
+        bits=$(awk -v r="$1" 'BEGIN { printf "%.0f", r * (r ~ /g/ ? 1e9 : 1e6) }')
+    [[ ${#bits} -le 12 && $bits -ge 1000000 && $bits -le 100000000000 ]] ||
+        usage_error "rate '$1': expected 1mbit to 100gbit, such as 100mbit or 2.5gbit"
     echo "$bits"
 }
 
-# check_line OPTION VALUE: what is split at blanks, or written into a file, has to be one line.
-check_line() { [[ $2 != *[[:cntrl:]]* ]] || usage_error "$1 '$2': expected one line, without control characters"; }
-
-# ---- what is there ----
-# count_cpus: prints how many this process may use; nproc alone would print what OpenMP is told.
+# ---- what the machine has ----
+# count_cpus: prints how many CPUs this process may use. nproc alone would print the OMP_* variables.
 count_cpus() { env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc; }
 
 # need_tools PACKAGES TOOL...
 need_tools() {
     local tool
     for tool in "${@:2}"; do
-        command -v "$tool" >/dev/null || die "'$tool' is missing, which comes with $1: apt-get install ${1%% *}"
+        command -v "$tool" >/dev/null || die "'$tool' is missing; it comes with $1: apt-get install ${1%% *}"
     done
 }
 
-# need_program FILE: the benchmark.
+# need_program FILE: ends the script unless the benchmark is there.
 need_program() {
     [[ -f $1 && -x $1 ]] || die "there is no $1; run make first, or give --program"
 }
 
-# split_command TEXT: sets command_words to the command that it is: one program, if there is one of that name, whatever is in the name;
-# or words as a shell reads them ('a b', "a b", a\ b). Sets none if a quote is not closed.
+# split_command TEXT: sets command_words to the program called TEXT if there is one, otherwise to the words of TEXT as a shell
+# splits them ('a b', "a b", a\ b), or to none if a quote is not closed.
 # shellcheck disable=SC2034 # callers use them
 split_command() {
-    local words
+    local text
     command_words=()
     if [[ $1 == *$'\n'* ]]; then
         return
@@ -103,12 +164,12 @@ split_command() {
         command_words=("$1")
     else
         # the point keeps empty words at the end; xargs runs what comes before a quote that is not closed, and fails
-        words=$(xargs -r printf '%s\n' <<<"$1" 2>/dev/null && echo .) || words=''
-        mapfile -t command_words < <(printf %s "${words%.}")
+        text=$(xargs -r printf '%s\n' <<<"$1" 2>/dev/null && echo .) || text=''
+        mapfile -t command_words < <(printf %s "${text%.}")
     fi
 }
 
-# quote_words WORD...: prints them as split_command, and a shell, read them.
+# quote_words WORD...: prints the words as split_command and a shell read them.
 quote_words() {
     local word quote="'\\''" line=''
     for word in "$@"; do
@@ -118,8 +179,9 @@ quote_words() {
     printf '%s\n' "${line# }"
 }
 
-# read_text WHAT FILE: sets text to what is in it; WHAT says where the file was named. No more than 1 MiB, and no pipe
-# that a person made by name: nobody may write to it.
+# ---- files ----
+# read_text WHAT FILE: sets text to the content of FILE; WHAT names it in messages. Refuses more than 1 MiB, and named
+# pipes, since nobody may ever write to them.
 read_text() {
     local most=1048576 file=$2 what=$1 line
     if [ -d "$file" ]; then
@@ -129,29 +191,30 @@ read_text() {
     elif [ ! -f "$file" ] && [[ $file != /dev/stdin && $file != /dev/fd/* ]]; then
         usage_error "$what $file: is a pipe or a device, expected a file"
     elif [ ! -r "$file" ]; then
-        usage_error "$what $file: may not be read"
+        usage_error "$what $file: permission denied"
     fi
     # the point keeps the newlines at the end, which count, too
     text=$(timeout 20 head -c $((most + 1)) "$file" 2>/dev/null | LC_ALL=C tr '\000' '\001' && echo .) ||
-        usage_error "$what $file: cannot be read, or not within 20 s"
-    # bytes, where ${#text} would count characters; the here-string ends with a newline more
+        usage_error "$what $file: could not be read within 20 s"
+    # bytes, where ${#text} would count characters; the here-string adds a newline
     [ "$(wc -c <<<"${text%.}")" -le $((most + 1)) ] || usage_error "$what $file: is larger than 1 MiB"
     text=$(printf %s "${text%.}")
     [ -z "$(LC_ALL=C tr -d '\t\n\r\040-\176\200-\377' <<<"$text")" ] ||
-        usage_error "$what $file: is no text, since it has control characters"
+        usage_error "$what $file: has control characters, expected text"
     line=$(LC_ALL=C awk 'length > 4096 { print NR; exit }' <<<"$text")
     [ -z "$line" ] || usage_error "$what $file, line $line: longer than 4096 characters"
 }
 
-# make_directory DIR: one that can be written to.
+# make_directory DIR: makes it unless it is there, and ends the script if it cannot be written to.
 make_directory() {
-    local words
-    words=$(mkdir -p -- "$1" 2>&1) || die "cannot make the directory $1: ${words##*: }"
-    words=$(mktemp -d -- "$1/.probe.XXXXXX" 2>&1) || die "cannot write to the directory $1: ${words##*: }"
-    rmdir -- "$words"
+    local error
+    error=$(mkdir -p -- "$1" 2>&1) || die "cannot make the directory $1: ${error##*: }"
+    error=$(mktemp -d -- "$1/.probe.XXXXXX" 2>&1) || die "cannot write to the directory $1: ${error##*: }"
+    rmdir -- "$error"
 }
 
-# begins_with FILE WORDS: whether it is a file, no link, that begins with these words, as the one that we write there does.
+# begins_with FILE TEXT: whether FILE is a regular file, not a link, that begins with TEXT. By their first words scripts tell
+# files that they wrote from others.
 begins_with() {
     local begin=''
     [ -f "$1" ] && [ ! -L "$1" ] || return
@@ -159,21 +222,25 @@ begins_with() {
     [ "$begin" = "$2" ]
 }
 
-# claim_directory DIR FILE WORDS: makes one, or takes one that is empty, or in which FILE is ours (see begins_with).
+# check_replaceable FILE TEXT: ends the script if FILE exists and does not begin with TEXT.
+check_replaceable() {
+    [ ! -e "$1" ] && [ ! -L "$1" ] || begins_with "$1" "$2" ||
+        usage_error "$1 was not written by $script; choose another --output"
+}
+
+# claim_directory DIR FILE TEXT: makes the directory, or takes one that is empty or whose FILE begins with TEXT. Other starts of the
+# script wait for its lock, which this script and its children hold.
 claim_directory() {
     make_directory "$1"
+    exec 9<"$1"
+    ! command -v flock >/dev/null || flock -w 5 9 || die "another $script runs in $1"
     [ -z "$(ls -A -- "$1")" ] || begins_with "$1/$2" "$3" ||
-        die "$1 holds files that $script did not write; choose another --output"
+        usage_error "--output $1: is not empty and has no $2 that $script wrote; choose another directory"
 }
 
-# check_replaceable FILE WORDS: refuses one that is there, and is not ours.
-check_replaceable() {
-    [ ! -e "$1" ] && [ ! -L "$1" ] || begins_with "$1" "$2" || die "$1 is not what $script writes there; choose another --output"
-}
-
-# write_file FILE COMMAND...: what the command prints becomes FILE when it has ended, so that nobody reads half of it, and a link of
-# that name is replaced, not followed. Nothing is left of a command that failed; what a stop leaves, a hidden file beside it,
-# goes with the next call. bash heeds no `set -e` in a function that is called so: it has to return its own status.
+# write_file FILE COMMAND...: FILE is what the command prints, once it has ended, so that nobody reads half of it; a link of
+# that name is replaced, not followed. Nothing is left of a command that fails. A killed script leaves a hidden file beside
+# FILE, which the next call removes. bash ignores `set -e` in a function called this way: it has to return its own status.
 write_file() {
     local part
     part=$(dirname -- "$1")/.ddpbench-$(basename -- "$1").part
@@ -186,15 +253,14 @@ write_file() {
 }
 
 # ---- signals ----
-# trap_signals: from here on HUP, INT and TERM end the script at once if it waits by wait_child, and its EXIT trap is run.
+# trap_signals: from here on HUP, INT and TERM run the EXIT trap and end the script at once if it waits by wait_child.
 trap_signals() {
     trap 'exit 129' HUP
     trap 'exit 130' INT
     trap 'exit 143' TERM
 }
 
-# wait_child COMMAND...: runs it, in a process group of its own; a signal meanwhile ends that first, then the script (see
-# end_child).
+# wait_child COMMAND...: runs the command in a process group of its own. If a signal ends the script, end_child ends the group.
 waited_child=''
 wait_child() {
     local status=0
@@ -207,11 +273,11 @@ wait_child() {
     return $status
 }
 
-# tee_output FILE COMMAND...: what it prints goes there, too. For wait_child; `timeout` in it has to be in the --foreground, since in a
-# process group of its own no signal would reach it.
+# tee_output FILE COMMAND...: copies what the command prints to FILE. For wait_child; `timeout` in it needs --foreground, since no
+# signal reaches a process group that timeout makes.
 tee_output() { "${@:2}" </dev/null 2>&1 | tee "$1"; }
 
-# end_child: for the EXIT trap, before it removes anything: ends what wait_child started, and from here on no signal disturbs.
+# end_child: for the EXIT trap, before it removes anything: ends what wait_child started, and ignores signals from here on.
 end_child() {
     local try
     trap '' HUP INT TERM
@@ -226,12 +292,12 @@ end_child() {
     waited_child=''
 }
 
-# dry_run_error RANKS DEVICE COMMAND OPTION...: prints why $program refuses these options, if it does. COMMAND: one of its
-# commands, or ''. It is asked before anything runs, also where ranks will have a device that this machine has not.
+# dry_run_error RANKS DEVICE COMMAND OPTION...: prints why $program refuses these options, or nothing if it accepts them. COMMAND: one of
+# its commands, or ''. Nothing is run, and DEVICE may be one that this machine lacks.
 dry_run_error() {
-    local words status=0
-    # shellcheck disable=SC2154 # which the scripts set
-    words=$("$program" ${3:+"$3"} --device "$2" "${@:4}" --dry-run "$1" 2>&1 </dev/null) || status=$?
-    [ $status = 0 ] || sed -n 's/^ddpbench: //p' <<<"$words" | sed -n '$p' | grep -a . ||
-        echo "$program --dry-run ends with status $status: $words"
+    local output status=0
+    # shellcheck disable=SC2154 # set by the scripts
+    output=$("$program" ${3:+"$3"} --device "$2" "${@:4}" --dry-run "$1" 2>&1 </dev/null) || status=$?
+    [ $status = 0 ] || sed -n 's/^ddpbench: //p' <<<"$output" | sed -n '$p' | grep -a . ||
+        echo "$program --dry-run ends with status $status: $output"
 }

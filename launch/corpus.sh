@@ -1,31 +1,23 @@
 #!/usr/bin/env bash
-# corpus.sh - makes a text to train on from text that every machine with a compiler has: the compiler's headers.
+# corpus.sh - makes a text to train on from the compiler's header files, which every machine with a compiler has
 set -euo pipefail
 
 usage() {
     cat <<'END'
 Usage: launch/corpus.sh [--help] OUTPUT
-Writes the C and C++ headers of this machine, in order of their names, to OUTPUT, 8 MiB at most.
-Does nothing when OUTPUT is already there and not empty.
+Writes the C and C++ headers of this machine, in order of their names, to OUTPUT, at most 8 MiB, and their origin to
+OUTPUT.origin. Does nothing if OUTPUT exists and is not empty.
 END
 }
 
 # shellcheck source=launch/common.sh
 . "$(dirname "$(realpath "$0")")/common.sh"
 
-output=
-for argument in "$@"; do
-    case $argument in
-    --help) usage; exit 0 ;;
-    -*) usage_error "unknown option '$argument'; known is --help" ;;
-    *)
-        [ -z "$output" ] || usage_error "one OUTPUT only, not also '$argument'"
-        output=$argument
-        ;;
-    esac
-done
-[ -n "$output" ] || usage_error "which OUTPUT? A file for the text, such as corpus.txt"
-[ ! -e "$output" ] || [ -f "$output" ] || die "$output is no file"
+most_arguments=1
+read_options "$@"
+output=${arguments[0]:-}
+[ -n "$output" ] || usage_error "OUTPUT is missing: give a file for the text, such as corpus.txt"
+[ ! -e "$output" ] || [ -f "$output" ] || die "$output is not a file"
 
 # has_origin: whether OUTPUT.origin is what this script writes there.
 has_origin() {
@@ -46,7 +38,7 @@ fi
 export LC_ALL=C
 most=$((8 << 20)) least=$((1 << 20))
 
-# The directories that the compiler looks in, without those inside another of them.
+# The directories that the compiler searches, without those inside another one.
 search=$("${CC:-cc}" -E -Wp,-v - </dev/null 2>&1 >/dev/null) || die "cannot run ${CC:-cc}, which comes with gcc: ${search##*: }"
 directories=()
 while read -r directory; do
@@ -55,18 +47,18 @@ while read -r directory; do
     done
     directories+=("$directory")
 done < <(sed -n 's/^ \(\/.*\)/\1/p' <<<"$search" | xargs -rd '\n' realpath -qe | sort -u)
-[ ${#directories[@]} -gt 0 ] || die "${CC:-cc} names no directory of headers"
+[ ${#directories[@]} -gt 0 ] || die "${CC:-cc} searches no directory of headers"
 
-words=$(mkdir -p -- "$(dirname -- "$output")" 2>&1) || die "cannot make the directory of $output: ${words##*: }"
+error=$(mkdir -p -- "$(dirname -- "$output")" 2>&1) || die "cannot make the directory of $output: ${error##*: }"
 temporary=$(mktemp -- "$output.XXXXXX" 2>&1) || die "cannot write $output: ${temporary##*: }"
 trap 'rm -f "$temporary" "$temporary.names"' EXIT
-# As many names as fill the corpus; the last file is cut. Precompiled headers and the like have other endings.
+# Enough files to fill the corpus; the last one is cut. Precompiled headers have other endings.
 find "${directories[@]}" -type f -readable \( -name '*.h' -o -name '*.hpp' -o -name '*.tcc' -o ! -name '*.*' \) -printf '%p\t%s\n' |
     sort -u | awk -F'\t' -v most="$most" 'total < most { print $1 } { total += $2 }' >"$temporary.names"
 xargs -rd '\n' cat -- <"$temporary.names" >"$temporary"
 truncate -s "<$most" "$temporary"
 bytes=$(stat -c %s "$temporary")
-[ "$bytes" -ge "$least" ] || die "only $bytes bytes of headers in ${directories[*]}, 1 MiB is needed; give a text with CORPUS=FILE"
+[ "$bytes" -ge "$least" ] || die "only $bytes bytes of headers in ${directories[*]}, at least 1 MiB is needed; name another text with CORPUS=FILE"
 chmod 644 "$temporary"
 write_file "$output.origin" echo "$(wc -l <"$temporary.names") header files from ${directories[*]}, $bytes bytes"
 mv -T "$temporary" "$output"

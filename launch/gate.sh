@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# gate.sh - shows that the gate can be trusted on a link: sets of runs over the same emulated link are called ok, sets
-# over a slower one, or over one with a longer latency, regressed. Each set of runs is compared with the set before it.
+# gate.sh - shows that `ddpbench compare` can be trusted on a link: sets of runs over equal emulated links are called ok, and
+# sets over a slower link, or one with a longer latency, regressed
 set -euo pipefail
 
 usage() {
     cat <<'END'
 Usage: launch/gate.sh [--tries N] [--runs N] [--output DIR], as root, after `make`
   --tries N     comparisons of equal sets over 100 Mbit/s (default 20; N + 1 sets of runs of about 6 s)
-  --runs N      runs of a set (default 5, at least 3: from fewer nothing is called regressed)
-  --output DIR  for the results of all runs (default results/<time>-gate); the same command goes on there
-Exits with status 1 if fewer than 16 of 20 equal sets are ok, more than 3 of 20 are regressed, or a slower set is not.
+  --runs N      runs of a set (default 5; at least 3, since fewer are never called regressed)
+  --output DIR  results of all runs (default results/<time>-gate); the same command continues there
+Exit status 1: fewer than 16 of 20 equal sets are ok, more than 3 of 20 are regressed, or a slower set is not.
 END
 }
 
@@ -17,25 +17,9 @@ END
 . "$(dirname "$(realpath "$0")")/common.sh"
 
 tries=20 runs=5 output=
-while [ $# -gt 0 ]; do
-    case $1 in
-    --help) usage; exit 0 ;;
-    --tries | --runs | --output)
-        need_value "$@"
-        case $1 in
-        --tries) check_integer "$1" "$2" 1 9999 && tries=$2 ;;
-        --runs)
-            check_integer "$1" "$2" 1 9999 && runs=$2
-            [ "$runs" -ge 3 ] || usage_error "--runs $runs: expected 3 or more, since from fewer nothing is called regressed"
-            ;;
-        --output) output=$(realpath -m -- "$2") ;; # from where the user stands
-        esac
-        shift 2
-        ;;
-    *) usage_error "unknown option '$1'; known are --tries, --runs, --output and --help" ;;
-    esac
-done
-
+option_rows=("--tries tries check_integer 1 9999" "--runs runs check_integer 3 9999" "--output output check_any")
+read_options "$@"
+[ -z "$output" ] || output=$(realpath -m -- "$output") # relative to the user's directory
 cd "$(dirname "$0")/.."
 [ -x build/ddpbench ] || die "build/ddpbench is not built; run make first"
 output=${output:-results/$(date +%Y%m%d-%H%M%S)-gate}
@@ -51,8 +35,6 @@ trap clean_up EXIT
 trap_signals
 ! launch/netlab.sh show >/dev/null 2>&1 || die "a lab is up already; take it down first: launch/netlab.sh down"
 claim_directory "$output" .gate "$mark"
-exec 8<"$output" # what this script starts holds the lock, too, until it has ended
-flock -n 8 || die "another gate.sh runs in $output"
 echo "$mark" >"$output/.gate"
 is_taken=yes
 
@@ -63,7 +45,7 @@ lab() {
     lab_is_ours=yes
 }
 
-# measure SET: the runs of a set, over the lab as it is; those that an earlier start has completed are kept.
+# measure SET: makes the runs of a set over the current lab, except those that an earlier start completed.
 measure() {
     local run
     for ((run = 1; run <= runs; run++)); do
@@ -77,7 +59,7 @@ measure() {
     done
 }
 
-# judge BASELINE CANDIDATE: the exit status of the comparison, in `verdict`; its table is kept.
+# judge BASELINE CANDIDATE: compares two sets and keeps the table; sets verdict.
 judge() {
     verdict=0
     wait_child build/ddpbench compare "$output/$1"/* --candidate "$output/$2"/* >"$output/$1-$2.txt" 2>&1 || verdict=$?
@@ -91,8 +73,8 @@ judge() {
 }
 
 failed=0
-# Latency comes first, so that a machine that cannot delay packets is found at once. Both links have the same rate; on the
-# second, packets are held longer. The median time of 8 bytes shows what it came to.
+# Latency comes first, since some machines cannot delay packets. Both links have the same rate; the second holds packets
+# longer, which the median time of 8 bytes shows.
 lab --rate 100mbit --delay 200us
 measure near
 lab --rate 100mbit --delay 310us

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# install.sh - puts the program, the scripts that are of use beside it, manual pages and shell completion in place.
+# install.sh - installs the program, the scripts that are useful elsewhere, manual pages and shell completion
 set -euo pipefail
 
 usage() {
     cat <<'END'
 Usage: launch/install.sh PROGRAM PREFIX [DESTDIR], by `make install`
        launch/install.sh --uninstall PREFIX [DESTDIR], by `make uninstall`
-Below DESTDIR and PREFIX: bin/ddpbench, and as bin/ddpbench-NAME the scripts, which lie in share/ddpbench/launch; pages in
-share/man/man1, completion for bash and zsh where they look for it. share/ddpbench/files lists all of them, and what it
-lists is removed again, also before anything is installed over it.
+Installs below DESTDIR and PREFIX: bin/ddpbench; the scripts as bin/ddpbench-NAME, which lie in share/ddpbench/launch; manual
+pages in share/man/man1; completion for bash and zsh. share/ddpbench/files lists all files. Only what it lists is removed,
+by --uninstall and before anything is installed again.
 END
 }
 
@@ -18,16 +18,16 @@ END
 scripts=(corpus ncu netlab nsys paper run slurm sweep) # each a command
 read_by_them=(mpi.sh paper.tsv profiler.sh common.sh series.sh slurm.sbatch slurmconf.sh slurmjobs.sh)
 
-# put MODE FILE PLACE: installs a file, and lists it.
-put() {
+# install_file MODE FILE PLACE: installs a file and lists it.
+install_file() {
     install -D -T -m "$1" "$2" "$root/$3"
     echo "$3" >>"$list"
 }
 
-# check_listed: sets text to the list, unless it names what is not below $root.
+# check_listed: sets text to the list, and ends the script if a line of it is not a file below $root.
 check_listed() {
     local why
-    read_text "the list of what is installed," "$list"
+    read_text "the list of installed files," "$list"
     why=$(awk '!/^(bin|share)\/[A-Za-z0-9._\/-]+$/ || /\.\./ || length > 200 {
         print "line " NR ": expected a file below bin or share, not \047" $0 "\047"
         exit
@@ -54,12 +54,12 @@ install_all() {
     make_directory "$root/share/ddpbench"
     make_directory "$root/bin"
     : >"$list"
-    put 755 "$program" bin/ddpbench
+    install_file 755 "$program" bin/ddpbench
     for name in "${scripts[@]/%/.sh}" "${read_by_them[@]}"; do
-        # by the names that they have there, in what they say and where they look for the program
+        # with the names that scripts and program have where they are installed
         sed -E "s,[\$]here/\.\./build/ddpbench,\$here/../../../bin/ddpbench,; s,launch/([a-z]+)[.]sh,ddpbench-\1,g
             s,build/ddpbench,ddpbench,g" "$here/$name" >"$work/$name"
-        put "$([ -x "$here/$name" ] && echo 755 || echo 644)" "$work/$name" "share/ddpbench/launch/$name"
+        install_file "$([ -x "$here/$name" ] && echo 755 || echo 644)" "$work/$name" "share/ddpbench/launch/$name"
     done
     for name in "${scripts[@]}"; do
         ln -sfnT "../share/ddpbench/launch/$name.sh" "$root/bin/ddpbench-$name"
@@ -68,9 +68,9 @@ install_all() {
     local paths=("${scripts[@]/#/$here/}")
     "$here/man/pages.sh" "$program" "$work" "${paths[@]/%/.sh}"
     for name in "$work"/man1/*; do
-        put 644 "$name" "share/man/man1/${name##*/}"
+        install_file 644 "$name" "share/man/man1/${name##*/}"
     done
-    put 644 "$here/man/completion.bash" share/bash-completion/completions/ddpbench
+    install_file 644 "$here/man/completion.bash" share/bash-completion/completions/ddpbench
     for name in "${scripts[@]}"; do
         ln -sfnT ddpbench "$root/share/bash-completion/completions/ddpbench-$name"
         echo "share/bash-completion/completions/ddpbench-$name" >>"$list"
@@ -81,24 +81,23 @@ install_all() {
         echo ". '$prefix/share/bash-completion/completions/ddpbench'"
         echo "_bash_complete -o default -F _ddpbench"
     } >"$work/zsh"
-    put 644 "$work/zsh" share/zsh/site-functions/_ddpbench
+    install_file 644 "$work/zsh" share/zsh/site-functions/_ddpbench
 }
 
-case ${1:-} in
---help) usage; exit 0 ;;
---uninstall) program='' ;;
--*) usage_error "unknown option '$1'; known are --uninstall, --help" ;;
-*) program=${1:-} ;;
-esac
-[[ $# == [23] ]] || usage_error "expected PROGRAM PREFIX [DESTDIR], or --uninstall PREFIX [DESTDIR], but there are $# words; see --help"
-prefix=$2
+uninstalling=''
+option_rows=("--uninstall uninstalling flag") most_arguments=3
+read_options "$@"
+[ -z "$uninstalling" ] || arguments=('' "${arguments[@]}")
+[[ ${#arguments[@]} == [23] ]] ||
+    usage_error "expected PROGRAM PREFIX [DESTDIR], or --uninstall PREFIX [DESTDIR], but there are $# words; see --help"
+program=${arguments[0]} prefix=${arguments[1]}
 [[ $prefix == /* && $prefix != *[[:cntrl:]\'\"\\]* ]] ||
     usage_error "PREFIX '$prefix': expected an absolute path, such as /usr/local, without ' \" \\ and control characters"
-[[ ${3:-} != *[[:cntrl:]]* ]] || usage_error "DESTDIR '$3': expected a path without control characters"
+[[ ${arguments[2]:-} != *[[:cntrl:]]* ]] || usage_error "DESTDIR '${arguments[2]}': expected a path without control characters"
 here=$(dirname "$(realpath "$0")")
-root=${3:-}$prefix
+root=${arguments[2]:-}$prefix
 list=$root/share/ddpbench/files
-if [ "$1" = --uninstall ]; then
+if [ -n "$uninstalling" ]; then
     [ -e "$list" ] || die "nothing is installed in $root: there is no $list"
     uninstall
     exit

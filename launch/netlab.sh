@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
-# netlab.sh - a cluster on one machine: nodes that are network namespaces, joined by links of a given rate and delay.
+# netlab.sh - a cluster on one machine: nodes that are network namespaces, joined by links of a given rate and delay
 #
-# A node ddpb-nK is a namespace with eth0 10.77.0.K; the bridge that joins them is in a namespace of its own, ddpb-br. Both
-# ends of a link are shaped, so that neither sending nor receiving exceeds the rate. The host's own network is not touched.
-# A rate is believed only once bytes sent from node to node have been timed.
+# Node K is the namespace ddpb-nK with eth0 10.77.0.K. The bridge between the nodes is in a namespace of its own, ddpb-br. Both
+# ends of a link are shaped, so that neither sending nor receiving exceeds the rate. The network of the host is not touched.
+# The rate of each link is measured with bytes from node to node before the lab counts as up.
 set -euo pipefail
 
 usage() {
     cat <<'END'
 Usage: launch/netlab.sh COMMAND, as root
-  up --nodes N --rate RATE [--delay TIME]  makes 2 to 64 nodes, and measures that the links obey
-  run [-n RANKS] -- PROGRAM [ARGUMENT...]  runs an MPI program over TCP, one pinned rank a node (default: all nodes)
-  rate RATE                                changes the links' rate, and measures again
-  show                                     says what is up; exit status 1 if nothing is
-  down                                     removes all of it, also what a killed command left
+  up --nodes N --rate RATE [--delay TIME]  makes 2 to 64 nodes and measures the links
+  run [-n RANKS] -- PROGRAM [ARGUMENT...]  runs an MPI program over TCP, one pinned rank per node (default: on all nodes)
+  rate RATE                                changes the rate of the links and measures again
+  show                                     prints nodes and links; exit status 1 if there are none
+  down                                     removes everything, also what a killed command left
   --help
-RATE is such as 10mbit, 2.5gbit (1mbit to 100gbit, each way); TIME, one way, such as 500us, 1ms (10us to 1s).
+RATE is 1mbit to 100gbit in each direction, such as 10mbit or 2.5gbit; TIME is 10us to 1s in one direction, such as 500us.
 END
 }
 
@@ -31,44 +31,44 @@ state=/run/${prefix}netlab
 # shellcheck source=launch/mpi.sh
 . "$(dirname "$(realpath "$0")")/mpi.sh"
 
-# ---- what is there ----
+# ---- the state of the lab ----
 namespaces() { ip netns list | awk -v p="$prefix" 'index($1, p) == 1 { print $1 }'; }
 
-# Reads nodes, bits (a second), rate, delay and measured (one line a link) from the state; fails unless the lab is up.
+# read_state: sets nodes, bits (per second), rate, delay and measured (a line for each link); fails unless the lab is up.
 read_state() {
     local text
     [ -e "$state" ] || return 1
     [ ! -f "$state" ] || text=$(head -c 65536 "$state" | tr -d '\000')
     read -r nodes bits rate delay <<<"${text:-}"
     [[ "$nodes $bits $rate" =~ ^([2-9]|[1-5][0-9]|6[0-4])\ [1-9][0-9]{0,11}\ [0-9.]+[mg]bit$ ]] ||
-        die "the state of the lab, $state, is damaged; this removes it: $0 down"
+        die "the state of the lab, $state, is damaged; remove the lab: $0 down"
     measured=
     [[ $text != *$'\n'* ]] || measured=${text#*$'\n'}
     [ "$(namespaces | wc -l)" = $((nodes + 1)) ]
 }
 
 need_root() {
-    [ "$(id -u)" = 0 ] || die "network namespaces need root: sudo $0 ..."
+    [ "$(id -u)" = 0 ] || die "network namespaces need root: use sudo $0"
     need_tools iproute2 ip tc
     need_tools perl-base perl
     need_tools util-linux taskset unshare flock
     need_tools mawk awk
 }
 
-# One command at a time changes the lab. The lock is on a directory, so that no file is left, and ends with the process.
+# lock: lets one command at a time change the lab. The lock is on a directory, so that no file is left.
 lock() {
     exec 9<"$(dirname "$state")"
-    # children of one that was just ended may hold the lock a little longer
+    # children of a command that has just ended may hold the lock a little longer
     flock -w 5 9 || die "another netlab.sh is changing the lab"
 }
 
-# The cores that this process may use, one a line.
+# cores: prints the cores that this process may use, one a line.
 cores() {
     sed -n 's/^Cpus_allowed_list:\s*//p' /proc/self/status | tr ',' '\n' |
         awk -F- '{ for (i = $1; i <= $NF; i++) print i }'
 }
 
-# The cores of node K of N as a list: an equal share of them, or one that is shared when there are too few.
+# cores_of K N: prints the cores of node K of N: an equal share, or a shared core if there are fewer cores than nodes.
 cores_of() {
     local all share
     mapfile -t all < <(cores)
@@ -80,16 +80,16 @@ cores_of() {
 
 # ---- numbers ----
 delay_ns() {
-    [[ $1 =~ ^[0-9]{1,12}(\.[0-9]{1,12})?(us|ms|s)$ ]] || usage_error "'$1' is no delay; write it like 500us or 1ms"
-    local ns
-    ns=$(awk -v d="$1" 'BEGIN { printf "%.0f", d * (d ~ /us/ ? 1e3 : d ~ /ms/ ? 1e6 : 1e9) }')
-    if [ "${#ns}" -gt 10 ] || [ "$ns" -lt 10000 ] || [ "$ns" -gt 1000000000 ]; then
-        usage_error "the delay $1 is not between 10us and 1s"
-    fi
+    local ns=0
+    [[ ! $1 =~ ^[0-9]{1,12}(\.[0-9]{1,12})?(us|ms|s)$ ]] ||
+        ns=$(awk -v d="$1" 'BEGIN { printf "%.0f", d * (d ~ /us/ ? 1e3 : d ~ /ms/ ? 1e6 : 1e9) }')
+    [[ ${#ns} -le 10 && $ns -ge 10000 && $ns -le 1000000000 ]] ||
+        usage_error "delay '$1': expected 10us to 1s, such as 500us or 1ms"
     echo "$ns"
 }
+check_delay() { delay_ns "$2" >/dev/null; }
 
-# A smaller burst would cut large segments into many and cost the CPU more than the link can carry.
+# burst_bytes BITS: prints the burst of a shaper. A smaller one would cut large segments into many, which the CPU cannot keep up with.
 burst_bytes() {
     if [ "$1" -lt 1000000000 ]; then
         echo $((128 << 10))
@@ -101,8 +101,8 @@ burst_bytes() {
 }
 
 # ---- links ----
-# shape BITS: the rate of both ends of all links. Where netem delays, it is the root and tbf below it.
-shape() {
+# shape_links BITS: sets the rate of both ends of all links. Where netem delays, it is the root with tbf below it.
+shape_links() {
     local k burst where
     burst=$(burst_bytes "$1")
     for ((k = 1; k <= nodes; k++)); do
@@ -113,7 +113,7 @@ shape() {
     done
 }
 
-# delay_links TIME: by netem where the kernel has it; otherwise the receiver takes up packets only every TIME.
+# delay_links TIME: delays by netem if the kernel has it; otherwise the receiver takes up packets only once every TIME.
 delay_links() {
     local k ns
     ns=$(delay_ns "$1")
@@ -124,10 +124,10 @@ delay_links() {
         delay="$1, by netem"
         return
     fi
-    command -v ethtool >/dev/null || die "this kernel has no netem, and the other way to delay needs: apt-get install ethtool"
-    # what arrives meanwhile waits in the receiver's ring of 256 packets
+    command -v ethtool >/dev/null || die "this kernel has no netem, and delaying without it needs ethtool: apt-get install ethtool"
+    # packets wait in the receiver's ring of 256 packets
     awk -v b="$bits" -v ns="$ns" 'BEGIN { exit !(b * ns / 1e9 / (8 * 1514) < 200) }' ||
-        die "this kernel has no netem, and without it $rate for $1 is more than a link can hold; use less of one"
+        die "this kernel has no netem, and without it a link cannot hold $rate for $1; reduce the rate or the delay"
     for ((k = 1; k <= nodes; k++)); do
         ip netns exec "$bridge" ethtool -K "p$k" tso off
         # shellcheck disable=SC2016 # meant for the inner shell
@@ -135,14 +135,14 @@ delay_links() {
             ethtool -K eth0 gro on
             echo 2147483647 >/sys/class/net/eth0/napi_defer_hard_irqs
             echo "$1" >/sys/class/net/eth0/gro_flush_timeout' delay "$ns" ||
-            die "this kernel has no netem, and does not let packets be held back either; do without --delay"
+            die "this kernel has no netem and cannot hold back packets either; leave --delay out"
     done
     delay="0 to $1, by held packets"
 }
 
-# Sends from the node where it runs to ADDRESS (source), or takes what comes there (sink). The source first times one-byte
-# round trips and prints their mean in ms; then it sends until the sink, which does not count the SKIP bytes that may be a
-# burst, has timed a second and prints MB/s. Only what perl-base has, so the clock is one of 10 ms.
+# peer: a program that sends from the node where it runs to ADDRESS (source), or receives there (sink). The source first times
+# one-byte round trips and prints their mean in ms. Then it sends until the sink, which leaves out the first SKIP bytes (a
+# burst), has received for a second and prints MB/s. It needs perl-base only, so its clock has a resolution of 10 ms.
 # shellcheck disable=SC2016 # Perl's variables
 peer='
     use strict; use Socket; use POSIX ();
@@ -177,37 +177,37 @@ peer='
         while (defined syswrite($s, $bytes)) { }
     }'
 
-# measure FROM TO: sets mb_per_second and round_trip_ms between two nodes.
-measure() {
+# measure_link FROM TO: sets mb_per_second and round_trip_ms between two nodes.
+measure_link() {
     local failed='' sink
     taskset -c "$(cores_of "$2" "$nodes")" ip netns exec "${prefix}n$2" \
         perl -e "$peer" sink "$subnet.$2" $port $(($(burst_bytes "$bits") * 3)) >"$state.sink" 2>"$state.why" 9<&- &
     sink=$!
     taskset -c "$(cores_of "$1" "$nodes")" ip netns exec "${prefix}n$1" \
         perl -e "$peer" source "$subnet.$2" $port 0 >"$state.source" 2>>"$state.why" 9<&- &
-    wait $! || failed=1 # not in the foreground, where a signal would have to wait for it
+    wait $! || failed=1 # in the background, since a signal would have to wait for a foreground command
     [ -z "$failed" ] || kill $sink 2>/dev/null || true
     wait $sink || failed=1
     mb_per_second=$(cat "$state.sink") round_trip_ms=$(cat "$state.source")
     [ -z "$failed" ] || die "nothing could be measured between nodes $1 and $2: $(paste -sd ' ' "$state.why")"
 }
 
-# Measures round the nodes, so that each sends once and receives once, and writes the state.
-verify() {
+# measure_links: measures round the nodes, so that each sends once and receives once, and writes the state.
+measure_links() {
     local k next most try lines=''
     rm -f "$state"
-    # of a frame of 1,514 bytes, which is what the rate counts, 1,448 are payload
+    # the rate counts frames of 1,514 bytes, with a payload of 1,448
     most=$(awk -v b="$bits" 'BEGIN { printf "%.4g", b / 8e6 * 1448 / 1514 }')
     for ((k = 1; k <= nodes; k++)); do
         next=$((k % nodes + 1))
-        for ((try = 0; try < 3; try++)); do # a receiver that gets no core for a moment finds more than the link carries
-            measure $k $next
+        for ((try = 0; try < 3; try++)); do # a receiver that gets no core for a moment measures too much
+            measure_link $k $next
             awk -v m="$mb_per_second" -v most="$most" 'BEGIN { exit !(m <= 1.04 * most && m > 0) }' && break
         done
         [ "$try" -lt 3 ] ||
-            die "the limit does not hold: $mb_per_second MB/s from node $k to $next, at $rate at most $most. Not up."
+            die "the rate limit does not work: $mb_per_second MB/s from node $k to $next, at $rate at most $most; the lab is not up"
         awk -v m="$mb_per_second" -v most="$most" 'BEGIN { exit !(m < 0.8 * most) }' &&
-            say "warning: node $k to $next carries $mb_per_second of $most MB/s; this machine or the delay is the limit, not $rate"
+            say "warning: node $k to $next carries $mb_per_second of $most MB/s: this machine or the delay limits it, not $rate"
         lines+="node $k to $next: $mb_per_second MB/s (at most $most), round trip $round_trip_ms ms"$'\n'
     done
     printf '%s %s %s %s\n%s' "$nodes" "$bits" "$rate" "$delay" "$lines" >"$state.new"
@@ -218,7 +218,7 @@ verify() {
 remove_all() {
     local name try pid
     for pid in $(jobs -p); do kill -TERM "$pid" 2>/dev/null || true; done
-    wait # so that none makes its file anew
+    wait # before their files are removed
     rm -f "$state" "$state".*
     for name in $(namespaces); do
         # processes keep a namespace and its links alive
@@ -232,10 +232,10 @@ remove_all() {
     [ -z "$(namespaces)" ] || die "these namespaces could not be removed: $(namespaces | tr '\n' ' ')"
 }
 
-# clean_up: as the EXIT trap, which nothing interrupts.
+# clean_up: the EXIT trap.
 # shellcheck disable=SC2317 # the trap calls it
 clean_up() {
-    [ "$BASHPID" = $$ ] || return 0 # a signal may reach a child before its exec, which then runs this trap, too
+    [ "$BASHPID" = $$ ] || return 0 # a child that gets a signal before its exec runs this trap, too
     trap '' HUP INT TERM
     remove_all
 }
@@ -243,28 +243,18 @@ clean_up() {
 up() {
     nodes='' rate='' delay=none
     local wish='' k
-    while [ $# -gt 0 ]; do
-        case $1 in
-        --nodes) nodes=${2:-} ;;
-        --rate) rate=${2:-} ;;
-        --delay) wish=${2:-} ;;
-        *) usage_error "up: unknown option '$1'; known are --nodes N, --rate RATE, --delay TIME, and --help in place of up" ;;
-        esac
-        need_value "$@"
-        shift 2
-    done
-    [[ $nodes =~ ^([2-9]|[1-5][0-9]|6[0-4])$ ]] || usage_error "up needs --nodes from 2 to 64${nodes:+, not $nodes}"
-    [ -n "$rate" ] || usage_error "up needs --rate, such as 100mbit"
+    option_rows=("--nodes nodes check_integer 2 64" "--rate rate check_rate" "--delay wish check_delay")
+    read_options "$@"
+    [ -n "$nodes" ] || usage_error "up: --nodes is missing, such as --nodes 2"
+    [ -n "$rate" ] || usage_error "up: --rate is missing, such as --rate 100mbit"
     bits=$(rate_bits "$rate")
-    [ -z "$wish" ] || delay_ns "$wish" >/dev/null
-
     need_root
     lock
-    ! read_state || die "already up with $nodes nodes at $rate; 'rate' changes the rate, 'down' ends it"
+    ! read_state || die "already up with $nodes nodes at $rate; change the rate with 'rate', or remove the lab with 'down'"
     trap clean_up EXIT
     trap_signals
-    remove_all # what a killed one left
-    ip netns add "$bridge" || die "this machine lets root make no network namespaces (a container without CAP_SYS_ADMIN?)"
+    remove_all # left by a killed command
+    ip netns add "$bridge" || die "root may not make network namespaces here (a container without CAP_SYS_ADMIN?)"
     ip -n "$bridge" link add br0 type bridge forward_delay 0 stp_state 0
     ip -n "$bridge" addr add $subnet.254/24 dev br0
     ip -n "$bridge" link set lo up
@@ -276,36 +266,36 @@ up() {
         ip -n "${prefix}n$k" addr add $subnet.$k/24 dev eth0
         ip -n "${prefix}n$k" link set lo up
         ip -n "${prefix}n$k" link set eth0 up
-        # The host's default may be one that pauses for 160 ms or more to probe the path (BBR); Reno is in every kernel.
+        # The host's congestion control may pause for 160 ms or more to probe the path (BBR). Every kernel has Reno.
         ip netns exec "${prefix}n$k" sh -c 'echo reno >/proc/sys/net/ipv4/tcp_congestion_control' ||
-            say "warning: node $k keeps the host's TCP congestion control; large messages may stall now and then"
+            say "warning: node $k has the host's TCP congestion control; large messages may stall now and then"
     done
     [ -z "$wish" ] || delay_links "$wish"
-    shape "$bits"
-    verify
+    shape_links "$bits"
+    measure_links
     trap - EXIT HUP INT TERM
     show
 }
 
 change_rate() {
-    [ $# = 1 ] || usage_error "rate needs one rate, such as 100mbit"
+    [ $# = 1 ] || usage_error "rate: expected one rate, such as 100mbit"
     bits=$(rate_bits "$1")
     need_root
     lock
     local wish=$bits
     read_state || die "not up; start with: $0 up --nodes 2 --rate $1"
     bits=$wish rate=$1
-    trap clean_up EXIT # links of which nobody knows what they carry are of no use
+    trap clean_up EXIT # links with an unknown rate are of no use
     trap_signals
     rm -f "$state"
-    shape "$bits"
-    verify
+    shape_links "$bits"
+    measure_links
     trap - EXIT HUP INT TERM
     show
 }
 
 show() {
-    [ $# = 0 ] || usage_error "show takes no options"
+    [ $# = 0 ] || usage_error "show: unexpected argument '$1'"
     need_root
     read_state || { echo "not up"; exit 1; }
     local k
@@ -318,37 +308,29 @@ show() {
 
 run() {
     local ranks='' hosts
-    while [ $# -gt 0 ]; do
-        case $1 in
-        -n)
-            ranks=${2:-}
-            [[ $ranks =~ ^[1-9][0-9]?$ ]] || usage_error "run: -n '$ranks': expected a number of ranks from 1 to 99"
-            shift 2
-            ;;
-        --) shift; break ;;
-        *) usage_error "run: unknown option '$1'; known are -n RANKS, -- before the program, and --help in place of run" ;;
-        esac
-    done
-    [ $# -gt 0 ] || usage_error "run needs -- and a program"
+    option_rows=("-n ranks check_integer 1 99") takes_dashes=1
+    read_options "$@"
+    set -- "${after_dashes[@]}"
+    [ $# -gt 0 ] || usage_error "run: the program is missing: give it after --"
     need_root
     read_state || die "not up; start with: $0 up --nodes 2 --rate 100mbit"
     ranks=${ranks:-$nodes}
-    [ "$ranks" -le "$nodes" ] || usage_error "run: $ranks ranks on $nodes nodes; there is one rank a node"
+    [ "$ranks" -le "$nodes" ] || usage_error "run: $ranks ranks on $nodes nodes; a node has one rank"
     find_mpirun
-    [ "$mpi" = mpich ] || die "the lab starts ranks by MPICH's mpiexec, and ${mpirun[0]} is Open MPI's; set MPIRUN to MPICH's"
+    [ "$mpi" = mpich ] || die "the lab needs MPICH's mpiexec, and ${mpirun[0]} is Open MPI's; set MPIRUN to MPICH's"
     local link="emulated $rate"
     [ "$delay" = none ] || link+=", delay ${delay%, by*}"
     hosts=$(seq -s, -f "$subnet.%g" 1 "$ranks")
     ln -sfn "$(realpath "$0")" "$state.ssh" # Hydra's proxies hang if this path has a blank
-    # UCX would find shared memory between the nodes if it were let
+    # without UCX_TLS, UCX would use shared memory between the nodes
     exec ip netns exec "$bridge" "${mpirun[@]}" -iface br0 -rmk user -launcher ssh -launcher-exec "$state.ssh" \
         -hosts "$hosts" -ppn 1 -n "$ranks" -genv UCX_TLS tcp,self -genv UCX_NET_DEVICES eth0 \
         -genv DDPBENCH_LINK "${DDPBENCH_LINK:-$link}" "$@"
 }
 
-# Hydra calls this script as it would call ssh: -x HOST COMMAND..., quoted for a shell on that host.
-launch() {
-    [[ $# -ge 3 && $2 =~ ^${subnet//./[.]}[.]([1-9][0-9]?)$ ]] || usage_error "-x is for the launcher of run: -x ADDRESS COMMAND..."
+# run_on_node -x HOST COMMAND...: Hydra calls this script in place of ssh, with COMMAND quoted for a shell on that host.
+run_on_node() {
+    [[ $# -ge 3 && $2 =~ ^${subnet//./[.]}[.]([1-9][0-9]?)$ ]] || usage_error "-x is for the launcher: -x ADDRESS COMMAND..."
     local k=${BASH_REMATCH[1]}
     shift 2
     read_state || die "the lab went down"
@@ -363,13 +345,12 @@ run) shift; run "$@" ;;
 rate) shift; change_rate "$@" ;;
 show) shift; show "$@" ;;
 down)
-    [ $# = 1 ] || usage_error "down takes no options"
+    [ $# = 1 ] || usage_error "down: unexpected argument '$2'"
     need_root
     lock
     clean_up
     ;;
--x) launch "$@" ;;
+-x) run_on_node "$@" ;;
 --help) usage ;;
-'') usage_error "which command? up, run, rate, show or down; see --help" ;;
-*) usage_error "unknown command '$1'; known are up, run, rate, show, down, --help" ;;
+*) usage_error "unknown command '${1:-}'; expected up, run, rate, show or down; see --help" ;;
 esac

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# overlap.sh - shows that overlap is real: two ranks over an emulated link on which communication takes about as long
-# as backward. Perfect overlap would reach `attainable`; the best bucket size is to come within 1.10 x of it, where ddp
-# takes 1.3 x or more.
+# overlap.sh - shows that overlap is real, on two ranks over an emulated link on which communication takes about as long as
+# backward. Perfect overlap would reach `attainable`; the best bucket size has to come within 1.10 x of it, and ddp, which
+# does not overlap, has to take 1.3 x or more.
 set -euo pipefail
 
 usage() {
@@ -10,7 +10,7 @@ Usage: launch/overlap.sh [--rate RATE] [--rounds N] [--output DIR], as root, aft
   --rate RATE   of the emulated link (default 100mbit)
   --rounds N    rounds of the comparison (default 10)
   --output DIR  result directory, which must not hold results yet (default results/<time>-overlap)
-Exits with status 1 if the overlap is not shown, and 3 if the link is so fast that there is too little to hide.
+Exit status: 1 overlap was not shown; 3 the link is so fast that there is too little to hide.
 END
 }
 
@@ -18,22 +18,9 @@ END
 . "$(dirname "$(realpath "$0")")/common.sh"
 
 rate=100mbit rounds=10 output=
-while [ $# -gt 0 ]; do
-    case $1 in
-    --help) usage; exit 0 ;;
-    --rate | --rounds | --output)
-        need_value "$@"
-        case $1 in
-        --rate) rate_bits "$2" >/dev/null && rate=$2 ;;
-        --rounds) check_integer "$1" "$2" 1 999999 && rounds=$2 ;;
-        --output) output=$(realpath -m -- "$2") ;; # from where the user stands
-        esac
-        shift 2
-        ;;
-    *) usage_error "unknown option '$1'; known are --rate, --rounds, --output and --help" ;;
-    esac
-done
-
+option_rows=("--rate rate check_rate" "--rounds rounds check_integer 1 999999" "--output output check_any")
+read_options "$@"
+[ -z "$output" ] || output=$(realpath -m -- "$output") # relative to the user's directory
 cd "$(dirname "$0")/.."
 [ -x build/ddpbench ] || die "build/ddpbench is not built; run make first"
 output=${output:-results/$(date +%Y%m%d-%H%M%S)-overlap}
@@ -51,7 +38,7 @@ wait_child launch/netlab.sh up --nodes 2 --rate "$rate" >&2 # cleans up after it
 lab_is_ours=yes
 wait_child launch/corpus.sh build/corpus.txt
 
-# about 1.1 M parameters: 4.5 MB of gradients a step take about as long as backward over 8192 tokens a rank
+# 1.1 M parameters: sending the 4.5 MB of gradients of a step takes about as long as backward over 8192 tokens per rank
 wait_child launch/netlab.sh run -n 2 -- build/ddpbench --threads 1 --data build/corpus.txt \
     --d-model 128 --num-layers 4 --num-heads 4 --d-ff 512 --context-length 128 --batch-size 128 \
     --implementations none,ddp,ddp_flat,ddp_individual,ddp_bucketed --bucket-size-mb 0.1,0.25,0.5 \

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# pack.sh - makes one archive out of a portable build, for machines where nothing can be installed.
+# pack.sh - makes an archive of a portable build for machines where nothing can be installed
 set -euo pipefail
 
 usage() {
     cat <<'END'
 Usage: launch/pack.sh [--directory DIR] BUILD_DIR PROGRAM..., by `make pack`
-Writes build/ddpbench-pack.tar.xz: these programs of BUILD_DIR, MPICH's mpirun, all libraries that they need besides glibc's,
-CUDA's and NCCL's, which are found where it is unpacked, and the scripts of launch/ and tests/ that are of use there.
-  --directory DIR  writes the same as a directory, which must not be there yet, and no archive
+Writes build/ddpbench-pack.tar.xz: these programs of BUILD_DIR, MPICH's mpirun, the libraries that they need, and the
+scripts of launch/ and tests/ that are of use there. glibc, CUDA and NCCL come from the machine where it is unpacked.
+  --directory DIR  writes the same as a directory, which must not exist yet, and no archive
 END
 }
 
@@ -15,17 +15,12 @@ END
 . "$(dirname "$(realpath "$0")")/common.sh"
 
 pack=''
-case ${1:-} in
---help) usage; exit 0 ;;
---directory)
-    need_value "$@"
-    pack=$(realpath -m -- "$2")
-    [ ! -e "$pack" ] || die "$pack is there already"
-    shift 2
-    ;;
--*) usage_error "unknown option '$1'; known are --directory, --help" ;;
-esac
-[ $# -ge 2 ] || usage_error "expected BUILD_DIR PROGRAM..., such as: build ddpbench; see --help"
+option_rows=("--directory pack check_any") most_arguments=99
+read_options "$@"
+set -- "${arguments[@]}"
+[ -z "$pack" ] || pack=$(realpath -m -- "$pack")
+[ -z "$pack" ] || [ ! -e "$pack" ] || die "$pack exists already; choose another --directory"
+[ $# -ge 2 ] || usage_error "expected BUILD_DIR PROGRAM..., such as build ddpbench; see --help"
 [ -d "$1" ] || usage_error "there is no directory '$1'; it is where make has put the programs"
 build=$(realpath -e -- "$1")
 shift

@@ -2,77 +2,54 @@
 # paper.sh - repeats the experiments of the paper on PyTorch's data-parallel module on this hardware
 #
 # Li et al., PyTorch Distributed: Experiences on Accelerating Data Parallel Training, PVLDB 13(12), 2020, arXiv:2006.15704. Each
-# experiment is a run of the benchmark, or several; what `ddpbench report` says of them is printed with what the paper gives in
-# words (paper.tsv) below it.
-# A run's directory has its name only once it is complete, so the same command goes on where an earlier one ended.
+# experiment is one or several runs of the benchmark. The output is `ddpbench report` of all runs, then the figures that the
+# paper gives in sentences (paper.tsv).
 set -euo pipefail
 
 here=$(dirname "$(realpath "$0")")
 ranks='' buckets=0.5,2,8,25 every=1,2,4,8 batch=4 rounds=12 steps=3 output='' dry_run='' quick='' launcher=() extra=()
 program=$(realpath -m "$here/../build/ddpbench")
-# with a value each:
-known=(--ranks --bucket-size-mb --every --batch-size-per-rank --rounds --steps-per-block --output --launcher --program)
 
 usage() {
     cat <<END
 Usage: launch/paper.sh [OPTION...] [-- OPTION OF DDPBENCH...]
-  --ranks LIST             numbers of ranks of the scaling experiment; the others take the largest (default 1, 2, 4 and 8,
-                           as far as there are GPUs, or cores, for them; 1,2 at least)
-  --bucket-size-mb LIST    MiB, of the bucket sizes (default $buckets)
-  --every LIST             reduce gradients every so many micro-batches only (default $every)
+  --ranks LIST             numbers of ranks of the scaling experiment; the others use the largest (default 1, 2, 4 and 8, as
+                           far as there are GPUs, or cores; at least 1,2)
+  --bucket-size-mb LIST    bucket sizes in MiB (default $buckets)
+  --every LIST             numbers of micro-batches between two reductions (default $every)
   --batch-size-per-rank N  sequences of a micro-batch of a rank (default $batch)
   --rounds N               rounds of each run (default $rounds; intervals need 6)
   --steps-per-block N      timed steps of a block (default $steps)
-  --quick                  about a minute on 2 cores: the default of the options above is 6 rounds of 1 step, a batch of 1,
-                           buckets of 0.5,2,8 and every 1,2,4
-  --output DIR             where everything goes; the same command goes on there (default results/<time>-paper)
-  --launcher COMMAND       starts {ranks} ranks of what follows it (default "launch/run.sh -n {ranks} --" with as many threads
-                           for a rank, whatever their number, as cores for each of the most); for example
-                           "launch/netlab.sh run -n {ranks} --"
+  --quick                  about a minute on 2 cores: changes the defaults to 6 rounds of 1 step, a batch of 1,
+                           --bucket-size-mb 0.5,2,8 and --every 1,2,4
+  --output DIR             directory of all results; the same command continues there (default results/<time>-paper)
+  --launcher COMMAND       starts {ranks} ranks of the program that follows, for example "launch/netlab.sh run -n {ranks} --"
+                           (default "launch/run.sh -n {ranks} --", with the same number of threads for any number of ranks)
   --program FILE           the benchmark (default build/ddpbench)
   --dry-run                prints the commands instead of running them
   --help
-COMMAND is split at blanks. What follows -- goes to every run: the model, --device, --dtype, --data.
+COMMAND is split at blanks. Options after -- go to every run: the model, --device, --dtype, --data.
 The experiments: 1 latency breakdown with and without overlap, 2 bucket size, 3 scaling over ranks, 4 skipping
-synchronisation. DIR gets paper.txt, which is also printed, and paper.csv, and a directory for each run.
-Exit status: 0 fine, 1 a run failed (the others were made) or none could start, 2 the options make no sense.
+synchronisation. DIR gets a directory for each run, paper.txt, which is also printed, and paper.csv.
+Exit status: 0 success; 1 a run failed (the others were made), or something is missing; 2 wrong options.
 END
 }
 
-# What the runs are made of.
+# describe: the settings of the runs, for open_series.
 describe() {
     printf '%s\t%s\n' --program "$("$program" --version)" --launcher "$(quote_words "${launcher[@]}")" --ranks "$ranks" \
         --bucket-size-mb "$buckets" --every "$every" --batch-size-per-rank "$batch" --rounds "$rounds" \
         --steps-per-block "$steps" -- "${extra[*]}"
 }
 
-series="series of experiments" settings=runs.txt
+settings=runs.txt
 # shellcheck source=launch/series.sh
 . "$here/series.sh"
 
 # ---- options ----
-# Options for every run, which must not be what the experiments set themselves; the program takes _ for - in them.
-check_extra() {
-    local word option
-    check_lengths "${extra[@]}"
-    for word in "${extra[@]}"; do
-        option=${word%%=*}
-        option=${option//_/-}
-        case $option in
-        --bucket-size-mb | --batch-size-per-rank | --rounds | --steps-per-block | --output)
-            usage_error "$option is the experiments': give it before --"
-            ;;
-        --implementations | --batch-size | --grad-accumulation | --profile* | --resolve | --label | --dry-run | --help | \
-            --version)
-            usage_error "$option: the experiments choose it themselves"
-            ;;
-        esac
-    done
-}
-
 ascending() { tr , '\n' <<<"$1" | sort -n | paste -sd ,; }
 
-# Sets ranks, most (the largest of them) and launcher, where they are not given.
+# choose_ranks: sets ranks and launcher unless they are given, and most, the largest number of ranks.
 choose_ranks() {
     local cores cpus gpus places r
     cores=$(lscpu -p=CORE,SOCKET | grep -v '^#' | sort -u | wc -l)
@@ -85,12 +62,11 @@ choose_ranks() {
             [ $places -lt $r ] || ranks+=,$r
         done
     fi
-    check_list --ranks "$ranks" '[1-9][0-9]{0,3}' "numbers from 1 to 9999"
     ranks=$(ascending "$ranks")
     most=${ranks##*,}
     [ "$most" -gt 1 ] || usage_error "--ranks $ranks: expected a number above 1 among them; on one rank nothing is reduced"
     [ ${#launcher[@]} -eq 0 ] || return 0
-    # as many threads on one rank as on each of the most, and a core for communication where run.sh would leave one
+    # the same threads for any number of ranks; a core for communication where run.sh would reserve one
     local threads=$((cores / most)) comm=no
     if [ $threads -ge 4 ]; then
         threads=$((threads - 1)) comm=yes
@@ -100,19 +76,17 @@ choose_ranks() {
 
 check_options() {
     need_program "$program"
-    check_extra
+    check_rest '--(bucket-size-mb|batch-size-per-rank|rounds|steps-per-block|output)' "give it before --" "${extra[@]}"
+    check_rest '--(implementations|batch-size|grad-accumulation|profile.*|resolve|label|dry-run|help|version)' \
+        "the experiments set it themselves" "${extra[@]}"
     choose_ranks
     check_launcher "${launcher[@]}"
     buckets=$(check_buckets "$buckets") || exit
-    check_list --every "$every" '[1-9][0-9]{0,3}' "numbers from 1 to 9999"
     every=$(ascending "$every")
-    check_integer --batch-size-per-rank "$batch" 1 99999
-    check_integer --rounds "$rounds" 1 999999
-    check_integer --steps-per-block "$steps" 1 999999
 }
 
 # ---- runs ----
-# Sets names: of all runs.
+# list_runs: sets names.
 list_runs() {
     local ranks_runs every_runs
     read -ra ranks_runs <<<"${ranks//,/ }"
@@ -120,13 +94,13 @@ list_runs() {
     names=(latency buckets "${ranks_runs[@]/#/ranks=}" "${every_runs[@]/#/every=}")
 }
 
-# plan NAME: sets command, of arguments for so many ranks (at), and weight, about how many micro-batches it computes.
-plan() {
+# plan_run NAME: sets command, its arguments and ranks (at), and weight, which is about how many micro-batches it computes.
+plan_run() {
     local n=1 options
     at=$most
     case $1 in
     latency)
-        # the controls are four: as captured, untraced, after backward, none
+        # four controls: captured, untraced, after backward, none
         weight=$((4 * rounds * (steps + 2) + 10))
         options=(--profile --profile-implementation ddp_bucketed --profile-ranks 0 --trace-gzip --profile-output-dir)
         ;;
@@ -146,21 +120,21 @@ plan() {
     command=("${launcher[@]//\{ranks\}/$at}" "$program" "${arguments[@]}")
 }
 
-# What the program refuses is said before anything is run: once.
+# check_runs: ends the script with the program's error if it refuses a run.
 check_runs() {
     local name why
     for name in "${names[@]}"; do
-        plan "$name"
+        plan_run "$name"
         why=$(dry_run_error "$at" cpu '' "${arguments[@]}")
         [ -z "$why" ] || [ -z "$(dry_run_error "$at" cuda '' "${arguments[@]}")" ] || usage_error "run $name: $why"
     done
 }
 
-# Prints the commands, such as a shell takes them.
+# print_commands: prints the commands as a shell reads them.
 print_commands() {
     local name
     for name in "${names[@]}"; do
-        plan "$name"
+        plan_run "$name"
         printf '%q ' "${command[@]//'{output}'/"${output:-results/TIME-paper}/$name"}" | sed 's/ $//'
         echo
     done
@@ -169,7 +143,7 @@ print_commands() {
 run_all() {
     local name left='' made=0 missing=0 i=0
     for name in "${names[@]}"; do
-        plan "$name"
+        plan_run "$name"
         [ -d "$output/$name" ] || missing=$((missing + weight))
     done
     begin_runs
@@ -177,20 +151,20 @@ run_all() {
         i=$((i + 1))
         [ ! -d "$output/$name" ] || continue
         [ $made = 0 ] || left=$(((SECONDS - begin) * (missing - made) / made))
-        progress $i ${#names[@]} "$left" "$name"
-        plan "$name"
+        show_progress $i ${#names[@]} "$left" "$name"
+        plan_run "$name"
         run_one "$output/$name" "$rounds" "${command[@]}"
         made=$((made + weight))
     done
     end_runs ${#names[@]}
 }
 
-# ---- what came of them ----
-# place_of NAME: the directory with the results of a run.
-place_of() { echo "$output/$1$([ "$1" != latency ] || echo /ddp_bucketed)"; }
+# ---- report ----
+# results_of NAME: the directory with the results of a run.
+results_of() { echo "$output/$1$([ "$1" != latency ] || echo /ddp_bucketed)"; }
 
-# paper EXPERIMENT TITLE: what the paper gives of it.
-paper() {
+# print_experiment EXPERIMENT TITLE: the title, and what the paper gives for it.
+print_experiment() {
     printf '\n%s\n' "$2"
     awk -F '\t' -v experiment="$1" '$1 == experiment {
         line = sprintf("   paper: %-36s %10s", $2, $3 ($4 == "" ? "" : " " $4))
@@ -198,12 +172,12 @@ paper() {
     }' "$here/paper.tsv"
 }
 
-# tell RUN...: what report says of the runs, LABEL=DIR each, which writes paper.csv, and then the paper's figures.
-tell() {
+# print_report RUN...: the report of the runs, LABEL=DIR each, which also writes paper.csv, and then the paper's figures.
+print_report() {
     local overlap=''
     cat <<END
 The experiments of Li et al., PyTorch Distributed: Experiences on Accelerating Data Parallel Training,
-PVLDB 13(12), 2020 (arXiv:2006.15704), with $("$program" --version); the paper's figures stand at the end.
+PVLDB 13(12), 2020 (arXiv:2006.15704), with $("$program" --version). The paper's figures follow at the end.
 
 END
     "$program" report "$@" --csv "$output/paper.csv" || return
@@ -213,66 +187,44 @@ END
 The paper's figures
 -------------------
 
-They are of other hardware (clusters of GPUs) and models: they say what to look for, not what to reach.
+They come from other hardware (clusters of GPUs) and other models: look for the same effects, not for the same numbers.
 END
-    paper latency "1. Latency breakdown with and without overlap (figure 6). Here: where the time goes, latency.${overlap:+$'\n   '$overlap}" || return
-    paper buckets "2. Step time against bucket size (figures 7 and 8). Here: bucket sizes, buckets." || return
-    paper scaling "3. Scaling over ranks (figure 9). Here: scaling, ranks-N, with $batch sequences of a micro-batch on each rank." || return
-    paper skipping "4. Reducing gradients every n micro-batches only (figure 10). Here: scaling, every-N, whose steps are N micro-batches." || return
+    print_experiment latency "1. Latency breakdown with and without overlap (figure 6). Above: where the time goes, latency.${overlap:+$'\n   '$overlap}" || return
+    print_experiment buckets "2. Step time against bucket size (figures 7 and 8). Above: bucket sizes, buckets." || return
+    print_experiment scaling "3. Scaling over ranks (figure 9). Above: scaling, ranks-N, each rank with micro-batches of $batch sequences." || return
+    print_experiment skipping "4. Reducing gradients every n micro-batches only (figure 10). Above: scaling, every-N, with N micro-batches in a step." || return
     cat <<END
 
 5. Round-robin over several communicators (figure 12).
-   Left out: ddpbench sends all reductions through one communicator and has no option for more.
+   Left out: ddpbench uses one communicator for all reductions.
 END
 }
 
-# report: paper.csv and paper.txt of the runs that are complete, and paper.txt on stdout.
-report() {
-    local name words=()
+# write_report: writes paper.csv and paper.txt of the complete runs and prints paper.txt.
+write_report() {
+    local name complete=()
     for name in "${names[@]}"; do
-        [ ! -e "$(place_of "$name")/summary.json" ] || words+=("${name//=/-}=$(place_of "$name")")
+        [ ! -e "$(results_of "$name")/summary.json" ] || complete+=("${name//=/-}=$(results_of "$name")")
     done
-    if [ ${#words[@]} = 0 ]; then
-        say "no run is complete, so there is nothing to tell"
+    if [ ${#complete[@]} = 0 ]; then
+        say "no run is complete, so there is nothing to report"
         return 1
     fi
-    write_file "$output/paper.txt" tell "${words[@]}" || return
+    write_file "$output/paper.txt" print_report "${complete[@]}" || return
     cat "$output/paper.txt"
 }
 
-given=()
-while [ $# -gt 0 ]; do
-    case $1 in
-    --help) usage; exit 0 ;;
-    --quick) quick=1; shift; continue ;;
-    --dry-run) dry_run=1; shift; continue ;;
-    --)
-        shift
-        extra=("$@")
-        break
-        ;;
-    esac
-    [[ " ${known[*]} " == *" $1 "* && $1 != *" "* ]] ||
-        usage_error "unknown option '$1'; known are ${known[*]} --quick --dry-run --help, and -- before options of every run"
-    need_value "$@"
-    given+=("$1" "$2")
-    shift 2
-done
-[ -z "$quick" ] || rounds=6 steps=1 batch=1 buckets=0.5,2,8 every=1,2,4
-for ((i = 0; i < ${#given[@]}; i += 2)); do
-    value=${given[i + 1]}
-    case ${given[i]} in
-    --ranks) ranks=$value ;;
-    --bucket-size-mb) buckets=$value ;;
-    --every) every=$value ;;
-    --batch-size-per-rank) batch=$value ;;
-    --rounds) rounds=$value ;;
-    --steps-per-block) steps=$value ;;
-    --output) output=$value ;;
-    --launcher) check_line --launcher "$value" && split_command "$value" && launcher=("${command_words[@]}") ;;
-    --program) program=$value ;;
-    esac
-done
+option_rows=("--ranks ranks check_counts" "--bucket-size-mb buckets check_any" "--every every check_counts"
+    "--batch-size-per-rank batch check_integer 1 99999" "--rounds rounds check_integer 1 999999"
+    "--steps-per-block steps check_integer 1 999999" "--output output check_any" "--launcher launcher_text set_launcher"
+    "--program program check_any" "--dry-run dry_run flag" "--quick quick flag")
+takes_dashes=1
+read_options "$@"
+if [ -n "$quick" ]; then # other defaults, so that the options have to be read again
+    rounds=6 steps=1 batch=1 buckets=0.5,2,8 every=1,2,4
+    read_options "$@"
+fi
+extra=("${after_dashes[@]}")
 check_options
 list_runs
 check_runs
@@ -285,5 +237,5 @@ open_series "$output"
 check_replaceable "$output/paper.txt" 'The experiments of Li et al.'
 check_replaceable "$output/paper.csv" 'directory,label,state,'
 run_all
-report || failed=1
+write_report || failed=1
 [ "$failed" = 0 ]

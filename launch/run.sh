@@ -1,28 +1,28 @@
 #!/usr/bin/env bash
-# run.sh - starts the ranks of an MPI program, here or on the hosts of a file, each with threads and cores of its own.
+# run.sh - starts the ranks of an MPI program, here or on the hosts of a file, each with its own threads and cores
 #
-# A core is a physical one: of its hardware threads the first is used, so that two threads never share a core unseen. The
-# program polls for communication where its cores are more than its threads, so what is bound here decides that too.
+# A core is a physical one. Only its first hardware thread is used, so that two threads never share a core unnoticed. The
+# program polls for communication if it has more cores than threads, so that binding decides about that, too.
 set -euo pipefail
 
 usage() {
     cat <<'END'
 Usage: launch/run.sh [OPTION...] -- PROGRAM [ARGUMENT...]
   -n, --ranks N          number of ranks (default: all slots of --hosts)
-  --hosts FILE           where to run: one host a line, "NAME", "NAME slots=N" or "NAME:N" (default 1 slot), # begins a
-                         comment; by ssh, which must not ask for a password (default: this machine, any number of ranks)
-  --ranks-per-host N     slots of every host, whatever the file says
+  --hosts FILE           where to run (default: this machine): one host a line, "NAME", "NAME slots=N" or "NAME:N" (default
+                         1 slot); # begins a comment. Hosts are reached by ssh without a password
+  --ranks-per-host N     slots of every host, in place of those in the file
   --threads N            OMP_NUM_THREADS of a rank (default: that of the environment, or the rank's share of the cores,
-                         less the one for communication)
-  --bind core|none       core (default): each rank has its share of the cores for itself; none: ranks are not pinned
-  --comm-core yes|no|auto  whether a rank has a core more than threads, for its communication (default auto: if its share
-                         leaves one where the number of threads is given, otherwise if its share is 4 cores or more)
+                         minus one for communication)
+  --bind core|none       core (default): each rank is bound to its share of the cores; none: ranks are not bound
+  --comm-core yes|no|auto  whether a rank has one core more than threads, for communication (default auto: if its share has
+                         one left and --threads is given, otherwise if its share is 4 cores or more)
   --dry-run              prints the command instead of running it
   --help
-MPIRUN is the launcher, with options if needed (default: the first found of mpiexec.mpich, mpirun.mpich, mpiexec and mpirun). It
-must belong to the MPI that the program was built with: MPICH, an MPI made from it, or Open MPI.
-The exit status is the program's; 1 if it cannot be started, or if mpiexec says 0 but the run's results are not complete;
-2 for options that make no sense; 128 + N if signal N ended it, such as 130 after Ctrl-C.
+MPIRUN is the launcher, with options if needed (default: the first found of mpiexec.mpich, mpirun.mpich, mpiexec and
+mpirun). It must belong to the MPI of the program: MPICH, an MPI derived from it, or Open MPI.
+Exit status: the program's; 1 it cannot be started, or mpiexec ends with 0 but the results of the run are not complete;
+2 wrong options; 128 + N after signal N, such as 130 after Ctrl-C.
 END
 }
 
@@ -37,11 +37,11 @@ plural() { [ "$1" = 1 ] || echo s; }
 . "$(dirname "$(realpath "$0")")/mpi.sh"
 
 # ---- the machine ----
-# Prints the cores that a process may use, on any host.
+# layout: a command that prints the cores that a process may use, on any host.
 # shellcheck disable=SC2016 # meant for the shell there
 layout='LC_ALL=C taskset -cp $$ && LC_ALL=C lscpu -p=CPU,NODE,SOCKET,CORE'
 
-# Reads what layout prints; prints the first hardware thread of each core, neighbours together, as a list with commas.
+# cores_in: reads the output of layout; prints the first hardware thread of each core, sorted by place, separated by commas.
 cores_in() {
     awk -F, '
         /affinity list: / {
@@ -60,7 +60,7 @@ cores_in() {
 }
 
 # ---- hosts ----
-# read_hosts FILE: a line "host slots" for each host of the file, in its order; one that is listed twice has both.
+# read_hosts FILE: prints a line "host slots" for each host of the file, in its order; slots of repeated hosts are added.
 read_hosts() {
     local text table
     read_text --hosts "$1"
@@ -93,26 +93,24 @@ is_this_machine() {
     [ -n "$address" ] && [[ " 127.0.0.1 127.0.1.1 ::1 $(hostname -I) " == *" $address "* ]]
 }
 
-# ask_host HOST: its layout goes to a file of its name, and what went wrong to HOST.why. For a process of its own, which
-# becomes the one that asks, so that a signal to it ends that.
+# ask_host HOST: writes its layout to $answers/HOST and errors to HOST.why. Call it in a background process: it becomes the
+# process that asks, so that a signal ends that.
 ask_host() {
     local ask=(timeout 20 ssh -o BatchMode=yes -o ConnectTimeout=10 -x "$1" "$layout")
-    local theirs=${HYDRA_LAUNCHER_EXEC:-} # what the launcher would call
-    [ $mpi = mpich ] || theirs=${OMPI_MCA_plm_rsh_agent:-}
-    [ -z "$theirs" ] || ask=(timeout 20 "$theirs" -x "$1" "$layout")
+    local agent=${HYDRA_LAUNCHER_EXEC:-} # what the launcher uses in place of ssh
+    [ $mpi = mpich ] || agent=${OMPI_MCA_plm_rsh_agent:-}
+    [ -z "$agent" ] || ask=(timeout 20 "$agent" -x "$1" "$layout")
     ! is_this_machine "$1" || ask=(sh -c "$layout")
     exec "${ask[@]}" </dev/null >"$answers/$1" 2>"$answers/$1.why"
 }
 
-# Asks all hosts that have ranks at once; sets cores (those of a host), share (the least), and uneven if hosts differ.
+# ask_hosts: asks all hosts that have ranks, at once; sets cores (of a host), share (the smallest), and uneven if hosts differ.
 ask_hosts() {
     local host why their
     answers=$(mktemp -d)
     # shellcheck disable=SC2046
     trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$answers"' EXIT
-    trap 'exit 129' HUP
-    trap 'exit 130' INT
-    trap 'exit 143' TERM
+    trap_signals
     for host in "${!ranks_on[@]}"; do
         ask_host "$host" &
     done
@@ -120,7 +118,7 @@ ask_hosts() {
     for host in "${!ranks_on[@]}"; do
         IFS=, read -ra their <<<"$(cores_in <"$answers/$host")"
         if [ ${#their[@]} = 0 ]; then
-            why=$(tr -d '\r' <"$answers/$host.why" | sed -n '/^Warning: /d; /./ { p; q }') # such as of a host that is new
+            why=$(tr -d '\r' <"$answers/$host.why" | sed -n '/^Warning: /d; /./ { p; q }') # ssh warns of new hosts
             die "host $host cannot be used: ${why:-no answer within 20 s};" \
                 "this must work without a password: ssh $host lscpu"
         fi
@@ -134,7 +132,7 @@ ask_hosts() {
     trap - EXIT HUP INT TERM
 }
 
-# Who runs where: sets ranks, list (of hosts, as mpiexec takes it), most (ranks of a host), cores, share and uneven.
+# place_on_hosts: sets ranks, list (the hosts, as mpiexec takes them), most (ranks of a host), cores, share and uneven.
 place_on_hosts() {
     local table slots left host
     table=$(read_hosts "$hosts")
@@ -160,7 +158,7 @@ place_here() {
 }
 
 # ---- shares ----
-# Sets threads, bound (cores in a rank's binding, 0 for none) and loose (why ranks are not pinned).
+# share_cores: sets threads, bound (the cores that a rank is bound to, 0 for none) and loose (why ranks are not bound).
 share_cores() {
     local need=$((${threads:-1} + 1))
     loose=$uneven bound=0
@@ -185,7 +183,7 @@ share_cores() {
     [ "$comm_core" = no ] || [ "$share" -le "$threads" ] || bound=$((threads + 1))
 }
 
-# binding BETWEEN_CORES BETWEEN_RANKS: the cores of each rank of a host, as 0+1,2+3.
+# binding BETWEEN_CORES BETWEEN_RANKS: prints the cores of each rank of a host, such as 0+1,2+3.
 binding() {
     local k IFS=$1 bindings=''
     for ((k = 0; k < most; k++)); do
@@ -194,7 +192,7 @@ binding() {
     echo "${bindings#"$2"}"
 }
 
-# What starts the ranks, before the program: for MPICH's launcher, Hydra.
+# with_mpich: sets command, which starts the ranks by MPICH's launcher, Hydra; the program follows it.
 with_mpich() {
     command=("${mpirun[@]}" -rmk user)
     if [ -n "$hosts" ]; then
@@ -206,7 +204,7 @@ with_mpich() {
     command+=(-n "$ranks" -genv OMP_NUM_THREADS "$threads")
 }
 
-# For Open MPI's, whose versions each have another way to name cores: a rank takes its own.
+# with_openmpi: the same by Open MPI's launcher. Its versions name cores differently, so that each rank binds itself.
 # shellcheck disable=SC2016 # meant for the shell there
 with_openmpi() {
     local where=${list#,} take='cores=$(echo "$1" | cut -d/ -f$((OMPI_COMM_WORLD_LOCAL_RANK + 1))); shift; exec taskset -c "$cores" "$@"'
@@ -229,36 +227,36 @@ describe() {
 }
 
 # ---- the run ----
-# in_foreground: whether this is what the terminal runs (fields 5 and 8): a key press reaches the command then, too.
+# in_foreground: whether this process group has the terminal (fields 5 and 8): then a key press reaches the command, too.
 in_foreground() {
     local stat
     read -ra stat <"/proc/$$/stat"
     [ "${stat[4]}" = "${stat[7]}" ]
 }
 
-# Starts the command: child is its process. It ends with this script, whatever ends that. Without a terminal it has a process
+# start_command: starts the command, with process child, which ends with this script. Without a terminal it has a process
 # group of its own, so that a signal to the group of this script reaches it once: mpiexec aborts at a second one.
-start() {
-    local bound_to_us=(setpriv --pdeathsig TERM) signal
+start_command() {
+    local die_with_us=(setpriv --pdeathsig TERM) signal
     child='' has_group=''
-    "${bound_to_us[@]}" true 2>/dev/null || bound_to_us=() # util-linux before 2.33: what SIGKILL leaves behind goes on
+    "${die_with_us[@]}" true 2>/dev/null || die_with_us=() # util-linux before 2.33: the command outlives a SIGKILL of this script
     for signal in HUP:1 INT:2 TERM:15; do
-        # shellcheck disable=SC2064 # these are known now
-        trap "caught=${signal#*:}; hand_on ${signal%:*}" "${signal%:*}"
+        # shellcheck disable=SC2064 # expanded now
+        trap "caught=${signal#*:}; forward_signal ${signal%:*}" "${signal%:*}"
     done
     caught=''
     in_foreground || has_group=yes
     [ -z "$has_group" ] || set -m
     (
-        trap - HUP INT TERM # those that are ignored in the background
-        exec "${bound_to_us[@]}" "${command[@]}"
+        trap - HUP INT TERM
+        exec "${die_with_us[@]}" "${command[@]}"
     ) <&0 &
     child=$!
     set +m
-    [ -z "$caught" ] || kill "$child" 2>/dev/null || true # before there was a child
+    [ -z "$caught" ] || kill "$child" 2>/dev/null || true # caught before there was a child
 }
 
-hand_on() {
+forward_signal() {
     [ -z "$child" ] || { [ "$1" = INT ] && [ -z "$has_group" ] && in_foreground; } || kill "-$1" "$child" 2>/dev/null || true
 }
 
@@ -268,15 +266,15 @@ finish() {
     until
         status=0
         wait "$child" || status=$?
-        ! kill -0 "$child" 2>/dev/null # a signal ends the waiting, too
+        ! kill -0 "$child" 2>/dev/null # a signal ends `wait`, too
     do :; done
-    [ -z "$caught" ] || exit $((128 + caught)) # whatever number the launcher gives then
+    [ -z "$caught" ] || exit $((128 + caught)) # launchers end with other numbers
     [ "$status" = 0 ] || exit "$status"
     unfinished=$(unfinished_results "$@")
-    [ -z "$unfinished" ] || die "${mpirun[0]##*/} ended with status 0, but the run is not complete: $unfinished"
+    [ -z "$unfinished" ] || die "${mpirun[0]##*/} ended with status 0, but the results are not complete: $unfinished"
 }
 
-# unfinished_results PROGRAM ARGUMENT...: says what is missing, if there are results of this run and they are not complete.
+# unfinished_results PROGRAM ARGUMENT...: prints what is missing if there are results of this run and they are not complete.
 unfinished_results() {
     local where=results run counts words=''
     while [ $# -gt 1 ]; do
@@ -294,39 +292,17 @@ unfinished_results() {
 }
 
 # ---- options ----
-known=(-n --ranks --hosts --ranks-per-host --threads --bind --comm-core) # with a value each
-ranks='' hosts='' ranks_per_host='' threads=${OMP_NUM_THREADS:-} bind=core comm_core=auto dry_run='' program=''
-while [ $# -gt 0 ]; do
-    option=$1
-    case $option in
-    --) shift; program=${1:-}; break ;;
-    --help) usage; exit 0 ;;
-    --dry-run) dry_run=1; shift; continue ;;
-    -*)
-        [[ " ${known[*]} " == *" $option "* && $option != *" "* ]] ||
-            usage_error "unknown option '$option'; known are ${known[*]} --dry-run --help"
-        ;;
-    *) usage_error "'$option': the program comes after --" ;;
-    esac
-    need_value "$@"
-    case $option in
-    -n | --ranks | --ranks-per-host | --threads) check_integer "$option" "$2" 1 9999 ;;
-    --bind) [[ $2 =~ ^(core|none)$ ]] || usage_error "--bind $2: expected core or none" ;;
-    --comm-core) [[ $2 =~ ^(yes|no|auto)$ ]] || usage_error "--comm-core $2: expected yes, no or auto" ;;
-    esac
-    case $option in
-    -n | --ranks) ranks=$2 ;;
-    --hosts) hosts=$2 ;;
-    --ranks-per-host) ranks_per_host=$2 ;;
-    --threads) threads=$2 ;;
-    --bind) bind=$2 ;;
-    --comm-core) comm_core=$2 ;;
-    esac
-    shift 2
-done
-[ -n "$program" ] || usage_error "which program? It comes last, after --, as in: launch/run.sh -n 2 -- build/ddpbench"
-[ -n "$ranks$hosts" ] || usage_error "how many ranks? Give --ranks N, or --hosts FILE"
-[ -z "$ranks_per_host" ] || [ -n "$hosts" ] || usage_error "--ranks-per-host is for the hosts of a file; here, --ranks N is enough"
+ranks='' hosts='' ranks_per_host='' threads=${OMP_NUM_THREADS:-} bind=core comm_core=auto dry_run=''
+option_rows=("-n,--ranks ranks check_integer 1 9999" "--hosts hosts check_any"
+    "--ranks-per-host ranks_per_host check_integer 1 9999" "--threads threads check_integer 1 9999"
+    "--bind bind check_choice core none" "--comm-core comm_core check_choice yes no auto" "--dry-run dry_run flag")
+takes_dashes=1
+read_options "$@"
+set -- "${after_dashes[@]}"
+program=${1:-}
+[ -n "$program" ] || usage_error "the program is missing: give it after --, as in: launch/run.sh -n 2 -- build/ddpbench"
+[ -n "$ranks$hosts" ] || usage_error "the number of ranks is missing: give --ranks N or --hosts FILE"
+[ -z "$ranks_per_host" ] || [ -n "$hosts" ] || usage_error "--ranks-per-host needs --hosts; for this machine give --ranks N"
 [[ ${threads:-1} =~ ^[1-9][0-9]{0,3}$ ]] ||
     usage_error "OMP_NUM_THREADS is '$threads' in the environment: expected a whole number from 1 to 9999; or give --threads"
 need_tools util-linux taskset lscpu
@@ -353,5 +329,5 @@ if [ -n "$dry_run" ]; then
     echo "${words# }"
     exit
 fi
-start
+start_command
 finish "$@"

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# same_twice.sh - does the comparison find differences that are none? Lists one strategy under two names and counts how
-# often they are called different. At a level of 5 % that is about 2 of 40 runs; more than 6 would be a wrong statistic.
+# same_twice.sh - measures how often the comparison finds a difference where there is none: it lists one strategy under two
+# names. At a level of 5 % about 2 of 40 runs should call them different; with more than 6 the statistics would be wrong.
 set -euo pipefail
 
 usage() {
     cat <<'END'
 Usage: launch/same_twice.sh [--runs N] [--strategy NAME], after `make`
   --runs N         runs of the benchmark, about 4 s each (default 40)
-  --strategy NAME  what is listed twice (default ddp_bucketed)
-Exits with status 1 if they are called different in more than 15 % of the runs.
+  --strategy NAME  the strategy that is listed twice (default ddp_bucketed)
+Exit status 1: the two were called different in more than 15 % of the runs.
 END
 }
 
@@ -16,24 +16,9 @@ END
 . "$(dirname "$(realpath "$0")")/common.sh"
 
 runs=40 strategy=ddp_bucketed
-while [ $# -gt 0 ]; do
-    case $1 in
-    --help) usage; exit 0 ;;
-    --runs | --strategy)
-        need_value "$@"
-        case $1 in
-        --runs) check_integer "$1" "$2" 1 9999 && runs=$2 ;;
-        --strategy)
-            [[ $2 =~ ^[a-z0-9_]{1,40}$ ]] || usage_error "--strategy '$2': expected the name of one strategy, such as ddp_bucketed"
-            strategy=$2
-            ;;
-        esac
-        shift 2
-        ;;
-    *) usage_error "unknown option '$1'; known are --runs, --strategy and --help" ;;
-    esac
-done
-
+check_strategy() { [[ $2 =~ ^[a-z0-9_]{1,40}$ ]] || usage_error "$1 '$2': expected the name of a strategy, such as ddp_bucketed"; }
+option_rows=("--runs runs check_integer 1 9999" "--strategy strategy check_strategy")
+read_options "$@"
 cd "$(dirname "$0")/.."
 [ -x build/ddpbench ] || die "build/ddpbench is not built; run make first"
 program=build/ddpbench

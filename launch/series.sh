@@ -1,7 +1,6 @@
-# series.sh - what launch/sweep.sh and launch/paper.sh share: runs of the benchmark one after the other, each in a directory
-# that has its name only once the run is complete, so that the same command goes on where an earlier one ended. They set
-# `here` (the directory of the scripts), `series` (what they make) and `settings` (the file that says which), define
-# describe(), and then read this file.
+# series.sh - what launch/sweep.sh and launch/paper.sh share: a series of runs of the benchmark. A run's directory gets its name
+# once the run is complete, so the same command continues where an earlier one ended. The scripts set `here` (their
+# directory), `settings` (the name of the file that keeps the settings), define describe(), and then read this file.
 # shellcheck shell=bash
 # Used and set by the scripts:
 # shellcheck disable=SC2034,SC2154
@@ -12,27 +11,37 @@ terminal='' clear_line=''
 # shellcheck source=launch/common.sh
 . "$here/common.sh"
 
-# check_list OPTION LIST PATTERN WORDS: a list with commas whose parts match, none of them twice.
+# check_list OPTION LIST PATTERN EXPECTED: a list with commas whose parts match the pattern, each listed once.
 check_list() {
     local part rest="$2," seen=,
     while [ -n "$rest" ]; do
         part=${rest%%,*} rest=${rest#*,}
-        [ -n "$part" ] || usage_error "$1 '$2': a comma has nothing before or behind it"
-        [[ $part =~ ^($3)$ ]] || usage_error "$1: '$part' is none of $4"
+        [ -n "$part" ] || usage_error "$1 '$2': an item of the list is empty"
+        [[ $part =~ ^($3)$ ]] || usage_error "$1 '$part': expected $4"
         [[ $seen != *,"$part",* ]] || usage_error "$1: '$part' is listed twice"
         seen+=$part,
     done
 }
 
-# check_buckets LIST: prints the sizes, each in its shortest spelling; refuses what is none.
+# check_counts OPTION LIST: a list of numbers from 1 to 9999.
+check_counts() { check_list "$1" "$2" '[1-9][0-9]{0,3}' "numbers from 1 to 9999, separated by commas"; }
+
+# check_buckets LIST: prints the sizes, each in its shortest spelling.
 check_buckets() {
-    check_list --bucket-size-mb "$1" '[0-9]+(\.[0-9]+)?' "sizes in MiB such as 25 or 0.5"
+    check_list --bucket-size-mb "$1" '[0-9]+(\.[0-9]+)?' "sizes in MiB such as 25 or 0.5, separated by commas"
     set -- "$(awk -F, '{ for (i = 1; i <= NF; i++) printf "%s%.10g", (i > 1 ? "," : ""), $i }' <<<"$1")"
     check_list --bucket-size-mb "$1" '([1-9]|0\.).*' "sizes above 0"
     echo "$1"
 }
 
-# check_launcher WORD...: a command that says where the number of ranks goes.
+# set_launcher OPTION COMMAND: sets launcher to the words of the command.
+set_launcher() {
+    check_line "$@"
+    split_command "$2"
+    launcher=("${command_words[@]}")
+}
+
+# check_launcher WORD...: a command in which {ranks} stands for the number of ranks.
 check_launcher() {
     [[ $* == *"{ranks}"* ]] || usage_error "--launcher '$*': write {ranks} where the number of ranks goes"
     command -v -- "${1:-}" >/dev/null || usage_error "--launcher: there is no program '${1:-}'"
@@ -41,16 +50,25 @@ check_launcher() {
     need_tools findutils find
 }
 
-# open_series DIRECTORY [OPTION]: takes the directory, alone: the lock is on it, and what this script starts holds it too until it
-# has ended. $settings in it is what describe() prints, a line "name<TAB>value" each; only starts that agree on all may share
-# a directory, but that a later one may ask for more of OPTION.
+# check_rest PATTERN REASON WORD...: refuses options of every run that match, since the series sets them. The program accepts _ for -.
+check_rest() {
+    local option pattern=$1 reason=$2
+    shift 2
+    check_lengths "$@"
+    for option in "$@"; do
+        option=${option%%=*}
+        option=${option//_/-}
+        [[ ! $option =~ ^($pattern)$ ]] || usage_error "$option after --: $reason"
+    done
+}
+
+# open_series DIRECTORY [OPTION]: claims the directory. $settings in it is what describe() prints, a line "name<TAB>value" each,
+# the first of which is the program. Only starts with equal settings may share a directory; a later one may ask for more of OPTION.
 open_series() {
     local text='' differs name before now more
-    make_directory "$1"
-    exec 9<"$1"
-    flock -w 5 9 || die "another $series runs in $1"
-    rm -f -- "$1/.ddpbench-$settings.part" # what a stop left of `into` below
-    if [ -e "$1/$settings" ] || [ -L "$1/$settings" ]; then
+    claim_directory "$1" "$settings" $'--program\t'
+    rm -f -- "$1/.ddpbench-$settings.part" # left by a killed write_file
+    if [ -e "$1/$settings" ]; then
         read_text --output "$1/$settings"
         differs=$(awk -F '\t' -v grows="${2:-}" '
             NR == FNR { then[$1] = $2; next }
@@ -68,14 +86,12 @@ open_series() {
             usage_error "$name: earlier starts in $1 had \"$before\", this one has \"$now\";" \
                 "use the same$more, or another --output"
         fi
-    elif [ -n "$(ls -A "$1")" ]; then
-        usage_error "--output $1 holds something else than a $series; choose another directory"
     fi
     write_file "$1/$settings" describe
 }
 
-# words SECONDS: a time as people say it.
-words() {
+# format_duration SECONDS
+format_duration() {
     if [ "$1" -lt 60 ]; then
         echo "$1 s"
     elif [ "$1" -lt 3600 ]; then
@@ -85,10 +101,10 @@ words() {
     fi
 }
 
-# progress RUN TOTAL LEFT WHAT: a line that is rewritten on a terminal, otherwise a line now and then. LEFT: seconds, or empty.
-progress() {
+# show_progress RUN TOTAL LEFT WHAT: rewrites a line on a terminal, otherwise prints one every 30 s. LEFT: seconds, or empty.
+show_progress() {
     local text
-    text="run $1 of $2${3:+, about $(words "$3") left}: $4"
+    text="run $1 of $2${3:+, about $(format_duration "$3") left}: $4"
     if [ -n "$terminal" ]; then
         clear_line=$'\r\e[K'
         printf '\r%.*s\e[K' "$(($(tput cols 2>/dev/null || echo 80) - 1))" "$text" >&2
@@ -98,16 +114,14 @@ progress() {
     fi
 }
 
-# begin_runs, then run_one for each, then end_runs: in between a signal ends the run under way, and leaves nothing of it.
+# begin_runs, then run_one for each run, then end_runs. In between a signal ends the current run and removes what it left.
 begin_runs() {
-    runs=0 failed=0 begin=$SECONDS next_words=$SECONDS child='' part=''
-    trap finish_run EXIT
-    trap 'exit 129' HUP
-    trap 'exit 130' INT
-    trap 'exit 143' TERM
+    runs=0 failed=0 begin=$SECONDS next_words=$SECONDS part=''
+    trap abort_run EXIT
+    trap_signals
 }
 
-# run_one DIRECTORY ROUNDS COMMAND...: {output} in COMMAND is where the results have to go. Counts runs, and those that failed, which
+# run_one DIRECTORY ROUNDS COMMAND...: {output} in COMMAND stands for the directory of the results. Counts runs, and failed ones, which
 # remain as DIRECTORY.failed.
 run_one() {
     local status=0 directory=$1 rounds=$2 why
@@ -115,12 +129,10 @@ run_one() {
     rm -rf "$directory.part" "$directory.failed"
     part=$directory.part
     mkdir -p "$part"
-    # ends also when this script is killed in a way that it cannot catch
-    setpriv --pdeathsig TERM "${@//'{output}'/"$part"}" >"$part/log.txt" 2>&1 </dev/null &
-    child=$!
-    wait $child || status=$?
-    child='' runs=$((runs + 1))
-    # launchers may end with status 0 when a run was interrupted; a profile's results lie one directory further down
+    # setpriv: the run ends also when this script is killed in a way that it cannot trap
+    wait_child setpriv --pdeathsig TERM "${@//'{output}'/"$part"}" >"$part/log.txt" 2>&1 </dev/null || status=$?
+    runs=$((runs + 1))
+    # launchers may end with status 0 when a run was interrupted; the results of a profile are one directory further down
     if [ $status = 0 ] && grep -qsE "^[[:space:]]\"done\":[[:space:]]*$rounds,?$" "$part"/{,*/}summary.json; then
         mv "$part" "$directory"
         part=''
@@ -133,17 +145,8 @@ run_one() {
     say "$directory failed with status $status: $why (all of it: $directory.failed/log.txt)"
 }
 
-finish_run() {
-    local try
-    if [ -n "$child" ]; then
-        kill -TERM "$child" 2>/dev/null || true
-        for ((try = 0; try < 50; try++)); do
-            kill -0 "$child" 2>/dev/null || break
-            sleep 0.1
-        done
-        kill -KILL "$child" 2>/dev/null || true
-        wait "$child" 2>/dev/null || true
-    fi
+abort_run() {
+    end_child
     [ -z "$part" ] || rm -rf "$part"
     printf '%s' "$clear_line" >&2
 }
@@ -154,5 +157,5 @@ end_runs() {
     printf '%s' "$clear_line" >&2
     clear_line=''
     say "$1 run$([ "$1" = 1 ] || echo s): $(($1 - runs)) were there, $((runs - failed)) made, $failed failed," \
-        "in $(words $((SECONDS - begin)))"
+        "in $(format_duration $((SECONDS - begin)))"
 }

@@ -1,64 +1,42 @@
 #!/usr/bin/env bash
-# setup.sh - sees that what the build needs is there, and installs what is missing on Debian and Ubuntu.
-# It looks for the things themselves (pkg-config, commands, headers), so any system that has them is fine.
+# setup.sh - checks that what the build needs is there, and installs what is missing on Debian and Ubuntu
+#
+# It looks for the things themselves (pkg-config, commands, headers), so that any system that has them is fine.
 set -euo pipefail
 
 usage() {
     cat <<'END'
-Usage: launch/setup.sh [--mpi NAME] [--mpicc PATH] [--blas NAME] [--lint] [--fuzz] [--consumers] [--viewers] [--slurm] [--help]
-Installs the missing ones of pkg-config, an MPI, g++, a CBLAS, hwloc, cJSON, zlib and Check, with apt; says nothing when all are there.
-  --mpi NAME   mpich (default) or openmpi; what mpicc and mpirun mean stays as it is
-  --mpicc PATH the compiler wrapper of an MPI that is installed elsewhere; then none is installed
-  --blas NAME  the CBLAS to build with, as pkg-config or the linker knows it (default openblas, which can be installed from here)
-  --lint       also clang-format, clang-tidy (with OpenMP's header), cppcheck and shellcheck
-  --fuzz       also clang with libFuzzer, and its OpenMP, for make fuzz
-  --consumers  also Python's venv, for make test-consumers
-  --viewers    also Chromium, for the viewers that make test-consumers opens traces with
-  --slurm      also Slurm and munge, for the tests of launch/slurm.sh, which start daemons of their own; where systemd
-               runs, Debian's packages start theirs, too, which nothing here needs
+Usage: launch/setup.sh [OPTION...]
+Installs what is missing of pkg-config, an MPI, g++, a CBLAS, hwloc, cJSON, zlib and Check, with apt. Prints nothing if all are there.
+  --mpi NAME    mpich (default) or openmpi; mpicc and mpirun keep their meaning
+  --mpicc PATH  the compiler wrapper of an MPI that is installed elsewhere; no MPI is installed then
+  --blas NAME   a CBLAS that pkg-config or the linker knows (default openblas, the only one that is installed from here)
+  --lint        also clang-format, clang-tidy (with OpenMP's header), cppcheck and shellcheck
+  --fuzz        also clang with libFuzzer and OpenMP, for make fuzz
+  --consumers   also Python's venv, for make test-consumers
+  --viewers     also Chromium, in which make test-consumers opens traces
+  --slurm       also Slurm and munge, for the tests of launch/slurm.sh. Where systemd runs, Debian's packages start daemons,
+                which the tests do not need
+  --help
 END
 }
 
 # shellcheck source=launch/common.sh
 . "$(dirname "$(realpath "$0")")/common.sh"
 
+check_blas_name() {
+    [[ $2 =~ ^[A-Za-z0-9_][A-Za-z0-9_.+-]{0,99}$ ]] || usage_error "$1 '$2': expected a name that pkg-config knows, such as openblas"
+}
 mpi=mpich mpicc='' blas=openblas lint='' fuzz='' consumers='' viewers='' slurm=''
-while [ $# -gt 0 ]; do
-    case $1 in
-    --blas)
-        need_value "$@"
-        blas=$2
-        [[ $blas =~ ^[A-Za-z0-9_][A-Za-z0-9_.+-]{0,99}$ ]] || usage_error "--blas '$blas': expected a name that pkg-config knows, such as openblas"
-        shift
-        ;;
-    --mpi)
-        need_value "$@"
-        mpi=$2
-        [[ $mpi =~ ^(mpich|openmpi)$ ]] ||
-            usage_error "--mpi '$mpi': expected mpich (or an MPI made from it) or openmpi (or one made from that)"
-        shift
-        ;;
-    --mpicc)
-        need_value "$@"
-        mpicc=$2
-        shift
-        ;;
-    --lint) lint=1 ;;
-    --fuzz) fuzz=1 ;;
-    --consumers) consumers=1 ;;
-    --viewers) viewers=1 ;;
-    --slurm) slurm=1 ;;
-    --help) usage; exit 0 ;;
-    *) usage_error "unknown option '$1'; known are --mpi NAME, --mpicc PATH, --blas NAME, --lint, --fuzz, --consumers, --viewers, --slurm, --help" ;;
-    esac
-    shift
-done
+option_rows=("--mpi mpi check_choice mpich openmpi" "--mpicc mpicc check_any" "--blas blas check_blas_name" "--lint lint flag"
+    "--fuzz fuzz flag" "--consumers consumers flag" "--viewers viewers flag" "--slurm slurm flag")
+read_options "$@"
 
 # The Makefile chooses alike: by Debian's names first, then what is called mpicc and mpirun, if it is of that kind.
 have_mpi_compiler() {
     command -v "mpicc.$mpi" && return
     case $mpi in
-    mpich) mpicc -compile_info ;; # only the wrappers of MPICH and of what is made from it know this
+    mpich) mpicc -compile_info ;; # an option of MPICH and of MPIs derived from it
     openmpi) mpicc --showme:version | grep 'Open MPI' ;;
     esac
 }
@@ -70,7 +48,7 @@ have_mpi_launcher() {
     [ $kind = "$mpi" ]
 }
 
-# clang has its own OpenMP header, and its package does not always bring it.
+# clang has its own OpenMP header, which is not in every package of it.
 have_clang_openmp() {
     local directory status=0
     directory=$(mktemp -d)
@@ -80,18 +58,17 @@ have_clang_openmp() {
     return $status
 }
 
-# have_clang_with FLAG...: its parts are packages of their own.
+# have_clang_with FLAG...: whether clang's package for the flags is installed.
 have_clang_with() { echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | clang "$@" -x c -o /dev/null -; }
 
 # Slurm's plugins lie in a directory of the machine's architecture.
 has_plugins() { compgen -G '/usr/lib*/**/slurm-wlm/mpi_pmi2.so' || compgen -G '/usr/lib*/slurm*/mpi_pmi2.so'; }
 
-# want PACKAGES WHY TEST...: unless the test succeeds, PACKAGES are to be installed.
+# want PACKAGES WHY TEST...: adds PACKAGES to those to be installed, unless the test succeeds.
 want() {
-    local names=$1 why=$2
-    shift 2
-    "$@" >/dev/null 2>&1 && return
-    missing+=("${names// /, } ($why)")
+    local names=$1
+    "${@:3}" >/dev/null 2>&1 && return
+    missing+=("${names// /, } ($2)")
     read -ra names <<<"$names"
     packages+=("${names[@]}")
 }
@@ -113,9 +90,7 @@ find_missing() {
         want "check libsubunit-dev" "unit tests" pkg-config --exists check
         [ "$blas" != openblas ] || want libopenblas-openmp-dev "matrix products" pkg-config --exists openblas
     fi
-    if [ -n "$consumers" ]; then
-        want python3-venv "make test-consumers" python3 -c 'import ensurepip, venv'
-    fi
+    [ -z "$consumers" ] || want python3-venv "make test-consumers" python3 -c 'import ensurepip, venv'
     [ -z "$viewers" ] || want chromium "opens the viewers" chromium --version
     if [ -n "$slurm" ]; then
         want slurm-wlm "a Slurm for tests" command -v slurmctld
@@ -138,26 +113,27 @@ find_missing() {
 
 check_mpicc() {
     [ -z "$mpicc" ] || "$mpicc" -show 2>/dev/null </dev/null | grep -q . ||
-        die "MPICC=$mpicc is no MPI's compiler wrapper: '$mpicc -show' should print the compiler's command"
+        die "MPICC=$mpicc is not the compiler wrapper of an MPI: '$mpicc -show' has to print the compiler's command"
 }
 
-# Debian would let mpicc and mpirun be Open MPI's from then on. keep_meaning NAME MEANING: of one that they, or its headers, had before.
+# keep_meaning NAME MEANING: sets an alternative, such as mpicc, to what it was; Debian would make it Open MPI's.
 keep_meaning() {
-    [ -e "$2" ] && [ "$(readlink -f "/etc/alternatives/$1")" != "$(readlink -f "$2")" ] || return 0
+    [[ -e $2 && $(readlink -f "/etc/alternatives/$1") != "$(readlink -f "$2")" ]] || return 0
     "${as_root[@]}" update-alternatives --quiet --set "$1" "$2" >&2
     say "'$1' stays $2; update-alternatives --auto $1 would change that"
 }
 
-# Another CBLAS than OpenBLAS is the user's to install.
+# check_blas: ends the script if a CBLAS other than OpenBLAS is missing; the user has to install that.
 check_blas() {
     [ "$blas" != openblas ] && command -v pkg-config >/dev/null || return 0
     pkg-config --exists "$blas" && return
-    # CPATH and LIBRARY_PATH say where the compiler looks for it
+    # in CPATH and LIBRARY_PATH, too
     printf '#include <cblas.h>\nint main(void) { return !cblas_sgemm; }\n' |
         cc -x c - -o /dev/null "-l$blas" 2>/dev/null && return
     local known
     known=$(pkg-config --list-all | grep -iE '^[^ ]*(blas|blis|mkl)' | cut -d' ' -f1 | sort | tr '\n' ' ' || true)
-    die "pkg-config knows no BLAS called '$blas' (it knows: ${known:-none }; more with PKG_CONFIG_PATH), nor does the compiler find a library of that name with cblas.h (it looks in CPATH and LIBRARY_PATH too). Without BLAS=$blas, OpenBLAS is used."
+    die "there is no BLAS called '$blas': pkg-config knows ${known:-none }(PKG_CONFIG_PATH names more), and the compiler finds" \
+        "no such library with cblas.h (CPATH and LIBRARY_PATH name more). Without BLAS=$blas, OpenBLAS is used."
 }
 
 install_packages() {
@@ -177,7 +153,7 @@ install_packages() {
     trap 'rm -f "$log"' EXIT
     local install=("${apt[@]}" install -y --no-install-recommends "${packages[@]}")
     meanings=$(update-alternatives --get-selections 2>/dev/null | awk '/^mpi/ { print $1, $3 }')
-    # lists of packages may be absent, or too old to fetch from
+    # the lists of packages may be missing, or too old to fetch from
     if ! apt-cache show "${packages[@]}" >/dev/null 2>&1 || ! "${install[@]}" >"$log" 2>&1 </dev/null; then
         if ! { "${apt[@]}" update && "${install[@]}"; } >"$log" 2>&1 </dev/null; then
             tail -n 20 "$log" >&2

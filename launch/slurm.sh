@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# slurm.sh - runs on several numbers of nodes as jobs of Slurm, and one report of them: each job is the benchmark, a profile
-# of the strategy that was fastest, and an all-reduce sweep.
+# slurm.sh - runs on several numbers of nodes as jobs of Slurm, and reports them together: each job is the benchmark, a
+# profile of the strategy that was fastest, and an all-reduce sweep.
 #
-# There is no state but files: the configuration, and a directory for each submission, whose job_ids.txt says which jobs it
-# has. Every command can be called again, also where an earlier one was killed.
+# Files are the only state: the configuration, and a directory for each submission, whose job_ids.txt lists its jobs. Every
+# command can be repeated, also after an earlier one was killed.
 set -euo pipefail
 
 here=$(dirname "$(realpath "$0")")
@@ -16,61 +16,60 @@ Usage: launch/slurm.sh configure [OPTION...]
        launch/slurm.sh status|wait|cancel|collect|analyze [--output DIR] [SUBMISSION]
 
 Commands:
-  configure          writes the settings of all jobs, DIR/slurm.conf, from the options given and the defaults
-  submit             one job for each number of nodes, and a last one that collects and analyzes
-  status             a line for each job: what it is, its number, state, nodes, time, and what went wrong
-  wait               until no job is left; on a terminal with a line that says how far they are
-  cancel             ends those that wait or run
-  collect            what Slurm knows of each job, and the monitors' files: into its directory
-  analyze            ddpbench report of each run, and of them all into the submission's directory
+  configure          writes the settings of all jobs, DIR/slurm.conf, from the options and the defaults
+  submit             submits a job for each number of nodes, and a last one that collects and analyzes
+  status             prints a line for each job: run, number, state, time, nodes, and what went wrong
+  wait               waits until all jobs have ended
+  cancel             ends jobs that wait or run
+  collect            copies what Slurm knows of each job, and the monitors' files, into its directory
+  analyze            collects, and makes the report of each run and the report of all of them in the submission's directory
 SUBMISSION is DIR/run_<time> (default: the newest in DIR).
 
 Options of configure:
   --partition NAME      (default: Slurm's)
   --account NAME        (default: none)
-  --time T              limit of a job: minutes, H:MM:SS or DAYS-HH:MM:SS (default 60)
+  --time T              time limit of a job: minutes, H:MM:SS or DAYS-HH:MM:SS (default 60)
   --gpus-per-node N     (default: those of a node of the partition)
   --tasks-per-node N    ranks of a node (default: one for each GPU, or 1)
   --cpus-per-task N     (default: a rank's share of the node)
   --constraint FEATURES  (default: none)
   --qos NAME            (default: Slurm's)
-  --mpi pmi2|pmix       how srun starts ranks (default: what the program's MPI is started by, if srun --mpi=list has it)
-  --modules "A B"       what module load gets in a job (default: none)
-  --exclusive yes|no    whether jobs have their nodes for themselves (default yes: others spoil the times)
+  --mpi pmi2|pmix       how srun starts ranks (default: what suits the program's MPI, if srun --mpi=list has it)
+  --modules "A B"       environment modules that a job loads (default: none)
+  --exclusive yes|no    whether a job has its nodes for itself (default yes: other jobs distort the times)
 
 Options of submit:
   --nodes LIST          numbers of nodes, such as 1,2,4
-  --cpu                 on CPUs, without GPUs; the runs are then called cpu_2node and so on
-  --requeue             Slurm may start a job again whose node failed; it goes on where it stopped
-  --nsys                also records the profile's steps with Nsight Systems, in nsys/
-  --no-analyze          no last job
+  --cpu                 runs on CPUs, without GPUs; the runs are called cpu_2node and so on
+  --requeue             Slurm may restart a job whose node failed; it continues where it stopped
+  --nsys                records the profile's steps also with Nsight Systems, in nsys/
+  --no-analyze          submits no last job
 
-Options of all commands (--NAME=VALUE is taken for --NAME VALUE):
-  --output DIR          where everything goes (default $output)
+Options of all commands:
+  --output DIR          directory of all files (default $output)
   --program FILE        the benchmark (default build/ddpbench)
   --help
 
-A job runs the benchmark, a profile of the strategy that was fastest in it, and ddpbench allreduce, and ends with the first
-that fails. What follows -- goes to those that know the option: --rounds to benchmark and profile, --max-bytes to allreduce.
-Below DIR/2node/run_<JOB> are benchmark, profile, allreduce and job_metadata.txt; the script that ran is
-DIR/run_<time>/2node.sbatch. Sixty seconds before its time limit, if that is 3 minutes or more, what runs is ended, so
-that it sums up.
-Exit status: 0 fine (status and wait: all jobs ended well), 1 Slurm does not answer or something else is missing, 2 the
-options make no sense, 3 (status) jobs wait or run, 4 (status and wait) jobs failed.
+A job ends with the first of its parts that fails. Options after -- go to the parts that have them: --rounds to benchmark
+and profile, --max-bytes to allreduce. DIR/2node/run_<JOB> holds benchmark, profile, allreduce and job_metadata.txt;
+DIR/run_<time>/2node.sbatch is the script of the job. If the time limit is 3 minutes or more, ranks get SIGTERM 60 s
+before it, so that they write what they have measured.
+Exit status: 0 success (status and wait: all jobs ended well); 1 Slurm does not answer, or something is missing; 2 wrong
+options; 3 (status) jobs wait or run; 4 (status and wait) jobs failed.
 END
 }
 
 # shellcheck source=launch/common.sh
 . "$here/common.sh"
 
-# slurm_says WORDS: ends with what a command of Slurm said.
-slurm_says() { die "Slurm says: $(grep -a . <<<"${1:-nothing within 60 s}" | tail -n 1)"; }
+# die_of_slurm OUTPUT: ends the script with the last line of what a command of Slurm printed.
+die_of_slurm() { die "Slurm says: $(grep -a . <<<"${1:-nothing within 60 s}" | tail -n 1)"; }
 
 need_slurm() {
     local tool
     need_tools mawk awk
     for tool in sbatch squeue sinfo scontrol srun; do
-        command -v $tool >/dev/null || die "there is no $tool: Slurm's commands are not on this machine, or not in PATH"
+        command -v $tool >/dev/null || die "there is no $tool: Slurm's commands are not installed here, or not in PATH"
     done
 }
 
@@ -80,35 +79,34 @@ need_slurm() {
 . "$here/slurmjobs.sh"
 
 # ---- submit ----
-# minutes TIME: as --time takes it.
-minutes() {
+# minutes_of TIME: prints a value of --time in minutes.
+minutes_of() {
     awk -F '[-:]' '
         !/[-:]/ { print $1 + 0; next }
         /-/ { print ($1 * 24 + $2) * 60 + $3; next }
         { print $1 * 60 + $2 }' <<<"$1"
 }
 
-# job_options NODES GPUS_PER_NODE: adds to options those of sbatch that come from the configuration.
-job_options() {
-    options+=("--nodes=$1" "--ntasks-per-node=${conf[tasks_per_node]}" "--time=${conf[time]}")
-    [ -z "${conf[partition]}" ] || options+=("--partition=${conf[partition]}")
-    [ -z "${conf[account]}" ] || options+=("--account=${conf[account]}")
-    [ -z "${conf[cpus_per_task]}" ] || options+=("--cpus-per-task=${conf[cpus_per_task]}")
+# add_settings KEY...: adds to options those of sbatch that these settings make.
+add_settings() {
+    local key
+    for key in "$@"; do
+        [ -z "${conf[$key]}" ] || options+=("--${key//_/-}=${conf[$key]}")
+    done
+}
+
+# add_job_options NODES GPUS_PER_NODE: the same for a job.
+add_job_options() {
+    options+=("--nodes=$1" "--ntasks-per-node=${conf[tasks_per_node]}")
+    add_settings time partition account cpus_per_task constraint qos
     [ "$2" = 0 ] || options+=("--gpus-per-node=$2")
-    [ -z "${conf[constraint]}" ] || options+=("--constraint=${conf[constraint]}")
-    [ -z "${conf[qos]}" ] || options+=("--qos=${conf[qos]}")
     [ "${conf[exclusive]}" = no ] || options+=(--exclusive)
 }
 
-# list NAME VALUE...: an array, for a script.
-list() {
-    local name=$1
-    shift
-    echo "$name=($([ $# = 0 ] || printf '%q ' "$@" | sed 's/ $//'))"
-}
+# print_array NAME VALUE...: prints an assignment, for a script.
+print_array() { echo "$1=($([ $# = 1 ] || printf '%q ' "${@:2}" | sed 's/ $//'))"; }
 
-# share_options OPTION...: sets benchmark, profile, allreduce, and wire and buckets (what a profile of only one strategy takes):
-# which part gets which.
+# share_options OPTION...: shares the options among benchmark, profile, allreduce, and wire and buckets (for profiles of one strategy).
 share_options() {
     check_lengths "$@"
     local rows option word section value
@@ -127,13 +125,13 @@ share_options() {
         word=${word//_/-}
         section=${sections[${word:-none}]:-}
         [[ $1 == --* && -n $section ]] ||
-            usage_error "option '$1' after --: neither ddpbench nor ddpbench allreduce has it, in full"
+            usage_error "option '$1' after --: neither ddpbench nor ddpbench allreduce has it"
         case $word in
         output | output-file | profile | profile-implementation | profile-output-dir | monitor-cpu | monitor-gpu | \
             cuda-profiler-range | dry-run | help | version)
-            usage_error "--$word is what launch/slurm.sh sets itself"
+            usage_error "--$word after --: launch/slurm.sh sets it"
             ;;
-        device) [ -z "$cpu" ] || usage_error "--device: with --cpu it is cpu" ;;
+        device) [ -z "$cpu" ] || usage_error "--device after --: --cpu sets it" ;;
         esac
         value=("$1")
         if [ "${values[$word]}" = 1 ] && [[ $1 != *=* ]]; then
@@ -144,11 +142,11 @@ share_options() {
         shift
         case $section in
         *Profile:*) profile+=("${value[@]}") ;;
-        allreduce,*) allreduce+=("${value[@]}") ;; # those of allreduce alone
+        allreduce,*) allreduce+=("${value[@]}") ;;
         *)
             benchmark+=("${value[@]}")
             case $word in
-            implementations | resolve | max-minutes | attainable) ;; # not of a profile
+            implementations | resolve | max-minutes | attainable) ;;
             grad-dtype) wire+=("${value[@]}") ;;
             bucket-size-mb) buckets+=("${value[@]}") ;;
             *) profile+=("${value[@]}") ;;
@@ -162,34 +160,34 @@ share_options() {
     [ -z "$cpu" ] || { benchmark+=(--device cpu) profile+=(--device cpu) allreduce+=(--device cpu); }
 }
 
-# check_share NODES COMMAND OPTION...: refuses what the program would refuse in a job.
-check_share() {
+# check_part NODES COMMAND OPTION...: ends the script if the program would reject these options in a job.
+check_part() {
     local device=cpu why
     [ -n "$cpu" ] || [ "${conf[gpus_per_node]}" = 0 ] || device=cuda
     why=$(dry_run_error $(($1 * conf[tasks_per_node])) $device "${@:2}")
     [ -z "$why" ] || usage_error "options after --, for $1 node$([ "$1" = 1 ] || echo s) x ${conf[tasks_per_node]}: $why"
 }
 
-# What a profile and allreduce refuse that the benchmark does not, they refuse of the fewest ranks.
-check_shares() {
+# check_parts: checks profile and allreduce on the fewest nodes only, where they reject most.
+check_parts() {
     local n fewest
     fewest=$(printf '%s\n' "${of_nodes[@]}" | sort -n | head -n 1)
     for n in "${of_nodes[@]}"; do
-        check_share "$n" '' "${benchmark[@]}"
+        check_part "$n" '' "${benchmark[@]}"
     done
-    check_share "$fewest" '' --profile "${profile[@]}"
-    check_share "$fewest" allreduce "${allreduce[@]}"
+    check_part "$fewest" '' --profile "${profile[@]}"
+    check_part "$fewest" allreduce "${allreduce[@]}"
 }
 
-# write_script NODES: the job of that many nodes, on stdout.
+# write_script NODES: prints the script of a job.
 write_script() {
     local options=("--job-name=ddpb-$scenario" "--output=$submission/${scenario}_%j.out" --open-mode=append)
     local monitors=(--monitor-cpu) gpus=0 notice=''
     [ -n "$cpu" ] || gpus=${conf[gpus_per_node]}
-    job_options "$1" "$gpus"
-    [ -n "$requeue" ] && options+=(--requeue) || options+=(--no-requeue)
-    if [ "$(minutes "${conf[time]}")" -ge 3 ]; then
-        notice=60 # Slurm may send it a minute early
+    add_job_options "$1" "$gpus"
+    options+=("--$([ -n "$requeue" ] || echo no-)requeue")
+    if [ "$(minutes_of "${conf[time]}")" -ge 3 ]; then
+        notice=60
         options+=("--signal=TERM@$notice")
     fi
     [ "$gpus" = 0 ] || monitors+=(--monitor-gpu)
@@ -197,34 +195,31 @@ write_script() {
     printf '#SBATCH "%s"\n' "${options[@]}" # the quotes are for sbatch
     printf '%s=%q\n' scenario "$scenario" submission "$submission" results "$output/$scenario" program "$program" \
         scripts "$here" mpi "${conf[mpi]}" nsys "$nsys" notice "$notice"
-    # shellcheck disable=SC2086 # of names without blanks, parted by them
-    list modules ${conf[modules]}
-    list monitors "${monitors[@]}"
-    list benchmark_options "${benchmark[@]}"
-    list profile_options "${profile[@]}"
-    list wire_options "${wire[@]}"
-    list bucket_options "${buckets[@]}"
-    list allreduce_options "${allreduce[@]}"
+    # shellcheck disable=SC2086 # names separated by blanks
+    print_array modules ${conf[modules]}
+    print_array monitors "${monitors[@]}"
+    print_array benchmark_options "${benchmark[@]}"
+    print_array profile_options "${profile[@]}"
+    print_array wire_options "${wire[@]}"
+    print_array bucket_options "${buckets[@]}"
+    print_array allreduce_options "${allreduce[@]}"
     echo
     cat "$here/slurm.sbatch"
 }
 
-# The last job, on stdout.
+# write_analysis: prints the script of the last job.
 write_analysis() {
     local options=(--job-name=ddpb-analyze "--output=$submission/analyze_%j.out" --nodes=1 --ntasks=1 --time=30 --no-requeue)
-    [ -z "${conf[partition]}" ] || options+=("--partition=${conf[partition]}")
-    [ -z "${conf[account]}" ] || options+=("--account=${conf[account]}")
-    [ -z "${conf[constraint]}" ] || options+=("--constraint=${conf[constraint]}")
-    [ -z "${conf[qos]}" ] || options+=("--qos=${conf[qos]}")
+    add_settings partition account constraint qos
     echo '#!/bin/bash'
     printf '#SBATCH "%s"\n' "${options[@]}"
     printf '%q ' "$here/slurm.sh" analyze --output "$output" --program "$program" "$submission"
     echo
 }
 
-# send NAME [OPTION...]: submits NAME.sbatch and lists its job at once; sets job. To sbatch SBATCH_* of the environment count
-# for more than what the script says, and options for more than both; so it gets the script's as options, too.
-send() {
+# submit_job NAME [OPTION...]: submits NAME.sbatch, lists its job at once, and sets job. sbatch gets the options of the script also on
+# its command line, since they would count for less than SBATCH_* in the environment.
+submit_job() {
     local name=$1 options
     shift
     mapfile -t options < <(sed -n 's/^#SBATCH "\(.*\)"$/\1/p' "$submission/$name.sbatch")
@@ -241,44 +236,44 @@ send() {
     return 1
 }
 
-# Sets of_nodes: those of --nodes, as far as the partition has them.
+# check_nodes: sets of_nodes, the numbers of --nodes.
 check_nodes() {
     local n listed=,
-    [ -n "$nodes" ] || usage_error "how many nodes? Give --nodes, such as --nodes 1,2,4"
+    [ -n "$nodes" ] || usage_error "--nodes is missing, such as --nodes 1,2,4"
     [[ $nodes =~ ^[1-9][0-9]{0,3}(,[1-9][0-9]{0,3})*$ ]] ||
-        usage_error "--nodes '$nodes': expected numbers from 1 to 9999, parted by commas"
+        usage_error "--nodes '$nodes': expected numbers from 1 to 9999, separated by commas"
     IFS=, read -r -a of_nodes <<<"$nodes"
-    partition_facts "${conf[partition]}"
+    read_partition "${conf[partition]}"
     for n in "${of_nodes[@]}"; do
         [[ $listed != *,$n,* ]] || usage_error "--nodes '$nodes': $n is there twice"
         listed+=$n,
         [ "$n" -le "${of_partition[1]}" ] ||
-            usage_error "--nodes $n: partition ${of_partition[0]} has ${of_partition[1]} nodes, so such a job would wait for ever"
+            usage_error "--nodes $n: partition ${of_partition[0]} has ${of_partition[1]} nodes, so that the job would wait for ever"
     done
 }
 
-# What is written into scripts for sbatch.
+# check_names: ends the script if sbatch could not read a name in a script.
 check_names() {
     [[ $output$program != *[[:cntrl:]%\"\'\\]* ]] ||
-        usage_error "'$output', '$program': sbatch cannot take such names; choose others, without % \" ' \\"
+        usage_error "'$output', '$program': sbatch cannot read names with % \" ' \\ or control characters; choose others"
 }
 
 submit() {
-    local n scenario submission job words numbers='' failed=0 of_nodes of_partition
+    local n scenario submission job error numbers='' failed=0 of_nodes of_partition
     local benchmark profile allreduce wire buckets
     [ -z "${SLURM_JOB_ID:-}" ] ||
-        usage_error "this is inside job $SLURM_JOB_ID, whose settings the new jobs would get; submit from outside"
+        usage_error "this is inside job $SLURM_JOB_ID, and new jobs would inherit its settings; submit from outside"
     need_slurm
     need_program "$program"
     check_names
     read_configuration "$output/slurm.conf"
     check_nodes
     share_options "$@"
-    check_shares
+    check_parts
     submission=$output/run_$(date -u +%Y%m%d-%H%M%S)
-    until words=$(mkdir "$submission" 2>&1); do
-        [ -d "$submission" ] || die "cannot make the directory $submission: ${words##*: }"
-        sleep 0.1 # another began in this second
+    until error=$(mkdir "$submission" 2>&1); do
+        [ -d "$submission" ] || die "cannot make the directory $submission: ${error##*: }"
+        sleep 0.1 # another submission began in this second
         submission=$output/run_$(date -u +%Y%m%d-%H%M%S)
     done
     cp "$output/slurm.conf" "$submission/slurm.conf"
@@ -286,82 +281,39 @@ submit() {
         scenario=${cpu:+cpu_}${n}node
         mkdir -p "$output/$scenario" || die "cannot make the directory $output/$scenario"
         write_script "$n" >"$submission/$scenario.sbatch" || die "cannot write $submission/$scenario.sbatch"
-        if send "$scenario"; then numbers+=:$job; else failed=1; fi
+        if submit_job "$scenario"; then numbers+=:$job; else failed=1; fi
     done
     [ -n "$numbers" ] || die "no job was submitted"
-    if [ -n "$analyze" ]; then
+    if [ -z "$no_analyze" ]; then
         write_analysis >"$submission/analyze.sbatch"
-        send analyze "--dependency=afterany$numbers" || failed=1
+        submit_job analyze "--dependency=afterany$numbers" || failed=1
     fi
     say "submitted: $submission"
     return $failed
 }
 
 # ---- options ----
-command=${1:-}
+nodes='' cpu='' requeue='' nsys='' no_analyze='' submission='' command=${1:-}
+option_rows=("--output output check_any" "--program program check_any")
 case $command in
 --help) usage; exit 0 ;;
-'') usage_error "which command? configure, submit, status, wait, cancel, collect or analyze; see --help" ;;
-configure | submit | status | wait | cancel | collect | analyze) shift ;;
-*) usage_error "unknown command '$command'; known are configure, submit, status, wait, cancel, collect, analyze; and --help" ;;
+configure)
+    for key in "${keys[@]//_/-}"; do option_rows+=("--$key - set_setting"); done
+    ;;
+submit)
+    option_rows+=("--nodes nodes check_any" "--cpu cpu flag" "--requeue requeue flag" "--nsys nsys flag"
+        "--no-analyze no_analyze flag")
+    takes_dashes=1
+    ;;
+status | wait | cancel | collect | analyze) most_arguments=1 ;;
+*) usage_error "unknown command '$command'; expected configure, submit, status, wait, cancel, collect or analyze; see --help" ;;
 esac
-nodes='' cpu='' requeue='' nsys='' analyze=1 submission=''
-flags=() known=(--output --program) # without and with a value
-case $command in
-configure) known+=("${keys[@]/#/--}") && known=("${known[@]//_/-}") ;;
-submit) known+=(--nodes) flags=(--cpu --requeue --nsys --no-analyze) ;;
-esac
-while [ $# -gt 0 ]; do
-    joined=''
-    case $1 in
-    --help) usage; exit 0 ;;
-    --) shift; break ;;
-    --*=*) joined=1 && set -- "${1%%=*}" "${1#*=}" "${@:2}" ;; # as Slurm's own commands take it, too
-    -*) ;;
-    *)
-        [[ $command != @(configure|submit) ]] || usage_error "'$1': $command takes options only; those of ddpbench come after --"
-        [ -z "$submission" ] || usage_error "one SUBMISSION only, not also '$1'"
-        submission=$1
-        shift
-        continue
-        ;;
-    esac
-    if [[ " ${flags[*]} " == *" $1 "* && $1 != *" "* ]]; then
-        [ -z "$joined" ] || usage_error "$1 takes no value"
-        case $1 in
-        --cpu) cpu=1 ;;
-        --requeue) requeue=1 ;;
-        --nsys) nsys=1 ;;
-        --no-analyze) analyze='' ;;
-        esac
-        shift
-        continue
-    fi
-    [[ " ${known[*]} " == *" $1 "* && $1 != *" "* ]] ||
-        usage_error "unknown option '$1' of $command; known are ${known[*]} ${flags[*]} --help"
-    [ $# -gt 1 ] || usage_error "$1 needs a value"
-    case $1 in
-    --output | --program | --nodes) need_value "$@" ;; # elsewhere nothing is Slurm's own default
-    esac
-    case $1 in
-    --output) output=$2 ;;
-    --program) program=$2 ;;
-    --nodes) nodes=$2 ;;
-    *)
-        key=${1#--}
-        key=${key//-/_}
-        why=$(check_value "$key" "$2")
-        [ -z "$why" ] || usage_error "$1 '$2': $why"
-        conf[$key]=$2
-        ;;
-    esac
-    shift 2
-done
-[ $# = 0 ] || [ "$command" = submit ] || usage_error "'$1': only submit takes options of ddpbench"
+read_options "${@:2}"
+submission=${arguments[0]:-}
 output=$(realpath -m -- "$output") program=$(realpath -m -- "$program")
 case $command in
 configure) configure "$output/slurm.conf" ;;
-submit) submit "$@" ;;
+submit) submit "${after_dashes[@]}" ;;
 *)
     find_submission
     "${command}_jobs"

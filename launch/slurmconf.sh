@@ -1,69 +1,62 @@
-# slurmconf.sh - the configuration of slurm.sh: what its keys are, what each may be, and the file that holds them.
-# Read by slurm.sh, which defines slurm_says(), need_slurm(), check_names() and job_options(), and sets program.
-# shellcheck shell=bash disable=SC2154 # what slurm.sh sets
+# slurmconf.sh - the settings of the jobs of slurm.sh: their names and values, and the file that keeps them.
+# Read by slurm.sh, which defines die_of_slurm(), need_slurm(), check_names() and add_settings(), and sets program.
+# shellcheck shell=bash disable=SC2154 # set by slurm.sh
 
-# In the order in which they are written. Their options have - for _.
-keys=(partition account time gpus_per_node tasks_per_node cpus_per_task constraint qos mpi modules exclusive)
-declare -A conf=() # KEY: value; '' is Slurm's own default
+# In the order in which they are written: KEY;DEFAULT;PATTERN;what is expected. The option of a key has - for _.
+setting_rows=(
+    "partition;;[A-Za-z0-9_.+-]{0,99};a name of letters, digits and _ . + -, or nothing (Slurm's default)"
+    "account;;[A-Za-z0-9_.@+-]{0,99};a name of letters, digits and _ . @ + -, or nothing"
+    "time;60;[1-9][0-9]{0,5}|[0-9]{1,4}:[0-5][0-9]:[0-5][0-9]|[0-9]{1,3}-[0-9]{1,2}(:[0-5][0-9]){0,2};minutes such as 30, or H:MM:SS, or DAYS-HH:MM:SS"
+    "gpus_per_node;0;[0-9]{1,3};a number from 0 to 999"
+    "tasks_per_node;1;[1-9][0-9]{0,3};a number from 1 to 9999"
+    "cpus_per_task;;([1-9][0-9]{0,3})?;a number from 1 to 9999, or nothing (Slurm's default)"
+    "constraint;;[]A-Za-z0-9_.,:&|*()@+[-]{0,200};features such as a100 or 'haswell&ssd', or nothing"
+    "qos;;[A-Za-z0-9_.@+-]{0,99};a name of letters, digits and _ . @ + -, or nothing"
+    "mpi;pmi2;pmi2|pmix;pmi2 or pmix"
+    "modules;;([A-Za-z0-9._/+-]+( [A-Za-z0-9._/+-]+)*)?;names such as 'mpich/4.0 cuda', separated by single blanks, or nothing"
+    "exclusive;yes;yes|no;yes or no"
+)
+keys=("${setting_rows[@]%%;*}")
+declare -A conf=() # KEY: value; '' is Slurm's default
 
-# allowed KEY: a pattern for its values, and the words for that; both on lines of their own.
-allowed() {
-    case $1 in
-    account | qos) echo "[A-Za-z0-9_.@+-]{0,99}" && echo "a name of letters, digits and _ . @ + -, or nothing" ;;
-    partition) echo "[A-Za-z0-9_.+-]{0,99}" && echo "a name of letters, digits and _ . + -, or nothing: Slurm's default" ;;
-    time)
-        echo "[1-9][0-9]{0,5}|[0-9]{1,4}:[0-5][0-9]:[0-5][0-9]|[0-9]{1,3}-[0-9]{1,2}(:[0-5][0-9]){0,2}"
-        echo "minutes such as 30, or H:MM:SS, or DAYS-HH:MM:SS"
-        ;;
-    gpus_per_node) echo "[0-9]{1,3}" && echo "a number from 0 to 999" ;;
-    tasks_per_node) echo "[1-9][0-9]{0,3}" && echo "a number from 1 to 9999" ;;
-    cpus_per_task) echo "([1-9][0-9]{0,3})?" && echo "a number from 1 to 9999, or nothing: as Slurm shares them" ;;
-    constraint) echo "[]A-Za-z0-9_.,:&|*()@+[-]{0,200}" && echo "features such as a100 or 'haswell&ssd', or nothing" ;;
-    mpi) echo "pmi2|pmix" && echo "pmi2 or pmix" ;;
-    modules)
-        echo "([A-Za-z0-9._/+-]+( [A-Za-z0-9._/+-]+)*)?"
-        echo "names such as 'mpich/4.0 cuda', of letters, digits and . _ / + -, parted by one blank each; or nothing"
-        ;;
-    exclusive) echo "yes|no" && echo "yes or no" ;;
-    esac
+# set_setting NAME VALUE [PLACE]: sets conf. NAME is a key, or the option for it. PLACE: where it was read, for the message.
+set_setting() {
+    local row key expected pattern
+    for row in "${setting_rows[@]}"; do
+        IFS=';' read -r key _ pattern expected <<<"$row"
+        [[ $1 != "--${key//_/-}" && $1 != "$key" ]] || break
+    done
+    [[ $2 =~ ^($pattern)$ && ($key != time || $2 == *[1-9]*) ]] || usage_error "${3:-}$1 '$2': expected $expected"
+    conf[$key]=$2
 }
 
-# check_value KEY VALUE: prints what is wrong with it.
-check_value() {
-    local pattern words
-    { read -r pattern && read -r words; } < <(allowed "$1")
-    [[ $2 =~ ^($pattern)$ && ($1 != time || $2 == *[1-9]*) ]] || echo "expected $words"
-}
-
-# read_configuration FILE: sets conf. Nothing in the file is run.
+# read_configuration FILE: sets conf. Nothing in the file is executed.
 read_configuration() {
-    local line key value why n=0 text
+    local line row key default n=0 text seen=' '
     [ -e "$1" ] || usage_error "there is no configuration $1; make one: launch/slurm.sh configure"
     read_text "the configuration" "$1"
-    conf=([partition]='' [account]='' [time]=60 [gpus_per_node]=0 [tasks_per_node]=1 [cpus_per_task]='' [constraint]=''
-        [qos]='' [mpi]=pmi2 [modules]='' [exclusive]=yes)
-    declare -A seen=()
+    for row in "${setting_rows[@]}"; do
+        IFS=';' read -r key default _ <<<"$row"
+        conf[$key]=$default
+    done
     while IFS= read -r line || [ -n "$line" ]; do
         n=$((n + 1))
         [[ $line != '#'* && -n $line ]] || continue
-        key=${line%%=*} value=${line#*=}
+        key=${line%%=*}
         [[ $line == *=* && " ${keys[*]} " == *" $key "* && $key != *" "* ]] ||
-            usage_error "$1, line $n: '$line' is none of KEY=value with a KEY of: ${keys[*]}"
-        [ -z "${seen[$key]:-}" ] || usage_error "$1, line $n: $key is there twice"
-        seen[$key]=1
-        why=$(check_value "$key" "$value")
-        [ -z "$why" ] || usage_error "$1, line $n: $key '$value': $why"
-        conf[$key]=$value
+            usage_error "$1, line $n: '$line': expected KEY=value, with one of these keys: ${keys[*]}"
+        [[ $seen != *" $key "* ]] || usage_error "$1, line $n: $key is there twice"
+        seen+="$key "
+        set_setting "$key" "${line#*=}" "$1, line $n: "
     done <<<"$text"
 }
 
-# partition_facts PARTITION: sets of_partition: its name, how many nodes it has, and the CPUs and GPUs of the smallest node.
-# '' is the default one.
-partition_facts() {
-    local words only=()
+# read_partition PARTITION: sets of_partition: name, number of nodes, and CPUs and GPUs of the smallest node. '' is the default one.
+read_partition() {
+    local facts only=()
     [ -z "$1" ] || only=(-p "$1")
-    words=$(timeout 60 sinfo -h "${only[@]}" -o '%P %D %c %G' 2>&1) || slurm_says "$words"
-    words=$(awk -v all="$1" '
+    facts=$(timeout 60 sinfo -h "${only[@]}" -o '%P %D %c %G' 2>&1) || die_of_slurm "$facts"
+    facts=$(awk -v all="$1" '
         all == "" && $1 !~ /[*]$/ { next }
         {
             sub(/[*]$/, "", $1)
@@ -77,13 +70,13 @@ partition_facts() {
             if (cpus == "" || $3 + 0 < cpus) cpus = $3 + 0
             if (fewest == "" || gpus + 0 < fewest) fewest = gpus + 0
         }
-        END { if (nodes) print name, nodes, cpus, fewest }' <<<"$words")
-    [ -n "$words" ] ||
+        END { if (nodes) print name, nodes, cpus, fewest }' <<<"$facts")
+    [ -n "$facts" ] ||
         usage_error "partition '$1': Slurm has none of that name; it has: $(timeout 60 sinfo -h -o %R | sort -u | paste -sd ' ')"
-    read -r -a of_partition <<<"$words"
+    read -r -a of_partition <<<"$facts"
 }
 
-# What the program's MPI is started by: pmi2 or pmix; nothing if that cannot be seen.
+# program_mpi: prints how the program's MPI is started, pmi2 or pmix, or nothing if its libraries do not show it.
 program_mpi() {
     local libraries
     libraries=$(ldd "$program" 2>/dev/null) || return 0
@@ -94,31 +87,24 @@ program_mpi() {
     fi
 }
 
-# The same, as far as this Slurm has it.
-usual_mpi() {
-    local known wanted other=pmix
-    known=$(timeout 60 srun --mpi=list 2>&1)
-    wanted=$(program_mpi)
-    wanted=${wanted:-pmi2}
-    [ "$wanted" = pmi2 ] || other=pmi2
-    grep -qw "$wanted" <<<"$known" || ! grep -qw "$other" <<<"$known" || wanted=$other
-    echo "$wanted"
-}
+# set_default KEY VALUE: sets what was not given as an option.
+set_default() { [ -n "${conf[$1]+given}" ] || conf[$1]=$2; }
 
-# usual KEY: what is taken where nothing is given; some follow from those before.
-usual() {
-    case $1 in
-    partition) echo "${of_partition[0]}" ;;
-    time) echo 60 ;;
-    gpus_per_node) echo "${of_partition[3]}" ;;
-    tasks_per_node) [ "${conf[gpus_per_node]}" = 0 ] && echo 1 || echo "${conf[gpus_per_node]}" ;;
-    cpus_per_task)
-        local share=$((of_partition[2] / conf[tasks_per_node]))
-        [ $share = 0 ] || [ "${conf[exclusive]:-yes}" = no ] || echo $share
-        ;;
-    mpi) usual_mpi ;;
-    exclusive) echo yes ;;
-    esac
+# set_defaults OFFERED: sets the settings that follow from the partition, from the program, and from what srun offers to start ranks.
+set_defaults() {
+    local row key default share mpi
+    set_default partition "${of_partition[0]}"
+    set_default gpus_per_node "${of_partition[3]}"
+    set_default tasks_per_node $((conf[gpus_per_node] > 0 ? conf[gpus_per_node] : 1))
+    share=$((of_partition[2] / conf[tasks_per_node]))
+    [ $share = 0 ] || [ "${conf[exclusive]:-yes}" = no ] || set_default cpus_per_task $share
+    for mpi in "$(program_mpi)" pmi2 pmix; do
+        [ -z "$mpi" ] || ! grep -qw "$mpi" <<<"$1" || set_default mpi "$mpi"
+    done
+    for row in "${setting_rows[@]}"; do
+        IFS=';' read -r key default _ <<<"$row"
+        set_default "$key" "$default"
+    done
 }
 
 write_configuration() {
@@ -129,31 +115,25 @@ write_configuration() {
     done
 }
 
-# configure FILE: conf holds what was given as options.
+# configure FILE: writes the settings that were given as options, and defaults for the others.
 configure() {
-    local key words options
+    local error offered options=() usual
     check_replaceable "$1" '# Of launch/slurm.sh;'
     need_slurm
     check_names
-    partition_facts "${conf[partition]:-}"
-    for key in "${keys[@]}"; do
-        [ -n "${conf[$key]+given}" ] || conf[$key]=$(usual "$key")
-    done
+    read_partition "${conf[partition]:-}"
+    offered=$(timeout 60 srun --mpi=list 2>&1) || die_of_slurm "$offered"
+    set_defaults "$offered"
     [ "${conf[gpus_per_node]}" -le "${of_partition[3]}" ] ||
         usage_error "--gpus-per-node ${conf[gpus_per_node]}: a node of partition ${of_partition[0]} has ${of_partition[3]}"
-    words=$(timeout 60 srun --mpi=list 2>&1) || slurm_says "$words"
-    grep -qw "${conf[mpi]}" <<<"$words" ||
-        usage_error "--mpi ${conf[mpi]}: srun --mpi=list does not name it"
-    words=$(program_mpi)
-    [ "${words:-${conf[mpi]}}" = "${conf[mpi]}" ] ||
-        say "--mpi ${conf[mpi]}: $program is of an MPI that is usually started by $words;" \
-            "see whether a first job has all of its ranks"
-    words=$(mkdir -p "$(dirname "$1")" 2>&1) || die "cannot make the directory $(dirname "$1"): ${words##*: }"
-    words=$(write_file "$1" write_configuration 2>&1) || die "cannot write $1: ${words##*: }"
+    grep -qw "${conf[mpi]}" <<<"$offered" || usage_error "--mpi ${conf[mpi]}: srun --mpi=list does not list it"
+    usual=$(program_mpi)
+    [ "${usual:-${conf[mpi]}}" = "${conf[mpi]}" ] ||
+        say "--mpi ${conf[mpi]}: the MPI of $program is usually started by $usual; check that a first job has all of its ranks"
+    error=$(mkdir -p "$(dirname "$1")" 2>&1) || die "cannot make the directory $(dirname "$1"): ${error##*: }"
+    error=$(write_file "$1" write_configuration 2>&1) || die "cannot write $1: ${error##*: }"
     cat "$1"
-    options=()
-    job_options 1 "${conf[gpus_per_node]}"
-    words=$(timeout 60 sbatch --test-only "${options[@]}" --wrap true 2>&1) ||
-        say "Slurm would refuse such a job now: $words"
+    add_job_options 1 "${conf[gpus_per_node]}"
+    error=$(timeout 60 sbatch --test-only "${options[@]}" --wrap true 2>&1) || say "Slurm would reject such a job now: $error"
     say "configured: $1"
 }

@@ -1,9 +1,8 @@
-# slurmjobs.sh - what slurm.sh does with the jobs of a submission: how they are, waiting for them, ending them, and
-# collecting and analyzing what they left. Read by slurm.sh, which defines slurm_says() and need_slurm(), and sets
-# output, program and submission.
-# shellcheck shell=bash disable=SC2154 # what slurm.sh sets
+# slurmjobs.sh - the commands of slurm.sh for the jobs of a submission: status, wait, cancel, collect, analyze.
+# Read by slurm.sh, which defines die_of_slurm() and need_slurm(), and sets output, program and submission.
+# shellcheck shell=bash disable=SC2154 # set by slurm.sh
 
-# Sets submission (the newest, unless one was given), output (where its runs are), and jobs: "number name" each.
+# find_submission: sets submission (the newest, unless one was given), output (where its runs are), and jobs, "number name" each.
 find_submission() {
     local newest text why
     if [ -z "$submission" ]; then
@@ -25,61 +24,63 @@ find_submission() {
     [ ${#jobs[@]} -gt 0 ] || usage_error "$submission/job_ids.txt lists no job"
 }
 
-# run_of JOB: its directory.
+# run_of JOB: prints the directory of its run.
 run_of() { echo "$output/${1#* }/run_${1% *}"; }
 
-# noted RUN KEY: what the job noted last.
+# noted RUN KEY: prints the last value in the job's metadata.
 noted() { sed -n "s/^$2=//p" "$1/job_metadata.txt" 2>/dev/null | tail -n 1; }
 
-# field NAME: of the one line that scontrol show job -o printed, on stdin.
+# field NAME: reads the line of scontrol show job -o and prints a field of it.
 field() { sed -nE "s/^(.* )?$1=([^ ]*).*/\2/p"; }
 
-# ---- how they are ----
-# Sets queue: what Slurm's queue has of this user's jobs, a line "number|state|reason|nodes|elapsed" each.
+# ---- states ----
+# read_queue: sets queue to this user's jobs in Slurm's queue, a line "number|state|reason|nodes|elapsed" each, and unreachable to why
+# there is no answer.
 read_queue() {
-    local words
-    if ! words=$(timeout 60 squeue -h -u "$(id -un)" -o '%A|%T|%r|%N|%M' 2>&1); then
-        queue='' unreachable=${words:-no answer within 60 s}
-        return 1
-    fi
-    queue=$words unreachable=''
+    unreachable=''
+    queue=$(timeout 60 squeue -h -u "$(id -un)" -o '%A|%T|%r|%N|%M' 2>&1) && return
+    unreachable=${queue:-no answer within 60 s} queue=''
+    return 1
 }
 
-# ask_job NUMBER RUN: sets state, reason, node_list and elapsed, by the first that knows: the queue, scontrol, accounting,
-# the job.
+# read_accounting NUMBER FIELDS [MORE_FIELDS]: prints "source=..." and what the accounting database, which also has MORE_FIELDS, or else the
+# file of jobcomp has of the job.
+read_accounting() {
+    local rows
+    command -v sacct >/dev/null || return
+    rows=$(timeout 60 sacct -P -j "$1" -o "$2${3:-}" 2>/dev/null) || rows=''
+    [ "$(wc -l <<<"$rows")" = 1 ] || { printf 'source=sacct\n%s\n' "$rows"; return; }
+    rows=$(timeout 60 sacct -c -P -j "$1" -o "$2" 2>/dev/null) || rows=''
+    [ "$(wc -l <<<"$rows")" = 1 ] || { printf 'source=jobcomp\n%s\n' "$rows"; return; }
+    return 1
+}
+
+# ask_job NUMBER RUN: sets state, reason, node_list and elapsed from the first that knows the job: the queue, scontrol,
+# accounting, or the job's own notes.
 ask_job() {
-    local line
+    local line code=''
     state='' reason='' node_list='' elapsed=''
     IFS='|' read -r _ state reason node_list elapsed < <(grep "^$1|" <<<"$queue") || true
     if [ -n "$state" ]; then
-        : # by the queue
+        : # the queue knows
     elif line=$(timeout 20 scontrol show job -o "$1" 2>/dev/null); then
         state=$(field JobState <<<"$line") reason=$(field Reason <<<"$line") elapsed=$(field RunTime <<<"$line")
-        node_list=$(field NodeList <<<"$line")
-        [ "$(field ExitCode <<<"$line")" = 0:0 ] || reason="exit code $(field ExitCode <<<"$line")"
-    elif line=$(by_accounting "$1" State,Elapsed,NodeList,ExitCode | grep -v '^State|' | tail -n 1) && [ -n "$line" ]; then
-        IFS='|' read -r state elapsed node_list reason <<<"$line"
-        state=${state%% *} reason="exit code $reason"
+        node_list=$(field NodeList <<<"$line") code=$(field ExitCode <<<"$line")
+    elif line=$(read_accounting "$1" JobID,State,Elapsed,NodeList,ExitCode | grep "^$1|" | tail -n 1); then
+        IFS='|' read -r _ state elapsed node_list code <<<"$line"
+        state=${state%% *}
     elif [ -n "$(noted "$2" end)" ]; then
         state=COMPLETED node_list=$(noted "$2" node_list)
         [ "$(noted "$2" exit_status)" = 0 ] || { state=FAILED reason="exit status $(noted "$2" exit_status)"; }
     else
         state=UNKNOWN reason="Slurm has forgotten it, and it noted no end"
     fi
-    [[ $reason != @(None|exit code 0:0) ]] || reason=''
+    [[ $code == @(|0:0) ]] || reason="exit code $code"
+    [ "$reason" != None ] || reason=''
     [[ $node_list != @('(null)'|'None assigned') ]] || node_list='' # it never began
 }
 
-# by_accounting NUMBER FIELDS: from the database, or else the file of jobcomp; nothing, with status 1, if there is neither.
-by_accounting() {
-    local rows
-    command -v sacct >/dev/null || return
-    rows=$(timeout 60 sacct -X -P -j "$1" -o "$2" 2>/dev/null)
-    [ "$(wc -l <<<"$rows")" -gt 1 ] || rows=$(timeout 60 sacct -c -P -j "$1" -o "$2" 2>/dev/null)
-    [ "$(wc -l <<<"$rows")" -gt 1 ] && echo "$rows"
-}
-
-# failed_nodes NUMBER NAME RUN: those that srun or Slurm named in the job's output, or that it had and are down.
+# failed_nodes NUMBER NAME RUN: prints the nodes that srun or Slurm named in the job's output, or those of the job that are down.
 failed_nodes() {
     local named had
     named=$(sed -nE 's/.*(Node failure on|[Ff]ailed on node) ([A-Za-z0-9._-]+).*/\2/p' "$submission/$2_$1.out" 2>/dev/null | sort -u)
@@ -90,25 +91,23 @@ failed_nodes() {
     paste -sd, <<<"$named"
 }
 
-# explain NUMBER NAME RUN: what there is to say of a job, beside its state.
-explain() {
-    local words=$reason nodes part
+# explain_state NUMBER NAME RUN: prints the notes of a job, separated by semicolons.
+explain_state() {
+    local notes=() nodes
     nodes=$(failed_nodes "$1" "$2" "$3")
-    [ -z "$nodes" ] || words+="${words:+; }node $nodes failed"
+    notes=("$reason" "${nodes:+node $nodes failed}")
     if [ "$state" = RUNNING ] && [ -e "$3/job_metadata.txt" ]; then
-        part=$(sed -nE 's/^([a-z]+)_start=.*/\1/p' "$3/job_metadata.txt" | tail -n 1)
-        words+="${words:+; }$part"
+        notes+=("$(sed -nE 's/^([a-z]+)_start=.*/\1/p' "$3/job_metadata.txt" | tail -n 1)")
     fi
-    [[ $state == @(PENDING|RUNNING|COMPLETED) || -z $(noted "$3" interrupted) ]] ||
-        words+="${words:+; }$(noted "$3" interrupted)"
-    [ -z "$(noted "$3" error)" ] || words+="${words:+; }$(noted "$3" error)"
-    [[ $(noted "$3" restart) == @(0|'') ]] || words+="${words:+; }restarted"
-    [[ $state != @(FAILED|NODE_FAIL|BOOT_FAIL|OUT_OF_MEMORY) ]] || words+="${words:+; }see $submission/$2_$1.out"
-    echo "$words"
+    [[ $state == @(PENDING|RUNNING|COMPLETED) ]] || notes+=("$(noted "$3" interrupted)")
+    notes+=("$(noted "$3" error)")
+    [[ $(noted "$3" restart) == @(0|'') ]] || notes+=(restarted)
+    [[ $state != @(FAILED|NODE_FAIL|BOOT_FAIL|OUT_OF_MEMORY) ]] || notes+=("see $submission/$2_$1.out")
+    printf '%s\n' "${notes[@]}" | sed '/^$/d' | paste -sd ';' | sed 's/;/; /g'
 }
 
-# Prints a line a job; sets left and bad: how many are not done, and did not end well.
-table() {
+# print_table: prints a line for each job; sets left and bad, the numbers of jobs that have not ended, and that did not end well.
+print_table() {
     local job state reason node_list elapsed
     left=0 bad=0
     printf '%-12s %-10s %-13s %-11s %-20s %s\n' run job state time nodes notes
@@ -121,71 +120,66 @@ table() {
         *) bad=$((bad + 1)) ;;
         esac
         printf '%-12s %-10s %-13s %-11s %-20s %s\n' "${job#* }" "${job% *}" "$state" "$elapsed" "$node_list" \
-            "$(explain "${job% *}" "${job#* }" "$(run_of "$job")")" | sed 's/ *$//'
+            "$(explain_state "${job% *}" "${job#* }" "$(run_of "$job")")" | sed 's/ *$//'
     done
 }
 
 status_jobs() {
     need_slurm
-    read_queue || slurm_says "$unreachable"
-    table
+    read_queue || die_of_slurm "$unreachable"
+    print_table
     [ $left = 0 ] || exit 3
     [ $bad = 0 ] || exit 4
 }
 
-# Some minutes without a controller are no reason to give up: it may be started again.
+# wait_jobs: also waits some minutes for a controller that does not answer, since it may be restarted.
 wait_jobs() {
-    local words='' before='' begin=$SECONDS job in_queue lost=0 state
+    local text='' before='' begin=$SECONDS job in_queue lost=0 state
     need_slurm
     while true; do
         if read_queue; then
-            lost=0 in_queue=0 words=''
+            lost=0 in_queue=0 text=''
             for job in "${jobs[@]}"; do
                 IFS='|' read -r _ state _ < <(grep "^${job% *}|" <<<"$queue") || continue
-                in_queue=$((in_queue + 1)) words+=", ${job#* } $(LC_ALL=C tr '[:upper:]' '[:lower:]' <<<"$state")" # I is no i in Turkish
+                in_queue=$((in_queue + 1)) text+=", ${job#* } $(LC_ALL=C tr '[:upper:]' '[:lower:]' <<<"$state")" # I has no i in Turkish
             done
             [ $in_queue -gt 0 ] || break
-            words="$((${#jobs[@]} - in_queue)) of ${#jobs[@]} done$words"
+            text="$((${#jobs[@]} - in_queue)) of ${#jobs[@]} done$text"
         else
-            lost=$((lost + 1)) words="no answer, asking again: $(head -n 1 <<<"$unreachable")"
-            [ $lost -lt 10 ] || slurm_says "$unreachable"
+            lost=$((lost + 1)) text="no answer, asking again: $(head -n 1 <<<"$unreachable")"
+            [ $lost -lt 10 ] || die_of_slurm "$unreachable"
         fi
         if [ -t 2 ]; then
-            printf '\r%.*s\e[K' "$(($(tput cols 2>/dev/null || echo 80) - 1))" "$words ($((SECONDS - begin)) s)" >&2
-        elif [ "$words" != "$before" ]; then
-            say "$words"
+            printf '\r%.*s\e[K' "$(($(tput cols 2>/dev/null || echo 80) - 1))" "$text ($((SECONDS - begin)) s)" >&2
+        elif [ "$text" != "$before" ]; then
+            say "$text"
         fi
-        before=$words
+        before=$text
         sleep $((SECONDS - begin < 200 ? 1 + (SECONDS - begin) / 20 : 10)) # long jobs are asked about less often
     done
     [ ! -t 2 ] || printf '\r\e[K' >&2
-    table
+    print_table
     [ $bad = 0 ] && [ $left = 0 ] || exit 4
 }
 
 cancel_jobs() {
-    local job words ids=()
+    local job error ids=()
     need_slurm
-    read_queue || slurm_says "$unreachable"
+    read_queue || die_of_slurm "$unreachable"
     for job in "${jobs[@]}"; do
         ! grep -q "^${job% *}|" <<<"$queue" || ids+=("${job% *}")
     done
-    [ ${#ids[@]} -gt 0 ] || { say "none of its jobs waits or runs"; return; }
-    words=$(timeout 60 scancel --quiet "${ids[@]}" 2>&1) || slurm_says "$words"
+    [ ${#ids[@]} -gt 0 ] || { say "none of the jobs waits or runs"; return; }
+    error=$(timeout 60 scancel --quiet "${ids[@]}" 2>&1) || die_of_slurm "$error"
     say "cancelled: ${ids[*]}; what they measured is kept"
 }
 
-# ---- what they left ----
-# account_of NUMBER RUN: what is known of a job, with a first line that says from where. Slurm forgets jobs, so what an
-# earlier collect was told of a job that had ended stays.
-account_of() {
-    local rows fields=JobID,JobName,Partition,State,ExitCode,Start,End,Elapsed,Timelimit,NNodes,NodeList # of jobcomp
-    if command -v sacct >/dev/null; then
-        rows=$(timeout 60 sacct -P -j "$1" -o "$fields,Account,Submit,NTasks,NCPUS,MaxRSS,AveCPU,TotalCPU" 2>/dev/null) || rows=
-        [ "$(wc -l <<<"$rows")" = 1 ] || { printf 'source=sacct\n%s\n' "$rows"; return; }
-        rows=$(timeout 60 sacct -c -P -j "$1" -o "$fields" 2>/dev/null) || rows=
-        [ "$(wc -l <<<"$rows")" = 1 ] || { printf 'source=jobcomp\n%s\n' "$rows"; return; }
-    fi
+# ---- results ----
+# print_account NUMBER RUN: prints what is known of a job; the first line names the source. Slurm forgets jobs, so that what an earlier
+# collect got for a job that had ended stays.
+print_account() {
+    local rows fields=JobID,JobName,Partition,State,ExitCode,Start,End,Elapsed,Timelimit,NNodes,NodeList
+    read_accounting "$1" $fields ,Account,Submit,NTasks,NCPUS,MaxRSS,AveCPU,TotalCPU && return
     if rows=$(timeout 60 scontrol show job -o "$1" 2>/dev/null); then
         printf 'source=scontrol\n%s\n' "$rows"
     elif [ -s "$2/sacct_summary.txt" ] &&
@@ -194,12 +188,12 @@ account_of() {
     elif [ -s "$2/scontrol.txt" ]; then
         echo source=job && cat "$2/scontrol.txt"
     else
-        echo source=none && echo "neither accounting nor Slurm knows job ${1}, and it left nothing"
+        echo source=none && echo "neither accounting nor Slurm knows job $1, and it left no file"
     fi
 }
 
-# gather RUN NAME FILE...: the files NAME*.csv that the parts' monitors wrote, in one, each line with its part and its host.
-gather() {
+# join_monitors RUN NAME FILE...: prints the files NAME*.csv of the parts' monitors as one, with part and host in each line.
+join_monitors() {
     local file part host first=1
     for file in "${@:3}"; do
         part=${file#"$1/"} host=${file##*/"$2"}
@@ -212,8 +206,8 @@ gather() {
     done
 }
 
-# over NUMBER RUN: whether the job has ended, however it did: the queue knows, and without it what the job noted.
-over() {
+# has_ended NUMBER RUN: whether the job has ended: by the queue, or without an answer by the job's own notes.
+has_ended() {
     if [ -z "$unreachable" ]; then
         ! grep -q "^$1|" <<<"$queue"
     else
@@ -221,17 +215,17 @@ over() {
     fi
 }
 
-# write_tables RUN: metrics.csv of the parts that were killed; those that end write their own.
+# write_tables RUN: writes metrics.csv of parts that were killed; the others write their own.
 write_tables() {
     local steps
     for steps in "$1"/{benchmark,allreduce}/rank_0_metrics.jsonl "$1"/profile/*/rank_0_metrics.jsonl; do
-        [ "$steps" -nt "${steps%/*}/metrics.csv" ] || continue # not there, or the table is the younger
+        [ "$steps" -nt "${steps%/*}/metrics.csv" ] || continue
         "$program" report --metrics-csv "${steps%/*}" ||
             say "there is no ${steps%/*}/metrics.csv, but all steps are in $steps"
     done
 }
 
-# For each job what is known of it; whatever is missing, the others are done.
+# collect_jobs: collects what is there of each job.
 collect_jobs() {
     local job run name files
     read_queue || true
@@ -239,13 +233,13 @@ collect_jobs() {
         [ "${job#* }" != analyze ] || continue
         run=$(run_of "$job")
         mkdir -p "$run" || die "cannot make the directory $run"
-        write_file "$run/sacct_summary.txt" account_of "${job% *}" "$run"
+        write_file "$run/sacct_summary.txt" print_account "${job% *}" "$run"
         for name in cpu_monitor gpu_monitor; do
             mapfile -t files < <(find "$run"/{benchmark,profile,allreduce} \( -name "$name.csv" -o -name "${name}_*.csv" \) \
                 2>/dev/null | sort)
-            [ ${#files[@]} = 0 ] || write_file "$run/$name.csv" gather "$run" "$name" "${files[@]}"
+            [ ${#files[@]} = 0 ] || write_file "$run/$name.csv" join_monitors "$run" "$name" "${files[@]}"
         done
-        ! over "${job% *}" "$run" || write_tables "$run"
+        ! has_ended "${job% *}" "$run" || write_tables "$run"
         [ ! -e "$run/benchmark/metrics.csv" ] || write_file "$run/metrics.csv" cat "$run/benchmark/metrics.csv"
         [ ! -e "$submission/${job#* }.sbatch" ] || write_file "$run/job.sbatch" cat "$submission/${job#* }.sbatch" ||
             say "there is no $run/job.sbatch"
@@ -253,19 +247,19 @@ collect_jobs() {
     say "collected: $submission"
 }
 
-# report DIR JOB...: the report of these jobs' runs, by their names. Of a run its parts are given, since what lies beside
-# them (interrupted ones, and what nsys slowed down) does not belong there; if there is none, the report says so.
-report() {
-    local job run part found words=()
+# report_jobs DIR JOB...: reports the jobs' runs, under their names. It gets the parts of a run, since other directories there
+# (interrupted parts, runs under nsys) do not belong in a report; or the run itself if it has no part.
+report_jobs() {
+    local job run part found runs=()
     for job in "${@:2}"; do
         run=$(run_of "$job") found=''
         for part in benchmark profile allreduce; do
             [ -d "$run/$part" ] || continue
-            words+=("${job#* }=$run/$part") found=1
+            runs+=("${job#* }=$run/$part") found=1
         done
-        [ -n "$found" ] || words+=("${job#* }=$run")
+        [ -n "$found" ] || runs+=("${job#* }=$run")
     done
-    "$program" report --output "$1" "${words[@]}"
+    "$program" report --output "$1" "${runs[@]}"
 }
 
 analyze_jobs() {
@@ -277,9 +271,10 @@ analyze_jobs() {
         runs+=("$job")
         run=$(run_of "$job")
         ask_job "${job% *}" "$run"
-        [[ $state != @(RUNNING|PENDING) ]] || say "${job#* }, job ${job% *}, is $state: what it has so far"
-        report "$run/report" "$job" >/dev/null 2>&1 || true # the report of all says why
+        [[ $state != @(RUNNING|PENDING) ]] || say "${job#* }, job ${job% *}, is $state: reported as far as it is"
+        report_jobs "$run/report" "$job" >/dev/null 2>&1 || true # the report of all prints why
     done
-    report "$submission" "${runs[@]}" || die "some runs could not be reported (see above), or the report could not be written; the results of each run are in $output/*/run_*"
+    report_jobs "$submission" "${runs[@]}" ||
+        die "some runs could not be reported (see above), or the report could not be written; the results are in $output/*/run_*"
     say "analyzed: $submission"
 }

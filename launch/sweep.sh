@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
-# sweep.sh - runs the benchmark over a grid: implementations x bucket sizes x ranks x models, each point several times
-# in a run of its own, with tables, a tidy file and pictures at the end (`ddpbench report`).
+# sweep.sh - runs the benchmark over a grid of implementations, bucket sizes, ranks and models, and reports all runs
 #
-# Repeats are the outer loop, and each begins at another point of the grid, so that a machine that drifts hits all alike.
-# A run's directory has its name only once it is complete, so the same command goes on where an earlier one ended.
+# Each point of the grid is run several times. Repeats are the outer loop and begin at different points, so that drift of the
+# machine affects all points alike.
 set -euo pipefail
 
 here=$(dirname "$(realpath "$0")")
@@ -11,35 +10,32 @@ implementations=none,ddp_flat,ddp,ddp_individual,ddp_individual_v2,ddp_bucketed
 buckets=0.5,1,4,16 ranks=2 repeats=5 rounds=6 output='' link='' report_only='' models=() extra=()
 default_model="laptop:--preset laptop --batch-size-per-rank 4"
 program=$(realpath -m "$here/../build/ddpbench") launcher=("$here/run.sh" -n "{ranks}" --)
-# with a value each:
-known=(--implementations --bucket-size-mb --ranks --model --repeats --rounds --output --link-name --launcher --program)
 
 usage() {
     cat <<END
 Usage: launch/sweep.sh [OPTION...] [-- OPTION OF DDPBENCH...]
   --implementations LIST   names, or LABEL=NAME (default $implementations)
-  --bucket-size-mb LIST    MiB, for ddp_bucketed (default $buckets)
+  --bucket-size-mb LIST    bucket sizes of ddp_bucketed in MiB (default $buckets)
   --ranks LIST             numbers of ranks (default $ranks)
-  --model NAME:OPTIONS     a model and its sizes; may be given several times (default
+  --model NAME:OPTIONS     a model and its options; may be repeated (default
                            "$default_model")
-  --repeats N              runs of each point (default $repeats); more may be asked for in the same directory later
+  --repeats N              runs of each point (default $repeats); a later call with the same --output may ask for more
   --rounds N               rounds of a run (default $rounds)
-  --output DIR             where everything goes; the same command goes on there (default results/<time>-sweep)
-  --link-name NAME         what joins the ranks, for tables and pictures: "100 GbE" (default: what launch/netlab.sh made, or
-                           MPI or NCCL and the number of hosts)
-  --launcher COMMAND       starts {ranks} ranks of what follows it (default "launch/run.sh -n {ranks} --"; for example
+  --output DIR             directory of all results; the same command continues there (default results/<time>-sweep)
+  --link-name NAME         name of the network in tables and pictures, such as "100 GbE" (default: the link of
+                           launch/netlab.sh, or the communication library and the number of hosts)
+  --launcher COMMAND       starts {ranks} ranks of the program that follows (default "launch/run.sh -n {ranks} --"; for example
                            "mpirun -n {ranks}" or "launch/netlab.sh run -n {ranks} --")
   --program FILE           the benchmark (default build/ddpbench)
-  --report-only            only the tables, sweep.csv and the pictures, of what is in --output DIR
+  --report-only            only reports the runs in --output DIR
   --help
-COMMAND and a model's OPTIONS are split at blanks. What follows -- goes to every run.
-A run's results are in DIR/ranks=N/model=NAME/IMPLEMENTATION[-BUCKET]/repeat-K.
-Exit status: 0 fine, 1 a run failed (the others were made) or the sweep could not start (the program or a tool is missing,
-another sweep has the directory), 2 the options make no sense.
+COMMAND and the OPTIONS of a model are split at blanks. Options after -- go to every run.
+DIR/ranks=N/model=NAME/IMPLEMENTATION[-BUCKET]/repeat-K holds the results of a run; \`ddpbench report\` writes DIR/sweep.csv and pictures.
+Exit status: 0 success; 1 a run failed (the others were made), or something is missing; 2 wrong options.
 END
 }
 
-# What a sweep is made of; a later start in its directory may ask for more repeats.
+# describe: the settings of the sweep, for open_series.
 describe() {
     local model
     printf '%s\t%s\n' --program "$("$program" --version)" --launcher "$(quote_words "${launcher[@]}")" \
@@ -50,28 +46,13 @@ describe() {
     done
 }
 
-series=sweep settings=sweep.txt
+settings=sweep.txt
 # shellcheck source=launch/series.sh
 . "$here/series.sh"
 
 # ---- options ----
-# Options for every run, which must not be what the sweep sets itself; the program takes _ for - in them.
-check_extra() {
-    local word option
-    check_lengths "$@"
-    for word in "$@"; do
-        option=${word%%=*}
-        case ${option//_/-} in
-        --implementations | --bucket-size-mb | --rounds | --output)
-            usage_error "$option is the sweep's: give it before --, outside a model"
-            ;;
-        --profile | --dry-run | --help | --version) usage_error "$option: a sweep compares benchmarks only" ;;
-        esac
-    done
-}
-
 check_options() {
-    local model implementation bucket labels='' names='' word words all
+    local model implementation bucket labels='' names='' word options all
     need_tools mawk awk
     need_program "$program"
     all=$("$program" --help |
@@ -91,26 +72,19 @@ check_options() {
                 usage_error "--implementations: '$word' is also ${word%-"$bucket"} at $bucket MiB; give it another label"
         done
     done
-    check_list --ranks "$ranks" '[1-9][0-9]{0,3}' "numbers from 1 to 9999"
-    check_integer --repeats "$repeats" 1 999
-    check_integer --rounds "$rounds" 1 999999
     [ ${#models[@]} -gt 0 ] || models=("$default_model")
-    for model in "${models[@]}"; do
-        check_line --model "$model"
-        [[ $model =~ ^[A-Za-z0-9][A-Za-z0-9._+-]*:[[:space:]]*-- ]] ||
-            usage_error "--model '$model': expected a name, a colon and options, such as 'small:--d-model 256 --num-layers 4'"
-        names+=,${model%%:*}
-    done
+    for model in "${models[@]}"; do names+=,${model%%:*}; done
     check_list --model "${names#,}" '.*' names
     [[ -z $link || ($link =~ ^[[:print:]]{1,60}$ && $link =~ [[:alnum:]]) ]] ||
         usage_error "--link-name '$link': expected 1 to 60 printable characters, such as '100 GbE'"
     check_launcher "${launcher[@]}"
-    read -ra words <<<"${models[*]#*:}"
-    check_extra "${extra[@]}" "${words[@]}"
+    read -ra options <<<"${models[*]#*:}"
+    check_rest '--(implementations|bucket-size-mb|rounds|output)' "give it before --, outside a model" "${extra[@]}" "${options[@]}"
+    check_rest '--(profile|dry-run|help|version)' "a sweep compares benchmarks only" "${extra[@]}" "${options[@]}"
 }
 
 # ---- the grid ----
-# Sets points: "ranks model implementation bucket", the bucket - for an implementation without.
+# list_points: sets points, "ranks model implementation bucket" each; the bucket is - for an implementation without buckets.
 list_points() {
     local r model implementation bucket
     points=()
@@ -129,7 +103,7 @@ list_points() {
     done
 }
 
-# What the program refuses in all points is said before anything is run: once.
+# check_points: ends the script with the program's first error if the program refuses all points.
 check_points() {
     local point r model implementation sizes why before='' first=''
     for point in "${points[@]}"; do
@@ -154,7 +128,7 @@ run_point() {
         --rounds "$rounds" "${extra[@]}" --output '{output}'
 }
 
-# Sets queue: "repeat point directory" of the runs that are not there yet; and total.
+# list_missing: sets queue, "repeat point directory" of each run that is not there yet, and total.
 list_missing() {
     local repeat i point r model implementation bucket directory n=${#points[@]}
     queue=() total=$((n * repeats))
@@ -171,55 +145,39 @@ list_missing() {
 
 run_all() {
     local run repeat r model implementation bucket directory left
-    [ -z "$link" ] || export DDPBENCH_LINK=$link # which each run keeps
+    [ -z "$link" ] || export DDPBENCH_LINK=$link # each run records it
     begin_runs
     for run in "${queue[@]}"; do
         read -r repeat r model implementation bucket directory <<<"$run"
         left=''
         [ $runs = 0 ] || left=$(((SECONDS - begin) * (${#queue[@]} - runs) / runs))
-        progress $((total - ${#queue[@]} + runs + 1)) $total "$left" "$directory, repeat $repeat"
+        show_progress $((total - ${#queue[@]} + runs + 1)) $total "$left" "$directory, repeat $repeat"
         run_point "$output/$directory/repeat-$repeat" "$r" "$model" "$implementation" "$bucket"
     done
     end_runs $total
 }
 
-given=''
-while [ $# -gt 0 ]; do
-    case $1 in
-    --help) usage; exit 0 ;;
-    --report-only) report_only=1; shift; continue ;;
-    --)
-        given=$1
-        shift
-        extra=("$@")
-        break
-        ;;
-    esac
-    [[ " ${known[*]} " == *" $1 "* && $1 != *" "* ]] ||
-        usage_error "unknown option '$1'; known are ${known[*]} --report-only --help, and -- before options of every run"
-    need_value "$@"
-    case $1 in
-    --output | --program) ;;
-    *) given=$1 ;;
-    esac
-    case $1 in
-    --implementations) implementations=$2 ;;
-    --bucket-size-mb) buckets=$2 ;;
-    --ranks) ranks=$2 ;;
-    --model) models+=("$2") ;;
-    --repeats) repeats=$2 ;;
-    --rounds) rounds=$2 ;;
-    --output) output=$2 ;;
-    --link-name) link=$2 ;;
-    --launcher) check_line "$1" "$2" && split_command "$2" && launcher=("${command_words[@]}") ;;
-    --program) program=$2 ;;
-    esac
-    shift 2
-done
+add_model() {
+    check_line "$@"
+    [[ $2 =~ ^[A-Za-z0-9][A-Za-z0-9._+-]*:[[:space:]]*-- ]] ||
+        usage_error "--model '$2': expected a name, a colon and options, such as 'small:--d-model 256 --num-layers 4'"
+    models+=("$2")
+}
+
+option_rows=("--implementations implementations check_any" "--bucket-size-mb buckets check_any" "--ranks ranks check_counts"
+    "--model model add_model" "--repeats repeats check_integer 1 999" "--rounds rounds check_integer 1 999999"
+    "--output output check_any" "--link-name link check_any" "--launcher launcher_text set_launcher" "--program program check_any"
+    "--report-only report_only flag")
+takes_dashes=1
+read_options "$@"
+extra=("${after_dashes[@]}")
 if [ -n "$report_only" ]; then
-    [ -z "$given" ] || usage_error "--report-only takes --output DIR and --program FILE only, not $given"
+    for option in "${given_options[@]}"; do
+        [[ $option == --@(report-only|output|program) ]] ||
+            usage_error "--report-only takes --output DIR and --program FILE only, not $option"
+    done
     [ -n "$output" ] || usage_error "--report-only needs --output DIR, the directory of a sweep"
-    [[ -r $output/sweep.txt && -f $output/sweep.txt ]] || usage_error "$output is not the directory of a sweep"
+    [[ -r $output/sweep.txt && -f $output/sweep.txt ]] || usage_error "--output $output is not the directory of a sweep"
     need_program "$program"
     exec "$program" report "$output"
 fi

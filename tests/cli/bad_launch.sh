@@ -88,7 +88,7 @@ unknown() {
     local script=$1 word
     shift
     for word in "${odd[@]}"; do
-        bad 2 "$script" "(unknown|has no) .*--" "$@" "--$word"
+        bad 2 "$script" "unknown .*--" "$@" "--$word"
     done
     bad 2 "$script" "unknown .*'--bogus(=1)?'.*--help" "$@" --bogus=1
     bad 2 "$script" "unknown .*'-b'.*--help" "$@" -b
@@ -115,20 +115,20 @@ no_texts=(directory fifo binary large dangling)
 # ---- launch/run.sh ----
 
 run=$launch/run.sh
-bad 2 "$run" 'which program'
+bad 2 "$run" 'the program is missing'
 unknown "$run"
 for option in -n --ranks-per-host --threads; do numbers "$run" $option 1 9999; done
 without_value "$run" --bind --comm-core --hosts
 for word in "${odd[@]}" Core; do
-    bad 2 "$run" '--bind .*expected core or none' -n 1 --bind "$word" -- true
-    bad 2 "$run" '--comm-core .*expected yes, no or auto' -n 1 --comm-core "$word" -- true
-    bad 2 "$run" 'comes after --' "$word"
+    bad 2 "$run" '--bind .*expected one of core none' -n 1 --bind "$word" -- true
+    bad 2 "$run" '--comm-core .*expected one of yes no auto' -n 1 --comm-core "$word" -- true
+    bad 2 "$run" 'unexpected argument .*comes? after --' "$word"
     bad 1 "$run" 'there is no program' -n 1 -- "$word"
 done
-bad 2 "$run" 'which program' -n 2 --
-bad 2 "$run" 'which program' -n 2 -- ''
-bad 2 "$run" 'how many ranks' -- true
-bad 2 "$run" 'for the hosts of a file' -n 2 --ranks-per-host 2 -- true
+bad 2 "$run" 'the program is missing' -n 2 --
+bad 2 "$run" 'the program is missing' -n 2 -- ''
+bad 2 "$run" 'the number of ranks is missing' -- true
+bad 2 "$run" '--ranks-per-host needs --hosts' -n 2 --ranks-per-host 2 -- true
 bad 2 "$run" 'comm-core yes' -n 9999 --comm-core yes -- true
 bad 1 "$run" "there is no program '/'" -n 1 -- /
 for word in "${odd[@]}" 0 -1 10000; do
@@ -165,7 +165,7 @@ group "run.sh, files of hosts"
 # ---- launch/netlab.sh ----
 
 netlab=$launch/netlab.sh
-bad 2 "$netlab" 'which command'
+bad 2 "$netlab" 'unknown command'
 unknown "$netlab"
 unknown "$netlab" up
 for word in "${odd[@]}" '' word --; do bad 2 "$netlab" 'command' "$word"; done
@@ -173,23 +173,23 @@ for option in --nodes --rate --delay; do
     bad 2 "$netlab" "$option needs a value" up $option
     bad 2 "$netlab" "$option needs a value" up $option ''
 done
-for word in "${odd[@]}" 1 65 -1 2x $'2\n' "$nines"; do bad 2 "$netlab" 'nodes.* from 2 to 64' up --nodes "$word" --rate 10mbit; done
+for word in "${odd[@]}" 1 65 -1 2x $'2\n' "$nines"; do bad 2 "$netlab" 'nodes .* from 2 to 64' up --nodes "$word" --rate 10mbit; done
 for word in "${odd[@]}" 10 0mbit 101gbit 0.1mbit -1mbit 10mbits "${nines}mbit" $'10mbit\n' 10kbit; do
     bad 2 "$netlab" 'rate' up --nodes 2 --rate "$word"
     bad 2 "$netlab" 'rate' rate "$word"
 done
 for word in "${odd[@]}" 1 1us 2s -1ms "${nines}s" 1min; do bad 2 "$netlab" 'delay' up --nodes 2 --rate 10mbit --delay "$word"; done
-bad 2 "$netlab" 'up needs --rate' up --nodes 2
-bad 2 "$netlab" 'up needs --nodes' up --rate 10mbit
-bad 2 "$netlab" 'rate needs one rate' rate
-bad 2 "$netlab" 'rate needs one rate' rate 10mbit 20mbit
-bad 2 "$netlab" 'show takes no options' show all
-bad 2 "$netlab" 'down takes no options' down now
-for word in "${no_numbers[@]}" 0 100 ''; do bad 2 "$netlab" 'run: -n' run -n "$word" -- true; done
-bad 2 "$netlab" 'run: -n' run -n
-bad 2 "$netlab" 'run needs -- and a program' run
-bad 2 "$netlab" 'run needs -- and a program' run --
-bad 2 "$netlab" "unknown option 'true'" run true
+bad 2 "$netlab" 'up: --rate is missing' up --nodes 2
+bad 2 "$netlab" 'up: --nodes is missing' up --rate 10mbit
+bad 2 "$netlab" 'rate: expected one rate' rate
+bad 2 "$netlab" 'rate: expected one rate' rate 10mbit 20mbit
+bad 2 "$netlab" 'show: unexpected argument' show all
+bad 2 "$netlab" 'down: unexpected argument' down now
+for word in "${no_numbers[@]}" 0 100 ''; do bad 2 "$netlab" '^netlab.sh: -n ' run -n "$word" -- true; done
+bad 2 "$netlab" '-n needs a value' run -n
+bad 2 "$netlab" 'run: the program is missing' run
+bad 2 "$netlab" 'run: the program is missing' run --
+bad 2 "$netlab" "unexpected argument 'true'" run true
 bad 2 "$netlab" '-x is for the launcher' -x
 bad 2 "$netlab" '-x is for the launcher' -x 'a[$(touch made)]' true
 group "netlab.sh"
@@ -223,7 +223,7 @@ for name in sbatch squeue scontrol srun sinfo; do
 done
 echo "echo 'main* 4 2 (null)'" >>fake/sinfo
 echo "echo pmi2" >>fake/srun
-bad 2 "$slurm" 'which command'
+bad 2 "$slurm" 'unknown command'
 unknown "$slurm"
 for word in "${odd[@]}" Submit; do bad 2 "$slurm" 'unknown command' "$word"; done
 for name in configure submit status; do unknown "$slurm" $name; done
@@ -232,10 +232,10 @@ for option in --output --program --nodes; do
     bad 2 "$slurm" "$option needs a value" submit $option ''
     bad 2 "$slurm" "$option needs a value" submit $option=
 done
-bad 2 "$slurm" 'takes options only' submit 1
+bad 2 "$slurm" 'unexpected argument' submit 1
 bad 2 "$slurm" '--cpu takes no value' submit --cpu=1
-bad 2 "$slurm" 'one SUBMISSION only' status a b
-bad 2 "$slurm" 'only submit takes' status -- --rounds 2
+bad 2 "$slurm" 'unexpected argument' status a b
+bad 2 "$slurm" "unknown option '--'" status -- --rounds 2
 for option in --gpus-per-node:-1:1000 --tasks-per-node:0:10000 --cpus-per-task:0:10000; do
     IFS=: read -r option least most <<<"$option"
     for word in junk ' 2' $'2\n3' "$nines" '$(touch made)' "$least" "$most"; do
@@ -253,7 +253,7 @@ group "slurm.sh"
 
 if [[ $program$temporary == *[%\"\'\\]* ]]; then
     mkdir conf && echo "time=5" >conf/slurm.conf
-    PATH=$temporary/fake:$PATH bad 2 "$slurm" 'sbatch cannot take such names' submit --output ../conf --program "$program" --nodes 1
+    PATH=$temporary/fake:$PATH bad 2 "$slurm" 'sbatch cannot read names' submit --output ../conf --program "$program" --nodes 1
     group "slurm.sh, a path that sbatch cannot take"
     echo "skip - configurations and submissions of slurm.sh: sbatch cannot take this path"
 else
@@ -263,10 +263,10 @@ else
     for word in 0 -1 '1,,' 1,a '1 2' $'1\n2' "$nines" '$(touch made)' 5 1,1; do
         bad 2 "$slurm" '--nodes' "${submit[@]}" --nodes "$word"
     done
-    bad 2 "$slurm" 'how many nodes' "${submit[@]}"
+    bad 2 "$slurm" '--nodes is missing' "${submit[@]}"
     bad 1 "$slurm" 'there is no .*run make' "${submit[@]}" --program /absent --nodes 1
     bad 1 "$slurm" 'there is no .*run make' "${submit[@]}" --program / --nodes 1
-    bad 2 "$slurm" 'sbatch cannot take' "${submit[@]}" --output $'co\nnf' --nodes 1
+    bad 2 "$slurm" 'sbatch cannot read names' "${submit[@]}" --output $'co\nnf' --nodes 1
     bad 2 "$slurm" 'no configuration' "${submit[@]}" --output nothing --nodes 1
     bad 1 "$slurm" 'cannot make the directory' configure --output /proc/none --program "$program" --mpi pmi2
     bad 2 "$slurm" "option '--bogus' after --" "${submit[@]}" --nodes 1 -- --bogus
@@ -305,7 +305,7 @@ for script in "$sweep" "$paper"; do
     settings=sweep.txt
     [ "$script" = "$sweep" ] || settings=runs.txt
     unknown "$script"
-    bad 2 "$script" "unknown .*'word'" word
+    bad 2 "$script" "unexpected argument 'word'" word
     without_value "$script" --ranks --bucket-size-mb --output --launcher --program
     numbers "$script" --rounds 1 999999 "${own[@]}"
     for word in 0 -1 10000 '1,,2' '1,1' '1;2' $'1\n2' "$nines" '$(touch made)' '*' ',' "$long"; do
@@ -328,13 +328,13 @@ for script in "$sweep" "$paper"; do
     for word in /proc/none/out /proc /etc/passwd "$long"; do
         bad 1 "$script" 'cannot (make|write to) the directory' "${own[@]}" --output "$word"
     done
-    bad 2 "$script" 'holds something else' "${own[@]}" --output ../texts
+    bad 2 "$script" 'is not empty and has no' "${own[@]}" --output ../texts
     mkdir -p kept
     for name in "${no_texts[@]}"; do
         ln -sfn "../texts/$name" kept/$settings
         bad 2 "$script" "$settings" "${own[@]}" --output ../kept
     done
-    rm kept/$settings && printf 'junk\nmore\tjunk\n--rounds\t3\n' >kept/$settings
+    rm kept/$settings && printf -- '--program\tjunk\nmore\tjunk\n--rounds\t3\n' >kept/$settings
     bad 2 "$script" "earlier starts in" "${own[@]}" --output ../kept
     rm -r kept
     group "${script##*/}"
@@ -363,14 +363,14 @@ group "paper.sh, its own options"
 
 for name in nsys ncu; do
     tool=$launch/$name.sh
-    bad 2 "$tool" 'which program'
+    bad 2 "$tool" 'the program is missing'
     unknown "$tool"
     numbers "$tool" --ranks 1 9999
     without_value "$tool" -o --output
     for word in "${odd[@]}" / ''; do bad 2 "$tool" 'program' -- "$word"; done
-    bad 2 "$tool" 'which program' --
+    bad 2 "$tool" 'the program is missing' --
     bad 2 "$tool" 'slurm takes the ranks of the job' --slurm -n 2 -- true
-    bad 2 "$tool" "unknown .*'true'" true
+    bad 2 "$tool" "unexpected argument 'true'" true
     printf '#!/bin/sh\n' >fake/$name && chmod +x fake/$name
     for word in /proc/none /etc/passwd; do
         PATH=$temporary/fake:$PATH bad 1 "$tool" 'cannot make the directory' --output "$word" -- true
@@ -398,7 +398,7 @@ for option in gate:--tries:1:9999 gate:--runs:3:9999 overlap:--rounds:1:999999 s
     IFS=: read -r name option least most <<<"$option"
     numbers "$launch/$name.sh" "$option" "$least" "$most"
 done
-for name in gate overlap same_twice; do bad 2 "$launch/$name.sh" "unknown .*'word'" word; done
+for name in gate overlap same_twice; do bad 2 "$launch/$name.sh" "unexpected argument 'word'" word; done
 for name in gate overlap; do without_value "$launch/$name.sh" --output; done
 for word in "${odd[@]}" 10 0mbit 101gbit; do bad 2 "$launch/overlap.sh" 'rate' --rate "$word"; done
 for word in "${odd[@]}" bogus a=ddp ddp,ddp; do bad 2 "$launch/same_twice.sh" '--strategy' --strategy "$word"; done
@@ -409,14 +409,14 @@ for word in "${odd[@]}" MPICH -; do
     [ "$word" = MPICH ] || bad 2 "$launch/setup.sh" '--blas .*expected' --blas "$word"
 done
 without_value "$launch/setup.sh" --mpi --blas --mpicc
-for word in "${odd[@]}" / /absent true; do bad 1 "$launch/setup.sh" 'MPICC=.* is no MPI' --mpicc "$word"; done
+for word in "${odd[@]}" / /absent true; do bad 1 "$launch/setup.sh" 'MPICC=.* is not the compiler wrapper' --mpicc "$word"; done
 bad 1 "$launch/setup.sh" "no BLAS called 'absent'" --blas absent
-bad 2 "$launch/setup.sh" "unknown .*'word'" word
-bad 2 "$launch/corpus.sh" 'which OUTPUT'
-bad 2 "$launch/corpus.sh" 'which OUTPUT' ''
-bad 2 "$launch/corpus.sh" 'one OUTPUT only' a b
+bad 2 "$launch/setup.sh" "unexpected argument 'word'" word
+bad 2 "$launch/corpus.sh" 'OUTPUT is missing'
+bad 2 "$launch/corpus.sh" 'OUTPUT is missing' ''
+bad 2 "$launch/corpus.sh" 'unexpected argument' a b
 for word in /proc/none/corpus /proc/corpus /etc/passwd/corpus "$long" ../texts/directory / ../texts/fifo; do
-    bad 1 "$launch/corpus.sh" 'cannot|is no file' "$word"
+    bad 1 "$launch/corpus.sh" 'cannot|is not a file' "$word"
 done
 echo mine >texts/corpus.origin
 bad 1 "$launch/corpus.sh" 'corpus.origin was not written by corpus.sh' ../texts/corpus
@@ -429,7 +429,7 @@ rm texts/corpus
 CC=/absent bad 1 "$launch/corpus.sh" '/absent' corpus
 CC=true bad 1 "$launch/corpus.sh" 'no directory of headers' corpus
 CC=$'ab\nsent' bad 1 "$launch/corpus.sh" 'ab.nsent' corpus
-for word in "${odd[@]}" '' word; do bad 2 "$launch/bench_gpu.sh" 'unknown .*known are' "$word"; done
+for word in "${odd[@]}" '' word; do bad 2 "$launch/bench_gpu.sh" 'unknown part .*expected smoke' "$word"; done
 without_value "$launch/bench_gpu.sh" --output --reference --python
 numbers "$launch/bench_gpu.sh" --seconds 1 9999999
 for word in absent /etc/passwd "$long" $'a\nb' $'\xff'; do bad 2 "$launch/bench_gpu.sh" '--reference' --reference "$word"; done
@@ -438,7 +438,7 @@ for word in /proc/none /etc/passwd/out /proc; do
     PATH=$temporary/fake:$PATH bad 1 "$launch/bench_gpu.sh" 'cannot (make|write to) the directory' --output "$word"
 done
 mkdir -p gpus/smoke/kernels && echo mine | tee gpus/smoke/kernels/output.txt >gpus/provenance.txt
-PATH=$temporary/fake:$PATH bad 1 "$launch/bench_gpu.sh" 'gpus holds files that bench_gpu.sh did not write' --output "$temporary/gpus" smoke
+PATH=$temporary/fake:$PATH bad 2 "$launch/bench_gpu.sh" 'gpus: is not empty and has no provenance.txt that bench_gpu.sh wrote' --output "$temporary/gpus" smoke
 is "somebody's own files in the place of a measurement stay" "$(cat gpus/smoke/kernels/output.txt gpus/provenance.txt)" $'mine\nmine'
 printf '#!/bin/sh\nexit 1\n' >fake/nvidia-smi
 PATH=$temporary/fake:$PATH bad 1 "$launch/bench_gpu.sh" 'no NVIDIA GPU' smoke
@@ -447,7 +447,7 @@ group "setup.sh, corpus.sh and bench_gpu.sh"
 install=$launch/install.sh
 for words in '' a 'a /b c d' --uninstall; do
     # shellcheck disable=SC2086 # of words
-    bad 2 "$install" 'expected .*PREFIX' $words
+    bad 2 "$install" 'expected .*PREFIX|unexpected argument' $words
 done
 for word in "${odd[@]}" '' usr; do
     bad 2 "$install" 'PREFIX .*expected an absolute path' "$program" "$word" "$temporary/here"
@@ -476,7 +476,7 @@ pack=$launch/pack.sh
 bad 2 "$pack" 'expected BUILD_DIR PROGRAM'
 bad 2 "$pack" 'expected BUILD_DIR PROGRAM' "$build"
 without_value "$pack" --directory
-bad 1 "$pack" 'is there already' --directory / "$build" ddpbench
+bad 1 "$pack" 'exists already' --directory / "$build" ddpbench
 bad 1 "$pack" 'cannot make the directory' --directory /proc/none "$build" ddpbench
 for word in "${odd[@]}" ''; do
     bad 2 "$pack" 'no directory' "$word" ddpbench
@@ -486,9 +486,9 @@ bad 1 "$pack" 'there is no' --directory out "$build" tests
 pages=$launch/man/pages.sh
 bad 2 "$pages" 'expected PROGRAM DIR'
 bad 2 "$pages" 'expected PROGRAM DIR' "$program"
-for word in /absent / "$long" $'a\nb'; do bad 1 "$pages" 'no program' "$word" out; done
+for word in /absent / "$long" $'a\nb'; do bad 1 "$pages" 'there is no program' "$word" out; done
 bad 1 "$pages" 'cannot make the directory' "$program" /proc/none
-bad 1 "$pages" 'there is no script' "$program" out /absent.sh
+bad 1 "$pages" 'there is no program' "$program" out /absent.sh
 group "install.sh, pack.sh and pages.sh"
 
 # ---- tests ----

@@ -76,13 +76,13 @@ gate 0 "16 of 20 ok and 3 regressed will do" 16 3 1
 is "--output is taken from where the user stands" "$(echo elsewhere/out/same-20/* tree/out)" "elsewhere/out/same-20/1 elsewhere/out/same-20/2 elsewhere/out/same-20/3 tree/out"
 mkdir -p elsewhere/theirs/.gate-part && echo mine >elsewhere/theirs/near-far.txt
 try tree/launch/gate.sh --output elsewhere/theirs
-check 1 "somebody's directory is refused" 'holds files that gate.sh did not write'
+check 2 "somebody's directory is refused" 'theirs: is not empty and has no .gate that gate.sh wrote'
 is "and left alone" "$(cd elsewhere/theirs && echo .gate* *) $(cat elsewhere/theirs/near-far.txt)" ".gate-part near-far.txt mine"
 echo '# written by gate.sh' >elsewhere/gate && ln -s ../gate elsewhere/theirs/.gate
 try tree/launch/gate.sh --output elsewhere/theirs
-check 1 "also with a link to the mark of a gate" 'holds files that gate.sh did not write'
+check 2 "also with a link to the mark of a gate" 'has no .gate that gate.sh wrote'
 try tree/launch/gate.sh --runs 2
-check 2 "sets that prove nothing are refused" "^gate.sh: --runs 2: expected 3 or more"
+check 2 "sets that prove nothing are refused" "^gate.sh: --runs 2: expected a whole number from 3"
 is "it takes its own lab down" "$(tail -n 1 tree/done)" down
 gate 1 "4 of 20 regressed are too many" 16 4 0
 gate 1 "15 of 20 ok are too few" 15 0 5

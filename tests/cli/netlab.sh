@@ -41,13 +41,13 @@ lab() {
 
 lab "run refuses when nothing is up" 1 'not up' run -- true
 lab "show says that nothing is up" 1 '^not up' show
-lab "a rate without unit is refused" 2 'is no rate' up --nodes 2 --rate 100
+lab "a rate without unit is refused" 2 "rate '100': expected 1mbit to 100gbit" up --nodes 2 --rate 100
 lab "an unknown option is refused with the known ones" 2 '--delay' up --foo 1
 lab "up measures 20mbit in both directions" 0 'node 2 to 1: [0-2]\.[0-9]' up --nodes 2 --rate 20mbit
 lab "a second up is refused" 1 'already up' up --nodes 2 --rate 20mbit
 is "each rank runs on a host of its own" "$(netlab run -- hostname | sort | tr '\n' ' ')" "ddpb-n1 ddpb-n2 "
 is "run takes fewer ranks than nodes" "$(netlab run -n 1 -- hostname)" ddpb-n1
-lab "run refuses more ranks than nodes" 2 'one rank a node' run -n 3 -- true
+lab "run refuses more ranks than nodes" 2 '3 ranks on 2 nodes; a node has one rank' run -n 3 -- true
 lab "run hands on the exit status" 7 '^at the end$' run -- sh -c 'echo at the end; exit 7'
 lab "a node sees only its own devices" 0 "^$(printf '%s\n' eth0 "$devices" | sort | tr '\n' ' ')\$" run -n 1 -- sh -c 'ls /sys/class/net | tr "\n" " "; echo'
 # shellcheck disable=SC2016 # meant for the shell there

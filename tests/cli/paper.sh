@@ -93,13 +93,13 @@ try "$paper" "${grid[@]}" --output out -- "${sizes[@]}" --lr 1
 check 2 "so are other options of every run" '^paper.sh: --: earlier starts in .*/out had '
 mv out/paper.csv ours && ln -s ../mine out/paper.csv && echo mine >mine
 try "$paper" "${grid[@]}" --output out -- "${sizes[@]}"
-check 1 "a table that it did not write is refused" '^paper.sh: .*/out/paper[.]csv is not what paper.sh writes there'
+check 2 "a table that it did not write is refused" '^paper.sh: .*/out/paper[.]csv was not written by paper.sh'
 is "and stays" "$(readlink out/paper.csv) $(<mine)" "../mine mine"
 mv ours out/paper.csv
 exec 7<out
 flock 7
 try "$paper" "${grid[@]}" --output out -- "${sizes[@]}"
-check 1 "two series cannot share a directory" "^paper.sh: another series of experiments runs in "
+check 1 "two series cannot share a directory" "^paper.sh: another paper.sh runs in "
 exec 7<&-
 
 export temporary root # which the launcher reads
@@ -155,27 +155,27 @@ refuse() {
     check 2 "refused: $words" "^paper.sh: .*$pattern"
 }
 refuse "one rank only" "ranks 1: expected a number above 1 among them" --ranks 1
-refuse "0 ranks" "'0' is none of numbers from 1" --ranks 2,0
-refuse "a list with nothing beside a comma" "ranks '2,': a comma has nothing before or behind it" --ranks 2,
-refuse "a bucket with a unit" "'25MB' is none of sizes in MiB" --bucket-size-mb 25MB
-refuse "every 0" "'0' is none of numbers from 1" --every 0
+refuse "0 ranks" "'0': expected numbers from 1" --ranks 2,0
+refuse "a list with nothing beside a comma" "ranks '2,': an item of the list is empty" --ranks 2,
+refuse "a bucket with a unit" "'25MB': expected sizes in MiB" --bucket-size-mb 25MB
+refuse "every 0" "'0': expected numbers from 1" --every 0
 refuse "a batch of 0" "batch-size-per-rank 0: expected a whole number from 1" --batch-size-per-rank 0
 refuse "no rounds" "rounds 0: expected a whole number from 1" --rounds 0
 refuse "half a step" "steps-per-block 0.5: expected a whole number from 1" --steps-per-block 0.5
 refuse "a launcher without ranks" "write \{ranks\} where" --launcher mpirun
 refuse "a launcher that is not there" "there is no program '/absent'" --launcher '/absent {ranks}'
-refuse "what is to be given before --" "rounds is the experiments': give it before --" -- --rounds=3
-refuse "the same with _" "steps_per_block is the experiments'|steps-per-block is the experiments'" -- --steps_per_block 3
-refuse "what the experiments choose" "grad-accumulation: the experiments choose it" -- --grad-accumulation 2
-refuse "a profile" "profile-implementation: the experiments choose it" -- --profile-implementation ddp
+refuse "what is to be given before --" "--rounds after --: give it before --" -- --rounds=3
+refuse "the same with _" "--steps-per-block after --: give it before --" -- --steps_per_block 3
+refuse "what the experiments choose" "--grad-accumulation after --: the experiments set it" -- --grad-accumulation 2
+refuse "a profile" "--profile-implementation after --: the experiments set it" -- --profile-implementation ddp
 refuse "an option that the program has not, once" "run latency: unknown option '--frob'" -- --frob 2
 refuse "a value that it refuses" "run latency: --num-heads 3 does not divide --d-model 64" -- --d-model 64 --num-heads 3
-refuse "an unknown option" "unknown option '--bogus'; known are --ranks" --bogus 1
+refuse "an unknown option" "unknown option '--bogus'; expected one of --ranks" --bogus 1
 refuse "an option without its value" "rounds needs a value" --rounds
 mkdir other
 : >other/file
 try "$paper" --program "$program" --output other
-check 2 "refused: a directory with something else" "^paper.sh: --output .*/other holds something else than a series"
+check 2 "refused: a directory with something else" "^paper.sh: --output .*/other: is not empty and has no runs[.]txt that paper.sh wrote"
 is "what was refused left nothing" "$(find . -maxdepth 1 -name refused)" ""
 try "$paper" --program absent
 check 1 "a program that is not there" '^paper.sh: there is no absent; run make first'

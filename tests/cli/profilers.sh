@@ -95,9 +95,9 @@ refused() {
     try "${@:2}"
     check 2 "${2##*/} ${*:3}" "$1"
 }
-refused 'which program' "$nsys"
+refused 'the program is missing: give it after --' "$nsys"
 refused "no program 'nothing'" "$nsys" -- nothing
-refused "unknown option '--fast'; known are" "$ncu" --fast -- measured
+refused "unknown option '--fast'; expected one of" "$ncu" --fast -- measured
 refused 'expected a whole number from 1' "$nsys" -n 0 -- measured
 refused '--slurm takes the ranks of the job' "$nsys" --slurm -n 2 -- measured
 refused 'there are 2 ranks' "$ncu" -n 2 --rank 2 -- measured

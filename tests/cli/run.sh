@@ -218,17 +218,17 @@ check 2 "junk after a number" 'n 2x: expected a whole number'
 try "$run" -n
 check 2 "an option without its value" 'n needs a value'
 try "$run" -n 2 --bind socket -- prog
-check 2 "an unknown binding" 'bind socket: expected core or none'
+check 2 "an unknown binding" 'bind socket: expected one of core none'
 try "$run" -n 2 --comm-core maybe -- prog
-check 2 "an unknown --comm-core" 'comm-core maybe: expected yes, no or auto'
+check 2 "an unknown --comm-core" 'comm-core maybe: expected one of yes no auto'
 try "$run" --bogus -- prog
-check 2 "an unknown option" "unknown option '--bogus'; known are -n --ranks "
+check 2 "an unknown option" "unknown option '--bogus'; expected one of -n --ranks "
 try "$run" -n 2 prog
-check 2 "a program without --" "'prog': the program comes after --"
+check 2 "a program without --" "unexpected argument 'prog'; a program or its options come after --"
 try "$run" -n 2 --
-check 2 "no program" 'which program'
+check 2 "no program" 'the program is missing: give it after --'
 try "$run" -- prog
-check 2 "no number of ranks" 'how many ranks'
+check 2 "no number of ranks" 'the number of ranks is missing'
 try "$run" -n 2 -- no-such-program
 check 1 "a program that is not there" "there is no program 'no-such-program'"
 PATH=$temporary/two-cores:$PATH try "$run" -n 2 --comm-core yes -- true

@@ -50,11 +50,11 @@ measures() { [ "$(done_of "$(run_of "$1" "$2")/benchmark")" -ge 2 ]; }
 
 # ---- without Slurm ----
 try env PATH="$PATH" "$slurm"
-check 2 "a command is needed" 'which command\? configure, submit'
+check 2 "a command is needed" "unknown command ''; expected configure, submit"
 try "$slurm" sumbit
-check 2 "an unknown one is refused" "unknown command 'sumbit'; known are"
+check 2 "an unknown one is refused" "unknown command 'sumbit'; expected configure"
 try "$slurm" status --nodes 2
-check 2 "as is another command's option" "unknown option '--nodes' of status"
+check 2 "as is another command's option" "unknown option '--nodes'; expected one of"
 try "$slurm" submit --cpu=yes
 check 2 "or a value where there is none" '--cpu takes no value'
 try "$slurm" status --output nowhere
@@ -75,14 +75,14 @@ is "takes what is given and what Slurm says" "$(grep -v '^#' "$where/slurm.conf"
     "partition=main account= time=5 gpus_per_node=0 tasks_per_node=1 cpus_per_task=1 constraint= qos= mpi=pmi2 modules=demo/1.0 exclusive=yes"
 mkdir theirs && echo ClusterName=mine >theirs/slurm.conf
 jobs configure "$PWD/theirs"
-check 1 "somebody's slurm.conf is refused" 'theirs/slurm.conf is not what slurm.sh writes there'
+check 2 "somebody's slurm.conf is refused" 'theirs/slurm.conf was not written by slurm.sh'
 is "and stays" "$(cat theirs/slurm.conf)" ClusterName=mine
 jobs configure nowhere --partition gpu
 check 2 "a partition that there is not" "partition 'gpu': Slurm has none of that name; it has: main"
 jobs configure nowhere --gpus-per-node 2
 check 2 "more GPUs than nodes have" '--gpus-per-node 2: a node of partition main has 0'
 jobs configure "$(printf 'a"b')"
-check 2 "a directory that sbatch cannot take" 'sbatch cannot take such names'
+check 2 "a directory that sbatch cannot take" 'sbatch cannot read names with'
 mkdir -p taken/.ddpbench-slurm.conf.part && : >file
 jobs configure taken
 is "a file that cannot be written, in a line" "$status $(cat said)" "1 slurm.sh: cannot write $PWD/taken/slurm.conf: Is a directory"
@@ -90,7 +90,7 @@ jobs configure file/below
 is "or a directory that cannot be made" "$status $(cat said)" "1 slurm.sh: cannot make the directory $PWD/file/below: Not a directory"
 if in_lab srun --mpi=list 2>&1 | grep -qw pmix; then
     jobs configure other --mpi pmix
-    check 0 "another way to start ranks than that of the program's MPI" '--mpi pmix: .* is of an MPI that is usually started by pmi2'
+    check 0 "another way to start ranks than that of the program's MPI" '--mpi pmix: the MPI of .* is usually started by pmi2'
 fi
 # shellcheck disable=SC2016 # as it is
 for line in 'partition=main;id' 'account=$(touch here)' 'Partition=main' 'time' 'mpi=pmi2 '; do
@@ -110,7 +110,7 @@ check 2 "a number twice" "1 is there twice"
 jobs submit "$where" --nodes 1 -- --hlep 3
 check 2 "an option that ddpbench has not" "option '--hlep' after --"
 jobs submit "$where" --nodes 1 -- --output there
-check 2 "or that is set here" '--output is what .*slurm.sh sets itself'
+check 2 "or that is set here" '--output after --: launch/slurm.sh sets it'
 # what the program would refuse in a job: nodes, options, what is said
 while IFS='|' read -r nodes bad pattern; do
     options=()
@@ -124,12 +124,12 @@ done <<'END'
 2,3|--batch-size 4|for 3 nodes x 1: a batch of 4 does not divide over 3 ranks
 1,2|--collective broadcast --root 1|for 1 node x 1: --root 1: there are ranks 0 to 0
 1|--profile-ranks 1|--profile-ranks: there is no rank 1
-1|--dry-run 1|--dry-run is what launch/slurm.sh sets itself
+1|--dry-run 1|--dry-run after --: launch/slurm.sh sets it
 END
 SLURM_JOB_ID=5 jobs submit "$where" --nodes 1
 check 2 "inside a job" 'this is inside job 5'
 jobs submit "$(printf 'a"b')" --nodes 1
-check 2 "a directory that sbatch cannot take" 'sbatch cannot take such names'
+check 2 "a directory that sbatch cannot take" 'sbatch cannot read names with'
 is "nothing was submitted so far" "$(in_lab squeue -h | wc -l) $(find . -name job_ids.txt)" "0 "
 
 # Those that wait for time to pass run beside the others.
@@ -269,7 +269,7 @@ jobs collect ended
 is "collect makes the table of what it measured, though it did not end" "$status $(wc -l <"$run/metrics.csv")" \
     "0 $(($(wc -l <"$run/benchmark/rank_0_metrics.jsonl") + 1))"
 jobs cancel ended
-check 0 "cancelled again" 'none of its jobs waits or runs'
+check 0 "cancelled again" 'none of the jobs waits or runs'
 
 # A node dies during the profile, which takes hours as long as there is a file called held: the benchmark is complete, and is not
 # run again.
