@@ -10,11 +10,11 @@ const char *const comm_library_name[COMM_LIBRARIES + 1] = {"auto", "mpi", "nccl"
 
 void comm_words(const struct collective *c, long ticket, char words[COMM_WORDS])
 {
-    int reduces = c->kind == COMM_ALL_REDUCE || c->kind == COMM_REDUCE_SCATTER;
+    int reduces = comm_reduces(c->kind);
     int at = snprintf(words, COMM_WORDS, "%s of %zu %s%s%s", comm_kind_name[c->kind], c->count,
                       comm_dtype_name[c->dtype], reduces ? " " : "", reduces ? comm_op_name[c->op] : "");
     if (ticket)
-        snprintf(words + at, (size_t)(COMM_WORDS - at), ", number %d of the plan, ticket %ld", c->index, ticket);
+        snprintf(words + at, (size_t)(COMM_WORDS - at), ", bucket %d, ticket %ld", c->index, ticket);
 }
 
 double comm_bus_factor(enum comm_kind kind, int ranks)

@@ -37,12 +37,24 @@ struct collective {
     void *buffer;
     size_t count;
     enum comm_dtype dtype;
-    int index; /* its place in the strategy's plan, for the timeline */
+    int index; /* its bucket in the strategy's plan; -1: none */
     enum comm_kind kind;
     enum comm_op op;
     const void *in;
     int root;
 };
+
+/* 1 if a collective of this kind sums (or the like) over ranks; 0 if it only moves elements. */
+static inline int comm_reduces(enum comm_kind kind)
+{
+    return kind == COMM_ALL_REDUCE || kind == COMM_REDUCE_SCATTER;
+}
+
+/* The larger buffer of a collective has this many times `count` elements. */
+static inline size_t comm_parts(enum comm_kind kind, int ranks)
+{
+    return kind == COMM_REDUCE_SCATTER || kind == COMM_ALL_GATHER ? (size_t)ranks : 1;
+}
 
 /* The span of a collective, as every comm records it on the communication lane. */
 static inline struct span collective_span(const struct collective *c, long ticket, int64_t queued_ns, int64_t posted_ns,
@@ -54,7 +66,8 @@ static inline struct span collective_span(const struct collective *c, long ticke
                          .end_ns = completed_ns,
                          .size = {[SIZE_BYTES] = c->count * comm_dtype_bytes(c->dtype),
                                   [SIZE_ELEMENTS] = c->count,
-                                  [SIZE_TICKET] = (size_t)ticket},
+                                  [SIZE_TICKET] = (size_t)ticket,
+                                  [SIZE_KIND] = (size_t)c->kind},
                          .index = c->index};
 }
 
@@ -62,6 +75,7 @@ struct watchdog;
 
 struct comm {
     const char *name;     /* "self", "mpi" or "nccl" */
+    int rank, ranks;      /* of this process, and in total */
     const char *progress; /* how collectives advance while the device works, in words for the results; of NCCL,
                              which and its settings */
     size_t scattered;     /* reduce_scatter in place leaves its result at buffer[scattered]: 0 with MPI, the rank with

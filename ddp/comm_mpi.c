@@ -229,6 +229,8 @@ struct comm *comm_mpi_create_pieces(const struct job *job, const struct device *
             (struct comm_progress){.kind = options->core_to_spare ? PROGRESS_POLL : PROGRESS_SLEEP, .sleep_us = 500};
     progress.crowded = options->progress.crowded;
     struct comm *comm = comm_thread_create("mpi", transport, device, timeline, capacity, progress);
+    comm->rank = job->rank;
+    comm->ranks = job->size;
     comm->watchdog = job->watchdog;
     watchdog_look(comm->watchdog, comm_thread_look, comm);
     return comm;

@@ -411,6 +411,8 @@ struct comm *comm_nccl_create(const struct job *job, const struct device *device
     struct comm_nccl *c = allocate(1, sizeof *c);
     c->comm = (struct comm){.name = "nccl",
                             .progress = c->progress_text,
+                            .rank = job->rank,
+                            .ranks = job->size,
                             .scattered = (size_t)job->rank,
                             .on_device = 1,
                             .rounds_average = 1,

@@ -76,6 +76,7 @@ struct comm *comm_self_create(const struct device *device, struct timeline *time
 {
     struct comm_self *self = allocate(1, sizeof *self);
     self->comm = (struct comm){.name = "self",
+                               .ranks = 1,
                                .progress = "none",
                                .allocate = self_allocate,
                                .release = self_release,

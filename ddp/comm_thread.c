@@ -20,6 +20,7 @@ struct entry {
     struct collective collective;
     long number; /* of the watchdog */
     int64_t queued_ns, posted_ns;
+    int step; /* of the timeline, when it was queued */
     int done;
 };
 
@@ -71,9 +72,10 @@ static long test_all(struct comm_thread *c, long first, long last)
         struct entry *e = entry_of(c, t);
         if (!e->done && c->transport.test(c->transport.state, (size_t)(t % c->capacity))) {
             e->done = 1;
+            struct span span = collective_span(&e->collective, t, e->queued_ns, e->posted_ns, clock_now_ns());
+            span.step = e->step;
             if (c->timeline)
-                timeline_add(c->timeline, LANE_COMMUNICATION,
-                             collective_span(&e->collective, t, e->queued_ns, e->posted_ns, clock_now_ns()));
+                timeline_add_in_step(c->timeline, LANE_COMMUNICATION, span);
         }
         if (e->done && completed == t - 1)
             completed = t;
@@ -162,6 +164,7 @@ static long enqueue(struct comm_thread *c, const struct collective *collective, 
     struct entry *e = entry_of(c, ticket);
     e->collective = *collective;
     e->number = number;
+    e->step = c->timeline ? c->timeline->step : 0;
     e->queued_ns = now;
     c->queued = ticket;
     c->joining = joining;

@@ -278,14 +278,21 @@ static void *part(const struct model *model, void *array, size_t at)
     return (char *)array + at * model->compute_bytes;
 }
 
+static void announce_part(const struct forward_hook *hook, int part_number)
+{
+    if (hook)
+        hook->before(hook->context, part_number);
+}
+
 void model_forward(struct model *model, const int32_t *input, const int32_t *target, float *loss, float loss_scale,
-                   float grad_scale)
+                   float grad_scale, const struct forward_hook *hook)
 {
     const struct device *d = model->device;
     const struct model_sizes *s = &model->sizes;
     struct activations *A = model->activations;
     size_t B = s->batch, T = s->context, N = B * T, C = s->width, H = s->heads, D = C / H, F = s->ff, V = s->vocabulary;
 
+    announce_part(hook, 0);
     d->range_begin("embedding", -1);
     d->embedding_forward(s->layers ? A->layer[0].x : A->x, weight(model, 0), input, N, C);
     d->range_end();
@@ -294,6 +301,7 @@ void model_forward(struct model *model, const int32_t *input, const int32_t *tar
         void *next = l + 1 < s->layers ? a[1].x : A->x;
         int w = 1 + (int)l * LAYER_TENSORS;
 
+        announce_part(hook, 1 + (int)l);
         d->range_begin("layer", (int)l);
         d->range_begin("attention", (int)l);
         d->rmsnorm_forward(a->n1, a->r1, a->x, l ? a[-1].mid : NULL, weight(model, w + NORM1), N, C);
@@ -311,6 +319,7 @@ void model_forward(struct model *model, const int32_t *input, const int32_t *tar
         d->range_end();
         d->range_end();
     }
+    announce_part(hook, 1 + (int)s->layers);
     d->range_begin("output", -1);
     d->rmsnorm_forward(A->n, A->r, A->x, s->layers ? A->layer[s->layers - 1].mid : NULL,
                        weight(model, model->tensors - 2), N, C);

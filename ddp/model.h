@@ -92,11 +92,17 @@ void model_initialize(struct model *model, uint64_t seed);
 /* To be called after a change of model->weight: renews the copy that layers read. */
 void model_weights_changed(struct model *model);
 
+/* What forward calls before it uses the weights of a part: 0 the embedding, 1 + l layer l, layers + 1 the output. */
+struct forward_hook {
+    void (*before)(void *context, int part);
+    void *context;
+};
+
 /* Computes loss[0] += loss_scale * the sum over the B * T tokens of their cross-entropies, and the gradient of
  * grad_scale times that sum with respect to the logits, where backward begins. input and target are [B, T] on the
- * device, loss is on the device. */
+ * device, loss is on the device. hook may be NULL. */
 void model_forward(struct model *model, const int32_t *input, const int32_t *target, float *loss, float loss_scale,
-                   float grad_scale);
+                   float grad_scale, const struct forward_hook *hook);
 
 /* What backward calls as soon as the gradient of a tensor is final, tensors - 1 first and 0 last; those of one matrix
  * are final at the same time. */

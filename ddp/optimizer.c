@@ -42,3 +42,10 @@ void optimizer_set_step(struct optimizer *optimizer, const struct model *model, 
         [SCALAR_LEARNING_RATE] = learning_rate, [SCALAR_STEP] = (float)t, [SCALAR_CLIP] = 1, [SCALAR_GRAD_NORM] = 0};
     model->device->upload(optimizer->scalars, scalars, sizeof scalars);
 }
+
+void optimizer_update(const struct optimizer *o, const struct model *model, size_t offset, size_t count)
+{
+    void *narrow = model->narrow_weight ? (char *)model->narrow_weight + offset * model->compute_bytes : NULL;
+    model->device->adamw(model->weight + offset, narrow, o->m + offset, o->v + offset, model->gradient + offset, count,
+                         o->scalars, &o->adamw);
+}

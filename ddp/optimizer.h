@@ -1,4 +1,4 @@
-/* optimizer.h - AdamW on the whole arena at once, gradient-norm clipping, and the learning rate over the steps. */
+/* optimizer.h - AdamW on ranges of the arena, and the learning rate over the steps. */
 #ifndef DDP_OPTIMIZER_H
 #define DDP_OPTIMIZER_H
 
@@ -28,5 +28,8 @@ void optimizer_reset(struct optimizer *optimizer, const struct model *model);
 
 /* Sets what the next step needs in device memory: learning rate, clip factor 1, and t, AdamW's step number from 1. */
 void optimizer_set_step(struct optimizer *optimizer, const struct model *model, float learning_rate, long t);
+
+/* Makes one AdamW step of floats [offset, offset + count) of the arena: of weights and moments, by the gradient. */
+void optimizer_update(const struct optimizer *optimizer, const struct model *model, size_t offset, size_t count);
 
 #endif

@@ -71,6 +71,13 @@ static void gradient_ready(void *context, int tensor)
     reducer_gradient_ready(t->reducer, tensor);
 }
 
+/* Forward calls this before it uses the weights of a part: the strategy may still have to gather them. */
+static void before_forward(void *context, int part)
+{
+    struct reducer *reducer = context;
+    reducer->strategy->before_forward(reducer, part);
+}
+
 void step_run(struct trainer *t, int slot)
 {
     const struct device *device = t->device;
@@ -79,6 +86,8 @@ void step_run(struct trainer *t, int slot)
     size_t tokens = model->sizes.batch * model->sizes.context; /* of a micro-batch on this rank */
     float loss_scale = 1 / ((float)tokens * (float)t->micro_batches);
     float grad_scale = loss_scale / (float)t->ranks;
+    const struct forward_hook forward_hook = {before_forward, t->reducer};
+    const struct gradient_hook gradient_hook = {gradient_ready, t};
     float *loss = t->record + slot * RECORDS + RECORD_LOSS;
     float *norm = t->record + slot * RECORDS + RECORD_GRAD_NORM;
 
@@ -95,13 +104,14 @@ void step_run(struct trainer *t, int slot)
         device->upload(t->target, target, tokens * sizeof *target);
 
         enter_phase(t, PHASE_FORWARD);
-        model_forward(model, t->input, t->target, loss, loss_scale, grad_scale);
+        int waits = m == 0 && t->reducer->strategy->before_forward; /* for weights of the step before */
+        model_forward(model, t->input, t->target, loss, loss_scale, grad_scale, waits ? &forward_hook : NULL);
         if (t->forward_only)
             continue;
 
         enter_phase(t, PHASE_BACKWARD);
-        struct gradient_hook hook = {gradient_ready, t}; /* only the last micro-batch makes gradients final */
-        model_backward(model, t->input, m > 0, m + 1 == t->micro_batches ? &hook : NULL);
+        int final = m + 1 == t->micro_batches; /* earlier micro-batches leave gradients incomplete */
+        model_backward(model, t->input, m > 0, final ? &gradient_hook : NULL);
     }
 
     if (t->forward_only) {
@@ -125,8 +135,9 @@ void step_run(struct trainer *t, int slot)
             device->copy(norm, optimizer->scalars + SCALAR_GRAD_NORM, 1);
         }
     }
-    device->adamw(model->weight, model->narrow_weight, optimizer->m, optimizer->v, model->gradient, model->arena,
-                  optimizer->scalars, &optimizer->adamw);
+    for (int i = 0; i < t->reducer->ranges; i++)
+        optimizer_update(optimizer, model, t->reducer->owned[i].offset, t->reducer->owned[i].count);
+    reducer_after_optimizer(t->reducer);
 
     enter_phase(t, PHASE_LR_SCHEDULING);
     t->step++;
@@ -135,6 +146,7 @@ void step_run(struct trainer *t, int slot)
 
     if (checkpoint_is_due(&t->checkpoint, t->step)) {
         enter_phase(t, PHASE_CHECKPOINT);
+        reducer_settle(t->reducer);
         checkpoint_save(&t->checkpoint, trainer_state(t));
     }
     enter_phase(t, PHASES);
@@ -193,7 +205,7 @@ struct training_state trainer_state(const struct trainer *t)
 
 void trainer_use(struct trainer *t, const struct device *device, struct reducer *reducer)
 {
-    t->device = t->model->device = reducer->device = device;
+    t->device = t->model->device = device;
     t->reducer = reducer;
 }
 
@@ -203,16 +215,17 @@ int step_phase_of(const struct span *span)
     return known ? span->index : -1;
 }
 
-void step_spans(const struct model *model, size_t micro_batches, int traced, size_t spans[TIMELINE_LANES])
+void step_spans(const struct model *model, size_t micro_batches, size_t collectives, int traced,
+                size_t spans[TIMELINE_LANES])
 {
     enum { OF_STEP = 4 }; /* operations of step_run itself */
     size_t phases = PHASES + 3 * micro_batches;
     spans[LANE_HOST] = 2 * phases + (size_t)model->tensors; /* with a delay in each occurrence of each phase */
-    spans[LANE_COMMUNICATION] = (size_t)model->tensors;
+    spans[LANE_COMMUNICATION] = collectives;
     spans[LANE_COMPUTE] = spans[LANE_MEMORY] = 0;
     if (traced) {
         spans[LANE_HOST] += model_ranges(model) * micro_batches;
         spans[LANE_COMPUTE] = OF_STEP + model_operations(model) * micro_batches +
-                              2 * (size_t)model->tensors; /* a strategy's copies, there and back */
+                              2 * collectives; /* a strategy's copies, there and back */
     }
 }

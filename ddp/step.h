@@ -86,8 +86,9 @@ void step_run(struct trainer *trainer, int slot);
 /* The phase that a span of the host lane is, or -1 for marks and ranges. */
 int step_phase_of(const struct span *span);
 
-/* Spans that one step adds to each lane with this model at most, with or without the operations of a traced device, for
- * timeline_create. */
-void step_spans(const struct model *model, size_t micro_batches, int traced, size_t spans[TIMELINE_LANES]);
+/* Fills the most spans that one step adds to each lane, for timeline_create. collectives: of a step, at most; traced:
+ * with the operations of a traced device. */
+void step_spans(const struct model *model, size_t micro_batches, size_t collectives, int traced,
+                size_t spans[TIMELINE_LANES]);
 
 #endif

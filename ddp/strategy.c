@@ -1,6 +1,9 @@
 /* strategy.c - the list of strategies, and what they share. */
 #include "ddp/strategy.h"
 
+#include "kernels/error.h"
+
+#include <stdlib.h>
 #include <string.h>
 
 const struct strategy *const strategies[] = {
@@ -24,8 +27,7 @@ const struct strategy *strategy_find(const char *name)
 void reducer_create(struct reducer *reducer, const struct strategy *strategy, const struct model *model,
                     struct comm *comm, size_t bucket_bytes, enum comm_dtype staged_dtype)
 {
-    *reducer =
-        (struct reducer){.strategy = strategy, .device = model->device, .gradient = model->gradient, .comm = comm};
+    *reducer = (struct reducer){.strategy = strategy, .model = model, .comm = comm};
     strategy->plan(&reducer->plan, model->tensor, model->tensors, bucket_bytes);
     if (strategy->stages) {
         reducer->staged_dtype = staged_dtype;
@@ -33,12 +35,18 @@ void reducer_create(struct reducer *reducer, const struct strategy *strategy, co
         reducer->staged = comm->allocate(comm, reducer->staged_bytes);
         model->device->zero(reducer->staged, reducer->staged_bytes / sizeof(float)); /* memory in use from now on */
     }
+    reducer->owned = allocate(2 * (size_t)reducer->plan.n, sizeof *reducer->owned);
+    reducer->owned[0] = (struct arena_range){0, model->arena};
+    reducer->ranges = 1;
+    if (strategy->own)
+        strategy->own(reducer);
 }
 
 void reducer_destroy(struct reducer *reducer)
 {
     if (reducer->staged)
         reducer->comm->release(reducer->comm, reducer->staged);
+    free(reducer->owned);
     plan_destroy(&reducer->plan);
     *reducer = (struct reducer){0};
 }
@@ -62,31 +70,48 @@ void reducer_finish(struct reducer *reducer)
     reducer->strategy->finish(reducer);
 }
 
-struct collective reducer_collective(const struct reducer *reducer, int i)
+void reducer_after_optimizer(struct reducer *reducer)
 {
-    const struct bucket *s = &reducer->plan.bucket[i];
+    if (reducer->strategy->after_optimizer)
+        reducer->strategy->after_optimizer(reducer);
+}
+
+void reducer_settle(struct reducer *reducer)
+{
+    int parts = (int)reducer->model->sizes.layers + 2;
+    for (int part = 0; reducer->strategy->before_forward && part < parts; part++)
+        reducer->strategy->before_forward(reducer, part);
+}
+
+struct collective reducer_collective(const struct reducer *reducer, int bucket, int i)
+{
+    const struct bucket *s = &reducer->plan.bucket[bucket];
+    if (reducer->strategy->collective)
+        return reducer->strategy->collective(reducer, bucket, i);
     if (!reducer->staged)
         return (struct collective){
-            .buffer = reducer->gradient + s->offset, .count = s->count, .dtype = COMM_FLOAT32, .index = i};
+            .buffer = reducer->model->gradient + s->offset, .count = s->count, .dtype = COMM_FLOAT32, .index = bucket};
     char *buffer = (char *)reducer->staged + s->offset * comm_dtype_bytes(reducer->staged_dtype);
-    return (struct collective){.buffer = buffer, .count = s->count, .dtype = reducer->staged_dtype, .index = i};
+    return (struct collective){.buffer = buffer, .count = s->count, .dtype = reducer->staged_dtype, .index = bucket};
 }
 
-void reducer_start(struct reducer *reducer, int i)
+void reducer_start(struct reducer *reducer, int bucket, int i)
 {
-    struct collective collective = reducer_collective(reducer, i);
-    reducer->device->annotation_begin("%s bucket %d", comm_kind_name[collective.kind], i);
+    const struct device *device = reducer->model->device;
+    struct collective collective = reducer_collective(reducer, bucket, i);
+    device->annotation_begin("%s bucket %d", comm_kind_name[collective.kind], bucket);
     reducer->ticket = reducer->comm->start(reducer->comm, &collective);
-    reducer->device->annotation_end();
-    reducer->started++;
+    device->annotation_end();
+    reducer->started += i == 0;
 }
 
-void reducer_run(struct reducer *reducer, int i)
+void reducer_run(struct reducer *reducer, int bucket, int i)
 {
-    struct collective collective = reducer_collective(reducer, i);
-    reducer->device->annotation_begin("%s bucket %d", comm_kind_name[collective.kind], i);
+    const struct device *device = reducer->model->device;
+    struct collective collective = reducer_collective(reducer, bucket, i);
+    device->annotation_begin("%s bucket %d", comm_kind_name[collective.kind], bucket);
     reducer->comm->run_blocking(reducer->comm, &collective);
-    reducer->device->annotation_end();
+    device->annotation_end();
 }
 
 int reducer_completed_bucket(const struct reducer *reducer, int tensor)

@@ -6,7 +6,7 @@ static void start_completed_bucket(struct reducer *reducer, int tensor)
 {
     int bucket = reducer_completed_bucket(reducer, tensor);
     if (bucket >= 0)
-        reducer_start(reducer, bucket);
+        reducer_start(reducer, bucket, 0);
 }
 
 static void join_buckets(struct reducer *reducer)
@@ -19,6 +19,7 @@ const struct strategy strategy_ddp_bucketed = {
     .summary = "an asynchronous all-reduce per bucket of gradients, as soon as the bucket is full",
     .reduces = 1,
     .overlaps = 1,
+    .collectives = 1,
     .buckets = 1,
     .plan = plan_create,
     .gradient_ready = start_completed_bucket,
@@ -30,6 +31,7 @@ const struct strategy strategy_ddp_individual = {
     .summary = "an asynchronous all-reduce per parameter tensor, as soon as its gradient is final",
     .reduces = 1,
     .overlaps = 1,
+    .collectives = 1,
     .plan = plan_per_tensor,
     .gradient_ready = start_completed_bucket,
     .finish = join_buckets,

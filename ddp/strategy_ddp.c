@@ -9,13 +9,14 @@ static void wait_for_backward(struct reducer *reducer, int tensor)
 static void reduce_in_turn(struct reducer *reducer)
 {
     for (int i = reducer->plan.n - 1; i >= 0; i--) /* the plan is in backward's order, this one is registration's */
-        reducer_run(reducer, i);
+        reducer_run(reducer, i, 0);
 }
 
 const struct strategy strategy_ddp = {
     .name = "ddp",
     .summary = "after backward, one blocking all-reduce per parameter tensor",
     .reduces = 1,
+    .collectives = 1,
     .plan = plan_per_tensor,
     .gradient_ready = wait_for_backward,
     .finish = reduce_in_turn,
@@ -26,6 +27,7 @@ const struct strategy strategy_ddp_flat = {
     .name = "ddp_flat",
     .summary = "after backward, one all-reduce of the whole gradient",
     .reduces = 1,
+    .collectives = 1,
     .plan = plan_whole,
     .gradient_ready = wait_for_backward,
     .finish = reduce_in_turn,

@@ -1,31 +1,33 @@
-/* strategy_individual_v2.c - staged overlap: each gradient is copied to a buffer of its own as soon as it is final, the
- * buffer is all-reduced while backward goes on, and after the wait it is copied back. The copies buy another type on
- * the wire, and a gradient that communication never touches. */
+/* strategy_individual_v2.c - staged overlap: as soon as a gradient is final, copies it to a buffer of its own and
+ * all-reduces that while backward goes on; after the wait, copies it back. The copies allow another type on the wire,
+ * and communication never touches the gradient tensor. */
 #include "ddp/strategy.h"
 
 static void stage_and_start(struct reducer *reducer, int tensor)
 {
     int i = reducer_completed_bucket(reducer, tensor);
-    const struct bucket *s = &reducer->plan.bucket[i];
-    struct collective staged = reducer_collective(reducer, i);
+    const struct device *device = reducer->model->device;
+    const struct collective staged = reducer_collective(reducer, i, 0);
+    const float *gradient = reducer->model->gradient + reducer->plan.bucket[i].offset;
     if (staged.dtype == COMM_BF16)
-        reducer->device->pack_bf16(staged.buffer, reducer->gradient + s->offset, s->count);
+        device->pack_bf16(staged.buffer, gradient, staged.count);
     else
-        reducer->device->copy(staged.buffer, reducer->gradient + s->offset, s->count);
-    reducer_start(reducer, i);
+        device->copy(staged.buffer, gradient, staged.count);
+    reducer_start(reducer, i, 0);
 }
 
 static void join_and_unstage(struct reducer *reducer)
 {
+    const struct device *device = reducer->model->device;
     reducer->comm->join(reducer->comm, reducer->ticket);
-    reducer->device->stamp(); /* waiting is no part of the first copy */
+    device->stamp(); /* the wait does not count as part of the first copy */
     for (int i = 0; i < reducer->plan.n; i++) {
-        const struct bucket *s = &reducer->plan.bucket[i];
-        struct collective staged = reducer_collective(reducer, i);
+        const struct collective staged = reducer_collective(reducer, i, 0);
+        float *gradient = reducer->model->gradient + reducer->plan.bucket[i].offset;
         if (staged.dtype == COMM_BF16)
-            reducer->device->unpack_bf16(reducer->gradient + s->offset, staged.buffer, s->count);
+            device->unpack_bf16(gradient, staged.buffer, staged.count);
         else
-            reducer->device->copy(reducer->gradient + s->offset, staged.buffer, s->count);
+            device->copy(gradient, staged.buffer, staged.count);
     }
 }
 
@@ -35,6 +37,7 @@ const struct strategy strategy_ddp_individual_v2 = {
     .reduces = 1,
     .overlaps = 1,
     .stages = 1,
+    .collectives = 1,
     .plan = plan_per_tensor,
     .gradient_ready = stage_and_start,
     .finish = join_and_unstage,

@@ -19,10 +19,11 @@ enum timeline_lane {
     TIMELINE_LANES
 };
 
-/* What a collective keeps in span.size. */
-enum { SIZE_BYTES, SIZE_ELEMENTS, SIZE_TICKET, SPAN_SIZES = 4 };
+/* The sizes of a collective: bytes and elements of its smaller buffer (struct collective's count), its ticket, and its
+ * operation (enum comm_kind). */
+enum { SIZE_BYTES, SIZE_ELEMENTS, SIZE_TICKET, SIZE_KIND, SPAN_SIZES };
 
-/* And a phase: ns that the training thread waited for a core in it, where that is watched (core_wait.h). */
+/* The size of a phase: ns that the training thread waited for a core in it, if that is watched (core_wait.h). */
 enum { SIZE_CORE_WAIT };
 
 /* A span of work, or a mark, which has no length. Times are ns of clock.h; those of a device may be tickets of its
@@ -36,8 +37,8 @@ enum { SIZE_CORE_WAIT };
  * returned_ns  the training thread went on   0: unknown                the host came to it
  * size         operation: its sizes; collective: SIZE_BYTES and so on; phase: SIZE_CORE_WAIT; memory mark: bytes,
  *              address
- * index        the phase; the operation; the layer of a range, or -1; the collective's place in the plan; the tensor of
- *              a ready mark
+ * index        the phase; the operation; the layer of a range, or -1; a collective's bucket, or -1; the tensor of a
+ *              ready mark
  *
  * Where a device finishes before it returns, queued_ns is start_ns and returned_ns is end_ns. */
 struct span {
@@ -45,7 +46,7 @@ struct span {
     int64_t queued_ns, start_ns, end_ns, returned_ns;
     size_t size[SPAN_SIZES];
     int index;
-    int step; /* that it was recorded in */
+    int step; /* the step that it was recorded in, or, of a collective, queued in */
 };
 
 struct lane {
@@ -56,7 +57,7 @@ struct lane {
 
 struct timeline {
     struct lane lane[TIMELINE_LANES];
-    int step; /* the step that spans are recorded in; changed only while nothing is in flight */
+    int step; /* the step that spans are recorded in; the training thread alone reads and changes it */
 };
 
 /* Reserves (and touches) memory for this many spans a lane; fatal when memory runs out. */
@@ -66,15 +67,21 @@ void timeline_destroy(struct timeline *timeline); /* a zeroed timeline is fine *
 /* Forgets the spans of all steps, keeps the memory. Only while no writer is at work. */
 void timeline_clear(struct timeline *timeline);
 
-/* Records one span, in the current step; a full lane counts it as dropped instead. */
-static inline void timeline_add(struct timeline *timeline, enum timeline_lane lane, struct span span)
+/* Records one span, in span.step; a full lane counts it as dropped instead. */
+static inline void timeline_add_in_step(struct timeline *timeline, enum timeline_lane lane, struct span span)
 {
     struct lane *l = &timeline->lane[lane];
-    span.step = timeline->step;
     if (l->n < l->capacity)
         l->span[l->n++] = span;
     else
         l->dropped++;
+}
+
+/* The same, in the current step. */
+static inline void timeline_add(struct timeline *timeline, enum timeline_lane lane, struct span span)
+{
+    span.step = timeline->step;
+    timeline_add_in_step(timeline, lane, span);
 }
 
 /* Marks that memory was allocated. */

@@ -38,7 +38,7 @@ void one_rank_create(struct one_rank *rank, const struct device *device, const s
     model_allocate(&rank->model, device, NULL);
     if (data_create(&rank->data, &data))
         FATAL("%s", error_text());
-    step_spans(&rank->model, 1, 1, spans);
+    step_spans(&rank->model, 1, (size_t)rank->model.tensors, 1, spans);
     for (int i = 0; i < TIMELINE_LANES; i++)
         spans[i] *= (size_t)steps;
     timeline_create(&rank->timeline, spans);

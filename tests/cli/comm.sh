@@ -45,7 +45,7 @@ again
 # one rank sleeps and the other waits for it; the sleeper has not started what the other waits in
 run 2 --device cpu --implementations ddp --timeout 3 --inject-delay rank=1,ms=30000,phase=backward_pass
 ends "a collective of a step that does not return ends the job" \
-    'rank 0 on .* has waited for [0-9]+ s in the first steps: all_reduce of [0-9]+ float sum, number 11 of the plan, ticket 1; rank 1 has not started it: it is in the first steps'
+    'rank 0 on .* has waited for [0-9]+ s in the first steps: all_reduce of [0-9]+ float sum, bucket 11, ticket 1; rank 1 has not started it: it is in the first steps'
 succeeds "and what was written is whole" valid out/run.json
 again
 run 2 --device cpu --implementations ddp --timeout 20 --inject-delay rank=1,ms=300,phase=backward_pass
@@ -200,16 +200,16 @@ succeeds "and says which option gave it so long" grep -qE -e '--timeout: no prog
 again
 
 EMULATED_NCCL_FAIL_RANK=1,call=5 run 2 --device cuda --implementations ddp_individual --timeout 30
-ends "an error of NCCL ends the job" 'rank 1: NCCL: unhandled system error: .*, in all_reduce of [0-9]+ float sum, number 4 of the plan, ticket 5'
+ends "an error of NCCL ends the job" 'rank 1: NCCL: unhandled system error: .*, in all_reduce of [0-9]+ float sum, bucket 4, ticket 5'
 succeeds "at once, and the other rank says where it was" grep -qE 'rank 0 on .* in the first steps: all_reduce of .*, ticket 5; all ranks have started it' said
 succeeds "and what was written is whole" valid out/run.json
 again
 EMULATED_NCCL_HANG_RANK=1,call=5 run 2 --device cuda --implementations ddp_individual --timeout 3
-ends "a collective of NCCL that hangs ends the job" 'rank 0 on .* has waited for [0-9]+ s in the first steps: all_reduce of .*, number 4 of the plan, ticket 5; all ranks have started it'
+ends "a collective of NCCL that hangs ends the job" 'rank 0 on .* has waited for [0-9]+ s in the first steps: all_reduce of .*, bucket 4, ticket 5; all ranks have started it'
 again
 EMULATED_NCCL_HANG_RANK=1,call=9 sweep 2 --device cuda --timeout 3
 ends "and of a sweep too" 'rank 0 on .* has waited for [0-9]+ s in (timed|warm-up) iteration [0-9]+ of all_reduce of .*: all_reduce of .*; all ranks have started it'
 again
 run 2 --device cuda --implementations ddp --timeout 3 --inject-delay rank=1,ms=30000,phase=backward_pass
-ends "a rank that does not come to NCCL is named" 'rank 0 on .* number 11 of the plan, ticket 1; rank 1 has not started it'
+ends "a rank that does not come to NCCL is named" 'rank 0 on .* bucket 11, ticket 1; rank 1 has not started it'
 exit "$failed"

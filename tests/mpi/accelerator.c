@@ -60,7 +60,7 @@ static int made_up_open(int index, enum precision precision, const struct device
     return 0;
 }
 
-START_TEST(ranks_compute_on_it)
+TEST_EACH(ranks_compute_on_it, 2)
 {
     const struct device_options options = {.kind = _i ? DEVICE_FIRST_ACCELERATOR : DEVICE_AUTO};
     struct open_device opened;
@@ -79,10 +79,9 @@ START_TEST(ranks_compute_on_it)
     opened.device->accelerator->profiler(_i);
     ck_assert_int_eq(profiled, _i);
 }
-END_TEST
 
 /* Its memory is not the host's and not NCCL's: MPI, staged through the host's memory. */
-START_TEST(collectives_are_staged)
+TEST(collectives_are_staged)
 {
     const struct device *device;
     struct comm_options options = {.library = COMM_AUTO};
@@ -100,9 +99,8 @@ START_TEST(collectives_are_staged)
     options.library = COMM_NCCL;
     ck_assert_ptr_null(comm_create(&job, device, NULL, 1, &options));
 }
-END_TEST
 
-START_TEST(without_it_auto_takes_the_cpu)
+TEST(without_it_auto_takes_the_cpu)
 {
     struct device_options options = {.kind = DEVICE_AUTO};
     struct open_device opened;
@@ -114,17 +112,5 @@ START_TEST(without_it_auto_takes_the_cpu)
     options.kind = DEVICE_FIRST_ACCELERATOR;
     ck_assert_int_eq(open_device(&opened, &job, &options, 1), -1);
 }
-END_TEST
 
-int main(void)
-{
-    if (job_begin(&job, 0, NULL))
-        return 1;
-    Suite *suite = suite_create("accelerator");
-    TCase *tests = tcase_create("accelerator");
-    tcase_add_loop_test(tests, ranks_compute_on_it, 0, 2);
-    tcase_add_test(tests, collectives_are_staged);
-    tcase_add_test(tests, without_it_auto_takes_the_cpu);
-    suite_add_tcase(suite, tests);
-    return suite_run_ranks(suite, &job);
-}
+SUITE_OF_RANKS("accelerator", job, NULL, NULL)

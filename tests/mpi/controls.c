@@ -188,6 +188,8 @@ TEST_EACH(collectives_are_measured_alone, 2)
     struct overlap overlap[STEPS] = {{0}};
     const struct device device = {
         .zero = zero, .synchronize = synchronize, .stamps_end = nothing, .stamp_ns = stamp_ns};
+    float gradient[1];
+    const struct model model = {.device = &device, .gradient = gradient};
     struct comm comm = {.run_blocking = slow, .on_device = _i, .start = _i ? lead : NULL};
     launch_ns = _i * 100 * (int64_t)US;
     for (int s = DISCARDED_STEPS; s < STEPS; s++)
@@ -196,7 +198,7 @@ TEST_EACH(collectives_are_measured_alone, 2)
     p.controls.others_staged = 40;
     made_up_create(&timeline, 200);
     p.reducer[0].comm = &comm;
-    p.reducer[0].device = &device;
+    p.reducer[0].model = &model;
     zeroed = collectives = out_of_order = 0;
     for (int s = 0; s < STEPS; s++)
         for (int i = 0; i < PROFILE_BUCKETS; i++) {

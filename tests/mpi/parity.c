@@ -7,6 +7,7 @@
 #include "ddp/step.h"
 #include "kernels/error.h"
 #include "tests/support/on_device.h"
+#include "tests/support/strategy_scattered.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -42,14 +43,15 @@ static void one_rank_create(struct one_rank *one, int rank, int ranks, size_t mi
     model_plan(&one->model, &sizes, device->compute_bytes);
     ck_assert_int_eq(data_create(&one->data, &data), 0);
     size_t spans[TIMELINE_LANES];
-    step_spans(&one->model, micro_batches, 0, spans);
+    size_t collectives = (size_t)strategy_scattered.collectives * (size_t)one->model.tensors;
+    step_spans(&one->model, micro_batches, collectives, 0, spans);
     for (int i = 0; i < TIMELINE_LANES; i++)
         spans[i] *= STEPS;
     timeline_create(&one->timeline, spans);
     struct comm_options how = {.library = library, .shares_gpu = library != COMM_NCCL};
     int alone = ranks < job.size || (ranks == 1 && library != COMM_NCCL);
-    one->comm = alone ? comm_self_create(device, &one->timeline)
-                      : comm_create(&job, device, &one->timeline, (size_t)one->model.tensors, &how);
+    one->comm =
+        alone ? comm_self_create(device, &one->timeline) : comm_create(&job, device, &one->timeline, collectives, &how);
     ck_assert_ptr_nonnull(one->comm);
     model_allocate(&one->model, device, one->comm->allocate(one->comm, one->model.arena * sizeof(float)));
     model_initialize(&one->model, 3);
@@ -88,6 +90,7 @@ static void train(struct one_rank *one, const struct strategy *strategy, size_t 
     one->model.device->stamps_begin();
     for (int i = 0; i < steps; i++)
         step_run(&one->trainer, i);
+    reducer_settle(&one->reducer);
     one->model.device->stamps_end();
     timeline_settle(&one->timeline, one->model.device->stamp_ns);
 }
@@ -316,6 +319,56 @@ START_TEST(the_check_fails_when_it_must)
 }
 END_TEST
 
+/* ---- a strategy that uses every hook ---- */
+
+static const size_t scattered_buckets[] = {0, 2000, 1 << 30};
+
+START_TEST(scattering_equals_one_process)
+{
+    struct one_rank one, many;
+    one_rank_create(&one, 0, 1, 1, 0);
+    one_rank_create(&many, job.rank, job.size, 2, 0);
+    train(&one, &strategy_ddp, 0, COMM_FLOAT32, STEPS);
+    for (int fault = SCATTERED_RIGHT; fault < (job.size > 1 ? SCATTERED_FAULTS : SCATTERED_RIGHT + 1); fault++) {
+        scattered_fault = (enum scattered_fault)fault;
+        train(&many, &strategy_scattered, scattered_buckets[_i], COMM_FLOAT32, STEPS);
+        double error = job_max(&job, weight_error(&many, &one));
+        if (fault == SCATTERED_RIGHT)
+            ck_assert_double_le(error, weight_tolerance);
+        else
+            ck_assert_msg(error > 10 * weight_tolerance, "mistake %d goes unseen: weights differ by %g", fault, error);
+    }
+    scattered_fault = SCATTERED_RIGHT;
+    one_rank_destroy(&many);
+    one_rank_destroy(&one);
+}
+END_TEST
+
+/* Each bucket has its collectives in each step, told apart by their operation. */
+START_TEST(spans_tell_collectives_of_a_bucket_apart)
+{
+    struct one_rank one;
+    one_rank_create(&one, job.rank, job.size, 1, 0);
+    train(&one, &strategy_scattered, 2000, COMM_FLOAT32, STEPS);
+    const struct lane *lane = &one.timeline.lane[LANE_COMMUNICATION];
+    int seen[STEPS][COMM_KINDS] = {{0}}, rests = 0;
+    for (const struct span *s = lane->span; s < lane->span + lane->n; s++) {
+        ck_assert(s->index >= 0 && s->index < one.reducer.plan.n);
+        ck_assert_str_eq(s->name, comm_kind_name[s->size[SIZE_KIND]]);
+        seen[s->step][s->size[SIZE_KIND]]++;
+    }
+    for (int i = 0; i < one.reducer.plan.n; i++)
+        rests += one.reducer.plan.bucket[i].count % (size_t)job.size > 0;
+    for (int step = 0; step < STEPS; step++) {
+        ck_assert_int_eq(seen[step][COMM_REDUCE_SCATTER], one.reducer.plan.n);
+        ck_assert_int_eq(seen[step][COMM_ALL_GATHER], one.reducer.plan.n);
+        ck_assert_int_eq(seen[step][COMM_ALL_REDUCE], rests);
+    }
+    ck_assert_uint_eq(lane->dropped, 0);
+    one_rank_destroy(&one);
+}
+END_TEST
+
 /* The spans of a step: phases without gaps in their order, and one collective per slice inside it. */
 START_TEST(a_step_records_its_phases)
 {
@@ -470,6 +523,8 @@ int main(void)
     tcase_add_test(tests, accumulation_equals_one_process);
     tcase_add_test(tests, warmup_equals_one_process);
     tcase_add_test(tests, the_check_fails_when_it_must);
+    tcase_add_loop_test(tests, scattering_equals_one_process, 0, 3);
+    tcase_add_test(tests, spans_tell_collectives_of_a_bucket_apart);
     suite_add_tcase(suite, tests);
     return suite_run_ranks(suite, &job);
 }

@@ -242,7 +242,7 @@ int allreduce_options_fit(struct allreduce_options *o, const struct option_table
         return error_report(FLIP "=%zu: the largest message has %zu bits", o->timing.flip_bit, 8 * most_bytes);
     if (o->overlap && ranks == 1)
         return error_report("--overlap needs two ranks: one sends nothing");
-    size_t parts = kind == COMM_REDUCE_SCATTER || kind == COMM_ALL_GATHER ? (size_t)ranks : 1;
+    size_t parts = comm_parts(kind, ranks);
     for (int d = 0; d < COMM_DTYPES; d++) {
         size_t whole = comm_dtype_bytes((enum comm_dtype)d) * parts;
         if (!(o->choice.dtypes >> d & 1))

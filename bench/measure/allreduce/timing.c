@@ -62,15 +62,10 @@ void endpoint_destroy(struct endpoint *e)
 
 /* ---- which collectives ---- */
 
-static int reduces(enum comm_kind kind)
-{
-    return kind == COMM_ALL_REDUCE || kind == COMM_REDUCE_SCATTER;
-}
-
 void timing_words(const struct collective_timing *t, char words[TIMING_WORDS])
 {
     char size[CELL];
-    int reduced = reduces(t->collective.kind);
+    int reduced = comm_reduces(t->collective.kind);
     snprintf(words, TIMING_WORDS, "%s of %s (%s%s%s, %s)", comm_kind_name[t->collective.kind],
              text_memory(size, t->bytes), t->dtype, reduced ? " " : "", reduced ? t->op : "",
              t->in_place ? "in place" : "out of place");
@@ -80,8 +75,8 @@ struct collective_timing *timing_create(const struct collective_choice *choice, 
                                         int ranks, int in_place_only, size_t *n)
 {
     enum comm_kind kind = choice->kind;
-    size_t parts = kind == COMM_REDUCE_SCATTER || kind == COMM_ALL_GATHER ? (size_t)ranks : 1;
-    unsigned ops = reduces(kind) ? choice->ops : 1;
+    size_t parts = comm_parts(kind, ranks);
+    unsigned ops = comm_reduces(kind) ? choice->ops : 1;
     struct collective_timing *timing = allocate(sizes * COMM_DTYPES * COMM_OPS * 2, sizeof *timing);
     *n = 0;
     for (int d = 0; d < COMM_DTYPES; d++)
@@ -98,7 +93,7 @@ struct collective_timing *timing_create(const struct collective_choice *choice, 
                     timing[(*n)++] = (struct collective_timing){.collective = c,
                                                                 .in_place = in_place,
                                                                 .dtype = comm_dtype_name[d],
-                                                                .op = reduces(kind) ? comm_op_name[op] : "none",
+                                                                .op = comm_reduces(kind) ? comm_op_name[op] : "none",
                                                                 .placement = in_place ? "in_place" : "out_of_place",
                                                                 .root = kind == COMM_BROADCAST ? c.root : -1,
                                                                 .bytes = count * whole,

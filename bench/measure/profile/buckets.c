@@ -50,14 +50,17 @@ static void add_collectives(const struct profile_figures *f, const struct captur
         const struct span *last = NULL;
         for (; span < end && span->step == step; span++) {
             const struct interval whole = {span->start_ns, span->end_ns};
-            if (step < f->first)
+            if (step < f->first || span->index < 0 || !comm_reduces((enum comm_kind)span->size[SIZE_KIND]))
                 continue;
             int slot = step - f->first;
-            time_of(seconds, span->index, QUEUED, f->steps)[slot] =
-                host_is_ahead ? NAN : 1e-9 * (double)(span->queued_ns - start);
-            time_of(seconds, span->index, POSTED, f->steps)[slot] = 1e-9 * (double)(span->start_ns - start);
-            time_of(seconds, span->index, DONE, f->steps)[slot] = 1e-9 * (double)(span->end_ns - start);
-            time_of(seconds, span->index, EXPOSED, f->steps)[slot] =
+            double *done = time_of(seconds, span->index, DONE, f->steps) + slot;
+            if (*done == 0) { /* the first collective of the bucket */
+                time_of(seconds, span->index, QUEUED, f->steps)[slot] =
+                    host_is_ahead ? NAN : 1e-9 * (double)(span->queued_ns - start);
+                time_of(seconds, span->index, POSTED, f->steps)[slot] = 1e-9 * (double)(span->start_ns - start);
+            }
+            *done = fmax(*done, 1e-9 * (double)(span->end_ns - start));
+            time_of(seconds, span->index, EXPOSED, f->steps)[slot] +=
                 computing ? 1e-9 * (double)(whole.end - whole.start - intervals_common(&whole, 1, busy, n)) : NAN;
             last = !last || span->end_ns > last->end_ns ? span : last;
         }

@@ -279,6 +279,8 @@ static int run_epochs(struct capture *capture, struct run *run, const struct res
         if (run->trainer.checkpoint.failed) /* on all ranks */
             status = job_agree(run->job, -1);
         size_t done = step + 1;
+        if (done % a_second == 0 || done == steps || done == due) /* the ranks exchange messages */
+            reducer_settle(run->trainer.reducer);
         if (done % a_second == 0 || done == steps) /* so that all stop after the same step */
             capture->interrupted = job_max(run->job, signal_seen) > 0;
         if (done == due && done < steps && !status) {
@@ -290,6 +292,7 @@ static int run_epochs(struct capture *capture, struct run *run, const struct res
         }
     }
     progress_end(&progress);
+    reducer_settle(run->trainer.reducer);
     watchdog_doing(run->job->watchdog, "the evaluation of the capture of %s", capture->trace.implementation);
     run->device->annotation_end(); /* the last epoch; there is a step at least */
     run->device->synchronize();

@@ -14,7 +14,7 @@ struct capture {
     struct captured_step *step; /* [n] */
     struct step_times *times;   /* [n] */
     struct overlap *overlap;    /* [n] */
-    size_t *parameters;         /* of each collective of the plan */
+    size_t *parameters;         /* of each bucket of the plan */
     struct alignment alignment;
     struct collectives collectives;   /* counts those of active epochs, or all if there are none, as all figures do */
     int in_range;                     /* cudaProfilerStart was called, and not yet Stop */

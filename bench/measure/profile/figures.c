@@ -152,8 +152,8 @@ static void find_phases(struct profile_figures *f, const struct job *job, const 
 
 /* ---- collectives ---- */
 
-/* Lists every payload that occurs, the largest first. Returns the largest number of calls that one has on this rank,
- * which is the same on every rank. */
+/* Lists every payload and operation that occurs, the largest payload first. Returns the largest number of calls that one
+ * has on this rank, which is the same on every rank. */
 static size_t list_payloads(struct profile_figures *figures, const struct capture *capture)
 {
     const struct collectives *r = &capture->collectives;
@@ -161,15 +161,16 @@ static size_t list_payloads(struct profile_figures *figures, const struct captur
     size_t most = 0;
     for (const struct timed_collective *one = r->item; one < r->item + r->n; one++) {
         int c = 0;
-        while (c < figures->collectives && list[c].bytes > one->bytes)
+        while (c < figures->collectives &&
+               (list[c].bytes > one->bytes || (list[c].bytes == one->bytes && list[c].kind < one->kind)))
             c++;
-        if (c == figures->collectives || list[c].bytes != one->bytes) {
+        if (c == figures->collectives || list[c].bytes != one->bytes || list[c].kind != one->kind) {
             memmove(&list[c + 1], &list[c], (size_t)(figures->collectives++ - c) * sizeof *list);
-            list[c] = (struct collective_figure){.bytes = one->bytes};
+            list[c] = (struct collective_figure){.kind = one->kind, .bytes = one->bytes};
         }
         list[c].calls += one->step >= figures->first;
         most = list[c].calls > most ? list[c].calls : most;
-        if (capture->parameters[one->index] > list[c].parameters)
+        if (one->index >= 0 && capture->parameters[one->index] > list[c].parameters)
             list[c].parameters = capture->parameters[one->index];
     }
     return most;
@@ -193,7 +194,7 @@ static void find_collectives(struct profile_figures *figures, const struct job *
                 const int64_t ns[TIMES] = {one->posted_ns - one->queued_ns, one->completed_ns - one->posted_ns,
                                            waits ? collective_wait(one, job->rank, r->residual_ns) : -1,
                                            collective_transfer(one, job->rank, r->residual_ns)};
-                if (one->bytes == c->bytes && one->step >= figures->first)
+                if (one->bytes == c->bytes && one->kind == c->kind && one->step >= figures->first)
                     mine[n++] = 1e-9 * (double)ns[time];
             }
             job_gather(job, mine, n * sizeof *mine, all);
@@ -205,7 +206,7 @@ static void find_collectives(struct profile_figures *figures, const struct job *
         c->calls = known[DURATION];
         c->waited = known[WAIT];
         c->algbw = c->duration > 0 ? (double)c->bytes / c->duration : NAN;
-        c->busbw = c->algbw * comm_bus_factor(COMM_ALL_REDUCE, figures->ranks);
+        c->busbw = c->algbw * comm_bus_factor(c->kind, figures->ranks);
     }
     free(mine);
     free(all);

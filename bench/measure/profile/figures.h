@@ -20,6 +20,7 @@ struct phase_figure {
 /* Collectives of one payload, over all ranks and steps. Times are medians in seconds over the calls for which they are
  * known; NAN where they are for none. */
 struct collective_figure {
+    enum comm_kind kind;      /* the operation */
     size_t bytes, parameters; /* of one; parameters of the largest */
     size_t calls, waited;     /* of all ranks; those that are known to have waited */
     double queued, duration;  /* from the request to the post; from post to completion */

@@ -158,7 +158,8 @@ void totals_create(struct totals *totals, const struct job *job, const struct ti
                 row->flops += operation_amount(facts->flops, facts->sizes, span->size, compute_bytes);
                 row->bytes += operation_amount(facts->bytes, facts->sizes, span->size, compute_bytes);
             } else if (kind == KIND_COLLECTIVE)
-                row->bytes += (double)span->size[SIZE_BYTES];
+                row->bytes +=
+                    (double)(span->size[SIZE_BYTES] * comm_parts((enum comm_kind)span->size[SIZE_KIND], job->size));
             const struct counted_span counted = {span->queued_ns, span->returned_ns, length, row, depth};
             if (kind == KIND_COLLECTIVE) /* which run in parallel to the training thread: from the end */
                 *--collective = counted;

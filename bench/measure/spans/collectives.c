@@ -24,13 +24,15 @@ void collectives_create(struct collectives *collectives, const struct timeline *
                                         .stall = allocate((size_t)ranks * (size_t)ranks, sizeof(double))};
     for (size_t i = 0; i < lane->n; i++) {
         const struct span *s = &lane->span[i];
+        enum comm_kind kind = (enum comm_kind)s->size[SIZE_KIND];
         collectives->item[i] = (struct timed_collective){.queued_ns = alignment_apply(alignment, s->queued_ns),
                                                          .posted_ns = alignment_apply(alignment, s->start_ns),
                                                          .completed_ns = alignment_apply(alignment, s->end_ns),
                                                          .returned_ns = alignment_apply(alignment, s->returned_ns),
-                                                         .bytes = s->size[SIZE_BYTES],
-                                                         .elements = s->size[SIZE_ELEMENTS],
+                                                         .bytes = s->size[SIZE_BYTES] * comm_parts(kind, ranks),
+                                                         .elements = s->size[SIZE_ELEMENTS] * comm_parts(kind, ranks),
                                                          .ticket = s->size[SIZE_TICKET],
+                                                         .kind = kind,
                                                          .step = s->step,
                                                          .index = s->index,
                                                          .last_rank = -1};

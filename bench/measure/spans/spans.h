@@ -73,13 +73,14 @@ size_t intervals_of_lane(const struct lane *lane, int step, int64_t gap_ns, size
 /* One collective on this rank; times are on rank 0's clock. */
 struct timed_collective {
     int64_t queued_ns, posted_ns, completed_ns;
-    int64_t returned_ns; /* when the training thread went on; before queued_ns if unknown */
-    size_t bytes, elements, ticket;
-    int step, index;        /* slot of the step; place in the plan */
-    int impossible;         /* it ended on a rank before the last one had posted it: the clocks are wrong */
-    int last_rank;          /* the rank that posted it last; -1 if unknown: the clocks are not precise enough */
-    int64_t last_posted_ns; /* when that was */
-    int64_t late_ns;        /* how long after the last but one */
+    int64_t returned_ns;            /* when the training thread went on; before queued_ns if unknown */
+    size_t bytes, elements, ticket; /* bytes and elements of the larger buffer */
+    enum comm_kind kind;            /* its operation */
+    int step, index;                /* slot of the step; its bucket, or -1 */
+    int impossible;                 /* it ended on a rank before the last one had posted it: the clocks are wrong */
+    int last_rank;                  /* the rank that posted it last; -1 if unknown: the clocks are not precise enough */
+    int64_t last_posted_ns;         /* when that was */
+    int64_t late_ns;                /* how long after the last but one */
 };
 
 /* wait = last_posted - posted (0 for the rank known to be last), transfer = completed - last_posted. -1 (n/a) where the

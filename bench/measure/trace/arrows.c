@@ -92,7 +92,7 @@ static void put_collectives(struct trace_writer *w)
             continue;
         if (operation && !t->without_cpu)
             put_arrow(w, "collective", (struct arrow_end){t->thread, trace_row_time(t, operation->queued_ns)}, at);
-        if (sync[c->step]) {
+        if (sync[c->step] && comm_reduces(c->kind)) {
             /* as soon as it waits: later, Perfetto takes what the thread began last, even if that has ended; and within
              * its edges, where Catapult takes the phase beside it */
             int64_t begin = trace_row_time(t, sync[c->step]->queued_ns) + 1;

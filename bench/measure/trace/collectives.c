@@ -20,6 +20,10 @@ void trace_put_group(struct trace_writer *w, int abbreviated)
             trace_print(w, "%s%d", r ? ", " : "", r);
 }
 
+/* The names that PyTorch gives them, of collectives of a single buffer. */
+static const char *const collective_name[COMM_KINDS] = {"allreduce", "_reduce_scatter_base", "_allgather_base",
+                                                        "broadcast"};
+
 /* Microseconds; nothing below 0, which means unknown. */
 static void put_us_if_known(struct trace_writer *w, const char *name, int64_t ns)
 {
@@ -36,24 +40,27 @@ void trace_put_collective(struct trace_writer *w, size_t i)
     const struct timed_collective *c = &all->item[i];
     int64_t busy = c->completed_ns - c->posted_ns;
     double algbw = busy > 0 ? (double)c->bytes / (double)busy : 0; /* bytes per nanosecond are GB/s */
-    trace_print(
-        w,
-        ", \"Collective name\": \"allreduce\", \"In msg nelems\": %zu, \"Out msg nelems\": %zu, \"Group size\": "
-        "%d, \"dtype\": \"%s\", \"Process Group Name\": \"0\", \"Process Group Description\": \"default_pg\", "
-        "\"Process Group Ranks\": \"[",
-        c->elements, c->elements, t->ranks, c->bytes == 2 * c->elements ? "BFloat16" : "Float");
+    int bf16 = c->bytes == 2 * c->elements;
+    size_t part = c->elements / comm_parts(c->kind, t->ranks); /* the smaller buffer */
+    size_t in = c->kind == COMM_ALL_GATHER ? part : c->elements,
+           out = c->kind == COMM_REDUCE_SCATTER ? part : c->elements;
+    trace_print(w,
+                ", \"Collective name\": \"%s\", \"In msg nelems\": %zu, \"Out msg nelems\": %zu, \"Group size\": %d, "
+                "\"dtype\": \"%s\", \"Process Group Name\": \"0\", \"Process Group Description\": \"default_pg\", "
+                "\"Process Group Ranks\": \"[",
+                collective_name[c->kind], in, out, t->ranks, bf16 ? "BFloat16" : "Float");
     trace_put_group(w, 1);
     trace_print(w,
                 "]\", \"Input Dims\": [[%zu]], \"Input type\": [\"%s\"], \"Seq\": %zu, \"bucket\": %d, \"bytes\": %zu, "
                 "\"parameters\": %zu",
-                c->elements, c->bytes == 2 * c->elements ? "c10::BFloat16" : "float", c->ticket, c->index, c->bytes,
-                t->parameters[c->index]);
+                in, bf16 ? "c10::BFloat16" : "float", c->ticket, c->index, c->bytes,
+                c->index < 0 ? 0 : t->parameters[c->index]);
     put_us_if_known(w, "queued_us", c->posted_ns - c->queued_ns);
     put_us_if_known(w, "wait_us", collective_wait(c, t->rank, all->residual_ns));
     put_us_if_known(w, "transfer_us", collective_transfer(c, t->rank, all->residual_ns));
     if (c->last_rank >= 0)
         trace_print(w, ", \"last_rank\": %d", c->last_rank);
-    trace_print(w, ", \"algbw\": %.6g, \"busbw\": %.6g", algbw, algbw * comm_bus_factor(COMM_ALL_REDUCE, t->ranks));
+    trace_print(w, ", \"algbw\": %.6g, \"busbw\": %.6g", algbw, algbw * comm_bus_factor(c->kind, t->ranks));
 }
 
 /* ---- lanes and rows ---- */
@@ -115,7 +122,8 @@ static void put_calls(struct trace_writer *w)
             continue;
         trace_ts_span_begin(w, "user_annotation", w->pid, thread, ts.start, ts.end, w->collective_id + (long)i);
         trace_put_stamped(w, w->collective_id + (long)i);
-        trace_print(w, ", \"bucket\": %d}, \"name\": \"%s:all_reduce\"}", t->collectives->item[i].index, t->comm);
+        trace_print(w, ", \"bucket\": %d}, \"name\": \"%s:%s\"}", t->collectives->item[i].index, t->comm,
+                    comm_kind_name[t->collectives->item[i].kind]);
     }
 }
 
@@ -129,7 +137,7 @@ static void put_event(struct trace_writer *w, size_t i, long thread, const struc
             trace_print(w, "\"External id\": %ld, \"stream\": %d", w->collective_id + (long)i, STREAM_HOST);
             trace_put_collective(w, i);
         }
-        trace_print(w, "}, \"name\": \"%s:all_reduce\"}", w->trace->comm);
+        trace_print(w, "}, \"name\": \"%s:%s\"}", w->trace->comm, comm_kind_name[w->trace->collectives->item[i].kind]);
     }
 }
 
@@ -152,7 +160,9 @@ void trace_put_collectives(struct trace_writer *w)
         trace_ts_span_begin(w, "cpu_op", w->pid, thread, ts.start, ts.end, id);
         trace_print(w, ", \"stream\": %d", STREAM_HOST);
         trace_put_collective(w, i);
-        trace_print(w, "}, \"name\": \"%s:all_reduce\"}", t->comm);
+        trace_print(w, "}, \"name\": \"%s:%s\"}", t->comm, comm_kind_name[t->collectives->item[i].kind]);
+        if (t->collectives->item[i].index < 0)
+            continue;
         trace_ts_span_begin(w, "user_annotation", w->pid, thread, ts.start, ts.end, ++w->id);
         trace_print(w, "}, \"name\": \"bucket %d\"}", t->collectives->item[i].index);
     }

@@ -6,6 +6,7 @@
  * their own, since rows of a lane may not partly overlap. */
 #include "trace/rows.h"
 
+#include "ddp/comm.h"
 #include "kernels/error.h"
 
 #include <inttypes.h>
@@ -269,7 +270,9 @@ static void put_stamped(struct trace_writer *w)
         trace_print(w, ", \"stream\": %d", STREAM_COMMUNICATION);
         trace_put_stamped(w, w->collective_id + (long)i);
         trace_put_collective(w, i);
-        trace_span_end(w, "nccl:all_reduce");
+        char name[40];
+        snprintf(name, sizeof name, "nccl:%s", comm_kind_name[c->kind]);
+        trace_span_end(w, name);
     }
 }
 

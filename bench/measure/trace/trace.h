@@ -34,7 +34,7 @@ struct trace {
     const struct captured_step *step; /* [steps] */
     int first, steps;                 /* slots [first, steps) are written */
     const struct collectives *collectives;
-    const size_t *parameters;      /* of each collective of the plan */
+    const size_t *parameters;      /* of each bucket of the plan */
     size_t compute_bytes;          /* of a number of the device's compute type */
     int shapes, flops, counters;   /* what else to write: 0 or 1 each */
     int without_cpu, without_cuda; /* activities to leave out */

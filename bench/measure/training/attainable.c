@@ -70,24 +70,24 @@ static void measure_none(struct attainable *attainable, const struct timeline *t
     free(mine);
 }
 
-/* How long collective i takes with the ranks otherwise idle: its span, as in a step. There the device is busy when a
- * collective is issued, so that its launch takes no time of it. Here another one, `lead`, keeps it busy meanwhile, and
- * all ranks leave that together. */
+/* The seconds that a collective takes with the ranks otherwise idle: the length of its span, as in a step. In a step
+ * the device is busy when a collective is issued, which hides its launch. Here another collective, `lead`, keeps the
+ * device busy, and all ranks leave it together. */
 static double seconds_alone(const struct job *job, struct timeline *timeline, const struct reducer *reducer,
-                            const struct collective *lead, int i)
+                            const struct collective *lead, const struct collective *collective)
 {
     struct timeline_mark mark = timeline_mark(timeline);
     const struct span *span = &timeline->lane[LANE_COMMUNICATION].span[mark.n[LANE_COMMUNICATION]];
-    struct collective collective = reducer_collective(reducer, i);
-    reducer->device->synchronize();
+    const struct device *device = reducer->model->device;
+    device->synchronize();
     job_barrier(job);
     if (reducer->comm->on_device) {
         reducer->comm->start(reducer->comm, lead);
         span++;
     }
-    reducer->comm->run_blocking(reducer->comm, &collective);
-    reducer->device->stamps_end();
-    timeline_settle(timeline, reducer->device->stamp_ns);
+    reducer->comm->run_blocking(reducer->comm, collective);
+    device->stamps_end();
+    timeline_settle(timeline, device->stamp_ns);
     double seconds = 1e-9 * (double)(span->end_ns - span->start_ns);
     timeline_rewind(timeline, &mark);
     return seconds;
@@ -109,18 +109,24 @@ void attainable_measure(struct attainable *attainable, const struct job *job, st
     enum { LEAD = 1 << 20 }; /* 4 MiB take longer than a launch on any link */
     const struct bucket *last = &reducer->plan.bucket[reducer->plan.n - 1];
     size_t all = last->offset + last->count;
-    const struct collective lead = {.buffer = reducer->gradient, .count = all < LEAD ? all : LEAD};
-    reducer->device->zero(reducer->gradient, all); /* sums of sums would soon be infinite */
-    for (int i = 0; i < reducer->plan.n; i++)
-        alone_of(attainable, implementation, i)[round] = seconds_alone(job, timeline, reducer, &lead, i);
+    const struct collective lead = {.buffer = reducer->model->gradient, .count = all < LEAD ? all : LEAD};
+    reducer->model->device->zero(reducer->model->gradient, all); /* sums of sums would soon be infinite */
+    for (int bucket = 0; bucket < reducer->plan.n; bucket++) {
+        double *alone = alone_of(attainable, implementation, bucket) + round;
+        *alone = 0;
+        for (int i = 0; i < reducer->strategy->collectives; i++) {
+            const struct collective collective = reducer_collective(reducer, bucket, i);
+            *alone += seconds_alone(job, timeline, reducer, &lead, &collective);
+        }
+    }
 }
 
-/* Adds to seconds[plan.n] the mean duration of each collective in the timed steps. */
+/* Adds to seconds[plan.n] the mean time of the collectives of each bucket in the timed steps. */
 static void add_durations(const struct timeline *timeline, int timed, double *seconds)
 {
     const struct lane *lane = &timeline->lane[LANE_COMMUNICATION];
     for (const struct span *span = lane->span; span < lane->span + lane->n; span++)
-        if (span->step >= DISCARDED_STEPS)
+        if (span->step >= DISCARDED_STEPS && span->index >= 0)
             seconds[span->index] += 1e-9 * (double)(span->end_ns - span->start_ns) / timed;
 }
 

@@ -57,7 +57,7 @@ int run_json_write(const struct run *run, const char *mode, const struct command
             json_add_number(item, "bucket_bytes", (double)row->bucket_bytes);
         cJSON *collectives = cJSON_AddArrayToObject(item, "collectives");
         for (int s = 0; row->strategy->reduces && s < plan->n; s++) {
-            struct collective c = reducer_collective(&run->reducer[i], s);
+            struct collective c = reducer_collective(&run->reducer[i], s, 0);
             cJSON *collective = json_add_row(collectives);
             json_add_number(collective, "bytes", (double)(c.count * comm_dtype_bytes(c.dtype)));
             json_add_number(collective, "tensors", plan->bucket[s].tensors);

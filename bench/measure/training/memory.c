@@ -11,10 +11,19 @@
 const char *const memory_part_name[MEMORY_PARTS] = {"weights",       "gradients", "optimizer", "activations",
                                                     "communication", "staging",   "data",      "records"};
 
+size_t run_most_collectives(const struct run *run)
+{
+    int most = 1;
+    for (int i = 0; i < run->options->n; i++)
+        if (run->options->implementation[i].strategy->collectives > most)
+            most = run->options->implementation[i].strategy->collectives;
+    return (size_t)most * (size_t)run->model.tensors; /* a bucket holds one tensor at least */
+}
+
 size_t run_capture_room(const struct run *run)
 {
     size_t spans[TIMELINE_LANES], bytes = 0, steps = run->options->num_epochs * run->options->steps_per_epoch;
-    step_spans(&run->model, run->options->grad_accumulation, 1, spans);
+    step_spans(&run->model, run->options->grad_accumulation, run_most_collectives(run), 1, spans);
     for (int i = 0; i < TIMELINE_LANES; i++)
         bytes += spans[i] * sizeof(struct span);
     double room = run->recording.buffer_mb * 1048576 / (double)bytes;
@@ -25,7 +34,8 @@ void memory_spans(const struct run *run, size_t spans[TIMELINE_LANES])
 {
     enum { ALLOCATIONS = 16 }; /* of model, trainer and optimizer, at set-up */
     size_t steps = DISCARDED_STEPS + run->options->block_steps, room = run_capture_room(run);
-    step_spans(&run->model, run->options->grad_accumulation, run->recording.operations, spans);
+    step_spans(&run->model, run->options->grad_accumulation, run_most_collectives(run), run->recording.operations,
+               spans);
     for (int i = 0; i < TIMELINE_LANES; i++) /* one more: a capture throws steps away behind those that it keeps */
         spans[i] *= (room > steps ? room : steps) + 1;
     spans[LANE_MEMORY] = run->recording.allocations ? ALLOCATIONS + (size_t)run->options->n : 0;

@@ -87,6 +87,7 @@ static void run_steps(struct run *run, int implementation, struct block_report *
         watchdog_mark(run->job->watchdog, slot + 1);
         step_run(trainer, slot);
     }
+    reducer_settle(trainer->reducer);
     trainer->device->synchronize();
 
     double communication = run->comm->cpu_seconds(run->comm);
@@ -96,6 +97,7 @@ static void run_steps(struct run *run, int implementation, struct block_report *
         watchdog_mark(run->job->watchdog, DISCARDED_STEPS + i + 1);
         step_run(trainer, DISCARDED_STEPS + i);
     }
+    reducer_settle(trainer->reducer);
     trainer->device->synchronize();
     int64_t end = clock_now_ns();
     job_barrier(run->job);
@@ -211,6 +213,7 @@ double run_try_steps(struct run *run, int implementation, double *first)
         job_barrier(run->job);
         int64_t start = clock_now_ns();
         step_run(&run->trainer, 0);
+        reducer_settle(run->trainer.reducer);
         run->trainer.device->synchronize();
         run->steps_run++;
         seconds[n] = job_max(run->job, 1e-9 * (double)(clock_now_ns() - start));

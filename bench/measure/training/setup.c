@@ -117,7 +117,7 @@ int run_plan(struct run *run, const struct run_options *options, const struct re
         gpu_tracer_create(&run->gpu_tracer, run->device, spans);
     run->traced = run->recording.operations ? device_traced(run->device, &run->timeline, 1) : NULL;
     const struct device *device = run->recording.allocations ? run->traced : run->device;
-    run->comm = comm_create(run->job, device, &run->timeline, (size_t)run->model.tensors, &how);
+    run->comm = comm_create(run->job, device, &run->timeline, run_most_collectives(run), &how);
     if (!run->comm || results_open(results, run->job, target)) /* last, so that nothing is left of what is refused */
         return -1;
     run->directory = results->directory;

@@ -193,6 +193,9 @@ int run_stop_watching(struct run *run);
 /* Steps whose spans the buffer of the recording holds, of the epochs' steps at most. */
 size_t run_capture_room(const struct run *run);
 
+/* The most collectives of a step of any implementation. */
+size_t run_most_collectives(const struct run *run);
+
 /* Puts an implementation to work, with the schedule and the data at `step`; where that is traced, the GPU's tracer
  * records from now on. */
 void run_start(struct run *run, int implementation, long step);

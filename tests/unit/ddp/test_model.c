@@ -99,7 +99,7 @@ static float run(struct model *model, const int32_t *in, const int32_t *out, siz
     const struct device *device = model->device;
     int32_t *input = to_device(device, in, tokens), *target = to_device(device, out, tokens);
     float *loss = device->allocate(sizeof *loss);
-    model_forward(model, input, target, loss, scale, scale);
+    model_forward(model, input, target, loss, scale, scale, NULL);
     model_backward(model, input, accumulate, hook);
     float is = float_of(device, loss);
     device->release(loss);

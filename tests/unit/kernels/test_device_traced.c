@@ -164,9 +164,13 @@ TEST(waiting_is_no_part_of_an_operation)
     float x[3] = {0}, staged[3] = {0};
     struct bucket bucket = {.count = 3};
     struct comm comm = {.join = nothing_to_join};
-    struct reducer reducer = {
-        .device = behind(1), .comm = &comm, .plan = {.n = 1, .bucket = &bucket}, .gradient = x, .staged = staged};
-    reducer.device->stamp(); /* 1: of the phase */
+    struct model model = {.device = behind(1), .gradient = x};
+    struct reducer reducer = {.strategy = &strategy_ddp_individual_v2,
+                              .model = &model,
+                              .comm = &comm,
+                              .plan = {.n = 1, .bucket = &bucket},
+                              .staged = staged};
+    model.device->stamp(); /* 1: of the phase */
     strategy_ddp_individual_v2.finish(&reducer);
     ck_assert_int_eq(timeline.lane[LANE_COMPUTE].span->start_ns, -2);
 }
@@ -197,7 +201,7 @@ static float train_once(struct model *model, const struct device *device, size_t
     model_plan(model, &sizes, sizeof(float));
     model_allocate(model, device, NULL);
     model_initialize(model, 3);
-    model_forward(model, token, token + 2, &loss, 0.1f, 0.1f);
+    model_forward(model, token, token + 2, &loss, 0.1f, 0.1f, NULL);
     model_backward(model, token, 0, NULL);
     return loss;
 }
