@@ -4,7 +4,8 @@
     tests/consumers/recompute_report.py REPORT [LABEL=]DIR...
 
 DIR holds a run.json. Every figure of report.json, report.csv and report.prom has to be that of the run's summary.json;
-every number of the tables of report.json is computed again from the summaries; every cell of report.html and
+the tables of report.json that list figures of runs have to be those of the summaries (scaling and bottlenecks, which
+are computed from them, have known answers in tests/unit/report); every cell of report.html and
 BOTTLENECK_ANALYSIS.md has to be that number as the column describes it; and report.xml has to have the bottlenecks in their order.
 Prints what differs; exits with status 1 if something does."""
 
@@ -57,19 +58,6 @@ class Run:
     def value(self, subject, name, field="value", size=0):
         return self.figures.get((subject, name, size), {}).get(field)
 
-    def within(self, subject, name):
-        """(value, low, high)"""
-        return tuple(self.value(subject, name, field) for field in ("value", "low", "high"))
-
-    def step_within(self, subject):
-        profiled = self.mode == "profile" and subject == self.summary["implementation"]
-        return (self.breakdown(subject)["step"], None, None) if profiled else self.within(subject, "step")
-
-    def compute_within(self, subject):
-        """The sum of the phases of computation, and those of the ends of their intervals."""
-        parts = [self.within(of, name) for of, name, _ in self.figures if of == subject and name in COMPUTE]
-        return tuple(None if any(p[i] is None for p in parts) else sum(p[i] for p in parts) for i in range(3))
-
     def bucket(self, subject):
         size = next((i.get("bucket_bytes") for i in self.run["implementations"] if i["name"] == subject), None)
         return "" if size is None else f"{size / 2**20:.4g}"
@@ -91,23 +79,6 @@ class Run:
         parts["step"] = self.value(subject, "step")
         parts["other"] = parts["step"] - parts["compute"] - parts["data_loading"] - parts["exposed"]
         return parts
-
-
-def ratio_of(x, y):
-    """x / y of two independent (value, low, high), and its interval, by Zou and Donner's method on the logarithms."""
-    if None in x or None in y or min(x + y) <= 0:
-        return x[0] / y[0], None, None
-    (a, al, ah), (b, bl, bh) = [[math.log(v) for v in of] for of in (x, y)]
-    low, high = a - b - math.hypot(a - al, bh - b), a - b + math.hypot(ah - a, b - bl)
-    return x[0] / y[0], math.exp(low), math.exp(high)
-
-
-def difference_of(x, y):
-    """x - y, as ratio_of."""
-    if None in x or None in y:
-        return x[0] - y[0], None, None
-    d = x[0] - y[0]
-    return d, d - math.hypot(x[0] - x[1], y[2] - y[0]), d + math.hypot(x[2] - x[0], y[0] - y[1])
 
 
 def run_of(runs, row, mode=None):
@@ -132,47 +103,6 @@ def check_times(runs, rows):
         same("n in words", row["samples"], counted + f" x {ranks}" * (row["mode"] == "profile"))
 
 
-def mode_of_scaling(runs):
-    return "benchmark" if any(r.mode == "benchmark" for r in runs) else "profile"
-
-
-def check_scaling(runs, rows):
-    mode = mode_of_scaling(runs)
-    base = rows[0]
-    for row in rows:
-        run, first = run_of(runs, row, mode), run_of(runs, base, mode)
-        step, base_step = (r.breakdown(of["implementation"])["step"] for r, of in ((run, row), (first, base)))
-        same("step", row["step"], step)
-        same("tokens per second", row["tokens_per_second"], run.tokens / step)
-        same("speed-up", row["speedup"], (run.tokens / step) / (first.tokens / base_step))
-        same("efficiency", row["efficiency"], row["speedup"] / (run.ranks / first.ranks))
-        same("implementation of all", row["implementation"] == base["implementation"], True)
-        steps = first.step_within(base["implementation"]), run.step_within(row["implementation"])
-        for key, end in zip(("efficiency_95_low", "efficiency_95_high"), ratio_of(*steps)[1:], strict=True):
-            scale = run.tokens / first.tokens / (run.ranks / first.ranks)
-            same(key, row[key], None if end is None or row is base else end * scale)
-
-
-def check_lost(runs, rows, scaling):
-    mode = mode_of_scaling(runs)
-    names = {"lost_compute": "compute", "lost_data_loading": "data_loading", "lost_exposed": "exposed", "lost_other": "other"}
-    first = run_of(runs, scaling[0], mode)
-    base = first.breakdown(scaling[0]["implementation"])
-    for row, scaled in zip(rows, scaling[1:], strict=True):
-        run = run_of(runs, scaled, mode)
-        parts = run.breakdown(scaled["implementation"])
-        work = (run.tokens / run.ranks) / (first.tokens / first.ranks)
-        same("lost", row["lost"], parts["step"] - work * base["step"])
-        expected = tuple(v and work * v for v in first.step_within(scaling[0]["implementation"]))
-        lost = difference_of(run.step_within(scaled["implementation"]), expected)
-        same("lost, interval", [row["lost_95_low"], row["lost_95_high"]] == [None, None], None in lost)
-        if None not in lost:
-            same("lost, low", row["lost_95_low"], lost[1])
-            same("lost, high", row["lost_95_high"], lost[2])
-        for key, part in names.items():
-            same(key, row[key], parts[part] - work * base[part])
-
-
 def check_buckets(runs, rows):
     for row in rows:
         same("ranks of buckets", row["ranks"] > 1, True)
@@ -190,39 +120,6 @@ def check_collectives(runs, rows):
         for key, name, field in (("time", "time", "value"), ("time_95_low", "time", "low"), ("algbw", "algbw", "value"),
                                  ("busbw", "busbw", "value")):
             same(f"collective, {key}", row[key], run.value(row["collective"], name, field, row["bytes"]))
-
-
-def check_bottlenecks(runs, rows, scaling):
-    found = {(r.label, f["name"]): (r, f) for r in runs for f in r.summary.get("findings", [])}
-    for row in rows:
-        name, level, lost = row["bottleneck"], None, (row["lost"], row["lost_95_low"], row["lost_95_high"])
-        run = run_of(runs, row, row["mode"])
-        if (row["run"], name) in found and row["mode"] == "profile":
-            run, finding = found[row["run"], name]
-            wanted = (finding["loss"], finding["loss_low"], finding["loss_high"])
-            share, level = finding["share"], finding["level"]
-        else:
-            subject = run.summary.get("verdict", {}).get("best")
-            if name == "slower computation":
-                subject = next(s["implementation"] for s in scaling if s["run"] == row["run"])
-                first = run_of(runs, scaling[0], row["mode"])
-                work = (run.tokens / run.ranks) / (first.tokens / first.ranks)
-                expected = tuple(v and work * v for v in first.compute_within(subject))
-                wanted = difference_of(run.compute_within(subject), expected)
-            else:
-                wanted = run.within(subject, {"communication": "sync_cost", "data loading": "data_loading"}[name])
-            share = wanted[0] / run.value(subject, "step")
-        for words, value, of in zip((name, f"{name}, low", f"{name}, high"), lost, wanted, strict=True):
-            same(words, value, of)
-        same(f"{name}, share", row["share"], share)
-        if level is None:
-            level = "note" if share <= 0.05 else "high" if share > 0.2 else "warning"
-        same(f"{name}, level", row["level"], level)
-    known = [row for row in rows if row["lost"] is not None]
-    nothing = [row["lost_95_low"] is not None and row["lost_95_low"] <= 0 for row in known]
-    same("what may be nothing is behind", nothing, sorted(nothing))
-    order = [(n, -row["lost"]) for n, row in zip(nothing, known, strict=True)]
-    same("order of the bottlenecks", order, sorted(order))
 
 
 # ---- the cells of the forms ----
@@ -374,10 +271,6 @@ def main():
         run = next(r for r in runs if r.directory == row["directory"])
         same("row of a run", [row["state"], row["ranks"], row["hosts"]], [run.state, run.ranks, run.run["derived"]["host_count"]])
     check_times(runs, tables.get("where_the_time_goes", []))
-    check_bottlenecks(runs, tables.get("bottlenecks", []), tables.get("scaling", []))
-    if "scaling" in tables:
-        check_scaling(runs, tables["scaling"])
-        check_lost(runs, tables["where_efficiency_is_lost"], tables["scaling"])
     check_buckets(runs, tables.get("bucket_sizes_of_runs", []))
     check_collectives(runs, tables.get("collectives_of_runs", []))
     check_cells("report.html", Tables((report / "report.html").read_text()).tables, document["blocks"])

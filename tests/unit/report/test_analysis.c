@@ -182,6 +182,8 @@ TEST(weak_scaling)
     }
     const struct scaling_row *two = &scaling->row[1];
     ck_assert_double_eq_tol(two->lost_s.value, 2.5e-3, 1e-12);
+    ck_assert_double_eq_tol(two->lost_s.low, 2.5e-3 - 1e-3 * hypot(12.5 - 12.5 / 1.1, 1), 1e-12);
+    ck_assert_double_eq_tol(two->lost_s.high, 2.5e-3 + 1e-3 * hypot(1.25, 10 - 10 / 1.1), 1e-12);
     ck_assert_double_eq_tol(two->lost_part_s[PART_COMPUTE], 1e-3, 1e-12);
     ck_assert_double_eq_tol(two->lost_part_s[PART_EXPOSED], 1e-3, 1e-12);
     /* both steps are known within a factor of 1.1 */
@@ -280,6 +282,7 @@ TEST(data_loading_of_a_comparison)
     ck_assert_uint_eq(found.n, 1);
     ck_assert_str_eq(found.item[0].finding.name, "data loading");
     ck_assert_double_eq_tol(found.item[0].finding.loss.value, 2e-3, 1e-12);
+    ck_assert_int_eq(found.item[0].finding.level, LEVEL_WARNING); /* 2 of 12 ms */
 }
 
 TEST(computation_that_is_slower_on_more_ranks)
@@ -306,17 +309,33 @@ TEST(cpu_contention_is_why_computation_is_slower)
     ck_assert_str_eq(found.item[0].finding.text, "rank 1 is late");
 }
 
-TEST(computation_that_may_be_as_fast)
+/* Computation of 9 [8, 11] ms on one rank, and of `slower` [-1, +0.5] ms on two. */
+static void slow_down(double slower)
 {
     add_steps("1node", 1, 100, 0, 0, 0, 0, 10);
     add_steps("2node", 2, 200, 0, 0, 0, 0, 11);
-    for (size_t i = 0; i < 2; i++) { /* 9 [8, 11] and 10 [9, 10.5] ms */
+    for (size_t i = 0; i < 2; i++) {
         figures_destroy(&runs.item[i].figures);
-        add_figure(&runs.item[i], "ddp", "step", 1e-3 * (10 + (double)i), NAN, NAN);
-        add_figure(&runs.item[i], "ddp", "forward_pass", i ? 10e-3 : 9e-3, i ? 9e-3 : 8e-3, i ? 10.5e-3 : 11e-3);
+        add_figure(&runs.item[i], "ddp", "step", 10e-3, NAN, NAN);
     }
+    add_figure(&runs.item[0], "ddp", "forward_pass", 9e-3, 8e-3, 11e-3);
+    add_figure(&runs.item[1], "ddp", "forward_pass", slower, slower - 1e-3, slower + 0.5e-3);
     analyse();
+}
+
+TEST(computation_that_may_be_as_fast)
+{
+    slow_down(10e-3);
     ck_assert_uint_eq(found.n, 0);
+}
+
+TEST(slower_computation_has_an_interval)
+{
+    slow_down(13e-3);
+    ck_assert_uint_eq(found.n, 1);
+    ck_assert_double_eq_tol(found.item[0].finding.loss.value, 4e-3, 1e-12);
+    ck_assert_double_eq_tol(found.item[0].finding.loss.low, 4e-3 - 1e-3 * hypot(1, 2), 1e-12);
+    ck_assert_double_eq_tol(found.item[0].finding.loss.high, 4e-3 + 1e-3 * hypot(0.5, 1), 1e-12);
 }
 
 TEST(insignificant_losses_come_behind_significant_ones)
