@@ -124,8 +124,8 @@ expect 0 '^ddp step .* new ' "a figure that only the candidate has" lacking base
 for i in 1 2 3 4 5; do
     cp -r lacking "lacking$i"
 done
-expect 0 '\(3 judged; tolerance 5 %; 5 % chance of any false alarm; ddp step is in fewer than 5 baselines, so only what is beyond [+]15[.]5 % in every run is called regressed of it; 1 against 5 runs\)' \
-    "a figure that some baselines do not have is named" base1 base2 base3 lacking4 lacking5 --candidate same1
+expect 0 '\(3 judged; tolerance 5 %; 5 % chance of any false alarm; 1 figure in fewer than 5 baselines, regressed only if beyond [+]15[.]5 % in every run; 1 against 5 runs\)' \
+    "a figure that some baselines do not have is counted" base1 base2 base3 lacking4 lacking5 --candidate same1
 expect 5 ' [+]15[.]5 % counts, and as ambiguous; 1 against 4 runs' "few baselines, and one without it" \
     base1 base2 base3 lacking4 --candidate lacking
 for i in 1 2 3 4 5; do

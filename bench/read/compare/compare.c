@@ -98,7 +98,7 @@ static void add_rows(cJSON *json, const struct compare_lines *lines, const struc
                      const struct compare_options *o)
 {
     for (size_t i = 0; i < verdicts->n; i++) {
-        const struct verdict_row *row = &verdicts->row[i];
+        const struct figure_verdict_row *row = &verdicts->row[i];
         cJSON *item = json_add_row(cJSON_GetObjectItemCaseSensitive(json, "judged"));
         add_figure(item, row->figure, row->sizes, o);
         json_add_number(item, "sizes", (double)row->sizes);

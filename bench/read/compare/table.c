@@ -1,4 +1,4 @@
-/* table.c - what a comparison found, in words. */
+/* table.c - prints a comparison as text. */
 #include "compare/outcome.h"
 
 #include "base/json.h"
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- what was compared, and in what it differs ---- */
+/* ---- the runs and their differences ---- */
 
 static void print_runs(FILE *out, const cJSON *side)
 {
@@ -32,28 +32,36 @@ static void print_setting(FILE *out, const char *whose, const cJSON *difference,
         fprintf(out, "%s %.*s%s", whose, LONGEST, *value ? value : "''", strlen(value) > LONGEST ? "..." : "");
 }
 
-enum { REFUSED, ALLOWED, MENTIONED, DIFFERENCE_KINDS };
-
-static int kind_of(const cJSON *difference)
+static int is_informational(const cJSON *difference)
 {
-    int environment = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(difference, "environment"));
-    return difference_is_refused(difference) ? REFUSED : environment ? MENTIONED : ALLOWED;
+    return cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(difference, "environment"));
+}
+
+static int is_allowed_setting(const cJSON *difference)
+{
+    return !difference_is_refused(difference) && !is_informational(difference);
+}
+
+/* Prints the differences of one kind below a heading; nothing if there are none. */
+static void print_kind(FILE *out, const char *heading, const cJSON *differences, int (*is_kind)(const cJSON *))
+{
+    for (const cJSON *d = differences->child; d; d = d->next) {
+        if (!is_kind(d))
+            continue;
+        fprintf(out, "%s  %s: ", heading, json_string(d, "key"));
+        print_setting(out, "baseline", d, "baseline");
+        fprintf(out, ", ");
+        print_setting(out, json_string(d, "side"), d, "other");
+        fprintf(out, "\n");
+        heading = "";
+    }
 }
 
 static void print_differences(FILE *out, const cJSON *differences)
 {
-    static const char *const heading[] = {"Settings differ:\n", "Settings differ, as allowed:\n",
-                                          "Other differences (informational):\n"};
-    for (int kind = 0, n = 0; kind < DIFFERENCE_KINDS; kind++, n = 0)
-        for (const cJSON *d = differences->child; d; d = d->next) {
-            if (kind_of(d) != kind)
-                continue;
-            fprintf(out, "%s  %s: ", n++ ? "" : heading[kind], json_string(d, "key"));
-            print_setting(out, "baseline", d, "baseline");
-            fprintf(out, ", ");
-            print_setting(out, json_string(d, "side"), d, "other");
-            fprintf(out, "\n");
-        }
+    print_kind(out, "Settings differ:\n", differences, difference_is_refused);
+    print_kind(out, "Settings differ, as allowed:\n", differences, is_allowed_setting);
+    print_kind(out, "Other differences (informational):\n", differences, is_informational);
 }
 
 /* The first refused difference of a key; NULL: none. */
@@ -65,8 +73,8 @@ static const cJSON *refused(const cJSON *differences, const char *key)
     return d;
 }
 
-/* Why the runs are incomparable, and the --allow with which they are compared anyway. Runs of different modes have
- * few options in common, so only the modes are printed. */
+/* Prints why the runs are incomparable, and the --allow that compares them anyway. Runs of different modes have few
+ * options in common, so only the modes are printed. */
 static void print_incomparable(FILE *out, const cJSON *differences, const char *allow)
 {
     const cJSON *mode = refused(differences, "mode");
@@ -87,7 +95,7 @@ static void print_incomparable(FILE *out, const cJSON *differences, const char *
 
 /* ---- the tables ---- */
 
-/* A table without rows, of judged figures or of others; its cells are words: units differ from row to row. */
+/* A table without rows, for judged figures or for others. Cells are text, since units differ from row to row. */
 static cJSON *begin_table(const struct compare_options *o, const char *title, int judged)
 {
     char baseline[140], candidate[140];
@@ -103,7 +111,7 @@ static cJSON *begin_table(const struct compare_options *o, const char *title, in
     return table_json(&(struct table){.key = "compare", .title = title, .column = column, .columns = judged ? 6 : 5});
 }
 
-/* Begins a row of a table, for a figure. */
+/* A row with the name and the size of a figure. */
 static cJSON *begin_row(const cJSON *figure, const char *size)
 {
     char name[180];
@@ -114,7 +122,7 @@ static cJSON *begin_row(const cJSON *figure, const char *size)
     return row;
 }
 
-/* A median, with the unit that suits the greater of both, and over how many runs it is where that is not all. */
+/* Adds the median of a side, in the unit that suits the greater of both, with the number of runs if not all have it. */
 static void add_median(cJSON *row, const cJSON *figure, const char *side, const char *count, size_t runs)
 {
     double value = json_number(figure, side), n = json_number(figure, count);
@@ -152,7 +160,7 @@ static void add_row(cJSON *table, cJSON *row)
     cJSON_AddItemToArray(cJSON_GetObjectItemCaseSensitive(table, "rows"), row);
 }
 
-/* The sizes of a figure that are ok, in one row. */
+/* Adds one row for all sizes of a figure that are ok. */
 static void add_ok(cJSON *table, const cJSON *figure, size_t sizes, double least, double most)
 {
     char text[CELL];
@@ -170,7 +178,7 @@ static int same_figure(const cJSON *a, const cJSON *b)
            !strcmp(json_string(a, "name"), json_string(b, "name"));
 }
 
-/* The rows of single sizes come first. */
+/* The first mean over sizes: the rows of single sizes are before it. */
 static const cJSON *first_mean(const cJSON *judged)
 {
     const cJSON *row = judged->child;
@@ -179,7 +187,7 @@ static const cJSON *first_mean(const cJSON *judged)
     return row;
 }
 
-/* The sizes of a figure, those that are ok in one row unless all are asked for, and the mean over them. */
+/* Prints the sizes of each figure and the mean over them; sizes that are ok share a row, unless --all is given. */
 static void print_judged(FILE *out, const cJSON *judged, const struct compare_options *o)
 {
     const cJSON *means = first_mean(judged), *mean = means;
@@ -207,7 +215,7 @@ static void print_judged(FILE *out, const cJSON *judged, const struct compare_op
     cJSON_Delete(table);
 }
 
-/* Figures that are not judged, reference against candidate. */
+/* Prints the figures that are not judged. */
 static void print_others(FILE *out, const cJSON *figures, const struct compare_options *o)
 {
     char title[300];
@@ -219,23 +227,13 @@ static void print_others(FILE *out, const cJSON *figures, const struct compare_o
     cJSON_Delete(table);
 }
 
-/* ---- the verdict in words ---- */
+/* ---- the verdict ---- */
 
-static void print_name(FILE *out, const cJSON *row)
-{
-    char size[CELL];
-    fprintf(out, "%s %s", json_string(row, "subject"), json_string(row, "name"));
-    if (json_number(row, "sizes") > 1)
-        fprintf(out, " all sizes");
-    else if (json_number(row, "bytes") > 0)
-        fprintf(out, " %s", text_bytes(size, json_number(row, "bytes")));
-}
-
-/* By how much the worst row with this verdict is worse, unless it has it for wrong elements, and which that is. */
+/* Prints the largest change among the rows with a verdict, but for wrong elements, and the name of its row. */
 static void print_worst(FILE *out, const cJSON *judged, const char *verdict)
 {
     const cJSON *worst = NULL;
-    char change[CELL];
+    char change[CELL], size[CELL] = "";
     for (const cJSON *row = judged->child; row; row = row->next)
         if (!strcmp(json_string(row, "verdict"), verdict) &&
             !cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(row, "wrong_elements")) &&
@@ -243,90 +241,74 @@ static void print_worst(FILE *out, const cJSON *judged, const char *verdict)
             worst = row;
     if (!worst)
         return;
-    fprintf(out, " %s (", text_change(change, json_number(worst, "ratio"), NAN, NAN));
-    print_name(out, worst);
-    fprintf(out, ")");
+    int whole = json_number(worst, "sizes") > 1;
+    if (json_number(worst, "bytes") > 0)
+        text_bytes(size, json_number(worst, "bytes"));
+    fprintf(out, " %s (%s %s%s%s)", text_change(change, json_number(worst, "ratio"), NAN, NAN),
+            json_string(worst, "subject"), json_string(worst, "name"), whole || *size ? " " : "",
+            whole ? "all sizes" : size);
 }
 
-/* What counts, as a change, where the spread of the runs is not known. */
-static double far_of(const struct compare_options *o)
+/* Prints what the verdict is based on: the chance of a false alarm, or what counts where the spread is unknown. */
+static void print_confidence(FILE *out, const cJSON *json, const struct compare_options *o, double far, int possible)
 {
-    return (1 + o->tolerance / 100) * (1 + o->floor / 100);
-}
-
-/* How far the verdicts can be trusted; rows that were judged without spread, the first few of them by name. */
-static void print_confidence(FILE *out, const cJSON *json, const struct compare_options *o, int possible)
-{
-    enum { NAMED = 4 };
-    char far[CELL];
-    int few = o->baselines < VERDICT_RUNS, without = 0;
-    if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, "judged_by_spread")))
-        fprintf(out, "%g %% chance of any false alarm; ", 100 * json_number(json, "level"));
+    char change[CELL];
+    size_t without = 0; /* figures that enough baselines, but too few of them, have */
+    text_change(change, far, NAN, NAN);
     for (const cJSON *row = cJSON_GetObjectItemCaseSensitive(json, "judged")->child; row; row = row->next) {
         double n = json_number(row, "n_baseline");
-        int without_spread = n > 0 && n < VERDICT_RUNS && json_number(row, "n_candidate") == (double)o->candidates;
-        if (few || !without_spread || without++ >= NAMED)
-            continue;
-        fprintf(out, "%s", without > 1 ? ", " : "");
-        print_name(out, row);
+        without += n > 0 && n < VERDICT_RUNS && json_number(row, "n_candidate") == (double)o->candidates;
     }
+    if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, "judged_by_spread")))
+        fprintf(out, "%g %% chance of any false alarm; ", 100 * json_number(json, "level"));
     if (!possible)
-        fprintf(out, "too few runs to rule out chance, so");
-    else if (few)
-        fprintf(out, "fewer than %d baselines, so", VERDICT_RUNS);
-    else if (without > NAMED)
-        fprintf(out, " and %d more are in fewer than %d baselines, so", without - NAMED, VERDICT_RUNS);
+        fprintf(out, "too few runs to rule out chance, so only what is beyond %s counts, and as ambiguous; ", change);
+    else if (o->baselines < VERDICT_RUNS)
+        fprintf(out, "fewer than %d baselines, so only what is beyond %s in every run is called regressed; ",
+                VERDICT_RUNS, change);
     else if (without)
-        fprintf(out, " %s in fewer than %d baselines, so", without == 1 ? "is" : "are", VERDICT_RUNS);
-    if (!possible)
-        fprintf(out, " only what is beyond %s counts, and as ambiguous; ", text_change(far, far_of(o), NAN, NAN));
-    else if (few || without)
-        fprintf(out, " only what is beyond %s in every run is called regressed%s; ",
-                text_change(far, far_of(o), NAN, NAN), few ? "" : " of it");
+        fprintf(out, "%zu figure%s in fewer than %d baselines, regressed only if beyond %s in every run; ", without,
+                text_plural(without), VERDICT_RUNS, change);
+    fprintf(out, "%zu against %zu run%s", o->candidates, o->baselines, text_plural(o->baselines));
 }
 
 static void print_verdict(FILE *out, const cJSON *json, const struct compare_options *o)
 {
-    static const enum figure_verdict listed[] = {VERDICT_REGRESSED, VERDICT_MISSING, VERDICT_AMBIGUOUS,
-                                                 VERDICT_IMPROVED};
+    static const char *const claim[] = {[COMPARE_OK] = "no figure is worse by more than %g %%",
+                                        [COMPARE_REGRESSED] =
+                                            "the marked figures are worse by more than %g %%, or have wrong elements",
+                                        [COMPARE_AMBIGUOUS] = "figures are worse by more than %g %%, which may be "
+                                                              "chance: use more runs",
+                                        [COMPARE_MISSING] = "the baseline has figures that a candidate run lacks"};
     const cJSON *judged = cJSON_GetObjectItemCaseSensitive(json, "judged");
-    size_t rows = (size_t)cJSON_GetArraySize(judged), means = 0;
-    double status = json_number(json, "exit_status"), level = json_number(json, "level"), bar = o->tolerance;
-    int possible = o->baselines >= VERDICT_RUNS || verdict_is_possible(o->baselines, o->candidates, level);
+    size_t n[VERDICTS] = {0}, rows = (size_t)cJSON_GetArraySize(judged), means = 0;
+    int status = (int)json_number(json, "exit_status");
+    double level = json_number(json, "level"), bar = o->tolerance;
+    double far = (1 + o->tolerance / 100) * (1 + o->floor / 100); /* what counts where the spread is unknown */
     for (const cJSON *row = first_mean(judged); row; row = row->next)
         means++;
-    for (const cJSON *row = judged->child; row && status == COMPARE_OK; row = row->next)
-        if (json_number(row, "n_baseline") < VERDICT_RUNS &&
+    for (const cJSON *row = judged->child; row; row = row->next) {
+        for (int v = 0; v < VERDICTS; v++)
+            n[v] += !strcmp(json_string(row, "verdict"), verdict_name[v]);
+        if (status == COMPARE_OK && json_number(row, "n_baseline") < VERDICT_RUNS &&
             !verdict_is_possible(json_count(row, "n_baseline"), o->candidates, level))
-            bar = 100 * (far_of(o) - 1);
+            bar = 100 * (far - 1);
+    }
     fprintf(out, "\nVerdict: %s", json_string(json, "verdict"));
     if (status == COMPARE_REGRESSED || status == COMPARE_AMBIGUOUS)
         print_worst(out, judged, json_string(json, "verdict"));
     fprintf(out, ": ");
-    if (status == COMPARE_MISSING)
-        fprintf(out, "the baseline has figures that a candidate run does not have");
-    else
-        fprintf(out, "%s worse by more than %g %%%s",
-                status == COMPARE_REGRESSED   ? "the marked figures are"
-                : status == COMPARE_AMBIGUOUS ? "figures are"
-                                              : "no figure is",
-                bar,
-                status == COMPARE_REGRESSED   ? ", or have wrong elements"
-                : status == COMPARE_AMBIGUOUS ? ", which may be chance: use more runs"
-                                              : "");
+    fprintf(out, claim[status], bar);
     fprintf(out, " (%zu judged", rows - means);
     if (means)
         fprintf(out, " and %zu means over sizes", means);
-    for (size_t i = 0; i < sizeof listed / sizeof *listed; i++) {
-        size_t n = 0;
-        for (const cJSON *row = judged->child; row; row = row->next)
-            n += !strcmp(json_string(row, "verdict"), verdict_name[listed[i]]);
-        if (n)
-            fprintf(out, ", %zu %s", n, verdict_name[listed[i]]);
-    }
+    for (int v = VERDICTS - 1; v > VERDICT_NEW; v--) /* the worst first */
+        if (n[v])
+            fprintf(out, ", %zu %s", n[v], verdict_name[v]);
     fprintf(out, "; tolerance %g %%; ", o->tolerance);
-    print_confidence(out, json, o, possible);
-    fprintf(out, "%zu against %zu run%s).\n", o->candidates, o->baselines, text_plural(o->baselines));
+    print_confidence(out, json, o, far,
+                     o->baselines >= VERDICT_RUNS || verdict_is_possible(o->baselines, o->candidates, level));
+    fprintf(out, ").\n");
 }
 
 void compare_print(FILE *out, const cJSON *json, const struct compare_options *o)

@@ -11,7 +11,7 @@ const char *const verdict_name[VERDICTS] = {"ok", "new", "improved", "missing", 
 
 /* A row, and the runs behind it, turned so that more is worse. */
 struct hypothesis {
-    struct verdict_row *row;
+    struct figure_verdict_row *row;
     double *run[2]; /* [n] of the row */
     struct unpaired difference;
 };
@@ -32,7 +32,7 @@ static size_t keep_positive(const double *value, size_t runs, int higher_is_bett
 static int take_sizes(struct hypothesis *mean, size_t size_group, const struct hypothesis *single, size_t figures,
                       const size_t runs[2])
 {
-    *mean->row = (struct verdict_row){.n = {runs[0], runs[1]}};
+    *mean->row = (struct figure_verdict_row){.n = {runs[0], runs[1]}};
     for (int side = 0; side < 2; side++)
         mean->run[side] = allocate(runs[side], sizeof *mean->run[side]);
     for (const struct hypothesis *h = single; h < single + figures; h++) {
@@ -125,7 +125,7 @@ static void judge_spread(struct hypothesis *h, size_t m, const struct verdict_ru
     for (int side = 0; side < 2; side++)
         stats_holm(p[side], weight, m, rules->level, level[side]);
     for (size_t i = 0; i < m; i++) {
-        struct verdict_row *row = h[i].row;
+        struct figure_verdict_row *row = h[i].row;
         const struct unpaired *d = &h[i].difference;
         row->low = exp(d->difference - t_beyond(&t[0], level[0][i], d->df) * d->error);
         row->high = exp(d->difference + t_beyond(&t[1], level[1][i], d->df) * d->error);
@@ -144,7 +144,7 @@ static void judge(struct verdicts *verdicts, struct hypothesis *h, const struct 
     struct hypothesis *spread = allocate(verdicts->n, sizeof *spread);
     size_t m = 0;
     for (size_t i = 0; i < verdicts->n; i++) {
-        struct verdict_row *row = h[i].row;
+        struct figure_verdict_row *row = h[i].row;
         row->low = row->high = row->ratio = NAN;
         if (row->n[0] && row->n[1])
             row->ratio = exp(stats_unpaired(h[i].run[1], row->n[1], h[i].run[0], row->n[0], 0).difference);
@@ -173,11 +173,11 @@ void verdicts_create(struct verdicts *verdicts, const struct verdict_rules *rule
     for (size_t g = 0; g < figures; g++) {
         const struct verdict_figure *f = &figure[g];
         h[g].row = &verdicts->row[g];
-        *h[g].row =
-            (struct verdict_row){.figure = f,
-                                 .sizes = 1,
-                                 .n = {keep_positive(f->baseline, baselines, f->higher_is_better, &h[g].run[0]),
-                                       keep_positive(f->candidate, candidates, f->higher_is_better, &h[g].run[1])}};
+        *h[g].row = (struct figure_verdict_row){
+            .figure = f,
+            .sizes = 1,
+            .n = {keep_positive(f->baseline, baselines, f->higher_is_better, &h[g].run[0]),
+                  keep_positive(f->candidate, candidates, f->higher_is_better, &h[g].run[1])}};
     }
     for (size_t group = 0; group < size_groups; group++) {
         h[verdicts->n].row = &verdicts->row[verdicts->n];
@@ -185,7 +185,7 @@ void verdicts_create(struct verdicts *verdicts, const struct verdict_rules *rule
     }
     judge(verdicts, h, rules, candidates);
     for (size_t i = 0; i < verdicts->n; i++) {
-        struct verdict_row *row = h[i].row;
+        struct figure_verdict_row *row = h[i].row;
         if (row->sizes == 1 && row->figure->wrong)
             row->verdict = VERDICT_REGRESSED;
         verdicts->count[row->verdict]++;

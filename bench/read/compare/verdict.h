@@ -58,7 +58,7 @@ struct verdict_figure {
     int judged;                         /* by the verdicts; the other figures are only shown */
 };
 
-struct verdict_row {
+struct figure_verdict_row {
     enum figure_verdict verdict;
     const struct verdict_figure *figure; /* or one of its sizes */
     size_t sizes;                        /* 1, or the sizes that the row is the mean of */
@@ -72,7 +72,7 @@ struct verdict_row {
 /* row[figures] first, in their order, then one for each group of two sizes or more; they point to the figures. Release
  * with verdicts_destroy. */
 struct verdicts {
-    struct verdict_row *row;
+    struct figure_verdict_row *row;
     size_t n;
     size_t count[VERDICTS]; /* rows with each verdict */
 };

@@ -36,7 +36,8 @@ static struct verdict_figure figure_of(size_t size_group, int higher_is_better, 
 }
 
 /* One figure, less is better. */
-static struct verdict_row judged(const double *baseline, size_t baselines, const double *candidate, size_t candidates)
+static struct figure_verdict_row judged(const double *baseline, size_t baselines, const double *candidate,
+                                        size_t candidates)
 {
     struct verdict_figure group = figure_of(0, 0, 0, baseline, candidate);
     verdicts_destroy(&verdicts);
@@ -62,7 +63,7 @@ TEST(known_interval)
     for (int i = 0; i < 5; i++)
         squares += (log(spread[i]) - mean) * (log(spread[i]) - mean);
     double reach = 1.8595480375 * sqrt(2 * squares / 8) * sqrt(2.0 / 5);
-    struct verdict_row row = judged(RUNS_OF(spread), RUNS_OF(slower));
+    struct figure_verdict_row row = judged(RUNS_OF(spread), RUNS_OF(slower));
     ck_assert_double_eq_tol(row.ratio, 1.2, 1e-12);
     ck_assert_double_eq_tol(row.low, 1.2 * exp(-reach), 1e-9);
     ck_assert_double_eq_tol(row.high, 1.2 * exp(reach), 1e-9);
@@ -79,7 +80,7 @@ TEST(known_prediction)
     for (int i = 0; i < 5; i++)
         squares += (log(spread[i]) - mean) * (log(spread[i]) - mean);
     double reach = 2.1318467863 * sqrt(squares / 4) * sqrt(1 + 1.0 / 5);
-    struct verdict_row row = judged(RUNS_OF(spread), (double[]){110}, 1);
+    struct figure_verdict_row row = judged(RUNS_OF(spread), (double[]){110}, 1);
     ck_assert_double_eq_tol(row.low, 110 / exp(mean) * exp(-reach), 1e-9);
     ck_assert_double_eq_tol(row.high, 110 / exp(mean) * exp(reach), 1e-9);
     ck_assert_int_eq(row.verdict, VERDICT_REGRESSED);
@@ -98,7 +99,7 @@ TEST(equal_runs)
     for (int above = 0; above < 2; above++) {
         double at = 7 * (above ? edge * 1.00001 : edge / 1.00001);
         const double candidate[] = {at, at, at, at, at};
-        struct verdict_row row = judged(RUNS_OF(equal), RUNS_OF(candidate));
+        struct figure_verdict_row row = judged(RUNS_OF(equal), RUNS_OF(candidate));
         ck_assert_int_eq(row.verdict, above ? VERDICT_REGRESSED : VERDICT_AMBIGUOUS);
         ck_assert_double_eq_tol(row.low / 1.05, 1, 2e-5);
     }
@@ -110,7 +111,7 @@ TEST(not_proven)
 {
     static const double clean[] = {100, 101, 99, 100, 100}, late[] = {100, 125, 99, 124, 100};
     static const double often[] = {100, 125, 124, 124, 100}, far[] = {100, 190, 99, 190, 100};
-    struct verdict_row row = judged(RUNS_OF(clean), RUNS_OF(late));
+    struct figure_verdict_row row = judged(RUNS_OF(clean), RUNS_OF(late));
     ck_assert(row.ratio > 1.08 && row.ratio < 1.10 && row.low < 1.05);
     ck_assert_int_eq(row.verdict, VERDICT_OK);
     row = judged(RUNS_OF(clean), RUNS_OF(often));
@@ -127,7 +128,7 @@ TEST(few_runs)
     const double four[] = {100, 104, 96, 100};
     const double far[] = {104 * 1.1551, 150, 150}, near[] = {104 * 1.1549, 150, 150}, inside[] = {106, 101, 103};
     const double fast[] = {96 / 1.1551, 50, 50}, less_fast[] = {96 / 1.1549, 50, 50}, worse[] = {106, 108, 107};
-    struct verdict_row row = judged(RUNS_OF(four), RUNS_OF(far));
+    struct figure_verdict_row row = judged(RUNS_OF(four), RUNS_OF(far));
     ck_assert_int_eq(row.verdict, VERDICT_REGRESSED);
     ck_assert(isnan(row.low) && isnan(row.high) && row.ratio > 1.3);
     ck_assert_int_eq(judged(RUNS_OF(four), RUNS_OF(near)).verdict, VERDICT_AMBIGUOUS);
@@ -172,7 +173,7 @@ TEST(missing_and_new)
     ck_assert_int_eq(judged(RUNS_OF(spread), RUNS_OF(zero)).verdict, VERDICT_MISSING);
     ck_assert_int_eq(judged(RUNS_OF(one), RUNS_OF(none)).verdict, VERDICT_MISSING);
     ck_assert_int_eq(judged(RUNS_OF(none), RUNS_OF(hole)).verdict, VERDICT_NEW);
-    struct verdict_row row = judged(RUNS_OF(hole), RUNS_OF(spread)); /* four baselines are left */
+    struct figure_verdict_row row = judged(RUNS_OF(hole), RUNS_OF(spread)); /* four baselines are left */
     ck_assert_int_eq(row.verdict, VERDICT_OK);
     ck_assert(row.n[0] == 4 && isnan(row.low));
 }
@@ -211,7 +212,7 @@ TEST(size_groups)
                                            figure_of(0, 0, 0, alone, alone), figure_of(1, 0, 0, twice, twice)};
     verdicts_create(&verdicts, &rules, group, 4, 5, 5);
     ck_assert_uint_eq(verdicts.n, 5);
-    struct verdict_row row = verdicts.row[4];
+    struct figure_verdict_row row = verdicts.row[4];
     ck_assert(row.figure->size_group == 1 && row.sizes == 2 && row.n[0] == 5 && row.n[1] == 5);
     ck_assert_double_eq_tol(row.ratio, sqrt(2), 1e-12);
     ck_assert_int_eq(row.verdict, VERDICT_REGRESSED);
@@ -249,7 +250,7 @@ static void call(size_t baselines, size_t candidates, int common, double slower,
     verdicts_create(&verdicts, &rules, group, GROUPS, baselines, candidates);
     size_t agree = 0; /* one assertion for all rows: each costs a write */
     for (size_t i = 0; i < verdicts.n; i++) {
-        const struct verdict_row *row = &verdicts.row[i];
+        const struct figure_verdict_row *row = &verdicts.row[i];
         agree += (row->verdict == VERDICT_REGRESSED) == (row->low > 1.05) &&
                  (row->verdict == VERDICT_IMPROVED) == (row->high < 1 / 1.05) && row->low < row->ratio &&
                  row->ratio < row->high;
