@@ -143,16 +143,18 @@ static int compare_samples(const void *first, const void *second)
 static void print_head_of(FILE *out, const struct sample *s)
 {
     static const char *const better[] = {"; lower is better", "; higher is better", ""};
-    char help[2 * NAME], figure[NAME];
+    char help[2 * NAME];
+    const char *figure = s->metric + strlen("ddpbench_result_");
+    int length = (int)(strlen(figure) - strlen(part_name[s->part]));
     size_t unit = unit_of(s->figure);
     const char *in = unit < UNITS ? units[unit].words : "in a unit of its own";
-    snprintf(figure, sizeof figure, "%s", s->metric + strlen("ddpbench_result_"));
     if (s->part == VALUE)
-        snprintf(help, sizeof help, "What a run found: %s, %s%s.", figure, in, better[s->figure->better]);
+        snprintf(help, sizeof help, "Figure of a run: %s, %s%s.", figure, in, better[s->figure->better]);
     else if (s->part == SAMPLES)
-        snprintf(help, sizeof help, "How many samples there are behind it.");
+        snprintf(help, sizeof help, "Number of samples of %.*s.", length, figure);
     else
-        snprintf(help, sizeof help, "The %s end of its 95 %% interval, %s.", s->part == LOW ? "low" : "high", in);
+        snprintf(help, sizeof help, "%s end of the 95 %% interval of %.*s, %s.", s->part == LOW ? "Low" : "High",
+                 length, figure, in);
     print_head(out, s->metric, help);
 }
 

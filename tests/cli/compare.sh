@@ -154,7 +154,7 @@ for tail in none:0 late:0.005; do
     cp -r profile "tail_${tail%:*}"
     edit "tail_${tail%:*}/ddp_bucketed/summary.json" ddp_bucketed exposed_tail "${tail#*:}"
 done
-expect 2 '--metrics exposed_tail: has values of 0 or less, so no ratio; it is shown with --label' "a figure of 0 is judged" \
+expect 2 '--metrics exposed_tail: has values of 0 or less, so no ratio; --label shows it' "a figure of 0 is judged" \
     tail_none tail_late --metrics step,exposed_tail
 expect 0 '^ddp_bucketed exposed_tail +- +0 ms +5 ms ' "it is shown" tail_none tail_late --label a,b --metrics \
     forward_pass --tolerance 1000
@@ -287,7 +287,7 @@ words out.xml
 expect 5 'missing in 1 of 1' "a missing one" "${five[@]}" lacking --junit out.xml
 xml_has "fails" out.xml "$each" ".*; ddp step failure missing: missing in 1 of 1: baseline [0-9.]+ [mu]s, candidate -, change -.*"
 expect 6 'incomparable' "incomparable runs" base1 other --junit out.xml
-xml_has "are the one error" out.xml "$counts, $each" "\(\['1', '0', '1', '0'\], 'the same settings error incomparable: the runs were made .*'\)"
+xml_has "are the one error" out.xml "$counts, $each" "\(\['1', '0', '1', '0'\], 'the same settings error incomparable: the settings .*'\)"
 words out.xml
 expect 3 '^<testsuites name="ddpbench compare" tests="4"' "JUnit's XML on standard output" "${five[@]}" slow1 --junit -
 xml_has "it is alone" printed "$counts" "\['4', '1', '0', '0'\]"

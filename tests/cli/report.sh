@@ -152,6 +152,9 @@ is "an interrupted run is reported, and said to be one at the top, in the summar
 $(grep -c "^- a-label (benchmark): $cut; its figures are of these[.]" printed) $(grep -c "^a-label .* $cut" printed)" "0 1 1 1 1"
 try "$program" report cut=early whole=alone cut=short cut=unread --output interrupted
 is "report.prom says how far both are" "$(grep -cE '^ddpbench_run_done[{]run="cut",.*[}] 1$' interrupted/report.prom)" 2
+cp -r profile captured && sed -i 's/"interrupted":\tfalse/"interrupted":\ttrue/; s/^\t"done":.*/\t"done":\t0,/; s/^\t"planned":.*/\t"planned":\t0,/' captured/ddp/summary.json
+"$program" report captured --prometheus - >progress 2>said || true
+is "nor is a profile complete whose capture was interrupted" "$(sed -nE 's/^ddpbench_run_(done|planned)[{].* /\1 /p' progress | paste -sd ' ')" "done 0 planned 1"
 for form in report.html BOTTLENECK_ANALYSIS.md report.json report.csv report.xml; do
     is "$form names both that were interrupted" "$status $(grep -c "$cut" interrupted/$form | sed 's/^[1-9].*/some/') \
 $(grep -c "interrupted, 1 of $rows rows" interrupted/$form | sed 's/^[1-9].*/some/')" "1 some some"
@@ -217,6 +220,9 @@ refuses 2 "a path of 800 characters" '--output x{100}[.]{3}: the path is longer 
 refuses 1 "a directory as the file" '--csv empty: is not a regular file' "a benchmark" --csv empty
 try "$program" report alone --output free
 pictures=(free/pictures/*.svg)
+sed -i 1d free/report.prom
+try "$program" report alone --output free
+is "report.prom of an older version, which has no mark, is replaced" "$status $(head -n 1 free/report.prom)" "0 # From ddpbench report."
 mkdir -p taken/pictures && echo mine >"taken/pictures/${pictures[-1]##*/}"
 refuses 1 "somebody's file in --output" '--output taken/pictures/[^ ]*: exists, and is not what ddpbench writes there; choose another name' alone --output taken
 is "nothing was written beside it" "$(find taken -type f | wc -l) $(cat taken/pictures/*)" "1 mine"

@@ -1,4 +1,4 @@
-/* compare.c - `ddpbench compare`: reads, checks, judges, prints. */
+/* compare.c - `ddpbench compare`: reads and checks the runs, judges their figures, prints the outcome. */
 #include "compare/compare.h"
 
 #include "base/files.h"
@@ -16,10 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The chance, over the whole call, that any figure is called regressed although none is. */
+/* The probability, for the whole call, that any figure is called regressed although none is. */
 #define FALSE_ALARM_CHANCE 0.05
 
-/* A run that counts twice would understate the spread, and one on both sides compares with itself. */
+/* Refuses a run that is named twice: it would understate the spread, or be compared with itself. */
 static int check_twice(const struct compare_run *run, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -30,7 +30,7 @@ static int check_twice(const struct compare_run *run, size_t n)
     return 0;
 }
 
-/* ---- what is found, as JSON ---- */
+/* ---- the outcome as JSON ---- */
 
 static void add_runs(cJSON *json, const char *name, const char *label, const struct compare_run *run, size_t n)
 {
@@ -41,7 +41,7 @@ static void add_runs(cJSON *json, const char *name, const char *label, const str
         cJSON_AddItemToArray(list, json_text(run[i].saved.directory));
 }
 
-/* What is compared, and an empty list of each kind. */
+/* Adds the rules and the runs, and empty lists. */
 static void add_heading(cJSON *json, const struct compare_options *o, const struct compare_run *run,
                         const struct verdict_rules *rules)
 {
@@ -60,7 +60,7 @@ static void add_heading(cJSON *json, const struct compare_options *o, const stru
     cJSON_AddArrayToObject(json, "figures");
 }
 
-/* The median of value[*n] over the runs that have the figure, of which there are *n then; NAN where none has it. */
+/* The median of value[*n] over the runs that have the figure; *n becomes their number. NAN: no run has it. */
 static double median_of(const double *value, size_t *n)
 {
     size_t runs = *n;
@@ -74,8 +74,8 @@ static double median_of(const double *value, size_t *n)
     return median;
 }
 
-/* A row of a figure, with its medians over the runs that have it; those of several sizes have none. Returns the ratio
- * of the medians. */
+/* Adds the members of a figure, with its medians over the runs that have it; a mean over sizes has none. Returns the
+ * ratio of the medians. */
 static double add_figure(cJSON *item, const struct verdict_figure *line, size_t sizes, const struct compare_options *o)
 {
     size_t n[2] = {o->baselines, o->candidates};
@@ -93,7 +93,7 @@ static double add_figure(cJSON *item, const struct verdict_figure *line, size_t 
     return candidate / baseline;
 }
 
-/* The rows of the verdicts on the judged lines, and those of the other lines. */
+/* Adds the judged rows, and the other figures. */
 static void add_rows(cJSON *json, const struct compare_lines *lines, const struct verdicts *verdicts,
                      const struct compare_options *o)
 {
@@ -110,13 +110,13 @@ static void add_rows(cJSON *json, const struct compare_lines *lines, const struc
         if (isfinite(row->low))
             cJSON_ReplaceItemInObjectCaseSensitive(json, "judged_by_spread", cJSON_CreateTrue());
     }
-    for (size_t i = lines->judged; i < lines->n && (*o->json || *o->label); i++) { /* the words show them with labels */
+    for (size_t i = lines->judged; i < lines->n && (*o->json || *o->label); i++) { /* --label prints them */
         cJSON *item = json_add_row(cJSON_GetObjectItemCaseSensitive(json, "figures"));
         json_add_number(item, "candidate_to_baseline", add_figure(item, &lines->item[i], 1, o));
     }
 }
 
-/* ---- all together ---- */
+/* ---- the command ---- */
 
 static enum compare_status judge(cJSON *json, const struct compare_options *o, const struct compare_run *run,
                                  const struct verdict_rules *rules)
@@ -147,8 +147,8 @@ static const char *profiled(const struct compare_run *run)
                                                                   : json_string(run->saved.summary, "implementation");
 }
 
-/* Profiles of one implementation against profiles of another: what was profiled is compared with what was profiled
- * there, and their controls, which are not all the same, are only shown. Returns whether they are that. */
+/* If the baselines profile one implementation and the candidates another, compares the two under the name "profiled",
+ * and judges none of their controls, which differ. Returns whether that is so. */
 static int match_profiles(struct compare_run *run, size_t baselines, size_t n)
 {
     const char *baseline = profiled(&run[0]), *candidate = profiled(&run[baselines]);
@@ -166,7 +166,7 @@ static int match_profiles(struct compare_run *run, size_t baselines, size_t n)
     return 1;
 }
 
-/* The marks of its files (files_check_path). */
+/* The marks by which files_check_path knows our files. */
 static const char json_mark[] = "\"mode\":\t\"compare\"", junit_mark[] = "<testsuites name=\"ddpbench compare\"";
 
 /* Whether an option names a file, rather than nothing or the standard output. */
@@ -205,7 +205,7 @@ static enum compare_status compare_runs(cJSON *json, const struct compare_option
     return judge(json, o, run, &rules);
 }
 
-/* In words, or in the form that is asked for instead; and to files. */
+/* Prints the text, or one form in its place, and writes the files. Returns 0; or -1, reported. */
 static int print(const cJSON *json, const struct compare_options *o)
 {
     char *text = *o->json ? cJSON_Print(json) : NULL, *junit = NULL, *words = NULL;

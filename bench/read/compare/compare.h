@@ -1,11 +1,11 @@
-/* compare.h - `ddpbench compare`: says by its exit status whether runs got slower. */
+/* compare.h - `ddpbench compare`: whether runs got slower, as its exit status. */
 #ifndef BENCH_READ_COMPARE_COMPARE_H
 #define BENCH_READ_COMPARE_COMPARE_H
 
 #define COMPARE_SYNOPSIS "ddpbench compare BASELINE... --candidate DIR..." /* without options */
 
-/* Compares the runs whose directories are named behind argv[0], and prints the outcome; needs no MPI. Returns the exit
- * status (compare/outcome.h). */
+/* Compares the runs whose directories follow argv[0], and prints the outcome; needs no MPI. Returns the exit status
+ * (compare/outcome.h). */
 int run_compare(int argc, char *argv[]);
 
 #endif

@@ -19,7 +19,7 @@ static void add_settings(struct junit *junit, const cJSON *json)
                                           .seconds = NAN,
                                           .outcome = differ ? JUNIT_ERROR : JUNIT_PASSED,
                                           .type = "incomparable",
-                                          .message = "the runs were made with different settings; see the output"});
+                                          .message = "the settings of the runs differ; see the output"});
 }
 
 static enum junit_outcome outcome_of(const char *verdict)

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The order in which lines are found again; without their sizes, it finds one of a size group. */
+/* The order of the tree; without sizes, it finds any line of a size group. */
 static int by_size_group(const void *a, const void *b)
 {
     const struct verdict_figure *x = a, *y = b;
@@ -25,13 +25,13 @@ static int by_figure(const void *a, const void *b)
     return by_group ? by_group : (x->figure->bytes > y->figure->bytes) - (x->figure->bytes < y->figure->bytes);
 }
 
-static const struct verdict_figure *find(const struct compare_lines *lines, const struct figure *figure)
+static const struct verdict_figure *find_line(const struct compare_lines *lines, const struct figure *figure)
 {
     const struct verdict_figure key = {.figure = figure}, *const *found = tfind(&key, &lines->tree, by_figure);
     return found ? *found : NULL;
 }
 
-/* Adds the line of a figure if there is none; there is room for it. */
+/* Adds a line for a figure unless it has one; lines->item has room for it. */
 static void add_line(struct compare_lines *lines, const struct figure *figure)
 {
     struct verdict_figure *line = &lines->item[lines->n];
@@ -50,7 +50,7 @@ static int add_run(struct compare_lines *lines, const struct saved_run *saved, s
 {
     for (size_t i = 0; i < saved->figures.n; i++) {
         const struct figure *figure = &saved->figures.item[i];
-        double *value = &lines->values[(size_t)(find(lines, figure) - lines->item) * lines->runs + r];
+        double *value = &lines->values[(size_t)(find_line(lines, figure) - lines->item) * lines->runs + r];
         if (r < baselines && !strcmp(figure->name, "wrong_elements") && figure->value > 0)
             return error_report("%s: found wrong elements in %s of %.0f bytes, so it is no baseline; leave it out",
                                 saved->directory, figure->subject, figure->bytes);
@@ -61,7 +61,7 @@ static int add_run(struct compare_lines *lines, const struct saved_run *saved, s
 
 int compare_match(struct compare_lines *lines, const struct compare_run *run, size_t baselines, size_t candidates)
 {
-    size_t most = 1, runs = baselines + candidates; /* one more, where a line is tried */
+    size_t most = 1, runs = baselines + candidates; /* and one more, since a line is written before it is looked up */
     for (size_t r = 0; r < runs; r++)
         most += run[r].saved.figures.n;
     *lines = (struct compare_lines){.item = allocate(most, sizeof *lines->item), .runs = runs, .run = run};
@@ -78,17 +78,17 @@ int compare_match(struct compare_lines *lines, const struct compare_run *run, si
     for (size_t r = 0; r < runs; r++)
         if (add_run(lines, &run[r].saved, r, baselines))
             return -1;
-    for (size_t i = 0; i < lines->n; i++) { /* wrong elements spoil all figures of their subject and size */
+    for (size_t i = 0; i < lines->n; i++) { /* wrong elements make all figures of their subject and size wrong */
         struct figure figure = *lines->item[i].figure;
         strcpy(figure.name, "wrong_elements");
-        const struct verdict_figure *wrong = find(lines, &figure);
+        const struct verdict_figure *wrong = find_line(lines, &figure);
         for (size_t r = baselines; wrong && r < runs; r++)
             lines->item[i].wrong |= wrong->baseline[r] > 0;
     }
     return 0;
 }
 
-static int unknown(const struct compare_lines *lines, const char *name)
+static int report_unknown(const struct compare_lines *lines, const char *name)
 {
     char known[800] = "";
     size_t at = 0;
@@ -114,23 +114,24 @@ static int judge_list(struct compare_lines *lines, const char *list)
             if (!strcmp(lines->item[i].figure->name, name))
                 lines->item[i].judged = found = 1;
         if (!found)
-            return unknown(lines, name);
+            return report_unknown(lines, name);
     }
-    return more ? unknown(lines, list) : 0;
+    return more ? report_unknown(lines, list) : 0;
 }
 
-/* A value of 0 or less has no ratio, but must not pass for a missing one. */
+/* Refuses values of 0 or less: they have no ratio, and would count as missing. */
 static int check_values(const struct verdict_figure *line, const struct compare_lines *lines, const char *metrics)
 {
     const char *name = line->figure->name;
     if (line->figure->better == BETTER_NONE)
-        return error_report("--metrics %s: is neither better high nor low, so it cannot be judged; it is shown with "
-                            "--label",
-                            name);
+        return error_report(
+            "--metrics %s: neither high nor low values are better, so it cannot be judged; --label shows "
+            "it",
+            name);
     for (size_t i = 0; i < lines->runs; i++) {
-        double value = line->baseline[i]; /* those of the candidates are behind them */
+        double value = line->baseline[i]; /* the candidates' values follow */
         if (value <= 0 && *metrics)
-            return error_report("--metrics %s: has values of 0 or less, so no ratio; it is shown with --label", name);
+            return error_report("--metrics %s: has values of 0 or less, so no ratio; --label shows it", name);
         if (value <= 0)
             return error_report("%s: %s of %s is %g, so it has no ratio; judge other figures with --metrics",
                                 lines->run[i].saved.directory, name, line->figure->subject, value);
@@ -163,14 +164,14 @@ int compare_choose(struct compare_lines *lines, const char *metrics)
                                         lines->run->saved.directory);
 }
 
-static void keep(void *line)
+static void keep_line(void *line)
 {
-    (void)line; /* it is the list's */
+    (void)line; /* lines->item owns it */
 }
 
 void compare_lines_destroy(struct compare_lines *lines)
 {
-    tdestroy(lines->tree, keep);
+    tdestroy(lines->tree, keep_line);
     free(lines->item);
     free(lines->values);
     *lines = (struct compare_lines){0};

@@ -6,20 +6,20 @@
 #include "compare/verdict.h"
 
 struct compare_lines {
-    struct verdict_figure *item; /* sorted: judged ones, size groups as they first appear, in them by size */
+    struct verdict_figure *item; /* sorted: judged ones first, then by size group and size */
     size_t n, judged, runs, size_groups;
     const struct compare_run *run; /* [runs] */
     double *values;                /* [n, runs] */
     void *tree;                    /* of items (tsearch), until they are sorted */
 };
 
-/* Matches figures by subject, name and size; run[baselines + candidates]. Points into the runs. Returns 0; or -1,
+/* Matches the figures of run[baselines + candidates] by subject, name and size. Points into the runs. Returns 0; or -1,
  * reported: a run has a figure twice, or a baseline found wrong elements. Release with destroy in either case. */
 int compare_match(struct compare_lines *lines, const struct compare_run *run, size_t baselines, size_t candidates);
 
-/* Marks what is judged, and sorts. metrics: a comma list of names, or "" for what the runs themselves have as judged.
- * Returns 0; or -1, reported: no run has such a figure, or one that is to be judged is 0 or less in a run, or neither
- * high nor low values of it are better. */
+/* Marks the figures to judge, and sorts. metrics: a comma-separated list of names; "": the runs' own choice. Returns 0;
+ * or -1, reported: no run has such a figure, its value is 0 or less in a run, or neither high nor low values are
+ * better. */
 int compare_choose(struct compare_lines *lines, const char *metrics);
 
 void compare_lines_destroy(struct compare_lines *lines); /* zeroed ones are fine */

@@ -8,8 +8,8 @@
 #include <stdio.h>
 
 struct compare_options {
-    struct option_table table; /* that it was parsed with */
-    const char **directory;    /* [baselines + candidates], into argv */
+    struct option_table table;
+    const char **directory; /* [baselines + candidates], into argv */
     size_t baselines, candidates;
     double tolerance, floor; /* percent */
     const char *allow, *metrics, *label, *json, *junit;
@@ -17,12 +17,12 @@ struct compare_options {
     int all;
 };
 
-/* Reads argv[1..]; help and version, which may be asked for, are the table's. Returns 0; or -1, reported. Release with
+/* Parses argv[1..]; the table holds a request for help or the version. Returns 0; or -1, reported. Release with
  * destroy in either case. */
 int compare_options_parse(struct compare_options *options, int argc, char *const argv[]);
 void compare_options_destroy(struct compare_options *options);
 
-/* The help that was asked for: options; with HELP_ALL also verdicts and exit statuses. */
+/* Prints the options; with HELP_ALL also the verdicts and exit statuses. */
 void compare_options_help(FILE *out, const struct compare_options *options);
 
 #endif

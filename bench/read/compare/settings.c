@@ -1,4 +1,4 @@
-/* settings.c - with what runs were made, from their run.json, and in what they differ. */
+/* settings.c - the settings of runs, from their run.json, and the differences between them. */
 #include "compare/settings.h"
 
 #include "base/json.h"
@@ -19,7 +19,7 @@ static int same_key(const char *a, const char *b)
     return *a == *b;
 }
 
-static const cJSON *find(const cJSON *settings, const char *key)
+static const cJSON *find_setting(const cJSON *settings, const char *key)
 {
     const cJSON *item = settings->child;
     while (item && !same_key(item->string, key))
@@ -29,7 +29,7 @@ static const cJSON *find(const cJSON *settings, const char *key)
 
 void settings_add(cJSON *settings, const char *key, const char *value)
 {
-    const cJSON *old = find(settings, key);
+    const cJSON *old = find_setting(settings, key);
     if (old)
         cJSON_ReplaceItemInObjectCaseSensitive(settings, old->string, json_text(value));
     else
@@ -46,24 +46,24 @@ static int is_one_of(const char *name, const char *const *list)
 static void add_members(struct compare_run *run, const char *name, int kind)
 {
     static const char *const apart[] = {
-        /* names of the run, and where its files go */
+        /* names of the run and of its files */
         "label", "output", "output-file", "profile-output-dir", "SLURM_JOB_ID", "SLURM_JOB_NAME",
-        /* how results are shown, and when a job that hangs is ended */
+        /* how results are shown, and when a hanging job ends */
         "profile-sort", "thresholds", "trace-gzip", "trace-per-cycle", "report-cputime", "iteration-times", "verbose",
         "timeout", "live", "prometheus", "dry-run",
-        /* what follows from the configuration alone, or gave it values that are recorded */
+        /* follows from the configuration, or sets values in it */
         "preset", "parameters", "tokens_per_step", "model_flops_per_step", "memory_bytes_per_rank",
         "timed_steps_per_block", "product_gflops_per_thread", "vector_gflops_per_thread", NULL};
     static const char *const listed[] = {
-        /* where it ran, and who watched */
+        /* the machine, and what monitored it */
         "monitor-cpu", "monitor-gpu", "mpi_library", "blas", "blas_kernels", "cores_per_rank",
-        /* how many samples there are, not of what; a run by itself may stop at another number */
+        /* numbers of samples */
         "rounds", "resolve", "max-minutes", "iters", "run-cycles", "profile-buffer-mb",
-        /* which sizes: each is a figure of its own, and one that a candidate lacks is missing */
+        /* sizes: each is a figure of its own, and "missing" if a candidate lacks it */
         "min-bytes", "max-bytes", "step-factor", "step-bytes", "sizes", "sizes-from-model",
-        /* what is measured or checked beside that, or written into traces afterwards */
+        /* additional measurements, checks and traces */
         "attainable", "check", "nominal", "profile-ranks", "record-shapes", "with-flops", "profile-counters",
-        /* other numbers for the same operations */
+        /* other data for the same operations */
         "seed", NULL};
     const cJSON *item;
     cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(run->saved.run, name))
@@ -79,7 +79,8 @@ static void add_members(struct compare_run *run, const char *name, int kind)
     }
 }
 
-/* Adds one word for each rank, where ranks in a row with the same share one: of the rank itself, or of its host. */
+/* Adds a fact of all ranks as one setting, the fact of a rank itself or of its host; consecutive ranks with the same
+ * fact share one word. */
 static void add_ranks(struct compare_run *run, const char *name, const cJSON *hosts)
 {
     char *text = NULL;
@@ -112,12 +113,12 @@ int compare_run_read(struct compare_run *run, const char *directory)
         run->setting[kind] = cJSON_CreateObject();
     settings_add(run->setting[SETTING], "mode", json_string(json, "mode"));
     add_members(run, "configuration", SETTING);
-    if (!strcmp(json_string(json, "mode"), "profile")) /* what its step is the time of */
+    if (!strcmp(json_string(json, "mode"), "profile")) /* the steps that its figure "step" is the time of */
         settings_add(run->setting[SETTING], "steps",
                      json_number(configuration, "rounds") > 0 ? "of rounds" : "captured");
-    add_members(run, "derived", SETTING); /* such as the threads in use, in place of those that were asked for */
+    add_members(run, "derived", SETTING); /* such as the threads in use, which replace --threads */
     for (size_t i = 0; i < sizeof made_by / sizeof *made_by; i++)
-        if (*json_string(json, made_by[i])) /* another program's may lack it */
+        if (*json_string(json, made_by[i])) /* other programs' results may lack it */
             settings_add(run->setting[LISTED], made_by[i], json_string(json, made_by[i]));
     add_ranks(run, "host", NULL);
     add_ranks(run, "binding", NULL);
@@ -135,10 +136,10 @@ void compare_run_destroy(struct compare_run *run)
     *run = (struct compare_run){0};
 }
 
-/* ---- in what runs differ ---- */
+/* ---- differences ---- */
 
-static void add(cJSON *differences, const char *key, const char *baseline, const char *other, const char *side,
-                int environment)
+static void add_difference(cJSON *differences, const char *key, const char *baseline, const char *other,
+                           const char *side, int environment)
 {
     if (baseline && other && !strcmp(baseline, other))
         return;
@@ -164,14 +165,15 @@ void differences_add(cJSON *differences, const struct compare_run *baseline, con
     for (int kind = 0; kind < SETTING_KINDS; kind++) {
         const cJSON *a = baseline->setting[kind], *b = other->setting[kind];
         for (const cJSON *item = a->child; item; item = item->next)
-            add(differences, item->string, item->valuestring, cJSON_GetStringValue(find(b, item->string)), side, kind);
+            add_difference(differences, item->string, item->valuestring,
+                           cJSON_GetStringValue(find_setting(b, item->string)), side, kind);
         for (const cJSON *item = b->child; item; item = item->next)
-            if (!find(a, item->string))
-                add(differences, item->string, NULL, item->valuestring, side, kind);
+            if (!find_setting(a, item->string))
+                add_difference(differences, item->string, NULL, item->valuestring, side, kind);
     }
 }
 
-static int unknown(const char *word, const struct compare_run *baseline)
+static int report_unknown(const char *word, const struct compare_run *baseline)
 {
     char keys[900] = "";
     size_t at = 0;
@@ -186,16 +188,17 @@ int differences_allow(cJSON *differences, const char *list, const struct compare
     int more;
     for (struct option_list names = {"allow", list, 0}; (more = option_next_word(&names, word, sizeof word)) > 0;) {
         int all = !strcmp(word, "all");
-        int known = all || find(baseline->setting[SETTING], word) || find(baseline->setting[LISTED], word);
+        int known =
+            all || find_setting(baseline->setting[SETTING], word) || find_setting(baseline->setting[LISTED], word);
         for (cJSON *difference = differences->child; difference; difference = difference->next)
             if (all || same_key(json_string(difference, "key"), word)) {
                 cJSON_ReplaceItemInObjectCaseSensitive(difference, "allowed", cJSON_CreateTrue());
                 known = 1;
             }
         if (!known)
-            return unknown(word, baseline);
+            return report_unknown(word, baseline);
     }
-    return more ? unknown(list, baseline) : 0;
+    return more ? report_unknown(list, baseline) : 0;
 }
 
 int difference_is_refused(const cJSON *difference)

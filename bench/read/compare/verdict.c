@@ -9,14 +9,14 @@
 
 const char *const verdict_name[VERDICTS] = {"ok", "new", "improved", "missing", "ambiguous", "regressed"};
 
-/* A row, and the runs behind it, turned so that more is worse. */
+/* A row, and the values of its runs, inverted where higher is better, so that more is worse. */
 struct hypothesis {
     struct figure_verdict_row *row;
-    double *run[2]; /* [n] of the row */
+    double *run[2]; /* [row->n] of each side */
     struct unpaired difference;
 };
 
-/* The figures above 0 among value[runs], turned; the caller frees kept. Returns how many there are. */
+/* Keeps the values above 0 of value[runs], inverted where higher is better. The caller frees kept. Returns how many. */
 static size_t keep_positive(const double *value, size_t runs, int higher_is_better, double **kept)
 {
     size_t n = 0;
@@ -27,8 +27,8 @@ static size_t keep_positive(const double *value, size_t runs, int higher_is_bett
     return n;
 }
 
-/* The mean over the sizes of a group that all runs have: geometric means, one for each run. Returns 0, with nothing
- * taken, if there are not two such sizes. */
+/* Takes the geometric mean of each run over the sizes of a group that all runs have. Returns 0, with nothing allocated,
+ * if there are fewer than two such sizes. */
 static int take_sizes(struct hypothesis *mean, size_t size_group, const struct hypothesis *single, size_t figures,
                       const size_t runs[2])
 {
@@ -54,13 +54,13 @@ static int take_sizes(struct hypothesis *mean, size_t size_group, const struct h
     return 0;
 }
 
-/* Candidates over baselines, both at quantile q and at 1 - q: the least, the typical and the most that it can be. */
+/* Quantile q of the candidates / quantile 1 - q of the baselines: the least ratio at 0, the greatest at 1. */
 static double ratio_at(const struct hypothesis *h, double q)
 {
     return stats_quantile(h->run[1], h->row->n[1], q) / stats_quantile(h->run[0], h->row->n[0], 1 - q);
 }
 
-/* ---- few runs: only what is far beyond every run ---- */
+/* ---- few runs: a difference has to be large, and hold for every run ---- */
 
 int verdict_is_possible(size_t baselines, size_t candidates, double level)
 {
@@ -80,18 +80,17 @@ static enum figure_verdict judge_extremes(const struct hypothesis *h, const stru
                                                                      : VERDICT_OK;
 }
 
-/* ---- enough runs: tests that use their spread ---- */
+/* ---- enough runs: tests that use the spread of the runs ---- */
 
-/* Of what is not significant: whether the median of the runs is slower than the tolerance, or their mean by tolerance
- * and floor. An occasional late run, which the spread explains, is neither. */
+/* Whether a ratio that is not significant may still be a slowdown: the medians differ by more than the tolerance, or
+ * the means by more than tolerance and floor. A single late run, which the spread explains, causes neither. */
 static int may_be_worse(const struct hypothesis *h, const struct verdict_rules *rules)
 {
     double ratio = h->row->ratio, edge = 1 + rules->tolerance;
     return ratio > edge * (1 + rules->floor) || (ratio > edge && ratio_at(h, 0.5) > edge);
 }
 
-/* Student's t beyond which lies `level`, kept while the level and the degrees of freedom stay as they are, as they do
- * from row to row. */
+/* The quantile of Student's t with probability `level` above it; cached, since consecutive rows often share it. */
 struct quantile {
     double level, df, t;
 };
@@ -108,8 +107,8 @@ static double t_beyond(struct quantile *kept, double level, double df)
 static void judge_spread(struct hypothesis *h, size_t m, const struct verdict_rules *rules)
 {
     double *weight = allocate(5 * m, sizeof *weight), edge = log1p(rules->tolerance);
-    double *p[2] = {weight + m, weight + 2 * m};         /* that it is not worse, and that it is not better */
-    double *level[2] = {weight + 3 * m, weight + 4 * m}; /* at which the two are tested */
+    double *p[2] = {weight + m, weight + 2 * m};         /* of the hypotheses "not worse" and "not better" */
+    double *level[2] = {weight + 3 * m, weight + 4 * m}; /* at which they are tested */
     struct quantile t[2] = {{0}};
     size_t means = 0;
     for (size_t i = 0; i < m; i++)
@@ -137,7 +136,7 @@ static void judge_spread(struct hypothesis *h, size_t m, const struct verdict_ru
     free(weight);
 }
 
-/* ---- all together ---- */
+/* ---- all figures ---- */
 
 static void judge(struct verdicts *verdicts, struct hypothesis *h, const struct verdict_rules *rules, size_t candidates)
 {

@@ -100,12 +100,12 @@ static int take_word(void *context, const char *word)
 
 enum { OUTPUT = FILES_PATH - 64 }; /* longest path of --output */
 
-/* Prints the form to the file that an option names. Returns 0; or -1, reported. */
-static int print_file(const char *option, const char *path, const struct report_form *form, const cJSON *document,
-                      const struct report_runs *runs)
+/* Prints a form to a file that an option names, which may exist if it has the mark. Returns 0; or -1, reported. */
+static int print_file(const char *option, const char *path, const char *mark, const struct report_form *form,
+                      const cJSON *document, const struct report_runs *runs)
 {
     struct new_file file;
-    if (new_file_open_named(&file, option, path, form->mark))
+    if (new_file_open_named(&file, option, path, mark))
         return -1;
     FILE *out = new_file_stream(&file);
     form->print(out, document, runs);
@@ -140,8 +140,10 @@ static int put_files(const char *directory, const cJSON *document, const struct 
     if (put_pictures("output", path, document, writes))
         return -1;
     for (const struct report_form *form = report_forms; form < report_forms + FORMS; form++) {
+        /* report.prom of an older version has no mark, but is recognised by its name and its first metric */
+        const char *mark = form == &report_forms[FORM_PROMETHEUS] ? "# HELP ddpbench_run_done" : form->mark;
         snprintf(path, sizeof path, "%.*s/%s", OUTPUT, directory, form->file);
-        if (writes ? print_file("output", path, form, document, runs) : files_check_path("output", path, form->mark))
+        if (writes ? print_file("output", path, mark, form, document, runs) : files_check_path("output", path, mark))
             return -1;
     }
     return 0;
@@ -175,7 +177,8 @@ static int write_forms(const struct report_options *o, const cJSON *document, co
             report_forms[i].print(stdout, document, runs);
             *instead = 1;
         } else if (*o->form[i])
-            status = print_file(report_forms[i].option, o->form[i], &report_forms[i], document, runs);
+            status =
+                print_file(report_forms[i].option, o->form[i], report_forms[i].mark, &report_forms[i], document, runs);
     return status;
 }
 

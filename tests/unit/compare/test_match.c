@@ -175,8 +175,7 @@ TEST(no_ratio)
             replace(i, zero ? 0 : -1, 0);
             ck_assert_int_eq(match("busbw"), 0); /* above 0, and nothing else is judged */
             ck_assert_int_eq(match("busbw,time"), -1);
-            ck_assert_str_eq(error_text(),
-                             "--metrics time: has values of 0 or less, so no ratio; it is shown with --label");
+            ck_assert_str_eq(error_text(), "--metrics time: has values of 0 or less, so no ratio; --label shows it");
             error_clear();
             ck_assert_int_eq(match(""), -1);
             ck_assert_msg(strstr(error_text(), "DIR: time of a is ") == error_text(), "%s", error_text());
@@ -191,8 +190,9 @@ TEST(no_direction)
         figures_add_value(&run[i].saved.figures, "a", "attainable", "s", 1, 1, BETTER_NONE);
     ck_assert_int_eq(match("time,busbw"), 0);
     ck_assert_int_eq(match("time,attainable"), -1);
-    ck_assert_str_eq(error_text(), "--metrics attainable: is neither better high nor low, so it cannot be judged; it "
-                                   "is shown with --label");
+    ck_assert_str_eq(error_text(),
+                     "--metrics attainable: neither high nor low values are better, so it cannot be judged; "
+                     "--label shows it");
 }
 
 SUITE("compare_match", NULL, destroy)
