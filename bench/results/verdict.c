@@ -98,7 +98,7 @@ static int add_kind(const struct verdict *verdict, enum verdict_kind kind, const
         intervals |= isfinite(to->ci_low);
         fprintf(out, "%s%s %s%s", items++ ? ", " : "", item->label,
                 text_change(change, to->ratio, to->ci_low, to->ci_high),
-                !isfinite(to->ci_low) ? " (" TOO_FEW_ROUNDS ")"
+                !isfinite(to->ci_low) ? " (no interval)"
                 : to->ci_high < 1     ? " (shorter round by round, though not in the median)"
                                       : "");
     }
@@ -109,31 +109,29 @@ static int add_kind(const struct verdict *verdict, enum verdict_kind kind, const
     return intervals;
 }
 
-/* Why there is nothing to choose; NULL: there is. Where a tie is asked for, what is undecided is told at any time. */
-static const char *find_obstacle(const struct verdict *verdict)
+/* Adds why there is nothing to choose, if that is so; returns whether. Where a tie is asked for, the undecided are told
+ * at any time. */
+static int add_obstacle(const struct verdict *verdict, const char *list, cJSON *summary)
 {
-    return verdict->ranks == 1
-               ? "Nothing to choose: one rank has nothing to reduce; differences are the strategies' own "
-                 "work."
-           : verdict->candidates < 2 ? "Nothing to choose: fewer than two strategies that reduce."
-           : !verdict->label || (verdict->step.n < STATS_LEAST_PAIRS && !(verdict->within > 0))
-               ? "No verdict: " TOO_FEW_ROUNDS "; let there be 3 or more (--rounds)."
-               : NULL;
+    if (verdict->ranks == 1)
+        results_add_sentence(summary, list,
+                             "Nothing to choose: one rank has nothing to reduce; differences are the "
+                             "strategies' own work.");
+    else if (verdict->candidates < 2)
+        results_add_sentence(summary, list, "Nothing to choose: fewer than two strategies that reduce.");
+    else if (!verdict->label || (verdict->step.n < STATS_LEAST_PAIRS && !(verdict->within > 0)))
+        results_add_sentence(summary, list, "No verdict: too few %ss for an interval; let there be %d or more (--%ss).",
+                             verdict->sample, STATS_LEAST_PAIRS, verdict->sample);
+    else
+        return 0;
+    return 1;
 }
 
-void verdict_add(struct verdict *verdict, const char *list, cJSON *summary)
+static void add_sentences(const struct verdict *verdict, const char *list, cJSON *summary)
 {
     int undecided = 0, intervals = 0;
-    const char *obstacle = find_obstacle(verdict);
-    qsort(verdict->item, (size_t)verdict->n, sizeof *verdict->item, by_step);
-    for (struct verdict_item *item = verdict->item; item < verdict->item + verdict->n; item++)
-        item->kind = isfinite(item->to_best.ci_low) ? item->kind : VERDICT_UNDECIDED;
-    if (verdict->label)
-        add_data(verdict, summary);
-    if (obstacle) {
-        results_add_sentence(summary, list, "%s", obstacle);
+    if (add_obstacle(verdict, list, summary))
         return;
-    }
     for (int i = 0; i < verdict->n; i++)
         undecided |= verdict->item[i].kind == VERDICT_UNDECIDED;
     add_choice(verdict, undecided, list, summary);
@@ -141,13 +139,29 @@ void verdict_add(struct verdict *verdict, const char *list, cJSON *summary)
         results_add_sentence(summary, list, "Shortest of the bucket sizes: %s MiB.", verdict->best_size);
     for (enum verdict_kind kind = VERDICT_TIE; kind < VERDICT_KINDS; kind++)
         intervals |= add_kind(verdict, kind, list, summary);
-    if (intervals)
-        results_add_sentence(
-            summary, list,
-            "In %%: how much longer a step takes than with the best, round by round (%s), shortest "
-            "step first; slower: the interval is above 0. The 95 %% holds for all intervals at once%s, "
-            "and allows for the best having been picked from the same rounds.",
-            verdict->anytime ? "median" : "geometric mean", verdict->anytime ? ", whenever the rounds end" : "");
+    if (intervals && verdict->explain)
+        results_add_sentence(summary, list,
+                             "In %%: how much longer a step takes than with the best, %s by %s (%s), shortest step "
+                             "first; slower: the interval is above 0. The 95 %% holds for all intervals at once%s, and "
+                             "allows for the best having been picked from the same %ss.",
+                             verdict->sample, verdict->sample, verdict->anytime ? "median" : "geometric mean",
+                             verdict->anytime ? ", whenever the rounds end" : "", verdict->sample);
+}
+
+/* The order in which they are told; and what has no interval is undecided. */
+static void sort_items(struct verdict *verdict)
+{
+    for (struct verdict_item *item = verdict->item; item < verdict->item + verdict->n; item++)
+        item->kind = isfinite(item->to_best.ci_low) ? item->kind : VERDICT_UNDECIDED;
+    qsort(verdict->item, (size_t)verdict->n, sizeof *verdict->item, by_step);
+}
+
+void verdict_add(struct verdict *verdict, const char *list, cJSON *summary)
+{
+    sort_items(verdict);
+    if (verdict->label)
+        add_data(verdict, summary);
+    add_sentences(verdict, list, summary);
 }
 
 /* ---- read back ---- */

@@ -32,12 +32,11 @@ struct verdict {
     const char *best_size;               /* the bucket size with the shortest step, where the best has none; "" */
     double within;                       /* what a tie is: 0.01: within 1 %; 0: not significantly slower */
     int anytime;                         /* the intervals hold whenever the rounds end (best_compare) */
+    const char *sample;                  /* one of those that are compared in pairs: "round" or "repeat" */
+    int explain;                         /* a last sentence tells what the ratios are */
     struct verdict_item *item;           /* [n]; sorted here */
     int n;
 };
-
-/* Why a comparison has no interval. */
-#define TOO_FEW_ROUNDS "too few rounds for an interval"
 
 /* Adds to a summary the member "verdict": {best, strategy, bucket_size_mb, options, within, others}, where options are
  * those of the command line that choose the best, and others are {implementation, verdict, ratio, low, high}. And to

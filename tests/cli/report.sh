@@ -343,12 +343,12 @@ is "one that would be slower if it were the only other" "$(row close)" "= close 
 is "none is no candidate" "$(row none)" " none - 10.00 [7.52, 12.48] 3 0.909 [0.888, 0.930] 1000 1.000"
 is "more ranks, and how they scale" "$(row best 2)" "* best - 11.00 [8.52, 13.48] 3 only 1100 0.500"
 is "two repeats decide nothing" "$(row two)" " two - 11.00 n/a 2 1.000 n/a 1100 1.000"
-is "and the report says so" "$(grep -cx 'Fewer than 3 repeats: no intervals and no verdict; use --repeats 3 or more[.]' printed)" 1
-is "one candidate" "$(grep '^Nothing' printed)" "Nothing to compare: the only candidate is best, 11 ms a step (n = 3 runs)."
+is "and the report says so" "$(grep -cx 'No verdict: too few repeats for an interval; let there be 3 or more (--repeats)[.]' printed)" 1
+is "one candidate" "$(grep '^Nothing' printed)" "Nothing to choose: fewer than two strategies that reduce."
 is "ranks in order" "$(sed -nE 's/^([0-9]+ ranks?, model m, .*)/\1/p' printed | tr '\n' ';')" \
     "$(printf '%s ranks, model m, link: mpi on 1 host, machine: Some(R) CPU @ 1.0GHz;' 2 4 10)"
-is "the sentence" "$(sed -n 's/^Best: best, //p' printed | head -n 1)" \
-    "11 ms a step (n = 3 runs); not significantly different from it: noisy at 4 MiB; close."
+is "the sentences" "$(grep -A 4 '^Use ' printed | paste -sd ' ' | tr -s ' ')" "Use best: step 11.00 ms [8.52, 13.48]. Options: --implementations ddp_flat \
+Tie (not significantly slower): noisy at 4 MiB +5.9 % [-40.6, +88.8], close +10.5 % [-1.7, +24.3]."
 is "sweep.csv names its columns" "$(head -n 1 known/sweep.csv)" "ranks,model,implementation,bucket_size_mb,repeat,strategy,\
 hosts,threads,subject,name,bytes,unit,value,low,high,n,better,judged"
 is "and has a row for each figure" "$(tail -n +2 known/sweep.csv | wc -l) $(grep -c '^2,m,noisy,4,3,ddp_bucketed,1,1,noisy,step,,s,0[.]0144' known/sweep.csv)" "44 1"
@@ -361,7 +361,7 @@ is "a line for each implementation" "$(grep -oE '>(best|none|close|twice|noisy)<
 cp printed words
 for again in 1 2; do try "$program" report known --html sweep.html --output "sweep report"; done
 is "a sweep has every form" "$status$(cat said) $(cmp sweep.html "sweep report/report.html" && echo same) $(cd "sweep report" && echo pictures/*) $(
-    grep -c 'Best: best' sweep.html | sed 's/^[1-9].*/some/')" "0 same pictures/$picture some"
+    grep -c 'Use best' sweep.html | sed 's/^[1-9].*/some/')" "0 same pictures/$picture some"
 try "$program" report known --csv -
 is "all of its figures, by directory" "$(wc -l <printed) $(grep -c '^\(known/ranks=2/model=m/noisy-4/repeat-3,\)\1complete,noisy,step,' printed)" "45 1"
 "${run[@]}" report known >printed 2>said && cmp printed words && good=0 || good=1
@@ -382,8 +382,8 @@ link=slow made_up 3 none none '' 10
 try "$program" report edge
 is "a bucket size at the edge is named" "$(grep -o 'b is best.*' printed)" "b is best at the smallest size tried: try smaller."
 is "also on the picture" "$(grep -o 'try smaller' edge/sweep_m_2-ranks.svg | sort -u)" "try smaller"
-is "without intervals nothing is called the best" "$(grep -oE '>(Fewer than[^<]*or more[.]|Best[^<]*|best)<' edge/sweep_m_3-ranks.svg | sort -u)" \
-    ">Fewer than 3 repeats: no intervals and no verdict; use --repeats 3 or more.<"
+is "without intervals nothing is called the best" "$(grep -oE '>(No verdict[^<]*[.]|Use[^<]*|best)<' edge/sweep_m_3-ranks.svg | sort -u)" \
+    ">No verdict: too few repeats for an interval; let there be 3 or more (--repeats).<"
 
 is "which says that the links differ" "$(texts edge/sweep_m_3-ranks.svg '3 ranks')" " 3 ranks, model m, link: several links, machine: Some(R) CPU @ 1.0GHz;"
 

@@ -70,12 +70,12 @@ is "also below small buckets and labels with -" "$(cut -d, -f1-4 out/sweep.csv |
 is "the tables have a row for each point" "$(grep -cE '^   (none|a-b|x-1) ' printed)" $points
 is "which names the link, where there are ranks to join" "$(sed -nE 's/^([12]) ranks?, model tiny(, link: .*)?, machine: .*/\1\2/p' printed | tr '\n' ' ')" \
     "1 2, link: a bus "
-is "and two repeats decide nothing" "$(grep -c '^Fewer than 3 repeats' printed) $(grep -c '^Best: ' printed)" "2 0"
+is "and two repeats decide nothing" "$(grep -c '^No verdict: too few repeats' printed) $(grep -c '^Nothing to choose: one rank' printed)" "1 1"
 svg=out/sweep_tiny_2-ranks.svg
 is "each number of ranks has a picture" "$(cd out && echo *.svg)" "sweep_tiny_1-rank.svg sweep_tiny_2-ranks.svg"
 is "which names lines and ticks and says that there is no verdict" "$(grep -oE \
-    '>(none|x-1|5e-05|0[.]01|2 ranks, model tiny, link: a bus|Fewer than 3 repeats: no intervals and no verdict)' "$svg" |
-    sort -u | tr '\n>' ' ,')" ",0.01 ,2 ranks, model tiny, link: a bus ,5e-05 ,Fewer than 3 repeats: no intervals and no verdict ,none ,x-1 "
+    '>(none|x-1|5e-05|0[.]01|2 ranks, model tiny, link: a bus|No verdict: too few repeats for an interval)' "$svg" |
+    sort -u | tr '\n>' ' ,')" ",0.01 ,2 ranks, model tiny, link: a bus ,5e-05 ,No verdict: too few repeats for an interval ,none ,x-1 "
 cp printed table
 rm out/sweep.csv out/sweep_*
 try "$sweep" --report-only --output out --program "$program"

@@ -119,6 +119,8 @@ static void add_verdict(const struct answer *a, const struct search *s, const st
                               .cost = best->cost,
                               .within = SEARCH_CLOSE,
                               .anytime = s->looks,
+                              .sample = "round",
+                              .explain = 1,
                               .item = other};
     for (const struct answer_row *row = a->row; row < a->row + a->n; row++) {
         enum verdict_kind kind = row->searched->state == SEARCH_SLOWER ? VERDICT_SLOWER

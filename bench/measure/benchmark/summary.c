@@ -182,6 +182,8 @@ void ranking_add_verdict(const struct ranking *c, int ranks, size_t planned, cJS
                               .best_size = bucket ? bucket->implementation->bucket_words : "",
                               .within = c->resolve,
                               .anytime = c->resolve > 0,
+                              .sample = "round",
+                              .explain = 1,
                               .item = other};
     for (const struct row *row = c->row; row < c->row + c->n; row++)
         if (c->fastest >= 0 && row == &c->row[c->fastest]) {

@@ -54,6 +54,8 @@ static void add_verdict(const struct profile *profile, const struct compared *ro
                               .size = profile[fastest].facts.bucket_words,
                               .step = row[fastest].step,
                               .best_size = "",
+                              .sample = "round",
+                              .explain = 1,
                               .item = other};
     for (int i = 0; i < n; i++) {
         verdict.candidates += profile[i].facts.strategy->reduces;

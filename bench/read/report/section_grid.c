@@ -148,59 +148,57 @@ static void draw_group(cJSON *document, const struct grid_point *point, size_t n
 
 /* ---- the verdict ---- */
 
-static void print_name(FILE *out, const struct grid_point *p)
+/* The verdict on a group (results/verdict.h) as an object with the sentences as "answers"; the caller deletes it. */
+static cJSON *verdict_on(const struct grid_point *point, size_t n)
 {
-    fprintf(out, isfinite(p->of->mb) ? "%s at %.10g MiB" : "%s", p->of->subject, p->of->mb);
-}
-
-/* Prints the verdict on a group as sentences; nothing if all points are controls. */
-static void print_verdict(FILE *out, const struct grid_point *point, size_t n)
-{
-    char step[CELL];
-    size_t tied = 0, first = 0; /* first: the first candidate, which is the best if there is one */
-    while (first < n && point[first].verdict == GRID_CONTROL)
-        first++;
-    const struct grid_point *best = &point[first];
+    enum { NAME = 240 };
+    char(*name)[NAME] = allocate(n, sizeof *name), size[24] = "";
+    struct verdict_item *other = allocate(n, sizeof *other);
+    struct verdict verdict = {.ranks = (int)point->ranks, .best_size = "", .sample = "repeat", .item = other};
+    for (const struct grid_point *p = point; p < point + n; p++) {
+        verdict.candidates += p->verdict != GRID_CONTROL;
+        if (is_best(p)) {
+            verdict.label = p->of->subject;
+            verdict.strategy = p->of->strategy;
+            verdict.size = size;
+            verdict.step = (struct estimate){p->mean_s, p->interval_s[0], p->interval_s[1], NAN, NAN, p->n};
+            snprintf(size, sizeof size, isfinite(p->of->mb) ? "%.10g" : "", p->of->mb);
+        } else if (p->verdict == GRID_TIED || p->verdict == GRID_SLOWER) {
+            snprintf(name[verdict.n], NAME, isfinite(p->of->mb) ? "%s at %.10g MiB" : "%s", p->of->subject, p->of->mb);
+            other[verdict.n] = (struct verdict_item){name[verdict.n], p->mean_s, p->to_best,
+                                                     p->verdict == GRID_TIED ? VERDICT_TIE : VERDICT_SLOWER};
+            verdict.n++;
+        }
+    }
+    cJSON *result = cJSON_CreateObject();
+    cJSON_AddArrayToObject(result, "answers");
+    verdict_add(&verdict, "answers", result);
     const char *advice = grid_edge_advice(point, n);
-    if (first == n)
-        return;
-    if (best->verdict == GRID_UNDECIDED) {
-        fprintf(out, "Fewer than %d repeats: no intervals and no verdict; use --repeats %d or more.", GRID_REPEATS,
-                GRID_REPEATS);
-        return;
-    }
-    fprintf(out, best->verdict == GRID_ONLY ? "Nothing to compare: the only candidate is " : "Best: ");
-    print_name(out, best);
-    fprintf(out, ", %s a step (n = %zu run%s)", text_value_like(step, best->mean_s, "s", best->mean_s), best->n,
-            text_plural(best->n));
-    for (size_t i = 0; i < n; i++) {
-        if (point[i].verdict != GRID_TIED)
-            continue;
-        fprintf(out, "%s", tied++ ? "; " : "; not significantly different from it: ");
-        print_name(out, &point[i]);
-    }
-    fprintf(out, ".");
     if (advice)
-        fprintf(out, " %s is %s.", grid_best_bucket(point, n)->of->subject, advice);
+        results_add_sentence(result, "answers", "%s is %s.", grid_best_bucket(point, n)->of->subject, advice);
+    free(name);
+    free(other);
+    return result;
 }
 
 /* ---- all groups ---- */
 
 static void add_group(cJSON *document, const struct grid_point *point, size_t n, int scales)
 {
-    char title[600], *verdict;
-    size_t length;
-    FILE *out = text_begin(&verdict, &length);
-    print_verdict(out, point, n);
-    text_end(out);
+    char title[600], finding[600];
+    cJSON *verdict = verdict_on(point, n);
+    const cJSON *first = cJSON_GetObjectItemCaseSensitive(verdict, "answers")->child, *last = first->prev;
+    int has_advice = grid_edge_advice(point, n) != NULL;
+    snprintf(finding, sizeof finding, "%s%s%s", first->valuestring, has_advice ? " " : "",
+             has_advice ? last->valuestring : "");
     snprintf(title, sizeof title, "%zu rank%s, model %s%s%s%s%s", point->ranks, text_plural(point->ranks), point->model,
              *point->link ? ", link: " : "", point->link, *point->machine ? ", machine: " : "", point->machine);
     document_add_heading(document, 2, "%s", title);
-    draw_group(document, point, n, title, verdict);
+    draw_group(document, point, n, title, finding);
     add_table(document, point, n, scales);
-    if (*verdict)
-        document_add_paragraph(document, "%s", verdict);
-    free(verdict);
+    for (; first; first = first->next)
+        document_add_paragraph(document, "%s", first->valuestring);
+    cJSON_Delete(verdict);
 }
 
 void section_add_grid(cJSON *document, const struct grid *grid)

@@ -194,7 +194,7 @@ TEST(without_an_interval_that_is_said)
     ranking_create(&ranking, &measurements, row, 2, 1000, NULL, 0.01);
     ranking_add_verdict(&ranking, 2, 2, summary);
     char *text = printed();
-    expect(text, "Undecided (not known to 1 %): ddp +33.3 % (too few rounds for an interval).\n");
+    expect(text, "Undecided (not known to 1 %): ddp +33.3 % (no interval).\n");
     ck_assert_msg(strstr(text, "nan") == NULL, "%s", text);
     free(text);
 }
