@@ -90,7 +90,7 @@ LIBRARY := $(patsubst %,$(OUT)/obj/%.o,$(basename $(CUDA_SOURCES) $(SOURCES_OF_A
 TEST_HELP := $(patsubst %.c,$(OUT)/obj/%.o,$(wildcard tests/support/*.c))
 ifeq ($(SETTING),tsan) # for the tests of threads alone
 LIBRARY := $(filter $(OUT)/obj/kernels/% $(OUT)/obj/ddp/% $(OUT)/obj/bench/base/% $(OUT)/obj/bench/measure/machine/%,$(LIBRARY))
-TEST_HELP := $(OUT)/obj/tests/support/suite.o
+TEST_HELP := $(addprefix $(OUT)/obj/tests/support/,scratch.o suite.o)
 endif
 TESTS := $(patsubst %.c,$(OUT)/%,$(wildcard tests/unit/*/*.c tests/mpi/*.c tests/support/programs/*.c))
 

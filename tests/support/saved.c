@@ -11,27 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char roots[16][32];
-static int n_roots;
-
-const char *saved_root(void)
-{
-    strcpy(roots[n_roots], "/tmp/saved_XXXXXX");
-    if (n_roots + 1 == sizeof roots / sizeof *roots || !mkdtemp(roots[n_roots]))
-        FATAL("cannot make a directory below /tmp");
-    return roots[n_roots++];
-}
-
-void saved_remove_all(void)
-{
-    char command[64];
-    while (n_roots > 0) {
-        snprintf(command, sizeof command, "rm -rf %s", roots[--n_roots]);
-        if (system(command))
-            FATAL("cannot remove %s", roots[n_roots]);
-    }
-}
-
 void saved_file(const char *directory, const char *name, const char *text)
 {
     if (files_make_directories("test", directory) || files_replace(directory, name, text))

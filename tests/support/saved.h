@@ -4,10 +4,6 @@
 
 #include "base/figures.h"
 
-/* A directory of this test's own, below /tmp; each call gives a new one. Removed by saved_remove_all. */
-const char *saved_root(void);
-void saved_remove_all(void);
-
 /* Writes text to directory/name, and makes the directory where it is not there. */
 void saved_file(const char *directory, const char *name, const char *text);
 

@@ -3,6 +3,7 @@
 #include "base/files.h"
 
 #include "kernels/error.h"
+#include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 
 #include <dirent.h>
@@ -18,7 +19,8 @@
 #include <zlib.h>
 
 enum { MOST = 1 << 20 };
-static char directory[64], text[MOST], got[MOST + 1];
+static const char *directory;
+static char text[MOST], got[MOST + 1];
 
 static const char *path_of(const char *name)
 {
@@ -31,17 +33,9 @@ static const char *path_of(const char *name)
 
 static void setup(void)
 {
-    strcpy(directory, "/tmp/ddpbench_files.XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(directory));
+    directory = scratch_make();
     for (size_t i = 0; i < MOST; i++)
         text[i] = (char)('a' + i * i % 23);
-}
-
-static void teardown(void)
-{
-    char command[128];
-    snprintf(command, sizeof command, "chmod -R u+w %.50s && rm -r %.50s", directory, directory);
-    ck_assert_int_eq(system(command), 0);
 }
 
 /* How many names the directory holds. */
@@ -385,4 +379,4 @@ TEST(a_long_line_comes_in_pieces)
     ck_assert_str_eq(why, "it has 8589934593 bytes; at most 8192 MiB are read");
 }
 
-SUITE("files", setup, teardown)
+SUITE("files", setup, scratch_remove_all)

@@ -2,6 +2,7 @@
 #include "base/json.h"
 
 #include "kernels/error.h"
+#include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 
 #include <errno.h>
@@ -9,26 +10,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char directory[64];
+static const char *directory;
 static int left; /* pieces of memory that cJSON gets */
 
 static void setup(void)
 {
-    strcpy(directory, "/tmp/ddpbench_json.XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(directory));
-}
-
-static void teardown(void)
-{
-    char command[128];
-    snprintf(command, sizeof command, "rm -r %.50s", directory);
-    ck_assert_int_eq(system(command), 0);
+    directory = scratch_make();
 }
 
 static cJSON *read_text(const char *text)
 {
     char path[128];
-    snprintf(path, sizeof path, "%.50s/file", directory);
+    snprintf(path, sizeof path, "%s/file", directory);
     FILE *file = fopen(path, "w");
     ck_assert_ptr_nonnull(file);
     fputs(text, file);
@@ -76,4 +69,4 @@ TEST(mistakes_are_named)
     }
 }
 
-SUITE("json", setup, teardown)
+SUITE("json", setup, scratch_remove_all)

@@ -2,6 +2,7 @@
 #include "base/lines.h"
 
 #include "kernels/error.h"
+#include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 
 #include <errno.h>
@@ -13,19 +14,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-static char directory[64];
+static const char *directory;
 
 static void setup(void)
 {
-    strcpy(directory, "/tmp/ddpbench_lines.XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(directory));
-}
-
-static void teardown(void)
-{
-    char command[128];
-    snprintf(command, sizeof command, "rm -r %.50s", directory);
-    ck_assert_int_eq(system(command), 0);
+    directory = scratch_make();
 }
 
 static struct lines lines;
@@ -123,4 +116,4 @@ TEST(a_file_that_cannot_be)
     ck_assert_int_eq(lines_close(&lines), 0);
 }
 
-SUITE("lines", setup, teardown)
+SUITE("lines", setup, scratch_remove_all)

@@ -5,6 +5,7 @@
 #include "ddp/data.h"
 
 #include "kernels/error.h"
+#include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 
 #include <fcntl.h>
@@ -16,22 +17,14 @@
 
 #define MAGIC 20240520
 
-static char folder[64], path[128], bin_path[128];
+static char path[128], bin_path[128];
 
 static void set_up(void)
 {
-    strcpy(folder, "/tmp/test_data_XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(folder));
+    const char *folder = scratch_make();
     snprintf(path, sizeof path, "%s/text", folder);
     snprintf(bin_path, sizeof bin_path, "%s/shard.bin", folder);
     error_clear();
-}
-
-static void tear_down(void)
-{
-    unlink(path);
-    unlink(bin_path);
-    rmdir(folder);
 }
 
 static void write_file(const char *name, const void *content, size_t bytes)
@@ -465,9 +458,9 @@ TEST_RANGE(a_token_that_changes_is_fatal, 1, 0, WAYS)
     int file = open(path, O_WRONLY);
     ck_assert_int_eq(pwrite(file, "\377", 1, 1000), 1);
     close(file);
-    tear_down(); /* nobody else does, behind an exit */
+    scratch_remove_all(); /* nobody else does, behind an exit */
     for (int i = 0; i < 100; i++)
         data_next(data, &input, &target);
 }
 
-SUITE("data", set_up, tear_down)
+SUITE("data", set_up, scratch_remove_all)

@@ -6,6 +6,7 @@
 #include "ddp/job.h"
 #include "kernels/clock.h"
 
+#include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 
 #include <stdio.h>
@@ -14,7 +15,7 @@
 #include <unistd.h>
 
 static const struct job job = {.size = 1, .hosts = 1, .local_size = 1, .machine_size = 1, .cores = 1};
-static char directory[64];
+static const char *directory;
 
 /* In place of the one of ddp/job.c, which needs MPI: the thread sanitizer does not know what that does. */
 void job_gather(const struct job *of, const void *mine, size_t bytes, void *all)
@@ -25,15 +26,7 @@ void job_gather(const struct job *of, const void *mine, size_t bytes, void *all)
 
 static void setup(void)
 {
-    strcpy(directory, "/tmp/ddpbench_watch.XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(directory));
-}
-
-static void teardown(void)
-{
-    char command[128];
-    snprintf(command, sizeof command, "rm -r %.50s", directory);
-    ck_assert_int_eq(system(command), 0);
+    directory = scratch_make();
 }
 
 static size_t count_lines(void)
@@ -68,7 +61,7 @@ TEST(it_stops_at_once)
     struct monitor *monitor;
     struct monitor_findings findings;
     for (int i = 0; i < 20; i++) {
-        teardown();
+        scratch_remove_all();
         setup();
         ck_assert_int_eq(monitor_create(&monitor, &job, 1, 0), 0);
         ck_assert_int_eq(monitor_start(monitor, directory, clock_now_ns()), 0);
@@ -78,4 +71,4 @@ TEST(it_stops_at_once)
     }
 }
 
-SUITE("watch", setup, teardown)
+SUITE("watch", setup, scratch_remove_all)

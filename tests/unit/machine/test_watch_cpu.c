@@ -3,6 +3,7 @@
 #include "machine/watch.h"
 
 #include "base/files.h"
+#include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -15,23 +16,15 @@
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 #define SAME(a, b)    ck_assert_double_eq_tol(a, b, 1e-9)
 
-static char root[64];
+static const char *root;
 static cpu_set_t cpus;
 
 static void setup(void)
 {
-    strcpy(root, "/tmp/ddpbench_monitor.XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(root));
+    root = scratch_make();
     CPU_ZERO(&cpus);
     CPU_SET(1, &cpus);
     CPU_SET(3, &cpus);
-}
-
-static void teardown(void)
-{
-    char command[128];
-    snprintf(command, sizeof command, "rm -r %.50s", root);
-    ck_assert_int_eq(system(command), 0);
 }
 
 /* Makes the file root/folder/name. */
@@ -356,4 +349,4 @@ TEST(clocks_that_may_be_low)
 
 /* ---- the line ---- */
 
-SUITE("monitor_cpu", setup, teardown)
+SUITE("monitor_cpu", setup, scratch_remove_all)

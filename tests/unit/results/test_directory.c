@@ -3,6 +3,7 @@
 
 #include "kernels/error.h"
 #include "tests/support/saved.h"
+#include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 
 #include <errno.h>
@@ -14,7 +15,7 @@ static const char *top;
 
 static void setup(void)
 {
-    top = saved_root();
+    top = scratch_make();
     error_clear();
 }
 
@@ -123,4 +124,4 @@ TEST(an_output_is_apart_from_the_files_of_the_run)
     }
 }
 
-SUITE("results_directory", setup, saved_remove_all)
+SUITE("results_directory", setup, scratch_remove_all)

@@ -3,6 +3,7 @@
 
 #include "kernels/error.h"
 #include "tests/support/saved.h"
+#include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 
 #include <errno.h>
@@ -16,7 +17,7 @@ static const char *directory;
 
 static void set_up(void)
 {
-    directory = saved_root();
+    directory = scratch_make();
 }
 
 static const char *in_directory(const char *name)
@@ -217,4 +218,4 @@ TEST(many_lines_take_little_memory)
     ck_assert_int_eq(rows, 1 + LINES);
 }
 
-SUITE("metrics", set_up, saved_remove_all)
+SUITE("metrics", set_up, scratch_remove_all)

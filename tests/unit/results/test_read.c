@@ -3,6 +3,7 @@
 #include "kernels/error.h"
 #include "results/results.h"
 #include "tests/support/saved.h"
+#include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -18,14 +19,14 @@ static struct saved_run saved;
 
 static void setup(void)
 {
-    root = saved_root();
+    root = scratch_make();
     error_clear();
 }
 
 static void teardown(void)
 {
     saved_run_destroy(&saved);
-    saved_remove_all();
+    scratch_remove_all();
 }
 
 /* A path below the root, in one of two places. */

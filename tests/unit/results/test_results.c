@@ -8,6 +8,7 @@
 #include "training/parts.h"
 
 #include "kernels/error.h"
+#include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 
 #include <cJSON.h>
@@ -24,7 +25,7 @@ enum { RANKS = 2, ROUNDS = 6, TIMED = 3, STEPS = 2 + TIMED, VOCABULARY = 1000 };
     "--d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 8 --vocab-size 1000 "        \
     "--rounds 6 --steps-per-block 3 "
 
-static char folder[64];
+static const char *folder;
 
 /* ---- files ---- */
 
@@ -102,23 +103,13 @@ static void read_saved(struct saved_run *saved, const char *run)
 /* Once for all tests, before Check forks for each. */
 static void run_all(void)
 {
-    strcpy(folder, "/tmp/test_results_XXXXXX");
-    if (!mkdtemp(folder))
-        FATAL("cannot make %s", folder);
+    folder = scratch_make();
     int status = run_program("active", RANKS,
                              "--implementations none,ddp_flat,ddp,ddp_individual,ddp_individual_v2,b=ddp_bucketed "
                              "--bucket-size-mb 0.02,0.1 --attainable --label tiny --checkpoint-every 2");
     status |= run_program("warmup", 1, "--implementations ddp,none --regime warmup --lr 0.01");
     if (status)
         FATAL("ddpbench failed; what it said is in %s", folder);
-}
-
-static void remove_all(void)
-{
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    if (system(command))
-        fprintf(stderr, "cannot remove %s\n", folder);
 }
 
 /* ---- the lines of a rank ---- */
@@ -484,6 +475,6 @@ int main(void)
 {
     run_all();
     int status = suite_run(suite_of_tests("results", NULL, NULL));
-    remove_all();
+    scratch_remove_all();
     return status;
 }
