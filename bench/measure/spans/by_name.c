@@ -1,4 +1,4 @@
-/* by_name.c - where the training thread's time went, by name. */
+/* by_name.c - totals of the training thread's time by name. */
 #include "base/stats.h"
 #include "kernels/error.h"
 #include "kernels/operations.h"
@@ -13,16 +13,16 @@ const char *const sort_name[SORTS + 1] = {"self", "total", "mean", "calls", "nam
 static const char *const kind_name[] = {
     [KIND_OPERATION] = "operation", [KIND_PART] = "part", [KIND_PHASE] = "phase", [KIND_COLLECTIVE] = "collective"};
 
-/* A span of the training thread, with the row that it counts for. */
+/* A span of the training thread, and its row. */
 struct counted_span {
-    int64_t start, end; /* of the host, on which they nest exactly */
+    int64_t start, end; /* on the host, where spans nest exactly */
     double seconds;     /* on the device */
     struct name_total *row;
-    int depth; /* of its kind, among spans of the same time */
+    int depth; /* orders spans with the same times: an outer kind before an inner one */
 };
 
 /* The row of a name, or NULL. */
-static struct name_total *look_up(struct totals *a, const char *name, enum total_kind kind)
+static struct name_total *find_row(struct totals *a, const char *name, enum total_kind kind)
 {
     for (int i = 0; i < a->n; i++)
         if (!strcmp(a->row[i].name, name) && a->row[i].kind == kind)
@@ -30,10 +30,10 @@ static struct name_total *look_up(struct totals *a, const char *name, enum total
     return NULL;
 }
 
-/* The same, made if it is new. */
-static struct name_total *find_row(struct totals *a, const char *name, enum total_kind kind)
+/* The row of a name, added if it is new. */
+static struct name_total *add_row(struct totals *a, const char *name, enum total_kind kind)
 {
-    struct name_total *row = look_up(a, name, kind);
+    struct name_total *row = find_row(a, name, kind);
     if (row)
         return row;
     if (a->n == TOTALS_MOST)
@@ -43,7 +43,7 @@ static struct name_total *find_row(struct totals *a, const char *name, enum tota
     return &a->row[a->n++];
 }
 
-/* Outer spans before the inner ones that begin with them. */
+/* Orders spans by start, outer before inner. */
 static int by_nesting(const void *a, const void *b)
 {
     const struct counted_span *x = a, *y = b;
@@ -54,7 +54,7 @@ static int by_nesting(const void *a, const void *b)
     return x->depth - y->depth;
 }
 
-/* Takes each span's time off the self time of the one that it lies in. */
+/* Subtracts each span's time from the self time of the span around it. */
 static void subtract_children(struct counted_span *item, size_t n)
 {
     enum { DEEPEST = 32 };
@@ -72,13 +72,13 @@ static void subtract_children(struct counted_span *item, size_t n)
     }
 }
 
-/* The spread of a row's calls from that of each rank. */
+/* Computes the spread of a row from the spread on each rank. */
 static void combine_spread(struct name_total *sum, struct totals *all, int ranks, double *median)
 {
     size_t n = 0;
     sum->least = INFINITY;
     for (int r = 0; r < ranks; r++) {
-        const struct name_total *row = look_up(&all[r], sum->name, sum->kind); /* a rank may lack it */
+        const struct name_total *row = find_row(&all[r], sum->name, sum->kind); /* a rank may lack it */
         if (!row)
             continue;
         median[n++] = row->median;
@@ -89,7 +89,7 @@ static void combine_spread(struct name_total *sum, struct totals *all, int ranks
     sum->median = stats_median(median, n);
 }
 
-/* The spread of the calls of each row; item[n] are the calls of all rows, length[n] is scratch. */
+/* Computes the spread of the calls of each row. item[n]: the calls of all rows; length[n]: scratch. */
 static void find_spread(struct totals *mine, const struct counted_span *item, size_t n, double *length)
 {
     for (struct name_total *row = mine->row; row < mine->row + mine->n; row++) {
@@ -104,7 +104,7 @@ static void find_spread(struct totals *mine, const struct counted_span *item, si
     }
 }
 
-/* Adds up the rows of all ranks by name: a rank may have some that others lack (an injected delay). */
+/* Adds up the rows of all ranks by name. A rank may have rows that others lack (an injected delay). */
 static void sum_ranks(struct totals *sum, const struct job *job, const struct totals *mine)
 {
     struct totals *all = allocate((size_t)job->size, sizeof *all);
@@ -114,7 +114,7 @@ static void sum_ranks(struct totals *sum, const struct job *job, const struct to
         sum->step += all[r].step;
         for (int i = 0; i < all[r].n; i++) {
             const struct name_total *from = &all[r].row[i];
-            struct name_total *to = find_row(sum, from->name, from->kind);
+            struct name_total *to = add_row(sum, from->name, from->kind);
             to->calls += from->calls;
             to->total += from->total;
             to->self += from->self;
@@ -147,7 +147,7 @@ void totals_create(struct totals *totals, const struct job *job, const struct ti
                                    : l == LANE_COMPUTE     ? KIND_OPERATION
                                    : depth                 ? KIND_PART
                                                            : KIND_PHASE;
-            struct name_total *row = find_row(&mine, span->name, kind);
+            struct name_total *row = add_row(&mine, span->name, kind);
             double length = 1e-9 * (double)(span->end_ns - span->start_ns);
             row->calls++;
             row->total += length;
@@ -161,7 +161,7 @@ void totals_create(struct totals *totals, const struct job *job, const struct ti
                 row->bytes +=
                     (double)(span->size[SIZE_BYTES] * comm_parts((enum comm_kind)span->size[SIZE_KIND], job->size));
             const struct counted_span counted = {span->queued_ns, span->returned_ns, length, row, depth};
-            if (kind == KIND_COLLECTIVE) /* which run in parallel to the training thread: from the end */
+            if (kind == KIND_COLLECTIVE) /* parallel to the training thread, so kept apart, from the end */
                 *--collective = counted;
             else
                 item[n++] = counted;
@@ -187,13 +187,13 @@ void totals_sort(struct totals *totals, enum sort by)
     for (struct name_total *a = totals->row; a < totals->row + totals->n; a++) {
         a->kind_name = kind_name[a->kind];
         a->mean = a->total / a->calls;
-        if (a->self < 0) /* rounded, or by the error of two clocks of one GPU */
+        if (a->self < 0) /* by rounding, or by the error between two clocks of a GPU */
             a->self = 0;
         a->share = a->self / totals->step;
         a->flops_per_second = a->flops > 0 && a->total > 0 ? a->flops / a->total : NAN;
         a->bytes_per_second = a->bytes > 0 && a->total > 0 ? a->bytes / a->total : NAN;
         const double key[SORTS] = {a->self, a->total, a->mean, a->calls, 0, a->flops_per_second, a->bytes_per_second};
-        a->key = isnan(key[by]) ? -1 : key[by]; /* what is unknown comes last */
+        a->key = isnan(key[by]) ? -1 : key[by]; /* unknown values come last */
     }
     qsort(totals->row, (size_t)totals->n, sizeof *totals->row, by_key);
 }

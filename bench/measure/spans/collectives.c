@@ -1,4 +1,4 @@
-/* collectives.c - every collective as all ranks saw it. */
+/* collectives.c - every collective as seen by all ranks. */
 #include "base/stats.h"
 #include "kernels/error.h"
 #include "spans/spans.h"
@@ -93,7 +93,7 @@ void collectives_find_last(struct collectives *collectives, size_t from, size_t 
     }
 }
 
-/* A rank's cost is the stall time of the others in gradient_sync while they wait for it to post. */
+/* Computes each rank's cost: the time that the others stall in gradient_sync until it posts. */
 static void find_stragglers(struct collectives *collectives, const struct job *job, const struct timeline *timeline,
                             const struct alignment *alignment)
 {
@@ -132,18 +132,18 @@ static void find_stragglers(struct collectives *collectives, const struct job *j
     free(mine);
 }
 
-/* Of how many collectives all ranks speak at a time, so that memory grows neither with the capture nor with the job. */
-static size_t at_once(const struct job *job)
+/* The number of collectives to gather at a time, so that memory grows neither with the capture nor with the job. */
+static size_t chunk_size(const struct job *job)
 {
     return 1 + (1 << 18) / (size_t)job->size;
 }
 
-/* Gathers when all ranks posted and completed some of the collectives, from number `from` on: all[ranks, count].
- * Returns the count; 0 after the last. */
+/* Gathers the moments of the next collectives, from number `from` on, into all[ranks, count]. Returns count; 0 after
+ * the last collective. */
 static size_t gather_moments(const struct collectives *collectives, const struct job *job, size_t from,
                              struct moments *mine, struct moments *all)
 {
-    size_t count = collectives->n - from < at_once(job) ? collectives->n - from : at_once(job);
+    size_t count = collectives->n - from < chunk_size(job) ? collectives->n - from : chunk_size(job);
     for (size_t i = 0; i < count; i++)
         mine[i] = (struct moments){collectives->item[from + i].posted_ns, collectives->item[from + i].completed_ns};
     if (count)
@@ -154,16 +154,16 @@ static size_t gather_moments(const struct collectives *collectives, const struct
 void collectives_bound_clocks(struct collectives *collectives, const struct job *job, struct alignment *alignment)
 {
     struct bounds {
-        int64_t least, most; /* of what to add to the times of this rank's clock */
+        int64_t least, most; /* to be added to the times of this rank's clock */
         int clock;
     } bounds = {INT64_MIN, INT64_MAX, job->clock}, *each;
-    if (job_max(job, job->clock) == 0) /* all read rank 0's, which is number 0 */
+    if (job_max(job, job->clock) == 0) /* all ranks read clock 0, rank 0's */
         return;
     each = allocate((size_t)job->size, sizeof *each);
-    struct moments *mine = allocate(at_once(job), sizeof *mine);
-    struct moments *all = allocate(at_once(job) * (size_t)job->size, sizeof *all);
+    struct moments *mine = allocate(chunk_size(job), sizeof *mine);
+    struct moments *all = allocate(chunk_size(job) * (size_t)job->size, sizeof *all);
     for (size_t from = 0, n; (n = gather_moments(collectives, job, from, mine, all)) > 0; from += n)
-        for (size_t i = 0; i < n; i++) { /* rank 0's come first */
+        for (size_t i = 0; i < n; i++) { /* all[0..n) are rank 0's */
             int64_t least = all[i].posted_ns - mine[i].completed_ns, most = all[i].completed_ns - mine[i].posted_ns;
             bounds.least = least > bounds.least ? least : bounds.least;
             bounds.most = most < bounds.most ? most : bounds.most;
@@ -193,8 +193,8 @@ void collectives_bound_clocks(struct collectives *collectives, const struct job 
 void collectives_exchange(struct collectives *collectives, const struct job *job, const struct timeline *timeline,
                           const struct alignment *alignment, int first, int steps)
 {
-    struct moments *mine = allocate(at_once(job), sizeof *mine);
-    struct moments *all = allocate(at_once(job) * (size_t)job->size, sizeof *all);
+    struct moments *mine = allocate(chunk_size(job), sizeof *mine);
+    struct moments *all = allocate(chunk_size(job) * (size_t)job->size, sizeof *all);
     collectives->first = first;
     collectives->steps = steps;
     collectives->residual_ns = (int64_t)job_max(job, (double)collectives->residual_ns);

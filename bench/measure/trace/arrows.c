@@ -1,18 +1,19 @@
-/* arrows.c - arrows of a trace between rows of the host: from a layer's forward to its backward, from the operation
- * after which a collective was asked for to the collective, and from there to the gradient_sync that waited for it. */
-#include "trace/rows.h"
+/* arrows.c - arrows between rows of the host: from a layer's forward to its backward, from the operation before a
+ * collective to the collective, and from a collective to the gradient_sync that waited for it. */
+#include "trace/arrows.h"
 
 #include "kernels/error.h"
+#include "trace/collectives.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Ids of arrows are unique over ranks, and apart from those of the tracer's records, which have the rank there, too. */
+/* Ids of arrows are unique over ranks, and differ from those of the tracer's records. */
 static const uint64_t first_arrow = (uint64_t)1 << 52;
 
 struct arrow_end {
     long thread;
-    int64_t ts; /* within the row that the arrow begins or ends at */
+    int64_t ts; /* within the row */
 };
 
 static void put_arrow(struct trace_writer *w, const char *category, struct arrow_end from, struct arrow_end to)
@@ -28,7 +29,7 @@ static void put_arrow(struct trace_writer *w, const char *category, struct arrow
 
 /* ---- layers ---- */
 
-/* A layer's ranges follow each other in pairs, one pair a micro-batch. */
+/* Writes an arrow for each pair of ranges of a layer, forward and backward of a micro-batch. */
 static void put_layers(struct trace_writer *w)
 {
     const struct trace *t = w->trace;
@@ -56,8 +57,7 @@ static void put_layers(struct trace_writer *w)
 
 /* ---- collectives ---- */
 
-/* The last operation of a step that the training thread, which made one after the other, had finished by then; NULL if
- * there is none. */
+/* The last operation of a step that the training thread had finished by then, or NULL. */
 static const struct span *operation_before(const struct trace *t, int step, int64_t ts)
 {
     const struct lane *compute = &t->timeline->lane[LANE_COMPUTE];
@@ -88,13 +88,13 @@ static void put_collectives(struct trace_writer *w)
         struct arrow_end at = {trace_collective_row(w, i, &row), 0};
         const struct span *operation = operation_before(t, c->step, c->queued_ns - t->base_ns);
         at.ts = row.start;
-        if (t->nccl_version && row.end <= row.start) /* which has no row */
+        if (t->nccl_version && row.end <= row.start) /* it has no row */
             continue;
         if (operation && !t->without_cpu)
             put_arrow(w, "collective", (struct arrow_end){t->thread, trace_row_time(t, operation->queued_ns)}, at);
         if (sync[c->step] && comm_reduces(c->kind)) {
-            /* as soon as it waits: later, Perfetto takes what the thread began last, even if that has ended; and within
-             * its edges, where Catapult takes the phase beside it */
+            /* soon after its start: Perfetto attaches a later arrow to the row that the thread began last, even if that
+             * has ended; and not at its edges: there Catapult attaches it to the neighbouring phase */
             int64_t begin = trace_row_time(t, sync[c->step]->queued_ns) + 1;
             int64_t end = trace_row_time(t, sync[c->step]->returned_ns) - 1;
             int64_t waits = row.start < begin ? begin : row.start > end ? end : row.start;

@@ -1,5 +1,5 @@
 /* collectives.c - collectives in a trace: their lanes, rows and arguments, and how many are in flight. */
-#include "trace/rows.h"
+#include "trace/collectives.h"
 
 #include "ddp/comm.h"
 #include "kernels/error.h"
@@ -20,11 +20,11 @@ void trace_put_group(struct trace_writer *w, int abbreviated)
             trace_print(w, "%s%d", r ? ", " : "", r);
 }
 
-/* The names that PyTorch gives them, of collectives of a single buffer. */
+/* PyTorch's names of collectives of one buffer. */
 static const char *const collective_name[COMM_KINDS] = {"allreduce", "_reduce_scatter_base", "_allgather_base",
                                                         "broadcast"};
 
-/* Microseconds; nothing below 0, which means unknown. */
+/* Writes a member in microseconds; nothing for a negative time, which means unknown. */
 static void put_us_if_known(struct trace_writer *w, const char *name, int64_t ns)
 {
     if (ns < 0)
@@ -83,7 +83,7 @@ void trace_choose_slots(struct trace_writer *w)
     }
 }
 
-/* The thread number of a lane: the comm's own thread for the first, if it has one. */
+/* The thread number of a lane. The first is the comm's own thread, if it has one. */
 static long slot_thread(const struct trace *t, int slot)
 {
     return slot == 0 && t->comm_thread ? t->comm_thread : MADE_UP_THREAD + slot;
@@ -111,7 +111,7 @@ long trace_collective_row(const struct trace_writer *w, size_t i, struct interva
     return call ? t->thread : slot_thread(t, w->slot[i]);
 }
 
-/* The training thread's calls of collectives that run on the GPU. */
+/* Writes the calls by the training thread of collectives that run on the GPU. */
 static void put_calls(struct trace_writer *w)
 {
     const struct trace *t = w->trace;
@@ -127,7 +127,7 @@ static void put_calls(struct trace_writer *w)
     }
 }
 
-/* Two events, which viewers pair by process, category and id, and show with the process. */
+/* Writes a collective as two asynchronous events, which viewers pair by process, category and id. */
 static void put_event(struct trace_writer *w, size_t i, long thread, const struct interval *ts)
 {
     for (int end = 0; end < 2; end++) {
@@ -181,7 +181,7 @@ struct change {
     int by; /* 1 or -1 */
 };
 
-/* Of the same time, ends come first. */
+/* Orders changes by time, ends before starts. */
 static int by_time(const void *a, const void *b)
 {
     const struct change *x = a, *y = b;

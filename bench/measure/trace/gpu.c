@@ -1,36 +1,37 @@
-/* gpu.c - a GPU in a trace: the records of its tracer, as the rows that PyTorch's Kineto writes; or, without a
- * tracer, the times that the device stamped.
+/* gpu.c - the rows of a GPU: the records of its tracer, written as PyTorch's Kineto does; or, without a tracer, the
+ * times that the device stamped.
  *
- * Of the tracer's records those are written that a call in one of the captured steps led to. Calls lie on the threads
- * that made them, the GPU's work on the lanes of its streams, and waits and the phases' times on the GPU on lanes of
- * their own, since rows of a lane may not partly overlap. */
-#include "trace/rows.h"
+ * Writes the records that a call in a captured step led to. Calls are on the threads that made them, the GPU's work is
+ * on lanes of its streams, and waits and phases have lanes of their own, since rows of a lane must not partly overlap.
+ */
+#include "trace/gpu.h"
 
 #include "ddp/comm.h"
 #include "kernels/error.h"
+#include "trace/collectives.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- which records, and what they belong to; all in order of start ---- */
+/* ---- the choice of records, in order of start ---- */
 
 /* A call of the runtime or the driver in a captured step. */
 struct gpu_call {
     const struct activity *activity;
-    long id; /* external id of the operation that made it, or of the collective; 0: neither did */
+    long id; /* external id of the operation or collective that made it; 0: neither */
 };
 
-/* What the GPU did because of such a call, and waits. */
+/* Work of the GPU that a call led to, or a wait. */
 struct gpu_row {
     const struct activity *activity;
     struct gpu_call *call;
-    int collective; /* whose only kernel it is; or -1 */
+    int collective; /* that it is the only kernel of; or -1 */
     struct gpu_lane *lane;
 };
 
-/* Chooses the calls of the captured steps; calls has room for all records. Returns how many. */
+/* Chooses the calls of the captured steps; calls has room for all records. Returns their number. */
 static size_t choose_calls(const struct trace_writer *w, struct gpu_call *calls)
 {
     const struct activities *all = w->trace->activities;
@@ -56,7 +57,7 @@ static int by_correlation(const void *a, const void *b)
     return (p > q) - (p < q);
 }
 
-/* The call of a correlation; NULL if it is not among these. */
+/* The call with a correlation, or NULL. */
 static struct gpu_call *find_call(struct gpu_call *const *call, size_t ncalls, uint32_t correlation)
 {
     const struct activity made_by = {.correlation = correlation};
@@ -65,9 +66,9 @@ static struct gpu_call *find_call(struct gpu_call *const *call, size_t ncalls, u
     return made ? *made : NULL;
 }
 
-/* Chooses the rows that calls led to; rows has room for all records. Returns how many. A kernel of NCCL is its
- * collective unless that has several. Of a wait for an event that no call of these recorded only the call is shown:
- * the event was recorded before, or never, and nobody waited. */
+/* Chooses the rows that calls led to; rows has room for all records. Returns their number. A kernel of NCCL stands for
+ * its collective if that has no other kernel. Leaves out waits for an event that none of the calls recorded: the event
+ * was recorded earlier or never, and nothing waited. */
 static size_t choose_rows(const struct trace_writer *w, struct gpu_call *calls, size_t ncalls, struct gpu_row *rows)
 {
     const struct activities *all = w->trace->activities;
@@ -96,15 +97,15 @@ static size_t choose_rows(const struct trace_writer *w, struct gpu_call *calls, 
 
 /* ---- lanes ---- */
 
-/* Rows of the GPU's lanes that are no stream; as threads they are far from streams' numbers. */
+/* Thread numbers of lanes that are not streams, far from the numbers of streams. */
 enum { LANE_OF_PHASES = 2 * MADE_UP_THREAD, LANE_OF_WAITS = 3 * MADE_UP_THREAD, LANE_APART = 1000 };
 
-/* Rows of one stream that overlap get a lane each. */
+/* A lane; rows of one stream that overlap are on different lanes. */
 struct gpu_lane {
     uint32_t stream; /* ACTIVITY_NONE: waits */
-    int place;       /* among those of the stream, from 0 */
+    int place;       /* among the lanes of the stream, from 0 */
     int nccl;        /* has kernels of NCCL */
-    int64_t busy_ns; /* until then */
+    int64_t busy_ns; /* end of its last row */
 };
 
 static long lane_thread(const struct gpu_lane *lane)
@@ -114,8 +115,8 @@ static long lane_thread(const struct gpu_lane *lane)
                : (long)lane->stream + (lane->place ? MADE_UP_THREAD : 0) + (long)lane->place * LANE_APART;
 }
 
-/* Gives each row the first lane of its stream that is free from its start on; rows are in order of start. Returns how
- * many lanes there are. */
+/* Gives each row the first lane of its stream that is free at its start; rows are in order of start. Returns the number
+ * of lanes. */
 static size_t choose_lanes(struct gpu_lane *lane, struct gpu_row *row, size_t n)
 {
     size_t lanes = 0, i;
@@ -154,13 +155,13 @@ static void put_gpu_lanes(struct trace_writer *w, const struct gpu_lane *lane, s
 
 /* ---- records of the tracer ---- */
 
-/* A number, -1 where it is unknown. */
+/* Writes a number; -1 if unknown. */
 static void put_number(struct trace_writer *w, const char *name, uint32_t value)
 {
     trace_print(w, ", \"%s\": %lld", name, value == ACTIVITY_NONE ? -1 : (long long)value);
 }
 
-/* From the call to what it led to. Ids are unique over ranks: correlations have 32 bits. */
+/* Writes an arrow from a call to its work. Ids are unique over ranks: correlations have 32 bits. */
 static void put_flow(struct trace_writer *w, const struct gpu_row *row)
 {
     const struct trace *t = w->trace;
@@ -227,7 +228,7 @@ static void put_activities(struct trace_writer *w)
     for (size_t i = 0; i < calls; i++) {
         const struct activity *a = call[i].activity;
         if (a->call.marks && !a->call.waited)
-            continue; /* nothing follows from it: most events only take a time */
+            continue; /* an event that only takes a time */
         trace_span_begin(w, a->call.driver ? "cuda_driver" : "cuda_runtime", w->pid, (long)a->thread, a->start_ns,
                          a->end_ns, call[i].id);
         trace_print(w, ", \"cbid\": %" PRIu32 ", \"correlation\": %" PRIu32, a->call.number, a->correlation);
@@ -242,7 +243,7 @@ static void put_activities(struct trace_writer *w)
 
 /* ---- times that the device stamped ---- */
 
-/* Streams that no tracer told of have the numbers that PyTorch's traces often have. */
+/* Without a tracer the streams have numbers that are common in PyTorch's traces. */
 enum { STREAM_COMPUTE = 7, STREAM_COMMUNICATION = 20 };
 
 static void put_stamped(struct trace_writer *w)
@@ -285,7 +286,7 @@ void trace_put_device(struct trace_writer *w)
         put_activities(w);
     else
         put_stamped(w);
-    /* the phases when the GPU was in them; without a stream, so that analysers do not take them for work */
+    /* phases by the time of the GPU; without a stream, so that analysers do not count them as work */
     for (size_t i = 0; i < host->n; i++) {
         const struct span *s = &host->span[i];
         if (step_phase_of(s) < 0 || !trace_has(w->trace, s->step))

@@ -1,8 +1,11 @@
 /* trace.c - writes a timeline as a Chrome trace. */
-#include "trace/rows.h"
+#include "trace/trace.h"
 
 #include "kernels/error.h"
 #include "kernels/operations.h"
+#include "trace/arrows.h"
+#include "trace/collectives.h"
+#include "trace/gpu.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -24,7 +27,7 @@ static void put_lanes(struct trace_writer *w)
 
 /* ---- steps, phases, ranges, operations ---- */
 
-/* When the training thread was in each step: its phases follow one another without gaps. */
+/* Finds the time that the training thread spent in each step. Phases follow one another without gaps. */
 static void find_host_steps(struct trace_writer *w)
 {
     const struct trace *t = w->trace;
@@ -40,7 +43,7 @@ static void find_host_steps(struct trace_writer *w)
     }
 }
 
-/* A phase, or a step. */
+/* Writes a phase or a step. */
 static void put_annotation(struct trace_writer *w, const char *name, int64_t start_ns, int64_t end_ns, long id,
                            size_t core_wait_ns)
 {
@@ -50,7 +53,7 @@ static void put_annotation(struct trace_writer *w, const char *name, int64_t sta
     trace_span_end(w, name);
 }
 
-/* The captured steps from i to last, which are of one epoch. */
+/* Writes an epoch around the captured steps from i to last. */
 static void put_epoch(struct trace_writer *w, int i, int last)
 {
     const struct captured_step *s = &w->trace->step[i];
@@ -69,7 +72,7 @@ static void put_step(struct trace_writer *w, int i)
     const struct captured_step *s = &t->step[i];
     char name[96];
     if (i == t->first || t->step[i - 1].epoch != s->epoch || t->step[i - 1].number + 1 != s->number) {
-        int last = i; /* of the captured steps that follow without a gap in this epoch */
+        int last = i; /* of the captured steps of this epoch without a gap */
         while (last + 1 < t->steps && t->step[last + 1].epoch == s->epoch &&
                t->step[last + 1].number == t->step[last].number + 1)
             last++;
@@ -79,7 +82,8 @@ static void put_step(struct trace_writer *w, int i)
     put_annotation(w, name, w->step[i].start, w->step[i].end, ++w->id, 0);
 }
 
-/* Holistic Trace Analysis drops what starts in the last step, so that has to be one in which nothing starts. */
+/* Writes a last step in which nothing starts, since Holistic Trace Analysis drops the rows that start in the last step.
+ */
 static void put_sentinel(struct trace_writer *w)
 {
     const struct trace *t = w->trace;
@@ -91,7 +95,7 @@ static void put_sentinel(struct trace_writer *w)
     trace_span_end(w, name);
 }
 
-/* "Input Dims" and "Input type", as Kineto writes them. */
+/* Writes "Input Dims" and "Input type" as Kineto does. */
 static void put_shapes(struct trace_writer *w, const struct operation_facts *facts, const size_t *sizes)
 {
     const char *before = "[";
@@ -136,8 +140,8 @@ static void put_counters(struct trace_writer *w, int i)
     }
 }
 
-/* What was allocated at set-up, long before the first step, is there when it begins. They are a microsecond apart,
- * since viewers nest rows of the same one in one another. */
+/* Writes the allocations of set-up at the start of the first step, a microsecond apart, since viewers nest rows that
+ * begin in the same microsecond. */
 static void put_memory(struct trace_writer *w)
 {
     const struct trace *t = w->trace;
@@ -160,7 +164,7 @@ static void put_memory(struct trace_writer *w)
 
 /* ---- the whole ---- */
 
-/* What the training thread did. Of rows that begin together the outer ones come first. */
+/* Writes the rows of the training thread; of rows that begin together the outer ones first. */
 static void put_host(struct trace_writer *w)
 {
     const struct trace *t = w->trace;
@@ -243,14 +247,13 @@ static void put_gpu(struct trace_writer *w, const char *before, long id, const s
                 g->multiprocessors);
 }
 
-/* The number of a rank's GPU in a trace of all ranks, since hosts number theirs alike: its process in the first group.
- */
+/* The number of a rank's GPU in a merged trace: its process in the first group. Indices of GPUs repeat on each host. */
 static long merged_gpu(const struct trace *t, int rank)
 {
     return t->ranks + 1 + rank;
 }
 
-/* GPUs: those that this process sees, or of all ranks one each. */
+/* Writes the head, with the GPUs that this process sees; in a merged trace with the GPU of each rank. */
 static void put_head(struct trace_writer *w, int whole)
 {
     const struct trace *t = w->trace;
@@ -259,7 +262,7 @@ static void put_head(struct trace_writer *w, int whole)
         put_gpu(w, i ? ", " : "", t->seen[i].index, &t->seen[i]);
     for (int r = 0; !whole && t->gpu && r < t->ranks; r++)
         put_gpu(w, r ? ", " : "", merged_gpu(t, r), &t->of_rank[r]);
-    /* Holistic Trace Analysis finds the rank by `"rank": ` with the space */
+    /* Holistic Trace Analysis needs the space in `"rank": ` */
     trace_print(w,
                 "],\n\"distributedInfo\": {\"backend\": \"%s\", \"rank\": %d, \"world_size\": %d, \"pg_count\": 1, "
                 "\"pg_config\": [{\"pg_name\": \"0\", \"pg_desc\": \"default_pg\", \"backend_config\": \"%s:%s\", "
@@ -276,7 +279,7 @@ static void put_head(struct trace_writer *w, int whole)
 int trace_write(const struct trace *trace, const struct trace_sink *sink, enum trace_part part)
 {
     struct trace_writer *w = allocate(1, sizeof *w);
-    int whole = part == TRACE_WHOLE; /* else processes are numbered by rank */
+    int whole = part == TRACE_WHOLE;
     w->trace = trace;
     w->sink = sink;
     w->source = (long)trace->group * trace->ranks + trace->rank;
