@@ -149,7 +149,7 @@ cut='interrupted, 1 of 2 rounds'
 try "$program" report early
 is "an interrupted run is reported, and said to be one at the top, in the summary and behind it" \
     "$status $(head -n 1 printed | grep -c ", $cut\$") $(grep -c "^Bottleneck analysis of a-label ($cut)\$" printed) \
-$(grep -c "^- a-label (benchmark): $cut; its figures are of these[.]" printed) $(grep -c "^a-label .* $cut" printed)" "0 1 1 1 1"
+$(grep -c "^- a-label (benchmark): $cut; its figures are from the complete part[.]" printed) $(grep -c "^a-label .* $cut" printed)" "0 1 1 1 1"
 try "$program" report cut=early whole=alone cut=short cut=unread --output interrupted
 is "report.prom says how far both are" "$(grep -cE '^ddpbench_run_done[{]run="cut",.*[}] 1$' interrupted/report.prom)" 2
 cp -r profile captured && sed -i 's/"interrupted":\tfalse/"interrupted":\ttrue/; s/^\t"done":.*/\t"done":\t0,/; s/^\t"planned":.*/\t"planned":\t0,/' captured/ddp/summary.json

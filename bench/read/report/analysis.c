@@ -33,7 +33,7 @@ cJSON *analysis_create(const struct report_runs *runs)
     section_add_buckets(document, runs);
     section_add_collectives(document, runs);
     section_add_utilisation(document, runs);
-    section_add_words(document);
+    section_add_terms(document);
     section_add_runs(document, runs);
     bottlenecks_destroy(&bottlenecks);
     scaling_destroy(scaling, scalings);

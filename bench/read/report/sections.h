@@ -39,7 +39,7 @@ void section_add_utilisation(cJSON *document, const struct report_runs *runs);
 /* A sweep: the tables, pictures and verdicts of a judged grid, which is not empty. */
 void section_add_grid(cJSON *document, const struct grid *grid);
 
-void section_add_words(cJSON *document);                                /* explains the terms */
+void section_add_terms(cJSON *document);                                /* explains the terms */
 void section_add_runs(cJSON *document, const struct report_runs *runs); /* lists the runs, also unreadable ones */
 
 #endif

@@ -422,7 +422,7 @@ TEST(hosts_that_share_a_machine_are_disclosed)
     has("Warning: CPUs are oversubscribed in 4node: a rank has 1 thread and 0.5 logical CPUs; timings include "
         "scheduling "
         "delays");
-    has("the 4 hosts are 1 machine with 2 logical CPUs, so this says nothing about 4 machines");
+    has("the 4 hosts are 1 machine with 2 logical CPUs, so the figures are not those of 4 machines");
     run->cpus_per_rank = 1;
     document = document_create("a");
     section_add_summary(document, &runs, scaling, scalings, &found);
@@ -440,7 +440,7 @@ TEST(more_ranks_that_are_slower)
     document = document_create("a");
     section_add_summary(document, &runs, scaling, scalings, &found);
     said();
-    has("4 ranks are slower in total than 2: 10000 tokens per second against 16667, -40.0 % [-47.6, -31.3]");
+    has("4 ranks are slower in total than 2: 10000 instead of 16667 tokens per second, -40.0 % [-47.6, -31.3]");
 }
 
 /* A benchmark in which `best` is compared with ddp, by this interval of ddp / best. */

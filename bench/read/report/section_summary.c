@@ -1,4 +1,4 @@
-/* section_words.c - what a report concludes: the summary, the bottlenecks, what to do, and what was read. */
+/* section_summary.c - the conclusions of a report: its summary, what to do, and the bottlenecks. */
 #include "report/sections.h"
 
 #include "base/json.h"
@@ -12,42 +12,33 @@
 
 /* ---- summary ---- */
 
-/* Such as "64 % compute, 30 % exposed communication, 6 % other". */
-static const char *shares(const struct breakdown *b, char text[160])
-{
-    *text = 0;
-    for (int p = 0; p < PARTS; p++)
-        if (b->part[p] >= 0.005 * b->step.value)
-            snprintf(text + strlen(text), 160 - strlen(text), "%s%.0f %% %s", *text ? ", " : "",
-                     100 * b->part[p] / b->step.value, part_name[p]);
-    return text;
-}
-
+/* Adds the step of a run, with the shares of its parts, such as "64 % compute, 30 % exposed communication". */
 static void summarise_step(cJSON *document, const struct report_run *run)
 {
     struct breakdown b;
-    char step[CELL], text[160];
-    if (!run_breakdown(&b, run, run->subject))
-        document_add_item(document, "A step of %s takes %s on %zu rank%s: %s.", run->subject,
-                          text_milliseconds(step, b.step.value, b.step.low, b.step.high), run->ranks,
-                          text_plural(run->ranks), shares(&b, text));
+    char step[CELL], shares[160] = "";
+    if (run_breakdown(&b, run, run->subject))
+        return;
+    for (int p = 0; p < PARTS; p++)
+        if (b.part[p] >= 0.005 * b.step.value)
+            snprintf(shares + strlen(shares), sizeof shares - strlen(shares), "%s%.0f %% %s", *shares ? ", " : "",
+                     100 * b.part[p] / b.step.value, part_name[p]);
+    document_add_item(document, "A step of %s takes %s on %zu rank%s: %s.", run->subject,
+                      text_milliseconds(step, b.step.value, b.step.low, b.step.high), run->ranks,
+                      text_plural(run->ranks), shares);
 }
 
-static int may_stand_for_others(const struct report_run *run, int knows_cpus)
-{
-    return !*run->problem && (!knows_cpus || isfinite(run->cpus_per_rank));
-}
-
-/* The first run of a label and number of ranks, or the first that knows its CPUs. */
+/* Whether a run is the first with its label and number of ranks that can be read, or that knows its CPUs. */
 static int is_first(const struct report_runs *runs, const struct report_run *run, int knows_cpus)
 {
-    for (const struct report_run *r = runs->item; r < run; r++)
-        if (may_stand_for_others(r, knows_cpus) && !strcmp(r->label, run->label) && r->ranks == run->ranks)
-            return 0;
-    return may_stand_for_others(run, knows_cpus);
+    const struct report_run *r = runs->item;
+    while (r < run && (*r->problem || (knows_cpus && !isfinite(r->cpus_per_rank)) || strcmp(r->label, run->label) ||
+                       r->ranks != run->ranks))
+        r++;
+    return r == run && !*run->problem && (!knows_cpus || isfinite(run->cpus_per_rank));
 }
 
-/* What was measured on what: model and batch of the first run that trains, and the ranks of each label. */
+/* Adds what was measured: model and batch of the first run that trains, the ranks of each label, and the machine. */
 static void summarise_runs(cJSON *document, const struct report_runs *runs)
 {
     enum { LABELS = 8 };
@@ -74,26 +65,26 @@ static void summarise_runs(cJSON *document, const struct report_runs *runs)
                       last->machine, memory, *last->link ? ", joined by " : "", last->link);
 }
 
-/* What keeps its figures from saying what they seem to say. */
-static void warn(cJSON *document, const struct report_run *run)
+/* Warns of oversubscribed CPUs, and of hosts that are one machine. */
+static void warn_of_sharing(cJSON *document, const struct report_run *run)
 {
     char hosts[200] = "";
     if (run->place.machines && run->place.machines < run->hosts)
         snprintf(hosts, sizeof hosts,
-                 "the %zu hosts are %zu machine%s with %zu logical CPU%s, so this says nothing about %zu machines",
+                 "the %zu hosts are %zu machine%s with %zu logical CPU%s, so the figures are not those of %zu machines",
                  run->hosts, run->place.machines, text_plural(run->place.machines), run->place.cpus,
                  text_plural(run->place.cpus), run->hosts);
     if (run->cpus_per_rank < (double)run->threads)
         document_add_item(document,
                           "Warning: CPUs are oversubscribed in %s: a rank has %zu thread%s and %.2g logical CPUs; "
-                          "timings include scheduling delays, and are no measure of how a cluster scales%s%s.",
+                          "timings include scheduling delays, and a cluster scales differently%s%s.",
                           run->label, run->threads, text_plural(run->threads), run->cpus_per_rank, *hosts ? "; " : "",
                           hosts);
     else if (*hosts)
         document_add_item(document, "Warning: in %s %s.", run->label, hosts);
 }
 
-/* From the fewest to the most ranks, whether more are slower than fewer, and the largest part of what was lost. */
+/* Adds the efficiency on the most ranks, whether fewer ranks are faster, and the part of a step that loses most. */
 static void summarise_scaling(cJSON *document, const struct scaling *s)
 {
     const struct scaling_row *first = s->row, *last = &s->row[s->n - 1], *fastest = scaling_fastest(s);
@@ -104,7 +95,7 @@ static void summarise_scaling(cJSON *document, const struct scaling *s)
     struct measured to_fastest = scaling_throughput(last, fastest);
     if (to_fastest.value < 1)
         snprintf(slower, sizeof slower,
-                 " %zu ranks are %s in total than %zu: %.0f tokens per second against %.0f, %s%s.", last->run->ranks,
+                 " %zu ranks are %s in total than %zu: %.0f instead of %.0f tokens per second, %s%s.", last->run->ranks,
                  to_fastest.high < 1 ? "slower" : "no faster", fastest->run->ranks, last->tokens_s, fastest->tokens_s,
                  text_change(change, to_fastest.value, to_fastest.low, to_fastest.high),
                  to_fastest.high >= 1 ? ", not significantly different" : "");
@@ -116,12 +107,12 @@ static void summarise_scaling(cJSON *document, const struct scaling *s)
                  text_milliseconds(part_lost, last->lost_part_s[most], NAN, NAN),
                  most == PART_COMPUTE ? "slower computation" : part_name[most]);
     document_add_item(
-        document, "From %zu to %zu ranks the throughput grows %.2f times: an efficiency of %.1f %%%s.%s%s",
+        document, "From %zu to %zu ranks the throughput grows by a factor of %.2f: an efficiency of %.1f %%%s.%s%s",
         first->run->ranks, last->run->ranks, last->speedup, 100 * last->efficiency.value, interval, slower, why);
 }
 
-/* How much a step loses to it, such as "costs 12.53 ms [5.60, 17.63] of a step (6.6 %)", after `before`; or nothing. */
-static const char *loss_words(const struct finding *b, const char *before, char text[120])
+/* Prints the loss behind a word, such as "It costs 12.53 ms [5.60, 17.63] of a step (6.6 %)"; "" if it is not known. */
+static const char *print_loss(const struct finding *b, const char *before, char text[120])
 {
     char lost[CELL];
     *text = 0;
@@ -136,8 +127,8 @@ static const char *loss_words(const struct finding *b, const char *before, char 
 
 /* ---- which implementation to use ---- */
 
-/* The sizes of its buckets, if they are at an end of those that were tried. */
-static const char *edge_words(const struct report_run *run, const struct run_implementation *best, char text[160])
+/* Prints a remark if the best bucket size is the smallest or the largest that was tried. */
+static const char *print_edge(const struct report_run *run, const struct run_implementation *best, char text[160])
 {
     int smaller = 0, larger = 0;
     for (const struct run_implementation *t = run->implementation; t < run->implementation + run->implementations;
@@ -153,17 +144,17 @@ static const char *edge_words(const struct report_run *run, const struct run_imp
     return text;
 }
 
-/* How long a step with ddp takes against one of the best, which is what the best gains. */
-static void to_ddp_words(const struct report_run *run, char text[240])
+/* Prints what the best implementation gains over ddp. */
+static void print_gain(const struct report_run *run, char text[240])
 {
     struct measured ddp = run_figure(run, "ddp", "step_to_shortest"), best = run_figure(run, run->subject, "step");
     char ms[CELL], change[CELL];
     if (!strcmp(run->subject, "ddp"))
         *text = 0;
     else if (!isfinite(ddp.value))
-        snprintf(text, 240, "; `ddp` was not measured, so that there is no gain to give");
+        snprintf(text, 240, "; `ddp` was not measured");
     else if (!isfinite(ddp.low))
-        snprintf(text, 240, "; too few rounds to tell it from `ddp`");
+        snprintf(text, 240, "; too few rounds to compare with `ddp`");
     else if (ddp.low <= 1)
         snprintf(text, 240, "; not significantly different from `ddp` (whose step is %s)",
                  text_change(change, ddp.value, ddp.low, ddp.high));
@@ -174,16 +165,16 @@ static void to_ddp_words(const struct report_run *run, char text[240])
                  text_change(change, ddp.value, ddp.low, ddp.high));
 }
 
-/* Adds what to use of what a comparison on several ranks compared; returns whether there is such a thing. */
+/* Adds the implementation to use, by the verdict of a comparison on several ranks. Returns whether there is one. */
 static int add_choice(cJSON *document, const struct report_run *run)
 {
     const struct run_implementation *best = run_find_implementation(run, run->subject);
     char edge[160], to_ddp[240], tie[200], undecided[200];
     if (!best || !run->verdict || run->ranks < 2)
         return 0;
-    to_ddp_words(run, to_ddp);
+    print_gain(run, to_ddp);
     document_add_item(document, "In %s, `%s` has the shortest step of those compared%s%s.%s%s", run->label,
-                      json_string(run->verdict, "options"), to_ddp, edge_words(run, best, edge),
+                      json_string(run->verdict, "options"), to_ddp, print_edge(run, best, edge),
                       verdict_labels(tie, sizeof tie, run->verdict, VERDICT_TIE),
                       verdict_labels(undecided, sizeof undecided, run->verdict, VERDICT_UNDECIDED));
     return 1;
@@ -194,7 +185,7 @@ void section_add_recommendations(cJSON *document, const struct report_runs *runs
     enum { CHANGES = 6, CHOICES = 6 };
     size_t choices = 0, changes = 0;
     document_add_heading(document, 2, "What else to change, and what to use");
-    for (size_t i = 1; i < found->n && changes < CHANGES; i++) { /* the first stands in the summary */
+    for (size_t i = 1; i < found->n && changes < CHANGES; i++) { /* the summary has the first */
         const struct finding *b = &found->item[i].finding;
         size_t before = 0;
         char loss[120];
@@ -203,7 +194,7 @@ void section_add_recommendations(cJSON *document, const struct report_runs *runs
         if (before < i || !finding_is_significant(b))
             continue;
         document_add_item(document, "Against %s in %s%s: %s.", b->name, found->item[i].run->label,
-                          loss_words(b, ", which", loss), b->advice);
+                          print_loss(b, ", which", loss), b->advice);
         changes++;
     }
     for (const struct report_run *run = runs->item; run < runs->item + runs->n && choices < CHOICES; run++)
@@ -213,17 +204,17 @@ void section_add_recommendations(cJSON *document, const struct report_runs *runs
                                          "compared on several ranks.");
 }
 
-/* Whose figures are of less than was planned. */
-static void name_interrupted(cJSON *document, const struct report_runs *runs)
+/* Lists the first interrupted runs. */
+static void list_interrupted(cJSON *document, const struct report_runs *runs)
 {
     enum { NAMED = 8 };
     size_t n = 0;
     for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
         if (*run->unfinished && n++ < NAMED)
-            document_add_item(document, "%s (%s): %s; its figures are of these.", run->label, run->mode,
+            document_add_item(document, "%s (%s): %s; its figures are from the complete part.", run->label, run->mode,
                               run->unfinished);
     if (n > NAMED)
-        document_add_item(document, "So were %zu more (see Runs).", n - NAMED);
+        document_add_item(document, "%zu more were interrupted (see Runs).", n - NAMED);
 }
 
 void section_add_summary(cJSON *document, const struct report_runs *runs, const struct scaling *scaling,
@@ -237,12 +228,12 @@ void section_add_summary(cJSON *document, const struct report_runs *runs, const 
     for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
         unread += *run->problem != 0;
         if (is_first(runs, run, 1))
-            warn(document, run);
+            warn_of_sharing(document, run);
     }
-    name_interrupted(document, runs);
+    list_interrupted(document, runs);
     if (bottlenecks->n) {
         document_add_item(document, "Main bottleneck: %s, in %s%s: %s.", b->finding.name, b->run->label,
-                          loss_words(&b->finding, ". It", loss), b->finding.text);
+                          print_loss(&b->finding, ". It", loss), b->finding.text);
         document_add_item(document, "The first change: %s.", b->finding.advice);
     }
     for (size_t i = 0; i < scalings; i++)
@@ -250,8 +241,7 @@ void section_add_summary(cJSON *document, const struct report_runs *runs, const 
     if (runs->n == 1)
         summarise_step(document, runs->item);
     if (unread)
-        document_add_item(document, "%zu of %zu runs could not be read, and are not in what follows (see Runs).",
-                          unread, runs->n);
+        document_add_item(document, "%zu of %zu runs could not be read, and are left out (see Runs).", unread, runs->n);
 }
 
 /* ---- bottlenecks ---- */
@@ -303,86 +293,12 @@ void section_add_bottlenecks(cJSON *document, const struct bottlenecks *found)
                 .row_bytes = sizeof *row,
                 .shown = 20,
                 .note = {
-                    "lost: by how much a step is longer because of it. Losses overlap, so they do not add up. n/a: not "
-                    "known. No interval: from the steps of one capture, which follow each other, or from "
-                    "fewer than 6 rounds. Level: of a profile's finding by its threshold; of the others high above "
-                    "20 % of the step, warning above 5 %, note below."}});
+                    "lost: by how much a step is longer. Losses overlap, so they do not add up. n/a: not known. No "
+                    "interval: the steps of one capture are not independent, or there are fewer than 6 rounds.",
+                    "level: of a profile's finding by its threshold; of the others high above 20 % of the step, "
+                    "warning above 5 %, note below."}});
     for (size_t i = 0; i < found->n && i < EXPLAINED; i++)
         document_add_item(document, "%s in %s: %s.", found->item[i].finding.name, found->item[i].run->label,
                           found->item[i].finding.text);
-    free(row);
-}
-
-/* ---- words ---- */
-
-void section_add_words(cJSON *document)
-{
-    static const char *const words[] = {
-        "`none`: the same training without any communication, as a control; one rank communicates nothing either.",
-        "implementation: how gradients are summed over the ranks; one with a number, such as `ddp_bucketed:16`, sends "
-        "them in buckets of so many MiB, each as soon as backward has filled it.",
-        "exposed communication: the time a rank waits for gradients after its backward pass; what ran beside "
-        "computation is not in it.",
-        "sync cost: the step less that of `none`, round by round; so also what communication slows down.",
-        "round: one block of steps of each implementation in turn; n counts rounds, or captured steps of all ranks.",
-        "straggler: a rank that the others wait for.",
-        "algbw: bytes of a call / its time; busbw: what each link would carry, so that numbers of ranks compare."};
-    document_add_heading(document, 2, "Words");
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        document_add_item(document, "%s", words[i]);
-}
-
-/* ---- what was read ---- */
-
-struct run_row {
-    const char *label, *mode, *time, *machine, *workload, *directory, *state, *problem;
-    double ranks, hosts, cpus, memory; /* NAN: not known */
-};
-
-#define FIELD(field) offsetof(struct run_row, field)
-/* clang-format off */
-static const struct column run_columns[] = {
-    {"run", "run", COLUMN_NAME, FIELD(label), NULL, 1, -10, 0},
-    {"mode", "mode", COLUMN_NAME, FIELD(mode), NULL, 1, -9, 0},
-    {"ranks", "ranks", COLUMN_REAL, FIELD(ranks), "1", 1, 5, 0},
-    {"hosts", "hosts", COLUMN_REAL, FIELD(hosts), "1", 1, 5, 0},
-    {"time", "time", COLUMN_NAME, FIELD(time), NULL, 1, -24, 0},
-    {"machine", "machine", COLUMN_NAME, FIELD(machine), NULL, 1, -10, 0},
-    {"cpus", "logical\nCPUs", COLUMN_REAL, FIELD(cpus), "1", 1, 7, 0},
-    {"memory", "memory\nGiB", COLUMN_REAL, FIELD(memory), "B", 0x1p-30, 7, -3},
-    {"workload", NULL, COLUMN_NAME, FIELD(workload), NULL, 1, 0, 0},
-    {"directory", "directory", COLUMN_NAME, FIELD(directory), NULL, 1, -9, 0},
-    {"state", "state", COLUMN_NAME, FIELD(state), NULL, 1, -8, 0},
-    {"problem", "problem", COLUMN_NAME, FIELD(problem), NULL, 1, -7, 0},
-};
-/* clang-format on */
-#undef FIELD
-
-void section_add_runs(cJSON *document, const struct report_runs *runs)
-{
-    struct run_row *row = allocate(runs->n + 1, sizeof *row);
-    for (size_t i = 0; i < runs->n; i++) {
-        const struct report_run *r = &runs->item[i];
-        int known = r->place.cpus > 0;
-        row[i] = (struct run_row){r->label,
-                                  r->mode,
-                                  r->time,
-                                  r->machine,
-                                  r->workload,
-                                  r->directory,
-                                  run_state(r),
-                                  r->problem,
-                                  r->ranks ? (double)r->ranks : NAN,
-                                  r->hosts ? (double)r->hosts : NAN,
-                                  known ? (double)r->place.cpus : NAN,
-                                  known ? r->place.memory_bytes : NAN};
-    }
-    document_add_heading(document, 2, "Runs");
-    document_add_table(document, &(struct table){.key = "runs",
-                                                 TABLE_COLUMNS(run_columns),
-                                                 .row = row,
-                                                 .rows = runs->n,
-                                                 .row_bytes = sizeof *row,
-                                                 .shown = 100});
     free(row);
 }

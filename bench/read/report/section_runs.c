@@ -1,0 +1,81 @@
+/* section_runs.c - the terms of a report, and the runs that it is about. */
+#include "report/sections.h"
+
+#include "kernels/error.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* ---- terms ---- */
+
+void section_add_terms(cJSON *document)
+{
+    static const char *const terms[] = {
+        "`none`: the same training without communication, as a control.",
+        "implementation: how gradients are summed over the ranks. One with a number, such as `ddp_bucketed:16`, sends "
+        "them "
+        "in buckets of that many MiB, each as soon as the backward pass has filled it.",
+        "exposed communication: the time a rank waits for gradients after its backward pass.",
+        "sync cost: the step less the step of `none`, round by round, which includes what communication slows down.",
+        "round: one block of steps of each implementation. n counts rounds, or the captured steps of all ranks.",
+        "straggler: a rank that the others wait for.",
+        "algbw: bytes of a call / its time. busbw: the same for each link, comparable between numbers of ranks."};
+    document_add_heading(document, 2, "Terms");
+    for (size_t i = 0; i < sizeof terms / sizeof *terms; i++)
+        document_add_item(document, "%s", terms[i]);
+}
+
+/* ---- runs ---- */
+
+struct run_row {
+    const char *label, *mode, *time, *machine, *workload, *directory, *state, *problem;
+    double ranks, hosts, cpus, memory; /* NAN: not known */
+};
+
+#define FIELD(field) offsetof(struct run_row, field)
+/* clang-format off */
+static const struct column run_columns[] = {
+    {"run", "run", COLUMN_NAME, FIELD(label), NULL, 1, -10, 0},
+    {"mode", "mode", COLUMN_NAME, FIELD(mode), NULL, 1, -9, 0},
+    {"ranks", "ranks", COLUMN_REAL, FIELD(ranks), "1", 1, 5, 0},
+    {"hosts", "hosts", COLUMN_REAL, FIELD(hosts), "1", 1, 5, 0},
+    {"time", "time", COLUMN_NAME, FIELD(time), NULL, 1, -24, 0},
+    {"machine", "machine", COLUMN_NAME, FIELD(machine), NULL, 1, -10, 0},
+    {"cpus", "logical\nCPUs", COLUMN_REAL, FIELD(cpus), "1", 1, 7, 0},
+    {"memory", "memory\nGiB", COLUMN_REAL, FIELD(memory), "B", 0x1p-30, 7, -3},
+    {"workload", NULL, COLUMN_NAME, FIELD(workload), NULL, 1, 0, 0},
+    {"directory", "directory", COLUMN_NAME, FIELD(directory), NULL, 1, -9, 0},
+    {"state", "state", COLUMN_NAME, FIELD(state), NULL, 1, -8, 0},
+    {"problem", "problem", COLUMN_NAME, FIELD(problem), NULL, 1, -7, 0},
+};
+/* clang-format on */
+#undef FIELD
+
+void section_add_runs(cJSON *document, const struct report_runs *runs)
+{
+    struct run_row *row = allocate(runs->n + 1, sizeof *row);
+    for (size_t i = 0; i < runs->n; i++) {
+        const struct report_run *r = &runs->item[i];
+        int known = r->place.cpus > 0;
+        row[i] = (struct run_row){r->label,
+                                  r->mode,
+                                  r->time,
+                                  r->machine,
+                                  r->workload,
+                                  r->directory,
+                                  run_state(r),
+                                  r->problem,
+                                  r->ranks ? (double)r->ranks : NAN,
+                                  r->hosts ? (double)r->hosts : NAN,
+                                  known ? (double)r->place.cpus : NAN,
+                                  known ? r->place.memory_bytes : NAN};
+    }
+    document_add_heading(document, 2, "Runs");
+    document_add_table(document, &(struct table){.key = "runs",
+                                                 TABLE_COLUMNS(run_columns),
+                                                 .row = row,
+                                                 .rows = runs->n,
+                                                 .row_bytes = sizeof *row,
+                                                 .shown = 100});
+    free(row);
+}
