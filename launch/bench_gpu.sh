@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # bench_gpu.sh - measures this machine's GPUs, one command after the other, and compares with earlier results
+# shellcheck disable=SC2317 # functions that are called by their names
 set -euo pipefail
 
 usage() {
@@ -32,7 +33,6 @@ END
 . "$(dirname "$(realpath "$0")")/common.sh"
 
 output='' reference='' python=python3 seconds='' bare='' dry_run=''
-# shellcheck disable=SC2317 # read_options calls it
 check_directory() { [ -d "$2" ] || usage_error "$1 $2: there is no such directory"; }
 option_rows=("--output output check_any" "--seconds seconds check_integer 1 9999999" "--reference reference check_directory"
     "--python python check_any" "--bare bare flag" "--dry-run dry_run flag")
@@ -155,48 +155,38 @@ part_tests() {
     done
 }
 
-# shellcheck disable=SC2317 # called by its name
 part_torch() {
     measure torch "$python" bench/peers/torch_kernels.py --device cuda
 }
 
-# shellcheck disable=SC2317
 part_peer() {
     measure peers bench/peers/compare.sh --ranks "$gpus" --python "$python" --repeats 3 \
         --implementations none,ddp_bucketed --output "$output/peers/runs" -- "${on[@]}" --bucket-size-mb 25 --rounds 5
 }
 
-# find_tool NAME: prints its path
-find_tool() {
-    command -v "$1" || ls "${CUDA_HOME:-/usr/local/cuda}/bin/$1" 2>/dev/null || { [ -n "$dry_run" ] && echo "$1"; }
+# measure_with TOOL NAME ARGUMENT...: measures with the tool if it is installed.
+measure_with() {
+    local path
+    path=$(command -v "$1" || ls "${CUDA_HOME:-/usr/local/cuda}/bin/$1" 2>/dev/null || { [ -n "$dry_run" ] && echo "$1"; }) ||
+        { say "$2: there is no $1 here"; return; }
+    measure "$2" "$path" "${@:3}"
 }
 part_tools() {
-    local program
-    if program=$(find_tool compute-sanitizer); then
-        measure tools/sanitizer "$program" --target-processes all build/bench_step "${on[@]}" --quick
-    else
-        say "tools/sanitizer: there is no compute-sanitizer here"
-    fi
-    if program=$(find_tool ncu); then
-        measure tools/ncu "$program" --target-processes all --set full -k 'regex:attention|rmsnorm|cross' -c 12 \
-            build/bench_kernels "${on[@]}"
-    else
-        say "tools/ncu: there is no ncu here"
-    fi
+    measure_with compute-sanitizer tools/sanitizer --target-processes all build/bench_step "${on[@]}" --quick
+    measure_with ncu tools/ncu --target-processes all --set full -k 'regex:attention|rmsnorm|cross' -c 12 \
+        build/bench_kernels "${on[@]}"
 }
 
 has_torch() { [ -n "$dry_run" ] || "$python" -c 'import numpy, torch; assert torch.cuda.is_available()' 2>/dev/null; }
 for part in "${parts[@]}"; do
-    case $part in
-    smoke) part_smoke ;;
-    bench) part_bench ;;
-    tests) part_tests ;;
-    tools) part_tools ;;
-    *) if has_torch; then "part_$part"; else say "$part: $python has no NumPy, or no PyTorch that sees a GPU"; fi ;;
-    esac
+    if [[ $part != @(torch|peer) ]] || has_torch; then
+        "part_$part"
+    else
+        say "$part: $python has no NumPy, or no PyTorch that sees a GPU"
+    fi
 done
 
-[ -z "$left" ] || say "LEFT after $seconds seconds:$left; the same command with --output $output goes on"
+[ -z "$left" ] || say "LEFT after $seconds seconds:$left; the same command with --output $output continues"
 [ -z "$failed" ] || { say "FAILED:$failed; each has its output.txt in $output"; exit 1; }
 [ -z "$left" ] || exit 7
 exit "$worst"

@@ -5,8 +5,8 @@ set -euo pipefail
 usage() {
     cat <<'END'
 Usage: launch/corpus.sh [--help] OUTPUT
-Writes the C and C++ headers of this machine, in order of their names, to OUTPUT, at most 8 MiB, and their origin to
-OUTPUT.origin. Does nothing if OUTPUT exists and is not empty.
+Writes the C and C++ headers of this machine, in order of their names, to OUTPUT, at most 8 MiB. Does nothing if OUTPUT
+exists and is not empty.
 END
 }
 
@@ -19,21 +19,11 @@ output=${arguments[0]:-}
 [ -n "$output" ] || usage_error "OUTPUT is missing: give a file for the text, such as corpus.txt"
 [ ! -e "$output" ] || [ -f "$output" ] || die "$output is not a file"
 
-# has_origin: whether OUTPUT.origin is what this script writes there.
-has_origin() {
-    [ -f "$output.origin" ] && [ ! -L "$output.origin" ] && [ "$(wc -l <"$output.origin")" = 1 ] &&
-        grep -qE '^[1-9][0-9]* header files from /.*, [1-9][0-9]* bytes$' "$output.origin"
-}
-
 if [ -s "$output" ]; then
-    say "$output: $(has_origin && cat "$output.origin" || echo "made earlier, $(stat -c %s "$output") bytes")"
+    say "$output: made earlier, $(stat -c %s "$output") bytes"
     exit 0
 fi
-
 [ ! -L "$output" ] || die "$output is a symbolic link; name the file itself"
-if [ -e "$output.origin" ] || [ -L "$output.origin" ]; then
-    has_origin || die "$output.origin was not written by corpus.sh; choose another OUTPUT, or remove that file"
-fi
 
 export LC_ALL=C
 most=$((8 << 20)) least=$((1 << 20))
@@ -60,6 +50,5 @@ truncate -s "<$most" "$temporary"
 bytes=$(stat -c %s "$temporary")
 [ "$bytes" -ge "$least" ] || die "only $bytes bytes of headers in ${directories[*]}, at least 1 MiB is needed; name another text with CORPUS=FILE"
 chmod 644 "$temporary"
-write_file "$output.origin" echo "$(wc -l <"$temporary.names") header files from ${directories[*]}, $bytes bytes"
 mv -T "$temporary" "$output"
-say "$output: $(cat "$output.origin")"
+say "$output: $(wc -l <"$temporary.names") header files from ${directories[*]}, $bytes bytes"

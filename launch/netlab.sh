@@ -36,10 +36,10 @@ namespaces() { ip netns list | awk -v p="$prefix" 'index($1, p) == 1 { print $1 
 
 # read_state: sets nodes, bits (per second), rate, delay and measured (a line for each link); fails unless the lab is up.
 read_state() {
-    local text
+    local text=''
     [ -e "$state" ] || return 1
     [ ! -f "$state" ] || text=$(head -c 65536 "$state" | tr -d '\000')
-    read -r nodes bits rate delay <<<"${text:-}"
+    read -r nodes bits rate delay <<<"$text"
     [[ "$nodes $bits $rate" =~ ^([2-9]|[1-5][0-9]|6[0-4])\ [1-9][0-9]{0,11}\ [0-9.]+[mg]bit$ ]] ||
         die "the state of the lab, $state, is damaged; remove the lab: $0 down"
     measured=
@@ -90,15 +90,7 @@ delay_ns() {
 check_delay() { delay_ns "$2" >/dev/null; }
 
 # burst_bytes BITS: prints the burst of a shaper. A smaller one would cut large segments into many, which the CPU cannot keep up with.
-burst_bytes() {
-    if [ "$1" -lt 1000000000 ]; then
-        echo $((128 << 10))
-    elif [ "$1" -lt 5000000000 ]; then
-        echo $((256 << 10))
-    else
-        echo $((1 << 20))
-    fi
-}
+burst_bytes() { echo $(($1 < 1000000000 ? 128 << 10 : $1 < 5000000000 ? 256 << 10 : 1 << 20)); }
 
 # ---- links ----
 # shape_links BITS: sets the rate of both ends of all links. Where netem delays, it is the root with tbf below it.

@@ -106,7 +106,8 @@ add_job_options() {
 # print_array NAME VALUE...: prints an assignment, for a script.
 print_array() { echo "$1=($([ $# = 1 ] || printf '%q ' "${@:2}" | sed 's/ $//'))"; }
 
-# share_options OPTION...: shares the options among benchmark, profile, allreduce, and wire and buckets (for profiles of one strategy).
+# share_options OPTION...: shares the options among benchmark, profile, allreduce, and wire (for profiles of one strategy). Jobs add
+# the bucket size that was fastest.
 share_options() {
     check_lengths "$@"
     local rows option word section value
@@ -118,7 +119,7 @@ share_options() {
     done < <(awk -F '\t' '
         /^[A-Z].*:$/ || /^allreduce, / { section = $0 }
         /^\t/ { print section "\t" $2 "\t" ($4 != "") }' <<<"$rows")
-    benchmark=() profile=() allreduce=() wire=() buckets=()
+    benchmark=() profile=() allreduce=() wire=()
     while [ $# -gt 0 ]; do
         option=${1%%=*}
         word=${option#--}
@@ -146,9 +147,8 @@ share_options() {
         *)
             benchmark+=("${value[@]}")
             case $word in
-            implementations | resolve | max-minutes | attainable) ;;
+            implementations | resolve | max-minutes | attainable | bucket-size-mb) ;;
             grad-dtype) wire+=("${value[@]}") ;;
-            bucket-size-mb) buckets+=("${value[@]}") ;;
             *) profile+=("${value[@]}") ;;
             esac
             case $section in
@@ -201,7 +201,6 @@ write_script() {
     print_array benchmark_options "${benchmark[@]}"
     print_array profile_options "${profile[@]}"
     print_array wire_options "${wire[@]}"
-    print_array bucket_options "${buckets[@]}"
     print_array allreduce_options "${allreduce[@]}"
     echo
     cat "$here/slurm.sbatch"
@@ -260,7 +259,7 @@ check_names() {
 
 submit() {
     local n scenario submission job error numbers='' failed=0 of_nodes of_partition
-    local benchmark profile allreduce wire buckets
+    local benchmark profile allreduce wire
     [ -z "${SLURM_JOB_ID:-}" ] ||
         usage_error "this is inside job $SLURM_JOB_ID, and new jobs would inherit its settings; submit from outside"
     need_slurm

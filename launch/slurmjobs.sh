@@ -103,7 +103,7 @@ explain_state() {
     notes+=("$(noted "$3" error)")
     [[ $(noted "$3" restart) == @(0|'') ]] || notes+=(restarted)
     [[ $state != @(FAILED|NODE_FAIL|BOOT_FAIL|OUT_OF_MEMORY) ]] || notes+=("see $submission/$2_$1.out")
-    printf '%s\n' "${notes[@]}" | sed '/^$/d' | paste -sd ';' | sed 's/;/; /g'
+    printf '%s\n' "${notes[@]}" | sed '/^$/d' | paste -sd ';' | sed 's/; */; /g'
 }
 
 # print_table: prints a line for each job; sets left and bad, the numbers of jobs that have not ended, and that did not end well.

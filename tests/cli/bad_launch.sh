@@ -418,11 +418,6 @@ bad 2 "$launch/corpus.sh" 'unexpected argument' a b
 for word in /proc/none/corpus /proc/corpus /etc/passwd/corpus "$long" ../texts/directory / ../texts/fifo; do
     bad 1 "$launch/corpus.sh" 'cannot|is not a file' "$word"
 done
-echo mine >texts/corpus.origin
-bad 1 "$launch/corpus.sh" 'corpus.origin was not written by corpus.sh' ../texts/corpus
-is "a file beside the text that is somebody's own stays" "$(<texts/corpus.origin)" mine
-echo '12 header files from my own collection' >texts/corpus.origin
-bad 1 "$launch/corpus.sh" 'corpus.origin was not written by corpus.sh' ../texts/corpus
 ln -sf directory/nothing texts/corpus
 bad 1 "$launch/corpus.sh" 'is a symbolic link' ../texts/corpus
 rm texts/corpus

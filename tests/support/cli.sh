@@ -199,7 +199,7 @@ texts() { sed -nE 's/^\t"(heading|answers|notes)":\t\["(.*)"\],?$/\2/p' "$1" | s
 
 # check_sentences: a check that no text of any summary.json below here has layout in it.
 check_sentences() {
-    local files
-    mapfile -d '' -t files < <(find . -name summary.json -size +99c -print0)
-    succeeds "the texts of all summaries are whole sentences" valid "${files[@]}"
+    local summaries
+    mapfile -d '' -t summaries < <(find . -name summary.json -size +99c -print0)
+    succeeds "the texts of all summaries are whole sentences" valid "${summaries[@]}"
 }
