@@ -1,4 +1,4 @@
-/* analysis.c - what runs say, alone and together. */
+/* analysis.c - puts the sections of a report together. */
 #include "report/analysis.h"
 
 #include "base/json.h"

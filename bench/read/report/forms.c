@@ -1,4 +1,4 @@
-/* forms.c - what a report may be printed as. */
+/* forms.c - prints a report in its file formats. */
 #include "report/forms.h"
 
 #include "base/json.h"
@@ -15,7 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A run as JSON: {label, directory, problem, state}, and if it has none {mode, ..., figures}. The caller owns it. */
+/* A run as JSON: {label, directory, problem, state}, and without a problem also {mode, ..., figures}. The caller owns
+ * it.
+ */
 static cJSON *run_json(const struct report_run *run)
 {
     cJSON *json = cJSON_CreateObject();
@@ -36,7 +38,7 @@ static cJSON *run_json(const struct report_run *run)
     return json;
 }
 
-/* Prints an item of a list, and deletes it. */
+/* Prints an item of a list in one line, and deletes it. */
 static void print_item(FILE *out, cJSON *item, int first)
 {
     char *text = cJSON_PrintUnformatted(item);
@@ -47,7 +49,7 @@ static void print_item(FILE *out, cJSON *item, int first)
     cJSON_Delete(item);
 }
 
-/* {title, blocks, runs}, piece by piece, since there may be many runs; without the pictures, which other forms have. */
+/* Prints {title, blocks, runs}, without pictures, item by item: many runs as one string take much memory. */
 static void print_json(FILE *out, const cJSON *document, const struct report_runs *runs)
 {
     const cJSON *block, *blocks = cJSON_GetObjectItemCaseSensitive(document, "blocks");
@@ -75,7 +77,7 @@ static void print_csv(FILE *out, const cJSON *document, const struct report_runs
         figures_print_csv(out, &run->figures, (const char *const[]){run->directory, run->label, run_state(run)}, 3);
 }
 
-/* Tells a report from the summary.prom of a run, and from its copy. */
+/* Distinguishes a report from the summary.prom of a run. */
 #define PROMETHEUS_FORM_MARK "# From ddpbench report."
 
 static void print_prometheus(FILE *out, const cJSON *document, const struct report_runs *runs)
@@ -91,7 +93,7 @@ static void print_prometheus(FILE *out, const cJSON *document, const struct repo
     free(run);
 }
 
-/* The rows of the document's table of that key, or NULL. */
+/* The rows of the table with that key; or NULL. */
 static const cJSON *rows_of(const cJSON *document, const char *key)
 {
     const cJSON *block;
@@ -104,8 +106,8 @@ static const cJSON *rows_of(const cJSON *document, const char *key)
     return NULL;
 }
 
-/* A case for each run: an error where it cannot be read, failed where it is not complete; and one for each bottleneck,
- * in their order, with the level that it has there: failed where that is high. */
+/* Prints a test case for each run, an error if it cannot be read and failed if it is not complete; and for each
+ * bottleneck, in their order, failed if its level is high. */
 static void print_junit(FILE *out, const cJSON *document, const struct report_runs *runs)
 {
     struct junit junit;

@@ -1,4 +1,4 @@
-/* report.c - `ddpbench report`: what runs found, from their directories. */
+/* report.c - `ddpbench report`: reads runs, prints the report, and writes its files. */
 #include "report/report.h"
 
 #include "base/files.h"
@@ -32,8 +32,8 @@ struct report_options {
     struct named_directory *directory; /* [directories] */
     size_t directories;
     const char *output;
-    const char *form[FORMS]; /* a file for each; "": none */
-    int metrics;             /* only metrics.csv of each run */
+    const char *form[FORMS]; /* path of each; "": none */
+    int metrics;             /* --metrics-csv */
 };
 
 /* clang-format off */
@@ -42,24 +42,24 @@ static const struct option rows[] = {
      .initial = "", .help = "directory to write the whole report to: BOTTLENECK_ANALYSIS.md, report.html, report.json, "
                             "report.csv, report.prom, report.xml and pictures/"},
     {.name = "html", .common = 1, .kind = &option_path, .offset = offsetof(struct report_options, form[FORM_HTML]), .initial = "",
-     .help = "file to write the report to as one HTML page that holds all it needs; - prints it instead of words"},
+     .help = "file to write the report to, as one HTML page that needs no other file; - prints it in place of the text"},
     {.name = "markdown", .common = 1, .kind = &option_path, .offset = offsetof(struct report_options, form[FORM_MARKDOWN]),
      .initial = "", .help = "the same as Markdown"},
     {.name = "json", .common = 1, .kind = &option_path, .offset = offsetof(struct report_options, form[FORM_JSON]), .initial = "",
      .help = "the same as JSON"},
     {.name = "csv", .common = 1, .kind = &option_path, .offset = offsetof(struct report_options, form[FORM_CSV]), .initial = "",
-     .help = "file to write the figures of all runs to, as comma-separated values; - prints them instead of words"},
+     .help = "file to write the figures of all runs to, as comma-separated values; - prints them in place of the text"},
     {.name = "prometheus", .common = 1, .kind = &option_path, .offset = offsetof(struct report_options, form[FORM_PROMETHEUS]),
-     .initial = "", .help = "the same in Prometheus' text format, as for the textfile collector of node_exporter"},
+     .initial = "", .help = "the same in Prometheus' text format, for the textfile collector of node_exporter"},
     {.name = "junit", .common = 1, .kind = &option_path, .offset = offsetof(struct report_options, form[FORM_JUNIT]),
-     .initial = "", .help = "file to write each run and each bottleneck to, in their order, as a test case in JUnit's XML; "
-                            "failed: a bottleneck of level high, and a run that was interrupted"},
+     .initial = "", .help = "file to write JUnit's XML to: a test case for each run, failed if it was interrupted, and for "
+                            "each bottleneck, failed if its level is high"},
     {.name = "metrics-csv", .common = 1, .kind = &option_flag, .offset = offsetof(struct report_options, metrics),
-     .help = "only write metrics.csv anew in each run's directory, from the steps that are there: of runs that were killed"},
+     .help = "only write metrics.csv in each run's directory, from the steps in it: for runs that were killed"},
 };
 /* clang-format on */
 
-/* The length of the label before a =, or 0: it has the characters of one, and the word itself is no directory. */
+/* The length of the label in LABEL=DIR; 0: the word has no label, or is the name of a file itself. */
 static size_t label_length(const char *word)
 {
     struct stat status;
@@ -69,7 +69,7 @@ static size_t label_length(const char *word)
     return n < RUN_LABEL && word[n] == '=' && stat(word, &status) ? n : 0;
 }
 
-/* Whether the word is LABEL=DIR with what is no label, rather than a directory with a = in its name. */
+/* Whether the word is LABEL=DIR with an invalid label, rather than a path with a = in it. */
 static int has_bad_label(const char *word)
 {
     struct stat status;
@@ -77,7 +77,7 @@ static int has_bad_label(const char *word)
     return n && word[n] == '=' && word[n + 1] && stat(word, &status);
 }
 
-/* directory[] is long enough for all words. */
+/* Takes a directory; options->directory has room for all words. */
 static int take_word(void *context, const char *word)
 {
     struct report_options *options = context;
@@ -149,8 +149,8 @@ static int put_files(const char *directory, const cJSON *document, const struct 
     return 0;
 }
 
-/* Checks the paths of all pictures and forms, then writes them. Returns 0; or -1, reported: what was written before a
- * failure stays. */
+/* Checks the paths of all pictures and forms, then writes them. Returns 0; or -1, reported: files that were written
+ * before the failure stay. */
 static int write_directory(const char *directory, const cJSON *document, const struct report_runs *runs)
 {
     int lock = -1;
@@ -160,14 +160,15 @@ static int write_directory(const char *directory, const cJSON *document, const s
     int made = !files_make_directories("output", directory);
     int failed = !made || files_lock_directory("output", directory, &lock) || put_files(directory, document, runs, 0) ||
                  put_files(directory, document, runs, 1);
-    if (failed && (!made || lock >= 0)) /* not what another report has made, and writes to now */
+    if (failed && (!made || lock >= 0)) /* unless another report has the directory */
         files_remove_empty(pictures, there);
     if (lock >= 0)
         close(lock);
     return failed ? -1 : 0;
 }
 
-/* Writes the forms that were asked for; sets *instead if one went to the standard output, in place of the words. */
+/* Writes the forms that options name. Sets *instead if one was printed in place of the text. Returns 0; or -1,
+ * reported. */
 static int write_forms(const struct report_options *o, const cJSON *document, const struct report_runs *runs,
                        int *instead)
 {
@@ -182,11 +183,11 @@ static int write_forms(const struct report_options *o, const cJSON *document, co
     return status;
 }
 
-/* ---- all of them ---- */
+/* ---- the command ---- */
 
 enum { UNREAD = 1 };
 
-/* When and how a run was made, and what it printed. */
+/* Prints time, version and command line of a run, and what the run printed. */
 static void print_run(FILE *out, const struct report_run *run)
 {
     const cJSON *word;
@@ -202,8 +203,8 @@ static void print_run(FILE *out, const struct report_run *run)
     fputc('\n', out);
 }
 
-/* Prints why runs cannot be read: a line for each run; one line for all runs below a single directory, such as /proc,
- * if none can be read. Returns how many can be read. */
+/* Prints why runs cannot be read, one line each; a single line if none of several below one directory can. Returns how
+ * many can be read. */
 static size_t count_read(const struct report_options *o, const struct report_runs *runs)
 {
     const struct report_run *run = runs->item, *end = run + runs->n;
@@ -211,7 +212,7 @@ static size_t count_read(const struct report_options *o, const struct report_run
     for (; run < end; run++)
         n += !*run->problem;
     if (!n && runs->n > 1 && o->directories == 1) {
-        error_report("none of %zu runs can be read; of the first: %s", runs->n, runs->item->problem);
+        error_report("none of %zu runs can be read; the first: %s", runs->n, runs->item->problem);
         error_print();
         return n;
     }
@@ -223,7 +224,7 @@ static size_t count_read(const struct report_options *o, const struct report_run
     return n;
 }
 
-/* Returns 0; UNREAD if some runs could not be read, and the others are reported; or -1, reported. */
+/* Reports the runs. Returns 0; UNREAD if some could not be read; or -1, reported. */
 static int report_runs(const struct report_options *o, const struct report_runs *runs, FILE *out, int *instead)
 {
     size_t read = count_read(o, runs);
@@ -240,7 +241,7 @@ static int report_runs(const struct report_options *o, const struct report_runs 
     return status ? status : read < runs->n ? UNREAD : 0;
 }
 
-/* Also of runs that cannot be reported, which is what it is for. */
+/* Writes metrics.csv of all runs, also of those that cannot be reported. Returns 0; or not 0, reported. */
 static int write_metrics(const struct report_runs *runs)
 {
     int status = 0;
@@ -287,8 +288,7 @@ static int report_sweep(const struct report_options *o, const struct report_runs
     return status;
 }
 
-/* Checks that no file that an option names is of a run that is read, and that each can be written. Returns 0; or -1,
- * reported. */
+/* Checks that each file that an option names can be written, and is no file of a run. Returns 0; or -1, reported. */
 static int check_files(const struct report_options *o, const struct report_runs *runs)
 {
     for (int i = 0; i < FORMS; i++) {
@@ -332,7 +332,7 @@ static int report_all(const struct report_options *o)
     return status;
 }
 
-/* Checks what the table does not: returns 0; or -1, reported, an error of usage. */
+/* Checks what the table of options does not. Returns 0; or -1, reported. */
 static int check_usage(const struct report_options *o)
 {
     if (!o->directories)
@@ -366,7 +366,7 @@ int run_report(int argc, char *argv[])
     else if (table.help) {
         printf("Usage: " REPORT_SYNOPSIS " [OPTION VALUE]...\n\n%s", about);
         option_table_help(stdout, &table, table.help);
-        printf("\nExit status: 0 fine, 1 something cannot be read or written, 2 the command line is wrong.\n");
+        printf("\nExit status: 0 success, 1 something cannot be read or written, 2 the command line is wrong.\n");
     } else if (table.version)
         printf("ddpbench %s\n", version_text());
     else if (check_usage(&options))
