@@ -114,7 +114,7 @@ TEST(blocks_of_none_give_the_bound)
     made_up_create(&timeline, 200);
     block_of_none(times, overlap);
     for (size_t r = 0; r < PROFILE_ROUNDS; r++)
-        add_block(times, overlap, p.controls.none_row, r);
+        add_block(times, overlap, p.controls.rows.none, r);
     controls_compute(&p.controls, &job, &p.measurements);
     for (size_t r = 0; r < PROFILE_ROUNDS; r++)
         ck_assert_double_eq_tol(p.controls.compute_none[r], over_ranks(computed), 1e-12);
@@ -206,7 +206,7 @@ TEST_EACH(collectives_are_measured_alone, 2)
             made_up_collective(&timeline, (size_t)i, i, 1, 0, s < DISCARDED_STEPS ? 1 : 60 * MS);
         }
     p.controls.alone[1] = p.controls.slowdown[1] = -1;
-    for (int row = 0; row < p.controls.none_row; row++) /* only the first of them sends collectives */
+    for (int row = 0; row < p.controls.rows.none; row++) /* only the first of them sends collectives */
         add_block(times, overlap, row, 1);
     double alone = p.controls.alone[1], slower = p.controls.slowdown[1];
     double alone_most = job_max(&job, alone), most = job_max(&job, slower), least = -job_max(&job, -slower);
@@ -223,7 +223,7 @@ TEST_EACH(collectives_are_measured_alone, 2)
     ck_assert_double_eq_tol(p.controls.exposed[1], over_ranks(computed), 1e-12);
     ck_assert_double_eq_tol(p.controls.overlap[1], 2 * over_ranks(computed), 1e-12);
     ck_assert_double_eq(p.controls.peak[1], 1000.0 * job.size - 40); /* the rank with the most, without the others' */
-    ck_assert_double_eq(p.controls.comm_cpu_seconds, 0.25 * p.controls.none_row);
+    ck_assert_double_eq(p.controls.comm_cpu_seconds, 0.25 * p.controls.rows.none);
     ck_assert_double_eq(alone, alone_most); /* the same on every rank */
     ck_assert_double_eq(slower, most);
     ck_assert_double_eq(slower, least);

@@ -30,14 +30,14 @@ static void measure(struct made_up_profile *p, int rows)
     for (size_t i = 0; i < (size_t)rows * FIGURES * PROFILE_ROOM; i++)
         m->seconds[i] = NAN; /* what is not looked at */
     fill(measurements_of(m, 0, FIGURE_STEP), 0.1);
-    fill(measurements_of(m, c->untraced_row, FIGURE_STEP), 0.08);
-    if (c->after_backward_row >= 0)
-        fill(measurements_of(m, c->after_backward_row, FIGURE_STEP), 0.12);
+    fill(measurements_of(m, c->rows.untraced, FIGURE_STEP), 0.08);
+    if (c->rows.after_backward >= 0)
+        fill(measurements_of(m, c->rows.after_backward, FIGURE_STEP), 0.12);
     fill(c->compute, 0.06);
     fill(c->compute_none, 0.05);
-    if (c->none_row >= 0) {
-        fill(measurements_of(m, c->none_row, FIGURE_STEP), 0.05);
-        fill(measurements_of(m, c->none_row, PHASE_BACKWARD), 0.04);
+    if (c->rows.none >= 0) {
+        fill(measurements_of(m, c->rows.none, FIGURE_STEP), 0.05);
+        fill(measurements_of(m, c->rows.none, PHASE_BACKWARD), 0.04);
     }
     fill(c->alone, 0.03);
     for (int r = 0; r < PROFILE_ROOM; r++)
@@ -62,7 +62,8 @@ void made_up_profile_create(struct made_up_profile *p, int ranks, const struct s
     measurements_create(&p->measurements, training.n, PROFILE_ROOM);
     p->measurements.rounds = PROFILE_ROUNDS;
     p->attainable = attainable_create(p->reducer, training.n, PROFILE_TENSORS, PROFILE_ROOM);
-    controls_create(&p->controls, p->row, p->reducer, training.n, 0, p->attainable, ranks, 1, PROFILE_ROOM);
+    const struct profile_rows rows = profile_rows_find(p->row, training.n, 0);
+    controls_create(&p->controls, &rows, ranks > 1 && strategy->reduces, p->attainable, 0, PROFILE_ROOM);
     measure(p, training.n);
 }
 

@@ -17,9 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A trace of what there is so far is written now and then, between two steps, in case the run is killed: after the
- * first step, then after some seconds, later when there is a quarter more, so that a long capture does not write most
- * of the time. */
+/* In case the run is killed, traces of the steps so far are written between two steps: after the first step, after
+ * WRITE_EVERY_S, and later whenever a quarter more was captured, so that a long capture spends little time writing. */
 enum { WRITE_EVERY_S = 3 };
 
 /* ---- signals ---- */
@@ -27,7 +26,7 @@ enum { WRITE_EVERY_S = 3 };
 enum { SIGNALS = 3 };
 static const int signals[SIGNALS] = {SIGINT, SIGTERM, SIGHUP};
 static struct sigaction was[SIGNALS];
-static int noting;                        /* they are noted, and was[] is what they did before */
+static int noting;                        /* whether signals are noted; was[] has their former actions */
 static volatile sig_atomic_t signal_seen; /* its number, or 0 */
 
 static void note_signal(int number)
@@ -35,7 +34,7 @@ static void note_signal(int number)
     signal_seen = number;
 }
 
-/* From now on; a second signal ends the rank at once, wherever it is. */
+/* Notes signals from now on. A second signal ends the rank at once. */
 static void note_signals(void)
 {
     const struct sigaction note = {.sa_handler = note_signal, .sa_flags = SA_RESTART | (int)SA_RESETHAND};
@@ -57,34 +56,50 @@ int capture_stop_noting(const struct job *job)
 
 /* ---- before the steps ---- */
 
-/* What the traces are written from, as far as it is known before the steps. */
-static void prepare_trace(struct capture *capture, const struct run *run, const char *name)
+/* Takes rank 0's origin and its Unix time, from which the traces of all ranks count. */
+static void agree_on_base(struct trace *trace, const struct job *job, int64_t origin_ns)
 {
-    const struct profile_options *o = capture->options;
-    int64_t *all = allocate(2 * (size_t)run->job->size, sizeof *all);
+    int64_t *all = allocate(2 * (size_t)job->size, sizeof *all);
     struct timespec now;
-    int gpus;
     clock_gettime(CLOCK_REALTIME, &now);
     int64_t unix_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-    const int64_t base[2] = {run->origin_ns, unix_ns - (clock_now_ns() - run->origin_ns)};
-    job_gather(run->job, base, sizeof base, all); /* rank 0's count */
-    capture->seen = open_device_seen(&run->opened, &gpus);
-    capture->of_rank = allocate((size_t)run->job->size, sizeof *capture->of_rank);
-    job_gather(run->job, &run->opened.gpu, sizeof run->opened.gpu, capture->of_rank);
+    const int64_t mine[2] = {origin_ns, unix_ns - (clock_now_ns() - origin_ns)};
+    job_gather(job, mine, sizeof mine, all);
+    trace->base_ns = all[0];
+    trace->base_unix_ns = all[1];
+    free(all);
+}
+
+/* Lists the GPUs that this process sees, and on which one each rank computes. */
+static void add_gpus(struct capture *capture, const struct job *job, struct open_device *opened,
+                     const struct gpu_tracer *tracer)
+{
+    struct trace *trace = &capture->trace;
+    trace->seen = capture->seen = open_device_seen(opened, &trace->gpus);
+    trace->of_rank = capture->of_rank = allocate((size_t)job->size, sizeof *capture->of_rank);
+    job_gather(job, &opened->gpu, sizeof opened->gpu, capture->of_rank);
+    trace->gpu = opened->on_gpu ? &opened->gpu : NULL;
+    trace->gpu_index = opened->gpu.index;
+    trace->activities = tracer->on ? &tracer->activities : NULL;
+    trace->untraced = tracer->untraced;
+}
+
+static void prepare_trace(struct capture *capture, struct run *run, const char *name)
+{
+    const struct profile_options *o = capture->options;
     capture->trace = (struct trace){
         .name = name,
         .implementation = run->options->implementation[capture->row].label,
         .device = run->device->name,
         .compute_bytes = run->device->compute_bytes,
         .comm = run->comm->name,
+        .nccl_version = run->comm->on_device ? comm_nccl_version() : NULL,
         .host = run->host.name,
         .rank = run->job->rank,
         .ranks = run->job->size,
         .pid = getpid(),
         .thread = gettid(),
         .comm_thread = run->comm->thread_id(run->comm),
-        .base_ns = all[0],
-        .base_unix_ns = all[1],
         .timeline = &run->timeline,
         .alignment = &capture->alignment,
         .times = capture->times,
@@ -96,19 +111,12 @@ static void prepare_trace(struct capture *capture, const struct run *run, const 
         .counters = o->counters,
         .without_cpu = o->activities == TRACE_CUDA,
         .without_cuda = o->activities == TRACE_CPU,
-        .gpu = run->opened.on_gpu ? &run->opened.gpu : NULL,
-        .gpu_index = run->opened.gpu.index,
-        .seen = capture->seen,
-        .gpus = gpus,
-        .of_rank = capture->of_rank,
-        .activities = run->gpu_tracer.on ? &run->gpu_tracer.activities : NULL,
-        .untraced = run->gpu_tracer.untraced,
-        .nccl_version = run->comm->on_device ? comm_nccl_version() : NULL,
     };
-    free(all);
+    agree_on_base(&capture->trace, run->job, run->origin_ns);
+    add_gpus(capture, run->job, &run->opened, &run->gpu_tracer);
 }
 
-/* Says what the traces lack of this rank's GPU. */
+/* Describes what the traces lack of this rank's GPU. */
 static void find_missing(struct capture *capture, const struct gpu_tracer *t)
 {
     char *text = capture->missing;
@@ -146,8 +154,8 @@ static void create_capture(struct capture *capture, struct run *run, int row, co
         fprintf(stderr, "%s.\n", capture->missing);
 }
 
-/* Runs steps that touch everything once, and says how long the `steps` of the capture will take. Returns about how long
- * one takes, the same on every rank; or -1 there, reported: no checkpoint can be written. */
+/* Runs steps that touch all memory once, and prints how long the `steps` of the capture will take. Returns about how
+ * long one step takes, the same on every rank; or -1 on every rank, reported: no checkpoint can be written. */
 static int64_t warm_up(const struct capture *capture, struct run *run, size_t steps, const char *directory)
 {
     size_t active = capture_active(capture->options, steps);
@@ -204,7 +212,7 @@ static void profiler_range(struct capture *capture, const struct device *device,
     capture->in_range = on;
 }
 
-/* One step of the schedule; only an active one leaves spans. */
+/* Runs one step of the schedule; only an active step leaves spans. */
 static void run_step(struct capture *capture, struct run *run, size_t step, enum capture_state state)
 {
     const struct lr_schedule *schedule = &run->trainer.schedule;
@@ -229,7 +237,7 @@ static void run_step(struct capture *capture, struct run *run, size_t step, enum
     run->steps_run++;
 }
 
-/* Epochs hold their steps, for the vendor's profilers. */
+/* Begins an annotation of an epoch around its steps, for the vendor's profilers. */
 static void enter_epoch(const struct run *run, size_t step)
 {
     const char *name = schedule_is_warmup(&run->trainer.schedule, (long)step) ? "warmup_epoch" : "active_epoch";
@@ -240,7 +248,7 @@ static void enter_epoch(const struct run *run, size_t step)
     run->device->annotation_begin("%s_%zu", name, step / run->options->steps_per_epoch + 1);
 }
 
-/* The step that was run last. */
+/* Shows the step that ran last, in the progress bar. */
 static void show_step(struct progress *progress, const struct lr_schedule *schedule, size_t step,
                       size_t steps_per_epoch, float loss)
 {
@@ -251,7 +259,8 @@ static void show_step(struct progress *progress, const struct lr_schedule *sched
     progress_show(progress, step + 1, words);
 }
 
-/* The steps of the capture, step_ns each. Returns 0; or -1 on every rank, reported: a trace could not be written. */
+/* Runs the steps of the capture, which take step_ns each. Returns 0; or -1 on every rank, reported: a trace or a
+ * checkpoint could not be written. */
 static int run_epochs(struct capture *capture, struct run *run, const struct results *results, size_t steps,
                       int64_t step_ns)
 {
@@ -299,10 +308,36 @@ static int run_epochs(struct capture *capture, struct run *run, const struct res
     return status;
 }
 
+/* Aligns the clocks and finds overlap and stragglers in what was captured. */
+static void evaluate_steps(struct capture *capture, struct run *run)
+{
+    int first = 0; /* to count: of active epochs, or the warm-up where it is all that was captured */
+    gpu_tracer_stop(&run->gpu_tracer, &run->timeline);
+    find_missing(capture, &run->gpu_tracer);
+    collect_steps(capture, run);
+    collectives_bound_clocks(&capture->collectives, run->job, &capture->alignment);
+    overlap_of_steps(&run->timeline, capture->times, capture->n, run_computing(run), capture->overlap);
+    while (first < capture->n && capture->step[first].warmup)
+        first++;
+    first = first < capture->n ? first : 0;
+    collectives_exchange(&capture->collectives, run->job, &run->timeline, &capture->alignment, first,
+                         capture->n - first);
+}
+
+/* Writes the trace and telemetry of this rank, and the trace of all ranks. Returns 0; or -1, reported. */
+static int write_files(struct capture *capture, const struct run *run, const char *name, struct results *results)
+{
+    struct merged_trace merged = {0};
+    int failed = trace_files_write(capture->options, results, &capture->trace);
+    failed |= merged_trace_add(&merged, capture->options, results->directory, name, run->job, &capture->trace);
+    failed |= merged_trace_end(&merged, name);
+    return failed | captured_steps_write(results, &capture->trace, run_computing(run), capture->overlap, run->origin_ns,
+                                         run->comm->on_device);
+}
+
 int capture_run(struct capture *capture, struct run *run, int row, const char *name,
                 const struct profile_options *options, struct results *results)
 {
-    struct merged_trace merged = {0};
     struct clock_sample before, after;
     size_t steps = capture_steps(options, run->options->num_epochs * run->options->steps_per_epoch);
     create_capture(capture, run, row, options);
@@ -319,35 +354,21 @@ int capture_run(struct capture *capture, struct run *run, int row, const char *n
     job_compare_clocks(run->job, clock_now_ns, &after);
     capture->alignment = alignment_between(&before, &after);
     capture->interrupted = job_max(run->job, signal_seen) > 0; /* also by a signal since the last exchange */
-
     profiler_range(capture, run->device, 0);
-    gpu_tracer_stop(&run->gpu_tracer, &run->timeline);
-    find_missing(capture, &run->gpu_tracer);
-    collect_steps(capture, run);
-    collectives_bound_clocks(&capture->collectives, run->job, &capture->alignment);
-    const struct lane *computing = run_computing(run);
-    overlap_of_steps(&run->timeline, capture->times, capture->n, computing, capture->overlap);
-    int first = 0;
-    while (first < capture->n && capture->step[first].warmup)
-        first++;
-    first = first < capture->n ? first : 0; /* the warm-up may be all there is */
-    collectives_exchange(&capture->collectives, run->job, &run->timeline, &capture->alignment, first,
-                         capture->n - first);
-    if (run->job->rank == 0 && capture->interrupted)
+    evaluate_steps(capture, run);
+
+    int prints = run->job->rank == 0, was_interrupted = capture->interrupted;
+    if (prints && was_interrupted)
         fprintf(stderr, "Interrupted: the capture ends after %d steps, without controls.\n", capture->n);
-    if (run->job->rank == 0 && capture->full)
+    if (prints && capture->full)
         fprintf(stderr,
                 "The capture ended after %d steps: the buffer of %g MiB is full; use a larger --profile-buffer-mb.\n",
                 capture->n, options->buffer_mb);
-    int files_too = !capture->interrupted, failed = trace_files_write(options, results, &capture->trace);
-    failed |= merged_trace_add(&merged, options, results->directory, name, run->job, &capture->trace);
-    failed |= merged_trace_end(&merged, name);
-    failed |= captured_steps_write(results, &capture->trace, computing, capture->overlap, run->origin_ns,
-                                   run->comm->on_device);
+    status = job_agree_after(run->job, status, write_files(capture, run, name, results));
     capture->interrupted = job_max(run->job, signal_seen) > 0;
-    if (run->job->rank == 0 && capture->interrupted && files_too)
+    if (prints && capture->interrupted && !was_interrupted)
         fprintf(stderr, "Interrupted while traces were written; they are complete, but there are no controls.\n");
-    return job_agree_after(run->job, status, failed);
+    return status;
 }
 
 void capture_destroy(struct capture *capture)

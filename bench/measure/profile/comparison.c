@@ -13,7 +13,8 @@
 struct compared {
     const char *label;
     struct against_best against; /* of those that are candidates; its n is 0 for the others */
-    struct estimate step, to_fastest, forward, backward, exposed, overlap, comm_slowdown, compute_slowdown, peak;
+    struct estimate to_fastest;
+    struct controls controls;
 };
 
 static struct paired compare(const struct profile *a, const struct profile *b, const struct measurements *m)
@@ -52,7 +53,7 @@ static void add_verdict(const struct profile *profile, const struct compared *ro
                               .label = row[fastest].label,
                               .strategy = profile[fastest].facts.strategy->name,
                               .size = profile[fastest].facts.bucket_words,
-                              .step = row[fastest].step,
+                              .step = row[fastest].controls.step,
                               .best_size = "",
                               .sample = "round",
                               .explain = 1,
@@ -60,7 +61,7 @@ static void add_verdict(const struct profile *profile, const struct compared *ro
     for (int i = 0; i < n; i++) {
         verdict.candidates += profile[i].facts.strategy->reduces;
         if (i != fastest && row[i].against.paired.n)
-            other[verdict.n++] = (struct verdict_item){row[i].label, row[i].step.median, row[i].against.paired,
+            other[verdict.n++] = (struct verdict_item){row[i].label, row[i].controls.step.median, row[i].against.paired,
                                                        row[i].against.slower ? VERDICT_SLOWER : VERDICT_TIE};
     }
     verdict_add(&verdict, "answers", summary);
@@ -81,19 +82,19 @@ static void add_verdict(const struct profile *profile, const struct compared *ro
 
 /* clang-format off */
 static const struct column step_columns[] = {
-    LABEL, ESTIMATE("step", "step\nms", FIELD(step), "s", 1e3, 3),
+    LABEL, ESTIMATE("step", "step\nms", FIELD(controls.step), "s", 1e3, 3),
     ESTIMATE("to_fastest", "step /\nshortest", FIELD(to_fastest), "1", 1, 3),
-    ESTIMATE("memory_peak_of_blocks", "peak\nMiB", FIELD(peak), "B", 1.0 / 1048576, 1),
+    ESTIMATE("memory_peak_of_blocks", "peak\nMiB", FIELD(controls.peak_bytes), "B", 1.0 / 1048576, 1),
 };
 static const struct column phase_columns[] = {
-    LABEL, ESTIMATE("forward_pass", "forward\nms", FIELD(forward), "s", 1e3, 3),
-    ESTIMATE("backward_pass", "backward\nms", FIELD(backward), "s", 1e3, 3),
-    ESTIMATE("compute_slowdown", "compute\nslowdown", FIELD(compute_slowdown), "1", 1, 3),
+    LABEL, ESTIMATE("forward_pass", "forward\nms", FIELD(controls.forward), "s", 1e3, 3),
+    ESTIMATE("backward_pass", "backward\nms", FIELD(controls.backward), "s", 1e3, 3),
+    ESTIMATE("compute_slowdown", "compute\nslowdown", FIELD(controls.compute_slowdown), "1", 1, 3),
 };
 static const struct column communication_columns[] = {
-    LABEL, ESTIMATE("exposed", "exposed\nms", FIELD(exposed), "s", 1e3, 3),
-    ESTIMATE("overlap", "overlap\nms", FIELD(overlap), "s", 1e3, 3),
-    ESTIMATE("comm_slowdown", "comm\nslowdown", FIELD(comm_slowdown), "1", 1, 3),
+    LABEL, ESTIMATE("exposed", "exposed\nms", FIELD(controls.exposed_of_rounds), "s", 1e3, 3),
+    ESTIMATE("overlap", "overlap\nms", FIELD(controls.overlap_of_rounds), "s", 1e3, 3),
+    ESTIMATE("comm_slowdown", "comm\nslowdown", FIELD(controls.comm_slowdown), "1", 1, 3),
 };
 /* clang-format on */
 
@@ -123,20 +124,21 @@ static void add_tables(const struct compared *row, int n, size_t rounds, size_t 
 
 static void add_figures(const struct compared *row, struct figure_list *list)
 {
+    const struct controls *c = &row->controls;
     const struct {
         const char *name, *unit;
         const struct estimate *estimate;
         enum better better;
     } figures[] = {
-        {"step", "s", &row->step, BETTER_LOWER},
+        {"step", "s", &c->step, BETTER_LOWER},
         {"step_to_shortest", "1", &row->to_fastest, BETTER_NONE},
-        {"forward_pass", "s", &row->forward, BETTER_LOWER},
-        {"backward_pass", "s", &row->backward, BETTER_LOWER},
-        {"exposed", "s", &row->exposed, BETTER_LOWER},
-        {"overlap", "s", &row->overlap, BETTER_HIGHER},
-        {"comm_slowdown", "1", &row->comm_slowdown, BETTER_LOWER},
-        {"compute_slowdown", "1", &row->compute_slowdown, BETTER_LOWER},
-        {"memory_peak_of_blocks", "B", &row->peak, BETTER_LOWER},
+        {"forward_pass", "s", &c->forward, BETTER_LOWER},
+        {"backward_pass", "s", &c->backward, BETTER_LOWER},
+        {"exposed", "s", &c->exposed_of_rounds, BETTER_LOWER},
+        {"overlap", "s", &c->overlap_of_rounds, BETTER_HIGHER},
+        {"comm_slowdown", "1", &c->comm_slowdown, BETTER_LOWER},
+        {"compute_slowdown", "1", &c->compute_slowdown, BETTER_LOWER},
+        {"memory_peak_of_blocks", "B", &c->peak_bytes, BETTER_LOWER},
     };
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
         figures_add_estimate(list, row->label, figures[i].name, figures[i].unit, figures[i].estimate, figures[i].better,
@@ -150,21 +152,10 @@ void profiles_add_comparison(const struct profile *profile, int n, const struct 
     int fastest = find_fastest(profile, n, m, row);
     for (int i = 0; i < n; i++) {
         const struct profile *p = &profile[i];
-        const struct controls *c = &p->controls;
         struct paired alone = compare(p, &profile[fastest], m);
-        row[i] = (struct compared){
-            .label = p->facts.label,
-            .against = row[i].against,
-            .step = c->step,
-            .to_fastest = stats_of_paired(row[i].against.paired.n ? &row[i].against.paired : &alone),
-            .forward = c->forward,
-            .backward = c->backward,
-            .exposed = c->exposed_of_rounds,
-            .overlap = c->overlap_of_rounds,
-            .comm_slowdown = c->comm_slowdown,
-            .compute_slowdown = c->compute_slowdown,
-            .peak = c->peak_bytes,
-        };
+        row[i] =
+            (struct compared){p->facts.label, row[i].against,
+                              stats_of_paired(row[i].against.paired.n ? &row[i].against.paired : &alone), p->controls};
     }
     if (m->rounds && n > 1)
         add_verdict(profile, row, n, fastest, summary);

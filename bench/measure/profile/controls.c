@@ -6,38 +6,21 @@
 #include <math.h>
 #include <stdlib.h>
 
-void controls_create(struct controls *controls, const struct implementation *row, const struct reducer *reducer, int n,
-                     int captured, const struct attainable *attainable, int ranks, int sharing, size_t rounds)
+void controls_create(struct controls *controls, const struct profile_rows *rows, int communicates,
+                     const struct attainable *attainable, size_t others_staged, size_t room)
 {
     *controls = (struct controls){
-        .row = captured, .untraced_row = -1, .after_backward_row = -1, .none_row = -1, .room = rounds};
-    for (int i = captured + 1; i < n && !row[i].captured; i++)
-        if (row[i].after_backward)
-            controls->after_backward_row = i;
-        else if (!row[i].traced)
-            controls->untraced_row = i;
-    for (int i = 0; i < n; i++) {
-        if (row[i].traced && !row[i].strategy->reduces && row[captured].strategy->reduces)
-            controls->none_row = i;
-        controls->others_staged += i == captured ? 0 : reducer[i].staged_bytes * (size_t)sharing;
-    }
-    controls->communicates = ranks > 1 && row[captured].strategy->reduces;
-    controls->attainable_of = attainable;
+        .rows = *rows, .communicates = communicates, .attainable_of = attainable, .others_staged = others_staged};
     double **series[] = {&controls->compute, &controls->compute_none, &controls->exposed, &controls->overlap,
                          &controls->alone,   &controls->slowdown,     &controls->peak};
+    controls->all_series = allocate(sizeof series / sizeof *series * room + 1, sizeof **series[0]);
     for (size_t i = 0; i < sizeof series / sizeof *series; i++)
-        *series[i] = allocate(rounds + 1, sizeof **series[i]);
+        *series[i] = controls->all_series + i * room;
 }
 
 void controls_destroy(struct controls *controls)
 {
-    free(controls->compute);
-    free(controls->compute_none);
-    free(controls->exposed);
-    free(controls->overlap);
-    free(controls->alone);
-    free(controls->slowdown);
-    free(controls->peak);
+    free(controls->all_series);
     *controls = (struct controls){0};
 }
 
@@ -53,26 +36,26 @@ static double mean_over_ranks(const struct job *job, double mine)
 
 int controls_include(const struct controls *c, int row)
 {
-    return row == c->row || row == c->untraced_row || row == c->after_backward_row || row == c->none_row;
+    return row == c->rows.captured || row == c->rows.untraced || row == c->rows.after_backward || row == c->rows.none;
 }
 
 int controls_measure_alone(const struct controls *c, int row)
 {
-    return c->communicates && (row == c->row || row == c->none_row);
+    return c->communicates && (row == c->rows.captured || row == c->rows.none);
 }
 
 void controls_add_block(struct controls *c, const struct job *job, const struct timeline *timeline,
                         const struct block *b, int timed)
 {
     size_t round = b->round;
-    if (b->implementation != c->none_row) {
+    if (b->implementation != c->rows.none) {
         c->comm_cpu_seconds += b->comm_cpu_seconds;
         c->comm_seconds += b->comm_seconds;
     }
     struct overlap mean = overlap_mean(b->overlap, DISCARDED_STEPS, timed);
-    if (b->implementation == c->none_row)
+    if (b->implementation == c->rows.none)
         c->compute_none[round] = mean_over_ranks(job, mean.compute);
-    if (b->implementation != c->row)
+    if (b->implementation != c->rows.captured)
         return;
     c->compute[round] = mean_over_ranks(job, mean.compute);
     c->exposed[round] = mean_over_ranks(job, mean.exposed);
@@ -81,7 +64,7 @@ void controls_add_block(struct controls *c, const struct job *job, const struct 
     c->peak[round] = peak > 0 ? peak - (double)c->others_staged : NAN;
     if (!c->communicates)
         return;
-    double alone, slowdown = attainable_slowdown(c->attainable_of, timeline, timed, c->row, round, &alone);
+    double alone, slowdown = attainable_slowdown(c->attainable_of, timeline, timed, c->rows.captured, round, &alone);
     c->slowdown[round] = mean_over_ranks(job, slowdown);
     c->alone[round] = job_max(job, alone);
 }
@@ -120,11 +103,12 @@ static struct estimate mean_ratio(const double *a, const double *b, size_t n)
 void controls_compute(struct controls *c, const struct job *job, const struct measurements *m)
 {
     /* what does not apply is an estimate of no rounds; the row that it would be made from is not read */
-    size_t n = c->rounds = m->rounds, of_none = c->none_row < 0 ? 0 : n, of_communication = c->communicates ? n : 0;
-    size_t of_overlap = c->after_backward_row < 0 ? 0 : of_communication;
-    int none_row = of_none ? c->none_row : 0, after_backward_row = of_overlap ? c->after_backward_row : 0;
-    const double *step = measurements_of(m, c->row, FIGURE_STEP), *none = measurements_of(m, none_row, FIGURE_STEP);
-    const double *untraced = measurements_of(m, c->untraced_row, FIGURE_STEP);
+    size_t n = c->rounds = m->rounds, of_none = c->rows.none < 0 ? 0 : n, of_communication = c->communicates ? n : 0;
+    size_t of_overlap = c->rows.after_backward < 0 ? 0 : of_communication;
+    int none_row = of_none ? c->rows.none : 0, after_backward_row = of_overlap ? c->rows.after_backward : 0;
+    const double *step = measurements_of(m, c->rows.captured, FIGURE_STEP),
+                 *none = measurements_of(m, none_row, FIGURE_STEP);
+    const double *untraced = measurements_of(m, c->rows.untraced, FIGURE_STEP);
     const double *after_backward = measurements_of(m, after_backward_row, FIGURE_STEP);
     const double *backward = measurements_of(m, none_row, PHASE_BACKWARD);
     double *attainable = allocate(n + 1, sizeof *attainable);
@@ -133,8 +117,8 @@ void controls_compute(struct controls *c, const struct job *job, const struct me
     c->step_after_backward = stats_estimate(after_backward, of_overlap);
     c->step_none = stats_estimate(none, of_none);
     c->backward_none = stats_estimate(backward, of_none);
-    c->forward = stats_estimate(measurements_of(m, c->row, PHASE_FORWARD), n);
-    const double *own_backward = measurements_of(m, c->row, PHASE_BACKWARD);
+    c->forward = stats_estimate(measurements_of(m, c->rows.captured, PHASE_FORWARD), n);
+    const double *own_backward = measurements_of(m, c->rows.captured, PHASE_BACKWARD);
     c->backward = stats_estimate(own_backward, n && own_backward[0] > 0 ? n : 0); /* 0: forward only */
     c->exposed_of_rounds = estimate_known(c->exposed, of_communication);
     c->overlap_of_rounds = estimate_known(c->overlap, of_communication);
@@ -148,7 +132,7 @@ void controls_compute(struct controls *c, const struct job *job, const struct me
     c->step_to_none = mean_ratio(step, none, of_none);
     c->compute_slowdown = mean_ratio(c->compute, c->compute_none, of_none);
     c->sync_cost = stats_differences(step, none, of_none ? of_communication : 0);
-    attainable_rounds(c->attainable_of, job, c->row, of_communication, attainable);
+    attainable_rounds(c->attainable_of, job, c->rows.captured, of_communication, attainable);
     c->attainable = stats_estimate(attainable, of_communication);
     c->step_to_attainable = mean_ratio(step, attainable, of_communication);
     free(attainable);

@@ -3,17 +3,17 @@
 #ifndef BENCH_MEASURE_PROFILE_CONTROLS_H
 #define BENCH_MEASURE_PROFILE_CONTROLS_H
 
-#include "training/training.h"
+#include "profile/rows.h"
 
 struct controls {
-    int row, untraced_row, after_backward_row, none_row; /* the profiled one and its controls; -1 if there is none */
-    int communicates;                                    /* more than one rank, and the profiled row reduces */
+    struct profile_rows rows;
+    int communicates;                       /* more than one rank, and the profiled row reduces */
     const struct attainable *attainable_of; /* the times of all rows' collectives alone, and of gradients */
     size_t others_staged; /* bytes that only other rows use, of all ranks on a GPU, or of a rank on the CPU */
 
-    /* Of each round, [room]; without a unit: seconds a step of the profiled row, mean over ranks */
-    size_t room;
-    double *compute, *compute_none; /* in which operations ran; that of `none` */
+    /* Series with an element for each round; without a unit: seconds a step of the captured row, mean over ranks */
+    double *all_series;             /* owned: all of them, one after the other */
+    double *compute, *compute_none; /* in which operations ran; and in a step of `none` */
     double *exposed, *overlap;      /* as of struct overlap */
     double *alone;                  /* of its collectives one after the other, slowest rank */
     double *slowdown;               /* duration of a collective during its steps / alone */
@@ -38,10 +38,10 @@ struct controls {
     struct estimate attainable, step_to_attainable;
 };
 
-/* Room for so many rounds of the captured one of the rows [n], whose reducers are [n]; `sharing` ranks are on a GPU, 1
- * on the CPU. `attainable` is of the same rows, and must outlive it. Release with controls_destroy. */
-void controls_create(struct controls *controls, const struct implementation *row, const struct reducer *reducer, int n,
-                     int captured, const struct attainable *attainable, int ranks, int sharing, size_t rounds);
+/* Makes room for that many rounds. `attainable` is of the run's rows, and must outlive the controls. Release with
+ * controls_destroy. */
+void controls_create(struct controls *controls, const struct profile_rows *rows, int communicates,
+                     const struct attainable *attainable, size_t others_staged, size_t room);
 void controls_destroy(struct controls *controls); /* zeroed ones are fine */
 
 /* Whether a row is the profiled one or one of its controls; and whether it is one whose blocks say when gradients are

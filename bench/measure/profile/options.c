@@ -1,5 +1,5 @@
 /* options.c - what a profile captures and writes: its part of the command line. */
-#include "profile/profile.h"
+#include "profile/rows.h"
 
 #include "kernels/error.h"
 
@@ -140,46 +140,6 @@ void profile_options_add(struct option_table *table, struct profile_options *opt
 }
 
 /* ---- checks ---- */
-
-/* The same as another row, with that label; of several profiles in one run, followed by what it is a control of. */
-static struct implementation *add_control(struct training_options *t, const struct implementation *of,
-                                          const char *label, int several)
-{
-    struct implementation *row = &t->implementation[t->n++];
-    *row = *of;
-    row->captured = 0;
-    snprintf(row->label, sizeof row->label, several ? "%s:%.61s" : "%s", label, of->label);
-    return row;
-}
-
-int profile_rows_make(struct training_options *t, const struct strategy_list *list)
-{
-    struct implementation *wanted = allocate(MAX_IMPLEMENTATIONS, sizeof *wanted);
-    int n = implementations_make(wanted, list, &t->workload), has_none = 0;
-    enum { MOST = (MAX_IMPLEMENTATIONS - 1) / 3 };
-    if (n > MOST)
-        n = error_report("--profile-implementation: %d profiles; at most %d in one run", n, MOST);
-    for (const struct implementation *w = wanted; w < wanted + n; w++)
-        if (!strcmp(w->label, "untraced") || !strcmp(w->label, "after_backward") || !strcmp(w->label, "comparison") ||
-            (!strcmp(w->label, strategy_none.name) && w->strategy->reduces))
-            n = error_report("--profile-implementation: the label '%s' is taken; choose another", w->label);
-    t->n = 0;
-    for (const struct implementation *w = wanted; w < wanted + n; w++) {
-        t->implementation[t->n] = *w;
-        t->implementation[t->n].traced = t->implementation[t->n].captured = 1;
-        const struct implementation *row = &t->implementation[t->n++];
-        add_control(t, row, "untraced", n > 1)->traced = 0;
-        if (row->strategy->overlaps)
-            add_control(t, row, "after_backward", n > 1)->after_backward = 1;
-        has_none |= !row->strategy->reduces;
-    }
-    if (n > 0 && !has_none) {
-        t->implementation[t->n] = (struct implementation){.strategy = &strategy_none, .traced = 1};
-        snprintf(t->implementation[t->n++].label, IMPLEMENTATION_LABEL, "%s", strategy_none.name);
-    }
-    free(wanted);
-    return n < 0 ? -1 : 0;
-}
 
 int profile_options_check(const struct profile_options *o, const struct option_table *table, struct training_options *t)
 {

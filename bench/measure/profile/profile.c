@@ -81,7 +81,8 @@ static int write_profile(const struct profiles *all, struct profile *p, const st
         return 0;
     cJSON *summary = create_summary(all, p, run);
     profile_add_tables(p, summary);
-    profile_add_findings(p, summary);
+    profile_add_capture(p, summary);
+    profile_add_answers(p, summary);
     profile_add_figures(p, &figures);
     run_add_notes(run, summary);
     cJSON *memory = cJSON_AddObjectToObject(summary, "memory_bytes");
@@ -302,6 +303,17 @@ static void create_profiles(struct profiles *all, const struct training_options 
     }
 }
 
+static void create_controls(struct profile *p, const struct run *run, const struct attainable *attainable)
+{
+    const struct training_options *o = run->options;
+    const struct profile_rows rows = profile_rows_find(o->implementation, o->n, p->row);
+    size_t others_staged = 0;
+    for (int i = 0; i < o->n; i++)
+        others_staged += i == p->row ? 0 : run->reducer[i].staged_bytes;
+    controls_create(&p->controls, &rows, run->job->size > 1 && p->facts.strategy->reduces, attainable,
+                    others_staged * (size_t)(run->opened.on_gpu ? run->opened.sharing : 1), o->rounds);
+}
+
 int run_profile(const struct job *job, const struct run_options *options, const struct profile_options *o,
                 const struct command *command)
 {
@@ -324,10 +336,8 @@ int run_profile(const struct job *job, const struct run_options *options, const 
     if (!status) {
         const struct training_options *t = run.options;
         all.attainable = attainable_create(run.reducer, t->n, run.model.tensors, t->rounds);
-        for (struct profile *p = all.of; p < all.of + all.n; p++) {
-            controls_create(&p->controls, t->implementation, run.reducer, t->n, p->row, all.attainable, job->size,
-                            run.opened.on_gpu ? run.opened.sharing : 1, t->rounds);
-        }
+        for (struct profile *p = all.of; p < all.of + all.n; p++)
+            create_controls(p, &run, all.attainable);
         status = measure(&all, &run);
     }
     for (struct profile *p = all.of; p < all.of + all.n; p++)

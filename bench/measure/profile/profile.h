@@ -41,11 +41,6 @@ struct recording profile_recording(const struct profile_options *options);
 int profile_options_check(const struct profile_options *options, const struct option_table *table,
                           struct training_options *training);
 
-/* The rows of a profile. For each strategy, one with buckets for each size: traced and captured; the same without
- * tracing; the same with its collectives after backward, if it overlaps. And `none`, unless it is one of them. Returns
- * 0; or -1, reported: too many, or two of one label. */
-int profile_rows_make(struct training_options *training, const struct strategy_list *list);
-
 /* Whether every rank of the list is one of `ranks`: 0, or -1, reported. And whether a rank is in the list. */
 int rank_list_check(const struct rank_list *list, int ranks);
 int rank_list_has(const struct rank_list *list, int rank);

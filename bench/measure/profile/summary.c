@@ -13,7 +13,7 @@
 struct share {
     const char *words;
     double share;
-    int always; /* told even where it is small */
+    int is_always_named;
 };
 
 static int by_share(const void *a, const void *b)
@@ -22,7 +22,7 @@ static int by_share(const void *a, const void *b)
     return (x->share < y->share) - (x->share > y->share);
 }
 
-/* Where the time of a step goes, in a sentence: phases of 5 % and more, and waiting for communication always. */
+/* Where the time of a step goes: phases of 5 % and more, and waiting for communication always. */
 static void add_step(const struct profile *p, cJSON *summary)
 {
     const struct phase_figure *phase = p->figures.phase;
@@ -41,7 +41,7 @@ static void add_step(const struct profile *p, cJSON *summary)
     double rest = 1;
     qsort(share, sizeof share / sizeof *share, sizeof *share, by_share);
     for (size_t i = 0, at = 0; i < sizeof share / sizeof *share; i++)
-        if (share[i].share >= 0.05 || share[i].always) {
+        if (share[i].share >= 0.05 || share[i].is_always_named) {
             rest -= share[i].share;
             at += (size_t)snprintf(text + at, sizeof text - at, "%.0f %% %s, ", 100 * share[i].share, share[i].words);
         }
@@ -50,20 +50,18 @@ static void add_step(const struct profile *p, cJSON *summary)
                          text_value_like(step, phase[PHASES].mean, "s", phase[PHASES].mean), text, fabs(100 * rest));
 }
 
-void profile_add_findings(const struct profile *p, cJSON *summary)
+void profile_add_capture(const struct profile *p, cJSON *summary)
 {
-    const struct findings *f = &p->findings;
     const struct capture *c = &p->capture;
-    long first = c->step[p->figures.first].number + 1, last = c->step[c->n - 1].number + 1;
+    const struct captured_step *first = c->step, *last = &c->step[c->n - 1];
     int warmup = 0;
-    json_add_text(summary, "implementation", p->facts.label);
     cJSON *capture = cJSON_AddObjectToObject(summary, "capture");
     cJSON *steps = cJSON_AddArrayToObject(capture, "steps");
     for (int i = 0; i < c->n; i++) {
         cJSON_AddItemToArray(steps, cJSON_CreateNumber((double)c->step[i].number + 1));
         warmup += c->step[i].warmup;
     }
-    json_add_number(capture, "first_counted_step", (double)first);
+    json_add_number(capture, "first_counted_step", (double)c->step[p->figures.first].number + 1);
     json_add_number(capture, "counted_steps", p->figures.steps);
     json_add_number(capture, "clock_residual", 1e-9 * (double)c->collectives.residual_ns);
     json_add_number(capture, "impossible_collectives", (double)c->collectives.impossible);
@@ -71,39 +69,47 @@ void profile_add_findings(const struct profile *p, cJSON *summary)
     cJSON_AddBoolToObject(capture, "buffer_full", c->full);
     cJSON_AddBoolToObject(capture, "interrupted", c->interrupted);
     results_add_sentence(summary, "notes", "Captured: %d step%s, ProfilerStep#%ld to #%ld; %d of warm-up epochs.", c->n,
-                         text_plural((size_t)c->n), c->step[0].number + 1, last, warmup);
+                         text_plural((size_t)c->n), first->number + 1, last->number + 1, warmup);
     results_add_sentence(summary, "notes", "Loss of rank 0: %.4f in ProfilerStep#%ld, %.4f in #%ld.",
-                         (double)c->step[0].loss, c->step[0].number + 1, (double)c->step[c->n - 1].loss, last);
+                         (double)first->loss, first->number + 1, (double)last->loss, last->number + 1);
     if (c->full)
         results_add_sentence(summary, "notes",
-                             "Then the buffer of %g MiB was full; use a larger --profile-buffer-mb for more.",
+                             "The capture ended when the buffer of %g MiB was full; use a larger --profile-buffer-mb.",
                              p->options->buffer_mb);
     if (c->interrupted)
-        results_add_sentence(summary, "notes", "Then the run was interrupted, before any controls.");
+        results_add_sentence(summary, "notes", "The run was interrupted; there are no controls.");
     if (c->collectives.impossible)
-        results_add_sentence(
-            summary, "notes",
-            "%zu of %zu collectives end on a rank before another posts them, by up to %.2f us: the clocks "
-            "are not aligned to better than that, and who waited for whom in these is n/a.",
-            c->collectives.impossible, c->collectives.n, 1e-3 * (double)c->collectives.impossible_ns);
+        results_add_sentence(summary, "notes",
+                             "%zu of %zu collectives end on a rank before another rank posts them, by up to %.2f us: "
+                             "the clocks are not aligned to better than that, and who waited for whom in them is n/a.",
+                             c->collectives.impossible, c->collectives.n, 1e-3 * (double)c->collectives.impossible_ns);
     if (*c->missing) {
         json_add_text(capture, "missing_in_traces", c->missing);
         results_add_sentence(summary, "notes", "%s.", c->missing);
     }
+}
+
+void profile_add_answers(const struct profile *p, cJSON *summary)
+{
+    const struct findings *f = &p->findings;
+    const struct captured_step *step = p->capture.step;
+    json_add_text(summary, "implementation", p->facts.label);
     json_add_text(summary, "overlap_happened", p->overlap.happened);
     json_add_text(summary, "overlap_verdict", p->overlap.text);
-    cJSON *list = cJSON_AddArrayToObject(summary, "findings");
     add_step(p, summary);
     results_add_sentence(summary, "answers", "%s", p->overlap.text);
-    results_add_sentence(summary, "answers", "Findings in ProfilerStep#%ld to #%ld%s", first, last,
+    results_add_sentence(summary, "answers", "Findings in ProfilerStep#%ld to #%ld%s",
+                         step[p->figures.first].number + 1, step[p->capture.n - 1].number + 1,
                          f->n ? " (high: far beyond its threshold; warning: beyond it; note: worth knowing):"
                               : ": none; no figure is beyond its threshold.");
+    cJSON *list = cJSON_AddArrayToObject(summary, "findings");
     for (const struct finding *finding = f->finding; finding < f->finding + f->n; finding++) {
-        char loss[CELL], of_step[CELL + 24] = "";
+        const struct measured *loss = &finding->loss;
+        char ms[CELL], of_step[CELL + 24] = "";
         finding_write(list, finding);
-        if (isfinite(finding->loss.value))
-            snprintf(of_step, sizeof of_step, ", %s%s of a step", isfinite(finding->loss.low) ? "" : "up to ",
-                     text_milliseconds(loss, finding->loss.value, finding->loss.low, finding->loss.high));
+        if (isfinite(loss->value))
+            snprintf(of_step, sizeof of_step, ", %s%s of a step", isfinite(loss->low) ? "" : "up to ",
+                     text_milliseconds(ms, loss->value, loss->low, loss->high));
         results_add_sentence(summary, "answers", "%s (%s%s): %s.", finding->name, level_name[finding->level], of_step,
                              finding->text);
         results_add_sentence(summary, "answers", "Try: %s.", finding->advice);
@@ -117,31 +123,39 @@ static struct estimate without_interval(double value, size_t n)
     return (struct estimate){value, NAN, NAN, NAN, NAN, n};
 }
 
-/* Of the captured steps, over all ranks together, a step. */
+/* Figures of the captured steps, over all ranks together. */
 static void add_captured(const struct profile *p, struct figure_list *list)
 {
-    const char *label = p->facts.label;
     const struct profile_figures *f = &p->figures;
     size_t n = (size_t)f->ranks * (size_t)f->steps;
     double step = f->phase[PHASES].mean;
-    for (int i = 0; i < PHASES + !p->controls.rounds;
-         i++) { /* the step is that of the controls, which are interleaved */
-        /* not every step saves a checkpoint */
-        struct estimate phase = without_interval(i == PHASE_CHECKPOINT ? f->phase[i].mean : f->phase[i].median, n);
-        if (f->phase[i].mean > 0)
-            figures_add_estimate(list, label, f->phase[i].name, "s", &phase, BETTER_LOWER, i == PHASES);
+    for (int i = 0; i < PHASES + !p->controls.rounds; i++) { /* with rounds, "step" is a figure of the controls */
+        const struct phase_figure *phase = &f->phase[i];
+        /* a mean, since few steps save a checkpoint */
+        struct estimate seconds = without_interval(i == PHASE_CHECKPOINT ? phase->mean : phase->median, n);
+        if (phase->mean > 0)
+            figures_add_estimate(list, p->facts.label, phase->name, "s", &seconds, BETTER_LOWER, i == PHASES);
     }
-    figures_add_value(list, label, "tokens_per_second", "1/s", p->facts.tokens / step, n, BETTER_HIGHER);
-    figures_add_value(list, label, "model_flops_per_second", "FLOP/s", p->facts.flops / step, n, BETTER_HIGHER);
-    figures_add_value(list, label, "communication_ratio", "1", f->phase[PHASE_GRADIENT_SYNC].share, n, BETTER_LOWER);
-    figures_add_value(list, label, "comm_busy", "s", f->mean.communication, n, BETTER_LOWER);
-    figures_add_value(list, label, "compute_busy", "s", f->mean.compute, n, BETTER_LOWER);
-    figures_add_value(list, label, "overlap", "s", f->mean.overlap, n, BETTER_HIGHER);
-    figures_add_value(list, label, "exposed", "s", f->mean.exposed, n, BETTER_LOWER);
-    figures_add_value(list, label, "exposed_tail", "s", f->mean.exposed_tail, n, BETTER_LOWER);
-    figures_add_value(list, label, overlap_span_name(p->facts.comm_on_device), "1", f->mean.span, n, BETTER_HIGHER);
-    figures_add_value(list, label, "compute_coverage", "1", f->mean.coverage, n, BETTER_HIGHER);
-    figures_add_value(list, label, "utilisation", "1", f->mean.utilisation, n, BETTER_HIGHER);
+    const struct {
+        const char *name, *unit;
+        double value;
+        enum better better;
+    } figures[] = {
+        {"tokens_per_second", "1/s", p->facts.tokens / step, BETTER_HIGHER},
+        {"model_flops_per_second", "FLOP/s", p->facts.flops / step, BETTER_HIGHER},
+        {"communication_ratio", "1", f->phase[PHASE_GRADIENT_SYNC].share, BETTER_LOWER},
+        {"comm_busy", "s", f->mean.communication, BETTER_LOWER},
+        {"compute_busy", "s", f->mean.compute, BETTER_LOWER},
+        {"overlap", "s", f->mean.overlap, BETTER_HIGHER},
+        {"exposed", "s", f->mean.exposed, BETTER_LOWER},
+        {"exposed_tail", "s", f->mean.exposed_tail, BETTER_LOWER},
+        {overlap_span_name(p->facts.comm_on_device), "1", f->mean.span, BETTER_HIGHER},
+        {"compute_coverage", "1", f->mean.coverage, BETTER_HIGHER},
+        {"utilisation", "1", f->mean.utilisation, BETTER_HIGHER},
+    };
+    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
+        figures_add_value(list, p->facts.label, figures[i].name, figures[i].unit, figures[i].value, n,
+                          figures[i].better);
 }
 
 /* Self time of each operation, a step of a rank. */

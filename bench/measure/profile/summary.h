@@ -24,8 +24,11 @@ struct profile {
     const struct link_rates *links; /* [facts.hosts]; NULL: not measured, on one host and where GPUs send themselves */
 };
 
-/* Adds the capture, the verdict on overlap and the findings, as members and to the notes. */
-void profile_add_findings(const struct profile *profile, cJSON *summary);
+/* Adds which steps were captured and what they lack. */
+void profile_add_capture(const struct profile *profile, cJSON *summary);
+
+/* Adds where the time of a step goes, whether overlap happened, and the findings. */
+void profile_add_answers(const struct profile *profile, cJSON *summary);
 
 /* Adds every figure to a list. */
 void profile_add_figures(const struct profile *profile, struct figure_list *list);
