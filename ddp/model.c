@@ -86,13 +86,13 @@ static void register_tensors(struct model *model)
 
 /* Cuts bytes from the block for what this operation puts out in a part of the model (memory_range). With no block yet
  * it only takes note of them, so that plan and allocation cannot disagree. */
-static void *cut(struct model *model, int part, enum operation operation, size_t bytes)
+static void *cut(struct model *model, int part, size_t bytes)
 {
     enum { ALIGNMENT = 256 };
     struct activations *A = model->activations;
     size_t whole = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     if (!A->memory) {
-        model->activation[model->activation_ranges++] = (struct memory_range){part, operation, whole};
+        model->activation[model->activation_ranges++] = (struct memory_range){part, whole};
         model->activation_bytes += whole;
         return NULL;
     }
@@ -106,34 +106,32 @@ static void cut_activations(struct model *model)
     struct activations *A = model->activations;
     const size_t e = model->compute_bytes, f = sizeof(float); /* of a number of the compute type, and of a float */
     size_t N = s->batch * s->context, NC = N * s->width, NF = N * s->ff;
-    enum operation before = OPERATION_EMBEDDING_FORWARD; /* what puts out the input of the next part */
     for (int l = 0; l < (int)s->layers; l++) {
         A->layer[l] = (struct layer){
-            .x = cut(model, l, before, e * NC),
-            .n1 = cut(model, l + 1, OPERATION_RMSNORM_FORWARD, e * NC),
-            .r1 = cut(model, l + 1, OPERATION_RMSNORM_FORWARD, f * N),
-            .vkq = cut(model, l + 1, OPERATION_LINEAR_FORWARD, e * 3 * NC),
-            .att = cut(model, l + 1, OPERATION_ATTENTION_FORWARD, e * NC),
-            .lse = cut(model, l + 1, OPERATION_ATTENTION_FORWARD, f * N * s->heads),
-            .mid = cut(model, l + 1, OPERATION_LINEAR_FORWARD, e * NC),
-            .n2 = cut(model, l + 1, OPERATION_RMSNORM_FORWARD, e * NC),
-            .r2 = cut(model, l + 1, OPERATION_RMSNORM_FORWARD, f * N),
-            .ga = cut(model, l + 1, OPERATION_LINEAR_FORWARD, e * 2 * NF),
-            .h = cut(model, l + 1, OPERATION_SWIGLU_FORWARD, e * NF),
+            .x = cut(model, l, e * NC),
+            .n1 = cut(model, l + 1, e * NC),
+            .r1 = cut(model, l + 1, f * N),
+            .vkq = cut(model, l + 1, e * 3 * NC),
+            .att = cut(model, l + 1, e * NC),
+            .lse = cut(model, l + 1, f * N * s->heads),
+            .mid = cut(model, l + 1, e * NC),
+            .n2 = cut(model, l + 1, e * NC),
+            .r2 = cut(model, l + 1, f * N),
+            .ga = cut(model, l + 1, e * 2 * NF),
+            .h = cut(model, l + 1, e * NF),
         };
-        before = OPERATION_LINEAR_FORWARD;
     }
     int layers = (int)s->layers, every = -1;
-    A->x = cut(model, layers, before, e * NC);
-    A->n = cut(model, layers + 1, OPERATION_RMSNORM_FORWARD, e * NC);
-    A->r = cut(model, layers + 1, OPERATION_RMSNORM_FORWARD, f * N);
-    A->logits = cut(model, layers + 1, OPERATION_LINEAR_FORWARD, e * N * s->vocabulary);
-    A->rope = cut(model, every, OPERATIONS, f * s->context * (s->width / s->heads));
-    A->dx = cut(model, every, OPERATION_RMSNORM_BACKWARD, e * NC);
-    A->dn = cut(model, every, OPERATION_LINEAR_BACKWARD_INPUT, e * NC);
-    A->datt = cut(model, every, OPERATION_LINEAR_BACKWARD_INPUT, e * NC);
-    A->dvkq = cut(model, every, OPERATION_ATTENTION_BACKWARD, e * 3 * NC);
-    A->dh = cut(model, every, OPERATION_LINEAR_BACKWARD_INPUT, e * NF);
+    A->x = cut(model, layers, e * NC);
+    A->n = cut(model, layers + 1, e * NC);
+    A->r = cut(model, layers + 1, f * N);
+    A->logits = cut(model, layers + 1, e * N * s->vocabulary);
+    A->rope = cut(model, every, f * s->context * (s->width / s->heads));
+    A->dx = cut(model, every, e * NC);
+    A->dn = cut(model, every, e * NC);
+    A->datt = cut(model, every, e * NC);
+    A->dvkq = cut(model, every, e * 3 * NC);
+    A->dh = cut(model, every, e * NF);
 }
 
 void model_plan(struct model *model, const struct model_sizes *sizes, size_t compute_bytes)
@@ -150,19 +148,9 @@ void model_plan(struct model *model, const struct model_sizes *sizes, size_t com
 struct memory_range model_gradient_range(const struct model *model, int tensor)
 {
     const struct tensor *t = &model->tensor[tensor];
-    int layers = (int)model->sizes.layers, part = (tensor - 1) / LAYER_TENSORS + 1,
-        within = (tensor - 1) % LAYER_TENSORS;
+    int last = (int)model->sizes.layers + 1, part = tensor ? (tensor - 1) / LAYER_TENSORS + 1 : 0;
     size_t end = tensor ? t[-1].offset : model->arena;
-    struct memory_range range = {part, OPERATION_LINEAR_BACKWARD_WEIGHT, (end - t->offset) * sizeof(float)};
-    if (within == NORM1 || within == NORM2) /* the final norm is where another layer's first one would be */
-        range.operation = OPERATION_RMSNORM_BACKWARD;
-    if (part > layers) /* the last two */
-        range.part = layers + 1;
-    if (tensor == 0) {
-        range.part = 0;
-        range.operation = OPERATION_EMBEDDING_BACKWARD;
-    }
-    return range;
+    return (struct memory_range){part < last ? part : last, (end - t->offset) * sizeof(float)};
 }
 
 static void upload_rope(struct model *model)

@@ -52,7 +52,6 @@ enum { TENSOR_ALIGNMENT = 16 };
 /* What a range of memory holds, for whoever accounts for it. */
 struct memory_range {
     int part; /* of the model: 0 the embedding, 1 + l layer l, L + 1 the output; -1: every layer uses it in its turn */
-    enum operation operation; /* whose result it holds; OPERATIONS: of none in a step */
     size_t bytes;
 };
 

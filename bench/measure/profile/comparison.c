@@ -12,24 +12,18 @@
 
 struct compared {
     const char *label;
-    struct against_best against; /* of those that are candidates; its n is 0 for the others */
+    struct against_best against; /* n is 0 where this one is no candidate for the fastest */
     struct estimate to_fastest;
     struct controls controls;
 };
 
-static struct paired compare(const struct profile *a, const struct profile *b, const struct measurements *m)
-{
-    return stats_paired(measurements_of(m, a->row, FIGURE_STEP), measurements_of(m, b->row, FIGURE_STEP), m->rounds,
-                        0.95);
-}
-
-/* The one with the shortest step among those that reduce, or among all if none does, by the medians that are shown; and
- * how the others of these stand to it. Returns its index. */
+/* Finds the profile with the shortest step among those that reduce, or among all if none does, and how the others of
+ * these compare with it. Returns its index. */
 static int find_fastest(const struct profile *profile, int n, const struct measurements *m, struct compared *row)
 {
-    const double **step = allocate((size_t)n + 1, sizeof *step);
-    struct against_best *against = allocate((size_t)n + 1, sizeof *against);
-    int *of = allocate((size_t)n + 1, sizeof *of), candidates = 0, reduce = 0;
+    const double *step[MAX_IMPLEMENTATIONS] = {0};
+    struct against_best against[MAX_IMPLEMENTATIONS];
+    int of[MAX_IMPLEMENTATIONS] = {0}, candidates = 0, reduce = 0;
     for (int i = 0; i < n; i++)
         reduce |= profile[i].facts.strategy->reduces;
     for (int i = 0; i < n; i++)
@@ -40,9 +34,6 @@ static int find_fastest(const struct profile *profile, int n, const struct measu
     int fastest = of[best_of(step, candidates, m->rounds, 0, against)];
     for (int j = 0; j < candidates; j++)
         row[of[j]].against = against[j];
-    free(step);
-    free(against);
-    free(of);
     return fastest;
 }
 
@@ -67,36 +58,51 @@ static void add_verdict(const struct profile *profile, const struct compared *ro
     verdict_add(&verdict, "answers", summary);
 }
 
-/* Columns of the median of an estimate, which is that far into a row, and of its interval. */
-#define ESTIMATE(name, heading, at, unit, scale, decimals)                                                             \
-    {(name), (heading), COLUMN_REAL, (at) + offsetof(struct estimate, median), (unit), (scale), 10, (decimals)},       \
-    {                                                                                                                  \
-        (name), "95 %\ninterval", COLUMN_INTERVAL, (at) + offsetof(struct estimate, ci_low), (unit), (scale), -20,     \
-            (decimals)                                                                                                 \
-    }
 #define FIELD(field) offsetof(struct compared, field)
-#define LABEL                                                                                                          \
-    {                                                                                                                  \
-        "implementation", "implementation", COLUMN_NAME, FIELD(label), NULL, 0, -18, 0                                 \
-    }
 
-/* clang-format off */
-static const struct column step_columns[] = {
-    LABEL, ESTIMATE("step", "step\nms", FIELD(controls.step), "s", 1e3, 3),
-    ESTIMATE("to_fastest", "step /\nshortest", FIELD(to_fastest), "1", 1, 3),
-    ESTIMATE("memory_peak_of_blocks", "peak\nMiB", FIELD(controls.peak_bytes), "B", 1.0 / 1048576, 1),
+/* Every estimate is a figure, and in a table a column with its interval. */
+enum { STEPS, COMPUTATION, COMMUNICATION, TABLES };
+static const struct {
+    int table;
+    const char *name, *heading, *unit;
+    size_t offset;
+    double scale;
+    int decimals;
+    enum better better;
+} estimates[] = {
+    {STEPS, "step", "step\nms", "s", FIELD(controls.step), 1e3, 3, BETTER_LOWER},
+    {STEPS, "step_to_shortest", "step /\nshortest", "1", FIELD(to_fastest), 1, 3, BETTER_NONE},
+    {STEPS, "memory_peak_of_blocks", "peak\nMiB", "B", FIELD(controls.peak_bytes), 1.0 / 1048576, 1, BETTER_LOWER},
+    {COMPUTATION, "forward_pass", "forward\nms", "s", FIELD(controls.forward), 1e3, 3, BETTER_LOWER},
+    {COMPUTATION, "backward_pass", "backward\nms", "s", FIELD(controls.backward), 1e3, 3, BETTER_LOWER},
+    {COMPUTATION, "compute_slowdown", "compute\nslowdown", "1", FIELD(controls.compute_slowdown), 1, 3, BETTER_LOWER},
+    {COMMUNICATION, "exposed", "exposed\nms", "s", FIELD(controls.exposed_of_rounds), 1e3, 3, BETTER_LOWER},
+    {COMMUNICATION, "overlap", "overlap\nms", "s", FIELD(controls.overlap_of_rounds), 1e3, 3, BETTER_HIGHER},
+    {COMMUNICATION, "comm_slowdown", "comm\nslowdown", "1", FIELD(controls.comm_slowdown), 1, 3, BETTER_LOWER},
 };
-static const struct column phase_columns[] = {
-    LABEL, ESTIMATE("forward_pass", "forward\nms", FIELD(controls.forward), "s", 1e3, 3),
-    ESTIMATE("backward_pass", "backward\nms", FIELD(controls.backward), "s", 1e3, 3),
-    ESTIMATE("compute_slowdown", "compute\nslowdown", FIELD(controls.compute_slowdown), "1", 1, 3),
-};
-static const struct column communication_columns[] = {
-    LABEL, ESTIMATE("exposed", "exposed\nms", FIELD(controls.exposed_of_rounds), "s", 1e3, 3),
-    ESTIMATE("overlap", "overlap\nms", FIELD(controls.overlap_of_rounds), "s", 1e3, 3),
-    ESTIMATE("comm_slowdown", "comm\nslowdown", FIELD(controls.comm_slowdown), "1", 1, 3),
-};
-/* clang-format on */
+enum { ESTIMATES = sizeof estimates / sizeof *estimates };
+
+static void add_table(cJSON *summary, int table, const char *key, const char *title, const struct compared *row, int n,
+                      const char *note)
+{
+    struct column column[1 + 2 * ESTIMATES] = {
+        {"implementation", "implementation", COLUMN_NAME, FIELD(label), NULL, 0, -18, 0}};
+    size_t columns = 1;
+    for (int i = 0; i < ESTIMATES; i++) {
+        if (estimates[i].table != table)
+            continue;
+        struct column value = {estimates[i].name, estimates[i].heading, COLUMN_REAL, estimates[i].offset,
+                               estimates[i].unit, estimates[i].scale,   10,          estimates[i].decimals};
+        column[columns] = column[columns + 1] = value;
+        column[columns].offset += offsetof(struct estimate, median);
+        column[++columns].offset += offsetof(struct estimate, ci_low);
+        column[columns].heading = "95 %\ninterval";
+        column[columns].kind = COLUMN_INTERVAL;
+        column[columns++].width = -20;
+    }
+    results_add_table(summary,
+                      &(struct table){key, title, column, columns, row, (size_t)n, sizeof *row, 0, .note = {note}});
+}
 
 static void add_tables(const struct compared *row, int n, size_t rounds, size_t steps, const char *fastest,
                        cJSON *summary)
@@ -105,44 +111,16 @@ static void add_tables(const struct compared *row, int n, size_t rounds, size_t 
     snprintf(title, sizeof title, "Implementations, interleaved in %zu round%s of %zu timed step%s, traced", rounds,
              text_plural(rounds), steps, text_plural(steps));
     snprintf(note, sizeof note,
-             "step / shortest: geometric mean over the rounds of the step time over that of %s in the same round; "
-             "intervals of those that reduce hold for all of them together. "
-             "peak: of memory in its blocks, on the rank where it is largest, without what only other implementations "
-             "use.",
+             "step / shortest: geometric mean over the rounds of the step time over that of %s in the same round; the "
+             "intervals of all that reduce hold together. peak: memory in use during its blocks, on the rank where it "
+             "is largest, without what only other implementations use.",
              fastest);
-    const struct table tables[] = {
-        {"implementations", title, TABLE_COLUMNS(step_columns), row, (size_t)n, sizeof *row, 0, .note = {note}},
-        {"phases", "Computation", TABLE_COLUMNS(phase_columns), row, (size_t)n, sizeof *row, 0,
-         .note = {"compute slowdown: time of computation / that of none, whose ranks do not communicate."}},
-        {"communication", "Communication", TABLE_COLUMNS(communication_columns), row, (size_t)n, sizeof *row, 0,
-         .note = {"exposed: without computation beside it. overlap: with it; with MPI from post to completion, so that "
-                  "it is an upper bound. comm slowdown: duration of a collective in the step / alone."}},
-    };
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
-        results_add_table(summary, &tables[i]);
-}
-
-static void add_figures(const struct compared *row, struct figure_list *list)
-{
-    const struct controls *c = &row->controls;
-    const struct {
-        const char *name, *unit;
-        const struct estimate *estimate;
-        enum better better;
-    } figures[] = {
-        {"step", "s", &c->step, BETTER_LOWER},
-        {"step_to_shortest", "1", &row->to_fastest, BETTER_NONE},
-        {"forward_pass", "s", &c->forward, BETTER_LOWER},
-        {"backward_pass", "s", &c->backward, BETTER_LOWER},
-        {"exposed", "s", &c->exposed_of_rounds, BETTER_LOWER},
-        {"overlap", "s", &c->overlap_of_rounds, BETTER_HIGHER},
-        {"comm_slowdown", "1", &c->comm_slowdown, BETTER_LOWER},
-        {"compute_slowdown", "1", &c->compute_slowdown, BETTER_LOWER},
-        {"memory_peak_of_blocks", "B", &c->peak_bytes, BETTER_LOWER},
-    };
-    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
-        figures_add_estimate(list, row->label, figures[i].name, figures[i].unit, figures[i].estimate, figures[i].better,
-                             i == 0);
+    add_table(summary, STEPS, "implementations", title, row, n, note);
+    add_table(summary, COMPUTATION, "phases", "Computation", row, n,
+              "compute slowdown: time of computation / that of none, whose ranks do not communicate.");
+    add_table(summary, COMMUNICATION, "communication", "Communication", row, n,
+              "exposed: without concurrent computation. overlap: with it; an upper bound with MPI, where it is counted "
+              "from post to completion. comm slowdown: duration of a collective in the step / alone.");
 }
 
 void profiles_add_comparison(const struct profile *profile, int n, const struct measurements *m, cJSON *summary,
@@ -152,7 +130,8 @@ void profiles_add_comparison(const struct profile *profile, int n, const struct 
     int fastest = find_fastest(profile, n, m, row);
     for (int i = 0; i < n; i++) {
         const struct profile *p = &profile[i];
-        struct paired alone = compare(p, &profile[fastest], m);
+        struct paired alone = stats_paired(measurements_of(m, p->row, FIGURE_STEP),
+                                           measurements_of(m, profile[fastest].row, FIGURE_STEP), m->rounds, 0.95);
         row[i] =
             (struct compared){p->facts.label, row[i].against,
                               stats_of_paired(row[i].against.paired.n ? &row[i].against.paired : &alone), p->controls};
@@ -168,16 +147,17 @@ void profiles_add_comparison(const struct profile *profile, int n, const struct 
                 results_add_sentence(summary, "answers", "%s (%s): %s.", finding->name, level_name[finding->level],
                                      finding->text);
         }
-        if (m->rounds)
-            add_figures(&row[i], list);
+        for (int e = 0; e < ESTIMATES && m->rounds; e++)
+            figures_add_estimate(list, row[i].label, estimates[e].name, estimates[e].unit,
+                                 (const struct estimate *)((const char *)&row[i] + estimates[e].offset),
+                                 estimates[e].better, e == 0);
     }
     if (m->rounds)
         add_tables(row, n, m->rounds, profile->facts.block_steps, row[fastest].label, summary);
     else if (!m->capacity)
-        results_add_sentence(summary, "answers",
-                             "Their steps are not compared: that takes --rounds of 1 or more, with their controls.");
+        results_add_sentence(summary, "answers", "Their steps are not compared: use --rounds 1 or more.");
     results_add_sentence(summary, "answers",
-                         "Each has a summary of its own with all tables and what to try: "
+                         "All tables and what to try are in the summary of each: "
                          "<implementation>/<implementation>_summary.txt.");
     free(row);
 }

@@ -6,6 +6,35 @@
 #include <math.h>
 #include <stdlib.h>
 
+#define FIELD(field) offsetof(struct controls, field)
+/* clang-format off */
+const struct control_result control_results[CONTROL_RESULTS] = {
+    {NULL, "step", NULL, "traced, as captured", "s", FIELD(step), BETTER_LOWER},
+    {"untraced", "step", "untraced", "records phases and collectives alone", "s", FIELD(step_untraced), BETTER_LOWER},
+    {"after_backward", "step", "after backward", "the same collectives, all after backward", "s",
+     FIELD(step_after_backward), BETTER_LOWER},
+    {"none", "step", "none", "without communication", "s", FIELD(step_none), BETTER_LOWER},
+    {NULL, "backward_none", "backward of none", NULL, "s", FIELD(backward_none), BETTER_LOWER},
+    {NULL, "sync_cost", "sync cost", "step - step of none, round by round", "s", FIELD(sync_cost), BETTER_LOWER},
+    {NULL, "comm_alone", "comm alone", "each collective by itself, ranks otherwise idle", "s", FIELD(comm_alone),
+     BETTER_LOWER},
+    {NULL, "attainable", "attainable", "with perfect overlap of this plan", "s", FIELD(attainable), BETTER_NONE},
+    {NULL, "saved_by_overlap", "saved by overlap", "after backward - as captured", "s", FIELD(saved), BETTER_HIGHER},
+    {NULL, "step_to_attainable", "step / attainable", "1 is as good as it gets", "1", FIELD(step_to_attainable),
+     BETTER_LOWER},
+    {NULL, "overlap_efficiency", "overlap efficiency", "saved by overlap, of the smaller of comm alone and backward", "1",
+     FIELD(overlap_efficiency), BETTER_HIGHER},
+    {NULL, "comm_slowdown", "comm slowdown", "duration of a collective / alone, waiting for a straggler included", "1",
+     FIELD(comm_slowdown), BETTER_LOWER},
+    {NULL, "step_to_none", "step / none", NULL, "1", FIELD(step_to_none), BETTER_LOWER},
+    {NULL, "compute_slowdown", "compute slowdown", "time of computation / without communication", "1",
+     FIELD(compute_slowdown), BETTER_LOWER},
+    {NULL, "profiling_overhead", "profiling overhead", "step / untraced step", "1", FIELD(profiling_overhead), BETTER_LOWER},
+    {NULL, "communication_thread_cores", "comm thread", "cores used by rank 0's communication thread", "1",
+     FIELD(comm_thread_cores), BETTER_LOWER},
+};
+/* clang-format on */
+
 void controls_create(struct controls *controls, const struct profile_rows *rows, int communicates,
                      const struct attainable *attainable, size_t others_staged, size_t room)
 {
@@ -123,7 +152,8 @@ void controls_compute(struct controls *c, const struct job *job, const struct me
     c->exposed_of_rounds = estimate_known(c->exposed, of_communication);
     c->overlap_of_rounds = estimate_known(c->overlap, of_communication);
     c->peak_bytes = estimate_known(c->peak, n);
-    c->comm_thread_cores = c->comm_cpu_seconds > 0 && job->size > 1 ? c->comm_cpu_seconds / c->comm_seconds : NAN;
+    double cores = c->comm_cpu_seconds > 0 && job->size > 1 ? c->comm_cpu_seconds / c->comm_seconds : NAN;
+    c->comm_thread_cores = (struct estimate){cores, NAN, NAN, NAN, NAN, n};
     c->comm_alone = stats_estimate(c->alone, of_communication);
     c->comm_slowdown = stats_estimate(c->slowdown, of_communication);
     c->saved = stats_differences(after_backward, step, of_overlap);

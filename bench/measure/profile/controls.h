@@ -3,6 +3,7 @@
 #ifndef BENCH_MEASURE_PROFILE_CONTROLS_H
 #define BENCH_MEASURE_PROFILE_CONTROLS_H
 
+#include "base/figures.h"
 #include "profile/rows.h"
 
 struct controls {
@@ -26,7 +27,7 @@ struct controls {
     size_t rounds;
     struct estimate step, step_untraced, step_after_backward, step_none, backward_none;
     struct estimate forward, backward, exposed_of_rounds, overlap_of_rounds, peak_bytes;
-    double comm_thread_cores; /* used by rank 0's communication thread; NAN where there is none, or before a round */
+    struct estimate comm_thread_cores; /* used by rank 0's communication thread, without an interval */
     struct estimate comm_alone;
     struct estimate comm_slowdown;      /* duration of a collective / alone; waiting for a straggler is included */
     struct estimate saved;              /* step_after_backward - step */
@@ -56,6 +57,21 @@ void controls_add_block(struct controls *controls, const struct job *job, const 
 
 /* From the rounds that are complete. All ranks call. */
 void controls_compute(struct controls *controls, const struct job *job, const struct measurements *measurements);
+
+/* An estimate as a figure and as a row of a table. */
+struct control_result {
+    const char *subject, *figure; /* subject NULL: the profiled implementation */
+    const char *name, *meaning;   /* name NULL: its label; meaning NULL: no table shows it */
+    const char *unit;
+    size_t offset; /* in struct controls */
+    enum better better;
+};
+enum { CONTROL_RESULTS = 16 };
+extern const struct control_result control_results[CONTROL_RESULTS];
+static inline const struct estimate *control_estimate(const struct controls *controls, const struct control_result *r)
+{
+    return (const struct estimate *)((const char *)controls + r->offset);
+}
 
 /* The part of it without ranks: efficiency over n rounds, of seconds step[n], after_backward[n], alone[n] and backward
  * of none[n]. */

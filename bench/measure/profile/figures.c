@@ -243,7 +243,6 @@ void profile_figures_destroy(struct profile_figures *figures)
     free(figures->collective);
     free(figures->bucket);
     free(figures->layer);
-    free(figures->memory_of_part);
-    free(figures->memory_of_operation);
+    free(figures->memory);
     memset(figures, 0, sizeof *figures);
 }

@@ -59,9 +59,7 @@ struct profile_figures {
     int buckets;
     struct layer_figure *layer; /* [layers] in the order of forward: the embedding, the layers, the output */
     int layers;
-    struct memory_figure *memory_of_part;      /* [layers + 1] the largest first, one of what all parts share */
-    struct memory_figure *memory_of_operation; /* [memory_operations] likewise; as much in all */
-    int memory_operations;
+    struct memory_figure *memory; /* [layers + 1] the largest first; one is of what all parts share */
 };
 
 /* All ranks call and know the same afterwards. Release with profile_figures_destroy. */

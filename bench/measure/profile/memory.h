@@ -16,17 +16,15 @@ enum memory_kind {
     HOLDS_OTHER,       /* the weights that every block starts from, staged gradients, the batch, losses and norms */
     HOLDS
 };
-/* Of a part of the model; or of the operation whose result it is in a step, and "none" for what is none's. */
+
 struct memory_figure {
-    char name[28];
+    char name[16]; /* of a part of the model; or "shared" */
     size_t holds[HOLDS], total;
-    double moved; /* bytes that the operation reads and writes in a step of a rank; 0 of a part */
-    int order;    /* of rows that are as large */
+    int order; /* of rows that are as large */
 };
 
-/* Adds the memory of what was set up: the trainer's model, the trainer itself and the reducers [reducers]. After the
- * layers; totals are of the same steps. */
-void profile_figures_add_memory(struct profile_figures *figures, const struct totals *totals,
-                                const struct trainer *trainer, const struct reducer *reducer, int reducers);
+/* Adds the memory of what was set up: the trainer, its model and the reducers [reducers]. After the layers. */
+void profile_figures_add_memory(struct profile_figures *figures, const struct trainer *trainer,
+                                const struct reducer *reducer, int reducers);
 
 #endif

@@ -175,7 +175,7 @@ static int capture(struct profiles *all, struct profile *p, struct run *run)
     profile_figures_add_layers(&p->figures, run->job, &run->timeline, &run->model, sends ? comm_dtype_bytes(dtype) : 0);
     totals_create(&p->totals, run->job, &run->timeline, run->device->compute_bytes, p->figures.first, p->figures.steps);
     totals_sort(&p->totals, p->options->sort);
-    profile_figures_add_memory(&p->figures, &p->totals, &run->trainer, run->reducer, run->options->n);
+    profile_figures_add_memory(&p->figures, &run->trainer, run->reducer, run->options->n);
     return status;
 }
 

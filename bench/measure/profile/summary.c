@@ -190,49 +190,13 @@ static void add_collectives(const struct profile *p, struct figure_list *list)
     }
 }
 
-void profile_controls(const struct profile *p, struct control_row row[CONTROLS])
-{
-    const struct controls *c = &p->controls;
-    const char *label = p->facts.label;
-    const struct control_row rows[CONTROLS] = {
-        {label, "step", label, "traced, as captured", "s", c->step, BETTER_LOWER},
-        {"untraced", "step", "untraced", "records phases and collectives alone", "s", c->step_untraced, BETTER_LOWER},
-        {"after_backward", "step", "after backward", "the same collectives, all after backward", "s",
-         c->step_after_backward, BETTER_LOWER},
-        {"none", "step", "none", "without communication", "s", c->step_none, BETTER_LOWER},
-        {label, "backward_none", "backward of none", NULL, "s", c->backward_none, BETTER_LOWER},
-        {label, "sync_cost", "sync cost", "step - step of none, round by round", "s", c->sync_cost, BETTER_LOWER},
-        {label, "comm_alone", "comm alone", "each collective by itself, ranks otherwise idle", "s", c->comm_alone,
-         BETTER_LOWER},
-        {label, "attainable", "attainable", "with perfect overlap of this plan", "s", c->attainable, BETTER_NONE},
-        {label, "saved_by_overlap", "saved by overlap", "after backward - as captured", "s", c->saved, BETTER_HIGHER},
-        {label, "step_to_attainable", "step / attainable", "1 is as good as it gets", "1", c->step_to_attainable,
-         BETTER_LOWER},
-        {label, "overlap_efficiency", "overlap efficiency",
-         "saved by overlap, of the smaller of comm alone and backward", "1", c->overlap_efficiency, BETTER_HIGHER},
-        {label, "comm_slowdown", "comm slowdown", "duration of a collective / alone, waiting for a straggler included",
-         "1", c->comm_slowdown, BETTER_LOWER},
-        {label, "step_to_none", "step / none", NULL, "1", c->step_to_none, BETTER_LOWER},
-        {label, "compute_slowdown", "compute slowdown", "time of computation / without communication", "1",
-         c->compute_slowdown, BETTER_LOWER},
-        {label, "profiling_overhead", "profiling overhead", "step / untraced step", "1", c->profiling_overhead,
-         BETTER_LOWER},
-        {label, "communication_thread_cores", "comm thread", "cores used by rank 0's communication thread", "1",
-         without_interval(c->comm_thread_cores, c->rounds), BETTER_LOWER},
-    };
-    memcpy(row, rows, sizeof rows);
-}
-
 void profile_add_figures(const struct profile *p, struct figure_list *list)
 {
-    struct control_row row[CONTROLS];
-    profile_controls(p, row);
     add_captured(p, list);
     add_operations(p, list);
-    for (const struct control_row *r = row; r < row + CONTROLS; r++)
-        if (r->figure)
-            figures_add_estimate(list, r->subject, r->figure, r->unit, &r->estimate, r->better,
-                                 !strcmp(r->figure, "step"));
+    for (const struct control_result *r = control_results; r < control_results + CONTROL_RESULTS; r++)
+        figures_add_estimate(list, r->subject ? r->subject : p->facts.label, r->figure, r->unit,
+                             control_estimate(&p->controls, r), r->better, !strcmp(r->figure, "step"));
     add_collectives(p, list);
     figures_add_value(list, p->facts.label, "memory_peak", "B", (double)p->facts.peak_bytes, 1, BETTER_LOWER);
 }

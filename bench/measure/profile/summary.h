@@ -33,14 +33,4 @@ void profile_add_answers(const struct profile *profile, cJSON *summary);
 /* Adds every figure to a list. */
 void profile_add_figures(const struct profile *profile, struct figure_list *list);
 
-/* A result of the controls: a figure, NULL for one that is only shown, and a row of a table, without a meaning for one
- * that is not shown. An estimate whose median is NAN does not apply. */
-struct control_row {
-    const char *subject, *figure, *name, *meaning, *unit;
-    struct estimate estimate;
-    enum better better;
-};
-enum { CONTROLS = 16 };
-void profile_controls(const struct profile *profile, struct control_row row[CONTROLS]);
-
 #endif

@@ -130,34 +130,24 @@ static const struct column memory_columns[] = {
     MEMORY("workspace", "workspace", HOLDS_WORKSPACE),
     MEMORY("other", "other", HOLDS_OTHER),
     {"total", "total", COLUMN_COUNT, offsetof(struct memory_figure, total), "B", MIB, 11, 3},
-    {"moved", "moved", COLUMN_REAL, offsetof(struct memory_figure, moved), "B", MIB, 11, 3}, /* of operations */
 };
 
 static void add_memory(const struct profile *p, cJSON *summary)
 {
     const struct profile_figures *f = &p->figures;
-    size_t columns = sizeof memory_columns / sizeof *memory_columns;
     char title[160], size[CELL];
     size_t total = 0;
     for (int i = 0; i <= f->layers; i++)
-        total += f->memory_of_part[i].total;
+        total += f->memory[i].total;
     snprintf(title, sizeof title, "Memory of the arrays on a rank's device, %s, by part of the model; MiB",
              text_memory(size, total));
     results_add_table(
         summary,
-        &(struct table){"memory_by_part", title, memory_columns, columns - 1, f->memory_of_part, (size_t)f->layers + 1,
-                        sizeof *f->memory_of_part, SHOWN_MEMORY,
-                        .note = {"activations: kept for backward, with the part that puts them out. workspace: "
-                                 "gradients of activations, for one layer after the other. other: the weights that "
-                                 "every block of the controls starts from, staged gradients, the batch."}});
-    results_add_table(
-        summary,
-        &(struct table){"memory_by_operation", "The same memory by the operation whose result it holds; MiB",
-                        memory_columns, columns, f->memory_of_operation, (size_t)f->memory_operations,
-                        sizeof *f->memory_of_operation, 0,
-                        .note = {"none: what no operation of a step puts out. moved: read and written by it in a "
-                                 "step, each array once a call."},
-                        .detail = 1});
+        &(struct table){"memory_by_part", title, TABLE_COLUMNS(memory_columns), f->memory, (size_t)f->layers + 1,
+                        sizeof *f->memory, SHOWN_MEMORY,
+                        .note = {"activations: kept for backward, with the part that computes them. workspace: "
+                                 "gradients of activations, which one layer after the other uses. other: the weights "
+                                 "that every block of the controls starts from, staged gradients, the batch."}});
 }
 
 /* ---- collectives ---- */
@@ -239,15 +229,22 @@ static void add_buckets(const struct profile *p, cJSON *summary)
 
 /* ---- controls ---- */
 
-/* A table of the controls in one unit, which is shown by that scale. */
-static void add_controls(cJSON *summary, const char *key, const char *title, const char *heading, const char *unit,
-                         double scale, const struct control_row *all, const char *note)
+struct control_row {
+    const char *name, *meaning;
+    struct estimate estimate;
+};
+
+/* Adds a table of the results of one unit, which is printed times `scale`. */
+static void add_controls(const struct profile *p, cJSON *summary, const char *key, const char *title,
+                         const char *heading, const char *unit, double scale, const char *note)
 {
-    struct control_row row[CONTROLS];
+    struct control_row row[CONTROL_RESULTS];
     size_t n = 0;
-    for (const struct control_row *r = all; r < all + CONTROLS; r++)
-        if (r->meaning && !strcmp(r->unit, unit) && isfinite(r->estimate.median))
-            row[n++] = *r;
+    for (const struct control_result *r = control_results; r < control_results + CONTROL_RESULTS; r++) {
+        const struct estimate *estimate = control_estimate(&p->controls, r);
+        if (r->meaning && !strcmp(r->unit, unit) && isfinite(estimate->median))
+            row[n++] = (struct control_row){r->name ? r->name : p->facts.label, r->meaning, *estimate};
+    }
     const struct column columns[] = {
         {"name", "", COLUMN_NAME, offsetof(struct control_row, name), NULL, 0, -20, 0},
         {"value", heading, COLUMN_REAL, offsetof(struct control_row, estimate.median), unit, scale, 10, 3},
@@ -262,21 +259,19 @@ static void add_controls(cJSON *summary, const char *key, const char *title, con
 
 static void add_all_controls(const struct profile *p, cJSON *summary)
 {
-    const struct controls *c = &p->controls;
-    struct control_row row[CONTROLS];
+    size_t rounds = p->controls.rounds, steps = p->facts.block_steps;
     char title[160];
-    profile_controls(p, row);
-    snprintf(title, sizeof title, "Controls, interleaved with it in %zu round%s of %zu timed step%s", c->rounds,
-             text_plural(c->rounds), p->facts.block_steps, text_plural(p->facts.block_steps));
-    add_controls(summary, "controls", title, "ms a step", "s", 1e3, row, NULL);
-    add_controls(summary, "control_ratios", NULL, "ratio", "1", 1, row,
-                 c->step_to_attainable.median < 0.95
+    snprintf(title, sizeof title, "Controls, interleaved with it in %zu round%s of %zu timed step%s", rounds,
+             text_plural(rounds), steps, text_plural(steps));
+    add_controls(p, summary, "controls", title, "ms a step", "s", 1e3, NULL);
+    add_controls(p, summary, "control_ratios", NULL, "ratio", "1", 1,
+                 p->controls.step_to_attainable.median < 0.95
                      ? "step / attainable below 1: several collectives in flight hide each other's latency, or the "
                        "machine was less busy then."
                      : NULL);
 }
 
-/* Shows everything; or says in a note which tables are details. */
+/* With --verbose everything is printed; otherwise a note lists the tables that are not. */
 static void add_verbosity(int verbose, cJSON *summary)
 {
     const cJSON *table;

@@ -1,4 +1,4 @@
-/* test_memory.c - what a profile says of memory is what was allocated: by part of the model and by operation, for
+/* test_memory.c - what a profile says of memory is what was allocated: by part of the model, for
  * models with and without layers, a copy of the weights in another type, and staged gradients. */
 #include "profile/figures.h"
 
@@ -49,15 +49,11 @@ static void find_memory(size_t layers, size_t compute_bytes)
     for (size_t i = 0; i < timeline.lane[LANE_MEMORY].n; i++)
         allocated += timeline.lane[LANE_MEMORY].span[i].size[SIZE_BYTES];
 
-    static struct totals totals = {.n = 3,
-                                   .row = {{.name = "swiglu_forward", .kind = KIND_PART, .bytes = 1},
-                                           {.name = "swiglu_forward", .kind = KIND_OPERATION, .bytes = 600},
-                                           {.name = "grad_norm", .kind = KIND_OPERATION, .bytes = 60}}};
     figures = (struct profile_figures){.ranks = 2, .steps = 3, .layers = (int)layers + 2};
     figures.layer = allocate(layers + 2, sizeof *figures.layer);
     for (int i = 0; i < figures.layers; i++)
         snprintf(figures.layer[i].name, sizeof figures.layer[i].name, "part %d", i % 1000);
-    profile_figures_add_memory(&figures, &totals, &trainer, reducer, REDUCERS);
+    profile_figures_add_memory(&figures, &trainer, reducer, REDUCERS);
 }
 
 static void release(void)
@@ -73,20 +69,12 @@ static void release(void)
     model_destroy(&model);
 }
 
-static const struct memory_figure *find(const struct memory_figure *row, int n, const char *name)
+static const struct memory_figure *find(const char *name)
 {
-    for (int i = 0; i < n; i++)
-        if (!strcmp(row[i].name, name))
-            return &row[i];
+    for (int i = 0; i <= figures.layers; i++)
+        if (!strcmp(figures.memory[i].name, name))
+            return &figures.memory[i];
     ck_abort_msg("no %s", name);
-}
-
-static size_t sum_of(const struct memory_figure *row, int n, enum memory_kind kind)
-{
-    size_t sum = 0;
-    for (int i = 0; i < n; i++)
-        sum += row[i].holds[kind];
-    return sum;
 }
 
 TEST_EACH(it_is_all_that_was_allocated, sizeof models / sizeof *models)
@@ -98,59 +86,42 @@ TEST_EACH(it_is_all_that_was_allocated, sizeof models / sizeof *models)
                                     [HOLDS_GRADIENTS] = 4 * floats,
                                     [HOLDS_OPTIMIZER] = 8 * floats,
                                     [HOLDS_OTHER] = (4 + 2 + 4) * floats + batch};
-    const struct memory_figure *tables[] = {figures.memory_of_part, figures.memory_of_operation};
-    const int rows[] = {figures.layers + 1, figures.memory_operations};
-    for (int t = 0; t < 2; t++) {
-        size_t total = 0;
-        for (int kind = 0; kind < HOLDS; kind++) {
-            size_t sum = sum_of(tables[t], rows[t], (enum memory_kind)kind);
-            total += sum;
-            if (kind != HOLDS_ACTIVATIONS && kind != HOLDS_WORKSPACE)
-                ck_assert_uint_eq(sum, expected[kind]);
-        }
-        ck_assert_uint_eq(total, allocated);
-        for (int i = 0; i < rows[t]; i++) {
-            total -= tables[t][i].total;
-            ck_assert(!i || tables[t][i - 1].total >= tables[t][i].total);
-        }
-        ck_assert_uint_eq(total, 0);
+    const struct memory_figure *row = figures.memory;
+    size_t total = 0, sums[HOLDS] = {0};
+    for (int i = 0; i <= figures.layers; i++) {
+        for (int kind = 0; kind < HOLDS; kind++)
+            sums[kind] += row[i].holds[kind];
+        total += row[i].total;
+        ck_assert(!i || row[i - 1].total >= row[i].total);
     }
+    ck_assert_uint_eq(total, allocated);
+    for (int kind = 0; kind < HOLDS; kind++) {
+        total -= sums[kind];
+        if (kind != HOLDS_ACTIVATIONS && kind != HOLDS_WORKSPACE)
+            ck_assert_uint_eq(sums[kind], expected[kind]);
+    }
+    ck_assert_uint_eq(total, 0);
 }
 
-static void check_row(const struct memory_figure *row, size_t gradients, size_t activations, size_t workspace)
+static void check_row(const char *name, size_t gradients, size_t activations, size_t workspace)
 {
+    const struct memory_figure *row = find(name);
     ck_assert_uint_eq(row->holds[HOLDS_GRADIENTS], gradients);
     ck_assert_uint_eq(row->holds[HOLDS_ACTIVATIONS], activations);
     ck_assert_uint_eq(row->holds[HOLDS_WORKSPACE], workspace);
 }
 
 /* By hand, of 10 tokens, 12 wide, 19 words, 3 heads, 10 inside, in fp32; weights fill up 64 bytes, activations 256. */
-TEST(parts_and_operations_hold)
+TEST(parts_hold)
 {
     find_memory(2, 4);
-    const struct memory_figure *part = figures.memory_of_part, *operation = figures.memory_of_operation;
-    int parts = figures.layers + 1, operations = figures.memory_operations;
     size_t layer = 64 + 1728 + 576 + 64 + 960 + 512; /* norm; q, k, v; o; norm; w1, w3; w2 */
     size_t kept = 768 + 1536 + 768 + 512 + 768 + 1024 + 512 + 512;
-    check_row(find(part, parts, "part 0"), 960, 512, 0);
-    check_row(find(part, parts, "part 1"), layer, kept, 0);
-    check_row(find(part, parts, "part 2"), layer, kept, 0);
-    check_row(find(part, parts, "part 3"), 64 + 960, 768 + 768, 0);
-    check_row(find(part, parts, "shared"), 0, 0, 256 + 512 + 512 + 512 + 1536 + 512);
-    check_row(find(operation, operations, "embedding_forward"), 0, 512, 0);
-    check_row(find(operation, operations, "attention_forward"), 0, 2 * 768, 0);
-    check_row(find(operation, operations, "swiglu_forward"), 0, 2 * 512, 0);
-    check_row(find(operation, operations, "rmsnorm_forward"), 0, 5 * 768, 0);
-    check_row(find(operation, operations, "linear_forward"), 0, 2 * (1536 + 512 + 1024 + 512) + 768, 0);
-    check_row(find(operation, operations, "rmsnorm_backward"), 5 * 64, 0, 512);
-    check_row(find(operation, operations, "linear_backward_input"), 0, 0, 3 * 512);
-    check_row(find(operation, operations, "linear_backward_weight"), 2 * (layer - 128) + 960, 0, 0);
-    check_row(find(operation, operations, "embedding_backward"), 960, 0, 0);
-    check_row(find(operation, operations, "none"), 0, 0, 256);
-    ck_assert_uint_eq(find(operation, operations, "pack_bf16")->total, 2 * model.arena);
-    ck_assert_uint_eq(find(operation, operations, "adamw")->total, 12 * model.arena);
-    ck_assert_double_eq(find(operation, operations, "swiglu_forward")->moved, 100);
-    ck_assert_double_eq(find(operation, operations, "grad_norm")->moved, 10); /* and holds nothing */
+    check_row("part 0", 960, 512, 0);
+    check_row("part 1", layer, kept, 0);
+    check_row("part 2", layer, kept, 0);
+    check_row("part 3", 64 + 960, 768 + 768, 0);
+    check_row("shared", 0, 0, 256 + 512 + 512 + 512 + 1536 + 512);
 }
 
 SUITE("memory", NULL, release)
