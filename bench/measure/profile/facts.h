@@ -8,10 +8,10 @@ struct profile_facts {
     const char *label, *bucket_words; /* of the implementation */
     const struct strategy *strategy;
     int buckets;                     /* of its plan */
-    int ranks, hosts, machine_ranks; /* all; their hosts; those on rank 0's machine */
+    int ranks, hosts, machine_ranks; /* machine_ranks: those on rank 0's machine */
     int on_gpu, comm_on_device;      /* ranks compute on GPUs; communication is the device's own work (struct comm) */
-    int threads;                     /* of a rank */
-    int synthetic;                   /* the data are */
+    int has_synthetic_data;
+    int threads; /* of a rank */
     double cores_per_rank;
     double tokens, flops; /* of a step: tokens of all ranks; of the model */
     size_t block_steps;   /* timed steps of a block */

@@ -152,8 +152,8 @@ static void find_phases(struct profile_figures *f, const struct job *job, const 
 
 /* ---- collectives ---- */
 
-/* Lists every payload and operation that occurs, the largest payload first. Returns the largest number of calls that one
- * has on this rank, which is the same on every rank. */
+/* Lists every payload and operation that occurs, the largest payload first. Returns the largest number of calls that
+ * one has on this rank, which is the same on every rank. */
 static size_t list_payloads(struct profile_figures *figures, const struct capture *capture)
 {
     const struct collectives *r = &capture->collectives;

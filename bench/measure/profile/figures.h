@@ -9,22 +9,22 @@
 /* In seconds a step. */
 struct phase_figure {
     const char *name;    /* of the phase, or "step" */
-    char usual[32];      /* share of a well-tuned step, in words, and whether this is outside; "": none is usual */
+    char usual[32];      /* its share of a well-tuned step, and whether this one is outside; "": not known */
     double mean, median; /* over the steps of all ranks (n = ranks x steps) */
-    double least, most;  /* medians over the steps of the rank where that is so */
-    double p95_steps;    /* over the steps of the rank where that is most */
+    double least, most;  /* the least and the largest median of a rank */
+    double p95_steps;    /* 95th percentile of a rank's steps, on the rank where it is largest */
     int least_rank, most_rank, p95_rank;
     double share; /* of the steps' time */
 };
 
 /* Collectives of one payload, over all ranks and steps. Times are medians in seconds over the calls for which they are
- * known; NAN where they are for none. */
+ * known; NAN if there is none. */
 struct collective_figure {
     enum comm_kind kind;      /* the operation */
-    size_t bytes, parameters; /* of one; parameters of the largest */
-    size_t calls, waited;     /* of all ranks; those that are known to have waited */
-    double queued, duration;  /* from the request to the post; from post to completion */
-    double wait, transfer;    /* until the last rank posts, of ranks that are not the last; from then to completion */
+    size_t bytes, parameters; /* of one call; parameters: the most of any */
+    size_t calls, waited;     /* of all ranks; waited: those that are known to have waited */
+    double queued, duration;  /* from the request to the post; from the post to completion */
+    double wait, transfer;    /* until the last rank posts, on the other ranks; from then to completion */
     double algbw, busbw;      /* bytes/s of the median duration */
 };
 
@@ -33,29 +33,29 @@ struct rank_figure {
     struct overlap mean;                         /* of its steps */
     double offset, drift, drift_error, residual; /* of its clock: seconds; drifts in seconds a second */
 
-    /* Its work: the phases of a step without gradient_sync and checkpoint, which wait for others; medians over its
-     * steps. The fast ranks are those up to the lower quartile, of four or fewer ranks the fastest. */
+    /* Work is all phases of a step but gradient_sync and checkpoint, in which ranks wait for each other; seconds,
+     * medians over the steps of a rank. The fast ranks are those up to the lower quartile; of four or fewer the
+     * fastest. */
     double late;            /* work beyond that of the fast ranks */
-    double core_wait;       /* in which its training thread had no core; 0 on GPUs, where that is not watched */
-    double late_in[PHASES]; /* of each phase without that wait: its lower quartile beyond that of the ranks that are
-                               fast in it; 0 of those two */
-    double saves; /* work of the latest rank beyond that of the next after this one: what a step would be shorter
-                     if this rank, and those that are later, were as fast as the next; 0 of a fast rank */
+    double core_wait;       /* work during which the training thread had no core; 0 on GPUs, where it is not watched */
+    double late_in[PHASES]; /* lower quartile of a phase without core_wait, beyond that of the ranks fast in it */
+    double saves; /* what a step gains if this rank and all later ones are as fast as the next one: work of the latest
+                     rank - work of the next; 0 for a fast rank */
 };
 
 /* The phase that a rank is latest in. */
 enum step_phase rank_latest_in(const struct rank_figure *rank);
 
 struct profile_figures {
-    int first, steps;   /* slots that the figures are about, as in capture.collectives */
-    const char *epochs; /* these are "active" or "warm-up" ones */
+    int first, steps;   /* captured steps that are counted, as in capture.collectives */
+    const char *epochs; /* that these are of: "active" or "warm-up" */
     int ranks;
     struct phase_figure phase[PHASES + 1]; /* the last: the step */
     struct rank_figure *rank;              /* [ranks] */
     struct overlap mean;                   /* of the steps of all ranks */
     struct collective_figure *collective;  /* [collectives], the largest payload first */
     int collectives;
-    struct bucket_figure *bucket; /* [buckets]; none where nothing is reduced, as on one rank */
+    struct bucket_figure *bucket; /* [buckets]; none if nothing is reduced, as on one rank */
     int buckets;
     struct layer_figure *layer; /* [layers] in the order of forward: the embedding, the layers, the output */
     int layers;

@@ -83,7 +83,7 @@ static void check_data(struct findings *f, double threshold, const struct profil
     if (value > limit)
         finding_append(add_finding(f, "data loading", level_above(value, threshold, threshold * 5 / 3), value, limit,
                                    loading->most, figures->phase[PHASES].mean,
-                                   facts->synthetic
+                                   facts->has_synthetic_data
                                        ? "give the --data-workers that make the synthetic batches cores of their "
                                          "own: use fewer --threads or ranks"
                                        : "put --data on a faster disk, let more --data-workers fetch further ahead "

@@ -10,11 +10,11 @@ struct profile_figures;
 struct layer_figure {
     char name[16];
     double forward, backward;
-    size_t parameters, bytes; /* bytes that are reduced for it */
+    size_t parameters, bytes; /* bytes: of its gradients that are reduced */
 };
 
-/* Adds the parts of the model, whose spans are still in the timeline; number_bytes of a gradient as it is sent, 0 where
- * nothing is. All ranks call. */
+/* Adds the parts of the model; their spans are still in the timeline. number_bytes: of one gradient as it is sent; 0:
+ * nothing is sent. All ranks call. */
 void profile_figures_add_layers(struct profile_figures *figures, const struct job *job, const struct timeline *timeline,
                                 const struct model *model, size_t number_bytes);
 

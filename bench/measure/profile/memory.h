@@ -6,24 +6,24 @@
 
 struct profile_figures;
 
-/* What arrays hold that a rank has allocated on its device, in bytes, gaps for alignment included. */
+/* Kinds of arrays that a rank has allocated on its device. */
 enum memory_kind {
     HOLDS_WEIGHTS, /* and their copy in the compute type */
     HOLDS_GRADIENTS,
     HOLDS_OPTIMIZER,   /* moments */
-    HOLDS_ACTIVATIONS, /* what forward keeps for backward, with what puts it out */
+    HOLDS_ACTIVATIONS, /* what forward keeps for backward; counted for the part that computes it */
     HOLDS_WORKSPACE,   /* gradients of activations, which one layer after the other uses, and a table of rotations */
     HOLDS_OTHER,       /* the weights that every block starts from, staged gradients, the batch, losses and norms */
     HOLDS
 };
 
 struct memory_figure {
-    char name[16]; /* of a part of the model; or "shared" */
-    size_t holds[HOLDS], total;
-    int order; /* of rows that are as large */
+    char name[16];              /* of a part of the model; or "shared" */
+    size_t holds[HOLDS], total; /* bytes, gaps for alignment included */
+    int order;                  /* of rows with the same total */
 };
 
-/* Adds the memory of what was set up: the trainer, its model and the reducers [reducers]. After the layers. */
+/* Adds the memory of the trainer, its model and the reducers [reducers]. Call it after profile_figures_add_layers. */
 void profile_figures_add_memory(struct profile_figures *figures, const struct trainer *trainer,
                                 const struct reducer *reducer, int reducers);
 

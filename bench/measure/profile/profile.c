@@ -262,7 +262,7 @@ static void know_facts(struct profile *p, const struct run *run)
         .on_gpu = run->opened.on_gpu,
         .comm_on_device = run->comm->on_device,
         .threads = run->threads,
-        .synthetic = !data_tokens(run->trainer.data),
+        .has_synthetic_data = !data_tokens(run->trainer.data),
         .cores_per_rank = run->cores_per_rank,
         .tokens = (double)tokens,
         .flops = model_flops(&run->model, tokens) / (o->forward_only ? 3 : 1), /* backward takes two */

@@ -4,7 +4,7 @@
 
 #include "training/training.h"
 
-/* What is traced: operations as the host asks for them; what GPUs do; auto: both, where there is a GPU. */
+/* What is traced: the host's operations; the GPU's; both; auto: both if there is a GPU. */
 enum activities_wanted { TRACE_AUTO, TRACE_CPU, TRACE_CUDA, TRACE_CPU_CUDA };
 
 /* Percentages at which a figure becomes a finding. */
@@ -34,19 +34,20 @@ struct profile_options {
 /* Appends the section of these options; each of its rows needs --profile. */
 void profile_options_add(struct option_table *table, struct profile_options *options);
 
-/* What a training keeps for these. */
+/* What a run records for these options. */
 struct recording profile_recording(const struct profile_options *options);
 
-/* Checks them against the training, and makes its rows. 0, or -1, reported. */
+/* Checks them against the training, and makes its rows. Returns 0; or -1, reported. */
 int profile_options_check(const struct profile_options *options, const struct option_table *table,
                           struct training_options *training);
 
-/* Whether every rank of the list is one of `ranks`: 0, or -1, reported. And whether a rank is in the list. */
+/* Checks that every rank of the list is below `ranks`. Returns 0; or -1, reported. */
 int rank_list_check(const struct rank_list *list, int ranks);
+
 int rank_list_has(const struct rank_list *list, int rank);
 
-/* Runs the profile and writes its traces and summaries. Returns 0; or -1 when something went wrong that rank 0 has
- * said; what was measured until then has been written. All ranks call it and get the same answer. */
+/* Runs the profile and writes its traces and summaries. Returns 0; or -1, reported, and then what was measured until
+ * then has been written. All ranks call it and get the same answer. */
 int run_profile(const struct job *job, const struct run_options *options, const struct profile_options *profile,
                 const struct command *command);
 

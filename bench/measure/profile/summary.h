@@ -7,12 +7,12 @@
 #include "profile/findings.h"
 #include "profile/overlap_verdict.h"
 
-enum { SHOWN = 8 }; /* rows that are printed of what there may be many of, unless with --verbose */
+enum { SHOWN = 8 }; /* rows of a long table that are printed without --verbose */
 
 struct profile {
     const struct profile_options *options;
     int row;                         /* of the implementation */
-    char name[IMPLEMENTATION_LABEL]; /* of its files: its label, with - for : */
+    char name[IMPLEMENTATION_LABEL]; /* of its files: the label with . for : */
     struct results results;
     struct profile_facts facts;
     struct capture capture;
@@ -21,7 +21,7 @@ struct profile {
     struct controls controls;
     struct overlap_verdict overlap;
     struct findings findings;
-    const struct link_rates *links; /* [facts.hosts]; NULL: not measured, on one host and where GPUs send themselves */
+    const struct link_rates *links; /* [facts.hosts]; NULL: not measured (one host, or GPUs that send themselves) */
 };
 
 /* Adds which steps were captured and what they lack. */
