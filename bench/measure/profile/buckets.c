@@ -1,5 +1,4 @@
-/* buckets.c - the buckets of a plan one by one: when each is ready, asked for, posted and done, and what of it shows.
- */
+/* buckets.c - when each bucket of a plan is ready, requested, posted and done, and how long it is exposed. */
 #include "profile/figures.h"
 
 #include "base/stats.h"
@@ -8,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Seconds from the start of a step; EXPOSED and LAST of one step. */
+/* Seconds from the start of a step; EXPOSED is a duration, and LAST is 1 or 0. */
 enum bucket_time { READY, QUEUED, POSTED, DONE, EXPOSED, LAST, TIMES };
 
 static double *time_of(double *seconds, int bucket, enum bucket_time time, int steps)
@@ -34,7 +33,7 @@ static void add_ready(const struct profile_figures *f, const struct capture *cap
     free(bucket);
 }
 
-/* The collectives of this rank, against when it computed; computing is NULL where that is unknown. */
+/* The collectives of this rank. computing is NULL if it is unknown when the rank computed. */
 static void add_collectives(const struct profile_figures *f, const struct capture *capture,
                             const struct timeline *timeline, const struct lane *computing, int host_is_ahead,
                             double *seconds)
@@ -74,9 +73,9 @@ void profile_figures_add_buckets(struct profile_figures *f, const struct job *jo
                                  const struct timeline *timeline, const struct plan *plan, const struct lane *computing,
                                  int host_is_ahead)
 {
-    size_t steps = (size_t)f->steps, of_rank = TIMES * steps, n = (size_t)job->size * steps;
-    double *seconds = allocate((size_t)plan->n * of_rank + 1, sizeof *seconds);
-    double *all = allocate((size_t)job->size * of_rank + 1, sizeof *all), *one = allocate(n + 1, sizeof *one);
+    size_t steps = (size_t)f->steps, n = (size_t)job->size * steps;
+    double *seconds = allocate((size_t)plan->n * TIMES * steps + 1, sizeof *seconds);
+    double *all = allocate(n + 1, sizeof *all);
     add_ready(f, capture, timeline, plan, seconds);
     add_collectives(f, capture, timeline, computing, host_is_ahead, seconds);
     f->bucket = allocate((size_t)plan->n + 1, sizeof *f->bucket);
@@ -86,21 +85,17 @@ void profile_figures_add_buckets(struct profile_figures *f, const struct job *jo
         double *const median[] = {&figure->ready, &figure->queued, &figure->posted, &figure->done, &figure->exposed};
         *figure = (struct bucket_figure){
             .bucket = b, .tensors = plan->bucket[b].tensors, .parameters = capture->parameters[b]};
-        job_gather(job, time_of(seconds, b, READY, f->steps), of_rank * sizeof *seconds, all);
         for (int time = READY; time <= LAST; time++) {
-            for (size_t r = 0; r < (size_t)job->size; r++)
-                for (size_t s = 0; s < steps; s++)
-                    one[r * steps + s] = all[r * of_rank + (size_t)time * steps + s];
-            double sum = 0; /* NAN where a rank does not know */
+            double sum = 0; /* NAN if it is unknown on a rank */
+            job_gather(job, time_of(seconds, b, (enum bucket_time)time, f->steps), steps * sizeof *seconds, all);
             for (size_t i = 0; i < n; i++)
-                sum += one[i];
+                sum += all[i];
             if (time == LAST)
                 figure->last = sum / (double)n;
             else
-                *median[time] = isnan(sum) ? NAN : stats_median(one, n);
+                *median[time] = isnan(sum) ? NAN : stats_median(all, n);
         }
     }
     free(seconds);
     free(all);
-    free(one);
 }

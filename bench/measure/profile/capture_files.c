@@ -1,4 +1,4 @@
-/* capture_files.c - the files that captured steps are written to: a trace of each rank, one of all, and telemetry. */
+/* capture_files.c - writes captured steps: a trace of each rank, one of all ranks, and telemetry. */
 #include "profile/capture_files.h"
 #include "base/files.h"
 #include "base/text.h"
@@ -13,7 +13,7 @@
 
 /* ---- the trace of a rank ---- */
 
-/* A piece of a trace; the watchdog watches each. */
+/* Writes a piece of a trace, watched by the watchdog. */
 static int write_to_file(void *context, const char *text, size_t n)
 {
     struct trace_file *out = context;
@@ -23,7 +23,7 @@ static int write_to_file(void *context, const char *text, size_t n)
     return failed ? error_report("cannot write %s: %s", out->file.path, strerror(why)) : 0;
 }
 
-/* Gives a file its name, or leaves nothing behind if writing it failed. */
+/* Gives a file its name, or removes it if writing it failed. */
 static int end_file(struct new_file *file, int failed)
 {
     if (!failed)
@@ -74,7 +74,7 @@ static int send_rows(void *job, const char *text, size_t n)
     return 0;
 }
 
-/* The file and its head, on rank 0. Returns 0; or -1, reported. */
+/* Makes the file and writes its head, on rank 0. Returns 0; or -1, reported. */
 static int begin_merged(struct merged_trace *m, const struct profile_options *options, const char *directory,
                         const char *name, const struct trace *trace)
 {
@@ -90,7 +90,7 @@ static int begin_merged(struct merged_trace *m, const struct profile_options *op
                : 0;
 }
 
-/* Until the empty message that ends what a rank sends; after a failure its rows are still received, and discarded. */
+/* Receives the rows of a rank until its empty message. After a failure they are received and discarded. */
 static void receive_rows(struct merged_trace *m, const struct job *job, int rank)
 {
     enum { PIECE = 1 << 16 };
@@ -120,7 +120,7 @@ int merged_trace_add(struct merged_trace *m, const struct profile_options *optio
             job_send(job, NULL, 0);
         if (r > 0 && job->rank == 0)
             receive_rows(m, job, r);
-        job_barrier(job); /* so that no rank waits for longer than one trace takes */
+        job_barrier(job); /* no rank waits for longer than one trace takes */
     }
     return m->failed ? -1 : 0;
 }
@@ -136,8 +136,8 @@ int merged_trace_end(struct merged_trace *m, const char *name)
 
 /* ---- telemetry ---- */
 
-/* The pieces of the step in which the same lanes were active, where any was. Both unions end with an interval that
- * never begins. */
+/* Prints the pieces of a step in which the same lanes were active, if any was. Both unions end with an interval that
+ * begins after any step. */
 static void print_segments(FILE *out, const struct interval *compute, const struct interval *comm,
                            const struct step_times *step)
 {
@@ -167,7 +167,7 @@ int captured_steps_write(struct results *results, const struct trace *trace, con
 {
     static const struct lane nothing;
     static const struct interval never = {INT64_MAX, INT64_MAX};
-    enum { GAP_NS = 9999 }; /* less than 10 us between one operation and the next is no pause */
+    enum { GAP_NS = 9999 }; /* gaps below 10 us between operations are no pause */
     const struct lane *compute = computing ? computing : &nothing;
     const struct lane *communication = &trace->timeline->lane[LANE_COMMUNICATION];
     struct interval *x = allocate(compute->n + 1, sizeof *x), *y = allocate(communication->n + 1, sizeof *y);

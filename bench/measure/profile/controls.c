@@ -1,4 +1,4 @@
-/* controls.c - what a profile is compared with. */
+/* controls.c - compares a captured implementation with its controls. */
 #include "profile/controls.h"
 
 #include "kernels/error.h"
@@ -109,7 +109,7 @@ struct estimate controls_efficiency(const double *step, const double *after_back
     return estimate;
 }
 
-/* Of the rounds in which a figure is known. */
+/* Over the rounds in which a figure is known. */
 static struct estimate estimate_known(const double *figure, size_t n)
 {
     double *known = allocate(n + 1, sizeof *known);
@@ -131,7 +131,7 @@ static struct estimate mean_ratio(const double *a, const double *b, size_t n)
 
 void controls_compute(struct controls *c, const struct job *job, const struct measurements *m)
 {
-    /* what does not apply is an estimate of no rounds; the row that it would be made from is not read */
+    /* a result that does not apply is an estimate of no rounds, and the row that it names is not read */
     size_t n = c->rounds = m->rounds, of_none = c->rows.none < 0 ? 0 : n, of_communication = c->communicates ? n : 0;
     size_t of_overlap = c->rows.after_backward < 0 ? 0 : of_communication;
     int none_row = of_none ? c->rows.none : 0, after_backward_row = of_overlap ? c->rows.after_backward : 0;

@@ -1,4 +1,4 @@
-/* layers.c - the parts of the model one by one: forward and backward of each, and the gradient that it leaves. */
+/* layers.c - forward and backward time of each part of the model, and the size of its gradient. */
 #include "profile/figures.h"
 
 #include "base/stats.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The parts in the order of forward: the embedding, the layers, the output. -1: a span is none of them. */
+/* The part of a span: 0 the embedding, then the layers, then the output; -1: none. */
 static int part_of(const struct span *span, int layers)
 {
     if (!strcmp(span->name, "layer"))
@@ -17,8 +17,8 @@ static int part_of(const struct span *span, int layers)
     return !strcmp(span->name, "embedding") ? 0 : !strcmp(span->name, "output") ? layers + 1 : -1;
 }
 
-/* seconds[parts, 2, steps]: forward and backward of each part, summed over micro-batches. A phase is recorded when it
- * ends, behind the ranges within. */
+/* Adds to seconds[parts, 2, steps]: forward and backward of each part, summed over micro-batches. The span of a phase
+ * comes after the ranges within it. */
 static void add_ranges(const struct profile_figures *f, const struct timeline *timeline, int layers, double *seconds)
 {
     const struct lane *host = &timeline->lane[LANE_HOST];

@@ -1,4 +1,4 @@
-/* options.c - what a profile captures and writes: its part of the command line. */
+/* options.c - the options of a profile. */
 #include "profile/rows.h"
 
 #include "kernels/error.h"
@@ -55,7 +55,7 @@ static int ranks_parse(const struct option *option, const char *text, void *fiel
             return error_report("--%s: rank %ld is listed twice; name it once", option->name, rank);
         list.rank[list.n++] = (int)rank;
     }
-    if (more || (!list.all && !list.n)) /* the loop ended before the text */
+    if (more || (!list.all && !list.n)) /* more: the loop ended within the text */
         return error_report("--%s %s: expected all, or a list such as 0,3", option->name, text);
     *(struct rank_list *)field = list;
     return 0;
@@ -92,15 +92,15 @@ static const struct option rows[] = {
      "trace only)"},
     {.name = "profile-implementation", .common = 1, .kind = &option_strategies, .offset = FIELD(implementations),
      .initial = "ddp", .value_name = "IMPLEMENTATIONS",
-     .help = "which one, or a list, or all: several are also compared; names as below"},
+     .help = "one of those below, a list, or all; several are also compared"},
     {.name = "profile-output-dir", .common = 1, .kind = &option_path, .offset = FIELD(output_dir), .initial = "",
      .help = "directory of the traces and the summary; default results/<time>[-<label>]"},
     {.name = "profile-wait", .kind = &option_count, .offset = FIELD(wait), .initial = "0", .high = 1e9,
-     .help = "steps of a cycle that are not traced, at its start"},
+     .help = "steps at the start of a cycle that are not traced"},
     {.name = "profile-warmup", .kind = &option_count, .offset = FIELD(warmup), .initial = "0", .high = 1e9,
-     .help = "steps then traced and thrown away"},
+     .help = "steps after these that are traced and discarded"},
     {.name = "profile-active", .kind = &option_count, .offset = FIELD(active), .initial = "0", .high = 1e9,
-     .help = "steps then traced and kept; 0: all that remain"},
+     .help = "steps after these that are traced and kept; 0: all that remain"},
     {.name = "profile-repeat", .kind = &option_count, .offset = FIELD(repeat), .initial = "0", .high = 1e9,
      .help = "cycles; 0: as many as the epochs' steps allow"},
     {.name = "profile-activities", .kind = &option_choice, .offset = FIELD(activities), .initial = "auto",
@@ -152,7 +152,7 @@ int profile_options_check(const struct profile_options *o, const struct option_t
         return error_report("--output is for the benchmark; with --profile use --profile-output-dir");
     if (t->forward_only && reduce)
         return error_report("--forward-only reduces nothing: use --profile-implementation none");
-    enum { BLOCK_STEPS = 3 }; /* of the blocks that a profile is compared with, unless the warm-up has fewer */
+    enum { BLOCK_STEPS = 3 }; /* by default, unless the warm-up has fewer */
     if (training_options_check(t, table, BLOCK_STEPS, 1))
         return -1;
     size_t cycle = o->wait + o->warmup + (o->active ? o->active : 1), cycles = o->repeat ? o->repeat : 1;

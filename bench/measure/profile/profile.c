@@ -1,5 +1,5 @@
-/* profile.c - profile mode: the capture of each implementation first, then rounds of blocks that they are compared
- * with. Summaries are written after each capture and again as rounds go by. */
+/* profile.c - profile mode: captures each implementation, then runs rounds of blocks that compare them with their
+ * controls. Summaries are written after each capture and again during the rounds. */
 #include "base/json.h"
 #include "base/text.h"
 #include "kernels/error.h"
@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* One or several profiles of a run. */
+/* The profiles of a run. */
 struct profiles {
     const struct profile_options *options;
     const struct command *command;
@@ -21,14 +21,14 @@ struct profiles {
     struct profile *of;            /* [n] */
     struct attainable *attainable; /* of all rows */
     struct link_rates *links;      /* [hosts], or NULL */
-    struct results results;        /* of their comparison, where there are several */
+    struct results results;        /* of their comparison, if there are several */
     struct merged_trace merged;    /* of all of them */
-    int complete;                  /* nothing more will be measured */
+    int complete;                  /* all is measured */
 };
 
 /* ---- summaries ---- */
 
-/* The command line as one can type it again. */
+/* Adds the command line, quoted for a shell. */
 static void add_command(const struct command *command, cJSON *summary)
 {
     char *text = NULL;
@@ -41,7 +41,7 @@ static void add_command(const struct command *command, cJSON *summary)
     free(text);
 }
 
-/* A summary with the heading; of one profile, or NULL: of the comparison. */
+/* A summary with its heading: of a profile; or of all together where p is NULL. */
 static cJSON *create_summary(const struct profiles *all, const struct profile *p, const struct run *run)
 {
     const struct training_options *o = run->options;
@@ -67,8 +67,7 @@ static cJSON *create_summary(const struct profiles *all, const struct profile *p
     return summary;
 }
 
-/* Writes the summary of a profile as far as it goes; of the whole run, if it is the only one, on stdout too. Ranks
- * other than 0 compute with it. */
+/* Writes the summary of a profile so far; prints it if it is complete and the only one. All ranks call. */
 static int write_profile(const struct profiles *all, struct profile *p, const struct run *run)
 {
     struct figure_list figures = {0};
@@ -91,13 +90,13 @@ static int write_profile(const struct profiles *all, struct profile *p, const st
     json_add_number(memory, "peak", (double)p->facts.peak_bytes);
     int status = results_write_summary(&p->results, summary, &figures);
     if (all->complete && all->n == 1)
-        results_print_body(stdout, summary); /* the heading is there already */
+        results_print_body(stdout, summary);
     cJSON_Delete(summary);
     figures_destroy(&figures);
     return status;
 }
 
-/* Writes all summaries of profiles that were captured, and the comparison. All ranks call. */
+/* Writes the summaries of all captured profiles, and of their comparison. All ranks call. */
 static int write_summaries(void *context, struct run *run)
 {
     struct profiles *all = context;
@@ -145,25 +144,25 @@ static int take_block(void *context, struct run *run, const struct block *b)
     return status;
 }
 
-/* The captured steps beside those of the other profiles, as if all had begun at the same moment. */
+/* Adds the captured steps to the trace of all profiles, as if all profiles had begun at the same moment. */
 static int merge_trace(struct profiles *all, const struct profile *p, const struct run *run)
 {
     struct trace trace = p->capture.trace;
     trace.group = (int)(p - all->of);
     int64_t start_ns = alignment_apply(&p->capture.alignment, p->capture.times[0].start_ns) - trace.base_ns;
-    int64_t back_ns = (int64_t)job_max(run->job, -(double)start_ns); /* the earliest: a minimum */
+    int64_t back_ns = (int64_t)job_max(run->job, -(double)start_ns); /* the earliest start of a rank */
     trace.base_ns -= back_ns;
     trace.base_unix_ns -= back_ns;
     return merged_trace_add(&all->merged, all->options, all->results.directory, "comparison", run->job, &trace);
 }
 
-/* Captures one implementation, and finds all that its spans say before those of the next take their place. */
-static int capture(struct profiles *all, struct profile *p, struct run *run)
+/* Captures one implementation and finds its figures, before the spans of the next one replace its spans. */
+static int capture_profile(struct profiles *all, struct profile *p, struct run *run)
 {
     const struct reducer *reducer = &run->reducer[p->row];
     int sends = run->job->size > 1 && reducer->strategy->reduces;
     int status = capture_run(&p->capture, run, p->row, p->name, p->options, &p->results);
-    if (!p->capture.n) /* it failed before the first step that counts */
+    if (!p->capture.n) /* it failed before the first captured step */
         return -1;
     if (all->n > 1)
         status = job_agree_after(run->job, status, merge_trace(all, p, run));
@@ -179,11 +178,11 @@ static int capture(struct profiles *all, struct profile *p, struct run *run)
     return status;
 }
 
-static int measure(struct profiles *all, struct run *run)
+static int measure_profiles(struct profiles *all, struct run *run)
 {
     int status = 0, interrupted = 0;
     for (struct profile *p = all->of; p < all->of + all->n && !interrupted && !status; p++) {
-        status = capture(all, p, run);
+        status = capture_profile(all, p, run);
         interrupted = p->capture.interrupted;
         if (p->capture.n && run->job->hosts > 1 && p->facts.strategy->reduces && !p->facts.comm_on_device &&
             !interrupted && !all->links) {
@@ -210,8 +209,8 @@ static int measure(struct profiles *all, struct run *run)
     return run_check_losses(run) || interrupted ? -1 : status;
 }
 
-/* A single profile's <top>/<name> holds its results, and that of one of several a directory for them: both there would
- * be taken for one. Checks all directories before the first is made. Returns 0; or -1, reported. */
+/* Checks, before any directory is made, that <top>/<name> does not hold results of another kind: of a single profile,
+ * or the directories of several. Returns 0; or -1, reported. */
 static int check_directories(const struct profiles *all, const char *top)
 {
     char path[FILES_PATH];
@@ -228,8 +227,8 @@ static int check_directories(const struct profiles *all, const char *top)
     return status;
 }
 
-/* Where the results of each go: of a single one the run's; of several, directories of their own, each as that of a
- * single one, beside that of the comparison. Returns 0; or -1 on every rank, reported. */
+/* Opens a directory for the results of each of several profiles; a single profile has that of the run. Returns 0; or -1
+ * on every rank, reported. */
 static int open_results(struct profiles *all, struct run *run)
 {
     run->directory = all->n > 1 ? all->results.top : all->of->results.directory;
@@ -244,7 +243,7 @@ static int open_results(struct profiles *all, struct run *run)
     return 0;
 }
 
-static void know_facts(struct profile *p, const struct run *run)
+static void collect_facts(struct profile *p, const struct run *run)
 {
     const struct training_options *o = run->options;
     const struct implementation *row = &o->implementation[p->row];
@@ -272,12 +271,12 @@ static void know_facts(struct profile *p, const struct run *run)
     plan_destroy(&plan);
 }
 
-/* What a reader can know before anything is allocated. */
-static void announce(const struct profiles *all, const struct run *run)
+/* Prints the heading and how long the run will take, before anything large is allocated. */
+static void print_heading(const struct profiles *all, const struct run *run)
 {
     const struct training_options *o = run->options;
     for (struct profile *p = all->of; p < all->of + all->n; p++)
-        know_facts(p, run);
+        collect_facts(p, run);
     if (run->job->rank == 0) {
         cJSON *summary = create_summary(all, NULL, run);
         results_print_heading(stdout, summary);
@@ -298,7 +297,7 @@ static void create_profiles(struct profiles *all, const struct training_options 
         *p = (struct profile){.options = all->options, .row = i, .results.telemetry.file = -1};
         memcpy(p->name, o->implementation[i].label, sizeof p->name);
         for (char *c = p->name; *c; c++)
-            *c = *c == ':' ? '.' : *c; /* which no label holds, so that names differ as labels do */
+            *c = *c == ':' ? '.' : *c; /* no label holds a '.', so that names differ as labels do */
         all->n++;
     }
 }
@@ -328,7 +327,7 @@ int run_profile(const struct job *job, const struct run_options *options, const 
     if (!status)
         status = run_plan(&run, options, &target, results);
     if (!status) {
-        announce(&all, &run);
+        print_heading(&all, &run);
         status = run_set_up(&run, "profile", command, results);
     }
     if (!status)
@@ -338,7 +337,7 @@ int run_profile(const struct job *job, const struct run_options *options, const 
         all.attainable = attainable_create(run.reducer, t->n, run.model.tensors, t->rounds);
         for (struct profile *p = all.of; p < all.of + all.n; p++)
             create_controls(p, &run, all.attainable);
-        status = measure(&all, &run);
+        status = measure_profiles(&all, &run);
     }
     for (struct profile *p = all.of; p < all.of + all.n; p++)
         status = job_agree_after(job, status, results_close(&p->results));

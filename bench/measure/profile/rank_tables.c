@@ -1,4 +1,4 @@
-/* tables_of_ranks.c - the tables of a profile that have a row for each rank; of many the worst come first. */
+/* rank_tables.c - the tables of a profile that have a row for each rank; of many ranks the worst come first. */
 #include "profile/rank_tables.h"
 #include "kernels/error.h"
 
@@ -70,7 +70,7 @@ static void add_stragglers(const struct profile *p, cJSON *summary)
     free(row);
 }
 
-/* Who waits for whom, where the ranks are few enough for a line each. */
+/* Who waits for whom; a rank takes a column, so that only a few ranks fit. */
 static void add_stalls(const struct profile *p, cJSON *summary)
 {
     const struct collectives *c = &p->capture.collectives;
@@ -112,7 +112,7 @@ static int by_exposed(const void *a, const void *b)
     return x->mean.exposed == y->mean.exposed ? x->rank - y->rank : x->mean.exposed < y->mean.exposed ? 1 : -1;
 }
 
-/* Where the ranks are too many for a page, those that expose most come first. */
+/* Of more than SHOWN ranks those with the most exposed communication come first. */
 static void add_ranks(const struct profile *p, cJSON *summary)
 {
     const struct profile_figures *f = &p->figures;

@@ -1,4 +1,4 @@
-/* summary.c - a profile's summary apart from its tables: capture, clock, findings, and the list of figures. */
+/* summary.c - the summary of a profile apart from its tables: the capture, findings, and the list of figures. */
 #include "profile/summary.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -22,7 +22,7 @@ static int by_share(const void *a, const void *b)
     return (x->share < y->share) - (x->share > y->share);
 }
 
-/* Where the time of a step goes: phases of 5 % and more, and waiting for communication always. */
+/* Adds where the time of a step goes: phases of 5 % and more, and always waiting for communication. */
 static void add_step(const struct profile *p, cJSON *summary)
 {
     const struct phase_figure *phase = p->figures.phase;
@@ -158,7 +158,7 @@ static void add_captured(const struct profile *p, struct figure_list *list)
                           figures[i].better);
 }
 
-/* Self time of each operation, a step of a rank. */
+/* Figures of each operation: self time in a step of a rank. */
 static void add_operations(const struct profile *p, struct figure_list *list)
 {
     size_t steps = (size_t)p->figures.ranks * (size_t)p->figures.steps;

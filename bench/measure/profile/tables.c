@@ -1,4 +1,4 @@
-/* tables.c - the tables of a profile, column by column: {key, heading, kind, field, unit, scale, width, decimals}. */
+/* tables.c - the tables of a profile. A column is {key, heading, kind, field, unit, scale, width, decimals}. */
 #include "profile/tables.h"
 #include "base/json.h"
 #include "base/table.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHOWN_OPERATIONS = 15, SHOWN_MEMORY = 10 }; /* rows that are printed at most */
+enum { SHOWN_OPERATIONS = 15, SHOWN_MEMORY = 10 }; /* rows that are printed without --verbose */
 
 /* ---- phases ---- */
 
@@ -43,8 +43,8 @@ static void add_phases(const struct profile *p, cJSON *summary)
              p->facts.label, f->steps, text_plural((size_t)f->steps), f->epochs, f->ranks,
              text_plural((size_t)f->ranks));
     snprintf(note, sizeof note,
-             "n = ranks x steps = %d. min and max: of the ranks' medians; p95_steps: over the steps of one rank, the "
-             "most. usual: of a well-tuned step. "
+             "n = ranks x steps = %d. min and max: the least and the largest median of a rank. p95_steps: over the "
+             "steps of the rank where it is largest. usual: in a well-tuned step. "
              "%.0f tokens per second, %.1f GFLOP/s of the model; communication ratio (gradient_sync / step) %.3f.",
              f->ranks * f->steps, p->facts.tokens / step, 1e-9 * p->facts.flops / step,
              f->phase[PHASE_GRADIENT_SYNC].share);
@@ -75,7 +75,7 @@ static void add_operations(const struct profile *p, cJSON *summary)
     char title[160], note[480];
     size_t shown = p->options->sort == SORT_SELF ? 0 : SHOWN_OPERATIONS;
     for (int i = 0; i < p->totals.n && shown < SHOWN_OPERATIONS;
-         i++) /* no rows of 0.0 %, which come last in this order */
+         i++) /* rows of 0.0 %, the last in this order, are not shown */
         shown += p->totals.row[i].share >= 0.0005;
     snprintf(title, sizeof title, "Operations in the same steps, all ranks together, by %s (--profile-sort)",
              sort_name[p->options->sort]);
@@ -209,7 +209,7 @@ static int by_exposure(const void *a, const void *b)
     return x->exposed == y->exposed ? x->bucket - y->bucket : x->exposed < y->exposed ? 1 : -1;
 }
 
-/* Where they are too many for a page, those that matter most come first. */
+/* Of more than SHOWN buckets those that matter most come first. */
 static void add_buckets(const struct profile *p, cJSON *summary)
 {
     const struct profile_figures *f = &p->figures;
