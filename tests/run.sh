@@ -28,15 +28,11 @@ END
 # shellcheck source=launch/common.sh
 . "$(dirname "$(realpath "$0")")/../launch/common.sh"
 
-only='' words=()
-for argument in "$@"; do
-    case $argument in
-    --gpu | --mpi | --cpu | --rest) only=${argument#--} ;;
-    --long) export TEST_LONG=1 ;;
-    *) words+=("$argument") ;;
-    esac
-done
-read_command_line "" "${words[@]}"
+gpu='' mpi='' cpu='' rest='' long=''
+option_rows=("--gpu gpu flag" "--mpi mpi flag" "--cpu cpu flag" "--rest rest flag" "--long long flag")
+read_build_dir "$@"
+only=${gpu:+gpu}${mpi:+mpi}${cpu:+cpu}${rest:+rest}
+[ -z "$long" ] || export TEST_LONG=1
 cd "$(dirname "$0")/.."
 
 limit_seconds=600 # of one program; busy cores make it several times as long

@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
 # allreduce.sh - `ddpbench allreduce` from outside: its table, its files, what it refuses, and that it does not hang.
+
 # wait_until calls functions by name:
 # shellcheck disable=SC2317
 set -euo pipefail
-
-usage() { echo "Usage: [MPIRUN=mpirun] tests/cli/allreduce.sh [--help] BUILD_DIR    prints ok, not ok or skip for each check"; }
 
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"

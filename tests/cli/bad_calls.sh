@@ -1,16 +1,12 @@
 #!/usr/bin/env bash
-# bad_calls.sh - command lines and files that cannot be used: each call fails soon, with one line that names what is wrong.
+# bad_calls.sh - command lines and files that cannot be used: each call fails soon, with one line that names what is
+# wrong. Calls BUILD_DIR/ddpbench with bad values for each option of its --help rows, with options that contradict each
+# other, with bad files to read and bad places to write to, and with sizes that no machine has; some of it with 2 ranks.
+# Each call has to end with status 1 or 2 and less than 5 s of CPU time, with nothing on stdout, nothing left behind,
+# and one printable line on stderr that names what was wrong. Prints a line for each group of calls, and those that went
+# wrong.
 set -euo pipefail
 
-usage() {
-    cat <<'END'
-Usage: tests/cli/bad_calls.sh [--help] BUILD_DIR
-Calls BUILD_DIR/ddpbench with bad values for each option of its --help rows, with options that contradict each other, with
-bad files to read and bad places to write to, and with sizes that no machine has; some of it with 2 ranks. Each call has to
-end with status 1 or 2 and less than 5 s of CPU time, with nothing on stdout, nothing left behind, and one printable line on
-stderr that names what was wrong. Prints a line for each group of calls, and those that went wrong. MPIRUN: the launcher.
-END
-}
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 export LC_ALL=C

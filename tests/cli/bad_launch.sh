@@ -1,17 +1,11 @@
 #!/usr/bin/env bash
-# bad_launch.sh - bad calls of all scripts that take options: each ends soon, with status 2 (1 where something of the machine
-# is missing), leaves nothing, prints nothing on stdout, and on stderr one line, which begins with the script's name and says
-# why; and signals end the scripts that run for long, which leave nothing either.
+# bad_launch.sh - bad calls of all scripts that take options: each ends soon, with status 2 (1 where something of the
+# machine is missing), leaves nothing, prints nothing on stdout, and on stderr one line, which begins with the script's
+# name and says why; and signals end the scripts that run for long, which leave nothing either.
+
 # Many words here are what a shell would expand:
 # shellcheck disable=SC2016
 set -euo pipefail
-
-usage() {
-    cat <<'END'
-Usage: [MPIRUN=mpirun] tests/cli/bad_launch.sh [--help] BUILD_DIR
-Calls the scripts of launch/, tests/ and .ci/ as nobody should. Prints ok, not ok or skip for each group of calls.
-END
-}
 
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
@@ -491,7 +485,7 @@ group "install.sh, pack.sh and pages.sh"
 tests=$root/tests/run.sh
 unknown "$tests"
 bad 2 "$tests" 'which BUILD_DIR'
-bad 2 "$tests" 'one BUILD_DIR only' a b
+bad 2 "$tests" 'unexpected argument' a b
 for word in absent /etc/passwd '' $'a\nb' $'\xff' "$long"; do bad 2 "$tests" 'no directory|which BUILD_DIR' "$word"; done
 MPIRUN=/absent bad 1 "$tests" 'MPIRUN' "$temporary/texts/directory"
 lab=$root/tests/support/slurm_lab.sh

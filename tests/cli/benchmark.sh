@@ -1,17 +1,10 @@
 #!/usr/bin/env bash
 # benchmark.sh - the real program from outside: it runs on 1 to 3 ranks, learns real text, says in one line what is
 # wrong with bad input and ends on every rank, and what it leaves behind when it is killed or the disk is full is valid.
+
 # wait_until and succeeds call functions by name:
 # shellcheck disable=SC2317
 set -euo pipefail
-
-usage() {
-    cat <<'END'
-Usage: [MPIRUN=mpirun] tests/cli/benchmark.sh [--help] BUILD_DIR
-Tests BUILD_DIR/ddpbench with tiny sizes.
-Prints a line for each check, "ok - ", "not ok - " or "skip - "; exits with status 1 if one failed.
-END
-}
 
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
@@ -40,9 +33,9 @@ launch() {
 for ranks in 1 2 3; do
     launch "$ranks"
     result "$status" "$ranks ranks: exit status 0"
-    files=$(cd "$out" && echo *)
+    listed=$(cd "$out" && echo *)
     expected='metrics.csv '$(for ((r = 0; r < ranks; r++)); do printf 'rank_%d_metrics.jsonl ' "$r"; done)'run.json summary.csv summary.json summary.prom summary.txt'
-    [ "$files" = "$expected" ] && good=0 || good=1
+    [ "$listed" = "$expected" ] && good=0 || good=1
     result "$good" "$ranks ranks: the files are $expected"
     valid "$out"/*.json "$out"/*.jsonl >>said && good=0 || good=1
     result "$good" "$ranks ranks: all files are valid"

@@ -1,15 +1,8 @@
 #!/usr/bin/env bash
-# blas.sh - the library of matrix products, from outside: OpenBLAS's choice of kernels is set right where it took the CPU
-# for an older one, a choice of the user's is obeyed, and slow products are said to be slow; and how threads wait.
+# blas.sh - the library of matrix products, from outside: OpenBLAS's choice of kernels is set right where it took the
+# CPU for an older one, a choice of the user's is obeyed, and slow products are said to be slow; and how threads wait.
+# Tests BUILD_DIR/ddpbench where its BLAS is OpenBLAS, on x86-64 with AVX2.
 set -euo pipefail
-
-usage() {
-    cat <<'END'
-Usage: [MPIRUN=mpirun] tests/cli/blas.sh [--help] BUILD_DIR
-Tests BUILD_DIR/ddpbench where its BLAS is OpenBLAS, on x86-64 with AVX2.
-Prints a line for each check, "ok - ", "not ok - " or "skip - "; exits with status 1 if one failed.
-END
-}
 
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"

@@ -1,14 +1,12 @@
 #!/usr/bin/env bash
-# comm.sh - which library sends, GPUs that ranks would share, and collectives that do not return, as users meet them;
-# on the CPU, and, where the program was also built for it, on an emulated GPU.
+# comm.sh - which library sends, GPUs that ranks would share, and collectives that do not return, as users meet them; on
+# the CPU, and, where the program was also built for it, on an emulated GPU. Runs BUILD_DIR/ddpbench, and
+# BUILD_DIR/emulated/ddpbench if there is one.
+
 # wait_until calls functions by name:
 # shellcheck disable=SC2317
 set -euo pipefail
 
-usage() {
-    echo "Usage: tests/cli/comm.sh [--help] BUILD_DIR"
-    echo "Runs BUILD_DIR/ddpbench, and BUILD_DIR/emulated/ddpbench if there is one. MPIRUN: the launcher."
-}
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 

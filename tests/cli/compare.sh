@@ -3,14 +3,6 @@
 # lack something, or to be of something else; every exit status and the words beside it.
 set -euo pipefail
 
-usage() {
-    cat <<'END'
-Usage: [MPIRUN=mpirun] tests/cli/compare.sh [--help] BUILD_DIR
-Tests BUILD_DIR/ddpbench compare.
-Prints a line for each check, "ok - ", "not ok - " or "skip - "; exits with status 1 if one failed.
-END
-}
-
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 

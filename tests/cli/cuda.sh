@@ -1,16 +1,10 @@
 #!/usr/bin/env bash
 # cuda.sh - the real program on a GPU, from outside: it learns what the CPU learns, two runs are the same bit for bit,
-# and drivers, GPUs and NCCL that fail end it on every rank with one line that says why.
+# and drivers, GPUs and NCCL that fail end it on every rank with one line that says why. Tests
+# BUILD_DIR/emulated/ddpbench, whose GPUs and NCCL are emulated and can be made to fail; with REAL_GPU=1
+# BUILD_DIR/ddpbench on the machine's GPUs, as far as they can be tested without making them fail. The CPU's losses are
+# those of BUILD_DIR/ddpbench.
 set -euo pipefail
-
-usage() {
-    cat <<'END'
-Usage: [MPIRUN=mpirun] [REAL_GPU=1] tests/cli/cuda.sh [--help] BUILD_DIR
-Tests BUILD_DIR/emulated/ddpbench, whose GPUs and NCCL are emulated and can be made to fail; with REAL_GPU=1 BUILD_DIR/ddpbench
-on the machine's GPUs, as far as they can be tested without making them fail. The CPU's losses are those of BUILD_DIR/ddpbench.
-Prints a line for each check, "ok - ", "not ok - " or "skip - "; exits with status 1 if one failed.
-END
-}
 
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"

@@ -1,14 +1,8 @@
 #!/usr/bin/env bash
-# cuda_profile.sh - profiles on GPUs, from outside: what the traces promise, with a tracer and without one.
+# cuda_profile.sh - profiles on GPUs, from outside: what the traces promise, with a tracer and without one. Tests
+# BUILD_DIR/emulated/ddpbench, whose GPUs, NCCL and CUPTI are emulated; with REAL_GPU=1 BUILD_DIR/ddpbench on the
+# machine's GPUs.
 set -euo pipefail
-
-usage() {
-    cat <<'END'
-Usage: [MPIRUN=mpirun] [REAL_GPU=1] tests/cli/cuda_profile.sh [--help] BUILD_DIR
-Tests BUILD_DIR/emulated/ddpbench, whose GPUs, NCCL and CUPTI are emulated; with REAL_GPU=1 BUILD_DIR/ddpbench on the
-machine's GPUs. Prints a line for each check, "ok - ", "not ok - " or "skip - "; exits with status 1 if one failed.
-END
-}
 
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"

@@ -1,16 +1,14 @@
 #!/usr/bin/env bash
 # faults.sh - each call that writes a file fails once, or is the last of its process, in every kind of run; and what
-# signals, limits of the machine and other processes do to a run.
+# signals, limits of the machine and other processes do to a run. Runs BUILD_DIR/ddpbench with
+# BUILD_DIR/tests/support/preload/faults.so: the k-th open, write, close, rename and mkdir below the directory of
+# results fails, for every k. Then the run has to end by itself, by a status that is not 0, with one line that says why,
+# and all files are valid.
+
 # aside, succeeds and wait_until call functions by name:
 # shellcheck disable=SC2317
 set -euo pipefail
 
-usage() {
-    echo "Usage: tests/cli/faults.sh [--help] BUILD_DIR"
-    echo "Runs BUILD_DIR/ddpbench with BUILD_DIR/tests/support/preload/faults.so: the k-th open, write, close, rename and"
-    echo "mkdir below the directory of results fails, for every k. Then the run has to end by itself, by a status"
-    echo "that is not 0, with one line that says why, and all files are valid. MPIRUN: the launcher."
-}
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 [ -e "$build/tests/support/preload/faults.so" ] || die "there is no $build/tests/support/preload/faults.so; run make tests first"

@@ -3,14 +3,6 @@
 # --output goes, and whose lab it takes down.
 set -euo pipefail
 
-usage() {
-    cat <<'END'
-Usage: tests/cli/gate.sh [--help] BUILD_DIR
-Tests launch/gate.sh, without BUILD_DIR/ddpbench. Prints a line for each check, "ok - " or "not ok - "; exits with status 1
-if one failed.
-END
-}
-
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 

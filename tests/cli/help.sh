@@ -1,15 +1,9 @@
 #!/usr/bin/env bash
 # help.sh - what each command's --help and --help all print: every option with its default and bounds is what
-# tests/support/help says, word for word, so that no default changes unseen; and is in its manual page and its completion.
+# tests/support/help says, word for word, so that no default changes unseen; and is in its manual page and its
+# completion. Compares the help of BUILD_DIR/ddpbench with the files in tests/support/help. Where a difference is meant,
+# the file is made anew: BUILD_DIR/ddpbench COMMAND --help all >tests/support/help/COMMAND.txt
 set -euo pipefail
-
-usage() {
-    cat <<'END'
-Usage: tests/cli/help.sh [--help] BUILD_DIR
-Compares the help of BUILD_DIR/ddpbench with the files in tests/support/help. Prints ok or not ok for each check. Where a
-difference is meant, the file is made anew: BUILD_DIR/ddpbench COMMAND --help all >tests/support/help/COMMAND.txt
-END
-}
 
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"

@@ -1,14 +1,7 @@
 #!/usr/bin/env bash
-# install.sh - launch/install.sh: all works from an installed copy, from any directory; what was installed is listed, and
-# removed again without anything else.
+# install.sh - launch/install.sh: all works from an installed copy, from any directory; what was installed is listed,
+# and removed again without anything else. Installs BUILD_DIR/ddpbench below a directory of its own and runs it there.
 set -euo pipefail
-
-usage() {
-    cat <<'END'
-Usage: [MPIRUN=mpirun] tests/cli/install.sh [--help] BUILD_DIR
-Installs BUILD_DIR/ddpbench below a directory of its own and runs it there. Prints ok, not ok or skip for each check.
-END
-}
 
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"

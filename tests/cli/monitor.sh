@@ -1,19 +1,13 @@
 #!/usr/bin/env bash
 # monitor.sh - --monitor-cpu and --monitor-gpu from outside: a line a second with what was put there to be seen, which a
-# killed run leaves whole, and words for what is missing. GPUs come from a library that is built here.
+# killed run leaves whole, and words for what is missing. GPUs come from a library that is built here. Tests
+# BUILD_DIR/ddpbench with tiny sizes and the monitors on. Runs a busy loop beside some of it for 3 s.
+
 # Checks are called by name, and awk has its own dollars:
 # shellcheck disable=SC2317,SC2016
 # wait_until calls functions by name:
 # shellcheck disable=SC2317
 set -euo pipefail
-
-usage() {
-    cat <<'END'
-Usage: [MPIRUN=mpirun] [CC=cc] tests/cli/monitor.sh [--help] BUILD_DIR
-Tests BUILD_DIR/ddpbench with tiny sizes and the monitors on. Runs a busy loop beside some of it for 3 s.
-Prints a line for each check, "ok - ", "not ok - " or "skip - "; exits with status 1 if one failed.
-END
-}
 
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"

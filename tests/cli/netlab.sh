@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
 # netlab.sh - the network lab from up to down on two nodes, and that nothing of it is left behind.
+
 # wait_until calls functions by name:
 # shellcheck disable=SC2317
 set -euo pipefail
-
-usage() { echo "Usage: tests/cli/netlab.sh [--help] BUILD_DIR    prints ok, not ok or skip for each check"; }
 
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
@@ -64,10 +63,11 @@ done
 
 # a host that sends more slowly than the other
 tc -n ddpb-n2 qdisc replace dev eth0 root handle 10: tbf rate 10mbit burst 128kb latency 100ms
-lab "a profile names the host with the slow uplink" 0 \
-    'slow_link .*: the sending side of rank 1.s host \(or the receiving side of rank 0.s\) reaches [01]\.' \
+lab "a profile finds a slow link" 0 '^ *slow link' \
     run -- "$program" --d-model 32 --num-layers 1 --num-heads 2 --d-ff 64 --context-length 16 --batch-size 4 \
     --vocab-size 256 --rounds 0 --profile --profile-implementation ddp --profile-output-dir "$temporary/uplink"
+is "and names the host with the slow uplink" \
+    "$(grep -c "the sending side of rank 1's host (or the receiving side of rank 0's) reaches [01][.]" uplink/ddp/summary.json)" 1
 
 # down also mends what a killed command left, and ends what runs in the nodes
 # shellcheck disable=SC2016 # meant for the shell there

@@ -1,14 +1,7 @@
 #!/usr/bin/env bash
-# pack.sh - a pack in a root that has glibc, a shell and nothing else: what is packed runs there.
+# pack.sh - a pack in a root that has glibc, a shell and nothing else: what is packed runs there. Packs programs of
+# BUILD_DIR and runs them in a directory of their own as /, which has besides glibc and bash only /proc, /sys and /dev.
 set -euo pipefail
-
-usage() {
-    cat <<'END'
-Usage: tests/cli/pack.sh [--help] BUILD_DIR
-Packs programs of BUILD_DIR and runs them in a directory of their own as /, which has besides glibc and bash only /proc, /sys
-and /dev. Prints a line for each check, "ok - ", "not ok - " or "skip - "; exits with status 1 if one failed.
-END
-}
 
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"

@@ -1,15 +1,8 @@
 #!/usr/bin/env bash
-# paper.sh - launch/paper.sh with the real program at tiny sizes: each experiment is run as its name says, its figures are those of the
-# runs, what the paper gives is below them; it goes on after kill -KILL, refuses other options, and says which runs failed.
+# paper.sh - launch/paper.sh with the real program at tiny sizes: each experiment is run as its name says, its figures
+# are those of the runs, what the paper gives is below them; it goes on after kill -KILL, refuses other options, and
+# says which runs failed.
 set -euo pipefail
-
-usage() {
-    cat <<'END'
-Usage: [MPIRUN=mpirun] tests/cli/paper.sh [--help] BUILD_DIR
-Tests launch/paper.sh with BUILD_DIR/ddpbench. Prints a line for each check, "ok - " or "not ok - "; exits with status 1 if one
-failed.
-END
-}
 
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"

@@ -1,16 +1,9 @@
 #!/usr/bin/env bash
 # peer.sh - bench/peers/torch_ddp.py does what ddpbench does: the same model, batches and losses with every strategy,
 # the same plans of collectives, result files that ddpbench compare and report read; and bad input is refused in words.
+# Tests bench/peers against BUILD_DIR/ddpbench with tiny sizes, on the CPU. PEER_PYTHON is a Python that has PyTorch and
+# numpy; without it all is skipped.
 set -euo pipefail
-
-usage() {
-    cat <<'END'
-Usage: [MPIRUN=mpirun] [PEER_PYTHON=python3] tests/cli/peer.sh [--help] BUILD_DIR
-Tests bench/peers against BUILD_DIR/ddpbench with tiny sizes, on the CPU. PEER_PYTHON is a Python that has PyTorch and
-numpy; without it all is skipped. Prints a line for each check, "ok - ", "not ok - " or "skip - "; exits with status 1
-if one failed.
-END
-}
 
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
@@ -94,8 +87,8 @@ for ranks in 1 2; do
     result "$status" "$ranks ranks: torch_ddp.py"
     agree losses $ranks ours$ranks theirs$ranks
     succeeds "$ranks ranks: the plans of collectives are ours, and so are the options" plans ours$ranks theirs$ranks
-    files=$(cd theirs$ranks && echo *)
-    is "$ranks ranks: the files are those of ddpbench that it reads back" "$files" \
+    listed=$(cd theirs$ranks && echo *)
+    is "$ranks ranks: the files are those of ddpbench that it reads back" "$listed" \
         "$(cd ours$ranks && echo rank_*_metrics.jsonl run.json summary.json)"
     succeeds "$ranks ranks: and valid" valid theirs$ranks/*.json theirs$ranks/*.jsonl
     succeeds "$ranks ranks: figures and telemetry have our names" names ours$ranks theirs$ranks

@@ -1,17 +1,11 @@
 #!/usr/bin/env bash
 # profile.sh - profile mode from outside: its traces say what its summary says, a full buffer or a kill leaves whole
-# traces, a delay that was put in is found, and bad directories are refused before anything runs.
+# traces, a delay that was put in is found, and bad directories are refused before anything runs. Tests
+# BUILD_DIR/ddpbench --profile with tiny sizes. With python3, recompute_trace.py computes every figure again.
+
 # Checks are called by name:
 # shellcheck disable=SC2317
 set -euo pipefail
-
-usage() {
-    cat <<'END'
-Usage: [MPIRUN=mpirun] tests/cli/profile.sh [--help] BUILD_DIR
-Tests BUILD_DIR/ddpbench --profile with tiny sizes. With python3, recompute_trace.py computes every figure again.
-Prints a line for each check, "ok - ", "not ok - " or "skip - "; exits with status 1 if one failed.
-END
-}
 
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"

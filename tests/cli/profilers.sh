@@ -3,13 +3,6 @@
 # on which ranks, what they refuse, and their exit status.
 set -euo pipefail
 
-usage() {
-    cat <<'END'
-Usage: [MPIRUN=mpirun] tests/cli/profilers.sh [--help] BUILD_DIR
-Runs launch/nsys.sh and launch/ncu.sh of this tree. Prints a line for each check.
-END
-}
-
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 

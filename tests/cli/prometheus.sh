@@ -1,14 +1,11 @@
 #!/usr/bin/env bash
-# prometheus.sh - summary.prom, --prometheus and metrics.csv from outside: what they hold is what summary.csv and the lines
-# say, while a run goes and when it has ended.
+# prometheus.sh - summary.prom, --prometheus and metrics.csv from outside: what they hold is what summary.csv and the
+# lines say, while a run goes and when it has ended. Tests --prometheus of BUILD_DIR/ddpbench with tiny sizes, and
+# metrics.csv.
+
 # Checks are called by name, and awk has its own dollars:
 # shellcheck disable=SC2317,SC2016
 set -euo pipefail
-
-usage() {
-    echo "Usage: [MPIRUN=mpirun] tests/cli/prometheus.sh [--help] BUILD_DIR"
-    echo "Tests --prometheus of BUILD_DIR/ddpbench with tiny sizes, and metrics.csv. Prints a line for each check."
-}
 
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"

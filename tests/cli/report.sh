@@ -1,15 +1,7 @@
 #!/usr/bin/env bash
-# report.sh - ddpbench report from outside: runs of every kind are printed again as they printed themselves, a sweep whose
-# step times are known is judged, and what is no finished run is refused.
+# report.sh - ddpbench report from outside: runs of every kind are printed again as they printed themselves, a sweep
+# whose step times are known is judged, and what is no finished run is refused.
 set -euo pipefail
-
-usage() {
-    cat <<'END'
-Usage: [MPIRUN=mpirun] tests/cli/report.sh [--help] BUILD_DIR
-Tests BUILD_DIR/ddpbench report. Prints a line for each check, "ok - ", "not ok - " or "skip - "; exits with status 1 if
-one failed.
-END
-}
 
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"

@@ -3,14 +3,6 @@
 # taskset), on the hosts of a file, for real on this machine; what it refuses, and that it leaves nothing when killed.
 set -euo pipefail
 
-usage() {
-    cat <<'END'
-Usage: [MPIRUN=mpirun] tests/cli/run.sh [--help] BUILD_DIR
-Tests launch/run.sh with BUILD_DIR/ddpbench. Prints a line for each check, "ok - ", "not ok - " or "skip - "; exits with
-status 1 if one failed.
-END
-}
-
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 

@@ -1,15 +1,9 @@
 #!/usr/bin/env bash
-# slurm.sh - launch/slurm.sh with a real Slurm of six nodes on this machine: from configure to analyze, and what a failing
-# program, scancel, the time limit, a dead node and an absent controller do to the results.
+# slurm.sh - launch/slurm.sh with a real Slurm of six nodes on this machine: from configure to analyze, and what a
+# failing program, scancel, the time limit, a dead node and an absent controller do to the results. As root, with Slurm
+# installed (launch/setup.sh --slurm).
 # shellcheck disable=SC2317 # functions that others call
 set -euo pipefail
-
-usage() {
-    cat <<'END'
-Usage: tests/cli/slurm.sh [--help] BUILD_DIR
-As root, with Slurm installed (launch/setup.sh --slurm). Prints ok, not ok or skip for each check.
-END
-}
 
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"

@@ -1,16 +1,8 @@
 #!/usr/bin/env bash
-# sweep.sh - launch/sweep.sh with the real program at tiny sizes: every point is run, in a rotated order, and its rows are
-# in sweep.csv; it goes on after kill -KILL, refuses other options, and names failing points. What the report makes of the
-# figures is in report.sh.
+# sweep.sh - launch/sweep.sh with the real program at tiny sizes: every point is run, in a rotated order, and its rows
+# are in sweep.csv; it goes on after kill -KILL, refuses other options, and names failing points. What the report makes
+# of the figures is in report.sh.
 set -euo pipefail
-
-usage() {
-    cat <<'END'
-Usage: [MPIRUN=mpirun] tests/cli/sweep.sh [--help] BUILD_DIR
-Tests launch/sweep.sh with BUILD_DIR/ddpbench. Prints a line for each check, "ok - ", "not ok - " or "skip - "; exits with
-status 1 if one failed.
-END
-}
 
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"

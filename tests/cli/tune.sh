@@ -1,15 +1,8 @@
 #!/usr/bin/env bash
 # tune.sh - ddpbench tune from outside: it finds a bucket size that is known to be best, in the time given, leaves valid
-# files, and refuses what it cannot do.
+# files, and refuses what it cannot do. Tests BUILD_DIR/ddpbench tune with tiny sizes, and
+# tests/support/programs/delayed_tune, which makes one size the best.
 set -euo pipefail
-
-usage() {
-    cat <<'END'
-Usage: [MPIRUN=mpirun] tests/cli/tune.sh [--help] BUILD_DIR
-Tests BUILD_DIR/ddpbench tune with tiny sizes, and tests/support/programs/delayed_tune, which makes one size the best.
-Prints a line for each check, "ok - " or "not ok - "; exits with status 1 if one failed.
-END
-}
 
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"

@@ -22,7 +22,7 @@ END
 # shellcheck source=launch/mpi.sh
 . "$(dirname "$(realpath "$0")")/../../launch/mpi.sh"
 
-read_command_line "" "$@"
+read_build_dir "$@"
 here=$(realpath -e "$(dirname "$0")")
 find_mpirun
 python=$build/consumers/bin/python

@@ -18,7 +18,7 @@ END
 # shellcheck source=launch/common.sh
 . "$(dirname "$(realpath "$0")")/../../launch/common.sh"
 
-read_command_line "" "$@"
+read_build_dir "$@"
 seconds=${FUZZ_SECONDS:-60}
 check_integer FUZZ_SECONDS "$seconds" 1 999999
 mkdir -p "$build/findings"

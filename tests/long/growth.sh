@@ -1,16 +1,9 @@
 #!/usr/bin/env bash
 # growth.sh - long runs do not grow: 100,000 steps in long and in short blocks, a model of 10,000 parameter tensors, a
-# thousand rounds of a profile, millions of collectives.
+# thousand rounds of a profile, millions of collectives. Samples the resident memory of each rank four times a second:
+# from three fifths of a run until shortly before its end, when it is evaluated, no rank may grow by more than 1 MiB.
+# Takes about ten minutes, more where cores are shared.
 set -euo pipefail
-
-usage() {
-    cat <<'END'
-Usage: [MPIRUN=mpirun] tests/long/growth.sh [--help] BUILD_DIR
-Samples the resident memory of each rank four times a second: from three fifths of a run until shortly before
-its end, when it is evaluated, no rank may grow by more than 1 MiB. Takes about ten minutes, more where cores are shared.
-Prints a line for each check, "ok - " or "not ok - "; exits with status 1 if one failed.
-END
-}
 
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"

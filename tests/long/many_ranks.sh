@@ -1,15 +1,8 @@
 #!/usr/bin/env bash
 # many_ranks.sh - what rank 0 does with what 1,000 ranks send it takes at most 5 s a block, a trace, a size of messages,
-# or a report.
+# or a report. One process that takes itself for rank 0 of so many (tests/support/preload/many_ranks.c). Takes about a
+# minute.
 set -euo pipefail
-
-usage() {
-    cat <<'END'
-Usage: [MANY_RANKS=1000] tests/long/many_ranks.sh [--help] BUILD_DIR
-One process that takes itself for rank 0 of so many (tests/support/preload/many_ranks.c). Takes about a minute.
-Prints a line for each check, "ok - " or "not ok - ", with its seconds; exits with status 1 if one failed.
-END
-}
 
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"

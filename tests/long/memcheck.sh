@@ -1,15 +1,8 @@
 #!/usr/bin/env bash
-# memcheck.sh - two ranks of each kind of run under valgrind's memcheck: no wrong access, no use of what was not set, and
-# nothing lost, in all that is ours.
+# memcheck.sh - two ranks of each kind of run under valgrind's memcheck: no wrong access, no use of what was not set,
+# and nothing lost, in all that is ours. BUILD_DIR is that of PORTABLE=1: valgrind does not know the widest vectors.
+# Takes some minutes.
 set -euo pipefail
-
-usage() {
-    cat <<'END'
-Usage: [MPIRUN=mpirun] tests/long/memcheck.sh [--help] BUILD_DIR
-BUILD_DIR is that of PORTABLE=1: valgrind does not know the widest vectors. Takes some minutes.
-Prints a line for each check, "ok - ", "not ok - " or "skip - "; exits with status 1 if one failed.
-END
-}
 
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"

@@ -1,28 +1,21 @@
 #!/usr/bin/env bash
 # resolve.sh - on a machine that does nothing else: `--resolve 1%` calls one strategy under two names different in none
-# of its runs, and finds that one of them was delayed by 2 % of a step in nine of ten.
+# of its runs, and finds that one of them was delayed by 2 % of a step in nine of ten. Prints a line for each run, and
+# last "ok - " or "not ok - " for each kind; exits with status 1 if one is not. Most runs take a minute or less where
+# the machine is idle, and all M minutes where others use its cores, which their lines say; `make tests` builds what it
+# needs.
+#   --only KIND  same: the runs without a delay; delayed: those with one (default: both)
+#   --runs N     runs of each kind (default 20)
+#   --ranks N    ranks of a run (default 2)
+#   --minutes M  --max-minutes of a run (default 5)
+#   --percent P  the delay in percent of a step (default 2)
 set -euo pipefail
 
-usage() {
-    cat <<'END'
-Usage: [MPIRUN=mpirun] tests/long/resolve.sh [--help] [--only same|delayed] [--runs N] [--ranks N] [--minutes M]
-       [--percent P] BUILD_DIR
-  --only KIND  same: the runs without a delay; delayed: those with one (default: both)
-  --runs N     runs of each kind (default 20)
-  --ranks N    ranks of a run (default 2)
-  --minutes M  --max-minutes of a run (default 5)
-  --percent P  the delay in percent of a step (default 2)
-Prints a line for each run, and last "ok - " or "not ok - " for each kind; exits with status 1 if one is not.
-Most runs take a minute or less where the machine is idle, and all M minutes where others use its cores, which their
-lines say; `make tests` builds what it needs.
-END
-}
-
-options='only runs ranks minutes percent' only='' runs=20 ranks=2 minutes=5 percent=2
+only='' runs=20 ranks=2 minutes=5 percent=2
+options=("--only only check_choice same delayed" "--runs runs check_integer 1 9999" "--ranks ranks check_integer 1 9999"
+    "--minutes minutes check_any" "--percent percent check_any")
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
-[[ $only == @(|same|delayed) ]] || usage_error "--only $only: expected same or delayed"
-check_integer --runs "$runs" 1 9999
 program=$build/tests/support/programs/delayed_benchmark
 [ -x "$program" ] || usage_error "there is no $program; run make tests first"
 

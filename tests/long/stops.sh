@@ -1,17 +1,10 @@
 #!/usr/bin/env bash
-# stops.sh - a rank that is stopped at any moment, from the first millisecond of its process to the last, ends the job in
-# time, and is named.
+# stops.sh - a rank that is stopped at any moment, from the first millisecond of its process to the last, ends the job
+# in time, and is named. Starts STOPS runs each of 2 and of 3 ranks with --timeout 3, and sends a random rank SIGSTOP at
+# a random moment. The job has to end within 8 s, by a status that is not 0, with a line that names the rank; where its
+# other ranks have ended already, with the launcher's line that names the process. A run that ends before the stop
+# arrives does not count. Takes about 6 s a run.
 set -euo pipefail
-
-usage() {
-    cat <<'END'
-Usage: [STOPS=40] tests/long/stops.sh [--help] BUILD_DIR
-Starts STOPS runs each of 2 and of 3 ranks with --timeout 3, and sends a random rank SIGSTOP at a random moment. The job has to
-end within 8 s, by a status that is not 0, with a line that names the rank; where its other ranks have ended already, with
-the launcher's line that names the process. A run that ends before the stop arrives does not count. Takes about 6 s a run.
-Prints a line for each check, "ok - " or "not ok - ", with how many stops came when; exits with status 1 if one failed.
-END
-}
 
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"

@@ -1,29 +1,21 @@
 #!/usr/bin/env bash
-# stragglers.sh - beside a load of other processes, on one machine and in the network lab: no collective of a profile ends
-# on one rank before another has posted it, and a delay that was put into one rank is found with its rank and phase.
+# stragglers.sh - beside a load of other processes, on one machine and in the network lab: no collective of a profile
+# ends on one rank before another has posted it, and a delay that was put into one rank is found with its rank and
+# phase. The phases are data_loading, forward_pass and backward_pass. Prints a line for each profile, and for each phase
+# and place "ok - " or "not ok - "; exits with status 1 if one is not. Takes about ten minutes on two cores.
+#   --only PLACE  machine: three ranks on this machine; lab: on three nodes of launch/netlab.sh, which needs root
+#                 (default: both)
+#   --runs N      profiles of each phase and place (default 20)
+#   --load N      busy loops beside them (default 8)
+#   --ms TIME     the delay of rank 2 in a phase of each step (default 5)
+#   --rate RATE   of the lab's links (default 400mbit)
 set -euo pipefail
 
-usage() {
-    cat <<'END'
-Usage: [MPIRUN=mpirun] tests/long/stragglers.sh [--help] [--only machine|lab] [--runs N] [--load N] [--ms TIME]
-       [--rate RATE] BUILD_DIR
-  --only PLACE  machine: three ranks on this machine; lab: on three nodes of launch/netlab.sh, which needs root
-                (default: both)
-  --runs N      profiles of each phase and place (default 20)
-  --load N      busy loops beside them (default 8)
-  --ms TIME     the delay of rank 2 in a phase of each step (default 5)
-  --rate RATE   of the lab's links (default 400mbit)
-The phases are data_loading, forward_pass and backward_pass. Prints a line for each profile, and for each phase and place
-"ok - " or "not ok - "; exits with status 1 if one is not. Takes about ten minutes on two cores.
-END
-}
-
-options='only runs load ms rate' only='' runs=20 load=8 ms=5 rate=400mbit
+only='' runs=20 load=8 ms=5 rate=400mbit
+options=("--only only check_choice machine lab" "--runs runs check_integer 1 9999" "--load load check_integer 0 9999"
+    "--ms ms check_any" "--rate rate check_rate")
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
-[[ $only == @(|machine|lab) ]] || usage_error "--only $only: expected machine or lab"
-check_integer --runs "$runs" 1 9999
-check_integer --load "$load" 0 9999
 loops=() lab_is_ours=''
 # shellcheck disable=SC2317 # called by the trap
 clean() {

@@ -1,26 +1,19 @@
 #!/usr/bin/env bash
 # tune.sh - on emulated links, as root: what `ddpbench tune` finds within five minutes takes at most 2 % longer than the
-# best of a full sweep over all of its candidates.
+# best of a full sweep over all of its candidates. Prints a line for each try, what it found and how much longer a step
+# of that took in the sweep than the best of the sweep, and last "ok - " or "not ok - " for each link; exits with status
+# 1 if one is not. A sweep takes a quarter of an hour or more; the machine must do nothing else.
+#   --only LINK  just one link (default: 1gbit with 2 ms of delay, and 100mbit)
+#   --tries N    searches on each link (default 5)
+#   --rounds N   rounds of the full sweep of each link (default 30)
+#   --minutes M  --max-minutes of a search (default 5)
 set -euo pipefail
 
-usage() {
-    cat <<'END'
-Usage: tests/long/tune.sh [--help] [--only 1gbit|100mbit] [--tries N] [--rounds N] [--minutes M] BUILD_DIR, as root
-  --only LINK  just one link (default: 1gbit with 2 ms of delay, and 100mbit)
-  --tries N    searches on each link (default 5)
-  --rounds N   rounds of the full sweep of each link (default 30)
-  --minutes M  --max-minutes of a search (default 5)
-Prints a line for each try, what it found and how much longer a step of that took in the sweep than the best of the
-sweep, and last "ok - " or "not ok - " for each link; exits with status 1 if one is not. A sweep takes a quarter of an
-hour or more; the machine must do nothing else.
-END
-}
-
-options='only tries rounds minutes' only='' tries=5 rounds=30 minutes=5
+only='' tries=5 rounds=30 minutes=5
+options=("--only only check_choice 1gbit 100mbit" "--tries tries check_integer 1 9999" "--rounds rounds check_integer 1 9999"
+    "--minutes minutes check_any")
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
-[[ $only == @(|1gbit|100mbit) ]] || usage_error "--only $only: expected 1gbit or 100mbit"
-check_integer --tries "$tries" 1 9999
 ! "$root/launch/netlab.sh" show >/dev/null 2>&1 || die "a lab is up already; take it down first: launch/netlab.sh down"
 lab_is_ours=
 trap '[ -z "$lab_is_ours" ] || "$root/launch/netlab.sh" down >&2; clean_up' EXIT

@@ -1,4 +1,4 @@
-# cli.sh - what the scripts that test the program from outside share; they define usage() and then read this file.
+# cli.sh - what the scripts that test the program from outside share.
 # It takes BUILD_DIR from the command line, goes to a directory of its own, and counts failed checks in `failed`.
 # shellcheck shell=bash
 # Used by the scripts:
@@ -9,7 +9,15 @@
 # shellcheck source=launch/common.sh
 . "$(dirname "$(realpath "$0")")/../../launch/common.sh"
 
-read_command_line "${options:-}" "$@"
+# usage: prints the opening comment of the script, and how to call it.
+usage() {
+    echo "Usage: [MPIRUN=mpirun] ${0##*/} [--help]${options:+ [OPTION...]} BUILD_DIR"
+    sed '1d; /^#/!Q; s/^# //' "$0"
+    echo 'Prints a line for each check, "ok - ", "not ok - " or "skip - "; exits with status 1 if one failed.'
+}
+
+option_rows=(${options[@]+"${options[@]}"}) # of a script that has any
+read_build_dir "$@"
 program=$build/ddpbench
 root=$(realpath -e "$(dirname "$0")/../..")
 [ -x "$program" ] || usage_error "there is no $program; build it first"

@@ -20,28 +20,11 @@ at_most() {
     echo $((fit >= $1 ? $1 : fit > 1 ? fit : 1))
 }
 
-# read_command_line NAMES WORD...: sets `build` to the directory among the words, and for each option --NAME VALUE the variable
-# of that name. NAMES are those of the options that a script has, with blanks between them. The script has usage() and common.sh.
-read_command_line() {
-    local names=$1
-    shift
-    build=''
-    while [ $# -gt 0 ]; do
-        case $1 in
-        --help) usage; exit 0 ;;
-        -*)
-            [[ " $names " == *" ${1#--} "* ]] || usage_error "unknown option '$1'; see --help"
-            need_value "$@"
-            declare -g "${1#--}=$2"
-            shift
-            ;;
-        *)
-            [ -z "$build" ] || usage_error "one BUILD_DIR only, not also '$1'"
-            build=$1
-            ;;
-        esac
-        shift
-    done
+# read_build_dir ARGUMENT...: reads a command line by option_rows (common.sh), and sets build to its one argument, a directory.
+read_build_dir() {
+    most_arguments=1
+    read_options "$@"
+    build=${arguments[0]:-}
     [ -n "$build" ] || usage_error "which BUILD_DIR? It is where make has put programs and tests, such as build"
     [ -d "$build" ] || usage_error "there is no directory '$build'; build the tests first"
     build=$(realpath -e -- "$build")
