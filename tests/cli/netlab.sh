@@ -67,7 +67,7 @@ lab "a profile finds a slow link" 0 '^ *slow link' \
     run -- "$program" --d-model 32 --num-layers 1 --num-heads 2 --d-ff 64 --context-length 16 --batch-size 4 \
     --vocab-size 256 --rounds 0 --profile --profile-implementation ddp --profile-output-dir "$temporary/uplink"
 is "and names the host with the slow uplink" \
-    "$(grep -c "the sending side of rank 1's host (or the receiving side of rank 0's) reaches [01][.]" uplink/ddp/summary.json)" 1
+    "$(grep -cm 1 "the sending side of rank 1's host (or the receiving side of rank 0's) reaches [01][.]" uplink/ddp/summary.json)" 1
 
 # down also mends what a killed command left, and ends what runs in the nodes
 # shellcheck disable=SC2016 # meant for the shell there
