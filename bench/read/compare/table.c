@@ -272,14 +272,15 @@ static void print_confidence(FILE *out, const cJSON *json, const struct compare_
     fprintf(out, "%zu against %zu run%s", o->candidates, o->baselines, text_plural(o->baselines));
 }
 
+static const char *const claim[] = {
+    [COMPARE_OK] = "no figure is worse by more than %g %%",
+    [COMPARE_REGRESSED] = "the marked figures are worse by more than %g %%, or have wrong elements",
+    [COMPARE_AMBIGUOUS] = "figures are worse by more than %g %%, which may be chance: use more runs",
+    [COMPARE_MISSING] = "the baseline has figures that a candidate run lacks",
+};
+
 static void print_verdict(FILE *out, const cJSON *json, const struct compare_options *o)
 {
-    static const char *const claim[] = {[COMPARE_OK] = "no figure is worse by more than %g %%",
-                                        [COMPARE_REGRESSED] =
-                                            "the marked figures are worse by more than %g %%, or have wrong elements",
-                                        [COMPARE_AMBIGUOUS] = "figures are worse by more than %g %%, which may be "
-                                                              "chance: use more runs",
-                                        [COMPARE_MISSING] = "the baseline has figures that a candidate run lacks"};
     const cJSON *judged = cJSON_GetObjectItemCaseSensitive(json, "judged");
     size_t n[VERDICTS] = {0}, rows = (size_t)cJSON_GetArraySize(judged), means = 0;
     int status = (int)json_number(json, "exit_status");

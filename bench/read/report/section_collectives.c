@@ -140,18 +140,17 @@ static void draw_collectives(cJSON *document, const struct collectives_picture *
 /* Draws times. The title has the least and the greatest time of the smallest size. */
 static void draw_times(cJSON *document, const char *note, const struct collective_row *row, size_t n)
 {
-    const struct collective_row *least = NULL, *most = NULL;
+    const struct collective_row *least = row, *most = row; /* both of the smallest size so far */
     char title[300], low[CELL], high[CELL], size[CELL];
-    double smallest = INFINITY;
-    for (size_t i = 0; i < n; i++)
-        smallest = fmin(smallest, row[i].bytes);
     for (const struct collective_row *r = row; r < row + n; r++) {
-        if (r->bytes > smallest)
+        if (r->bytes > least->bytes)
             continue;
-        least = !least || r->time.value < least->time.value ? r : least;
-        most = !most || r->time.value > most->time.value ? r : most;
+        if (r->bytes < least->bytes)
+            least = most = r;
+        least = r->time.value < least->time.value ? r : least;
+        most = r->time.value > most->time.value ? r : most;
     }
-    text_bytes(size, smallest);
+    text_bytes(size, least->bytes);
     text_value_like(low, least->time.value, "s", least->time.value);
     text_value_like(high, most->time.value, "s", most->time.value);
     if (most->run == least->run)
