@@ -5,7 +5,8 @@
 # Otherwise bash goes on after an interrupt that arrives before the command that it waits for has received it.
 trap 'exit 130' INT
 
-# Characters are those of the user's locale. Numbers, sorting, dates and messages are those of C, since scripts read what tools print.
+# Characters are those of the user's locale. Numbers, sorting, dates and messages are those of C, since scripts read
+# what tools print.
 [ -z "${LC_ALL:-}" ] || export LC_CTYPE=$LC_ALL
 unset LC_ALL
 export LC_NUMERIC=C LC_COLLATE=C LC_MESSAGES=C LC_TIME=C
@@ -39,7 +40,8 @@ usage_error() {
 }
 
 # ---- command lines ----
-# check_lengths WORD...: refuses long words, up to --. No path is longer, and matching patterns in longer words takes seconds.
+# check_lengths WORD...: refuses long words, up to --. No path is longer, and matching patterns in longer words takes
+# seconds.
 check_lengths() {
     local word before=''
     for word in "$@"; do
@@ -50,11 +52,11 @@ check_lengths() {
 }
 check_lengths "$@"
 
-# read_options ARGUMENT...: reads a command line by the rows of option_rows, "NAME[,NAME] VARIABLE CHECK [WORD...]" each. CHECK is
-# `flag` (sets VARIABLE to 1), or a function that gets the option, its value and the WORDs and ends the script if the value
-# is wrong; then VARIABLE is set to the value. With - in place of VARIABLE the value may be empty, and only CHECK gets it.
-# Sets arguments (those that are no options, at most most_arguments), after_dashes (what follows --, if takes_dashes is set) and given_options
-# (the names of the options). Prints usage() for --help.
+# read_options ARGUMENT...: reads a command line by the rows of option_rows, "NAME[,NAME] VARIABLE CHECK [WORD...]"
+# each. CHECK is `flag` (sets VARIABLE to 1), or a function that gets the option, its value and the WORDs and ends the
+# script if the value is wrong; then VARIABLE is set to the value. With - in place of VARIABLE the value may be empty,
+# and only CHECK gets it. Sets arguments (those that are no options, at most most_arguments), after_dashes (what follows
+# --, if takes_dashes is set) and given_options (the names of the options). Prints usage() for --help.
 option_rows=() arguments=() after_dashes=() given_options=() most_arguments=0 takes_dashes=''
 # shellcheck disable=SC2034 # scripts use what it sets
 read_options() {
@@ -152,8 +154,8 @@ need_program() {
     [[ -f $1 && -x $1 ]] || die "there is no $1; run make first, or give --program"
 }
 
-# split_command TEXT: sets command_words to the program called TEXT if there is one, otherwise to the words of TEXT as a shell
-# splits them ('a b', "a b", a\ b), or to none if a quote is not closed.
+# split_command TEXT: sets command_words to the program called TEXT if there is one, otherwise to the words of TEXT as a
+# shell splits them ('a b', "a b", a\ b), or to none if a quote is not closed.
 # shellcheck disable=SC2034 # callers use them
 split_command() {
     local text
@@ -184,15 +186,10 @@ quote_words() {
 # pipes, since nobody may ever write to them.
 read_text() {
     local most=1048576 file=$2 what=$1 line
-    if [ -d "$file" ]; then
-        usage_error "$what $file: is a directory, expected a file"
-    elif [ ! -e "$file" ]; then
-        usage_error "$what $file: there is no such file"
-    elif [ ! -f "$file" ] && [[ $file != /dev/stdin && $file != /dev/fd/* ]]; then
-        usage_error "$what $file: is a pipe or a device, expected a file"
-    elif [ ! -r "$file" ]; then
-        usage_error "$what $file: permission denied"
-    fi
+    [ -e "$file" ] || usage_error "$what $file: there is no such file"
+    [[ -f $file || (! -d $file && ($file == /dev/stdin || $file == /dev/fd/*)) ]] ||
+        usage_error "$what $file: is a directory, a pipe or a device, expected a file"
+    [ -r "$file" ] || usage_error "$what $file: permission denied"
     # the point keeps the newlines at the end, which count, too
     text=$(timeout 20 head -c $((most + 1)) "$file" 2>/dev/null | LC_ALL=C tr '\000' '\001' && echo .) ||
         usage_error "$what $file: could not be read within 20 s"
@@ -213,8 +210,8 @@ make_directory() {
     rmdir -- "$error"
 }
 
-# begins_with FILE TEXT: whether FILE is a regular file, not a link, that begins with TEXT. By their first words scripts tell
-# files that they wrote from others.
+# begins_with FILE TEXT: whether FILE is a regular file, not a link, that begins with TEXT. By their first words scripts
+# tell files that they wrote from others.
 begins_with() {
     local begin=''
     [ -f "$1" ] && [ ! -L "$1" ] || return
@@ -228,8 +225,8 @@ check_replaceable() {
         usage_error "$1 was not written by $script; choose another --output"
 }
 
-# claim_directory DIR FILE TEXT: makes the directory, or takes one that is empty or whose FILE begins with TEXT. Other starts of the
-# script wait for its lock, which this script and its children hold.
+# claim_directory DIR FILE TEXT: makes the directory, or takes one that is empty or whose FILE begins with TEXT. Other
+# starts of the script wait for its lock, which this script and its children hold.
 claim_directory() {
     make_directory "$1"
     exec 9<"$1"
@@ -238,9 +235,10 @@ claim_directory() {
         usage_error "--output $1: is not empty and has no $2 that $script wrote; choose another directory"
 }
 
-# write_file FILE COMMAND...: FILE is what the command prints, once it has ended, so that nobody reads half of it; a link of
-# that name is replaced, not followed. Nothing is left of a command that fails. A killed script leaves a hidden file beside
-# FILE, which the next call removes. bash ignores `set -e` in a function called this way: it has to return its own status.
+# write_file FILE COMMAND...: FILE is what the command prints, once it has ended, so that nobody reads half of it; a
+# link of that name is replaced, not followed. Nothing is left of a command that fails. A killed script leaves a hidden
+# file beside FILE, which the next call removes. bash ignores `set -e` in a function called this way: it has to return
+# its own status.
 write_file() {
     local part
     part=$(dirname -- "$1")/.ddpbench-$(basename -- "$1").part
@@ -260,7 +258,8 @@ trap_signals() {
     trap 'exit 143' TERM
 }
 
-# wait_child COMMAND...: runs the command in a process group of its own. If a signal ends the script, end_child ends the group.
+# wait_child COMMAND...: runs the command in a process group of its own. If a signal ends the script, end_child ends the
+# group.
 waited_child=''
 wait_child() {
     local status=0
@@ -273,11 +272,12 @@ wait_child() {
     return $status
 }
 
-# tee_output FILE COMMAND...: copies what the command prints to FILE. For wait_child; `timeout` in it needs --foreground, since no
-# signal reaches a process group that timeout makes.
+# tee_output FILE COMMAND...: copies what the command prints to FILE. For wait_child; `timeout` in it needs
+# --foreground, since no signal reaches a process group that timeout makes.
 tee_output() { "${@:2}" </dev/null 2>&1 | tee "$1"; }
 
-# end_child: for the EXIT trap, before it removes anything: ends what wait_child started, and ignores signals from here on.
+# end_child: for the EXIT trap, before it removes anything: ends what wait_child started, and ignores signals from here
+# on.
 end_child() {
     local try
     trap '' HUP INT TERM
@@ -292,8 +292,8 @@ end_child() {
     waited_child=''
 }
 
-# dry_run_error RANKS DEVICE COMMAND OPTION...: prints why $program refuses these options, or nothing if it accepts them. COMMAND: one of
-# its commands, or ''. Nothing is run, and DEVICE may be one that this machine lacks.
+# dry_run_error RANKS DEVICE COMMAND OPTION...: prints why $program refuses these options, or nothing if it accepts
+# them. COMMAND: one of its commands, or ''. Nothing is run, and DEVICE may be one that this machine lacks.
 dry_run_error() {
     local output status=0
     # shellcheck disable=SC2154 # set by the scripts

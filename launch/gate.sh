@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# gate.sh - shows that `ddpbench compare` can be trusted on a link: sets of runs over equal emulated links are called ok, and
-# sets over a slower link, or one with a longer latency, regressed
+# gate.sh - shows that `ddpbench compare` can be trusted on a link: sets of runs over equal emulated links are called
+# ok, and sets over a slower link, or one with a longer latency, regressed
 set -euo pipefail
 
 usage() {

@@ -24,6 +24,12 @@ install_file() {
     echo "$3" >>"$list"
 }
 
+# install_link TARGET PLACE: makes a link and lists it.
+install_link() {
+    ln -sfnT "$1" "$root/$2"
+    echo "$2" >>"$list"
+}
+
 # check_listed: sets text to the list, and ends the script if a line of it is not a file below $root.
 check_listed() {
     local why
@@ -62,8 +68,7 @@ install_all() {
         install_file "$([ -x "$here/$name" ] && echo 755 || echo 644)" "$work/$name" "share/ddpbench/launch/$name"
     done
     for name in "${scripts[@]}"; do
-        ln -sfnT "../share/ddpbench/launch/$name.sh" "$root/bin/ddpbench-$name"
-        echo "bin/ddpbench-$name" >>"$list"
+        install_link "../share/ddpbench/launch/$name.sh" "bin/ddpbench-$name"
     done
     local paths=("${scripts[@]/#/$here/}")
     "$here/man/pages.sh" "$program" "$work" "${paths[@]/%/.sh}"
@@ -72,8 +77,7 @@ install_all() {
     done
     install_file 644 "$here/man/completion.bash" share/bash-completion/completions/ddpbench
     for name in "${scripts[@]}"; do
-        ln -sfnT ddpbench "$root/share/bash-completion/completions/ddpbench-$name"
-        echo "share/bash-completion/completions/ddpbench-$name" >>"$list"
+        install_link ddpbench "share/bash-completion/completions/ddpbench-$name"
     done
     {
         echo "#compdef ddpbench ${scripts[*]/#/ddpbench-}"

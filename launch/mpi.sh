@@ -1,9 +1,9 @@
 # mpi.sh - the launcher of ranks, and what differs between MPICH's and Open MPI's. Read after common.sh by the scripts that start ranks.
 # shellcheck shell=bash disable=SC2034 # used there
 
-# Sets mpirun (the command, with the options that MPIRUN may hold), MPIRUN (the same, for scripts that this one starts), mpi (mpich or
-# openmpi: whose it is; all others that are made from MPICH take MPICH's options) and rank_variable (in which it gives each rank
-# its number).
+# Sets mpirun (the command, with the options that MPIRUN may hold), MPIRUN (the same, for scripts that this one starts),
+# mpi (mpich or openmpi: whose it is; all others that are made from MPICH take MPICH's options) and rank_variable (in
+# which it gives each rank its number).
 find_mpirun() {
     local name command_words=()
     if [[ ${MPIRUN:-} == *[![:blank:]]* ]]; then

@@ -49,7 +49,8 @@ command=("$tool" --target-processes all --set "$set" --kernel-name "regex:$kerne
 if [ -z "$ranks$slurm" ]; then
     start_ranks "${command[@]}" "${program[@]}"
 fi
-# Each rank decides. $0 is the rank to measure; then come the number of words of ncu's command, the command, and the program.
+# Each rank decides. $0 is the rank to measure; then come the number of words of ncu's command, the command, and the
+# program.
 # shellcheck disable=SC2016 # meant for the shell of each rank
 start_ranks bash -c 'n=$1; shift; if [ "${PMI_RANK:-${OMPI_COMM_WORLD_RANK:-$SLURM_PROCID}}" != "$0" ]; then shift "$n"; fi; exec "$@"' \
     "$rank" ${#command[@]} "${command[@]}" "${program[@]}"

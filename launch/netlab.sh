@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # netlab.sh - a cluster on one machine: nodes that are network namespaces, joined by links of a given rate and delay
 #
-# Node K is the namespace ddpb-nK with eth0 10.77.0.K. The bridge between the nodes is in a namespace of its own, ddpb-br. Both
-# ends of a link are shaped, so that neither sending nor receiving exceeds the rate. The network of the host is not touched.
-# The rate of each link is measured with bytes from node to node before the lab counts as up.
+# Node K is the namespace ddpb-nK with eth0 10.77.0.K. The bridge between the nodes is in a namespace of its own,
+# ddpb-br. Both ends of a link are shaped, so that neither sending nor receiving exceeds the rate. The network of the
+# host is not touched. The rate of each link is measured with bytes from node to node before the lab counts as up.
 set -euo pipefail
 
 usage() {
@@ -34,7 +34,8 @@ state=/run/${prefix}netlab
 # ---- the state of the lab ----
 namespaces() { ip netns list | awk -v p="$prefix" 'index($1, p) == 1 { print $1 }'; }
 
-# read_state: sets nodes, bits (per second), rate, delay and measured (a line for each link); fails unless the lab is up.
+# read_state: sets nodes, bits (per second), rate, delay and measured (a line for each link); fails unless the lab is
+# up.
 read_state() {
     local text=''
     [ -e "$state" ] || return 1
@@ -89,7 +90,8 @@ delay_ns() {
 }
 check_delay() { delay_ns "$2" >/dev/null; }
 
-# burst_bytes BITS: prints the burst of a shaper. A smaller one would cut large segments into many, which the CPU cannot keep up with.
+# burst_bytes BITS: prints the burst of a shaper. A smaller one would cut large segments into many, which the CPU cannot
+# keep up with.
 burst_bytes() { echo $(($1 < 1000000000 ? 128 << 10 : $1 < 5000000000 ? 256 << 10 : 1 << 20)); }
 
 # ---- links ----
@@ -132,9 +134,10 @@ delay_links() {
     delay="0 to $1, by held packets"
 }
 
-# peer: a program that sends from the node where it runs to ADDRESS (source), or receives there (sink). The source first times
-# one-byte round trips and prints their mean in ms. Then it sends until the sink, which leaves out the first SKIP bytes (a
-# burst), has received for a second and prints MB/s. It needs perl-base only, so its clock has a resolution of 10 ms.
+# peer: a program that sends from the node where it runs to ADDRESS (source), or receives there (sink). The source first
+# times one-byte round trips and prints their mean in ms. Then it sends until the sink, which leaves out the first SKIP
+# bytes (a burst), has received for a second and prints MB/s. It needs perl-base only, so its clock has a resolution of
+# 10 ms.
 # shellcheck disable=SC2016 # Perl's variables
 peer='
     use strict; use Socket; use POSIX ();

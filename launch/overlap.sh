@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# overlap.sh - shows that overlap is real, on two ranks over an emulated link on which communication takes about as long as
-# backward. Perfect overlap would reach `attainable`; the best bucket size has to come within 1.10 x of it, and ddp, which
-# does not overlap, has to take 1.3 x or more.
+# overlap.sh - shows that overlap is real, on two ranks over an emulated link on which communication takes about as long
+# as backward. Perfect overlap would reach `attainable`; the best bucket size has to come within 1.10 x of it, and ddp,
+# which does not overlap, has to take 1.3 x or more.
 set -euo pipefail
 
 usage() {

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # paper.sh - repeats the experiments of the paper on PyTorch's data-parallel module on this hardware
 #
-# Li et al., PyTorch Distributed: Experiences on Accelerating Data Parallel Training, PVLDB 13(12), 2020, arXiv:2006.15704. Each
-# experiment is one or several runs of the benchmark. The output is `ddpbench report` of all runs, then the figures that the
-# paper gives in sentences (paper.tsv).
+# Li et al., PyTorch Distributed: Experiences on Accelerating Data Parallel Training, PVLDB 13(12), 2020,
+# arXiv:2006.15704. Each experiment is one or several runs of the benchmark. The output is `ddpbench report` of all
+# runs, then the figures that the paper gives in sentences (paper.tsv).
 set -euo pipefail
 
 here=$(dirname "$(realpath "$0")")
@@ -94,7 +94,8 @@ list_runs() {
     names=(latency buckets "${ranks_runs[@]/#/ranks=}" "${every_runs[@]/#/every=}")
 }
 
-# plan_run NAME: sets command, its arguments and ranks (at), and weight, which is about how many micro-batches it computes.
+# plan_run NAME: sets command, its arguments and ranks (at), and weight, which is about how many micro-batches it
+# computes.
 plan_run() {
     local n=1 options
     at=$most
@@ -172,7 +173,8 @@ print_experiment() {
     }' "$here/paper.tsv"
 }
 
-# print_report RUN...: the report of the runs, LABEL=DIR each, which also writes paper.csv, and then the paper's figures.
+# print_report RUN...: the report of the runs, LABEL=DIR each, which also writes paper.csv, and then the paper's
+# figures.
 print_report() {
     local overlap=''
     cat <<END

@@ -18,9 +18,10 @@ find_tool() {
         die "there is no $1; it comes with $2: install that of your CUDA toolkit, or add its folder to PATH"
 }
 
-# read_profiler_options ARGUMENT... <ROWS: reads the options that both scripts have, and those of ROWS (see read_options). Sets program
-# (with its arguments), ranks ('' for a single process), run_ranks (what starts them), captured (1: the program brackets its
-# captured steps for profilers), and mpi and rank_variable like find_mpirun(); under srun MPIRUN tells which MPI it is.
+# read_profiler_options ARGUMENT... <ROWS: reads the options that both scripts have, and those of ROWS (see
+# read_options). Sets program (with its arguments), ranks ('' for a single process), run_ranks (what starts them),
+# captured (1: the program brackets its captured steps for profilers), and mpi and rank_variable like find_mpirun();
+# under srun MPIRUN tells which MPI it is.
 mpi=mpich ranks='' slurm='' dry_run='' overwrite='' captured=''
 read_profiler_options() {
     mapfile -t option_rows

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # run.sh - starts the ranks of an MPI program, here or on the hosts of a file, each with its own threads and cores
 #
-# A core is a physical one. Only its first hardware thread is used, so that two threads never share a core unnoticed. The
-# program polls for communication if it has more cores than threads, so that binding decides about that, too.
+# A core is a physical one. Only its first hardware thread is used, so that two threads never share a core unnoticed.
+# The program polls for communication if it has more cores than threads, so that binding decides about that, too.
 set -euo pipefail
 
 usage() {
@@ -41,7 +41,8 @@ plural() { [ "$1" = 1 ] || echo s; }
 # shellcheck disable=SC2016 # meant for the shell there
 layout='LC_ALL=C taskset -cp $$ && LC_ALL=C lscpu -p=CPU,NODE,SOCKET,CORE'
 
-# cores_in: reads the output of layout; prints the first hardware thread of each core, sorted by place, separated by commas.
+# cores_in: reads the output of layout; prints the first hardware thread of each core, sorted by place, separated by
+# commas.
 cores_in() {
     awk -F, '
         /affinity list: / {
@@ -60,7 +61,8 @@ cores_in() {
 }
 
 # ---- hosts ----
-# read_hosts FILE: prints a line "host slots" for each host of the file, in its order; slots of repeated hosts are added.
+# read_hosts FILE: prints a line "host slots" for each host of the file, in its order; slots of repeated hosts are
+# added.
 read_hosts() {
     local text table
     read_text --hosts "$1"
@@ -93,8 +95,8 @@ is_this_machine() {
     [ -n "$address" ] && [[ " 127.0.0.1 127.0.1.1 ::1 $(hostname -I) " == *" $address "* ]]
 }
 
-# ask_host HOST: writes its layout to $answers/HOST and errors to HOST.why. Call it in a background process: it becomes the
-# process that asks, so that a signal ends that.
+# ask_host HOST: writes its layout to $answers/HOST and errors to HOST.why. Call it in a background process: it becomes
+# the process that asks, so that a signal ends that.
 ask_host() {
     local ask=(timeout 20 ssh -o BatchMode=yes -o ConnectTimeout=10 -x "$1" "$layout")
     local agent=${HYDRA_LAUNCHER_EXEC:-} # what the launcher uses in place of ssh
@@ -104,7 +106,8 @@ ask_host() {
     exec "${ask[@]}" </dev/null >"$answers/$1" 2>"$answers/$1.why"
 }
 
-# ask_hosts: asks all hosts that have ranks, at once; sets cores (of a host), share (the smallest), and uneven if hosts differ.
+# ask_hosts: asks all hosts that have ranks, at once; sets cores (of a host), share (the smallest), and uneven if hosts
+# differ.
 ask_hosts() {
     local host why their
     answers=$(mktemp -d)
@@ -227,15 +230,17 @@ describe() {
 }
 
 # ---- the run ----
-# in_foreground: whether this process group has the terminal (fields 5 and 8): then a key press reaches the command, too.
+# in_foreground: whether this process group has the terminal (fields 5 and 8): then a key press reaches the command,
+# too.
 in_foreground() {
     local stat
     read -ra stat <"/proc/$$/stat"
     [ "${stat[4]}" = "${stat[7]}" ]
 }
 
-# start_command: starts the command, with process child, which ends with this script. Without a terminal it has a process
-# group of its own, so that a signal to the group of this script reaches it once: mpiexec aborts at a second one.
+# start_command: starts the command, with process child, which ends with this script. Without a terminal it has a
+# process group of its own, so that a signal to the group of this script reaches it once: mpiexec aborts at a second
+# one.
 start_command() {
     local die_with_us=(setpriv --pdeathsig TERM) signal
     child='' has_group=''
@@ -274,7 +279,8 @@ finish() {
     [ -z "$unfinished" ] || die "${mpirun[0]##*/} ended with status 0, but the results are not complete: $unfinished"
 }
 
-# unfinished_results PROGRAM ARGUMENT...: prints what is missing if there are results of this run and they are not complete.
+# unfinished_results PROGRAM ARGUMENT...: prints what is missing if there are results of this run and they are not
+# complete.
 unfinished_results() {
     local where=results run counts words=''
     while [ $# -gt 1 ]; do

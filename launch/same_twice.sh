@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# same_twice.sh - measures how often the comparison finds a difference where there is none: it lists one strategy under two
-# names. At a level of 5 % about 2 of 40 runs should call them different; with more than 6 the statistics would be wrong.
+# same_twice.sh - measures how often the comparison finds a difference where there is none: it lists one strategy under
+# two names. At a level of 5 % about 2 of 40 runs should call them different; with more than 6 the statistics would be
+# wrong.
 set -euo pipefail
 
 usage() {

@@ -50,7 +50,8 @@ check_launcher() {
     need_tools findutils find
 }
 
-# check_rest PATTERN REASON WORD...: refuses options of every run that match, since the series sets them. The program accepts _ for -.
+# check_rest PATTERN REASON WORD...: refuses options of every run that match, since the series sets them. The program
+# accepts _ for -.
 check_rest() {
     local option pattern=$1 reason=$2
     shift 2
@@ -62,8 +63,9 @@ check_rest() {
     done
 }
 
-# open_series DIRECTORY [OPTION]: claims the directory. $settings in it is what describe() prints, a line "name<TAB>value" each,
-# the first of which is the program. Only starts with equal settings may share a directory; a later one may ask for more of OPTION.
+# open_series DIRECTORY [OPTION]: claims the directory. $settings in it is what describe() prints, a line
+# "name<TAB>value" each, the first of which is the program. Only starts with equal settings may share a directory; a
+# later one may ask for more of OPTION.
 open_series() {
     local text='' differs name before now more
     claim_directory "$1" "$settings" $'--program\t'
@@ -101,7 +103,8 @@ format_duration() {
     fi
 }
 
-# show_progress RUN TOTAL LEFT WHAT: rewrites a line on a terminal, otherwise prints one every 30 s. LEFT: seconds, or empty.
+# show_progress RUN TOTAL LEFT WHAT: rewrites a line on a terminal, otherwise prints one every 30 s. LEFT: seconds, or
+# empty.
 show_progress() {
     local text
     text="run $1 of $2${3:+, about $(format_duration "$3") left}: $4"
@@ -114,15 +117,16 @@ show_progress() {
     fi
 }
 
-# begin_runs, then run_one for each run, then end_runs. In between a signal ends the current run and removes what it left.
+# begin_runs, then run_one for each run, then end_runs. In between a signal ends the current run and removes what it
+# left.
 begin_runs() {
     runs=0 failed=0 begin=$SECONDS next_words=$SECONDS part=''
     trap abort_run EXIT
     trap_signals
 }
 
-# run_one DIRECTORY ROUNDS COMMAND...: {output} in COMMAND stands for the directory of the results. Counts runs, and failed ones, which
-# remain as DIRECTORY.failed.
+# run_one DIRECTORY ROUNDS COMMAND...: {output} in COMMAND stands for the directory of the results. Counts runs, and
+# failed ones, which remain as DIRECTORY.failed.
 run_one() {
     local status=0 directory=$1 rounds=$2 why
     shift 2
@@ -132,7 +136,8 @@ run_one() {
     # setpriv: the run ends also when this script is killed in a way that it cannot trap
     wait_child setpriv --pdeathsig TERM "${@//'{output}'/"$part"}" >"$part/log.txt" 2>&1 </dev/null || status=$?
     runs=$((runs + 1))
-    # launchers may end with status 0 when a run was interrupted; the results of a profile are one directory further down
+    # launchers may end with status 0 when a run was interrupted; the results of a profile are one directory further
+    # down
     if [ $status = 0 ] && grep -qsE "^[[:space:]]\"done\":[[:space:]]*$rounds,?$" "$part"/{,*/}summary.json; then
         mv "$part" "$directory"
         part=''

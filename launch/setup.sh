@@ -74,6 +74,7 @@ want() {
 }
 
 find_missing() {
+    local tool
     missing=() packages=()
     want pkg-config "finds the libraries" command -v pkg-config
     local of_mpi=(libmpich-dev mpich)
@@ -103,10 +104,7 @@ find_missing() {
         want libomp-dev "OpenMP for make fuzz" have_clang_with -fsanitize=fuzzer -fopenmp
     fi
     if [ -n "$lint" ]; then
-        want clang-format "make lint" command -v clang-format
-        want cppcheck "make lint" command -v cppcheck
-        want shellcheck "make lint" command -v shellcheck
-        want clang-tidy "make lint" command -v clang-tidy
+        for tool in clang-format cppcheck shellcheck clang-tidy; do want $tool "make lint" command -v $tool; done
         want libomp-dev "omp.h for clang-tidy" have_clang_openmp
     fi
 }

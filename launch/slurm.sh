@@ -2,8 +2,8 @@
 # slurm.sh - runs on several numbers of nodes as jobs of Slurm, and reports them together: each job is the benchmark, a
 # profile of the strategy that was fastest, and an all-reduce sweep.
 #
-# Files are the only state: the configuration, and a directory for each submission, whose job_ids.txt lists its jobs. Every
-# command can be repeated, also after an earlier one was killed.
+# Files are the only state: the configuration, and a directory for each submission, whose job_ids.txt lists its jobs.
+# Every command can be repeated, also after an earlier one was killed.
 set -euo pipefail
 
 here=$(dirname "$(realpath "$0")")
@@ -106,8 +106,8 @@ add_job_options() {
 # print_array NAME VALUE...: prints an assignment, for a script.
 print_array() { echo "$1=($([ $# = 1 ] || printf '%q ' "${@:2}" | sed 's/ $//'))"; }
 
-# share_options OPTION...: shares the options among benchmark, profile, allreduce, and wire (for profiles of one strategy). Jobs add
-# the bucket size that was fastest.
+# share_options OPTION...: shares the options among benchmark, profile, allreduce, and wire (for profiles of one
+# strategy). Jobs add the bucket size that was fastest.
 share_options() {
     check_lengths "$@"
     local rows option word section value
@@ -216,8 +216,8 @@ write_analysis() {
     echo
 }
 
-# submit_job NAME [OPTION...]: submits NAME.sbatch, lists its job at once, and sets job. sbatch gets the options of the script also on
-# its command line, since they would count for less than SBATCH_* in the environment.
+# submit_job NAME [OPTION...]: submits NAME.sbatch, lists its job at once, and sets job. sbatch gets the options of the
+# script also on its command line, since they would count for less than SBATCH_* in the environment.
 submit_job() {
     local name=$1 options
     shift
@@ -315,6 +315,7 @@ configure) configure "$output/slurm.conf" ;;
 submit) submit "${after_dashes[@]}" ;;
 *)
     find_submission
+    [[ $command == @(collect|analyze) ]] || need_slurm
     "${command}_jobs"
     ;;
 esac

@@ -19,7 +19,8 @@ setting_rows=(
 keys=("${setting_rows[@]%%;*}")
 declare -A conf=() # KEY: value; '' is Slurm's default
 
-# set_setting NAME VALUE [PLACE]: sets conf. NAME is a key, or the option for it. PLACE: where it was read, for the message.
+# set_setting NAME VALUE [PLACE]: sets conf. NAME is a key, or the option for it. PLACE: where it was read, for the
+# message.
 set_setting() {
     local row key expected pattern
     for row in "${setting_rows[@]}"; do
@@ -51,7 +52,8 @@ read_configuration() {
     done <<<"$text"
 }
 
-# read_partition PARTITION: sets of_partition: name, number of nodes, and CPUs and GPUs of the smallest node. '' is the default one.
+# read_partition PARTITION: sets of_partition: name, number of nodes, and CPUs and GPUs of the smallest node. '' is the
+# default one.
 read_partition() {
     local facts only=()
     [ -z "$1" ] || only=(-p "$1")
@@ -90,7 +92,8 @@ program_mpi() {
 # set_default KEY VALUE: sets what was not given as an option.
 set_default() { [ -n "${conf[$1]+given}" ] || conf[$1]=$2; }
 
-# set_defaults OFFERED: sets the settings that follow from the partition, from the program, and from what srun offers to start ranks.
+# set_defaults OFFERED: sets the settings that follow from the partition, from the program, and from what srun offers to
+# start ranks.
 set_defaults() {
     local row key default share mpi
     set_default partition "${of_partition[0]}"

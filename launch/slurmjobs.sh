@@ -2,7 +2,8 @@
 # Read by slurm.sh, which defines die_of_slurm() and need_slurm(), and sets output, program and submission.
 # shellcheck shell=bash disable=SC2154 # set by slurm.sh
 
-# find_submission: sets submission (the newest, unless one was given), output (where its runs are), and jobs, "number name" each.
+# find_submission: sets submission (the newest, unless one was given), output (where its runs are), and jobs, "number
+# name" each.
 find_submission() {
     local newest text why
     if [ -z "$submission" ]; then
@@ -34,8 +35,8 @@ noted() { sed -n "s/^$2=//p" "$1/job_metadata.txt" 2>/dev/null | tail -n 1; }
 field() { sed -nE "s/^(.* )?$1=([^ ]*).*/\2/p"; }
 
 # ---- states ----
-# read_queue: sets queue to this user's jobs in Slurm's queue, a line "number|state|reason|nodes|elapsed" each, and unreachable to why
-# there is no answer.
+# read_queue: sets queue to this user's jobs in Slurm's queue, a line "number|state|reason|nodes|elapsed" each, and
+# unreachable to why there is no answer.
 read_queue() {
     unreachable=''
     queue=$(timeout 60 squeue -h -u "$(id -un)" -o '%A|%T|%r|%N|%M' 2>&1) && return
@@ -43,8 +44,8 @@ read_queue() {
     return 1
 }
 
-# read_accounting NUMBER FIELDS [MORE_FIELDS]: prints "source=..." and what the accounting database, which also has MORE_FIELDS, or else the
-# file of jobcomp has of the job.
+# read_accounting NUMBER FIELDS [MORE_FIELDS]: prints "source=..." and what the accounting database, which also has
+# MORE_FIELDS, or else the file of jobcomp has of the job.
 read_accounting() {
     local rows
     command -v sacct >/dev/null || return
@@ -80,7 +81,8 @@ ask_job() {
     [[ $node_list != @('(null)'|'None assigned') ]] || node_list='' # it never began
 }
 
-# failed_nodes NUMBER NAME RUN: prints the nodes that srun or Slurm named in the job's output, or those of the job that are down.
+# failed_nodes NUMBER NAME RUN: prints the nodes that srun or Slurm named in the job's output, or those of the job that
+# are down.
 failed_nodes() {
     local named had
     named=$(sed -nE 's/.*(Node failure on|[Ff]ailed on node) ([A-Za-z0-9._-]+).*/\2/p' "$submission/$2_$1.out" 2>/dev/null | sort -u)
@@ -106,7 +108,8 @@ explain_state() {
     printf '%s\n' "${notes[@]}" | sed '/^$/d' | paste -sd ';' | sed 's/; */; /g'
 }
 
-# print_table: prints a line for each job; sets left and bad, the numbers of jobs that have not ended, and that did not end well.
+# print_table: prints a line for each job; sets left and bad, the numbers of jobs that have not ended, and that did not
+# end well.
 print_table() {
     local job state reason node_list elapsed
     left=0 bad=0
@@ -115,8 +118,9 @@ print_table() {
         ask_job "${job% *}" "$(run_of "$job")"
         case $state in
         COMPLETED) ;;
-        PENDING | CONFIGURING | RUNNING | COMPLETING | REQUEUED | REQUEUE_*) left=$((left + 1)) ;;
-        SUSPENDED | RESIZING | STAGE_OUT | SIGNALING | STOPPED) left=$((left + 1)) ;;
+        PENDING | CONFIGURING | RUNNING | COMPLETING | REQUEUE* | SUSPENDED | RESIZING | STAGE_OUT | SIGNALING | STOPPED)
+            left=$((left + 1))
+            ;;
         *) bad=$((bad + 1)) ;;
         esac
         printf '%-12s %-10s %-13s %-11s %-20s %s\n' "${job#* }" "${job% *}" "$state" "$elapsed" "$node_list" \
@@ -125,7 +129,6 @@ print_table() {
 }
 
 status_jobs() {
-    need_slurm
     read_queue || die_of_slurm "$unreachable"
     print_table
     [ $left = 0 ] || exit 3
@@ -135,7 +138,6 @@ status_jobs() {
 # wait_jobs: also waits some minutes for a controller that does not answer, since it may be restarted.
 wait_jobs() {
     local text='' before='' begin=$SECONDS job in_queue lost=0 state
-    need_slurm
     while true; do
         if read_queue; then
             lost=0 in_queue=0 text=''
@@ -149,22 +151,16 @@ wait_jobs() {
             lost=$((lost + 1)) text="no answer, asking again: $(head -n 1 <<<"$unreachable")"
             [ $lost -lt 10 ] || die_of_slurm "$unreachable"
         fi
-        if [ -t 2 ]; then
-            printf '\r%.*s\e[K' "$(($(tput cols 2>/dev/null || echo 80) - 1))" "$text ($((SECONDS - begin)) s)" >&2
-        elif [ "$text" != "$before" ]; then
-            say "$text"
-        fi
+        [ "$text" = "$before" ] || say "$text"
         before=$text
         sleep $((SECONDS - begin < 200 ? 1 + (SECONDS - begin) / 20 : 10)) # long jobs are asked about less often
     done
-    [ ! -t 2 ] || printf '\r\e[K' >&2
     print_table
     [ $bad = 0 ] && [ $left = 0 ] || exit 4
 }
 
 cancel_jobs() {
     local job error ids=()
-    need_slurm
     read_queue || die_of_slurm "$unreachable"
     for job in "${jobs[@]}"; do
         ! grep -q "^${job% *}|" <<<"$queue" || ids+=("${job% *}")
@@ -175,8 +171,8 @@ cancel_jobs() {
 }
 
 # ---- results ----
-# print_account NUMBER RUN: prints what is known of a job; the first line names the source. Slurm forgets jobs, so that what an earlier
-# collect got for a job that had ended stays.
+# print_account NUMBER RUN: prints what is known of a job; the first line names the source. Slurm forgets jobs, so that
+# what an earlier collect got for a job that had ended stays.
 print_account() {
     local rows fields=JobID,JobName,Partition,State,ExitCode,Start,End,Elapsed,Timelimit,NNodes,NodeList
     read_accounting "$1" $fields ,Account,Submit,NTasks,NCPUS,MaxRSS,AveCPU,TotalCPU && return
@@ -192,7 +188,8 @@ print_account() {
     fi
 }
 
-# join_monitors RUN NAME FILE...: prints the files NAME*.csv of the parts' monitors as one, with part and host in each line.
+# join_monitors RUN NAME FILE...: prints the files NAME*.csv of the parts' monitors as one, with part and host in each
+# line.
 join_monitors() {
     local file part host first=1
     for file in "${@:3}"; do
@@ -247,8 +244,8 @@ collect_jobs() {
     say "collected: $submission"
 }
 
-# report_jobs DIR JOB...: reports the jobs' runs, under their names. It gets the parts of a run, since other directories there
-# (interrupted parts, runs under nsys) do not belong in a report; or the run itself if it has no part.
+# report_jobs DIR JOB...: reports the jobs' runs, under their names. It gets the parts of a run, since other directories
+# there (interrupted parts, runs under nsys) do not belong in a report; or the run itself if it has no part.
 report_jobs() {
     local job run part found runs=()
     for job in "${@:2}"; do

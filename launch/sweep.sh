@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # sweep.sh - runs the benchmark over a grid of implementations, bucket sizes, ranks and models, and reports all runs
 #
-# Each point of the grid is run several times. Repeats are the outer loop and begin at different points, so that drift of the
-# machine affects all points alike.
+# Each point of the grid is run several times. Repeats are the outer loop and begin at different points, so that drift
+# of the machine affects all points alike.
 set -euo pipefail
 
 here=$(dirname "$(realpath "$0")")
@@ -84,7 +84,8 @@ check_options() {
 }
 
 # ---- the grid ----
-# list_points: sets points, "ranks model implementation bucket" each; the bucket is - for an implementation without buckets.
+# list_points: sets points, "ranks model implementation bucket" each; the bucket is - for an implementation without
+# buckets.
 list_points() {
     local r model implementation bucket
     points=()
@@ -103,29 +104,17 @@ list_points() {
     done
 }
 
-# check_points: ends the script with the program's first error if the program refuses all points.
+# check_points: ends the script with the program's error if the program refuses all points.
 check_points() {
-    local point r model implementation sizes why before='' first=''
+    local point r model implementation sizes why
     for point in "${points[@]}"; do
         read -r r model implementation _ <<<"$point"
-        [ "$r $model $implementation" != "$before" ] || continue # another bucket
-        before="$r $model $implementation"
         read -ra sizes <<<"${models[model]#*:}"
         set -- "$r" "${sizes[@]}" --implementations "$implementation" --rounds "$rounds" "${extra[@]}"
         why=$(dry_run_error "$1" cpu '' "${@:2}")
-        [ -n "$why" ] && [ -n "$(dry_run_error "$1" cuda '' "${@:2}")" ] || return 0
-        first=${first:-$why}
+        [[ -n $why && -n $(dry_run_error "$1" cuda '' "${@:2}") ]] || return 0
     done
-    usage_error "$first"
-}
-
-# run_point DIRECTORY RANKS MODEL IMPLEMENTATION BUCKET
-run_point() {
-    local bucket=() sizes
-    read -ra sizes <<<"${models[$3]#*:}"
-    [ "$5" = - ] || bucket=(--bucket-size-mb "$5")
-    run_one "$1" "$rounds" "${launcher[@]//\{ranks\}/$2}" "$program" "${sizes[@]}" --implementations "$4" "${bucket[@]}" \
-        --rounds "$rounds" "${extra[@]}" --output '{output}'
+    usage_error "$why"
 }
 
 # list_missing: sets queue, "repeat point directory" of each run that is not there yet, and total.
@@ -144,7 +133,7 @@ list_missing() {
 }
 
 run_all() {
-    local run repeat r model implementation bucket directory left
+    local run repeat r model implementation bucket directory left sizes
     [ -z "$link" ] || export DDPBENCH_LINK=$link # each run records it
     begin_runs
     for run in "${queue[@]}"; do
@@ -152,7 +141,10 @@ run_all() {
         left=''
         [ $runs = 0 ] || left=$(((SECONDS - begin) * (${#queue[@]} - runs) / runs))
         show_progress $((total - ${#queue[@]} + runs + 1)) $total "$left" "$directory, repeat $repeat"
-        run_point "$output/$directory/repeat-$repeat" "$r" "$model" "$implementation" "$bucket"
+        read -ra sizes <<<"${models[model]#*:}"
+        [ "$bucket" = - ] || sizes+=(--bucket-size-mb "$bucket")
+        run_one "$output/$directory/repeat-$repeat" "$rounds" "${launcher[@]//\{ranks\}/$r}" "$program" "${sizes[@]}" \
+            --implementations "$implementation" --rounds "$rounds" "${extra[@]}" --output '{output}'
     done
     end_runs $total
 }

@@ -24,8 +24,8 @@ done
 program=$(realpath -e -- "$program")
 make_directory "$directory/man1"
 
-# make_page NAME SUMMARY: makes a page of the help in $work/NAME, in which options are rows with a tab before each field: name,
-# letter, name of the value, default, choices, help. All other lines keep their layout.
+# make_page NAME SUMMARY: makes a page of the help in $work/NAME, in which options are rows with a tab before each
+# field: name, letter, name of the value, default, choices, help. All other lines keep their layout.
 make_page() {
     awk -F '\t' -v name="$1" -v summary="$2" -v version="$version" -v also="${names[*]}" '
         function roff(text) {

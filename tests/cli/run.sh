@@ -196,7 +196,7 @@ try "$run" --hosts absent -- prog
 check 2 "a hosts file that is not there" '^run.sh: --hosts absent: there is no such file'
 mkfifo pipe
 try "$run" --hosts pipe -- prog
-check 2 "a hosts file that is a pipe, to which nobody writes" '^run.sh: --hosts pipe: is a pipe or a device, expected a file$'
+check 2 "a hosts file that is a pipe, to which nobody writes" '^run.sh: --hosts pipe: is a directory, a pipe or a device, expected a file$'
 truncate -s 1T large
 try "$run" --hosts large -- prog
 check 2 "a hosts file of 1 TB" '^run.sh: --hosts large: is larger than 1 MiB$'
