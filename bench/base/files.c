@@ -281,32 +281,6 @@ int new_file_commit(struct new_file *file)
     return files_publish(file->file, file->temporary, file->path) ? cannot_write(file, errno) : 0;
 }
 
-static ssize_t write_stream(void *cookie, const char *bytes, size_t n)
-{
-    struct new_file *file = cookie;
-    if (file->error || !new_file_write(file, bytes, n))
-        return (ssize_t)n;
-    file->error = errno;
-    return 0;
-}
-
-FILE *new_file_stream(struct new_file *file)
-{
-    FILE *stream = fopencookie(file, "w", (cookie_io_functions_t){.write = write_stream});
-    if (!stream)
-        fatal_no_memory(0, 0);
-    return stream;
-}
-
-int new_file_end(struct new_file *file, FILE *stream)
-{
-    int failed = fclose(stream) ? errno : 0, why = file->error ? file->error : failed;
-    if (!why)
-        return new_file_commit(file);
-    new_file_abandon(file);
-    return cannot_write(file, why);
-}
-
 /* Puts the text into a file that was begun. Returns 0; or -1, reported. */
 static int put_text(struct new_file *file, const char *text)
 {

@@ -43,7 +43,6 @@ struct new_file {
     const char *option, *mark;      /* of new_file_open_named; NULL */
     struct new_file_buffer *buffer; /* what is not written yet; NULL when it is closed */
     int file;
-    int error; /* errno of the first write of its stream that failed; 0 */
 };
 
 /* Begins a file in a directory of this run's own, compressed by gzip or not. Returns 0; or -1, reported. */
@@ -55,13 +54,6 @@ int new_file_open_named(struct new_file *file, const char *option, const char *p
 
 /* Appends n bytes. Returns 0; or -1 with errno: then abandon it. */
 int new_file_write(struct new_file *file, const char *text, size_t n);
-
-/* A stream to print to the file, which new_file_end closes; the file stays where it is until then. */
-FILE *new_file_stream(struct new_file *file);
-
-/* new_file_commit if all that was printed could be written; otherwise leaves nothing behind. Returns 0; or -1,
- * reported. */
-int new_file_end(struct new_file *file, FILE *stream);
 
 /* Gives the file its name. Returns 0; or -1, reported, with nothing left behind and a file that was there before still
  * there. */

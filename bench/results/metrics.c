@@ -64,21 +64,6 @@ static cJSON *take_line(struct metrics_table *t, const char *line, size_t length
 
 /* ---- the file ---- */
 
-/* A field of text by RFC 4180. What is no UTF-8 would keep others from reading the file: ? in place of such bytes. */
-static void print_text(FILE *out, const char *text)
-{
-    int quoted = text[strcspn(text, ",\"\r\n")] != 0, utf8 = text_is_utf8(text);
-    if (quoted)
-        putc('"', out);
-    for (; *text; text++) {
-        if (*text == '"')
-            putc('"', out);
-        putc((unsigned char)*text >= 0x80 && !utf8 ? '?' : *text, out);
-    }
-    if (quoted)
-        putc('"', out);
-}
-
 static void print_row(FILE *out, const struct metrics_table *t)
 {
     char number[40];
@@ -87,7 +72,7 @@ static void print_row(FILE *out, const struct metrics_table *t)
         if (i)
             putc(',', out);
         if (f && cJSON_IsString(f))
-            print_text(out, f->valuestring);
+            text_print_csv(out, f->valuestring);
         else if (f && !cJSON_IsNull(f) && (!cJSON_IsNumber(f) || isfinite(f->valuedouble)) &&
                  cJSON_PrintPreallocated(f, number, sizeof number, 0))
             fputs(number, out);
@@ -100,7 +85,7 @@ static void print_names(FILE *out, const struct metrics_table *t)
     for (size_t i = 0; i < t->n; i++) {
         if (i)
             putc(',', out);
-        print_text(out, t->name[i]);
+        text_print_csv(out, t->name[i]);
     }
     putc('\n', out);
 }

@@ -147,12 +147,6 @@ int results_read_so_far(struct saved_run *saved, const char *directory)
     return read_run(saved, directory, 1);
 }
 
-void results_print_csv(FILE *out, const struct saved_run *saved)
-{
-    const char *const field[] = {saved->directory, json_string(saved->run, "label"), "complete"};
-    figures_print_csv(out, &saved->figures, field, 3);
-}
-
 void saved_run_destroy(struct saved_run *saved)
 {
     cJSON_Delete(saved->run);

@@ -147,10 +147,6 @@ int results_read(struct saved_run *saved, const char *directory);
  */
 int results_read_so_far(struct saved_run *saved, const char *directory);
 
-/* The figures of a complete run as lines of comma-separated values with these columns. */
-#define RESULTS_CSV_COLUMNS "directory,label,state," FIGURES_CSV_COLUMNS
-void results_print_csv(FILE *out, const struct saved_run *saved);
-
 void saved_run_destroy(struct saved_run *saved); /* a zeroed one is fine */
 
 /* ---- where a run ran, from its run.json ---- */

@@ -23,9 +23,9 @@ void one_rank_destroy(struct one_rank *rank);
 /* Spans recorded so far. */
 size_t one_rank_spans(const struct one_rank *rank);
 
-/* Microseconds of a step, mean over a block of so many that begins with an empty timeline; us[steps], unless NULL, gets
- * those of each. A step of a few microseconds outruns the thread that fetches its data, as no real one does: that
- * thread is given 100 us before each, which are not counted. */
-double one_rank_block_us(struct one_rank *rank, int steps, double *us);
+/* Microseconds of a step, mean over a block of so many steps that begins with an empty timeline. A step of a few
+ * microseconds outruns the thread that fetches its data, as no real one does: before each step that thread is given 100
+ * us, which are not counted. */
+double one_rank_block_us(struct one_rank *rank, int steps);
 
 #endif

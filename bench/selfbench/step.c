@@ -5,8 +5,7 @@
  *    The step's rate of model FLOPs is set against that of the products, and against the published peak of the GPU
  *    (MFU, model FLOPs utilization).
  * 2. The harness: the same step on a device whose operations do nothing, so that what is left is the step's loop, the
- *    hand-over of data, spans and the bookkeeping of collectives; without and with the communication thread.
- * 3. The same over 1,100 steps in one block: the 1,000th must record as fast as the 10th. */
+ *    hand-over of data, spans and the bookkeeping of collectives; without and with the communication thread. */
 #include "base/stats.h"
 #include "kernels/device_null.h"
 #include "kernels/error.h"
@@ -35,7 +34,6 @@ static const struct option rows[] = {
 
 static void compare_step(const struct program *program, const struct step_options *o);
 static void measure_harness(const char *what, int threaded);
-static void compare_late_steps(void);
 
 int main(int argc, char *argv[])
 {
@@ -61,8 +59,6 @@ int main(int argc, char *argv[])
            "   of 100 us between steps, in which the next batch is fetched, is not counted.\n");
     measure_harness("one rank", 0);
     measure_harness("with the communication thread", 1);
-    printf("\n");
-    compare_late_steps();
     return program_close(&program);
 }
 
@@ -209,37 +205,20 @@ static void compare_step(const struct program *program, const struct step_option
     step_and_products_destroy(&pairs);
 }
 
-/* ---- 2. and 3. the harness ---- */
-
-static const struct model_sizes small = {1, 1, 16, 4, 12, 2, 4, 10000};
+/* ---- 2. the harness ---- */
 
 static void measure_harness(const char *what, int threaded)
 {
     enum { BLOCKS = 15, STEPS = 200 };
+    static const struct model_sizes small = {1, 1, 16, 4, 12, 2, 4, 10000};
     struct one_rank rank;
     char words[128];
     double us[BLOCKS];
     one_rank_create(&rank, device_null(), &small, threaded, STEPS);
     for (int b = 0; b <= BLOCKS; b++) /* the first is not counted: the last has its place */
-        us[b % BLOCKS] = one_rank_block_us(&rank, STEPS, NULL);
+        us[b % BLOCKS] = one_rank_block_us(&rank, STEPS);
     double spans = (double)one_rank_spans(&rank) / STEPS;
     printf("   %-34s %5.0f spans a step, us: %s blocks of %d (aim: at most %.1f)\n", what, spans,
            spread_words(words, us, BLOCKS, 1), STEPS, 20 + 0.05 * spans);
-    one_rank_destroy(&rank);
-}
-
-static void compare_late_steps(void)
-{
-    enum { BLOCKS = 9, STEPS = 1100, AROUND = 40 };
-    struct one_rank rank;
-    char words[128];
-    double us[STEPS], ratio[BLOCKS];
-    one_rank_create(&rank, device_null(), &small, 0, STEPS);
-    for (int b = 0; b < BLOCKS; b++) {
-        one_rank_block_us(&rank, STEPS, us);
-        ratio[b] = stats_median(us + 1000, AROUND) / stats_median(us + 10, AROUND);
-    }
-    printf("3. Steps 1000 to %d of a block of %d against its steps 10 to %d, ratio of medians: %s blocks (aim: 1).\n",
-           1000 + AROUND, STEPS, 10 + AROUND, spread_words(words, ratio, BLOCKS, 2));
     one_rank_destroy(&rank);
 }

@@ -4,7 +4,7 @@ set -Eeuo pipefail
 
 here=$(dirname "$(realpath "$0")")
 all=(allreduce-100mbit profile-100mbit overlap-100mbit sweep-bandwidth sweep-latency slurm-series gate same-strategy-twice
-    bench-step bench-kernels bench-trace bench-profile bench-allreduce)
+    bench-step bench-kernels bench-profile bench-allreduce)
 
 usage() {
     cat <<END
@@ -146,7 +146,6 @@ bench() {
 }
 make_bench-step() { bench bench-step; }
 make_bench-kernels() { bench bench-kernels; }
-make_bench-trace() { bench bench-trace; }
 make_bench-profile() { bench bench-profile; }
 make_bench-allreduce() { bench bench-allreduce; }
 

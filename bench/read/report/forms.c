@@ -69,10 +69,12 @@ static void print_json(FILE *out, const cJSON *document, const struct report_run
     fprintf(out, "]}\n");
 }
 
+#define CSV_COLUMNS "directory,label,state," FIGURES_CSV_COLUMNS
+
 static void print_csv(FILE *out, const cJSON *document, const struct report_runs *runs)
 {
     (void)document;
-    fprintf(out, RESULTS_CSV_COLUMNS "\n");
+    fprintf(out, CSV_COLUMNS "\n");
     for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
         figures_print_csv(out, &run->figures, (const char *const[]){run->directory, run->label, run_state(run)}, 3);
 }
@@ -146,6 +148,6 @@ const struct report_form report_forms[FORMS] = {
     [FORM_HTML] = {"html", "report.html", "<title>" ANALYSIS_TITLE, print_html},
     [FORM_MARKDOWN] = {"markdown", "BOTTLENECK_ANALYSIS.md", "# " ANALYSIS_TITLE, print_markdown},
     [FORM_JSON] = {"json", "report.json", "{\"title\":\n\"" ANALYSIS_TITLE, print_json},
-    [FORM_CSV] = {"csv", "report.csv", RESULTS_CSV_COLUMNS, print_csv},
+    [FORM_CSV] = {"csv", "report.csv", CSV_COLUMNS, print_csv},
     [FORM_PROMETHEUS] = {"prometheus", "report.prom", PROMETHEUS_FORM_MARK, print_prometheus},
     [FORM_JUNIT] = {"junit", "report.xml", "<testsuites name=\"" ANALYSIS_TITLE, print_junit}};

@@ -104,12 +104,14 @@ enum { OUTPUT = FILES_PATH - 64 }; /* longest path of --output */
 static int print_file(const char *option, const char *path, const char *mark, const struct report_form *form,
                       const cJSON *document, const struct report_runs *runs)
 {
-    struct new_file file;
-    if (new_file_open_named(&file, option, path, mark))
-        return -1;
-    FILE *out = new_file_stream(&file);
+    char *text;
+    size_t length;
+    FILE *out = text_begin(&text, &length);
     form->print(out, document, runs);
-    return new_file_end(&file, out);
+    text_end(out);
+    int status = files_replace_path(option, path, mark, text);
+    free(text);
+    return status;
 }
 
 /* Writes the pictures of a document to a directory that an option named (NULL: none), or checks that it can. Returns 0;

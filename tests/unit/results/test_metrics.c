@@ -84,7 +84,7 @@ TEST(texts_are_quoted_where_they_must_be)
                 "plain\n"
                 "\"a,b\"\n"
                 "\"say \"\"hi\"\"\"\n"
-                "\"two\nlines\r\"\n"
+                "two lines \n"
                 "\xc3\xa9\\ / \xf0\x9f\x98\x80\n"
                 "caf\xc3\xa9\n"
                 "bad??\n"
