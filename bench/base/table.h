@@ -15,7 +15,7 @@ enum column_kind {
     COLUMN_COUNT,   /* size_t */
     COLUMN_INT,     /* int */
     COLUMN_REAL,    /* double; NAN: n/a */
-    COLUMN_INTERVAL /* double[2], low and high, printed as [low, high]; NAN: n/a, both: an empty cell */
+    COLUMN_INTERVAL /* double[2], or COLUMN_ENDS, printed as [low, high]; NAN: n/a, both: an empty cell */
 };
 
 struct column {
@@ -28,6 +28,11 @@ struct column {
     int width;        /* in characters, at least; below 0: at the left edge of the cell */
     int decimals;     /* of a printed number; below 0: so many significant digits, at most 5 of them decimals */
 };
+
+/* The offset of the ends of an interval that are two doubles of a structure, one after the other; it does not compile
+ * where they are not. */
+#define COLUMN_ENDS(type, low, high)                                                                                   \
+    (offsetof(type, low) + 0 * sizeof(char[offsetof(type, high) == offsetof(type, low) + sizeof(double) ? 1 : -1]))
 
 /* An array of columns, as the members of a table. */
 #define TABLE_COLUMNS(array) .column = (array), .columns = sizeof(array) / sizeof *(array)

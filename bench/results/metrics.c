@@ -1,7 +1,8 @@
 /* metrics.c - metrics.csv: the step lines of rank 0 as a table. Two passes over the lines, one line in memory at a
  * time: the first finds the columns, the second writes the rows. */
-#include "results/results.h"
+#include "results/metrics.h"
 
+#include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "kernels/error.h"

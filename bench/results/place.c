@@ -1,5 +1,5 @@
 /* place.c - where a run ran, in words. */
-#include "results/results.h"
+#include "results/place.h"
 
 #include "base/json.h"
 #include "base/text.h"

@@ -16,8 +16,6 @@
 #include <time.h>
 #include <unistd.h>
 
-extern char **environ;
-
 /* ---- options ---- */
 
 #define FIELD(field) offsetof(struct results_options, field)
@@ -141,16 +139,16 @@ int results_check_free(const char *option, const char *top, const char *below)
 /* Makes the directory, which must not hold results; rank 0 locks it, so that no other run takes it until results_close,
  * and checks the file of --prometheus.
  * Returns 0; or -1, reported. */
-static int take_directory(struct results *results, const struct results_target *place)
+static int take_directory(struct results *results, const struct results_target *target)
 {
-    if (files_make_directories(place->option, results->directory) ||
-        (results->rank == 0 && files_lock_directory(place->option, results->directory, &results->lock)) ||
-        results_check_free(place->option, results->top, place->below))
+    if (files_make_directories(target->option, results->directory) ||
+        (results->rank == 0 && files_lock_directory(target->option, results->directory, &results->lock)) ||
+        results_check_free(target->option, results->top, target->below))
         return -1;
-    if (results->rank == 0 && *place->prometheus &&
-        (results_check_apart("prometheus", place->prometheus, results->directory) ||
-         results_check_apart("prometheus", place->prometheus, results->top) ||
-         files_check_path("prometheus", place->prometheus, RESULTS_PROMETHEUS_MARK)))
+    if (results->rank == 0 && *target->prometheus &&
+        (results_check_apart("prometheus", target->prometheus, results->directory) ||
+         results_check_apart("prometheus", target->prometheus, results->top) ||
+         files_check_path("prometheus", target->prometheus, RESULTS_PROMETHEUS_MARK)))
         return -1;
     if (results->rank == 0) {
         files_remove_left(results->top);
@@ -159,19 +157,20 @@ static int take_directory(struct results *results, const struct results_target *
     return 0;
 }
 
-int results_open(struct results *results, const struct job *job, const struct results_target *place)
+int results_open(struct results *results, const struct job *job, const struct results_target *target)
 {
     char path[FILES_PATH];
     *results = (struct results){
-        .rank = job->rank, .watchdog = job->watchdog, .prometheus = place->prometheus, .telemetry.file = -1};
-    if (strlen(place->given) >= sizeof results->top - 64) /* on every rank */
-        return job_agree(
-            job, error_report("--%s: the path is longer than %zu characters", place->option, sizeof results->top - 65));
-    snprintf(results->label, sizeof results->label, "%s", place->label);
-    size_t there = files_there(*place->given ? place->given : "results"); /* the name is gathered behind it */
-    name_directory(results, job, place->given, place->label);
-    snprintf(results->directory, sizeof results->directory, *place->below ? "%s/%s" : "%s", results->top, place->below);
-    if (job_agree(job, take_directory(results, place)))
+        .rank = job->rank, .watchdog = job->watchdog, .prometheus = target->prometheus, .telemetry.file = -1};
+    if (strlen(target->given) >= sizeof results->top - 64) /* on every rank */
+        return job_agree(job, error_report("--%s: the path is longer than %zu characters", target->option,
+                                           sizeof results->top - 65));
+    snprintf(results->label, sizeof results->label, "%s", target->label);
+    size_t there = files_there(*target->given ? target->given : "results"); /* the name is gathered behind it */
+    name_directory(results, job, target->given, target->label);
+    snprintf(results->directory, sizeof results->directory, *target->below ? "%s/%s" : "%s", results->top,
+             target->below);
+    if (job_agree(job, take_directory(results, target)))
         return abandon(results, job, there);
     snprintf(path, sizeof path, "%s/rank_%d_metrics.jsonl", results->directory, results->rank);
     if (job_agree(job, lines_open(&results->telemetry, path)))
@@ -206,65 +205,4 @@ int results_append(struct results *results, char *text, size_t length)
     watchdog_arrived(results->watchdog);
     free(text);
     return lines_report(&results->telemetry);
-}
-
-/* ---- run.json: what was run, where and with what ---- */
-
-void provenance_add_comm(cJSON *json, const struct comm *comm)
-{
-    json_add_text(json, "comm", comm->name);
-    json_add_text(json, comm->on_device ? "nccl" : "mpi_progress", comm->progress);
-    json_add_text(json, "mpi_library", job_library());
-}
-
-static void add_environment(cJSON *json)
-{
-    /* not all of SLURM_J: SLURM_JWT is a password */
-    static const char *const allowed[] = {"OMP_",         "GOMP_",          "OPENBLAS_", "BLIS_",      "MKL_",
-                                          "KMP_",         "MPIR_",          "MPICH",     "UCX_",       "FI_",
-                                          "HYDRA_",       "GLIBC_TUNABLES", "CUDA_",     "NCCL_",      "SLURM_JOB_ID",
-                                          "SLURM_JOB_N",  "SLURM_JOB_CPUS", "SLURM_N",   "SLURM_CPUS", "SLURM_STEP",
-                                          "DDPBENCH_LINK"};
-    cJSON *environment = cJSON_AddObjectToObject(json, "environment");
-    for (char **e = environ; *e; e++)
-        for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++)
-            if (!strncmp(*e, allowed[i], strlen(allowed[i])) && strchr(*e, '=')) {
-                char name[128];
-                snprintf(name, sizeof name, "%.*s", (int)strcspn(*e, "="), *e);
-                json_add_text(environment, name, strchr(*e, '=') + 1);
-                break;
-            }
-}
-
-cJSON *provenance_create(const char *mode, const char *label, const struct command *command)
-{
-    cJSON *json = cJSON_CreateObject();
-    char stamp[64];
-    time_t now = time(NULL);
-    strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%S%z", localtime(&now));
-    json_add_number(json, "schema_version", RESULTS_SCHEMA);
-    json_add_text(json, "program", "ddpbench");
-    json_add_text(json, "version", version_text());
-    json_add_text(json, "mode", mode);
-    json_add_text(json, "time", stamp);
-    json_add_text(json, "label", label);
-    cJSON *words = cJSON_AddArrayToObject(json, "argv");
-    for (int i = 0; i < command->argc; i++)
-        cJSON_AddItemToArray(words, json_text(command->argv[i]));
-    cJSON_AddItemToObject(json, "configuration", option_table_json(command->table));
-    return json;
-}
-
-int provenance_write(const struct results *results, cJSON *json)
-{
-    add_environment(json);
-    char *text = cJSON_Print(json);
-    cJSON_Delete(json);
-    if (!text)
-        fatal_no_memory(0, 0);
-    watchdog_wait(results->watchdog, "writing run.json", 0, 0);
-    int status = results->rank ? 0 : files_replace(results->directory, "run.json", text);
-    watchdog_arrived(results->watchdog);
-    free(text);
-    return status;
 }

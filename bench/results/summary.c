@@ -1,5 +1,5 @@
 /* summary.c - writes and prints the summary of a run, whatever kind of run it is. */
-#include "results/results.h"
+#include "results/summary.h"
 
 #include "base/json.h"
 #include "base/prometheus.h"
@@ -7,6 +7,7 @@
 #include "base/version.h"
 #include "ddp/watchdog.h"
 #include "kernels/error.h"
+#include "results/results.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "results/results.h"
+#include "results/summary.h"
 
 #include <math.h>
 #include <stdlib.h>

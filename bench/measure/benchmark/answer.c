@@ -149,7 +149,8 @@ static void add_tables(const struct answer *a, cJSON *summary)
         {"rounds", "rounds", COLUMN_COUNT, FIELD(step.n), "1", 1, 6, 0},
         {"step", "step\nms", COLUMN_REAL, FIELD(step.median), "s", 1e3, 9, 2},
         {"sync_cost", "cost\nms", COLUMN_REAL, FIELD(cost.median), "s", 1e3, 9, 2},
-        {"sync_cost_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(cost.ci_low), "s", 1e3, -16, 2},
+        {"sync_cost_95", "95 %\ninterval", COLUMN_INTERVAL, COLUMN_ENDS(struct answer_row, cost.ci_low, cost.ci_high),
+         "s", 1e3, -16, 2},
         {"verdict", "", COLUMN_NAME, FIELD(verdict), NULL, 1, -9, 0},
         {"bar", heading, COLUMN_CHARS, FIELD(bar), NULL, 1, -20, 0},
     };

@@ -248,8 +248,8 @@ static void add_controls(const struct profile *p, cJSON *summary, const char *ke
     const struct column columns[] = {
         {"name", "", COLUMN_NAME, offsetof(struct control_row, name), NULL, 0, -20, 0},
         {"value", heading, COLUMN_REAL, offsetof(struct control_row, estimate.median), unit, scale, 10, 3},
-        {"interval", "95 % interval", COLUMN_INTERVAL, offsetof(struct control_row, estimate.ci_low), unit, scale, -18,
-         3},
+        {"interval", "95 % interval", COLUMN_INTERVAL,
+         COLUMN_ENDS(struct control_row, estimate.ci_low, estimate.ci_high), unit, scale, -18, 3},
         {"n", NULL, COLUMN_COUNT, offsetof(struct control_row, estimate.n), "1", 1, 0, 0},
         {"meaning", "", COLUMN_NAME, offsetof(struct control_row, meaning), NULL, 0, -1, 0},
     };

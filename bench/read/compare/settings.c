@@ -105,7 +105,7 @@ static void add_ranks(struct compare_run *run, const char *name, const cJSON *ho
 int compare_run_read(struct compare_run *run, const char *directory)
 {
     static const char *const made_by[] = {"program", "version"};
-    if (results_read(&run->saved, directory))
+    if (saved_run_read(&run->saved, directory))
         return -1;
     const cJSON *json = run->saved.run, *hosts = cJSON_GetObjectItemCaseSensitive(json, "hosts");
     const cJSON *configuration = cJSON_GetObjectItemCaseSensitive(json, "configuration");

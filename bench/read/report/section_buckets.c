@@ -28,9 +28,9 @@ static const struct column size_columns[] = {
     {"bucket", "bucket\nMiB", COLUMN_CHARS, FIELD(size), NULL, 1, 8, 0},
     {"step", "step\nms", COLUMN_REAL, FIELD(step.value), "s", 1e3, 8, 2},
     {"mark", "", COLUMN_NAME, FIELD(mark), NULL, 1, -1, 0},
-    {"step_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(step.low), "s", 1e3, -16, 2},
+    {"step_95", "95 %\ninterval", COLUMN_INTERVAL, COLUMN_ENDS(struct size_row, step.low, step.high), "s", 1e3, -16, 2},
     {"sync_cost", "sync cost\nms", COLUMN_REAL, FIELD(cost.value), "s", 1e3, 9, 2},
-    {"sync_cost_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(cost.low), "s", 1e3, -16, 2},
+    {"sync_cost_95", "95 %\ninterval", COLUMN_INTERVAL, COLUMN_ENDS(struct size_row, cost.low, cost.high), "s", 1e3, -16, 2},
     {"n", "n\nrounds", COLUMN_COUNT, FIELD(n), "1", 1, 4, 0},
 };
 /* clang-format on */

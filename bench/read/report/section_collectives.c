@@ -27,7 +27,7 @@ static const struct column collective_columns[] = {
     {"collective", "collective", COLUMN_NAME, FIELD(subject), NULL, 1, -14, 0},
     {"bytes", "bytes", COLUMN_REAL, FIELD(bytes), "B", 1, 12, 0},
     {"time", "time\nus", COLUMN_REAL, FIELD(time.value), "s", 1e6, 10, -4},
-    {"time_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(time.low), "s", 1e6, -20, 2},
+    {"time_95", "95 %\ninterval", COLUMN_INTERVAL, COLUMN_ENDS(struct collective_row, time.low, time.high), "s", 1e6, -20, 2},
     {"algbw", "algbw\nGB/s", COLUMN_REAL, FIELD(algbw), "B/s", 1e-9, 8, -4},
     {"busbw", "busbw\nGB/s", COLUMN_REAL, FIELD(busbw), "B/s", 1e-9, 8, -4},
     {"nominal_share", "of nominal\n%", COLUMN_REAL, FIELD(share), "1", 100, 10, 1},

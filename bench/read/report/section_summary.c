@@ -262,7 +262,7 @@ static const struct column bottleneck_columns[] = {
     {"mode", "source", COLUMN_NAME, FIELD(mode), NULL, 1, -9, 0},
     {"ranks", "ranks", COLUMN_COUNT, FIELD(ranks), "1", 1, 5, 0},
     {"lost", "lost\nms a step", COLUMN_REAL, FIELD(finding.loss.value), "s", 1e3, 9, 2},
-    {"lost_95", "95 %\ninterval", COLUMN_INTERVAL, FIELD(finding.loss.low), "s", 1e3, -16, 2},
+    {"lost_95", "95 %\ninterval", COLUMN_INTERVAL, COLUMN_ENDS(struct bottleneck_row, finding.loss.low, finding.loss.high), "s", 1e3, -16, 2},
     {"share", "% of\nthe step", COLUMN_REAL, FIELD(finding.share), "1", 100, 8, 1},
     {"level", "level", COLUMN_NAME, FIELD(level), NULL, 1, -7, 0},
     {"text", NULL, COLUMN_CHARS, FIELD(finding.text), NULL, 1, 0, 0},

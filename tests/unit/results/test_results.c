@@ -97,7 +97,7 @@ static void read_saved(struct saved_run *saved, const char *run)
 {
     char path[256];
     snprintf(path, sizeof path, "%s/%s", folder, run);
-    ck_assert_msg(!results_read(saved, path), "%s", error_text());
+    ck_assert_msg(!saved_run_read(saved, path), "%s", error_text());
 }
 
 /* Once for all tests, before Check forks for each. */

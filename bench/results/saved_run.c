@@ -1,9 +1,10 @@
-/* read.c - reads back what a run left. */
-#include "results/results.h"
+/* saved_run.c - reads back what a run left. */
+#include "results/saved_run.h"
 
 #include "base/json.h"
 #include "base/version.h"
 #include "kernels/error.h"
+#include "results/summary.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -137,12 +138,12 @@ static int read_run(struct saved_run *saved, const char *directory, int so_far)
     return figures_read(&saved->figures, path, cJSON_GetObjectItemCaseSensitive(saved->summary, "figures"));
 }
 
-int results_read(struct saved_run *saved, const char *directory)
+int saved_run_read(struct saved_run *saved, const char *directory)
 {
     return read_run(saved, directory, 0);
 }
 
-int results_read_so_far(struct saved_run *saved, const char *directory)
+int saved_run_read_so_far(struct saved_run *saved, const char *directory)
 {
     return read_run(saved, directory, 1);
 }

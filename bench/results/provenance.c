@@ -1,0 +1,74 @@
+/* provenance.c - run.json: what was run, where and with what. */
+#include "results/provenance.h"
+
+#include "base/json.h"
+#include "base/version.h"
+#include "ddp/watchdog.h"
+#include "kernels/error.h"
+#include "results/results.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+extern char **environ;
+
+void provenance_add_comm(cJSON *json, const struct comm *comm)
+{
+    json_add_text(json, "comm", comm->name);
+    json_add_text(json, comm->on_device ? "nccl" : "mpi_progress", comm->progress);
+    json_add_text(json, "mpi_library", job_library());
+}
+
+static void add_environment(cJSON *json)
+{
+    /* not all of SLURM_J: SLURM_JWT is a password */
+    static const char *const allowed[] = {"OMP_",         "GOMP_",          "OPENBLAS_", "BLIS_",      "MKL_",
+                                          "KMP_",         "MPIR_",          "MPICH",     "UCX_",       "FI_",
+                                          "HYDRA_",       "GLIBC_TUNABLES", "CUDA_",     "NCCL_",      "SLURM_JOB_ID",
+                                          "SLURM_JOB_N",  "SLURM_JOB_CPUS", "SLURM_N",   "SLURM_CPUS", "SLURM_STEP",
+                                          "DDPBENCH_LINK"};
+    cJSON *environment = cJSON_AddObjectToObject(json, "environment");
+    for (char **e = environ; *e; e++)
+        for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++)
+            if (!strncmp(*e, allowed[i], strlen(allowed[i])) && strchr(*e, '=')) {
+                char name[128];
+                snprintf(name, sizeof name, "%.*s", (int)strcspn(*e, "="), *e);
+                json_add_text(environment, name, strchr(*e, '=') + 1);
+                break;
+            }
+}
+
+cJSON *provenance_create(const char *mode, const char *label, const struct command *command)
+{
+    cJSON *json = cJSON_CreateObject();
+    char stamp[64];
+    time_t now = time(NULL);
+    strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%S%z", localtime(&now));
+    json_add_number(json, "schema_version", RESULTS_SCHEMA);
+    json_add_text(json, "program", "ddpbench");
+    json_add_text(json, "version", version_text());
+    json_add_text(json, "mode", mode);
+    json_add_text(json, "time", stamp);
+    json_add_text(json, "label", label);
+    cJSON *words = cJSON_AddArrayToObject(json, "argv");
+    for (int i = 0; i < command->argc; i++)
+        cJSON_AddItemToArray(words, json_text(command->argv[i]));
+    cJSON_AddItemToObject(json, "configuration", option_table_json(command->table));
+    return json;
+}
+
+int provenance_write(const struct results *results, cJSON *json)
+{
+    add_environment(json);
+    char *text = cJSON_Print(json);
+    cJSON_Delete(json);
+    if (!text)
+        fatal_no_memory(0, 0);
+    watchdog_wait(results->watchdog, "writing run.json", 0, 0);
+    int status = results->rank ? 0 : files_replace(results->directory, "run.json", text);
+    watchdog_arrived(results->watchdog);
+    free(text);
+    return status;
+}
