@@ -95,7 +95,7 @@ static void add_table(cJSON *summary, int table, const char *key, const char *ti
                                estimates[i].unit, estimates[i].scale,   10,          estimates[i].decimals};
         column[columns] = column[columns + 1] = value;
         column[columns].offset += offsetof(struct estimate, median);
-        column[++columns].offset += offsetof(struct estimate, ci_low);
+        column[++columns].offset += COLUMN_ENDS(struct estimate, ci_low, ci_high);
         column[columns].heading = "95 %\ninterval";
         column[columns].kind = COLUMN_INTERVAL;
         column[columns++].width = -20;
