@@ -205,22 +205,12 @@ for word in 0 -1 x 1.5 nan inf 1e400 1e15 513 0x1 "+1" ""; do
     bad "DDPBENCH_TEST_FLIP_BIT" DDPBENCH_TEST_FLIP_BIT="$word" "${allreduce[@]}"
 done
 
-group "options that contradict each other"
+group "options that contradict each other" # those of training and profiles: tables in tests/unit have the rest
 bad "--batch-size" "${tiny[@]}" --batch-size 4
-bad "multiple of 2" "${tiny[@]}" --grad-accumulation 2
-bad "--num-heads" "${tiny[@]}" --num-heads 3
-bad "--d-model" "${tiny[@]}" --d-model 15 --num-heads 1
-bad "--warmup-epochs" "${tiny[@]}" --warmup-epochs 5
-bad "--max-minutes needs --resolve" "${tiny[@]}" --max-minutes 1
-bad "--prefetch" "${tiny[@]}" --data-workers 0 --prefetch 2
-bad "--bucket-size-mb" "${tiny[@]}" --implementations none,ddp --bucket-size-mb 1
 bad "--forward-only" "${tiny[@]}" --forward-only
-for word in --attainable --log-grad-norm "--regime=warmup" "--checkpoint-every=1"; do
+for word in --attainable --log-grad-norm; do
     bad "--forward-only" "${model[@]}" --implementations none --forward-only "$word"
 done
-bad "--checkpoint-every" "${tiny[@]}" --checkpoint-every 1000
-bad "--regime" "${model[@]}" --regime warmup --warmup-epochs 0
-bad "--steps-per-block" "${tiny[@]}" --regime warmup --steps-per-block 100
 bad "--dtype" "${tiny[@]}" --dtype bf16
 bad "--comm" "${tiny[@]}" --comm nccl
 for word in --profile-implementation=ddp --profile-output-dir=x --profile-wait=1 --verbose --trace-gzip --with-flops --thresholds=busy=1; do
@@ -229,8 +219,6 @@ done
 for word in --resolve=1% --implementations=ddp --attainable; do bad "${word%%=*}" "${profile[@]}" "$word"; done
 bad "--profile-activities" "${profile[@]}" --profile-activities cuda
 bad "--profile-wait" "${profile[@]}" --profile-wait 100
-bad "--profile-active" "${profile[@]}" --profile-active 100
-bad "--trace-per-cycle" "${profile[@]}" --trace-per-cycle
 bad "--step-factor" "${allreduce[@]}" --step-bytes 8 --step-factor 2
 bad "--sizes" "${allreduce[@]}" --sizes 8
 bad "--sizes-from-model" "${allreduce[@]}" --sizes-from-model

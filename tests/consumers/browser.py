@@ -1,5 +1,4 @@
 """browser.py - a headless Chromium without a window's library: Chrome's DevTools protocol over two pipes."""
-import base64
 import json
 import os
 import select
@@ -14,9 +13,7 @@ class Failure(Exception):
 
 
 class Browser:
-    """One page of WIDTH x HEIGHT pixels, for a with statement."""
-
-    WIDTH, HEIGHT = 1800, 1400
+    """One page, for a with statement."""
 
     def __init__(self, program):
         self.directory = tempfile.mkdtemp()  # of its settings and caches
@@ -34,8 +31,6 @@ class Browser:
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         self.call("Page.enable")
         self.call("Runtime.enable")
-        self.call("Emulation.setDeviceMetricsOverride", width=self.WIDTH, height=self.HEIGHT, deviceScaleFactor=1,
-                  mobile=False)
 
     def __enter__(self):
         return self
@@ -91,10 +86,6 @@ class Browser:
             if time.monotonic() > end:
                 raise Failure(f"not within {seconds} s: {condition}; {'; '.join(self.thrown) or 'nothing was thrown'}")
             time.sleep(0.1)
-
-    def picture(self, path):
-        with open(path, "wb") as file:
-            file.write(base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"]))
 
 
 def describe(details):

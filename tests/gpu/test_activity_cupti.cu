@@ -5,11 +5,11 @@
 extern "C" {
 #include "kernels/activity.h"
 #include "kernels/cuda/ranges.h"
+#include "tests/support/suite.h"
 }
 #include "cupti.h"
 #include "nvtx3/nvToolsExt.h"
 
-#include <check.h>
 #include <cstdlib>
 #include <cstring>
 #include <thread>
@@ -79,7 +79,7 @@ static float *memory()
     return x;
 }
 
-START_TEST(calls_and_work_are_taken_over)
+TEST(calls_and_work_are_taken_over)
 {
     work(memory());
     tracer_pause();
@@ -104,9 +104,8 @@ START_TEST(calls_and_work_are_taken_over)
     ck_assert(!find(ACTIVITY_CALL, "cudaEventQuery")); /* it asks for nothing */
     ck_assert_uint_eq(all.dropped + all.untimed, 0);
 }
-END_TEST
 
-START_TEST(waits_find_what_they_are_for)
+TEST(waits_find_what_they_are_for)
 {
     work(memory());
     tracer_pause();
@@ -127,10 +126,9 @@ START_TEST(waits_find_what_they_are_for)
     ck_assert_uint_eq(end->wait.event, ACTIVITY_NONE);
     ck_assert_uint_eq(end->stream, ACTIVITY_NONE);
 }
-END_TEST
 
 /* Whoever asks without pause whether an event has come leaves one record at most. */
-START_TEST(questions_are_left_out)
+TEST(questions_are_left_out)
 {
     float *x = memory();
     cudaEvent_t event;
@@ -148,10 +146,9 @@ START_TEST(questions_are_left_out)
     ck_assert(!find(ACTIVITY_CALL, "cudaEventQuery"));
     CUDA_CHECK(cudaEventDestroy(event));
 }
-END_TEST
 
 /* The activities may be read while the device goes on. */
-START_TEST(what_comes_in_a_pause_is_kept_back)
+TEST(what_comes_in_a_pause_is_kept_back)
 {
     float *x = memory();
     work(x);
@@ -167,9 +164,8 @@ START_TEST(what_comes_in_a_pause_is_kept_back)
     activities_settle(&all);
     ck_assert(find(ACTIVITY_KERNEL, "emulated_kernel()", 3));
 }
-END_TEST
 
-START_TEST(it_stops_and_starts_again)
+TEST(it_stops_and_starts_again)
 {
     float *x = memory();
     tracer_stop();
@@ -184,9 +180,8 @@ START_TEST(it_stops_and_starts_again)
     activities_settle(&all);
     ck_assert(find(ACTIVITY_KERNEL, "emulated_kernel()", 1) && !find(ACTIVITY_KERNEL, "emulated_kernel()", 2));
 }
-END_TEST
 
-START_TEST(what_finds_no_room_is_counted)
+TEST(what_finds_no_room_is_counted)
 {
     teardown();
     create(4);
@@ -195,10 +190,9 @@ START_TEST(what_finds_no_room_is_counted)
     ck_assert_uint_eq(all.n, 4);
     ck_assert_uint_gt(all.dropped, 5);
 }
-END_TEST
 
 /* Nothing is lost in a long pause, whose records fill more buffers than there were at first. */
-START_TEST(buffers_never_run_out)
+TEST(buffers_never_run_out)
 {
     constexpr size_t EVENTS = 600000; /* with two records each, of 64 bytes together */
     cudaEvent_t event;
@@ -216,10 +210,9 @@ START_TEST(buffers_never_run_out)
     ck_assert_uint_eq(all.dropped, 0);
     CUDA_CHECK(cudaEventDestroy(event));
 }
-END_TEST
 
 /* Threads share a buffer, however many have come and gone. */
-START_TEST(threads_share_a_buffer)
+TEST(threads_share_a_buffer)
 {
     constexpr size_t THREADS = 40;
     float *x = memory();
@@ -232,9 +225,8 @@ START_TEST(threads_share_a_buffer)
     ck_assert(find(ACTIVITY_KERNEL, "emulated_kernel()", THREADS - 1));
     ck_assert_uint_le(emulated_cupti_buffers() - before, 1);
 }
-END_TEST
 
-START_TEST(what_has_no_times_is_counted)
+TEST(what_has_no_times_is_counted)
 {
     setenv("EMULATED_CUPTI_LOSE", "2", 1);
     work(memory());
@@ -243,10 +235,9 @@ START_TEST(what_has_no_times_is_counted)
     ck_assert_uint_eq(all.untimed, 1);
     ck_assert(find(ACTIVITY_KERNEL, "emulated_kernel()") && !find(ACTIVITY_KERNEL, "emulated_kernel()", 1));
 }
-END_TEST
 
 /* Of the second pass, whose records are as many as those of the first, give or take its question, CUPTI drops some. */
-START_TEST(what_cupti_drops_is_counted)
+TEST(what_cupti_drops_is_counted)
 {
     float *x = memory();
     tracer_pause(); /* the record of memory comes before */
@@ -265,7 +256,6 @@ START_TEST(what_cupti_drops_is_counted)
     ck_assert_uint_ge(second + all.dropped + 1, first);
     ck_assert_uint_le(second + all.dropped, first + 1);
 }
-END_TEST
 
 static const struct {
     const char *state, *words;
@@ -273,7 +263,7 @@ static const struct {
                 {"restricted", "NVreg_RestrictProfilingToAdminUsers=0"},
                 {"absent", "CUPTI cannot trace this GPU: cuptiSubscribe: CUPTI_ERROR_NOT_INITIALIZED"}};
 
-START_TEST(it_says_why_it_cannot_start)
+TEST_EACH(it_says_why_it_cannot_start, 3)
 {
     tracer_stop();
     setenv("EMULATED_CUPTI", refusals[_i].state, 1);
@@ -286,9 +276,8 @@ START_TEST(it_says_why_it_cannot_start)
     unsetenv("EMULATED_CUPTI");
     ck_assert_int_eq(tracer_start(&all), 0); /* what was begun has been undone */
 }
-END_TEST
 
-START_TEST(profilers_hear_ranges)
+TEST(profilers_hear_ranges)
 {
     setenv("EMULATED_NVTX", "1", 1);
     cuda_annotation_begin("warmup_epoch_%d", 2);
@@ -311,9 +300,8 @@ START_TEST(profilers_hear_ranges)
                      "ddpbench( warmup_epoch_2( ProfilerStep#3( zero_grad( ) forward_pass( layers.0( "
                      "layers.0.attention( ) ) output( ) reduce_scatter bucket 4( ) ) ) ) ");
 }
-END_TEST
 
-START_TEST(without_a_profiler_ranges_are_nothing)
+TEST(without_a_profiler_ranges_are_nothing)
 {
     cuda_annotation_begin("ProfilerStep#%d", 3);
     cuda_phase("zero_grad");
@@ -321,31 +309,5 @@ START_TEST(without_a_profiler_ranges_are_nothing)
     cuda_range_end();
     ck_assert_str_eq(emulated_nvtx_heard(), "");
 }
-END_TEST
 
-int main()
-{
-    Suite *suite = suite_create("activity_cupti");
-    TCase *tests = tcase_create("tracing");
-    tcase_set_timeout(tests, 60);
-    tcase_add_checked_fixture(tests, setup, teardown);
-    tcase_add_test(tests, calls_and_work_are_taken_over);
-    tcase_add_test(tests, waits_find_what_they_are_for);
-    tcase_add_test(tests, questions_are_left_out);
-    tcase_add_test(tests, what_comes_in_a_pause_is_kept_back);
-    tcase_add_test(tests, it_stops_and_starts_again);
-    tcase_add_test(tests, what_finds_no_room_is_counted);
-    tcase_add_test(tests, buffers_never_run_out);
-    tcase_add_test(tests, threads_share_a_buffer);
-    tcase_add_test(tests, what_has_no_times_is_counted);
-    tcase_add_test(tests, what_cupti_drops_is_counted);
-    tcase_add_loop_test(tests, it_says_why_it_cannot_start, 0, 3);
-    tcase_add_test(tests, profilers_hear_ranges);
-    tcase_add_test(tests, without_a_profiler_ranges_are_nothing);
-    suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
-}
+SUITE("activity_cupti", setup, teardown)
