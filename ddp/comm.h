@@ -1,8 +1,8 @@
 /* comm.h - collectives that run concurrently with the device.
  *
- * Two rules are the whole contract. A collective starts after the device work that was issued before it; and `join`
- * makes device work that is issued later wait for it. Collectives start in the order of their tickets and several may
- * be in flight. Between the first start and the join of the last ticket nobody but the comm may use MPI. */
+ * The contract: a collective starts after the device work issued before it, and `join` makes device work issued later
+ * wait for it. Collectives start in the order of their tickets, and several may be in flight. Between the first start
+ * and the join of the last ticket only the comm may use MPI. */
 #ifndef DDP_COMM_H
 #define DDP_COMM_H
 
@@ -12,7 +12,7 @@
 
 enum comm_kind { COMM_ALL_REDUCE, COMM_REDUCE_SCATTER, COMM_ALL_GATHER, COMM_BROADCAST, COMM_KINDS };
 enum comm_dtype { COMM_FLOAT32, COMM_BF16, COMM_FLOAT64, COMM_INT32, COMM_DTYPES };
-enum comm_op { COMM_SUM, COMM_MAX, COMM_AVG, COMM_OPS }; /* avg: the sum divided by the ranks, at the receiver */
+enum comm_op { COMM_SUM, COMM_MAX, COMM_AVG, COMM_OPS }; /* avg: the sum divided by the number of ranks */
 
 extern const char
     *const comm_kind_name[COMM_KINDS + 1]; /* all_reduce, reduce_scatter, all_gather, broadcast; then NULL */
@@ -31,8 +31,8 @@ static inline size_t comm_dtype_bytes(enum comm_dtype dtype)
  * all_gather        [count]      [n, count]   buffer[r, i] = in[i] of rank r
  * broadcast         -            [count]      buffer[i] = that of the root; in place only
  * In place, `in` is NULL and the input lies in the buffer: all_gather finds its own part at buffer[rank];
- * reduce_scatter takes buffer[n, count] and leaves its result where the library does, at comm_result. Zero fields are
- * those of a gradient's all-reduce: a sum in fp32, in place. */
+ * reduce_scatter takes buffer[n, count] and leaves its result at comm_result, which depends on the library. A zeroed
+ * kind, op, dtype and `in` describe the all-reduce of a gradient: a sum in fp32, in place. */
 struct collective {
     void *buffer;
     size_t count;
@@ -76,60 +76,59 @@ struct watchdog;
 struct comm {
     const char *name;     /* "self", "mpi" or "nccl" */
     int rank, ranks;      /* of this process, and in total */
-    const char *progress; /* how collectives advance while the device works, in words for the results; of NCCL,
-                             which and its settings */
+    const char *progress; /* how collectives advance while the device works, for the results; NCCL: its version and
+                             settings */
     size_t scattered;     /* reduce_scatter in place leaves its result at buffer[scattered]: 0 with MPI, the rank with
                              NCCL */
-    int on_device;        /* 1: collectives are work of the device, and their spans when it did it; 0: of the host, from
-                             post to completion */
+    int on_device;        /* 1: the device runs collectives, and spans have its times; 0: the host does, and spans are
+                             from post to completion */
     int rounds_average;   /* 1: avg multiplies each input by a rounded 1 / n before it adds, as NCCL does */
-    struct watchdog *watchdog; /* the job's, which ends it when a collective does not return; may be NULL */
-    /* Zeroed memory of the device, of a kind that collectives are fast in; where the host cannot read the device's,
-     * collectives may use only this memory. Release it before the comm is destroyed; NULL is fine. Nothing may be in
-     * flight. */
+    struct watchdog *watchdog; /* ends the job if a collective does not return; may be NULL */
+    /* Allocates zeroed memory of the device that collectives are fast in. If the host cannot read the device's memory,
+     * collectives may use only this. Release it before the comm is destroyed; NULL is fine. Nothing may be in flight.
+     */
     void *(*allocate)(struct comm *comm, size_t bytes);
     void (*release)(struct comm *comm, void *memory);
     /* Queues a collective and returns its ticket, one more than the last. Does not wait for it. */
     long (*start)(struct comm *comm, const struct collective *collective);
-    /* Makes device work that is issued later wait until every collective up to that ticket is complete; the host waits
-     * too where the device is not asynchronous, and with MPI. */
+    /* Makes device work issued later wait until every collective up to that ticket is complete. The host waits too with
+     * MPI, and if the device is not asynchronous. */
     void (*join)(struct comm *comm, long ticket);
     /* Start and join in one, on the calling thread. */
     void (*run_blocking)(struct comm *comm, const struct collective *collective);
-    /* The library's own call, n times, complete on return, with nothing around them and no spans: for measuring it.
-     * Those on the device are queued one behind the other and waited for once. Nothing may be in flight, and the device
-     * must be at rest (synchronize). Where ranks share cores it may hold one for a whole time slice of the scheduler;
-     * `run_blocking` does not. */
+    /* Calls the library n times, complete on return, without spans: for measuring the library. On the device the calls
+     * are queued and waited for once. Nothing may be in flight, and the device must be idle (synchronize). If ranks
+     * share cores, it may hold one for a whole time slice of the scheduler; `run_blocking` does not. */
     void (*call)(struct comm *comm, const struct collective *collective, size_t n);
-    /* The operating system's number of the comm's own thread; 0 if it has none. */
+    /* The thread id of the comm's own thread; 0: it has none. */
     long (*thread_id)(struct comm *comm);
-    /* CPU seconds that the comm's own threads have used since it was created. */
+    /* The CPU seconds that the comm's own threads have used. */
     double (*cpu_seconds)(struct comm *comm);
     void (*destroy)(struct comm *comm); /* nothing may be in flight */
 };
 
 /* How the thread that drives MPI waits between tests of collectives in flight. In `join` and `run_blocking` the
- * training thread itself tests, without pause. */
+ * training thread tests without pause. */
 struct comm_progress {
-    enum { PROGRESS_AUTO, PROGRESS_POLL, PROGRESS_SLEEP } kind; /* auto: poll where each rank has a core to spare */
+    enum { PROGRESS_AUTO, PROGRESS_POLL, PROGRESS_SLEEP } kind; /* auto: poll if each rank has a core to spare */
     unsigned sleep_us;                                          /* with PROGRESS_SLEEP */
-    int crowded; /* ranks of this machine have more threads than cores: the training thread pauses between tests, too */
+    int crowded; /* the ranks of this machine have more threads than cores: the training thread pauses too */
 };
 
-/* Which library; auto: NCCL where each rank has a GPU of its own, otherwise MPI. */
+/* The library; auto: NCCL if each rank has a GPU of its own, otherwise MPI. */
 enum comm_library { COMM_AUTO, COMM_MPI, COMM_NCCL, COMM_LIBRARIES };
 extern const char *const comm_library_name[COMM_LIBRARIES + 1]; /* auto, mpi, nccl; then NULL */
 
 struct comm_options {
     enum comm_library library;
     struct comm_progress progress;
-    int core_to_spare;    /* each rank of this host has a core more than its compute threads */
-    int shares_gpu;       /* ranks may have been given the same GPU */
-    size_t nccl_max_ctas; /* most thread blocks that an NCCL collective takes up; 0: as NCCL chooses */
-    double timeout_s;     /* the limit of the job's watchdog, which whoever reads the options sets; 0: none */
+    int core_to_spare;    /* this rank has more cores than compute threads */
+    int shares_gpu;       /* ranks may share a GPU */
+    size_t nccl_max_ctas; /* the most thread blocks of an NCCL collective; 0: as NCCL chooses */
+    double timeout_s;     /* the limit of the job's watchdog, set by the caller; 0: none */
 };
 
-/* Where a collective's result begins. */
+/* The start of a collective's result. */
 static inline void *comm_result(const struct comm *comm, const struct collective *c)
 {
     size_t skip = c->kind == COMM_REDUCE_SCATTER && !c->in ? comm->scattered * c->count : 0;
@@ -141,7 +140,7 @@ static inline void *comm_result(const struct comm *comm, const struct collective
  * doc/PERFORMANCE.md. */
 double comm_bus_factor(enum comm_kind kind, int ranks);
 
-/* A collective in words, with its ticket (0: it has none), for messages. */
+/* Describes a collective for messages, with its ticket (0: none). */
 enum { COMM_WORDS = 160 };
 void comm_words(const struct collective *collective, long ticket, char words[COMM_WORDS]);
 

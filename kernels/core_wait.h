@@ -1,13 +1,13 @@
-/* core_wait.h - how long a thread could have run and had no core, because others were on those that it may use. */
+/* core_wait.h - the time that a thread was ready to run but had no core. */
 #ifndef KERNELS_CORE_WAIT_H
 #define KERNELS_CORE_WAIT_H
 
 #include <stdint.h>
 
 /* Nanoseconds that the calling thread has waited for a core since it began: the second number of
- * /proc/thread-self/schedstat, which takes 10 us to read where other work has emptied the caches, and is read only if
- * the thread has left its core since the last call. 0 where the kernel does not count them. What a hypervisor takes
- * from a virtual core is not in it. */
+ * /proc/thread-self/schedstat. Reading it takes 10 us with cold caches, so it is read only if the thread has left its
+ * core since the last call. 0 if the kernel does not count them. Does not include time that a hypervisor takes from a
+ * virtual core (steal time). */
 int64_t core_wait_ns(void);
 
 #endif

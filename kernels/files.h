@@ -1,38 +1,37 @@
-/* files.h - writes files: repeats calls that a signal interrupted, and replaces a file only by one that is complete. */
+/* files.h - writes files, repeating interrupted calls, and replaces a file only by a complete one. */
 #ifndef KERNELS_FILES_H
 #define KERNELS_FILES_H
 
 #include <stddef.h>
 
-/* Creates a regular file to write to, or opens one that is empty and has no other hard link; anything else of that
- * name, also a symbolic link, is left alone. Returns its descriptor; or -1 with errno: EEXIST where the name is taken.
- */
+/* Creates a regular file to write to, or opens an empty one without other hard links. Returns its descriptor; or -1
+ * with errno: EEXIST if anything else has that name, such as a symbolic link. */
 int files_create(const char *path);
 
 /* Returns 0; or -1 with errno. Either way the descriptor is closed. */
 int files_close(int file);
 
-/* Writes n bytes, in as many calls as it takes. Returns 0; or -1 with errno, and then some may be written. */
+/* Writes n bytes, in as many calls as needed. Returns 0; or -1 with errno, when some bytes may have been written. */
 int files_write(int file, const void *bytes, size_t n);
 
-/* Begins a file that is to have a path: creates an empty one in the same directory, under a name of its own, which goes
- * into temporary[size]; a path and FILES_TEMPORARY more fit. The file is locked while it is open, and removed if a
- * signal ends the process. Returns its descriptor, for files_publish or files_abandon; or -1 with errno. */
+/* Begins a file that will replace the one at `path`: creates an empty file in the same directory and stores its name in
+ * temporary[size], which needs FILES_TEMPORARY bytes more than the path. The file is locked while open, and removed if
+ * a signal ends the process. Returns its descriptor, for files_publish or files_abandon; or -1 with errno. */
 enum { FILES_TEMPORARY = 24 };
 int files_begin(char *temporary, size_t size, const char *path);
 
-/* Syncs a file to the disk, gives it its path, in place of a file that has it, and closes it. Returns 0; or -1 with
- * errno, and then it is removed, unless only closing it failed. */
+/* Syncs the file to the disk, renames it to its path, replacing any file there, and closes it. Returns 0; or -1 with
+ * errno, when it is removed, unless only closing failed. */
 int files_publish(int file, const char *temporary, const char *path);
 
-/* Closes and removes a file. Returns 0; or -1 with errno, as when a disk was found to be full. */
+/* Closes and removes the file. Returns 0; or -1 with errno, such as a full disk. */
 int files_abandon(int file, const char *temporary);
 
-/* Writes a whole file, or leaves the older one. Does not sync it, so that it can be replaced every second. Returns 0;
- * or -1 with errno. */
+/* Replaces a file by one with these bytes, or leaves it unchanged. Does not sync, so that it may be called every
+ * second. Returns 0; or -1 with errno. */
 int files_put(const char *path, const void *bytes, size_t n);
 
-/* Removes the files that killed processes have begun in a directory and left: those that no process has locked. */
+/* Removes the temporary files that killed processes left in a directory: those that no process has locked. */
 void files_remove_left(const char *directory);
 
 #endif

@@ -1,12 +1,12 @@
-/* gpu_peak.h - what GPUs are published to compute at most. */
+/* gpu_peak.h - published peak rates of GPUs. */
 #ifndef KERNELS_GPU_PEAK_H
 #define KERNELS_GPU_PEAK_H
 
 #include "kernels/device.h"
 
-/* Dense matrix products of that precision, in floating-point operations a second, of a GPU with that name as its driver
- * gives it: without the factor of sparsity, at its boost clock. 0 for GPUs that are not known, and for parts of one.
- * Source: NVIDIA's data sheets of A10, A30, A40, A100, H100, H100 NVL, H200, GH200, L4 and L40S. */
+/* The peak rate of dense matrix products of that precision at the boost clock, in FLOP/s, without sparsity. name: from
+ * the driver. 0 for unknown GPUs and for slices of a GPU (MIG). Source: NVIDIA's data sheets of A10, A30, A40, A100,
+ * H100, H100 NVL, H200, GH200, L4 and L40S. */
 double gpu_peak(const char *name, enum precision precision);
 
 #endif

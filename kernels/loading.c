@@ -1,5 +1,5 @@
-/* loading.c - too little memory for the libraries. Where the memory of a process is limited (ulimit -v), OpenBLAS
- * asks for it for ever while it is loaded, and UCX aborts in the middle of MPI_Init: both are refused in words. */
+/* loading.c - ends the process with a message if its limit of memory (ulimit -v) is too low for the libraries.
+ * Otherwise OpenBLAS would retry allocations forever while it is loaded, and UCX would abort inside MPI_Init. */
 #include "kernels/launcher.h"
 
 #include <signal.h>
@@ -8,19 +8,19 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-/* What loading may take of the cores; usual is less than 0.2 s. What MPI and the first products of OpenBLAS take of the
- * address space, most of it for threads: about 200 MB. */
+/* The limit of CPU time for loading, which usually takes less than 0.2 s; and of address space for MPI and the first
+ * products of OpenBLAS, which take about 200 MB, mostly for threads. */
 enum { LOADING_S = 2, MPI_AND_BLAS_BYTES = 300000000 };
 
-/* RLIM_INFINITY where there is none. */
+/* The limit of the address space; RLIM_INFINITY: none. */
 static rlim_t limit_of_address_space(void)
 {
     struct rlimit limit;
     return getrlimit(RLIMIT_AS, &limit) ? RLIM_INFINITY : limit.rlim_cur;
 }
 
-/* The first rank of a machine says so for all of it. Safe in a signal's handler. */
-static void refuse(void)
+/* Ends the process; the first rank of each machine prints the reason. Safe in a signal handler. */
+static void exit_for_memory(void)
 {
     static const char words[] =
         "ddpbench: the limit of memory (ulimit -v) leaves less than 300 MB for MPI and BLAS to start\n";
@@ -32,7 +32,7 @@ static void refuse(void)
 static void libraries_hang(int number)
 {
     (void)number;
-    refuse();
+    exit_for_memory();
 }
 
 static void before_libraries(void)
@@ -46,7 +46,7 @@ static void before_libraries(void)
 }
 __attribute__((section(".preinit_array"), used)) static void (*const first)(void) = before_libraries;
 
-/* The program's own, which runs when all libraries are loaded. */
+/* Runs after the constructors of all libraries. */
 __attribute__((constructor)) static void after_libraries(void)
 {
     unsigned long pages = 0;
@@ -56,7 +56,7 @@ __attribute__((constructor)) static void after_libraries(void)
     setitimer(ITIMER_PROF, &(const struct itimerval){0}, NULL);
     FILE *file = fopen("/proc/self/statm", "r");
     if (file && fscanf(file, "%lu", &pages) == 1 && pages * (rlim_t)sysconf(_SC_PAGESIZE) + MPI_AND_BLAS_BYTES > limit)
-        refuse();
+        exit_for_memory();
     if (file)
         fclose(file);
 }

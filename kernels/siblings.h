@@ -1,32 +1,32 @@
-/* siblings.h - finds the processes of this host's ranks in /proc, for use before MPI starts and while it ends, when the
- * ranks share no memory.
+/* siblings.h - finds the processes of this host's ranks in /proc, before MPI starts and while it ends, when the ranks
+ * share no memory.
  *
- * A process is a rank's if its environment has the launcher's variable for a rank, and if this process and it descend
- * from the same launcher. */
+ * A process belongs to a rank if its environment has the launcher's variable for the rank, and it descends from the
+ * same launcher as this process. */
 #ifndef KERNELS_SIBLINGS_H
 #define KERNELS_SIBLINGS_H
 
 #include <pthread.h>
 
-/* The process of a rank. Where it has several, such as a shell and the program that the shell started, the one that
- * shows its waits, else one that runs the same program as this process, else the first. */
+/* The process of a rank. If there are several, such as a shell and the program that it started: the one that publishes
+ * its waits, else one that runs the same program as this process, else the first. */
 struct sibling {
-    int process;      /* its id; 0: none on this host, or none that can be seen, and then all else is 0 */
-    int runs;         /* 1: this program, or one that shows its waits; 0: another, such as a shell that starts it */
+    int process;      /* its id; 0: none is visible on this host, and all other members are 0 */
+    int runs;         /* 1: this program, or one that publishes its waits; 0: another, such as a shell */
     int stopped;      /* by a signal or a debugger */
-    long waits;       /* what siblings_show shows; -1: nothing */
+    long waits;       /* published by siblings_show; -1: nothing */
     char program[16]; /* its name */
 };
 
-/* Finds ranks 0 to ranks - 1: sibling[ranks]. Without a launcher, or without /proc, it finds none. */
+/* Fills sibling[ranks]. Finds none without a launcher or without /proc. */
 void siblings_find(struct sibling *sibling, int ranks);
 
-/* Shows the siblings, as the name of a thread of this process, how many of the waits that all ranks share it has come
- * to: numbers below 16^10. */
+/* Publishes, as the name of a thread of this process, the number of common waits of all ranks that it has reached;
+ * below 16^10. */
 void siblings_show(pthread_t thread, long waits);
 
-/* Kills the programs of the other ranks of this host, also stopped ones, and waits until their launcher has seen them
- * end, for two seconds at most. A shell that started such a program is left alone. */
+/* Kills the programs of the other ranks of this host, also stopped ones, and waits until their launcher has reaped
+ * them, two seconds at most. Does not kill shells that started them. */
 void siblings_kill(int rank, int ranks);
 
 #endif
