@@ -82,7 +82,7 @@ read_options() {
             continue
             ;;
         esac
-        find_option "$1" || usage_error "unknown option '$option'; expected one of $(list_options) --help"
+        find_option "$1" || usage_error "unknown option '$option'; expected one of $(list_options)--help"
         given_options+=("$1")
         if [ "$check" = flag ]; then
             [ -z "$joined" ] || usage_error "$1 takes no value"
@@ -111,7 +111,10 @@ find_option() {
     return 1
 }
 
-list_options() { printf '%s\n' "${option_rows[@]}" | while read -r names _; do printf '%s ' "${names//,/ }"; done; }
+list_options() {
+    local row
+    for row in "${option_rows[@]%% *}"; do printf '%s ' "${row//,/ }"; done
+}
 
 # Checks of a value: CHECK OPTION VALUE [WORD...].
 check_any() { :; }

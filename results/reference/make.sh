@@ -11,20 +11,18 @@ usage() {
 Usage: results/reference/make.sh [NAME...], as root, after \`make\`, on an idle machine: all take about an hour
 Makes these reference results anew (default: all), and leaves the older one where a command fails:
   ${all[*]}
-Ends at the first command that fails, with its status.
+Exit status: that of the first command that fails, after which nothing more is made.
 END
 }
 
 # shellcheck source=launch/common.sh
 . "$here/../../launch/common.sh"
 
-case ${1:-} in
---help) usage; exit 0 ;;
--*) usage_error "unknown option '$1'; known is --help" ;;
-esac
-[ $# -gt 0 ] || set -- "${all[@]}"
+most_arguments=99
+read_options "$@"
+set -- "${arguments[@]:-${all[@]}}"
 for name in "$@"; do
-    [[ " ${all[*]} " == *" $name "* ]] || usage_error "'$name' is no reference result; expected some of ${all[*]}"
+    [[ " ${all[*]} " == *" $name "* ]] || usage_error "'$name' is not a reference result; expected some of ${all[*]}"
 done
 cd "$here/../.."
 need_program build/ddpbench
@@ -42,16 +40,16 @@ trap clean_up EXIT
 trap_signals
 trap 'say "$name could not be made"' ERR
 
-# heading COMMAND...: a line with each, and one with version, date and machine.
-heading() {
+# print_heading COMMAND...: prints a line with each command, and one with version, date and machine.
+print_heading() {
     printf '# %s\n' "$@"
     printf '# %s, %s, %s, %s CPUs, %s, kernel %s\n' "$(build/ddpbench --version)" "$(date +%F)" \
         "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)" "$(count_cpus)" "$(sed -n 's/^PRETTY_NAME=//p' /etc/os-release)" "$(uname -r)"
 }
 
-# run COMMAND: runs a line of bash, in which OUTPUT is $work/output, and keeps what it prints, below its heading.
+# run COMMAND: runs a line of bash, in which OUTPUT stands for $work/output, and keeps its output below a heading.
 run() {
-    heading ${up:+"$up"} "$1" >"$work/printed"
+    print_heading ${up:+"$up"} "$1" >"$work/printed"
     wait_child bash -c "${1//OUTPUT/"'$work/output'"}" >>"$work/printed"
 }
 
@@ -67,10 +65,10 @@ link_up() {
     lab_is_ours=yes
 }
 
-# keep_printed and keep_directory: what the result consists of.
+# keep_printed, keep_directory: put the output, or the result directory with the output, in the place of the older result.
 keep_printed() { cp --remove-destination "$work/printed" "$here/$name.txt"; }
 keep_directory() {
-    rm -f "$work/output/metrics.csv" # which `ddpbench report --metrics-csv` makes of the other files
+    rm -f "$work/output/metrics.csv" # `ddpbench report --metrics-csv` makes it from the other files
     cp "$work/printed" "$work/output/output.txt"
     rm -rf "${here:?}/${name:?}"
     cp -r "$work/output" "$here/$name"
@@ -126,7 +124,7 @@ make_slurm-series() {
     done
     $slurm_lab down >&2
     slurm_is_ours=
-    heading "$slurm_lab up 4" \
+    print_heading "$slurm_lab up 4" \
         'launch/slurm.sh submit --nodes N --cpu --no-analyze -- --preset laptop --batch-size-per-rank 2 --threads 1 --rounds 12 --bucket-size-mb 0.5,1,4,16 (N: 1, 2, 4)' \
         'build/ddpbench report Nnode=... --output OUTPUT' >"$work/printed"
     build/ddpbench report "${runs[@]}" --output "$work/output" >>"$work/printed"
@@ -138,7 +136,7 @@ make_slurm-series() {
 
 make_gate() { run 'launch/gate.sh --output OUTPUT' && keep_printed; }
 make_same-strategy-twice() { run launch/same_twice.sh && keep_printed; }
-# bench TARGET: keeps what it prints, without the lines that make prints while it builds.
+# bench TARGET: keeps the output of a make target, without the lines of the build.
 bench() {
     run "make --no-print-directory $1"
     sed -i -E '/^(CC|NVCC|AR|LINK) /d' "$work/printed"
