@@ -7,7 +7,6 @@
 #include "ddp/watchdog.h"
 #include "kernels/clock.h"
 #include "kernels/error.h"
-#include "profile/capture_files.h"
 
 #include <math.h>
 #include <signal.h>
@@ -56,66 +55,6 @@ int capture_stop_noting(const struct job *job)
 
 /* ---- before the steps ---- */
 
-/* Takes rank 0's origin and its Unix time, from which the traces of all ranks count. */
-static void agree_on_base(struct trace *trace, const struct job *job, int64_t origin_ns)
-{
-    int64_t *all = allocate(2 * (size_t)job->size, sizeof *all);
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    int64_t unix_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-    const int64_t mine[2] = {origin_ns, unix_ns - (clock_now_ns() - origin_ns)};
-    job_gather(job, mine, sizeof mine, all);
-    trace->base_ns = all[0];
-    trace->base_unix_ns = all[1];
-    free(all);
-}
-
-/* Lists the GPUs that this process sees, and on which one each rank computes. */
-static void add_gpus(struct capture *capture, const struct job *job, struct open_device *opened,
-                     const struct gpu_tracer *tracer)
-{
-    struct trace *trace = &capture->trace;
-    trace->seen = capture->seen = open_device_seen(opened, &trace->gpus);
-    trace->of_rank = capture->of_rank = allocate((size_t)job->size, sizeof *capture->of_rank);
-    job_gather(job, &opened->gpu, sizeof opened->gpu, capture->of_rank);
-    trace->gpu = opened->on_gpu ? &opened->gpu : NULL;
-    trace->gpu_index = opened->gpu.index;
-    trace->activities = tracer->on ? &tracer->activities : NULL;
-    trace->untraced = tracer->untraced;
-}
-
-static void prepare_trace(struct capture *capture, struct run *run, const char *name)
-{
-    const struct profile_options *o = capture->options;
-    capture->trace = (struct trace){
-        .name = name,
-        .implementation = run->options->implementation[capture->row].label,
-        .device = run->device->name,
-        .compute_bytes = run->device->compute_bytes,
-        .comm = run->comm->name,
-        .nccl_version = run->comm->on_device ? comm_nccl_version() : NULL,
-        .host = run->host.name,
-        .rank = run->job->rank,
-        .ranks = run->job->size,
-        .pid = getpid(),
-        .thread = gettid(),
-        .comm_thread = run->comm->thread_id(run->comm),
-        .timeline = &run->timeline,
-        .alignment = &capture->alignment,
-        .times = capture->times,
-        .step = capture->step,
-        .collectives = &capture->collectives,
-        .parameters = capture->parameters,
-        .shapes = o->record_shapes,
-        .flops = o->with_flops,
-        .counters = o->counters,
-        .without_cpu = o->activities == TRACE_CUDA,
-        .without_cuda = o->activities == TRACE_CPU,
-    };
-    agree_on_base(&capture->trace, run->job, run->origin_ns);
-    add_gpus(capture, run->job, &run->opened, &run->gpu_tracer);
-}
-
 /* Describes what the traces lack of this rank's GPU. */
 static void find_missing(struct capture *capture, const struct gpu_tracer *t)
 {
@@ -135,9 +74,27 @@ static void find_missing(struct capture *capture, const struct gpu_tracer *t)
                  t->activities.untimed);
 }
 
-static void create_capture(struct capture *capture, struct run *run, int row, const struct profile_options *o)
+/* Takes rank 0's origin and its Unix time, from which the traces of all ranks count. */
+static void agree_on_base(struct trace *trace, const struct job *job, int64_t origin_ns)
+{
+    int64_t *all = allocate(2 * (size_t)job->size, sizeof *all);
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    int64_t unix_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    const int64_t mine[2] = {origin_ns, unix_ns - (clock_now_ns() - origin_ns)};
+    job_gather(job, mine, sizeof mine, all);
+    trace->base_ns = all[0];
+    trace->base_unix_ns = all[1];
+    free(all);
+}
+
+static void create_capture(struct capture *capture, struct run *run, int row, const char *name,
+                           const struct profile_options *o)
 {
     const struct plan *plan = &run->reducer[row].plan;
+    const struct job *job = run->job;
+    struct open_device *opened = &run->opened;
+    const struct gpu_tracer *tracer = &run->gpu_tracer;
     size_t room = run_capture_room(run);
     *capture = (struct capture){.options = o,
                                 .row = row,
@@ -145,13 +102,47 @@ static void create_capture(struct capture *capture, struct run *run, int row, co
                                 .step = allocate(room, sizeof *capture->step),
                                 .times = allocate(room, sizeof *capture->times),
                                 .overlap = allocate(room, sizeof *capture->overlap),
-                                .parameters = allocate((size_t)plan->n, sizeof *capture->parameters)};
+                                .parameters = allocate((size_t)plan->n, sizeof *capture->parameters),
+                                .of_rank = allocate((size_t)job->size, sizeof *capture->of_rank)};
     for (int i = 0; i < plan->n; i++)
         capture->parameters[i] = bucket_parameters(run->model.tensor, &plan->bucket[i]);
     gpu_tracer_start(&run->gpu_tracer);
-    find_missing(capture, &run->gpu_tracer);
-    if (*capture->missing && run->job->rank == 0)
+    find_missing(capture, tracer);
+    if (*capture->missing && job->rank == 0)
         fprintf(stderr, "%s.\n", capture->missing);
+    job_gather(job, &opened->gpu, sizeof opened->gpu, capture->of_rank);
+    capture->trace = (struct trace){
+        .name = name,
+        .implementation = run->options->implementation[row].label,
+        .device = run->device->name,
+        .compute_bytes = run->device->compute_bytes,
+        .comm = run->comm->name,
+        .nccl_version = run->comm->on_device ? comm_nccl_version() : NULL,
+        .host = run->host.name,
+        .rank = job->rank,
+        .ranks = job->size,
+        .pid = getpid(),
+        .thread = gettid(),
+        .comm_thread = run->comm->thread_id(run->comm),
+        .timeline = &run->timeline,
+        .alignment = &capture->alignment,
+        .times = capture->times,
+        .step = capture->step,
+        .collectives = &capture->collectives,
+        .parameters = capture->parameters,
+        .shapes = o->record_shapes,
+        .flops = o->with_flops,
+        .counters = o->counters,
+        .without_cpu = o->activities == TRACE_CUDA,
+        .without_cuda = o->activities == TRACE_CPU,
+        .of_rank = capture->of_rank,
+        .gpu = opened->on_gpu ? &opened->gpu : NULL,
+        .gpu_index = opened->gpu.index,
+        .activities = tracer->on ? &tracer->activities : NULL,
+        .untraced = tracer->untraced,
+    };
+    capture->trace.seen = capture->seen = open_device_seen(opened, &capture->trace.gpus);
+    agree_on_base(&capture->trace, job, run->origin_ns);
 }
 
 /* Runs steps that touch all memory once, and prints how long the `steps` of the capture will take. Returns about how
@@ -248,26 +239,13 @@ static void enter_epoch(const struct run *run, size_t step)
     run->device->annotation_begin("%s_%zu", name, step / run->options->steps_per_epoch + 1);
 }
 
-/* Shows the step that ran last, in the progress bar. */
-static void show_step(struct progress *progress, const struct lr_schedule *schedule, size_t step,
-                      size_t steps_per_epoch, float loss)
-{
-    char words[160];
-    snprintf(words, sizeof words, "step %zu, %s epoch %zu, lr %g, loss %.4f", step + 1,
-             schedule_is_warmup(schedule, (long)step) ? "warmup" : "active", step / steps_per_epoch + 1,
-             (double)schedule_learning_rate(schedule, (long)step), (double)loss);
-    progress_show(progress, step + 1, words);
-}
-
 /* Runs the steps of the capture, which take step_ns each. Returns 0; or -1 on every rank, reported: a trace or a
  * checkpoint could not be written. */
 static int run_epochs(struct capture *capture, struct run *run, const struct results *results, size_t steps,
                       int64_t step_ns)
 {
-    const struct training_options *o = run->options;
     size_t step = 0, due = 1, a_second = 1 + (size_t)(1000000000 / (step_ns + 1)); /* steps; the same on every rank */
     int status = 0;
-    int64_t shown_ns = clock_now_ns();
     struct progress progress;
     progress_begin(&progress, run->job->rank ? 0 : steps);
     watchdog_doing(run->job->watchdog, "step # of the capture of %s", capture->trace.implementation);
@@ -279,19 +257,16 @@ static int run_epochs(struct capture *capture, struct run *run, const struct res
         }
         enter_epoch(run, step);
         run_step(capture, run, step, state);
-        if (progress.total && clock_now_ns() - shown_ns >= 500000000) {
-            float loss;
-            shown_ns = clock_now_ns();
-            run->device->download(&loss, run->trainer.record + run->timeline.step * RECORDS + RECORD_LOSS, sizeof loss);
-            show_step(&progress, &run->trainer.schedule, step, o->steps_per_epoch, loss);
-        }
         if (run->trainer.checkpoint.failed) /* on all ranks */
             status = job_agree(run->job, -1);
         size_t done = step + 1;
-        if (done % a_second == 0 || done == steps || done == due) /* the ranks exchange messages */
+        int asks = done % a_second == 0 || done == steps; /* all ranks after the same step, so that all stop there */
+        if (asks || done == due)                          /* the ranks exchange messages */
             reducer_settle(run->trainer.reducer);
-        if (done % a_second == 0 || done == steps) /* so that all stop after the same step */
+        if (asks) {
             capture->interrupted = job_max(run->job, signal_seen) > 0;
+            progress_show(&progress, done, capture->trace.implementation);
+        }
         if (done == due && done < steps && !status) {
             gpu_tracer_hold(&run->gpu_tracer, &run->timeline);
             collect_steps(capture, run);
@@ -327,9 +302,9 @@ static void evaluate_steps(struct capture *capture, struct run *run)
 /* Writes the trace and telemetry of this rank, and the trace of all ranks. Returns 0; or -1, reported. */
 static int write_files(struct capture *capture, const struct run *run, const char *name, struct results *results)
 {
-    struct merged_trace merged = {0};
+    struct trace_file merged = {0};
     int failed = trace_files_write(capture->options, results, &capture->trace);
-    failed |= merged_trace_add(&merged, capture->options, results->directory, name, run->job, &capture->trace);
+    failed |= merged_trace_add(&merged, capture->options, results->directory, run->job, &capture->trace);
     failed |= merged_trace_end(&merged, name);
     return failed | captured_steps_write(results, &capture->trace, run_computing(run), capture->overlap, run->origin_ns,
                                          run->comm->on_device);
@@ -340,8 +315,7 @@ int capture_run(struct capture *capture, struct run *run, int row, const char *n
 {
     struct clock_sample before, after;
     size_t steps = capture_steps(options, run->options->num_epochs * run->options->steps_per_epoch);
-    create_capture(capture, run, row, options);
-    prepare_trace(capture, run, name);
+    create_capture(capture, run, row, name, options);
     int64_t step_ns = warm_up(capture, run, steps, results->top);
     if (step_ns < 0)
         return -1;

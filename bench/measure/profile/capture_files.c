@@ -1,9 +1,9 @@
 /* capture_files.c - writes captured steps: a trace of each rank, one of all ranks, and telemetry. */
-#include "profile/capture_files.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "ddp/watchdog.h"
 #include "kernels/error.h"
+#include "profile/capture.h"
 
 #include <errno.h>
 #include <math.h>
@@ -74,45 +74,39 @@ static int send_rows(void *job, const char *text, size_t n)
     return 0;
 }
 
-/* Makes the file and writes its head, on rank 0. Returns 0; or -1, reported. */
-static int begin_merged(struct merged_trace *m, const struct profile_options *options, const char *directory,
-                        const char *name, const struct trace *trace)
+/* Makes the file and writes its head, on rank 0. */
+static void begin_merged(struct trace_file *m, const struct profile_options *options, const char *directory,
+                         const struct trace *trace)
 {
     char folder[FILES_PATH], path[FILES_PATH];
-    struct trace_sink sink = {write_to_file, &m->out};
+    struct trace_sink sink = {write_to_file, m};
     m->begun = 1;
     snprintf(folder, sizeof folder, "%.576s/all_ranks", directory);
-    snprintf(path, sizeof path, "%.600s/%.80s_all_ranks_trace.json%s", folder, name, options->trace_gzip ? ".gz" : "");
-    return files_make_directories("profile-output-dir", folder) ||
-                   new_file_open(&m->out.file, path, options->trace_gzip) ||
-                   trace_write(trace, &sink, TRACE_MERGED_HEAD)
-               ? -1
-               : 0;
+    snprintf(path, sizeof path, "%.600s/%.80s_all_ranks_trace.json%s", folder, trace->name,
+             options->trace_gzip ? ".gz" : "");
+    m->failed = files_make_directories("profile-output-dir", folder) ||
+                new_file_open(&m->file, path, options->trace_gzip) || trace_write(trace, &sink, TRACE_MERGED_HEAD);
 }
 
 /* Receives the rows of a rank until its empty message. After a failure they are received and discarded. */
-static void receive_rows(struct merged_trace *m, const struct job *job, int rank)
+static void receive_rows(struct trace_file *m, const struct job *job, int rank)
 {
-    enum { PIECE = 1 << 16 };
-    char *text = allocate(PIECE, 1);
-    for (size_t n; (n = job_receive(job, rank, text, PIECE)) > 0;)
-        m->failed = m->failed || write_to_file(&m->out, text, n);
-    free(text);
+    static char text[1 << 16];
+    for (size_t n; (n = job_receive(job, rank, text, sizeof text)) > 0;)
+        m->failed = m->failed || write_to_file(m, text, n);
 }
 
-int merged_trace_add(struct merged_trace *m, const struct profile_options *options, const char *directory,
-                     const char *name, const struct job *job, const struct trace *trace)
+int merged_trace_add(struct trace_file *m, const struct profile_options *options, const char *directory,
+                     const struct job *job, const struct trace *trace)
 {
     int first = 0, writes = rank_list_has(&options->ranks, job->rank); /* first: the rank whose rows come first */
     while (!rank_list_has(&options->ranks, first))
         first++;
     int begins = !trace->group && job->rank == first;
-    struct trace_sink sink = {write_to_file, &m->out};
-    if (job->rank)
-        sink = (struct trace_sink){send_rows, (void *)job};
-    m->out.watchdog = job->watchdog;
+    struct trace_sink sink = {job->rank ? send_rows : write_to_file, job->rank ? (void *)job : m};
+    m->watchdog = job->watchdog;
     if (job->rank == 0 && !m->begun)
-        m->failed = begin_merged(m, options, directory, name, trace) != 0;
+        begin_merged(m, options, directory, trace);
     for (int r = 0; r < job->size; r++) {
         if (r == job->rank && writes && !m->failed)
             m->failed = trace_write(trace, &sink, begins ? TRACE_MERGED_FIRST_ROWS : TRACE_MERGED_ROWS) != 0;
@@ -125,13 +119,11 @@ int merged_trace_add(struct merged_trace *m, const struct profile_options *optio
     return m->failed ? -1 : 0;
 }
 
-int merged_trace_end(struct merged_trace *m, const char *name)
+int merged_trace_end(struct trace_file *m, const char *name)
 {
     const struct trace trace = {.name = name};
-    struct trace_sink sink = {write_to_file, &m->out};
-    if (!m->begun)
-        return 0;
-    return end_file(&m->out.file, m->failed || trace_write(&trace, &sink, TRACE_MERGED_TAIL));
+    struct trace_sink sink = {write_to_file, m};
+    return m->begun ? end_file(&m->file, m->failed || trace_write(&trace, &sink, TRACE_MERGED_TAIL)) : 0;
 }
 
 /* ---- telemetry ---- */

@@ -1,9 +1,9 @@
 /* comparison.c - profiles of several implementations in one run, side by side. */
-#include "profile/comparison.h"
 #include "base/best.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "kernels/error.h"
+#include "profile/summary.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,7 +4,15 @@
 #define BENCH_MEASURE_PROFILE_CONTROLS_H
 
 #include "base/figures.h"
-#include "profile/rows.h"
+#include "profile/profile.h"
+
+/* Indices of a captured row and of its controls among the rows of a run; -1: it has none of that kind. */
+struct profile_rows {
+    int captured, untraced, after_backward, none;
+};
+
+/* Of n rows that profile_rows_make has made. A row that reduces nothing is not compared with `none`. */
+struct profile_rows profile_rows_find(const struct implementation *row, int n, int captured);
 
 struct controls {
     struct profile_rows rows;

@@ -1,10 +1,9 @@
-/* figures.h - phases, overlap and collectives of the captured steps of every rank. */
+/* figures.h - phases, overlap, collectives, buckets, parts of the model and memory, of the captured steps of all ranks.
+ */
 #ifndef BENCH_MEASURE_PROFILE_FIGURES_H
 #define BENCH_MEASURE_PROFILE_FIGURES_H
 
-#include "profile/buckets.h"
-#include "profile/layers.h"
-#include "profile/memory.h"
+#include "profile/capture.h"
 
 /* In seconds a step. */
 struct phase_figure {
@@ -46,6 +45,40 @@ struct rank_figure {
 /* The phase that a rank is latest in. */
 enum step_phase rank_latest_in(const struct rank_figure *rank);
 
+/* A bucket of the plan. Seconds from the step's start, medians over the steps of all ranks. */
+struct bucket_figure {
+    int bucket, tensors;
+    size_t parameters;
+    double ready;                /* its last gradient is final */
+    double queued, posted, done; /* its collective is requested, posted, complete; queued is NAN on GPUs */
+    double exposed;              /* duration of the part without concurrent computation; NAN if unknown */
+    double last;                 /* share of the steps in which it was the last to complete */
+};
+
+/* A part of the model. Seconds of a step, medians over the steps of all ranks; 0 where parts are not traced. */
+struct layer_figure {
+    char name[16];
+    double forward, backward;
+    size_t parameters, bytes; /* bytes: of its gradients that are reduced */
+};
+
+/* Kinds of arrays that a rank has allocated on its device. */
+enum memory_kind {
+    HOLDS_WEIGHTS, /* and their copy in the compute type */
+    HOLDS_GRADIENTS,
+    HOLDS_OPTIMIZER,   /* moments */
+    HOLDS_ACTIVATIONS, /* what forward keeps for backward; counted for the part that computes it */
+    HOLDS_WORKSPACE,   /* gradients of activations, which one layer after the other uses, and a table of rotations */
+    HOLDS_OTHER,       /* the weights that every block starts from, staged gradients, the batch, losses and norms */
+    HOLDS
+};
+
+struct memory_figure {
+    char name[16];              /* of a part of the model; or "shared" */
+    size_t holds[HOLDS], total; /* bytes, gaps for alignment included */
+    int order;                  /* of rows with the same total */
+};
+
 struct profile_figures {
     int first, steps;   /* captured steps that are counted, as in capture.collectives */
     const char *epochs; /* that these are of: "active" or "warm-up" */
@@ -65,5 +98,21 @@ struct profile_figures {
 /* All ranks call and know the same afterwards. Release with profile_figures_destroy. */
 void profile_figures_create(struct profile_figures *figures, const struct job *job, const struct capture *capture);
 void profile_figures_destroy(struct profile_figures *figures); /* zeroed ones are fine */
+
+/* Adds the buckets of the captured plan in the order in which backward completes them. Their spans are still in the
+ * timeline; computing is as from run_computing. host_is_ahead: the host requests collectives long before the device
+ * comes to them, so that `queued` is NAN. All ranks call. */
+void profile_figures_add_buckets(struct profile_figures *figures, const struct job *job, const struct capture *capture,
+                                 const struct timeline *timeline, const struct plan *plan, const struct lane *computing,
+                                 int host_is_ahead);
+
+/* Adds the parts of the model; their spans are still in the timeline. number_bytes: of one gradient as it is sent; 0:
+ * nothing is sent. All ranks call. */
+void profile_figures_add_layers(struct profile_figures *figures, const struct job *job, const struct timeline *timeline,
+                                const struct model *model, size_t number_bytes);
+
+/* Adds the memory of the trainer, its model and the reducers [reducers]. Call it after profile_figures_add_layers. */
+void profile_figures_add_memory(struct profile_figures *figures, const struct trainer *trainer,
+                                const struct reducer *reducer, int reducers);
 
 #endif

@@ -1,5 +1,5 @@
 /* overlap_verdict.c - whether communication was hidden behind computation, and if not, why. */
-#include "profile/overlap_verdict.h"
+#include "profile/findings.h"
 
 #include "base/text.h"
 

@@ -3,9 +3,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "kernels/error.h"
-#include "profile/capture_files.h"
-#include "profile/comparison.h"
-#include "profile/tables.h"
+#include "profile/summary.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -22,7 +20,7 @@ struct profiles {
     struct attainable *attainable; /* of all rows */
     struct link_rates *links;      /* [hosts], or NULL */
     struct results results;        /* of their comparison, if there are several */
-    struct merged_trace merged;    /* of all of them */
+    struct trace_file merged;      /* of all of them */
     int complete;                  /* all is measured */
 };
 
@@ -149,11 +147,12 @@ static int merge_trace(struct profiles *all, const struct profile *p, const stru
 {
     struct trace trace = p->capture.trace;
     trace.group = (int)(p - all->of);
+    trace.name = "comparison";
     int64_t start_ns = alignment_apply(&p->capture.alignment, p->capture.times[0].start_ns) - trace.base_ns;
     int64_t back_ns = (int64_t)job_max(run->job, -(double)start_ns); /* the earliest start of a rank */
     trace.base_ns -= back_ns;
     trace.base_unix_ns -= back_ns;
-    return merged_trace_add(&all->merged, all->options, all->results.directory, "comparison", run->job, &trace);
+    return merged_trace_add(&all->merged, all->options, all->results.directory, run->job, &trace);
 }
 
 /* Captures one implementation and finds its figures, before the spans of the next one replace its spans. */

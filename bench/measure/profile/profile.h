@@ -41,10 +41,25 @@ struct recording profile_recording(const struct profile_options *options);
 int profile_options_check(const struct profile_options *options, const struct option_table *table,
                           struct training_options *training);
 
+/* Makes the rows of the training. For each strategy, one with buckets for each size: traced and captured; the same
+ * without tracing; the same with its collectives after backward, if it overlaps. And `none`, unless it is one of them.
+ * Returns 0; or -1, reported: too many, or two of one label. */
+int profile_rows_make(struct training_options *training, const struct strategy_list *list);
+
 /* Checks that every rank of the list is below `ranks`. Returns 0; or -1, reported. */
 int rank_list_check(const struct rank_list *list, int ranks);
 
 int rank_list_has(const struct rank_list *list, int rank);
+
+/* What happens in a step, in cycles as of torch.profiler.schedule: nothing, tracing without keeping, tracing. */
+enum capture_state { CAPTURE_WAIT, CAPTURE_WARMUP, CAPTURE_ACTIVE };
+enum capture_state capture_state(const struct profile_options *options, size_t step);
+
+/* The steps until the last cycle has ended, of the epochs' `steps`, which hold at least one cycle. */
+size_t capture_steps(const struct profile_options *options, size_t steps);
+
+/* How many of the first `steps` are active. */
+size_t capture_active(const struct profile_options *options, size_t steps);
 
 /* Runs the profile and writes its traces and summaries. Returns 0; or -1, reported, and then what was measured until
  * then has been written. All ranks call it and get the same answer. */

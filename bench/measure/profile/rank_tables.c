@@ -1,6 +1,6 @@
 /* rank_tables.c - the tables of a profile that have a row for each rank; of many ranks the worst come first. */
-#include "profile/rank_tables.h"
 #include "kernels/error.h"
+#include "profile/summary.h"
 
 #include <math.h>
 #include <stdio.h>

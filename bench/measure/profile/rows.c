@@ -1,5 +1,5 @@
 /* rows.c - the rows of a profile: each implementation is followed by its controls; `none` comes last. */
-#include "profile/rows.h"
+#include "profile/controls.h"
 
 #include "kernels/error.h"
 

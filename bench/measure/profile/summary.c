@@ -10,40 +10,26 @@
 
 /* ---- capture and findings ---- */
 
-struct share {
-    const char *words;
-    double share;
-    int is_always_named;
-};
-
-static int by_share(const void *a, const void *b)
-{
-    const struct share *x = a, *y = b;
-    return (x->share < y->share) - (x->share > y->share);
-}
-
-/* Adds where the time of a step goes: phases of 5 % and more, and always waiting for communication. */
+/* Adds where the time of a step goes, in the order of its phases: those of 5 % and more, and always waiting for
+ * communication. */
 static void add_step(const struct profile *p, cJSON *summary)
 {
+    static const char *const words[PHASES] = {[PHASE_ZERO_GRAD] = "clearing gradients",
+                                              [PHASE_DATA_LOADING] = "loading data",
+                                              [PHASE_FORWARD] = "forward",
+                                              [PHASE_BACKWARD] = "backward",
+                                              [PHASE_CLIPPING] = "clipping",
+                                              [PHASE_GRADIENT_SYNC] = "waiting for communication",
+                                              [PHASE_OPTIMIZER] = "optimizer",
+                                              [PHASE_LR_SCHEDULING] = "learning rate",
+                                              [PHASE_CHECKPOINT] = "saving a checkpoint"};
     const struct phase_figure *phase = p->figures.phase;
-    struct share share[] = {
-        {"clearing gradients", phase[PHASE_ZERO_GRAD].share, 0},
-        {"loading data", phase[PHASE_DATA_LOADING].share, 0},
-        {"forward", phase[PHASE_FORWARD].share, 0},
-        {"backward", phase[PHASE_BACKWARD].share, 0},
-        {"waiting for communication", phase[PHASE_GRADIENT_SYNC].share, p->controls.communicates},
-        {"clipping", phase[PHASE_CLIPPING].share, 0},
-        {"optimizer", phase[PHASE_OPTIMIZER].share, 0},
-        {"learning rate", phase[PHASE_LR_SCHEDULING].share, 0},
-        {"saving a checkpoint", phase[PHASE_CHECKPOINT].share, 0},
-    };
     char text[320] = "", step[CELL];
     double rest = 1;
-    qsort(share, sizeof share / sizeof *share, sizeof *share, by_share);
-    for (size_t i = 0, at = 0; i < sizeof share / sizeof *share; i++)
-        if (share[i].share >= 0.05 || share[i].is_always_named) {
-            rest -= share[i].share;
-            at += (size_t)snprintf(text + at, sizeof text - at, "%.0f %% %s, ", 100 * share[i].share, share[i].words);
+    for (int i = 0, at = 0; i < PHASES; i++)
+        if (phase[i].share >= 0.05 || (i == PHASE_GRADIENT_SYNC && p->controls.communicates)) {
+            rest -= phase[i].share;
+            at += snprintf(text + at, sizeof text - (size_t)at, "%.0f %% %s, ", 100 * phase[i].share, words[i]);
         }
     results_add_sentence(summary, "answers",
                          "A captured step takes %s on average: %s%.0f %% other phases (table below).",
@@ -118,11 +104,6 @@ void profile_add_answers(const struct profile *p, cJSON *summary)
 
 /* ---- figures ---- */
 
-static struct estimate without_interval(double value, size_t n)
-{
-    return (struct estimate){value, NAN, NAN, NAN, NAN, n};
-}
-
 /* Figures of the captured steps, over all ranks together. */
 static void add_captured(const struct profile *p, struct figure_list *list)
 {
@@ -131,10 +112,10 @@ static void add_captured(const struct profile *p, struct figure_list *list)
     double step = f->phase[PHASES].mean;
     for (int i = 0; i < PHASES + !p->controls.rounds; i++) { /* with rounds, "step" is a figure of the controls */
         const struct phase_figure *phase = &f->phase[i];
-        /* a mean, since few steps save a checkpoint */
-        struct estimate seconds = without_interval(i == PHASE_CHECKPOINT ? phase->mean : phase->median, n);
+        double seconds = i == PHASE_CHECKPOINT ? phase->mean : phase->median; /* few steps save a checkpoint */
         if (phase->mean > 0)
-            figures_add_estimate(list, p->facts.label, phase->name, "s", &seconds, BETTER_LOWER, i == PHASES);
+            figures_add_estimate(list, p->facts.label, phase->name, "s",
+                                 &(struct estimate){seconds, NAN, NAN, NAN, NAN, n}, BETTER_LOWER, i == PHASES);
     }
     const struct {
         const char *name, *unit;
@@ -156,18 +137,11 @@ static void add_captured(const struct profile *p, struct figure_list *list)
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
         figures_add_value(list, p->facts.label, figures[i].name, figures[i].unit, figures[i].value, n,
                           figures[i].better);
-}
-
-/* Figures of each operation: self time in a step of a rank. */
-static void add_operations(const struct profile *p, struct figure_list *list)
-{
-    size_t steps = (size_t)p->figures.ranks * (size_t)p->figures.steps;
     for (const struct name_total *t = p->totals.row; t < p->totals.row + p->totals.n; t++) {
         char name[sizeof t->name + 8];
-        if (t->kind != KIND_OPERATION)
-            continue;
         snprintf(name, sizeof name, "%.40s_self", t->name);
-        figures_add_value(list, p->facts.label, name, "s", t->self / (double)steps, steps, BETTER_LOWER);
+        if (t->kind == KIND_OPERATION) /* self time in a step of a rank */
+            figures_add_value(list, p->facts.label, name, "s", t->self / (double)n, n, BETTER_LOWER);
     }
 }
 
@@ -193,7 +167,6 @@ static void add_collectives(const struct profile *p, struct figure_list *list)
 void profile_add_figures(const struct profile *p, struct figure_list *list)
 {
     add_captured(p, list);
-    add_operations(p, list);
     for (const struct control_result *r = control_results; r < control_results + CONTROL_RESULTS; r++)
         figures_add_estimate(list, r->subject ? r->subject : p->facts.label, r->figure, r->unit,
                              control_estimate(&p->controls, r), r->better, !strcmp(r->figure, "step"));

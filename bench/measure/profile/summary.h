@@ -1,11 +1,9 @@
-/* summary.h - a profile, and its summary apart from tables. */
+/* summary.h - a profile, and the parts of its summary. */
 #ifndef BENCH_MEASURE_PROFILE_SUMMARY_H
 #define BENCH_MEASURE_PROFILE_SUMMARY_H
 
 #include "base/figures.h"
-#include "profile/capture.h"
 #include "profile/findings.h"
-#include "profile/overlap_verdict.h"
 
 enum { SHOWN = 8 }; /* rows of a long table that are printed without --verbose */
 
@@ -32,5 +30,14 @@ void profile_add_answers(const struct profile *profile, cJSON *summary);
 
 /* Adds every figure to a list. */
 void profile_add_figures(const struct profile *profile, struct figure_list *list);
+
+/* Adds all tables to a summary (results_summary_create); or those that have a row for each rank. */
+void profile_add_tables(const struct profile *profile, cJSON *summary);
+void profile_add_rank_tables(const struct profile *profile, cJSON *summary);
+
+/* Adds n profiles of one run side by side, from rounds that are complete: what was found of each, tables, and every
+ * figure to a list. */
+void profiles_add_comparison(const struct profile *profile, int n, const struct measurements *measurements,
+                             cJSON *summary, struct figure_list *list);
 
 #endif

@@ -1,10 +1,9 @@
 /* tables.c - the tables of a profile. A column is {key, heading, kind, field, unit, scale, width, decimals}. */
-#include "profile/tables.h"
 #include "base/json.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "kernels/error.h"
-#include "profile/rank_tables.h"
+#include "profile/summary.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* test_comparison.c - profiles of one run side by side: which step is the shortest, and by how much. */
 #include "tests/support/suite.h"
 
-#include "profile/comparison.h"
+#include "profile/summary.h"
 #include "results/results.h"
 
 #include <math.h>

@@ -1,5 +1,4 @@
 /* test_overlap_verdict.c - whether overlap happened and why not, from made-up figures. */
-#include "profile/overlap_verdict.h"
 #include "tests/support/healthy.h"
 #include "tests/support/suite.h"
 

@@ -1,5 +1,5 @@
 /* test_schedule.c - which steps a profile captures: the cycles of torch.profiler.schedule, cut off by the epochs. */
-#include "profile/schedule.h"
+#include "profile/profile.h"
 #include "tests/support/suite.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* test_tables.c - the tables with a row for each rank: few ranks in their order, of many the worst first and no more
  * than a page, the rest when everything is asked for. */
 #include "base/json.h"
-#include "profile/rank_tables.h"
+#include "profile/summary.h"
 #include "results/results.h"
 #include "tests/support/healthy.h"
 #include "tests/support/suite.h"
