@@ -36,6 +36,8 @@ struct column {
 
 /* An array of columns, as the members of a table. */
 #define TABLE_COLUMNS(array) .column = (array), .columns = sizeof(array) / sizeof *(array)
+/* An array of n rows, likewise. */
+#define TABLE_ROWS(array, n) .row = (array), .rows = (n), .row_bytes = sizeof *(array)
 
 enum { TABLE_NOTES = 6 };
 

@@ -212,9 +212,6 @@ refuses 2 "a path of 800 characters" '--output x{100}[.]{3}: the path is longer 
 refuses 1 "a directory as the file" '--csv empty: is not a regular file' "a benchmark" --csv empty
 try "$program" report alone --output free
 pictures=(free/pictures/*.svg)
-sed -i 1d free/report.prom
-try "$program" report alone --output free
-is "report.prom of an older version, which has no mark, is replaced" "$status $(head -n 1 free/report.prom)" "0 # From ddpbench report."
 mkdir -p taken/pictures && echo mine >"taken/pictures/${pictures[-1]##*/}"
 refuses 1 "somebody's file in --output" '--output taken/pictures/[^ ]*: exists, and is not what ddpbench writes there; choose another name' alone --output taken
 is "nothing was written beside it" "$(find taken -type f | wc -l) $(cat taken/pictures/*)" "1 mine"
@@ -334,7 +331,7 @@ is "a noisy one" "$(row noisy)" "= noisy 4 11.77 [5.94, 17.59] 3 1.059 [0.594, 1
 is "one that would be slower if it were the only other" "$(row close)" "= close - 12.18 [8.53, 15.84] 3 1.105 [0.983, 1.243] 1218 1.000"
 is "none is no candidate" "$(row none)" " none - 10.00 [7.52, 12.48] 3 0.909 [0.888, 0.930] 1000 1.000"
 is "more ranks, and how they scale" "$(row best 2)" "* best - 11.00 [8.52, 13.48] 3 only 1100 0.500"
-is "two repeats decide nothing" "$(row two)" " two - 11.00 n/a 2 1.000 n/a 1100 1.000"
+is "two repeats decide nothing" "$(row two)" " two - 11.00 2 1.000 1100 1.000"
 is "and the report says so" "$(grep -cx 'No verdict: too few repeats for an interval; let there be 3 or more (--repeats)[.]' printed)" 1
 is "one candidate" "$(grep '^Nothing' printed)" "Nothing to choose: fewer than two strategies that reduce."
 is "ranks in order" "$(sed -nE 's/^([0-9]+ ranks?, model m, .*)/\1/p' printed | tr '\n' ';')" \

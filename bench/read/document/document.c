@@ -9,14 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-cJSON *document_create(const char *title)
-{
-    cJSON *document = cJSON_CreateObject();
-    json_add_text(document, "title", title);
-    cJSON_AddArrayToObject(document, "blocks");
-    return document;
-}
-
 static cJSON *add_block(cJSON *document, const char *kind)
 {
     cJSON *block = json_add_row(cJSON_GetObjectItemCaseSensitive(document, "blocks"));
@@ -24,15 +16,26 @@ static cJSON *add_block(cJSON *document, const char *kind)
     return block;
 }
 
-static void add_text(cJSON *block, const char *format, va_list arguments)
+static void add_text(cJSON *block, const char *name, const char *format, va_list arguments)
 {
     char *text = NULL;
     size_t length = 0;
     FILE *out = text_begin(&text, &length);
     vfprintf(out, format, arguments);
     text_end(out);
-    json_add_text(block, "text", text);
+    json_add_text(block, name, text);
     free(text);
+}
+
+cJSON *document_create(const char *format, ...)
+{
+    cJSON *document = cJSON_CreateObject();
+    va_list arguments;
+    va_start(arguments, format);
+    add_text(document, "title", format, arguments);
+    va_end(arguments);
+    cJSON_AddArrayToObject(document, "blocks");
+    return document;
 }
 
 void document_add_heading(cJSON *document, int level, const char *format, ...)
@@ -41,7 +44,7 @@ void document_add_heading(cJSON *document, int level, const char *format, ...)
     va_list arguments;
     json_add_number(block, "level", level);
     va_start(arguments, format);
-    add_text(block, format, arguments);
+    add_text(block, "text", format, arguments);
     va_end(arguments);
 }
 
@@ -49,7 +52,7 @@ void document_add_paragraph(cJSON *document, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    add_text(add_block(document, "paragraph"), format, arguments);
+    add_text(add_block(document, "paragraph"), "text", format, arguments);
     va_end(arguments);
 }
 
@@ -57,7 +60,7 @@ void document_add_item(cJSON *document, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    add_text(add_block(document, "item"), format, arguments);
+    add_text(add_block(document, "item"), "text", format, arguments);
     va_end(arguments);
 }
 

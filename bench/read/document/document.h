@@ -11,10 +11,10 @@
 #include <cJSON.h>
 #include <stdio.h>
 
-/* An empty document; the caller owns it. */
-cJSON *document_create(const char *title);
+/* An empty document; the caller owns it. Here and below, texts are formatted by printf's rules. */
+cJSON *document_create(const char *title, ...) __attribute__((format(printf, 1, 2)));
 
-/* Each appends a block; the text is formatted by printf's rules. Level 2 is a section, 3 a part of a section.
+/* Each appends a block. Level 2 is a section, 3 a part of a section.
  * Consecutive items form one list. Text between two backticks, in a paragraph, an item, or the title or a note of a
  * table, is printed as code. */
 void document_add_heading(cJSON *document, int level, const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -31,8 +31,7 @@ void document_add_picture(cJSON *document, const char *name, const char *title, 
 
 /* Print the document: as text, without pictures and without headings that have only pictures below them; as GitHub's
  * Markdown, with pictures as links to pictures/NAME.svg; as one HTML file without JavaScript or references to other
- * files, which is XML as well, and follows the light or dark setting of the reader's system. HTML folds tables of more
- * than 12 rows. No text in the document can break any of these. */
+ * files, which is XML as well, and follows the light or dark setting of the reader's system. No text in the document can break any of these. */
 void document_print_text(FILE *out, const cJSON *document);
 void document_print_markdown(FILE *out, const cJSON *document);
 void document_print_html(FILE *out, const cJSON *document);

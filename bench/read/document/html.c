@@ -6,18 +6,15 @@
 #include "base/version.h"
 #include "kernels/utf8.h"
 
-#include <ctype.h>
 #include <string.h>
 
-/* The colours are those of the pictures (chart/svg.c). Print is always light. Wide content scrolls in its own box, with
- * a shadow at an edge that hides more of it: two fixed shadows, and two patches in the page's colour that scroll along
- * and cover the shadows at the ends. */
+/* The colours are those of the pictures (chart/svg.c). Print is always light. Wide content scrolls in its own box. */
 static const char style[] =
     ":root { color-scheme: light dark; --ink: #1b1f24; --paper: #ffffff; --faint: #505963; --line: #d5d9de;\n"
-    "  --band: #f3f5f7; --link: #0b57a4; --shade: rgb(0 0 0 / 35%); }\n"
+    "  --band: #f3f5f7; --link: #0b57a4; }\n"
     "@media screen and (prefers-color-scheme: dark) {\n"
-    "  :root { --ink: #e6e9ec; --paper: #16191d; --faint: #a8b1ba; --line: #363c43; --band: #20252b; --link: #7db7f2;\n"
-    "    --shade: rgb(255 255 255 / 45%); }\n"
+    "  :root { --ink: #e6e9ec; --paper: #16191d; --faint: #a8b1ba; --line: #363c43; --band: #20252b; --link: #7db7f2; "
+    "}\n"
     "}\n"
     "html { background: var(--paper); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; }\n"
     "body { max-width: 80rem; margin: 0 auto; padding: 1rem 1.25rem 3rem; overflow-wrap: break-word; }\n"
@@ -34,13 +31,7 @@ static const char style[] =
     "nav + main > h2:first-child { margin-top: 1rem; }\n"
     "figure { margin: 1.25rem 0; }\n"
     "figcaption { font-weight: 600; margin-bottom: .4rem; }\n"
-    ".wide, nav ul { overflow-x: auto; background: linear-gradient(to right, var(--paper) 1rem, transparent) left / "
-    "3rem 100%,\n"
-    "  linear-gradient(to left, var(--paper) 1rem, transparent) right / 3rem 100%,\n"
-    "  linear-gradient(to right, var(--shade), transparent) left / 1rem calc(100% - 4px),\n"
-    "  linear-gradient(to left, var(--shade), transparent) right / 1rem calc(100% - 4px); background-repeat: "
-    "no-repeat;\n"
-    "  background-attachment: local, local, scroll, scroll; }\n"
+    ".wide, nav ul { overflow-x: auto; }\n"
     ".wide svg { display: block; width: 100%; min-width: 34rem; max-width: 56rem; height: auto; }\n"
     ".wide > svg > style + rect { fill: none; }\n"
     "table { border-collapse: collapse; font-size: .875rem; font-variant-numeric: tabular-nums; }\n"
@@ -49,19 +40,12 @@ static const char style[] =
     "td { border-bottom: 1px solid var(--line); }\n"
     ".left { text-align: left; }\n"
     "td.long { white-space: normal; min-width: 22rem; overflow-wrap: anywhere; }\n"
-    ".folded { display: flex; flex-direction: column; }\n"
-    ".folded details, .folded .note { order: 1; }\n"
-    ".folded summary { margin-top: .4rem; color: var(--link); font-size: .875rem; cursor: pointer; }\n"
-    ".folded details[open] .closed, .folded details:not([open]) .open { display: none; }\n"
     ".note, footer { color: var(--faint); font-size: .875rem; }\n"
     "footer { margin-top: 3rem; }\n"
-    "@media screen {\n"
-    "  .folded details:not([open]) ~ .wide tr:nth-child(n + 9) { display: none; }\n"
-    "}\n"
     "@media print {\n"
-    "  html { font-size: 11px; } nav, details { display: none; } body { max-width: none; padding: 0; }\n"
+    "  html { font-size: 11px; } nav { display: none; } body { max-width: none; padding: 0; }\n"
     "  h2, h3, figcaption { break-after: avoid; } tr, svg { break-inside: avoid; }\n"
-    "  .wide { overflow: visible; background: none; } .wide svg { min-width: 0; }\n"
+    "  .wide { overflow: visible; } .wide svg { min-width: 0; }\n"
     "}\n";
 
 /* The policy forbids a browser to load or run anything, whatever the file contains. */
@@ -90,27 +74,17 @@ static void print_element(FILE *out, const char *name, const char *text)
 
 /* ---- headings and the table of contents ---- */
 
-/* Prints the id of a heading, which is unique since it begins with the number of the heading. */
-static void print_id(FILE *out, int number, const char *text)
-{
-    fprintf(out, "s%d", number);
-    for (size_t i = 0; i < 60 && text[i]; i++)
-        if (isalnum((unsigned char)text[i]))
-            fprintf(out, "%s%c", i && isalnum((unsigned char)text[i - 1]) ? "" : "-", tolower((unsigned char)text[i]));
-}
-
-static void print_heading(FILE *out, int level, int number, const char *text)
-{
-    fprintf(out, "<h%d id=\"", level);
-    print_id(out, number, text);
-    fputs("\">", out);
-    text_print_markup(out, text);
-    fprintf(out, "</h%d>\n", level);
-}
-
 static int level_of(const cJSON *heading)
 {
     return json_number(heading, "level") > 2 ? 3 : 2;
+}
+
+/* Prints a heading; its id has its number. */
+static void print_heading(FILE *out, const cJSON *block, int number)
+{
+    fprintf(out, "<h%d id=\"s%d\">", level_of(block), number);
+    text_print_markup(out, json_string(block, "text"));
+    fprintf(out, "</h%d>\n", level_of(block));
 }
 
 /* Prints links to the headings of level 2, if there are two or more. */
@@ -130,9 +104,7 @@ static void print_contents(FILE *out, const cJSON *blocks)
         number++;
         if (level_of(block) != 2)
             continue;
-        fputs("<li><a href=\"#", out);
-        print_id(out, number, json_string(block, "text"));
-        fputs("\">", out);
+        fprintf(out, "<li><a href=\"#s%d\">", number);
         text_print_markup(out, json_string(block, "text"));
         fputs("</a></li>\n", out);
     }
@@ -166,23 +138,14 @@ static void print_row(FILE *out, const struct table_view *view, const cJSON *row
     fputs("</tr>\n", out);
 }
 
-/* A table of more than FOLDED rows shows FOLDED_TO of them until the reader asks for all: the style sheet hides the
- * others while the <details> element is closed, and moves that element below the table. */
-enum { FOLDED = 12, FOLDED_TO = 8 };
-
 static void print_table(FILE *out, const cJSON *table)
 {
     struct table_view view = table_view(table);
     if (!view.columns)
         return;
-    fputs(view.rows > FOLDED ? "<figure class=\"folded\">\n" : "<figure>\n", out);
+    fputs("<figure>\n", out);
     if (*view.title)
         print_element(out, "figcaption", view.title);
-    if (view.rows > FOLDED)
-        fprintf(out,
-                "<details><summary><span class=\"closed\">All %d rows</span><span class=\"open\">The first %d rows"
-                "</span></summary></details>\n",
-                view.rows, FOLDED_TO);
     fputs("<div class=\"wide\">\n<table>\n<thead>\n", out);
     print_row(out, &view, NULL);
     fputs("</thead>\n<tbody>\n", out);
@@ -225,7 +188,7 @@ static void print_blocks(FILE *out, const cJSON *blocks)
             fputs(item ? "<ul>\n" : "</ul>\n", out);
         in_list = item;
         if (!strcmp(kind, "heading"))
-            print_heading(out, level_of(block), ++number, text);
+            print_heading(out, block, ++number);
         else if (!strcmp(kind, "table"))
             print_table(out, cJSON_GetObjectItemCaseSensitive(block, "table"));
         else if (!strcmp(kind, "picture"))

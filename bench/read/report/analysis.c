@@ -12,18 +12,15 @@
 
 cJSON *analysis_create(const struct report_runs *runs)
 {
-    char title[240];
     struct scaling *scaling;
     struct bottlenecks bottlenecks;
     size_t scalings = scaling_find(&scaling, runs);
     bottlenecks_find(&bottlenecks, runs, scaling, scalings);
-    snprintf(title, sizeof title, ANALYSIS_TITLE);
-    if (runs->n == 1)
-        snprintf(title + strlen(title), sizeof title - strlen(title), "%s%s%s%s", runs->item->label,
-                 *runs->item->unfinished ? " (" : "", runs->item->unfinished, *runs->item->unfinished ? ")" : "");
-    else
-        snprintf(title + strlen(title), sizeof title - strlen(title), "%zu runs", runs->n);
-    cJSON *document = document_create(title);
+    const struct report_run *single = runs->n == 1 ? runs->item : NULL;
+    const char *unfinished = single ? single->unfinished : "";
+    cJSON *document = !single ? document_create(ANALYSIS_TITLE "%zu runs", runs->n)
+                              : document_create(*unfinished ? ANALYSIS_TITLE "%s (%s)" : ANALYSIS_TITLE "%s",
+                                                single->label, unfinished);
     section_add_summary(document, runs, scaling, scalings, &bottlenecks);
     section_add_recommendations(document, runs, &bottlenecks);
     section_add_bottlenecks(document, &bottlenecks);

@@ -14,7 +14,7 @@ static struct finding *append_bottleneck(struct bottlenecks *found, const struct
 {
     found->item = allocate_more(found->item, found->n, sizeof *found->item);
     struct bottleneck *b = &found->item[found->n++];
-    *b = (struct bottleneck){.run = run};
+    *b = (struct bottleneck){.run = run, .label = run->label, .mode = run->mode, .ranks = run->ranks};
     return &b->finding;
 }
 
@@ -113,6 +113,10 @@ void bottlenecks_find(struct bottlenecks *found, const struct report_runs *runs,
         add_slower_computation(found, runs, &scaling[i]);
     if (found->n)
         qsort(found->item, found->n, sizeof *found->item, finding_compare);
+    for (size_t i = 0; i < found->n; i++) {
+        found->item[i].number = (int)i + 1;
+        found->item[i].level = level_name[found->item[i].finding.level];
+    }
 }
 
 void bottlenecks_destroy(struct bottlenecks *found)

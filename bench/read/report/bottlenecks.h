@@ -7,6 +7,10 @@
 struct bottleneck {
     struct finding finding;       /* first, for finding_compare */
     const struct report_run *run; /* where it was found */
+    const char *label, *mode;     /* of the run */
+    size_t ranks;
+    const char *level; /* of the finding, as text */
+    int number;        /* from 1 */
 };
 
 struct bottlenecks {

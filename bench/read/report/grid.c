@@ -38,18 +38,9 @@ static int is_same_but_ranks(const struct grid_point *a, const struct grid_point
            (a->of->mb == b->of->mb || (isnan(a->of->mb) && isnan(b->of->mb)));
 }
 
-static void merge_places(struct grid_point *a, const struct grid_point *b)
-{
-    if (strcmp(a->link, b->link) != 0)
-        a->link = "several links";
-    if (strcmp(a->machine, b->machine) != 0)
-        a->machine = "several machines";
-}
-
 int grid_add(struct grid *grid, const struct report_run *run)
 {
-    struct grid_point new = {
-        .ranks = run->ranks, .of = run->implementation, .link = run->link, .machine = run->machine};
+    struct grid_point new = {.ranks = run->ranks, .of = run->implementation};
     const char *subject = run->implementations ? new.of->subject : "";
     struct measured step = run_figure(run, subject, "step");
     struct grid_sample sample = {run, 0, step.value, run_figure(run, subject, "tokens_per_second").value};
@@ -69,7 +60,6 @@ int grid_add(struct grid *grid, const struct report_run *run)
         grid->point[grid->n++] = new;
     }
     struct grid_point *point = &grid->point[at];
-    merge_places(point, &new);
     point->sample = allocate_more(point->sample, point->n, sizeof *point->sample);
     point->sample[point->n++] = sample;
     return 0;
@@ -216,9 +206,7 @@ const char *grid_edge_advice(const struct grid_point *point, size_t n)
             smaller |= point[i].of->mb < best->of->mb;
             larger |= point[i].of->mb > best->of->mb;
         }
-    if (larger && !smaller && (!best->of->tensors || best->of->buckets < best->of->tensors))
-        return "best at the smallest size tried: try smaller";
-    return smaller && !larger && best->of->buckets != 1 ? "best at the largest size tried: try larger" : NULL;
+    return run_edge_advice(best->of, smaller, larger);
 }
 
 size_t grid_group_end(const struct grid *grid, size_t first)
@@ -260,10 +248,6 @@ void grid_judge(struct grid *grid)
     for (size_t first = 0, end; first < grid->n; first = end) {
         size_t best = first;
         end = grid_group_end(grid, first);
-        for (size_t i = first; i < end; i++)
-            merge_places(&grid->point[first], &grid->point[i]);
-        for (size_t i = first; i < end; i++)
-            merge_places(&grid->point[i], &grid->point[first]);
         while (best < end && !reduces(&grid->point[best]))
             best++;
         if (best < end)

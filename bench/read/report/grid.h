@@ -32,9 +32,7 @@ struct grid_point {
     size_t ranks;
     char model[128];
     const struct run_implementation *of; /* in the first of the runs */
-    const char *link, *machine; /* between the ranks, "" for one; where the ranks compute. "several ...": the runs with
-                                   these ranks and this model differ */
-    struct grid_sample *sample; /* [n], owned */
+    struct grid_sample *sample;          /* [n], owned */
     size_t n;
 
     /* Set by grid_judge: */
@@ -68,8 +66,8 @@ size_t grid_group_end(const struct grid *grid, size_t first);
 /* The best point with buckets of a judged group; NULL: none has buckets. */
 const struct grid_point *grid_best_bucket(const struct grid_point *point, size_t n);
 
-/* What to try if the best bucket size of a judged group is the smallest or the largest that was tried; NULL if it is
- * neither, if no size has a verdict, or if a size beyond it would cut the gradient into the same buckets. */
+/* What to try if the best bucket size of a judged group is the smallest or the largest that was tried
+ * (run_edge_advice); NULL also if no size has a verdict. */
 const char *grid_edge_advice(const struct grid_point *point, size_t n);
 
 /* The figures of all runs as comma-separated values, with the columns of GRID_CSV_COLUMNS. */

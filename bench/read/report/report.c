@@ -59,130 +59,128 @@ static const struct option rows[] = {
 };
 /* clang-format on */
 
-/* The length of the label in LABEL=DIR; 0: the word has no label, or is the name of a file itself. */
-static size_t label_length(const char *word)
-{
-    struct stat status;
-    size_t n = 0;
-    while (isalnum((unsigned char)word[n]) || (word[n] && strchr("_-+.", word[n])))
-        n++;
-    return n < RUN_LABEL && word[n] == '=' && stat(word, &status) ? n : 0;
-}
-
-/* Whether the word is LABEL=DIR with an invalid label, rather than a path with a = in it. */
-static int has_bad_label(const char *word)
-{
-    struct stat status;
-    size_t n = strcspn(word, "=/");
-    return n && word[n] == '=' && word[n + 1] && stat(word, &status);
-}
-
-/* Takes a directory; options->directory has room for all words. */
+/* Takes a directory, or LABEL=DIR if no file has that name; options->directory has room for all words. */
 static int take_word(void *context, const char *word)
 {
     struct report_options *options = context;
-    struct named_directory *d = &options->directory[options->directories];
-    size_t n = label_length(word);
-    snprintf(d->label, sizeof d->label, "%.*s", (int)n, word);
-    d->path = n ? word + n + 1 : word;
-    if (!n && has_bad_label(word))
+    struct named_directory *d = &options->directory[options->directories++];
+    struct stat status;
+    size_t n = strcspn(word, "=/"), valid = 0;
+    int has_label = n && word[n] == '=' && stat(word, &status);
+    while (isalnum((unsigned char)word[valid]) || (word[valid] && strchr("_-+.", word[valid])))
+        valid++;
+    if (has_label && (valid < n || n >= sizeof d->label))
         return error_report("'%s': a label has only letters, digits and -_+., and at most %zu of them", word,
                             sizeof d->label - 1);
+    snprintf(d->label, sizeof d->label, "%.*s", has_label ? (int)n : 0, word);
+    d->path = has_label ? word + n + 1 : word;
     if (!*d->path)
         return error_report("'%s': expected a result directory, or LABEL=DIR", word);
-    if (strlen(d->path) > FILES_PATH / 2)
-        return error_report("%.100s...: the path is longer than %d characters", d->path, FILES_PATH / 2);
-    options->directories++;
-    return 0;
+    return strlen(d->path) <= FILES_PATH / 2
+               ? 0
+               : error_report("%.100s...: the path is longer than %d characters", d->path, FILES_PATH / 2);
 }
 
 /* ---- files ---- */
 
-enum { OUTPUT = FILES_PATH - 64 }; /* longest path of --output */
+struct output {
+    char path[FILES_PATH + 160], *text;
+    const char *option, *mark; /* for files_check_path; option NULL: none named the file */
+};
 
-/* Prints a form to a file that an option names, which may exist if it has the mark. Returns 0; or -1, reported. */
-static int print_file(const char *option, const char *path, const char *mark, const struct report_form *form,
-                      const cJSON *document, const struct report_runs *runs)
+struct outputs {
+    struct output *item; /* [n], owned */
+    size_t n;
+};
+
+/* Appends the file directory/name, whose text the caller prints and ends (text_end) before it appends another. */
+static FILE *begin_output(struct outputs *all, const char *option, const char *mark, const char *directory,
+                          const char *name)
 {
-    char *text;
     size_t length;
-    FILE *out = text_begin(&text, &length);
-    form->print(out, document, runs);
-    text_end(out);
-    int status = files_replace_path(option, path, mark, text);
-    free(text);
-    return status;
+    all->item = allocate_more(all->item, all->n, sizeof *all->item);
+    struct output *output = &all->item[all->n++];
+    *output = (struct output){.option = option, .mark = mark};
+    snprintf(output->path, sizeof output->path, "%.*s%s%.150s", FILES_PATH, directory, *directory ? "/" : "", name);
+    return text_begin(&output->text, &length);
 }
 
-/* Writes the pictures of a document to a directory that an option named (NULL: none), or checks that it can. Returns 0;
- * or -1, reported. */
-static int put_pictures(const char *option, const char *directory, const cJSON *document, int writes)
+static void add_pictures(struct outputs *all, const char *option, const char *directory, const cJSON *document)
 {
     const cJSON *block;
-    char path[FILES_PATH + 160];
+    char name[150];
     cJSON_ArrayForEach(block, cJSON_GetObjectItemCaseSensitive(document, "blocks"))
     {
         if (strcmp(json_string(block, "kind"), "picture") != 0)
             continue;
-        if (files_make_directories("output", directory))
-            return -1;
-        snprintf(path, sizeof path, "%.*s/%.140s.svg", FILES_PATH, directory, json_string(block, "name"));
-        if (writes ? files_replace_path(option, path, SVG_MARK, json_string(block, "svg"))
-                   : files_check_path(option, path, SVG_MARK))
-            return -1;
+        snprintf(name, sizeof name, "%.140s.svg", json_string(block, "name"));
+        FILE *out = begin_output(all, option, SVG_MARK, directory, name);
+        fputs(json_string(block, "svg"), out);
+        text_end(out);
+    }
+}
+
+static void add_form(struct outputs *all, const char *option, const struct report_form *form, const char *directory,
+                     const char *name, const cJSON *document, const struct report_runs *runs)
+{
+    FILE *out = begin_output(all, option, form->mark, directory, name);
+    form->print(out, document, runs);
+    text_end(out);
+}
+
+/* Adds the forms that other options name. Returns 0; or -1, reported: one is a file of a run. */
+static int add_named_forms(struct outputs *all, const struct report_options *o, const cJSON *document,
+                           const struct report_runs *runs)
+{
+    for (int i = 0; i < FORMS; i++) {
+        const struct report_form *form = &report_forms[i];
+        if (!*o->form[i] || !strcmp(o->form[i], "-"))
+            continue;
+        for (size_t r = 0; r < runs->n; r++)
+            if (results_check_apart(form->option, o->form[i], runs->item[r].directory))
+                return -1;
+        add_form(all, form->option, form, "", o->form[i], document, runs);
     }
     return 0;
 }
 
-/* Writes all pictures and forms to the directory of --output, or checks that it can. Returns 0; or -1, reported. */
-static int put_files(const char *directory, const cJSON *document, const struct report_runs *runs, int writes)
+/* Checks that all files can be written, then writes them. Returns 0; or -1, reported: files that were written before
+ * the failure stay. */
+static int write_outputs(const struct outputs *all)
 {
-    char path[FILES_PATH + 160];
-    snprintf(path, sizeof path, "%.*s/pictures", OUTPUT, directory);
-    if (put_pictures("output", path, document, writes))
-        return -1;
-    for (const struct report_form *form = report_forms; form < report_forms + FORMS; form++) {
-        /* report.prom of an older version has no mark, but is recognised by its name and its first metric */
-        const char *mark = form == &report_forms[FORM_PROMETHEUS] ? "# HELP ddpbench_run_done" : form->mark;
-        snprintf(path, sizeof path, "%.*s/%s", OUTPUT, directory, form->file);
-        if (writes ? print_file("output", path, mark, form, document, runs) : files_check_path("output", path, mark))
-            return -1;
-    }
-    return 0;
+    int status = 0;
+    for (const struct output *o = all->item; o < all->item + all->n && !status; o++)
+        status = files_check_path(o->option, o->path, o->mark);
+    for (const struct output *o = all->item; o < all->item + all->n && !status; o++)
+        status = files_replace_path(o->option, o->path, o->mark, o->text);
+    return status;
 }
 
-/* Checks the paths of all pictures and forms, then writes them. Returns 0; or -1, reported: files that were written
- * before the failure stay. */
-static int write_directory(const char *directory, const cJSON *document, const struct report_runs *runs)
+enum { OUTPUT = FILES_PATH - 64 }; /* longest path of --output */
+
+/* Writes the outputs, and the files that options name. Returns 0; or -1, reported. */
+static int write_files(struct outputs *all, const struct report_options *o, const cJSON *document,
+                       const struct report_runs *runs)
 {
-    int lock = -1;
     char pictures[FILES_PATH];
-    snprintf(pictures, sizeof pictures, "%.*s/pictures", OUTPUT, directory);
+    int lock = -1;
+    if (add_named_forms(all, o, document, runs))
+        return -1;
+    if (!*o->output)
+        return write_outputs(all);
+    snprintf(pictures, sizeof pictures, "%.*s/pictures", OUTPUT, o->output);
+    add_pictures(all, "output", pictures, document);
+    for (const struct report_form *form = report_forms; form < report_forms + FORMS; form++)
+        add_form(all, "output", form, o->output, form->file, document, runs);
     size_t there = files_there(pictures);
-    int made = !files_make_directories("output", directory);
-    int failed = !made || files_lock_directory("output", directory, &lock) || put_files(directory, document, runs, 0) ||
-                 put_files(directory, document, runs, 1);
-    if (failed && (!made || lock >= 0)) /* unless another report has the directory */
+    int made = !files_make_directories("output", o->output);
+    int locked_out = made && files_lock_directory("output", o->output, &lock);
+    int failed = !made || locked_out || files_make_directories("output", pictures) || write_outputs(all);
+    if (!locked_out)
         files_remove_empty(pictures, there);
     if (lock >= 0)
         close(lock);
     return failed ? -1 : 0;
-}
-
-/* Writes the forms that options name. Sets *instead if one was printed in place of the text. Returns 0; or -1,
- * reported. */
-static int write_forms(const struct report_options *o, const cJSON *document, const struct report_runs *runs,
-                       int *instead)
-{
-    int status = *o->output ? write_directory(o->output, document, runs) : 0;
-    for (int i = 0; i < FORMS && !status; i++)
-        if (!strcmp(o->form[i], "-")) {
-            report_forms[i].print(stdout, document, runs);
-            *instead = 1;
-        } else if (*o->form[i])
-            status =
-                print_file(report_forms[i].option, o->form[i], report_forms[i].mark, &report_forms[i], document, runs);
-    return status;
 }
 
 /* ---- the command ---- */
@@ -205,42 +203,17 @@ static void print_run(FILE *out, const struct report_run *run)
     fputc('\n', out);
 }
 
-/* Prints why runs cannot be read, one line each; a single line if none of several below one directory can. Returns how
- * many can be read. */
-static size_t count_read(const struct report_options *o, const struct report_runs *runs)
+/* Prints why runs cannot be read, one line each. Returns how many can be read. */
+static size_t count_read(const struct report_runs *runs)
 {
-    const struct report_run *run = runs->item, *end = run + runs->n;
     size_t n = 0;
-    for (; run < end; run++)
-        n += !*run->problem;
-    if (!n && runs->n > 1 && o->directories == 1) {
-        error_report("none of %zu runs can be read; the first: %s", runs->n, runs->item->problem);
-        error_print();
-        return n;
-    }
-    for (run = runs->item; run < end; run++)
+    for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
         if (*run->problem) {
             error_report("%s", run->problem);
             error_print();
-        }
+        } else
+            n++;
     return n;
-}
-
-/* Reports the runs. Returns 0; UNREAD if some could not be read; or -1, reported. */
-static int report_runs(const struct report_options *o, const struct report_runs *runs, FILE *out, int *instead)
-{
-    size_t read = count_read(o, runs);
-    if (!read)
-        return -1;
-    cJSON *document = analysis_create(runs);
-    if (runs->n == 1)
-        print_run(out, runs->item);
-    document_print_text(out, document);
-    if (runs->n == 1)
-        analysis_add_run(document, runs->item);
-    int status = write_forms(o, document, runs, instead);
-    cJSON_Delete(document);
-    return status ? status : read < runs->n ? UNREAD : 0;
 }
 
 /* Writes metrics.csv of all runs, also of those that cannot be reported. Returns 0; or not 0, reported. */
@@ -255,81 +228,83 @@ static int write_metrics(const struct report_runs *runs)
     return status;
 }
 
-/* Reports a sweep, and writes sweep.csv and its pictures to its own directory. Returns 0; or -1, reported. */
-static int report_sweep(const struct report_options *o, const struct report_runs *runs, FILE *out, int *instead)
+/* The report on a sweep, which also writes sweep.csv and pictures to its own directory. NULL, reported: its runs cannot
+ * be reported. */
+static cJSON *create_sweep(struct outputs *all, const char *directory, const struct report_runs *runs)
 {
-    const char *directory = o->directory->path;
     struct grid grid = {0};
-    char path[FILES_PATH + 16], title[FILES_PATH + 100], *csv;
-    size_t length;
     int status = 0;
+    cJSON *document = NULL;
     if (runs->n == 1 && *runs->item->problem && !strcmp(runs->item->directory, directory))
-        return error_report("%s: no run in it is complete", directory);
+        status = error_report("%s: no run in it is complete", directory);
     for (size_t i = 0; i < runs->n && !status; i++)
         status = grid_add(&grid, &runs->item[i]);
-    if (status) {
-        grid_destroy(&grid);
-        return -1;
+    if (!status) {
+        grid_judge(&grid);
+        FILE *csv = begin_output(all, NULL, GRID_CSV_COLUMNS, directory, "sweep.csv");
+        grid_print_csv(csv, &grid);
+        text_end(csv);
+        document = document_create(ANALYSIS_TITLE "%s, a sweep of %zu run%s", directory, runs->n, text_plural(runs->n));
+        section_add_grid(document, &grid);
+        files_remove_left(directory);
+        add_pictures(all, NULL, directory, document);
     }
-    grid_judge(&grid);
-    FILE *figures = text_begin(&csv, &length);
-    grid_print_csv(figures, &grid);
-    text_end(figures);
-    snprintf(title, sizeof title, ANALYSIS_TITLE "%s, a sweep of %zu run%s", directory, runs->n, text_plural(runs->n));
-    snprintf(path, sizeof path, "%s/sweep.csv", directory);
-    cJSON *document = document_create(title);
-    section_add_grid(document, &grid);
-    document_print_text(out, document);
-    files_remove_left(directory);
-    status = files_replace_path(NULL, path, GRID_CSV_COLUMNS, csv) || put_pictures(NULL, directory, document, 1)
-                 ? -1
-                 : write_forms(o, document, runs, instead);
-    cJSON_Delete(document);
     grid_destroy(&grid);
-    free(csv);
-    return status;
+    return document;
 }
 
-/* Checks that each file that an option names can be written, and is no file of a run. Returns 0; or -1, reported. */
-static int check_files(const struct report_options *o, const struct report_runs *runs)
+/* Prints the form that stands in place of the text; or the text, which for a single run begins with what it printed. */
+static void print_report(const struct report_options *o, const cJSON *document, const struct report_runs *runs,
+                         const char *words)
 {
-    for (int i = 0; i < FORMS; i++) {
-        const struct report_form *form = &report_forms[i];
-        const char *path = o->form[i];
-        if (!*path || !strcmp(path, "-"))
-            continue;
-        for (size_t r = 0; r < runs->n; r++)
-            if (results_check_apart(form->option, path, runs->item[r].directory))
-                return -1;
-        if (files_check_path(form->option, path, form->mark))
-            return -1;
-    }
-    return 0;
+    for (int i = 0; i < FORMS; i++)
+        if (!strcmp(o->form[i], "-")) {
+            report_forms[i].print(stdout, document, runs);
+            return;
+        }
+    text_print_lines(stdout, words);
+}
+
+/* Reports the runs, or the sweep. Returns 0; UNREAD if some could not be read; or -1, reported. */
+static int report_runs(const struct report_options *o, const struct report_runs *runs, int is_sweep)
+{
+    struct outputs outputs = {0};
+    char *words;
+    size_t length, read = is_sweep ? runs->n : count_read(runs);
+    const struct report_run *single = runs->n == 1 && !is_sweep ? runs->item : NULL;
+    cJSON *document = is_sweep ? create_sweep(&outputs, o->directory->path, runs) : read ? analysis_create(runs) : NULL;
+    if (!document)
+        return -1;
+    FILE *out = text_begin(&words, &length);
+    if (single)
+        print_run(out, single);
+    document_print_text(out, document);
+    text_end(out);
+    if (single)
+        analysis_add_run(document, single);
+    int status = write_files(&outputs, o, document, runs);
+    if (!status)
+        print_report(o, document, runs, words);
+    cJSON_Delete(document);
+    for (size_t i = 0; i < outputs.n; i++)
+        free(outputs.item[i].text);
+    free(outputs.item);
+    free(words);
+    return status ? status : read < runs->n ? UNREAD : 0;
 }
 
 static int report_all(const struct report_options *o)
 {
     struct report_runs runs = {0};
-    char *words = NULL;
-    size_t length = 0, sweeps = 0;
-    int status = 0, instead = 0;
-    FILE *out = text_begin(&words, &length);
+    int sweeps = 0;
     for (size_t i = 0; i < o->directories; i++) {
         runs_add(&runs, o->directory[i].label, o->directory[i].path);
-        sweeps += (size_t)grid_is_in(o->directory[i].path);
+        sweeps += grid_is_in(o->directory[i].path);
     }
-    if (sweeps && o->directories > 1)
-        status = error_report("a sweep (launch/sweep.sh) is reported alone: name it as the only directory");
-    else if (check_files(o, &runs))
-        status = -1;
-    else if (o->metrics)
-        status = write_metrics(&runs);
-    else
-        status = sweeps ? report_sweep(o, &runs, out, &instead) : report_runs(o, &runs, out, &instead);
-    text_end(out);
-    if (status >= 0 && !instead)
-        text_print_lines(stdout, words);
-    free(words);
+    int status = sweeps && o->directories > 1
+                     ? error_report("a sweep (launch/sweep.sh) is reported alone: name it as the only directory")
+                 : o->metrics ? write_metrics(&runs)
+                              : report_runs(o, &runs, sweeps);
     runs_destroy(&runs);
     return status;
 }

@@ -287,6 +287,13 @@ struct measured run_figure(const struct report_run *run, const char *subject, co
     return f ? (struct measured){f->value, f->low, f->high} : (struct measured){NAN, NAN, NAN};
 }
 
+const char *run_edge_advice(const struct run_implementation *best, int tried_smaller, int tried_larger)
+{
+    if (tried_larger && !tried_smaller && (!best->tensors || best->buckets < best->tensors))
+        return "the smallest size tried: try smaller";
+    return tried_smaller && !tried_larger && best->buckets != 1 ? "the largest size tried: try larger" : NULL;
+}
+
 int run_lacks_cpus(const struct report_runs *runs, const struct report_run *run)
 {
     for (const struct report_run *r = runs->item; r < runs->item + runs->n; r++)

@@ -82,6 +82,10 @@ const char *run_name(char name[160], const struct report_run *run, const char *s
 /* A figure of a subject with its interval; all NAN: there is none. */
 struct measured run_figure(const struct report_run *run, const char *subject, const char *name);
 
+/* What to try if the bucket size of the best implementation is the smallest or the largest that was tried; NULL if it
+ * is neither, or if a size beyond it would cut the gradient into the same buckets. */
+const char *run_edge_advice(const struct run_implementation *best, int tried_smaller, int tried_larger);
+
 /* Whether this run, or another with its label and number of ranks, has fewer CPUs than threads. */
 int run_lacks_cpus(const struct report_runs *runs, const struct report_run *run);
 

@@ -11,10 +11,10 @@
 static int by_ranks(const void *a, const void *b)
 {
     const struct scaling_row *x = a, *y = b;
-    int by_label = strcmp(x->run->label, y->run->label);
-    return x->run->ranks != y->run->ranks ? (x->run->ranks > y->run->ranks) - (x->run->ranks < y->run->ranks)
-           : by_label                     ? by_label
-                                          : strcmp(x->run->directory, y->run->directory);
+    int by_label = strcmp(x->label, y->label);
+    return x->ranks != y->ranks ? (x->ranks > y->ranks) - (x->ranks < y->ranks)
+           : by_label           ? by_label
+                                : strcmp(x->run->directory, y->run->directory);
 }
 
 struct measured scaling_throughput(const struct scaling_row *row, const struct scaling_row *other)
@@ -35,7 +35,7 @@ const struct scaling_row *scaling_fastest(const struct scaling *s)
 static void compare_with_base(struct scaling_row *row, const struct scaling_row *base)
 {
     const struct measured first = base->breakdown.step, speedup = scaling_throughput(row, base);
-    double ranks = (double)row->run->ranks / (double)base->run->ranks;
+    double ranks = (double)row->ranks / (double)base->ranks;
     row->work = row->run->tokens / base->run->tokens / ranks;
     row->speedup = speedup.value;
     row->efficiency = (struct measured){speedup.value / ranks, speedup.low / ranks, speedup.high / ranks};
@@ -79,6 +79,9 @@ static struct scaling scaling_of(const struct report_runs *runs, size_t first)
         if (!is_like(run, like) || run_breakdown(&row->breakdown, run, row->subject))
             continue;
         row->run = run;
+        row->label = run->label;
+        row->ranks = run->ranks;
+        row->hosts = run->hosts;
         row->tokens_s = run->tokens / row->breakdown.step.value;
         s.n += row->tokens_s > 0 && isfinite(row->tokens_s);
     }
@@ -107,7 +110,7 @@ size_t scaling_find(struct scaling **scaling, const struct report_runs *runs)
             if (*run->problem || strcmp(run->mode, modes[m]) != 0 || !*run->workload || has_earlier_like(runs, i))
                 continue;
             struct scaling one = scaling_of(runs, i);
-            if (one.n > 1 && one.row[0].run->ranks < one.row[one.n - 1].run->ranks)
+            if (one.n > 1 && one.row[0].ranks < one.row[one.n - 1].ranks)
                 (*scaling)[n++] = one;
             else
                 free(one.row);

@@ -7,7 +7,8 @@
 /* Intervals are at 95 %; NAN in the base. */
 struct scaling_row {
     const struct report_run *run;
-    const char *subject; /* the implementation */
+    const char *label, *subject; /* of the run; the implementation */
+    size_t ranks, hosts;
     struct breakdown breakdown;
     double tokens_s;            /* tokens per second of all ranks: tokens of a step / its time */
     double speedup;             /* tokens_s / that of the base */

@@ -148,9 +148,7 @@ void section_add_buckets(cJSON *document, const struct report_runs *runs)
         document_add_table(document,
                            &(struct table){.key = "bucket_sizes_of_runs",
                                            TABLE_COLUMNS(size_columns),
-                                           .row = row,
-                                           .rows = n,
-                                           .row_bytes = sizeof *row,
+                                           TABLE_ROWS(row, n),
                                            .shown = 60,
                                            .note = {"*: the shortest step of the bucket sizes of that run; =: not "
                                                     "significantly longer."}});

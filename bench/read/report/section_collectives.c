@@ -288,9 +288,7 @@ void section_add_collectives(cJSON *document, const struct report_runs *runs)
         qsort(row, n, sizeof *row, by_collective);
         document_add_table(document, &(struct table){.key = "collectives_of_runs",
                                                      TABLE_COLUMNS(collective_columns),
-                                                     .row = row,
-                                                     .rows = n,
-                                                     .row_bytes = sizeof *row,
+                                                     TABLE_ROWS(row, n),
                                                      .shown = chosen ? chosen : 1});
     }
     free(row);

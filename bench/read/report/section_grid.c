@@ -16,7 +16,7 @@
 struct grid_row {
     struct grid_point point;
     const char *implementation, *mark;
-    char bucket[24], interval[CELL], ratio[CELL], ratio_interval[CELL];
+    char bucket[24], ratio[CELL];
 };
 
 #define FIELD(field) offsetof(struct grid_row, field)
@@ -26,10 +26,10 @@ static const struct column columns[] = {
     {"implementation", "implementation", COLUMN_NAME, FIELD(implementation), NULL, 0, -18, 0},
     {"bucket", "bucket MiB", COLUMN_CHARS, FIELD(bucket), NULL, 0, 10, 0},
     {"step", "step ms", COLUMN_REAL, FIELD(point.mean_s), "s", 1e3, 10, -4},
-    {"step_95", "[95 % interval]", COLUMN_CHARS, FIELD(interval), NULL, 0, -19, 0},
+    {"step_95", "[95 % interval]", COLUMN_INTERVAL, FIELD(point.interval_s), "s", 1e3, -19, 2},
     {"n", "n", COLUMN_COUNT, FIELD(point.n), "1", 0, 3, 0},
     {"to_best", "/ best", COLUMN_CHARS, FIELD(ratio), NULL, 0, 7, 0},
-    {"to_best_95", "[95 %]", COLUMN_CHARS, FIELD(ratio_interval), NULL, 0, -14, 0},
+    {"to_best_95", "[95 %]", COLUMN_INTERVAL, COLUMN_ENDS(struct grid_row, point.to_best.ci_low, point.to_best.ci_high), "1", 0, -14, 3},
     {"tokens_per_second", "tokens/s", COLUMN_REAL, FIELD(point.tokens_mean_s), "1/s", 0, 9, 0},
     /* only if there are several numbers of ranks: */
     {"efficiency", "efficiency", COLUMN_REAL, FIELD(point.efficiency), "1", 0, 10, 3},
@@ -42,11 +42,6 @@ static int is_best(const struct grid_point *p)
     return p->verdict == GRID_BEST || p->verdict == GRID_ONLY;
 }
 
-static void print_interval(char text[CELL], double low, double high, int decimals)
-{
-    snprintf(text, CELL, isfinite(low) && isfinite(high) ? "[%.*f, %.*f]" : "n/a", decimals, low, decimals, high);
-}
-
 static struct grid_row row_of(const struct grid_point *p)
 {
     struct grid_row row = {.point = *p,
@@ -54,18 +49,12 @@ static struct grid_row row_of(const struct grid_point *p)
                            .mark = p->verdict == GRID_TIED ? "="
                                    : is_best(p)            ? "*"
                                                            : ""};
-    double high_ms = 1e3 * p->interval_s[1];
     snprintf(row.bucket, sizeof row.bucket, isfinite(p->of->mb) ? "%.10g" : "-", p->of->mb);
-    print_interval(row.interval, 1e3 * p->interval_s[0], high_ms,
-                   high_ms < 10    ? 3
-                   : high_ms < 100 ? 2
-                                   : high_ms < 1000);
-    if (is_best(p))
+    if (is_best(p)) {
         strcpy(row.ratio, p->verdict == GRID_BEST ? "best" : "only");
-    else {
+        row.point.to_best.ci_low = row.point.to_best.ci_high = NAN;
+    } else
         text_ratio(row.ratio, p->to_best.ratio);
-        print_interval(row.ratio_interval, p->to_best.ci_low, p->to_best.ci_high, 3);
-    }
     return row;
 }
 
@@ -74,12 +63,8 @@ static void add_table(cJSON *document, const struct grid_point *point, size_t n,
     struct grid_row *row = allocate(n, sizeof *row);
     for (size_t i = 0; i < n; i++)
         row[i] = row_of(&point[i]);
-    cJSON *table = table_json(&(struct table){.key = "grid",
-                                              .column = columns,
-                                              .columns = sizeof columns / sizeof *columns - !scales,
-                                              .row = row,
-                                              .rows = n,
-                                              .row_bytes = sizeof *row});
+    cJSON *table = table_json(&(struct table){
+        .key = "grid", .column = columns, .columns = sizeof columns / sizeof *columns - !scales, TABLE_ROWS(row, n)});
     document_add_saved_table(document, table); /* with its empty columns, so that all groups have the same */
     cJSON_Delete(table);
     free(row);
@@ -175,7 +160,7 @@ static cJSON *verdict_on(const struct grid_point *point, size_t n)
     verdict_add(&verdict, "answers", result);
     const char *advice = grid_edge_advice(point, n);
     if (advice)
-        results_add_sentence(result, "answers", "%s is %s.", grid_best_bucket(point, n)->of->subject, advice);
+        results_add_sentence(result, "answers", "%s is best at %s.", grid_best_bucket(point, n)->of->subject, advice);
     free(name);
     free(other);
     return result;
@@ -183,8 +168,21 @@ static cJSON *verdict_on(const struct grid_point *point, size_t n)
 
 /* ---- all groups ---- */
 
+/* A text of the runs of a group, such as their link; `several` where they differ. */
+static const char *common_text(const struct grid_point *point, size_t n, size_t offset, const char *several)
+{
+    const char *first = (const char *)point->sample->run + offset;
+    for (const struct grid_point *p = point; p < point + n; p++)
+        for (size_t i = 0; i < p->n; i++)
+            if (strcmp((const char *)p->sample[i].run + offset, first) != 0)
+                return several;
+    return first;
+}
+
 static void add_group(cJSON *document, const struct grid_point *point, size_t n, int scales)
 {
+    const char *link = common_text(point, n, offsetof(struct report_run, link), "several links");
+    const char *machine = common_text(point, n, offsetof(struct report_run, machine), "several machines");
     char title[600], finding[600];
     cJSON *verdict = verdict_on(point, n);
     const cJSON *first = cJSON_GetObjectItemCaseSensitive(verdict, "answers")->child, *last = first->prev;
@@ -192,7 +190,7 @@ static void add_group(cJSON *document, const struct grid_point *point, size_t n,
     snprintf(finding, sizeof finding, "%s%s%s", first->valuestring, has_advice ? " " : "",
              has_advice ? last->valuestring : "");
     snprintf(title, sizeof title, "%zu rank%s, model %s%s%s%s%s", point->ranks, text_plural(point->ranks), point->model,
-             *point->link ? ", link: " : "", point->link, *point->machine ? ", machine: " : "", point->machine);
+             *link ? ", link: " : "", link, *machine ? ", machine: " : "", machine);
     document_add_heading(document, 2, "%s", title);
     draw_group(document, point, n, title, finding);
     add_table(document, point, n, scales);
@@ -214,7 +212,7 @@ void section_add_grid(cJSON *document, const struct grid *grid)
                                 "intervals that hold together for all points with the same ranks and model.");
     document_add_item(document,
                       "=: not significantly slower: the interval reaches down to 1. More --repeats narrow it.");
-    document_add_item(document, "n/a: an interval over the runs needs %d repeats.", GRID_REPEATS);
+    document_add_item(document, "An interval over the runs needs %d repeats.", GRID_REPEATS);
     if (scales)
         document_add_item(document,
                           "efficiency: tokens per second and rank / those of the same row on the fewest ranks.");

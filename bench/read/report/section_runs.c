@@ -71,11 +71,7 @@ void section_add_runs(cJSON *document, const struct report_runs *runs)
                                   known ? r->place.memory_bytes : NAN};
     }
     document_add_heading(document, 2, "Runs");
-    document_add_table(document, &(struct table){.key = "runs",
-                                                 TABLE_COLUMNS(run_columns),
-                                                 .row = row,
-                                                 .rows = runs->n,
-                                                 .row_bytes = sizeof *row,
-                                                 .shown = 100});
+    document_add_table(
+        document, &(struct table){.key = "runs", TABLE_COLUMNS(run_columns), TABLE_ROWS(row, runs->n), .shown = 100});
     free(row);
 }

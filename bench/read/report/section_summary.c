@@ -127,21 +127,15 @@ static const char *print_loss(const struct finding *b, const char *before, char 
 
 /* ---- which implementation to use ---- */
 
-/* Prints a remark if the best bucket size is the smallest or the largest that was tried. */
-static const char *print_edge(const struct report_run *run, const struct run_implementation *best, char text[160])
+/* What to try if the best bucket size is the smallest or the largest that was tried; or NULL. */
+static const char *find_edge(const struct report_run *run, const struct run_implementation *best)
 {
     int smaller = 0, larger = 0;
-    for (const struct run_implementation *t = run->implementation; t < run->implementation + run->implementations;
-         t++) {
-        smaller |= t->mb < best->mb;
-        larger |= t->mb > best->mb;
+    for (size_t i = 0; i < run->implementations; i++) {
+        smaller |= run->implementation[i].mb < best->mb;
+        larger |= run->implementation[i].mb > best->mb;
     }
-    *text = 0;
-    if (smaller != larger && best->buckets)
-        snprintf(text, 160, "; %.4g MiB is the %s size tried, and cuts the gradient into %zu bucket%s%s", best->mb,
-                 smaller ? "largest" : "smallest", best->buckets, text_plural(best->buckets),
-                 smaller && best->buckets < 3 ? ", which leaves little to overlap" : "");
-    return text;
+    return run_edge_advice(best, smaller, larger);
 }
 
 /* Prints what the best implementation gains over ddp. */
@@ -169,13 +163,14 @@ static void print_gain(const struct report_run *run, char text[240])
 static int add_choice(cJSON *document, const struct report_run *run)
 {
     const struct run_implementation *best = run_find_implementation(run, run->subject);
-    char edge[160], to_ddp[240], tie[200], undecided[200];
+    char to_ddp[240], tie[200], undecided[200];
     if (!best || !run->verdict || run->ranks < 2)
         return 0;
+    const char *edge = find_edge(run, best);
     print_gain(run, to_ddp);
-    document_add_item(document, "In %s, `%s` has the shortest step of those compared%s%s.%s%s", run->label,
-                      json_string(run->verdict, "options"), to_ddp, print_edge(run, best, edge),
-                      verdict_labels(tie, sizeof tie, run->verdict, VERDICT_TIE),
+    document_add_item(document, "In %s, `%s` has the shortest step of those compared%s%s%s.%s%s", run->label,
+                      json_string(run->verdict, "options"), to_ddp, edge ? "; its bucket size is " : "",
+                      edge ? edge : "", verdict_labels(tie, sizeof tie, run->verdict, VERDICT_TIE),
                       verdict_labels(undecided, sizeof undecided, run->verdict, VERDICT_UNDECIDED));
     return 1;
 }
@@ -246,14 +241,7 @@ void section_add_summary(cJSON *document, const struct report_runs *runs, const 
 
 /* ---- bottlenecks ---- */
 
-#define FIELD(field) offsetof(struct bottleneck_row, field)
-struct bottleneck_row {
-    int number;
-    const char *label, *mode, *level;
-    size_t ranks;
-    struct finding finding;
-};
-
+#define FIELD(field) offsetof(struct bottleneck, field)
 /* clang-format off */
 static const struct column bottleneck_columns[] = {
     {"number", "", COLUMN_INT, FIELD(number), "1", 1, 3, 0},
@@ -262,7 +250,7 @@ static const struct column bottleneck_columns[] = {
     {"mode", "source", COLUMN_NAME, FIELD(mode), NULL, 1, -9, 0},
     {"ranks", "ranks", COLUMN_COUNT, FIELD(ranks), "1", 1, 5, 0},
     {"lost", "lost\nms a step", COLUMN_REAL, FIELD(finding.loss.value), "s", 1e3, 9, 2},
-    {"lost_95", "95 %\ninterval", COLUMN_INTERVAL, COLUMN_ENDS(struct bottleneck_row, finding.loss.low, finding.loss.high), "s", 1e3, -16, 2},
+    {"lost_95", "95 %\ninterval", COLUMN_INTERVAL, COLUMN_ENDS(struct bottleneck, finding.loss.low, finding.loss.high), "s", 1e3, -16, 2},
     {"share", "% of\nthe step", COLUMN_REAL, FIELD(finding.share), "1", 100, 8, 1},
     {"level", "level", COLUMN_NAME, FIELD(level), NULL, 1, -7, 0},
     {"text", NULL, COLUMN_CHARS, FIELD(finding.text), NULL, 1, 0, 0},
@@ -273,24 +261,16 @@ static const struct column bottleneck_columns[] = {
 void section_add_bottlenecks(cJSON *document, const struct bottlenecks *found)
 {
     enum { EXPLAINED = 8 };
-    struct bottleneck_row *row = allocate(found->n + 1, sizeof *row);
     document_add_heading(document, 2, "Top bottlenecks");
     if (!found->n)
         document_add_paragraph(document, "None: no figure is beyond its threshold.");
-    for (size_t i = 0; i < found->n; i++) {
-        const struct bottleneck *b = &found->item[i];
-        row[i] = (struct bottleneck_row){(int)i + 1,    b->run->label, b->run->mode, level_name[b->finding.level],
-                                         b->run->ranks, b->finding};
-    }
     if (found->n)
         document_add_table(
             document,
             &(struct table){
                 .key = "bottlenecks",
                 TABLE_COLUMNS(bottleneck_columns),
-                .row = row,
-                .rows = found->n,
-                .row_bytes = sizeof *row,
+                TABLE_ROWS(found->item, found->n),
                 .shown = 20,
                 .note = {
                     "lost: by how much a step is longer. Losses overlap, so they do not add up. n/a: not known. No "
@@ -300,5 +280,4 @@ void section_add_bottlenecks(cJSON *document, const struct bottlenecks *found)
     for (size_t i = 0; i < found->n && i < EXPLAINED; i++)
         document_add_item(document, "%s in %s: %s.", found->item[i].finding.name, found->item[i].run->label,
                           found->item[i].finding.text);
-    free(row);
 }

@@ -170,9 +170,7 @@ void section_add_breakdown(cJSON *document, const struct report_runs *runs)
             &(struct table){
                 .key = "where_the_time_goes",
                 TABLE_COLUMNS(time_columns),
-                .row = row,
-                .rows = n,
-                .row_bytes = sizeof *row,
+                TABLE_ROWS(row, n),
                 .shown = 40,
                 .note = {
                     "compute: zero_grad, forward, backward, clipping and optimizer. exposed: waiting for communication "
@@ -188,49 +186,40 @@ void section_add_breakdown(cJSON *document, const struct report_runs *runs)
 
 /* ---- scaling ---- */
 
-/* A row of the tables. */
-struct scaling_line {
-    struct scaling_row row;
-    const char *label, *subject;
-    size_t ranks, hosts;
-};
-
-#define FIELD(field) offsetof(struct scaling_line, field)
+#define FIELD(field) offsetof(struct scaling_row, field)
 /* clang-format off */
 static const struct column scaling_columns[] = {
     {"run", "run", COLUMN_NAME, FIELD(label), NULL, 1, -10, 0},
     {"implementation", "implementation", COLUMN_NAME, FIELD(subject), NULL, 1, -14, 0},
     {"ranks", "ranks", COLUMN_COUNT, FIELD(ranks), "1", 1, 5, 0},
     {"hosts", "hosts", COLUMN_COUNT, FIELD(hosts), "1", 1, 5, 0},
-    {"step", "step\nms", COLUMN_REAL, FIELD(row.breakdown.step.value), "s", 1e3, 8, 2},
-    {"step_95", "95 %\ninterval", COLUMN_INTERVAL, COLUMN_ENDS(struct scaling_line, row.breakdown.step.low, row.breakdown.step.high), "s", 1e3, -16, 2},
-    {"tokens_per_second", "tokens\nper s", COLUMN_REAL, FIELD(row.tokens_s), "1/s", 1, 9, 0},
-    {"speedup", "speed-\nup", COLUMN_REAL, FIELD(row.speedup), "1", 1, 7, 2},
-    {"efficiency", "efficiency\n%", COLUMN_REAL, FIELD(row.efficiency.value), "1", 100, 10, 1},
-    {"efficiency_95", "95 %\ninterval", COLUMN_INTERVAL, COLUMN_ENDS(struct scaling_line, row.efficiency.low, row.efficiency.high), "1", 100, -14, 1},
+    {"step", "step\nms", COLUMN_REAL, FIELD(breakdown.step.value), "s", 1e3, 8, 2},
+    {"step_95", "95 %\ninterval", COLUMN_INTERVAL, COLUMN_ENDS(struct scaling_row, breakdown.step.low, breakdown.step.high), "s", 1e3, -16, 2},
+    {"tokens_per_second", "tokens\nper s", COLUMN_REAL, FIELD(tokens_s), "1/s", 1, 9, 0},
+    {"speedup", "speed-\nup", COLUMN_REAL, FIELD(speedup), "1", 1, 7, 2},
+    {"efficiency", "efficiency\n%", COLUMN_REAL, FIELD(efficiency.value), "1", 100, 10, 1},
+    {"efficiency_95", "95 %\ninterval", COLUMN_INTERVAL, COLUMN_ENDS(struct scaling_row, efficiency.low, efficiency.high), "1", 100, -14, 1},
 };
 static const struct column lost_columns[] = {
     {"run", "run", COLUMN_NAME, FIELD(label), NULL, 1, -10, 0},
     {"ranks", "ranks", COLUMN_COUNT, FIELD(ranks), "1", 1, 5, 0},
-    {"lost", "lost\nms", COLUMN_REAL, FIELD(row.lost_s.value), "s", 1e3, 8, 2},
-    {"lost_95", "95 %\ninterval", COLUMN_INTERVAL, COLUMN_ENDS(struct scaling_line, row.lost_s.low, row.lost_s.high), "s", 1e3, -16, 2},
-    {"lost_compute", "slower\ncomputation", COLUMN_REAL, FIELD(row.lost_part_s[PART_COMPUTE]), "s", 1e3, 11, 2},
-    {"lost_data_loading", "data\nloading", COLUMN_REAL, FIELD(row.lost_part_s[PART_DATA]), "s", 1e3, 8, 2},
-    {"lost_exposed", "exposed\ncommunication", COLUMN_REAL, FIELD(row.lost_part_s[PART_EXPOSED]), "s", 1e3, 13, 2},
-    {"lost_other", "other", COLUMN_REAL, FIELD(row.lost_part_s[PART_OTHER]), "s", 1e3, 8, 2},
+    {"lost", "lost\nms", COLUMN_REAL, FIELD(lost_s.value), "s", 1e3, 8, 2},
+    {"lost_95", "95 %\ninterval", COLUMN_INTERVAL, COLUMN_ENDS(struct scaling_row, lost_s.low, lost_s.high), "s", 1e3, -16, 2},
+    {"lost_compute", "slower\ncomputation", COLUMN_REAL, FIELD(lost_part_s[PART_COMPUTE]), "s", 1e3, 11, 2},
+    {"lost_data_loading", "data\nloading", COLUMN_REAL, FIELD(lost_part_s[PART_DATA]), "s", 1e3, 8, 2},
+    {"lost_exposed", "exposed\ncommunication", COLUMN_REAL, FIELD(lost_part_s[PART_EXPOSED]), "s", 1e3, 13, 2},
+    {"lost_other", "other", COLUMN_REAL, FIELD(lost_part_s[PART_OTHER]), "s", 1e3, 8, 2},
 };
 /* clang-format on */
 #undef FIELD
 
-static void add_scaling_tables(cJSON *document, const struct scaling_line *line, size_t n)
+static void add_scaling_tables(cJSON *document, const struct scaling_row *row, size_t n)
 {
     document_add_table(
         document, &(struct table){
                       .key = "scaling",
                       TABLE_COLUMNS(scaling_columns),
-                      .row = line,
-                      .rows = n,
-                      .row_bytes = sizeof *line,
+                      TABLE_ROWS(row, n),
                       .note = {"speed-up: tokens per second / those of the first row. efficiency: speed-up / ratio of "
                                "ranks. Intervals count the two steps as independent."}});
     document_add_table(
@@ -238,9 +227,7 @@ static void add_scaling_tables(cJSON *document, const struct scaling_line *line,
                       .key = "where_efficiency_is_lost",
                       .title = "Where efficiency is lost, ms a step",
                       TABLE_COLUMNS(lost_columns),
-                      .row = line + 1,
-                      .rows = n - 1,
-                      .row_bytes = sizeof *line,
+                      TABLE_ROWS(row + 1, n - 1),
                       .note = {"lost: how much longer a step takes than in the first row above, for as many tokens on "
                                "each rank; the other columns are its parts. Waiting for a straggler counts as exposed "
                                "communication of the other ranks."}});
@@ -254,7 +241,7 @@ static void draw_scaling(cJSON *document, const struct scaling *s, size_t number
     struct measured to_fastest = scaling_throughput(last, fastest);
     for (size_t i = 0; i < s->n; i++) {
         const struct scaling_row *row = &s->row[i];
-        double ranks = (double)row->run->ranks, factor = ranks / (double)s->row->run->ranks;
+        double ranks = (double)row->ranks, factor = ranks / (double)s->row->ranks;
         measured[i] = (struct chart_point){ranks, row->speedup, row->efficiency.low * factor,
                                            row->efficiency.high * factor, CHART_PLAIN};
         ideal[i] = (struct chart_point){ranks, factor, NAN, NAN, CHART_PLAIN};
@@ -263,15 +250,15 @@ static void draw_scaling(cJSON *document, const struct scaling *s, size_t number
         {.name = "ideal", .point = ideal, .n = s->n, .colour = SVG_INK, .draw = CHART_LINE | CHART_DASHED},
         {.name = "measured", .point = measured, .n = s->n, .colour = SVG_INK, .draw = CHART_LINE | CHART_POINTS}};
     if (to_fastest.high < 1)
-        snprintf(title, sizeof title, "%zu ranks are slower than %zu: %.0f %% fewer tokens per second",
-                 last->run->ranks, fastest->run->ranks, 100 * (1 - to_fastest.value));
+        snprintf(title, sizeof title, "%zu ranks are slower than %zu: %.0f %% fewer tokens per second", last->ranks,
+                 fastest->ranks, 100 * (1 - to_fastest.value));
     else if (to_fastest.value < 1)
-        snprintf(title, sizeof title, "%zu ranks are no faster than %zu", last->run->ranks, fastest->run->ranks);
+        snprintf(title, sizeof title, "%zu ranks are no faster than %zu", last->ranks, fastest->ranks);
     else
-        snprintf(title, sizeof title, "%.0f %% efficient on %zu ranks", 100 * last->efficiency.value, last->run->ranks);
+        snprintf(title, sizeof title, "%.0f %% efficient on %zu ranks", 100 * last->efficiency.value, last->ranks);
     snprintf(name, sizeof name, number ? "scaling-%zu" : "scaling", number + 1);
-    snprintf(subtitle, sizeof subtitle, "Tokens per second / those of %zu rank%s; %s", s->row->run->ranks,
-             text_plural(s->row->run->ranks), s->workload);
+    snprintf(subtitle, sizeof subtitle, "Tokens per second / those of %zu rank%s; %s", s->row->ranks,
+             text_plural(s->row->ranks), s->workload);
     document_add_picture(document, name, title,
                          chart_xy(&(struct chart_words){title, subtitle, NULL},
                                   &(struct chart_xy){.x = {.title = "ranks", .scale = CHART_LOG2, .is_count = 1},
@@ -287,13 +274,9 @@ void section_add_scaling(cJSON *document, const struct report_runs *runs, const 
 {
     for (const struct scaling *s = scaling; s < scaling + scalings; s++) {
         int lacking = 0;
-        struct scaling_line *line = allocate(s->n, sizeof *line);
-        for (size_t i = 0; i < s->n; i++) {
-            const struct scaling_row *row = &s->row[i];
-            line[i] = (struct scaling_line){*row, row->run->label, row->subject, row->run->ranks, row->run->hosts};
+        for (const struct scaling_row *row = s->row; row < s->row + s->n; row++)
             lacking = lacking || run_lacks_cpus(runs, row->run) ||
-                      (row->run->place.machines && row->run->place.machines < row->run->hosts);
-        }
+                      (row->run->place.machines && row->run->place.machines < row->hosts);
         document_add_heading(document, 2, scalings > 1 ? "Scaling: %s" : "Scaling", s->workload);
         document_add_paragraph(document, "%s; %s%s; from %ss.%s", s->workload,
                                *s->subject ? s->subject : "the best implementation of each run",
@@ -301,7 +284,6 @@ void section_add_scaling(cJSON *document, const struct report_runs *runs, const 
                                lacking ? " Ranks share CPUs (see the warning at the top): a cluster scales differently."
                                        : "");
         draw_scaling(document, s, (size_t)(s - scaling));
-        add_scaling_tables(document, line, s->n);
-        free(line);
+        add_scaling_tables(document, s->row, s->n);
     }
 }

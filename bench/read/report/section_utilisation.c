@@ -146,9 +146,7 @@ void section_add_utilisation(cJSON *document, const struct report_runs *runs)
         document_add_table(document,
                            &(struct table){.key = "utilisation",
                                            TABLE_COLUMNS(columns),
-                                           .row = all.item,
-                                           .rows = known,
-                                           .row_bytes = sizeof *all.item,
+                                           TABLE_ROWS(all.item, known),
                                            .shown = SHOWN,
                                            .note = {"One sample a second. CPUs: user and system time, mean over "
                                                     "all cores. GPUs: utilization as NVML reports it."}});

@@ -196,28 +196,6 @@ TEST(as_html)
     html_has("[[child.tag for child in e] for e in each('figure')]", "[['figcaption', 'div', 'p'], ['div']]");
 }
 
-/* A table of many rows has all of them, and before them what folds them; one of few has not. */
-TEST(long_tables_are_folded)
-{
-    struct run many[13];
-    struct table all = table;
-    for (size_t i = 0; i < sizeof many / sizeof *many; i++)
-        many[i] = runs[0];
-    all.row = many;
-    all.shown = 0;
-    all.rows = 12;
-    document_add_table(document, &all);
-    all.rows = 13;
-    document_add_table(document, &all);
-    html_has("[[child.tag for child in e] for e in each('figure')]",
-             "[['figcaption', 'div', 'p'], ['figcaption', 'details', 'div', 'p']]");
-    html_has("[e.get('class') for e in each('figure')]", "[None, 'folded']");
-    html_has("[e.text for e in each('span')]", "['All 13 rows', 'The first 8 rows']");
-    html_has("[len(e) for e in each('tbody')]", "[12, 13]");
-    html_has("'.folded details:not([open]) ~ .wide tr:nth-child(n + 9) { display: none; }' in each('style')[0].text",
-             "True");
-}
-
 TEST(a_list_may_be_last)
 {
     document_add_item(document, "last");
