@@ -1,33 +1,27 @@
 #!/usr/bin/env bash
 # bench_gpu.sh - measures this machine's GPUs, one command after the other, and compares with earlier results
+#
+# Usage: launch/bench_gpu.sh [OPTION]... [PART]..., by `make bench-gpu`, or in an unpacked `make pack`
+# Parts (default: bench peer), each of which takes less than ten minutes on one GPU:
+#   smoke  everything at small sizes, to see that it runs
+#   bench  kernels, a step against its matrix products, the strategies, a profile, and NCCL where there are several GPUs
+#   tests  tests/run.sh --gpu, group by group
+#   torch  PyTorch's kernels
+#   peer   the strategies in PyTorch, alternating with ours
+#   tools  compute-sanitizer and Nsight Compute, where they are installed
+# Options:
+#   --output DIR      directory of the results (default results/gpu-<time>): provenance.txt and, for each measurement, a
+#                     directory with output.txt and status. What ended in an earlier call is not repeated
+#   --seconds N       stops after N seconds (default: no limit)
+#   --reference DIR   results of an earlier call, with which new ones are compared by ddpbench compare
+#   --python PROGRAM  a Python with PyTorch and NumPy (default python3); without them torch and peer are skipped
+#   --bare            for minimal containers, as root: makes the host's name resolve, mounts /dev/shm and brings lo up
+#   --dry-run         prints the commands instead of running them; needs no GPU
+# A failed measurement does not stop the others; remove its directory to repeat it.
+# Exit status: 1 a measurement failed, now or earlier; 7 some are left; otherwise the highest of the comparisons.
+
 # shellcheck disable=SC2317 # functions that are called by their names
 set -euo pipefail
-
-usage() {
-    cat <<'END'
-Usage: launch/bench_gpu.sh [OPTION]... [PART]..., by `make bench-gpu`, or in an unpacked `make pack`
-Parts (default: bench peer), each of which takes less than ten minutes on one GPU:
-  smoke  everything at small sizes, to see that it runs
-  bench  kernels, a step against its matrix products, the strategies, a profile, and NCCL where there are several GPUs
-  tests  tests/run.sh --gpu, group by group
-  torch  PyTorch's kernels
-  peer   the strategies in PyTorch, alternating with ours
-  tools  compute-sanitizer and Nsight Compute, where they are installed
-Options:
-  --output DIR      directory of the results (default results/gpu-<time>): provenance.txt and, for each measurement, a
-                    directory with output.txt, status, and the results of ddpbench.
-                    A directory of an earlier call is continued: what ended there is not repeated
-  --seconds N       stops after N seconds (default: no limit)
-  --reference DIR   results of an earlier call: each new result is compared with the one of its name by ddpbench compare
-  --python PROGRAM  a Python with PyTorch and NumPy (default python3); without them torch and peer are skipped
-  --bare            for minimal containers: makes the host's name resolve, mounts /dev/shm and brings the loopback device
-                    up where that is missing (as root); MPI and NCCL stay on this machine
-  --dry-run         prints the commands instead of running them; needs no GPU
-  --help
-A failed measurement does not stop the others; remove its directory to repeat it. Exit status: 1 a measurement failed, now
-or earlier; 7 some are left; otherwise the highest of the comparisons.
-END
-}
 
 # shellcheck source=launch/common.sh
 . "$(dirname "$(realpath "$0")")/common.sh"

@@ -52,6 +52,9 @@ check_lengths() {
 }
 check_lengths "$@"
 
+# usage: prints the opening comment of the script, from "Usage:" on.
+usage() { sed -n '/^# Usage: /,/^\([^#]\|$\)/s/^# \?//p' "$0"; }
+
 # read_options ARGUMENT...: reads a command line by the rows of option_rows, "NAME[,NAME] VARIABLE CHECK [WORD...]"
 # each. CHECK is `flag` (sets VARIABLE to 1), or a function that gets the option, its value and the WORDs and ends the
 # script if the value is wrong; then VARIABLE is set to the value. With - in place of VARIABLE the value may be empty,

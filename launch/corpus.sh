@@ -1,14 +1,10 @@
 #!/usr/bin/env bash
 # corpus.sh - makes a text to train on from the compiler's header files, which every machine with a compiler has
+#
+# Usage: launch/corpus.sh [--help] OUTPUT
+# Writes the C and C++ headers of this machine, in order of their names, to OUTPUT, at most 8 MiB. Does nothing if OUTPUT
+# exists and is not empty.
 set -euo pipefail
-
-usage() {
-    cat <<'END'
-Usage: launch/corpus.sh [--help] OUTPUT
-Writes the C and C++ headers of this machine, in order of their names, to OUTPUT, at most 8 MiB. Does nothing if OUTPUT
-exists and is not empty.
-END
-}
 
 # shellcheck source=launch/common.sh
 . "$(dirname "$(realpath "$0")")/common.sh"

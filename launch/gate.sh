@@ -1,17 +1,13 @@
 #!/usr/bin/env bash
 # gate.sh - shows that `ddpbench compare` can be trusted on a link: sets of runs over equal emulated links are called
 # ok, and sets over a slower link, or one with a longer latency, regressed
+#
+# Usage: launch/gate.sh [--tries N] [--runs N] [--output DIR], as root, after `make`
+#   --tries N     comparisons of equal sets over 100 Mbit/s (default 20; N + 1 sets of runs of about 6 s)
+#   --runs N      runs of a set (default 5; at least 3, since fewer are never called regressed)
+#   --output DIR  results of all runs (default results/<time>-gate); the same command continues there
+# Exit status 1: fewer than 16 of 20 equal sets are ok, more than 3 of 20 are regressed, or a slower set is not.
 set -euo pipefail
-
-usage() {
-    cat <<'END'
-Usage: launch/gate.sh [--tries N] [--runs N] [--output DIR], as root, after `make`
-  --tries N     comparisons of equal sets over 100 Mbit/s (default 20; N + 1 sets of runs of about 6 s)
-  --runs N      runs of a set (default 5; at least 3, since fewer are never called regressed)
-  --output DIR  results of all runs (default results/<time>-gate); the same command continues there
-Exit status 1: fewer than 16 of 20 equal sets are ok, more than 3 of 20 are regressed, or a slower set is not.
-END
-}
 
 # shellcheck source=launch/common.sh
 . "$(dirname "$(realpath "$0")")/common.sh"

@@ -1,16 +1,11 @@
 #!/usr/bin/env bash
 # install.sh - installs the program, the scripts that are useful elsewhere, manual pages and shell completion
+#
+# Usage: launch/install.sh PROGRAM PREFIX [DESTDIR], by `make install`
+#        launch/install.sh --uninstall PREFIX [DESTDIR], by `make uninstall`
+# Scripts lie in share/ddpbench/launch, with links to them as bin/ddpbench-NAME. share/ddpbench/files lists all files; only
+# what it lists is removed, by --uninstall and before anything is installed again.
 set -euo pipefail
-
-usage() {
-    cat <<'END'
-Usage: launch/install.sh PROGRAM PREFIX [DESTDIR], by `make install`
-       launch/install.sh --uninstall PREFIX [DESTDIR], by `make uninstall`
-Installs below DESTDIR and PREFIX: bin/ddpbench; the scripts as bin/ddpbench-NAME, which lie in share/ddpbench/launch; manual
-pages in share/man/man1; completion for bash and zsh. share/ddpbench/files lists all files. Only what it lists is removed,
-by --uninstall and before anything is installed again.
-END
-}
 
 # shellcheck source=launch/common.sh
 . "$(dirname "$(realpath "$0")")/common.sh"

@@ -1,26 +1,19 @@
 #!/usr/bin/env bash
 # ncu.sh - runs a program under NVIDIA Nsight Compute: what limits each of its kernels, by the GPU's counters
+#
+# Usage: launch/ncu.sh [OPTION...] -- PROGRAM [ARGUMENT...]
+#   -n, --ranks N     starts N ranks here by launch/run.sh (default: one process)
+#   --slurm           starts the ranks of this job by srun; SRUN: srun and its options
+#   --rank R          with --ranks or --slurm: the rank whose kernels are measured (default 0); the others run normally
+#   -o, --output DIR  directory of the report, rank_0.ncu-rep (default ncu)
+#   --set NAME        metrics: basic, detailed, full, roofline (default basic); see ncu --list-sets
+#   --kernels REGEX   kernels (default: those of ddpbench and of cuBLAS). Never NCCL's, since ncu runs a kernel repeatedly
+#   --launches N      number of kernels to measure (default 100)
+#   --overwrite       replaces an existing report
+#   --dry-run         prints the command instead of running it
+# With ddpbench's --profile --cuda-profiler-range only the captured steps are measured. Times of a run under ncu mean
+# nothing. Where the driver reports ERR_NVGPUCTRPERM, counters are for administrators only.
 set -euo pipefail
-
-usage() {
-    cat <<'END'
-Usage: launch/ncu.sh [OPTION...] -- PROGRAM [ARGUMENT...]
-  -n, --ranks N     starts N ranks here by launch/run.sh (default: one process)
-  --slurm           starts the ranks of this job by srun; SRUN: srun and its options
-  --rank R          with --ranks or --slurm: the rank whose kernels are measured (default 0); the others run normally
-  -o, --output DIR  directory of the report, rank_0.ncu-rep (default ncu)
-  --set NAME        metrics: basic, detailed, full, roofline (default basic); see ncu --list-sets
-  --kernels REGEX   kernels (default: those of ddpbench and of cuBLAS). Never NCCL's: ncu runs a kernel again and again, and
-                    a collective needs all ranks each time
-  --launches N      number of kernels to measure (default 100)
-  --overwrite       replaces an existing report
-  --dry-run         prints the command instead of running it
-  --help
-With ddpbench's --profile --cuda-profiler-range only the captured steps are measured. Times of a run under ncu mean
-nothing; ddpbench's --timeout must be long enough. Where the driver reports ERR_NVGPUCTRPERM, counters are for
-administrators only.
-END
-}
 
 # shellcheck source=launch/profiler.sh
 . "$(dirname "$(realpath "$0")")/profiler.sh"

@@ -4,20 +4,15 @@
 # Node K is the namespace ddpb-nK with eth0 10.77.0.K. The bridge between the nodes is in a namespace of its own,
 # ddpb-br. Both ends of a link are shaped, so that neither sending nor receiving exceeds the rate. The network of the
 # host is not touched. The rate of each link is measured with bytes from node to node before the lab counts as up.
+#
+# Usage: launch/netlab.sh COMMAND, as root
+#   up --nodes N --rate RATE [--delay TIME]  makes 2 to 64 nodes and measures the links
+#   run [-n RANKS] -- PROGRAM [ARGUMENT...]  runs an MPI program over TCP, one pinned rank per node (default: on all nodes)
+#   rate RATE                                changes the rate of the links and measures again
+#   show                                     prints nodes and links; exit status 1 if there are none
+#   down                                     removes everything, also what a killed command left
+# RATE is 1mbit to 100gbit in each direction, such as 10mbit or 2.5gbit; TIME is 10us to 1s in one direction, such as 500us.
 set -euo pipefail
-
-usage() {
-    cat <<'END'
-Usage: launch/netlab.sh COMMAND, as root
-  up --nodes N --rate RATE [--delay TIME]  makes 2 to 64 nodes and measures the links
-  run [-n RANKS] -- PROGRAM [ARGUMENT...]  runs an MPI program over TCP, one pinned rank per node (default: on all nodes)
-  rate RATE                                changes the rate of the links and measures again
-  show                                     prints nodes and links; exit status 1 if there are none
-  down                                     removes everything, also what a killed command left
-  --help
-RATE is 1mbit to 100gbit in each direction, such as 10mbit or 2.5gbit; TIME is 10us to 1s in one direction, such as 500us.
-END
-}
 
 prefix=ddpb-
 bridge=${prefix}br

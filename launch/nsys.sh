@@ -1,23 +1,17 @@
 #!/usr/bin/env bash
 # nsys.sh - runs a program under NVIDIA Nsight Systems: what its ranks and GPUs do when, as a timeline
+#
+# Usage: launch/nsys.sh [OPTION...] -- PROGRAM [ARGUMENT...]
+#   -n, --ranks N     starts N ranks here by launch/run.sh, with a report for each (default: one process)
+#   --slurm           starts the ranks of this job by srun, with a report for each; SRUN: srun and its options
+#   --one-report      with --ranks: one report for all of them
+#   -o, --output DIR  directory of the reports, rank_0.nsys-rep and so on (default nsys)
+#   --trace LIST      what is traced (default cuda,nvtx,cublas,mpi); see nsys profile --help
+#   --overwrite       replaces existing reports
+#   --dry-run         prints the command instead of running it
+# With ddpbench's --profile --cuda-profiler-range only the captured steps are recorded, otherwise the whole run. Only one
+# tool can trace a GPU: under nsys, ddpbench's own traces have operations in place of kernels.
 set -euo pipefail
-
-usage() {
-    cat <<'END'
-Usage: launch/nsys.sh [OPTION...] -- PROGRAM [ARGUMENT...]
-  -n, --ranks N     starts N ranks here by launch/run.sh, with a report for each (default: one process)
-  --slurm           starts the ranks of this job by srun, with a report for each; SRUN: srun and its options
-  --one-report      with --ranks: one report for all of them
-  -o, --output DIR  directory of the reports, rank_0.nsys-rep and so on (default nsys)
-  --trace LIST      what is traced (default cuda,nvtx,cublas,mpi); see nsys profile --help
-  --overwrite       replaces existing reports
-  --dry-run         prints the command instead of running it
-  --help
-With ddpbench's --profile --cuda-profiler-range only the captured steps are recorded, otherwise the whole run. NVTX ranges
-show epochs, steps, phases, layers and calls of collectives. Only one tool can trace a GPU: under nsys, ddpbench's own
-traces have operations in place of kernels; --profile-activities cpu leaves them out.
-END
-}
 
 # shellcheck source=launch/profiler.sh
 . "$(dirname "$(realpath "$0")")/profiler.sh"

@@ -1,18 +1,13 @@
 #!/usr/bin/env bash
-# overlap.sh - shows that overlap is real, on two ranks over an emulated link on which communication takes about as long
-# as backward. Perfect overlap would reach `attainable`; the best bucket size has to come within 1.10 x of it, and ddp,
-# which does not overlap, has to take 1.3 x or more.
+# overlap.sh - shows that overlap is real, on two ranks over an emulated link, where communication takes as long as backward
+#
+# Usage: launch/overlap.sh [--rate RATE] [--rounds N] [--output DIR], as root, after `make`
+#   --rate RATE   of the emulated link (default 100mbit)
+#   --rounds N    rounds of the comparison (default 10)
+#   --output DIR  result directory, which must not hold results yet (default results/<time>-overlap)
+# Perfect overlap would reach `attainable`. The best bucket size has to come within 1.10 x of it, and ddp, which does not
+# overlap, has to take 1.3 x or more. Exit status: 1 overlap was not shown; 3 the link is so fast that there is too little to hide.
 set -euo pipefail
-
-usage() {
-    cat <<'END'
-Usage: launch/overlap.sh [--rate RATE] [--rounds N] [--output DIR], as root, after `make`
-  --rate RATE   of the emulated link (default 100mbit)
-  --rounds N    rounds of the comparison (default 10)
-  --output DIR  result directory, which must not hold results yet (default results/<time>-overlap)
-Exit status: 1 overlap was not shown; 3 the link is so fast that there is too little to hide.
-END
-}
 
 # shellcheck source=launch/common.sh
 . "$(dirname "$(realpath "$0")")/common.sh"

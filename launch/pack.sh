@@ -1,15 +1,11 @@
 #!/usr/bin/env bash
 # pack.sh - makes an archive of a portable build for machines where nothing can be installed
+#
+# Usage: launch/pack.sh [--directory DIR] BUILD_DIR PROGRAM..., by `make pack`
+# Writes build/ddpbench-pack.tar.xz: these programs of BUILD_DIR, MPICH's mpirun, the libraries that they need, and the
+# scripts of launch/ and tests/ that are of use there. glibc, CUDA and NCCL come from the machine where it is unpacked.
+#   --directory DIR  writes the same as a directory, which must not exist yet, and no archive
 set -euo pipefail
-
-usage() {
-    cat <<'END'
-Usage: launch/pack.sh [--directory DIR] BUILD_DIR PROGRAM..., by `make pack`
-Writes build/ddpbench-pack.tar.xz: these programs of BUILD_DIR, MPICH's mpirun, the libraries that they need, and the
-scripts of launch/ and tests/ that are of use there. glibc, CUDA and NCCL come from the machine where it is unpacked.
-  --directory DIR  writes the same as a directory, which must not exist yet, and no archive
-END
-}
 
 # shellcheck source=launch/common.sh
 . "$(dirname "$(realpath "$0")")/common.sh"

@@ -1,39 +1,30 @@
 #!/usr/bin/env bash
 # paper.sh - repeats the experiments of the paper on PyTorch's data-parallel module on this hardware
 #
-# Li et al., PyTorch Distributed: Experiences on Accelerating Data Parallel Training, PVLDB 13(12), 2020,
-# arXiv:2006.15704. Each experiment is one or several runs of the benchmark. The output is `ddpbench report` of all
-# runs, then the figures that the paper gives in sentences (paper.tsv).
+# Usage: launch/paper.sh [OPTION...] [-- OPTION OF DDPBENCH...]
+#   --ranks LIST             numbers of ranks for scaling; the other experiments use the largest (default 1, 2, 4 and 8, as far
+#                            as there are GPUs, or cores; at least 1,2)
+#   --bucket-size-mb LIST    bucket sizes in MiB (default 0.5,2,8,25)
+#   --every LIST             numbers of micro-batches between two reductions (default 1,2,4,8)
+#   --batch-size-per-rank N  sequences of a micro-batch of a rank (default 4)
+#   --rounds N               rounds of each run (default 12; intervals need 6)
+#   --steps-per-block N      timed steps of a block (default 3)
+#   --quick                  about a minute on 2 cores: changes the defaults to 6 rounds of 1 step, a batch of 1,
+#                            --bucket-size-mb 0.5,2,8 and --every 1,2,4
+#   --output DIR             directory of all results; the same command continues there (default results/<time>-paper)
+#   --launcher COMMAND       starts {ranks} ranks of the program that follows (default "launch/run.sh -n {ranks} --", with the
+#                            same number of threads for any number of ranks)
+#   --program FILE           the benchmark (default build/ddpbench)
+#   --dry-run                prints the commands instead of running them
+# COMMAND is split at blanks. Options after -- go to every run: the model, --device, --dtype, --data.
+# The experiments: 1 latency breakdown with and without overlap, 2 bucket size, 3 scaling over ranks, 4 skipping
+# synchronisation. DIR gets a directory for each run, paper.txt, which is also printed, and paper.csv.
+# Exit status: 0 success; 1 a run failed (the others were made), or something is missing; 2 wrong options.
 set -euo pipefail
 
 here=$(dirname "$(realpath "$0")")
 ranks='' buckets=0.5,2,8,25 every=1,2,4,8 batch=4 rounds=12 steps=3 output='' dry_run='' quick='' launcher=() extra=()
 program=$(realpath -m "$here/../build/ddpbench")
-
-usage() {
-    cat <<END
-Usage: launch/paper.sh [OPTION...] [-- OPTION OF DDPBENCH...]
-  --ranks LIST             numbers of ranks of the scaling experiment; the others use the largest (default 1, 2, 4 and 8, as
-                           far as there are GPUs, or cores; at least 1,2)
-  --bucket-size-mb LIST    bucket sizes in MiB (default $buckets)
-  --every LIST             numbers of micro-batches between two reductions (default $every)
-  --batch-size-per-rank N  sequences of a micro-batch of a rank (default $batch)
-  --rounds N               rounds of each run (default $rounds; intervals need 6)
-  --steps-per-block N      timed steps of a block (default $steps)
-  --quick                  about a minute on 2 cores: changes the defaults to 6 rounds of 1 step, a batch of 1,
-                           --bucket-size-mb 0.5,2,8 and --every 1,2,4
-  --output DIR             directory of all results; the same command continues there (default results/<time>-paper)
-  --launcher COMMAND       starts {ranks} ranks of the program that follows, for example "launch/netlab.sh run -n {ranks} --"
-                           (default "launch/run.sh -n {ranks} --", with the same number of threads for any number of ranks)
-  --program FILE           the benchmark (default build/ddpbench)
-  --dry-run                prints the commands instead of running them
-  --help
-COMMAND is split at blanks. Options after -- go to every run: the model, --device, --dtype, --data.
-The experiments: 1 latency breakdown with and without overlap, 2 bucket size, 3 scaling over ranks, 4 skipping
-synchronisation. DIR gets a directory for each run, paper.txt, which is also printed, and paper.csv.
-Exit status: 0 success; 1 a run failed (the others were made), or something is missing; 2 wrong options.
-END
-}
 
 # describe: the settings of the runs, for open_series.
 describe() {

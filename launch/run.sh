@@ -3,28 +3,23 @@
 #
 # A core is a physical one. Only its first hardware thread is used, so that two threads never share a core unnoticed.
 # The program polls for communication if it has more cores than threads, so that binding decides about that, too.
+#
+# Usage: launch/run.sh [OPTION...] -- PROGRAM [ARGUMENT...]
+#   -n, --ranks N          number of ranks (default: all slots of --hosts)
+#   --hosts FILE           where to run (default: this machine): one host a line, "NAME", "NAME slots=N" or "NAME:N" (default
+#                          1 slot); # begins a comment. Hosts are reached by ssh without a password
+#   --ranks-per-host N     slots of every host, in place of those in the file
+#   --threads N            OMP_NUM_THREADS of a rank (default: that of the environment, or the rank's share of the cores,
+#                          minus one for communication)
+#   --bind core|none       core (default): each rank is bound to its share of the cores; none: ranks are not bound
+#   --comm-core yes|no|auto  whether a rank has one core more than threads, for communication (default auto: if its share has
+#                          one left and --threads is given, otherwise if its share is 4 cores or more)
+#   --dry-run              prints the command instead of running it
+# MPIRUN is the launcher, with options if needed (default: the first found of mpiexec.mpich, mpirun.mpich, mpiexec and
+# mpirun). It must belong to the MPI of the program: MPICH, an MPI derived from it, or Open MPI.
+# Exit status: the program's; 1 it cannot be started, or mpiexec ends with 0 but the results of the run are not complete;
+# 2 wrong options; 128 + N after signal N, such as 130 after Ctrl-C.
 set -euo pipefail
-
-usage() {
-    cat <<'END'
-Usage: launch/run.sh [OPTION...] -- PROGRAM [ARGUMENT...]
-  -n, --ranks N          number of ranks (default: all slots of --hosts)
-  --hosts FILE           where to run (default: this machine): one host a line, "NAME", "NAME slots=N" or "NAME:N" (default
-                         1 slot); # begins a comment. Hosts are reached by ssh without a password
-  --ranks-per-host N     slots of every host, in place of those in the file
-  --threads N            OMP_NUM_THREADS of a rank (default: that of the environment, or the rank's share of the cores,
-                         minus one for communication)
-  --bind core|none       core (default): each rank is bound to its share of the cores; none: ranks are not bound
-  --comm-core yes|no|auto  whether a rank has one core more than threads, for communication (default auto: if its share has
-                         one left and --threads is given, otherwise if its share is 4 cores or more)
-  --dry-run              prints the command instead of running it
-  --help
-MPIRUN is the launcher, with options if needed (default: the first found of mpiexec.mpich, mpirun.mpich, mpiexec and
-mpirun). It must belong to the MPI of the program: MPICH, an MPI derived from it, or Open MPI.
-Exit status: the program's; 1 it cannot be started, or mpiexec ends with 0 but the results of the run are not complete;
-2 wrong options; 128 + N after signal N, such as 130 after Ctrl-C.
-END
-}
 
 # shellcheck source=launch/common.sh
 . "$(dirname "$(realpath "$0")")/common.sh"

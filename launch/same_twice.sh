@@ -1,17 +1,11 @@
 #!/usr/bin/env bash
-# same_twice.sh - measures how often the comparison finds a difference where there is none: it lists one strategy under
-# two names. At a level of 5 % about 2 of 40 runs should call them different; with more than 6 the statistics would be
-# wrong.
+# same_twice.sh - measures how often the comparison finds a difference where there is none, between two names of a strategy
+#
+# Usage: launch/same_twice.sh [--runs N] [--strategy NAME], after `make`
+#   --runs N         runs of the benchmark, about 4 s each (default 40)
+#   --strategy NAME  the strategy that is listed twice (default ddp_bucketed)
+# Exit status 1: the two were called different in more than 15 % of the runs; at a level of 5 % about 2 of 40 should be.
 set -euo pipefail
-
-usage() {
-    cat <<'END'
-Usage: launch/same_twice.sh [--runs N] [--strategy NAME], after `make`
-  --runs N         runs of the benchmark, about 4 s each (default 40)
-  --strategy NAME  the strategy that is listed twice (default ddp_bucketed)
-Exit status 1: the two were called different in more than 15 % of the runs.
-END
-}
 
 # shellcheck source=launch/common.sh
 . "$(dirname "$(realpath "$0")")/common.sh"

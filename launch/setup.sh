@@ -1,25 +1,18 @@
 #!/usr/bin/env bash
 # setup.sh - checks that what the build needs is there, and installs what is missing on Debian and Ubuntu
 #
-# It looks for the things themselves (pkg-config, commands, headers), so that any system that has them is fine.
+# Usage: launch/setup.sh [OPTION...]
+# Looks for pkg-config, an MPI, g++, a CBLAS, hwloc, cJSON, zlib and Check, and installs what is missing with apt. Prints
+# nothing if all are there.
+#   --mpi NAME    mpich (default) or openmpi; mpicc and mpirun keep their meaning
+#   --mpicc PATH  the compiler wrapper of an MPI that is installed elsewhere; no MPI is installed then
+#   --blas NAME   a CBLAS that pkg-config or the linker knows (default openblas, the only one that is installed from here)
+#   --lint        also clang-format, clang-tidy (with OpenMP's header), cppcheck and shellcheck
+#   --fuzz        also clang with libFuzzer and OpenMP, for make fuzz
+#   --consumers   also Python's venv, for make test-consumers
+#   --viewers     also Chromium, in which make test-consumers opens traces
+#   --slurm       also Slurm and munge, for the tests of launch/slurm.sh; where systemd runs, Debian starts their daemons
 set -euo pipefail
-
-usage() {
-    cat <<'END'
-Usage: launch/setup.sh [OPTION...]
-Installs what is missing of pkg-config, an MPI, g++, a CBLAS, hwloc, cJSON, zlib and Check, with apt. Prints nothing if all are there.
-  --mpi NAME    mpich (default) or openmpi; mpicc and mpirun keep their meaning
-  --mpicc PATH  the compiler wrapper of an MPI that is installed elsewhere; no MPI is installed then
-  --blas NAME   a CBLAS that pkg-config or the linker knows (default openblas, the only one that is installed from here)
-  --lint        also clang-format, clang-tidy (with OpenMP's header), cppcheck and shellcheck
-  --fuzz        also clang with libFuzzer and OpenMP, for make fuzz
-  --consumers   also Python's venv, for make test-consumers
-  --viewers     also Chromium, in which make test-consumers opens traces
-  --slurm       also Slurm and munge, for the tests of launch/slurm.sh. Where systemd runs, Debian's packages start daemons,
-                which the tests do not need
-  --help
-END
-}
 
 # shellcheck source=launch/common.sh
 . "$(dirname "$(realpath "$0")")/common.sh"

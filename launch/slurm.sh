@@ -1,63 +1,53 @@
 #!/usr/bin/env bash
-# slurm.sh - runs on several numbers of nodes as jobs of Slurm, and reports them together: each job is the benchmark, a
-# profile of the strategy that was fastest, and an all-reduce sweep.
+# slurm.sh - runs on several numbers of nodes as jobs of Slurm, and reports them together
 #
-# Files are the only state: the configuration, and a directory for each submission, whose job_ids.txt lists its jobs.
-# Every command can be repeated, also after an earlier one was killed.
+# Usage: launch/slurm.sh configure [OPTION...]
+#        launch/slurm.sh submit --nodes LIST [OPTION...] [-- OPTION OF DDPBENCH...]
+#        launch/slurm.sh status|wait|cancel|collect|analyze [--output DIR] [SUBMISSION]
+#
+# Commands, each of which can be repeated, also after an earlier call was killed:
+#   configure          writes the settings of all jobs, DIR/slurm.conf, from the options and the defaults
+#   submit             submits a job for each number of nodes, and a last one that collects and analyzes
+#   status             prints a line for each job: run, number, state, time, nodes, and what went wrong
+#   wait               waits until all jobs have ended
+#   cancel             ends jobs that wait or run
+#   collect            copies what Slurm knows of each job, and the monitors' files, into its directory
+#   analyze            collects, and reports each run, and all of them together in the submission's directory
+# SUBMISSION is DIR/run_<time> (default: the newest in DIR).
+#
+# Options of configure:
+#   --partition NAME      (default: Slurm's)
+#   --account NAME        (default: none)
+#   --time T              time limit of a job: minutes, H:MM:SS or DAYS-HH:MM:SS (default 60)
+#   --gpus-per-node N     (default: those of a node of the partition)
+#   --tasks-per-node N    ranks of a node (default: one for each GPU, or 1)
+#   --cpus-per-task N     (default: a rank's share of the node)
+#   --constraint FEATURES  (default: none)
+#   --qos NAME            (default: Slurm's)
+#   --mpi pmi2|pmix       how srun starts ranks (default: what suits the program's MPI, if srun --mpi=list has it)
+#   --modules "A B"       environment modules that a job loads (default: none)
+#   --exclusive yes|no    whether a job has its nodes for itself (default yes: other jobs distort the times)
+#
+# Options of submit:
+#   --nodes LIST          numbers of nodes, such as 1,2,4
+#   --cpu                 runs on CPUs, without GPUs; the runs are called cpu_2node and so on
+#   --requeue             Slurm may restart a job whose node failed; it continues where it stopped
+#   --nsys                records the profile's steps also with Nsight Systems, in nsys/
+#   --no-analyze          submits no last job
+#
+# Options of all commands:
+#   --output DIR          directory of all files (default results/profiling)
+#   --program FILE        the benchmark (default build/ddpbench)
+#
+# A job is the benchmark, a profile of the fastest strategy, and allreduce; it ends with the first of them that fails.
+# Options after -- go to the parts that have them. Results are in DIR/2node/run_<JOB>. If the time limit is 3 minutes or
+# more, ranks get SIGTERM 60 s before it, so that they write what they have measured.
+# Exit status: 0 success (status and wait: all jobs ended well); 1 Slurm does not answer, or something is missing; 2 wrong
+# options; 3 (status) jobs wait or run; 4 (status and wait) jobs failed.
 set -euo pipefail
 
 here=$(dirname "$(realpath "$0")")
 program=$(realpath -m "$here/../build/ddpbench") output=results/profiling
-
-usage() {
-    cat <<END
-Usage: launch/slurm.sh configure [OPTION...]
-       launch/slurm.sh submit --nodes LIST [OPTION...] [-- OPTION OF DDPBENCH...]
-       launch/slurm.sh status|wait|cancel|collect|analyze [--output DIR] [SUBMISSION]
-
-Commands:
-  configure          writes the settings of all jobs, DIR/slurm.conf, from the options and the defaults
-  submit             submits a job for each number of nodes, and a last one that collects and analyzes
-  status             prints a line for each job: run, number, state, time, nodes, and what went wrong
-  wait               waits until all jobs have ended
-  cancel             ends jobs that wait or run
-  collect            copies what Slurm knows of each job, and the monitors' files, into its directory
-  analyze            collects, and makes the report of each run and the report of all of them in the submission's directory
-SUBMISSION is DIR/run_<time> (default: the newest in DIR).
-
-Options of configure:
-  --partition NAME      (default: Slurm's)
-  --account NAME        (default: none)
-  --time T              time limit of a job: minutes, H:MM:SS or DAYS-HH:MM:SS (default 60)
-  --gpus-per-node N     (default: those of a node of the partition)
-  --tasks-per-node N    ranks of a node (default: one for each GPU, or 1)
-  --cpus-per-task N     (default: a rank's share of the node)
-  --constraint FEATURES  (default: none)
-  --qos NAME            (default: Slurm's)
-  --mpi pmi2|pmix       how srun starts ranks (default: what suits the program's MPI, if srun --mpi=list has it)
-  --modules "A B"       environment modules that a job loads (default: none)
-  --exclusive yes|no    whether a job has its nodes for itself (default yes: other jobs distort the times)
-
-Options of submit:
-  --nodes LIST          numbers of nodes, such as 1,2,4
-  --cpu                 runs on CPUs, without GPUs; the runs are called cpu_2node and so on
-  --requeue             Slurm may restart a job whose node failed; it continues where it stopped
-  --nsys                records the profile's steps also with Nsight Systems, in nsys/
-  --no-analyze          submits no last job
-
-Options of all commands:
-  --output DIR          directory of all files (default $output)
-  --program FILE        the benchmark (default build/ddpbench)
-  --help
-
-A job ends with the first of its parts that fails. Options after -- go to the parts that have them: --rounds to benchmark
-and profile, --max-bytes to allreduce. DIR/2node/run_<JOB> holds benchmark, profile, allreduce and job_metadata.txt;
-DIR/run_<time>/2node.sbatch is the script of the job. If the time limit is 3 minutes or more, ranks get SIGTERM 60 s
-before it, so that they write what they have measured.
-Exit status: 0 success (status and wait: all jobs ended well); 1 Slurm does not answer, or something is missing; 2 wrong
-options; 3 (status) jobs wait or run; 4 (status and wait) jobs failed.
-END
-}
 
 # shellcheck source=launch/common.sh
 . "$here/common.sh"

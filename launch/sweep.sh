@@ -1,8 +1,23 @@
 #!/usr/bin/env bash
 # sweep.sh - runs the benchmark over a grid of implementations, bucket sizes, ranks and models, and reports all runs
 #
-# Each point of the grid is run several times. Repeats are the outer loop and begin at different points, so that drift
-# of the machine affects all points alike.
+# Usage: launch/sweep.sh [OPTION...] [-- OPTION OF DDPBENCH...]
+#   --implementations LIST   names, or LABEL=NAME (default none,ddp_flat,ddp,ddp_individual,ddp_individual_v2,ddp_bucketed)
+#   --bucket-size-mb LIST    bucket sizes of ddp_bucketed in MiB (default 0.5,1,4,16)
+#   --ranks LIST             numbers of ranks (default 2)
+#   --model NAME:OPTIONS     may be repeated (default "laptop:--preset laptop --batch-size-per-rank 4")
+#   --repeats N              runs of each point (default 5); a later call with the same --output may ask for more
+#   --rounds N               rounds of a run (default 6)
+#   --output DIR             directory of all results; the same command continues there (default results/<time>-sweep)
+#   --link-name NAME         name of the network in tables and pictures, such as "100 GbE" (default: the link of
+#                            launch/netlab.sh, or the communication library and the number of hosts)
+#   --launcher COMMAND       starts {ranks} ranks of the program that follows, for example "launch/netlab.sh run -n {ranks} --"
+#                            (default "launch/run.sh -n {ranks} --")
+#   --program FILE           the benchmark (default build/ddpbench)
+#   --report-only            only reports the runs in --output DIR
+# COMMAND and the OPTIONS of a model are split at blanks. Options after -- go to every run.
+# DIR/ranks=N/model=NAME/IMPLEMENTATION[-BUCKET]/repeat-K holds the results of a run; DIR gets the report of all.
+# Exit status: 0 success; 1 a run failed (the others were made), or something is missing; 2 wrong options.
 set -euo pipefail
 
 here=$(dirname "$(realpath "$0")")
@@ -10,30 +25,6 @@ implementations=none,ddp_flat,ddp,ddp_individual,ddp_individual_v2,ddp_bucketed
 buckets=0.5,1,4,16 ranks=2 repeats=5 rounds=6 output='' link='' report_only='' models=() extra=()
 default_model="laptop:--preset laptop --batch-size-per-rank 4"
 program=$(realpath -m "$here/../build/ddpbench") launcher=("$here/run.sh" -n "{ranks}" --)
-
-usage() {
-    cat <<END
-Usage: launch/sweep.sh [OPTION...] [-- OPTION OF DDPBENCH...]
-  --implementations LIST   names, or LABEL=NAME (default $implementations)
-  --bucket-size-mb LIST    bucket sizes of ddp_bucketed in MiB (default $buckets)
-  --ranks LIST             numbers of ranks (default $ranks)
-  --model NAME:OPTIONS     a model and its options; may be repeated (default
-                           "$default_model")
-  --repeats N              runs of each point (default $repeats); a later call with the same --output may ask for more
-  --rounds N               rounds of a run (default $rounds)
-  --output DIR             directory of all results; the same command continues there (default results/<time>-sweep)
-  --link-name NAME         name of the network in tables and pictures, such as "100 GbE" (default: the link of
-                           launch/netlab.sh, or the communication library and the number of hosts)
-  --launcher COMMAND       starts {ranks} ranks of the program that follows (default "launch/run.sh -n {ranks} --"; for example
-                           "mpirun -n {ranks}" or "launch/netlab.sh run -n {ranks} --")
-  --program FILE           the benchmark (default build/ddpbench)
-  --report-only            only reports the runs in --output DIR
-  --help
-COMMAND and the OPTIONS of a model are split at blanks. Options after -- go to every run.
-DIR/ranks=N/model=NAME/IMPLEMENTATION[-BUCKET]/repeat-K holds the results of a run; \`ddpbench report\` writes DIR/sweep.csv and pictures.
-Exit status: 0 success; 1 a run failed (the others were made), or something is missing; 2 wrong options.
-END
-}
 
 # describe: the settings of the sweep, for open_series.
 describe() {

@@ -1,27 +1,23 @@
 #!/usr/bin/env bash
 # run.sh - runs every test and counts its checks. The last line is the sum: "N passed, N failed, N skipped".
+#
+# Usage: [MPIRUN=mpirun] [TEST_ONLY=PATTERN] tests/run.sh [OPTION...] BUILD_DIR
+# Runs, for each tests/unit/*/test_*.c, its program in BUILD_DIR alone; for each tests/mpi/*.c under MPIRUN with 1, 2, 3 and 4
+# ranks, or 1 and 3; each tests/cli/*.sh; those that open a device also on a GPU, skipped where there is none, and on an emulated one.
+# First those that bound no times, two more at a time than there are cores (fewer where /dev/shm is small), and then the
+# others one after the other.
+# The seconds and CPU seconds of each go to BUILD_DIR/tests/times.tsv. At the end come what failed, a line "failed: NAME: WORDS"
+# each, and the five slowest.
+# TEST_ONLY leaves out those whose names, as they are printed, do not match: 'unit/ddp/*'.
+# Exits with status 1 if a check failed, a program crashed, was not built or checked nothing.
+#   --gpu   only what runs on a real GPU, which has to be there
+#   --mpi   only what depends on the MPI: tests/mpi, and of tests/cli comm.sh and run.sh
+#   --cpu   only what runs on the CPU, for the sanitizers: of tests/mpi with 1 and 2 ranks, of tests/cli allreduce.sh,
+#           benchmark.sh, comm.sh, compare.sh, help.sh, profile.sh and report.sh
+#   --rest  all but tests that --cpu has run and a plain build would only repeat: leaves out tests/unit/document and
+#           results, and of tests/cli allreduce.sh, compare.sh, help.sh, profile.sh and report.sh
+#   --long  simulations at their full size, ten times as long, and attention on an emulated GPU at all sizes of scores
 set -euo pipefail
-
-usage() {
-    cat <<'END'
-Usage: [MPIRUN=mpirun] [TEST_ONLY=PATTERN] tests/run.sh [OPTION...] BUILD_DIR
-Runs, for each tests/unit/*/test_*.c, its program in BUILD_DIR alone; for each tests/mpi/*.c under MPIRUN with 1, 2, 3 and 4
-ranks, or 1 and 3; each tests/cli/*.sh; those that open a device also on a GPU, skipped where there is none, and on an emulated one.
-First those that bound no times, two more at a time than there are cores (fewer where /dev/shm is small), and then the
-others one after the other.
-The seconds and CPU seconds of each go to BUILD_DIR/tests/times.tsv. At the end come what failed, a line "failed: NAME: WORDS"
-each, and the five slowest.
-TEST_ONLY leaves out those whose names, as they are printed, do not match: 'unit/ddp/*'.
-Exits with status 1 if a check failed, a program crashed, was not built or checked nothing.
-  --gpu   only what runs on a real GPU, which has to be there
-  --mpi   only what depends on the MPI: tests/mpi, and of tests/cli comm.sh and run.sh
-  --cpu   only what runs on the CPU, for the sanitizers: of tests/mpi with 1 and 2 ranks, of tests/cli allreduce.sh,
-          benchmark.sh, comm.sh, compare.sh, help.sh, profile.sh and report.sh
-  --rest  all but tests that --cpu has run and a plain build would only repeat: leaves out tests/unit/document and
-          results, and of tests/cli allreduce.sh, compare.sh, help.sh, profile.sh and report.sh
-  --long  simulations at their full size, ten times as long, and attention on an emulated GPU at all sizes of scores
-END
-}
 
 # shellcheck source=tests/support/here.sh
 . "$(dirname "$(realpath "$0")")/support/here.sh"

@@ -1,25 +1,21 @@
 #!/usr/bin/env bash
 # compare.sh - ddpbench and PyTorch: runs both in turn with the same options, again and again, and compares them.
+#
+# Usage: [MPIRUN=mpirun] bench/peers/compare.sh [OPTION VALUE...] [-- OPTION VALUE...], after `make`
+#   --program FILE    of ddpbench (default build/ddpbench); MPIRUN names the mpiexec of its MPI
+#   --ranks N         ranks of each run (default 2)
+#   --threads N       of each rank (default: its share of the cores)
+#   --link RATE       a rank on each node of an emulated cluster, joined by links of this rate (launch/netlab.sh; needs root)
+#   --repeats N       runs of each program, alternating (default 5)
+#   --implementations LIST  what both run (default all), besides torch_ddp: PyTorch's own DistributedDataParallel, which
+#                     is compared with a ddp_bucketed of ours under that name, or none on one rank
+#   --python PROGRAM  a Python that has PyTorch and NumPy (default python3)
+#   --output DIR      where the runs go, DIR/PROGRAM-NUMBER, and what was printed, DIR/output.txt (default results/peers)
+# Options behind -- go to all programs; without any this is the model of make bench on its text, four sequences a rank.
+# PyTorch runs eagerly, and compiled where there is a C++ compiler. At the end ddpbench compare prints changes: + where
+# PyTorch is slower. Two lines follow: the fastest implementation of each and their ratio, and how far losses are apart.
+# Exit status: 0 whichever is faster, 1 if a run or a comparison failed, 2 for a wrong option.
 set -euo pipefail
-
-usage() {
-    cat <<'END'
-Usage: [MPIRUN=mpirun] bench/peers/compare.sh [OPTION VALUE...] [-- OPTION VALUE...], after `make`
-  --program FILE    of ddpbench (default build/ddpbench); MPIRUN names the mpiexec of its MPI
-  --ranks N         ranks of each run (default 2)
-  --threads N       of each rank (default: its share of the cores)
-  --link RATE       a rank on each node of an emulated cluster, joined by links of this rate (launch/netlab.sh; needs root)
-  --repeats N       runs of each program, alternating (default 5)
-  --implementations LIST  what both run (default all), besides torch_ddp: PyTorch's own DistributedDataParallel, which
-                    is compared with a ddp_bucketed of ours under that name, or none on one rank
-  --python PROGRAM  a Python that has PyTorch and NumPy (default python3)
-  --output DIR      where the runs go, DIR/PROGRAM-NUMBER, and what was printed, DIR/output.txt (default results/peers)
-Options behind -- go to all programs; without any this is the model of make bench on its text, four sequences a rank.
-PyTorch runs eagerly, and compiled where there is a C++ compiler. At the end ddpbench compare prints changes: + where
-PyTorch is slower. Two lines follow: the fastest implementation of each and their ratio, and how far losses are apart.
-Exit status: 0 whichever is faster, 1 if a run or a comparison failed, 2 for a wrong option.
-END
-}
 
 # shellcheck source=launch/common.sh
 . "$(dirname "$(realpath "$0")")/../../launch/common.sh"

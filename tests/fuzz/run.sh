@@ -1,17 +1,13 @@
 #!/usr/bin/env bash
 # run.sh - builds the fuzzed programs and gives each random inputs for a while, two at a time. The last line is the sum:
 # "N passed, N failed, N skipped".
+#
+# Usage: [FUZZ_SECONDS=60] [FUZZ_ONLY=NAME] tests/fuzz/run.sh [--help] BUILD_DIR
+# Runs each program that is made from tests/fuzz/NAME.c, in BUILD_DIR/tests/fuzz, and each tests/fuzz/NAME.sh, for FUZZ_SECONDS,
+# from the inputs in tests/fuzz/corpus/NAME and those that earlier runs found (BUILD_DIR/corpus/NAME). An input that crashes,
+# leaks, takes longer than 1 s or more than 256 MB is a finding: its file is named, and the exit status is 1.
+# Programs that are not there are skipped: clang has no libFuzzer here.
 set -euo pipefail
-
-usage() {
-    cat <<'END'
-Usage: [FUZZ_SECONDS=60] [FUZZ_ONLY=NAME] tests/fuzz/run.sh [--help] BUILD_DIR
-Runs each program that is made from tests/fuzz/NAME.c, in BUILD_DIR/tests/fuzz, and each tests/fuzz/NAME.sh, for FUZZ_SECONDS,
-from the inputs in tests/fuzz/corpus/NAME and those that earlier runs found (BUILD_DIR/corpus/NAME). An input that crashes,
-leaks, takes longer than 1 s or more than 256 MB is a finding: its file is named, and the exit status is 1.
-Programs that are not there are skipped: clang has no libFuzzer here.
-END
-}
 
 # shellcheck source=tests/support/here.sh
 . "$(dirname "$(realpath "$0")")/../support/here.sh"

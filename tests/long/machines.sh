@@ -1,30 +1,26 @@
 #!/usr/bin/env bash
 # machines.sh - all tests on machines of several kinds: without privileges, on one core, in paths with blanks, in other
 # locales, with little shared memory, beside other work, where OpenBLAS takes the wrong kernels.
+#
+# Usage: [TEST_ONLY=PATTERN] [PEER_PYTHON=FILE] tests/long/machines.sh [OPTION...] [-- WORD...]
+# Clones this checkout as it is committed, builds it, and runs tests/run.sh on it under each of these conditions:
+#   openblas  OpenBLAS takes kernels that are not for this processor
+#   user      without privileges: as nobody, who owns a copy
+#   core      on one core
+#   space     checkout, TMPDIR and HOME have blanks and other characters in their paths
+#   shm       /dev/shm has 64 MiB
+#   load      beside four busy loops
+#   comma     in German, where 1.5 is 1,5
+#   turkish   in Turkish, where a small I is no i
+#   peer      with PEER_PYTHON, a Python that has PyTorch and NumPy
+#   --only LIST   only these, with commas between them; NAME+NAME is one run under both: user+space+shm
+#   --runs N      runs of each (default 1)
+#   --output DIR  of the copies and of the logs of runs that failed; what was built there before is used again (default: a new
+#                 directory in TMPDIR, which goes if nothing failed)
+# Words behind -- go to make, as in -- CUDA=0. A condition that this machine cannot provide,
+# such as another user without root, is skipped by name.
+# The last lines are a table of passed, failed and skipped checks; exits with status 1 if one failed, or nothing was run.
 set -euo pipefail
-
-usage() {
-    cat <<'END'
-Usage: [TEST_ONLY=PATTERN] [PEER_PYTHON=FILE] tests/long/machines.sh [OPTION...] [-- WORD...]
-Clones this checkout as it is committed, builds it, and runs tests/run.sh on it under each of these conditions:
-  openblas  OpenBLAS takes kernels that are not for this processor
-  user      without privileges: as nobody, who owns a copy
-  core      on one core
-  space     checkout, TMPDIR and HOME have blanks and other characters in their paths
-  shm       /dev/shm has 64 MiB
-  load      beside four busy loops
-  comma     in German, where 1.5 is 1,5
-  turkish   in Turkish, where a small I is no i
-  peer      with PEER_PYTHON, a Python that has PyTorch and NumPy
-  --only LIST   only these, with commas between them; NAME+NAME is one run under both: user+space+shm
-  --runs N      runs of each (default 1)
-  --output DIR  of the copies and of the logs of runs that failed; what was built there before is used again (default: a new
-                directory in TMPDIR, which goes if nothing failed)
-Words behind -- go to make, as in -- CUDA=0. A condition that this machine cannot provide,
-such as another user without root, is skipped by name.
-The last lines are a table of passed, failed and skipped checks; exits with status 1 if one failed, or nothing was run.
-END
-}
 
 # shellcheck source=launch/common.sh
 . "$(dirname "$(realpath "$0")")/../../launch/common.sh"

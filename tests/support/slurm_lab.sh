@@ -4,20 +4,16 @@
 #
 # A node is a slurmd in a UTS namespace, so that it has a host name, and in a mount namespace, so that the names of all
 # nodes resolve in it. The namespace is kept by a bind mount and tells what belongs to the node: that is what ends with it.
+#
+# Usage: tests/support/slurm_lab.sh COMMAND, as root
+#   up N [LINE...]      a controller and the nodes n1 to nN of 2 CPUs; LINEs are added to slurm.conf
+#   run COMMAND...      runs it as a user of that Slurm
+#   kill-node K         ends all that runs on node K at once, as if its machine had died, and waits until Slurm knows
+#   start-node K        starts it again
+#   stop-controller, start-controller
+#   down                ends everything, also what a killed command left, and removes the directory
+# The directory is that of SLURM_LAB (default /run/slurm-lab-ddpbench).
 set -euo pipefail
-
-usage() {
-    cat <<'END'
-Usage: tests/support/slurm_lab.sh COMMAND, as root
-  up N [LINE...]      a controller and the nodes n1 to nN of 2 CPUs; LINEs are added to slurm.conf
-  run COMMAND...      runs it as a user of that Slurm
-  kill-node K         ends all that runs on node K at once, as if its machine had died, and waits until Slurm knows
-  start-node K        starts it again
-  stop-controller, start-controller
-  down                ends everything, also what a killed command left, and removes the directory
-The directory is that of SLURM_LAB (default /run/slurm-lab-ddpbench).
-END
-}
 
 # shellcheck source=launch/common.sh
 . "$(dirname "$(realpath "$0")")/../../launch/common.sh"
