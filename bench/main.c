@@ -1,7 +1,6 @@
 /* main.c - the program: reads the command line and runs what it asks for. */
 #include "allreduce/allreduce.h"
 #include "base/files.h"
-#include "base/version.h"
 #include "benchmark/benchmark.h"
 #include "compare/compare.h"
 #include "ddp/job.h"
@@ -16,32 +15,28 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Exit statuses. */
-enum { OK = 0, FAILED = 1, USAGE = 2 };
+static enum exit_status training_main(const struct job *job, int argc, char *const argv[]);
 
-static int run_training(const struct job *job, int argc, char *const argv[]);
-
-/* Without MPI every process takes itself for rank 0, so only the launcher's first one prints. */
+/* Prints once: without MPI every process is rank 0, and only the launcher's first prints. */
 static int report_once(int argc, char *argv[])
 {
-    return launcher_rank() ? OK : run_report(argc, argv);
+    return launcher_rank() ? STATUS_OK : run_report(argc, argv);
 }
 
-/* What is done instead of the benchmark or a profile. Of each row the help, its manual page and its completion are
- * made, too (launch/man). */
+/* The commands. Their help, manual pages and completion are made from these rows, too (launch/man). */
 static const struct command_row {
     const char *name, *synopsis, *summary;
-    int (*measure)(const struct job *job, int argc, char *const argv[]);
-    int (*read)(int argc, char *argv[]); /* files only, so it needs neither ranks nor a launcher */
+    enum exit_status (*measure)(const struct job *job, int argc, char *const argv[]);
+    int (*read)(int argc, char *argv[]); /* reads files only: needs neither ranks nor a launcher */
 } commands[] = {
-    {"tune", TUNE_SYNOPSIS, "the best strategy and bucket size", run_tune, NULL},
-    {"allreduce", ALLREDUCE_SYNOPSIS, "the interconnect alone", run_allreduce, NULL},
+    {"tune", TUNE_SYNOPSIS, "the best strategy and bucket size", tune_main, NULL},
+    {"allreduce", ALLREDUCE_SYNOPSIS, "the interconnect alone", allreduce_main, NULL},
     {"compare", COMPARE_SYNOPSIS, "whether runs got slower", NULL, run_compare},
     {"report", REPORT_SYNOPSIS, "a run or a sweep in words", NULL, report_once},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
-/* NULL, reported, for one that there is not. */
+/* Returns NULL, reported, for an unknown name. */
 static const struct command_row *find_command(const char *name)
 {
     char known[256] = "";
@@ -54,8 +49,8 @@ static const struct command_row *find_command(const char *name)
     return NULL;
 }
 
-/* Whether the words of a command line ask for words only, which one rank can say, too. */
-static int asks_for_words(int argc, char *const argv[])
+/* Whether a command line asks only for text, which a single rank can print. */
+static int asks_for_text(int argc, char *const argv[])
 {
     for (int i = 1; i < argc; i++)
         if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h") || !strcmp(argv[i], "--version") ||
@@ -64,15 +59,15 @@ static int asks_for_words(int argc, char *const argv[])
     return 0;
 }
 
-/* Returns a command's status; FAILED, after a line that explains it, if its standard output could not be written and
- * the status is of no other error. */
+/* Returns a command's status; or STATUS_FAILED, after an error message, if the command succeeded and its standard
+ * output could not be written. */
 static int flush_output(int status)
 {
     error_clear();
-    if (status == FAILED || status == USAGE || !files_flush_stdout())
+    if (status == STATUS_FAILED || status == STATUS_USAGE || !files_flush_stdout())
         return status;
     error_print();
-    return FAILED;
+    return STATUS_FAILED;
 }
 
 int main(int argc, char *argv[])
@@ -86,15 +81,15 @@ int main(int argc, char *argv[])
     blas_choose_kernels();
     reexec_set_passive_threads(argc, argv);
     reexec_if_needed(argv);
-    /* ranks that cannot talk to each other: each has to say it */
-    if (job_begin(&job, argc, argv) || (!asks_for_words(argc, argv) && job_check_alone(&job))) {
+    /* ranks that cannot talk to each other each report it */
+    if (job_begin(&job, argc, argv) || (!asks_for_text(argc, argv) && job_check_alone(&job))) {
         error_print();
         job_end(&job);
-        return FAILED;
+        return STATUS_FAILED;
     }
-    int status = USAGE;
+    int status = STATUS_USAGE;
     if (!name)
-        status = run_training(&job, argc, argv);
+        status = training_main(&job, argc, argv);
     else if (command)
         status = command->measure(&job, argc - 1, argv + 1);
     else
@@ -106,27 +101,19 @@ int main(int argc, char *argv[])
 
 /* ---- without a command: the benchmark, or with --profile the profile ---- */
 
-/* Their joint command line. The table points into the other fields. */
+/* Their joint command line. */
 struct command_line {
     struct run_options run;
     struct profile_options profile;
-    struct option_table table;
 };
 
-static int parse(struct command_line *line, int argc, char *const argv[])
+static int check(void *context, const struct option_table *table, int ranks, int on_gpus)
 {
-    run_options_add(&line->table, &line->run);
-    profile_options_add(&line->table, &line->profile);
-    return option_table_parse(&line->table, argc, argv);
-}
-
-/* Checks the rest; the sizes that were not given depend on what the ranks compute on. */
-static int check(struct command_line *line, int ranks, int on_gpus)
-{
+    struct command_line *line = context;
     struct training_options *training = &line->run.training;
-    training_options_use_preset(training, &line->table, on_gpus);
-    if (line->profile.profile ? profile_options_check(&line->profile, &line->table, training)
-                              : benchmark_options_check(training, &line->table))
+    training_options_use_preset(training, table, on_gpus);
+    if (line->profile.profile ? profile_options_check(&line->profile, table, training)
+                              : benchmark_options_check(training, table))
         return -1;
     return training_options_fit(training, ranks) || rank_list_check(&line->profile.ranks, ranks) ? -1 : 0;
 }
@@ -141,30 +128,22 @@ static void print_help(const struct option_table *table)
           stdout);
     option_table_help(stdout, table, table->help);
     workload_help_presets(stdout);
-    training_options_help_implementations(stdout);
-    printf("\nExit status: 0 fine, 1 the run failed, 2 the command line is wrong.\n");
+    implementations_help(stdout);
 }
 
-static int run_training(const struct job *job, int argc, char *const argv[])
+static int run(void *context, const struct job *job, const struct command *command)
+{
+    const struct command_line *line = context;
+    return line->profile.profile ? profile_run(job, &line->run, &line->profile, command)
+                                 : benchmark_run(job, &line->run, command);
+}
+
+static enum exit_status training_main(const struct job *job, int argc, char *const argv[])
 {
     struct command_line line = {0};
-    if (job_agree(job, parse(&line, argc, argv)))
-        return USAGE;
-    if (line.table.help || line.table.version) {
-        if (job->rank == 0 && line.table.help)
-            print_help(&line.table);
-        else if (job->rank == 0)
-            printf("ddpbench %s\n", version_text());
-        return OK;
-    }
-    int dry_run_ranks = (int)line.run.results.dry_run_ranks;
-    if (job_agree(job, check(&line, dry_run_ranks ? dry_run_ranks : job->size,
-                             open_device_wants_gpus(job, &line.run.device))))
-        return USAGE;
-    if (dry_run_ranks)
-        return OK;
-    struct command command = {argc, argv, &line.table};
-    int failed = line.profile.profile ? run_profile(job, &line.run, &line.profile, &command)
-                                      : run_benchmark(job, &line.run, &command);
-    return failed ? FAILED : OK;
+    struct option_table table = {0};
+    const struct harness_command command = {&line, &table, &line.run.harness, check, print_help, "the run failed", run};
+    run_options_add(&table, &line.run);
+    profile_options_add(&table, &line.profile);
+    return harness_main(&command, job, argc, argv);
 }

@@ -40,8 +40,8 @@ only() { awk -v headers="^($1)\$" -v files="^($2)\$" '$2 ~ headers && $1 !~ file
 # nothing else.
 rooms='
 BEGIN {
-    split("kernels 1 base 2 ddp 2 machine 3 chart 3 document 3 spans 3 results 3 training 4 trace 4 benchmark 5 profile 5 allreduce 5" \
-        " compare 5 report 5 main 6 selfbench 6", words, " ")
+    split("kernels 1 base 2 ddp 2 machine 3 chart 3 document 3 spans 3 results 3 harness 4 training 5 trace 5 benchmark 6 profile 6 allreduce 6" \
+        " compare 6 report 6 main 7 selfbench 7", words, " ")
     for (i = 1; i in words; i += 2) floor[words[i]] = words[i + 1]
     only["base"] = "^kernels/(error|exit_handlers|files|clock|random|utf8)[.]h$"
     only["chart"] = only["document"] = "^base/|^kernels/(error|utf8)[.]h$"

@@ -215,7 +215,7 @@ succeeds "GPUs: every line is as the library says" awk -F, '
 for words in "host GPU 0 (NVML's number) was held back by its power limit in" \
     "host GPU 0 (NVML's number) was throttled because of its temperature in" \
     "host GPU 0 (NVML's number) had its memory nearly full in [0-9]* of [0-9]* samples (95.0 % at most, threshold 90 %)"; do
-    grep -q "^Note: $words" printed && good=0 || good=1
+    texts "$out/summary.json" | grep "^Note: $words" >said && good=0 || good=1
     result "$good" "GPUs: reported: ${words%% in*}"
 done
 [ "$(grep -c '^Note: host GPU' printed)" = 3 ] && valid "$out/summary.json" >>said && good=0 || good=1

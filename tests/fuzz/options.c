@@ -57,7 +57,8 @@ static int tune(int argc, char *argv[])
 {
     struct tune_options options = {0};
     struct option_table table = {0};
-    if (tune_options_parse(&options, &table, argc, argv))
+    tune_options_add(&table, &options);
+    if (option_table_parse(&table, argc, argv))
         return -1;
     show(&table);
     return table.help || table.version ? 0 : tune_options_check(&options, &table, RANKS, 0);
@@ -67,9 +68,10 @@ static int allreduce(int argc, char *argv[])
 {
     struct allreduce_options options = {0};
     struct option_table table = {0};
-    int status = allreduce_options_parse(&options, &table, argc, argv);
+    allreduce_options_add(&table, &options);
+    int status = option_table_parse(&table, argc, argv);
     if (!status && !table.help && !table.version)
-        status = allreduce_options_fit(&options, &table, RANKS, 0);
+        status = allreduce_options_check(&options, &table, RANKS, 0);
     free(options.messages.bytes);
     return status;
 }

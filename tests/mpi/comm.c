@@ -11,7 +11,7 @@
 #include "kernels/error.h"
 #include "tests/support/delayed_device.h"
 #include "tests/support/suite.h"
-#include "training/parts.h"
+#include "training/training.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 static struct job job;
 static struct made_up_profile p;
 static struct timeline timeline;
-enum { MS = 1000 * US, TIMED = 2, STEPS = DISCARDED_STEPS + TIMED };
+enum { MS = 1000 * US, TIMED = PROFILE_TIMED, STEPS = DISCARDED_STEPS + TIMED };
 
 static double over_ranks(double (*of_rank)(int rank))
 {
@@ -102,7 +102,7 @@ static void add_block(struct step_times *times, struct overlap *overlap, int row
                                 .comm_seconds = 0.5,
                                 .peak_bytes = 1000 * (size_t)(1 + job.rank)};
     if (controls_measure_alone(&p.controls, row))
-        attainable_measure(p.attainable, &job, &timeline, times, TIMED, row, round);
+        attainable_measure(p.attainable, &job, &timeline, &block);
     controls_add_block(&p.controls, &job, &timeline, &block, TIMED);
 }
 

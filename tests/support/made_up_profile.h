@@ -4,7 +4,14 @@
 
 #include "profile/controls.h"
 
-enum { PROFILE_ROUNDS = 7, PROFILE_ROOM = 9, PROFILE_TENSORS = 5, PROFILE_BUCKETS = 3, PROFILE_ROWS = 4 };
+enum {
+    PROFILE_ROUNDS = 7,
+    PROFILE_ROOM = 9,
+    PROFILE_TENSORS = 5,
+    PROFILE_TIMED = 2,
+    PROFILE_BUCKETS = 3,
+    PROFILE_ROWS = 4
+};
 
 /* The parts point at each other: not to be copied. */
 struct made_up_profile {

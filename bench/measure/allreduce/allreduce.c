@@ -1,14 +1,12 @@
 /* allreduce.c - `ddpbench allreduce`: times a collective size by size, prints and keeps the figures. */
 #include "allreduce/allreduce.h"
 
-#include "allreduce/parts.h"
+#include "allreduce/options.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "base/progress.h"
 #include "base/text.h"
-#include "base/version.h"
 #include "ddp/comm_create.h"
-#include "ddp/watchdog.h"
 #include "kernels/clock.h"
 #include "kernels/error.h"
 
@@ -18,8 +16,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Exit statuses. */
-enum { OK = 0, FAILED = 1, USAGE = 2 };
+struct allreduce {
+    struct harness harness;
+    const struct allreduce_options *options;
+    struct endpoint endpoint;
+    struct collective_timing *timing; /* [timings]; with --overlap only the collectives to measure */
+    size_t timings, finished;         /* of these, so many have their figures */
+    double wrong;                     /* elements, so far */
+    double busbw;                     /* sum over the finished timings */
+    struct figure_list figures;
+    struct growing_table table;
+    struct progress progress;
+    int64_t written_ns; /* when the summary was last written */
+};
 
 /* ---- set-up ---- */
 
@@ -33,21 +42,19 @@ static int check_memory(const char *where, double needed, size_t available)
         text_memory(need, (size_t)fmin(needed, 1e19)), where, text_memory(have, available));
 }
 
-/* run.json: what was run, where, and with what. All ranks call; rank 0 writes. */
-static int write_run(const struct allreduce *a, const struct command *command)
+/* Checks that messages of most_bytes fit into the memory of this machine and of the GPU. All ranks call. */
+static int check_messages(const struct allreduce_options *o, const struct harness *h, size_t most_bytes)
 {
-    cJSON *json = provenance_create("allreduce", a->options->results.label, command);
-    cJSON *derived = cJSON_AddObjectToObject(json, "derived");
-    json_add_number(derived, "world_size", a->job->size);
-    json_add_number(derived, "host_count", a->job->hosts);
-    json_add_number(derived, "threads", a->threads);
-    json_add_text(derived, "device", a->endpoint.device->name);
-    open_device_describe(&a->opened, derived);
-    provenance_add_comm(derived, a->endpoint.comm);
-    if (!a->options->overlap)
-        json_add_text(derived, "blocking", blocking_name[timing_blocking(&a->endpoint, a->options->timing.blocking)]);
-    host_describe(&a->host, a->job, json);
-    return provenance_write(&a->results, json);
+    const struct job *job = h->job;
+    size_t most_iterations = o->timing.iters ? o->timing.iters : TIMING_MOST_ITERATIONS;
+    size_t buffers = 2 * most_bytes; /* and the samples: those of all sizes, and of one size those of all ranks */
+    size_t samples = most_iterations * sizeof(double) * (2 * o->messages.n + (size_t)job->size);
+    size_t of_host = buffers * (comm_stages(job, h->opened.device, &h->comm) ? 2 : 1) + samples;
+    double needed = job_sum_machine(job, (double)of_host), on_gpu = (double)buffers * h->opened.sharing;
+    return job_agree(job, check_memory("this machine", needed, host_memory_available()) ||
+                                  check_memory(h->opened.gpu.name, on_gpu, open_device_available(&h->opened))
+                              ? -1
+                              : 0);
 }
 
 /* The mark of an --output-file (files_check_path), which no file of a run has. */
@@ -55,62 +62,118 @@ static const char file_mark[] = "\"written_by\":\t\"--output-file\"";
 
 static int check_output_file(const struct allreduce_options *o)
 {
-    if (!strcmp(o->output_file, o->results.prometheus))
-        return error_report(
-            "--output-file %s and --prometheus %s: both name the same file; name another for one of them",
-            o->output_file, o->output_file);
-    if (results_check_apart("output-file", o->output_file, o->results.output))
+    const struct results_options *results = &o->harness.results;
+    const struct option_value files[] = {{"output-file", o->output_file}, {"prometheus", results->prometheus}};
+    if (option_check_files(files, 2) || results_check_apart("output-file", o->output_file, results->output))
         return -1;
     return files_check_path("output-file", o->output_file, file_mark);
 }
 
-static int set_up(struct allreduce *a, const struct command *command)
+/* Writes run.json. All ranks call. */
+static int write_run_json(const struct allreduce *a, const struct command *command)
 {
-    const struct job *job = a->job;
+    cJSON *json = harness_run_json(&a->harness, "allreduce", a->endpoint.comm, command);
+    enum blocking blocking = timing_blocking(&a->endpoint, a->options->timing.blocking);
+    if (!a->options->overlap)
+        json_add_text(cJSON_GetObjectItemCaseSensitive(json, "derived"), "blocking", blocking_name[blocking]);
+    return harness_write_run_json(&a->harness, &a->harness.results, json);
+}
+
+static int set_up(struct allreduce *a, const struct job *job, const struct command *command)
+{
     const struct allreduce_options *o = a->options;
+    struct harness *h = &a->harness;
     enum { LONGEST_ELEMENT = 8 }; /* a message has a whole one of each rank, at least */
     size_t most_bytes = o->messages.bytes[o->messages.n - 1] + LONGEST_ELEMENT * (size_t)job->size;
-    size_t most_iterations = o->timing.iters ? o->timing.iters : TIMING_MOST_ITERATIONS;
-    size_t buffers = 2 * most_bytes; /* and of all sizes the samples, which are gathered for one size at a time */
-    size_t samples = most_iterations * sizeof(double) * (2 * o->messages.n + (size_t)job->size);
-    double cores = job->cores;
-    struct results_target place = {"output", o->results.output, o->results.label, "", o->results.prometheus};
-    watchdog_limit(job->watchdog, o->comm.timeout_s);
-    watchdog_doing(job->watchdog, "the set-up");
-    a->origin_ns = clock_now_ns();
-    a->threads = host_threads(o->device.threads, cores);
-    host_facts(&a->host);
-    if (job_agree(job, a->threads < 0 ? -1 : 0) || open_device(&a->opened, job, &o->device, a->threads))
-        return -1;
-    struct comm_options comm = o->comm;
-    comm.core_to_spare = cores >= a->threads + 1;
-    comm.progress.crowded = cores < a->threads;
-    comm.shares_gpu = o->device.share_gpu;
-    size_t of_host = buffers * (comm_stages(job, a->opened.device, &comm) ? 2 : 1) + samples;
-    double needed = job_sum_machine(job, (double)of_host), on_gpu = (double)buffers * a->opened.sharing;
-    if (job_agree(job, check_memory("this machine", needed, host_memory_available())) ||
-        job_agree(job, check_memory(a->opened.gpu.name, on_gpu, open_device_available(&a->opened))) ||
-        job_agree(job, job->rank || !*o->output_file ? 0 : check_output_file(o)) ||
-        job_agree(job, monitor_create(&a->monitor, job, o->monitor.cpu, o->monitor.gpu)))
+    if (harness_open(h, job, &o->harness) || check_messages(o, h, most_bytes) ||
+        job_agree(job, job->rank || !*o->output_file ? 0 : check_output_file(o)))
         return -1;
     a->timing = timing_create(&o->choice, o->messages.bytes, o->messages.n, job->size, o->overlap, &a->timings);
-    if (endpoint_create(&a->endpoint, job, a->opened.device, &comm, most_bytes, o->overlap) ||
-        results_open(&a->results, job, &place)) /* last, so that nothing is left of what is refused */
+    if (endpoint_create(&a->endpoint, job, h->opened.device, &h->comm, most_bytes, o->overlap) ||
+        harness_open_results(h, "output", o->harness.results.output, ""))
         return -1;
     if (o->overlap)
         overlap_table_create(&a->table, a->endpoint.device, a->endpoint.comm);
     else
         timing_table_create(&a->table, o->show_cpu_time != 0, o->nominal.rate > 0, o->show_iterations != 0,
                             o->choice.kind == COMM_BROADCAST, comm_bus_factor(o->choice.kind, job->size));
-    if (cores < 1 && !o->overlap && o->timing.blocking != BLOCKING_YIELDS && job->rank == 0)
+    if (job->cores < 1 && !o->overlap && o->timing.blocking != BLOCKING_YIELDS && job->rank == 0)
         fprintf(stderr,
                 "ddpbench: %d ranks share the cores: a blocking call may hold one for a time slice of the "
                 "scheduler; --blocking yield does not\n",
                 job->machine_size);
-    if (job_agree(job, write_run(a, command)))
-        return -1;
-    open_device_explain(&a->opened);
-    return job_agree(job, monitor_start(a->monitor, a->results.directory, a->origin_ns));
+    return write_run_json(a, command) ? -1 : harness_start_monitors(h);
+}
+
+/* ---- the summary ---- */
+
+static void add_heading(const struct allreduce *a, cJSON *summary)
+{
+    const struct allreduce_options *o = a->options;
+    const struct timing_options *t = &o->timing;
+    const struct harness *h = &a->harness;
+    const char *machine = h->opened.on_gpu ? h->opened.gpu.name : h->host.cpu[0] ? h->host.cpu : h->host.name;
+    char iters[64] = "as many as fit into 0.2 s at the fastest call's pace, 5 to 2000";
+    harness_add_heading(h, " allreduce", machine, a->endpoint.comm,
+                        blocking_name[o->overlap ? BLOCKING_YIELDS : timing_blocking(&a->endpoint, t->blocking)],
+                        summary);
+    if (*o->workload.preset_words)
+        results_add_sentence(summary, "heading", "Model: preset %s", o->workload.preset_words);
+    if (o->overlap) {
+        results_add_sentence(summary, "heading", "%s", comm_kind_name[o->choice.kind]);
+        return;
+    }
+    if (t->iters)
+        snprintf(iters, sizeof iters, "%zu", t->iters);
+    results_add_sentence(
+        summary, "heading", "%s; iterations: %s; warm-up %zu; cycles %zu; check %zu; time of an iteration: %s",
+        comm_kind_name[o->choice.kind], iters, t->warmup_iters, t->cycles, t->check, rank_time_name[t->time]);
+}
+
+/* What share of the nominal rate the largest size of each type, operation and placement reaches. */
+static void add_nominal(const struct allreduce *a, cJSON *summary, const struct fitted_link *link, size_t links)
+{
+    const struct nominal *nominal = &a->options->nominal;
+    char rate[CELL], size[CELL], words[NOMINAL_WORDS];
+    const char *unused = nominal_unused(nominal, a->harness.job->hosts, a->endpoint.comm->on_device);
+    results_add_sentence(summary, "notes", "Nominal rate %s: %s each way; normal is %s.", nominal->name,
+                         text_value_like(rate, nominal->rate, "B/s", nominal->rate), nominal->sort->normal);
+    if (unused)
+        results_add_sentence(summary, "notes", "But %s, and a share of its rate says nothing.", unused);
+    for (const struct fitted_link *l = link; l < link + links && !unused; l++) {
+        const struct collective_timing *t = l->largest;
+        double latency = l->regimes ? l->regime[l->regimes - 1].latency : NAN; /* of that size */
+        nominal_words(words, nominal, t->nominal_share, nominal_attainable(nominal, latency, l->bus_bytes));
+        results_add_sentence(summary, "notes", "%s %s %s, %s on %d rank%s: %s.", t->dtype, t->op, t->placement,
+                             text_bytes(size, (double)t->bytes), a->harness.job->size,
+                             text_plural((size_t)a->harness.job->size), words);
+    }
+}
+
+/* Rank 0: makes the summary so far, without its figures: heading, the growing table (by reference: it must outlive the
+ * summary), the fitted link once all timings are finished, and notes. The caller owns it. */
+static cJSON *create_summary(const struct allreduce *a)
+{
+    const char *label = a->options->harness.results.label;
+    struct fitted_link link[FITTED_LINKS];
+    size_t links = 0;
+    cJSON *json = results_summary_create("allreduce", label, (double)a->finished, (double)a->timings, "rows");
+    cJSON *tables = cJSON_GetObjectItemCaseSensitive(json, "tables");
+    add_heading(a, json);
+    cJSON_AddItemReferenceToArray(tables, a->table.json);
+    if (!a->options->overlap && a->finished == a->timings)
+        links = links_fit(link, a->timing, a->timings, a->harness.job->size);
+    cJSON_AddItemToArray(tables, link_table(link, links));
+    if (!a->options->overlap && a->options->timing.check)
+        results_add_sentence(json, "notes", "Out of bounds values : %.0f %s", a->wrong, a->wrong > 0 ? "FAILED" : "OK");
+    if (!a->options->overlap && a->finished)
+        results_add_sentence(json, "notes", "Avg bus bandwidth : %.4f GB/s", 1e-9 * a->busbw / (double)a->finished);
+    if (a->options->nominal.rate > 0 && links)
+        add_nominal(a, json, link, links);
+    if (a->harness.job->size == 1)
+        results_add_sentence(json, "notes", "One rank: nothing is sent, so there is no bus bandwidth.");
+    harness_add_findings(&a->harness, json);
+    return json;
 }
 
 /* ---- measuring ---- */
@@ -123,9 +186,9 @@ static int show_row(struct allreduce *a, const cJSON *row)
     fflush(stdout);
     if (clock_now_ns() - a->written_ns < 1000000000)
         return 0;
-    cJSON *summary = allreduce_summary(a);
+    cJSON *summary = create_summary(a);
     a->written_ns = clock_now_ns();
-    int status = results_write_summary(&a->results, summary, &a->figures);
+    int status = results_write_summary(&a->harness.results, summary, &a->figures);
     cJSON_Delete(summary);
     return status;
 }
@@ -139,13 +202,13 @@ static int write_iterations(struct allreduce *a, const struct collective_timing 
     fprintf(out,
             "{\"rank\":%d,\"collective\":\"%s\",\"dtype\":\"%s\",\"op\":\"%s\",\"root\":%d,\"placement\":\"%s\","
             "\"bytes\":%zu,\"cycle\":%zu,\"start\":%.6f,\"seconds\":[",
-            a->job->rank, comm_kind_name[t->collective.kind], t->dtype, t->op, t->root, t->placement, t->bytes, cycle,
-            1e-9 * (double)(t->start_ns - a->origin_ns));
+            a->harness.job->rank, comm_kind_name[t->collective.kind], t->dtype, t->op, t->root, t->placement, t->bytes,
+            cycle, 1e-9 * (double)(t->start_ns - a->harness.origin_ns));
     for (size_t i = first; i < t->n; i++)
         fprintf(out, "%s%.9f", i > first ? "," : "", t->seconds[i]);
     fprintf(out, "]}\n");
     text_end(out);
-    return results_append(&a->results, text, length);
+    return results_append(&a->harness.results, text, length);
 }
 
 /* Timing i in one cycle, or its overlap. */
@@ -160,10 +223,10 @@ static int measure_one(struct allreduce *a, size_t i, size_t cycle)
         row = table_add_row(table->json, table->column, table->columns, &overlap);
     } else {
         timing_measure(&a->endpoint, &a->options->timing, t, cycle);
-        int failed = job_agree(a->job, write_iterations(a, t, cycle));
+        int failed = job_agree(a->harness.job, write_iterations(a, t, cycle));
         if (failed || cycle + 1 < a->options->timing.cycles)
             return failed;
-        timing_finish(a->job, a->options->timing.time, t);
+        timing_finish(a->harness.job, a->options->timing.time, t);
         t->nominal_share = a->options->nominal.rate > 0 ? t->busbw / a->options->nominal.rate : NAN;
         timing_figures(&a->figures, t);
         a->wrong += t->wrong > 0 ? t->wrong : 0;
@@ -172,7 +235,7 @@ static int measure_one(struct allreduce *a, size_t i, size_t cycle)
             row = table_add_row(table->json, table->column, table->columns, t - (i && !t[-1].in_place));
     }
     a->finished = i + 1;
-    return row ? job_agree(a->job, a->job->rank ? 0 : show_row(a, row)) : 0;
+    return row ? job_agree(a->harness.job, a->harness.job->rank ? 0 : show_row(a, row)) : 0;
 }
 
 static int measure(struct allreduce *a)
@@ -181,7 +244,7 @@ static int measure(struct allreduce *a)
     char words[CELL];
     for (size_t i = 0; i < a->timings; i++) /* a MiB takes about as long as anything below it */
         total += (1 + a->timing[i].bytes / 1048576) * cycles;
-    progress_begin(&a->progress, a->job->rank ? 0 : total);
+    progress_begin(&a->progress, a->harness.job->rank ? 0 : total);
     for (size_t cycle = 0; cycle < cycles; cycle++)
         for (size_t i = 0; i < a->timings; i++) {
             if (measure_one(a, i, cycle))
@@ -196,7 +259,7 @@ static int measure(struct allreduce *a)
 /* What stands before the rows of the growing table. */
 static void print_head(const struct allreduce *a)
 {
-    cJSON *summary = allreduce_summary(a);
+    cJSON *summary = create_summary(a);
     results_print_heading(stdout, summary);
     cJSON_Delete(summary);
     table_print_head(stdout, "# ", a->table.json);
@@ -207,9 +270,9 @@ static void print_head(const struct allreduce *a)
  */
 static int finish(struct allreduce *a, int print)
 {
-    cJSON *summary = allreduce_summary(a);
+    cJSON *summary = create_summary(a);
     const char *output_file = a->options->output_file;
-    int status = a->finished ? results_write_summary(&a->results, summary, &a->figures) : 0;
+    int status = a->finished ? results_write_summary(&a->harness.results, summary, &a->figures) : 0;
     if (!status && *output_file && a->finished) {
         json_add_text(summary, "written_by", "--output-file"); /* the first member: the mark */
         cJSON_InsertItemInArray(summary, 0, cJSON_DetachItemFromObjectCaseSensitive(summary, "written_by"));
@@ -230,18 +293,28 @@ static int finish(struct allreduce *a, int print)
 
 static int run(struct allreduce *a)
 {
-    if (a->job->rank == 0)
+    const struct job *job = a->harness.job;
+    if (job->rank == 0)
         print_head(a);
     int status = measure(a);
-    if (job_agree(a->job, monitor_stop(a->monitor, &a->findings)))
+    if (harness_stop_monitors(&a->harness))
         status = -1;
-    /* also when a row could not be written: what was measured is kept if it still can be */
-    status = job_agree_after(a->job, status, a->job->rank ? 0 : finish(a, !status));
-    if (job_agree_after(a->job, status, results_close(&a->results)))
-        return -1;
-    if (a->job->rank == 0)
-        fprintf(stderr, "Results: %s\n", a->results.directory);
-    return a->wrong > 0 ? -1 : 0;
+    /* also after a failure to write a row: what was measured is kept if it still can be */
+    return job_agree_after(job, status, job->rank ? 0 : finish(a, !status));
+}
+
+static int allreduce_run(void *line, const struct job *job, const struct command *command)
+{
+    struct allreduce a = {.options = line};
+    int status = set_up(&a, job, command);
+    if (!status)
+        status = run(&a);
+    status = harness_close(&a.harness, status, 1);
+    endpoint_destroy(&a.endpoint);
+    timing_destroy(a.timing, a.timings);
+    figures_destroy(&a.figures);
+    cJSON_Delete(a.table.json);
+    return a.wrong > 0 ? -1 : status;
 }
 
 static void print_help(const struct option_table *table)
@@ -253,39 +326,20 @@ static void print_help(const struct option_table *table)
     option_table_help(stdout, table, table->help);
     if (table->help != HELP_COMMON) {
         workload_help_presets(stdout);
-        training_options_help_implementations(stdout);
+        implementations_help(stdout);
     }
-    printf("\nExit status: 0 fine, 1 the run failed or a result was wrong, 2 the command line is wrong.\n");
 }
 
-int run_allreduce(const struct job *job, int argc, char *const argv[])
+enum exit_status allreduce_main(const struct job *job, int argc, char *const argv[])
 {
-    struct allreduce_options options;
-    struct option_table table;
-    struct command command = {argc, argv, &table};
-    struct allreduce a = {.job = job, .options = &options, .results = {.telemetry.file = -1}};
-    int status = OK;
-    if (job_agree(job, allreduce_options_parse(&options, &table, argc, argv)))
-        status = USAGE;
-    else if (table.help || table.version) {
-        if (job->rank == 0 && table.help)
-            print_help(&table);
-        else if (job->rank == 0)
-            printf("ddpbench %s\n", version_text());
-    } else {
-        int dry_run_ranks = (int)options.results.dry_run_ranks;
-        if (job_agree(job, allreduce_options_fit(&options, &table, dry_run_ranks ? dry_run_ranks : job->size,
-                                                 open_device_wants_gpus(job, &options.device))))
-            status = USAGE;
-        else if (!dry_run_ranks && (set_up(&a, &command) || run(&a)))
-            status = FAILED;
-    }
-    results_close(&a.results);
-    monitor_destroy(a.monitor);
-    endpoint_destroy(&a.endpoint);
-    timing_destroy(a.timing, a.timings);
-    figures_destroy(&a.figures);
-    cJSON_Delete(a.table.json);
+    struct allreduce_options options = {0};
+    struct option_table table = {0};
+    const struct harness_command command = {&options,         &table,
+                                            &options.harness, allreduce_options_check,
+                                            print_help,       "the run failed or a result was wrong",
+                                            allreduce_run};
+    allreduce_options_add(&table, &options);
+    enum exit_status status = harness_main(&command, job, argc, argv);
     free(options.messages.bytes);
     return status;
 }

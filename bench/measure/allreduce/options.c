@@ -166,7 +166,7 @@ static int of_workload(struct message_sizes *sizes, struct workload *workload)
     struct implementation implementation[MAX_IMPLEMENTATIONS];
     if (workload_check(workload, "synthetic"))
         return -1;
-    int n = implementations_make(implementation, &workload->strategies, workload);
+    int n = implementations_make(implementation, &workload->strategies, &workload->bucket_sizes, workload->grad_dtype);
     if (n < 0)
         return -1;
     struct model_sizes of_model = workload_sizes(workload, 1);
@@ -189,10 +189,8 @@ static int of_workload(struct message_sizes *sizes, struct workload *workload)
 
 /* ---- the command line ---- */
 
-int allreduce_options_parse(struct allreduce_options *o, struct option_table *table, int argc, char *const argv[])
+void allreduce_options_add(struct option_table *table, struct allreduce_options *o)
 {
-    *o = (struct allreduce_options){0};
-    *table = (struct option_table){0};
     struct option_section model = workload_model_options(&o->workload);
     struct option_section implementations = workload_strategy_options(&o->workload);
     model.title = "Model of --sizes-from-model";
@@ -205,36 +203,42 @@ int allreduce_options_parse(struct allreduce_options *o, struct option_table *ta
     option_table_add(table, (struct option_section){"Measurement", OPTION_ROWS(measure_rows), o, NULL, NULL});
     option_table_add(
         table, (struct option_section){"Timing, without --overlap", OPTION_ROWS(timing_rows), o, NULL, "overlap"});
-    option_table_add(table, open_device_options(&o->device));
-    option_table_add(table, comm_options_section(&o->comm));
-    option_table_add(table, results_options_section(&o->results));
+    harness_options_add(table, &o->harness);
     option_table_add(table, (struct option_section){"Summary", OPTION_ROWS(file_rows), o, NULL, NULL});
-    option_table_add(table, monitor_options_section(&o->monitor));
     option_table_add(table, model);
     option_table_add(table, implementations);
-    if (option_table_parse(table, argc, argv))
-        return -1;
-    if (table->help || table->version)
-        return 0;
-    const char *text = getenv(FLIP);
-    double bit = 0;
-    int list = option_was_given(table, "sizes");
-    if (text && (option_number(text, &bit) || !(bit >= 1 && bit <= 1e15) || bit != floor(bit)))
-        return error_report(FLIP "=%s: expected a whole number from 1 to 1e15", text);
-    if (text && !o->timing.check)
-        return error_report(FLIP " needs results that are checked, and --check is 0");
-    o->timing.flip_bit = (size_t)bit;
-    return o->sizes_from_model ? 0 : list ? of_list(&o->messages, o->sizes) : of_range(&o->messages, o);
 }
 
-int allreduce_options_fit(struct allreduce_options *o, const struct option_table *table, int ranks, int on_gpus)
+/* Reads which bit of rank 0's result a test flips. Returns 0; or -1, reported. */
+static int read_flip_bit(struct timing_options *timing)
 {
+    const char *text = getenv(FLIP);
+    double bit = 0;
+    if (text && (option_number(text, &bit) || !(bit >= 1 && bit <= 1e15) || bit != floor(bit)))
+        return error_report(FLIP "=%s: expected a whole number from 1 to 1e15", text);
+    if (text && !timing->check)
+        return error_report(FLIP " needs results that are checked, and --check is 0");
+    timing->flip_bit = (size_t)bit;
+    return 0;
+}
+
+/* Makes the sizes of messages. Returns 0; or -1, reported. */
+static int make_sizes(struct allreduce_options *o, const struct option_table *table, int on_gpus)
+{
+    if (option_was_given(table, "sizes"))
+        return of_list(&o->messages, o->sizes);
+    if (!o->sizes_from_model)
+        return of_range(&o->messages, o);
+    workload_use_preset(&o->workload, table, "synthetic", on_gpus);
+    return of_workload(&o->messages, &o->workload);
+}
+
+int allreduce_options_check(void *line, const struct option_table *table, int ranks, int on_gpus)
+{
+    struct allreduce_options *o = line;
+    if (read_flip_bit(&o->timing) || make_sizes(o, table, on_gpus))
+        return -1;
     enum comm_kind kind = o->choice.kind;
-    if (o->sizes_from_model) {
-        workload_use_preset(&o->workload, table, "synthetic", on_gpus);
-        if (of_workload(&o->messages, &o->workload))
-            return -1;
-    }
     size_t most_bytes = o->messages.bytes[o->messages.n - 1];
     if (o->choice.root >= (size_t)ranks)
         return error_report("--root %zu: there are ranks 0 to %d", o->choice.root, ranks - 1);

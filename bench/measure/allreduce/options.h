@@ -25,20 +25,15 @@ struct allreduce_options {
     struct nominal nominal;                /* rate of the link */
     size_t show_cpu_time, show_iterations; /* 0 or 1, in the table */
     const char *output_file;               /* "": none */
-    struct device_options device;
-    struct comm_options comm;
-    struct results_options results;
-    struct monitor_options monitor;
+    struct harness_options harness;
 };
 
-/* Makes the table that fills the options, parses argv (argv[0] is the command's name) strictly, makes the sizes of
- * messages but for those of a model, and checks what can be checked without ranks. The caller frees messages.bytes in
- * any case. Returns 0; or -1, reported. */
-int allreduce_options_parse(struct allreduce_options *options, struct option_table *table, int argc,
-                            char *const argv[]);
+/* Adds the options to a table. */
+void allreduce_options_add(struct option_table *table, struct allreduce_options *options);
 
-/* Checks the rest, such as that listed sizes hold whole elements, and makes the sizes of a model's messages, once it is
- * known how many ranks there are and whether they compute on GPUs. Returns 0; or -1, reported. */
-int allreduce_options_fit(struct allreduce_options *options, const struct option_table *table, int ranks, int on_gpus);
+/* Makes the sizes of messages, for a number of ranks which compute on GPUs or not, and checks the options, such as that
+ * listed sizes hold whole elements; line: the struct allreduce_options. The caller frees messages.bytes in any case.
+ * Returns 0; or -1, reported. */
+int allreduce_options_check(void *line, const struct option_table *table, int ranks, int on_gpus);
 
 #endif

@@ -1,10 +1,10 @@
 /* payload.h - what collectives are checked with: inputs whose reduction is exact in any order, and what it comes to.
  *
- * For reductions every element e has a base h(e), and each rank adds a deviation of its own from an arithmetic ramp
- * that is symmetric about 0 and dealt out anew for each element: the sum over c ranks that carry the base is c h, the
- * average h, the largest h + the ramp's end. All are whole numbers so small that every partial sum is exact in the
- * type, so that whatever the order the result must be equal bit for bit. Averages in bf16 lose their base beyond 175
- * ranks; the ramp stays. Gathered and broadcast elements are whole numbers of their rank. */
+ * For reductions every element e has a base h(e), to which each rank adds a value of an arithmetic ramp that is
+ * symmetric about 0 and dealt out anew for each element: the sum over c ranks with the base is c h, the average h, the
+ * largest h + the end of the ramp. All partial sums are whole numbers that are exact in the type, so the result must be
+ * equal bit for bit in any order. Averages in bf16 have no base beyond 175 ranks. Other elements are whole numbers of a
+ * rank. */
 #ifndef BENCH_MEASURE_ALLREDUCE_PAYLOAD_H
 #define BENCH_MEASURE_ALLREDUCE_PAYLOAD_H
 

@@ -1,5 +1,4 @@
-/* tables.h - the tables of timings, of overlaps and of the link, in the columns of nccl-tests where it has them; and
- * the list of figures that every summary.json holds, which are those of the columns. */
+/* tables.h - the tables of timings, overlaps and the link, with the columns of nccl-tests, and their figures. */
 #ifndef BENCH_MEASURE_ALLREDUCE_TABLES_H
 #define BENCH_MEASURE_ALLREDUCE_TABLES_H
 
@@ -15,22 +14,19 @@ struct growing_table {
     size_t columns;
 };
 
-/* An empty table whose rows are sizes: a struct collective_timing out of place followed by the one in place, or that
- * in place alone. It shows CPU time instead of time if show_cpu_time, the share of the nominal rate if show_nominal,
- * and also min, median, p95, p99 and max over the iterations if show_iterations; all of it is kept. bus_factor is for
- * the note. */
+/* An empty table whose rows are sizes: a struct collective_timing out of place followed by the one in place, or that in
+ * place alone. show_*: also prints CPU time (instead of time), the share of the nominal rate, or min, median, p95, p99
+ * and max over the iterations; all of them are kept. bus_factor is for the note. */
 void timing_table_create(struct growing_table *table, int show_cpu_time, int show_nominal, int show_iterations,
                          int in_place_only, double bus_factor);
 
 /* An empty table whose rows are struct overlap_timing. */
 void overlap_table_create(struct growing_table *table, const struct device *device, const struct comm *comm);
 
-/* Appends the figures of a timing that is finished. Their subject is such as "all_reduce float sum out_of_place",
- * followed by "root 1" where there is a root. */
+/* Adds the figures of a finished timing, with a subject such as "all_reduce float sum out_of_place [root 1]". */
 void timing_figures(struct figure_list *list, const struct collective_timing *timing);
 
-/* The same of an overlap: its seconds and ratios with their intervals, of which `both`, the seconds of both at once, is
- * judged. */
+/* Adds those of an overlap; `both`, the seconds of both at once, is judged. */
 void overlap_timing_figures(struct figure_list *list, const struct overlap_timing *overlap);
 
 /* The model of the link (link_model.h) fitted to the timings of one type, operation and placement. */

@@ -19,9 +19,8 @@ struct endpoint {
     void *host_in, *host_buffer; /* what the host reads and writes of them: the same memory where it can */
 };
 
-/* Makes the comm and the buffers. most_bytes: of the largest message. record_spans: 1 for callers that read the
- * timeline; recording costs time. All ranks call. Returns 0; or -1 on every rank, and rank 0 has said why. Destroy in
- * either case. */
+/* Makes the comm, and buffers for messages of most_bytes. record_spans: the caller reads the timeline. All ranks call.
+ * Returns 0; or -1 on every rank, reported by rank 0. Destroy in either case. */
 int endpoint_create(struct endpoint *endpoint, const struct job *job, const struct device *device,
                     const struct comm_options *options, size_t most_bytes, int record_spans);
 void endpoint_destroy(struct endpoint *endpoint); /* leaves the device alone; a zeroed endpoint is fine */
@@ -37,9 +36,8 @@ struct collective_choice {
 enum rank_time { TIME_OF_RANK0, TIME_MEAN, TIME_OF_FASTEST, TIME_OF_SLOWEST, RANK_TIMES };
 extern const char *const rank_time_name[RANK_TIMES]; /* in words */
 
-/* How iterations follow one another: the library's calls one behind the other, timed in up to ten stretches of at least
- * 20, as nccl-tests' loops; the library's calls one by one, as OSU's loops; or one by one as strategies send. Auto is
- * the first where collectives are work of the device, and the second elsewhere. */
+/* How iterations follow one another: queued calls, timed in up to ten stretches of at least 20, as in nccl-tests (auto
+ * with NCCL); blocking calls, as in OSU's benchmarks (auto with MPI); or non-blocking calls, as strategies send. */
 enum blocking { BLOCKING_AUTO, BLOCKING_NO, BLOCKING_YES, BLOCKING_YIELDS, BLOCKINGS };
 extern const char *const blocking_name[BLOCKINGS]; /* in words */
 
@@ -47,7 +45,7 @@ enum { TIMING_MOST_ITERATIONS = 2000 }; /* unless more are asked for */
 struct timing_options {
     size_t iters;        /* timed iterations; 0: as many as fit into 0.2 s */
     size_t warmup_iters; /* before them, at least 1 */
-    size_t cycles;       /* parts that the iterations are timed in, with other collectives between them */
+    size_t cycles;       /* parts of the iterations, with other collectives between them */
     size_t check;        /* untimed iterations whose results are checked */
     size_t flip_bit;     /* of rank 0's result before it is checked, counted from 1; 0: none. For tests */
     enum rank_time time;
@@ -71,9 +69,8 @@ struct collective_timing {
     int64_t start_ns;   /* which began then, on this rank's clock */
 
     /* made by timing_finish, the same on every rank */
-    double time; /* seconds of one iteration, and what rates are made of: the median, over up to ten stretches of
-                    consecutive iterations, of their mean. A mean alone follows every hiccup of the machine, and a
-                    median alone the faster half where a link alternates between bursts and pauses */
+    double time; /* seconds of an iteration: the median over up to ten stretches of their mean. A mean alone follows
+                    every hiccup; a median alone the faster half where a link alternates between bursts and pauses */
     struct {
         double min, mean, median, p95, p99, max;
     } iterations; /* seconds, over iterations, of the time that enum rank_time selects */
@@ -84,16 +81,15 @@ struct collective_timing {
     double nominal_share; /* busbw / the link's nominal rate; NAN: none was given */
 };
 
-/* One timing for each type, operation, size and placement, in this order; out of place comes before in place, and is
- * left out for a broadcast and with in_place_only. bytes[sizes] increase; messages are rounded down to whole elements,
- * in equal parts for the ranks, and what is then the same size is timed once. The caller frees it by timing_destroy. */
+/* Makes a timing for each type, operation, size and placement, in this order: out of place (not for a broadcast or with
+ * in_place_only) before in place. bytes[sizes] increase; they are rounded down to whole elements in equal parts for the
+ * ranks, and equal ones are timed once. Release with timing_destroy. */
 struct collective_timing *timing_create(const struct collective_choice *choice, const size_t *bytes, size_t sizes,
                                         int ranks, int in_place_only, size_t *n);
 
-/* Releases timing[n] of timing_create, with the samples of each; NULL is fine with n = 0. */
 void timing_destroy(struct collective_timing *timing, size_t n);
 
-/* How the iterations of this endpoint follow one another if that is asked for: never BLOCKING_AUTO. */
+/* How iterations follow one another if that is asked for: never BLOCKING_AUTO. */
 enum blocking timing_blocking(const struct endpoint *endpoint, enum blocking asked);
 
 /* One cycle of a collective: checks its results (in cycle 0), warms up, times. All ranks call. */
@@ -103,7 +99,7 @@ void timing_measure(struct endpoint *endpoint, const struct timing_options *opti
 /* Makes the figures from the samples of all ranks. All ranks call. */
 void timing_finish(const struct job *job, enum rank_time time, struct collective_timing *timing);
 
-/* Which collective it is in words, for messages, such as "all_reduce of 1.0 KiB (float sum, in place)"; cut to fit. */
+/* The collective in words, such as "all_reduce of 1.0 KiB (float sum, in place)". */
 enum { TIMING_WORDS = 128 };
 void timing_words(const struct collective_timing *timing, char words[TIMING_WORDS]);
 
@@ -123,8 +119,8 @@ struct overlap_timing {
 /* The overlap of one round, from the seconds of each alone and of both at once. */
 double overlap_timing_ratio(double compute, double comm, double both);
 
-/* Measures the collective of a timing in place, in `rounds` rounds of three runs, in turn: each alone, and both at once
- * (0: as many rounds as fit into 1 s, 10 to 200). The endpoint records spans. All ranks call, all get the same. */
+/* Measures a collective in place, in rounds (0: as many as fit into 1 s, 10 to 200) of three runs: each alone, and both
+ * at once. The endpoint must record spans. All ranks call and get the same. */
 struct overlap_timing overlap_timing_measure(struct endpoint *endpoint, const struct collective_timing *timing,
                                              size_t rounds);
 

@@ -13,22 +13,6 @@
 
 /* ---- figures ---- */
 
-static double high_of(const struct estimate *cost)
-{
-    return fmax(0, isfinite(cost->ci_high) ? cost->ci_high : cost->median);
-}
-
-/* # up to the interval, = for it; > where the cost goes beyond the top. */
-static void draw_bar(char *bar, size_t size, const struct estimate *cost, double top)
-{
-    double width = (double)size - 2, low = isfinite(cost->ci_low) ? cost->ci_low : cost->median;
-    int sure = (int)lround(fmax(0, fmin(1, low / top)) * width);
-    int end = (int)lround(fmin(1, high_of(cost) / top) * width);
-    memset(bar, '#', (size_t)sure);
-    memset(bar + sure, '=', (size_t)(end - sure));
-    snprintf(bar + end, 2, "%s", high_of(cost) > top ? ">" : "");
-}
-
 static const char *verdict_of(const struct search *search, int i)
 {
     if (i == search->best)
@@ -75,16 +59,11 @@ void answer_make(struct answer *a, const struct search *s, const struct measurem
                                    .searched = searched,
                                    .verdict = verdict_of(s, i)};
         a->best = i == s->best ? a->n : a->best;
-        if (row->bucket_mb > 0 || i == s->best) /* but no wide interval of a few rounds makes the others small */
-            a->top = fmax(a->top, fmin(high_of(&row->cost), 1.5 * row->cost.median));
         a->n++;
         free(step);
         free(of_none);
     }
     free(levels);
-    for (struct answer_row *row = a->row; row < a->row + a->n && a->top > 0; row++)
-        if (row->cost.n)
-            draw_bar(row->bar, sizeof row->bar, &row->cost, a->top);
 }
 
 void answer_add_figures(const struct answer *a, struct figure_list *figures)
@@ -136,40 +115,38 @@ static void add_verdict(const struct answer *a, const struct search *s, const st
     verdict_add(&verdict, "answers", summary);
 }
 
+#define FIELD(field) offsetof(struct answer_row, field)
+/* clang-format off */
+static const struct column columns[] = {
+    {"implementation", "strategy", COLUMN_NAME, FIELD(label), NULL, 1, -14, 0},
+    {"bucket_mb", "bucket\nMiB", COLUMN_NAME, FIELD(size), NULL, 1, 7, 0},
+    {"buckets", "buckets", COLUMN_INT, FIELD(buckets), "1", 1, 7, 0},
+    {"rounds", "rounds", COLUMN_COUNT, FIELD(step.n), "1", 1, 6, 0},
+    {"step", "step\nms", COLUMN_REAL, FIELD(step.median), "s", 1e3, 9, 2},
+    {"sync_cost", "cost\nms", COLUMN_REAL, FIELD(cost.median), "s", 1e3, 9, 2},
+    {"sync_cost_95", "95 %\ninterval", COLUMN_INTERVAL, COLUMN_ENDS(struct answer_row, cost.ci_low, cost.ci_high), "s", 1e3, -16, 2},
+    {"verdict", "", COLUMN_NAME, FIELD(verdict), NULL, 1, -9, 0},
+};
+/* clang-format on */
+
 static void add_tables(const struct answer *a, cJSON *summary)
 {
-    char heading[80], top[CELL];
-    snprintf(heading, sizeof heading, "cost from 0 to %s\n#, and = its interval",
-             text_value_like(top, a->top, "s", a->top));
-#define FIELD(field) offsetof(struct answer_row, field)
-    const struct column columns[] = {
-        {"implementation", NULL, COLUMN_NAME, FIELD(label), NULL, 1, -14, 0},
-        {"bucket_mb", "bucket\nMiB", COLUMN_NAME, FIELD(size), NULL, 1, 7, 0},
-        {"buckets", "buckets", COLUMN_INT, FIELD(buckets), "1", 1, 7, 0},
-        {"rounds", "rounds", COLUMN_COUNT, FIELD(step.n), "1", 1, 6, 0},
-        {"step", "step\nms", COLUMN_REAL, FIELD(step.median), "s", 1e3, 9, 2},
-        {"sync_cost", "cost\nms", COLUMN_REAL, FIELD(cost.median), "s", 1e3, 9, 2},
-        {"sync_cost_95", "95 %\ninterval", COLUMN_INTERVAL, COLUMN_ENDS(struct answer_row, cost.ci_low, cost.ci_high),
-         "s", 1e3, -16, 2},
-        {"verdict", "", COLUMN_NAME, FIELD(verdict), NULL, 1, -9, 0},
-        {"bar", heading, COLUMN_CHARS, FIELD(bar), NULL, 1, -20, 0},
-    };
-    struct column others[sizeof columns / sizeof *columns];
-#undef FIELD
-    memcpy(others, columns, sizeof columns);
-    others[0].heading = "strategy";
-    others[1].heading = NULL;
+    enum { STRATEGY, SIZE, COLUMNS = sizeof columns / sizeof *columns };
+    struct column of_sizes[COLUMNS], of_others[COLUMNS];
+    memcpy(of_sizes, columns, sizeof columns);
+    memcpy(of_others, columns, sizeof columns);
+    of_sizes[STRATEGY].heading = of_others[SIZE].heading = NULL;
     int sizes = 0; /* they stand at the end */
     while (sizes < a->n && a->row[a->n - 1 - sizes].bucket_mb > 0)
         sizes++;
     const struct answer_row *first = a->row + a->n - sizes;
-    results_add_table(summary, &(struct table){"bucket_sizes", "Bucket sizes of ddp_bucketed", TABLE_COLUMNS(columns),
+    results_add_table(summary, &(struct table){"bucket_sizes", "Bucket sizes of ddp_bucketed", TABLE_COLUMNS(of_sizes),
                                                first, (size_t)sizes, sizeof *first});
     results_add_table(
         summary,
         &(struct table){
-            "strategies", "The other strategies", TABLE_COLUMNS(others), a->row, (size_t)(a->n - sizes), sizeof *first,
-            0,
+            "strategies", "The other strategies", TABLE_COLUMNS(of_others), a->row, (size_t)(a->n - sizes),
+            sizeof *first, 0,
             .note = {"cost: the median of the differences of its steps and those of `none` in the same rounds, with "
                      "an interval from 6 rounds on. dropped: in the slower half of its last stage; slower: "
                      "significantly so; undecided: not significantly slower. Of all steps, what the machine did to a "

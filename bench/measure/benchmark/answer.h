@@ -14,14 +14,12 @@ struct answer_row {
     struct estimate step, cost; /* seconds; cost: of the paired differences to `none` */
     const struct search_row *searched;
     const char *verdict; /* best, tie, undecided, slower, dropped, control */
-    char bar[48];        /* of the cost, beside the others */
 };
 
 struct answer {
     int n;
     struct answer_row row[MAX_IMPLEMENTATIONS];
-    int best;   /* of row; -1: no round yet */
-    double top; /* seconds: where the bars end; larger costs are cut */
+    int best; /* of row; -1: no round yet */
 };
 
 /* From the samples of candidate[n] of the search, implementation[n] and reducer[n] the same rows; these and the search

@@ -15,7 +15,8 @@ int benchmark_options_check(struct training_options *o, const struct option_tabl
         return error_report("--rounds 0: expected a whole number from 1 to 1000000 (0 is for --profile)");
     if (training_options_check(o, table, 0, 0))
         return -1;
-    o->n = implementations_make(o->implementation, &o->workload.strategies, &o->workload);
+    o->n = implementations_make(o->implementation, &o->workload.strategies, &o->workload.bucket_sizes,
+                                o->workload.grad_dtype);
     for (int i = 0; i < o->n; i++)
         reduce += o->implementation[i].strategy->reduces; /* all but none */
     if (o->forward_only && reduce)
@@ -30,125 +31,102 @@ int benchmark_options_check(struct training_options *o, const struct option_tabl
     return training_options_check_saved(o, (size_t)(o->block_start + DISCARDED_STEPS), o->block_steps);
 }
 
-static cJSON *create_summary(const struct run *run, const struct results *results)
-{
-    cJSON *summary = results_summary_create("benchmark", results->label, (double)run->measurements.rounds,
-                                            (double)run->planned, "rounds");
-    run_add_heading(run, NULL, summary);
-    return summary;
-}
+struct benchmark {
+    struct training training;
+    struct attainable *attainable; /* NULL: not asked for */
+    double *attainable_s;          /* [n, rounds] seconds, once all rounds are over; NULL */
+    int complete;                  /* all rounds are over */
+};
 
-/* Compares what there is so far and writes it, on rank 0; attainable_s[n, rounds] or NULL. With `print`, tables and
- * notes go to stdout too, where the heading is already. Returns 0, or -1, reported. */
-static int write_summary(const struct run *run, struct results *results, const double *attainable_s, int print)
+/* Writes the comparison so far, on rank 0; when it is complete, prints it too, below the heading. Returns 0; or -1,
+ * reported. */
+static int write_summary(void *context)
 {
+    struct benchmark *benchmark = context;
+    struct training *t = &benchmark->training;
+    const struct run *run = &t->run;
     const struct training_options *o = run->options;
     const struct block_counts *counts = &run->counts;
+    int ranks = t->harness.job->size;
     struct ranking ranking;
     struct figure_list figures = {0};
-    if (run->job->rank)
+    if (t->harness.job->rank)
         return 0;
-    ranking_create(&ranking, &run->measurements, o->implementation, run->job->size,
-                   (double)(o->batch_size * o->workload.context_length), attainable_s, o->resolve / 100);
-    cJSON *summary = create_summary(run, results);
+    ranking_create(&ranking, &run->measurements, o->implementation, ranks,
+                   (double)(o->batch_size * o->workload.context_length), benchmark->attainable_s, o->resolve / 100);
+    cJSON *summary = training_create_summary(t, "benchmark", NULL);
     ranking_add_figures(&ranking, &figures);
     ranking_add_table(&ranking, o->block_steps, summary);
     buckets_add_table(o->implementation, run->reducer, o->n, summary);
-    ranking_add_verdict(&ranking, run->job->size, run->planned, summary);
-    run_add_notes(run, summary);
+    ranking_add_verdict(&ranking, ranks, run->planned, summary);
+    training_add_notes(t, summary);
     json_add_text(summary, "sample",
                   "one block of a round; its step is the slowest rank's, its phases the mean over ranks");
-    json_add_number(summary, "largest_loss_difference", run->losses.difference);
     json_add_number(summary, "communication_thread_cores", counts->comm_cpu_seconds / counts->comm_seconds);
-    int status = results_write_summary(results, summary, &figures);
-    if (print)
-        results_print_body(stdout, summary);
-    cJSON_Delete(summary);
-    figures_destroy(&figures);
-    return status;
+    return harness_write_summary(&t->harness.results, summary, &figures, benchmark->complete);
 }
 
-struct benchmark {
-    struct results *results;
-    struct attainable *attainable; /* NULL: not asked for */
-};
-
-static int take_block(void *context, struct run *run, const struct block *b)
+static int take_block(void *context, const struct block *b)
 {
     struct benchmark *benchmark = context;
-    int steps = (int)run->options->block_steps, i = b->implementation;
-    int failed = telemetry_write_block(benchmark->results, run, b);
+    struct training *t = &benchmark->training;
+    struct harness *h = &t->harness;
+    const struct training_options *o = t->run.options;
+    int failed = telemetry_write_block(&h->results, t, b);
     if (!benchmark->attainable)
         return failed;
-    attainable_measure(benchmark->attainable, run->job, &run->timeline, b->times, steps, i, b->round);
-    return attainable_write(benchmark->attainable, benchmark->results, run->options->implementation[i].label,
-                            &run->timeline, steps, i, b->round) ||
-                   failed
-               ? -1
-               : 0;
+    attainable_measure(benchmark->attainable, h->job, &t->recorder.timeline, b);
+    if (attainable_write(benchmark->attainable, &h->results, o->implementation[b->implementation].label,
+                         &t->recorder.timeline, b))
+        failed = -1;
+    return failed;
 }
 
-static int write_so_far(void *context, struct run *run)
+static int measure(struct benchmark *benchmark)
 {
-    return write_summary(run, ((struct benchmark *)context)->results, NULL, 0);
-}
-
-static int measure(struct run *run, struct results *results)
-{
+    struct training *t = &benchmark->training;
+    struct run *run = &t->run;
     const struct training_options *o = run->options;
-    struct attainable *attainable =
-        o->attainable ? attainable_create(run->reducer, o->n, run->model.tensors, o->rounds) : NULL;
-    struct benchmark benchmark = {results, attainable};
-    double *attainable_s = NULL;
-    const struct run_hooks hooks = {
-        .context = &benchmark, .block = take_block, .summary = write_so_far, .rounds_needed = ranking_rounds_needed};
-    int status = run_rounds(run, &hooks);
+    const struct job *job = t->harness.job;
+    struct attainable *attainable = benchmark->attainable =
+        o->attainable ? attainable_create(run->reducer, o->n, run->model.tensors, (int)o->block_steps, o->rounds)
+                      : NULL;
+    const struct run_hooks hooks = {.context = benchmark,
+                                    .directory = t->harness.results.directory,
+                                    .block = take_block,
+                                    .summary = write_summary,
+                                    .rounds_needed = ranking_rounds_needed};
+    int status = run_rounds(run, &t->harness, &t->recorder, &hooks);
     size_t rounds = run->measurements.rounds;
     if (attainable && rounds) {
-        attainable_s = allocate((size_t)o->n * rounds, sizeof *attainable_s);
+        benchmark->attainable_s = allocate((size_t)o->n * rounds, sizeof *benchmark->attainable_s);
         for (int i = 0; i < o->n; i++)
             if (o->implementation[i].strategy->reduces)
-                attainable_rounds(attainable, run->job, i, rounds, attainable_s + (size_t)i * rounds);
+                attainable_rounds(attainable, job, i, rounds, benchmark->attainable_s + (size_t)i * rounds);
     }
-    if (run_stop_watching(run))
+    if (harness_stop_monitors(&t->harness))
         status = -1;
-    /* also when a block could not be written: what was measured is shown, and kept if it still can be */
-    if (rounds)
-        status = job_agree_after(run->job, status, write_summary(run, results, attainable_s, 1));
+    benchmark->complete = 1;
+    if (rounds) /* also after a failure to write a block: what was measured is shown, and kept if it still can be */
+        status = job_agree_after(job, status, write_summary(benchmark));
     attainable_destroy(attainable);
-    free(attainable_s);
-    return run_check_losses(run) ? -1 : status;
+    free(benchmark->attainable_s);
+    return losses_check(&run->losses, job) ? -1 : status;
 }
 
-/* What a reader can know before anything is allocated. */
-static void announce(const struct run *run, const struct results *results)
+int benchmark_run(const struct job *job, const struct run_options *options, const struct command *command)
 {
-    const struct training_options *o = run->options;
-    if (run->job->rank == 0) {
-        cJSON *summary = create_summary(run, results);
-        results_print_heading(stdout, summary);
-        cJSON_Delete(summary);
-    }
-    run_estimate(run, 1 + o->rounds * (size_t)o->n * (DISCARDED_STEPS + o->block_steps),
-                 o->resolve > 0 ? 60 * o->max_minutes : 0);
-}
-
-int run_benchmark(const struct job *job, const struct run_options *options, const struct command *command)
-{
-    struct run run = {.job = job};
-    struct results results = {.telemetry.file = -1};
-    struct results_target target = {"output", options->results.output, options->results.label, "",
-                                    options->results.prometheus};
-    int status = run_plan(&run, options, &target, &results);
+    struct benchmark benchmark = {0};
+    struct training *t = &benchmark.training;
+    const struct training_options *o = &options->training;
+    int status = training_plan(t, job, options, "output", options->harness.results.output, "");
     if (!status) {
-        announce(&run, &results);
-        status = run_set_up(&run, "benchmark", command, &results);
+        harness_show_heading(&t->harness, training_create_summary(t, "benchmark", NULL));
+        training_print_estimate(t, 1 + o->rounds * (size_t)o->n * (DISCARDED_STEPS + o->block_steps),
+                                o->resolve > 0 ? 60 * o->max_minutes : 0);
+        status = training_set_up(t, "benchmark", command);
     }
     if (!status)
-        status = measure(&run, &results);
-    status = job_agree_after(job, status, results_close(&results));
-    if (!status && job->rank == 0)
-        fprintf(stderr, "Results: %s\n", results.directory);
-    run_tear_down(&run);
-    return status;
+        status = measure(&benchmark);
+    return training_close(t, status, 1);
 }

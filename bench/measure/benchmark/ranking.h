@@ -39,10 +39,9 @@ void ranking_create(struct ranking *ranking, const struct measurements *measurem
                     const struct implementation *implementation, int ranks, double tokens, const double *attainable,
                     double resolve);
 
-/* The rule of --resolve: how many rounds it takes until no row of such a ranking is undecided, that is until each that
- * reduces is slower than the fastest or has its whole interval to it within a factor of 1 + resolve. Those made, where
- * none is undecided; otherwise more, estimated from intervals that shrink as 1 / sqrt(rounds), INFINITY if one is NAN.
- */
+/* How many rounds --resolve takes until each row that reduces is slower than the fastest, or has its whole interval
+ * within a factor of 1 + resolve: those made, if none is undecided; otherwise more, estimated from intervals that
+ * shrink as 1 / sqrt(rounds), INFINITY if one is NAN. */
 double ranking_rounds_needed(const struct measurements *measurements, const struct implementation *implementation,
                              double resolve);
 

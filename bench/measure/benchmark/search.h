@@ -48,20 +48,17 @@ struct search {
     enum search_end end;
 };
 
-/* Begins one over search->row[n], whose states are CONTROL, IN or RESERVE, and has_size set; a block takes about that
- * many seconds. Where there is no time for all sizes, only every second one is in, every fourth, and so on; the others
- * are LEFT_OUT. */
+/* Begins a search over row[n], whose states are CONTROL, IN or RESERVE, and whose has_size is set. If there is no time
+ * for all sizes, only every second one, every fourth and so on is IN, and the others are LEFT_OUT. */
 void search_begin(struct search *search, double limit, double block_seconds);
 
 /* After a round, `seconds` since the first began: sets states, best and end. step[n][rounds] are the samples of every
  * row in seconds, numbers in the rounds in which it was in. */
 void search_round(struct search *search, const double *const *step, size_t rounds, double seconds);
 
-/* What the machine did to all of a round: [rounds] levels, each the geometric mean of the control and of those that
- * have run since the first round and still do, over the median of the levels. And the samples [to - from] of a row in
- * the rounds from..to, of which step[rounds] are all: without that, each divided by the level of its round. A drift of
- * the machine then neither chooses the best, as it leaves ratios of two rows alone, nor makes figures of different
- * rounds differ. The caller frees both. */
+/* The level of each round: the geometric mean of the control and of the rows that have run in all rounds, divided by
+ * the median of the levels. search_steady: the samples [to - from] of a row, each divided by the level of its round, so
+ * that a drift of the machine changes no figure. The caller frees both. */
 double *search_levels(const struct search *search, const double *const *step);
 double *search_steady(const double *step, const double *level, size_t from, size_t to);
 

@@ -40,39 +40,36 @@ void ranking_add_figures(const struct ranking *c, struct figure_list *figures)
 #define FIELD(field) offsetof(struct row, field)
 
 /* clang-format off */
-static const struct column row_columns[] = {
-    {"implementation", "implementation", COLUMN_NAME, FIELD(label), NULL, 1, -14, 0},
-    {"forward_pass", "forward\nms", COLUMN_REAL, FIELD(seconds[PHASE_FORWARD].median), "s", 1e3, 8, 2},
-    {"backward_pass", "backward\nms", COLUMN_REAL, FIELD(seconds[PHASE_BACKWARD].median), "s", 1e3, 8, 2},
-    {"gradient_sync", "sync\nms", COLUMN_REAL, FIELD(seconds[PHASE_GRADIENT_SYNC].median), "s", 1e3, 8, 2},
-    {"optimizer_step", "optimizer\nms", COLUMN_REAL, FIELD(seconds[PHASE_OPTIMIZER].median), "s", 1e3, 9, 2},
-    {"step", "step\nms", COLUMN_REAL, FIELD(seconds[FIGURE_STEP].median), "s", 1e3, 8, 2},
-    {"best", "", COLUMN_NAME, FIELD(mark), NULL, 1, -1, 0},
-    {"step_to_ddp", "vs\nddp", COLUMN_REAL, FIELD(to_ddp.median), "1", 1, 5, 3},
-    {"communication_ratio", "comm\nratio", COLUMN_REAL, FIELD(communication_ratio.median), "1", 1, 6, 3},
-    {"tokens_per_second", "tokens\nper s", COLUMN_REAL, FIELD(tokens_per_second.median), "1/s", 1, 8, 0},
-    {"sync_cost", "sync cost\nms", COLUMN_REAL, FIELD(sync_cost.median), "s", 1e3, 9, 2},
-    {"sync_cost_95", "95 %\ninterval", COLUMN_INTERVAL, COLUMN_ENDS(struct row, sync_cost.ci_low, sync_cost.ci_high), "s", 1e3, -16, 2},
-    /* with the options of these names only: */
-    {"checkpoint", "check-\npoint ms", COLUMN_REAL, FIELD(seconds[PHASE_CHECKPOINT].median), "s", 1e3, 9, 2},
-    {"attainable", "attain-\nable ms", COLUMN_REAL, FIELD(attainable.median), "s", 1e3, 9, 2},
-    {"step_to_attainable", "step /\nattainable", COLUMN_REAL, FIELD(step_to_attainable.ratio), "1", 1, 6, 2},
+/* An optional column is shown if a row has a figure above 0 in it. */
+static const struct {
+    struct column column;
+    int optional;
+} row_columns[] = {
+    {{"implementation", "implementation", COLUMN_NAME, FIELD(label), NULL, 1, -14, 0}, 0},
+    {{"forward_pass", "forward\nms", COLUMN_REAL, FIELD(seconds[PHASE_FORWARD].median), "s", 1e3, 8, 2}, 0},
+    {{"backward_pass", "backward\nms", COLUMN_REAL, FIELD(seconds[PHASE_BACKWARD].median), "s", 1e3, 8, 2}, 0},
+    {{"gradient_sync", "sync\nms", COLUMN_REAL, FIELD(seconds[PHASE_GRADIENT_SYNC].median), "s", 1e3, 8, 2}, 0},
+    {{"optimizer_step", "optimizer\nms", COLUMN_REAL, FIELD(seconds[PHASE_OPTIMIZER].median), "s", 1e3, 9, 2}, 0},
+    {{"step", "step\nms", COLUMN_REAL, FIELD(seconds[FIGURE_STEP].median), "s", 1e3, 8, 2}, 0},
+    {{"best", "", COLUMN_NAME, FIELD(mark), NULL, 1, -1, 0}, 0},
+    {{"step_to_ddp", "vs\nddp", COLUMN_REAL, FIELD(to_ddp.median), "1", 1, 5, 3}, 1},
+    {{"communication_ratio", "comm\nratio", COLUMN_REAL, FIELD(communication_ratio.median), "1", 1, 6, 3}, 0},
+    {{"tokens_per_second", "tokens\nper s", COLUMN_REAL, FIELD(tokens_per_second.median), "1/s", 1, 8, 0}, 0},
+    {{"sync_cost", "sync cost\nms", COLUMN_REAL, FIELD(sync_cost.median), "s", 1e3, 9, 2}, 0},
+    {{"sync_cost_95", "95 %\ninterval", COLUMN_INTERVAL, COLUMN_ENDS(struct row, sync_cost.ci_low, sync_cost.ci_high), "s", 1e3, -16, 2}, 0},
+    {{"checkpoint", "check-\npoint ms", COLUMN_REAL, FIELD(seconds[PHASE_CHECKPOINT].median), "s", 1e3, 9, 2}, 1},
+    {{"attainable", "attain-\nable ms", COLUMN_REAL, FIELD(attainable.median), "s", 1e3, 9, 2}, 1},
+    {{"step_to_attainable", "step /\nattainable", COLUMN_REAL, FIELD(step_to_attainable.ratio), "1", 1, 6, 2}, 1},
 };
 /* clang-format on */
 
-/* Whether the table has that column. */
-static int shows(const struct ranking *c, const char *key)
+/* Whether a row has a figure above 0 in that column; NAN is none. */
+static int has_figure(const struct ranking *c, const struct column *column)
 {
-    int saves = 0, attainable = 0, ddp = 0;
-    for (const struct row *row = c->row; row < c->row + c->n; row++) {
-        saves |= row->seconds[PHASE_CHECKPOINT].median > 0;
-        attainable |= isfinite(row->attainable.median);
-        ddp |= isfinite(row->to_ddp.median);
-    }
-    return !strcmp(key, "checkpoint")    ? saves
-           : strstr(key, "attainable")   ? attainable
-           : !strcmp(key, "step_to_ddp") ? ddp
-                                         : 1;
+    double value = 0;
+    for (const struct row *row = c->row; row < c->row + c->n && !(value > 0); row++)
+        memcpy(&value, (const char *)row + column->offset, sizeof value);
+    return value > 0;
 }
 
 /* What the marks mean that the table has. */
@@ -93,18 +90,20 @@ void ranking_add_table(const struct ranking *c, size_t block_steps, cJSON *summa
     struct column column[COLUMNS];
     char note[512];
     size_t columns = 0;
-    int below = 0;
-    for (int i = 0; i < c->n; i++)
+    int below = 0, to_ddp = 0;
+    for (int i = 0; i < c->n; i++) {
         below |= c->row[i].step_to_attainable.ratio < 0.95;
+        to_ddp |= c->row[i].to_ddp.median > 0;
+    }
     for (size_t i = 0; i < COLUMNS; i++)
-        if (shows(c, row_columns[i].key))
-            column[columns++] = row_columns[i];
+        if (!row_columns[i].optional || has_figure(c, &row_columns[i].column))
+            column[columns++] = row_columns[i].column;
     snprintf(note, sizeof note,
              "Medians over %zu round%s; a sample is the mean of %zu timed step%s.%s "
              "sync: time spent waiting for communication after backward. sync cost: step - step of `none` in the same "
              "round.",
              c->rounds, text_plural(c->rounds), block_steps, text_plural(block_steps),
-             shows(c, "step_to_ddp") ? " vs ddp: step / step of `ddp` in the same round." : "");
+             to_ddp ? " vs ddp: step / step of `ddp` in the same round." : "");
     results_add_table(summary,
                       &(struct table){"implementations", NULL, column, columns, c->row, (size_t)c->n, sizeof *c->row, 0,
                                       .note = {legend_of(c), note,

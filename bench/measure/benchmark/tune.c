@@ -4,7 +4,6 @@
 #include "base/json.h"
 #include "base/progress.h"
 #include "base/text.h"
-#include "base/version.h"
 #include "benchmark/answer.h"
 #include "benchmark/benchmark.h"
 #include "kernels/clock.h"
@@ -14,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OK = 0, FAILED = 1, USAGE = 2 };
 _Static_assert((int)SEARCH_ROWS >= (int)MAX_IMPLEMENTATIONS, "a search has room for every row");
 
 /* ---- the command line ---- */
@@ -36,23 +34,21 @@ static void make_rows(struct training_options *o, struct candidate *candidate)
     model_destroy(&model);
 }
 
-int tune_options_parse(struct tune_options *options, struct option_table *table, int argc, char *const argv[])
+void tune_options_add(struct option_table *table, struct tune_options *options)
 {
     /* what the search decides itself, and what has no meaning in it */
     static const char *const others[] = {"implementations", "bucket-size-mb", "rounds",      "resolve",
                                          "max-minutes",     "attainable",     "forward-only"};
-    *options = (struct tune_options){0};
-    *table = (struct option_table){0};
     run_options_add(table, &options->run);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         option_table_remove(table, others[i]);
     option_table_add(table, (struct option_section){.title = "Search", OPTION_ROWS(rows), .base = options});
-    return option_table_parse(table, argc, argv);
 }
 
-int tune_options_check(struct tune_options *options, const struct option_table *table, int ranks, int on_gpus)
+int tune_options_check(void *line, const struct option_table *table, int ranks, int on_gpus)
 {
     enum { BLOCK_STEPS = 3 };
+    struct tune_options *options = line;
     struct training_options *o = &options->run.training;
     o->rounds = 1; /* that there is room for; it grows */
     if (ranks == 1)
@@ -67,49 +63,45 @@ int tune_options_check(struct tune_options *options, const struct option_table *
 
 static void print_help(const struct option_table *table)
 {
-    fputs(
-        "Usage: " TUNE_SYNOPSIS " [OPTION VALUE]...\n\n"
-        "Finds the strategy and the bucket size with the shortest step, in a given time, by successive halving:\n"
-        "all strategies, and ddp_bucketed with buckets from two tensors to the whole gradient, are measured in\n"
-        "interleaved rounds, and the slower ones dropped. Prints the options to use, what they cost, and the curve.\n",
-        stdout);
+    fputs("Usage: " TUNE_SYNOPSIS " [OPTION VALUE]...\n\n"
+          "Finds the strategy and the bucket size with the shortest step, in a given time, by successive halving:\n"
+          "all strategies, and ddp_bucketed with buckets from two tensors to the whole gradient, are measured in\n"
+          "interleaved rounds, and the slower ones dropped. Prints the options to use and what each size costs.\n",
+          stdout);
     option_table_help(stdout, table, table->help);
     workload_help_presets(stdout);
-    printf("\nExit status: 0 fine, 1 the run failed, 2 the command line is wrong.\n");
 }
 
 /* ---- the search ---- */
 
 struct tune {
     const struct tune_options *options;
-    struct results *results;
+    struct training training;
     struct search search; /* of rank 0 */
     struct progress progress;
+    int complete; /* the search is over */
 };
 
-/* The rows as candidates, and the search over them. */
-static void begin(struct tune *t, const struct run *run)
+/* Makes the candidates the rows of the search, and begins it; a block takes about block_s seconds. */
+static void begin_search(struct search *search, const struct tune_options *options, double block_s)
 {
-    const struct training_options *o = run->options;
-    const struct candidate *candidate = t->options->candidate;
-    t->search.n = o->n;
-    for (int i = 0; i < t->search.n; i++) {
-        struct search_row *row = &t->search.row[i];
-        row->has_size = candidate[i].bucket_mb > 0;
+    const struct training_options *o = &options->run.training;
+    search->n = o->n;
+    for (int i = 0; i < search->n; i++) {
+        struct search_row *row = &search->row[i];
+        row->has_size = options->candidate[i].bucket_mb > 0;
         row->state = !o->implementation[i].strategy->reduces ? SEARCH_CONTROL
-                     : candidate[i].between                  ? SEARCH_RESERVE
+                     : options->candidate[i].between         ? SEARCH_RESERVE
                                                              : SEARCH_IN;
     }
-    double block = run->warm_step * (double)(DISCARDED_STEPS + o->block_steps);
-    search_begin(&t->search, 60 * t->options->max_minutes, block);
+    search_begin(search, 60 * options->max_minutes, block_s);
 }
 
-static void say_plan(const struct tune *t, const struct run *run)
+static void print_plan(const struct search *s, double block_s)
 {
-    const struct search *s = &t->search;
     char limit[CELL], round[CELL];
     int left_out = search_count(s, SEARCH_LEFT_OUT), in = search_count(s, SEARCH_IN);
-    double seconds = run->warm_step * (double)(DISCARDED_STEPS + run->options->block_steps) * search_running(s);
+    double seconds = block_s * search_running(s);
     fprintf(stderr, "Searching among %d candidates for %s at most (--max-minutes)", in, text_duration(limit, s->limit));
     if (left_out)
         fprintf(stderr, "; by the first steps there is no time for %d more bucket sizes", left_out);
@@ -119,31 +111,34 @@ static void say_plan(const struct tune *t, const struct run *run)
                 text_duration(round, seconds));
 }
 
-/* Before the first round, and after each: what the others need to know of it goes from rank 0 to all. */
-static void plan_round(void *context, struct run *run, double seconds)
+/* Before the first round and after each one: rank 0 plans the next and tells the others. */
+static void plan_round(void *context, double seconds)
 {
     struct tune *t = context;
+    struct run *run = &t->training.run;
+    const struct job *job = t->training.harness.job;
     struct {
         char resting[MAX_IMPLEMENTATIONS];
         int ended;
-    } mine = {{0}, 0}, *all = allocate((size_t)run->job->size, sizeof *all);
+    } mine = {{0}, 0}, *all = allocate((size_t)job->size, sizeof *all);
     size_t rounds = run->measurements.rounds;
-    if (run->job->rank == 0) {
+    if (job->rank == 0) {
         const double *step[MAX_IMPLEMENTATIONS];
+        double block_s = run->warm_step * (double)(DISCARDED_STEPS + run->options->block_steps);
         for (int i = 0; i < run->options->n; i++)
             step[i] = measurements_of(&run->measurements, i, FIGURE_STEP);
         if (rounds) {
             search_round(&t->search, step, rounds, seconds);
         } else {
-            begin(t, run);
-            say_plan(t, run);
+            begin_search(&t->search, t->options, block_s);
+            print_plan(&t->search, block_s);
             progress_begin(&t->progress, (size_t)(1e3 * t->search.limit) + 1);
         }
         for (int i = 0; i < run->options->n; i++)
             mine.resting[i] = t->search.row[i].state != SEARCH_CONTROL && t->search.row[i].state != SEARCH_IN;
         mine.ended = t->search.end != SEARCH_GOES_ON;
     }
-    job_gather(run->job, &mine, sizeof mine, all);
+    job_gather(job, &mine, sizeof mine, all);
     memcpy(run->resting, all[0].resting, sizeof run->resting);
     run->planned = rounds + !all[0].ended;
     if (all[0].ended)
@@ -151,121 +146,86 @@ static void plan_round(void *context, struct run *run, double seconds)
     free(all);
 }
 
-static int take_block(void *context, struct run *run, const struct block *block)
+static void show_progress(struct progress *progress, const struct search *s,
+                          const struct implementation *implementation)
 {
-    struct tune *t = context;
-    const struct search *s = &t->search;
     char words[160], stage[40] = "final";
-    double passed = 1e-9 * (double)(clock_now_ns() - t->progress.start_ns);
-    size_t done = (size_t)(1e3 * passed) + 1;
+    size_t done = (size_t)(1e-6 * (double)(clock_now_ns() - progress->start_ns)) + 1; /* ms */
     if (!s->final)
         snprintf(stage, sizeof stage, "stage %d of %d", s->stage + 1, s->stages + 1);
     snprintf(words, sizeof words, "%s, %d left, best %s", stage, search_count(s, SEARCH_IN),
-             s->best < 0 ? "unknown" : run->options->implementation[s->best].label);
-    done = done < t->progress.total ? done : t->progress.total;
-    progress_show(&t->progress, done, words);
-    return telemetry_write_block(t->results, run, block);
+             s->best < 0 ? "unknown" : implementation[s->best].label);
+    progress_show(progress, done < progress->total ? done : progress->total, words);
+}
+
+static int take_block(void *context, const struct block *block)
+{
+    struct tune *t = context;
+    show_progress(&t->progress, &t->search, t->training.run.options->implementation);
+    return telemetry_write_block(&t->training.harness.results, &t->training, block);
 }
 
 /* ---- results ---- */
 
-static cJSON *create_summary(const struct run *run, const struct results *results)
+/* Writes what is known so far, on rank 0; when the search is over, prints it too, below the heading. Returns 0; or -1,
+ * reported. */
+static int write_summary(void *context)
 {
-    cJSON *summary = results_summary_create("tune", results->label, (double)run->measurements.rounds,
-                                            (double)run->planned, "rounds");
-    run_add_heading(run, NULL, summary);
-    return summary;
-}
-
-/* What is known so far, on rank 0; with `print`, on stdout too, where the heading is already. 0, or -1, reported. */
-static int write_summary(const struct tune *t, const struct run *run, int print)
-{
+    struct tune *t = context;
+    struct run *run = &t->training.run;
     const struct training_options *o = run->options;
     struct figure_list figures = {0};
     struct answer answer;
-    if (run->job->rank)
+    if (t->training.harness.job->rank)
         return 0;
     answer_make(&answer, &t->search, &run->measurements, o->implementation, t->options->candidate, run->reducer);
-    cJSON *summary = create_summary(run, t->results);
+    cJSON *summary = training_create_summary(&t->training, "tune", NULL);
     answer_add_words(&answer, &t->search, o->implementation, summary);
     answer_add_figures(&answer, &figures);
-    run_add_notes(run, summary);
-    json_add_number(summary, "largest_loss_difference", run->losses.difference);
-    int status = results_write_summary(t->results, summary, &figures);
-    if (print)
-        results_print_body(stdout, summary);
-    cJSON_Delete(summary);
-    figures_destroy(&figures);
-    return status;
+    training_add_notes(&t->training, summary);
+    return harness_write_summary(&t->training.harness.results, summary, &figures, t->complete);
 }
 
-static int write_so_far(void *context, struct run *run)
+static int measure(struct tune *tune)
 {
-    return write_summary(context, run, 0);
-}
-
-static int measure(struct run *run, struct tune *t)
-{
-    const struct run_hooks hooks = {.context = t, .block = take_block, .summary = write_so_far, .plan = plan_round};
-    int status = run_rounds(run, &hooks);
-    progress_end(&t->progress);
-    if (run_stop_watching(run))
+    struct training *t = &tune->training;
+    const struct run_hooks hooks = {.context = tune,
+                                    .directory = t->harness.results.directory,
+                                    .block = take_block,
+                                    .summary = write_summary,
+                                    .plan = plan_round};
+    int status = run_rounds(&t->run, &t->harness, &t->recorder, &hooks);
+    progress_end(&tune->progress);
+    if (harness_stop_monitors(&t->harness))
         status = -1;
-    if (run->measurements.rounds) /* also when a block could not be written */
-        status = job_agree_after(run->job, status, write_summary(t, run, 1));
-    return run_check_losses(run) ? -1 : status;
+    tune->complete = 1;
+    if (t->run.measurements.rounds) /* also after a failure to write a block */
+        status = job_agree_after(t->harness.job, status, write_summary(tune));
+    return losses_check(&t->run.losses, t->harness.job) ? -1 : status;
 }
 
-/* What a reader can know before anything is allocated. */
-static void announce(const struct run *run, const struct results *results, double limit)
+int tune_search(void *line, const struct job *job, const struct command *command)
 {
-    if (run->job->rank == 0) {
-        cJSON *summary = create_summary(run, results);
-        results_print_heading(stdout, summary);
-        cJSON_Delete(summary);
-    }
-    run_estimate(run, 0, limit);
-}
-
-int tune_search(const struct job *job, const struct tune_options *options, const struct command *command)
-{
-    struct run run = {.job = job};
-    struct results results = {.telemetry.file = -1};
-    struct results_target target = {"output", options->run.results.output, options->run.results.label, "",
-                                    options->run.results.prometheus};
-    struct tune tune = {.options = options, .results = &results};
-    int status = run_plan(&run, &options->run, &target, &results);
+    const struct tune_options *options = line;
+    struct tune tune = {.options = options};
+    struct training *t = &tune.training;
+    int status = training_plan(t, job, &options->run, "output", options->run.harness.results.output, "");
     if (!status) {
-        announce(&run, &results, 60 * options->max_minutes);
-        status = run_set_up(&run, "tune", command, &results);
+        harness_show_heading(&t->harness, training_create_summary(t, "tune", NULL));
+        training_print_estimate(t, 0, 60 * options->max_minutes);
+        status = training_set_up(t, "tune", command);
     }
     if (!status)
-        status = measure(&run, &tune);
-    status = job_agree_after(job, status, results_close(&results));
-    if (!status && job->rank == 0)
-        fprintf(stderr, "Results: %s\n", results.directory);
-    run_tear_down(&run);
-    return status;
+        status = measure(&tune);
+    return training_close(t, status, 1);
 }
 
-int run_tune(const struct job *job, int argc, char *const argv[])
+enum exit_status tune_main(const struct job *job, int argc, char *const argv[])
 {
-    struct tune_options options;
-    struct option_table table;
-    if (job_agree(job, tune_options_parse(&options, &table, argc, argv)))
-        return USAGE;
-    if (table.help || table.version) {
-        if (job->rank == 0 && table.help)
-            print_help(&table);
-        else if (job->rank == 0)
-            printf("ddpbench %s\n", version_text());
-        return OK;
-    }
-    int dry_run_ranks = (int)options.run.results.dry_run_ranks;
-    if (job_agree(job, tune_options_check(&options, &table, dry_run_ranks ? dry_run_ranks : job->size,
-                                          open_device_wants_gpus(job, &options.run.device))))
-        return USAGE;
-    if (dry_run_ranks)
-        return OK;
-    return tune_search(job, &options, &(struct command){argc, argv, &table}) ? FAILED : OK;
+    struct tune_options options = {0};
+    struct option_table table = {0};
+    tune_options_add(&table, &options);
+    const struct harness_command command = {&options,   &table,           &options.run.harness, tune_options_check,
+                                            print_help, "the run failed", tune_search};
+    return harness_main(&command, job, argc, argv);
 }

@@ -10,16 +10,15 @@ struct tune_options {
     struct candidate candidate[MAX_IMPLEMENTATIONS]; /* of run.training.implementation */
 };
 
-/* Reads the command line, whose argv[0] is the command's name. The table points into the options. 0, or -1, reported.
- */
-int tune_options_parse(struct tune_options *options, struct option_table *table, int argc, char *const argv[]);
+/* Adds the options to a table. */
+void tune_options_add(struct option_table *table, struct tune_options *options);
 
-/* Checks them for so many ranks, which compute on GPUs or not, and makes the candidates as the rows of
- * options->run.training. 0, or -1, reported. */
-int tune_options_check(struct tune_options *options, const struct option_table *table, int ranks, int on_gpus);
+/* Checks the options for a number of ranks, which compute on GPUs or not, and makes the candidates the rows of
+ * run.training; line: the struct tune_options. Returns 0; or -1, reported. */
+int tune_options_check(void *line, const struct option_table *table, int ranks, int on_gpus);
 
-/* Runs the search and writes its results. Returns 0; or -1 when something went wrong that rank 0 has said; what was
- * measured until then has been written and printed. All ranks call it and get the same answer. */
-int tune_search(const struct job *job, const struct tune_options *options, const struct command *command);
+/* Runs the search and writes its results. All ranks call. Returns 0; or -1 on every rank, reported by rank 0: then too,
+ * what was measured has been written and printed. */
+int tune_search(void *line, const struct job *job, const struct command *command);
 
 #endif

@@ -61,8 +61,8 @@ __attribute__((format(scanf, 2, 3))) static int scan_line(const char *path, cons
     return found < 1 ? 0 : found;
 }
 
-/* What one control group still allows, counting the file pages that it could give back; SIZE_MAX without a limit. The
- * names are those of its files; inactive is the format of the inactive pages' line in memory.stat. */
+/* The bytes that a control group still allows, with the file pages that it could give back; SIZE_MAX: it has no limit.
+ * Its files have these names; `inactive` is the format of the line of inactive pages in memory.stat. */
 static size_t group_left(const char *directory, const char *limit_name, const char *used_name, const char *inactive)
 {
     char path[640];
@@ -137,14 +137,8 @@ size_t host_resident_memory(void)
 
 size_t host_peak_memory(void)
 {
-    FILE *file = fopen("/proc/self/status", "r");
-    char line[256];
-    size_t kib = 0;
-    while (file && fgets(line, sizeof line, file) && sscanf(line, "VmHWM: %zu kB", &kib) != 1)
-        ;
-    if (file)
-        fclose(file);
-    return kib * 1024;
+    size_t kib;
+    return scan_line("/proc/self/status", "VmHWM: %zu kB", &kib) ? kib * 1024 : 0;
 }
 
 int host_reset_peak_memory(void)

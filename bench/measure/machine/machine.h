@@ -8,10 +8,10 @@
 #include "ddp/job.h"
 #include "kernels/accelerator.h"
 #include "kernels/blas.h"
-#include "machine/monitor.h" /* what else happens on the machine */
 
 #include <cJSON.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* ---- the host ---- */
 
@@ -32,23 +32,22 @@ void host_facts(struct host_facts *facts);
 /* Adds all ranks with their bindings, and the facts of their hosts, to a JSON object. All ranks call. */
 void host_describe(const struct host_facts *host, const struct job *job, cJSON *json);
 
-/* Threads of a rank: `requested`; if that is 0, OMP_NUM_THREADS; if that is not set either, one for each core. -1,
- * reported, if the variable holds no number from 1 to HOST_MOST_THREADS. */
+/* The threads of a rank: `requested`; or if that is 0, OMP_NUM_THREADS; or if that is not set, one per core. Returns
+ * -1, reported, if the variable is not a number from 1 to HOST_MOST_THREADS. */
 enum { HOST_MOST_THREADS = 4096 };
 int host_threads(size_t requested, double cores_per_rank);
 
-/* Bytes that the kernel says can be allocated without swapping, or what the control group of this process still
- * allows if that is less. */
+/* Bytes that can be allocated without swapping, within the limits of this process's control groups. */
 size_t host_memory_available(void);
 
-/* Resident size of this process in bytes; 0 if the kernel does not say. */
+/* Resident bytes of this process; 0: unknown. */
 size_t host_resident_memory(void);
 
-/* The largest that it has been since it was reset (proc(5): clear_refs), or since the program began. */
+/* The most of them since the last reset (proc(5): clear_refs), or since the program began. */
 size_t host_peak_memory(void);
 int host_reset_peak_memory(void); /* 0, or -1 where the kernel does not allow it */
 
-/* CPU seconds: of this process, and of everything that ran on the machine since boot (resolution 10 ms). */
+/* CPU seconds of this process, and of all processes of the machine since boot (resolution 10 ms). */
 double host_process_cpu_seconds(void);
 double host_machine_cpu_seconds(void);
 
@@ -76,50 +75,48 @@ struct open_device {
     char why_cpu[256];    /* why auto took the CPU, on rank 0 of a program that was built for GPUs; otherwise "" */
 };
 
-/* Opens the device of each rank; all ranks call. Auto is a GPU for each rank where every rank sees one, and the CPU
- * where none does. threads is for the CPU. Returns 0; or -1 on every rank, reported by rank 0. */
+/* Opens the device of each rank; auto: a GPU if every rank sees one, the CPU if none does. threads is for the CPU. All
+ * ranks call. Returns 0; or -1 on every rank, reported by rank 0. */
 int open_device(struct open_device *opened, const struct job *job, const struct device_options *options, int threads);
 
-/* The same for a program of one process, which computes on the first GPU that it sees. Returns 0; or -1, reported. */
+/* The same for a program of one process, on the first GPU that it sees. Returns 0; or -1, reported. */
 int open_device_alone(struct open_device *opened, const struct device_options *options, int threads);
 
-/* Whether a run with these options is to compute on GPUs: that is asked for, or auto and a rank sees one. All ranks
- * call and know the same. */
+/* Whether a run with these options computes on GPUs: one is asked for, or a rank sees one. All ranks call. */
 int open_device_wants_gpus(const struct job *job, const struct device_options *options);
 
-/* The GPUs that this process sees, in the order of their numbers; *n is 0 where it computes on the CPU. Release with
- * free. */
+/* The GPUs [n] that this process sees, in order; n is 0 if it computes on the CPU. The caller frees them. */
 struct gpu_facts *open_device_seen(const struct open_device *opened, int *n);
 
-/* Prints on stderr why auto took the CPU, if there is a reason to print. For when no option can be refused any more. */
+/* Prints on stderr why auto chose the CPU. Call it after all checks. */
 void open_device_explain(const struct open_device *opened);
 
-/* What ranks compute on, in words such as "NVIDIA H200, bf16". */
+/* The GPU and its precision, such as "NVIDIA H200, bf16". */
 const char *open_device_words(const struct open_device *opened, char text[300]);
 
-/* Bytes in use on this rank's GPU, by any process; on the CPU the largest resident size of this process since the last
- * reset of that. The reset does nothing on a GPU; it returns 0, or -1 where the kernel does not allow it. */
+/* Bytes in use on this rank's GPU, by any process; or on the CPU the largest resident size of this process since the
+ * last reset, which returns 0, or -1 where the kernel does not allow it. */
 size_t open_device_memory(const struct open_device *opened);
 int open_device_reset_memory(const struct open_device *opened);
 
-/* Bytes that the ranks on this rank's GPU may allocate: those that were free, less what CUDA, cuBLAS and NCCL take for
- * themselves beside that: for each rank 3 % of the memory, but 1 GiB at least; 0 on the CPU. */
+/* Bytes that the ranks on this rank's GPU may allocate together: those that were free, without the share of CUDA,
+ * cuBLAS and NCCL, which is taken as 3 % of the memory, at least 1 GiB, for each rank; 0 on the CPU. */
 size_t open_device_available(const struct open_device *opened);
 
-/* Adds the GPU of this rank, its precision, and the versions of CUDA to a JSON object; nothing for a CPU. */
+/* Adds the GPU, its precision and the versions of CUDA to a JSON object; nothing for a CPU. */
 void open_device_describe(const struct open_device *opened, cJSON *json);
 
 /* ---- the CPU's matrix products ---- */
 
-/* Measures them on every rank, and gives the facts of the rank where they are slowest for its CPU; returns that rank.
- * All ranks call, after the device is open. */
+/* Measures them on every rank. Returns the rank where they are slowest for its CPU, with its facts. All ranks call,
+ * after the device is open. */
 int products_measure(const struct job *job, struct blas_facts *slowest);
 
 /* The library and its kernels, such as "OpenBLAS 0.3.21 (SkylakeX)". */
 const char *products_words(const struct blas_facts *blas, char text[128]);
 
-/* That blas_choose_kernels replaced the library's choice, in a sentence; NULL if it did not. And that products run
- * below half of what the CPU's vector units can do, and what can be done about it; NULL if they do not. */
+/* A sentence if blas_choose_kernels replaced the library's choice; and one, with advice, if products run below half of
+ * what the CPU's vector units can do. Otherwise NULL. */
 const char *products_replaced(const struct blas_facts *blas, char text[256]);
 const char *products_warning(const struct blas_facts *blas, char text[400]);
 
@@ -128,5 +125,55 @@ const char *products_warning(const struct blas_facts *blas, char text[400]);
 /* The rows --comm, --nccl-max-ctas, --mpi-progress and --timeout, which fill library, nccl_max_ctas, progress and
  * timeout_s. The other fields follow from the machine. */
 struct option_section comm_options_section(struct comm_options *options);
+
+/* ---- monitors of the CPUs (--monitor-cpu) and GPUs (--monitor-gpu) of every host ----
+ *
+ * A thread on the first rank of each host writes a line a second to cpu_monitor.csv and gpu_monitor.csv, with several
+ * hosts to cpu_monitor_<host>.csv and gpu_monitor_<host>.csv. A line covers the time since the line before; its column
+ * `seconds` counts from the same origin as `start` in rank_<r>_metrics.jsonl. Unknown fields are empty. */
+
+/* Other processes matter if they use this many cores or more, on average over a second or a block. */
+#define MONITOR_OTHER_CORES 0.25
+
+struct monitor_options {
+    int cpu, gpu; /* 1: watch them */
+};
+
+/* --monitor-cpu and --monitor-gpu. */
+struct option_section monitor_options_section(struct monitor_options *options);
+
+struct monitor;
+
+/* Finds what can be watched. All ranks call. Returns 0, with *monitor NULL if neither is wanted; or -1, reported, if a
+ * library or GPU is missing. Release with destroy in either case. */
+int monitor_create(struct monitor **monitor, const struct job *job, int cpu, int gpu);
+
+/* Opens the files in a directory and starts to watch; times count from origin_ns. Returns 0; or -1, reported. */
+int monitor_start(struct monitor *monitor, const char *directory, int64_t origin_ns);
+
+enum { MONITOR_HOST = 64, MONITOR_TEXT = 320, MONITOR_FINDINGS_MOST = 24 };
+
+/* A condition that makes measured times doubtful. */
+struct monitor_finding {
+    char name[32];           /* of its kind, such as "other_processes" */
+    char text[MONITOR_TEXT]; /* a sentence without a full stop; with several hosts it begins with the host */
+};
+
+/* The findings of one host, or those of all hosts joined. */
+struct monitor_findings {
+    char host[MONITOR_HOST]; /* its name; "" with one host, and for all hosts */
+    int n, dropped;          /* findings kept, and those without room */
+    struct monitor_finding finding[MONITOR_FINDINGS_MOST];
+    double samples, cpu_seconds; /* how many samples were taken, and their CPU time */
+};
+
+/* Stops, and joins the findings of all hosts. All ranks call. Returns 0; or -1, reported, if a line could not be
+ * written: the lines before it are whole. A NULL monitor finds nothing. */
+int monitor_stop(struct monitor *monitor, struct monitor_findings *findings);
+
+void monitor_destroy(struct monitor *monitor); /* NULL is fine, and one that still watches */
+
+/* Adds the member "monitor" with findings, samples and the CPU seconds per sample, if there are samples. */
+void monitor_findings_describe(const struct monitor_findings *findings, cJSON *json);
 
 #endif

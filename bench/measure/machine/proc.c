@@ -120,14 +120,14 @@ static void read_thermal(struct proc *proc, struct proc_counters *c)
 {
     double all = 0;
     int n = 0;
-    for (size_t cpu = 0; cpu < CPU_SETSIZE && proc->has_thermal; cpu++) {
-        const double count[] = {cpu_number(proc, cpu, "thermal_throttle/core_throttle_count"),
-                                cpu_number(proc, cpu, "thermal_throttle/package_throttle_count")};
-        for (int i = 0; i < 2; i++)
-            if (isfinite(count[i])) {
-                all += count[i];
-                n++;
-            }
+    static const char *const name[] = {"thermal_throttle/core_throttle_count",
+                                       "thermal_throttle/package_throttle_count"};
+    for (size_t i = 0; i < 2 * CPU_SETSIZE && proc->has_thermal; i++) {
+        double count = cpu_number(proc, i / 2, name[i % 2]);
+        if (isfinite(count)) {
+            all += count;
+            n++;
+        }
     }
     proc->has_thermal = n > 0;
     c->thermal_throttles = n ? all : NAN;

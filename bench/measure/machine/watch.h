@@ -1,39 +1,35 @@
-/* watch.h - the parts of the monitor of a host: the kernel's counters, CPUs, GPUs, and findings over all samples. */
+/* watch.h - the parts of the monitor of a host: counters of the kernel, CPUs, GPUs, and findings. */
 #ifndef BENCH_MEASURE_MACHINE_WATCH_H
 #define BENCH_MEASURE_MACHINE_WATCH_H
 
 #include "base/lines.h"
-#include "machine/monitor.h"
+#include "machine/machine.h"
 
 #include <sched.h>
 #include <stddef.h>
 
 /* ---- findings ---- */
 
-/* Adds a finding (printf's format, without a full stop) to those of a host, one of each name at most. */
+/* Adds a finding (printf's format, no full stop) to those of a host, at most one of each name. */
 void monitor_findings_add(struct monitor_findings *findings, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Puts those of all ranks, all[n], one after the other; all zero of a rank that watched nothing. */
+/* Joins the findings of all ranks, all[n], which are zeroed for ranks that watched nothing. */
 void monitor_findings_join(struct monitor_findings *findings, const struct monitor_findings *all, int n);
 
-/* ---- what the kernel counts of a machine and of some processes: CPU time, clocks, throttling, memory ----
+/* ---- counters of the kernel, read from /proc and /sys below a root directory; NAN: the kernel has none ----
  *
- * Read from /proc and /sys below a root directory, which tests make up. A number that the kernel does not give is NAN.
  * Sources: Linux Documentation/filesystems/proc.rst, admin-guide/cgroup-v2.rst, scheduler/sched-bwc.rst (version 1). */
 
 struct proc_counters {
-    /* CPU seconds of the machine since boot; user with nice, system with interrupts */
-    double user, system, idle, iowait, steal;
-    double context_switches;               /* of the machine since boot */
-    double load;                           /* processes that run or are ready to, averaged over a minute */
-    double mhz_min, mhz_mean;              /* clocks now, over the CPUs that the job may use */
-    double thermal_throttles;              /* increments of the throttle counters of those CPUs since boot; what holds
-                                              for a package is counted by each of its CPUs */
-    double quota_throttles, quota_ms;      /* periods in which a CPU quota stopped the control group of this process or
-                                              one above it, and for how long, since the groups were made */
-    double memory_total, memory_available; /* MiB */
-    double job_seconds, job_resident;      /* of the processes together: CPU seconds so far, MiB now */
+    double user, system, idle, iowait, steal; /* CPU seconds since boot; user with nice, system with interrupts */
+    double context_switches;                  /* since boot */
+    double load;                              /* runnable processes, averaged over a minute */
+    double mhz_min, mhz_mean;                 /* clocks now, of the CPUs that the job may use */
+    double thermal_throttles;                 /* of those CPUs since boot; each counts the events of its package */
+    double quota_throttles, quota_ms;         /* periods, and ms, in which CPU quotas stopped this process's groups */
+    double memory_total, memory_available;    /* MiB */
+    double job_seconds, job_resident;         /* of the job's processes: CPU seconds so far, MiB now */
 };
 
 enum { PROC_GROUPS = 16, PROC_PATH = 512 };
@@ -51,7 +47,7 @@ struct proc {
     size_t room;
 };
 
-/* Finds out what there is to read. pid[pids] has to outlive it. */
+/* Finds what can be read. pid[pids] must outlive it. */
 void proc_create(struct proc *proc, const char *root, const int *pid, int pids, const cpu_set_t *cpus);
 void proc_destroy(struct proc *proc); /* a zeroed one is fine */
 
@@ -60,8 +56,8 @@ void proc_read(struct proc *proc, struct proc_counters *counters);
 
 /* ---- CPUs ---- */
 
-/* Thresholds of findings, in addition to MONITOR_OTHER_CORES. Throttling, by temperature or by quota, always is one. A
- * clock counts while the machine is busy, since idle cores slow down by themselves. */
+/* Thresholds of findings, besides MONITOR_OTHER_CORES. Throttling always is a finding. Clocks count only while the
+ * machine is busy, because idle cores slow down by themselves. */
 #define MONITOR_STEAL_PERCENT      2.0  /* of a second's CPU time */
 #define MONITOR_CLOCK_FALL         0.10 /* of the mean clock, below its largest value so far */
 #define MONITOR_CLOCK_BUSY_PERCENT 50.0 /* of the machine's CPU time */
@@ -70,18 +66,17 @@ void proc_read(struct proc *proc, struct proc_counters *counters);
 struct cpu_sample {
     double length;                           /* s */
     double user, system, iowait, steal;      /* percent of the machine's CPU time */
-    double job_cores, other_processes_cores; /* used by the job's ranks on this machine; by all else, at least 0 */
-    double thermal_throttles;                /* in this time */
-    double quota_throttles, quota_ms;        /* periods, and ms, in this time */
-    double context_switches;                 /* a second, of the machine */
-    struct proc_counters now;                /* the later reading: load, clocks, memory */
+    double job_cores, other_processes_cores; /* used by the job on this machine; by all else, at least 0 */
+    double thermal_throttles, quota_throttles, quota_ms;
+    double context_switches;  /* per second */
+    struct proc_counters now; /* the later reading: load, clocks, memory */
 };
 
 /* length_s is the time between the two. */
 struct cpu_sample cpu_sample_between(const struct proc_counters *before, const struct proc_counters *after,
                                      double length_s);
 
-/* Totals and extremes of all samples. */
+/* Totals and extremes over all samples; zeroed at first. */
 struct cpu_tally {
     double seconds;                                       /* all */
     double other_processes_seconds, other_processes_most; /* s; cores */
@@ -93,10 +88,10 @@ struct cpu_tally {
     double quota_seconds, quota, quota_ms;                /* s; periods; ms */
 };
 
-void cpu_tally_add(struct cpu_tally *tally, const struct cpu_sample *sample); /* zeroed to begin with */
+void cpu_tally_add(struct cpu_tally *tally, const struct cpu_sample *sample);
 void cpu_tally_report(const struct cpu_tally *tally, struct monitor_findings *findings);
 
-/* The monitor of a machine; last and last_ns are of the first reading to begin with. */
+/* The monitor of a machine; last and last_ns must hold a first reading. */
 struct monitor_cpu {
     struct proc proc;
     struct proc_counters last;
@@ -107,13 +102,12 @@ struct monitor_cpu {
 
 extern const char cpu_column_names[]; /* of its file, a line */
 
-/* Takes another reading and writes the line of the time since the last, with `seconds` as its time. */
+/* Reads the counters and writes a line about the time since the last reading; `seconds` is its time. */
 void monitor_cpu_sample(struct monitor_cpu *cpu, double seconds);
 
-/* ---- GPUs, by NVIDIA's management library (NVML), found at run time: the program is built and runs without it ---- */
+/* ---- GPUs, by NVIDIA's management library (NVML), which is loaded when it is needed ---- */
 
-/* The share of a GPU's memory above which it counts as nearly full. Clocks held back by power, temperature or hardware
- * always are a finding. */
+/* Memory in use above this is a finding; clocks held back by power, temperature or hardware always are one. */
 #define MONITOR_GPU_MEMORY_PERCENT 90.0
 
 /* The state of a GPU; NAN is unknown. */
@@ -137,25 +131,25 @@ struct gpu {
     double memory_most;                  /* percent */
 };
 
-/* Adds a sample to a GPU's tally, zeroed but for the handle, name and index to begin with. */
+/* Adds a sample to the counts of a GPU. */
 void gpu_tally_add(struct gpu *gpu, const struct gpu_sample *sample);
 
-/* Findings of n GPUs: of each kind, the GPU that had it in most samples, and how many more had it too. */
+/* Adds a finding of each kind: the GPU that has it in most samples, and how many others have it. */
 void gpu_tally_report(const struct gpu *gpu, int n, struct monitor_findings *findings);
 
 enum { GPU_REASONS_TEXT = 192 };
 /* Reasons as words joined by |; "none" without one; "other" for bits without a name. */
 const char *gpu_reasons_words(unsigned long long reasons, char text[GPU_REASONS_TEXT]);
 
-/* The monitor of a host's GPUs, of all that NVML gives access to, whether or not this run computes on them. */
+/* The monitor of all GPUs of a host, whether or not this run computes on them. */
 struct monitor_gpu {
     int n;
     struct gpu *gpu;  /* [n] */
     struct lines csv; /* csv.file is -1 until it is opened */
 };
 
-/* Loads libnvidia-ml.so.1, starts it and finds the GPUs. Returns 0; or -1, reported: no library, one without a function
- * that is needed, one that cannot start (no driver), or no GPU. */
+/* Loads and starts libnvidia-ml.so.1 and finds the GPUs. Returns 0; or -1, reported: the library, one of its functions,
+ * the driver or a GPU is missing. */
 int monitor_gpu_create(struct monitor_gpu *monitor);
 void monitor_gpu_destroy(struct monitor_gpu *monitor); /* a zeroed one is fine; leaves csv alone */
 

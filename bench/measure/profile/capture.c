@@ -56,22 +56,22 @@ int capture_stop_noting(const struct job *job)
 /* ---- before the steps ---- */
 
 /* Describes what the traces lack of this rank's GPU. */
-static void find_missing(struct capture *capture, const struct gpu_tracer *t)
+static void find_missing(struct capture *capture, const struct recorder *r)
 {
     char *text = capture->missing;
-    if (*t->untraced)
+    if (*r->tracer.untraced)
         snprintf(text, sizeof capture->missing,
                  "CUPTI unavailable (%s): traces hold operations timed by CUDA events, no kernels, and when "
                  "the GPU computed is n/a",
-                 t->untraced);
-    else if (t->activities.dropped)
+                 r->tracer.untraced);
+    else if (r->tracer.activities.dropped)
         snprintf(text, sizeof capture->missing,
                  "%zu records of rank 0's GPU did not fit into the tracer's memory and are missing in its trace; use a "
                  "larger --profile-buffer-mb",
-                 t->activities.dropped);
-    else if (t->activities.untimed)
+                 r->tracer.activities.dropped);
+    else if (r->tracer.activities.untimed)
         snprintf(text, sizeof capture->missing, "%zu records of rank 0's GPU had no times and are missing in its trace",
-                 t->activities.untimed);
+                 r->tracer.activities.untimed);
 }
 
 /* Takes rank 0's origin and its Unix time, from which the traces of all ranks count. */
@@ -88,14 +88,14 @@ static void agree_on_base(struct trace *trace, const struct job *job, int64_t or
     free(all);
 }
 
-static void create_capture(struct capture *capture, struct run *run, int row, const char *name,
+static void create_capture(struct capture *capture, struct training *t, int row, const char *name,
                            const struct profile_options *o)
 {
-    const struct plan *plan = &run->reducer[row].plan;
-    const struct job *job = run->job;
-    struct open_device *opened = &run->opened;
-    const struct gpu_tracer *tracer = &run->gpu_tracer;
-    size_t room = run_capture_room(run);
+    const struct plan *plan = &t->run.reducer[row].plan;
+    const struct job *job = t->harness.job;
+    struct open_device *opened = &t->harness.opened;
+    const struct recorder *r = &t->recorder;
+    size_t room = memory_captured_steps(t->run.options, &t->run.model, &t->run.recording);
     *capture = (struct capture){.options = o,
                                 .row = row,
                                 .room = (int)room,
@@ -105,26 +105,26 @@ static void create_capture(struct capture *capture, struct run *run, int row, co
                                 .parameters = allocate((size_t)plan->n, sizeof *capture->parameters),
                                 .of_rank = allocate((size_t)job->size, sizeof *capture->of_rank)};
     for (int i = 0; i < plan->n; i++)
-        capture->parameters[i] = bucket_parameters(run->model.tensor, &plan->bucket[i]);
-    gpu_tracer_start(&run->gpu_tracer);
-    find_missing(capture, tracer);
+        capture->parameters[i] = bucket_parameters(t->run.model.tensor, &plan->bucket[i]);
+    recorder_start_tracer(&t->recorder);
+    find_missing(capture, r);
     if (*capture->missing && job->rank == 0)
         fprintf(stderr, "%s.\n", capture->missing);
     job_gather(job, &opened->gpu, sizeof opened->gpu, capture->of_rank);
     capture->trace = (struct trace){
         .name = name,
-        .implementation = run->options->implementation[row].label,
-        .device = run->device->name,
-        .compute_bytes = run->device->compute_bytes,
-        .comm = run->comm->name,
-        .nccl_version = run->comm->on_device ? comm_nccl_version() : NULL,
-        .host = run->host.name,
+        .implementation = t->run.options->implementation[row].label,
+        .device = t->recorder.device->name,
+        .compute_bytes = t->recorder.device->compute_bytes,
+        .comm = t->comm->name,
+        .nccl_version = t->comm->on_device ? comm_nccl_version() : NULL,
+        .host = t->harness.host.name,
         .rank = job->rank,
         .ranks = job->size,
         .pid = getpid(),
         .thread = gettid(),
-        .comm_thread = run->comm->thread_id(run->comm),
-        .timeline = &run->timeline,
+        .comm_thread = t->comm->thread_id(t->comm),
+        .timeline = &t->recorder.timeline,
         .alignment = &capture->alignment,
         .times = capture->times,
         .step = capture->step,
@@ -138,25 +138,25 @@ static void create_capture(struct capture *capture, struct run *run, int row, co
         .of_rank = capture->of_rank,
         .gpu = opened->on_gpu ? &opened->gpu : NULL,
         .gpu_index = opened->gpu.index,
-        .activities = tracer->on ? &tracer->activities : NULL,
-        .untraced = tracer->untraced,
+        .activities = r->tracer.on ? &r->tracer.activities : NULL,
+        .untraced = r->tracer.untraced,
     };
     capture->trace.seen = capture->seen = open_device_seen(opened, &capture->trace.gpus);
-    agree_on_base(&capture->trace, job, run->origin_ns);
+    agree_on_base(&capture->trace, job, t->harness.origin_ns);
 }
 
 /* Runs steps that touch all memory once, and prints how long the `steps` of the capture will take. Returns about how
  * long one step takes, the same on every rank; or -1 on every rank, reported: no checkpoint can be written. */
-static int64_t warm_up(const struct capture *capture, struct run *run, size_t steps, const char *directory)
+static int64_t warm_up(const struct capture *capture, struct training *t, size_t steps, const char *directory)
 {
     size_t active = capture_active(capture->options, steps);
     char words[CELL];
     double cold;
-    int64_t step_ns = (int64_t)(1e9 * run_try_steps(run, capture->row, &cold));
-    if (job_agree(run->job, checkpoint_try(&run->trainer.checkpoint, trainer_state(&run->trainer))))
+    int64_t step_ns = (int64_t)(1e9 * block_try_steps(&t->run, t->harness.job, &t->recorder, capture->row, &cold));
+    if (job_agree(t->harness.job, checkpoint_try(&t->run.trainer.checkpoint, trainer_state(&t->run.trainer))))
         return -1;
-    run_start(run, capture->row, 0);
-    if (run->job->rank)
+    block_start(&t->run, &t->recorder, capture->row, 0);
+    if (t->harness.job->rank)
         return step_ns;
     if (active > (size_t)capture->room)
         fprintf(stderr,
@@ -172,24 +172,25 @@ static int64_t warm_up(const struct capture *capture, struct run *run, size_t st
 /* ---- the steps ---- */
 
 /* Reads what this rank has recorded of the steps so far. */
-static void collect_steps(struct capture *capture, struct run *run)
+static void collect_steps(struct capture *capture, struct training *t)
 {
+    struct recorder *r = &t->recorder;
     float *record = allocate((size_t)capture->n * RECORDS + 1, sizeof *record);
     for (int i = 0; i < TIMELINE_LANES; i++)
-        if (run->timeline.lane[i].dropped)
-            FATAL("%zu spans found lane %d of the timeline full", run->timeline.lane[i].dropped, i);
-    run->device->stamps_end();
-    timeline_settle(&run->timeline, run->device->stamp_ns);
-    run->device->download(record, run->trainer.record, (size_t)capture->n * RECORDS * sizeof *record);
+        if (r->timeline.lane[i].dropped)
+            FATAL("%zu spans found lane %d of the timeline full", r->timeline.lane[i].dropped, i);
+    r->device->stamps_end();
+    timeline_settle(&r->timeline, r->device->stamp_ns);
+    r->device->download(record, t->run.trainer.record, (size_t)capture->n * RECORDS * sizeof *record);
     for (int i = 0; i < capture->n; i++) {
         struct captured_step *s = &capture->step[i];
         s->loss = record[i * RECORDS + RECORD_LOSS];
-        s->grad_norm = s->warmup || run->options->log_grad_norm ? record[i * RECORDS + RECORD_GRAD_NORM] : NAN;
+        s->grad_norm = s->warmup || t->run.options->log_grad_norm ? record[i * RECORDS + RECORD_GRAD_NORM] : NAN;
     }
     free(record);
-    steps_from_timeline(&run->timeline, capture->times, capture->n);
+    steps_from_timeline(&r->timeline, capture->times, capture->n);
     collectives_destroy(&capture->collectives);
-    collectives_create(&capture->collectives, &run->timeline, &capture->alignment, run->job->size);
+    collectives_create(&capture->collectives, &r->timeline, &capture->alignment, t->harness.job->size);
     capture->trace.steps = capture->n;
 }
 
@@ -204,142 +205,147 @@ static void profiler_range(struct capture *capture, const struct device *device,
 }
 
 /* Runs one step of the schedule; only an active step leaves spans. */
-static void run_step(struct capture *capture, struct run *run, size_t step, enum capture_state state)
+static void run_step(struct capture *capture, struct training *t, size_t step, enum capture_state state)
 {
-    const struct lr_schedule *schedule = &run->trainer.schedule;
-    struct timeline_mark mark = timeline_mark(&run->timeline);
-    profiler_range(capture, run->device, state == CAPTURE_ACTIVE || capture->in_range);
-    gpu_tracer_step(&run->gpu_tracer, state == CAPTURE_ACTIVE);
-    trainer_use(&run->trainer, state == CAPTURE_WAIT ? run->device : run->traced, &run->reducer[capture->row]);
-    watchdog_mark(run->job->watchdog, (long)step + 1);
-    run->device->annotation_begin("ProfilerStep#%zu", step + 1);
-    step_run(&run->trainer, capture->n);
-    run->device->annotation_end();
+    struct recorder *r = &t->recorder;
+    const struct lr_schedule *schedule = &t->run.trainer.schedule;
+    struct timeline_mark mark = timeline_mark(&r->timeline);
+    profiler_range(capture, r->device, state == CAPTURE_ACTIVE || capture->in_range);
+    recorder_keep(r, state == CAPTURE_ACTIVE);
+    trainer_use(&t->run.trainer, state == CAPTURE_WAIT ? r->device : r->traced, &t->run.reducer[capture->row]);
+    watchdog_mark(t->harness.job->watchdog, (long)step + 1);
+    r->device->annotation_begin("ProfilerStep#%zu", step + 1);
+    step_run(&t->run.trainer, capture->n);
+    r->device->annotation_end();
     if (state == CAPTURE_ACTIVE)
         capture->step[capture->n++] =
             (struct captured_step){.number = (long)step,
-                                   .global_step = run->steps_run,
-                                   .epoch = (long)(step / run->options->steps_per_epoch),
+                                   .global_step = t->run.steps_run,
+                                   .epoch = (long)(step / t->run.options->steps_per_epoch),
                                    .warmup = schedule_is_warmup(schedule, (long)step),
                                    .learning_rate = schedule_learning_rate(schedule, (long)step),
                                    .resident_bytes = host_resident_memory()};
     else
-        timeline_rewind(&run->timeline, &mark);
-    run->steps_run++;
+        timeline_rewind(&r->timeline, &mark);
+    t->run.steps_run++;
 }
 
 /* Begins an annotation of an epoch around its steps, for the vendor's profilers. */
-static void enter_epoch(const struct run *run, size_t step)
+static void enter_epoch(const struct training *t, size_t step)
 {
-    const char *name = schedule_is_warmup(&run->trainer.schedule, (long)step) ? "warmup_epoch" : "active_epoch";
-    if (step % run->options->steps_per_epoch)
+    const char *name = schedule_is_warmup(&t->run.trainer.schedule, (long)step) ? "warmup_epoch" : "active_epoch";
+    if (step % t->run.options->steps_per_epoch)
         return;
     if (step)
-        run->device->annotation_end();
-    run->device->annotation_begin("%s_%zu", name, step / run->options->steps_per_epoch + 1);
+        t->recorder.device->annotation_end();
+    t->recorder.device->annotation_begin("%s_%zu", name, step / t->run.options->steps_per_epoch + 1);
 }
 
 /* Runs the steps of the capture, which take step_ns each. Returns 0; or -1 on every rank, reported: a trace or a
  * checkpoint could not be written. */
-static int run_epochs(struct capture *capture, struct run *run, const struct results *results, size_t steps,
+static int run_epochs(struct capture *capture, struct training *t, const struct results *results, size_t steps,
                       int64_t step_ns)
 {
+    const struct job *job = t->harness.job;
+    struct recorder *r = &t->recorder;
     size_t step = 0, due = 1, a_second = 1 + (size_t)(1000000000 / (step_ns + 1)); /* steps; the same on every rank */
     int status = 0;
     struct progress progress;
-    progress_begin(&progress, run->job->rank ? 0 : steps);
-    watchdog_doing(run->job->watchdog, "step # of the capture of %s", capture->trace.implementation);
+    progress_begin(&progress, job->rank ? 0 : steps);
+    watchdog_doing(job->watchdog, "step # of the capture of %s", capture->trace.implementation);
     for (; step < steps && !status && !capture->interrupted; step++) {
         enum capture_state state = capture_state(capture->options, step);
         if (state == CAPTURE_ACTIVE && capture->n == capture->room) {
             capture->full = 1;
             break;
         }
-        enter_epoch(run, step);
-        run_step(capture, run, step, state);
-        if (run->trainer.checkpoint.failed) /* on all ranks */
-            status = job_agree(run->job, -1);
+        enter_epoch(t, step);
+        run_step(capture, t, step, state);
+        if (t->run.trainer.checkpoint.failed) /* on all ranks */
+            status = job_agree(job, -1);
         size_t done = step + 1;
         int asks = done % a_second == 0 || done == steps; /* all ranks after the same step, so that all stop there */
         if (asks || done == due)                          /* the ranks exchange messages */
-            reducer_settle(run->trainer.reducer);
+            reducer_settle(t->run.trainer.reducer);
         if (asks) {
-            capture->interrupted = job_max(run->job, signal_seen) > 0;
+            capture->interrupted = job_max(job, signal_seen) > 0;
             progress_show(&progress, done, capture->trace.implementation);
         }
         if (done == due && done < steps && !status) {
-            gpu_tracer_hold(&run->gpu_tracer, &run->timeline);
-            collect_steps(capture, run);
-            status = job_agree(run->job, trace_files_write(capture->options, results, &capture->trace));
-            gpu_tracer_release(&run->gpu_tracer);
+            recorder_hold(r);
+            collect_steps(capture, t);
+            status = job_agree(job, trace_files_write(capture->options, results, &capture->trace));
+            recorder_release(r);
             due += due / 4 > WRITE_EVERY_S * a_second ? due / 4 : WRITE_EVERY_S * a_second;
         }
     }
     progress_end(&progress);
-    reducer_settle(run->trainer.reducer);
-    watchdog_doing(run->job->watchdog, "the evaluation of the capture of %s", capture->trace.implementation);
-    run->device->annotation_end(); /* the last epoch; there is a step at least */
-    run->device->synchronize();
+    reducer_settle(t->run.trainer.reducer);
+    watchdog_doing(job->watchdog, "the evaluation of the capture of %s", capture->trace.implementation);
+    r->device->annotation_end(); /* the last epoch; there is a step at least */
+    r->device->synchronize();
     return status;
 }
 
 /* Aligns the clocks and finds overlap and stragglers in what was captured. */
-static void evaluate_steps(struct capture *capture, struct run *run)
+static void evaluate_steps(struct capture *capture, struct training *t)
 {
+    const struct job *job = t->harness.job;
+    struct recorder *r = &t->recorder;
     int first = 0; /* to count: of active epochs, or the warm-up where it is all that was captured */
-    gpu_tracer_stop(&run->gpu_tracer, &run->timeline);
-    find_missing(capture, &run->gpu_tracer);
-    collect_steps(capture, run);
-    collectives_bound_clocks(&capture->collectives, run->job, &capture->alignment);
-    overlap_of_steps(&run->timeline, capture->times, capture->n, run_computing(run), capture->overlap);
+    recorder_stop_tracer(r);
+    find_missing(capture, r);
+    collect_steps(capture, t);
+    collectives_bound_clocks(&capture->collectives, job, &capture->alignment);
+    overlap_of_steps(&r->timeline, capture->times, capture->n, recorder_computing(r), capture->overlap);
     while (first < capture->n && capture->step[first].warmup)
         first++;
     first = first < capture->n ? first : 0;
-    collectives_exchange(&capture->collectives, run->job, &run->timeline, &capture->alignment, first,
-                         capture->n - first);
+    collectives_exchange(&capture->collectives, job, &r->timeline, &capture->alignment, first, capture->n - first);
 }
 
 /* Writes the trace and telemetry of this rank, and the trace of all ranks. Returns 0; or -1, reported. */
-static int write_files(struct capture *capture, const struct run *run, const char *name, struct results *results)
+static int write_files(struct capture *capture, const struct training *t, const char *name, struct results *results)
 {
     struct trace_file merged = {0};
     int failed = trace_files_write(capture->options, results, &capture->trace);
-    failed |= merged_trace_add(&merged, capture->options, results->directory, run->job, &capture->trace);
+    failed |= merged_trace_add(&merged, capture->options, results->directory, t->harness.job, &capture->trace);
     failed |= merged_trace_end(&merged, name);
-    return failed | captured_steps_write(results, &capture->trace, run_computing(run), capture->overlap, run->origin_ns,
-                                         run->comm->on_device);
+    return failed | captured_steps_write(results, &capture->trace, recorder_computing(&t->recorder), capture->overlap,
+                                         t->harness.origin_ns, t->comm->on_device);
 }
 
-int capture_run(struct capture *capture, struct run *run, int row, const char *name,
+int capture_run(struct capture *capture, struct training *t, int row, const char *name,
                 const struct profile_options *options, struct results *results)
 {
+    const struct job *job = t->harness.job;
     struct clock_sample before, after;
-    size_t steps = capture_steps(options, run->options->num_epochs * run->options->steps_per_epoch);
-    create_capture(capture, run, row, name, options);
-    int64_t step_ns = warm_up(capture, run, steps, results->top);
+    size_t steps = capture_steps(options, t->run.options->num_epochs * t->run.options->steps_per_epoch);
+    create_capture(capture, t, row, name, options);
+    int64_t step_ns = warm_up(capture, t, steps, results->top);
     if (step_ns < 0)
         return -1;
     note_signals();
-    job_compare_clocks(run->job, clock_now_ns, &before);
+    job_compare_clocks(job, clock_now_ns, &before);
     capture->alignment = alignment_from(&before);
-    job_barrier(run->job);
-    int status = run_epochs(capture, run, results, steps, step_ns);
-    job_barrier(run->job);
-    job_compare_clocks(run->job, clock_now_ns, &after);
+    job_barrier(job);
+    int status = run_epochs(capture, t, results, steps, step_ns);
+    job_barrier(job);
+    job_compare_clocks(job, clock_now_ns, &after);
     capture->alignment = alignment_between(&before, &after);
-    capture->interrupted = job_max(run->job, signal_seen) > 0; /* also by a signal since the last exchange */
-    profiler_range(capture, run->device, 0);
-    evaluate_steps(capture, run);
+    capture->interrupted = job_max(job, signal_seen) > 0; /* also by a signal since the last exchange */
+    profiler_range(capture, t->recorder.device, 0);
+    evaluate_steps(capture, t);
 
-    int prints = run->job->rank == 0, was_interrupted = capture->interrupted;
+    int prints = job->rank == 0, was_interrupted = capture->interrupted;
     if (prints && was_interrupted)
         fprintf(stderr, "Interrupted: the capture ends after %d steps, without controls.\n", capture->n);
     if (prints && capture->full)
         fprintf(stderr,
                 "The capture ended after %d steps: the buffer of %g MiB is full; use a larger --profile-buffer-mb.\n",
                 capture->n, options->buffer_mb);
-    status = job_agree_after(run->job, status, write_files(capture, run, name, results));
-    capture->interrupted = job_max(run->job, signal_seen) > 0;
+    status = job_agree_after(job, status, write_files(capture, t, name, results));
+    capture->interrupted = job_max(job, signal_seen) > 0;
     if (prints && capture->interrupted && !was_interrupted)
         fprintf(stderr, "Interrupted while traces were written; they are complete, but there are no controls.\n");
     return status;

@@ -27,7 +27,7 @@ struct capture {
  * and the telemetry under that name. The spans stay in the run's timeline. From the first step on, SIGINT, SIGTERM and
  * SIGHUP are only noted and end the capture; what was captured is written. Returns 0; or -1 on every rank, reported.
  * Release with capture_destroy either way. */
-int capture_run(struct capture *capture, struct run *run, int row, const char *name,
+int capture_run(struct capture *capture, struct training *t, int row, const char *name,
                 const struct profile_options *options, struct results *results);
 void capture_destroy(struct capture *capture); /* a zeroed one is fine */
 

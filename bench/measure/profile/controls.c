@@ -93,7 +93,7 @@ void controls_add_block(struct controls *c, const struct job *job, const struct 
     c->peak[round] = peak > 0 ? peak - (double)c->others_staged : NAN;
     if (!c->communicates)
         return;
-    double alone, slowdown = attainable_slowdown(c->attainable_of, timeline, timed, c->rows.captured, round, &alone);
+    double alone, slowdown = attainable_slowdown(c->attainable_of, timeline, b, &alone);
     c->slowdown[round] = mean_over_ranks(job, slowdown);
     c->alone[round] = job_max(job, alone);
 }

@@ -19,7 +19,7 @@ struct profiles {
     struct profile *of;            /* [n] */
     struct attainable *attainable; /* of all rows */
     struct link_rates *links;      /* [hosts], or NULL */
-    struct results results;        /* of their comparison, if there are several */
+    struct training training;      /* its results are those of the comparison, where there are several profiles */
     struct trace_file merged;      /* of all of them */
     int complete;                  /* all is measured */
 };
@@ -40,16 +40,15 @@ static void add_command(const struct command *command, cJSON *summary)
 }
 
 /* A summary with its heading: of a profile; or of all together where p is NULL. */
-static cJSON *create_summary(const struct profiles *all, const struct profile *p, const struct run *run)
+static cJSON *create_summary(const struct profiles *all, const struct profile *p)
 {
-    const struct training_options *o = run->options;
-    cJSON *summary = results_summary_create("profile", p ? p->results.label : all->results.label,
-                                            (double)run->measurements.rounds, (double)o->rounds, "rounds");
+    const struct training *t = &all->training;
+    const struct training_options *o = t->run.options;
     char epochs[160];
     snprintf(epochs, sizeof epochs, "Epochs: %zu of %zu step%s, %zu of them warm-up; controls run in %s epochs",
              o->num_epochs, o->steps_per_epoch, text_plural(o->steps_per_epoch), o->warmup_epochs,
              o->regime == REGIME_WARMUP ? "warm-up" : "active");
-    run_add_heading(run, epochs, summary);
+    cJSON *summary = training_create_summary(t, "profile", epochs);
     for (const struct profile *q = all->of; q < all->of + all->n; q++) {
         char buckets[CELL + 16] = "", size[CELL];
         if (p && p != q)
@@ -57,7 +56,7 @@ static cJSON *create_summary(const struct profiles *all, const struct profile *p
         if (o->implementation[q->row].bucket_bytes)
             snprintf(buckets, sizeof buckets, ", buckets of %s",
                      text_memory(size, o->implementation[q->row].bucket_bytes));
-        int collectives = run->job->size > 1 && q->facts.strategy->reduces ? q->facts.buckets : 0;
+        int collectives = t->harness.job->size > 1 && q->facts.strategy->reduces ? q->facts.buckets : 0;
         results_add_sentence(summary, "heading", "Training: %s%s: %d collective%s a step; learning rate %g, seed %zu",
                              q->facts.label, buckets, collectives, text_plural((size_t)collectives), o->lr, o->seed);
     }
@@ -66,146 +65,149 @@ static cJSON *create_summary(const struct profiles *all, const struct profile *p
 }
 
 /* Writes the summary of a profile so far; prints it if it is complete and the only one. All ranks call. */
-static int write_profile(const struct profiles *all, struct profile *p, const struct run *run)
+static int write_profile(struct profiles *all, struct profile *p)
 {
+    const struct training *t = &all->training;
+    const struct job *job = t->harness.job;
     struct figure_list figures = {0};
-    p->facts.peak_bytes = (size_t)job_max(run->job, (double)run_peak_memory(run));
-    controls_compute(&p->controls, run->job, &run->measurements);
+    p->facts.peak_bytes = (size_t)job_max(job, (double)block_peak_memory(&t->run.counts, &t->harness.opened));
+    controls_compute(&p->controls, job, &t->run.measurements);
     overlap_verdict_create(&p->overlap, &p->facts, p->figures.rank->mean.exposed_tail, &p->controls);
     findings_create(&p->findings, &p->facts, &p->options->thresholds, &p->figures, &p->capture.collectives, p->links,
                     &p->controls);
-    if (run->job->rank)
+    if (job->rank)
         return 0;
-    cJSON *summary = create_summary(all, p, run);
+    cJSON *summary = create_summary(all, p);
     profile_add_tables(p, summary);
     profile_add_capture(p, summary);
     profile_add_answers(p, summary);
     profile_add_figures(p, &figures);
-    run_add_notes(run, summary);
+    training_add_notes(t, summary);
     cJSON *memory = cJSON_AddObjectToObject(summary, "memory_bytes");
     for (int i = 0; i < MEMORY_PARTS; i++)
-        json_add_number(memory, memory_part_name[i], (double)run->memory[i]);
+        json_add_number(memory, memory_part_name[i], (double)t->run.memory[i]);
     json_add_number(memory, "peak", (double)p->facts.peak_bytes);
-    int status = results_write_summary(&p->results, summary, &figures);
-    if (all->complete && all->n == 1)
-        results_print_body(stdout, summary);
-    cJSON_Delete(summary);
-    figures_destroy(&figures);
-    return status;
+    return harness_write_summary(p->results, summary, &figures, all->complete && all->n == 1);
 }
 
 /* Writes the summaries of all captured profiles, and of their comparison. All ranks call. */
-static int write_summaries(void *context, struct run *run)
+static int write_summaries(void *context)
 {
     struct profiles *all = context;
+    struct training *t = &all->training;
     struct figure_list figures = {0};
     int status = 0, captured = 0;
     for (struct profile *p = all->of; p < all->of + all->n && p->capture.n; p++, captured++)
-        if (write_profile(all, p, run))
+        if (write_profile(all, p))
             status = -1;
-    if (run->job->rank || all->n == 1)
+    if (t->harness.job->rank || all->n == 1)
         return status;
-    cJSON *summary = create_summary(all, NULL, run);
-    profiles_add_comparison(all->of, captured, &run->measurements, summary, &figures);
-    run_add_notes(run, summary);
-    if (results_write_summary(&all->results, summary, &figures))
-        status = -1;
-    if (all->complete)
-        results_print_body(stdout, summary);
-    cJSON_Delete(summary);
-    figures_destroy(&figures);
-    return status;
+    cJSON *summary = create_summary(all, NULL);
+    profiles_add_comparison(all->of, captured, &t->run.measurements, summary, &figures);
+    training_add_notes(t, summary);
+    return harness_write_summary(&t->harness.results, summary, &figures, all->complete) ? -1 : status;
 }
 
 /* ---- the run ---- */
 
-static int take_block(void *context, struct run *run, const struct block *b)
+static int take_block(void *context, const struct block *b)
 {
     struct profiles *all = context;
-    int steps = (int)run->options->block_steps, row = b->implementation, measures = 0, status = 0;
+    struct training *t = &all->training;
+    int steps = (int)t->run.options->block_steps, row = b->implementation, measures = 0, status = 0;
     for (const struct profile *p = all->of; p < all->of + all->n; p++)
         measures |= controls_measure_alone(&p->controls, row);
     if (measures)
-        attainable_measure(all->attainable, run->job, &run->timeline, b->times, steps, row, b->round);
-    if (all->n > 1 && telemetry_write_block(&all->results, run, b))
+        attainable_measure(all->attainable, t->harness.job, &t->recorder.timeline, b);
+    if (all->n > 1 && telemetry_write_block(&t->harness.results, t, b))
         status = -1;
     for (struct profile *p = all->of; p < all->of + all->n; p++) {
         if (!controls_include(&p->controls, row))
             continue;
-        controls_add_block(&p->controls, run->job, &run->timeline, b, steps);
-        if (telemetry_write_block(&p->results, run, b) ||
+        controls_add_block(&p->controls, t->harness.job, &t->recorder.timeline, b, steps);
+        if (telemetry_write_block(p->results, t, b) ||
             (controls_measure_alone(&p->controls, row) &&
-             attainable_write(all->attainable, &p->results, run->options->implementation[row].label, &run->timeline,
-                              steps, row, b->round)))
+             attainable_write(all->attainable, p->results, t->run.options->implementation[row].label,
+                              &t->recorder.timeline, b)))
             status = -1;
     }
     return status;
 }
 
 /* Adds the captured steps to the trace of all profiles, as if all profiles had begun at the same moment. */
-static int merge_trace(struct profiles *all, const struct profile *p, const struct run *run)
+static int merge_trace(struct profiles *all, const struct profile *p)
 {
+    const struct training *t = &all->training;
     struct trace trace = p->capture.trace;
     trace.group = (int)(p - all->of);
     trace.name = "comparison";
     int64_t start_ns = alignment_apply(&p->capture.alignment, p->capture.times[0].start_ns) - trace.base_ns;
-    int64_t back_ns = (int64_t)job_max(run->job, -(double)start_ns); /* the earliest start of a rank */
+    int64_t back_ns = (int64_t)job_max(t->harness.job, -(double)start_ns); /* the earliest start of a rank */
     trace.base_ns -= back_ns;
     trace.base_unix_ns -= back_ns;
-    return merged_trace_add(&all->merged, all->options, all->results.directory, run->job, &trace);
+    return merged_trace_add(&all->merged, all->options, t->harness.results.directory, t->harness.job, &trace);
 }
 
 /* Captures one implementation and finds its figures, before the spans of the next one replace its spans. */
-static int capture_profile(struct profiles *all, struct profile *p, struct run *run)
+static int capture_profile(struct profiles *all, struct profile *p)
 {
-    const struct reducer *reducer = &run->reducer[p->row];
-    int sends = run->job->size > 1 && reducer->strategy->reduces;
-    int status = capture_run(&p->capture, run, p->row, p->name, p->options, &p->results);
+    struct training *t = &all->training;
+    const struct job *job = t->harness.job;
+    const struct reducer *reducer = &t->run.reducer[p->row];
+    int sends = job->size > 1 && reducer->strategy->reduces;
+    int status = capture_run(&p->capture, t, p->row, p->name, p->options, p->results);
     if (!p->capture.n) /* it failed before the first captured step */
         return -1;
     if (all->n > 1)
-        status = job_agree_after(run->job, status, merge_trace(all, p, run));
-    profile_figures_create(&p->figures, run->job, &p->capture);
+        status = job_agree_after(job, status, merge_trace(all, p));
+    profile_figures_create(&p->figures, job, &p->capture);
     if (sends)
-        profile_figures_add_buckets(&p->figures, run->job, &p->capture, &run->timeline, &reducer->plan,
-                                    run_computing(run), run->device->asynchronous);
+        profile_figures_add_buckets(&p->figures, job, &p->capture, &t->recorder.timeline, &reducer->plan,
+                                    recorder_computing(&t->recorder), t->recorder.device->asynchronous);
     enum comm_dtype dtype = reducer->staged ? reducer->staged_dtype : COMM_FLOAT32;
-    profile_figures_add_layers(&p->figures, run->job, &run->timeline, &run->model, sends ? comm_dtype_bytes(dtype) : 0);
-    totals_create(&p->totals, run->job, &run->timeline, run->device->compute_bytes, p->figures.first, p->figures.steps);
+    profile_figures_add_layers(&p->figures, job, &t->recorder.timeline, &t->run.model,
+                               sends ? comm_dtype_bytes(dtype) : 0);
+    totals_create(&p->totals, job, &t->recorder.timeline, t->recorder.device->compute_bytes, p->figures.first,
+                  p->figures.steps);
     totals_sort(&p->totals, p->options->sort);
-    profile_figures_add_memory(&p->figures, &run->trainer, run->reducer, run->options->n);
+    profile_figures_add_memory(&p->figures, &t->run.trainer, t->run.reducer, t->run.options->n);
     return status;
 }
 
-static int measure_profiles(struct profiles *all, struct run *run)
+static int measure_profiles(struct profiles *all)
 {
+    struct training *t = &all->training;
+    const struct job *job = t->harness.job;
     int status = 0, interrupted = 0;
     for (struct profile *p = all->of; p < all->of + all->n && !interrupted && !status; p++) {
-        status = capture_profile(all, p, run);
+        status = capture_profile(all, p);
         interrupted = p->capture.interrupted;
-        if (p->capture.n && run->job->hosts > 1 && p->facts.strategy->reduces && !p->facts.comm_on_device &&
-            !interrupted && !all->links) {
-            all->links = allocate((size_t)run->job->hosts, sizeof *all->links);
-            links_measure(run->job, all->links);
+        if (p->capture.n && job->hosts > 1 && p->facts.strategy->reduces && !p->facts.comm_on_device && !interrupted &&
+            !all->links) {
+            all->links = allocate((size_t)job->hosts, sizeof *all->links);
+            links_measure(job, all->links);
         }
         p->links = p->facts.strategy->reduces ? all->links : NULL;
-        status = job_agree_after(run->job, status, write_summaries(all, run));
-        interrupted = capture_stop_noting(run->job);
-        if (run->job->rank == 0 && interrupted && !p->capture.interrupted)
+        status = job_agree_after(job, status, write_summaries(all));
+        interrupted = capture_stop_noting(job);
+        if (job->rank == 0 && interrupted && !p->capture.interrupted)
             fprintf(stderr, "Interrupted while the summary was written; it is complete, but there are no controls.\n");
     }
     if (all->n > 1)
-        status = job_agree_after(run->job, status, merged_trace_end(&all->merged, "comparison"));
+        status = job_agree_after(job, status, merged_trace_end(&all->merged, "comparison"));
     if (status)
         return -1;
-    const struct run_hooks hooks = {.context = all, .block = take_block, .summary = write_summaries};
-    if (run->options->rounds && !interrupted)
-        status = run_rounds(run, &hooks);
-    if (run_stop_watching(run))
+    const struct run_hooks hooks = {.context = all,
+                                    .directory = all->n > 1 ? t->harness.results.top : t->harness.results.directory,
+                                    .block = take_block,
+                                    .summary = write_summaries};
+    if (t->run.options->rounds && !interrupted)
+        status = run_rounds(&t->run, &t->harness, &t->recorder, &hooks);
+    if (harness_stop_monitors(&t->harness))
         status = -1;
     all->complete = 1;
-    status = job_agree_after(run->job, status, write_summaries(all, run));
-    return run_check_losses(run) || interrupted ? -1 : status;
+    status = job_agree_after(job, status, write_summaries(all));
+    return losses_check(&t->run.losses, job) || interrupted ? -1 : status;
 }
 
 /* Checks, before any directory is made, that <top>/<name> does not hold results of another kind: of a single profile,
@@ -228,62 +230,59 @@ static int check_directories(const struct profiles *all, const char *top)
 
 /* Opens a directory for the results of each of several profiles; a single profile has that of the run. Returns 0; or -1
  * on every rank, reported. */
-static int open_results(struct profiles *all, struct run *run)
+static int open_results(struct profiles *all)
 {
-    run->directory = all->n > 1 ? all->results.top : all->of->results.directory;
+    struct training *t = &all->training;
     for (struct profile *p = all->of; p < all->of + all->n && all->n > 1; p++) {
-        char top[sizeof all->results.top + IMPLEMENTATION_LABEL];
-        snprintf(top, sizeof top, "%s/%s", all->results.top, p->name);
-        const struct results_target target = {"profile-output-dir", top, all->results.label, p->name, ""};
-        if (results_open(&p->results, run->job, &target) ||
-            job_agree(run->job, run_json_write(run, "profile", all->command, &p->results)))
+        char top[sizeof t->harness.results.top + IMPLEMENTATION_LABEL];
+        snprintf(top, sizeof top, "%s/%s", t->harness.results.top, p->name);
+        const struct results_target target = {"profile-output-dir", top, t->harness.results.label, p->name, ""};
+        if (results_open(p->results, t->harness.job, &target) ||
+            training_write_run_json(t, "profile", all->command, p->results))
             return -1;
     }
     return 0;
 }
 
-static void collect_facts(struct profile *p, const struct run *run)
+static void collect_facts(struct profile *p, const struct training *t)
 {
-    const struct training_options *o = run->options;
+    const struct training_options *o = t->run.options;
     const struct implementation *row = &o->implementation[p->row];
     size_t tokens = o->batch_size * o->workload.context_length;
     struct plan plan;
-    row->strategy->plan(&plan, run->model.tensor, run->model.tensors, row->bucket_bytes);
+    row->strategy->plan(&plan, t->run.model.tensor, t->run.model.tensors, row->bucket_bytes);
     p->facts = (struct profile_facts){
         .label = row->label,
         .strategy = row->strategy,
         .bucket_words = row->bucket_words,
         .buckets = plan.n,
-        .ranks = run->job->size,
-        .hosts = run->job->hosts,
-        .machine_ranks = run->job->machine_size,
-        .on_gpu = run->opened.on_gpu,
-        .comm_on_device = run->comm->on_device,
-        .threads = run->threads,
-        .has_synthetic_data = !data_tokens(run->trainer.data),
-        .cores_per_rank = run->cores_per_rank,
+        .ranks = t->harness.job->size,
+        .hosts = t->harness.job->hosts,
+        .machine_ranks = t->harness.job->machine_size,
+        .on_gpu = t->harness.opened.on_gpu,
+        .comm_on_device = t->comm->on_device,
+        .threads = t->harness.threads,
+        .has_synthetic_data = !data_tokens(t->run.trainer.data),
+        .cores_per_rank = t->harness.job->cores,
         .tokens = (double)tokens,
-        .flops = model_flops(&run->model, tokens) / (o->forward_only ? 3 : 1), /* backward takes two */
+        .flops = model_flops(&t->run.model, tokens) / (o->forward_only ? 3 : 1), /* backward takes two */
         .block_steps = o->block_steps,
-        .memory_bytes = run->opened.on_gpu ? run->opened.gpu.total_memory : run->host.memory_bytes,
+        .memory_bytes = t->harness.opened.on_gpu ? t->harness.opened.gpu.total_memory : t->harness.host.memory_bytes,
     };
     plan_destroy(&plan);
 }
 
 /* Prints the heading and how long the run will take, before anything large is allocated. */
-static void print_heading(const struct profiles *all, const struct run *run)
+static void print_heading(const struct profiles *all)
 {
-    const struct training_options *o = run->options;
+    const struct training *t = &all->training;
+    const struct training_options *o = t->run.options;
     for (struct profile *p = all->of; p < all->of + all->n; p++)
-        collect_facts(p, run);
-    if (run->job->rank == 0) {
-        cJSON *summary = create_summary(all, NULL, run);
-        results_print_heading(stdout, summary);
-        cJSON_Delete(summary);
-    }
+        collect_facts(p, t);
+    harness_show_heading(&t->harness, create_summary(all, NULL));
     size_t captured = DISCARDED_STEPS + capture_steps(all->options, o->num_epochs * o->steps_per_epoch);
     size_t of_rounds = o->rounds * (size_t)o->n * (DISCARDED_STEPS + o->block_steps);
-    run_estimate(run, (size_t)all->n * captured + of_rounds + (o->rounds > 0), 0);
+    training_print_estimate(t, (size_t)all->n * captured + of_rounds + (o->rounds > 0), 0);
 }
 
 static void create_profiles(struct profiles *all, const struct training_options *o)
@@ -293,66 +292,70 @@ static void create_profiles(struct profiles *all, const struct training_options 
         struct profile *p = &all->of[all->n];
         if (!o->implementation[i].captured)
             continue;
-        *p = (struct profile){.options = all->options, .row = i, .results.telemetry.file = -1};
+        *p = (struct profile){.options = all->options, .row = i, .results = &all->training.harness.results};
         memcpy(p->name, o->implementation[i].label, sizeof p->name);
         for (char *c = p->name; *c; c++)
             *c = *c == ':' ? '.' : *c; /* no label holds a '.', so that names differ as labels do */
         all->n++;
     }
+    for (struct profile *p = all->of; p < all->of + all->n && all->n > 1; p++) {
+        p->results = allocate(1, sizeof *p->results);
+        p->results->telemetry.file = -1;
+    }
 }
 
-static void create_controls(struct profile *p, const struct run *run, const struct attainable *attainable)
+static void create_controls(struct profile *p, const struct training *t, const struct attainable *attainable)
 {
-    const struct training_options *o = run->options;
+    const struct training_options *o = t->run.options;
     const struct profile_rows rows = profile_rows_find(o->implementation, o->n, p->row);
     size_t others_staged = 0;
     for (int i = 0; i < o->n; i++)
-        others_staged += i == p->row ? 0 : run->reducer[i].staged_bytes;
-    controls_create(&p->controls, &rows, run->job->size > 1 && p->facts.strategy->reduces, attainable,
-                    others_staged * (size_t)(run->opened.on_gpu ? run->opened.sharing : 1), o->rounds);
+        others_staged += i == p->row ? 0 : t->run.reducer[i].staged_bytes;
+    controls_create(&p->controls, &rows, t->harness.job->size > 1 && p->facts.strategy->reduces, attainable,
+                    others_staged * (size_t)(t->harness.opened.on_gpu ? t->harness.opened.sharing : 1), o->rounds);
 }
 
-int run_profile(const struct job *job, const struct run_options *options, const struct profile_options *o,
+int profile_run(const struct job *job, const struct run_options *options, const struct profile_options *o,
                 const struct command *command)
 {
-    struct run run = {.job = job, .recording = profile_recording(o)};
-    struct profiles all = {.options = o, .command = command, .results.telemetry.file = -1};
-    create_profiles(&all, &options->training);
+    struct profiles all = {.options = o, .command = command};
+    struct training *t = &all.training;
+    const struct training_options *of = &options->training;
+    t->run.recording = profile_recording(o);
+    create_profiles(&all, of);
     const char *below = all.n > 1 ? "comparison" : all.of->name, *given = o->output_dir;
-    const struct results_target target = {"profile-output-dir", given, options->results.label, below,
-                                          options->results.prometheus};
-    struct results *results = all.n > 1 ? &all.results : &all.of->results;
     int status = job_agree(job, *given ? check_directories(&all, given) : 0);
     if (!status)
-        status = run_plan(&run, options, &target, results);
+        status = training_plan(t, job, options, "profile-output-dir", given, below);
     if (!status) {
-        print_heading(&all, &run);
-        status = run_set_up(&run, "profile", command, results);
+        print_heading(&all);
+        status = training_set_up(t, "profile", command);
     }
     if (!status)
-        status = open_results(&all, &run);
+        status = open_results(&all);
     if (!status) {
-        const struct training_options *t = run.options;
-        all.attainable = attainable_create(run.reducer, t->n, run.model.tensors, t->rounds);
+        all.attainable =
+            attainable_create(t->run.reducer, of->n, t->run.model.tensors, (int)of->block_steps, of->rounds);
         for (struct profile *p = all.of; p < all.of + all.n; p++)
-            create_controls(p, &run, all.attainable);
-        status = measure_profiles(&all, &run);
+            create_controls(p, t, all.attainable);
+        status = measure_profiles(&all);
     }
-    for (struct profile *p = all.of; p < all.of + all.n; p++)
-        status = job_agree_after(job, status, results_close(&p->results));
-    status = job_agree_after(job, status, results_close(&all.results));
+    for (struct profile *p = all.of; p < all.of + all.n && all.n > 1; p++)
+        status = job_agree_after(job, status, results_close(p->results));
+    status = training_close(t, status, 0);
     if (!status && job->rank == 0)
-        fprintf(stderr, "Traces: %s/%s%s%s_rank_*_trace.json%s; the rest: %s\n", results->top, all.n > 1 ? "*/" : "",
-                o->trace_per_cycle ? "cycle_*/" : "", all.n > 1 ? "*" : all.of->name, o->trace_gzip ? ".gz" : "",
-                results->directory);
+        fprintf(stderr, "Traces: %s/%s%s%s_rank_*_trace.json%s; the rest: %s\n", t->harness.results.top,
+                all.n > 1 ? "*/" : "", o->trace_per_cycle ? "cycle_*/" : "", all.n > 1 ? "*" : all.of->name,
+                o->trace_gzip ? ".gz" : "", t->harness.results.directory);
     for (struct profile *p = all.of; p < all.of + all.n; p++) {
         controls_destroy(&p->controls);
         profile_figures_destroy(&p->figures);
         capture_destroy(&p->capture);
+        if (all.n > 1)
+            free(p->results);
     }
     attainable_destroy(all.attainable);
     free(all.links);
     free(all.of);
-    run_tear_down(&run);
     return status;
 }

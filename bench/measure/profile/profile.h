@@ -63,7 +63,7 @@ size_t capture_active(const struct profile_options *options, size_t steps);
 
 /* Runs the profile and writes its traces and summaries. Returns 0; or -1, reported, and then what was measured until
  * then has been written. All ranks call it and get the same answer. */
-int run_profile(const struct job *job, const struct run_options *options, const struct profile_options *profile,
+int profile_run(const struct job *job, const struct run_options *options, const struct profile_options *profile,
                 const struct command *command);
 
 #endif

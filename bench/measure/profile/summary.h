@@ -11,7 +11,7 @@ struct profile {
     const struct profile_options *options;
     int row;                         /* of the implementation */
     char name[IMPLEMENTATION_LABEL]; /* of its files: the label with . for : */
-    struct results results;
+    struct results *results;
     struct profile_facts facts;
     struct capture capture;
     struct profile_figures figures; /* of the captured steps */

@@ -4,7 +4,9 @@
 #include "base/stats.h"
 #include "base/text.h"
 #include "kernels/error.h"
-#include "training/parts.h"
+#include "training/block.h"
+#include "training/options.h"
+#include "training/samples.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -13,7 +15,7 @@
 /* One rank's view in series of [rounds] numbers, in seconds. */
 struct attainable {
     const struct reducer *reducer; /* [n] */
-    int n, tensors;
+    int n, tensors, timed;         /* timed: steps of a block */
     size_t rounds;
     double *none;  /* [tensors + 2, rounds] of `none`: when each gradient is final, from the step's start; the end of
                       backward; clipping, optimizer and checkpoint */
@@ -36,10 +38,10 @@ double attainable_of_plan(int n, const double *ready, const double *alone, doubl
     return end + rest;
 }
 
-struct attainable *attainable_create(const struct reducer *reducer, int n, int tensors, size_t rounds)
+struct attainable *attainable_create(const struct reducer *reducer, int n, int tensors, int timed, size_t rounds)
 {
     struct attainable *a = allocate(1, sizeof *a);
-    *a = (struct attainable){.reducer = reducer, .n = n, .tensors = tensors, .rounds = rounds};
+    *a = (struct attainable){.reducer = reducer, .n = n, .tensors = tensors, .timed = timed, .rounds = rounds};
     a->none = allocate(((size_t)tensors + 2) * rounds, sizeof *a->none);
     a->alone = allocate((size_t)n * (size_t)tensors * rounds, sizeof *a->alone);
     return a;
@@ -54,19 +56,18 @@ void attainable_destroy(struct attainable *attainable)
     free(attainable);
 }
 
-static void measure_none(struct attainable *attainable, const struct timeline *timeline, const struct step_times *times,
-                         int timed, size_t round)
+static void measure_none(struct attainable *attainable, const struct timeline *timeline, const struct block *b)
 {
-    int steps = DISCARDED_STEPS + timed, tensors = attainable->tensors;
-    double n = timed, *mine = allocate((size_t)tensors + 2, sizeof *mine);
-    steps_add_ready(timeline, times, DISCARDED_STEPS, steps, n, mine);
-    for (const struct step_times *step = times + DISCARDED_STEPS; step < times + steps; step++) {
+    int steps = DISCARDED_STEPS + attainable->timed, tensors = attainable->tensors;
+    double n = attainable->timed, *mine = allocate((size_t)tensors + 2, sizeof *mine);
+    steps_add_ready(timeline, b->times, DISCARDED_STEPS, steps, n, mine);
+    for (const struct step_times *step = b->times + DISCARDED_STEPS; step < b->times + steps; step++) {
         mine[tensors] += 1e-9 * (double)(step->backward_end_ns - step->start_ns) / n;
         int64_t update_ns = step->phase_ns[PHASE_CLIPPING] + step->phase_ns[PHASE_OPTIMIZER];
         mine[tensors + 1] += 1e-9 * (double)(update_ns + step->phase_ns[PHASE_CHECKPOINT]) / n;
     }
     for (int i = 0; i < tensors + 2; i++)
-        attainable->none[(size_t)i * attainable->rounds + round] = mine[i];
+        attainable->none[(size_t)i * attainable->rounds + b->round] = mine[i];
     free(mine);
 }
 
@@ -94,16 +95,16 @@ static double seconds_alone(const struct job *job, struct timeline *timeline, co
 }
 
 void attainable_measure(struct attainable *attainable, const struct job *job, struct timeline *timeline,
-                        const struct step_times *times, int timed, int implementation, size_t round)
+                        const struct block *b)
 {
-    const struct reducer *reducer = &attainable->reducer[implementation];
-    if (round == attainable->rounds) {
-        size_t tensors = (size_t)attainable->tensors, same = round;
+    const struct reducer *reducer = &attainable->reducer[b->implementation];
+    if (b->round == attainable->rounds) {
+        size_t tensors = (size_t)attainable->tensors, same = b->round;
         series_grow(&attainable->none, tensors + 2, &same);
         series_grow(&attainable->alone, (size_t)attainable->n * tensors, &attainable->rounds);
     }
     if (!reducer->strategy->reduces) {
-        measure_none(attainable, timeline, times, timed, round);
+        measure_none(attainable, timeline, b);
         return;
     }
     enum { LEAD = 1 << 20 }; /* 4 MiB take longer than a launch on any link */
@@ -112,7 +113,7 @@ void attainable_measure(struct attainable *attainable, const struct job *job, st
     const struct collective lead = {.buffer = reducer->model->gradient, .count = all < LEAD ? all : LEAD};
     reducer->model->device->zero(reducer->model->gradient, all); /* sums of sums would soon be infinite */
     for (int bucket = 0; bucket < reducer->plan.n; bucket++) {
-        double *alone = alone_of(attainable, implementation, bucket) + round;
+        double *alone = alone_of(attainable, b->implementation, bucket) + b->round;
         *alone = 0;
         for (int i = 0; i < reducer->strategy->collectives; i++) {
             const struct collective collective = reducer_collective(reducer, bucket, i);
@@ -139,17 +140,18 @@ static void print_list(FILE *out, const char *name, const double *seconds, int n
 }
 
 int attainable_write(const struct attainable *a, struct results *results, const char *label,
-                     const struct timeline *timeline, int timed, int implementation, size_t round)
+                     const struct timeline *timeline, const struct block *b)
 {
-    const struct reducer *reducer = &a->reducer[implementation];
+    const struct reducer *reducer = &a->reducer[b->implementation];
+    size_t round = b->round;
     char *text = NULL;
     size_t length = 0, tensors = (size_t)a->tensors;
     FILE *out = text_begin(&text, &length);
     fprintf(out, "{\"implementation\": \"%s\", \"round\": %zu", label, round);
     if (reducer->strategy->reduces) {
         double *in_step = allocate((size_t)reducer->plan.n + 1, sizeof *in_step);
-        add_durations(timeline, timed, in_step);
-        print_list(out, "alone_ms", alone_of(a, implementation, 0) + round, reducer->plan.n, a->rounds);
+        add_durations(timeline, a->timed, in_step);
+        print_list(out, "alone_ms", alone_of(a, b->implementation, 0) + round, reducer->plan.n, a->rounds);
         print_list(out, "in_step_ms", in_step, reducer->plan.n, 1);
         fprintf(out, ", \"last_tensor\": [");
         for (int i = 0; i < reducer->plan.n; i++)
@@ -165,15 +167,15 @@ int attainable_write(const struct attainable *a, struct results *results, const 
     return results_append(results, text, length);
 }
 
-double attainable_slowdown(const struct attainable *attainable, const struct timeline *timeline, int timed,
-                           int implementation, size_t round, double *alone)
+double attainable_slowdown(const struct attainable *attainable, const struct timeline *timeline, const struct block *b,
+                           double *alone)
 {
-    int plan = attainable->reducer[implementation].plan.n;
+    int plan = attainable->reducer[b->implementation].plan.n;
     double *ratio = allocate((size_t)plan, sizeof *ratio), median;
-    add_durations(timeline, timed, ratio);
+    add_durations(timeline, attainable->timed, ratio);
     *alone = 0;
     for (int i = 0; i < plan; i++) {
-        double seconds = alone_of(attainable, implementation, i)[round];
+        double seconds = alone_of(attainable, b->implementation, i)[b->round];
         ratio[i] /= seconds;
         *alone += seconds;
     }

@@ -15,33 +15,32 @@
 double attainable_of_plan(int n, const double *ready, const double *alone, double backward_end, double rest);
 
 struct attainable;
+struct block;
 
-/* Room for `rounds` rounds (and more when they come) of n implementations on a model of that many tensors. The reducers
- * [n] must outlive it. Release with attainable_destroy; NULL is fine. */
-struct attainable *attainable_create(const struct reducer *reducer, int n, int tensors, size_t rounds);
+/* Room for `rounds` rounds (it grows) of n implementations, with `timed` steps in a block, on a model of that many
+ * tensors. reducer[n] must outlive it. Release with attainable_destroy; NULL is fine. */
+struct attainable *attainable_create(const struct reducer *reducer, int n, int tensors, int timed, size_t rounds);
 void attainable_destroy(struct attainable *attainable);
 
-/* After a block of an implementation with so many timed steps, whose spans are still in the timeline (and stay there).
- * From `none`: when each gradient was final in the timed steps. Of the others: the time of each collective by itself,
- * with the ranks otherwise idle. All ranks call it. */
+/* Call after a block whose spans are still in the timeline; they stay there. Of `none`, keeps when each gradient was
+ * final in the timed steps; of the others, the time of each collective alone, with the ranks otherwise idle. All ranks
+ * call. */
 void attainable_measure(struct attainable *attainable, const struct job *job, struct timeline *timeline,
-                        const struct step_times *times, int timed, int implementation, size_t round);
+                        const struct block *block);
 
-/* Adds to this rank's metrics what that measured in a round, in ms, so that anyone can compute attainable, and
- * comm_slowdown, again. Of `none`: gradients_ready_ms of each tensor, backward_end_ms, update_ms (clipping and
- * optimizer). Of the others: for each collective alone_ms, in_step_ms (its mean duration in the timed steps) and
- * last_tensor, whose gradient it waits for. 0, or -1, reported. */
+/* Adds what that measured to this rank's metrics, in ms. Of `none`: gradients_ready_ms of each tensor, backward_end_ms,
+ * update_ms (clipping and optimizer). Of the others, for each bucket: alone_ms, in_step_ms (the mean in the timed
+ * steps) and last_tensor, whose gradient it waits for. Returns 0; or -1, reported. */
 int attainable_write(const struct attainable *attainable, struct results *results, const char *label,
-                     const struct timeline *timeline, int timed, int implementation, size_t round);
+                     const struct timeline *timeline, const struct block *block);
 
-/* Of this rank in one round of an implementation that reduces: how much longer its collectives took in its
- * block, whose spans are in the timeline: the median over the collectives of (mean duration in the timed steps) /
- * (duration alone); and in *alone the seconds of all of them alone. */
-double attainable_slowdown(const struct attainable *attainable, const struct timeline *timeline, int timed,
-                           int implementation, size_t round, double *alone);
+/* How much longer the collectives of a block that reduces took on this rank than alone: the median over the buckets of
+ * (mean time in the timed steps) / (time alone); *alone becomes the seconds of all of them alone. */
+double attainable_slowdown(const struct attainable *attainable, const struct timeline *timeline,
+                           const struct block *block, double *alone);
 
-/* seconds[rounds] = the attainable step time of an implementation that reduces (attainable_of_plan), of the slowest
- * rank in each of the first rounds. All ranks call it. */
+/* seconds[rounds] = the attainable step time of an implementation that reduces (attainable_of_plan), on the slowest
+ * rank of each round. All ranks call. */
 void attainable_rounds(const struct attainable *attainable, const struct job *job, int implementation, size_t rounds,
                        double *seconds);
 

@@ -1,5 +1,5 @@
-/* implementations.c - the rows of a comparison, and the kinds of option that they are made from. */
-#include "training/options.h"
+/* implementations.c - the rows of a comparison, the kinds of option that they are made from, and delays. */
+#include "training/implementations.h"
 
 #include "kernels/error.h"
 
@@ -9,7 +9,7 @@
 
 /* ---- strategies ---- */
 
-/* The names of all, with that between them. */
+/* The names of all strategies, separated by `between`. */
 static const char *strategy_names(const char *between, char text[256])
 {
     size_t at = 0;
@@ -131,9 +131,9 @@ static void delay_print(const struct option *option, const void *field, char *te
                                delays->item[i].ms, phase_name[delays->item[i].phase]);
 }
 
+const struct option_kind option_delay = {VALUE_TEXT, delay_parse, delay_print};
 const struct option_kind option_strategies = {VALUE_TEXT, strategies_parse, NULL};
 const struct option_kind option_buckets = {VALUE_TEXT, buckets_parse, NULL};
-const struct option_kind option_delay = {VALUE_TEXT, delay_parse, delay_print};
 
 /* ---- the rows ---- */
 
@@ -147,9 +147,8 @@ static void set_size(struct implementation *row, size_t bytes, const char *words
 }
 
 int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const struct strategy_list *list,
-                         const struct workload *workload)
+                         const struct bucket_sizes *sizes, enum comm_dtype grad_dtype)
 {
-    const struct bucket_sizes *sizes = &workload->bucket_sizes;
     int n = 0, buckets = 0, stages = 0;
     for (int i = 0; i < list->n; i++) {
         const struct strategy *strategy = list->item[i].strategy;
@@ -171,8 +170,15 @@ int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const s
     if (!buckets && strcmp(sizes->item[0].words, "auto") != 0)
         return error_report("--bucket-size-mb: none of the implementations has buckets; %s has",
                             strategy_ddp_bucketed.name);
-    if (!stages && workload->grad_dtype != COMM_FLOAT32)
+    if (!stages && grad_dtype != COMM_FLOAT32)
         return error_report("--grad-dtype %s: none of the implementations sends it; %s does",
-                            comm_dtype_name[workload->grad_dtype], strategy_ddp_individual_v2.name);
+                            comm_dtype_name[grad_dtype], strategy_ddp_individual_v2.name);
     return n;
+}
+
+void implementations_help(FILE *out)
+{
+    fprintf(out, "\nImplementations:\n");
+    for (int i = 0; strategies[i]; i++)
+        fprintf(out, "  %-20s   %s\n", strategies[i]->name, strategies[i]->summary);
 }

@@ -133,10 +133,7 @@ void run_options_add(struct option_table *table, struct run_options *run)
     option_table_add(table, (struct option_section){.title = "Training", OPTION_ROWS(schedule_rows), .base = options});
     option_table_add(table, workload_strategy_options(&options->workload));
     option_table_add(table, (struct option_section){.title = "Timed blocks", OPTION_ROWS(block_rows), .base = options});
-    option_table_add(table, open_device_options(&run->device));
-    option_table_add(table, comm_options_section(&run->comm));
-    option_table_add(table, results_options_section(&run->results));
-    option_table_add(table, monitor_options_section(&run->monitor));
+    harness_options_add(table, &run->harness);
 }
 
 /* ---- checks ---- */
@@ -259,11 +256,4 @@ int training_options_fit(struct training_options *o, int ranks)
     return error_report("a batch of %zu does not divide over %d ranks x %zu micro-batches: use a multiple of %zu, "
                         "such as %s",
                         o->batch_size, ranks, o->grad_accumulation, parts, fits);
-}
-
-void training_options_help_implementations(FILE *out)
-{
-    fprintf(out, "\nImplementations:\n");
-    for (int i = 0; strategies[i]; i++)
-        fprintf(out, "  %-20s   %s\n", strategies[i]->name, strategies[i]->summary);
 }

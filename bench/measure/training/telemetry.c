@@ -1,7 +1,8 @@
 /* telemetry.c - a line of telemetry for each step. */
-#include "training/parts.h"
+#include "training/telemetry.h"
 
 #include "base/text.h"
+#include "training/training.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -42,11 +43,11 @@ void telemetry_print_overlap(FILE *out, const struct overlap *o, int traced, int
     telemetry_print_number(out, "utilisation", o->utilisation);
 }
 
-int telemetry_write_block(struct results *results, const struct run *run, const struct block *block)
+int telemetry_write_block(struct results *results, const struct training *t, const struct block *block)
 {
-    const struct training_options *o = run->options;
+    const struct training_options *o = t->run.options;
+    const struct lr_schedule *schedule = &t->run.trainer.schedule;
     const struct implementation *row = &o->implementation[block->implementation];
-    const struct lr_schedule *schedule = &run->trainer.schedule;
     char *text = NULL;
     size_t length = 0;
     FILE *out = text_begin(&text, &length);
@@ -57,12 +58,12 @@ int telemetry_write_block(struct results *results, const struct run *run, const 
                 row->label, block->round, block->number, i, i < DISCARDED_STEPS ? "false" : "true");
         fprintf(out, ", \"global_step\": %ld, \"epoch_kind\": \"%s\"", block->first_step + i,
                 warmup ? "warmup" : "active");
-        telemetry_print_times(out, run->origin_ns, &block->times[i]);
+        telemetry_print_times(out, t->harness.origin_ns, &block->times[i]);
         telemetry_print_number(out, "loss", (double)record[RECORD_LOSS]);
         telemetry_print_number(out, "learning_rate", (double)schedule_learning_rate(schedule, o->block_start + i));
         if (warmup || o->log_grad_norm)
             telemetry_print_number(out, "grad_norm", (double)record[RECORD_GRAD_NORM]);
-        telemetry_print_overlap(out, &block->overlap[i], row->traced, run->comm->on_device);
+        telemetry_print_overlap(out, &block->overlap[i], row->traced, t->comm->on_device);
         telemetry_print_number(out, "other_processes_cores", block->other_cores);
         print_ms(out, "block_ms", block->seconds);
         telemetry_print_number(out, "peak_memory_bytes", block->peak_bytes ? (double)block->peak_bytes : NAN);

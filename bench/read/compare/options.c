@@ -86,10 +86,8 @@ int compare_options_parse(struct compare_options *options, int argc, char *const
         return error_report("no baseline: name the result directories of baseline runs before --candidate; see --help");
     if (!options->candidates)
         return error_report("no candidate: name the result directories to judge after --candidate; see --help");
-    if (*options->json && !strcmp(options->json, options->junit))
-        return error_report("--json %s and --junit %s: both name the same output; name another for one of them",
-                            options->json, options->junit);
-    return take_names(options);
+    const struct option_value files[] = {{"json", options->json}, {"junit", options->junit}};
+    return option_check_files(files, 2) ? -1 : take_names(options);
 }
 
 void compare_options_destroy(struct compare_options *options)

@@ -316,12 +316,10 @@ static int check_usage(const struct report_options *o)
         return error_report("no directory: name the result directories of runs, or a sweep; see --help");
     if (strlen(o->output) > OUTPUT)
         return error_report("--output %.100s...: the path is longer than %d characters", o->output, OUTPUT);
+    struct option_value file[FORMS];
     for (int i = 0; i < FORMS; i++)
-        for (int j = 0; j < i; j++)
-            if (*o->form[i] && !strcmp(o->form[i], o->form[j]))
-                return error_report("--%s %s and --%s %s: both name the same output; name another for one of them",
-                                    report_forms[j].option, o->form[j], report_forms[i].option, o->form[i]);
-    return 0;
+        file[i] = (struct option_value){report_forms[i].option, o->form[i]};
+    return option_check_files(file, FORMS);
 }
 
 static const char about[] =

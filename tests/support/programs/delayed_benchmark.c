@@ -45,7 +45,7 @@ int main(int argc, char *argv[])
         delayed = *original;
         delayed.finish = finish;
         o->implementation[o->n - 1].strategy = &delayed;
-        status = run_benchmark(&job, &run, &(struct command){argc - 1, argv + 1, &table});
+        status = benchmark_run(&job, &run, &(struct command){argc - 1, argv + 1, &table});
     }
     job_end(&job);
     return status ? 1 : 0;

@@ -49,13 +49,13 @@ int main(int argc, char *argv[])
                 "Usage: mpirun -n RANKS delayed_tune MICROSECONDS MIB [OPTION VALUE]..., as of ddpbench tune\n");
         return 2;
     }
-    int status = job_agree(&job, tune_options_parse(&options, &table, argc - 2, argv + 2) ||
-                                         tune_options_check(&options, &table, job.size, 0)
-                                     ? -1
-                                     : 0);
+    tune_options_add(&table, &options);
+    int status = job_agree(
+        &job,
+        option_table_parse(&table, argc - 2, argv + 2) || tune_options_check(&options, &table, job.size, 0) ? -1 : 0);
     if (!status) {
         delay(&options, strtod(argv[1], NULL), strtod(argv[2], NULL));
-        status = tune_search(&job, &options, &(struct command){argc - 2, argv + 2, &table});
+        status = tune_search(&options, &job, &(struct command){argc - 2, argv + 2, &table});
     }
     job_end(&job);
     return status ? 1 : 0;

@@ -133,18 +133,6 @@ TEST(within_one_percent_is_a_tie)
     ck_assert_int_eq(verdict_kind_of(cJSON_GetObjectItem(summary, "verdict"), "ddp_bucketed:2"), VERDICT_TIE);
 }
 
-/* The top is the largest cost of a size, or that of the best. Without intervals a bar is # alone. */
-TEST(bars_are_as_long_as_the_costs)
-{
-    make(SEARCH_TIME);
-    size_t whole = strlen(answer.row[4].bar);
-    ck_assert_double_eq_tol(answer.top, 0.020, 1e-9);
-    ck_assert_uint_eq(whole, sizeof answer.row->bar - 2);
-    ck_assert_double_eq_tol((double)strlen(answer.row[2].bar), (double)whole / 5, 1);
-    ck_assert_uint_eq(strspn(answer.row[2].bar, "#"), strlen(answer.row[2].bar));
-    ck_assert_str_eq(answer.row[0].bar, "");
-}
-
 TEST(without_a_round_there_is_no_answer)
 {
     search.best = -1;

@@ -1,6 +1,6 @@
 /* test_watch.c - the thread that watches a host, in a job that is made up: its lines, and that it may be
  * stopped at any time. */
-#include "machine/monitor.h"
+#include "machine/machine.h"
 
 #include "base/files.h"
 #include "ddp/job.h"

@@ -5,7 +5,7 @@
 #include "base/stats.h"
 #include "base/version.h"
 #include "results/results.h"
-#include "training/parts.h"
+#include "training/training.h"
 
 #include "kernels/error.h"
 #include "tests/support/scratch.h"
@@ -457,9 +457,11 @@ TEST(what_is_not_finite_is_null)
         record[i] = i % 2 ? INFINITY : NAN;
     const struct training_options options = {.implementation = {{.label = "x"}}, .log_grad_norm = 1};
     struct comm comm = {0};
-    const struct run run = {.options = &options, .comm = &comm};
+    static struct training training;
+    training.comm = &comm;
+    training.run.options = &options;
     const struct block block = {.other_cores = NAN, .times = times, .overlap = overlap, .record = record};
-    ck_assert_int_eq(telemetry_write_block(&results, &run, &block), 0);
+    ck_assert_int_eq(telemetry_write_block(&results, &training, &block), 0);
     results_close(&results);
     char *all = read_text("", "rank_3_metrics.jsonl");
     for (char *line = strtok(all, "\n"); line; line = strtok(NULL, "\n")) {

@@ -1,6 +1,6 @@
 /* test_attainable.c - the fastest step that a plan of buckets allows, by hand; and samples for which room is made. */
 #include "tests/support/suite.h"
-#include "training/parts.h"
+#include "training/training.h"
 
 #include <stdlib.h>
 

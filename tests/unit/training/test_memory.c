@@ -2,29 +2,34 @@
 #include "kernels/error.h"
 #include "tests/support/command_line.h"
 #include "tests/support/suite.h"
-#include "training/parts.h"
+#include "training/training.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { RANKS = 2 };
 
-/* Plans the run of a line on the CPU of two ranks. */
-static void plan(struct run *run, const char *line)
+static const struct recording nothing;
+static const struct memory_conditions on_cpu = {.ranks = RANKS, .compute_bytes = sizeof(float), .recording = &nothing};
+
+/* Plans the run of a line on the CPU of two ranks, and returns its options. */
+static const struct training_options *plan(const char *line, size_t bytes[MEMORY_PARTS])
 {
-    static const struct job job = {.size = RANKS, .hosts = 1, .machine_size = RANKS};
     struct training_options *o = &parsed_on(line, 0)->run.training;
+    struct model model;
     ck_assert_int_eq(training_options_fit(o, RANKS), 0);
-    *run = (struct run){.job = &job, .options = o, .device = device_cpu(1)};
-    memory_plan(run, 0);
-    model_destroy(&run->model);
+    const struct model_sizes sizes = workload_sizes(&o->workload, o->batch_size / RANKS / o->grad_accumulation);
+    model_plan(&model, &sizes, sizeof(float));
+    memory_estimate(&on_cpu, o, &model, bytes);
+    model_destroy(&model);
+    return o;
 }
 
 static int fits(const char *line, double bytes)
 {
-    struct run run;
-    plan(&run, line);
-    return (double)memory_total(run.memory, 0, MEMORY_PARTS) <= bytes;
+    size_t parts[MEMORY_PARTS];
+    plan(line, parts);
+    return (double)memory_total(parts) <= bytes;
 }
 
 static const struct {
@@ -44,11 +49,12 @@ enum { CASES = sizeof cases / sizeof *cases };
 
 TEST_EACH(what_is_named_fits, CASES)
 {
-    struct run run;
+    size_t parts[MEMORY_PARTS];
     char said[1024], named[256] = "", line[512], more[512];
     const double bytes = cases[_i].mib * 1048576;
-    plan(&run, cases[_i].asked);
-    ck_assert_int_eq(memory_check(&run, 0, &(struct memory_share){0, bytes}), -1);
+    const struct training_options *o = plan(cases[_i].asked, parts);
+    const struct memory_place place[2] = {{.ranks = 1}, {"this machine", (size_t)(RANKS * bytes), RANKS, bytes}};
+    ck_assert_int_eq(memory_check(&on_cpu, o, parts, place), -1);
     strcpy(said, error_text());
     char *text = strstr(said, "these fit: "), *next = strstr(said, "; or use");
     if (next)

@@ -1,5 +1,5 @@
-/* losses.c - the loss of each step of a block, and whether those of strategies that must agree do. */
-#include "training/parts.h"
+/* samples.c - the samples and losses of blocks. */
+#include "training/samples.h"
 
 #include "kernels/error.h"
 
@@ -7,6 +7,34 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+void measurements_create(struct measurements *m, int n, size_t capacity)
+{
+    *m = (struct measurements){n, capacity, 0, allocate((size_t)n * FIGURES * capacity, sizeof *m->seconds)};
+}
+
+void measurements_destroy(struct measurements *m)
+{
+    free(m->seconds);
+    *m = (struct measurements){0};
+}
+
+double *measurements_of(const struct measurements *m, int implementation, int figure)
+{
+    return m->seconds + ((size_t)implementation * FIGURES + (size_t)figure) * m->capacity;
+}
+
+void series_grow(double **series, size_t n, size_t *room)
+{
+    double *grown = allocate(2 * n * *room, sizeof *grown);
+    for (size_t i = 0; i < n; i++)
+        memcpy(grown + 2 * i * *room, *series + i * *room, *room * sizeof *grown);
+    free(*series);
+    *series = grown;
+    *room *= 2;
+}
+
+/* ---- losses ---- */
 
 void losses_create(struct losses *l, int steps, int judged)
 {
@@ -38,7 +66,7 @@ void losses_add(struct losses *l, const struct job *job, const double *mine, int
         l->expected = memcpy(allocate(1, bytes), l->mean, bytes);
     for (int i = 0; must_agree && !first && i < l->steps; i++) {
         double difference = fabs(l->mean[i] - l->expected[i]) / fabs(l->expected[i]);
-        if (!isfinite(l->mean[i]) || !isfinite(l->expected[i])) /* training may diverge, but then everywhere */
+        if (!isfinite(l->mean[i]) || !isfinite(l->expected[i])) /* training may diverge, but then in all blocks */
             difference = isfinite(l->mean[i]) == isfinite(l->expected[i]) ? 0 : INFINITY;
         l->difference = fmax(l->difference, difference);
         if (i == l->judged)
@@ -46,13 +74,12 @@ void losses_add(struct losses *l, const struct job *job, const double *mine, int
     }
 }
 
-int run_check_losses(const struct run *run)
+int losses_check(const struct losses *l, const struct job *job)
 {
-    const struct losses *l = &run->losses;
-    int wrong = l->wrong > 1e-3; /* no order of fp32 sums explains so much */
-    if (run->job->rank == 0 && l->not_a_number)
+    int wrong = l->wrong > 1e-3; /* more than the order of fp32 sums can explain */
+    if (job->rank == 0 && l->not_a_number)
         fprintf(stderr, "ddpbench: warning: a loss was not a finite number: training diverged; use a smaller --lr\n");
-    if (run->job->rank == 0 && wrong)
+    if (job->rank == 0 && wrong)
         fprintf(stderr,
                 "ddpbench: the losses of strategies that must agree differ by %.1e, relatively, in step %d of a block: "
                 "gradients were not reduced correctly\n",

@@ -1,0 +1,154 @@
+/* harness.c - what every measuring command opens and closes. */
+#include "harness/harness.h"
+
+#include "base/json.h"
+#include "base/text.h"
+#include "base/version.h"
+#include "ddp/watchdog.h"
+#include "kernels/clock.h"
+#include "kernels/error.h"
+
+#include <stdio.h>
+
+/* ---- from the command line to the exit status ---- */
+
+void harness_options_add(struct option_table *table, struct harness_options *options)
+{
+    option_table_add(table, open_device_options(&options->device));
+    option_table_add(table, comm_options_section(&options->comm));
+    option_table_add(table, results_options_section(&options->results));
+    option_table_add(table, monitor_options_section(&options->monitor));
+}
+
+enum exit_status harness_main(const struct harness_command *c, const struct job *job, int argc, char *const argv[])
+{
+    const struct command command = {argc, argv, c->table};
+    if (job_agree(job, option_table_parse(c->table, argc, argv)))
+        return STATUS_USAGE;
+    if (c->table->help && job->rank == 0) {
+        c->print_help(c->table);
+        printf("\nExit status: 0 fine, 1 %s, 2 the command line is wrong.\n", c->failures);
+    } else if (c->table->version && job->rank == 0)
+        printf("ddpbench %s\n", version_text());
+    if (c->table->help || c->table->version)
+        return STATUS_OK;
+    int dry_run_ranks = (int)c->options->results.dry_run_ranks, ranks = dry_run_ranks ? dry_run_ranks : job->size;
+    if (job_agree(job, c->check(c->line, c->table, ranks, open_device_wants_gpus(job, &c->options->device))))
+        return STATUS_USAGE;
+    return !dry_run_ranks && c->run(c->line, job, &command) ? STATUS_FAILED : STATUS_OK;
+}
+
+/* ---- the run ---- */
+
+int harness_open(struct harness *h, const struct job *job, const struct harness_options *options)
+{
+    *h = (struct harness){.job = job,
+                          .options = options,
+                          .origin_ns = clock_now_ns(),
+                          .comm = options->comm,
+                          .results.telemetry.file = -1};
+    watchdog_limit(job->watchdog, options->comm.timeout_s);
+    watchdog_doing(job->watchdog, "the set-up");
+    h->threads = host_threads(options->device.threads, job->cores);
+    host_facts(&h->host);
+    h->comm.core_to_spare = job->cores >= h->threads + 1;
+    h->comm.progress.crowded = job->cores < h->threads;
+    h->comm.shares_gpu = options->device.share_gpu;
+    if (job_agree(job, h->threads < 0 ? -1 : 0) || open_device(&h->opened, job, &options->device, h->threads))
+        return -1;
+    return job_agree(job, monitor_create(&h->monitor, job, options->monitor.cpu, options->monitor.gpu));
+}
+
+int harness_open_results(struct harness *h, const char *option, const char *given, const char *below)
+{
+    const struct results_options *o = &h->options->results;
+    const struct results_target target = {option, given, o->label, below, o->prometheus};
+    if (results_open(&h->results, h->job, &target))
+        return -1;
+    open_device_explain(&h->opened);
+    return 0;
+}
+
+cJSON *harness_run_json(const struct harness *h, const char *mode, const struct comm *comm,
+                        const struct command *command)
+{
+    cJSON *json = provenance_create(mode, h->options->results.label, command);
+    cJSON *derived = cJSON_AddObjectToObject(json, "derived");
+    json_add_number(derived, "world_size", h->job->size);
+    json_add_number(derived, "host_count", h->job->hosts);
+    json_add_number(derived, "threads", h->threads);
+    json_add_number(derived, "cores_per_rank", h->job->cores);
+    json_add_text(derived, "device", h->opened.device->name);
+    open_device_describe(&h->opened, derived);
+    provenance_add_comm(derived, comm);
+    return json;
+}
+
+int harness_write_run_json(const struct harness *h, const struct results *results, cJSON *json)
+{
+    host_describe(&h->host, h->job, json);
+    return job_agree(h->job, provenance_write(results, json));
+}
+
+int harness_start_monitors(struct harness *h)
+{
+    return job_agree(h->job, monitor_start(h->monitor, h->results.directory, h->origin_ns));
+}
+
+int harness_stop_monitors(struct harness *h)
+{
+    return job_agree(h->job, monitor_stop(h->monitor, &h->findings));
+}
+
+int harness_close(struct harness *h, int status, int print_directory)
+{
+    if (!h->job)
+        return status;
+    status = job_agree_after(h->job, status, results_close(&h->results));
+    if (!status && print_directory && h->job->rank == 0)
+        fprintf(stderr, "Results: %s\n", h->results.directory);
+    monitor_destroy(h->monitor);
+    return status;
+}
+
+/* ---- the parts of a summary that all modes have ---- */
+
+void harness_add_heading(const struct harness *h, const char *mode, const char *machine, const struct comm *comm,
+                         const char *calls, cJSON *summary)
+{
+    const struct job *job = h->job;
+    char how[200];
+    snprintf(how, sizeof how, comm->on_device ? " (%s)" : calls ? "" : ", progress %s", comm->progress);
+    results_add_sentence(
+        summary, "heading", "ddpbench %s%s on %d rank%s x %d thread%s on %d host%s (%s), comm %s%s%s%s", version_text(),
+        mode, job->size, text_plural((size_t)job->size), h->threads, text_plural((size_t)h->threads), job->hosts,
+        text_plural((size_t)job->hosts), machine, comm->name, how, calls ? ", " : "", calls ? calls : "");
+}
+
+void harness_add_findings(const struct harness *h, cJSON *summary)
+{
+    for (int i = 0; i < h->findings.n; i++)
+        results_add_sentence(summary, "notes", "Note: %s.", h->findings.finding[i].text);
+    if (h->findings.dropped)
+        results_add_sentence(summary, "notes",
+                             "Note: %d more findings of monitors; see cpu_monitor*.csv and gpu_monitor*.csv.",
+                             h->findings.dropped);
+    monitor_findings_describe(&h->findings, summary);
+}
+
+void harness_show_heading(const struct harness *h, cJSON *summary)
+{
+    if (h->job->rank == 0)
+        results_print_heading(stdout, summary);
+    cJSON_Delete(summary);
+}
+
+int harness_write_summary(struct results *results, cJSON *summary, struct figure_list *figures, int print)
+{
+    int status = results_write_summary(results, summary, figures);
+    if (print)
+        results_print_body(stdout, summary);
+    cJSON_Delete(summary);
+    figures_destroy(figures);
+    return status;
+}

@@ -1,0 +1,184 @@
+/* block.c - one block of an implementation, and its sample. */
+#include "training/block.h"
+
+#include "base/stats.h"
+#include "ddp/watchdog.h"
+#include "kernels/clock.h"
+#include "kernels/error.h"
+#include "training/training.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* What each rank tells the others about a block. */
+struct block_report {
+    double seconds;           /* of the timed steps together */
+    double phase[PHASES];     /* seconds of a timed step */
+    double communication_cpu; /* CPU seconds of the communication thread in the timed steps */
+    int dropped;              /* spans */
+};
+
+/* ---- its steps ---- */
+
+void block_start(struct run *run, struct recorder *recorder, int implementation, long step)
+{
+    int traced = run->options->implementation[implementation].traced;
+    struct trainer *trainer = &run->trainer;
+    trainer->watch_core = traced;
+    trainer_use(trainer, recorder_begin(recorder, traced), &run->reducer[implementation]);
+    trainer_reset(trainer, step);
+    timeline_clear(&recorder->timeline);
+    recorder->device->stamps_begin();
+}
+
+/* Runs `n` steps in the slots from `first` on, and waits for the device. */
+static void run_steps(struct trainer *trainer, struct watchdog *watchdog, int first, int n)
+{
+    for (int slot = first; slot < first + n; slot++) {
+        watchdog_mark(watchdog, slot + 1);
+        step_run(trainer, slot);
+    }
+    reducer_settle(trainer->reducer);
+    trainer->device->synchronize();
+}
+
+static void time_steps(struct run *run, const struct job *job, struct recorder *recorder, int implementation,
+                       struct block_report *mine)
+{
+    struct comm *comm = run->reducer[implementation].comm;
+    size_t number = run->counts.blocks;
+    const char *label = run->options->implementation[implementation].label;
+    watchdog_doing(job->watchdog, "step # of block %zu, %s", number, label);
+    block_start(run, recorder, implementation, run->options->block_start);
+    job_barrier(job);
+    run_steps(&run->trainer, job->watchdog, 0, DISCARDED_STEPS);
+
+    double communication = comm->cpu_seconds(comm);
+    job_barrier(job);
+    int64_t start = clock_now_ns();
+    run_steps(&run->trainer, job->watchdog, DISCARDED_STEPS, (int)run->options->block_steps);
+    int64_t end = clock_now_ns();
+    job_barrier(job);
+    watchdog_doing(job->watchdog, "the evaluation of block %zu", number);
+    recorder_stop_tracer(recorder);
+    recorder->device->stamps_end();
+    timeline_settle(&recorder->timeline, recorder->device->stamp_ns);
+    *mine = (struct block_report){.seconds = 1e-9 * (double)(end - start),
+                                  .communication_cpu = comm->cpu_seconds(comm) - communication};
+}
+
+double block_try_steps(struct run *run, const struct job *job, struct recorder *recorder, int implementation,
+                       double *first)
+{
+    enum { MOST = 10 };
+    double seconds[MOST], sum = 0;
+    size_t n = 0;
+    while (n < 2 || (n < MOST && sum < 0.5)) {
+        block_start(run, recorder, implementation, 0);
+        job_barrier(job);
+        int64_t start = clock_now_ns();
+        run_steps(&run->trainer, job->watchdog, 0, 1);
+        run->steps_run++;
+        seconds[n] = job_max(job, 1e-9 * (double)(clock_now_ns() - start));
+        sum += seconds[n++];
+    }
+    *first = seconds[0];
+    return stats_median(seconds + 1, n - 1);
+}
+
+/* ---- what they were like ---- */
+
+/* Fills the times, overlaps and losses of a block from what was recorded, and the phases of its report. */
+static void evaluate_steps(struct run *run, const struct recorder *recorder, struct block *b, struct block_report *mine)
+{
+    int timed = (int)run->options->block_steps, steps = DISCARDED_STEPS + timed;
+    const struct timeline *timeline = &recorder->timeline;
+    int traced = run->options->implementation[b->implementation].traced;
+    recorder->device->download(b->record, run->trainer.record, (size_t)steps * RECORDS * sizeof *b->record);
+    steps_from_timeline(timeline, b->times, steps);
+    overlap_of_steps(timeline, b->times, steps, traced ? recorder_computing(recorder) : NULL, b->overlap);
+    for (int i = 0; i < steps; i++) {
+        b->loss[i] = (double)b->record[i * RECORDS + RECORD_LOSS];
+        for (int p = 0; p < PHASES && i >= DISCARDED_STEPS; p++)
+            mine->phase[p] += 1e-9 * (double)b->times[i].phase_ns[p] / timed;
+    }
+    for (int i = 0; i < TIMELINE_LANES; i++)
+        mine->dropped += (int)timeline->lane[i].dropped;
+}
+
+/* Keeps the sample of a block: phases as means over ranks, the step of the slowest rank. */
+static void keep_sample(struct measurements *m, int implementation, size_t round, const struct block_report *all,
+                        int ranks, size_t timed_steps)
+{
+    double *sample = measurements_of(m, implementation, 0) + round;
+    for (int r = 0; r < ranks; r++) {
+        for (size_t p = 0; p < PHASES; p++)
+            sample[p * m->capacity] += all[r].phase[p] / ranks;
+        double *step = &sample[FIGURE_STEP * m->capacity];
+        *step = fmax(*step, all[r].seconds / (double)timed_steps);
+    }
+}
+
+static void begin_window(struct window *w)
+{
+    *w = (struct window){clock_now_ns(), host_process_cpu_seconds(), host_machine_cpu_seconds(), 0};
+}
+
+/* Adds a block to the window. If the window is long enough, ends it, begins the next, and returns the cores that other
+ * processes used, on the machine where that was most; otherwise returns NAN. */
+static double add_to_window(struct block_counts *counts, const struct job *job)
+{
+    struct window *w = &counts->window;
+    double seconds = 1e-9 * (double)(clock_now_ns() - w->start_ns);
+    w->blocks++;
+    if (job_max(job, seconds) < 0.2)
+        return NAN;
+    double ranks = job_sum_machine(job, host_process_cpu_seconds() - w->process_cpu);
+    double cores = (host_machine_cpu_seconds() - w->machine_cpu - ranks) / seconds;
+    double worst = job_max(job, fmax(0, cores));
+    counts->watched_blocks += w->blocks;
+    counts->with_other_processes += worst >= MONITOR_OTHER_CORES ? w->blocks : 0;
+    counts->other_cores = fmax(counts->other_cores, worst);
+    begin_window(w);
+    return worst;
+}
+
+size_t block_peak_memory(const struct block_counts *counts, const struct open_device *opened)
+{
+    size_t now = open_device_memory(opened);
+    return now > counts->peak_bytes ? now : counts->peak_bytes;
+}
+
+/* ---- the block ---- */
+
+void block_run(struct run *run, const struct harness *h, struct recorder *recorder, struct block *b)
+{
+    const struct job *job = h->job;
+    const struct reducer *reducer = &run->reducer[b->implementation];
+    struct block_counts *counts = &run->counts;
+    int reduces = reducer->strategy->reduces, in_fp32 = !reducer->staged || reducer->staged_dtype == COMM_FLOAT32;
+    struct block_report mine, *all = allocate((size_t)job->size, sizeof *all);
+    if (!counts->window.start_ns)
+        begin_window(&counts->window);
+    b->number = counts->blocks++;
+    b->first_step = run->steps_run;
+    counts->peak_bytes = block_peak_memory(counts, &h->opened);
+    int can_reset = !open_device_reset_memory(&h->opened);
+    time_steps(run, job, recorder, b->implementation, &mine);
+    b->peak_bytes = can_reset ? open_device_memory(&h->opened) : 0;
+    run->steps_run += DISCARDED_STEPS + (long)run->options->block_steps;
+
+    evaluate_steps(run, recorder, b, &mine);
+    job_gather(job, &mine, sizeof mine, all);
+    keep_sample(&run->measurements, b->implementation, b->round, all, job->size, run->options->block_steps);
+    losses_add(&run->losses, job, b->loss, reduces && in_fp32);
+    b->other_cores = add_to_window(counts, job);
+    b->seconds = mine.seconds;
+    b->comm_cpu_seconds = reduces ? all[0].communication_cpu : 0;
+    b->comm_seconds = reduces ? all[0].seconds : 0;
+    counts->comm_cpu_seconds += b->comm_cpu_seconds;
+    counts->comm_seconds += b->comm_seconds;
+    for (int r = 0; r < job->size; r++)
+        counts->dropped_spans += all[r].dropped;
+    free(all);
+}

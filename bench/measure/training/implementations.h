@@ -1,0 +1,62 @@
+/* implementations.h - the rows of a comparison, and the kinds of option that they are made from. */
+#ifndef BENCH_MEASURE_TRAINING_IMPLEMENTATIONS_H
+#define BENCH_MEASURE_TRAINING_IMPLEMENTATIONS_H
+
+#include "base/option_table.h"
+#include "ddp/comm.h"
+#include "ddp/step.h"
+
+enum { MAX_IMPLEMENTATIONS = 64, IMPLEMENTATION_LABEL = 80 };
+
+/* One row of the comparison: a strategy under a label, with its bucket size if it has one. */
+struct implementation {
+    char label[IMPLEMENTATION_LABEL];
+    const struct strategy *strategy;
+    size_t bucket_bytes;   /* 0 for a strategy without buckets */
+    char bucket_words[21]; /* the same as --bucket-size-mb takes it; "" */
+    int traced;            /* its operations are recorded */
+    int after_backward;    /* its collectives wait for the end of backward: the control for overlap */
+    int captured;          /* a profile captures its steps; the rows up to the next captured one are its controls */
+};
+
+/* --implementations: names, each NAME or LABEL=NAME; or all, each strategy under its name. */
+struct strategy_list {
+    int n;
+    struct {
+        char label[41];
+        const struct strategy *strategy;
+    } item[MAX_IMPLEMENTATIONS];
+};
+extern const struct option_kind option_strategies;
+
+/* --bucket-size-mb: sizes as they were given; or the one size `auto`, of 0 bytes until workload_check. The option's
+ * bounds are in MiB. */
+struct bucket_sizes {
+    int n;
+    struct {
+        char words[21];
+        size_t bytes;
+    } item[MAX_IMPLEMENTATIONS];
+};
+extern const struct option_kind option_buckets;
+
+/* --inject-delay: ranks that sleep whenever a phase begins. */
+struct delays {
+    int n;
+    struct delay {
+        int rank;
+        double ms;
+        enum step_phase phase;
+    } item[16];
+};
+extern const struct option_kind option_delay;
+
+/* Makes the rows of a comparison: each strategy once, one with buckets once for each size; several sizes become part of
+ * the label. Returns how many; or -1, reported: too many, or no strategy uses the sizes or grad_dtype asked for. */
+int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const struct strategy_list *strategies,
+                         const struct bucket_sizes *sizes, enum comm_dtype grad_dtype);
+
+/* Prints the strategies as part of a help. */
+void implementations_help(FILE *out);
+
+#endif

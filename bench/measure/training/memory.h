@@ -1,0 +1,69 @@
+/* memory.h - the memory that a run needs, by part, estimated before anything is allocated. */
+#ifndef BENCH_MEASURE_TRAINING_MEMORY_H
+#define BENCH_MEASURE_TRAINING_MEMORY_H
+
+#include "ddp/model.h"
+#include "machine/machine.h"
+#include "training/options.h"
+#include "training/recorder.h"
+
+enum memory_part {
+    MEMORY_WEIGHTS, /* the weights, and the copy that every block starts from */
+    MEMORY_GRADIENTS,
+    MEMORY_OPTIMIZER,     /* AdamW's two moments */
+    MEMORY_ACTIVATIONS,   /* what forward keeps for backward, and scratch */
+    MEMORY_COMMUNICATION, /* staged buffers, and the temporary copy that MPI makes while it reduces */
+    MEMORY_STAGING,       /* with MPI on a GPU: host memory for the gradients and staged buffers, and MPI's copy */
+    MEMORY_DATA,          /* micro-batches, and on rank 0 the piece of a checkpoint that is being written */
+    MEMORY_RECORDS,       /* the spans of a block's steps, and one sample of every block */
+    MEMORY_PARTS
+};
+extern const char *const memory_part_name[MEMORY_PARTS];
+
+/* What decides the memory of a rank, besides its options and model. On a GPU the parts up to MEMORY_STAGING are in the
+ * GPU's memory, the others in the host's. */
+struct memory_conditions {
+    int rank, ranks;
+    int on_gpu, stages; /* stages: collectives are staged through the host's memory */
+    size_t compute_bytes;
+    const struct recording *recording;
+};
+
+/* The estimated bytes of a rank that trains a planned model. */
+void memory_estimate(const struct memory_conditions *conditions, const struct training_options *options,
+                     const struct model *model, size_t bytes[MEMORY_PARTS]);
+
+/* The number of spans that a run needs room for in each lane. */
+void memory_spans(const struct training_options *options, const struct model *model, const struct recording *recording,
+                  size_t spans[TIMELINE_LANES]);
+
+/* The most collectives of a step of any implementation. */
+size_t memory_collectives(const struct training_options *options, const struct model *model);
+
+/* How many steps of the epochs the buffer for captured spans can hold, at most all of them. */
+size_t memory_captured_steps(const struct training_options *options, const struct model *model,
+                             const struct recording *recording);
+
+/* The sum of all parts. */
+size_t memory_total(const size_t bytes[MEMORY_PARTS]);
+
+/* The parts in [from, to) that are not 0, in words. */
+const char *memory_words(const size_t bytes[MEMORY_PARTS], int from, int to, char text[256]);
+
+/* Memory that some ranks share. */
+struct memory_place {
+    char name[300]; /* "this machine", or a GPU */
+    size_t available;
+    int ranks;
+    double least; /* bytes per rank, on the rank that has the least in such a place */
+};
+
+/* Fills the places of a rank: its GPU (nothing on the CPU), and its host. All ranks call. */
+void memory_places(const struct job *job, const struct open_device *opened, struct memory_place place[2]);
+
+/* Checks that a run with these bytes per rank fits into its places. Returns 0; or -1, reported, with the bytes of each
+ * part and the nearest sizes that fit on every rank. */
+int memory_check(const struct memory_conditions *conditions, const struct training_options *options,
+                 const size_t bytes[MEMORY_PARTS], const struct memory_place place[2]);
+
+#endif

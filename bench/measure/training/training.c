@@ -1,0 +1,183 @@
+/* training.c - everything that a run needs: planned and checked, then allocated before the first step. */
+#include "training/training.h"
+
+#include "base/text.h"
+#include "ddp/comm_create.h"
+#include "kernels/error.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+/* Plans the model and checks that it fits, before anything is allocated. */
+static int plan_model(struct training *t, int stages, const struct memory_place place[2])
+{
+    struct run *run = &t->run;
+    const struct harness *h = &t->harness;
+    const struct training_options *o = run->options;
+    const struct model_sizes sizes =
+        workload_sizes(&o->workload, o->batch_size / (size_t)h->job->size / o->grad_accumulation);
+    const struct memory_conditions conditions = {
+        h->job->rank, h->job->size, h->opened.on_gpu, stages, h->opened.device->compute_bytes, &run->recording};
+    double tokens = (double)sizes.batch * (double)sizes.context, width = (double)(sizes.width + sizes.ff);
+    if (tokens * (double)sizes.vocabulary > 1e17 || tokens * width * (double)sizes.layers > 1e16 ||
+        width * width * (double)sizes.layers > 1e17)
+        return error_report("this model needs more than 10^17 numbers; no machine has that much memory");
+    model_plan(&run->model, &sizes, conditions.compute_bytes);
+    memory_estimate(&conditions, o, &run->model, run->memory);
+    if (run->recording.gpu_option && !h->opened.on_gpu)
+        return error_report("--%s is for runs on GPUs, and this one is on the CPU", run->recording.gpu_option);
+    if (run->recording.operations && !memory_captured_steps(o, &run->model, &run->recording))
+        return error_report("--profile-buffer-mb %g holds no step of this model; use a larger one",
+                            run->recording.buffer_mb);
+    size_t most = h->opened.device->most_head_width;
+    if (most && sizes.width / sizes.heads > most)
+        return error_report("heads of width %zu: on a GPU they are at most %zu wide; use more --num-heads",
+                            sizes.width / sizes.heads, most);
+    return memory_check(&conditions, o, run->memory, place);
+}
+
+static int open_data(struct data **data, const struct training_options *o, const struct job *job)
+{
+    const struct data_options options = {o->data,
+                                         o->workload.vocab_size,
+                                         o->workload.context_length,
+                                         o->batch_size,
+                                         o->grad_accumulation,
+                                         o->seed,
+                                         job->rank,
+                                         job->size,
+                                         (int)o->data_workers,
+                                         (int)o->prefetch,
+                                         job->watchdog};
+    return job_agree(job, data_create(data, &options));
+}
+
+/* Checks that --prometheus does not name the text that --data reads. Returns 0; or -1, reported. */
+static int check_apart(const char *prometheus, const char *data)
+{
+    struct stat one, other;
+    return !stat(prometheus, &one) && !stat(data, &other) && one.st_dev == other.st_dev && one.st_ino == other.st_ino
+               ? error_report("--prometheus %s: is what --data reads; name another file", prometheus)
+               : 0;
+}
+
+int training_plan(struct training *t, const struct job *job, const struct run_options *options, const char *option,
+                  const char *given, const char *below)
+{
+    struct harness *h = &t->harness;
+    struct run *run = &t->run;
+    const struct training_options *o = run->options = &options->training;
+    size_t spans[TIMELINE_LANES];
+    struct memory_place place[2];
+    run->losses.difference = NAN; /* until there are two blocks to compare */
+    run->planned = o->rounds;
+    if (harness_open(h, job, &options->harness))
+        return -1;
+    if (!h->opened.on_gpu)
+        run->slowest_products = products_measure(job, &run->blas);
+    memory_places(job, &h->opened, place);
+    if (job_agree(job, plan_model(t, comm_stages(job, h->opened.device, &h->comm), place)) ||
+        open_data(&run->trainer.data, o, job) ||
+        job_agree(job, check_apart(options->harness.results.prometheus, o->data)))
+        return -1;
+    memory_spans(o, &run->model, &run->recording, spans);
+    recorder_create(&t->recorder, h->opened.device, &run->recording, h->opened.on_gpu, spans);
+    t->comm = comm_create(job, run->recording.allocations ? t->recorder.traced : t->recorder.device,
+                          &t->recorder.timeline, memory_collectives(o, &run->model), &h->comm);
+    return t->comm ? harness_open_results(h, option, given, below) : -1;
+}
+
+void training_print_estimate(const struct training *t, size_t steps, double limit)
+{
+    const struct run *run = &t->run;
+    const struct training_options *o = run->options;
+    const struct job *job = t->harness.job;
+    size_t tokens = o->batch_size / (size_t)job->size * o->workload.context_length;
+    double flops = model_flops(&run->model, tokens) / (o->forward_only ? 3 : 1);
+    double gflops = run->blas.product_gflops * fmin(t->harness.threads, job->cores);
+    double seconds = job_max(job, flops / (1e9 * gflops / 2));
+    char step[CELL], all[CELL], memory[CELL];
+    if (t->harness.opened.on_gpu || job->rank)
+        return;
+    snprintf(step, sizeof step, "%.0f ms", 1e3 * seconds);
+    fprintf(stderr,
+            "A step is estimated to take about %s (%.2g FLOP of each rank at half the %.3g GFLOP/s of its matrix "
+            "products)",
+            seconds < 1 ? step : text_duration(step, seconds), flops, gflops);
+    if (limit > 0)
+        fprintf(stderr, "; rounds go on for %s at most", text_duration(all, limit));
+    else
+        fprintf(stderr, ", all %zu about %s", steps, text_duration(all, seconds * (double)steps));
+    fprintf(stderr, ". Setting up %s of memory on each rank.\n", text_memory(memory, memory_total(run->memory)));
+}
+
+/* Allocates the weights, reducers and the trainer; checkpoints go to a directory. */
+static void create_trainer(struct training *t, const char *directory)
+{
+    struct run *run = &t->run;
+    const struct training_options *o = run->options;
+    const struct job *job = t->harness.job;
+    struct trainer *trainer = &run->trainer;
+    /* in memory that the comm is fast in */
+    model_allocate(&run->model, run->recording.allocations ? t->recorder.traced : t->recorder.device,
+                   t->comm->allocate(t->comm, run->model.arena * sizeof(float)));
+    model_initialize(&run->model, o->seed);
+    run->reducer = allocate((size_t)o->n, sizeof *run->reducer);
+    for (int i = 0; i < o->n; i++) {
+        const struct implementation *row = &o->implementation[i];
+        reducer_create(&run->reducer[i], row->strategy, &run->model, t->comm, row->bucket_bytes,
+                       o->workload.grad_dtype);
+        run->reducer[i].after_backward = row->after_backward;
+    }
+    *trainer = (struct trainer){
+        .device = run->model.device,
+        .model = &run->model,
+        .data = trainer->data,
+        .reducer = &run->reducer[0],
+        .schedule = {(float)o->lr, (long)o->warmup_steps},
+        .timeline = &t->recorder.timeline,
+        .ranks = job->size,
+        .micro_batches = o->grad_accumulation,
+        .max_norm = (float)o->max_norm,
+        .forward_only = o->forward_only,
+        .log_grad_norm = o->log_grad_norm,
+        .checkpoint = {.every = o->checkpoint_every, .job = job, .seed = o->seed},
+    };
+    snprintf(trainer->checkpoint.path, sizeof trainer->checkpoint.path, "%s/checkpoint.bin", directory);
+    for (const struct delay *d = o->delays.item; d < o->delays.item + o->delays.n; d++)
+        trainer->delay_ns[d->phase] += d->rank == job->rank ? (int64_t)(1e6 * d->ms) : 0;
+    const struct adamw adamw = {0.9f, 0.999f, 1e-8f, (float)o->weight_decay};
+    size_t slots = DISCARDED_STEPS + o->block_steps;
+    size_t captured = memory_captured_steps(o, &run->model, &run->recording) + 1;
+    trainer_create(trainer, &adamw, slots > captured ? slots : captured);
+}
+
+int training_set_up(struct training *t, const char *mode, const struct command *command)
+{
+    const struct results *results = &t->harness.results;
+    create_trainer(t, results->directory);
+    measurements_create(&t->run.measurements, t->run.options->n, t->run.options->rounds);
+    return training_write_run_json(t, mode, command, results) ? -1 : harness_start_monitors(&t->harness);
+}
+
+int training_close(struct training *t, int status, int print_directory)
+{
+    struct run *run = &t->run;
+    status = harness_close(&t->harness, status, print_directory);
+    measurements_destroy(&run->measurements);
+    losses_destroy(&run->losses);
+    trainer_destroy(&run->trainer);
+    for (int i = 0; run->reducer && i < run->options->n; i++)
+        reducer_destroy(&run->reducer[i]);
+    free(run->reducer);
+    if (t->comm) {
+        t->comm->release(t->comm, run->model.gradient);
+        t->comm->destroy(t->comm);
+    }
+    recorder_destroy(&t->recorder);
+    data_destroy(run->trainer.data);
+    model_destroy(&run->model);
+    return status;
+}
