@@ -1,4 +1,4 @@
-/* best.c - the least of several series, and which are significantly more, with critical values by simulation. */
+/* best.c - comparison of several series with the least one, with critical values by simulation. */
 #include "base/best.h"
 
 #include "kernels/error.h"
@@ -43,8 +43,8 @@ static double chi_squared(uint64_t *state, size_t df)
 
 /* ---- critical values ---- */
 
-/* (mean of i - mean of j) / its standard error, for means in units of 1 / sqrt(n), and residuals [columns] of which the
- * squares of differences add up to those of n samples. */
+/* (mean of i - mean of j) / its standard error, for means in units of 1 / sqrt(n). The squared differences of the
+ * residuals [columns] add up to those of n samples. */
 static double studentised(const double *mean, const double *residual, size_t columns, size_t n, size_t i, size_t j)
 {
     double squares = 0;
@@ -55,11 +55,11 @@ static double studentised(const double *mean, const double *residual, size_t col
     return squares > 0 ? (mean[i] - mean[j]) / sqrt(squares / (double)(n - 1)) : 0;
 }
 
-/* One draw of k series of n standard normal samples: largest[(r - 1) * DRAWS] becomes the largest t among the first r
- * of them against the least of these, r from 2 to k, whatever k is. The residuals of the samples enter by their
- * products alone, which are Wishart's: those of a triangle of normals with roots of chi squared on its diagonal
- * (Bartlett 1933), cut off after n - 1 columns. mean[k] and residual[k, columns] are room to work in. */
-static void draw(uint64_t seed, size_t k, size_t n, double *mean, double *residual, double *largest)
+/* Draws k series of n standard normal samples: largest[(r - 1) * DRAWS] becomes the largest t among the first r of them
+ * against the least of these, for r from 2 to k, independent of k. Only the products of the residuals matter, which
+ * have a Wishart distribution: so the residuals are a triangle of normals with roots of chi squared on the diagonal
+ * (Bartlett 1933), cut off after n - 1 columns. mean[k] and residual[k, columns] are scratch. */
+static void draw_series(uint64_t seed, size_t k, size_t n, double *mean, double *residual, double *largest)
 {
     uint64_t *state = &seed;
     size_t columns = n - 1 < k ? n - 1 : k, least = 0;
@@ -81,7 +81,7 @@ static void draw(uint64_t seed, size_t k, size_t n, double *mean, double *residu
     }
 }
 
-/* c(r) for r from 2 to k, of series of n samples: a table that is kept until another is asked for. */
+/* c(r) for r from 2 to k and n samples: a table that is kept until the next call with other sizes. */
 static const double *critical_values(size_t k, size_t n)
 {
     static double *critical;
@@ -91,7 +91,7 @@ static const double *critical_values(size_t k, size_t n)
     double *largest = allocate(k * DRAWS, sizeof *largest), *mean = allocate(k, sizeof *mean);
     double *residual = allocate(k * k, sizeof *residual);
     for (size_t d = 0; d < DRAWS && k > 2; d++)
-        draw(d, k, n, mean, residual, largest + d);
+        draw_series(d, k, n, mean, residual, largest + d);
     free(critical);
     critical = allocate(k + 1, sizeof *critical);
     critical[2] = stats_t_quantile(0.5 + LEVEL / 2, (double)(n - 1));
@@ -110,7 +110,7 @@ static const double *critical_values(size_t k, size_t n)
 struct candidate {
     int series;
     double mean, error; /* of log(a / best): its mean, and the standard error of that */
-    double evidence;    /* of a being more than the best; the procedure goes from the largest on */
+    double evidence;    /* that a is more than the best; tested from the largest on */
 };
 
 static int by_evidence(const void *a, const void *b)
@@ -133,7 +133,7 @@ static struct candidate candidate_of(int series, const double *a, const double *
 
 void best_compare(const double *const *sample, int k, size_t n, int best, int anytime, struct against_best *out)
 {
-    int m = 0, r = k; /* r: the best and those not yet called slower */
+    int m = 0, r = k; /* r: series that are not slower so far, with the best */
     struct candidate *candidate = allocate((size_t)k, sizeof *candidate);
     for (int i = 0; i < k; i++) {
         struct paired *paired = &out[i].paired;

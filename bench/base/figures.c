@@ -1,4 +1,4 @@
-/* figures.c - the list of figures that every summary.json holds. */
+/* figures.c - the list of figures in every summary.json. */
 #include "base/figures.h"
 
 #include "base/json.h"
@@ -87,7 +87,7 @@ static int by_what(const void *a, const void *b)
     return by_name ? by_name : by_subject ? by_subject : (x->bytes > y->bytes) - (x->bytes < y->bytes);
 }
 
-/* Checks that no figure is there twice. Returns 0; or -1, reported. */
+/* Checks that no figure is a duplicate. Returns 0; or -1, reported. */
 static int check_twice(const struct figure_list *list, const char *path)
 {
     struct figure *sorted = allocate(list->n + 1, sizeof *sorted);
@@ -107,7 +107,7 @@ int figures_read(struct figure_list *list, const char *path, const cJSON *json)
     const cJSON *row;
     *list = (struct figure_list){0};
     if (!cJSON_IsArray(json))
-        return error_report("%s: has no list \"figures\", so it is no summary of ddpbench", path);
+        return error_report("%s: lacks the list \"figures\", so ddpbench did not write it", path);
     if (cJSON_GetArraySize(json) > FIGURES_MOST)
         return error_report("%s: \"figures\" has %d items; at most %d are read", path, cJSON_GetArraySize(json),
                             FIGURES_MOST);

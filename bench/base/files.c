@@ -1,4 +1,4 @@
-/* files.c - directories, and files that appear when they are complete. */
+/* files.c - directories, reading files with limits, and writing files that get their name once they are complete. */
 #include "base/files.h"
 
 #include "kernels/error.h"
@@ -31,7 +31,7 @@ int files_make_directories(const char *option, const char *path)
     }
 }
 
-/* Cuts off the last part of a path, the / before it stays; returns the length of the rest. */
+/* Cuts off the last part of a path, but not the / before it. Returns the length of the rest. */
 static size_t cut_last(char *path)
 {
     size_t n = strlen(path);
@@ -83,7 +83,7 @@ FILE *files_open(const char *path, size_t most, char why[FILES_WHY])
 {
     struct stat status;
     FILE *stream = NULL;
-    int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a pipe shall be refused, not wait for a writer */
+    int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* does not wait for the writer of a pipe */
     if (file < 0 || fstat(file, &status))
         snprintf(why, FILES_WHY, "%s", strerror(errno));
     else if (!S_ISREG(status.st_mode))
@@ -120,7 +120,7 @@ size_t files_find(glob_t *found, const char *directory, const char *pattern)
     *found = (glob_t){0};
     for (const char *c = directory; *c; c++) {
         if (at >= (size_t)2 * FILES_PATH)
-            return 0; /* no path that this program takes */
+            return 0; /* longer than any path that the program takes */
         if (strchr("*?[\\", *c))
             path[at++] = '\\';
         path[at++] = *c;
@@ -134,7 +134,7 @@ static int refuse(const char *option, const char *path, const char *why)
     return error_report("%s%s %s: %s", option ? "--" : "cannot ", option ? option : "write", path, why);
 }
 
-/* Whether a line begins with the mark, after blanks. */
+/* Whether a line begins with the mark, possibly after blanks. */
 static int has_mark(const char *begin, size_t n, const char *mark)
 {
     size_t length = strlen(mark);
@@ -148,7 +148,7 @@ static int has_mark(const char *begin, size_t n, const char *mark)
     return 0;
 }
 
-/* Checks that nothing has the path, or an empty file, or one with the mark (NULL: anything may). Returns 0; or -1,
+/* Checks that the path does not exist, or is an empty file or one with the mark (NULL: any file). Returns 0; or -1,
  * reported. */
 static int check_replaced(const char *option, const char *path, const char *mark)
 {
@@ -159,7 +159,7 @@ static int check_replaced(const char *option, const char *path, const char *mark
                             option ? option : "write", path, FILES_PATH - 1);
     if (!mark)
         return 0;
-    if (lstat(path, &status)) /* any other failure is found when it is written */
+    if (lstat(path, &status)) /* writing it finds any other failure */
         return errno == ENAMETOOLONG ? refuse(option, path, strerror(errno)) : 0;
     if (S_ISLNK(status.st_mode))
         return refuse(option, path, "is a symbolic link; name the file itself");
@@ -210,7 +210,7 @@ static int flush_buffer(struct new_file *file)
     return files_write(file->file, file->buffer->bytes, n);
 }
 
-/* Compresses what is there; with Z_FINISH, until nothing is left inside zlib. Returns 0; or -1 with errno. */
+/* Compresses n bytes; with Z_FINISH, also writes what zlib has kept. Returns 0; or -1 with errno. */
 static int compress_bytes(struct new_file *file, const char *text, size_t n, int flush)
 {
     struct new_file_buffer *b = file->buffer;
@@ -228,7 +228,7 @@ static int compress_bytes(struct new_file *file, const char *text, size_t n, int
     return 0;
 }
 
-/* Keeps what fits into the buffer. */
+/* Copies n bytes, which fit into the buffer. */
 static int copy_bytes(struct new_file *file, const char *text, size_t n)
 {
     struct new_file_buffer *b = file->buffer;
@@ -273,7 +273,7 @@ int new_file_commit(struct new_file *file)
         new_file_abandon(file);
         return cannot_write(file, why);
     }
-    if (check_replaced(file->option, file->path, file->mark)) { /* it may have come meanwhile */
+    if (check_replaced(file->option, file->path, file->mark)) { /* another process may have made it since */
         new_file_abandon(file);
         return -1;
     }
@@ -281,7 +281,7 @@ int new_file_commit(struct new_file *file)
     return files_publish(file->file, file->temporary, file->path) ? cannot_write(file, errno) : 0;
 }
 
-/* Puts the text into a file that was begun. Returns 0; or -1, reported. */
+/* Writes and commits a text. Returns 0; or -1, reported. */
 static int put_text(struct new_file *file, const char *text)
 {
     if (!new_file_write(file, text, strlen(text)))

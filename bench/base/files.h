@@ -1,4 +1,4 @@
-/* files.h - directories, and files that appear under their name when they are complete, or not at all. */
+/* files.h - directories, reading files with limits, and writing files that get their name once they are complete. */
 #ifndef BENCH_BASE_FILES_H
 #define BENCH_BASE_FILES_H
 
@@ -11,75 +11,76 @@
 
 enum { FILES_PATH = 800 };
 
-/* Makes a directory and those above it. Returns 0; or -1, reported with the option that named it. */
+/* Makes a directory and its parents. Returns 0; or -1, reported with the option that named it. */
 int files_make_directories(const char *option, const char *path);
 
-/* The length of the longest part at the begin of a path that there is. */
+/* The length of the longest beginning of a path that exists. */
 size_t files_there(const char *path);
 
-/* Removes a directory and those above it, as long as they are empty and the path longer than `there`, which is from
- * files_there before they were made; none of them if one is named `..`. */
+/* Removes a directory and its parents as long as they are empty and the path is longer than `there`, the result of
+ * files_there before they were made; removes nothing if one of them is named `..`. */
 void files_remove_empty(const char *path, size_t there);
 
-/* What is read at most: of a file of lines, which may be those of 100,000 steps, and of a line. */
+/* Limits on reading: a file of lines, which may hold 100,000 steps, and a line. */
 #define FILES_MOST_BYTES ((size_t)8 << 30)
 #define FILES_MOST_LINE  ((size_t)4 << 20)
 
-/* Opens a regular file of at most `most` bytes to be read, at once; the caller closes it. NULL with the reason in
- * words: a pipe, a device or a directory is none. */
+/* Opens a regular file of at most `most` bytes for reading, without waiting; the caller closes it. Or NULL, with the
+ * reason as text. */
 enum { FILES_WHY = 100 };
 FILE *files_open(const char *path, size_t most, char why[FILES_WHY]);
 
-/* getline, with a longer line in pieces of FILES_MOST_LINE: its length, or -1 at the end or a failure (ferror). */
+/* Like getline, but returns a line longer than FILES_MOST_LINE in pieces. Returns the length; or -1 at the end or after
+ * an error (ferror). */
 ssize_t files_read_line(char **line, size_t *room, FILE *file);
 
-/* The paths directory/pattern that there are, in the order of their names; what is special to glob(3) is so in the
- * pattern alone. Returns how many; release *found with globfree in any case. */
+/* Finds the paths that match directory/pattern, sorted; only the pattern has special characters (glob(3)). Returns how
+ * many. Release *found with globfree in any case. */
 size_t files_find(glob_t *found, const char *directory, const char *pattern);
 
-/* A file that is being written, under a temporary name until it is complete. */
+/* A file that is being written: it has a temporary name until it is complete. */
 struct new_file {
     char path[FILES_PATH], temporary[FILES_PATH + FILES_TEMPORARY];
-    const char *option, *mark;      /* of new_file_open_named; NULL */
-    struct new_file_buffer *buffer; /* what is not written yet; NULL when it is closed */
+    const char *option, *mark;      /* of new_file_open_named; or NULL */
+    struct new_file_buffer *buffer; /* not written yet; NULL: the file is closed */
     int file;
 };
 
-/* Begins a file in a directory of this run's own, compressed by gzip or not. Returns 0; or -1, reported. */
+/* Begins a file in a directory of this run, compressed by gzip or not. Returns 0; or -1, reported. */
 int new_file_open(struct new_file *file, const char *path, int gzip);
 
-/* The same at any path that files_check_path would allow, which is checked now and once more at the end. The option
- * (NULL: none named it) and the mark have to stay. */
+/* The same at any path that files_check_path allows; this is checked now and again at the end. The option (NULL: none
+ * named the path) and the mark have to outlive the file. */
 int new_file_open_named(struct new_file *file, const char *option, const char *path, const char *mark);
 
-/* Appends n bytes. Returns 0; or -1 with errno: then abandon it. */
+/* Appends n bytes. Returns 0; or -1 with errno: then call new_file_abandon. */
 int new_file_write(struct new_file *file, const char *text, size_t n);
 
-/* Gives the file its name. Returns 0; or -1, reported, with nothing left behind and a file that was there before still
- * there. */
+/* Gives the file its name, which replaces an older file. Returns 0; or -1, reported: then the new file is gone, and the
+ * older one stays. */
 int new_file_commit(struct new_file *file);
 
-/* Leaves nothing behind. Returns 0; or -1 with errno, as when a disk was found to be full. */
+/* Removes the file. Returns 0; or -1 with errno, such as ENOSPC. */
 int new_file_abandon(struct new_file *file);
 
-/* Puts text into directory/name of this run's own, complete or not at all. Returns 0; or -1, reported. */
+/* Writes text to directory/name in a directory of this run, completely or not at all. Returns 0; or -1, reported. */
 int files_replace(const char *directory, const char *name, const char *text);
 
-/* Checks that a path that an option named can be written, by trying it, which leaves nothing behind; for use before the
- * work whose results it is to hold. A file that exists may be replaced only if it is empty, or if the mark begins a
- * line in its first FILES_MARKED bytes, as in all files that this program writes there. Also removes what killed
- * processes left in the directory. Returns 0; or -1, reported with the option. */
+/* Checks that a path that an option named can be written, by writing a temporary file; call it before the work that
+ * makes the content. A file that exists may be replaced only if it is empty, or if a line in its first FILES_MARKED
+ * bytes begins with the mark, as in all files that this program writes there. Also removes temporary files of killed
+ * processes from the directory. Returns 0; or -1, reported with the option. */
 enum { FILES_MARKED = 1024 };
 int files_check_path(const char *option, const char *path, const char *mark);
 
-/* files_replace by new_file_open_named. Returns 0; or -1, reported. */
+/* Writes text to a path that files_check_path allows, completely or not at all. Returns 0; or -1, reported. */
 int files_replace_path(const char *option, const char *path, const char *mark, const char *text);
 
-/* Locks a directory that an option named until *lock is closed. Where it cannot be opened *lock is -1, and a file
- * system without locks does without. Returns 0; or -1, reported, if another process has locked it. */
+/* Locks a directory that an option named, until *lock is closed. Does nothing on a file system without locks, or with
+ * *lock -1 if the directory cannot be opened. Returns 0; or -1, reported, if another process has locked it. */
 int files_lock_directory(const char *option, const char *directory, int *lock);
 
-/* Writes out what was printed to the standard output. Returns 0; or -1, reported, if any of it could not be written. */
+/* Flushes the standard output. Returns 0; or -1, reported, if a part of it could not be written. */
 int files_flush_stdout(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* json.c - what every JSON file of this program needs beyond cJSON. */
+/* json.c - additions to cJSON. */
 #include "base/json.h"
 
 #include "base/files.h"
@@ -28,8 +28,8 @@ void json_add_text(cJSON *object, const char *name, const char *text)
     cJSON_AddItemToObject(object, name, json_text(text));
 }
 
-/* The number that is read back from a file: cJSON prints 15 digits where that is off by no more than the last bit, and
- * 17 elsewhere. With it, what is printed from a tree and from its file rounds alike. */
+/* The number as it will be read back from a file: cJSON prints 15 digits if they are off by no more than the last bit,
+ * otherwise 17. So a number is rounded alike whether it is printed from memory or from the file. */
 static double as_printed(double value)
 {
     char text[32];
@@ -71,7 +71,7 @@ const char *json_string(const cJSON *object, const char *name)
     return cJSON_IsString(item) ? item->valuestring : "";
 }
 
-/* Where a text, which need not be JSON, goes beyond what is read of any, and in what; NULL: nowhere. */
+/* Where a text, which need not be JSON, exceeds a limit, and how (*what); NULL: nowhere. */
 static const char *find_too_much(const char *text, const char **what)
 {
     size_t depth = 0, values = 1;
@@ -81,7 +81,7 @@ static const char *find_too_much(const char *text, const char **what)
                 c += *c == '\\' && c[1];
         if (!*c)
             break;
-        if (*c < ',') /* most of a file that people can read is space */
+        if (*c < ',') /* skips spaces, most of a file that is indented */
             continue;
         depth += *c == '[' || *c == '{';
         depth -= depth && (*c == ']' || *c == '}');
@@ -110,7 +110,7 @@ cJSON *json_read(const char *directory, const char *name)
     size_t room = 0, line = 1;
     snprintf(path, sizeof path, "%s/%s", directory, name);
     FILE *file = files_open(path, JSON_MOST_BYTES, why);
-    ssize_t n = file ? getdelim(&text, &room, 0, file) : -1; /* all of it, since text holds no 0 */
+    ssize_t n = file ? getdelim(&text, &room, 0, file) : -1; /* the whole file: text has no 0 byte */
     if (file && (ferror(file) || (n < 0 && !feof(file)))) /* without memory it is neither at an error nor at the end */
         snprintf(why, sizeof why, "%s", strerror(errno));
     if (file)
@@ -118,7 +118,7 @@ cJSON *json_read(const char *directory, const char *name)
     const char *too_much = n >= 0 ? find_too_much(text, &what) : NULL;
     errno = 0;
     cJSON *json = n >= 0 && !too_much && strlen(text) == (size_t)n ? cJSON_ParseWithOpts(text, &end, 1) : NULL;
-    if (!json && errno == ENOMEM) /* malloc says so, cJSON does not */
+    if (!json && errno == ENOMEM) /* set by malloc; cJSON does not tell */
         snprintf(why, sizeof why, "%s", strerror(errno));
     end = too_much ? too_much : end;
     for (const char *c = text; end && c < end; c++)

@@ -21,7 +21,7 @@ void junit_begin(struct junit *junit)
     junit->out = text_begin(&junit->text, &junit->length);
 }
 
-/* The message stands twice, since GitLab shows the text of the element, and Jenkins its attribute. */
+/* Writes the message twice: GitLab shows the text of the element, Jenkins its attribute. */
 void junit_add(struct junit *junit, const struct junit_case *test)
 {
     static const char *const element[] = {
@@ -46,7 +46,7 @@ void junit_add(struct junit *junit, const struct junit_case *test)
     fprintf(junit->out, "</%s>\n    </testcase>\n", element[test->outcome]);
 }
 
-/* The attributes of an element that holds all cases. */
+/* Prints the attributes of an element with all cases. */
 static void print_sums(const struct junit *junit, FILE *out, const char *name)
 {
     size_t all = 0;
@@ -57,7 +57,7 @@ static void print_sums(const struct junit *junit, FILE *out, const char *name)
             junit->n[JUNIT_FAILED], junit->n[JUNIT_ERROR], junit->n[JUNIT_SKIPPED], junit->seconds);
 }
 
-/* Words, with their lines. */
+/* Prints words, keeping their newlines. */
 static void print_lines(FILE *out, const char *words)
 {
     char *copy = allocate(strlen(words) + 1, 1), *rest = strcpy(copy, words);

@@ -1,4 +1,4 @@
-/* lines.c - a file that grows by whole lines. */
+/* lines.c - a file to which whole lines are appended. */
 #include "base/lines.h"
 
 #include "kernels/error.h"
@@ -18,8 +18,8 @@ int lines_open(struct lines *lines, const char *path)
     return lines->file < 0 ? error_report("cannot write %s: %s", path, strerror(errno)) : 0;
 }
 
-/* Finds out whether the path still names the file, as it was left. */
-static void look(struct lines *lines)
+/* Sets error if the path no longer names the file, or if its length has changed. */
+static void check_file(struct lines *lines)
 {
     struct stat ours, named;
     if (!lines->error && fstat(lines->file, &ours))
@@ -32,13 +32,13 @@ static void look(struct lines *lines)
 int lines_check(struct lines *lines)
 {
     if (lines->file >= 0)
-        look(lines);
+        check_file(lines);
     return lines_report(lines);
 }
 
 int lines_append(struct lines *lines, const char *text, size_t length)
 {
-    look(lines);
+    check_file(lines);
     if (lines->error)
         return -1;
     if (!files_write(lines->file, text, length)) {

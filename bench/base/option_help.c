@@ -1,9 +1,9 @@
-/* option_help.c - the options of a table for people, and for the scripts that make manual pages of them. */
+/* option_help.c - prints the options of a table, as help and for the scripts that make manual pages. */
 #include "base/option_table.h"
 
 #include <string.h>
 
-/* Whether the rows of a section mean nothing without an option that stands elsewhere. */
+/* Whether a section needs an option of another section. */
 static int is_for_another(const struct option_table *table, size_t section)
 {
     const char *needs = table->section[section].needs;

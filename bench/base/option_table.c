@@ -1,4 +1,4 @@
-/* option_table.c - command lines read by a table. */
+/* option_table.c - command lines parsed by a table. */
 #include "base/option_table.h"
 
 #include "base/json.h"
@@ -69,8 +69,8 @@ static int count_parse(const struct option *o, const char *text, void *field)
     return 0;
 }
 
-/* The number is in `digits`, which is text or a part of it. */
-static int take_real(const struct option *o, const char *text, const char *digits, const char *what, double *field)
+/* Parses the number in `digits`, which is text or a part of it. `what` names it in the message. */
+static int parse_real(const struct option *o, const char *text, const char *digits, const char *what, double *field)
 {
     double number;
     if (option_number(digits, &number) || number < o->low || number > o->high)
@@ -81,14 +81,14 @@ static int take_real(const struct option *o, const char *text, const char *digit
 
 static int real_parse(const struct option *o, const char *text, void *field)
 {
-    return take_real(o, text, text, "number", field);
+    return parse_real(o, text, text, "number", field);
 }
 
 static int percent_parse(const struct option *o, const char *text, void *field)
 {
     char digits[32], sign[2], rest;
     int signs = sscanf(text, "%31[^%]%1[%]%c", digits, sign, &rest) == 2;
-    return take_real(o, text, signs ? digits : text, "percentage", field);
+    return parse_real(o, text, signs ? digits : text, "percentage", field);
 }
 
 static int text_parse(const struct option *o, const char *text, void *field)
@@ -99,7 +99,7 @@ static int text_parse(const struct option *o, const char *text, void *field)
     return 0;
 }
 
-/* A path is printed as it is, so that control characters are refused. */
+/* Refuses control characters, since paths are printed as they are. */
 static int path_parse(const struct option *o, const char *text, void *field)
 {
     for (const char *c = text; *c; c++)
@@ -178,8 +178,8 @@ static void *field_of(const struct option_table *table, const struct option_row 
     return (char *)table->section[row->section].base + row->option->offset;
 }
 
-/* The row of that letter, or of that long name if the letter is 0; the number of rows if there is none. */
-static size_t find(const struct option_table *table, const char *name, char letter)
+/* The index of the row with this letter, or with this name if the letter is 0; the number of rows if there is none. */
+static size_t find_row(const struct option_table *table, const char *name, char letter)
 {
     size_t i = 0;
     for (; i < table->rows; i++)
@@ -190,7 +190,7 @@ static size_t find(const struct option_table *table, const char *name, char lett
 
 void option_table_remove(struct option_table *table, const char *name)
 {
-    size_t at = find(table, name, 0);
+    size_t at = find_row(table, name, 0);
     if (at == table->rows || table->removals == OPTIONS_REMOVED)
         FATAL("there is no option --%s, or no room", name);
     table->removed[table->removals++] = table->row[at].option;
@@ -198,8 +198,8 @@ void option_table_remove(struct option_table *table, const char *name)
     memmove(table->row + at, table->row + at + 1, (table->rows - at) * sizeof *table->row);
 }
 
-/* How many letters one word has and the other lacks, in whatever order: none where two are swapped, 1 where one is left
- * out, 2 where one is another. What b has behind a's end counts 1 only, since people cut names short. */
+/* How many letters are in only one of two words, in any order: 0 if two are swapped, 1 if one is missing, 2 if one is
+ * replaced. If a is the beginning of b, 1, since people abbreviate names. */
 static int distance(const char *a, size_t n, const char *b)
 {
     int count[256] = {0}, sum = 0;
@@ -212,7 +212,8 @@ static int distance(const char *a, size_t n, const char *b)
     return strncmp(a, b, n) ? sum : 1;
 }
 
-static int unknown(const struct option_table *table, const char *word, size_t length)
+/* Reports an unknown option, with up to three that have a similar name; or one that was removed. */
+static int report_unknown(const struct option_table *table, const char *word, size_t length)
 {
     size_t dashes = *word == '-' ? strspn(word, "-") : 0, at = 0;
     int limit = 1 + (int)length / 3, shown = 0;
@@ -222,7 +223,7 @@ static int unknown(const struct option_table *table, const char *word, size_t le
         if (dashes == 2 && strlen(name) == length - dashes && !strncmp(word + dashes, name, length - dashes))
             return error_report("this command has no --%s; see its --help all", name);
     }
-    for (int far = 0; far <= limit && length > dashes && length < 64; far++) /* none has a name as long as that */
+    for (int far = 0; far <= limit && length > dashes && length < 64; far++) /* no name is longer */
         for (size_t i = 0; i < table->rows && shown < 3 && at < sizeof known; i++)
             if (distance(word + dashes, length - dashes, table->row[i].option->name) == far)
                 at += (size_t)snprintf(known + at, sizeof known - at, "%s --%s", shown++ ? "," : "; did you mean",
@@ -230,15 +231,15 @@ static int unknown(const struct option_table *table, const char *word, size_t le
     return error_report("unknown option '%.*s'%s%s see --help all", (int)length, word, known, at ? "?" : ";");
 }
 
-/* Whether the first of a comma list of NAME (was given) and NAME=VALUE (has that value, given or by default) holds.
- * Puts it into words as on a command line. */
+/* Whether the first item of a comma list holds: NAME if the option was given, NAME=VALUE if it has this value, given or
+ * default. Fills words with the option as on a command line. */
 static int is_chosen(const struct option_table *table, const char *list, char words[160])
 {
     char name[64], value[64] = "";
     int has_value = sscanf(list, "%63[^,=]=%63[^,]", name, value) == 2;
     snprintf(words, 160, "--%s%s%s", name, has_value ? " " : "", value);
-    size_t number = find(table, name, 0);
-    if (number == table->rows) /* not every command has all */
+    size_t number = find_row(table, name, 0);
+    if (number == table->rows) /* this command does not have the option */
         return 0;
     return has_value ? !strcmp(table->row[number].text, value) : table->row[number].given;
 }
@@ -252,7 +253,7 @@ static int check_without(const struct option_table *table, const char *name, con
     return 0;
 }
 
-/* Checks that each option that was given has the one that it needs, and none that would make it mean nothing. */
+/* Checks `needs` and `without` of the options that were given. */
 static int check_together(const struct option_table *table)
 {
     char words[160];
@@ -270,7 +271,8 @@ static int check_together(const struct option_table *table)
     return 0;
 }
 
-/* --help [all], -h, --version: 1 for one of them; -1, reported, for help with another word behind it. */
+/* Takes --help [all|rows], -h and --version. Returns 1 for one of them, 0 for any other word; or -1, reported, for
+ * --help with an unknown word. */
 static int is_help(struct option_table *table, const char *word, const char *behind)
 {
     const char *which = !strncmp(word, "--help=", 7) ? word + 7 : behind && *behind != '-' ? behind : NULL;
@@ -283,21 +285,21 @@ static int is_help(struct option_table *table, const char *word, const char *beh
     return 1;
 }
 
-/* Reads the option at argv[*i], and its value, which may be the next word: then *i moves on. */
+/* Parses the option at argv[*i] with its value, which may be the next word: then increments *i. */
 static int parse_option(struct option_table *table, int argc, char *const argv[], int *i)
 {
     const char *word = argv[*i], *value = word[2] ? word + 2 : NULL;
     size_t length = strcspn(word, "=");
-    char letter = word[1], name[64] = ""; /* a longer name is no option's */
+    char letter = word[1], name[64] = ""; /* no name is longer */
     if (letter == '-') {
         letter = 0;
         for (size_t c = 0; c + 2 < length && c < sizeof name - 1; c++)
             name[c] = word[c + 2] == '_' ? '-' : word[c + 2];
         value = word[length] ? word + length + 1 : NULL;
     }
-    size_t number = find(table, name, letter);
+    size_t number = find_row(table, name, letter);
     if (number == table->rows)
-        return unknown(table, word, length);
+        return report_unknown(table, word, length);
     struct option_row *row = &table->row[number];
     const struct option *o = row->option;
     int is_flag = o->kind->value == VALUE_FLAG;
@@ -339,7 +341,7 @@ int option_table_parse(struct option_table *table, int argc, char *const argv[])
 
 int option_was_given(const struct option_table *table, const char *name)
 {
-    size_t number = find(table, name, 0);
+    size_t number = find_row(table, name, 0);
     if (number == table->rows)
         FATAL("there is no option --%s", name);
     return table->row[number].given;

@@ -1,4 +1,4 @@
-/* option_table.h - command lines read by a table: one row gives an option's parsing, bounds, default and help. */
+/* option_table.h - command lines parsed by a table: a row gives an option's kind, bounds, default and help. */
 #ifndef BENCH_BASE_OPTION_TABLE_H
 #define BENCH_BASE_OPTION_TABLE_H
 
@@ -8,99 +8,98 @@
 
 struct option;
 
-/* How values of one sort are read. */
+/* How values of one kind are parsed. */
 struct option_kind {
-    enum { VALUE_TEXT, VALUE_COUNT, VALUE_REAL, VALUE_FLAG } value; /* a flag takes none: its text is NULL */
+    enum { VALUE_TEXT, VALUE_COUNT, VALUE_REAL, VALUE_FLAG } value; /* a flag takes no value: its text is NULL */
     /* Returns 0; or -1, reported, with the field unchanged. */
     int (*parse)(const struct option *option, const char *text, void *field);
-    /* How a text is shown; NULL: as it was given. */
+    /* Prints the field for the record; NULL: the text is recorded as it was given. */
     void (*print)(const struct option *option, const void *field, char *text, size_t size);
 };
 
 extern const struct option_kind option_count;   /* size_t */
 extern const struct option_kind option_real;    /* double */
 extern const struct option_kind option_percent; /* double: percent; a % may follow */
-extern const struct option_kind option_text;    /* const char *, into argv */
-extern const struct option_kind option_path;    /* the same, of a file or directory */
+extern const struct option_kind option_text;    /* const char *, points into argv */
+extern const struct option_kind option_path;    /* the same: a file or directory, without control characters */
 extern const struct option_kind option_flag;    /* int */
 extern const struct option_kind option_choice;  /* an enum (int): the index of one of the row's choices */
-/* A name that becomes part of a directory's: letters, digits, _ - + and ., at most 100. */
+/* A text that becomes part of a directory's name: at most 100 letters, digits, _ - + and . */
 extern const struct option_kind option_label; /* const char * */
 /* Bytes with a binary suffix: 8, 64K, 1M, 1.5G. */
 extern const struct option_kind option_bytes; /* size_t */
 
 struct option {
     const char *name; /* without dashes; on the command line _ may stand for - */
-    char letter;      /* a short name, too; 0: none */
-    int common;       /* 1: --help shows it; 0: --help all does */
+    char letter;      /* short name; 0: none */
+    int common;       /* 1: shown by --help; 0: only by --help all */
     const struct option_kind *kind;
-    size_t offset;              /* of its field in the section's base */
-    const char *initial;        /* default, as it would be given; NULL: the field is left as it is */
-    double low, high;           /* numbers: least and greatest value allowed */
-    const char *const *choices; /* option_choice: the words, ended by NULL */
-    const char *value_name;     /* what a manual page calls a value, such as SIZE; NULL: by its kind */
-    const char *decides;        /* what gives the default in place of `initial`, for the help; NULL: initial does */
-    const char *needs;          /* the option without which this one means nothing: NAME or NAME=VALUE; NULL: none */
-    const char *without;        /* a comma list of those with which it means nothing: NAME or NAME=VALUE; NULL: none */
+    size_t offset;              /* of its field from the section's base */
+    const char *initial;        /* default, as on a command line; NULL: the field is left as it is */
+    double low, high;           /* of a number: the least and the greatest value */
+    const char *const *choices; /* of option_choice: the words, ended by NULL */
+    const char *value_name;     /* name of a value in manual pages, such as SIZE; NULL: by its kind */
+    const char *decides;        /* shown by the help in place of `initial`, where something else gives the default */
+    const char *needs;          /* NAME or NAME=VALUE of an option that this one needs; NULL: none */
+    const char *without;        /* comma list of NAME or NAME=VALUE that exclude this option; NULL: none */
     const char *help;
 };
 
-/* Rows that stand under one heading of the help and fill one structure. */
+/* Options under one heading of the help, which fill one structure. */
 struct option_section {
     const char *title;
     const struct option *row;
     size_t rows;
     void *base;
-    const char *needs;   /* as of each of its rows that names none itself, but for that option's own row */
-    const char *without; /* the same, in addition to that of each row; no row excludes itself */
+    const char *needs;   /* of each row that has none of its own, but for the row of that option */
+    const char *without; /* of each row, in addition to its own */
 };
 #define OPTION_ROWS(rows) (rows), sizeof(rows) / sizeof *(rows)
 
 enum { OPTION_SECTIONS = 16, OPTIONS_MOST = 128, OPTIONS_REMOVED = 16 };
 
-/* A command line: what may stand there and, once parsed, what did. The handle for help, record and "was it given". */
+/* A command line: the options that it may have and, once it is parsed, those that it has. */
 struct option_table {
     size_t sections, rows;
     struct option_section section[OPTION_SECTIONS];
     struct option_row {
         const struct option *option;
-        size_t section;   /* its number */
-        const char *text; /* as given, or by default; NULL for a flag */
+        size_t section;
+        const char *text; /* of the value, given or default; NULL for a flag */
         int given;
     } row[OPTIONS_MOST];                           /* of all sections */
-    const struct option *removed[OPTIONS_REMOVED]; /* of the sections, but not of this command */
+    const struct option *removed[OPTIONS_REMOVED]; /* by option_table_remove */
     size_t removals;
-    /* Takes a word that is no option; returns 0, or -1, reported. NULL: such words are refused. */
+    /* Takes a word that is not an option. Returns 0; or -1, reported. NULL: such words are refused. */
     int (*word)(void *context, const char *word);
     void *context;
     enum option_help { HELP_NONE, HELP_COMMON, HELP_ALL, HELP_ROWS } help; /* by --help, --help all, --help rows */
     int version;                                                           /* by --version */
 };
 
-/* Appends a section. Sections are those of a zeroed table, in the order of the help. */
+/* Appends a section to a table, which is zeroed at first. The help keeps the order. */
 void option_table_add(struct option_table *table, struct option_section section);
 
-/* Takes an option out again, for a command that lacks it: whoever gives it is told so. Its field is left as it is. A
- * name that the table lacks, or one too many, is fatal. */
+/* Removes an option from the table of a command that does not have it; an error message will name it. The field is left
+ * as it is. An unknown name is fatal. */
 void option_table_remove(struct option_table *table, const char *name);
 
-/* Sets every default, then reads argv[1..] strictly: `--name value`, `--name=value`, `-l value`, `-lvalue`; whole
- * words, ranges, units, known names, no value that begins with -- unless behind a =; and --help [all|rows], -h and
- * --version, after which the rest is not read. Then checks `needs` and `without` of what was given. Strings point into
- * argv. Returns 0; or -1, reported, with the fields unspecified. */
+/* Sets all defaults, then parses argv[1..] strictly: `--name value`, `--name=value`, `-l value`, `-lvalue`. A value
+ * that begins with -- needs the =. --help [all|rows], -h and --version end the parsing. Then checks `needs` and
+ * `without` of the options that were given. Strings point into argv. Returns 0; or -1, reported, with unspecified
+ * fields. */
 int option_table_parse(struct option_table *table, int argc, char *const argv[]);
 
-/* Whether the command line named the option, whatever its value. A name that the table lacks is fatal: a mistake of the
- * program. */
+/* Whether the command line has the option. An unknown name is fatal. */
 int option_was_given(const struct option_table *table, const char *name);
 
-/* Prints options with default and meaning: the common ones, or all by section; with HELP_ROWS, which the help does not
- * mention, in fields for the scripts that make manual pages and completion (launch/man), a tab before each: name,
- * letter (or -), what its value is called (nothing: a flag), default, choices (parted by |), help. */
+/* Prints options with defaults and help: the common ones, or all by section. HELP_ROWS, which the help does not
+ * mention, is for the scripts that make manual pages and completion (launch/man). It prints fields with a tab before
+ * each: name, letter or -, name of the value (empty for a flag), default, choices separated by |, help. */
 void option_table_help(FILE *out, const struct option_table *table, enum option_help which);
 
-/* Every option's value, as given or by default: a JSON object of numbers, true and false, and texts. The caller owns
- * it. */
+/* The values of all options, given or default: a JSON object of numbers, booleans and strings, which the caller owns.
+ */
 cJSON *option_table_json(const struct option_table *table);
 
 /* Checks that no two of n options have the same value, the name of a file; "" names none. Returns 0; or -1, reported.
@@ -110,20 +109,20 @@ struct option_value {
 };
 int option_check_files(const struct option_value *option, size_t n);
 
-/* A finite number, the whole text; -1 without a report. */
+/* Parses a text that is a finite number. Returns 0; or -1, without a report. */
 int option_number(const char *text, double *value);
 
-/* One of the names, which end with NULL: its index, or -1, reported with the list of them. */
+/* The index of a text among names, which end with NULL; or -1, reported with the names. */
 int option_choose(const struct option *option, const char *text, const char *const *name);
 
-/* The comma list that an option was given, and how far it has been read: 0 at first. */
+/* The comma list that an option was given, and the position up to which it has been read. */
 struct option_list {
     const char *option, *text;
     size_t at;
 };
 
-/* Takes the list's next word: returns 1; 0 at the end; -1 for an empty word or one of `size` characters or more; or -1,
- * reported, for one that is listed twice, where only what is before a = counts. The second takes a name=value. */
+/* Takes the next word, or the next NAME=VALUE. Returns 1; 0 at the end; -1 for an empty word or one of `size`
+ * characters or more; or -1, reported, for a duplicate, where only the part before a = counts. */
 int option_next_word(struct option_list *list, char *word, size_t size);
 int option_next_pair(struct option_list *list, char name[32], char value[32]);
 

@@ -1,4 +1,4 @@
-/* progress.c - how far a long run is. */
+/* progress.c - progress of a long run. */
 #include "base/progress.h"
 
 #include "base/text.h"

@@ -1,5 +1,5 @@
-/* progress.h - how far a long run is and how long the rest will take, on stderr: a bar on a terminal, a line now and
- * then otherwise. */
+/* progress.h - progress of a long run and the time left, on stderr: a bar on a terminal, otherwise a line every 10 s.
+ */
 #ifndef BENCH_BASE_PROGRESS_H
 #define BENCH_BASE_PROGRESS_H
 
@@ -7,18 +7,18 @@
 #include <stdint.h>
 
 struct progress {
-    size_t total; /* units of work, of about the same length */
+    size_t total; /* units of work, each about as long as the others */
     int64_t start_ns, shown_ns;
     int terminal;
 };
 
-/* A progress of total 0 shows nothing (ranks other than 0). */
+/* With total 0 nothing is shown, as on ranks other than 0. */
 void progress_begin(struct progress *progress, size_t total);
 
-/* `done` units are over; `words` describes the last of them. */
+/* Tells that `done` units are complete; `words` describes the last of them. */
 void progress_show(struct progress *progress, size_t done, const char *words);
 
-/* Clears the bar, so that other output can follow. */
+/* Clears the bar before other output. */
 void progress_end(struct progress *progress);
 
 #endif

@@ -13,8 +13,7 @@
 enum { VALUE, LOW, HIGH, SAMPLES, PARTS, NAME = 128 };
 static const char *const part_name[PARTS] = {"", "_low", "_high", "_samples"};
 
-/* One sample of one metric. There may be a million, so that each has a pointer to its name: the one that all samples
- * of that metric have. */
+/* A sample of a metric. Since there may be a million, all samples of a metric share one copy of its name. */
 struct sample {
     const char *metric;
     int part;
@@ -34,7 +33,7 @@ static const struct {
              {"1", "", "a ratio or a count"}};
 enum { UNITS = sizeof units / sizeof *units };
 
-/* The index of the unit of a figure, or UNITS for one that is not listed. */
+/* The index of a figure's unit; UNITS if it is not listed. */
 static size_t unit_of(const struct figure *figure)
 {
     size_t i = 0;
@@ -66,7 +65,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(a, b);
 }
 
-/* The name's only copy, in a tree that owns it. */
+/* The shared copy of a name, in a tree that owns it. */
 static const char *only_copy(void **names, const char *name)
 {
     const char **found = tsearch(name, names, by_name);
@@ -119,7 +118,7 @@ static double value_of(const struct sample *s)
     return value[s->part];
 }
 
-/* By all that tells one from another: 0 for what would be the same line twice. */
+/* Compares metrics and labels: 0 for two samples that have the same. */
 static int compare_names(const struct sample *a, const struct sample *b)
 {
     int order = a->metric == b->metric ? 0 : strcmp(a->metric, b->metric);
@@ -132,7 +131,7 @@ static int compare_names(const struct sample *a, const struct sample *b)
     return order ? order : (a->figure->bytes > b->figure->bytes) - (a->figure->bytes < b->figure->bytes);
 }
 
-/* Lines with the same name keep the order of their figures, which lie in an array. */
+/* Sorts by metric and labels; samples that have the same keep the order of their figures in the array. */
 static int compare_samples(const void *first, const void *second)
 {
     const struct sample *a = first, *b = second;

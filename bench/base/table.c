@@ -1,4 +1,4 @@
-/* table.c - columns described once: words and JSON. */
+/* table.c - tables as JSON and as text. */
 #include "base/table.h"
 
 #include "base/json.h"
@@ -81,8 +81,8 @@ cJSON *table_json(const struct table *table)
 
 /* ---- from JSON to words ---- */
 
-/* The first n bytes of a text, as many whole characters as a cell has room for: of those that no text should hold
- * newlines as they are or as spaces, and all others as ?. */
+/* Copies the first n bytes of a text as far as whole characters fit into the cell: white space as spaces, but newlines
+ * as they are with keep_lines; other control characters and invalid UTF-8 as ?. */
 static void text_words(char cell[TABLE_CELL], const char *text, size_t n, int keep_lines)
 {
     size_t at = 0;
@@ -99,7 +99,7 @@ static void text_words(char cell[TABLE_CELL], const char *text, size_t n, int ke
     cell[at] = 0;
 }
 
-/* A whole number in a column's description, which a file may have from elsewhere: at most `most` either way, or 0. */
+/* A whole number of a column's description, which may come from a file: limited to -most..most; 0 if it is none. */
 static int column_int(const cJSON *column, const char *key, int most)
 {
     double value = json_number(column, key);
@@ -110,7 +110,7 @@ static void number_words(char cell[TABLE_CELL], const cJSON *column, double valu
 {
     int decimals = column_int(column, "decimals", 15);
     double shown = value * json_number(column, "scale");
-    if (decimals < 0) { /* significant digits: as many of them behind the point as are not before it, at most 5 */
+    if (decimals < 0) { /* significant digits: decimals are those that are not before the point, at most 5 */
         int before = shown == 0 || !isfinite(shown) ? 1 : (int)floor(log10(fabs(shown))) + 1;
         decimals = before >= -decimals ? 0 : -decimals - before < 5 ? -decimals - before : 5;
     }
@@ -181,7 +181,7 @@ struct table_view table_view(const cJSON *table)
 
 /* ---- on lines of text ---- */
 
-/* Line `line` of a heading, empty where it has fewer. */
+/* Line `line` of a heading; "" if it has fewer. */
 static const char *heading_line(char cell[TABLE_CELL], const char *heading, int line)
 {
     for (; line && *heading; line--) {
@@ -192,7 +192,7 @@ static const char *heading_line(char cell[TABLE_CELL], const char *heading, int 
     return cell;
 }
 
-/* How wide the columns are, and the lines of their headings. */
+/* The widths of the columns, and the lines of the headings. */
 struct layout {
     int width[TABLE_COLUMNS_MOST], lines;
 };
@@ -203,7 +203,7 @@ static int wider(int width, const char *cell)
     return width > columns ? width : columns;
 }
 
-/* As wide as the columns are described, their headings, and the first rows. */
+/* Columns as wide as described, or as wide as their headings and first rows need. */
 static struct layout layout_of(const struct table_view *view, int rows)
 {
     struct layout layout = {0};
@@ -222,12 +222,12 @@ static struct layout layout_of(const struct table_view *view, int rows)
     return layout;
 }
 
-/* The cells of a row, or where it is NULL the headings; a space between them and none at the end of a line. */
+/* Prints the cells of a row (NULL: the headings), with a space between them and none at the end of a line. */
 static void print_row(FILE *out, const struct table_view *view, const struct layout *layout, const cJSON *row)
 {
     char cell[TABLE_CELL];
     for (int line = 0; line < (row ? 1 : layout->lines); line++) {
-        int owed = 0; /* spaces, before the next cell that is not empty */
+        int owed = 0; /* spaces to print before the next cell that is not empty */
         for (int i = 0; i < view->columns; i++) {
             const cJSON *column = view->column[i];
             if (row)

@@ -1,7 +1,7 @@
-/* table.h - one description of a column, from which words and JSON are made.
+/* table.h - tables that are described once, kept as JSON, and printed from there.
  *
- * A table is made once, from an array of structures, as JSON that holds its columns and its rows; that is kept in
- * summary.json, and whoever prints it, now or from the file years later, prints the same words. */
+ * table_json makes JSON with columns and rows from an array of structures. summary.json keeps it; what is printed from
+ * the file is the same as what the run printed. */
 #ifndef BENCH_BASE_TABLE_H
 #define BENCH_BASE_TABLE_H
 
@@ -20,13 +20,13 @@ enum column_kind {
 
 struct column {
     const char *key;     /* its name in JSON; an interval has <key>_low and <key>_high */
-    const char *heading; /* in words, lines parted by a newline; NULL: the column is not printed */
+    const char *heading; /* one or more lines; NULL: the column is not printed */
     enum column_kind kind;
     size_t offset;    /* of its field in a row's structure */
-    const char *unit; /* of the number as it is kept: s, B, B/s, 1; NULL for text */
-    double scale;     /* what is printed is the number times this; 0: 1 */
-    int width;        /* in characters, at least; below 0: at the left edge of the cell */
-    int decimals;     /* of a printed number; below 0: so many significant digits, at most 5 of them decimals */
+    const char *unit; /* of the number in JSON: s, B, B/s, 1; NULL for text */
+    double scale;     /* factor from JSON to what is printed; 0: 1 */
+    int width;        /* least width in characters; negative: aligned to the left */
+    int decimals;     /* of a printed number; -n: n significant digits, with at most 5 decimals */
 };
 
 /* The offset of the ends of an interval that are two doubles of a structure, one after the other; it does not compile
@@ -48,30 +48,32 @@ struct table {
     size_t columns;
     const void *row; /* [rows] structures of row_bytes each */
     size_t rows, row_bytes;
-    size_t shown;                             /* rows that are printed at most; 0: all */
+    size_t shown;                             /* how many rows are printed; 0: all */
     const char *note[TABLE_NOTES];            /* paragraphs of whole sentences, printed below; NULL or "": none */
-    int (*order)(const void *, const void *); /* of rows, as for qsort, where more than `shown`; NULL: as they are */
-    int detail;                               /* printed only where somebody asks for all */
+    int (*order)(const void *, const void *); /* sorts the rows (qsort) if there are more than `shown`; NULL: none */
+    int detail;                               /* printed only with all details */
 };
 
-/* As a JSON object {key, title, columns, rows, notes}, with `shown` and `detail` unless 0; numbers as they are kept.
- * The caller owns it. Rows that are not shown are said to be in summary.json, or what a member `rest` names. */
+/* Makes a JSON object {key, title, columns, rows, notes}, with `shown` and `detail` unless 0. The caller owns it. What
+ * is printed tells that the rows which are not shown are in summary.json, or in what a member `rest` names. */
 cJSON *table_json(const struct table *table);
 
-/* A structure as one more row of such an object, for a table that is printed as it grows; returns the row. */
+/* Appends a structure as a row to such an object, for a table that is printed as it grows. Returns the row. */
 cJSON *table_add_row(cJSON *table, const struct column *column, size_t columns, const void *row);
 
-/* What of a table is printed: the columns that have a heading, and the first rows. The table owns all of it. */
+/* The printed part of a table: the columns that have a heading, and the first rows. The table owns all of it. */
 enum { TABLE_COLUMNS_MOST = 32, TABLE_CELL = 160 };
 struct table_view {
-    const char *title, *rest;                      /* "": none; where the rows are that are not printed */
-    const cJSON *column[TABLE_COLUMNS_MOST], *row; /* [columns]; the first row, and ->next leads to the others */
-    const cJSON *note;                             /* the first string, and ->next leads to the others; NULL: none */
-    int columns, rows, more;                       /* rows that are printed, and that are not */
+    const char *title;                       /* "": none */
+    const char *rest;                        /* where to find the rows that are not printed */
+    const cJSON *column[TABLE_COLUMNS_MOST]; /* [columns] */
+    const cJSON *row, *note;                 /* the first; ->next leads to the others. note: NULL if there is none */
+    int columns, rows, more;                 /* rows: printed; more: not printed */
 };
 struct table_view table_view(const cJSON *table);
 
-/* One cell in words, on one line; row NULL: the heading, with its newlines. And whether it stands at the left edge. */
+/* The text of a cell, on one line; row NULL: the heading, with its newlines. And whether a column is aligned to the
+ * left. */
 const char *table_cell(char cell[TABLE_CELL], const cJSON *column, const cJSON *row);
 int table_is_left(const cJSON *column);
 

@@ -1,4 +1,4 @@
-/* text.c - figures as the words of a table's cell. */
+/* text.c - numbers as text, and text for terminals, markup and CSV. */
 #include "base/text.h"
 
 #include "kernels/error.h"
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Each unit as it is kept, and from which value on it is shown as what; a list ends with the least. */
+/* How values of a unit are shown: by the first row of the unit whose `from` they reach. */
 static const struct {
     const char *kept, *shown;
     double from, scale;

@@ -1,5 +1,5 @@
-/* metrics.c - metrics.csv: the step lines of rank 0 as a table. Two passes over the lines, one line in memory at a
- * time: the first finds the columns, the second writes the rows. */
+/* metrics.c - metrics.csv: the step lines of rank 0 as a table. The first pass over the lines finds the columns, the
+ * second writes the rows; one line is in memory at a time. */
 #include "results/metrics.h"
 
 #include "base/files.h"
@@ -17,9 +17,9 @@ enum { MOST_COLUMNS = 1000, PIECE = 1 << 20 };
 struct metrics_table {
     size_t n;
     char *name[MOST_COLUMNS];
-    cJSON *field[MOST_COLUMNS]; /* of the line at hand; NULL: it has none */
-    size_t next;                /* the column that the next member has, if this line is as the one before */
-    int finding;                /* the first pass: unknown names become columns */
+    cJSON *field[MOST_COLUMNS]; /* of the current line; NULL: it lacks the column */
+    size_t next;                /* the column of the next member, if this line is like the one before */
+    int finding;                /* in the first pass: unknown names become columns */
     int too_many;
     size_t broken; /* the number of a line that is no JSON object; 0: none */
 };
@@ -45,8 +45,8 @@ static void take_member(struct metrics_table *t, cJSON *member)
     }
 }
 
-/* Parses a line into the fields of t, which point into the JSON returned; the caller deletes that. NULL for a line that
- * was cut off, or is no JSON object. */
+/* Parses a line into the fields of t, which point into the returned JSON; the caller deletes it. NULL for a line that
+ * was cut off or is not a JSON object. */
 static cJSON *take_line(struct metrics_table *t, const char *line, size_t length)
 {
     int whole = line[length - 1] == '\n' && strlen(line) == length;
@@ -91,7 +91,7 @@ static void print_names(FILE *out, const struct metrics_table *t)
     putc('\n', out);
 }
 
-/* Writes what has been printed, and begins anew in the same memory. Returns 0; or -1 with errno. */
+/* Writes what was printed to the stream, and rewinds it. Returns 0; or -1 with errno. */
 static int write_piece(struct new_file *file, FILE *out, char **text)
 {
     off_t length = ftello(out);
@@ -100,9 +100,9 @@ static int write_piece(struct new_file *file, FILE *out, char **text)
     return new_file_write(file, *text, (size_t)length);
 }
 
-/* Goes through the lines; with a file, writes their rows. The last line is left out if its end is missing: it was cut
- * off. Returns 0; or -1: for a broken line, or else with errno, of reading if ferror(in) says so. */
-static int pass(struct metrics_table *t, FILE *in, struct new_file *file)
+/* Takes all lines, and with a file writes their rows. A last line without a newline is left out. Returns 0; or -1: t
+ * has the number of a broken line, or errno is set, by reading if ferror(in). */
+static int take_lines(struct metrics_table *t, FILE *in, struct new_file *file)
 {
     char *line = NULL, *text = NULL;
     size_t room = 0, length = 0, number = 0;
@@ -135,8 +135,8 @@ static int pass(struct metrics_table *t, FILE *in, struct new_file *file)
     return status;
 }
 
-/* The mark of a metrics.csv that may be replaced: a line of all names, or of the first n where the file there has n:
- * its steps may have lacked the others. A mark is cut after 1023 bytes. */
+/* The mark of a metrics.csv that may be replaced: a line with all names, or with the first n if the existing file has n
+ * columns, since its steps may have lacked the others. A mark has at most 1023 bytes. */
 static void make_mark(char mark[FILES_MARKED], const char *path, const char *names)
 {
     char why[FILES_WHY], *line = NULL;
@@ -151,10 +151,10 @@ static void make_mark(char mark[FILES_MARKED], const char *path, const char *nam
         fclose(file);
 }
 
-static int report_pass(const struct metrics_table *t, FILE *in, const char *from, const char *to)
+static int report_failure(const struct metrics_table *t, FILE *in, const char *from, const char *to)
 {
     if (t->broken)
-        return error_report("%s, line %zu: is no JSON object", from, t->broken);
+        return error_report("%s, line %zu: is not a JSON object", from, t->broken);
     return error_report("cannot %s %s: %s", ferror(in) ? "read" : "write", ferror(in) ? from : to, strerror(errno));
 }
 
@@ -165,8 +165,8 @@ static int write_table(struct metrics_table *t, FILE *in, const char *from, cons
     struct new_file file;
     snprintf(path, sizeof path, "%s/metrics.csv", directory);
     t->finding = 1;
-    if (pass(t, in, NULL))
-        return report_pass(t, in, from, path);
+    if (take_lines(t, in, NULL))
+        return report_failure(t, in, from, path);
     if (t->too_many)
         return error_report("%s: its lines have more than %d members of different names", from, MOST_COLUMNS);
     if (!t->n)
@@ -180,12 +180,12 @@ static int write_table(struct metrics_table *t, FILE *in, const char *from, cons
     free(names);
     if (new_file_open_named(&file, NULL, path, mark))
         return -1;
-    if (!pass(t, in, &file))
+    if (!take_lines(t, in, &file))
         return new_file_commit(&file);
     int why = errno;
     new_file_abandon(&file);
     errno = why;
-    return report_pass(t, in, from, path);
+    return report_failure(t, in, from, path);
 }
 
 int results_write_metrics_csv(const char *directory)

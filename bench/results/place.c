@@ -1,4 +1,4 @@
-/* place.c - where a run ran, in words. */
+/* place.c - where a run ran, from its run.json. */
 #include "results/place.h"
 
 #include "base/json.h"
@@ -7,7 +7,6 @@
 #include <ctype.h>
 #include <stdio.h>
 
-/* These words are lines of a file, too (picture.h). */
 static void replace_controls(char *text)
 {
     for (char *c = text; *c; c++)
@@ -30,7 +29,7 @@ struct place place_of(const cJSON *run)
     {
         const cJSON *host = cJSON_GetObjectItemCaseSensitive(hosts, json_string(rank, "host"));
         if (json_number(rank, "machine") != (double)place.machines)
-            continue; /* they are numbered as they first occur */
+            continue; /* machines are numbered in the order of the ranks */
         place.machines++;
         place.cpus += json_count(host, "pus");
         place.memory_bytes += (double)json_count(host, "memory_bytes");

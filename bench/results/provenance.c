@@ -23,7 +23,7 @@ void provenance_add_comm(cJSON *json, const struct comm *comm)
 
 static void add_environment(cJSON *json)
 {
-    /* not all of SLURM_J: SLURM_JWT is a password */
+    /* not SLURM_J as a whole: SLURM_JWT is a password */
     static const char *const allowed[] = {"OMP_",         "GOMP_",          "OPENBLAS_", "BLIS_",      "MKL_",
                                           "KMP_",         "MPIR_",          "MPICH",     "UCX_",       "FI_",
                                           "HYDRA_",       "GLIBC_TUNABLES", "CUDA_",     "NCCL_",      "SLURM_JOB_ID",

@@ -27,10 +27,10 @@ static const struct option rows[] = {
     {.name = "label", .kind = &option_label, .offset = FIELD(label), .initial = "",
      .help = "a name for this run, kept in its results"},
     {.name = "prometheus", .kind = &option_path, .offset = FIELD(prometheus), .initial = "",
-     .help = "a file that is replaced every few seconds by the figures so far in Prometheus' text format, as for the "
+     .help = "file that is replaced every few seconds by the figures so far in Prometheus' text format, such as for the "
      "textfile collector of node_exporter"},
     {.name = "dry-run", .kind = &option_count, .offset = FIELD(dry_run_ranks), .initial = "0", .high = 1e6,
-     .help = "only check the command line, as for so many ranks, whatever this machine has; 0: run"},
+     .help = "only check the command line, for that many ranks, whatever this machine has; 0: run"},
 };
 /* clang-format on */
 
@@ -41,8 +41,8 @@ struct option_section results_options_section(struct results_options *options)
 
 /* ---- the directory ---- */
 
-/* The directory that the user named, or results/<time>[-<label>][-<number>] made by rank 0; the others take the name
- * over from it. */
+/* Sets the directory to the one that the user named, or to results/<time>[-<label>][-<number>], which rank 0 makes and
+ * tells the others. */
 static void name_directory(struct results *results, const struct job *job, const char *given, const char *label)
 {
     char *all = allocate((size_t)job->size, sizeof results->top);
@@ -54,12 +54,12 @@ static void name_directory(struct results *results, const struct job *job, const
     else {
         const char *dash = *label ? "-" : "";
         snprintf(name, sizeof name, "results/%s%s%s", stamp, dash, label);
-        if (job->rank == 0) { /* made here and now, so that two runs of the same second cannot share it */
+        if (job->rank == 0) { /* made at once, so that two runs that start in the same second cannot share it */
             int made = mkdir("results", 0777) && errno != EEXIST ? -1 : mkdir(name, 0777);
             for (int i = 2; made && errno == EEXIST && i < 1000; i++) {
                 snprintf(name, sizeof name, "results/%s%s%s-%d", stamp, dash, label, i);
                 made = mkdir(name, 0777);
-            } /* any other failure is found, and reported, when the directory is opened */
+            } /* opening the directory reports any other failure */
         }
     }
     job_gather(job, name, sizeof name, all);
@@ -67,7 +67,8 @@ static void name_directory(struct results *results, const struct job *job, const
     free(all);
 }
 
-/* Leaves nothing behind where a rank could not open its part; `there`: of the directory, before it was made. */
+/* Removes what was made after a rank could not open its part. there: files_there of the directory before it was made.
+ */
 static int abandon(struct results *results, const struct job *job, size_t there)
 {
     if (results->telemetry.file >= 0) {
@@ -80,14 +81,14 @@ static int abandon(struct results *results, const struct job *job, size_t there)
     return -1;
 }
 
-/* The names of all files that a run of any kind may write to its own directory, on any rank and host, for fnmatch.
- * Capitals do not count, since some file systems ignore them. */
+/* The names of all files that a run of any mode writes to its directory, on any rank and host, for fnmatch. Case is
+ * ignored, as some file systems do. */
 static const char of_runs[] =
     "@(run.json|summary.@(json|csv|txt|prom)|metrics.csv|rank_*_metrics.jsonl|@(cpu|gpu)_monitor*.csv|checkpoint.bin|"
     "all_ranks)";
 enum { MATCH = FNM_EXTMATCH | FNM_CASEFOLD };
 
-/* And of those that a profile writes to the directory above. */
+/* The names of the files that a profile writes to the directory above. */
 static const char of_profiles[] = "*_@(summary.txt|rank_*_trace.json?(.gz))";
 
 int results_check_apart(const char *option, const char *path, const char *directory)
@@ -104,8 +105,8 @@ int results_check_apart(const char *option, const char *path, const char *direct
     return error_report("--%s %s: the run writes a file of this name there; choose another name", option, path);
 }
 
-/* Checks that no file directory/all (glob(7)) has one of the names (fnmatch), but for empty files without
- * another name, which are written to. Returns 0; or -1, reported. */
+/* Checks that no file directory/all (glob(7)) has one of the names (fnmatch), except empty files with a single name,
+ * which may be written to. Returns 0; or -1, reported. */
 static int check_names(const char *option, const char *directory, const char *all, const char *names)
 {
     glob_t found;
@@ -119,8 +120,8 @@ static int check_names(const char *option, const char *directory, const char *al
         const char *name = found.gl_pathv[i] + strlen(directory) + 1;
         if (!fnmatch(names, strrchr(found.gl_pathv[i], '/') + 1, MATCH) && !lstat(found.gl_pathv[i], &status) &&
             (!S_ISREG(status.st_mode) || status.st_size || status.st_nlink != 1))
-            taken = error_report("--%s %s already holds %s, and nothing is written over it; choose another directory",
-                                 option, directory, name);
+            taken = error_report("--%s %s already holds %s, which is not overwritten; choose another directory", option,
+                                 directory, name);
     }
     globfree(&found);
     return taken;
@@ -128,7 +129,7 @@ static int check_names(const char *option, const char *directory, const char *al
 
 int results_check_free(const char *option, const char *top, const char *below)
 {
-    char directory[FILES_PATH], names[160]; /* profiles of other implementations may be below top, too */
+    char directory[FILES_PATH], names[160]; /* other implementations may have profiles below top */
     snprintf(directory, sizeof directory, *below ? "%s/%s" : "%s", top, below);
     snprintf(names, sizeof names, "@(run.json|%s_@(summary.txt|rank_*_trace.json?(.gz)))", below);
     if (check_names(option, top, "*", names) || check_names(option, top, "cycle_*/*", names))
@@ -136,9 +137,8 @@ int results_check_free(const char *option, const char *top, const char *below)
     return check_names(option, directory, "*", of_runs);
 }
 
-/* Makes the directory, which must not hold results; rank 0 locks it, so that no other run takes it until results_close,
- * and checks the file of --prometheus.
- * Returns 0; or -1, reported. */
+/* Makes the directory, checks that it holds no results, and removes temporary files of killed runs. Rank 0 locks it
+ * until results_close and checks the file of --prometheus. Returns 0; or -1, reported. */
 static int take_directory(struct results *results, const struct results_target *target)
 {
     if (files_make_directories(target->option, results->directory) ||
@@ -162,11 +162,11 @@ int results_open(struct results *results, const struct job *job, const struct re
     char path[FILES_PATH];
     *results = (struct results){
         .rank = job->rank, .watchdog = job->watchdog, .prometheus = target->prometheus, .telemetry.file = -1};
-    if (strlen(target->given) >= sizeof results->top - 64) /* on every rank */
+    if (strlen(target->given) >= sizeof results->top - 64) /* the same on every rank */
         return job_agree(job, error_report("--%s: the path is longer than %zu characters", target->option,
                                            sizeof results->top - 65));
     snprintf(results->label, sizeof results->label, "%s", target->label);
-    size_t there = files_there(*target->given ? target->given : "results"); /* the name is gathered behind it */
+    size_t there = files_there(*target->given ? target->given : "results"); /* before name_directory makes it */
     name_directory(results, job, target->given, target->label);
     snprintf(results->directory, sizeof results->directory, *target->below ? "%s/%s" : "%s", results->top,
              target->below);
@@ -190,7 +190,7 @@ int results_close(struct results *results)
         status = error_report("--prometheus %s: the last summary could not be written to it; it is %s/summary.prom",
                               results->prometheus, results->directory);
     if (results->lock > 0) {
-        (void)fsync(results->lock); /* the names of its files */
+        (void)fsync(results->lock); /* makes the names of the files durable */
         close(results->lock);
     }
     watchdog_arrived(results->watchdog);

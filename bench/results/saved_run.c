@@ -23,7 +23,7 @@ static int holds(const char *directory, const char *name, struct stat *status)
     return !stat(path, status);
 }
 
-/* The directories just below that hold a run.json: how many, and one of them. */
+/* Counts the directories just below that hold a run.json, and copies the path of one of them to `below`. */
 static int count_below(const char *directory, char *below, size_t size)
 {
     int n = 0;
@@ -53,14 +53,14 @@ static int find_directory(struct saved_run *saved, const char *directory)
     if (stat(directory, &status) || (S_ISDIR(status.st_mode) && access(directory, R_OK | X_OK)))
         return error_report("cannot read %s: %s", directory, strerror(errno));
     if (!S_ISDIR(status.st_mode))
-        return error_report("%s: is not a directory; give the directory that a run left its results in", directory);
+        return error_report("%s: is not a directory; give the directory with the results of a run", directory);
     snprintf(saved->directory, sizeof saved->directory, "%s", directory);
     for (size_t n = strlen(saved->directory); n > 1 && saved->directory[n - 1] == '/'; n--)
         saved->directory[n - 1] = 0;
     if (!holds(saved->directory, "run.json", &status)) {
         int n = count_below(saved->directory, below, sizeof below);
         if (n > 1)
-            return error_report("%s: holds the results of %d runs; name one of them, such as %s", directory, n, below);
+            return error_report("%s: holds the results of %d runs; give one of them, such as %s", directory, n, below);
         if (!n)
             return error_report("%s: holds no run.json, so it is not a result directory of ddpbench", directory);
         memcpy(saved->directory, below, strlen(below) + 1);
@@ -74,11 +74,10 @@ static int find_directory(struct saved_run *saved, const char *directory)
 
 /* ---- the files ---- */
 
-/* What lists of run.json hold at most: work and memory follow from them. The items of a list have no names, so objects
- * have to be objects. */
+/* The most items of members of run.json, which bound time and memory. */
 static const struct {
     const char *name;
-    int most, is_object;
+    int most, is_object; /* is_object: not an array, whose items have no names */
 } limits[] = {{"configuration", 1000, 1}, {"derived", 1000, 1}, {"environment", 1000, 1},
               {"hosts", 10000, 1},        {"ranks", 100000, 0}, {"implementations", 1000, 0}};
 
@@ -110,13 +109,13 @@ static int check_summary(const char *directory, const cJSON *run, const cJSON *s
     char unfinished[RESULTS_UNFINISHED];
     double done = json_number(summary, "done"), planned = json_number(summary, "planned");
     if (json_number(summary, "schema_version") != json_number(run, "schema_version"))
-        return error_report("%s: run.json and summary.json have different schema_versions, so they are not of one run",
+        return error_report("%s: run.json and summary.json have different schema_versions, so they belong to two runs",
                             directory);
     if (strcmp(json_string(summary, "mode"), json_string(run, "mode")) != 0)
-        return error_report("%s: run.json is of mode %s and summary.json of mode %s, so they are not of one run",
+        return error_report("%s: run.json has mode %s and summary.json has mode %s, so they belong to two runs",
                             directory, json_string(run, "mode"), json_string(summary, "mode"));
     if (!(done >= 0) || !(planned >= 0) || !isfinite(done) || !isfinite(planned))
-        return error_report("%s/summary.json: does not say how much is done of what was planned", directory);
+        return error_report("%s/summary.json: lacks done or planned, so ddpbench did not write it", directory);
     if (*results_unfinished(unfinished, summary) && !(so_far && done >= 1))
         return error_report("%s/summary.json: has %s: the run has not finished", directory, unfinished);
     return 0;

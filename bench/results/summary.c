@@ -1,4 +1,4 @@
-/* summary.c - writes and prints the summary of a run, whatever kind of run it is. */
+/* summary.c - writes and prints the summary of a run of any mode. */
 #include "results/summary.h"
 
 #include "base/json.h"
@@ -104,7 +104,7 @@ void results_print_summary(FILE *out, const cJSON *summary)
 const char *results_unfinished(char text[RESULTS_UNFINISHED], const cJSON *summary)
 {
     double done = json_number(summary, "done"), planned = json_number(summary, "planned");
-    int grows = !strcmp(json_string(summary, "mode"), "tune"); /* it plans no further than the next round */
+    int grows = !strcmp(json_string(summary, "mode"), "tune"); /* it plans only the next round */
     *text = 0;
     if (done < planned)
         snprintf(text, RESULTS_UNFINISHED, "%.0f of %s%.0f %.20s", done, grows ? "at least " : "", planned,
@@ -112,7 +112,7 @@ const char *results_unfinished(char text[RESULTS_UNFINISHED], const cJSON *summa
     return text;
 }
 
-/* As long as a run goes on, its summary is of what is done so far; so it stays where the run is interrupted. */
+/* Tells in the heading that the summary is of a part: the run goes on, or was interrupted. */
 static void add_unfinished(cJSON *summary)
 {
     cJSON *heading = cJSON_GetObjectItemCaseSensitive(summary, "heading");
@@ -123,7 +123,8 @@ static void add_unfinished(cJSON *summary)
     cJSON_AddItemToArray(heading, json_text(line));
 }
 
-/* Writes summary.prom, and a copy to the file of --prometheus; the run goes on without that. 0, or -1, reported. */
+/* Writes summary.prom and a copy to the file of --prometheus, whose failure does not end the run. Returns 0; or -1,
+ * reported. */
 static int write_prometheus(struct results *results, const cJSON *summary, const struct figure_list *figures)
 {
     const struct prometheus_run run = {figures,

@@ -60,7 +60,7 @@ static void add_data(const struct verdict *verdict, cJSON *summary)
     }
 }
 
-/* What to use, what it costs, and the options that choose it. */
+/* Adds what to use, what it costs, and the options that choose it. */
 static void add_choice(const struct verdict *verdict, int undecided, const char *list, cJSON *summary)
 {
     const struct estimate *cost = &verdict->cost, *given = cost->n ? cost : &verdict->step;
@@ -84,7 +84,7 @@ static void add_choice(const struct verdict *verdict, int undecided, const char 
     results_add_sentence(summary, list, "Options: %s%s", options, pytorch);
 }
 
-/* The items of a kind, with their ratios; returns whether one has an interval. */
+/* Adds the items of a kind with their ratios. Returns whether one of them has an interval. */
 static int add_kind(const struct verdict *verdict, enum verdict_kind kind, const char *list, cJSON *summary)
 {
     char *text = NULL, heading[HEADING], change[CELL];
@@ -109,8 +109,8 @@ static int add_kind(const struct verdict *verdict, enum verdict_kind kind, const
     return intervals;
 }
 
-/* Adds why there is nothing to choose, if that is so; returns whether. Where a tie is asked for, the undecided are told
- * at any time. */
+/* Adds why there is no verdict; returns 0 if there is one. With `within` there is always one, since it has undecided
+ * items. */
 static int add_obstacle(const struct verdict *verdict, const char *list, cJSON *summary)
 {
     if (verdict->ranks == 1)
@@ -148,7 +148,7 @@ static void add_sentences(const struct verdict *verdict, const char *list, cJSON
                              verdict->anytime ? ", whenever the rounds end" : "", verdict->sample);
 }
 
-/* The order in which they are told; and what has no interval is undecided. */
+/* Sorts the items by step; an item without an interval becomes undecided. */
 static void sort_items(struct verdict *verdict)
 {
     for (struct verdict_item *item = verdict->item; item < verdict->item + verdict->n; item++)

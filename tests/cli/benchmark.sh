@@ -194,7 +194,7 @@ fi
 
 refuse "a directory below a file" 2 '--output .*empty/run: cannot make the directory' --output "$temporary/empty/run"
 refuse "a directory where none can be" 2 '--output /proc/run: cannot make the directory' --output /proc/run
-refuse "a directory with results" 2 '--output .*out1 already holds run[.]json, and nothing is written over it; choose another directory' --output "$temporary/out1"
+refuse "a directory with results" 2 '--output .*out1 already holds run[.]json, which is not overwritten; choose another directory' --output "$temporary/out1"
 refuse "a path that is too long" 2 '--output: the path is longer than [0-9]+ characters' --output "$(printf '%1000s' '' | tr ' ' x)"
 mkdir -p "$temporary/blocked/rank_1_metrics.jsonl"
 refuse "--forward-only with strategies that reduce" 2 '--forward-only reduces nothing: use --implementations none' --forward-only

@@ -189,7 +189,7 @@ fi
 
 mkdir -p "$temporary/taken/cpu_monitor.csv"
 launch taken 2 --rounds 1 --monitor-cpu
-[ "$status" = 1 ] && grep -q "^ddpbench: --output $(literal "$temporary")/taken already holds cpu_monitor.csv, and nothing is written over it" said &&
+[ "$status" = 1 ] && grep -q "^ddpbench: --output $(literal "$temporary")/taken already holds cpu_monitor.csv, which is not overwritten" said &&
     [ "$(grep -c '^ddpbench: ' said)" = 1 ] && good=0 || good=1
 result "$good" "a file of the monitor that is there already is refused (status $status)"
 

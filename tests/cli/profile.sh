@@ -255,7 +255,7 @@ for directory in . ddp; do : >"$temporary/out$((runs + 1))/$directory/.ddpbench-
 profile 2 ddp
 [ "$status" = 0 ] && [ -z "$(find "$out" -name '.ddpbench-*')" ] && good=0 || good=1
 result "$good" "what killed runs left in its directories is removed"
-refused "a directory that holds a profile of the same implementation is refused" "already holds ddp_rank_0_trace[.]json, and nothing is written over it" "$out"
+refused "a directory that holds a profile of the same implementation is refused" "already holds ddp_rank_0_trace[.]json, which is not overwritten" "$out"
 status=0
 "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --rounds 0 --profile-implementation ddp_flat --profile-output-dir "$out" \
     >printed 2>said </dev/null || status=$?

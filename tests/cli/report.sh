@@ -170,7 +170,7 @@ refuses() {
     is "$2: in one line, and nothing is printed" "$(wc -l <said) $(wc -c <printed)" "1 0"
 }
 cp -r "a benchmark" loud && sed -i 's/"mode":.*/"mode": "\\u001b[31m",/' loud/run.json
-refuses 1 "a mode that a terminal would obey" 'loud: run.json is of mode [\]x1b[[]31m and summary.json of mode benchmark' loud
+refuses 1 "a mode that a terminal would obey" 'loud: run.json has mode [\]x1b[[]31m and summary.json has mode benchmark' loud
 mkdir -p empty sweeps/ranks=2/model=m
 cp -r "a benchmark" unfinished && rm unfinished/summary.json
 cp -r "a benchmark" begun && sed -i 's/^\t"done":\t2/\t"done":\t0/' begun/summary.json

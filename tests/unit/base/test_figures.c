@@ -95,8 +95,8 @@ TEST(comma_separated)
     ", \"better\": " better "}]"
 
 static const char *const broken[][2] = {
-    {"{}", "PATH: has no list \"figures\""},
-    {"null", "PATH: has no list \"figures\""},
+    {"{}", "PATH: lacks the list \"figures\""},
+    {"null", "PATH: lacks the list \"figures\""},
     {"[3]", "PATH: figure 1 has not all of"},
     {"[" GOOD ", []]", "PATH: figure 2 has not all of"},
     {"[" GOOD ", {\"name\": \"step\"}]", "PATH: figure 2 has not all of"},

@@ -129,7 +129,7 @@ TEST(a_line_that_is_no_object_is_an_error)
     for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
         snprintf(lines, sizeof lines, "{\"a\": 1}\n%s\n{\"a\": 2}\n", broken[i]);
         saved_file(directory, "rank_0_metrics.jsonl", lines);
-        check_reported("rank_0_metrics.jsonl, line 2: is no JSON object");
+        check_reported("rank_0_metrics.jsonl, line 2: is not a JSON object");
     }
     check_table("{\"a\": 1}\n{\"a\": 2, \"y\": 3}x", "a\n1\n");
     check_table("{\"a\": 1}\n{\"a\": 2, \"y\": 3}", "a\n1\n"); /* a last line without its end may have lost some */

@@ -1,4 +1,5 @@
-/* test_saved_run.c - what a run wrote is read back as it was; what is no finished run of this schema is refused in words. */
+/* test_saved_run.c - what a run wrote is read back as it was; what is no finished run of this schema is refused in
+ * words. */
 #include "base/table.h"
 #include "kernels/error.h"
 #include "results/results.h"
@@ -109,18 +110,18 @@ static const char *const refusals[][4] = {
     {"run.json", "\"derived\": {\"world_size\": 2}", "\"derived\": [2]", "run.json: \"derived\" is not a JSON object"},
     {"run.json", "\"configuration\": {", "\"configuration\": 1, \"x\": {", "\"configuration\" is not a JSON object"},
     {"run.json", "\"mode\": \"benchmark\"", "\"mode\": \"profile\"",
-     "run.json is of mode profile and summary.json of "
-     "mode benchmark, so they are not of one run"},
+     "run.json has mode profile and summary.json has "
+     "mode benchmark, so they belong to two runs"},
     {"run.json", "{", "[", "run.json: is not valid JSON"},
     {"summary.json", "\"schema_version\":\t3", "\"schema_version\":\t1",
-     "have different schema_versions, so they are "
-     "not of one run"},
+     "have different schema_versions, so they belong to "
+     "two runs"},
     {"summary.json", "\"done\":\t2", "\"done\":\t1", "summary.json: has 1 of 2 rounds: the run has not finished"},
-    {"summary.json", "\"done\"", "\"finished\"", "summary.json: does not say how much is done of what was planned"},
+    {"summary.json", "\"done\"", "\"finished\"", "summary.json: lacks done or planned, so ddpbench did not write it"},
     {"summary.json", "\"done\":\t2", "\"done\":\t1e999",
-     "summary.json: does not say how much is done of what was planned"},
-    {"summary.json", "\"planned\"", "\"wanted\"", "summary.json: does not say how much is done of what was planned"},
-    {"summary.json", "\"figures\"", "\"numbers\"", "summary.json: has no list \"figures\""},
+     "summary.json: lacks done or planned, so ddpbench did not write it"},
+    {"summary.json", "\"planned\"", "\"wanted\"", "summary.json: lacks done or planned, so ddpbench did not write it"},
+    {"summary.json", "\"figures\"", "\"numbers\"", "summary.json: lacks the list \"figures\""},
     {"summary.json", "\"unit\"", "\"unity\"", "summary.json: figure 1 has not all of subject"},
     {"summary.json", "{", "", "summary.json: is not valid JSON"},
     {"summary.json", "\"bytes\":\t1024", "\"bytes\":\t1e999",
@@ -171,10 +172,10 @@ TEST(no_directory_of_a_run)
     refuses("absent", "cannot read");
     saved_file(below("empty"), "other.txt", "");
     refuses("empty", "holds no run.json, so it is not a result directory of ddpbench");
-    refuses("empty/other.txt", "is not a directory; give the directory that a run left its results in");
+    refuses("empty/other.txt", "is not a directory; give the directory with the results of a run");
     write_run(below("many/a"));
     write_run(below("many/b"));
-    refuses("many", "holds the results of 2 runs; name one of them, such as ");
+    refuses("many", "holds the results of 2 runs; give one of them, such as ");
     write_run(below("half"));
     unlink(below("half/summary.json"));
     refuses("half", "holds no summary.json: the run has not finished");
