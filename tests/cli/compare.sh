@@ -338,7 +338,7 @@ done
 cp -r base1 mixed && cp schema_1/summary.json mixed/
 fails 'mixed: run[.]json and summary[.]json have different schema_versions' "files of two runs" mixed
 mkdir many && cp -r base1 base2 many
-fails 'many: holds the results of 2 runs; name one of them' "a directory of several runs" many
+fails 'many: holds the results of 2 runs; give one of them' "a directory of several runs" many
 mkfifo pipe
 fails '--json pipe: is not a regular file' "a pipe as --json" --json pipe
 [ -p pipe ] && good=0 || good=1

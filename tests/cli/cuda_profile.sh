@@ -105,7 +105,7 @@ if [ -z "${REAL_GPU:-}" ]; then
     EMULATED_CUPTI=taken profile taken 2 --comm nccl
     check 0 "another tool traces: it is said" '^CUPTI unavailable \(.*another tool traces this process'
     is "and said once" "$(grep -c 'another tool' said)" 1
-    is "and in the summary" "$(grep -c 'CUPTI unavailable (.*no kernels, and when the GPU computed is n/a\.$' taken/ddp_bucketed_summary.txt)" 1
+    is "and in the summary" "$(texts taken/ddp_bucketed/summary.json | grep -c 'CUPTI unavailable (.*no kernels, and when the GPU computed is n/a\.$')" 1
     is "and in the trace" "$(grep -c '"labels": "GPU 0 .*times are of CUDA events: another tool' taken/ddp_bucketed_rank_0_trace.json)" 1
     has taken 1
     is "no kernels" "$(grep -cE '^(kernel|gpu_mem|cuda_)' counts)" 0
@@ -114,7 +114,7 @@ if [ -z "${REAL_GPU:-}" ]; then
         taken/ddp_bucketed/rank_1_metrics.jsonl)" 5
     EMULATED_CUPTI_LOSE=10 profile lost 1
     has lost 0
-    is "kernels without times: it is said" "$(grep -cE '[0-9]+ records of rank 0.s GPU had no times' lost/ddp_bucketed_summary.txt)" 1
+    is "kernels without times: it is said" "$(texts lost/ddp_bucketed/summary.json | grep -cE '[0-9]+ records of rank 0.s GPU had no times')" 1
 fi
 
 exit "$failed"

@@ -265,7 +265,7 @@ fi
 if [ "$cores" -ge 4 ]; then
     for comm_core in yes:poll no:sleep:500; do
         try "$run" -n 2 --threads 1 --comm-core ${comm_core%%:*} -- "$program" "${tiny[@]}" --output "core-$comm_core"
-        grep -q "progress ${comm_core#*:}\$" printed && good=$status || good=1
+        tr '\n' ' ' <printed | grep -q "progress ${comm_core#*:} " && good=$status || good=1
         result "$good" "--comm-core ${comm_core%%:*}: MPI's progress is ${comm_core#*:}"
     done
 else
