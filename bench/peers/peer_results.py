@@ -121,4 +121,4 @@ def table(found, note):
         row = rows.setdefault(figure["subject"], {"implementation": figure["subject"]})
         if figure["name"] in keys:
             row[figure["name"]] = figure["value"]
-    return {"key": "implementations", "title": "", "columns": columns, "rows": list(rows.values()), "note": note}
+    return {"key": "implementations", "title": "", "columns": columns, "rows": list(rows.values()), "notes": [note]}

@@ -245,9 +245,9 @@ def heading(run):
     return [
         f"torch_ddp.py {version()} on {job.size} ranks x {run.threads} threads, hosts: {job.hosts}; {run.device.type}, "
         f"{o.dtype}{rest}, {compiled}, attention {o.attention}, backend {run.backend}",
-        f"model     {o.num_layers} layers, d_model {o.d_model}, {o.num_heads} heads, d_ff {o.d_ff}, "
+        f"Model: {o.num_layers} layers, d_model {o.d_model}, {o.num_heads} heads, d_ff {o.d_ff}, "
         f"vocabulary {o.vocab_size}, context {o.context_length}",
-        f"batch     {o.batch_size} sequences a step = {job.size} ranks x {o.grad_accumulation} micro-batches x "
+        f"Batch: {o.batch_size} sequences a step = {job.size} ranks x {o.grad_accumulation} micro-batches x "
         f"{o.batch_size // job.size // o.grad_accumulation}; data {o.data}; regime {o.regime}",
     ]
 
@@ -258,7 +258,7 @@ def write_summary(run, results, rounds):
     # DistributedDataParallel waits inside backward, where the wait cannot be separated from the computation
     communicates = [label for label, r in reducers.items() if r.reduces and not r.own_model and run.job.size > 1]
     found = peer_results.figures(run.samples, o.batch_size * o.context_length, communicates)
-    note = f"Medians over {rounds} rounds; a sample is the mean over the timed steps of a block ({o.block_steps}).\n"
+    note = f"Medians over {rounds} rounds; a sample is the mean over the timed steps of a block ({o.block_steps})."
     notes = []
     if any(reducer.own_model for reducer in reducers.values()):
         notes.append("torch_ddp waits for its collectives inside backward, so they are not part of its sync time.")
