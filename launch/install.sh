@@ -47,8 +47,43 @@ uninstall() {
     rmdir "$root/share/ddpbench/launch" "$root/share/ddpbench" 2>/dev/null || true
 }
 
+# make_page NAME SUMMARY: installs a manual page made from a help on stdin, in which options are rows with a tab before each
+# field: name, letter, name of the value, default, choices, help. All other lines keep their layout.
+make_page() {
+    sed -E "$renames" | awk -F '\t' -v name="$1" -v summary="$2" -v version="$version" -v also="$pages" '
+        function roff(text) {
+            gsub(/\\/, "\\e", text)
+            gsub(/-/, "\\-", text)
+            return text ~ /^[.\047]/ ? "\\&" text : text
+        }
+        function section(title) { print ".fi\n" title "\n.nf" }
+        BEGIN {
+            print ".TH " toupper(roff(name)) " 1 \"\" \"" roff(version) "\" \"User Commands\"\n.SH NAME\n" roff(name " - " summary)
+            section(".SH SYNOPSIS")
+        }
+        !described && !sub(/^(Usage: |       )/, "") { section(".SH DESCRIPTION"); described = 1; if ($0 == "") next }
+        /^[A-Z].*:$/ { if (!groups++) section(".SH OPTIONS"); section(".SS " roff(substr($0, 1, length - 1))); next }
+        /^Exit status/ { section(".SH \"EXIT STATUS\"") }
+        /^\t/ {
+            value = $4 == "" ? "" : " \\fI" roff($4) "\\fR"
+            print ".fi\n.TP\n\\fB" roff("--" $2) "\\fR" value ($3 == "-" ? "" : ", \\fB" roff("-" $3) "\\fR" value)
+            print roff($7) ($5 == "" ? "" : " [\\fB" roff($5) "\\fR]") "\n.nf"
+            next
+        }
+        { print $0 == "" ? ".PP" : roff($0) }
+        END {
+            section(".SH \"SEE ALSO\"")
+            n = split(also, page, " ")
+            for (i = 1; i <= n; i++) if (page[i] != name) print "\\fB" roff(page[i]) "\\fR(1)"
+        }' >"$work/page"
+    install_file 644 "$work/page" "share/man/man1/$1.1"
+}
+
 install_all() {
-    local name
+    local name commands summary version pages renames='s,launch/([a-z]+)[.]sh,ddpbench-\1,g; s,build/ddpbench,ddpbench,g'
+    version=$("$program" --version)
+    commands=$("$program" --help | sed -nE 's/^       .*ddpbench ([a-z]+) .*   (.*) \(see its --help\)$/\1\t\2/p')
+    pages="ddpbench $(sed 's/\t.*//; s/^/ddpbench-/' <<<"$commands" | paste -sd ' ') ${scripts[*]/#/ddpbench-}"
     work=$(mktemp -d)
     trap 'rm -rf "$work"' EXIT
     uninstall
@@ -58,21 +93,18 @@ install_all() {
     install_file 755 "$program" bin/ddpbench
     for name in "${scripts[@]/%/.sh}" "${read_by_them[@]}"; do
         # with the names that scripts and program have where they are installed
-        sed -E "s,[\$]here/\.\./build/ddpbench,\$here/../../../bin/ddpbench,; s,launch/([a-z]+)[.]sh,ddpbench-\1,g
-            s,build/ddpbench,ddpbench,g" "$here/$name" >"$work/$name"
+        sed -E "s,[\$]here/\.\./build/ddpbench,\$here/../../../bin/ddpbench,; $renames" "$here/$name" >"$work/$name"
         install_file "$([ -x "$here/$name" ] && echo 755 || echo 644)" "$work/$name" "share/ddpbench/launch/$name"
     done
+    "$program" --help rows | make_page ddpbench "a benchmark of data-parallel training, strategy by strategy"
+    while IFS=$'\t' read -r name summary; do
+        "$program" "$name" --help rows | make_page "ddpbench-$name" "$summary"
+    done <<<"$commands"
+    install_file 644 "$here/completion.bash" share/bash-completion/completions/ddpbench
     for name in "${scripts[@]}"; do
         install_link "../share/ddpbench/launch/$name.sh" "bin/ddpbench-$name"
-    done
-    local paths=("${scripts[@]/#/$here/}")
-    "$here/man/pages.sh" "$program" "$work" "${paths[@]/%/.sh}"
-    for name in "$work"/man1/*; do
-        install_file 644 "$name" "share/man/man1/${name##*/}"
-    done
-    install_file 644 "$here/man/completion.bash" share/bash-completion/completions/ddpbench
-    for name in "${scripts[@]}"; do
         install_link ddpbench "share/bash-completion/completions/ddpbench-$name"
+        bash "$here/$name.sh" --help | make_page "ddpbench-$name" "$(sed -nE '2s/^# [a-z]+[.]sh - ([^:]*[^:.]).*/\1/p' "$here/$name.sh")"
     done
     {
         echo "#compdef ddpbench ${scripts[*]/#/ddpbench-}"

@@ -115,7 +115,7 @@ done
 
 # of ddp/ the sources are the text that cuda.sh trains on
 git ls-files -- launch tests/{run.sh,cli/cuda.sh,cli/cuda_profile.sh,support/{cli,here}.sh,support/fixture,gpu/gpu_trace.py} \
-    bench/peers ddp LICENSE | grep -vE '^launch/(pack|setup|install|man)' | tar -cf - -T - | tar -C "$pack" -xf -
+    bench/peers ddp LICENSE | grep -vE '^launch/(pack|setup|install|completion)' | tar -cf - -T - | tar -C "$pack" -xf -
 # newest_glibc DIRECTORY OPTION...: the newest version that files under it ask for
 newest_glibc() { grep -rhoaE 'GLIBC_2\.[0-9]+' "$@" | sort -uV | tail -n 1 | cut -d _ -f 2; }
 version=$(git describe --always --dirty --tags 2>/dev/null || echo unknown)

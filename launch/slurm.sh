@@ -4,8 +4,9 @@
 # Usage: launch/slurm.sh configure [OPTION...]
 #        launch/slurm.sh submit --nodes LIST [OPTION...] [-- OPTION OF DDPBENCH...]
 #        launch/slurm.sh status|wait|cancel|collect|analyze [--output DIR] [SUBMISSION]
+# Each command can be repeated, also after an earlier call was killed.
 #
-# Commands, each of which can be repeated, also after an earlier call was killed:
+# Commands:
 #   configure          writes the settings of all jobs, DIR/slurm.conf, from the options and the defaults
 #   submit             submits a job for each number of nodes, and a last one that collects and analyzes
 #   status             prints a line for each job: run, number, state, time, nodes, and what went wrong

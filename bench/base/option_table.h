@@ -94,7 +94,7 @@ int option_table_parse(struct option_table *table, int argc, char *const argv[])
 int option_was_given(const struct option_table *table, const char *name);
 
 /* Prints options with defaults and help: the common ones, or all by section. HELP_ROWS, which the help does not
- * mention, is for the scripts that make manual pages and completion (launch/man). It prints fields with a tab before
+ * mention, is for the scripts that make manual pages and completion (launch/). It prints fields with a tab before
  * each: name, letter or -, name of the value (empty for a flag), default, choices separated by |, help. */
 void option_table_help(FILE *out, const struct option_table *table, enum option_help which);
 

@@ -385,7 +385,7 @@ group "nsys.sh and ncu.sh"
 
 # ---- the others of launch/ ----
 
-for name in gate overlap same_twice setup corpus bench_gpu install pack man/pages; do unknown "$launch/$name.sh"; done
+for name in gate overlap same_twice setup corpus bench_gpu install pack; do unknown "$launch/$name.sh"; done
 group "unknown options of the others"
 
 for option in gate:--tries:1:9999 gate:--runs:3:9999 overlap:--rounds:1:999999 same_twice:--runs:1:9999; do
@@ -472,13 +472,7 @@ for word in "${odd[@]}" ''; do
     bad 1 "$pack" 'there is no' --directory out "$build" "$word"
 done
 bad 1 "$pack" 'there is no' --directory out "$build" tests
-pages=$launch/man/pages.sh
-bad 2 "$pages" 'expected PROGRAM DIR'
-bad 2 "$pages" 'expected PROGRAM DIR' "$program"
-for word in /absent / "$long" $'a\nb'; do bad 1 "$pages" 'there is no program' "$word" out; done
-bad 1 "$pages" 'cannot make the directory' "$program" /proc/none
-bad 1 "$pages" 'there is no program' "$program" out /absent.sh
-group "install.sh, pack.sh and pages.sh"
+group "install.sh and pack.sh"
 
 # ---- tests ----
 

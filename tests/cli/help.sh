@@ -11,11 +11,12 @@ set -euo pipefail
 # options FILE: how many options a help lists
 options() { grep -cE '^  --[a-z]' "$1"; }
 
-succeeds "manual pages are made" "$root/launch/man/pages.sh" "$program" . "$root"/launch/{netlab,run,sweep}.sh
+succeeds "manual pages are made" "$root/launch/install.sh" "$program" / "$PWD/staged"
+ln -s staged/share/man/man1 man1
 # offered WORD...: what bash offers for the last word
 offered() { COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) && _ddpbench && echo "${COMPREPLY[*]}"; }
-# shellcheck source=launch/man/completion.bash
-. "$root/launch/man/completion.bash"
+# shellcheck source=launch/completion.bash
+. "$root/launch/completion.bash"
 mkdir bin && ln -s "$program" bin/ddpbench
 for script in sweep netlab; do ln -s "$root/launch/$script.sh" bin/ddpbench-$script; done
 PATH=$PWD/bin:$PATH
@@ -49,7 +50,8 @@ succeeds "most options of the benchmark are left for --help all" \
 # ---- manual pages and completion ----
 
 is "a page for each command and each script" "$(cd man1 && echo *)" "ddpbench-allreduce.1 ddpbench-compare.1 \
-ddpbench-netlab.1 ddpbench-report.1 ddpbench-run.1 ddpbench-sweep.1 ddpbench-tune.1 ddpbench.1"
+ddpbench-corpus.1 ddpbench-ncu.1 ddpbench-netlab.1 ddpbench-nsys.1 ddpbench-paper.1 ddpbench-report.1 ddpbench-run.1 \
+ddpbench-slurm.1 ddpbench-sweep.1 ddpbench-tune.1 ddpbench.1"
 for heading in NAME SYNOPSIS DESCRIPTION OPTIONS "EXIT STATUS" "SEE ALSO"; do
     succeeds "ddpbench(1) has $heading" grep -qE "^[.]SH \"?$heading\"?$" man1/ddpbench.1
 done
