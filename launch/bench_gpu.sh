@@ -46,8 +46,6 @@ cd "$(dirname "$0")/.."
 output=${output:-$PWD/results/gpu-$(date +%Y%m%d-%H%M%S)}
 gpus=$([ -n "$dry_run" ] && echo 2 || nvidia-smi -L 2>/dev/null | grep -c '^GPU ' || true)
 [ "$gpus" -gt 0 ] || die "nvidia-smi -L lists no NVIDIA GPU here"
-# shellcheck source=launch/mpi.sh
-. launch/mpi.sh
 find_mpirun
 
 # prepare_bare: sets up what Hydra, MPICH or NCCL need even if all ranks are on one machine.

@@ -11,7 +11,7 @@ set -euo pipefail
 . "$(dirname "$(realpath "$0")")/common.sh"
 
 scripts=(corpus ncu netlab nsys paper run slurm sweep) # each a command
-read_by_them=(mpi.sh paper.tsv profiler.sh common.sh series.sh slurm.sbatch slurmconf.sh slurmjobs.sh)
+read_by_them=(paper.tsv profiler.sh common.sh series.sh slurm.sbatch slurmconf.sh slurmjobs.sh)
 
 # install_file MODE FILE PLACE: installs a file and lists it.
 install_file() {

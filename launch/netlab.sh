@@ -23,9 +23,6 @@ state=/run/${prefix}netlab
 # shellcheck source=launch/common.sh
 . "$(dirname "$(realpath "$0")")/common.sh"
 
-# shellcheck source=launch/mpi.sh
-. "$(dirname "$(realpath "$0")")/mpi.sh"
-
 # ---- the state of the lab ----
 namespaces() { ip netns list | awk -v p="$prefix" 'index($1, p) == 1 { print $1 }'; }
 

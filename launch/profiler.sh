@@ -7,9 +7,6 @@ here=$(dirname "$(realpath "$0")")
 # shellcheck source=launch/common.sh
 . "$here/common.sh"
 
-# shellcheck source=launch/mpi.sh
-. "$here/mpi.sh"
-
 # find_tool PROGRAM PRODUCT: sets tool to the program, on PATH or in the CUDA toolkit; with --dry-run only its name.
 find_tool() {
     tool=$1

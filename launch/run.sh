@@ -28,9 +28,6 @@ began=${EPOCHREALTIME:-$(date +%s.%N)} # bash 4 has no EPOCHREALTIME
 
 plural() { [ "$1" = 1 ] || echo s; }
 
-# shellcheck source=launch/mpi.sh
-. "$(dirname "$(realpath "$0")")/mpi.sh"
-
 # ---- the machine ----
 # layout: a command that prints the cores that a process may use, on any host.
 # shellcheck disable=SC2016 # meant for the shell there

@@ -19,8 +19,6 @@ cd "$(dirname "$0")/.."
 program=build/ddpbench
 why=$(dry_run_error 2 cpu '' --implementations "a=$strategy,b=$strategy")
 [ -z "$why" ] || usage_error "--strategy $strategy: $why"
-# shellcheck source=launch/mpi.sh
-. launch/mpi.sh
 find_mpirun
 scratch=$(mktemp -d)
 trap 'end_child; rm -rf "$scratch"' EXIT

@@ -32,8 +32,6 @@ only=${gpu:+gpu}${mpi:+mpi}${cpu:+cpu}${rest:+rest}
 cd "$(dirname "$0")/.."
 
 limit_seconds=600 # of one program; busy cores make it several times as long
-# shellcheck source=launch/mpi.sh
-. launch/mpi.sh
 find_mpirun
 export OMP_WAIT_POLICY=passive # on busy cores, threads that spin make others wait for whole time slices
 export HWLOC_PLUGINS_PATH=/dev/null # hwloc's plugins, which another MPI may bring, leak, and MPICH loads them

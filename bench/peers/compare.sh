@@ -44,8 +44,6 @@ threads=${threads:-$((cpus > ranks ? cpus / ranks : 1))}
 [[ $threads =~ $whole ]] || usage_error "--threads $threads: expected a whole number above 0"
 
 cd "$(dirname "$0")/../.."
-# shellcheck source=launch/mpi.sh
-. launch/mpi.sh
 find_mpirun
 [ -x "$program" ] || die "$program is not built; run make first"
 "$python" -c 'import numpy, torch' 2>/dev/null || die "$python has no PyTorch or no NumPy; name one that has with --python"

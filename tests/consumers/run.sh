@@ -14,9 +14,6 @@ set -euo pipefail
 . "$(dirname "$(realpath "$0")")/../support/here.sh"
 # shellcheck source=launch/common.sh
 . "$(dirname "$(realpath "$0")")/../../launch/common.sh"
-# shellcheck source=launch/mpi.sh
-. "$(dirname "$(realpath "$0")")/../../launch/mpi.sh"
-
 read_build_dir "$@"
 here=$(realpath -e "$(dirname "$0")")
 find_mpirun

@@ -21,8 +21,6 @@ read_build_dir "$@"
 program=$build/ddpbench
 root=$(realpath -e "$(dirname "$0")/../..")
 [ -x "$program" ] || usage_error "there is no $program; build it first"
-# shellcheck source=launch/mpi.sh
-. "$root/launch/mpi.sh"
 find_mpirun
 cpus=$(count_cpus)
 export OMP_NUM_THREADS=1
