@@ -1,4 +1,4 @@
-/* activity.c - the memory that a tracer's records go to, their order, and who waited for what. */
+/* activity.c - stores and sorts a tracer's records, and finds the event that each wait refers to. */
 #include "kernels/activity.h"
 
 #include "kernels/error.h"
@@ -11,7 +11,7 @@ void activities_create(struct activities *a, size_t capacity, size_t mark_capaci
     *a = (struct activities){.capacity = capacity, .mark_capacity = mark_capacity};
     a->of = allocate(capacity, sizeof *a->of);
     a->mark = allocate(mark_capacity, sizeof *a->mark);
-    memset(a->of, 1, capacity * sizeof *a->of); /* touched now, so that no step pays for page faults */
+    memset(a->of, 1, capacity * sizeof *a->of); /* so that page faults happen now, not in a step */
     memset(a->mark, 1, mark_capacity * sizeof *a->mark);
 }
 
@@ -51,7 +51,7 @@ void activities_add_mark(struct activities *a, const struct activity_mark *mark)
         a->mark[a->marks++] = *mark;
 }
 
-/* By start; of those that begin together the longer one comes first. */
+/* By start time; the longer one first if two start together. */
 static int by_time(const void *a, const void *b)
 {
     const struct activity *x = a, *y = b;
@@ -72,7 +72,7 @@ static int by_event(const void *a, const void *b)
     return (x->correlation > y->correlation) - (x->correlation < y->correlation);
 }
 
-/* Whether a wait is for what comes before `mark` in the order of by_event. */
+/* Whether a wait refers to an event before `mark` in the order of by_event. */
 static int is_before(const struct activity *wait, const struct activity_mark *mark)
 {
     if (mark->context != wait->context)
@@ -82,10 +82,10 @@ static int is_before(const struct activity *wait, const struct activity_mark *ma
     return wait->correlation < mark->correlation;
 }
 
-/* The record that a wait refers to; NULL: it was made before the tracer started, or got lost. */
-static const struct activity_mark *mark_of(const struct activities *a, const struct activity *wait)
+/* The event that a wait refers to; NULL if it was recorded before the tracer started, or lost. */
+static const struct activity_mark *find_mark(const struct activities *a, const struct activity *wait)
 {
-    size_t low = 0, high = a->marks; /* the marks before `low` are not after the wait */
+    size_t low = 0, high = a->marks; /* the marks before `low` come no later than the wait */
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (is_before(wait, &a->mark[middle]))
@@ -97,7 +97,7 @@ static const struct activity_mark *mark_of(const struct activities *a, const str
     return last && last->context == wait->context && last->event == wait->wait.event ? last : NULL;
 }
 
-/* A call that records an event, by its correlation. */
+/* A call that records an event. */
 struct marking {
     uint32_t correlation;
     struct activity *call;
@@ -128,7 +128,7 @@ void activities_settle(struct activities *a)
     for (size_t i = 0; i < a->n; i++) {
         struct activity *wait = &a->of[i];
         const struct activity_mark *mark;
-        if (wait->kind != ACTIVITY_WAIT || wait->wait.event == ACTIVITY_NONE || !(mark = mark_of(a, wait)))
+        if (wait->kind != ACTIVITY_WAIT || wait->wait.event == ACTIVITY_NONE || !(mark = find_mark(a, wait)))
             continue;
         wait->wait.stream = mark->stream;
         wait->wait.correlation = mark->correlation;

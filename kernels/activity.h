@@ -1,9 +1,8 @@
-/* activity.h - the records of the vendor's tracer of a GPU and of the host: kernels, copies, calls of the runtime,
- * waits.
+/* activity.h - the records of the GPU vendor's tracer: kernels, copies, calls of the runtime, waits.
  *
- * The tracer writes records into memory that was allocated before, in whatever order it gets them; activities_settle
- * sorts them and finds what each wait waited for. CUDA's tracer is CUPTI; where the program was built without
- * it, activity_absent.c takes its place and reports that. */
+ * The tracer writes records, in any order, into memory that was allocated beforehand; activities_settle sorts them and
+ * finds the event that each wait refers to. CUDA's tracer is CUPTI. In a build without CUPTI, activity_absent.c takes
+ * its place and reports an error. */
 #ifndef KERNELS_ACTIVITY_H
 #define KERNELS_ACTIVITY_H
 
@@ -15,102 +14,103 @@
 enum activity_kind {
     ACTIVITY_KERNEL,
     ACTIVITY_COPY,
-    ACTIVITY_FILL, /* memory set to a value */
-    ACTIVITY_CALL, /* of the runtime or the driver, by the host */
-    ACTIVITY_WAIT  /* of the host or of a stream, for a stream, an event, or everything */
+    ACTIVITY_FILL, /* memset */
+    ACTIVITY_CALL, /* the host calls the runtime or the driver */
+    ACTIVITY_WAIT  /* the host or a stream waits for a stream, an event, or all work */
 };
 
-#define ACTIVITY_NONE UINT32_MAX /* a number that the tracer does not know, or that means nothing here */
+#define ACTIVITY_NONE UINT32_MAX /* a number that is unknown or does not apply */
 
 struct activity {
     enum activity_kind kind;
-    uint32_t correlation;     /* the same for a call and what it made the GPU do; rises with every call */
-    const char *name;         /* of a kernel, demangled; of a call; in words such as "Memcpy HtoD (Pinned -> Device)" */
-    int64_t start_ns, end_ns; /* clock.h's time; of a call and of a wait, the host's */
-    uint32_t device, context, stream; /* all but calls; ACTIVITY_NONE where a wait has none */
-    uint32_t thread;                  /* calls: the operating system's number */
-    /* Places in lanes of a timeline, -1: none, known after activities_attribute: of the operation that made the call or
-     * whose call led to this; and of the collective, for kernels of NCCL and the calls that launched them. */
+    uint32_t correlation;     /* links a call to the GPU's work that it started; rises with every call */
+    const char *name;         /* a kernel's (demangled), a call's, or words like "Memcpy HtoD (Pinned -> Device)" */
+    int64_t start_ns, end_ns; /* in clock.h's time; calls and waits: as seen by the host */
+    uint32_t device, context, stream; /* not for calls; ACTIVITY_NONE if a wait has none */
+    uint32_t thread;                  /* calls: the thread id of the operating system */
+    /* Set by activities_attribute: indices of spans in lanes of a timeline, -1 for none. The operation made this call,
+     * or the call that started this work; the collective is set for NCCL's kernels and the calls that launched them. */
     int operation, collective;
     union {
         struct {
             uint32_t grid[3], block[3];
-            uint32_t registers, shared_bytes; /* of a thread; of a block */
+            uint32_t registers, shared_bytes; /* per thread; per block */
         } kernel;
         size_t bytes; /* copies and fills */
         struct {
             uint32_t number;
-            int driver, marks, waited; /* of the driver, not the runtime; records an event; which a wait refers to */
+            int driver, marks, waited; /* of the driver, not the runtime; records an event; a wait refers to it */
         } call;
         struct {
-            uint32_t event;       /* which; ACTIVITY_NONE: none */
-            uint32_t stream;      /* whose work it waits for: where the event was recorded, */
-            uint32_t correlation; /* and by which call; ACTIVITY_NONE until they are known */
+            uint32_t event;       /* ACTIVITY_NONE: none */
+            uint32_t stream;      /* the stream waited for: where the event was recorded */
+            uint32_t correlation; /* of the call that recorded it; ACTIVITY_NONE until known */
         } wait;
     };
 };
 
-/* An event that a stream recorded: what a wait for it refers to. */
+/* An event that was recorded on a stream, for waits to refer to. */
 struct activity_mark {
     uint32_t correlation, context, stream, event;
 };
 
-/* Of fixed size: what finds no room is dropped. Names belong to the tracer and outlive the activities. */
+/* Lists of fixed capacity: further records are dropped. Names belong to the tracer and outlive the lists. */
 struct activities {
     struct activity *of; /* [n], in order of start after activities_settle */
     size_t n, capacity;
     struct activity_mark *mark;
     size_t marks, mark_capacity;
-    uint32_t thread; /* that started the tracer: the one that asks for operations */
-    size_t dropped;  /* records that found no room, here or in the tracer's memory */
-    size_t untimed;  /* records without times: the GPU had no memory left for them */
+    uint32_t thread; /* the thread that started the tracer and issues operations */
+    size_t dropped;  /* records for which this list or the tracer had no room */
+    size_t untimed;  /* records without times, because the GPU had no memory left for them */
 };
 
-/* Reserves (and touches) memory for that many activities and marks; fatal when memory runs out. */
+/* Allocates (and touches) memory for that many activities and marks; fatal when memory runs out. */
 void activities_create(struct activities *activities, size_t capacity, size_t mark_capacity);
 void activities_destroy(struct activities *activities); /* a zeroed one is fine */
 
-/* Adds one; what has no times is counted instead, and so is what finds no room. */
+/* Adds one record. If it has no times or the list is full, counts it as untimed or dropped instead. */
 void activities_add(struct activities *activities, const struct activity *activity);
 void activities_add_mark(struct activities *activities, const struct activity_mark *mark);
 
-/* The numbers of both; and back to them: forgets those that were added since, keeps the memory. */
+/* Remembers the lengths of both lists; and truncates the lists to remembered lengths, keeping the memory. */
 struct activities_mark {
     size_t n, marks;
 };
 struct activities_mark activities_mark(const struct activities *activities);
 void activities_rewind(struct activities *activities, const struct activities_mark *mark);
 
-/* Sorts, and finds for each wait for an event the call that recorded it: the last one before the wait. May be called
- * again after more were added. */
+/* Sorts the records, and finds for each wait for an event the last call that recorded the event before the wait. May be
+ * called again after more records were added. */
 void activities_settle(struct activities *activities);
 
-/* Finds the operations and collectives of a timeline that settled records belong to: a call belongs to what the host
- * was asking for when it made it, and the GPU's work to that of its call (by correlation). Fills `operation` and
+/* Finds the operation and collective of a timeline to which each settled record belongs: a call belongs to the one that
+ * the host was issuing at that time, and work of the GPU to that of its call (by correlation). Fills `operation` and
  * `collective`, and from them
- *   - times of operations that have none: from the start of the first record of their work to the end of the last; of
- *     one without records the end of the one before, without length. Those of ranges: of the operations within;
- *   - times of collectives with kernels of NCCL: the same, in place of stamps, between which the GPU may wait for the
- *     host's launch;
+ *   - times of operations that have none: from the start of the operation's first record to the end of its last; an
+ *     operation without records gets no length, at the end of the one before. Ranges get the times of the operations
+ *     inside;
+ *   - times of collectives with NCCL kernels: likewise. They replace the times of stamps, between which the GPU may
+ *     wait for the host's launch;
  *   - *work: a span for each record of an operation's work, with the operation's step and number, in order of start;
  *     memory is allocated as needed, free(work->span) at the end.
- * Spans of the lanes of operations and of collectives are in order of queued_ns. May be called again after more were
- * recorded and settled: operations and ranges that have times keep them, also where more records of theirs have come;
- * everything else is found anew from all records. */
+ * The spans of both lanes must be in order of queued_ns. May be called again after more were recorded and settled:
+ * operations and ranges that have times keep them, even if more of their records have arrived; everything else is found
+ * anew from all records. */
 void activities_attribute(struct activities *activities, struct timeline *timeline, struct lane *work);
 
-/* ---- the tracer: one at a time in a process ---- */
+/* ---- the tracer: at most one runs in a process ---- */
 
-/* Begins to record into these, which outlive the tracing. Returns 0; or -1, reported: the program was built without a
- * tracer, its library is not there, or another tool has taken the GPU's tracing. */
+/* Begins to record into `activities`, which must live until tracer_stop. Returns 0; or -1, reported, if the program was
+ * built without a tracer, its library is missing, or another tool is tracing the GPU. */
 int tracer_start(struct activities *activities);
 
-/* Hands over what is complete: all, once the device is at rest (synchronize). What comes later is kept back until
+/* Delivers the complete records: all of them, if the device was synchronized before. Later records are held back until
  * tracer_resume, so that the activities may be settled and read meanwhile. */
 void tracer_pause(void);
 void tracer_resume(void);
 
-/* Hands over the rest and ends it. Does nothing if it did not start. */
+/* Delivers the remaining records and ends tracing. Does nothing if tracing was not started. */
 void tracer_stop(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* activity_absent.c - takes the place of the tracer of a GPU where the program was built without one. */
+/* activity_absent.c - takes the place of the GPU's tracer in a program built without CUPTI. */
 #include "kernels/activity.h"
 
 #include "kernels/error.h"

@@ -1,13 +1,12 @@
-/* attribution.c - which operation or collective each record of a GPU's tracer belongs to, and from that, when they ran.
- */
+/* attribution.c - finds the operation or collective of each record of a GPU's tracer, and from them when it ran. */
 #include "kernels/activity.h"
 #include "kernels/error.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* How many spans of a lane the host had asked for before that time; they are in this order. */
-static size_t asked_before(const struct lane *lane, int64_t ns)
+/* The number of spans of a lane that the host had issued before that time; spans are in this order. */
+static size_t count_issued_before(const struct lane *lane, int64_t ns)
 {
     size_t low = 0, high = lane->n;
     while (low < high) {
@@ -20,10 +19,10 @@ static size_t asked_before(const struct lane *lane, int64_t ns)
     return low;
 }
 
-/* The span of a lane that the host was asking for at that time, or -1: it asks for one after the other. */
-static int span_at(const struct lane *lane, int64_t ns)
+/* The index of the span that the host was issuing at that time, or -1; it issues one after another. */
+static int find_span_at(const struct lane *lane, int64_t ns)
 {
-    size_t n = asked_before(lane, ns + 1);
+    size_t n = count_issued_before(lane, ns + 1);
     return n && ns < lane->span[n - 1].returned_ns ? (int)n - 1 : -1;
 }
 
@@ -35,7 +34,8 @@ static int by_correlation(const void *a, const void *b)
     return ((*x)->correlation > (*y)->correlation) - ((*x)->correlation < (*y)->correlation);
 }
 
-/* Fills calls with all of them, sorted by correlation, and finds what they belong to. Returns how many. */
+/* Stores all calls in `calls`, sorted by correlation, and finds the operation and collective of each. Returns their
+ * number. */
 static size_t find_calls(struct activities *a, const struct timeline *timeline, struct activity **calls)
 {
     size_t n = 0;
@@ -43,14 +43,14 @@ static size_t find_calls(struct activities *a, const struct timeline *timeline, 
         if (call->kind != ACTIVITY_CALL)
             continue;
         call->collective = -1;
-        call->operation = call->thread == a->thread ? span_at(&timeline->lane[LANE_COMPUTE], call->start_ns) : -1;
+        call->operation = call->thread == a->thread ? find_span_at(&timeline->lane[LANE_COMPUTE], call->start_ns) : -1;
         calls[n++] = call;
     }
     qsort(calls, n, sizeof(struct activity *), by_correlation);
     return n;
 }
 
-static int is_of_nccl(const struct activity *kernel)
+static int is_nccl_kernel(const struct activity *kernel)
 {
     return kernel->kind == ACTIVITY_KERNEL &&
            (!strncmp(kernel->name, "ncclDevKernel", 13) || !strncmp(kernel->name, "ncclKernel", 10));
@@ -67,7 +67,7 @@ static void find_work(struct activities *a, const struct timeline *timeline)
             continue;
         work->operation = made ? (*made)->operation : -1;
         work->collective =
-            made && is_of_nccl(work) ? span_at(&timeline->lane[LANE_COMMUNICATION], (*made)->start_ns) : -1;
+            made && is_nccl_kernel(work) ? find_span_at(&timeline->lane[LANE_COMMUNICATION], (*made)->start_ns) : -1;
         if (work->collective >= 0)
             (*made)->collective = work->collective;
     }
@@ -76,7 +76,7 @@ static void find_work(struct activities *a, const struct timeline *timeline)
 
 /* ---- times ---- */
 
-/* From the first to the last of a span's records; none yet where start is 0. */
+/* The time from the first to the last record of a span; start 0: no record yet. */
 struct extent {
     int64_t start_ns, end_ns;
 };
@@ -104,10 +104,10 @@ static void add_work(struct lane *work, const struct activity *a, const struct s
                                           .step = operation->step};
 }
 
-/* Operations of a stream are done in their order. */
+/* A stream runs its operations in order. */
 static void time_operations(struct lane *lane, const struct extent *extent)
 {
-    int64_t last = 0; /* when what was asked for before had been done */
+    int64_t last = 0; /* the end of the operation before */
     for (size_t i = 0; i < lane->n; i++) {
         struct span *s = &lane->span[i];
         if (!s->start_ns) {
@@ -123,7 +123,8 @@ static void time_ranges(struct lane *host, const struct lane *operations)
     for (struct span *s = host->span; s < host->span + host->n; s++) {
         if (s->start_ns)
             continue;
-        size_t first = asked_before(operations, s->queued_ns), last = asked_before(operations, s->returned_ns);
+        size_t first = count_issued_before(operations, s->queued_ns),
+               last = count_issued_before(operations, s->returned_ns);
         s->start_ns = first < last ? operations->span[first].start_ns : s->queued_ns;
         s->end_ns = first < last ? operations->span[last - 1].end_ns : s->start_ns;
     }

@@ -1,4 +1,4 @@
-/* bf16.h - bfloat16, the upper half of an fp32, and back. */
+/* bf16.h - conversion between bfloat16, the upper half of an fp32, and fp32. */
 #ifndef KERNELS_BF16_H
 #define KERNELS_BF16_H
 
@@ -13,7 +13,7 @@ static inline float bf16_widen(uint16_t x)
     return value;
 }
 
-/* To nearest, ties to even; NaN keeps a mantissa bit so that it stays NaN. */
+/* Rounds to nearest, ties to even. A NaN keeps a mantissa bit, so that it stays a NaN. */
 static inline uint16_t bf16_narrow(float x)
 {
     uint32_t bits;

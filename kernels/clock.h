@@ -1,4 +1,4 @@
-/* clock.h - the one clock that every interval is measured with. */
+/* clock.h - the clock that measures every interval. */
 #ifndef KERNELS_CLOCK_H
 #define KERNELS_CLOCK_H
 
@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* Nanoseconds of CLOCK_MONOTONIC: never set back; the zero is the machine's own. */
+/* Nanoseconds of CLOCK_MONOTONIC: it is never set back, and starts at an arbitrary time that differs by machine. */
 static inline int64_t clock_now_ns(void)
 {
     struct timespec t;
@@ -14,7 +14,7 @@ static inline int64_t clock_now_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* Sleeps until the clock shows that time. */
+/* Sleeps until that time. */
 static inline void clock_sleep_until(int64_t ns)
 {
     struct timespec t = {ns / 1000000000, ns % 1000000000};

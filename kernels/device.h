@@ -1,12 +1,12 @@
-/* device.h - the operations that a training step is made of, as one table that each kind of processor fills in.
+/* device.h - the operations of a training step, as a table of functions that each kind of processor fills in.
  *
- * A device runs operations in the order issued. The CPU finishes each before it returns; others need not, and
- * `synchronize` waits for all issued so far. Arrays are row-major in the device's own memory. `float` arrays are fp32;
- * `void` arrays are of the device's compute type, fp32 or bfloat16: activations, their gradients, and the weights that
- * layers read. Sums run in fp32 or wider whatever the type. Letters mean the same everywhere: B sequences, T tokens of
- * each, N = B * T rows, C width of the model (d_model), H heads, D = C / H, F width of the feed-forward (d_ff), V
- * vocabulary. "+=" marks an output that is added to; every other output is overwritten. Outputs never overlap inputs
- * unless stated otherwise. No operation fails in a way that a caller could handle: memory exhaustion and the like are
+ * A device runs operations in the order issued. On the CPU, each is complete when its function returns; on other
+ * devices, `synchronize` waits for all issued so far. Arrays are row-major in the device's own memory. `float` arrays
+ * are fp32; `void` arrays are of the device's compute type, fp32 or bfloat16: activations, their gradients, and the
+ * weights that layers read. Sums are computed in fp32 or wider for every type. Letters mean the same everywhere: B
+ * sequences, T tokens of each, N = B * T rows, C width of the model (d_model), H heads, D = C / H, F width of the
+ * feed-forward (d_ff), V vocabulary. "+=" marks an output that is added to; every other output is overwritten. Outputs
+ * never overlap inputs unless stated otherwise. Operations return no errors: a failure, for example of memory, is
  * fatal. */
 #ifndef KERNELS_DEVICE_H
 #define KERNELS_DEVICE_H
@@ -18,7 +18,7 @@
 enum scalar {
     SCALAR_LEARNING_RATE,
     SCALAR_STEP,      /* the optimizer's step number, 1 in the first step */
-    SCALAR_CLIP,      /* what gradients are multiplied with in the optimizer: 1 when nothing is clipped */
+    SCALAR_CLIP,      /* the factor that the optimizer applies to gradients: 1 without clipping */
     SCALAR_GRAD_NORM, /* written by grad_norm */
     SCALARS
 };
@@ -27,8 +27,8 @@ struct adamw {
     float beta1, beta2, epsilon, weight_decay;
 };
 
-/* How matrix products and attention compute, and the compute type that goes with it: fp32 arrays with fp32 products;
- * fp32 arrays whose products round their inputs to TF32; bfloat16 arrays. */
+/* How matrix products and attention compute, and the compute type: fp32 arrays with fp32 products; fp32 arrays whose
+ * products round their inputs to TF32; bfloat16 arrays. */
 enum precision { PRECISION_FP32, PRECISION_TF32, PRECISION_BF16, PRECISIONS };
 extern const char *const precision_name[PRECISIONS + 1]; /* fp32, tf32, bf16; then NULL */
 
@@ -36,57 +36,58 @@ struct accelerator;
 
 struct device {
     const char *name;                      /* "cpu" or the accelerator's */
-    const struct accelerator *accelerator; /* that it belongs to (accelerator.h); NULL: the CPU */
+    const struct accelerator *accelerator; /* NULL: the CPU */
     enum precision precision;
-    size_t compute_bytes;   /* of one number of the compute type: 4 or 2 */
-    size_t most_head_width; /* of attention; 0: any */
-    int asynchronous;       /* 1: operations return before they are done */
-    int host_reads_memory;  /* 1: its memory is the host's, and a host library may work in it after synchronize */
+    size_t compute_bytes;   /* size of one number of the compute type: 4 or 2 */
+    size_t most_head_width; /* limit of attention; 0: none */
+    int asynchronous;       /* 1: operations return before they are complete */
+    int host_reads_memory;  /* 1: the host may use the device's memory after synchronize */
 
     /* ---- memory ---- */
     void *(*allocate)(size_t bytes); /* zeroed, aligned to 64 bytes at least; fatal when memory runs out */
     void (*release)(void *memory);   /* NULL is fine */
-    /* Copies in the order of operations. from_host may be reused on return; the host waits only when it is far ahead.
-     */
+    /* Copies, in order with the operations. from_host may be reused on return; the host waits only when it is far
+     * ahead. */
     void (*upload)(void *to, const void *from_host, size_t bytes);
-    void (*download)(void *to_host, const void *from, size_t bytes); /* waits: the data is there on return */
+    void (*download)(void *to_host, const void *from, size_t bytes); /* waits until the data has arrived */
     void (*synchronize)(void);
 
     /* ---- time ---- */
-    /* The moment when all that was issued so far is done, in ns of clock.h; or, where that is not known yet, a ticket
-     * below 0 for it, which stamp_ns turns into such a time. A traced device (device_traced.h) lets its next operation
-     * begin at that moment, so that a wait before it is no part of it; untraced, a stamp that nobody keeps costs a GPU
-     * one event. */
+    /* Returns the time, in ns of clock.h, at which all operations issued so far are complete; or, if that is not known
+     * yet, a ticket below 0, from which stamp_ns gets the time later. On a traced device (device_traced.h), the next
+     * operation begins at this stamp, so that it does not include a wait before it. An unused stamp costs a GPU one
+     * event. */
     int64_t (*stamp)(void);
-    /* Forgets all tickets; and makes the times of those since known. Both wait for the device and compare its clock
-     * with the host's, so neither belongs into a step. The second may be called again and again. */
+    /* stamps_begin forgets all tickets; stamps_end finds the times of all tickets since, and may be called repeatedly.
+     * Both wait for the device and compare its clock with the host's, so never call them within a step. */
     void (*stamps_begin)(void);
     void (*stamps_end)(void);
     int64_t (*stamp_ns)(int64_t ticket);
 
     /* ---- asynchronous copies, for communication by the host ---- */
-    /* Host memory that copies are fast to and from; fatal when memory runs out. */
+    /* Allocates host memory (pinned, for a GPU) for fast copies; fatal when memory runs out. */
     void *(*allocate_host)(size_t bytes);
     void (*release_host)(void *memory);
-    /* A mark on the lane of such copies: [0, marks) after staging_create (one at a time), any number of times each.
-     * stage_out copies once all operations issued so far are done, stage_in at once; both return before they have
-     * copied, and set the mark behind the copy. stage_out is called by the thread that issues operations, stage_in by
+    /* Each copy sets a mark when it is complete. staging_create makes the marks [0, marks), which can be set any number
+     * of times; only one user may have them at a time. stage_out copies after all operations issued so far, stage_in at
+     * once; both return before they have copied. Call stage_out from the thread that issues operations, stage_in from
      * any one thread. */
     void (*staging_create)(size_t marks);
     void (*staging_destroy)(void);
     void (*stage_out)(void *to_host, const void *from, size_t bytes, size_t mark);
     void (*stage_in)(void *to, const void *from_host, size_t bytes, size_t mark);
-    int (*stage_reached)(size_t mark); /* 1: everything up to the mark is done, else 0; from any thread */
+    int (*stage_reached)(size_t mark); /* 1: all copies up to the mark are complete, else 0; from any thread */
 
-    /* ---- naming what follows ---- */
-    /* What follows belongs to this phase of a step (NULL: to none), for the vendor's own profilers. */
+    /* ---- names for profilers ---- */
+    /* Begins a phase of a step (NULL: only ends the last one), for the vendor's profilers. */
     void (*phase)(const char *name);
-    /* Operations between the two belong to a part of the model, such as "layer" number 3 (-1: there is only one);
-     * ranges nest. The name is a string that outlives the run. Costs nothing unless the device is traced. */
+    /* Begin and end a part of the model, for example "layer" number 3 (-1: there is only one), to which the operations
+     * between them belong; ranges nest. The name is a string that outlives the run. Costs nothing unless the device is
+     * traced. */
     void (*range_begin)(const char *name, int number);
     void (*range_end)(void);
-    /* The same for the vendor's own profilers alone, as phases are: epochs, steps, collectives, under a name of
-     * printf's format. A traced device keeps no spans of them. */
+    /* Begins and ends a range for the vendor's profilers only, such as an epoch, a step or a collective, named by
+     * printf's format. A traced device does not record it. */
     void (*annotation_begin)(const char *format, ...) __attribute__((format(printf, 1, 2)));
     void (*annotation_end)(void);
 

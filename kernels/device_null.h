@@ -1,10 +1,10 @@
-/* device_null.h - a device whose operations do nothing: the time of a step on it is the harness's own. */
+/* device_null.h - a device whose operations do nothing, to measure the overhead of the harness. */
 #ifndef KERNELS_DEVICE_NULL_H
 #define KERNELS_DEVICE_NULL_H
 
 #include "kernels/device.h"
 
-/* Allocates like the CPU (zeroed, and untouched until first used); every other operation returns at once. */
+/* Allocates zeroed memory like the CPU's, but untouched; every other operation returns at once. */
 const struct device *device_null(void);
 
 #endif

@@ -1,15 +1,15 @@
-/* device_traced.c - records every operation and range of a device; one function for each row of its table. */
+/* device_traced.c - records every operation and range of a device, with a wrapper for each function. */
 #include "kernels/device_traced.h"
 
 #include "kernels/operations.h"
 
 static const struct device *inner;
 static struct timeline *timeline;
-static int stamped;    /* the device, which runs behind the host, says when it did what */
-static int64_t newest; /* of its stamps; 0: none yet */
+static int stamped;    /* times come from the device's stamps, because it runs behind the host */
+static int64_t newest; /* the newest stamp; 0: none yet */
 
 enum { DEEPEST = 16 };
-static struct span open_range[DEEPEST]; /* ranges that have begun and not ended */
+static struct span open_range[DEEPEST]; /* ranges that have not ended yet */
 static int depth;
 
 static int64_t traced_stamp(void)
@@ -24,13 +24,13 @@ static void traced_stamps_begin(void)
     newest = 0;
 }
 
-/* When the host was somewhere, and when the device is. */
+/* A point in the program: when the host reached it, and when the device does. */
 struct moment {
-    int64_t host_ns, device_ns; /* the latter a time, or a ticket, or 0: only the device's tracer knows it */
+    int64_t host_ns, device_ns; /* device_ns: a time, a ticket, or 0 if the device's tracer will supply it */
 };
 
-/* Where the device runs behind the host, that is when it has done what was stamped last: an event between two kernels
- * costs time, so the end of one operation is the start of the next. */
+/* If the device runs behind the host, device_ns is the last stamp. The start of an operation is the end of the one
+ * before, because another event between two kernels would cost time. */
 static struct moment moment_now(void)
 {
     if (!inner->asynchronous) {
@@ -43,7 +43,7 @@ static struct moment moment_now(void)
     return (struct moment){now, stamped ? newest : 0};
 }
 
-static void record(enum operation operation, struct moment start, size_t a, size_t b, size_t c, size_t d)
+static void record_operation(enum operation operation, struct moment start, size_t a, size_t b, size_t c, size_t d)
 {
     struct moment end = moment_now();
     if (inner->asynchronous && stamped)
@@ -90,35 +90,35 @@ static void traced_zero(float *x, size_t n)
 {
     struct moment start = moment_now();
     inner->zero(x, n);
-    record(OPERATION_ZERO, start, n, 0, 0, 0);
+    record_operation(OPERATION_ZERO, start, n, 0, 0, 0);
 }
 
 static void traced_copy(float *to, const float *from, size_t n)
 {
     struct moment start = moment_now();
     inner->copy(to, from, n);
-    record(OPERATION_COPY, start, n, 0, 0, 0);
+    record_operation(OPERATION_COPY, start, n, 0, 0, 0);
 }
 
 static void traced_pack_bf16(uint16_t *to, const float *from, size_t n)
 {
     struct moment start = moment_now();
     inner->pack_bf16(to, from, n);
-    record(OPERATION_PACK_BF16, start, n, 0, 0, 0);
+    record_operation(OPERATION_PACK_BF16, start, n, 0, 0, 0);
 }
 
 static void traced_unpack_bf16(float *to, const uint16_t *from, size_t n)
 {
     struct moment start = moment_now();
     inner->unpack_bf16(to, from, n);
-    record(OPERATION_UNPACK_BF16, start, n, 0, 0, 0);
+    record_operation(OPERATION_UNPACK_BF16, start, n, 0, 0, 0);
 }
 
 static void traced_embedding_forward(void *x, const void *table, const int32_t *token, size_t N, size_t C)
 {
     struct moment start = moment_now();
     inner->embedding_forward(x, table, token, N, C);
-    record(OPERATION_EMBEDDING_FORWARD, start, N, C, 0, 0);
+    record_operation(OPERATION_EMBEDDING_FORWARD, start, N, C, 0, 0);
 }
 
 static void traced_embedding_backward(float *dtable, const void *dx, const int32_t *token, size_t N, size_t C, size_t V,
@@ -126,14 +126,14 @@ static void traced_embedding_backward(float *dtable, const void *dx, const int32
 {
     struct moment start = moment_now();
     inner->embedding_backward(dtable, dx, token, N, C, V, accumulate);
-    record(OPERATION_EMBEDDING_BACKWARD, start, N, C, V, 0);
+    record_operation(OPERATION_EMBEDDING_BACKWARD, start, N, C, V, 0);
 }
 
 static void traced_linear_forward(void *y, const void *x, const void *w, size_t N, size_t I, size_t O)
 {
     struct moment start = moment_now();
     inner->linear_forward(y, x, w, N, I, O);
-    record(OPERATION_LINEAR_FORWARD, start, N, I, O, 0);
+    record_operation(OPERATION_LINEAR_FORWARD, start, N, I, O, 0);
 }
 
 static void traced_linear_backward_input(void *dx, const void *dy, const void *w, size_t N, size_t I, size_t O,
@@ -141,7 +141,7 @@ static void traced_linear_backward_input(void *dx, const void *dy, const void *w
 {
     struct moment start = moment_now();
     inner->linear_backward_input(dx, dy, w, N, I, O, accumulate);
-    record(OPERATION_LINEAR_BACKWARD_INPUT, start, N, I, O, 0);
+    record_operation(OPERATION_LINEAR_BACKWARD_INPUT, start, N, I, O, 0);
 }
 
 static void traced_linear_backward_weight(float *dw, const void *dy, const void *x, size_t N, size_t I, size_t O,
@@ -149,7 +149,7 @@ static void traced_linear_backward_weight(float *dw, const void *dy, const void 
 {
     struct moment start = moment_now();
     inner->linear_backward_weight(dw, dy, x, N, I, O, accumulate);
-    record(OPERATION_LINEAR_BACKWARD_WEIGHT, start, N, I, O, 0);
+    record_operation(OPERATION_LINEAR_BACKWARD_WEIGHT, start, N, I, O, 0);
 }
 
 static void traced_rmsnorm_forward(void *y, float *rstd, void *x, const void *residual, const void *w, size_t N,
@@ -157,7 +157,7 @@ static void traced_rmsnorm_forward(void *y, float *rstd, void *x, const void *re
 {
     struct moment start = moment_now();
     inner->rmsnorm_forward(y, rstd, x, residual, w, N, C);
-    record(OPERATION_RMSNORM_FORWARD, start, N, C, 0, 0);
+    record_operation(OPERATION_RMSNORM_FORWARD, start, N, C, 0, 0);
 }
 
 static void traced_rmsnorm_backward(void *dx, float *dw, const void *dy, const void *x, const void *w,
@@ -165,7 +165,7 @@ static void traced_rmsnorm_backward(void *dx, float *dw, const void *dy, const v
 {
     struct moment start = moment_now();
     inner->rmsnorm_backward(dx, dw, dy, x, w, rstd, N, C, accumulate, accumulate_weight);
-    record(OPERATION_RMSNORM_BACKWARD, start, N, C, 0, 0);
+    record_operation(OPERATION_RMSNORM_BACKWARD, start, N, C, 0, 0);
 }
 
 static void traced_attention_forward(void *o, float *lse, void *q, void *k, const void *v, const float *rope, size_t B,
@@ -173,7 +173,7 @@ static void traced_attention_forward(void *o, float *lse, void *q, void *k, cons
 {
     struct moment start = moment_now();
     inner->attention_forward(o, lse, q, k, v, rope, B, T, H, D, stride);
-    record(OPERATION_ATTENTION_FORWARD, start, B, T, H, D);
+    record_operation(OPERATION_ATTENTION_FORWARD, start, B, T, H, D);
 }
 
 static void traced_attention_backward(void *dq, void *dk, void *dv, const void *d_o, const void *o, const float *lse,
@@ -182,14 +182,14 @@ static void traced_attention_backward(void *dq, void *dk, void *dv, const void *
 {
     struct moment start = moment_now();
     inner->attention_backward(dq, dk, dv, d_o, o, lse, q, k, v, rope, B, T, H, D, stride);
-    record(OPERATION_ATTENTION_BACKWARD, start, B, T, H, D);
+    record_operation(OPERATION_ATTENTION_BACKWARD, start, B, T, H, D);
 }
 
 static void traced_swiglu_forward(void *h, const void *a, const void *g, size_t N, size_t F, size_t stride)
 {
     struct moment start = moment_now();
     inner->swiglu_forward(h, a, g, N, F, stride);
-    record(OPERATION_SWIGLU_FORWARD, start, N, F, 0, 0);
+    record_operation(OPERATION_SWIGLU_FORWARD, start, N, F, 0, 0);
 }
 
 static void traced_swiglu_backward(void *da, void *dg, const void *dh, const void *a, const void *g, size_t N, size_t F,
@@ -197,7 +197,7 @@ static void traced_swiglu_backward(void *da, void *dg, const void *dh, const voi
 {
     struct moment start = moment_now();
     inner->swiglu_backward(da, dg, dh, a, g, N, F, stride);
-    record(OPERATION_SWIGLU_BACKWARD, start, N, F, 0, 0);
+    record_operation(OPERATION_SWIGLU_BACKWARD, start, N, F, 0, 0);
 }
 
 static void traced_cross_entropy(float *loss, void *logits, const int32_t *target, size_t N, size_t V, float loss_scale,
@@ -205,14 +205,14 @@ static void traced_cross_entropy(float *loss, void *logits, const int32_t *targe
 {
     struct moment start = moment_now();
     inner->cross_entropy(loss, logits, target, N, V, loss_scale, grad_scale);
-    record(OPERATION_CROSS_ENTROPY, start, N, V, 0, 0);
+    record_operation(OPERATION_CROSS_ENTROPY, start, N, V, 0, 0);
 }
 
 static void traced_grad_norm(float *scalars, const float *g, size_t n, float max_norm)
 {
     struct moment start = moment_now();
     inner->grad_norm(scalars, g, n, max_norm);
-    record(OPERATION_GRAD_NORM, start, n, 0, 0, 0);
+    record_operation(OPERATION_GRAD_NORM, start, n, 0, 0, 0);
 }
 
 static void traced_adamw(float *w, void *compute_w, float *m, float *v, const float *g, size_t n, const float *scalars,
@@ -220,7 +220,7 @@ static void traced_adamw(float *w, void *compute_w, float *m, float *v, const fl
 {
     struct moment start = moment_now();
     inner->adamw(w, compute_w, m, v, g, n, scalars, adamw);
-    record(OPERATION_ADAMW, start, n, 0, 0, 0);
+    record_operation(OPERATION_ADAMW, start, n, 0, 0, 0);
 }
 
 static struct device table = {

@@ -1,17 +1,16 @@
-/* device_traced.h - a device whose operations are recorded on a timeline as another one runs them. */
+/* device_traced.h - a device that runs the operations of another one and records them on a timeline. */
 #ifndef KERNELS_DEVICE_TRACED_H
 #define KERNELS_DEVICE_TRACED_H
 
 #include "kernels/device.h"
 #include "kernels/timeline.h"
 
-/* A table that hands every call on to `inner` and records each operation on the compute lane (name and number from
- * operations.h, with its sizes) and each range on the host lane: from the call to the return, and when the device did
- * them, which is the same on a device that finishes before it returns. On others `stamps` says who knows: 1: a stamp
- * behind each operation, so that an operation lasts from the last stamp before it, an operation's or a caller's, to
- * its own, time without work included; 0: the tracer of the device, whose records activities_attribute reads; until
- * then these times are 0. Allocations are marks of the memory lane; uploads and downloads are not recorded. The table
- * is static: a later call changes inner, timeline and stamps for all. */
+/* Returns a table that forwards every call to `inner` and records operations on the compute lane (name and number from
+ * operations.h, with sizes), ranges on the host lane and allocations as marks of the memory lane; uploads and downloads
+ * are not recorded. A span has the times of the call and the return, and the times on the device, which are the same on
+ * the CPU. On an asynchronous device, with stamps 1 the device's times are stamps: an operation lasts from the last
+ * stamp before it to its own, idle time included. With stamps 0 they stay 0 until activities_attribute gets them from
+ * the device's tracer. The table is static: a later call changes inner, timeline and stamps for all. */
 const struct device *device_traced(const struct device *inner, struct timeline *timeline, int stamps);
 
 #endif

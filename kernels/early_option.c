@@ -1,4 +1,4 @@
-/* early_option.c - one option of a command line that has not been read yet. */
+/* early_option.c - searches the command line for one option before it is parsed. */
 #include "kernels/early_option.h"
 
 #include <stddef.h>

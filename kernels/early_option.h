@@ -1,4 +1,4 @@
-/* early_option.h - the value of an option that is needed before MPI starts, when the command line is not read yet. */
+/* early_option.h - finds the value of an option that is needed before MPI starts and the command line is parsed. */
 #ifndef KERNELS_EARLY_OPTION_H
 #define KERNELS_EARLY_OPTION_H
 

@@ -1,4 +1,4 @@
-/* error.c - keeps the words of an error until they are printed, and ends the job when nothing can be mended. */
+/* error.c - keeps an error message until it is printed, and ends the job after a fatal error. */
 #include "kernels/error.h"
 
 #include "kernels/exit_handlers.h"
@@ -16,22 +16,21 @@ static char kept[1024]; /* a message, or "" */
 static int job_rank;
 static void (*end_job)(int status);
 
-/* ---- words on one line ---- */
+/* ---- a message on one line ---- */
 
-/* Whether the byte begins no character. */
-static int continues(char byte)
+/* Whether the byte continues a UTF-8 character. */
+static int continues_character(char byte)
 {
     return ((unsigned char)byte & 0xc0) == 0x80;
 }
 
-/* What is printed into line[size], on one line whatever the words hold: characters that no text for people should hold
- * as \n or \x1b, and of words that are too long the begin and the end, since what is allowed stands behind a bad word.
- */
+/* Prints into line[size] as one line: control characters are escaped as \n or \x1b, and a message that is too long
+ * loses its middle, because the end tells what is allowed. */
 static void print_line(char *line, size_t size, const char *format, va_list arguments)
 {
     char *words = NULL, *plain = NULL;
     if (vasprintf(&words, format, arguments) < 0 || !(plain = malloc(4 * strlen(words) + 1))) {
-        snprintf(line, size, "no memory for the words of an error");
+        snprintf(line, size, "out of memory while an error message was written");
     } else {
         size_t n = 0, head = size / 4, tail = size - size / 4 - sizeof "...";
         for (const char *c = words; *c;) {
@@ -44,9 +43,9 @@ static void print_line(char *line, size_t size, const char *format, va_list argu
             c += length ? length : 1;
         }
         plain[n] = 0;
-        while (n >= size && continues(plain[head]))
+        while (n >= size && continues_character(plain[head]))
             head--;
-        while (n >= size && continues(plain[n - tail]))
+        while (n >= size && continues_character(plain[n - tail]))
             tail--;
         snprintf(line, size, "%.*s%s%s", n < size ? (int)n : (int)head, plain, n < size ? "" : "...",
                  n < size ? "" : plain + n - tail);
@@ -89,13 +88,13 @@ void error_print(void)
     error_clear();
 }
 
-/* Prints the line and ends every rank. Where all ranks have the same error, it is the lowest that says so: the others
- * wait a little, and it ends them meanwhile. */
+/* Prints the message and ends every rank. If all ranks have the same error, only the lowest prints it: the others wait
+ * a little, and are ended meanwhile. */
 static void print_and_end(const char *place, const char *message) __attribute__((noreturn));
 static void print_and_end(const char *place, const char *message)
 {
     const int turn_ms = 300, most_turns = 8;
-    const struct timespec read_ms = {.tv_nsec = 200000000}; /* launchers drop what they have not read by the end */
+    const struct timespec read_ms = {.tv_nsec = 200000000}; /* so that the launcher reads the line before the end */
     int wait_ms = turn_ms * (job_rank < most_turns ? job_rank : most_turns);
     nanosleep(&(struct timespec){wait_ms / 1000, wait_ms % 1000 * 1000000}, NULL);
     fprintf(stderr, "ddpbench: rank %d: %s%s\n", job_rank, place, message);
@@ -146,7 +145,7 @@ void *allocate(size_t n, size_t size)
 
 void *allocate_more(void *list, size_t n, size_t size)
 {
-    if (n & (n - 1)) /* below the next power of two */
+    if (n & (n - 1)) /* capacity left: the next power of two is larger */
         return list;
     size_t room = n ? 2 * n : 1;
     list = reallocarray(list, room, size);

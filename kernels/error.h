@@ -8,35 +8,33 @@
 #include <stddef.h>
 
 /* Keeps the message (printf's format: what was wrong, what is allowed) and returns -1, for `return error_report(...)`.
- * It is kept as one line of printable UTF-8, whatever the words that it quotes hold: other characters as \n or \x1b, a
- * long message without its middle. The first message is kept until error_clear; later ones are dropped. May be called
- * from any thread. */
+ * It is kept as one line of printable UTF-8: other characters are escaped as \n or \x1b, and a long message loses its
+ * middle. The first message is kept until error_clear; later ones are dropped. May be called from any thread. */
 int error_report(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The message kept by error_report, or "" if there is none. Valid until error_clear. */
 const char *error_text(void);
 void error_clear(void);
 
-/* Prints it as a line of stderr, after the program's name, and keeps it no longer; without one it prints nothing. */
+/* Prints the kept message, if any, as a line on stderr after the program's name, and forgets it. */
 void error_print(void);
 
-/* Prints "rank R: file:line: message" on stderr and ends the job on every rank with status 1; without the
- * place where file is NULL, for what a person can correct. Does not return. */
+/* Prints "rank R: file:line: message" on stderr and ends the job on every rank with status 1. file NULL omits the
+ * place, for an error that the user can correct. */
 #define FATAL(...) fatal(__FILE__, __LINE__, __VA_ARGS__)
 void fatal(const char *file, int line, const char *format, ...) __attribute__((noreturn, format(printf, 3, 4)));
 
-/* As fatal, where there is no memory for n elements of the given size; 0, 0 where a library does not say for how much.
- */
+/* Like fatal, if there is no memory for n elements of the given size; 0, 0 if the amount is unknown. */
 void fatal_no_memory(size_t n, size_t size) __attribute__((noreturn));
 
 /* Sets the rank that fatal prints, and how it ends the whole job (NULL: exit this process). */
 void fatal_set_job(int rank, void (*end_job)(int status));
 
-/* Zeroed host memory of n elements of the given size; fatal when there is none left. Release with free. */
+/* Allocates zeroed host memory for n elements of the given size; fatal when memory runs out. Release with free. */
 void *allocate(size_t n, size_t size);
 
-/* A list of n elements of the given size that has grown by this function alone, with room for one more, which is not
- * zeroed; NULL is an empty one. Its room is the next power of two. Fatal when there is no memory. Release with free. */
+/* Returns a list of n elements of the given size, enlarged by one element, which is not zeroed. The list must be NULL
+ * (empty) or come from this function; its capacity is a power of two. Fatal when memory runs out. Release with free. */
 void *allocate_more(void *list, size_t n, size_t size);
 
 #endif

@@ -90,14 +90,13 @@ void exit_handlers_set_message(const char *format, ...)
         snprintf(line[i], sizeof line[i], "ddpbench: rank %d: ended by %s%s\n", my_rank, ends[i].name, words);
 }
 
-/* Whether the signal was sent to all ranks: by the launcher, their parent, or by the kernel for a key of the terminal.
- */
+/* Whether all ranks got the signal: from the launcher, their parent, or from the kernel for a key of the terminal. */
 static int came_to_all(const siginfo_t *info)
 {
     return info->si_code == SI_KERNEL || info->si_pid == getppid();
 }
 
-static void end(int number, siginfo_t *info, void *context)
+static void handle_signal(int number, siginfo_t *info, void *context)
 {
     (void)context;
     int i = 0;
@@ -113,7 +112,7 @@ static void end(int number, siginfo_t *info, void *context)
 
 void exit_handlers_install(int rank)
 {
-    const struct sigaction ending = {.sa_sigaction = end, .sa_flags = SA_SIGINFO | (int)SA_RESETHAND};
+    const struct sigaction ending = {.sa_sigaction = handle_signal, .sa_flags = SA_SIGINFO | (int)SA_RESETHAND};
     const struct sigaction ignoring = {.sa_handler = SIG_IGN};
     my_rank = rank;
     exit_handlers_set_message("%s", "");

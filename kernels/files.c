@@ -1,4 +1,4 @@
-/* files.c - files that are written: calls that were interrupted or wrote a part, and temporary names. */
+/* files.c - writes files completely, and replaces files by way of temporary ones. */
 #include "kernels/files.h"
 
 #include "kernels/exit_handlers.h"
@@ -52,7 +52,7 @@ int files_write(int file, const void *bytes, size_t n)
 static const char first[] = ".ddpbench-", last[] = ".tmp";
 enum { DIGITS = 8 };
 
-/* Another name with each call; processes that begin a file at once hardly choose the same, and files_begin notices. */
+/* Each call chooses another name. If two processes choose the same, which is unlikely, files_begin notices. */
 static int choose_name(char *temporary, size_t size, const char *path)
 {
     static atomic_uint calls;
@@ -61,7 +61,7 @@ static int choose_name(char *temporary, size_t size, const char *path)
     clock_gettime(CLOCK_REALTIME, &now);
     uint64_t number = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
     number = (number ^ (uint64_t)getpid() << 32) + atomic_fetch_add(&calls, 1);
-    number *= 0x9e3779b97f4a7c15u; /* its upper half depends on all */
+    number *= 0x9e3779b97f4a7c15u; /* the upper half depends on all bits */
     int n = snprintf(temporary, size, "%.*s%s%0*x%s", slash ? (int)(slash - path) + 1 : 0, path, first, DIGITS,
                      (unsigned)(number >> 32), last);
     return n < 0 || (size_t)n >= size ? -1 : 0;
@@ -74,9 +74,9 @@ static int is_temporary(const char *name)
            !strcmp(name + n + DIGITS, last);
 }
 
-/* Locks a file, so that files_remove_left of other processes leaves it alone. Returns 0 if one of them was faster; a
- * file system without locks does without. */
-static int keep_locked(int file)
+/* Locks a file, so that files_remove_left in other processes does not remove it. Returns 0 if another process locked it
+ * first; a file system without locks counts as success. */
+static int lock_file(int file)
 {
     struct stat status;
     return (!flock(file, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK) && !fstat(file, &status) && status.st_nlink;
@@ -92,7 +92,7 @@ int files_begin(char *temporary, size_t size, const char *path)
         int file = (int)TEMP_FAILURE_RETRY(open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
         if (file >= 0)
             exit_handlers_remove_file(temporary);
-        if (file >= 0 && keep_locked(file))
+        if (file >= 0 && lock_file(file))
             return file;
         if (file >= 0)
             (void)files_abandon(file, temporary);
@@ -112,8 +112,8 @@ int files_abandon(int file, const char *temporary)
     return status;
 }
 
-/* Renames and closes a file; abandons it if something has failed already: `why`, an errno. */
-static int give_name(int file, const char *temporary, const char *path, int why)
+/* Renames and closes a file; abandons it if `why`, an errno, tells that something has failed already. */
+static int rename_and_close(int file, const char *temporary, const char *path, int why)
 {
     if (!why && TEMP_FAILURE_RETRY(rename(temporary, path)))
         why = errno;
@@ -130,14 +130,14 @@ static int give_name(int file, const char *temporary, const char *path, int why)
 
 int files_publish(int file, const char *temporary, const char *path)
 {
-    return give_name(file, temporary, path, TEMP_FAILURE_RETRY(fsync(file)) ? errno : 0);
+    return rename_and_close(file, temporary, path, TEMP_FAILURE_RETRY(fsync(file)) ? errno : 0);
 }
 
 int files_put(const char *path, const void *bytes, size_t n)
 {
     char temporary[PATH_MAX];
     int file = files_begin(temporary, sizeof temporary, path);
-    return file < 0 ? -1 : give_name(file, temporary, path, files_write(file, bytes, n) ? errno : 0);
+    return file < 0 ? -1 : rename_and_close(file, temporary, path, files_write(file, bytes, n) ? errno : 0);
 }
 
 void files_remove_left(const char *directory)

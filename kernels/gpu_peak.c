@@ -4,7 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 
-/* The first whose words are in the name. H100 alone would be three different ones. */
+/* The first row whose words are all in the GPU's name counts. "H100" alone would match three models. */
 static const struct {
     const char *words;
     double tera[PRECISIONS];
@@ -15,7 +15,7 @@ static const struct {
     {"A40", {37.4, 74.8, 149.7}},         {"L40S", {91.6, 183, 362}},    {"L4", {30.3, 60, 121}},
 };
 
-/* Whether a name such as "NVIDIA A100-SXM4-80GB" holds these words whole. */
+/* Whether a name, for example "NVIDIA A100-SXM4-80GB", contains all of these as whole words. */
 static int has_words(const char *name, const char *words)
 {
     for (const char *at = strstr(name, words); at; at = strstr(at + 1, words))
@@ -26,7 +26,7 @@ static int has_words(const char *name, const char *words)
 
 double gpu_peak(const char *name, enum precision precision)
 {
-    if (has_words(name, "MIG")) /* a slice, which has a part of the named GPU's units */
+    if (has_words(name, "MIG")) /* a slice has only some of the GPU's units */
         return 0;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (has_words(name, known[i].words))

@@ -17,8 +17,8 @@ static const char *const variables[LAUNCHERS][QUESTIONS] = {
     [SLURM] = {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "SLURM_STEP_TASKS_PER_NODE"},
 };
 
-/* The element of a list as Slurm writes it, such as 4(x2),3 for 4, 4 and 3; of one that is too short, the last. */
-static long element(const char *list, long index)
+/* Returns an element of a list in Slurm's notation, such as 4(x2),3; the last one if the list is too short. */
+static long read_element(const char *list, long index)
 {
     for (;;) {
         char *after;
@@ -34,23 +34,24 @@ static long element(const char *list, long index)
     }
 }
 
-/* What a launcher answers; *value is as it was where it says nothing. Returns the variable, or NULL. */
-static const char *ask(int launcher, enum question question, long *value)
+/* Reads the launcher's variable that answers the question into *value. Returns the variable's name; or NULL if it is
+ * not set, and *value is unchanged. */
+static const char *read_variable(int launcher, enum question question, long *value)
 {
     const char *name = variables[launcher][question], *text = name ? getenv(name) : NULL;
     if (!text || !isdigit((unsigned char)*text))
         return NULL;
-    const char *node = getenv("SLURM_NODEID"); /* the one of the step that this is */
-    *value = element(text, node ? strtol(node, NULL, 10) : 0);
+    const char *node = getenv("SLURM_NODEID"); /* index in the step's list of nodes */
+    *value = read_element(text, node ? strtol(node, NULL, 10) : 0);
     return name;
 }
 
-/* The variable of the first launcher that answers, and its answer; or NULL, and the value stays. */
+/* Returns the variable of the first launcher that answers, like read_variable. */
 static const char *first_answer(enum question question, long *value)
 {
     const char *name = NULL;
     for (int launcher = 0; launcher < LAUNCHERS && !name; launcher++)
-        name = ask(launcher, question, value);
+        name = read_variable(launcher, question, value);
     return name;
 }
 
@@ -60,7 +61,7 @@ int launcher_started_this(void)
     const char *step = getenv("SLURM_STEP_ID");
     long ignored;
     for (int launcher = 0; launcher < SLURM; launcher++)
-        if (ask(launcher, RANK, &ignored) || ask(launcher, RANK_HERE, &ignored))
+        if (read_variable(launcher, RANK, &ignored) || read_variable(launcher, RANK_HERE, &ignored))
             return 1;
     return step && strtoul(step, NULL, 10) < shells;
 }
@@ -97,7 +98,7 @@ const char *launcher_of_several(long *ranks)
     static const enum question questions[] = {RANKS, RANKS_HERE};
     for (size_t i = 0; i < sizeof questions / sizeof *questions; i++)
         for (int launcher = 0; launcher < LAUNCHERS; launcher++) {
-            const char *name = ask(launcher, questions[i], ranks);
+            const char *name = read_variable(launcher, questions[i], ranks);
             if (name && *ranks > 1)
                 return name;
         }

@@ -8,8 +8,8 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-/* The limit of CPU time for loading, which usually takes less than 0.2 s; and of address space for MPI and the first
- * products of OpenBLAS, which take about 200 MB, mostly for threads. */
+/* The CPU time allowed for loading, which usually takes less than 0.2 s; and the address space required for MPI and the
+ * first products of OpenBLAS, which take about 200 MB, mostly for threads. */
 enum { LOADING_S = 2, MPI_AND_BLAS_BYTES = 300000000 };
 
 /* The limit of the address space; RLIM_INFINITY: none. */

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* Matrix products count 2 per multiply-add; attention the causal half of its products, 2 forward and 5 backward, where
- * the scores are computed again; its forward pass also writes the queries and keys that it turns. */
+/* Matrix products count 2 operations per multiply-add. Attention counts the causal half of its products: 2 forward, and
+ * 5 backward, where scores are recomputed. Attention forward also writes the queries and keys that it rotates. */
 const struct operation_facts operation_facts[OPERATIONS] = {
     [OPERATION_ZERO] = {"zero", "n", "", "", "", "4n"},
     [OPERATION_COPY] = {"copy", "n", "n", "f", "", "8n"},

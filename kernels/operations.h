@@ -1,7 +1,7 @@
-/* operations.h - what is known about each operation of a device: its name, its sizes, and the work it does.
+/* operations.h - describes each operation of a device: its name, sizes and work.
  *
- * Sizes are letters with the meaning that they have in device.h; a span of the compute lane holds them in the order of
- * `sizes`, and the operation's number as its index. */
+ * Sizes are named by the letters of device.h. A span of the compute lane holds them in the order of `sizes`, and the
+ * operation's number as its index. */
 #ifndef KERNELS_OPERATIONS_H
 #define KERNELS_OPERATIONS_H
 
@@ -31,18 +31,18 @@ enum operation {
 
 struct operation_facts {
     const char *name;
-    const char *sizes;  /* a letter each */
-    const char *inputs; /* the shapes of its input arrays, separated by commas: "NI,OI" is [N, I] and [O, I] */
-    const char *types;  /* of the inputs, one letter each: f fp32, h bf16, i int32, c the compute type */
-    const char *flops;  /* a sum of products such as "2NIO+N"; "" where they are not counted */
-    const char *bytes;  /* likewise, e being those of a number of the compute type: every array read or written once */
+    const char *sizes;  /* one letter each */
+    const char *inputs; /* shapes of the input arrays, separated by commas: "NI,OI" is [N, I] and [O, I] */
+    const char *types;  /* types of the inputs, one letter each: f fp32, h bf16, i int32, c the compute type */
+    const char *flops;  /* a sum of products, for example "2NIO+N"; "" if not counted */
+    const char *bytes;  /* likewise, each array read or written once; e is the size of the compute type */
 };
 extern const struct operation_facts operation_facts[OPERATIONS];
 
-/* The value of such a sum of products for sizes[strlen(letters)] of those letters and compute_bytes for e; 0 for "". */
+/* Evaluates a formula, with sizes[strlen(letters)] for those letters and compute_bytes for e; 0 for "". */
 double operation_amount(const char *formula, const char *letters, const size_t *sizes, size_t compute_bytes);
 
-/* The size of one letter; 0 for a letter that is not among them. */
+/* Returns the size named by one letter; 0 if it is not one of the letters. */
 size_t operation_size(const char *letters, const size_t *sizes, char letter);
 
 #endif

@@ -1,10 +1,10 @@
-/* random.h - random bits from a counter, the same on every machine. */
+/* random.h - random bits computed from a counter, the same on every machine. */
 #ifndef KERNELS_RANDOM_H
 #define KERNELS_RANDOM_H
 
 #include <stdint.h>
 
-/* 64 random bits of a number: the finaliser of SplitMix64. Source: Steele, Lea and Flood, Fast Splittable
+/* Returns 64 random bits for a number, by the finaliser of SplitMix64. Source: Steele, Lea and Flood, Fast Splittable
  * Pseudorandom Number Generators, OOPSLA 2014. */
 static inline uint64_t random_bits(uint64_t z)
 {
@@ -13,7 +13,7 @@ static inline uint64_t random_bits(uint64_t z)
     return z ^ z >> 31;
 }
 
-/* What a counter is advanced by between two draws: odd, and without short patterns. */
+/* The increment of the counter between two draws: odd, and without short patterns. */
 #define RANDOM_STEP 0x9e3779b97f4a7c15u
 
 #endif

@@ -22,17 +22,17 @@ void siblings_show(pthread_t thread, long waits)
 }
 
 /* Opens a file of a process in /proc, or returns NULL. */
-static FILE *open_of(int process, const char *name)
+static FILE *open_proc_file(int process, const char *name)
 {
     char path[128];
     snprintf(path, sizeof path, "/proc/%d/%.64s", process, name);
     return fopen(path, "r");
 }
 
-/* The rank that a process was started as; -1: it is no rank, or another user's. */
-static int rank_of(int process, const char *variable)
+/* Returns the rank of a process; -1 if it is not a rank, or another user's. */
+static int read_rank(int process, const char *variable)
 {
-    FILE *file = open_of(process, "environ");
+    FILE *file = open_proc_file(process, "environ");
     char *word = NULL;
     size_t room = 0, length = strlen(variable);
     int rank = -1;
@@ -45,10 +45,10 @@ static int rank_of(int process, const char *variable)
     return rank;
 }
 
-/* Reads name, state and parent. Returns 0, or -1 for a process that is gone. */
+/* Reads name, state and parent. Returns 0; or -1 if the process has ended. */
 static int read_state(int process, struct sibling *sibling, int *parent)
 {
-    FILE *file = open_of(process, "stat");
+    FILE *file = open_proc_file(process, "stat");
     char line[512] = "", state = 0;
     size_t n = file ? fread(line, 1, sizeof line - 1, file) : 0;
     if (file)
@@ -62,28 +62,28 @@ static int read_state(int process, struct sibling *sibling, int *parent)
     return 0;
 }
 
-static int parent_of(int process)
+static int read_parent(int process)
 {
     struct sibling ignored;
     int parent = 0;
     return read_state(process, &ignored, &parent) ? 0 : parent;
 }
 
-/* The launcher on this host: the first process above this one that is no rank itself; 0: unknown, as where /proc shows
- * the numbers of another PID namespace. */
+/* Returns the launcher on this host: the nearest ancestor that is not a rank itself; 0 if unknown, for example if /proc
+ * belongs to another PID namespace. */
 static int find_launcher(const char *variable)
 {
     char self[16] = "";
     int process = readlink("/proc/self", self, sizeof self - 1) > 0 && atoi(self) == getpid() ? getpid() : 0;
-    while (process > 0 && rank_of(process, variable) >= 0)
-        process = parent_of(process);
+    while (process > 0 && read_rank(process, variable) >= 0)
+        process = read_parent(process);
     return process;
 }
 
 static int is_descendant(int process, int from)
 {
     while (process > 0 && process != from)
-        process = parent_of(process);
+        process = read_parent(process);
     return process == from;
 }
 
@@ -96,8 +96,8 @@ static int runs_same_program(int process)
            other.st_ino == mine.st_ino;
 }
 
-/* The number that siblings_show has given to a thread of a process; -1: none. */
-static long waits_of(int process)
+/* Returns the number that siblings_show published in a process; -1: none. */
+static long read_waits(int process)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/task", process);
@@ -106,7 +106,7 @@ static long waits_of(int process)
     for (struct dirent *task; waits < 0 && tasks && (task = readdir(tasks));) {
         char comm[64], name[32] = "";
         snprintf(comm, sizeof comm, "task/%.20s/comm", task->d_name);
-        FILE *file = isdigit((unsigned char)*task->d_name) ? open_of(process, comm) : NULL;
+        FILE *file = isdigit((unsigned char)*task->d_name) ? open_proc_file(process, comm) : NULL;
         unsigned long shown;
         if (file && fgets(name, sizeof name, file) && sscanf(name, shown_format, &shown) == 1)
             waits = (long)shown;
@@ -118,8 +118,8 @@ static long waits_of(int process)
     return waits;
 }
 
-/* Of several processes of a rank, the one with the largest weight is taken. */
-static int weight(const struct sibling *sibling)
+/* If a rank has several processes, the one with the largest weight counts. */
+static int weigh_process(const struct sibling *sibling)
 {
     return sibling->process ? 1 + 2 * sibling->runs + 4 * (sibling->waits >= 0) : 0;
 }
@@ -134,12 +134,12 @@ void siblings_find(struct sibling *sibling, int ranks)
         struct sibling one = {.process = atoi(entry->d_name)};
         if (one.process <= 0 || read_state(one.process, &one, &parent) || !is_descendant(parent, launcher))
             continue;
-        int rank = rank_of(one.process, variable); /* blocks while that process hangs in the kernel */
+        int rank = read_rank(one.process, variable); /* blocks while that process hangs in the kernel */
         if (rank < 0 || rank >= ranks)
             continue;
-        one.waits = waits_of(one.process);
+        one.waits = read_waits(one.process);
         one.runs = one.waits >= 0 || runs_same_program(one.process);
-        if (weight(&one) > weight(&sibling[rank]))
+        if (weigh_process(&one) > weigh_process(&sibling[rank]))
             sibling[rank] = one;
     }
     if (processes)

@@ -1,4 +1,4 @@
-/* timeline.c - the memory that spans are recorded into. */
+/* timeline.c - the memory for recorded spans. */
 #include "kernels/timeline.h"
 
 #include "kernels/error.h"
@@ -11,7 +11,7 @@ void timeline_create(struct timeline *timeline, const size_t capacity[TIMELINE_L
     for (int i = 0; i < TIMELINE_LANES; i++) {
         struct lane *lane = &timeline->lane[i];
         lane->span = allocate(capacity[i], sizeof *lane->span);
-        memset(lane->span, 1, capacity[i] * sizeof *lane->span); /* touched now, so that no step pays for page faults */
+        memset(lane->span, 1, capacity[i] * sizeof *lane->span); /* so that page faults happen now, not in a step */
         lane->capacity = capacity[i];
         lane->n = lane->dropped = 0;
     }

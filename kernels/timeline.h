@@ -1,8 +1,8 @@
-/* timeline.h - spans of work by lane, recorded into memory that was allocated before the run.
+/* timeline.h - records spans of work, by lane, into memory that is allocated before the run.
  *
- * Every figure of time is computed from these spans; nothing is timed twice. A lane is written by one thread
- * at a time, so recording takes neither lock nor allocation. Readers wait until the writers rest: after a block, and
- * after the communication was joined. */
+ * Every time that is reported is computed from these spans; nothing is timed twice. Only one thread at a time writes a
+ * lane, so recording needs no lock. Read spans only while no thread records: after a block, when communication is
+ * complete. */
 #ifndef KERNELS_TIMELINE_H
 #define KERNELS_TIMELINE_H
 
@@ -12,10 +12,10 @@
 #include <stdint.h>
 
 enum timeline_lane {
-    LANE_HOST, /* the training thread: the phases of a step without gaps, `ready` marks, and the model's ranges */
-    LANE_COMMUNICATION, /* one span a collective; these may overlap */
-    LANE_COMPUTE,       /* operations of the device, while they are traced; on the CPU the training thread runs them */
-    LANE_MEMORY,        /* marks: what a traced device allocated, at set-up; kept when the others are cleared */
+    LANE_HOST, /* the training thread: the phases of a step, without gaps; `ready` marks; ranges of the model */
+    LANE_COMMUNICATION, /* one span per collective; they may overlap */
+    LANE_COMPUTE,       /* operations of a traced device; on the CPU the training thread runs them */
+    LANE_MEMORY,        /* marks: allocations of a traced device at set-up; timeline_clear keeps them */
     TIMELINE_LANES
 };
 
@@ -23,7 +23,7 @@ enum timeline_lane {
  * operation (enum comm_kind). */
 enum { SIZE_BYTES, SIZE_ELEMENTS, SIZE_TICKET, SIZE_KIND, SPAN_SIZES };
 
-/* The size of a phase: ns that the training thread waited for a core in it, if that is watched (core_wait.h). */
+/* The size of a phase: ns that the training thread waited for a core, if measured (core_wait.h). */
 enum { SIZE_CORE_WAIT };
 
 /* A span of work, or a mark, which has no length. Times are ns of clock.h; those of a device may be tickets of its
@@ -46,25 +46,25 @@ struct span {
     int64_t queued_ns, start_ns, end_ns, returned_ns;
     size_t size[SPAN_SIZES];
     int index;
-    int step; /* the step that it was recorded in, or, of a collective, queued in */
+    int step; /* in which it was recorded, or a collective was queued */
 };
 
 struct lane {
-    struct span *span; /* [capacity], the first n recorded */
+    struct span *span; /* [capacity], of which n are recorded */
     size_t n, capacity;
-    size_t dropped; /* spans that found the lane full */
+    size_t dropped; /* spans not recorded because the lane was full */
 };
 
 struct timeline {
     struct lane lane[TIMELINE_LANES];
-    int step; /* the step that spans are recorded in; the training thread alone reads and changes it */
+    int step; /* the current step; only the training thread uses it */
 };
 
-/* Reserves (and touches) memory for this many spans a lane; fatal when memory runs out. */
+/* Allocates (and touches) memory for this many spans per lane; fatal when memory runs out. */
 void timeline_create(struct timeline *timeline, const size_t capacity[TIMELINE_LANES]);
 void timeline_destroy(struct timeline *timeline); /* a zeroed timeline is fine */
 
-/* Forgets the spans of all steps, keeps the memory. Only while no writer is at work. */
+/* Forgets the spans of all steps but keeps the memory. Call it only while no thread records. */
 void timeline_clear(struct timeline *timeline);
 
 /* Records one span, in span.step; a full lane counts it as dropped instead. */
@@ -77,20 +77,20 @@ static inline void timeline_add_in_step(struct timeline *timeline, enum timeline
         l->dropped++;
 }
 
-/* The same, in the current step. */
+/* Records one span in the current step. */
 static inline void timeline_add(struct timeline *timeline, enum timeline_lane lane, struct span span)
 {
     span.step = timeline->step;
     timeline_add_in_step(timeline, lane, span);
 }
 
-/* Marks that memory was allocated. */
+/* Records a mark for an allocation. */
 void timeline_add_memory(struct timeline *timeline, size_t bytes, const void *memory);
 
-/* Replaces tickets of a device's stamps (times below 0) by their times, once time_of knows them. */
+/* Replaces the tickets of a device's stamps (below 0) by their times, which time_of must know. */
 void timeline_settle(struct timeline *timeline, int64_t (*time_of)(int64_t ticket));
 
-/* The number of spans in each lane; and back to that: forgets those that were added since. */
+/* Remembers the number of spans in each lane; and truncates the lanes to remembered numbers. */
 struct timeline_mark {
     size_t n[TIMELINE_LANES];
 };

@@ -7,13 +7,13 @@
 #include <cblas.h>
 #include <math.h>
 
-/* Rows and columns of a tile of scores: 16 KiB, on the stack of the thread that works on it. Tiles of 128 took a tenth
- * longer at T 512, D 64: more of the tiles on the diagonal is masked away. */
+/* Rows and columns of a tile of scores: 16 KiB, on the thread's stack. Tiles of 128 took a tenth longer at T 512, D 64,
+ * because more of a tile on the diagonal is masked. */
 enum { TILE = 64 };
 
-/* One tile: `rows` queries from q0 on against `columns` keys from k0 on; stride from token to token of q, k and v, and
- * out of o.
- * Scores are [rows, TILE]: their loops run over all TILE columns, a constant that compilers unroll. */
+/* One tile: `rows` queries from q0 on, `columns` keys from k0 on. From token to token it is `stride` numbers in q, k
+ * and v, and `out` in o. Scores are [rows, TILE]: loops run over all TILE columns, a constant for which compilers
+ * unroll them. */
 struct tile {
     size_t q0, k0;
     int rows, columns, depth, stride, out;
@@ -39,7 +39,7 @@ static struct tile tile_at(size_t i, size_t j, size_t T, size_t H, size_t D, siz
                          .scale = 1.0f / sqrtf((float)D)};
 }
 
-/* s[rows, TILE] = scale * a b^T of the tile's queries and keys, a and b at the tile's first of each. */
+/* s[rows, TILE] = scale * a b^T, with a and b the tile's queries and keys, from the first of each. */
 static void multiply_transposed(float *s, const struct tile *t, float scale, const float *a, int a_stride,
                                 const float *b)
 {
@@ -47,11 +47,11 @@ static void multiply_transposed(float *s, const struct tile *t, float scale, con
                 t->stride, 0.0f, s, TILE);
 }
 
-/* Scores of keys that the query must not see, or that do not exist, become -inf; their exponential is 0. */
-static void mask(float *s, const struct tile *t)
+/* Sets scores of keys after the query, or past the last key, to -inf, whose exponential is 0. */
+static void mask_scores(float *s, const struct tile *t)
 {
     for (size_t r = 0; r < (size_t)t->rows; r++) {
-        size_t visible = t->q0 + r + 1 - t->k0; /* tiles before the diagonal see all of their columns */
+        size_t visible = t->q0 + r + 1 - t->k0; /* may exceed the columns in tiles before the diagonal */
         if (visible > (size_t)t->columns)
             visible = (size_t)t->columns;
         for (size_t c = visible; c < TILE; c++)
@@ -59,8 +59,8 @@ static void mask(float *s, const struct tile *t)
     }
 }
 
-/* Replaces a row of scores by exponentials less the running maximum, brings the running sum up to date and returns
- * what everything summed so far must be multiplied with. */
+/* Replaces a row of scores s by exp(s - running maximum) and updates the running sum. Returns the factor by which the
+ * sums of earlier tiles must be multiplied. */
 static float softmax_row(float *s, float *max, float *sum)
 {
     float high = *max, part = 0.0f;
@@ -86,8 +86,9 @@ static void scale_row(float *row, size_t D, float factor)
         row[d] *= factor;
 }
 
-/* Turns the pairs of one head of one token, whose cosines and sines are angle[D / 2, 2]; back with a sign of -1. */
-static inline void turn(float *head, const float *angle, size_t D, float sign)
+/* Rotates the pairs of one head of one token by the angles whose cosines and sines are angle[D / 2, 2]; sign -1 rotates
+ * back. */
+static inline void rotate_pairs(float *head, const float *angle, size_t D, float sign)
 {
 #pragma omp simd
     for (size_t i = 0; i < D / 2; i++) {
@@ -98,7 +99,7 @@ static inline void turn(float *head, const float *angle, size_t D, float sign)
     }
 }
 
-/* The outputs of query tile i of one head; pointers are at position 0 of that head. */
+/* Computes the outputs of query tile i of one head. Pointers point to position 0 of that head. */
 static void forward_tile(float *o, float *lse, const float *q, const float *k, const float *v, size_t i, size_t T,
                          size_t H, size_t D, size_t stride)
 {
@@ -113,7 +114,7 @@ static void forward_tile(float *o, float *lse, const float *q, const float *k, c
     for (size_t j = 0; j <= i; j++) {
         t = tile_at(i, j, T, H, D, stride);
         multiply_transposed(s, &t, t.scale, q + t.q0 * stride, t.stride, k + t.k0 * stride);
-        mask(s, &t);
+        mask_scores(s, &t);
         for (size_t r = 0; r < (size_t)t.rows; r++) {
             float correction = softmax_row(s + r * TILE, &max[r], &sum[r]);
             if (j > 0)
@@ -138,8 +139,8 @@ CPU_CLONES void cpu_attention_forward(void *o_, float *lse, void *q_, void *k_, 
 #pragma omp parallel for num_threads(cpu_threads)
     for (size_t row = 0; row < B * T; row++)
         for (size_t h = 0; h < H; h++) {
-            turn(q + row * stride + h * D, rope + row % T * (D / 2 * 2), D, 1.0f);
-            turn(k + row * stride + h * D, rope + row % T * (D / 2 * 2), D, 1.0f);
+            rotate_pairs(q + row * stride + h * D, rope + row % T * (D / 2 * 2), D, 1.0f);
+            rotate_pairs(k + row * stride + h * D, rope + row % T * (D / 2 * 2), D, 1.0f);
         }
     cpu_blas_enter_region();
 #pragma omp parallel for collapse(2) schedule(dynamic) num_threads(cpu_threads)
@@ -151,8 +152,8 @@ CPU_CLONES void cpu_attention_forward(void *o_, float *lse, void *q_, void *k_, 
     cpu_blas_leave_region();
 }
 
-/* p[rows, TILE]: scores become probabilities by the lse kept in forward; dp becomes the gradient of the scores,
- * scale * p * (dp - delta), where delta[r] is the sum of do * o over the row. */
+/* Turns scores p[rows, TILE] into probabilities, by the lse of forward, and dp into the gradient of the scores, scale *
+ * p * (dp - delta), where delta[r] is the sum of do * o over the row. */
 static void backward_softmax(float *p, float *dp, const struct tile *t, const float *lse, const float *delta)
 {
     for (size_t r = 0; r < (size_t)t->rows; r++) {
@@ -167,7 +168,7 @@ static void backward_softmax(float *p, float *dp, const struct tile *t, const fl
     }
 }
 
-/* c[columns, depth] = or += s[rows, TILE]^T * a[rows, depth]: what the tile adds to its keys or values. */
+/* c[columns, depth] = or += s[rows, TILE]^T * a[rows, depth]: the tile's part of the gradient of keys or values. */
 static void multiply_by_transpose(float *c, const struct tile *t, const float *s, const float *a, int a_stride,
                                   int accumulate)
 {
@@ -175,8 +176,8 @@ static void multiply_by_transpose(float *c, const struct tile *t, const float *s
                 accumulate ? 1.0f : 0.0f, c, t->stride);
 }
 
-/* What query tile i of one head adds to the gradients. Key tile j is first reached by query tile i = j, and that
- * time its gradient is overwritten, not added to. */
+/* Adds the part of query tile i of one head to the gradients. The gradient of key tile j is overwritten, not added to,
+ * by query tile i = j, which comes first. */
 static void backward_tile(float *dq, float *dk, float *dv, const float *d_o, const float *o, const float *lse,
                           const float *q, const float *k, const float *v, size_t i, size_t T, size_t H, size_t D,
                           size_t stride)
@@ -195,7 +196,7 @@ static void backward_tile(float *dq, float *dk, float *dv, const float *d_o, con
         struct tile t = tile_at(i, j, T, H, D, stride);
         size_t k0 = t.k0 * stride;
         multiply_transposed(p, &t, t.scale, q + q0, t.stride, k + k0);
-        mask(p, &t);
+        mask_scores(p, &t);
         multiply_transposed(dp, &t, 1.0f, d_o + o0, t.out, v + k0);
         backward_softmax(p, dp, &t, lse, delta);
         multiply_by_transpose(dv + k0, &t, p, d_o + o0, t.out, j < i);
@@ -205,8 +206,8 @@ static void backward_tile(float *dq, float *dk, float *dv, const float *d_o, con
     }
 }
 
-/* A head is one thread's from first to last tile, so that gradients of keys and values need neither locks nor
- * copies, and are summed in the same order whatever the number of threads. */
+/* One thread computes a whole head, so that gradients of keys and values need neither locks nor copies and are summed
+ * in the same order for any number of threads. */
 CPU_CLONES void cpu_attention_backward(void *dq_, void *dk_, void *dv_, const void *d_o_, const void *o_,
                                        const float *lse, const void *q_, const void *k_, const void *v_,
                                        const float *rope, size_t B, size_t T, size_t H, size_t D, size_t stride)
@@ -227,8 +228,8 @@ CPU_CLONES void cpu_attention_backward(void *dq_, void *dk_, void *dv_, const vo
             backward_tile(dq + head, dk + head, dv + head, d_o + out, o + out, lse + bh * T, q + head, k + head,
                           v + head, i, T, H, D, stride);
         for (size_t t = 0; t < T; t++) {
-            turn(dq + head + t * stride, rope + t * (D / 2 * 2), D, -1.0f);
-            turn(dk + head + t * stride, rope + t * (D / 2 * 2), D, -1.0f);
+            rotate_pairs(dq + head + t * stride, rope + t * (D / 2 * 2), D, -1.0f);
+            rotate_pairs(dk + head + t * stride, rope + t * (D / 2 * 2), D, -1.0f);
         }
     }
     cpu_blas_leave_region();

@@ -1,7 +1,7 @@
-/* blas.c - the number of threads of whichever CBLAS was linked.
+/* blas.c - sets the number of threads of the CBLAS.
  *
- * Each library has a function of its own for it. They are looked up by name at run time, so that one source fits all;
- * a library that has none of them obeys OMP_NUM_THREADS or has one thread. */
+ * Each library has a different function for this. They are looked up by name at run time, so that the program works
+ * with any library; one that has none of them obeys OMP_NUM_THREADS or has one thread. */
 #include "kernels/cpu/cpu.h"
 #include "kernels/error.h"
 
@@ -30,7 +30,7 @@ void cpu_blas_set_threads(int threads)
         set_int64(threads);
 }
 
-/* Whether this is OpenBLAS with POSIX threads of its own (it answers 0 without threads, 2 with OpenMP). */
+/* Whether this is OpenBLAS with POSIX threads, for which its function returns 1 (0: no threads; 2: OpenMP). */
 static int has_own_threads(void)
 {
     int (*get_parallel)(void);

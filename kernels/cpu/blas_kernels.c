@@ -1,4 +1,4 @@
-/* blas_kernels.c - which kernels the BLAS computes with, and OpenBLAS's choice of them set right. */
+/* blas_kernels.c - finds out which kernels the BLAS uses, and corrects OpenBLAS's choice. */
 #include "kernels/blas.h"
 #include "kernels/cpu/cpu.h"
 #include "kernels/reexec.h"
@@ -12,13 +12,13 @@
 #include <strings.h>
 #include <sys/prctl.h>
 
-/* Tells the process that was started again what OpenBLAS had chosen. */
+/* Passes OpenBLAS's own choice to the process that is executed again. */
 static const char replaced_variable[] = "DDPBENCH_OPENBLAS_REPLACED";
 static const char choice_variable[] = "OPENBLAS_CORETYPE";
 
-/* ---- which family suits which CPU ---- */
+/* ---- the family for a CPU ---- */
 
-/* Families of CPUs, as OpenBLAS calls them, by the vectors that their kernels use. */
+/* OpenBLAS's names of CPU families, by the vectors that their kernels use. */
 enum vectors { UNKNOWN, SSE, AVX, AVX2, AVX512, NEON, SVE };
 
 static const struct {
@@ -35,7 +35,7 @@ static const struct {
     {SVE, " armv8sve neoversev1 neoversen2 neoversev2 a64fx "},
 };
 
-/* Whether the list, of words between spaces, holds the word. */
+/* Whether a list of words separated by spaces contains the word. */
 static int has_word(const char *list, const char *word)
 {
     size_t length = strlen(word);
@@ -88,22 +88,22 @@ const char *blas_better_kernels_here(const char *kernels)
     return features ? blas_better_kernels(kernels, features + 1, sve > 0 ? sve & PR_SVE_VL_LEN_MASK : 0) : NULL;
 }
 
-/* ---- what the library says ---- */
+/* ---- facts from the library ---- */
 
-/* A function of the library that returns text, called if it is there; "" otherwise. */
+/* Calls a function of the library that returns text; "" if the library lacks it. */
 static const char *text_by(const char *name)
 {
     const char *(*function)(void);
     return cpu_blas_look_up(name, &function, sizeof function) ? function() : "";
 }
 
-/* Such as "OpenBLAS 0.3.21 DYNAMIC_ARCH NO_AFFINITY SkylakeX MAX_THREADS=64"; "" for another library. */
+/* For example "OpenBLAS 0.3.21 DYNAMIC_ARCH NO_AFFINITY SkylakeX MAX_THREADS=64"; "" for other libraries. */
 static const char *openblas_build(void)
 {
     return text_by("openblas_get_config");
 }
 
-/* BLIS numbers its families, and has names for the numbers. */
+/* BLIS returns a number for its family, and a name for the number. */
 static const char *blis_kernels(void)
 {
     int (*number)(void);
@@ -114,12 +114,12 @@ static const char *blis_kernels(void)
                : "";
 }
 
-/* The name of the file that products come from, with the version that it ends with. */
+/* Stores the name of the library's file, including the version at its end. */
 static void name_file(char *name, size_t capacity)
 {
     Dl_info at;
     void *address;
-    __typeof__(cblas_sgemm) *product = cblas_sgemm; /* whose types are the library's own */
+    __typeof__(cblas_sgemm) *product = cblas_sgemm; /* the argument types differ between libraries */
     memcpy(&address, &product, sizeof address);
     char *path = dladdr(address, &at) ? realpath(at.dli_fname, NULL) : NULL;
     snprintf(name, capacity, "%s", path ? strrchr(path, '/') + 1 : "");
@@ -145,7 +145,7 @@ void blas_describe(struct blas_facts *facts)
     else
         name_file(facts->library, sizeof facts->library);
     snprintf(facts->kernels, sizeof facts->kernels, "%s", *build ? text_by("openblas_get_corename") : blis_kernels());
-    if (replaced && strcasecmp(replaced, facts->kernels)) /* it may not know the family that it was asked for */
+    if (replaced && strcasecmp(replaced, facts->kernels)) /* equal if it does not know the requested family */
         snprintf(facts->replaced, sizeof facts->replaced, "%s", replaced);
 }
 

@@ -1,4 +1,4 @@
-/* blas_speed.c - how fast matrix products are, and how fast the CPU's vector units would let them be. */
+/* blas_speed.c - measures the speed of matrix products and the peak of the CPU's vector units. */
 #include "kernels/blas.h"
 #include "kernels/clock.h"
 #include "kernels/cpu/cpu.h"
@@ -7,10 +7,10 @@
 
 enum { REPEATS = 21, SIDE = 256, SUMS = 12, ROUNDS = 80000 };
 
-/* Rounds of fused multiply-adds of SUMS independent vectors of so many bytes: enough for units that take two a cycle
- * and give each result after six, and few enough for the registers. A CPU with shorter vectors takes several for each,
- * and then the function for its own length is the fastest. *number gives the operands and takes a result, so that
- * nothing can be computed in advance or left out. Returns the operations, two for each element. */
+/* Runs fused multiply-adds on SUMS independent vectors of `bytes` bytes: enough for units that start two per cycle with
+ * a latency of six cycles, and few enough for the registers. A CPU with shorter vectors uses several for each, and is
+ * then fastest with the function for its own length. *number supplies the operands and takes a result, so that the
+ * compiler can neither precompute nor remove the work. Returns the number of operations, two per element. */
 #define VECTOR_ROUNDS(name, bytes)                                                                                     \
     CPU_CLONES static double name(volatile float *number)                                                              \
     {                                                                                                                  \
@@ -31,7 +31,7 @@ VECTOR_ROUNDS(rounds_of_16, 16)
 VECTOR_ROUNDS(rounds_of_32, 32)
 VECTOR_ROUNDS(rounds_of_64, 64)
 
-/* Each by the best of REPEATS turns, which take turns with each other: whoever shares the core can only take. */
+/* Takes the best of REPEATS alternating repetitions, because other users of the core can only slow them down. */
 void blas_measure(struct blas_facts *facts)
 {
     double (*const rounds[])(volatile float *) = {rounds_of_16, rounds_of_32, rounds_of_64};
@@ -41,8 +41,8 @@ void blas_measure(struct blas_facts *facts)
     float *y = matrix + (size_t)2 * SIDE * SIDE;
     double product = 0, vector = 0;
     cpu_blas_set_threads(1);
-    cpu_linear_forward(y, x, w, SIDE, SIDE, SIDE); /* its buffers, and the CPU out of its sleep */
-    const int64_t longest_ns = 2000000000;         /* where many share a core, or the CPU is emulated */
+    cpu_linear_forward(y, x, w, SIDE, SIDE, SIDE); /* allocates its buffers and wakes up the CPU */
+    const int64_t longest_ns = 2000000000;         /* for shared cores and emulated CPUs */
     for (int64_t i = 0, start = clock_now_ns(); i < REPEATS && clock_now_ns() - start < longest_ns; i++) {
         int64_t begin = clock_now_ns();
         cpu_linear_forward(y, x, w, SIDE, SIDE, SIDE);

@@ -1,4 +1,4 @@
-/* cpu.h - what the files of the CPU device share: its threads, its exponential function, and its operations. */
+/* cpu.h - shared by the files of the CPU device: threads, scratch memory, the exponential function, operations. */
 #ifndef KERNELS_CPU_CPU_H
 #define KERNELS_CPU_CPU_H
 
@@ -6,37 +6,38 @@
 
 #include <math.h>
 
-/* What stands before an operation whose loops are worth wider vectors than those of every CPU: the Makefile defines
- * CPU_CLONES as one of these. With x86_64, PORTABLE=1 compiles the operation and all that it calls here three times,
- * and the program takes the widest at its start. Wider ones have fused multiply-adds, as -ffp-contract allows, and
- * longer partial sums: results may differ between CPUs in their last bits, as they do between builds for these CPUs. */
+/* Marks an operation that gains from vectors wider than every CPU has: the Makefile defines CPU_CLONES as one of these.
+ * On x86_64, PORTABLE=1 compiles the operation and the functions that it calls here three times, and the program
+ * selects the widest version at its start. Wider versions use fused multiply-adds, as -ffp-contract allows, and longer
+ * partial sums, so that results may differ between CPUs in their last bits, as between builds for these CPUs. */
 #define CPU_CLONES_none
 #define CPU_CLONES_x86_64 __attribute__((flatten, target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
 
-/* Threads of each operation. Every parallel region names it, so that it holds in whichever thread calls. */
+/* The number of threads of each operation. Every parallel region names it, so that it applies whichever thread calls.
+ */
 extern int cpu_threads;
 
-/* At least n floats of scratch memory, aligned to 64 bytes, contents undefined, valid until the next call. It grows
- * when asked for more than ever before and is otherwise reused, so that only a program's first step allocates. */
+/* Returns scratch memory for n floats, aligned to 64 bytes, with undefined contents, valid until the next call. It is
+ * reused, and reallocated only for a larger n than ever before, so that only the first step allocates. */
 float *cpu_scratch(size_t n);
 
-/* Looks a function of the loaded libraries up by name, into the function pointer at `function`, of so many bytes.
- * Returns whether there is one; if not, the pointer is null. */
+/* Looks up a function of the loaded libraries by name and stores it in the function pointer at `function`, of `size`
+ * bytes. Returns 1 if there is one; otherwise 0, and the pointer is null. */
 int cpu_blas_look_up(const char *name, void *function, size_t size);
 
 /* Sets the number of threads of every CBLAS that is loaded. */
 void cpu_blas_set_threads(int threads);
 
-/* Put around parallel regions whose threads each call BLAS. A BLAS built on OpenMP sees by itself that it is called
- * inside a region; one with threads of its own would make the callers queue for these, so it is set to use one. */
+/* Call these around parallel regions whose threads each call BLAS. A BLAS built on OpenMP detects that it is called in
+ * a region; one with its own threads would make the callers queue for them, so it is set to use one thread. */
 void cpu_blas_enter_region(void);
 void cpu_blas_leave_region(void);
 
-/* n as BLAS's int; fatal if it does not fit. */
+/* Converts n to BLAS's int; fatal if it does not fit. */
 int cpu_blas_int(size_t n);
 
-/* Sums over long arrays are cut into this many blocks, whatever the number of threads, and the blocks' sums are added
- * in order: the result does not depend on who computed which block. Block b is [start(b), start(b + 1)). */
+/* Sums over long arrays are cut into this many blocks for any number of threads, and the sums of blocks are added in
+ * order, so that the result does not depend on the threads. Block b is [start(b), start(b + 1)). */
 enum { CPU_BLOCKS = 256 };
 
 static inline size_t cpu_block_start(size_t n, size_t b)
@@ -50,11 +51,11 @@ union cpu_bits {
     uint32_t bits;
 };
 
-/* e^x with a relative error below 2e-7; 0 below -87.3, where results come near subnormals; inf above 88.37, a little
- * before it must be; NaN for NaN. Without branches, calls and fused operations, so that compilers vectorise loops
- * around it for any instruction set. x = n ln 2 + r with |r| <= ln 2 / 2, e^x = e^r 2^n; the polynomial has the least
- * largest relative error (Remez), 3e-9. What is computed from an x out of range is thrown away at the end: if x were
- * clamped first, compilers would follow both sides of the comparison and compute everything twice. */
+/* Returns e^x with a relative error below 2e-7; 0 below -87.3, near subnormal results; inf above 88.37, slightly early;
+ * NaN for NaN. It has no branches, calls or fused operations, so that compilers vectorise loops around it for any
+ * instruction set. x = n ln 2 + r with |r| <= ln 2 / 2, e^x = e^r 2^n; the minimax polynomial (Remez) has a relative
+ * error of 3e-9. Results for x out of range are replaced at the end: if x were clamped first, compilers would follow
+ * both sides of the comparison and compute everything twice. */
 static inline float cpu_exp(float x)
 {
     const float round = 12582912.0f; /* 1.5 * 2^23: adding it rounds to an integer, kept in the low bits */

@@ -64,7 +64,7 @@ const struct device *device_cpu(int threads)
     return &table;
 }
 
-/* Large blocks start on a huge page and ask for huge pages: fewer misses of the address cache in long streams. */
+/* Aligns large blocks to huge pages and requests these, for fewer TLB misses in long streams. */
 void *cpu_allocate(size_t bytes)
 {
     const size_t huge_page = (size_t)2 << 20, cache_line = 64;
@@ -76,7 +76,7 @@ void *cpu_allocate(size_t bytes)
         fatal_no_memory(bytes, 1);
     if (large) {
         (void)madvise(memory, bytes, MADV_HUGEPAGE); /* only a hint: a kernel without huge pages refuses it */
-        cpu_zero(memory, bytes / sizeof(float));     /* touched by the threads that will use it */
+        cpu_zero(memory, bytes / sizeof(float));     /* first touch, by the threads that will use it */
     }
     size_t done = large ? bytes / sizeof(float) * sizeof(float) : 0;
     memset((char *)memory + done, 0, bytes - done);
@@ -112,22 +112,22 @@ void cpu_download(void *to_host, const void *from, size_t bytes)
 
 void cpu_synchronize(void)
 {
-    /* Operations are finished when they return. */
+    /* Operations are complete when they return. */
 }
 
 int64_t cpu_stamp(void)
 {
-    return clock_now_ns(); /* all that was issued is done */
+    return clock_now_ns(); /* all operations issued so far are complete */
 }
 
 int64_t cpu_stamp_ns(int64_t ticket)
 {
-    return ticket; /* stamps are times already */
+    return ticket; /* stamps are times, not tickets */
 }
 
 void cpu_staging_create(size_t marks)
 {
-    (void)marks; /* copies are done when they return */
+    (void)marks; /* copies are complete when they return */
 }
 
 void cpu_stage_copy(void *to, const void *from, size_t bytes, size_t mark)
@@ -144,7 +144,7 @@ int cpu_stage_reached(size_t mark)
 
 void cpu_phase(const char *name)
 {
-    (void)name; /* no profiler to name it for */
+    (void)name; /* there is no vendor's profiler */
 }
 
 void cpu_range_begin(const char *name, int number)

@@ -59,7 +59,7 @@ CPU_CLONES void cpu_swiglu_backward(void *da_, void *dg_, const void *dh_, const
 #pragma omp simd
         for (size_t c = 0; c < F; c++) {
             float x = a[c], s = cpu_sigmoid(x), d = dh[i * F + c];
-            float gate = g[c]; /* read before da and dg are written, since they may be a and g */
+            float gate = g[c]; /* read first, because da and dg may be a and g */
             da[c] = d * gate * s * (1.0f + x * (1.0f - s));
             dg[c] = d * x * s;
         }

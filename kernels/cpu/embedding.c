@@ -1,4 +1,4 @@
-/* embedding.c - rows of a table by token, and the sum of gradients back into them. */
+/* embedding.c - looks up a table's rows by token, and sums gradients into these rows. */
 #include "kernels/cpu/cpu.h"
 
 #include <omp.h>
@@ -13,7 +13,7 @@ void cpu_embedding_forward(void *x_, const void *table_, const int32_t *token, s
         memcpy(x + i * C, table + (size_t)token[i] * C, C * sizeof *x);
 }
 
-/* Threads share the columns, not the rows: each adds all rows in order, and no two write to the same number. */
+/* Each thread adds all rows, in order, for a part of the columns, so that no two threads write the same number. */
 CPU_CLONES void cpu_embedding_backward(float *dtable, const void *dx_, const int32_t *token, size_t N, size_t C,
                                        size_t V, int accumulate)
 {

@@ -13,8 +13,9 @@ static float maximum(const float *x, size_t n)
     return max;
 }
 
-/* Replaces row[V] by exp(row - max) and returns their sum: floats within a piece, pieces in double. Meanwhile finds
- * the maximum of the next row (or of the same again): computing this row hides the wait for the next one's memory. */
+/* Replaces row[V] by exp(row - max) and returns the sum, in float within a piece and in double over pieces. Also finds
+ * the maximum of the next row (the same row for the last): computing this row hides the wait for the next row's memory.
+ */
 static double exponentials(float *row, size_t V, float max, const float *next, float *next_max)
 {
     const size_t piece = 1024;
@@ -36,9 +37,9 @@ static double exponentials(float *row, size_t V, float max, const float *next, f
     return total;
 }
 
-/* Rows [start, end): the gradient into logits, each row's loss into loss[N]. */
-static void rows(double *loss, float *logits, const int32_t *target, size_t start, size_t end, size_t V,
-                 float grad_scale)
+/* For rows [start, end), stores the gradient in logits and the loss of each row in loss[N]. */
+static void compute_rows(double *loss, float *logits, const int32_t *target, size_t start, size_t end, size_t V,
+                         float grad_scale)
 {
     float max = start < end ? maximum(logits + start * V, V) : 0.0f;
     for (size_t i = start; i < end; i++) {
@@ -58,11 +59,11 @@ CPU_CLONES void cpu_cross_entropy(float *loss, void *logits_, const int32_t *tar
                                   float loss_scale, float grad_scale)
 {
     float *logits = logits_;
-    double *losses = (double *)(void *)cpu_scratch(2 * N); /* by row, so that their sum has one order */
+    double *losses = (double *)(void *)cpu_scratch(2 * N); /* by row, so that the order of the sum is fixed */
 #pragma omp parallel num_threads(cpu_threads)
     {
         size_t team = (size_t)omp_get_num_threads(), me = (size_t)omp_get_thread_num();
-        rows(losses, logits, target, N * me / team, N * (me + 1) / team, V, grad_scale);
+        compute_rows(losses, logits, target, N * me / team, N * (me + 1) / team, V, grad_scale);
     }
     double total = 0.0;
     for (size_t i = 0; i < N; i++)

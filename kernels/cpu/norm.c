@@ -31,8 +31,8 @@ CPU_CLONES void cpu_rmsnorm_forward(void *y_, float *rstd, void *x_, const void 
     }
 }
 
-/* Backward of one row of C columns: dw is added to, and dx too if keep is 1; it is 0 or 1. The second loop finds the
- * row in the cache. */
+/* Backward of one row of C columns: adds to dw; adds to dx if keep is 1, or overwrites it if 0. The second loop finds
+ * the row in the cache. */
 static void backward_row(float *dx, float *dw, const float *dy, const float *x, const float *w, float rstd, size_t C,
                          float keep)
 {
@@ -49,7 +49,7 @@ static void backward_row(float *dx, float *dw, const float *dy, const float *x, 
     }
 }
 
-/* Each thread sums dw over its rows in order, in memory of its own; then the threads' sums are added in order. */
+/* Each thread sums dw over its rows, in order, in separate memory; then the sums of threads are added in order. */
 CPU_CLONES void cpu_rmsnorm_backward(void *dx_, float *dw, const void *dy_, const void *x_, const void *w_,
                                      const float *rstd, size_t N, size_t C, int accumulate, int accumulate_weight)
 {
@@ -57,7 +57,7 @@ CPU_CLONES void cpu_rmsnorm_backward(void *dx_, float *dw, const void *dy_, cons
     const float *dy = dy_;
     const float *x = x_;
     const float *w = w_;
-    size_t stride = (C + 15) / 16 * 16; /* whole cache lines: threads share none */
+    size_t stride = (C + 15) / 16 * 16; /* whole cache lines, so that threads do not share any */
     float *partial = cpu_scratch((size_t)cpu_threads * stride);
 #pragma omp parallel num_threads(cpu_threads)
     {

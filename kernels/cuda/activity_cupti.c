@@ -1,8 +1,8 @@
-/* activity_cupti.c - the tracer of NVIDIA GPUs: CUPTI's activity records, taken over into activities.
+/* activity_cupti.c - the tracer of NVIDIA GPUs: converts CUPTI's activity records to activities.
  *
- * CUPTI asks for buffers, fills them with records, and gives them back full or when it is flushed, from a thread of its
- * own or from the one that flushes. Records come in no order. Times are the host clock's: CUPTI asks it for those of
- * calls, and converts those of the GPU. Source: NVIDIA, CUPTI documentation, section on the activity API. */
+ * CUPTI requests buffers, fills them with records, and returns them when they are full or flushed, from a thread of its
+ * own or from the one that flushes. Records are not in order. Times are the host clock's: CUPTI reads that clock for
+ * calls, and converts the GPU's times. Source: NVIDIA, CUPTI documentation, section on the activity API. */
 #include "kernels/activity.h"
 
 #include "kernels/clock.h"
@@ -13,24 +13,24 @@
 #include <pthread.h>
 #include <unistd.h>
 
-_Static_assert(CUPTI_SYNCHRONIZATION_INVALID_VALUE == ACTIVITY_NONE, "the number that stands for none");
+_Static_assert(CUPTI_SYNCHRONIZATION_INVALID_VALUE == ACTIVITY_NONE, "ACTIVITY_NONE is CUPTI's invalid value");
 
 static const CUpti_ActivityKind kinds[] = {
     CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,     CUPTI_ACTIVITY_KIND_MEMSET,
     CUPTI_ACTIVITY_KIND_RUNTIME,           CUPTI_ACTIVITY_KIND_DRIVER, /* NCCL and cuBLAS launch through the driver */
-    CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,   CUPTI_ACTIVITY_KIND_CUDA_EVENT, /* since 12.9 not with SYNCHRONIZATION */
+    CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,   CUPTI_ACTIVITY_KIND_CUDA_EVENT, /* since 12.9 not part of SYNCHRONIZATION */
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 static struct {
     struct cupti cupti;
-    struct activities *into; /* NULL: it does not trace */
+    struct activities *into; /* NULL: not tracing */
     CUpti_SubscriberHandle subscriber;
-    uint32_t starter, starter_thread; /* CUPTI's number of the thread that started it, and the operating system's */
-    pthread_mutex_t lock; /* of what follows, and of the activities; CUPTI is only asked to read records with it */
+    uint32_t starter, starter_thread; /* the thread that started it, numbered by CUPTI and by the operating system */
+    pthread_mutex_t lock;             /* guards the members below and the activities; held while CUPTI reads records */
     int paused;
-    struct cupti_buffer *kept; /* came while it paused */
-    size_t dropped;            /* by CUPTI, and not reported yet */
+    struct cupti_buffer *kept; /* buffers returned while paused */
+    size_t dropped;            /* dropped by CUPTI and not counted in `into` yet */
 } tracer = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- records ---- */
@@ -118,8 +118,8 @@ static void take_mark(const cupti_mark *m)
                                                              .event = m->eventId});
 }
 
-/* Records begin alike, with their kind; which layout follows, CUPTI's documentation says for each. */
-static void take(const CUpti_Activity *record)
+/* Every record begins with its kind, which determines its layout (CUPTI documentation). */
+static void convert_record(const CUpti_Activity *record)
 {
     const void *r = record;
     switch (record->kind) {
@@ -158,13 +158,13 @@ static void CUPTIAPI give_buffer(uint8_t **bytes, size_t *size, size_t *records)
     *records = 0; /* as many as fit */
 }
 
-/* With the lock. */
+/* The caller holds the lock. */
 static void read_buffer(struct cupti_buffer *buffer)
 {
     CUpti_Activity *record = NULL;
     while (tracer.into && buffer->valid &&
            tracer.cupti.next_record(buffer->bytes, buffer->valid, &record) == CUPTI_SUCCESS)
-        take(record);
+        convert_record(record);
     cupti_buffer_put(buffer);
 }
 
@@ -194,7 +194,7 @@ static uint64_t CUPTIAPI time_now(void)
     return (uint64_t)clock_now_ns();
 }
 
-/* CUPTI allows one subscriber; being it shows that no other tool is. There is nothing that it is called for. */
+/* CUPTI allows one subscriber, so a successful subscription shows that no other tool traces. It is never called. */
 static void CUPTIAPI subscribed(void *context, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void *data)
 {
     (void)context, (void)domain, (void)id, (void)data;
@@ -202,14 +202,14 @@ static void CUPTIAPI subscribed(void *context, CUpti_CallbackDomain domain, CUpt
 
 /* ---- start, pause and stop ---- */
 
-static int refuse(const char *call, CUptiResult result)
+static int report_failure(const char *call, CUptiResult result)
 {
     const char *words = "unknown error";
     tracer.cupti.result_string(result, &words);
     switch (result) {
     case CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED:
     case CUPTI_ERROR_NOT_COMPATIBLE:
-        return error_report("another tool traces this process (nsys, ncu, a debugger): %s: %s", call, words);
+        return error_report("another tool is tracing this process (nsys, ncu, a debugger): %s: %s", call, words);
     case CUPTI_ERROR_INSUFFICIENT_PRIVILEGES:
     case CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES:
         return error_report("the driver lets only administrators trace; its module's option "
@@ -220,7 +220,7 @@ static int refuse(const char *call, CUptiResult result)
     }
 }
 
-static void keep_back(void)
+static void hold_records(void)
 {
     pthread_mutex_lock(&tracer.lock);
     tracer.paused = 1;
@@ -235,8 +235,8 @@ void tracer_pause(void)
     if (!tracer.into)
         return;
     tracer_resume();
-    (void)tracer.cupti.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED); /* else it may keep back what is complete */
-    keep_back();
+    (void)tracer.cupti.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED); /* otherwise it may hold back complete records */
+    hold_records();
 }
 
 void tracer_resume(void)
@@ -251,7 +251,7 @@ void tracer_resume(void)
     pthread_mutex_unlock(&tracer.lock);
 }
 
-static void stop(int enabled)
+static void end_tracing(int enabled)
 {
     tracer_resume();
     for (int i = 0; i < enabled; i++)
@@ -259,7 +259,7 @@ static void stop(int enabled)
     if (enabled)
         (void)tracer.cupti.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
     (void)tracer.cupti.unsubscribe(tracer.subscriber);
-    keep_back();
+    hold_records();
     pthread_mutex_lock(&tracer.lock);
     tracer.into = NULL;
     tracer.paused = 0;
@@ -281,8 +281,8 @@ static void set_up(struct activities *activities)
     pthread_mutex_unlock(&tracer.lock);
 }
 
-/* One buffer for all threads: threads come and go, and each would take one for a few records. And buffers are zeroed
- * here, not by CUPTI while something is timed. Old libraries know neither. */
+/* Sets one buffer for all threads, because each thread, even a short one, would take a buffer for a few records; and
+ * zeroed buffers, so that CUPTI does not zero them in a timed region. Old libraries support neither. */
 static void set_attributes(void)
 {
     uint8_t off = 0, on = 1;
@@ -294,9 +294,9 @@ static void set_attributes(void)
     (void)tracer.cupti.set_attribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &size, &on);
 }
 
-/* Asking whether an event has come is no wait. Copies for MPI are asked after without pause, and the records of that
- * would fill the memory. Newer libraries can leave out those whose answer was "not yet". */
-static void leave_out_questions(void)
+/* Leaves out queries of events, which do not wait: copies for MPI are polled, and records of this would fill the
+ * memory. Newer libraries can leave out only queries that returned "not ready". */
+static void leave_out_queries(void)
 {
     if (tracer.cupti.enable_runtime_call)
         (void)tracer.cupti.enable_runtime_call(CUPTI_RUNTIME_TRACE_CBID_cudaEventQuery_v3020, 0);
@@ -313,7 +313,7 @@ int tracer_start(struct activities *activities)
         return -1;
     result = tracer.cupti.subscribe(&tracer.subscriber, subscribed, NULL);
     if (result != CUPTI_SUCCESS)
-        return refuse(call, result);
+        return report_failure(call, result);
     set_up(activities);
     set_attributes();
     call = "cuptiActivityRegisterTimestampCallback"; /* before anything is enabled */
@@ -327,15 +327,15 @@ int tracer_start(struct activities *activities)
         result = tracer.cupti.enable(kinds[enabled]);
     }
     if (result == CUPTI_SUCCESS) {
-        leave_out_questions();
+        leave_out_queries();
         return 0;
     }
-    stop(enabled);
-    return refuse(call, result);
+    end_tracing(enabled);
+    return report_failure(call, result);
 }
 
 void tracer_stop(void)
 {
     if (tracer.into)
-        stop(KINDS);
+        end_tracing(KINDS);
 }

@@ -1,11 +1,11 @@
-/* attention.cuh - what attention forward and backward share: tiles in shared memory, their products, masks.
+/* attention.cuh - shared by attention forward and backward: tiles in shared memory, their products, masks.
  *
- * A block of ATTENTION_WARPS warps keeps the rows that it computes results for in shared memory, and streams the rows
- * that these meet past them, in two buffers: one is filled by copies during the arithmetic while the other is used.
- * Of the rows that stay, a warp owns 16 M, for M products at a time share each operand read from a streamed tile;
- * reading shared memory is what limits products of this shape. No warp waits for another's results. Sources: Dao,
- * FlashAttention-2, 2023, arXiv:2307.08691, for the work's division and the loops; machine.cuh for the layouts of sums
- * and operands: sums [M][n][4] of a lane are rows g and g+8 of 16, columns 2t and 2t+1 of 8. */
+ * A block of ATTENTION_WARPS warps keeps the rows for which it computes results in shared memory, and streams the rows
+ * to be multiplied with them through two buffers: copies fill one while the other is used. A warp owns 16 M of the kept
+ * rows, so that M products share each operand read from a streamed tile: shared-memory reads limit products of this
+ * shape. No warp waits for another's results. Sources: Dao, FlashAttention-2, 2023, arXiv:2307.08691, for the work's
+ * division and the loops; machine.cuh for the layouts of sums and operands: sums [M][n][4] of a lane are rows g and g+8
+ * of 16, columns 2t and 2t+1 of 8. */
 #ifndef KERNELS_CUDA_ATTENTION_CUH
 #define KERNELS_CUDA_ATTENTION_CUH
 
@@ -19,12 +19,12 @@ extern "C" {
 
 constexpr int ATTENTION_WARPS = 4, ATTENTION_THREADS = ATTENTION_WARPS * WARP;
 
-/* The longest head: beyond it, what a block keeps no longer fits shared memory and registers. */
+/* The widest head for which shared memory and registers suffice. */
 constexpr size_t ATTENTION_MAX_DEPTH = DEVICE_CUDA_MOST_HEAD_WIDTH;
 
 constexpr float LOG2_E = 1.44269504f, LOG_2 = 0.693147181f;
 
-/* What kernels know about arrays [B, T, H, D]. */
+/* Describes arrays [B, T, H, D] for kernels. */
 struct attention_sizes {
     int T, H, D;
     int vectors;      /* 1: rows of every array start at multiples of 16 bytes */
@@ -43,7 +43,7 @@ template <typename Number>
 struct attention_sizes attention_sizes_of(size_t T, size_t H, size_t D, size_t stride, int aligned)
 {
     if (D > ATTENTION_MAX_DEPTH)
-        FATAL("attention of heads of %zu numbers; a GPU's multiprocessor has room for %zu", D, ATTENTION_MAX_DEPTH);
+        FATAL("attention with heads of width %zu; a GPU's shared memory allows at most %zu", D, ATTENTION_MAX_DEPTH);
     double scale = 1.0 / sqrt(static_cast<double>(D));
     struct attention_sizes sizes = {};
     sizes.T = static_cast<int>(T);
@@ -57,8 +57,8 @@ struct attention_sizes attention_sizes_of(size_t T, size_t H, size_t D, size_t s
     return sizes;
 }
 
-/* Issues a kernel of attention with its plan's shared memory, which beyond 48 KiB must be allowed first: once for each
- * kernel, since a process uses one GPU. */
+/* Launches a kernel of attention with its plan's shared memory. More than 48 KiB must be allowed first, once per
+ * kernel, because a process uses one GPU. */
 template <typename Plan, auto kernel, typename... Arguments> void attention_launch(dim3 grid, Arguments... arguments)
 {
     static const bool allowed = [] {
@@ -70,8 +70,8 @@ template <typename Plan, auto kernel, typename... Arguments> void attention_laun
     launch(kernel, grid, dim3(ATTENTION_THREADS), Plan::SHARED, arguments...);
 }
 
-/* Calls issue(plan) with the plan for this GPU: Plan<Products, DEPTH, SCARCE>, SCARCE where the other plan asks for
- * more shared memory than the GPU has for a block. */
+/* Calls issue(plan) with the plan for this GPU: Plan<Products, DEPTH, SCARCE>, with SCARCE if the other plan needs more
+ * shared memory than the GPU allows a block. */
 template <template <typename, int, bool> class Plan, typename Products, int DEPTH, typename Issue>
 void attention_plan(Issue issue)
 {
@@ -85,28 +85,28 @@ void attention_plan(Issue issue)
     issue(Ample());
 }
 
-/* Where the block's head starts in an array of that stride from a token to the next; x of the grid is [B, H]. */
+/* The offset of the block's head in an array of that stride from token to token; x of the grid is [B, H]. */
 __device__ inline size_t attention_head(const struct attention_sizes &sizes, unsigned stride)
 {
     size_t b = blockIdx.x / sizes.H, h = blockIdx.x % sizes.H;
     return b * sizes.T * stride + h * sizes.D;
 }
 
-/* Turns a pair by an angle. */
-__device__ inline void turn(float &even, float &odd, float cosine, float sine)
+/* Rotates a pair by an angle. */
+__device__ inline void rotate_pair(float &even, float &odd, float cosine, float sine)
 {
     float x = even, y = odd;
     even = x * cosine - y * sine;
     odd = x * sine + y * cosine;
 }
 
-/* Turns all heads of q and k, in place, by rope's angles. */
+/* Rotates all heads of q and k, in place, by rope's angles. */
 template <typename Number>
 void attention_turn(Number *q, Number *k, const float *rope, size_t B, const struct attention_sizes &sizes);
 
-/* Where the rows of this warp start in the tile that stays, and which part of the columns of results it computes. With
- * more parts than one, as many warps share rows: each computes all of their scores but only its columns of results, so
- * that these fit registers. */
+/* The first row of this warp in the kept tile, and the part of the columns of results that it computes. With several
+ * parts, as many warps share rows: each computes all scores of the rows but only its columns of results, so that these
+ * fit registers. */
 __device__ inline int attention_own_row(int M, int parts)
 {
     return static_cast<int>(threadIdx.x) / WARP % (ATTENTION_WARPS / parts) * 16 * M;
@@ -116,13 +116,13 @@ __device__ inline int attention_own_part(int parts)
     return static_cast<int>(threadIdx.x) / WARP / (ATTENTION_WARPS / parts);
 }
 
-/* A tile in shared memory has rows of DEPTH numbers, of which those from D on are 0, and 16 bytes between rows: then
- * eight neighbouring rows lie in different banks, for load_matrices and for words_of_rows alike. */
+/* A tile in shared memory has rows of DEPTH numbers, 0 from column D on, with 16 bytes between rows, so that eight
+ * neighbouring rows lie in different banks, both for load_matrices and for words_of_rows. */
 template <typename Number, int DEPTH> struct attention_tile {
     static constexpr int PIECE = 16 / sizeof(Number);
     static constexpr int PIECES = DEPTH / PIECE;
     static constexpr int ROW = DEPTH + PIECE;
-    static constexpr int ROWS_AT_ONCE = ATTENTION_THREADS / PIECES; /* of one copy by each thread */
+    static constexpr int ROWS_AT_ONCE = ATTENTION_THREADS / PIECES; /* copied if each thread copies one piece */
 };
 
 /* Block: begins to copy rows [first, first + ROWS) of a head to a tile; rows from T on become 0. */
@@ -131,7 +131,7 @@ __device__ inline void tile_load(Number *tile, const Number *head, unsigned stri
                                  const struct attention_sizes &sizes)
 {
     typedef attention_tile<Number, DEPTH> Tile;
-    static_assert(ROWS % Tile::ROWS_AT_ONCE == 0, "each thread copies as many pieces");
+    static_assert(ROWS % Tile::ROWS_AT_ONCE == 0, "each thread copies the same number of pieces");
     if (!sizes.vectors) {
 #pragma unroll 1
         for (int i = threadIdx.x; i < ROWS * DEPTH; i += ATTENTION_THREADS) {
@@ -143,7 +143,7 @@ __device__ inline void tile_load(Number *tile, const Number *head, unsigned stri
         return;
     }
     int row = threadIdx.x / Tile::PIECES, d = threadIdx.x % Tile::PIECES * Tile::PIECE;
-    int rows = d < sizes.D ? sizes.T - first - row : 0; /* that are there, from the thread's first on */
+    int rows = d < sizes.D ? sizes.T - first - row : 0; /* existing rows, from the thread's first on */
     const Number *from = head + static_cast<size_t>(first + row) * stride + d;
     Number *to = tile + row * Tile::ROW + d;
 #pragma unroll
@@ -163,7 +163,7 @@ __device__ inline void load_left(typename Products::template Operand<4> &a, cons
     Products::prepare(a, word);
 }
 
-/* Warp: sums[16 M, N] = a[16 M, DEPTH] * b[N, DEPTH]^T, with a as left(m, k) gives it and b a tile. */
+/* Warp: sums[16 M, N] = a[16 M, DEPTH] * b[N, DEPTH]^T, with operands of a from left(m, k) and b a tile. */
 template <typename Products, int DEPTH, int M, int N, typename Left>
 __device__ inline void multiply_transposed(float (&sums)[M][N / 8][4], Left left, const typename Products::Number *b)
 {
@@ -223,7 +223,7 @@ __device__ inline void multiply_add(float (&sums)[M][COLUMNS / 8][4], const floa
     }
 }
 
-/* Row or column of a lane's sums[m][n][i], from the first of them on. */
+/* The row or column of a lane's sums[m][n][i], relative to the first. */
 __device__ inline int sums_row(int m, int i)
 {
     return m * 16 + i / 2 * 8 + static_cast<int>(threadIdx.x) % WARP / 4;
@@ -233,8 +233,8 @@ __device__ inline int sums_column(int n, int i)
     return n * 8 + static_cast<int>(threadIdx.x) % 4 * 2 + i % 2;
 }
 
-/* Scores of keys behind their query become -inf. Rows of the sums are queries from `row` on and columns keys from
- * `column` on, or the other way round. */
+/* Sets scores of keys after their query to -inf. Rows of the sums are queries from `row` on and columns keys from
+ * `column` on, or vice versa with ROWS_ARE_KEYS. */
 template <bool ROWS_ARE_KEYS, int M, int TILES>
 __device__ inline void mask_scores(float (&scores)[M][TILES][4], int row, int column)
 {
@@ -250,9 +250,9 @@ __device__ inline void mask_scores(float (&scores)[M][TILES][4], int row, int co
             }
 }
 
-/* Warp: puts its sums, each times the factor of its row, into its rows and columns of a tile that no warp reads any
- * more, and from there as rows `first` and following, columns `column` and following, into a head of an array. With
- * TURN_BACK, pairs are first turned back by the angles of their rows in rope[T, D / 2, 2]: both are in one lane. */
+/* Warp: multiplies its sums by the factors of their rows, writes them to its rows and columns of a tile that no warp
+ * reads any more, and from there to a head of an array, from row `first` and column `column` on. With TURN_BACK, first
+ * rotates pairs, which are in one lane, back by the angles of their rows in rope[T, D / 2, 2]. */
 template <typename Number, int DEPTH, int COLUMNS, bool TURN_BACK, int M>
 __device__ inline void store_sums(Number *head, unsigned stride, int first, int column, Number *tile,
                                   const float (&sums)[M][COLUMNS / 8][4], const float (&factor)[M][2],
@@ -270,7 +270,7 @@ __device__ inline void store_sums(Number *head, unsigned stride, int first, int 
                 float even = sums[m][n][2 * half] * factor[m][half], odd = sums[m][n][2 * half + 1] * factor[m][half];
                 if (TURN_BACK && first + row < sizes.T && d + 1 < sizes.D) {
                     const float *angle = rope + static_cast<size_t>(first + row) * (sizes.D / 2 * 2) + d;
-                    turn(even, odd, angle[0], -angle[1]);
+                    rotate_pair(even, odd, angle[0], -angle[1]);
                 }
                 tile[row * Tile::ROW + d] = narrow<Number>(even);
                 tile[row * Tile::ROW + d + 1] = narrow<Number>(odd);

@@ -1,10 +1,10 @@
-/* attention_backward.cu - gradients of causal attention: what is prepared for their two kernels, and issuing them. */
+/* attention_backward.cu - gradients of causal attention: prepares and launches the two kernels. */
 #include "kernels/cuda/attention_backward.cuh"
 #include "kernels/cuda/operations.cuh"
 
-constexpr int DELTA_LANES = 8; /* for each row */
+constexpr int DELTA_LANES = 8; /* per row */
 
-/* delta, and lse to base 2, of rows [B, H, rows]; a group of DELTA_LANES lanes takes a row. */
+/* Computes delta, and lse to base 2, of rows [B, H, rows]; DELTA_LANES lanes share a row. */
 template <typename Number>
 __global__ void attention_delta_kernel(struct attention_rows out, const float *lse, const Number *d_o, const Number *o,
                                        size_t n, struct attention_sizes sizes)

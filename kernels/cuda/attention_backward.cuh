@@ -1,18 +1,17 @@
 /* attention_backward.cuh - the two kernels that compute gradients of causal attention.
  *
- * One computes dq: a block keeps a tile of queries and streams keys and values past it. One computes dk and dv: a block
- * keeps a tile of keys and streams queries and gradients of outputs past it, with rows of scores for its keys, so that
- * probabilities are what the next products take, transposed as they want them. Both compute the scores: 7 products of
- * tiles are made where one kernel for all three gradients makes 5; but that one adds to dq from blocks that run at the
- * same time, in an order that differs from run to run. Source: Dao, FlashAttention-2, 2023, arXiv:2307.08691,
- * algorithm 2. */
+ * One kernel computes dq: a block keeps a tile of queries and streams keys and values. The other computes dk and dv: a
+ * block keeps a tile of keys and values and streams queries and gradients of outputs; the rows of its scores are keys,
+ * so that probabilities are transposed as the next products need them. Both compute the scores, so that there are 7
+ * products of tiles. One kernel for all three gradients would need 5, but would add to dq from concurrent blocks, in an
+ * order that differs from run to run. Source: Dao, FlashAttention-2, 2023, arXiv:2307.08691, algorithm 2. */
 #ifndef KERNELS_CUDA_ATTENTION_BACKWARD_CUH
 #define KERNELS_CUDA_ATTENTION_BACKWARD_CUH
 
 #include "kernels/cuda/attention.cuh"
 
-/* The two numbers of each row, arrays [B * H, rows] of fp32: rows from T on fill tiles, and are 0. They change nothing,
- * since tiles of queries and gradients are 0 there, too. */
+/* Two numbers per row, fp32 arrays [B * H, rows]. Rows from T on are padding and 0; they change nothing, because tiles
+ * of queries and gradients are 0 there, too. */
 struct attention_rows {
     float *lse;   /* times log2(e) */
     float *delta; /* sum of d_o * o */
@@ -20,8 +19,8 @@ struct attention_rows {
 };
 constexpr int ROWS_FILL = 128; /* a multiple of each plan's QUERIES */
 
-/* Sizes of tiles, as in forward; accumulators of dq, scores and their gradients must fit registers. Where shared memory
- * is SCARCE, half as many rows are streamed at a time, or, where 16 are, half as many stay. */
+/* Sizes of tiles, as in forward. Accumulators of dq, scores and their gradients must fit registers. If shared memory is
+ * SCARCE, half as many rows are streamed at a time, or, if that would be fewer than 16, half as many are kept. */
 template <typename Of, int D, bool SCARCE> struct backward_query_plan {
     typedef Of Products;
     typedef typename Products::Number Number;
@@ -123,7 +122,7 @@ template <typename Of, int D, bool SCARCE> struct backward_key_plan {
     static constexpr size_t SHARED = (2 * KEYS + 4 * QUERIES) * ROW * sizeof(Number) + 4 * QUERIES * sizeof(float);
 };
 
-/* Block: begins to copy lse and delta of the tile's queries, one behind the other. */
+/* Block: begins to copy lse of the tile's queries, followed by delta. */
 template <int QUERIES> __device__ inline void rows_load(float *buffer, const struct attention_rows &rows, int first)
 {
     int i = static_cast<int>(threadIdx.x) * 4;
@@ -145,7 +144,7 @@ __global__ void __launch_bounds__(ATTENTION_THREADS)
     Number *keys = dynamic_shared<Number>(), *values = keys + Plan::KEYS * ROW, *streamed = values + Plan::KEYS * ROW;
     float *streamed_rows = reinterpret_cast<float *>(streamed + 4 * QUERIES * ROW);
     size_t head = attention_head(sizes, sizes.stride), out = attention_head(sizes, sizes.out);
-    /* The first keys are met by most queries; their blocks go first. */
+    /* Blocks of the first keys start first, because they have the most queries to process. */
     int k0 = static_cast<int>(blockIdx.y) * Plan::KEYS;
     int own = attention_own_row(M, Plan::PARTS), first = k0 + own, column = attention_own_part(Plan::PARTS) * COLUMNS;
     int tiles = (sizes.T + QUERIES - 1) / QUERIES, first_tile = k0 / QUERIES;

@@ -1,13 +1,12 @@
-/* attention_forward.cu - causal attention: each block the results of one tile of queries of one head, key tile by key
- * tile.
+/* attention_forward.cu - causal attention: a block computes one tile of queries of one head, key tile by key tile.
  *
  * Sources: Dao, FlashAttention-2, 2023, arXiv:2307.08691, algorithm 1; Milakov and Gimelshein, Online normalizer
  * calculation for softmax, 2018, arXiv:1805.02867, for the running maximum. */
 #include "kernels/cuda/attention.cuh"
 #include "kernels/cuda/operations.cuh"
 
-/* Sizes of tiles, by the bytes of a row: at most 255 registers a lane, and two blocks in the shared memory of a
- * multiprocessor of sm_90; where that is SCARCE, half as many keys at a time. */
+/* Sizes of tiles, by the bytes of a row: at most 255 registers per lane, and two blocks per multiprocessor in the
+ * shared memory of sm_90; if that is SCARCE, half as many keys at a time. */
 template <typename Of, int D, bool SCARCE> struct forward_plan {
     typedef Of Products;
     typedef typename Products::Number Number;
@@ -19,11 +18,11 @@ template <typename Of, int D, bool SCARCE> struct forward_plan {
     static constexpr int KEYS = (BYTES <= 256 ? 64 : BYTES == 512 ? 32 : 16) / (SCARCE ? 2 : 1);
     static constexpr int ROW = attention_tile<Number, DEPTH>::ROW;
     static constexpr size_t SHARED = (QUERIES + 4 * KEYS) * ROW * sizeof(Number);
-    /* The queries fit into registers with the rest, and need not be read from shared memory for each key tile. */
+    /* Whether the queries fit into registers, too, and need not be read from shared memory for each key tile. */
     static constexpr bool QUERIES_STAY = BYTES <= 128 && Products::WORDS == 1;
 };
 
-/* Running softmax of the rows of a warp: largest score, this lane's part of the sum of exponentials. */
+/* Running softmax of a warp's rows: the largest score, and this lane's part of the sum of exponentials. */
 template <int M> struct softmax {
     float high[M][2], sum[M][2];
 };
@@ -37,8 +36,8 @@ template <int M> __device__ inline void softmax_begin(softmax<M> &state)
         }
 }
 
-/* Warp: scores become exponentials less the row's largest so far; sums and results so far are brought to it. Each row
- * has met key 0 in its first tile, so that the largest is never -inf. */
+/* Warp: replaces scores s by exp(s - largest score of the row so far), and rescales earlier sums and results to it. The
+ * first tile has key 0, which every row may see, so that the largest is never -inf. */
 template <int M, int TILES, int COLUMN_TILES>
 __device__ inline void softmax_update(softmax<M> &state, float (&scores)[M][TILES][4],
                                       float (&results)[M][COLUMN_TILES][4], float scale_log2)
@@ -65,7 +64,7 @@ __device__ inline void softmax_update(softmax<M> &state, float (&scores)[M][TILE
                 }
             state.high[m][half] = high;
             state.sum[m][half] = sum;
-            if (__any_sync(WHOLE_WARP, correction != 1.0f)) /* later tiles seldom hold a larger score */
+            if (__any_sync(WHOLE_WARP, correction != 1.0f)) /* rare after the first tile */
 #pragma unroll
                 for (int n = 0; n < COLUMN_TILES; n++) {
                     results[m][n][2 * half] *= correction;
@@ -74,8 +73,7 @@ __device__ inline void softmax_update(softmax<M> &state, float (&scores)[M][TILE
         }
 }
 
-/* Warp: adds up the lanes' sums; writes lse of rows from `first` on, and returns what results are to be multiplied
- * with. */
+/* Warp: adds up the lanes' sums, writes lse of rows from `first` on, and returns the factors of the results. */
 template <int M>
 __device__ inline void softmax_finish(float (&factor)[M][2], float *lse, int first, const softmax<M> &state,
                                       const struct attention_sizes &sizes)
@@ -104,7 +102,7 @@ __global__ void __launch_bounds__(ATTENTION_THREADS)
     constexpr int M = Plan::M, DEPTH = Plan::DEPTH, KEYS = Plan::KEYS, ROW = Plan::ROW, STEP = Products::STEP;
     Number *queries = dynamic_shared<Number>(), *streamed = queries + Plan::QUERIES * ROW;
     size_t head = attention_head(sizes, sizes.stride);
-    /* The last queries meet most keys; their blocks go first. */
+    /* Blocks of the last queries start first, because they have the most keys to process. */
     int q0 = static_cast<int>(gridDim.y - 1 - blockIdx.y) * Plan::QUERIES;
     int own = attention_own_row(M, Plan::PARTS), first = q0 + own,
         column = attention_own_part(Plan::PARTS) * Plan::COLUMNS;

@@ -1,12 +1,12 @@
-/* attention_products.cuh - how attention multiplies on tensor cores: one struct for each precision.
+/* attention_products.cuh - attention's products on tensor cores: one struct per precision.
  *
  * Each product is d[16, 8] += a[16, STEP] * b[STEP, 8] by a warp, with sums in fp32. Operands are made from words:
- * the words that load_matrices finds in a tile of Number, or those of sums that become the a of a next product, so that
+ * those that load_matrices reads from a tile, or those of sums that become the a of the next product, so that
  * probabilities never leave the registers. g = lane / 4 and t = lane % 4 as in machine.cuh.
  *
- * A product may sum over its STEP indices in any order as long as a and b agree. That of fp32 numbers which takes
- * sums for a uses it: where a wants columns t and t+4, a lane holds columns 2t and 2t+1 of the sums, and offers these;
- * so b's rows t and t+4 are rows 2t and 2t+1 of the tile. */
+ * A product may sum over its STEP indices in any order that is the same in a and b. Products of fp32 numbers use this
+ * if a comes from sums: instead of columns t and t+4, a lane supplies columns 2t and 2t+1 of the sums, which it holds;
+ * and b's rows t and t+4 are rows 2t and 2t+1 of the tile. */
 #ifndef KERNELS_CUDA_ATTENTION_PRODUCTS_CUH
 #define KERNELS_CUDA_ATTENTION_PRODUCTS_CUH
 
@@ -17,7 +17,7 @@
 /* bfloat16 tiles. */
 struct products_bf16 {
     typedef bf16 Number;
-    static constexpr int STEP = 16, WORDS = 1; /* WORDS of operands for each word of a tile */
+    static constexpr int STEP = 16, WORDS = 1; /* WORDS: operand words per word of a tile */
 
     template <int n> struct Operand {
         uint32_t word[n];
@@ -59,7 +59,7 @@ struct products_bf16 {
     }
 };
 
-/* What both ways of multiplying fp32 numbers share. */
+/* Shared by both ways to multiply fp32 numbers. */
 struct tiles_fp32 {
     typedef float Number;
     static constexpr int STEP = 8;
@@ -104,9 +104,9 @@ struct products_tf32 : tiles_fp32 {
     }
 };
 
-/* fp32 tiles, each factor as the sum of two TF32 numbers, which together hold 21 bits and a sign; the product of the
- * two small ones is below what fp32 sums keep. Tensor cores cut off the bits that a sum has no room for instead of
- * rounding, which over many steps becomes a drift; so each step starts from 0 and is added by an ordinary, rounding
+/* fp32 tiles. Each factor is the sum of two TF32 numbers, which together have 21 bits and a sign; the product of the
+ * two small ones is below the precision of fp32 sums and is omitted. Tensor cores truncate sums instead of rounding
+ * them, which would add up to a bias over many steps, so each step starts from 0 and is added by an ordinary, rounding
  * addition. Source: Ootomo and Yokota, Recovering single precision accuracy from Tensor Cores, 2022, arXiv:2203.03341.
  */
 struct products_fp32 : tiles_fp32 {

@@ -1,4 +1,4 @@
-/* block.cuh - what operations that memory bounds share: groups of neighbouring numbers, and sums over a block. */
+/* block.cuh - shared by memory-bound operations: groups of neighbouring numbers, and sums over a block. */
 #ifndef KERNELS_CUDA_BLOCK_CUH
 #define KERNELS_CUDA_BLOCK_CUH
 
@@ -7,20 +7,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Neighbouring numbers, which move 16 bytes at a time, or all at once if they are less. */
+/* Neighbouring numbers, moved 16 bytes at a time, or all at once if they are fewer bytes. */
 template <typename T, int n> struct alignas(n * sizeof(T) < 16 ? n * sizeof(T) : 16) Group {
     T number[n];
 };
 
-/* 1 if all the addresses are those of vectors. */
+/* Whether all addresses are multiples of a vector's 16 bytes. */
 template <typename... T> inline bool aligned(const T *...x)
 {
     return ((reinterpret_cast<uintptr_t>(x) | ...) % 16) == 0;
 }
 
-/* x[start] and those behind it. `whole`: x is aligned, and all of them exist. Otherwise there are none from x[end] on,
- * and 0 takes their place. start is a multiple of count. The two are apart at compile time, so that a kernel decides
- * once and then issues all its loads before it waits for any. */
+/* Loads `count` numbers from x[start] on; start is a multiple of count. whole: x is aligned and all numbers exist;
+ * otherwise those from x[end] on are 0. This is decided at compile time, so that a kernel issues all its loads before
+ * it waits for any. */
 template <bool whole, int count, typename T>
 __device__ inline Group<T, count> load(const T *x, size_t start, size_t end)
 {
@@ -35,7 +35,7 @@ __device__ inline Group<T, count> load(const T *x, size_t start, size_t end)
     }
 }
 
-/* The same way back. */
+/* Stores `count` numbers at x[start] likewise. */
 template <bool whole, int count, typename T>
 __device__ inline void store(T *x, const Group<T, count> &group, size_t start, size_t end)
 {
@@ -48,14 +48,14 @@ __device__ inline void store(T *x, const Group<T, count> &group, size_t start, s
                 x[start + i] = group.number[i];
 }
 
-/* The number of this thread among all of a launch of one dimension. */
+/* The index of this thread in a one-dimensional launch. */
 __device__ inline size_t thread_of_grid()
 {
     return static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
 }
 
-/* The sum over the block of so many threads of one dimension, in every thread; in the same order each time. All threads
- * call it. Each warp adds the sums of all warps itself. */
+/* Returns the sum over a one-dimensional block of `threads` threads to every thread; the order of the sum is fixed. All
+ * threads call it. Each warp adds the sums of all warps itself. */
 template <int threads, typename T> __device__ inline T block_sum(T x)
 {
     constexpr int warps = threads / WARP;
@@ -66,7 +66,7 @@ template <int threads, typename T> __device__ inline T block_sum(T x)
         of_warp[threadIdx.x / WARP] = x;
     __syncthreads();
     T sum = warp_sum(lane < warps ? of_warp[lane] : T());
-    __syncthreads(); /* all have read: the next sum may begin */
+    __syncthreads(); /* all threads have read; the next sum may begin */
     return sum;
 }
 

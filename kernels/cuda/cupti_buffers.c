@@ -1,4 +1,4 @@
-/* cupti_buffers.c - a pool that grows. */
+/* cupti_buffers.c - a growing pool of buffers. */
 #include "kernels/cuda/cupti_buffers.h"
 
 #include "kernels/error.h"
@@ -7,7 +7,7 @@
 #include <string.h>
 
 static struct {
-    pthread_mutex_t lock; /* nothing else is done with it */
+    pthread_mutex_t lock; /* guards the members below */
     struct cupti_buffer *spare;
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -24,7 +24,7 @@ void cupti_buffers_make(void)
 {
     enum { USUAL = 32 };
     static int made;
-    for (; made < USUAL; made++) /* and touches them now, not while something is timed */
+    for (; made < USUAL; made++) /* touches them now, not in a timed region */
         cupti_buffer_put(allocate(1, sizeof(struct cupti_buffer)));
 }
 

@@ -30,8 +30,8 @@ static const struct function {
     {offsetof(struct cupti, enable_all_waits), 0, "cuptiActivityEnableAllSyncRecords"},
 };
 
-/* The library that goes with the toolkit the program was built with, from the program's own search path; NULL if it is
- * not there. */
+/* Loads the library of the toolkit that the program was built with, from the program's search path; NULL if it is
+ * missing. */
 static void *load(char *name, size_t size)
 {
     void *self = dlopen(NULL, RTLD_NOW);
@@ -47,14 +47,14 @@ int cupti_open(struct cupti *cupti)
     void *library = load(name, sizeof name);
     if (!library)
         return error_report(
-            "CUPTI, CUDA's tracing library, is not here (%s); install the CUDA toolkit's CUPTI of the same "
-            "version, or add the folder that it lies in to LD_LIBRARY_PATH",
+            "cannot load CUPTI, CUDA's tracing library (%s); install the CUDA toolkit's CUPTI of the same "
+            "version, or add its directory to LD_LIBRARY_PATH",
             dlerror());
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         void *found = dlsym(library, functions[i].name);
         if (!found && functions[i].needed)
-            return error_report("%s has no %s; it is too old", name, functions[i].name);
-        memcpy((char *)cupti + functions[i].offset, &found, sizeof found); /* POSIX lets a function have that form */
+            return error_report("%s has no %s: it is too old; update the CUDA toolkit", name, functions[i].name);
+        memcpy((char *)cupti + functions[i].offset, &found, sizeof found); /* POSIX allows this conversion */
     }
     return 0;
 }

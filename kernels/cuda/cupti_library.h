@@ -1,4 +1,4 @@
-/* cupti_library.h - CUPTI's functions, found at run time, so that the program runs where its library is not installed.
+/* cupti_library.h - loads CUPTI's functions at run time, so that the program also runs if CUPTI is not installed.
  *
  * Names, codes and layouts of records are those of the toolkit's headers. */
 #ifndef KERNELS_CUDA_CUPTI_LIBRARY_H
@@ -6,7 +6,7 @@
 
 #include <cupti.h>
 
-/* Layouts that are in every toolkit from 12.0 on. Newer libraries write longer records, which begin alike. */
+/* Layouts in every toolkit from 12.0 on. Newer libraries write longer records with the same beginning. */
 typedef CUpti_ActivityKernel9 cupti_kernel;
 typedef CUpti_ActivityMemcpy5 cupti_copy;
 typedef CUpti_ActivityMemset4 cupti_fill;
@@ -14,7 +14,7 @@ typedef CUpti_ActivityAPI cupti_call;
 typedef CUpti_ActivitySynchronization cupti_wait;
 typedef CUpti_ActivityCudaEvent cupti_mark;
 
-/* Those below the line may be NULL: an old library may lack them. */
+/* The functions below the line are NULL if an old library lacks them. */
 struct cupti {
     __typeof__(&cuptiSubscribe) subscribe;
     __typeof__(&cuptiUnsubscribe) unsubscribe;
@@ -34,12 +34,12 @@ struct cupti {
     CUptiResult (*enable_all_waits)(uint8_t on);
 };
 
-/* CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER, which older toolkits' headers lack: a buffer for each thread; known
- * since 12.3, and 1 unless it is set since 13. */
+/* CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER, which headers of older toolkits lack: one buffer per thread;
+ * supported since 12.3, the default since 13. */
 #define CUPTI_PER_THREAD_BUFFER ((CUpti_ActivityAttribute)9)
 
-/* Finds the functions: in the process itself, where a tool or a test has brought them, or in the toolkit's library,
- * which stays loaded. Returns 0; or -1, reported. */
+/* Finds the functions in the process itself, if a tool or a test has loaded them, or in the toolkit's library, which
+ * stays loaded. Returns 0; or -1, reported. */
 int cupti_open(struct cupti *cupti);
 
 #endif

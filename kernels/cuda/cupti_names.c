@@ -1,4 +1,4 @@
-/* cupti_names.c - the names of what CUPTI records. */
+/* cupti_names.c - names for CUPTI's records. */
 #include "kernels/cuda/cupti_names.h"
 
 #include "kernels/error.h"
@@ -10,7 +10,7 @@
 
 /* ---- kernels ---- */
 
-/* Of the C++ library; NULL for what is no mangled name. */
+/* From the C++ library; returns NULL for a name that is not mangled. */
 char *__cxa_demangle(const char *mangled, char *to, size_t *size, int *status); /* NOLINT: the C++ ABI's own name */
 
 enum { KERNELS = 4096 };
@@ -38,7 +38,7 @@ const char *cupti_kernel_name(const char *mangled)
             return kernel[i].name;
         }
     }
-    return "kernel"; /* of more than there is room for */
+    return "kernel"; /* the table is full */
 }
 
 /* ---- copies, fills, waits ---- */
@@ -78,7 +78,7 @@ const char *cupti_wait_name(unsigned type)
 
 /* ---- calls ---- */
 
-/* The calls that have something to do with the GPU's work begin so, or have that in them. */
+/* Prefixes, or parts, of the names of calls that start work of the GPU or wait for it. */
 static const char *const runtime_calls[] = {
     "cudaLaunch",    "cudaMemcpy",     "cudaMemset",     "cudaMalloc",    "cudaFree",        "cudaStreamWaitEvent",
     "cudaEventSync", "cudaStreamSync", "cudaDeviceSync", "cudaHostAlloc", "cudaEventRecord", "cudaGraphLaunch"};
@@ -101,7 +101,7 @@ static int is_kept(int driver, const char *name)
 }
 
 /* "cudaLaunchKernel_v7000" and "cudaLaunchKernel_ptsz_v7000" are cudaLaunchKernel. */
-static void strip(char *name)
+static void strip_suffixes(char *name)
 {
     char *version = strstr(name, "_v");
     if (version && strspn(version + 2, "0123456789") == strlen(version + 2))
@@ -121,7 +121,7 @@ const char *cupti_call_name(const struct cupti *cupti, int driver, uint32_t numb
         if (cupti->callback_name(domain, number, &name) != CUPTI_SUCCESS || !name)
             name = "";
         snprintf(call[driver][number].name, sizeof call[driver][number].name, "%s", name);
-        strip(call[driver][number].name);
+        strip_suffixes(call[driver][number].name);
         call[driver][number].marks = !strncmp(name, "cudaEventRecord", 15);
         call[driver][number].state = is_kept(driver, name) ? KEPT : IGNORED;
     }

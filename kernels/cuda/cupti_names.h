@@ -1,21 +1,21 @@
-/* cupti_names.h - the names of what CUPTI records, which outlive its records. */
+/* cupti_names.h - names for CUPTI's records, which outlive the records. */
 #ifndef KERNELS_CUDA_CUPTI_NAMES_H
 #define KERNELS_CUDA_CUPTI_NAMES_H
 
 #include "kernels/cuda/cupti_library.h"
 
-/* Of a kernel, demangled; CUPTI hands out the same pointer for all records of a kernel. */
+/* The demangled name of a kernel; CUPTI uses the same pointer in all records of a kernel. */
 const char *cupti_kernel_name(const char *mangled);
 
-/* Such as "Memcpy HtoD (Pinned -> Device)", "Memset (Device)" and "Stream Wait Event": the words of PyTorch's Kineto.
+/* Names as in PyTorch's Kineto, for example "Memcpy HtoD (Pinned -> Device)", "Memset (Device)", "Stream Wait Event".
  */
 const char *cupti_copy_name(unsigned kind, unsigned from, unsigned to);
 const char *cupti_fill_name(unsigned memory);
 const char *cupti_wait_name(unsigned type);
 
-/* A call of the runtime (driver 0) or the driver: NULL for one that makes the GPU do nothing and waits for nothing,
- * such as cudaGetLastError, and for all of the driver's but launches: what the runtime calls for itself is the
- * runtime's. marks: whether it records an event. */
+/* The name of a call of the runtime (driver 0) or the driver (1). NULL for calls that neither start work of the GPU nor
+ * wait, for example cudaGetLastError, and for all of the driver's calls but launches, because the runtime makes them.
+ * marks: set to whether the call records an event. */
 const char *cupti_call_name(const struct cupti *cupti, int driver, uint32_t number, int *marks);
 
 #endif

@@ -1,4 +1,4 @@
-/* device_cuda.cu - the CUDA device: which GPUs there are, and the tables of operations. */
+/* device_cuda.cu - the CUDA device: lists GPUs, and has the tables of operations. */
 #include "kernels/cuda/matmul.cuh"
 #include "kernels/cuda/operations.cuh"
 
@@ -28,7 +28,7 @@ static int cuda_count(void)
 {
     int count = 0, driver = 0, runtime = 0;
     cudaError_t code = cudaGetDeviceCount(&count);
-    cudaGetLastError(); /* otherwise the next check would find it */
+    cudaGetLastError(); /* clears the error, which the next check would find */
     if (code == cudaSuccess && count > 0)
         return count;
     cudaDriverGetVersion(&driver);
@@ -37,10 +37,10 @@ static int cuda_count(void)
     version_text(driver, has);
     version_text(runtime, needs);
     if (driver == 0)
-        return error_report("there is no NVIDIA driver here");
+        return error_report("there is no NVIDIA driver on this machine; install it to use a GPU");
     if (code == cudaErrorInsufficientDriver)
         return error_report(
-            "the NVIDIA driver is too old: it knows CUDA up to %s, and this program was built with %s; update "
+            "the NVIDIA driver is too old: it supports CUDA up to %s, and this program was built with %s; update "
             "the driver, or build with an older toolkit",
             has, needs);
     if (code == cudaSuccess || code == cudaErrorNoDevice)
@@ -48,7 +48,7 @@ static int cuda_count(void)
     return error_report("the NVIDIA driver cannot be used: %s", cudaGetErrorString(code));
 }
 
-/* As nvidia-smi writes it. */
+/* Writes a GPU's id as nvidia-smi does. */
 static void write_id(char *text, size_t size, const cudaUUID_t *uuid)
 {
     size_t at = static_cast<size_t>(snprintf(text, size, "GPU-"));
@@ -102,7 +102,7 @@ static int cuda_identify(int index, struct gpu_facts *gpu)
 {
     if (read_facts(index, gpu) == cudaSuccess)
         return 0;
-    cudaGetLastError(); /* otherwise the next check would find it */
+    cudaGetLastError(); /* clears the error, which the next check would find */
     return -1;
 }
 
@@ -166,7 +166,7 @@ template <typename Number> static struct device make_table(enum precision precis
 
 static struct device table;
 
-/* Does nothing. The program has code for a GPU if this kernel has. */
+/* Does nothing. Shows whether the program has code for a GPU. */
 __global__ static void empty_kernel() {}
 
 static int cuda_open(int index, enum precision precision, const struct device **device)
@@ -180,12 +180,12 @@ static int cuda_open(int index, enum precision precision, const struct device **
         code = cudaFuncGetAttributes(&attributes, empty_kernel);
     cudaGetLastError();
     if (code == cudaErrorNoKernelImageForDevice || code == cudaErrorInvalidDeviceFunction)
-        return error_report("this program holds %s, and GPU %d, %s, is sm_%d%d; build it with CUDA_ARCHITECTURES=%d%d",
+        return error_report("this program has code for %s; GPU %d, %s, is sm_%d%d: build with CUDA_ARCHITECTURES=%d%d",
                             CUDA_BUILT, index, p.name, p.major, p.minor, p.major, p.minor);
     if (code == cudaErrorDevicesUnavailable)
-        return error_report("GPU %d is taken by another process, which has it alone (compute mode exclusive)", index);
+        return error_report("GPU %d is in use by another process in exclusive compute mode; choose another GPU", index);
     if (code == cudaErrorMemoryAllocation)
-        return error_report("GPU %d has no memory left to begin with; what else runs on it?", index);
+        return error_report("GPU %d has no free memory to start; end other programs on it", index);
     if (code != cudaSuccess)
         return error_report("GPU %d cannot be used: %s", index, cudaGetErrorString(code));
     if (p.sharedMemPerBlockOptin < DEVICE_CUDA_LEAST_SHARED)

@@ -1,7 +1,7 @@
 /* elementwise.cu - operations that touch each number once: filling, copying, bfloat16, and SwiGLU.
  *
- * A thread's group is 16 bytes of the narrowest array, and there are as many threads as groups: enough loads are under
- * way to fill the memory bus. Arrays that are not aligned to 16 bytes move number by number. */
+ * Each thread handles one group: 16 bytes of the narrowest array. So enough loads are in flight to saturate the memory
+ * bus. Arrays that are not aligned to 16 bytes are moved number by number. */
 #include "kernels/cuda/block.cuh"
 #include "kernels/cuda/operations.cuh"
 
@@ -21,7 +21,7 @@ void cuda_copy(float *to, const float *from, size_t n)
 
 /* ---- bfloat16 ---- */
 
-/* The conversion makes one NaN (0x7FFF) of all NaNs, and keeps subnormals. */
+/* The conversion turns every NaN into 0x7FFF, and keeps subnormals. */
 template <bool whole> __device__ inline void pack_bf16(bf16 *to, const float *from, size_t start, size_t n)
 {
     constexpr int count = Vector<bf16>::count;
@@ -81,26 +81,26 @@ void cuda_unpack_bf16(float *to, const uint16_t *from, size_t n)
 
 /* ---- SwiGLU ---- */
 
-/* Where e^-x overflows, 1 / infinity is the 0 that it should be. */
+/* If e^-x overflows, 1 / infinity is 0, which is correct. */
 template <typename T> __device__ inline float sigmoid(float x);
 template <> __device__ inline float sigmoid<float>(float x)
 {
     return 1.0f / (1.0f + expf(-x));
 }
-/* Fast functions: their errors, of some units of fp32 for each unit of x, are far below the rounding of the result, and
- * exact ones would take longer than the memory. */
+/* Fast functions, because exact ones would take longer than the memory accesses. Their errors, a few ulps of fp32 per
+ * unit of x, are far below the rounding of the result. */
 template <> __device__ inline float sigmoid<bf16>(float x)
 {
     const float log2_e = 1.44269504f;
     return __fdividef(1.0f, 1.0f + exp2_approximate(-log2_e * x));
 }
 
-/* A thread's numbers: those of `column` and following of a row, at `start` in a and g, and at `flat` in h. */
+/* The numbers of a thread: columns from `column` on of a row, at `start` in a and g, and at `flat` in h. */
 template <int count> struct Place {
     size_t column, start, flat;
     bool there;
 
-    /* x of the grid goes through the pieces of all rows. */
+    /* x of the grid covers the pieces of all rows. */
     __device__ Place(size_t N, unsigned F, size_t stride)
     {
         unsigned pieces = (F + count - 1) / count;
@@ -139,7 +139,7 @@ __global__ void __launch_bounds__(THREADS)
         swiglu_forward<T, false>(h, a, g, at, F);
 }
 
-/* da may be a, and dg may be g: a thread has read its numbers of all arrays before it writes any. */
+/* da may be a, and dg may be g: a thread reads all its numbers before it writes any. */
 template <typename T, bool whole, int count>
 __device__ inline void swiglu_backward(T *da, T *dg, const T *dh, const T *a, const T *g, const Place<count> &at,
                                        unsigned F)
@@ -170,13 +170,13 @@ __global__ void __launch_bounds__(THREADS) swiglu_backward_kernel(T *da, T *dg, 
         swiglu_backward<T, false>(da, dg, dh, a, g, at, F);
 }
 
-/* Blocks for N rows of F numbers, a thread for each piece of a row. */
+/* The number of blocks for N rows of F numbers, with a thread for each piece of a row. */
 template <typename Number> static unsigned swiglu_blocks(size_t N, size_t F)
 {
     return blocks_of(N * ((F + Vector<Number>::count - 1) / Vector<Number>::count), THREADS);
 }
 
-/* Whether all rows are made of whole vectors. */
+/* Whether all rows consist of whole, aligned vectors. */
 template <typename Number, typename... T> static bool swiglu_vectors(size_t F, size_t stride, const T *...arrays)
 {
     return F % Vector<Number>::count == 0 && stride % Vector<Number>::count == 0 && aligned(arrays...);

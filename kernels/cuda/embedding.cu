@@ -1,19 +1,19 @@
-/* embedding.cu - rows of a table by token, and the sum of gradients back into them.
+/* embedding.cu - looks up a table's rows by token, and sums gradients into these rows.
  *
- * Backward adds rows of equal tokens in the order of rows, and knows no bound of the tokens. So it sorts the numbers of
- * the rows by token, stably: each tile of TILE rows by itself (each row counts the tile's rows that belong before it),
- * and then each row's place among all is its place in its own tile plus, by bisection, the rows that belong before it
- * in each of the others. That takes N TILE + N^2 / TILE log2(TILE) comparisons: with 16,384 rows 12 million, hardly
- * longer than the launch of a kernel, and with 262,144 rows some 2 billion, a few times as long as reading as many rows
- * of 768 numbers. Then a warp for each place, and 128 columns, where a token begins adds all of the token's rows. */
+ * Backward adds the rows of equal tokens in the order of rows, for tokens without a known bound. So it sorts row
+ * numbers by token, stably: first within each tile of TILE rows (each row counts the tile's rows that precede it); then
+ * a row's place among all is its place in its tile plus, found by bisection, the number of rows that precede it in each
+ * other tile. That takes N TILE + N^2 / TILE log2(TILE) comparisons: 12 million for 16,384 rows, hardly longer than a
+ * kernel's launch, and about 2 billion for 262,144 rows, a few times as long as reading that many rows of 768 numbers.
+ * Then, for each place where a token begins, and each 128 columns, a warp adds all rows of the token. */
 #include "kernels/cuda/block.cuh"
 #include "kernels/cuda/operations.cuh"
 
-constexpr int WARPS = 8;         /* of a block of kernels that give a warp to a row */
-constexpr int TILE = 256;        /* rows that a block sorts, one a thread */
-constexpr int COLUMNS = 4;       /* of a lane, in the sum, where addresses allow it */
+constexpr int WARPS = 8;         /* of a block, in kernels with a warp per row */
+constexpr int TILE = 256;        /* rows that a block sorts, one per thread */
+constexpr int COLUMNS = 4;       /* per lane in the sum, if addresses are aligned */
 constexpr int BATCH = 8;         /* rows that a warp loads at once; divides 32 */
-constexpr size_t SLICES = 65535; /* of a grid at most */
+constexpr size_t SLICES = 65535; /* the limit of a grid */
 
 /* ---- forward ---- */
 
@@ -67,7 +67,7 @@ __global__ void __launch_bounds__(TILE)
     sorted[start + before] = mine;
 }
 
-/* How many of the tile's ascending numbers are below x. */
+/* Returns how many of the tile's sorted numbers are below x. */
 __device__ inline int count_below(const int32_t *tile, int rows, int64_t x)
 {
     int low = 0, high = rows;
@@ -81,7 +81,7 @@ __device__ inline int count_below(const int32_t *tile, int rows, int64_t x)
     return low;
 }
 
-/* From the tiles, row_at[N], the rows in the order of their tokens, and token_at[N], those tokens. */
+/* Computes from the tiles row_at[N], the rows in order of their tokens, and token_at[N], these tokens. */
 __global__ void __launch_bounds__(TILE)
     embedding_place_kernel(int32_t *__restrict__ row_at, int32_t *__restrict__ token_at,
                            const int32_t *__restrict__ sorted, const int32_t *__restrict__ place,
@@ -101,9 +101,9 @@ __global__ void __launch_bounds__(TILE)
     token_at[at] = static_cast<int32_t>(mine);
 }
 
-/* A warp whose place is the first of a token adds the token's rows to the table, in slices of columns, `count` a lane
- * (vectors, if it is not 1). The lanes learn the next 32 rows at once, and load BATCH of them before they add any, so
- * that a frequent token's rows do not wait for the memory one by one. */
+/* The warp at the first place of a token adds the token's rows to the table, in slices of columns, `count` per lane
+ * (vectors, if it is not 1). It reads the numbers of the next 32 rows at once, and loads BATCH rows before it adds any,
+ * so that it does not wait for the memory once per row of a frequent token. */
 template <typename T, int count>
 __global__ void __launch_bounds__(WARPS *WARP, 3)
     embedding_sum_kernel(float *__restrict__ dtable, const T *__restrict__ dx, const int32_t *__restrict__ row_at,
@@ -124,7 +124,7 @@ __global__ void __launch_bounds__(WARPS *WARP, 3)
             size_t next = at + threadIdx.x;
             bool belongs = next < N && token_at[next] == mine;
             int32_t row = belongs ? row_at[next] : 0;
-            rows = warp_sum(belongs ? 1 : 0); /* those that belong are the first */
+            rows = warp_sum(belongs ? 1 : 0); /* the token's rows come first */
             for (int start = 0; start < rows; start += BATCH) {
                 Group<T, count> more[BATCH];
 #pragma unroll
@@ -146,7 +146,7 @@ __global__ void __launch_bounds__(WARPS *WARP, 3)
     }
 }
 
-/* Adds the rows of each token, sorted, to the table, `count` columns a lane. */
+/* Adds the sorted rows of each token to the table, `count` columns per lane. */
 template <typename T, int count>
 static void sum_rows(float *dtable, const void *dx, const int32_t *row_at, const int32_t *token_at, size_t N, size_t C)
 {

@@ -15,10 +15,9 @@ void *cuda_allocate(size_t bytes)
     if (code == cudaErrorMemoryAllocation) {
         size_t free_bytes = 0, total = 0;
         cudaMemGetInfo(&free_bytes, &total);
-        FATAL(
-            "cannot allocate %.1f MiB of the GPU's memory: %.1f of its %.1f MiB are free; use a smaller --batch-size, "
-            "--context-length, --num-layers or --d-model, or more GPUs",
-            (double)bytes / 1048576, (double)free_bytes / 1048576, (double)total / 1048576);
+        FATAL("cannot allocate %.1f MiB of GPU memory: %.1f of %.1f MiB are free; use a smaller --batch-size, "
+              "--context-length, --num-layers or --d-model, or more GPUs",
+              (double)bytes / 1048576, (double)free_bytes / 1048576, (double)total / 1048576);
     }
     CUDA_CHECK(code);
     CUDA_CHECK(cudaMemsetAsync(memory, 0, bytes, cuda_stream));
@@ -29,7 +28,7 @@ void cuda_release(void *memory)
 {
     if (!memory)
         return;
-    CUDA_CHECK(cudaDeviceSynchronize()); /* work that uses it may be queued; cudaFree may wait for that, or may not */
+    CUDA_CHECK(cudaDeviceSynchronize()); /* for queued work that uses it: cudaFree does not always wait */
     CUDA_CHECK(cudaFree(memory));
 }
 
@@ -45,13 +44,13 @@ void *cuda_scratch(size_t bytes)
     return scratch;
 }
 
-/* ---- uploads: through a ring of pinned memory, so that the host may go on and change what it sent ---- */
+/* ---- uploads: through a ring of pinned memory, so that the host may reuse its buffer at once ---- */
 
 enum { RING_BYTES = 16 << 20, PARTS = 64, PART_BYTES = RING_BYTES / PARTS };
 
 static char *ring;                /* [PARTS, PART_BYTES] */
-static cudaEvent_t copied[PARTS]; /* the part's last copy is done */
-static size_t parts_used;         /* since the beginning; part i % PARTS is next */
+static cudaEvent_t copied[PARTS]; /* recorded after the part's last copy */
+static size_t parts_used;         /* in total; parts_used % PARTS is next */
 
 static void make_ring(void)
 {
@@ -67,7 +66,7 @@ void cuda_upload(void *to, const void *from_host, size_t bytes)
     for (size_t at = 0; at < bytes; at += PART_BYTES) {
         size_t part = parts_used++ % PARTS, n = bytes - at < PART_BYTES ? bytes - at : PART_BYTES;
         char *stage = ring + part * PART_BYTES;
-        CUDA_CHECK(cudaEventSynchronize(copied[part])); /* at once, unless the host is a whole ring ahead */
+        CUDA_CHECK(cudaEventSynchronize(copied[part])); /* waits only if the host is a whole ring ahead */
         memcpy(stage, (const char *)from_host + at, n);
         CUDA_CHECK(cudaMemcpyAsync((char *)to + at, stage, n, cudaMemcpyHostToDevice, cuda_stream));
         CUDA_CHECK(cudaEventRecord(copied[part], cuda_stream));
@@ -87,18 +86,18 @@ void cuda_synchronize(void)
 
 /* ---- asynchronous copies ---- */
 
-static cudaStream_t out_lane, in_lane; /* both directions at once */
-static cudaEvent_t issued;             /* by the operations, before the copy that is asked for */
+static cudaStream_t out_lane, in_lane; /* one stream per direction */
+static cudaEvent_t issued;             /* recorded after the operations before a copy */
 static cudaEvent_t *mark;              /* [marks] */
 static size_t marks;
-static int gpu; /* that they are on */
+static int gpu; /* of the streams */
 
 void *cuda_allocate_host(size_t bytes)
 {
     void *memory;
     cudaError_t code = cudaMallocHost(&memory, bytes ? bytes : 1);
     if (code == cudaErrorMemoryAllocation)
-        FATAL("cannot allocate %.1f MiB of pinned memory of the host", (double)bytes / 1048576);
+        FATAL("cannot allocate %.1f MiB of pinned host memory", (double)bytes / 1048576);
     CUDA_CHECK(code);
     return memory;
 }
@@ -108,7 +107,7 @@ void cuda_release_host(void *memory)
     CUDA_CHECK(cudaFreeHost(memory));
 }
 
-/* Each thread chooses its GPU for itself; the calls of one that has not would make a context on GPU 0. */
+/* CUDA's current GPU is set per thread; a thread that has not set it would create a context on GPU 0. */
 static void choose_gpu(void)
 {
     static _Thread_local int chosen;
@@ -121,7 +120,7 @@ void cuda_staging_create(size_t n)
 {
     int lowest, highest;
     if (mark)
-        FATAL("two communications want the asynchronous copies");
+        FATAL("the asynchronous copies already have a user");
     CUDA_CHECK(cudaGetDevice(&gpu));
     CUDA_CHECK(cudaDeviceGetStreamPriorityRange(&lowest, &highest));
     CUDA_CHECK(cudaStreamCreateWithPriority(&out_lane, cudaStreamNonBlocking, highest));
@@ -165,7 +164,7 @@ int cuda_stage_reached(size_t i)
     choose_gpu();
     cudaError_t code = cudaEventQuery(mark[i]);
     if (code == cudaErrorNotReady) {
-        (void)cudaGetLastError(); /* which keeps it for the next call */
+        (void)cudaGetLastError(); /* clears "not ready", which the next check would find */
         return 0;
     }
     CUDA_CHECK(code);

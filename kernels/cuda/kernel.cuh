@@ -1,4 +1,4 @@
-/* kernel.cuh - what kernels share: launching, the compute types, vectors of 16 bytes, sums over warps and blocks. */
+/* kernel.cuh - shared by kernels: launches, the compute types, vectors of 16 bytes, sums over warps. */
 #ifndef KERNELS_CUDA_KERNEL_CUH
 #define KERNELS_CUDA_KERNEL_CUH
 
@@ -7,11 +7,11 @@
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
 
-extern "C" { /* headers of C; what of CUDA they include is here already */
+extern "C" { /* C headers; the CUDA headers that they include are included above */
 #include "kernels/cuda/runtime.h"
 }
 
-/* Issues a kernel; `shared` is the size of dynamic_shared. */
+/* Launches a kernel; `shared` is the size of dynamic_shared, in bytes. */
 template <typename... Parameters, typename... Arguments>
 void launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared, Arguments... arguments)
 {
@@ -23,7 +23,7 @@ void launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared,
     CUDA_CHECK(cudaLaunchKernelEx(&how, kernel, static_cast<Parameters>(arguments)...));
 }
 
-/* How many blocks of that many cover n. */
+/* Returns how many blocks of size `block` cover n. */
 inline unsigned blocks_of(size_t n, size_t block)
 {
     return static_cast<unsigned>((n + block - 1) / block);
@@ -39,7 +39,7 @@ __device__ inline float widen(bf16 x)
 {
     return __bfloat162float(x);
 }
-/* To the compute type, to the nearest, ties to even. */
+/* Converts to the compute type, rounded to nearest, ties to even. */
 template <typename T> __device__ inline T narrow(float x);
 template <> __device__ inline float narrow<float>(float x)
 {
@@ -50,7 +50,7 @@ template <> __device__ inline bf16 narrow<bf16>(float x)
     return __float2bfloat16_rn(x);
 }
 
-/* As many numbers as one load or store of 16 bytes moves. */
+/* The numbers of one load or store of 16 bytes. */
 template <typename T> struct alignas(16) Vector {
     static constexpr int count = 16 / sizeof(T);
     T number[count];
@@ -59,7 +59,7 @@ template <typename T> struct alignas(16) Vector {
 constexpr int WARP = 32;
 constexpr unsigned WHOLE_WARP = 0xffffffff;
 
-/* The sum, or the largest, over the lanes of the warp, in every lane; in the same order each time. */
+/* Return the sum, or the maximum, over the lanes of the warp to every lane, in a fixed order. */
 template <typename T> __device__ inline T warp_sum(T x)
 {
     for (int offset = WARP / 2; offset > 0; offset /= 2)

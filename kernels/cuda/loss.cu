@@ -1,16 +1,16 @@
-/* loss.cu - cross-entropy and its gradient, a block a row. */
+/* loss.cu - cross-entropy and its gradient, with a block per row. */
 #include "kernels/cuda/block.cuh"
 #include "kernels/cuda/operations.cuh"
 
 #include <float.h>
 
-/* Of a block whose row fits no registers. As many as there can be: the fewer rows are under way at once, the more
- * surely the cache still holds them when they are read again. Two such blocks fill a multiprocessor, and 264 rows of
- * 50,000 bfloat16 an H200's cache by half. */
+/* Threads of a block whose row does not fit registers. The maximum, because the fewer rows are in progress, the more
+ * likely they are still in the cache when they are read again. Two blocks fill a multiprocessor, and 264 rows of 50,000
+ * bfloat16 fill half of an H200's cache. */
 constexpr int THREADS = 1024;
 
-/* How a row that begins at any address falls into vectors: numbers up to the first vector, vectors, and numbers behind
- * the last. The numbers of both edges are fewer than the threads. */
+/* Splits a row at any address into the numbers before the first vector, vectors, and the numbers after the last. Both
+ * edges together have fewer numbers than there are threads. */
 template <typename T> struct Pieces {
     static constexpr int count = Vector<T>::count;
     size_t head, vectors, edges;
@@ -22,12 +22,12 @@ template <typename T> struct Pieces {
         vectors = (V - head) / count;
         edges = V - vectors * count;
     }
-    /* The column of a number of the edges. */
+    /* The column of a number at the edges. */
     __device__ size_t column(size_t edge) const { return edge < head ? edge : edge + vectors * count; }
 };
 
-/* e^(x - max). With bfloat16 by a fast function, whose errors, of some units of fp32 for each unit of x - max, are far
- * below the rounding of the result; the exact one would take longer than the memory. */
+/* e^(x - max). For bfloat16 by a fast function, because the exact one would take longer than the memory accesses. Its
+ * error, a few ulps of fp32 per unit of x - max, is far below the rounding of the result. */
 template <typename T> __device__ inline float exponential(float x, float max);
 template <> __device__ inline float exponential<float>(float x, float max)
 {
@@ -43,7 +43,7 @@ template <> __device__ inline float exponential<bf16>(float x, float max)
 struct Softmax {
     float max, sum;
 
-    /* No number yet: below all floats but -infinity, from which it can be subtracted. */
+    /* No number yet. max is finite, so that it can be subtracted from -infinity. */
     __device__ Softmax() : max(-FLT_MAX), sum(0.0f) {}
     template <typename T, int count> __device__ void add(const T (&x)[count])
     {
@@ -61,8 +61,8 @@ struct Softmax {
     }
 };
 
-/* Of the block's numbers max, the largest, and the sum of e^(x - max), in every thread; in the same order each time.
- * Once in a kernel. Each warp adds up all warps itself. */
+/* Computes, over the block's numbers, the maximum and the sum of e^(x - max) in every thread, in a fixed order. Call it
+ * once in a kernel. Each warp adds up all warps itself. */
 template <typename T, int threads> __device__ inline void combine(float &max, double &sum, const Softmax &own)
 {
     constexpr int warps = threads / WARP;
@@ -81,8 +81,8 @@ template <typename T, int threads> __device__ inline void combine(float &max, do
     sum = warp_sum(lane < warps ? sum_of_warp[lane] * exponential<T>(highest, max) : 0.0);
 }
 
-/* The loss of row i into losses[N]; then the row becomes its gradient. Each thread holds at most `held` vectors of the
- * row in registers; if that is 0, the row is read once for both the maximum and the sum, and once more, mostly from the
+/* Stores the loss of row i in losses[N], and replaces the row by its gradient. Each thread holds at most `held` vectors
+ * of the row in registers. If held is 0, the row is read once for the maximum and the sum, and again, mostly from the
  * cache, for the gradient. */
 template <typename T, int threads, int held>
 __global__ void __launch_bounds__(threads, held > 0 ? 1024 / threads : 2)
@@ -139,15 +139,15 @@ __global__ void __launch_bounds__(threads, held > 0 ? 1024 / threads : 2)
         for (size_t v = threadIdx.x; v < pieces.vectors; v += threads)
             put(v, vectors[v]);
     }
-    __syncthreads();        /* the target's number has been written, and is now corrected */
-    if (threadIdx.x == 0) { /* in double, since the two differ by little where the prediction is good */
+    __syncthreads();        /* the target's gradient is written and is now corrected */
+    if (threadIdx.x == 0) { /* in double, because a good prediction makes the difference small */
         *right = narrow<T>(static_cast<float>(grad_scale * (exponential<T>(at_target, max) / sum - 1.0)));
         losses[blockIdx.x] = logf(static_cast<float>(sum)) + (max - at_target);
     }
 }
 
-/* loss += scale * the sum of losses[N], by one block: each thread adds every 1024th, and then all add theirs, in
- * double, so that millions of rows cost no digits. */
+/* loss += scale * sum of losses[N], by one block: each thread adds every 1024th, and then the threads' sums are added,
+ * in double, so that millions of rows lose no digits. */
 __global__ void __launch_bounds__(THREADS)
     cross_entropy_sum_kernel(float *loss, const float *losses, size_t N, float scale)
 {

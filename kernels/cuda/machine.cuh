@@ -1,9 +1,8 @@
-/* machine.cuh - what CUDA C++ has no words for: memory shared by a block whose size is known at launch, products of
- * small matrices by a warp on tensor cores, and copies to shared memory that run during the arithmetic. sm_80 and
- * later.
+/* machine.cuh - PTX instructions and the like: shared memory sized at launch, products of small matrices by a warp on
+ * tensor cores, and asynchronous copies to shared memory. sm_80 and later.
  *
- * A warp's lanes are cut into groups of four: g = lane / 4, t = lane % 4. Every lane of the warp makes each call that
- * says "warp". Source of the layouts: NVIDIA, PTX ISA, sections on mma.m16n8k16, mma.m16n8k8 and ldmatrix. */
+ * A warp's lanes form groups of four: g = lane / 4, t = lane % 4. Every lane of the warp must make the calls that are
+ * marked "Warp". Source of the layouts: NVIDIA, PTX ISA, sections on mma.m16n8k16, mma.m16n8k8 and ldmatrix. */
 #ifndef KERNELS_CUDA_MACHINE_CUH
 #define KERNELS_CUDA_MACHINE_CUH
 
@@ -17,7 +16,7 @@ template <typename T> __device__ inline T *dynamic_shared()
     return reinterpret_cast<T *>(dynamic_shared_memory);
 }
 
-/* Warp: d[16, 8] += a[16, 16] * b[16, 8] of bfloat16, sums in fp32. Two numbers a word, the lower index in the low
+/* Warp: d[16, 8] += a[16, 16] * b[16, 8] of bfloat16, sums in fp32. Two numbers per word, the lower index in the low
  * half. a: {[g][2t, 2t+1], [g+8][2t, 2t+1], [g][2t+8, 2t+9], [g+8][2t+8, 2t+9]}; b: {[2t, 2t+1][g], [2t+8, 2t+9][g]};
  * d: {[g][2t], [g][2t+1], [g+8][2t], [g+8][2t+1]}. */
 __device__ inline void mma_bf16(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2])
@@ -38,7 +37,7 @@ __device__ inline void mma_tf32(float (&d)[4], const uint32_t (&a)[4], const uin
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-/* The bits of x rounded to TF32 (10 bits behind the point), ties away from zero; they are a float's, too. */
+/* The bits of x rounded to TF32 (10 bits after the binary point), ties away from zero; a valid float. */
 __device__ inline uint32_t round_tf32(float x)
 {
     uint32_t bits;
@@ -46,7 +45,7 @@ __device__ inline uint32_t round_tf32(float x)
     return bits;
 }
 
-/* 2^x to a relative error of 2^-22; 0 where that is below 2^-126, so also for -inf. One instruction, exp2f is four. */
+/* 2^x with a relative error of 2^-22; 0 if 2^x is below 2^-126, so also for -inf. One instruction; exp2f takes four. */
 __device__ inline float exp2_approximate(float x)
 {
     float y;
@@ -54,7 +53,7 @@ __device__ inline float exp2_approximate(float x)
     return y;
 }
 
-/* Begins to fetch from global memory to the L2 cache what a load will want soon. */
+/* Begins to fetch data from global memory into the L2 cache for a later load. */
 __device__ inline void prefetch(const void *global)
 {
     asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global(global)));
@@ -84,9 +83,8 @@ __device__ inline void load_matrices_transposed(uint32_t (&word)[4], const void 
                  : "memory");
 }
 
-/* Begins to copy 16 bytes, both sides aligned to 16, of which the first `valid` (0 to 16) come from global memory and
- * the rest become 0. They are there for the lane itself once copy_async_wait has said so, and for others after
- * __syncthreads behind that. */
+/* Begins to copy 16 bytes, aligned to 16 on both sides: the first `valid` (0 to 16) from global memory, the rest set to
+ * 0. The lane itself may read them after copy_async_wait, other lanes after a following __syncthreads. */
 __device__ inline void copy_async(void *shared, const void *global, int valid)
 {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
@@ -95,7 +93,7 @@ __device__ inline void copy_async(void *shared, const void *global, int valid)
                  : "memory");
 }
 
-/* Ends a group of this lane's copies; and waits until all of its groups but the last n are complete. */
+/* copy_async_commit ends a group of this lane's copies; copy_async_wait waits for all its groups but the last n. */
 __device__ inline void copy_async_commit()
 {
     asm volatile("cp.async.commit_group;" ::: "memory");

@@ -1,8 +1,8 @@
 /* matmul.cu - matrix products by cuBLAS.
  *
- * cuBLAS is column-major: a row-major [r, c] is its [c, r], so every product is written down transposed. Results are
- * the same bits from run to run on the same GPU, since one stream with a workspace of its own is used. Source: NVIDIA,
- * cuBLAS, section on reproducibility. */
+ * cuBLAS is column-major: a row-major [r, c] is a [c, r] there, so every product is written transposed. Results are
+ * bitwise the same from run to run on the same GPU, because a single stream with its own workspace is used. Source:
+ * NVIDIA, cuBLAS, section on reproducibility. */
 #include "kernels/cuda/matmul.cuh"
 #include "kernels/cuda/operations.cuh"
 
@@ -25,16 +25,16 @@ static cublasHandle_t handle;
 
 void cuda_matmul_create()
 {
-    const size_t workspace_bytes = static_cast<size_t>(32) << 20; /* what cuBLAS advises for sm_90 */
+    const size_t workspace_bytes = static_cast<size_t>(32) << 20; /* recommended by cuBLAS for sm_90 */
     CUBLAS_CHECK(cublasCreate(&handle));
     CUBLAS_CHECK(cublasSetStream(handle, cuda_stream));
-    /* without, parts of a bf16 result's sum may be added as bf16 */
+    /* otherwise parts of a bf16 result's sum may be added in bf16 */
     CUBLAS_CHECK(cublasSetMathMode(
         handle, static_cast<cublasMath_t>(CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION)));
     CUBLAS_CHECK(cublasSetWorkspace(handle, cuda_allocate(workspace_bytes), workspace_bytes)); /* kept to the end */
 }
 
-/* Sizes are cuBLAS's int. */
+/* Converts a size to cuBLAS's int. */
 static int size_of(size_t n)
 {
     if (n > INT_MAX)

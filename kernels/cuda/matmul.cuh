@@ -1,8 +1,8 @@
-/* matmul.cuh - the set-up of matrix products. */
+/* matmul.cuh - set-up for matrix products. */
 #ifndef KERNELS_CUDA_MATMUL_CUH
 #define KERNELS_CUDA_MATMUL_CUH
 
-/* Makes what cuBLAS needs on the current GPU, on cuda_stream. */
+/* Creates cuBLAS's handle and workspace on the current GPU, for cuda_stream. */
 void cuda_matmul_create();
 
 #endif

@@ -1,24 +1,24 @@
 /* norm.cu - root-mean-square normalisation of rows, with a weight per column.
  *
- * A row stays in the registers of the threads that share it, so that memory is read once: a warp's for short rows, a
- * block's for longer ones. Rows that fit no registers, or whose width or address is not one of vectors, take the plain
- * kernels at the end, a block a row, which read rows twice (the second time from the cache). */
+ * A row stays in the registers of a warp (short rows) or a block (longer ones), so that memory is read once. Rows that
+ * do not fit registers, or are not aligned to vectors in width or address, use the plain kernels at the end, with a
+ * block per row, which read rows twice (the second time from the cache). */
 #include "kernels/cuda/block.cuh"
 #include "kernels/cuda/operations.cuh"
 
 constexpr int PLAIN_THREADS = 256; /* of a block of the plain kernels */
 
-/* How many blocks sum dw at most. Fixed, so that all GPUs give the same bits; enough to fill them, few enough for the
- * sums of the blocks to be small compared with dx. */
+/* The most blocks that sum dw. Fixed, so that all GPUs give the same bits; enough to fill them, and few enough that
+ * reading the sums of blocks takes little time compared with dx. */
 constexpr size_t PARTIALS = 512;
 
-/* Threads of a block: one row's, or several warps with a row each, as many as their registers allow. */
+/* Threads of a block: those of one row, or several warps with a row each, as many as registers allow. */
 constexpr int block_threads(int threads, int held)
 {
     return threads > WARP ? threads : held > 8 ? 128 : 256;
 }
 
-/* The sum over the `threads` of a row. */
+/* Returns the sum over the `threads` threads of a row. */
 template <int threads> __device__ inline float row_sum(float x)
 {
     if constexpr (threads == WARP)
@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(block_threads(threads, held))
     constexpr int count = Vector<T>::count, vectors = held / count;
     int lane = threadIdx.x % threads, most = C / count;
     size_t row = thread_of_grid() / threads;
-    if (row >= N) /* all threads of the row, and so the whole warp */
+    if (row >= N) /* the same for all threads of the row, and so of the warp */
         return;
     const Vector<T> *weights = reinterpret_cast<const Vector<T> *>(w);
     Vector<T> *from = reinterpret_cast<Vector<T> *>(x + row * C), *to = reinterpret_cast<Vector<T> *>(y + row * C);
@@ -89,8 +89,8 @@ __global__ void __launch_bounds__(block_threads(threads, held))
         }
 }
 
-/* The block's sums of dw, of the columns that its threads hold, into partial[C]. Where each warp has rows of its own,
- * the warps' sums are added in order, from warp to warp. */
+/* Stores the block's sums of dw, for the columns that its threads hold, in partial[C]. If each warp has its own rows,
+ * the sums of warps are added in order. */
 template <int threads, int count, int vectors>
 __device__ inline void write_partial(float *partial, float (&dw)[vectors][count], int C)
 {
@@ -122,7 +122,7 @@ __device__ inline void write_partial(float *partial, float (&dw)[vectors][count]
         }
 }
 
-/* Block b takes each gridDim.x-th row, or warps' worth of rows, and leaves its sum of dw in partial[b, C]. */
+/* Block b handles every gridDim.x-th row (or one row per warp), and stores its sum of dw in partial[b, C]. */
 template <typename T, int threads, int held>
 __global__ void __launch_bounds__(block_threads(threads, held))
     rmsnorm_backward_kernel(T *__restrict__ dx, float *__restrict__ partial, const T *__restrict__ dy,
@@ -144,7 +144,7 @@ __global__ void __launch_bounds__(block_threads(threads, held))
             if (k * threads + lane < most) {
                 xs[k] = from[k * threads + lane];
                 ds[k] = above[k * threads + lane];
-                if (accumulate) /* on its way during the row's sum, for which registers would not suffice */
+                if (accumulate) /* fetched during the row's sum, since registers do not suffice to load it */
                     prefetch(to + k * threads + lane);
             }
         float r = rstd[row], sum = 0.0f;
@@ -197,7 +197,7 @@ __global__ void __launch_bounds__(PLAIN_THREADS)
         y[start + c] = narrow<T>(widen(x[start + c]) * r * widen(w[c]));
 }
 
-/* As above; a column is always the same thread's, which sums its dw in memory. */
+/* Like the kernel above; each column belongs to one thread, which sums its dw in memory. */
 template <typename T>
 __global__ void __launch_bounds__(PLAIN_THREADS)
     rmsnorm_backward_plain_kernel(T *__restrict__ dx, float *__restrict__ partial, const T *__restrict__ dy,
@@ -222,8 +222,8 @@ __global__ void __launch_bounds__(PLAIN_THREADS)
     }
 }
 
-/* dw[C] = or += partial[blocks, C]: a warp's lanes take neighbouring columns, and each of its block's warps every 32nd
- * row; then the warps' sums are added in order. */
+/* dw[C] = or += sum of partial[blocks, C]: lanes of a warp handle neighbouring columns, and each warp of the block
+ * every 32nd row; then the sums of warps are added in order. */
 __global__ void __launch_bounds__(WARP *WARP)
     rmsnorm_weight_kernel(float *__restrict__ dw, const float *__restrict__ partial, unsigned blocks, int C,
                           bool accumulate)
@@ -244,10 +244,10 @@ __global__ void __launch_bounds__(WARP *WARP)
     dw[column] = accumulate ? dw[column] + sum : sum;
 }
 
-/* ---- which kernel ---- */
+/* ---- choice of the kernel ---- */
 
-/* How a row is spread: rows of at most so many numbers, over so many threads. Between a wide row's threads lie
- * barriers, and long pieces of a row in few threads make for more bytes under way at once. */
+/* Rows of at most that many numbers are spread over that many threads. Few threads with long pieces of a row have more
+ * bytes in flight; threads of several warps need barriers. */
 template <typename T> struct Spread {
     int widest, threads, block_threads;
     decltype(&rmsnorm_forward_kernel<T, WARP, 8>) forward;
@@ -259,7 +259,7 @@ template <typename T, int threads, int held> constexpr Spread<T> spread()
             rmsnorm_backward_kernel<T, threads, held>};
 }
 
-/* The first that a row fits, or NULL. */
+/* Returns the first one that a row fits, or NULL. */
 template <typename T> static const Spread<T> *find_spread(size_t C)
 {
     static const Spread<T> spreads[] = {spread<T, 32, 8>(), spread<T, 32, 32>(), spread<T, 128, 16>(),

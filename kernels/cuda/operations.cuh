@@ -1,6 +1,6 @@
 /* operations.cuh - the operations of the CUDA device, as device.h describes them.
  *
- * Those with a compute type exist for float and bf16; those that also depend on how products round take the
+ * Operations on the compute type exist for float and bf16; those that depend on the rounding of products, too, get the
  * precision from cuda_precision. */
 #ifndef KERNELS_CUDA_OPERATIONS_CUH
 #define KERNELS_CUDA_OPERATIONS_CUH

@@ -4,13 +4,13 @@
 
 constexpr int THREADS = 256;
 constexpr int SUM_THREADS = 1024;
-constexpr int COUNT = 4; /* numbers that a thread takes at a time */
+constexpr int COUNT = 4; /* numbers that a thread handles at a time */
 
-/* The blocks of a norm at most: a fixed number, so that all GPUs add in the same order; several times as many as run at
- * once, so that it matters little when the last ones end. For the same reason as many for the optimizer. */
+/* The most blocks. Fixed, so that all GPUs add a norm in the same order; several times as many as run at once, so that
+ * the last ones to end cost little time. */
 constexpr unsigned BLOCKS = 4096;
 
-/* Where a thread begins, and how far it goes to its next numbers. */
+/* The first numbers of a thread, and the distance to its next ones. */
 __device__ inline size_t first_group()
 {
     return thread_of_grid() * COUNT;
@@ -37,7 +37,7 @@ template <bool whole> __device__ inline void add_squares(double (&sum)[COUNT], c
     }
 }
 
-/* Each block's sum of g^2 into partial[blocks]. Vectors or not, the order is the same. */
+/* Stores each block's sum of g^2 in partial[blocks]. The order is the same with and without vectors. */
 __global__ void __launch_bounds__(THREADS, 8)
     grad_norm_kernel(double *__restrict__ partial, const float *__restrict__ g, size_t n, bool vectors)
 {
@@ -77,7 +77,7 @@ void cuda_grad_norm(float *scalars, const float *g, size_t n, float max_norm)
 
 /* ---- AdamW ---- */
 
-/* What does not depend on the element; in double where it is computed, since 1 - beta^t loses digits in float. */
+/* Factors that are the same for all elements; computed in double, because 1 - beta^t loses digits in float. */
 struct Step {
     float beta1, rest1, beta2, rest2, decay, rate, root, clip, epsilon;
 };

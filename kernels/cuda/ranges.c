@@ -1,6 +1,5 @@
-/* ranges.c - epochs, steps, phases, parts of the model and calls of collectives as NVTX ranges of the domain
- * "ddpbench", each under the name that it has in our own traces; a collective's call also says which bucket it is for.
- */
+/* ranges.c - marks epochs, steps, phases, parts of the model and calls of collectives as NVTX ranges in the domain
+ * "ddpbench", with the names in ddpbench's own traces; a call of a collective also names its bucket. */
 #include "kernels/cuda/ranges.h"
 
 #include <nvtx3/nvToolsExt.h>
@@ -10,8 +9,8 @@
 
 static int in_phase;
 
-/* NULL where no profiler listens. */
-static nvtxDomainHandle_t domain(void)
+/* Returns NULL if no profiler runs. */
+static nvtxDomainHandle_t get_domain(void)
 {
     static nvtxDomainHandle_t made;
     static int asked;
@@ -21,37 +20,37 @@ static nvtxDomainHandle_t domain(void)
     return made;
 }
 
-static void push(const char *name)
+static void push_range(const char *name)
 {
     nvtxEventAttributes_t attributes = {0};
     attributes.version = NVTX_VERSION;
     attributes.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
     attributes.messageType = NVTX_MESSAGE_TYPE_ASCII;
     attributes.message.ascii = name;
-    nvtxDomainRangePushEx(domain(), &attributes);
+    nvtxDomainRangePushEx(get_domain(), &attributes);
 }
 
 void cuda_phase(const char *name)
 {
-    if (!domain())
+    if (!get_domain())
         return;
     if (in_phase)
-        nvtxDomainRangePop(domain());
+        nvtxDomainRangePop(get_domain());
     in_phase = name != NULL;
     if (name)
-        push(name);
+        push_range(name);
 }
 
 void cuda_annotation_begin(const char *format, ...)
 {
     char text[96];
     va_list arguments;
-    if (!domain())
+    if (!get_domain())
         return;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    push(text);
+    push_range(text);
 }
 
 void cuda_range_begin(const char *name, int number)
@@ -65,6 +64,6 @@ void cuda_range_begin(const char *name, int number)
 
 void cuda_range_end(void)
 {
-    if (domain())
-        nvtxDomainRangePop(domain());
+    if (get_domain())
+        nvtxDomainRangePop(get_domain());
 }

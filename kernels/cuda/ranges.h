@@ -1,9 +1,9 @@
-/* ranges.h - epochs, steps, phases, parts of the model and calls of collectives as NVTX ranges, for NVIDIA's own
+/* ranges.h - marks epochs, steps, phases, parts of the model and calls of collectives as NVTX ranges, for NVIDIA's
  * profilers. */
 #ifndef KERNELS_CUDA_RANGES_H
 #define KERNELS_CUDA_RANGES_H
 
-/* The functions of struct device. Without such a profiler they cost a few ns. */
+/* Functions of struct device. Without a profiler they cost a few ns. */
 void cuda_phase(const char *name);
 void cuda_range_begin(const char *name, int number);
 void cuda_range_end(void); /* also of an annotation */

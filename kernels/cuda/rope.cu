@@ -1,14 +1,14 @@
-/* rope.cu - rotary position embedding of queries and keys; their gradients are turned back as attention stores them. */
+/* rope.cu - rotary position embedding of queries and keys; attention rotates gradients back when it stores them. */
 #include "kernels/cuda/attention.cuh"
 #include "kernels/cuda/block.cuh"
 
-constexpr int THREADS = 128;          /* of a block, which takes all heads of one position */
-constexpr int SEQUENCES = 4;          /* a thread loads the numbers of so many sequences before it turns the first */
-constexpr size_t MOST_BLOCKS = 65535; /* of a grid along y */
+constexpr int THREADS = 128;          /* of a block, which handles all heads of one position */
+constexpr int SEQUENCES = 4;          /* loaded by a thread before it rotates the first */
+constexpr size_t MOST_BLOCKS = 65535; /* the limit of a grid along y */
 
-/* Turns q where z of the grid is 0, k where it is 1; x is the position [T], and y goes through the batch. A thread
- * takes `count` neighbouring numbers of a head, which are whole pairs, and turns them by the same angles in every
- * sequence. D without the last number of an odd one is a multiple of count. */
+/* Rotates q (z of the grid is 0) and k (1); x is the position [T], and y covers the batch. A thread handles `count`
+ * neighbouring numbers of a head, which are whole pairs, and rotates them by the same angles in every sequence. D, less
+ * 1 if it is odd, is a multiple of count. */
 template <typename T, int count>
 __global__ void __launch_bounds__(THREADS)
     rope_kernel(T *q, T *k, const float *__restrict__ table, size_t B, struct attention_sizes sizes)
@@ -33,7 +33,7 @@ __global__ void __launch_bounds__(THREADS)
 #pragma unroll
                     for (int j = 0; j < count; j += 2) {
                         float even = widen(group[s].number[j]), odd = widen(group[s].number[j + 1]);
-                        turn(even, odd, angle.number[j], angle.number[j + 1]);
+                        rotate_pair(even, odd, angle.number[j], angle.number[j + 1]);
                         group[s].number[j] = narrow<T>(even);
                         group[s].number[j + 1] = narrow<T>(odd);
                     }

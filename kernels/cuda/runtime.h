@@ -1,4 +1,4 @@
-/* runtime.h - what the files of the CUDA device share: the stream of operations, checked calls, scratch memory. */
+/* runtime.h - shared by the files of the CUDA device: the stream of operations, checked calls, scratch memory. */
 #ifndef KERNELS_CUDA_RUNTIME_H
 #define KERNELS_CUDA_RUNTIME_H
 
@@ -6,7 +6,7 @@
 
 #include <cuda_runtime_api.h>
 
-/* Ends the job when a call of the runtime fails, with the call and the reason. */
+/* Ends the job if a call of the runtime fails, and prints the call and the reason. */
 #define CUDA_CHECK(call)                                                                                               \
     do {                                                                                                               \
         cudaError_t code_ = (call);                                                                                    \
@@ -17,12 +17,12 @@
 /* The stream that operations are issued to, in order. */
 extern cudaStream_t cuda_stream;
 
-/* Bytes of shared memory that the GPU lets a block have at most. */
+/* The most bytes of shared memory that the GPU allows a block. */
 extern size_t cuda_block_shared;
 
-/* At least that many bytes of the GPU's memory, aligned to 256, contents undefined, for the operation being issued: the
- * next operation may ask for the same. It grows when asked for more than ever before and is otherwise reused, so that
- * only a program's first step allocates. */
+/* Returns that many bytes of the GPU's memory, aligned to 256, with undefined contents, for the current operation only:
+ * the next operation may get the same memory. It is reallocated only for more bytes than ever before, so that only the
+ * first step allocates. */
 void *cuda_scratch(size_t bytes);
 
 #endif

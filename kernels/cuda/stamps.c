@@ -1,4 +1,4 @@
-/* stamps.c - events with times, and how the GPU's clock stands to the host's. */
+/* stamps.c - timed events, and the comparison of the GPU's clock with the host's. */
 #include "kernels/cuda/stamps.h"
 
 #include "kernels/clock.h"
@@ -6,19 +6,20 @@
 
 #include <stdlib.h>
 
-/* Stamps in the order of their tickets: ticket t is stamp -1 - t. Events are made when they are first needed and used
- * again after stamps_begin, so that a program's first block makes all that it needs. */
+/* Stamps in order of their tickets: ticket t is stamp -1 - t. Events are created when needed and reused after
+ * stamps_begin, so that the first block of a run creates all of them. */
 static struct stamp {
     cudaEvent_t event;
-    double ms; /* since the first anchor, once stamps_end has asked */
+    double ms; /* since the first anchor; set by stamps_end */
 } * stamp;
-static size_t stamps, made, known; /* recorded; events made; of which the times are known */
+static size_t stamps, made, known; /* recorded; events created; times known */
 
-/* Elapsed times are floats of milliseconds: 24 bits are a microsecond after 16 s. So each stamp is compared with the
- * last one that was far enough behind the one before, and these are added up in double. */
+/* CUDA's elapsed times are floats of milliseconds, whose 24 bits resolve only a microsecond after 16 s. So each stamp
+ * is compared with a recent anchor, a stamp at least ANCHOR_MS after the anchor before, and the distances of anchors
+ * are added in double. */
 enum { ANCHOR_MS = 100 };
 
-/* The two clocks side by side: at this time of the host, the GPU was at this stamp. */
+/* A pair of times: when the host's clock had this time, the GPU was at this stamp. */
 struct ranking {
     int64_t host_ns;
     int64_t ticket;
@@ -29,11 +30,11 @@ static struct stamp *stamp_of(int64_t ticket)
 {
     size_t i = (size_t)(-1 - ticket);
     if (ticket >= 0 || i >= stamps)
-        FATAL("stamp %lld is none of the %zu that there are", (long long)ticket, stamps);
+        FATAL("unknown stamp %lld; there are %zu stamps", (long long)ticket, stamps);
     return &stamp[i];
 }
 
-static void make_one(void)
+static void create_event(void)
 {
     if (made % 1024 == 0) {
         stamp = realloc(stamp, (made + 1024) * sizeof *stamp);
@@ -47,7 +48,7 @@ static void make_one(void)
 int64_t cuda_stamp_on(cudaStream_t stream)
 {
     if (stamps == made)
-        make_one();
+        create_event();
     CUDA_CHECK(cudaEventRecord(stamp[stamps].event, stream));
     stamps++;
     return -(int64_t)stamps;
@@ -58,9 +59,9 @@ int64_t cuda_stamp(void)
     return cuda_stamp_on(cuda_stream);
 }
 
-/* Compares the clocks while the GPU has nothing else to do: of several stamps, the one whose recording took the host
- * the shortest time; it lies in the middle of that, or half of it away at most. */
-static struct ranking compare(void)
+/* Compares the clocks while the GPU is idle. Records several stamps and takes the one that was recorded in the shortest
+ * time on the host: it lies in the middle of this time, with an error of at most half of it. */
+static struct ranking compare_clocks(void)
 {
     enum { TRIES = 10 };
     struct ranking best = {0, 0};
@@ -81,13 +82,13 @@ static struct ranking compare(void)
 void cuda_stamps_begin(void)
 {
     stamps = known = 0;
-    first = compare();
+    first = compare_clocks();
     last = first;
 }
 
-/* The times of all stamps since the last call. Streams run concurrently, so a stamp may be earlier than the one
- * before; anchors are those that moved forward. */
-static void ask(void)
+/* Finds the times of all stamps since the last call. Streams run concurrently, so a stamp may be earlier than the one
+ * before; only later ones become anchors. */
+static void find_times(void)
 {
     static size_t anchor;
     if (!known) {
@@ -106,14 +107,14 @@ static void ask(void)
 
 void cuda_stamps_end(void)
 {
-    last = compare();
-    ask();
+    last = compare_clocks();
+    find_times();
 }
 
 int64_t cuda_stamp_ns(int64_t ticket)
 {
     if ((size_t)(-ticket) > known)
-        FATAL("the time of stamp %lld is not known before stamps end", (long long)ticket);
+        FATAL("the time of stamp %lld is unknown before stamps_end", (long long)ticket);
     double begin = stamp_of(first.ticket)->ms, length = stamp_of(last.ticket)->ms - begin;
     double rate = length > 0 ? (double)(last.host_ns - first.host_ns) / length : 1e6; /* ns of the host in a GPU's ms */
     return first.host_ns + (int64_t)((stamp_of(ticket)->ms - begin) * rate);

@@ -107,12 +107,12 @@ broken() {
 lines() { grep -c 'ddpbench: ' said || true; }
 
 EMULATED_CUDA_DRIVER=none broken 2 --device cuda
-check 1 "no driver" 'there is no NVIDIA driver here'
+check 1 "no driver" 'there is no NVIDIA driver on this machine'
 is "no driver: it is said once" "$(lines)" 1
 EMULATED_CUDA_DRIVER=none broken 2 --device auto
-check 0 "no driver, auto: it runs on the CPU and says why" 'computing on the CPU: there is no NVIDIA driver here'
+check 0 "no driver, auto: it runs on the CPU and says why" 'computing on the CPU: there is no NVIDIA driver on this machine'
 EMULATED_CUDA_DRIVER=old broken 2 --device cuda
-check 1 "a driver too old" 'the NVIDIA driver is too old: it knows CUDA up to [0-9.]+, and this program was built with [0-9.]+'
+check 1 "a driver too old" 'the NVIDIA driver is too old: it supports CUDA up to [0-9.]+, and this program was built with [0-9.]+'
 EMULATED_CUDA_GPUS=0 broken 2 --device cuda
 check 1 "no GPU" 'shows no GPU'
 EMULATED_CUDA_GPUS=1 broken 2 --device cuda

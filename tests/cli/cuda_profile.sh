@@ -103,7 +103,7 @@ fi
 # ---- without a tracer ----
 if [ -z "${REAL_GPU:-}" ]; then
     EMULATED_CUPTI=taken profile taken 2 --comm nccl
-    check 0 "another tool traces: it is said" '^CUPTI unavailable \(.*another tool traces this process'
+    check 0 "CUPTI in use by another tool: a note says so" '^CUPTI unavailable \(.*another tool is tracing this process'
     is "and said once" "$(grep -c 'another tool' said)" 1
     is "and in the summary" "$(texts taken/ddp_bucketed/summary.json | grep -c 'CUPTI unavailable (.*no kernels, and when the GPU computed is n/a\.$')" 1
     is "and in the trace" "$(grep -c '"labels": "GPU 0 .*times are of CUDA events: another tool' taken/ddp_bucketed_rank_0_trace.json)" 1

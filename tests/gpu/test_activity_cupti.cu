@@ -259,7 +259,7 @@ TEST(what_cupti_drops_is_counted)
 
 static const struct {
     const char *state, *words;
-} refusals[] = {{"taken", "another tool traces this process"},
+} refusals[] = {{"taken", "another tool is tracing this process"},
                 {"restricted", "NVreg_RestrictProfilingToAdminUsers=0"},
                 {"absent", "CUPTI cannot trace this GPU: cuptiSubscribe: CUPTI_ERROR_NOT_INITIALIZED"}};
 
