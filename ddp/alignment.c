@@ -1,10 +1,10 @@
-/* alignment.c - one clock for all ranks. */
+/* alignment.c - converts a rank's clock to rank 0's. */
 #include "ddp/alignment.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-static const double most_drift = 200e3; /* ns/s: two crystals, each of at most 100 parts in a million */
+static const double most_drift = 200e3; /* ns/s: two crystals, each off by at most 100 ppm */
 
 static int64_t rounded(double x)
 {
@@ -36,10 +36,10 @@ struct alignment alignment_between(const struct clock_sample *before, const stru
         a.drift = 1e9 * (double)change / apart;
         a.drift_error = 1e9 * (double)errors / apart;
     }
-    int64_t other = errors - a.residual_ns; /* where it counts, the offset is what that sample says */
+    int64_t other = errors - a.residual_ns; /* the residual if drift is 0: the offset is that of the better sample */
     if (a.drift == 0)
         other += llabs(change);
-    if (llabs(change) <= errors) /* and between the samples it cannot have drifted far */
+    if (llabs(change) <= errors) /* crystals limit the drift between the samples */
         other = smaller(other, a.residual_ns + rounded(1e-9 * most_drift * apart));
     a.residual_ns = larger(a.residual_ns, other);
     return a;

@@ -2,8 +2,8 @@
  *
  * Under a strategy that reduces gradients all ranks hold the same weights and moments, so only rank 0 writes, as is
  * usual for DDP; under `none` the file holds rank 0's. The other ranks wait for rank 0 in the same phase. Otherwise
- * they would wait in the next step's reduction, and the time of the file would count as communication. A step takes as
- * long either way.
+ * they would wait in the next step's reduction, and the time of the file would count as communication. The step takes
+ * the same time either way.
  *
  * The file: struct checkpoint_header, then three arrays of `floats` fp32 numbers in the layout of the model's arena
  * (model.h): weights, AdamW's first moments, its second moments; in the byte order of the machine. The learning rate

@@ -10,7 +10,7 @@
 #include <mpi.h>
 #include <stdlib.h>
 
-/* MPI counts in int, so a collective is sent in pieces; a slot keeps a request for each of its pieces. */
+/* MPI counts in int, so a collective is sent in pieces; a slot has a request for each piece. */
 struct slot {
     MPI_Request *request;
     int pieces, capacity;
@@ -21,7 +21,7 @@ struct mpi_state {
     MPI_Comm comm;
     int ranks;
     MPI_Op sum_bf16, max_bf16;
-    size_t piece; /* most elements in one MPI call */
+    size_t piece; /* the most elements of one MPI call */
     struct slot *slot;
     size_t slots;
 };
@@ -37,7 +37,7 @@ struct mpi_state {
         }                                                                                                              \
     } while (0)
 
-/* MPI has no bfloat16: its operations are ours, on 16-bit words, each addition in fp32 and rounded. */
+/* MPI has no bfloat16, so these operations work on 16-bit words; each addition is computed in fp32 and rounded. */
 static void sum_bf16(void *in, void *inout, int *n, MPI_Datatype *type)
 {
     (void)type;
@@ -72,7 +72,7 @@ static MPI_Op op_of(const struct mpi_state *s, const struct collective *c)
     return c->op == COMM_MAX ? MPI_MAX : MPI_SUM;
 }
 
-/* MPI has no average: sums are divided by the ranks once they are there. */
+/* MPI has no average, so this divides complete sums by the number of ranks. */
 static void divide_average(const struct mpi_state *s, const struct collective *c)
 {
     if (c->op != COMM_AVG || c->kind == COMM_ALL_GATHER || c->kind == COMM_BROADCAST)
@@ -107,7 +107,7 @@ static struct piece piece_of(const struct mpi_state *s, const struct collective 
 {
     size_t left = c->count - at, skip = at * comm_dtype_bytes(c->dtype);
     if (c->count > s->piece && (c->kind == COMM_REDUCE_SCATTER || c->kind == COMM_ALL_GATHER))
-        FATAL("%s of %zu elements a rank; MPI takes at most %zu", comm_kind_name[c->kind], c->count, s->piece);
+        FATAL("%s of %zu elements per rank; MPI takes at most %zu", comm_kind_name[c->kind], c->count, s->piece);
     return (struct piece){c->in ? (const char *)c->in + skip : MPI_IN_PLACE, (char *)c->buffer + skip,
                           (int)(left < s->piece ? left : s->piece), type_of(c->dtype), op_of(s, c)};
 }
@@ -175,7 +175,7 @@ static int mpi_test(void *state, size_t slot_index)
     struct mpi_state *s = state;
     struct slot *slot = &s->slot[slot_index];
     int all = 1;
-    for (int i = 0; i < slot->pieces; i++) { /* a request found complete is null from then on, and tests as done */
+    for (int i = 0; i < slot->pieces; i++) { /* MPI sets complete requests to null, which tests as complete */
         int done;
         MPI_CHECK(MPI_Test(&slot->request[i], &done, MPI_STATUS_IGNORE));
         all &= done;
@@ -200,7 +200,7 @@ static void mpi_destroy(void *state)
 static struct transport transport_create(const struct job *job, size_t capacity, size_t piece)
 {
     struct mpi_state *s = allocate(1, sizeof *s);
-    watchdog_wait(job->watchdog, "making a communicator", watchdog_started(job->watchdog), 0);
+    watchdog_wait(job->watchdog, "creating a communicator", watchdog_started(job->watchdog), 0);
     MPI_Comm_dup(MPI_COMM_WORLD, &s->comm);
     watchdog_arrived(job->watchdog);
     MPI_Comm_set_errhandler(s->comm, MPI_ERRORS_RETURN);

@@ -1,7 +1,7 @@
 /* comm_mpi.h - collectives by MPI.
  *
- * Where the host cannot read the device's memory, they are staged through the host's (comm_staged.h). Auto progress
- * polls where options->core_to_spare, and otherwise sleeps 500 us between tests. */
+ * If the host cannot read the device's memory, collectives are staged through host memory (comm_staged.h). Auto
+ * progress polls if options->core_to_spare is set, and otherwise sleeps 500 us between tests. */
 #ifndef DDP_COMM_MPI_H
 #define DDP_COMM_MPI_H
 
@@ -9,13 +9,13 @@
 #include "ddp/job.h"
 #include "kernels/device.h"
 
-/* All ranks together; every rank calls. capacity is the most collectives that are ever in flight. timeline NULL: no
- * spans are recorded. */
+/* Creates the comm of all ranks; every rank calls it. capacity: the most collectives in flight. timeline NULL: records
+ * no spans. */
 struct comm *comm_mpi_create(const struct job *job, const struct device *device, struct timeline *timeline,
                              size_t capacity, const struct comm_options *options);
 
-/* The same, with at most `piece` elements in one MPI call instead of COMM_MPI_PIECE: MPI counts in int. All-reduces and
- * broadcasts of more are sent in pieces; the other two may have no more. */
+/* Like comm_mpi_create, with at most `piece` elements per MPI call instead of COMM_MPI_PIECE, because MPI counts in
+ * int. Larger all-reduces and broadcasts are sent in pieces; the other two kinds must not be larger. */
 #define COMM_MPI_PIECE ((size_t)1 << 30)
 struct comm *comm_mpi_create_pieces(const struct job *job, const struct device *device, struct timeline *timeline,
                                     size_t capacity, const struct comm_options *options, size_t piece);

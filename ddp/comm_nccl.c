@@ -1,8 +1,8 @@
 /* comm_nccl.c - collectives by NCCL, on a stream of their own, concurrently with the device's.
  *
- * Order between the two streams is kept by events alone: the host waits for nothing but NCCL's own set-up. Calls block
- * until they are issued, since NCCL starts a thread for each call on a communicator that does not block; a call that
- * does not return is the watchdog's business, which looks before the ranks connect and until they have parted. */
+ * Events alone order the two streams: the host waits only for NCCL's own set-up. The communicator is blocking, because
+ * NCCL starts a thread for each call on one that is not. The watchdog, which runs from before the ranks connect until
+ * they have disconnected, handles calls that do not return. */
 #include "ddp/comm_nccl.h"
 
 #include "ddp/watchdog.h"
@@ -19,12 +19,12 @@
 /* A collective that was issued. */
 struct entry {
     struct collective collective;
-    long number; /* of the watchdog */
+    long number; /* from watchdog_started */
     int64_t queued_ns;
     cudaEvent_t done;
 };
 
-/* Memory that NCCL has given; handle NULL: it is not registered. */
+/* Memory allocated by NCCL; handle NULL: not registered. */
 struct buffer {
     void *memory, *handle;
     struct buffer *next;
@@ -36,23 +36,23 @@ struct comm_nccl {
     struct timeline *timeline; /* NULL: none */
     int gpu;
     cudaStream_t stream;
-    cudaEvent_t ready; /* the device's work before the collective that is being issued */
+    cudaEvent_t ready; /* recorded after the device's work before a collective */
     struct buffer *buffers;
-    char about[128]; /* library and its settings */
+    char about[128]; /* the library and its settings */
     char progress_text[192];
 
-    pthread_mutex_t calling; /* held around calls of NCCL, which takes one thread at a time */
+    pthread_mutex_t calling; /* held during calls of NCCL, which allows one thread at a time */
     ncclComm_t nccl;         /* NULL: the ranks are not connected */
 
-    pthread_mutex_t lock; /* guards what follows; never held while NCCL works */
+    pthread_mutex_t lock; /* guards the members below; never held during calls of NCCL */
     struct entry *ring;   /* [capacity], ticket t at t % capacity */
     long capacity;
-    long started;   /* last ticket handed out */
-    long issued;    /* its event stands behind it on the stream, and so for all before */
+    long started;   /* the last ticket */
+    long issued;    /* every ticket up to this one has its event on the stream */
     long completed; /* every ticket up to this one is known to be complete */
     int64_t completed_ns;
-    ncclResult_t failed; /* a call of NCCL, with this */
-    struct watched call; /* that the host waits for; since_ns 0: none */
+    ncclResult_t failed; /* the error of a call of NCCL */
+    struct watched call; /* the call that the host waits for; since_ns 0: none */
 };
 
 #define NCCL_CHECK(c, code)                                                                                            \
@@ -85,10 +85,10 @@ int comm_nccl_check(const struct comm_options *options)
     enum { SHARING_SINCE = 23000 };
     if (options->shares_gpu && version_number() < SHARING_SINCE)
         return error_report(
-            "--comm nccl with --share-gpu needs NCCL 2.30, and this is %s: use --comm mpi, or give each rank "
+            "--comm nccl with --share-gpu needs NCCL 2.30 or later, but this is %s: use --comm mpi, or give each rank "
             "a GPU of its own",
             comm_nccl_version());
-    const char *blocking = getenv("NCCL_COMM_BLOCKING"); /* to NCCL, what is no number is 0 */
+    const char *blocking = getenv("NCCL_COMM_BLOCKING"); /* NCCL reads text that is not a number as 0 */
     if (blocking && *blocking && strtoll(blocking, NULL, 0) == 0)
         return error_report(
             "NCCL_COMM_BLOCKING=%s makes NCCL start a thread for each collective, which costs time: unset it, "
@@ -99,7 +99,7 @@ int comm_nccl_check(const struct comm_options *options)
 
 /* ---- calls that the host waits for ---- */
 
-/* The watchdog watches over what follows, until end_call. */
+/* The watchdog limits the time until end_call. */
 static void begin_call(struct comm_nccl *c, const char *words)
 {
     struct watched call = {.since_ns = clock_now_ns(), .number = watchdog_started(c->comm.watchdog)};
@@ -118,7 +118,7 @@ static void end_call(struct comm_nccl *c)
 
 /* ---- collectives ---- */
 
-/* Leaves it to the watchdog to report the error and to end the job. */
+/* Waits for the watchdog to report the error and end the job. */
 static void fail_and_wait(struct comm_nccl *c, ncclResult_t code)
 {
     pthread_mutex_lock(&c->lock);
@@ -128,7 +128,7 @@ static void fail_and_wait(struct comm_nccl *c, ncclResult_t code)
         pause();
 }
 
-/* Issues one to the communication stream. */
+/* Issues a collective to the communication stream. */
 static void issue_call(struct comm_nccl *c, const struct collective *l)
 {
     static const ncclDataType_t type[COMM_DTYPES] = {[COMM_FLOAT32] = ncclFloat32,
@@ -145,7 +145,7 @@ static void issue_call(struct comm_nccl *c, const struct collective *l)
         code = ncclReduceScatter(in, out, l->count, type[l->dtype], op[l->op], c->nccl, c->stream);
         break;
     case COMM_ALL_GATHER:
-        if (!l->in) /* at buffer[rank], as NCCL has it in place */
+        if (!l->in) /* at buffer[rank], NCCL's rule for in-place calls */
             in += c->comm.scattered * l->count * comm_dtype_bytes(l->dtype);
         code = ncclAllGather(in, out, l->count, type[l->dtype], c->nccl, c->stream);
         break;
@@ -160,7 +160,7 @@ static void issue_call(struct comm_nccl *c, const struct collective *l)
         fail_and_wait(c, code);
 }
 
-/* Hands out a ticket; the collective is in flight from now on. */
+/* Assigns a ticket; the collective is in flight from now on. */
 static struct entry *add_entry(struct comm_nccl *c, const struct collective *collective)
 {
     int64_t now = clock_now_ns();
@@ -168,7 +168,7 @@ static struct entry *add_entry(struct comm_nccl *c, const struct collective *col
     pthread_mutex_lock(&c->lock);
     struct entry *e = &c->ring[++c->started % c->capacity];
     if (c->completed < c->started - c->capacity)
-        c->completed = c->started - c->capacity; /* words of older ones are lost, their order is not */
+        c->completed = c->started - c->capacity; /* only the descriptions of older ones are lost */
     *e = (struct entry){*collective, number, now, e->done};
     pthread_mutex_unlock(&c->lock);
     return e;
@@ -199,7 +199,7 @@ static long nccl_start(struct comm *comm, const struct collective *collective)
 static void nccl_join(struct comm *comm, long ticket)
 {
     struct comm_nccl *c = (struct comm_nccl *)comm;
-    if (ticket > 0) /* where the ring has come round, a later collective is waited for */
+    if (ticket > 0) /* if the ring has wrapped around, waits for a later collective */
         CUDA_CHECK(cudaStreamWaitEvent(cuda_stream, c->ring[ticket % c->capacity].done, 0));
 }
 
@@ -222,8 +222,9 @@ static void nccl_call(struct comm *comm, const struct collective *collective, si
 
 /* ---- watching ---- */
 
-/* Moves `completed` on as far as the GPU has come; the caller holds the lock. Returns the GPU's error. */
-static cudaError_t look_at_events(struct comm_nccl *c)
+/* Advances `completed` to the last collective that the GPU has completed; the caller holds the lock. Returns the GPU's
+ * error. */
+static cudaError_t advance_completed(struct comm_nccl *c)
 {
     cudaError_t code = cudaSuccess;
     while (c->completed < c->issued && code == cudaSuccess) {
@@ -233,17 +234,17 @@ static cudaError_t look_at_events(struct comm_nccl *c)
             c->completed_ns = clock_now_ns();
         }
     }
-    (void)cudaGetLastError(); /* which keeps "not ready" for the next call */
+    (void)cudaGetLastError(); /* clears "not ready", which the next check would find */
     return code == cudaErrorNotReady ? cudaSuccess : code;
 }
 
-/* For the watchdog, on its thread. */
+/* Called by the watchdog, on its thread. */
 static void nccl_look(void *state, struct watched *watched)
 {
     struct comm_nccl *c = state;
-    CUDA_CHECK(cudaSetDevice(c->gpu)); /* which each thread chooses for itself */
+    CUDA_CHECK(cudaSetDevice(c->gpu)); /* the current GPU is set per thread */
     pthread_mutex_lock(&c->lock);
-    cudaError_t gpu = look_at_events(c);
+    cudaError_t gpu = advance_completed(c);
     if (c->call.since_ns) {
         *watched = c->call;
     } else if (c->completed < c->started) {
@@ -256,7 +257,7 @@ static void nccl_look(void *state, struct watched *watched)
     pthread_mutex_unlock(&c->lock);
     if (gpu != cudaSuccess)
         snprintf(watched->broken, sizeof watched->broken, "CUDA: %s", cudaGetErrorString(gpu));
-    /* who is inside NCCL now looks after errors itself */
+    /* a thread that is inside NCCL checks for errors itself */
     if (watched->since_ns == INT64_MAX || gpu != cudaSuccess || pthread_mutex_trylock(&c->calling))
         return;
     if (code == ncclSuccess && c->nccl)
@@ -284,7 +285,7 @@ static void describe_settings(struct comm_nccl *c)
                                      : "registered in part");
 }
 
-/* From NCCL, so that it may map the memory into other GPUs and networks; plain memory where it has none to give. */
+/* Allocates memory by NCCL, which can map it into other GPUs and networks; by CUDA if NCCL has none. */
 static void *nccl_allocate(struct comm *comm, size_t bytes)
 {
     struct comm_nccl *c = (struct comm_nccl *)comm;
@@ -297,7 +298,7 @@ static void *nccl_allocate(struct comm *comm, size_t bytes)
             b->handle = handle;
         b->next = c->buffers;
         c->buffers = b;
-        if (c->timeline && c->timeline->lane[LANE_MEMORY].capacity) /* the device does not see it */
+        if (c->timeline && c->timeline->lane[LANE_MEMORY].capacity) /* the traced device does not record it */
             timeline_add_memory(c->timeline, bytes, b->memory);
     } else {
         (void)cudaGetLastError();
@@ -348,7 +349,7 @@ static void nccl_destroy(struct comm *comm)
 {
     struct comm_nccl *c = (struct comm_nccl *)comm;
     CUDA_CHECK(cudaStreamSynchronize(c->stream));
-    begin_call(c, "parting from the other ranks of NCCL");
+    begin_call(c, "disconnecting from the other ranks by NCCL");
     pthread_mutex_lock(&c->calling);
     NCCL_CHECK(c, ncclCommFinalize(c->nccl));
     NCCL_CHECK(c, ncclCommDestroy(c->nccl));
@@ -387,7 +388,7 @@ static void connect_ranks(struct comm_nccl *c, const struct job *job, const stru
     end_call(c);
     free(all);
     if (code == ncclInProgress)
-        FATAL("nccl.conf sets NCCL_COMM_BLOCKING=0, which costs a thread for each collective: remove it");
+        FATAL("nccl.conf sets NCCL_COMM_BLOCKING=0, which starts a thread for each collective: remove it");
     NCCL_CHECK(c, code);
 }
 
@@ -407,7 +408,7 @@ static void create_stream(struct comm_nccl *c, size_t capacity)
 struct comm *comm_nccl_create(const struct job *job, const struct device *device, struct timeline *timeline,
                               size_t capacity, const struct comm_options *options)
 {
-    enum { STEPS_AHEAD = 4 }; /* that the host may be ahead of the GPU without losing words for the watchdog */
+    enum { STEPS_AHEAD = 4 }; /* steps by which the host may be ahead without losing descriptions for the watchdog */
     struct comm_nccl *c = allocate(1, sizeof *c);
     c->comm = (struct comm){.name = "nccl",
                             .progress = c->progress_text,
@@ -436,7 +437,7 @@ struct comm *comm_nccl_create(const struct job *job, const struct device *device
     if (options->nccl_max_ctas)
         snprintf(c->about, sizeof c->about, "NCCL %s, at most %zu CTAs", comm_nccl_version(), options->nccl_max_ctas);
     else
-        snprintf(c->about, sizeof c->about, "NCCL %s, CTAs as it chooses", comm_nccl_version());
+        snprintf(c->about, sizeof c->about, "NCCL %s, CTAs chosen by NCCL", comm_nccl_version());
     describe_settings(c);
     return &c->comm;
 }

@@ -1,4 +1,4 @@
-/* comm_nccl_absent.c - takes the place of NCCL where it was not found. */
+/* comm_nccl_absent.c - takes the place of comm_nccl.c in a program built without NCCL. */
 #include "ddp/comm_nccl.h"
 
 #include "kernels/error.h"
@@ -22,5 +22,5 @@ struct comm *comm_nccl_create(const struct job *job, const struct device *device
                               size_t capacity, const struct comm_options *options)
 {
     (void)job, (void)device, (void)timeline, (void)capacity, (void)options;
-    FATAL("built without NCCL"); /* comm_nccl_check comes first */
+    FATAL("built without NCCL"); /* unreachable: comm_nccl_check fails first */
 }

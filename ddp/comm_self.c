@@ -1,5 +1,4 @@
-/* comm_self.c - collectives of one rank: there is nothing to add, only a copy to make when it is not in place, and
- * tickets and spans to keep. */
+/* comm_self.c - collectives of one rank: copies the input unless in place, and keeps tickets and spans. */
 #include "ddp/comm_self.h"
 
 #include "kernels/error.h"

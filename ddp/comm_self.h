@@ -5,8 +5,8 @@
 #include "ddp/comm.h"
 #include "kernels/device.h"
 
-/* A sum over one rank is the buffer itself. The host must be able to read the device's memory. timeline NULL: no spans
- * are recorded. */
+/* Creates the comm of a single rank. The host must be able to read the device's memory. timeline NULL: records no
+ * spans. */
 struct comm *comm_self_create(const struct device *device, struct timeline *timeline);
 
 #endif

@@ -1,12 +1,11 @@
-/* comm_staged.c - copies around each collective of another transport, to and from where its memory lies in the host's.
- */
+/* comm_staged.c - wraps a transport: copies the input of each collective to host memory, and the result back. */
 #include "ddp/comm_staged.h"
 
 #include "kernels/error.h"
 
 #include <stdlib.h>
 
-/* Memory of the device that collectives work in, and as much of the host's. */
+/* Device memory for collectives, and its mirror of the same size in host memory. */
 struct mirrored {
     char *memory, *host;
     size_t bytes;
@@ -14,9 +13,9 @@ struct mirrored {
 };
 
 struct staged_collective {
-    struct collective wanted; /* in the device's memory */
+    struct collective wanted; /* in device memory */
     struct collective staged; /* the same in host memory */
-    int copying_in;           /* the library is done, and the result on its way */
+    int copying_in;           /* the library is done, and the result is being copied */
 };
 
 struct staged {
@@ -28,7 +27,7 @@ struct staged {
     size_t capacity;
 };
 
-/* The copy out is marked by an even number, the copy in by the next. */
+/* The mark of a copy out is even, that of the copy in the next number. */
 static size_t mark_out(size_t slot)
 {
     return 2 * slot;
@@ -57,7 +56,7 @@ static void staged_release(void *state, void *memory)
         at = &(*at)->next;
     m = *at;
     if (!m && memory)
-        FATAL("release of memory that this comm has not allocated");
+        FATAL("releasing memory that this comm did not allocate");
     if (!m)
         return;
     *at = m->next;
@@ -66,8 +65,8 @@ static void staged_release(void *state, void *memory)
     free(m);
 }
 
-/* Where n bytes of the device's memory lie in the host's. */
-static void *host_of(const struct staged *s, const void *memory, size_t n)
+/* Returns the mirror of n bytes of device memory. */
+static void *find_mirror(const struct staged *s, const void *memory, size_t n)
 {
     uintptr_t at = (uintptr_t)memory;
     for (const struct mirrored *m = s->mirrored; m; m = m->next) {
@@ -75,15 +74,15 @@ static void *host_of(const struct staged *s, const void *memory, size_t n)
         if (at >= begin && at + n <= begin + m->bytes)
             return m->host + (at - begin);
     }
-    FATAL("a collective of %zu bytes in memory that its comm has not allocated", n);
+    FATAL("a collective of %zu bytes in memory that its comm did not allocate", n);
 }
 
 /* ---- copies ---- */
 
-/* What this rank puts into a collective and where, by the table of struct collective. */
+/* The sizes of this rank's input and result, and the place of the input, by the table of struct collective. */
 struct shape {
     size_t input_bytes, buffer_bytes;
-    size_t own_offset; /* of the input in the buffer, in place; in bytes */
+    size_t own_offset; /* of an in-place input in the buffer, in bytes */
 };
 
 static struct shape shape_of(const struct staged *s, const struct collective *c)
@@ -101,19 +100,19 @@ static struct shape shape_of(const struct staged *s, const struct collective *c)
     }
 }
 
-/* Begins to copy the input. On the training thread. */
+/* Begins to copy the input; called on the training thread. */
 static void copy_out(struct staged *s, size_t index, const struct collective *c)
 {
     struct staged_collective *slot = &s->slot[index];
     struct shape shape = shape_of(s, c);
-    char *buffer = host_of(s, c->buffer, shape.buffer_bytes);
+    char *buffer = find_mirror(s, c->buffer, shape.buffer_bytes);
     const void *from = (char *)c->buffer + shape.own_offset;
     void *to = buffer + shape.own_offset;
     slot->wanted = slot->staged = *c;
     slot->staged.buffer = buffer;
     if (c->in) {
         from = c->in;
-        slot->staged.in = to = host_of(s, c->in, shape.input_bytes);
+        slot->staged.in = to = find_mirror(s, c->in, shape.input_bytes);
     }
     s->device->stage_out(to, from, shape.input_bytes, mark_out(index));
 }

@@ -1,4 +1,4 @@
-/* comm_thread.c - the queue of collectives, and who drives them when. */
+/* comm_thread.c - the queue of collectives, and the threads that drive them. */
 #include "ddp/comm_thread.h"
 
 #include "ddp/backoff.h"
@@ -14,13 +14,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TESTS_PER_WAKE = 16 }; /* one test moves one piece of a collective along; a wake should move them all */
+enum { TESTS_PER_WAKE = 16 }; /* a test advances one piece of a collective; a wake should advance all */
 
 struct entry {
     struct collective collective;
-    long number; /* of the watchdog */
+    long number; /* from watchdog_started */
     int64_t queued_ns, posted_ns;
-    int step; /* of the timeline, when it was queued */
+    int step; /* the step in which it was queued */
     int done;
 };
 
@@ -31,23 +31,23 @@ struct comm_thread {
     struct comm_progress progress;
     char progress_text[64];
     pthread_t thread;
-    long thread_id; /* the operating system's number of it */
+    long thread_id; /* the operating system's id of the thread */
 
-    long seen_complete; /* the training thread's: what it last knew of `completed` */
+    long seen_complete; /* the training thread's last known value of `completed` */
 
-    pthread_mutex_t driving; /* held by the one who calls the transport; guards what follows */
+    pthread_mutex_t driving; /* held by the thread that calls the transport; guards the two members below */
     struct transport transport;
-    long posted; /* tickets up to this one have been posted */
+    long posted; /* every ticket up to this one is posted */
 
-    pthread_mutex_t lock; /* guards what follows; never held while the transport works */
-    pthread_cond_t work;  /* to the thread: there is something to drive, or stop */
-    struct entry *ring;   /* [capacity], ticket t at t % capacity; once posted it is the driver's until complete */
+    pthread_mutex_t lock; /* guards the members below; never held during calls of the transport */
+    pthread_cond_t work;  /* wakes the thread: there is work, or `stop` */
+    struct entry *ring;   /* [capacity], ticket t at t % capacity; from post to completion owned by the driver */
     long capacity;
-    long queued;              /* last ticket handed out; the training thread alone changes it */
-    long completed;           /* every ticket up to this one is complete; changed by who also holds `driving` */
+    long queued;              /* the last ticket; changed only by the training thread */
+    long completed;           /* every ticket up to this one is complete; changed only while holding `driving`, too */
     int64_t completed_ns;     /* when `completed` last rose */
-    const struct entry *call; /* the blocking call that is going on; NULL: none */
-    int joining;              /* the training thread drives, or is about to: the thread keeps out of it */
+    const struct entry *call; /* the blocking call in progress; NULL: none */
+    int joining;              /* the training thread drives or is about to, so the thread does not */
     int stop;
 };
 
@@ -56,7 +56,7 @@ static struct entry *entry_of(struct comm_thread *c, long ticket)
     return &c->ring[ticket % c->capacity];
 }
 
-static void post(struct comm_thread *c, long ticket)
+static void post_collective(struct comm_thread *c, long ticket)
 {
     struct entry *e = entry_of(c, ticket);
     e->posted_ns = clock_now_ns();
@@ -64,7 +64,7 @@ static void post(struct comm_thread *c, long ticket)
     c->transport.post(c->transport.state, (size_t)(ticket % c->capacity), &e->collective);
 }
 
-/* Asks after every collective in (first, last]; returns the ticket up to which all are complete. */
+/* Tests every collective in (first, last]. Returns the ticket up to which all are complete. */
 static long test_all(struct comm_thread *c, long first, long last)
 {
     long completed = first;
@@ -88,14 +88,14 @@ static int is_ready(const struct comm_thread *c, long ticket)
     return !c->transport.ready || c->transport.ready(c->transport.state, (size_t)(ticket % c->capacity));
 }
 
-/* Posts what is queued up to this ticket, once it is ready, and moves what is in flight along, `tests` times at most;
- * the caller holds `driving`. Returns the ticket up to which all are complete. */
+/* Posts ready collectives up to the ticket `queued`, and tests those in flight, at most `tests` times; the caller holds
+ * `driving`. Returns the ticket up to which all are complete. */
 static long drive(struct comm_thread *c, long queued, int tests)
 {
     long before = c->completed, completed = before;
     for (int i = 0; i < tests && completed < queued; i++) {
         while (c->posted < queued && is_ready(c, c->posted + 1))
-            post(c, ++c->posted);
+            post_collective(c, ++c->posted);
         completed = test_all(c, completed, c->posted);
     }
     if (completed != before) {
@@ -117,11 +117,11 @@ static void wait_work(struct comm_thread *c, unsigned us)
     pthread_cond_timedwait(&c->work, &c->lock, &until);
 }
 
-/* The thread: drives while the training thread computes. */
-static void *drive_beside(void *argument)
+/* The thread's function: drives collectives while the training thread computes. */
+static void *run_thread(void *argument)
 {
     struct comm_thread *c = argument;
-    prctl(PR_SET_TIMERSLACK, 1UL); /* the default lets short sleeps run 50 us over */
+    prctl(PR_SET_TIMERSLACK, 1UL); /* with the default, short sleeps take up to 50 us longer */
     __atomic_store_n(&c->thread_id, (long)gettid(), __ATOMIC_RELEASE);
     pthread_mutex_lock(&c->lock);
     for (;;) {
@@ -150,13 +150,13 @@ static long enqueue(struct comm_thread *c, const struct collective *collective, 
 {
     int64_t now = clock_now_ns();
     long ticket = c->queued + 1;
-    if (ticket - c->seen_complete > c->capacity) { /* by the older number; asks for the newer one only now */
+    if (ticket - c->seen_complete > c->capacity) { /* a lower bound; reads the current value only now */
         pthread_mutex_lock(&c->lock);
         c->seen_complete = c->completed;
         pthread_mutex_unlock(&c->lock);
     }
     if (ticket - c->seen_complete > c->capacity)
-        FATAL("%ld collectives in flight, and the queue holds %ld", ticket - c->seen_complete, c->capacity);
+        FATAL("%ld collectives in flight, but the queue holds at most %ld", ticket - c->seen_complete, c->capacity);
     if (c->transport.queue)
         c->transport.queue(c->transport.state, (size_t)(ticket % c->capacity), collective);
     long number = watchdog_started(c->comm.watchdog);
@@ -180,8 +180,8 @@ static long thread_start(struct comm *comm, const struct collective *collective)
     return ticket;
 }
 
-/* The training thread has nothing else to do now, so it drives itself: handing over to the thread and back would cost
- * two wake-ups. */
+/* The training thread is idle now, so it drives collectives itself: handing them to the thread would cost two wake-ups.
+ */
 static void thread_join(struct comm *comm, long ticket)
 {
     struct comm_thread *c = (struct comm_thread *)comm;
@@ -314,7 +314,7 @@ struct comm *comm_thread_create(const char *name, struct transport transport, co
     c->progress = progress;
     c->capacity = (long)capacity;
     c->ring = allocate(capacity, sizeof *c->ring);
-    pthread_mutexattr_t brief; /* two threads take them in turn, and for less time than it takes to sleep and wake up */
+    pthread_mutexattr_t brief; /* two threads hold them for less time than sleeping and waking up takes */
     pthread_mutexattr_init(&brief);
     pthread_mutexattr_settype(&brief, PTHREAD_MUTEX_ADAPTIVE_NP);
     pthread_mutex_init(&c->driving, &brief);
@@ -325,14 +325,14 @@ struct comm *comm_thread_create(const char *name, struct transport transport, co
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&c->work, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    sigset_t all, before; /* signals are for the training thread */
+    sigset_t all, before; /* signals go to the training thread */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int status = pthread_create(&c->thread, NULL, drive_beside, c);
+    int status = pthread_create(&c->thread, NULL, run_thread, c);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (status)
         FATAL("cannot start the communication thread: error %d", status);
-    while (!thread_id(&c->comm)) /* known to whoever asks from now on */
+    while (!thread_id(&c->comm)) /* so that it is known from now on */
         sched_yield();
     return &c->comm;
 }

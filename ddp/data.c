@@ -1,4 +1,4 @@
-/* data.c - batches, and the threads that fetch them ahead. */
+/* data.c - serves batches, and runs the threads that prefetch them. */
 #include "ddp/data.h"
 
 #include "ddp/data_source.h"
@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One micro-batch, in the hands of the caller (the one served last) or of a worker (while it is busy), or waiting. */
+/* One micro-batch: used by the caller (the one served last), being filled by a worker (busy), or waiting. */
 struct slot {
     int32_t *input, *target; /* [B, T] */
-    uint64_t number;         /* which micro-batch of the whole run this is, from 0 */
-    int busy, ready;         /* a worker fills it; it is filled, or could not be */
-    int failed;              /* it could not */
+    uint64_t number;         /* index of the micro-batch in the whole run, from 0 */
+    int busy, ready;         /* a worker is filling it; it is filled, or failed */
+    int failed;              /* it could not be read */
 };
 
 /* What one thread needs to fetch. */
@@ -26,32 +26,32 @@ struct worker {
     pthread_t thread;
 };
 
-/* The slots are a ring: the micro-batch after the one that was served last belongs into the slot after its, and so on
- * around to the one before it. A seek changes which numbers belong into the slots, not which slot is next. */
+/* The slots are a ring: the slot after the one served last gets the next micro-batch, and so on around the ring. A seek
+ * changes the numbers of the micro-batches, not the order of the slots. */
 struct data {
     struct source source;
     size_t B;              /* sequences of a micro-batch */
     size_t global_batch;   /* sequences in a step of all ranks */
-    size_t micro_batches;  /* in a step of this rank */
-    size_t first;          /* of a global batch, the first sequence that is this rank's */
-    struct worker *worker; /* [workers + 1], of which the last one is the caller, without a thread */
+    size_t micro_batches;  /* per step of this rank */
+    size_t first;          /* the first sequence of this rank in a global batch */
+    struct worker *worker; /* [workers + 1]; the last one is the caller and has no thread */
     int workers;
     struct slot *slot; /* [slots] */
     size_t slots;
     int32_t *tokens; /* [slots, 2, B, T] */
     struct watchdog *watchdog;
-    pthread_mutex_t lock; /* guards what follows, and number, busy and ready of the slots */
+    pthread_mutex_t lock; /* guards the members below, and number, busy and ready of the slots */
     pthread_cond_t wanted, filled;
     uint64_t next;    /* the micro-batch that data_next serves next */
-    uint64_t planned; /* those before it, from next on, are fetched or being fetched: none needs a worker */
-    size_t served;    /* the slot in the caller's hands */
+    uint64_t planned; /* micro-batches in [next, planned) are fetched or being fetched */
+    size_t served;    /* the slot that the caller uses */
     int stop;
 };
 
 /* ---- the workers ---- */
 
-/* Fills a slot with the micro-batch of its number. Returns 0; or -1 with words in failure: it cannot be read. */
-static int fetch(const struct worker *worker, struct slot *slot, char *failure, size_t failure_bytes)
+/* Fills a slot with its micro-batch. Returns 0; or -1 with a message in failure if it cannot be read. */
+static int fetch_batch(const struct worker *worker, struct slot *slot, char *failure, size_t failure_bytes)
 {
     const struct data *data = worker->data;
     size_t T = data->source.T;
@@ -66,8 +66,8 @@ static int fetch(const struct worker *worker, struct slot *slot, char *failure, 
     return 0;
 }
 
-/* The slot that a worker should fill next, with the number that belongs into it; NULL: there is nothing to do. A slot
- * that is still filled with what a seek has made useless comes in its turn, when that is over. */
+/* Returns the slot that a worker should fill next, with its number set; NULL if there is nothing to do. Skips a slot
+ * that is still being filled for a position before a seek. */
 static struct slot *find_work(struct data *data)
 {
     if (data->planned < data->next)
@@ -76,7 +76,7 @@ static struct slot *find_work(struct data *data)
         struct slot *slot = &data->slot[(data->served + 1 + (number - data->next)) % data->slots];
         int planned = slot->number == number && (slot->busy || slot->ready);
         if (!planned && slot->busy)
-            continue; /* with what a seek has made useless */
+            continue; /* for a position before a seek */
         data->planned += number == data->planned;
         if (!planned) {
             slot->number = number;
@@ -100,7 +100,7 @@ static void *fetch_ahead(void *argument)
         slot->busy = 1;
         slot->ready = 0;
         pthread_mutex_unlock(&data->lock);
-        slot->failed = fetch(worker, slot, NULL, 0) != 0;
+        slot->failed = fetch_batch(worker, slot, NULL, 0) != 0;
         pthread_mutex_lock(&data->lock);
         slot->busy = 0;
         slot->ready = 1;
@@ -110,7 +110,7 @@ static void *fetch_ahead(void *argument)
     return NULL;
 }
 
-/* Signals are for the training thread. */
+/* Blocks signals in the thread: they go to the training thread. */
 static void start_thread(struct worker *worker)
 {
     sigset_t all, before;
@@ -122,7 +122,7 @@ static void start_thread(struct worker *worker)
         FATAL("cannot start a thread that reads data: %s", strerror(error));
 }
 
-/* ---- what the training thread calls ---- */
+/* ---- functions for the training thread ---- */
 
 static size_t slots_for(int workers, int prefetch)
 {
@@ -203,14 +203,14 @@ void data_next(struct data *data, const int32_t **input, const int32_t **target)
     while (data->workers && (!slot->ready || slot->number != data->next))
         pthread_cond_wait(&data->filled, &data->lock);
     slot->number = data->next;
-    /* What a worker could not read is fatal only now, since nobody may ask for it; again, for the words. */
-    if ((!data->workers || slot->failed) && fetch(&data->worker[data->workers], slot, failure, sizeof failure))
+    /* A failed read is fatal only when the batch is needed. Reads again, for the message. */
+    if ((!data->workers || slot->failed) && fetch_batch(&data->worker[data->workers], slot, failure, sizeof failure))
         FATAL("%s", failure);
     watchdog_arrived(data->watchdog);
     data->served = (size_t)(slot - data->slot);
     data->next++;
     pthread_mutex_unlock(&data->lock);
-    pthread_cond_signal(&data->wanted); /* without the lock, which the thread that wakes up wants at once */
+    pthread_cond_signal(&data->wanted); /* after unlocking, because the woken thread locks at once */
     *input = slot->input;
     *target = slot->target;
 }

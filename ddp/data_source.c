@@ -1,4 +1,4 @@
-/* data_source.c - sources of tokens, and the order that their sequences are visited in. */
+/* data_source.c - sources of tokens, and the order of their sequences. */
 #include "ddp/data_source.h"
 
 #include "ddp/read_fully.h"
@@ -13,15 +13,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* llm.c's token shard: 256 int32, of which three are used, then the tokens. */
+/* llm.c's token shard: 256 int32 (the first three are used), then the tokens. */
 #define SHARD_MAGIC        20240520
 #define SHARD_VERSION      1
 #define SHARD_HEADER_BYTES 1024
 
-#define SCAN_TOKENS 65536             /* read at once when the vocabulary is checked */
-#define SCAN_MOST   ((size_t)1 << 28) /* checked by a rank: a fraction of a second; the rest as it is read */
+#define SCAN_TOKENS 65536             /* read at once for the check of the vocabulary */
+#define SCAN_MOST   ((size_t)1 << 28) /* checked at the start, in a fraction of a second; the rest when read */
 
-/* ---- numbers that depend on nothing but the seed and a place, so that every rank makes the same ones ---- */
+/* ---- random numbers that depend only on the seed and a position, and so are the same on every rank ---- */
 
 static uint64_t random_at(uint64_t seed, uint64_t a, uint64_t b)
 {
@@ -29,9 +29,9 @@ static uint64_t random_at(uint64_t seed, uint64_t a, uint64_t b)
     return random_bits(random_bits(random_bits(seed + step) + a * step) + (b + 1) * step);
 }
 
-/* The place of i < n after a shuffle of 0..n-1 that the seed decides. A Feistel network (Luby and Rackoff, SIAM J.
- * Comput. 17 (1988) 373-386) permutes the numbers below a power of 4 that is at most 4 n; following it until it
- * comes back below n makes that a permutation of n without a table (Black and Rogaway, CT-RSA 2002). */
+/* Returns the position of i < n after a shuffle of 0..n-1 determined by the seed. A Feistel network (Luby and Rackoff,
+ * SIAM J. Comput. 17 (1988) 373-386) permutes the numbers below a power of 4 that is at most 4 n; repeating it until
+ * the result is below n gives a permutation of n without a table (Black and Rogaway, CT-RSA 2002). */
 static size_t permute(size_t i, size_t n, uint64_t seed)
 {
     enum { ROUNDS = 6 };
@@ -54,8 +54,8 @@ static size_t permute(size_t i, size_t n, uint64_t seed)
 
 /* ---- reading tokens ---- */
 
-/* Reads tokens [position, position + n) of a file, by way of raw. Returns the first place in token[n] that holds
- * one outside the vocabulary, or n if there is none; or, where reading failed, n + 1 with errno as above. */
+/* Reads tokens [position, position + n) of a file; raw is scratch memory. Returns the first index in token[n] of a
+ * token outside the vocabulary, or n if there is none; or n + 1 with errno (as read_fully) if reading failed. */
 static size_t read_tokens(const struct source *source, int32_t *token, unsigned char *raw, size_t n, size_t position)
 {
     size_t width = source->token_bytes, good = n;
@@ -69,7 +69,7 @@ static size_t read_tokens(const struct source *source, int32_t *token, unsigned 
     return good;
 }
 
-/* Words for what read_tokens(..., n, position) found to be wrong. */
+/* Describes the error that read_tokens(..., n, position) found. */
 static void describe_bad_token(char *text, size_t bytes, const struct source *source, const int32_t *token, size_t n,
                                size_t good, size_t position)
 {
@@ -94,7 +94,7 @@ enum data_kind data_kind_of(const char *path)
     return n >= 4 && !strcmp(path + n - 4, ".bin") ? DATA_TOKENS : DATA_BYTES;
 }
 
-/* Looks for the header of a shard, and checks it, and with it the size of the file. */
+/* Looks for the header of a shard, and checks it and the size of the file. */
 static int read_header(struct source *source, size_t file_bytes)
 {
     unsigned char raw[12] = {0};
@@ -115,7 +115,7 @@ static int read_header(struct source *source, size_t file_bytes)
         return error_report("--data %s: begins like a token shard with a header of %d bytes, but has only %zu bytes",
                             source->path, SHARD_HEADER_BYTES, file_bytes);
     if (field[1] != SHARD_VERSION)
-        return error_report("--data %s: is a token shard of version %d; only version %d can be read", source->path,
+        return error_report("--data %s: is a token shard of version %d; this program reads version %d", source->path,
                             (int)field[1], SHARD_VERSION);
     size_t tokens = (file_bytes - SHARD_HEADER_BYTES) / 2;
     if (field[2] < 0 || (size_t)field[2] != tokens)
@@ -125,7 +125,7 @@ static int read_header(struct source *source, size_t file_bytes)
     return 0;
 }
 
-/* Opens the file and finds how many tokens it has. O_NONBLOCK: opening a pipe shall fail, not wait for a writer. */
+/* Opens the file and counts its tokens. O_NONBLOCK: opening a pipe fails instead of waiting for a writer. */
 static int open_file(struct source *source)
 {
     struct stat status;
@@ -146,12 +146,11 @@ static int open_file(struct source *source)
     return 0;
 }
 
-/* Checks this rank's part of the file, or the begin of one that would take long; together the ranks check all of a file
- * of SCAN_MOST tokens each. */
+/* Checks this rank's part of the file, at most SCAN_MOST tokens. */
 static int check_tokens(const struct source *source, int rank, int ranks)
 {
     if (source->vocabulary > (source->token_bytes == 1 ? 0xff : 0xffff))
-        return 0; /* any token is below it */
+        return 0; /* no token can be outside it */
     size_t part = source->tokens / (size_t)ranks, position = part * (size_t)rank;
     size_t end = rank + 1 < ranks ? position + part : source->tokens;
     if (end - position > SCAN_MOST)
@@ -178,7 +177,7 @@ int source_open(struct source *source, const struct data_options *options)
 {
     size_t T = options->context_length, batch = options->global_batch, bytes = strlen(options->path) + 1;
     *source = (struct source){.kind = data_kind_of(options->path),
-                              .path = memcpy(allocate(bytes, 1), options->path, bytes), /* may not last */
+                              .path = memcpy(allocate(bytes, 1), options->path, bytes), /* the caller may free its */
                               .fd = -1,
                               .T = T,
                               .vocabulary = options->vocabulary,

@@ -1,4 +1,4 @@
-/* gpu.c - gives each rank a GPU of its own. */
+/* gpu.c - assigns a GPU to each rank. */
 #include "ddp/gpu.h"
 
 #include "kernels/error.h"
@@ -10,7 +10,7 @@
 
 int gpu_index(int local_rank, int local_size, int n)
 {
-    /* with one GPU in sight n is 1 and the index 0, which is right when each rank is shown another one */
+    /* if the launcher shows each rank one GPU, n is 1 and the index 0 */
     return n >= local_size ? local_rank : local_rank % n;
 }
 
@@ -26,7 +26,7 @@ int gpu_check_choices(const struct gpu_choice *choice, int ranks, int rank)
     const struct gpu_choice *mine = &choice[rank];
     char list[256] = "";
     int sharing = 0, nth = 0;
-    /* the id alone decides: ranks of two containers on one machine count as hosts, and may see the same GPU */
+    /* compares ids on all hosts: containers on one machine count as hosts and may see the same GPU */
     for (int r = 0; r < ranks; r++)
         sharing += choice[r].chosen && mine->chosen && !strcmp(choice[r].id, mine->id);
     if (sharing < 2)
@@ -35,7 +35,7 @@ int gpu_check_choices(const struct gpu_choice *choice, int ranks, int rank)
         if (choice[r].chosen && !strcmp(choice[r].id, mine->id))
             append_rank(list, sizeof list, r, nth++, sharing);
     return error_report(
-        "ranks %s on host %s would share GPU %s (%s): give each rank its own (fewer ranks a host, or Slurm's "
+        "ranks %s on host %s would share GPU %s (%s): give each rank its own (fewer ranks per host, or Slurm's "
         "--gpus-per-task=1), or allow it with --share-gpu",
         list, mine->host_name, mine->id, mine->gpu_name);
 }
@@ -52,7 +52,7 @@ int gpu_choose(const struct accelerator *accelerator, const struct job *job, int
         snprintf(mine.gpu_name, sizeof mine.gpu_name, "%s", gpu.name);
         snprintf(mine.id, sizeof mine.id, "%s", gpu.id);
     }
-    job_gather(job, &mine, sizeof mine, all); /* also from ranks that failed: all must arrive */
+    job_gather(job, &mine, sizeof mine, all); /* ranks that failed take part, too */
     if (!status && !share)
         status = gpu_check_choices(all, job->size, job->rank);
     free(all);

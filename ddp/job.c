@@ -1,4 +1,4 @@
-/* job.c - the control plane on MPI. */
+/* job.c - the control plane, by MPI. */
 #include "ddp/job.h"
 
 #include "ddp/backoff.h"
@@ -23,18 +23,17 @@
 enum { NAME = 256 };
 
 static MPI_Comm machine_comm;   /* the ranks of this machine */
-static struct job_board doings; /* what the watchdogs show each other */
-static int crowded;             /* whether a rank that waits here sleeps, as job_set_crowded says */
+static struct job_board doings; /* for the watchdogs */
+static int crowded;             /* see job_set_crowded: ranks that wait sleep */
 
-/* Begins a wait in which all ranks take part. */
+/* Tells the watchdog that a wait of all ranks begins. */
 static void wait_for_all(const struct job *job, const char *words, double grace_s)
 {
     watchdog_wait(job->watchdog, words, watchdog_started(job->watchdog), grace_s);
 }
 
-/* Until what was begun is complete, on a crowded machine: MPI itself waits without pause, for which others lack the
- * core. */
-static void pause_until(MPI_Request request)
+/* On a crowded machine, sleeps until the request is complete: MPI itself would spin on a core that others need. */
+static void sleep_until_complete(MPI_Request request)
 {
     unsigned pauses = 0;
     for (int done = !crowded; !done;) {
@@ -52,7 +51,7 @@ static void gather(const void *mine, int bytes, void *all)
         return;
     }
     MPI_Iallgather(mine, bytes, MPI_BYTE, all, bytes, MPI_BYTE, MPI_COMM_WORLD, &request);
-    pause_until(request);
+    sleep_until_complete(request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
@@ -64,26 +63,27 @@ static void reduce_one(const void *mine, void *of_all, MPI_Datatype type, MPI_Op
         return;
     }
     MPI_Iallreduce(mine, of_all, 1, type, op, ranks, &request);
-    pause_until(request);
+    sleep_until_complete(request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
-/* The watchdog calls it also while another thread is inside MPI, although MPI_THREAD_SERIALIZED promises nothing for
- * that. It does no harm: at this level neither MPICH nor Open MPI takes a lock, both only ask the launcher to end the
- * job, and fatal() ends the process should they return. */
+/* The watchdog calls it even while another thread is inside MPI, which MPI_THREAD_SERIALIZED does not allow. It is
+ * safe: MPICH and Open MPI take no lock here and only ask the launcher to end the job, and fatal() ends the process if
+ * they return. */
 static void end_job(int status)
 {
     MPI_Abort(MPI_COMM_WORLD, status);
 }
 
-/* Launchers say in the environment how many they started; an MPI that does not know its launcher still reports 1. */
+/* Compares the number of ranks in the launcher's environment variable with MPI's: an MPI that does not know the
+ * launcher reports 1. */
 static int refuse_singletons(int size)
 {
     long started;
     const char *variable = launcher_of_several(&started);
     if (variable && size == 1)
         return error_report(
-            "the launcher started %ld ranks (%s=%s) but each is an MPI job of its own: this program is "
+            "the launcher started %ld ranks (%s=%s) but each is a separate MPI job: this program is "
             "built with %.*s; launch it with the mpirun of that MPI (launch/run.sh: MPIRUN=...), or with srun "
             "--mpi=pmi2 (MPICH) or --mpi=pmix (Open MPI)",
             started, variable, getenv(variable), (int)strcspn(job_library(), ","), job_library());
@@ -99,16 +99,16 @@ int job_check_alone(const struct job *job)
         const char *text = getenv(variables[i][0]);
         if (text && strtol(text, NULL, 10) > 1)
             return error_report(
-                "this job of Slurm has %s %s (%s), but here ddpbench is a single rank, without a launcher; "
-                "start it by srun --mpi=pmi2 (MPICH) or --mpi=pmix (Open MPI), or by mpirun; if one "
-                "rank is meant, by mpirun -n 1",
+                "this Slurm job has %s %s (%s), but ddpbench runs as a single rank without a launcher; "
+                "start it by srun --mpi=pmi2 (MPICH) or --mpi=pmix (Open MPI), or by mpirun; for a single "
+                "rank, by mpirun -n 1",
                 text, variables[i][1], variables[i][0]);
     }
     return 0;
 }
 
-/* Numbers the ranks by a name of theirs, in the order in which the names first occur: group[size]. Returns how many
- * names there are. */
+/* Groups the ranks by a name: group[size] numbers the names in order of first occurrence. Returns the number of names.
+ */
 static int group_by_name(const struct job *job, const char mine[NAME], int *group)
 {
     char *all = allocate((size_t)job->size, NAME);
@@ -124,7 +124,7 @@ static int group_by_name(const struct job *job, const char mine[NAME], int *grou
     return groups;
 }
 
-/* The machine by the id that a kernel draws when it boots; where it has none, by the host's name. */
+/* Identifies the machine by the kernel's boot id, or by the host's name if there is none. */
 static void find_places(struct job *job)
 {
     char host[NAME] = "", machine[NAME] = "", clock[NAME] = "", namespace[64] = "";
@@ -145,7 +145,7 @@ static void find_places(struct job *job)
     job->machine = group[job->rank];
     for (int r = 0; r < job->size; r++)
         job->machine_size += group[r] == job->machine;
-    /* kernels before 5.6 have no time namespaces, and one clock for all */
+    /* kernels before 5.6 have no time namespaces, so a machine has one clock */
     if (readlink("/proc/self/ns/time", namespace, sizeof namespace - 1) < 0)
         *namespace = 0;
     snprintf(clock, NAME, "%.150s %s", machine, namespace);
@@ -154,11 +154,11 @@ static void find_places(struct job *job)
     free(group);
 }
 
-/* MPICH and Open MPI put the memory that the ranks of a machine share into /dev/shm. One that finds no room ends the
- * job while it starts, by words that do not say so; so it is said before. */
+/* Warns if /dev/shm, where MPICH and Open MPI put shared memory, is nearly full: MPI would end the job at its start,
+ * with a message that does not name the cause. */
 static void warn_of_shared_memory(void)
 {
-    const double each = 8e6; /* MPICH 4.0: two ranks start with 9 MB, and four do not with 16 MB */
+    const double each = 8e6; /* MPICH 4.0: 9 MB suffice for two ranks, 16 MB do not for four */
     struct statvfs shared;
     if (launcher_rank_here() > 0 || statvfs("/dev/shm", &shared))
         return;
@@ -191,12 +191,12 @@ static double share_of_cores(const struct job *job)
             cores += 1.0 / ranks;
         }
     free(all);
-    return round(1e9 * cores) / 1e9; /* whole shares are whole numbers: 6 CPUs of 3 ranks 2, not 1.9999999999999998 */
+    return round(1e9 * cores) / 1e9; /* so that 6 CPUs of 3 ranks are 2, not 1.9999999999999998 */
 }
 
-static int starting; /* MPI */
+static int starting; /* MPI_Init is running */
 
-/* Explains the message of an MPI that cannot start, which ends the process itself. */
+/* Explains MPI's error message if MPI cannot start and ends the process. */
 static void introduce_failure(void)
 {
     if (starting)
@@ -207,7 +207,7 @@ static void introduce_failure(void)
 
 static void start_mpi(const struct job *job)
 {
-    const double loading_s = 1; /* more for processes that load their libraries on busy cores */
+    const double loading_s = 1; /* extra time to load libraries on busy cores */
     int provided;
     warn_of_shared_memory();
     atexit(introduce_failure);
@@ -217,17 +217,17 @@ static void start_mpi(const struct job *job)
     starting = 0;
     watchdog_arrived(job->watchdog);
     if (provided < MPI_THREAD_SERIALIZED)
-        FATAL("this MPI offers thread level %d, and a communication thread needs MPI_THREAD_SERIALIZED (%d)", provided,
-              MPI_THREAD_SERIALIZED);
+        FATAL("this MPI provides thread level %d, but ddpbench needs MPI_THREAD_SERIALIZED (%d); use another MPI",
+              provided, MPI_THREAD_SERIALIZED);
 }
 
-/* --timeout of a command line that has not been read yet; the default where it is missing or wrong. */
+/* Reads --timeout before the command line is parsed; the default if it is missing or wrong. */
 static double early_timeout(int argc, char *const argv[])
 {
     const char *text = early_option(argc, argv, "timeout", 'T');
     char *end = NULL;
     double seconds = text ? strtod(text, &end) : 0;
-    int good = end && end != text && !*end && seconds >= 0 && seconds <= JOB_MOST_TIMEOUT_S; /* also no inf or nan */
+    int good = end && end != text && !*end && seconds >= 0 && seconds <= JOB_MOST_TIMEOUT_S; /* false for inf and nan */
     return good ? seconds : strtod(JOB_TIMEOUT_S, NULL);
 }
 
@@ -242,7 +242,7 @@ int job_begin(struct job *job, int argc, char *const argv[])
     MPI_Comm_rank(MPI_COMM_WORLD, &job->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &job->size);
     fatal_set_job(job->rank, end_job);
-    exit_handlers_install(job->rank); /* once more, since MPI may have loaded libraries that take signals */
+    exit_handlers_install(job->rank); /* again, because MPI may have loaded libraries that handle signals */
     find_places(job);
     job->cores = share_of_cores(job);
     job_set_crowded(job, job->cores < 1);
@@ -254,8 +254,8 @@ int job_begin(struct job *job, int argc, char *const argv[])
     return refuse_singletons(job->size);
 }
 
-/* Ends the other ranks of this host when one fails that has ended MPI: the launcher would let them go on. This rank
- * ends after they have: Open MPI's mpirun has hung where a rank failed while another one was killed. */
+/* Ends the other ranks of this host if a rank fails after MPI_Finalize, when the launcher would let them continue. This
+ * rank ends last: Open MPI's mpirun may hang if a rank fails while another one is killed. */
 static int ending_rank, ending_size;
 static void end_siblings(int status)
 {
@@ -275,9 +275,8 @@ void job_end(struct job *job)
     ending_size = job->size;
     fatal_set_job(job->rank, end_siblings);
     if (job->hosts > 1) {
-        /* MPICH 4.0 over UCX's TCP: a rank that is done waits for the launcher and answers no peer any more, and a peer
-         * that still has something to flush then waits for ever (3 ranks: half of the runs). A tenth of a second lets
-         * all flush. */
+        /* MPICH 4.0 over UCX's TCP: a rank in MPI_Finalize no longer answers its peers, so that a peer with data to
+         * flush waits forever (with 3 ranks in half of the runs). A tenth of a second lets all ranks flush. */
         MPI_Barrier(MPI_COMM_WORLD);
         usleep(100000);
     }
@@ -309,7 +308,7 @@ void job_gather(const struct job *job, const void *mine, size_t bytes, void *all
 static double reduce(const struct job *job, double value, MPI_Op op, MPI_Comm ranks)
 {
     double result;
-    wait_for_all(job, "reducing a number of all ranks", 0);
+    wait_for_all(job, "reducing a number over all ranks", 0);
     reduce_one(&value, &result, MPI_DOUBLE, op, ranks);
     watchdog_arrived(job->watchdog);
     return result;
@@ -333,7 +332,7 @@ double job_max(const struct job *job, double value)
 
 enum { TAG_TURN = 71, TAG_FIRST, TAG_CLOCK, TAG_BYTES };
 
-/* Waits for a message from rank 0 without keeping a core busy. Returns what it says: a number, or nothing, 0. */
+/* Waits for a message from rank 0 without keeping a core busy. Returns the number in it; 0 if it is empty. */
 static int wait_first(int tag)
 {
     int arrived = 0, value = 0;
@@ -366,7 +365,7 @@ int job_from_first(const struct job *job, int value, double grace_s)
 
 /* ---- clocks ---- */
 
-/* Rank 0 answers each question with its time, until the question is 0. */
+/* Rank 0 answers each request with its time, until the request is 0. */
 static void answer_clock(int64_t (*now)(void), int rank)
 {
     MPI_Send(NULL, 0, MPI_BYTE, rank, TAG_TURN, MPI_COMM_WORLD);
@@ -380,13 +379,13 @@ static void answer_clock(int64_t (*now)(void), int rank)
     }
 }
 
-/* Asks until more trips were about as short as the shortest, or until that takes too long. */
+/* Measures round trips until several are about as short as the shortest, for at most longest_ns. */
 static void ask_clock(int64_t (*now)(void), int64_t longest_ns, struct clock_sample *sample)
 {
     enum { ALIKE = 20 };
     int64_t begin = now(), shortest = INT64_MAX, question = 1, answer;
     for (int alike = 0; alike < ALIKE && now() - begin < longest_ns;) {
-        sched_yield(); /* a busy core is lost between two trips rather than during one */
+        sched_yield(); /* so that a busy core is lost between round trips, not during one */
         int64_t sent = now();
         MPI_Send(&question, 1, MPI_INT64_T, 0, TAG_CLOCK, MPI_COMM_WORLD);
         MPI_Recv(&answer, 1, MPI_INT64_T, 0, TAG_CLOCK, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -404,7 +403,7 @@ static void ask_clock(int64_t (*now)(void), int64_t longest_ns, struct clock_sam
 }
 
 /* The first rank that reads the same clock as this one. */
-static int first_of(const int *clock, int rank)
+static int find_first_reader(const int *clock, int rank)
 {
     int first = 0;
     while (clock[first] != clock[rank])
@@ -417,23 +416,23 @@ void job_compare_clocks(const struct job *job, int64_t (*now)(void), struct cloc
     int *clock = allocate((size_t)job->size, sizeof *clock);
     struct clock_sample *all = allocate((size_t)job->size, sizeof *all);
     job_gather(job, &job->clock, sizeof job->clock, clock);
-    int first = first_of(clock, job->rank);
+    int first = find_first_reader(clock, job->rank);
     int clocks = 1;
     for (int r = 1; r < job->size; r++)
-        clocks += first_of(clock, r) == r;
+        clocks += find_first_reader(clock, r) == r;
     const double all_s = 10;
     int64_t longest_ns = (int64_t)(1e9 * fmin(1, all_s / clocks));
     *sample = (struct clock_sample){now(), 0, 0};
     wait_for_all(job, "comparing clocks", clocks > 1 ? all_s : 0);
     if (job->rank == 0) {
         for (int r = 1; r < job->size; r++)
-            if (first_of(clock, r) == r)
+            if (find_first_reader(clock, r) == r)
                 answer_clock(now, r);
     } else if (first == job->rank) {
         wait_first(TAG_TURN);
         ask_clock(now, longest_ns, sample);
     }
-    from_first(job, 0); /* all are done */
+    from_first(job, 0); /* all ranks are done */
     watchdog_arrived(job->watchdog);
     job_gather(job, sample, sizeof *sample, all);
     *sample = all[first];
@@ -448,7 +447,7 @@ void job_send(const struct job *job, const void *bytes, size_t n)
     watchdog_wait(job->watchdog, "sending to rank 0", 0, 0);
     MPI_Request request;
     MPI_Isend(bytes, (int)n, MPI_BYTE, 0, TAG_BYTES, MPI_COMM_WORLD, &request);
-    pause_until(request);
+    sleep_until_complete(request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     watchdog_arrived(job->watchdog);
 }
@@ -464,7 +463,7 @@ size_t job_receive(const struct job *job, int rank, void *bytes, size_t capacity
     watchdog_wait(job->watchdog, words, 0, 0);
     MPI_Request request;
     MPI_Irecv(bytes, (int)capacity, MPI_BYTE, rank, TAG_BYTES, MPI_COMM_WORLD, &request);
-    pause_until(request);
+    sleep_until_complete(request);
     MPI_Wait(&request, &status);
     watchdog_arrived(job->watchdog);
     MPI_Get_count(&status, MPI_BYTE, &n);
@@ -476,7 +475,7 @@ int job_agree(const struct job *job, int status)
     int first = status ? job->rank : job->size, failed;
     wait_for_all(job, "agreeing with all ranks", 0);
     reduce_one(&first, &failed, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-    char text[1024] = ""; /* as long as it can be */
+    char text[1024] = ""; /* the longest message of error_report */
     if (job->rank == failed)
         snprintf(text, sizeof text, "%s", error_text());
     if (failed < job->size)
@@ -503,7 +502,7 @@ int job_agree_after(const struct job *job, int before, int status)
 /* ---- the board ---- */
 
 struct job_window {
-    MPI_Comm sharing; /* the ranks that MPI can give memory in common */
+    MPI_Comm sharing; /* the ranks that can share memory */
     MPI_Win window;
 };
 
@@ -518,7 +517,8 @@ void job_board_create(struct job_board *board, const struct job *job, size_t byt
     int n;
     MPI_Comm_size(w->sharing, &n);
     int *rank = allocate((size_t)n, sizeof *rank);
-    MPI_Allgather(&job->rank, 1, MPI_INT, rank, 1, MPI_INT, w->sharing); /* everybody's bytes are zero now */
+    MPI_Allgather(&job->rank, 1, MPI_INT, rank, 1, MPI_INT,
+                  w->sharing); /* afterwards the bytes of all ranks are zero */
     for (int i = 0; i < n; i++) {
         MPI_Aint size;
         int unit;

@@ -1,4 +1,4 @@
-/* job.h - the control plane: who the ranks are, and what they exchange while no collective is in flight.
+/* job.h - the control plane: describes the ranks, and exchanges data while no collective is in flight.
  *
  * Every function here is called by all ranks in the same order, from the thread that called job_begin. */
 #ifndef DDP_JOB_H
@@ -12,7 +12,7 @@ struct watchdog;
 
 struct job {
     int rank, size;
-    int host, hosts;            /* which of the hosts this rank is on, and how many there are; by host name */
+    int host, hosts;            /* number of this rank's host, and of hosts; by host name */
     int local_rank, local_size; /* among the ranks of this host */
     int machine, machine_size;  /* which kernel this rank runs under, and how many ranks do: hosts made of namespaces or
                                    containers share its cores and its memory */
@@ -22,20 +22,20 @@ struct job {
     struct watchdog *watchdog; /* watches every wait below */
 };
 
-/* --timeout: seconds where it is not given, and at most. */
+/* --timeout in seconds: the default and the maximum. */
 #define JOB_TIMEOUT_S "300"
 enum { JOB_MOST_TIMEOUT_S = 1000000 };
 
-/* Starts the watchdog, with the --timeout of a command line that has not been read yet (0, NULL: none), then MPI, and
- * finds the ranks and hosts. Makes fatal() end the whole job. Returns 0; or -1, reported, when a launcher started
- * several ranks that MPI sees as jobs of one rank each (the wrong launcher for this MPI). */
+/* Starts the watchdog, with --timeout from the command line (0, NULL: the default), then MPI, and finds the ranks and
+ * hosts. Makes fatal() end the whole job. Returns 0; or -1, reported, if a launcher started several ranks that MPI sees
+ * as jobs of one rank each (the wrong launcher for this MPI). */
 int job_begin(struct job *job, int argc, char *const argv[]);
 
-/* Returns 0; or -1, reported, for the only rank of a job of Slurm that has several tasks or nodes, if no launcher
- * started it: a script of that job has left out srun or mpirun. */
+/* Returns -1, reported, for a single rank without a launcher in a Slurm job with several tasks or nodes: its script
+ * lacks srun or mpirun. Otherwise returns 0. */
 int job_check_alone(const struct job *job);
 
-/* Ends MPI; every rank has to arrive. */
+/* Ends MPI; all ranks call. */
 void job_end(struct job *job);
 
 /* Returns when all ranks have arrived. */
@@ -44,27 +44,26 @@ void job_barrier(const struct job *job);
 /* Gathers `bytes` bytes of every rank, in the order of ranks, into all[size * bytes] on every rank. */
 void job_gather(const struct job *job, const void *mine, size_t bytes, void *all);
 
-/* Says whether this rank's threads have fewer cores than they are, as job_begin has it of ranks of one thread; it is
- * crowded if one rank is. Ranks that wait here then leave the cores alone, and look every 20 to 500 us. Returns
- * whether it is crowded. */
+/* Sets whether this rank has more threads than cores (job_begin assumes one thread per rank). The machine is crowded if
+ * one rank has; then ranks that wait in this module sleep 20 to 500 us at a time. Returns whether it is crowded. */
 int job_set_crowded(const struct job *job, int this_rank);
 
-/* The sum of a value over the ranks of this machine, and its largest over all ranks. */
+/* The sum of a value over the ranks of this machine; and its maximum over all ranks. */
 double job_sum_machine(const struct job *job, double value);
 double job_max(const struct job *job, double value);
 
-/* Returns rank 0's value on every rank, once rank 0 is here. The others leave the cores alone while they wait, and look
- * every 0.5 ms. grace_s: seconds that rank 0 may take beyond --timeout. */
+/* Returns rank 0's value on every rank. While the others wait for rank 0, they sleep 0.5 ms at a time. grace_s: seconds
+ * that rank 0 may take beyond --timeout. */
 int job_from_first(const struct job *job, int value, double grace_s);
 
-/* Compares this rank's clock, `now`, with rank 0's: the same clock (job->clock) needs no comparison, and of the ranks
- * that read another the first asks for all, by messages there and back of which the shortest round trip counts. It asks
- * until more trips are about as short, for a second or 10 s of all clocks together at most. Ranks take turns, and those
- * that wait leave the cores alone. */
+/* Compares this rank's clock, `now`, with rank 0's. Ranks that read rank 0's clock (job->clock) need no comparison; for
+ * each other clock, the first rank that reads it measures round trips to rank 0, the shortest of which counts. It stops
+ * when several are about as short, or after a second per clock or 10 s for all clocks. Ranks measure in turn and sleep
+ * while they wait. */
 void job_compare_clocks(const struct job *job, int64_t (*now)(void), struct clock_sample *sample);
 
-/* Sends n bytes of this rank to rank 0, where job_receive takes what one rank sends, in the same pieces: returns its
- * length, at most capacity. */
+/* job_send sends n bytes to rank 0; there, each job_receive takes the bytes of one job_send of a rank and returns their
+ * number, at most capacity. */
 void job_send(const struct job *job, const void *bytes, size_t n);
 size_t job_receive(const struct job *job, int rank, void *bytes, size_t capacity);
 
@@ -72,13 +71,13 @@ size_t job_receive(const struct job *job, int rank, void *bytes, size_t capacity
  * rank, and rank 0 has printed the reported message of the first rank that failed, once, on stderr. */
 int job_agree(const struct job *job, int status);
 
-/* The same after a step that has returned `before` on every rank. If that is not 0, the failure is reported already and
- * what failed now follows from it: returns -1 without a report. */
+/* Like job_agree, after a step that returned `before` on every rank. If that is not 0, the failure is already reported
+ * and this one follows from it: returns -1 without a report. */
 int job_agree_after(const struct job *job, int before, int status);
 
-/* A board: so many bytes of each rank, zeroed, which it writes and the other ranks of its host may read at any time,
- * without MPI, also from other threads. part is [size]: where each rank's bytes are, NULL for ranks that share no
- * memory with this one. bytes is a multiple of 8. */
+/* A board has `bytes` bytes of memory for each rank, initially zero, which that rank writes and the other ranks of its
+ * host may read at any time, from any thread, without MPI. part[size] points to the bytes of each rank; NULL for ranks
+ * that share no memory with this one. bytes is a multiple of 8. */
 struct job_board {
     void **part;
     struct job_window *window;

@@ -1,4 +1,4 @@
-/* links.c - how fast each host sends and receives, measured while nothing else is sent. */
+/* links.c - measures the send and receive rates of each host. */
 #include "ddp/links.h"
 
 #include "ddp/watchdog.h"
@@ -11,7 +11,7 @@
 
 enum { TAG_LINK = 81, MESSAGE = 1 << 20, REPEATS = 2 };
 
-/* The first rank of each host: leader[hosts]. */
+/* Stores the first rank of each host in leader[hosts]. */
 static void find_leaders(const struct job *job, int *leader)
 {
     struct {
@@ -24,16 +24,16 @@ static void find_leaders(const struct job *job, int *leader)
     free(all);
 }
 
-/* Hosts of one class send at the same time, and those that they send to do not: a host that did both would answer late
- * whoever sends to it. Two classes, and of an odd number of hosts the last is a class of its own. */
+/* Hosts of one class send at the same time, to hosts of other classes: a host that sends and receives at once would
+ * answer late. There are two classes; with an odd number of hosts the last host is a third. */
 enum { CLASSES = 3 };
 static int class_of(int host, int hosts)
 {
     return hosts % 2 && host == hosts - 1 ? 2 : host % 2;
 }
 
-/* Each host sends a message to the next but `shift` and receives one, class by class. Returns the bytes per second at
- * which it came; 0 on ranks that are not their host's first. All ranks call. */
+/* Each host sends a message to the host `shift` further and receives one, class by class. Returns the rate of the
+ * received message in bytes per second; 0 on ranks that are not the first of their host. All ranks call. */
 static double receive_rate(const struct job *job, const int *leader, int shift, char *message)
 {
     int to = (job->host + shift) % job->hosts, from = (job->host + job->hosts - shift) % job->hosts;

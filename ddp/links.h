@@ -1,18 +1,18 @@
-/* links.h - how fast each host sends and receives, measured while nothing else is sent. */
+/* links.h - measures the send and receive rates of each host. */
 #ifndef DDP_LINKS_H
 #define DDP_LINKS_H
 
 #include "ddp/job.h"
 
-/* Bytes per second, the best that was seen: a host that is slow with every peer has a slow side itself. */
+/* The best rates over the peers, in bytes per second: a host that is slow with every peer is slow itself. */
 struct link_rates {
-    int rank; /* the first of that host, which stands for it */
+    int rank; /* the first rank of the host */
     double send, receive;
 };
 
-/* Fills rates[job->hosts], of two hosts or more: the first rank of each host sends 1 MiB to the next host and to the
- * one before, twice, and times what arrives; half of the hosts send at a time. Takes as long as eight such messages, or
- * twelve. All ranks call, while no collective is in flight. */
+/* Fills rates[job->hosts], for two hosts or more: the first rank of each host sends 1 MiB to the next and the previous
+ * host, twice, and times the messages that arrive; half of the hosts send at a time. Takes as long as eight or twelve
+ * messages. All ranks call, while no collective is in flight. */
 void links_measure(const struct job *job, struct link_rates *rates);
 
 #endif

@@ -1,4 +1,4 @@
-/* model.c - forward and backward of the transformer, as plain mirrored calls. */
+/* model.c - forward and backward of the transformer, as mirrored sequences of calls. */
 #include "ddp/model.h"
 
 #include "kernels/error.h"
@@ -10,33 +10,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What forward keeps for backward; one block of device memory, cut into these. N = B * T. `void` arrays are of the
+/* Activations that forward keeps for backward, in one block of device memory. N = B * T. `void` arrays have the
  * device's compute type. */
 struct layer {
-    void *x;    /* (N, C) what the layer before put out; norm 1 makes it the residual stream here */
+    void *x;    /* (N, C) output of the layer before; norm 1 turns it into the residual stream */
     void *n1;   /* (N, C) normalised x */
     float *r1;  /* (N) its scale */
-    void *vkq;  /* (N, 3C) of each token v, k and q, in the order of their weights; attention turns k and q */
+    void *vkq;  /* (N, 3C) v, k and q of each token, in the order of their weights; attention rotates k and q */
     void *att;  /* (N, C) attention's output */
     float *lse; /* (B, H, T) its log-sums */
-    void *mid;  /* (N, C) what attention's projection put out; norm 2 makes it the residual stream there */
+    void *mid;  /* (N, C) output of attention's projection; norm 2 turns it into the residual stream */
     void *n2;   /* (N, C) */
     float *r2;  /* (N) */
-    void *ga;   /* (N, 2F) of each token g, w3 n2, and a, w1 n2 */
+    void *ga;   /* (N, 2F) g = w3 n2 and a = w1 n2 of each token */
     void *h;    /* (N, F) silu(a) * g */
 };
 
 struct activations {
     struct layer *layer; /* [L] */
-    void *x, *n;         /* (N, C) behind the last layer: residual stream, and normalised */
+    void *x, *n;         /* (N, C) after the last layer: residual stream, and normalised */
     float *r;            /* (N) its scale */
     void *logits;        /* (N, V), and their gradient after the loss */
     float *rope;         /* (T, D / 2, 2) cosines and sines */
-    void *dx, *dn;       /* (N, C) gradient of the residual stream, and of what a norm put out */
+    void *dx, *dn;       /* (N, C) gradient of the residual stream, and of a norm's output */
     void *datt;          /* (N, C) */
     void *dvkq;          /* (N, 3C) */
     void *dh;            /* (N, F) */
-    char *memory;        /* the block, of which so much is cut */
+    char *memory;        /* the block, and how much of it is used */
     size_t used;
 };
 
@@ -75,7 +75,7 @@ static void register_tensors(struct model *model)
     add_tensor(model, 1, C, 1, "norm");
     add_tensor(model, V, C, 1, "output");
     model->matmul_parameters = L * (4 * C * C + 3 * C * F) + V * C;
-    for (int i = model->tensors - 1; i >= 0; i--) { /* the last one registered is the first one finished */
+    for (int i = model->tensors - 1; i >= 0; i--) { /* backward finishes the last one registered first */
         if (model->tensor[i].joined)
             model->arena = (model->arena + TENSOR_ALIGNMENT - 1) / TENSOR_ALIGNMENT * TENSOR_ALIGNMENT;
         model->tensor[i].offset = model->arena;
@@ -84,9 +84,9 @@ static void register_tensors(struct model *model)
     model->arena = (model->arena + TENSOR_ALIGNMENT - 1) / TENSOR_ALIGNMENT * TENSOR_ALIGNMENT;
 }
 
-/* Cuts bytes from the block for what this operation puts out in a part of the model (memory_range). With no block yet
- * it only takes note of them, so that plan and allocation cannot disagree. */
-static void *cut(struct model *model, int part, size_t bytes)
+/* Returns memory from the block for an output in a part of the model (memory_range). Without a block it only records
+ * the size, so that plan and allocation agree. */
+static void *take_memory(struct model *model, int part, size_t bytes)
 {
     enum { ALIGNMENT = 256 };
     struct activations *A = model->activations;
@@ -104,34 +104,34 @@ static void cut_activations(struct model *model)
 {
     const struct model_sizes *s = &model->sizes;
     struct activations *A = model->activations;
-    const size_t e = model->compute_bytes, f = sizeof(float); /* of a number of the compute type, and of a float */
+    const size_t e = model->compute_bytes, f = sizeof(float); /* sizes of the compute type and of a float */
     size_t N = s->batch * s->context, NC = N * s->width, NF = N * s->ff;
     for (int l = 0; l < (int)s->layers; l++) {
         A->layer[l] = (struct layer){
-            .x = cut(model, l, e * NC),
-            .n1 = cut(model, l + 1, e * NC),
-            .r1 = cut(model, l + 1, f * N),
-            .vkq = cut(model, l + 1, e * 3 * NC),
-            .att = cut(model, l + 1, e * NC),
-            .lse = cut(model, l + 1, f * N * s->heads),
-            .mid = cut(model, l + 1, e * NC),
-            .n2 = cut(model, l + 1, e * NC),
-            .r2 = cut(model, l + 1, f * N),
-            .ga = cut(model, l + 1, e * 2 * NF),
-            .h = cut(model, l + 1, e * NF),
+            .x = take_memory(model, l, e * NC),
+            .n1 = take_memory(model, l + 1, e * NC),
+            .r1 = take_memory(model, l + 1, f * N),
+            .vkq = take_memory(model, l + 1, e * 3 * NC),
+            .att = take_memory(model, l + 1, e * NC),
+            .lse = take_memory(model, l + 1, f * N * s->heads),
+            .mid = take_memory(model, l + 1, e * NC),
+            .n2 = take_memory(model, l + 1, e * NC),
+            .r2 = take_memory(model, l + 1, f * N),
+            .ga = take_memory(model, l + 1, e * 2 * NF),
+            .h = take_memory(model, l + 1, e * NF),
         };
     }
     int layers = (int)s->layers, every = -1;
-    A->x = cut(model, layers, e * NC);
-    A->n = cut(model, layers + 1, e * NC);
-    A->r = cut(model, layers + 1, f * N);
-    A->logits = cut(model, layers + 1, e * N * s->vocabulary);
-    A->rope = cut(model, every, f * s->context * (s->width / s->heads));
-    A->dx = cut(model, every, e * NC);
-    A->dn = cut(model, every, e * NC);
-    A->datt = cut(model, every, e * NC);
-    A->dvkq = cut(model, every, e * 3 * NC);
-    A->dh = cut(model, every, e * NF);
+    A->x = take_memory(model, layers, e * NC);
+    A->n = take_memory(model, layers + 1, e * NC);
+    A->r = take_memory(model, layers + 1, f * N);
+    A->logits = take_memory(model, layers + 1, e * N * s->vocabulary);
+    A->rope = take_memory(model, every, f * s->context * (s->width / s->heads));
+    A->dx = take_memory(model, every, e * NC);
+    A->dn = take_memory(model, every, e * NC);
+    A->datt = take_memory(model, every, e * NC);
+    A->dvkq = take_memory(model, every, e * 3 * NC);
+    A->dh = take_memory(model, every, e * NF);
 }
 
 void model_plan(struct model *model, const struct model_sizes *sizes, size_t compute_bytes)
@@ -170,7 +170,7 @@ static void upload_rope(struct model *model)
 void model_allocate(struct model *model, const struct device *device, float *gradient)
 {
     if (device->compute_bytes != model->compute_bytes)
-        FATAL("a model planned for numbers of %zu bytes, and a device that computes in %zu", model->compute_bytes,
+        FATAL("the model was planned for a compute type of %zu bytes, but the device's has %zu", model->compute_bytes,
               device->compute_bytes);
     model->device = device;
     model->weight = device->allocate(model->arena * sizeof(float));
@@ -202,8 +202,8 @@ void model_destroy(struct model *model)
 
 /* ---- initial weights ---- */
 
-/* Numbers that stand for equal shares of a normal distribution cut off at 3: below number i lie i + 1/2 of QUANTILES
- * shares. Each is found by Newton's method from the one before. The caller frees them. */
+/* Returns quantiles of a normal distribution truncated at 3: number i is the (i + 1/2) / QUANTILES quantile. Each is
+ * found by Newton's method from the one before. The caller frees them. */
 enum { QUANTILES = 1 << 16 };
 static float *normal_quantiles(void)
 {
@@ -249,7 +249,7 @@ void model_weights_changed(struct model *model)
 /* ---- forward ---- */
 
 /* The weights that layers read, in the compute type. */
-static const void *weight(const struct model *model, int tensor)
+static const void *layer_weight(const struct model *model, int tensor)
 {
     const char *first = model->narrow_weight ? model->narrow_weight : (void *)model->weight;
     return first + model->tensor[tensor].offset * model->compute_bytes;
@@ -260,8 +260,8 @@ static float *gradient(const struct model *model, int tensor)
     return model->gradient + model->tensor[tensor].offset;
 }
 
-/* Where number `at` of an array of the compute type is. */
-static void *part(const struct model *model, void *array, size_t at)
+/* Returns the address of number `at` of an array of the compute type. */
+static void *element(const struct model *model, void *array, size_t at)
 {
     return (char *)array + at * model->compute_bytes;
 }
@@ -282,7 +282,7 @@ void model_forward(struct model *model, const int32_t *input, const int32_t *tar
 
     announce_part(hook, 0);
     d->range_begin("embedding", -1);
-    d->embedding_forward(s->layers ? A->layer[0].x : A->x, weight(model, 0), input, N, C);
+    d->embedding_forward(s->layers ? A->layer[0].x : A->x, layer_weight(model, 0), input, N, C);
     d->range_end();
     for (size_t l = 0; l < s->layers; l++) {
         struct layer *a = &A->layer[l];
@@ -292,46 +292,46 @@ void model_forward(struct model *model, const int32_t *input, const int32_t *tar
         announce_part(hook, 1 + (int)l);
         d->range_begin("layer", (int)l);
         d->range_begin("attention", (int)l);
-        d->rmsnorm_forward(a->n1, a->r1, a->x, l ? a[-1].mid : NULL, weight(model, w + NORM1), N, C);
-        d->linear_forward(a->vkq, a->n1, weight(model, w + ATTENTION_V), N, C, 3 * C);
-        d->attention_forward(a->att, a->lse, part(model, a->vkq, 2 * C), part(model, a->vkq, C), a->vkq, A->rope, B, T,
-                             H, D, 3 * C);
-        d->linear_forward(a->mid, a->att, weight(model, w + ATTENTION_O), N, C, C);
+        d->rmsnorm_forward(a->n1, a->r1, a->x, l ? a[-1].mid : NULL, layer_weight(model, w + NORM1), N, C);
+        d->linear_forward(a->vkq, a->n1, layer_weight(model, w + ATTENTION_V), N, C, 3 * C);
+        d->attention_forward(a->att, a->lse, element(model, a->vkq, 2 * C), element(model, a->vkq, C), a->vkq, A->rope,
+                             B, T, H, D, 3 * C);
+        d->linear_forward(a->mid, a->att, layer_weight(model, w + ATTENTION_O), N, C, C);
         d->range_end();
 
         d->range_begin("feed_forward", (int)l);
-        d->rmsnorm_forward(a->n2, a->r2, a->mid, a->x, weight(model, w + NORM2), N, C);
-        d->linear_forward(a->ga, a->n2, weight(model, w + FEED_FORWARD_W3), N, C, 2 * F);
-        d->swiglu_forward(a->h, part(model, a->ga, F), a->ga, N, F, 2 * F);
-        d->linear_forward(next, a->h, weight(model, w + FEED_FORWARD_W2), N, F, C);
+        d->rmsnorm_forward(a->n2, a->r2, a->mid, a->x, layer_weight(model, w + NORM2), N, C);
+        d->linear_forward(a->ga, a->n2, layer_weight(model, w + FEED_FORWARD_W3), N, C, 2 * F);
+        d->swiglu_forward(a->h, element(model, a->ga, F), a->ga, N, F, 2 * F);
+        d->linear_forward(next, a->h, layer_weight(model, w + FEED_FORWARD_W2), N, F, C);
         d->range_end();
         d->range_end();
     }
     announce_part(hook, 1 + (int)s->layers);
     d->range_begin("output", -1);
     d->rmsnorm_forward(A->n, A->r, A->x, s->layers ? A->layer[s->layers - 1].mid : NULL,
-                       weight(model, model->tensors - 2), N, C);
-    d->linear_forward(A->logits, A->n, weight(model, model->tensors - 1), N, C, V);
+                       layer_weight(model, model->tensors - 2), N, C);
+    d->linear_forward(A->logits, A->n, layer_weight(model, model->tensors - 1), N, C, V);
     d->cross_entropy(loss, A->logits, target, N, V, loss_scale, grad_scale);
     d->range_end();
 }
 
-/* ---- backward: forward's calls from the last to the first; the gradient of a weight comes before the gradient of its
- * input, so that it can be announced that much earlier ---- */
+/* ---- backward: mirrors forward's calls; computes the gradient of a weight before that of the input, to announce it
+ * earlier ---- */
 
-static void announce(const struct gradient_hook *hook, int tensor)
+static void announce_gradient(const struct gradient_hook *hook, int tensor)
 {
     if (hook)
         hook->ready(hook->context, tensor);
 }
 
-/* What the gradients of weights need to know of the pass. */
+/* Arguments for gradients of weights. */
 struct backward_pass {
-    int accumulate; /* add to the gradient, which holds that of earlier micro-batches */
+    int accumulate; /* add to the gradient of earlier micro-batches */
     const struct gradient_hook *hook;
 };
 
-/* The gradient of the matrix that begins with this tensor. */
+/* Computes the gradient of the matrix that begins with this tensor. */
 static void weight_gradient(struct model *model, const struct backward_pass *pass, int tensor, const void *dy,
                             const void *x)
 {
@@ -340,16 +340,16 @@ static void weight_gradient(struct model *model, const struct backward_pass *pas
     model->device->linear_backward_weight(gradient(model, tensor), dy, x, N, t->columns, (size_t)t->joined * t->rows,
                                           pass->accumulate);
     for (int i = 0; i < t->joined; i++)
-        announce(pass->hook, tensor - i);
+        announce_gradient(pass->hook, tensor - i);
 }
 
 static void norm_gradient(struct model *model, const struct backward_pass *pass, int tensor, void *dx, const void *dy,
                           const void *x, const float *rstd, int accumulate)
 {
     size_t N = model->sizes.batch * model->sizes.context;
-    model->device->rmsnorm_backward(dx, gradient(model, tensor), dy, x, weight(model, tensor), rstd, N,
+    model->device->rmsnorm_backward(dx, gradient(model, tensor), dy, x, layer_weight(model, tensor), rstd, N,
                                     model->sizes.width, accumulate, pass->accumulate);
-    announce(pass->hook, tensor);
+    announce_gradient(pass->hook, tensor);
 }
 
 void model_backward(struct model *model, const int32_t *input, int accumulate, const struct gradient_hook *hook)
@@ -363,38 +363,39 @@ void model_backward(struct model *model, const int32_t *input, int accumulate, c
 
     d->range_begin("output", -1);
     weight_gradient(model, &pass, model->tensors - 1, A->logits, A->n);
-    d->linear_backward_input(dn, A->logits, weight(model, model->tensors - 1), N, C, V, 0);
+    d->linear_backward_input(dn, A->logits, layer_weight(model, model->tensors - 1), N, C, V, 0);
     norm_gradient(model, &pass, model->tensors - 2, dx, dn, A->x, A->r, 0);
     d->range_end();
     for (size_t l = s->layers; l-- > 0;) {
         struct layer *a = &A->layer[l];
         int w = 1 + (int)l * LAYER_TENSORS;
-        void *dga = a->ga; /* takes the place of g and a, which nothing needs any more */
+        void *dga = a->ga; /* overwrites g and a, which are no longer needed */
 
         d->range_begin("layer", (int)l);
         d->range_begin("feed_forward", (int)l);
         weight_gradient(model, &pass, w + FEED_FORWARD_W2, dx, a->h);
-        d->linear_backward_input(A->dh, dx, weight(model, w + FEED_FORWARD_W2), N, F, C, 0);
-        d->swiglu_backward(part(model, dga, F), dga, A->dh, part(model, a->ga, F), a->ga, N, F, 2 * F);
+        d->linear_backward_input(A->dh, dx, layer_weight(model, w + FEED_FORWARD_W2), N, F, C, 0);
+        d->swiglu_backward(element(model, dga, F), dga, A->dh, element(model, a->ga, F), a->ga, N, F, 2 * F);
         weight_gradient(model, &pass, w + FEED_FORWARD_W3, dga, a->n2);
-        d->linear_backward_input(dn, dga, weight(model, w + FEED_FORWARD_W3), N, C, 2 * F, 0);
+        d->linear_backward_input(dn, dga, layer_weight(model, w + FEED_FORWARD_W3), N, C, 2 * F, 0);
         norm_gradient(model, &pass, w + NORM2, dx, dn, a->mid, a->r2, 1);
         d->range_end();
 
         d->range_begin("attention", (int)l);
         weight_gradient(model, &pass, w + ATTENTION_O, dx, a->att);
-        d->linear_backward_input(A->datt, dx, weight(model, w + ATTENTION_O), N, C, C, 0);
-        d->attention_backward(part(model, A->dvkq, 2 * C), part(model, A->dvkq, C), A->dvkq, A->datt, a->att, a->lse,
-                              part(model, a->vkq, 2 * C), part(model, a->vkq, C), a->vkq, A->rope, B, T, H, D, 3 * C);
+        d->linear_backward_input(A->datt, dx, layer_weight(model, w + ATTENTION_O), N, C, C, 0);
+        d->attention_backward(element(model, A->dvkq, 2 * C), element(model, A->dvkq, C), A->dvkq, A->datt, a->att,
+                              a->lse, element(model, a->vkq, 2 * C), element(model, a->vkq, C), a->vkq, A->rope, B, T,
+                              H, D, 3 * C);
         weight_gradient(model, &pass, w + ATTENTION_V, A->dvkq, a->n1);
-        d->linear_backward_input(dn, A->dvkq, weight(model, w + ATTENTION_V), N, C, 3 * C, 0);
+        d->linear_backward_input(dn, A->dvkq, layer_weight(model, w + ATTENTION_V), N, C, 3 * C, 0);
         norm_gradient(model, &pass, w + NORM1, dx, dn, a->x, a->r1, 1);
         d->range_end();
         d->range_end();
     }
     d->range_begin("embedding", -1);
     d->embedding_backward(gradient(model, 0), dx, input, N, C, V, accumulate);
-    announce(hook, 0);
+    announce_gradient(hook, 0);
     d->range_end();
 }
 

@@ -1,9 +1,9 @@
 /* model.h - the workload: a pre-norm decoder-only transformer, its parameters, forward and backward.
  *
  * Token embedding; L blocks of [RMSNorm, causal multi-head attention with RoPE, residual; RMSNorm, SwiGLU feed-forward,
- * residual]; RMSNorm; output projection (not tied to the embedding); mean cross-entropy. No biases.
- * Weights, gradients and optimizer state each live in one arena, tensors in the order in which backward finishes
- * their gradients, which is the reverse of the order in which forward uses (and this table registers) them. */
+ * residual]; RMSNorm; output projection (not tied to the embedding); mean cross-entropy. No biases. Weights, gradients
+ * and optimizer state each have one arena, with tensors in the order in which backward finishes their gradients: the
+ * reverse of the order in which forward uses (and this table registers) them. */
 #ifndef DDP_MODEL_H
 #define DDP_MODEL_H
 
@@ -38,20 +38,20 @@ enum layer_tensor {
 
 struct tensor {
     char name[32];
-    size_t offset;        /* where it starts in each arena, in floats */
+    size_t offset;        /* in each arena, in floats */
     size_t rows, columns; /* [rows, columns]; a norm's weight is [1, C] */
     size_t count;         /* rows * columns */
-    /* How many tensors, from this one on to those registered before it, are one matrix: they have the same input, so
-     * that one product takes all of them, and lie in each arena without gaps. 3 for v, k and q, 2 for w3 and w1, 0 for
-     * those that are part of another's matrix, and 1 for all others. */
+    /* The number of tensors, this one and those registered before it, that form one matrix: they have the same input,
+     * so that one product computes all, and no gaps in the arenas. 3 for v, k and q; 2 for w3 and w1; 0 for a tensor in
+     * another's matrix; 1 for all others. */
     int joined;
 };
-/* Floats. What is not part of another's matrix starts at a multiple of it; the gaps that it leaves stay zero. */
+/* In floats. A tensor that is not in another's matrix starts at a multiple of it; gaps stay zero. */
 enum { TENSOR_ALIGNMENT = 16 };
 
-/* What a range of memory holds, for whoever accounts for it. */
+/* A range of memory and the part of the model that uses it. */
 struct memory_range {
-    int part; /* of the model: 0 the embedding, 1 + l layer l, L + 1 the output; -1: every layer uses it in its turn */
+    int part; /* 0 the embedding, 1 + l layer l, L + 1 the output; -1: every layer in turn */
     size_t bytes;
 };
 
@@ -61,21 +61,21 @@ struct model {
     int tensors;
     size_t parameters;       /* sum of counts */
     size_t arena;            /* floats in each arena */
-    size_t activation_bytes; /* what forward keeps for backward, and scratch; in these ranges */
+    size_t activation_bytes; /* activations kept for backward, and scratch; in these ranges */
     struct memory_range *activation;
     int activation_ranges;
     size_t matmul_parameters; /* parameters of linear layers: all but the embedding and the norms */
-    size_t compute_bytes;     /* of a number of the device's compute type */
+    size_t compute_bytes;     /* size of the device's compute type */
 
     const struct device *device;
     float *weight, *gradient; /* [arena] */
-    void *narrow_weight;      /* [arena] the weights in the compute type; NULL where that is fp32 */
+    void *narrow_weight;      /* [arena] the weights in the compute type; NULL if that is fp32 */
     int owns_gradient;
     struct activations *activations;
 };
 
-/* Lays out a model of these sizes, for a device whose compute type has that many bytes, without allocating its arrays:
- * what it will need is known then. Release with model_destroy. */
+/* Lays out a model of these sizes, for a compute type of that many bytes. Computes the memory that it needs, but
+ * allocates no arrays. Release with model_destroy. */
 void model_plan(struct model *model, const struct model_sizes *sizes, size_t compute_bytes);
 
 /* Allocates the arrays on a device; weights and gradients are zero. gradient: [arena] zeroed memory of the device that
@@ -83,15 +83,15 @@ void model_plan(struct model *model, const struct model_sizes *sizes, size_t com
 void model_allocate(struct model *model, const struct device *device, float *gradient);
 void model_destroy(struct model *model); /* a zeroed model is fine */
 
-/* Fills the weights from the seed alone, the same on every rank: linear layers from a normal distribution of variance
- * 2 / (rows + columns), the embedding of variance 1, both cut off at three standard deviations, of which 16 random bits
- * each choose one of 65536 quantiles, since large models have many; norms are 1. */
+/* Initialises the weights from the seed alone, the same on every rank: linear layers from a normal distribution of
+ * variance 2 / (rows + columns), the embedding of variance 1, both truncated at three standard deviations; norms are 1.
+ * For speed, 16 random bits select one of 65536 quantiles. */
 void model_initialize(struct model *model, uint64_t seed);
 
-/* To be called after a change of model->weight: renews the copy that layers read. */
+/* Updates the copy of the weights that layers read. Call it after a change of model->weight. */
 void model_weights_changed(struct model *model);
 
-/* What forward calls before it uses the weights of a part: 0 the embedding, 1 + l layer l, layers + 1 the output. */
+/* Forward calls this before it uses the weights of a part: 0 the embedding, 1 + l layer l, layers + 1 the output. */
 struct forward_hook {
     void (*before)(void *context, int part);
     void *context;
@@ -103,26 +103,26 @@ struct forward_hook {
 void model_forward(struct model *model, const int32_t *input, const int32_t *target, float *loss, float loss_scale,
                    float grad_scale, const struct forward_hook *hook);
 
-/* What backward calls as soon as the gradient of a tensor is final, tensors - 1 first and 0 last; those of one matrix
- * are final at the same time. */
+/* Backward calls this as soon as the gradient of a tensor is final: tensors - 1 first, 0 last. Those of one matrix
+ * become final together. */
 struct gradient_hook {
     void (*ready)(void *context, int tensor);
     void *context;
 };
 
-/* Puts the gradient of the last forward pass into model->gradient, or adds it to what is there when accumulate is not
- * 0, and announces each tensor; hook may be NULL. The gaps between tensors are not written. input as in forward. */
+/* Stores the gradient of the last forward pass in model->gradient, or adds it if accumulate is not 0, and announces
+ * each tensor to the hook, which may be NULL. Does not write the gaps between tensors. input: that of forward. */
 void model_backward(struct model *model, const int32_t *input, int accumulate, const struct gradient_hook *hook);
 
-/* A tensor's gradient with the gap behind it: over all tensors, the bytes of the arena. The weight lies likewise in its
- * arena, and so do the optimizer's numbers. */
+/* Returns the range of a tensor's gradient, with the gap after it, so that all tensors add up to the arena. The range
+ * is the same in the arenas of weights and optimizer state. */
 struct memory_range model_gradient_range(const struct model *model, int tensor);
 
-/* Device operations of one forward and one backward pass together, and the ranges that they are named by. */
+/* The number of device operations of one forward and one backward pass together; and of ranges of the model. */
 size_t model_operations(const struct model *model);
 size_t model_ranges(const struct model *model);
 
-/* Floating-point operations of one training step on `tokens` tokens: 6 per token and matmul parameter, and
+/* Returns the floating-point operations of one training step on `tokens` tokens: 6 per token and matmul parameter, and
  * 6 L C T per token for the causal half of attention (forward and backward). */
 double model_flops(const struct model *model, size_t tokens);
 

@@ -1,4 +1,4 @@
-/* optimizer.c - AdamW's state, and the learning rate over the steps. */
+/* optimizer.c - AdamW's state, and the learning-rate schedule. */
 #include "ddp/optimizer.h"
 
 float schedule_learning_rate(const struct lr_schedule *schedule, long step)

@@ -1,11 +1,11 @@
-/* optimizer.h - AdamW on ranges of the arena, and the learning rate over the steps. */
+/* optimizer.h - AdamW on ranges of the arena, and the learning-rate schedule. */
 #ifndef DDP_OPTIMIZER_H
 #define DDP_OPTIMIZER_H
 
 #include "ddp/model.h"
 
-/* The learning rate rises linearly from 0 in step 0 to `peak` in step `warmup_steps` and stays there. Steps before that
- * are the warm-up, the only ones whose gradients are clipped; below step 0 the ramp has not begun and the rate is 0. */
+/* The learning rate rises linearly from 0 in step 0 to `peak` in step `warmup_steps` and stays there; it is 0 in steps
+ * below 0. Only gradients of warm-up steps, those before `warmup_steps`, are clipped. */
 struct lr_schedule {
     float peak;
     long warmup_steps;
@@ -19,17 +19,18 @@ struct optimizer {
     float *scalars; /* [SCALARS] on the device */
 };
 
-/* Moments zero. Uses the model's device; release with optimizer_destroy. */
+/* Creates zero moments on the model's device. Release with optimizer_destroy. */
 void optimizer_create(struct optimizer *optimizer, const struct model *model, const struct adamw *adamw);
-void optimizer_destroy(struct optimizer *optimizer, const struct model *model); /* while the model is there */
+void optimizer_destroy(struct optimizer *optimizer, const struct model *model); /* before the model */
 
-/* Back to zero moments. */
+/* Sets the moments to zero. */
 void optimizer_reset(struct optimizer *optimizer, const struct model *model);
 
-/* Sets what the next step needs in device memory: learning rate, clip factor 1, and t, AdamW's step number from 1. */
+/* Sets the scalars of the next step in device memory: learning rate, clip factor 1, and t, AdamW's step number from 1.
+ */
 void optimizer_set_step(struct optimizer *optimizer, const struct model *model, float learning_rate, long t);
 
-/* Makes one AdamW step of floats [offset, offset + count) of the arena: of weights and moments, by the gradient. */
+/* Makes one AdamW step on floats [offset, offset + count) of the arenas of weights, moments and gradient. */
 void optimizer_update(const struct optimizer *optimizer, const struct model *model, size_t offset, size_t count);
 
 #endif

@@ -1,8 +1,8 @@
 /* plan.h - cuts the gradient arena into the buckets that are all-reduced together.
  *
- * Tensors lie in the arena in the order in which backward finishes them, so a bucket is a run of neighbours and is
- * complete when the last of them is. Pure: no device, no communication.
- * Source: Li et al., PyTorch Distributed, VLDB 2020, arXiv:2006.15704. */
+ * Tensors lie in the arena in the order in which backward finishes them, so a bucket is a contiguous range, complete
+ * when its last tensor is. Pure: no device, no communication. Source: Li et al., PyTorch Distributed, VLDB 2020,
+ * arXiv:2006.15704. */
 #ifndef DDP_PLAN_H
 #define DDP_PLAN_H
 
@@ -19,16 +19,16 @@ struct plan {
     struct bucket *bucket; /* [n], in the order in which backward completes them */
 };
 
-/* Plans buckets of at most max_bytes bytes of fp32 (a larger tensor is a bucket of its own), each filled as far as the
- * next whole tensor allows. Release with plan_destroy, as those of the next two. */
+/* Plans buckets of at most max_bytes bytes of fp32, each with as many whole tensors as fit; a larger tensor has a
+ * bucket of its own. Release this plan, and those below, with plan_destroy. */
 void plan_create(struct plan *plan, const struct tensor *tensor, int tensors, size_t max_bytes);
 
-/* Plans a bucket for each tensor; or one for the whole gradient. max_bytes does not count. */
+/* Plans a bucket for each tensor; or one for the whole gradient. Both ignore max_bytes. */
 void plan_per_tensor(struct plan *plan, const struct tensor *tensor, int tensors, size_t max_bytes);
 void plan_whole(struct plan *plan, const struct tensor *tensor, int tensors, size_t max_bytes);
 void plan_destroy(struct plan *plan); /* a zeroed plan is fine */
 
-/* The parameters in a bucket, without the gaps that alignment leaves. */
+/* Returns the number of parameters in a bucket, without gaps for alignment. */
 size_t bucket_parameters(const struct tensor *tensor, const struct bucket *bucket);
 
 #endif

@@ -1,4 +1,4 @@
-/* read_fully.c - a part of a file, whole. */
+/* read_fully.c - reads a range of a file, repeating short and interrupted reads. */
 #include "ddp/read_fully.h"
 
 #include <errno.h>

@@ -1,11 +1,11 @@
-/* read_fully.h - a part of a file, whole. */
+/* read_fully.h - reads a range of a file, repeating short and interrupted reads. */
 #ifndef DDP_READ_FULLY_H
 #define DDP_READ_FULLY_H
 
 #include <stddef.h>
 
-/* Reads the bytes [offset, offset + bytes) of a file, and leaves its position. Returns 0; or -1 with errno, which is 0
- * where the file ends before. */
+/* Reads bytes [offset, offset + bytes) of a file without moving its position. Returns 0; or -1 with errno, which is 0
+ * if the file is too short. */
 int read_fully(int fd, void *to, size_t bytes, size_t offset);
 
 #endif

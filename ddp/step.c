@@ -1,9 +1,9 @@
 /* step.c - one training step of data-parallel training; read step_run from top to bottom.
  *
- * Each rank has the whole model and its own part of the global batch. A step computes the gradient of that part,
- * the strategy sums the gradients of all ranks (while backward runs, or after it), and every rank then makes the same
- * update. The only scale, 1 / (tokens x ranks x micro-batches), is folded into the gradient of the loss, so that the
- * sum over everything is the mean over the global batch. */
+ * Each rank has the whole model and a part of the global batch. A step computes the gradient of that part, the strategy
+ * sums the gradients of all ranks (during backward or after it), and every rank then makes the same update. The only
+ * scale, 1 / (tokens x ranks x micro-batches), is folded into the gradient of the loss, so that the sum over everything
+ * is the mean over the global batch. */
 #include "ddp/step.h"
 
 #include "kernels/core_wait.h"
@@ -18,22 +18,22 @@ const char *const phase_name[PHASES + 1] = {
 const char *const ready_name = "ready";
 static const char *const delay_name = "injected_delay";
 
-/* Sleeps. A device that runs behind the host must have come here first, or it would work on meanwhile. */
+/* Waits for the device, which would otherwise continue to work, and sleeps. */
 static void sleep_for_delay(struct trainer *t, int64_t ns)
 {
     t->device->synchronize();
     int64_t now = clock_now_ns();
     clock_sleep_until(now + ns);
     int64_t end = clock_now_ns();
-    t->device->stamp(); /* the delay is no part of the first operation after it */
+    t->device->stamp(); /* so that the next operation does not include the delay */
     timeline_add(
         t->timeline, LANE_HOST,
         (struct span){
             .name = delay_name, .queued_ns = now, .returned_ns = end, .start_ns = now, .end_ns = end, .index = -1});
 }
 
-/* Ends the phase that was going on and begins the next one (PHASES: none), with one stamp of the device, so that
- * phases follow one another without gaps. A delay that was asked for is slept at the start of its phase. */
+/* Ends the current phase and begins the next one (PHASES: none) with one stamp of the device, so that there is no gap
+ * between phases. Sleeps for the phase's requested delay, if any. */
 static void enter_phase(struct trainer *t, enum step_phase phase)
 {
     int64_t stamp = t->device->stamp(), now = t->device->asynchronous ? clock_now_ns() : stamp;
@@ -56,7 +56,7 @@ static void enter_phase(struct trainer *t, enum step_phase phase)
         sleep_for_delay(t, t->delay_ns[phase]);
 }
 
-/* Backward calls this as soon as a tensor's gradient is final: the strategy may start to reduce it. */
+/* Called by backward as soon as a tensor's gradient is final, so that the strategy may start to reduce it. */
 static void gradient_ready(void *context, int tensor)
 {
     struct trainer *t = context;
@@ -71,7 +71,7 @@ static void gradient_ready(void *context, int tensor)
     reducer_gradient_ready(t->reducer, tensor);
 }
 
-/* Forward calls this before it uses the weights of a part: the strategy may still have to gather them. */
+/* Called by forward before it uses the weights of a part, which the strategy may still have to gather. */
 static void before_forward(void *context, int part)
 {
     struct reducer *reducer = context;
@@ -83,7 +83,7 @@ void step_run(struct trainer *t, int slot)
     const struct device *device = t->device;
     struct model *model = t->model;
     struct optimizer *optimizer = &t->optimizer;
-    size_t tokens = model->sizes.batch * model->sizes.context; /* of a micro-batch on this rank */
+    size_t tokens = model->sizes.batch * model->sizes.context; /* per micro-batch and rank */
     float loss_scale = 1 / ((float)tokens * (float)t->micro_batches);
     float grad_scale = loss_scale / (float)t->ranks;
     const struct forward_hook forward_hook = {before_forward, t->reducer};
@@ -93,7 +93,7 @@ void step_run(struct trainer *t, int slot)
 
     t->timeline->step = slot;
     enter_phase(t, PHASE_ZERO_GRAD);
-    device->zero(loss, RECORDS); /* gradients are overwritten by the first micro-batch */
+    device->zero(loss, RECORDS); /* gradients need no reset: the first micro-batch overwrites them */
 
     reducer_begin(t->reducer);
     for (size_t m = 0; m < t->micro_batches; m++) {
@@ -104,7 +104,7 @@ void step_run(struct trainer *t, int slot)
         device->upload(t->target, target, tokens * sizeof *target);
 
         enter_phase(t, PHASE_FORWARD);
-        int waits = m == 0 && t->reducer->strategy->before_forward; /* for weights of the step before */
+        int waits = m == 0 && t->reducer->strategy->before_forward; /* for weights gathered in the step before */
         model_forward(model, t->input, t->target, loss, loss_scale, grad_scale, waits ? &forward_hook : NULL);
         if (t->forward_only)
             continue;
@@ -130,7 +130,7 @@ void step_run(struct trainer *t, int slot)
         enter_phase(t, PHASE_OPTIMIZER);
     } else {
         enter_phase(t, PHASE_OPTIMIZER);
-        if (t->log_grad_norm) { /* watched, not clipped */
+        if (t->log_grad_norm) { /* recorded, but not clipped */
             device->grad_norm(optimizer->scalars, model->gradient, model->arena, 0);
             device->copy(norm, optimizer->scalars + SCALAR_GRAD_NORM, 1);
         }
@@ -220,12 +220,12 @@ void step_spans(const struct model *model, size_t micro_batches, size_t collecti
 {
     enum { OF_STEP = 4 }; /* operations of step_run itself */
     size_t phases = PHASES + 3 * micro_batches;
-    spans[LANE_HOST] = 2 * phases + (size_t)model->tensors; /* with a delay in each occurrence of each phase */
+    spans[LANE_HOST] = 2 * phases + (size_t)model->tensors; /* each occurrence of a phase may have a delay */
     spans[LANE_COMMUNICATION] = collectives;
     spans[LANE_COMPUTE] = spans[LANE_MEMORY] = 0;
     if (traced) {
         spans[LANE_HOST] += model_ranges(model) * micro_batches;
         spans[LANE_COMPUTE] = OF_STEP + model_operations(model) * micro_batches +
-                              2 * collectives; /* a strategy's copies, there and back */
+                              2 * collectives; /* a strategy's copies, in both directions */
     }
 }

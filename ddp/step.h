@@ -9,9 +9,9 @@
 #include "ddp/strategy.h"
 #include "kernels/timeline.h"
 
-/* The phases of a step, in order; each is a span of the host lane under its name. Data loading, forward and backward
- * occur once per micro-batch. gradient_sync is what remains visible after backward (the wait). gradient_clipping_warmup
- * occurs in warm-up steps alone, checkpoint in steps that save one; of that, all ranks but the first wait. */
+/* The phases of a step, in order; each is a span of the host lane with this name. Data loading, forward and backward
+ * occur once per micro-batch. gradient_sync is the wait for communication after backward. gradient_clipping_warmup
+ * occurs only in warm-up steps, checkpoint only in steps that save one, where rank 0 writes and the others wait. */
 enum step_phase {
     PHASE_ZERO_GRAD,
     PHASE_DATA_LOADING,
@@ -26,10 +26,10 @@ enum step_phase {
 };
 extern const char *const phase_name[PHASES + 1]; /* then NULL */
 
-/* The name of the mark that is set on the host lane when a tensor's gradient is final; its index is the tensor. */
+/* The name of the mark on the host lane for a final gradient; the mark's index is the tensor. */
 extern const char *const ready_name;
 
-/* What a step leaves per slot of trainer.record, on the device. */
+/* The values that a step stores in its slot of trainer.record, on the device. */
 enum step_record { RECORD_LOSS, RECORD_GRAD_NORM, RECORDS };
 
 /* Everything that a step works on. The trainer owns only what trainer_create allocates. */
@@ -42,21 +42,21 @@ struct trainer {
     struct lr_schedule schedule;
     struct timeline *timeline;
     int ranks;
-    size_t micro_batches;     /* gradient accumulation: reduced in the last one only */
+    size_t micro_batches;     /* gradient accumulation: only the last one reduces */
     float max_norm;           /* of the gradient in warm-up steps */
     int forward_only;         /* a step ends after the forward pass */
     int log_grad_norm;        /* compute the norm in the other steps as well */
-    int watch_core;           /* phases keep how long the training thread waited for a core */
-    int64_t delay_ns[PHASES]; /* this rank sleeps for so long whenever that phase begins */
+    int watch_core;           /* phases record how long the training thread waited for a core */
+    int64_t delay_ns[PHASES]; /* this rank sleeps that long whenever the phase begins */
     struct checkpoint checkpoint;
 
-    long step;               /* where the schedule and the data stand */
+    long step;               /* position in the schedule and the data */
     long update;             /* AdamW's step number, from 1 */
     int32_t *input, *target; /* [B, T] on the device */
     float *record;           /* [slots, RECORDS] on the device */
-    size_t slots;            /* of it */
-    float *start;            /* [arena] the weights that every block begins with, on the device */
-    enum step_phase phase;   /* that is going on, since then; PHASES between steps */
+    size_t slots;            /* of record */
+    float *start;            /* [arena] the weights at the start of every block, on the device */
+    enum step_phase phase;   /* the current phase; PHASES between steps */
     int64_t phase_start_ns, phase_start_stamp, phase_start_wait;
 };
 
@@ -65,29 +65,28 @@ struct trainer {
 void trainer_create(struct trainer *trainer, const struct adamw *adamw, size_t slots);
 void trainer_destroy(struct trainer *trainer); /* a zeroed trainer is fine */
 
-/* Back to the starting weights and zero moments, with schedule and data at `step` (the data at 0 if that is below), for
- * a first update of AdamW. */
+/* Restores the starting weights and zero moments, for a first update of AdamW, and sets schedule and data to `step`
+ * (the data to 0 if step is negative). */
 void trainer_reset(struct trainer *trainer, long step);
 
-/* Goes on at that step of schedule and data, with that update of AdamW, from the weights and moments that there are;
- * waits for the device. */
+/* Sets the step of schedule and data and AdamW's update number, and keeps weights and moments. Waits for the device. */
 void trainer_set_step(struct trainer *trainer, long step, long update);
 
-/* What a checkpoint of the trainer holds. */
+/* The state for a checkpoint of the trainer. */
 struct training_state trainer_state(const struct trainer *trainer);
 
-/* Goes on with another device of the same memory (traced, or not) and another reducer. */
+/* Changes to another device with the same memory (traced or not) and another reducer. */
 void trainer_use(struct trainer *trainer, const struct device *device, struct reducer *reducer);
 
 /* Trains one step with the trainer's reducer, recording its spans (step = slot) and its loss and gradient norm. Does
  * not wait for the device. */
 void step_run(struct trainer *trainer, int slot);
 
-/* The phase that a span of the host lane is, or -1 for marks and ranges. */
+/* Returns the phase of a span of the host lane; -1 for marks and ranges. */
 int step_phase_of(const struct span *span);
 
-/* Fills the most spans that one step adds to each lane, for timeline_create. collectives: of a step, at most; traced:
- * with the operations of a traced device. */
+/* Computes the most spans that one step adds to each lane, for timeline_create. collectives: the most per step; traced:
+ * include the operations of a traced device. */
 void step_spans(const struct model *model, size_t micro_batches, size_t collectives, int traced,
                 size_t spans[TIMELINE_LANES]);
 

@@ -1,4 +1,4 @@
-/* strategy.c - the list of strategies, and what they share. */
+/* strategy.c - the list of strategies, and functions that they share. */
 #include "ddp/strategy.h"
 
 #include "kernels/error.h"
@@ -33,7 +33,7 @@ void reducer_create(struct reducer *reducer, const struct strategy *strategy, co
         reducer->staged_dtype = staged_dtype;
         reducer->staged_bytes = model->arena * comm_dtype_bytes(staged_dtype);
         reducer->staged = comm->allocate(comm, reducer->staged_bytes);
-        model->device->zero(reducer->staged, reducer->staged_bytes / sizeof(float)); /* memory in use from now on */
+        model->device->zero(reducer->staged, reducer->staged_bytes / sizeof(float)); /* causes page faults now */
     }
     reducer->owned = allocate(2 * (size_t)reducer->plan.n, sizeof *reducer->owned);
     reducer->owned[0] = (struct arena_range){0, model->arena};

@@ -1,9 +1,8 @@
-/* strategy.h - what a strategy does as gradients become final, before and after the optimizer, and before a layer's
- * forward.
+/* strategy.h - the actions of a strategy when gradients become final, before and after the optimizer, and before a
+ * layer's forward.
  *
- * A strategy is a const table; a reducer is one strategy at work on one model. To add a strategy, write one file,
- * declare its name below and add a row in strategy.c. Collectives only sum: the mean is folded into the gradient of the
- * loss. */
+ * A strategy is a const table; a reducer applies a strategy to a model. To add a strategy, write one file, declare its
+ * name below and add a row in strategy.c. Collectives only sum: the mean is folded into the gradient of the loss. */
 #ifndef DDP_STRATEGY_H
 #define DDP_STRATEGY_H
 
@@ -21,42 +20,44 @@ struct reducer {
     struct comm *comm;
     struct plan plan;
 
-    struct arena_range *owned; /* [ranges] what this rank's optimizer updates: by default the whole arena */
+    struct arena_range *owned; /* [ranges] that this rank's optimizer updates; by default the whole arena */
     int ranges;
 
     int after_backward; /* 1: gradient_ready's work is deferred until backward is over, in the same order */
-    int started;        /* buckets of this step whose reduction was started */
+    int started;        /* buckets of this step whose reduction has started */
     long ticket;        /* of the last collective */
 
     enum comm_dtype staged_dtype; /* the type of `staged` */
     size_t staged_bytes;
-    void *staged; /* memory of the comm with room for the arena, of a strategy that stages */
+    void *staged; /* the comm's memory, as large as the arena, if the strategy stages */
 };
 
 struct strategy {
     const char *name;
     const char *summary; /* one line for --help */
-    int reduces;         /* 0 for the control that leaves the ranks' gradients apart */
-    int overlaps;        /* 1 if it starts reductions while backward goes on */
+    int reduces;         /* 0 for the control, which does not reduce gradients */
+    int overlaps;        /* 1 if it starts reductions during backward */
     int stages;          /* 1 if it needs the staged buffer */
     int buckets;         /* 1 if it obeys --bucket-size-mb */
-    int collectives;     /* of each bucket in a step, at most */
+    int collectives;     /* the most per bucket and step */
     /* Cuts the gradient into its buckets (plan.h); max_bytes is --bucket-size-mb in bytes. */
     void (*plan)(struct plan *plan, const struct tensor *tensor, int tensors, size_t max_bytes);
-    /* The gradient of a tensor is final (tensors - 1 first, 0 last). */
+    /* Called when the gradient of a tensor is final (tensors - 1 first, 0 last). */
     void (*gradient_ready)(struct reducer *reducer, int tensor);
-    /* Backward is over: makes later device work find the reduced gradients of the owned ranges in the arena. */
+    /* Called after backward: makes later device work wait for the reduced gradients of the owned ranges in the arena.
+     */
     void (*finish)(struct reducer *reducer);
 
-    /* Members that may be NULL. */
-    /* Collective i, from 0, of a bucket; NULL: its all-reduce, in place in the arena or in the staged buffer. */
+    /* ---- members that may be NULL ---- */
+    /* Returns collective i, from 0, of a bucket; NULL: an all-reduce, in place in the arena or in the staged buffer. */
     struct collective (*collective)(const struct reducer *reducer, int bucket, int i);
-    /* Fills reducer->owned, which has room for 2 ranges a bucket, and sets reducer->ranges; at set-up. */
+    /* Called at set-up: fills reducer->owned, which has room for 2 ranges per bucket, and sets reducer->ranges. */
     void (*own)(struct reducer *reducer);
-    /* The optimizer has updated the owned ranges. May start collectives that go on into the next step. */
+    /* Called after the optimizer has updated the owned ranges. May start collectives that continue in the next step. */
     void (*after_optimizer)(struct reducer *reducer);
-    /* The forward pass is about to use the weights of a part of the model (struct forward_hook), in each step and parts
-     * in order: makes later device work find them in the arena. Before the last part, joins all collectives. */
+    /* Called in each step, for parts in order, before forward uses the weights of a part of the model (struct
+     * forward_hook): makes later device work wait until they are in the arena. Joins all collectives before the last
+     * part. */
     void (*before_forward)(struct reducer *reducer, int part);
 };
 
@@ -66,35 +67,36 @@ extern const struct strategy strategy_none, strategy_ddp, strategy_ddp_flat, str
 /* All strategies, ended by NULL. */
 extern const struct strategy *const strategies[];
 
-/* The strategy of that name, or NULL. */
+/* Returns the strategy of that name, or NULL. */
 const struct strategy *strategy_find(const char *name);
 
-/* Puts a strategy to work. bucket_bytes is for a strategy with buckets, staged_dtype for one that stages. The comm must
- * outlive the reducer and have room for the collectives of a step: strategy->collectives of each bucket. */
+/* Creates a reducer. bucket_bytes is used by strategies with buckets, staged_dtype by those that stage. The comm must
+ * outlive the reducer and have capacity for strategy->collectives collectives per bucket. */
 void reducer_create(struct reducer *reducer, const struct strategy *strategy, const struct model *model,
                     struct comm *comm, size_t bucket_bytes, enum comm_dtype staged_dtype);
 void reducer_destroy(struct reducer *reducer); /* a zeroed reducer is fine */
 
-/* Before backward: nothing is started yet. */
+/* Begins a step; call it before backward. */
 void reducer_begin(struct reducer *reducer);
 
-/* Events of a step: the gradient of a tensor is final; backward is over; the optimizer has updated the owned ranges. */
+/* Call these when the gradient of a tensor is final; after backward; after the optimizer has updated the owned ranges.
+ */
 void reducer_gradient_ready(struct reducer *reducer, int tensor);
 void reducer_finish(struct reducer *reducer);
 void reducer_after_optimizer(struct reducer *reducer);
 
-/* Completes what the last step left for the next forward pass. Call it after a run of steps, before anything else uses
- * the weights or MPI. */
+/* Completes the collectives that the last step left for the next forward pass. Call it after the last of several steps,
+ * before anything else uses the weights or MPI. */
 void reducer_settle(struct reducer *reducer);
 
-/* Starts collective i of a bucket; or runs it to its end. */
+/* Starts collective i of a bucket; or runs it to completion. */
 void reducer_start(struct reducer *reducer, int bucket, int i);
 void reducer_run(struct reducer *reducer, int bucket, int i);
 
-/* The next bucket if this tensor completes it, else -1. For strategies that overlap. */
+/* Returns the next bucket if this tensor completes it, else -1. For strategies that overlap. */
 int reducer_completed_bucket(const struct reducer *reducer, int tensor);
 
-/* Collective i of a bucket as this strategy sends it. */
+/* Returns collective i of a bucket, as described by the strategy. */
 struct collective reducer_collective(const struct reducer *reducer, int bucket, int i);
 
 #endif

@@ -8,7 +8,7 @@ static void wait_for_backward(struct reducer *reducer, int tensor)
 
 static void reduce_in_turn(struct reducer *reducer)
 {
-    for (int i = reducer->plan.n - 1; i >= 0; i--) /* the plan is in backward's order, this one is registration's */
+    for (int i = reducer->plan.n - 1; i >= 0; i--) /* the plan is in backward's order; this is that of registration */
         reducer_run(reducer, i, 0);
 }
 
@@ -22,7 +22,7 @@ const struct strategy strategy_ddp = {
     .finish = reduce_in_turn,
 };
 
-/* The control for the cost of many calls: the same, with the whole gradient in one. */
+/* The control for the cost of many calls: like ddp, with a single all-reduce. */
 const struct strategy strategy_ddp_flat = {
     .name = "ddp_flat",
     .summary = "after backward, one all-reduce of the whole gradient",

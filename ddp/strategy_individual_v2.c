@@ -1,6 +1,6 @@
-/* strategy_individual_v2.c - staged overlap: as soon as a gradient is final, copies it to a buffer of its own and
- * all-reduces that while backward goes on; after the wait, copies it back. The copies allow another type on the wire,
- * and communication never touches the gradient tensor. */
+/* strategy_individual_v2.c - staged overlap: copies a final gradient to a separate buffer and all-reduces the buffer
+ * during backward; after the wait, copies it back. This allows another data type for communication, which never touches
+ * the gradient tensor. */
 #include "ddp/strategy.h"
 
 static void stage_and_start(struct reducer *reducer, int tensor)
@@ -20,7 +20,7 @@ static void join_and_unstage(struct reducer *reducer)
 {
     const struct device *device = reducer->model->device;
     reducer->comm->join(reducer->comm, reducer->ticket);
-    device->stamp(); /* the wait does not count as part of the first copy */
+    device->stamp(); /* so that the first copy does not include the wait */
     for (int i = 0; i < reducer->plan.n; i++) {
         const struct collective staged = reducer_collective(reducer, i, 0);
         float *gradient = reducer->model->gradient + reducer->plan.bucket[i].offset;
@@ -33,7 +33,7 @@ static void join_and_unstage(struct reducer *reducer)
 
 const struct strategy strategy_ddp_individual_v2 = {
     .name = "ddp_individual_v2",
-    .summary = "as ddp_individual, through a communication buffer per tensor (--grad-dtype bf16 halves the bytes)",
+    .summary = "like ddp_individual, through a communication buffer per tensor (--grad-dtype bf16 halves the bytes)",
     .reduces = 1,
     .overlaps = 1,
     .stages = 1,

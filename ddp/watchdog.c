@@ -1,4 +1,4 @@
-/* watchdog.c - ends the job when a rank waits for too long. */
+/* watchdog.c - ends the job if a rank waits too long. */
 #include "ddp/watchdog.h"
 
 #include "kernels/clock.h"
@@ -18,12 +18,12 @@
 
 enum { LAST_WORDS_S = 2, OFTEN_S = 1, DOING = 128 };
 
-/* What each rank shows the others of its host, which read it while it is written: of its words they may see a mixture
- * of old and new. */
+/* Published by each rank for the others of its host, who may read it while it is written and see a mixture of old and
+ * new words. */
 struct shown {
-    _Atomic long started;    /* waits that all ranks share */
-    _Atomic long ending;     /* 1: it has waited for too long, or its library is broken, and it ends the job */
-    _Atomic int64_t beat_ns; /* when its watchdog last looked */
+    _Atomic long started;    /* number of common waits started */
+    _Atomic long ending;     /* 1: it ends the job after a timeout or an error of a library */
+    _Atomic int64_t beat_ns; /* last check by its watchdog */
     _Atomic long mark;
     _Atomic char doing[DOING];
 };
@@ -33,19 +33,19 @@ const size_t watchdog_board_bytes = (sizeof(struct shown) + 7) / 8 * 8;
 struct watchdog {
     int rank, ranks;
     struct shown *mine;
-    void **board;        /* [ranks]: what each shows; NULL: on another host, or not yet or no longer */
-    struct shown hidden; /* this rank's while there is no board */
+    void **board;        /* [ranks]: struct shown of each; NULL: another host, or no board */
+    struct shown hidden; /* used by this rank while there is no board */
     pthread_t thread;
-    pthread_mutex_t lock; /* guards what follows */
+    pthread_mutex_t lock; /* guards the members below */
     pthread_cond_t wake;
     double timeout_s;
     void (*look)(void *state, struct watched *watched);
     void *state;
-    struct watched wait; /* of watchdog_wait */
+    struct watched wait; /* set by watchdog_wait */
     int stop;
 };
 
-/* Sleeps for a time, or until the thread is to stop; the caller holds the lock. */
+/* Sleeps until the time is over or `stop` is set; the caller holds the lock. */
 static void sleep_until_stopped(struct watchdog *w, double seconds)
 {
     struct timespec until;
@@ -61,8 +61,8 @@ static double seconds_since(int64_t ns)
     return 1e-9 * (double)(clock_now_ns() - ns);
 }
 
-/* What this rank waits for: what the comm has in flight, or the control plane or a file. */
-static struct watched look(struct watchdog *w)
+/* Returns what this rank waits for: a collective of the comm, or the wait of watchdog_wait. */
+static struct watched find_wait(struct watchdog *w)
 {
     struct watched now = {.since_ns = INT64_MAX};
     atomic_store(&w->mine->beat_ns, clock_now_ns());
@@ -77,7 +77,7 @@ static struct watched look(struct watchdog *w)
     return now;
 }
 
-/* The processes of all ranks, as far as /proc shows them; the caller frees the list. */
+/* Returns the processes of all ranks that are visible in /proc; the caller frees the list. */
 static struct sibling *find_siblings(const struct watchdog *w)
 {
     struct sibling *sibling = allocate((size_t)w->ranks, sizeof *sibling);
@@ -85,10 +85,10 @@ static struct sibling *find_siblings(const struct watchdog *w)
     return sibling;
 }
 
-/* ---- words ---- */
+/* ---- messages ---- */
 
-/* What a rank does, with its number; "" if it has not told. */
-static void words_of(const struct shown *shown, char *words, size_t size)
+/* Describes what a rank does, with its number; "" if unknown. */
+static void describe_activity(const struct shown *shown, char *words, size_t size)
 {
     char text[DOING];
     for (size_t i = 0; i < DOING; i++)
@@ -101,7 +101,7 @@ static void words_of(const struct shown *shown, char *words, size_t size)
         snprintf(words, size, "%s", text);
 }
 
-/* Adds printf's words to a text that may end early. */
+/* Appends printf's text, truncated to the size. */
 static void add(char *text, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 static void add(char *text, size_t size, const char *format, ...)
 {
@@ -112,22 +112,23 @@ static void add(char *text, size_t size, const char *format, ...)
     va_end(arguments);
 }
 
-/* Seconds for which a rank's process has not run: its watchdog has not looked; 0 if it runs, or ends the job. */
-static double stopped_for(const struct shown *shown)
+/* Returns for how many seconds a rank's process has not run, by the last check of its watchdog; 0 if it runs or ends
+ * the job. */
+static double seconds_stopped(const struct shown *shown)
 {
     double seconds = seconds_since(atomic_load(&shown->beat_ns));
     return seconds > 2 * OFTEN_S && !atomic_load(&shown->ending) ? seconds : 0;
 }
 
-/* What other ranks are to this one, counted while they are named. */
+/* The list of missing ranks, and their numbers. */
 struct missing {
-    char *text; /* their names */
+    char *text; /* the list */
     size_t size;
     int named, elsewhere;
 };
 enum { NAMED = 4 };
 
-/* Whether a rank is to be named; begins with its number. */
+/* Returns whether a rank must be named, and if so appends its number. */
 static int name_rank(struct missing *missing, int rank, int started, double stopped)
 {
     if ((started && stopped == 0) || missing->named++ >= NAMED)
@@ -136,15 +137,15 @@ static int name_rank(struct missing *missing, int rank, int started, double stop
     return 1;
 }
 
-/* Names a rank that shows on the board what it does, if it is missing where this rank waits. */
+/* Names a rank by its entry on the board if it is missing in this rank's wait. */
 static void name_shown(struct missing *missing, int rank, const struct shown *shown, long number)
 {
     char words[DOING + 24];
-    double stopped = stopped_for(shown);
+    double stopped = seconds_stopped(shown);
     int started = atomic_load(&shown->started) >= number;
     if (!name_rank(missing, rank, started, stopped))
         return;
-    words_of(shown, words, sizeof words);
+    describe_activity(shown, words, sizeof words);
     if (number)
         add(missing->text, missing->size, " has %sstarted it", started ? "" : "not ");
     if (*words)
@@ -157,7 +158,7 @@ static void name_shown(struct missing *missing, int rank, const struct shown *sh
             stopped);
 }
 
-/* Names a rank that shows nothing on the board by what /proc shows of its process; number 0: only if it is stopped. */
+/* Names a rank without an entry on the board by its process in /proc; with number 0 only if it is stopped. */
 static void name_sibling(struct missing *missing, int rank, const struct sibling *sibling, long number)
 {
     int started = sibling->waits >= number || !number;
@@ -170,8 +171,8 @@ static void name_sibling(struct missing *missing, int rank, const struct sibling
         sibling->stopped ? "is stopped" : "runs");
 }
 
-/* Names the ranks of this host whose processes are stopped, or that have not come to where this rank waits, as far as
- * all ranks come there (number): what they do. */
+/* Lists the ranks of this host whose processes are stopped or, in a common wait (number), that have not arrived, and
+ * what they do. */
 static void list_missing_ranks(const struct watchdog *w, long number, char *text, size_t size)
 {
     struct missing missing = {.text = text, .size = size};
@@ -182,7 +183,7 @@ static void list_missing_ranks(const struct watchdog *w, long number, char *text
             continue;
         if (shown && atomic_load(&shown->beat_ns)) {
             name_shown(&missing, r, shown, number);
-        } else { /* one that has another board shows there, and not in /proc, how far it has come */
+        } else { /* a rank with another board publishes its progress there, not in /proc */
             sibling = sibling ? sibling : find_siblings(w);
             name_sibling(&missing, r, &sibling[r], shown || w->mine == &w->hidden ? number : 0);
         }
@@ -196,12 +197,12 @@ static void list_missing_ranks(const struct watchdog *w, long number, char *text
         add(text, size, "; ranks of other hosts print their own lines if they wait as long");
 }
 
-/* Prints where this rank waits; the caller holds the lock. */
+/* Prints what this rank waits for; the caller holds the lock. */
 static void print_position(const struct watchdog *w, const struct watched *now)
 {
     char host[64] = "", doing[DOING + 24], who[1024] = "";
     gethostname(host, sizeof host - 1);
-    words_of(w->mine, doing, sizeof doing);
+    describe_activity(w->mine, doing, sizeof doing);
     list_missing_ranks(w, now->number, who, sizeof who);
     fprintf(stderr, "ddpbench: rank %d on %s has waited for %.0f s in %s%s%s%s%s\n", w->rank, host,
             seconds_since(now->since_ns), doing, *doing && *now->words ? ": " : "", now->words, *who ? "; " : "", who);
@@ -209,8 +210,8 @@ static void print_position(const struct watchdog *w, const struct watched *now)
 
 /* ---- the thread ---- */
 
-/* Prints where this rank waits, gives the others time to do so too, and ends the job unless there was progress
- * meanwhile; the caller holds the lock. */
+/* Prints what this rank waits for, gives the other ranks time to print theirs, and ends the job unless there was
+ * progress meanwhile; the caller holds the lock. */
 static void report_and_end(struct watchdog *w, const struct watched *stuck)
 {
     print_position(w, stuck);
@@ -220,7 +221,7 @@ static void report_and_end(struct watchdog *w, const struct watched *stuck)
         sleep_until_stopped(w, 0.1);
     if (*stuck->broken)
         fatal(NULL, 0, "%s, in %s", stuck->broken, stuck->words);
-    struct watched now = look(w);
+    struct watched now = find_wait(w);
     if (!w->stop && now.since_ns == stuck->since_ns)
         fatal(NULL, 0, "--timeout: no progress for %.0f s", seconds_since(now.since_ns));
     atomic_store(&w->mine->ending, 0);
@@ -243,7 +244,7 @@ static void *watch_progress(void *argument)
     int printed = 0;
     pthread_mutex_lock(&w->lock);
     while (!w->stop) {
-        struct watched now = look(w);
+        struct watched now = find_wait(w);
         double left = OFTEN_S;
         if (now.since_ns != INT64_MAX && w->timeout_s > 0)
             left = w->timeout_s - seconds_since(now.since_ns);
@@ -275,7 +276,7 @@ struct watchdog *watchdog_create(int rank, int ranks)
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&w->wake, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    sigset_t all, before; /* signals are for the main thread */
+    sigset_t all, before; /* signals go to the main thread */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int status = pthread_create(&w->thread, NULL, watch_progress, w);
@@ -301,7 +302,7 @@ void watchdog_destroy(struct watchdog *w)
     free(w);
 }
 
-/* ---- the threads that are watched ---- */
+/* ---- functions for the watched threads ---- */
 
 void watchdog_limit(struct watchdog *w, double timeout_s)
 {
@@ -325,7 +326,7 @@ void watchdog_show(struct watchdog *w, int rank, int ranks, void *const *board)
     memcpy(w->board, board, (size_t)ranks * sizeof *w->board);
     w->mine = w->board[rank];
     atomic_store(&w->mine->started, atomic_load(&w->hidden.started));
-    atomic_store(&w->mine->beat_ns, clock_now_ns()); /* which the others take for a board in use */
+    atomic_store(&w->mine->beat_ns, clock_now_ns()); /* marks the board as in use */
     pthread_mutex_unlock(&w->lock);
 }
 
@@ -336,7 +337,7 @@ void watchdog_hide(struct watchdog *w)
     pthread_mutex_lock(&w->lock);
     memcpy(&w->hidden, w->mine, sizeof w->hidden);
     siblings_show(w->thread, atomic_load(&w->hidden.started));
-    atomic_store(&w->mine->beat_ns, 0); /* from now on the others look into /proc */
+    atomic_store(&w->mine->beat_ns, 0); /* from now on the others use /proc */
     memset(w->board, 0, (size_t)w->ranks * sizeof *w->board);
     w->mine = &w->hidden;
     pthread_mutex_unlock(&w->lock);
@@ -352,7 +353,7 @@ void watchdog_look(struct watchdog *w, void (*look_at)(void *state, struct watch
     pthread_mutex_unlock(&w->lock);
 }
 
-/* Whether the process of a rank of this host has yet to come to a wait of that number. */
+/* Whether a rank of this host has not reached the wait of that number yet. */
 static int is_awaited(const struct watchdog *w, long number)
 {
     struct sibling *sibling = find_siblings(w);
@@ -365,7 +366,7 @@ static int is_awaited(const struct watchdog *w, long number)
 
 void watchdog_await(struct watchdog *w)
 {
-    const long shortest_ns = 200000, longest_ns = 20000000; /* a look at many processes takes milliseconds */
+    const long shortest_ns = 200000, longest_ns = 20000000; /* checking many processes takes milliseconds */
     struct timespec pause = {.tv_nsec = shortest_ns};
     if (!w)
         return;
@@ -373,12 +374,12 @@ void watchdog_await(struct watchdog *w)
     const struct itimerspec limit = {.it_value.tv_sec = (time_t)ceil(w->timeout_s) + 2 * LAST_WORDS_S};
     timer_t timer;
     int limited = w->timeout_s > 0 && !timer_create(CLOCK_MONOTONIC, &killing, &timer);
-    if (limited) /* before the others may leave */
+    if (limited) /* before the others can leave */
         timer_settime(timer, 0, &limit, NULL);
     long number = watchdog_started(w);
-    watchdog_wait(w, "seeing the others end", number, 0);
+    watchdog_wait(w, "waiting for the other ranks to end", number, 0);
     for (;; pause.tv_nsec = pause.tv_nsec < longest_ns ? 2 * pause.tv_nsec : longest_ns) {
-        if (limited) /* once more: a process that runs ends the job itself, and prints why */
+        if (limited) /* again: a running process ends the job itself and prints why */
             timer_settime(timer, 0, &limit, NULL);
         if (!is_awaited(w, number))
             return;

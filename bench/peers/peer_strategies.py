@@ -146,7 +146,7 @@ class Individual(Reducer):
 
 class Staged(Reducer):
     name = "ddp_individual_v2"
-    summary = "as ddp_individual, through a communication buffer per tensor (--grad-dtype bf16 halves the bytes)"
+    summary = "like ddp_individual, through a communication buffer per tensor (--grad-dtype bf16 halves the bytes)"
     reduces, max_bytes = True, PER_TENSOR
 
     def allocate(self, grad_dtype):

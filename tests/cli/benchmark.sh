@@ -221,7 +221,7 @@ alone() {
     check "$expected" "$words" "$pattern"
 }
 tiny_alone=("$program" "${tiny[@]}" --implementations ddp --rounds 1 --output)
-alone "refused: no launcher in a job of two tasks" 1 '^ddpbench: this job of Slurm has 2 tasks \(SLURM_NTASKS\).*srun --mpi=pmi2' \
+alone "refused: no launcher in a job of two tasks" 1 '^ddpbench: this Slurm job has 2 tasks \(SLURM_NTASKS\).*srun --mpi=pmi2' \
     SLURM_NTASKS=2 "${tiny_alone[@]}" alone
 alone "or of two nodes" 1 '2 nodes \(SLURM_JOB_NUM_NODES\)' SLURM_NTASKS=1 SLURM_JOB_NUM_NODES=2 "${tiny_alone[@]}" alone
 alone "or in the shell that salloc starts on a node" 1 '2 tasks' SLURM_NTASKS=2 SLURM_STEP_ID=4294967290 "${tiny_alone[@]}" alone

@@ -95,7 +95,7 @@ ends "one that is stopped before it starts, too" "$missing \\(.*\\) is stopped\$
 fault=(env ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0" LD_PRELOAD=faults.so FAULT_RANK=1)
 try "${fault[@]}" FAULT_SIGNAL="$(kill -l STOP)" "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --timeout=2 --output "$PWD/out"
 ends "and while its libraries are loaded" "$missing \\(ddpbench\\) is stopped\$"
-for place in finalize:'ending MPI' finalized:'seeing the others end'; do
+for place in finalize:'ending MPI' finalized:'waiting for the other ranks to end'; do
     again
     try "${fault[@]}" FAULT_STOP="${place%%:*}" "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" -T2 --output "$PWD/out"
     ends "one that is stopped while the others are in '${place#*:}', too" \
@@ -143,7 +143,7 @@ export UCX_MEM_MMAP_HOOK_MODE=none # UCX's hooks do not survive the sanitizer
 EMULATED_NCCL_THREADS=0 run 2 --device cuda --implementations none,ddp_individual
 is "GPUs train by NCCL, which starts no thread for a collective" "$status $(field comm)" "0 nccl"
 is "and the results say which, and how" \
-    "$(field nccl)" "NCCL 2.28.9, CTAs as it chooses, buffers registered"
+    "$(field nccl)" "NCCL 2.28.9, CTAs chosen by NCCL, buffers registered"
 again
 run 2 --device cuda --implementations none,ddp_individual --nccl-max-ctas 4
 is "with as many thread blocks as it may" "$(field nccl)" \
@@ -180,7 +180,7 @@ CUDA_VISIBLE_DEVICES=0 run 2 --device cuda --share-gpu --implementations ddp
 is "they may share it, by MPI" "$status $(field comm)" "0 mpi"
 again
 CUDA_VISIBLE_DEVICES=0 run 2 --device cuda --share-gpu --comm nccl
-check 1 "NCCL of before 2.30 may not" '--comm nccl with --share-gpu needs NCCL 2.30, and this is 2.28.9'
+check 1 "NCCL of before 2.30 may not" '--comm nccl with --share-gpu needs NCCL 2.30 or later, but this is 2.28.9'
 again
 
 for comm in auto nccl; do

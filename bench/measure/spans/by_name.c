@@ -187,7 +187,7 @@ void totals_sort(struct totals *totals, enum sort by)
     for (struct name_total *a = totals->row; a < totals->row + totals->n; a++) {
         a->kind_name = kind_name[a->kind];
         a->mean = a->total / a->calls;
-        if (a->self < 0) /* by rounding, or by the error between two clocks of a GPU */
+        if (a->self < 0) /* by rounding, or by errors between two clocks of a GPU */
             a->self = 0;
         a->share = a->self / totals->step;
         a->flops_per_second = a->flops > 0 && a->total > 0 ? a->flops / a->total : NAN;

@@ -1,4 +1,4 @@
-/* collectives.c - every collective as seen by all ranks. */
+/* collectives.c - combines the times of every collective on all ranks. */
 #include "base/stats.h"
 #include "kernels/error.h"
 #include "spans/spans.h"

@@ -57,8 +57,8 @@ static void put_layers(struct trace_writer *w)
 
 /* ---- collectives ---- */
 
-/* The last operation of a step that the training thread had finished by then, or NULL. */
-static const struct span *operation_before(const struct trace *t, int step, int64_t ts)
+/* Returns the last operation of a step that the training thread had finished at ts, or NULL. */
+static const struct span *find_operation_before(const struct trace *t, int step, int64_t ts)
 {
     const struct lane *compute = &t->timeline->lane[LANE_COMPUTE];
     size_t low = 0, high = compute->n;
@@ -86,15 +86,15 @@ static void put_collectives(struct trace_writer *w)
         if (!trace_has(t, c->step))
             continue;
         struct arrow_end at = {trace_collective_row(w, i, &row), 0};
-        const struct span *operation = operation_before(t, c->step, c->queued_ns - t->base_ns);
+        const struct span *operation = find_operation_before(t, c->step, c->queued_ns - t->base_ns);
         at.ts = row.start;
-        if (t->nccl_version && row.end <= row.start) /* it has no row */
+        if (t->nccl_version && row.end <= row.start) /* the call has no row */
             continue;
         if (operation && !t->without_cpu)
             put_arrow(w, "collective", (struct arrow_end){t->thread, trace_row_time(t, operation->queued_ns)}, at);
         if (sync[c->step] && comm_reduces(c->kind)) {
-            /* soon after its start: Perfetto attaches a later arrow to the row that the thread began last, even if that
-             * has ended; and not at its edges: there Catapult attaches it to the neighbouring phase */
+            /* soon after the start: Perfetto attaches a later arrow to the row that the thread began last, even if that
+             * has ended; but not at the edges: there Catapult attaches it to the neighbouring phase */
             int64_t begin = trace_row_time(t, sync[c->step]->queued_ns) + 1;
             int64_t end = trace_row_time(t, sync[c->step]->returned_ns) - 1;
             int64_t waits = row.start < begin ? begin : row.start > end ? end : row.start;

@@ -20,7 +20,7 @@ void trace_put_group(struct trace_writer *w, int abbreviated)
             trace_print(w, "%s%d", r ? ", " : "", r);
 }
 
-/* PyTorch's names of collectives of one buffer. */
+/* PyTorch's names of collectives on one buffer. */
 static const char *const collective_name[COMM_KINDS] = {"allreduce", "_reduce_scatter_base", "_allgather_base",
                                                         "broadcast"};
 

@@ -27,7 +27,7 @@ struct gpu_call {
 struct gpu_row {
     const struct activity *activity;
     struct gpu_call *call;
-    int collective; /* that it is the only kernel of; or -1 */
+    int collective; /* whose only kernel it is; or -1 */
     struct gpu_lane *lane;
 };
 

@@ -8,7 +8,7 @@
  * Analysis finds the step of a cpu_op on stream 0 by its time, on other streams only by its launch. */
 enum { STREAM_HOST = 0 };
 
-/* Numbers of threads that exist in the trace only start here, above all real ones. */
+/* Thread numbers from here on, above all real ones, are for threads that exist only in the trace. */
 enum { MADE_UP_THREAD = 5000000 };
 
 /* Span i of the host lane has the external id host_id + i, operation i operation_id + i, collective i collective_id +
@@ -17,7 +17,7 @@ struct trace_writer {
     const struct trace *trace;
     const struct trace_sink *sink;
     long pid, gpu_pid; /* process numbers of the rows */
-    long gpu_id;       /* number of its GPU */
+    long gpu_id;       /* number of the rank's GPU */
     long source;       /* group * ranks + rank: unique in a merged file */
     long id;           /* the last one in use */
     long host_id, operation_id, collective_id;

@@ -162,7 +162,7 @@ static void put_memory(struct trace_writer *w)
     }
 }
 
-/* ---- the whole ---- */
+/* ---- the file ---- */
 
 /* Writes the rows of the training thread; of rows that begin together the outer ones first. */
 static void put_host(struct trace_writer *w)
