@@ -6,7 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-/* The unit test reads the colours, one a line. Shapes are drawn in `color`, so that each colour class needs one rule. */
+/* The unit test reads the colours, one a line. Shapes are drawn in `color`, so that each colour class needs one rule.
+ */
 const char svg_style[] = ".dp{max-width:100%;height:auto;color:#1b1f24;"
                          "font:16px system-ui,-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif}\n"
                          ".dp-page{fill:#ffffff}\n"
@@ -16,8 +17,7 @@ const char svg_style[] = ".dp{max-width:100%;height:auto;color:#1b1f24;"
                          ".dp-title{font-size:20px;font-weight:bold}\n"
                          ".dp-bold{font-weight:bold}\n"
                          ".dp-small{font-size:13px}\n"
-                         ".dp-line{stroke:currentColor;stroke-width:2px}\n"
-                         ".dp-line{fill:none;stroke-linejoin:round}\n"
+                         ".dp-line{stroke:currentColor;stroke-width:2px;fill:none;stroke-linejoin:round}\n"
                          ".dp-axis{stroke:currentColor}\n"
                          ".dp-thick{stroke-width:5px}\n"
                          ".dp-dash{stroke-dasharray:7 5}\n"
@@ -175,24 +175,12 @@ void svg_path_end(FILE *out)
     fputs("\"/>\n", out);
 }
 
-void svg_path(FILE *out, const double (*point)[2], size_t n, const char *classes, int colour)
+void svg_path_to(FILE *out, char command, double x, double y)
 {
-    int drawn = 0, any = 0;
-    for (size_t i = 0; i < n; i++) {
-        int is = isfinite(point[i][0]) && isfinite(point[i][1]);
-        if (is) {
-            if (!any)
-                svg_path_begin(out, classes, colour);
-            any = 1;
-            fputc(drawn ? 'L' : 'M', out);
-            svg_number(out, point[i][0]);
-            fputc(' ', out);
-            svg_number(out, point[i][1]);
-        }
-        drawn = is;
-    }
-    if (any)
-        svg_path_end(out);
+    fputc(command, out);
+    svg_number(out, x);
+    fputc(' ', out);
+    svg_number(out, y);
 }
 
 /* ---- widths of texts ---- */

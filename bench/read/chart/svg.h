@@ -6,9 +6,9 @@
  *
  * Coordinates are in units of the viewBox, y downwards; a coordinate that is not finite is drawn as 0. Text may contain
  * anything: text_print_markup escapes it. `classes` are words without "dp-". For text: title, muted, bold, small, and
- * on0 to on9 (on an area of that colour). For shapes: line, thick, dash, ring, axis, grid, area (filled), span (a stroke
- * as thick as a row of a timeline), faint and soft (transparent). `colour` is 0 to SVG_COLOURS - 1, or SVG_INK, the
- * colour of text. */
+ * on0 to on9 (on an area of that colour). For shapes: line, thick, dash, ring, axis, grid, area (filled), span (a
+ * stroke as thick as a row of a timeline), faint and soft (transparent). `colour` is 0 to SVG_COLOURS - 1, or SVG_INK,
+ * the colour of text. */
 #ifndef BENCH_READ_CHART_SVG_H
 #define BENCH_READ_CHART_SVG_H
 
@@ -20,8 +20,8 @@ enum { SVG_INK = -1, SVG_GREY = 3, SVG_COLOURS = 10 };
 enum svg_anchor { SVG_START, SVG_MIDDLE, SVG_END };
 
 /* The style sheet. Colours after Okabe and Ito (Color Universal Design, 2008), adjusted so that each has a
- * contrast of 3 or more to the page, light and dark, and any two differ for each kind of colour blindness (the unit test
- * checks the distances). */
+ * contrast of 3 or more to the page, light and dark, and any two differ for each kind of colour blindness (the unit
+ * test checks the distances). */
 extern const char svg_style[];
 
 /* The begin of each picture, by which files_check_path knows it. */
@@ -39,10 +39,10 @@ void svg_line(FILE *out, double x1, double y1, double x2, double y2, const char 
 void svg_rect(FILE *out, double x, double y, double width, double height, const char *classes, int colour,
               const char *tip);
 void svg_circle(FILE *out, double x, double y, double radius, const char *classes, int colour, const char *tip);
-/* A line through point[n], with a gap at each point that is not finite. */
-void svg_path(FILE *out, const double (*point)[2], size_t n, const char *classes, int colour);
-/* Begin and end of a path element; in between the caller writes the value of the attribute d. */
+/* Begin and end of a path element; in between the caller writes the value of the attribute d, such as by svg_path_to: a
+ * command, M or L, with a point. */
 void svg_path_begin(FILE *out, const char *classes, int colour);
+void svg_path_to(FILE *out, char command, double x, double y);
 void svg_path_end(FILE *out);
 void svg_number(FILE *out, double value); /* an attribute's number: at most one decimal, limited to +-99999 */
 

@@ -34,10 +34,7 @@ static void draw_spans(FILE *out, const struct chart_timeline *t, size_t kind, c
         if (!is_drawable(t, s) || (size_t)s->kind != kind)
             continue;
         double x = axis_place(axis, s->begin_ms), width = axis_place(axis, s->end_ms) - x;
-        fputc('M', out);
-        svg_number(out, x);
-        fputc(' ', out);
-        svg_number(out, row_y(top, s->row) + THICK / 2.0);
+        svg_path_to(out, 'M', x, row_y(top, s->row) + THICK / 2.0);
         fputc('h', out);
         svg_number(out, width > 2 ? width - 0.6 : fmax(width, 0.5)); /* a gap between two adjacent spans */
     }
@@ -61,33 +58,21 @@ static void draw_labels(FILE *out, const struct chart_timeline *t, const struct 
     }
 }
 
-/* Extends the axis to its next tick, so that a number is at its end. */
-static void extend_to_tick(struct axis *axis)
-{
-    double tick[AXIS_TICKS];
-    size_t n = axis_ticks(axis, 8, tick);
-    double step = n > 1 ? tick[1] - tick[0] : 0;
-    double end = step > 0 ? tick[0] + step * ceil((axis->high - tick[0]) / step) : 0;
-    if (isfinite(end) && end > axis->high)
-        axis->high = end;
-}
-
 static void draw_rows(struct frame *frame, const struct chart_timeline *t)
 {
     size_t rows = t->rows < CHART_ROWS ? t->rows : CHART_ROWS;
-    double widest = 0;
+    double widest = 0, least = INFINITY, greatest = -INFINITY;
     char label[SVG_LABEL];
-    struct axis axis = {.low = INFINITY, .high = -INFINITY, .to = FRAME_RIGHT - 4};
     for (size_t i = 0; i < rows; i++)
         widest = fmax(widest,
                       svg_text_width(svg_shorten(label, t->row[i] ? t->row[i] : "", SVG_TEXT, LABEL_WIDTH), SVG_TEXT));
     for (const struct chart_span *s = t->span; s < t->span + t->spans; s++)
         if (is_drawable(t, s)) {
-            axis.low = fmin(axis.low, s->begin_ms);
-            axis.high = fmax(axis.high, s->end_ms);
+            least = fmin(least, s->begin_ms);
+            greatest = fmax(greatest, s->end_ms);
         }
-    axis.high = axis.high > axis.low ? axis.high : axis.low + 1;
-    extend_to_tick(&axis);
+    struct axis axis = axis_for(&(struct chart_axis){.end = greatest}, least, greatest);
+    axis.to = FRAME_RIGHT - 4;
     axis.from = FRAME_LEFT + widest + 10;
     double top = frame->y + 10, bottom = row_y(top, (int)rows) + 2;
     frame->y = axis_draw_x(frame->out, &axis, top, bottom, "ms");

@@ -203,15 +203,18 @@ static void draw_references(FILE *out, const struct plot *plot)
 
 /* ---- series ---- */
 
+/* Draws a line through the points, with a gap at each that cannot be drawn. */
 static void draw_line(FILE *out, const struct plot *plot, const struct chart_series *s)
 {
-    double(*place)[2] = allocate(s->n + 1, sizeof *place);
+    int is_drawn = 0;
+    svg_path_begin(out, s->draw & CHART_DASHED ? "line dash" : "line", s->colour);
     for (size_t i = 0; i < s->n; i++) {
-        place[i][0] = axis_place(&plot->x, s->point[i].x);
-        place[i][1] = axis_place(&plot->y, s->point[i].y);
+        double x = axis_place(&plot->x, s->point[i].x), y = axis_place(&plot->y, s->point[i].y);
+        if (isfinite(x) && isfinite(y))
+            svg_path_to(out, is_drawn ? 'L' : 'M', x, y);
+        is_drawn = isfinite(x) && isfinite(y);
     }
-    svg_path(out, (const double(*)[2])place, s->n, s->draw & CHART_DASHED ? "line dash" : "line", s->colour);
-    free(place);
+    svg_path_end(out);
 }
 
 static int has_interval(const struct chart_point *p)
@@ -219,23 +222,7 @@ static int has_interval(const struct chart_point *p)
     return isfinite(p->low) && isfinite(p->high);
 }
 
-/* How far to the right of its points a series draws its intervals: series side by side, centred on the points. */
-static double interval_offset(const struct chart_xy *c, const struct chart_series *of)
-{
-    int n = 0, at = 0;
-    for (const struct chart_series *s = c->series; s < c->series + c->n_series; s++) {
-        int any = 0;
-        for (size_t i = 0; i < s->n; i++)
-            any |= has_interval(&s->point[i]);
-        at = s == of ? n : at;
-        n += any;
-    }
-    return n > 8 ? 0 : 6 * (at - (n - 1) / 2.0);
-}
-
-/* Draws a point, with its interval `dx` to the right of it. */
-static void draw_point(FILE *out, const struct plot *plot, const struct chart_series *s, const struct chart_point *p,
-                       double dx)
+static void draw_point(FILE *out, const struct plot *plot, const struct chart_series *s, const struct chart_point *p)
 {
     double x = axis_place(&plot->x, p->x), y = axis_place(&plot->y, p->y);
     double low = axis_place(&plot->y, p->low), high = axis_place(&plot->y, p->high);
@@ -247,7 +234,7 @@ static void draw_point(FILE *out, const struct plot *plot, const struct chart_se
     if (has_interval(p))
         snprintf(tip + at, sizeof tip - (size_t)at, " [%.4g, %.4g]", p->low, p->high);
     if (isfinite(low) && isfinite(high))
-        svg_line(out, x + dx, low, x + dx, high, "line thick faint", s->colour);
+        svg_line(out, x, low, x, high, "line thick faint", s->colour);
     if (p->mark != CHART_PLAIN)
         svg_circle(out, x, y, 9, p->mark == CHART_BEST ? "line ring" : "line", SVG_INK, NULL);
     if (s->draw & CHART_RINGS)
@@ -304,11 +291,10 @@ static void draw_plot(struct frame *frame, struct plot *plot)
     draw_y_axis(frame->out, plot, tick, ticks);
     draw_references(frame->out, plot);
     for (const struct chart_series *s = c->series; s < c->series + c->n_series; s++) {
-        double dx = interval_offset(c, s);
         if (s->draw & CHART_LINE)
             draw_line(frame->out, plot, s);
         for (size_t i = 0; i < s->n; i++)
-            draw_point(frame->out, plot, s, &s->point[i], dx);
+            draw_point(frame->out, plot, s, &s->point[i]);
     }
     draw_names(frame->out, plot, name, n);
     add_key(frame, c);

@@ -46,7 +46,7 @@ static int profile_found(const struct report_runs *runs, const struct report_run
     const cJSON *finding;
     for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
         if (run->ranks == like->ranks && !strcmp(run->label, like->label))
-            cJSON_ArrayForEach(finding, run->findings)
+            cJSON_ArrayForEach(finding, cJSON_GetObjectItemCaseSensitive(run->summary, "findings"))
             {
                 if (!strcmp(json_string(finding, "name"), name))
                     return 1;
@@ -103,7 +103,8 @@ void bottlenecks_find(struct bottlenecks *found, const struct report_runs *runs,
     const cJSON *finding;
     *found = (struct bottlenecks){0};
     for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
-        cJSON_ArrayForEach(finding, run->findings) finding_read(append_bottleneck(found, run), finding);
+        cJSON_ArrayForEach(finding, cJSON_GetObjectItemCaseSensitive(run->summary, "findings"))
+            finding_read(append_bottleneck(found, run), finding);
         if (run_compares(run)) {
             add_communication(found, runs, run);
             add_data_loading(found, runs, run);

@@ -30,14 +30,13 @@ static enum step_part part_of(const char *phase)
     return !strcmp(phase, "data_loading") ? PART_DATA : !strcmp(phase, "gradient_sync") ? PART_EXPOSED : PART_OTHER;
 }
 
-/* The table with that key, or NULL. */
-static const cJSON *table_of(const cJSON *summary, const char *key)
+const cJSON *run_table_rows(const struct report_run *run, const char *key)
 {
     const cJSON *table;
-    cJSON_ArrayForEach(table, cJSON_GetObjectItemCaseSensitive(summary, "tables"))
+    cJSON_ArrayForEach(table, cJSON_GetObjectItemCaseSensitive(run->summary, "tables"))
     {
         if (!strcmp(json_string(table, "key"), key))
-            return table;
+            return cJSON_GetObjectItemCaseSensitive(table, "rows");
     }
     return NULL;
 }
@@ -45,27 +44,13 @@ static const cJSON *table_of(const cJSON *summary, const char *key)
 /* Reads the mean times of a profile's phases. */
 static void read_phases(struct report_run *run)
 {
-    const cJSON *row, *table = table_of(run->summary, "phases");
+    const cJSON *row, *rows = run_table_rows(run, "phases");
     for (int i = 0; i <= PARTS; i++)
-        run->phase_s[i] = table ? 0 : NAN;
-    cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(table, "rows"))
+        run->phase_s[i] = rows ? 0 : NAN;
+    cJSON_ArrayForEach(row, rows)
     {
         const char *name = json_string(row, "name");
         run->phase_s[strcmp(name, "step") != 0 ? (int)part_of(name) : PARTS] += json_number(row, "mean");
-    }
-}
-
-static void read_lines(struct report_run *run)
-{
-    const cJSON *row, *rows = cJSON_GetObjectItemCaseSensitive(table_of(run->summary, "link"), "rows");
-    run->line = allocate((size_t)cJSON_GetArraySize(rows) + 1, sizeof *run->line);
-    cJSON_ArrayForEach(row, rows)
-    {
-        struct fitted_line *line = &run->line[run->lines++];
-        *line = (struct fitted_line){"", json_number(row, "from_bytes"), json_number(row, "to_bytes"),
-                                     json_number(row, "latency"), json_number(row, "bandwidth")};
-        snprintf(line->of, sizeof line->of, "%.30s %.30s %.30s", json_string(row, "dtype"), json_string(row, "op"),
-                 json_string(row, "placement"));
     }
 }
 
@@ -106,7 +91,7 @@ static void take_facts(struct report_run *run)
 {
     const cJSON *derived = cJSON_GetObjectItemCaseSensitive(run->run, "derived");
     const cJSON *c = cJSON_GetObjectItemCaseSensitive(run->run, "configuration");
-    const char *dtype = json_string(derived, "dtype"), *subject = json_string(run->summary, "implementation");
+    const char *dtype = json_string(derived, "dtype");
     char unfinished[RESULTS_UNFINISHED];
     const cJSON *capture = cJSON_GetObjectItemCaseSensitive(run->summary, "capture");
     run->done = json_number(run->summary, "done");
@@ -137,23 +122,11 @@ static void take_facts(struct report_run *run)
         run->cpus_per_rank = (double)run->place.cpus / (double)run->ranks;
     run->parameters = json_number(derived, "parameters");
     run->sequences = run->tokens / json_number(c, "context-length") / (double)run->ranks;
-    const cJSON *verdict = cJSON_GetObjectItemCaseSensitive(run->summary, "verdict");
-    if (!*subject && run_compares(run)) {
-        subject = verdict_best(verdict);
-        run->verdict = cJSON_Duplicate(verdict, 1);
-    }
-    snprintf(run->subject, sizeof run->subject, "%s", subject);
+    snprintf(run->subject, sizeof run->subject, "%s",
+             run_compares(run) ? verdict_best(cJSON_GetObjectItemCaseSensitive(run->summary, "verdict"))
+                               : json_string(run->summary, "implementation"));
     read_implementations(run);
-    read_lines(run);
     read_phases(run);
-    run->findings = cJSON_Duplicate(cJSON_GetObjectItemCaseSensitive(run->summary, "findings"), 1);
-}
-
-static void delete_json(struct report_run *run)
-{
-    cJSON_Delete(run->run);
-    cJSON_Delete(run->summary);
-    run->run = run->summary = NULL;
 }
 
 static void add_run(struct report_runs *runs, const char *label, const char *directory)
@@ -173,11 +146,8 @@ static void add_run(struct report_runs *runs, const char *label, const char *dir
         run->summary = saved.summary;
         run->figures = saved.figures;
         saved = (struct saved_run){0};
+        cJSON_DeleteItemFromObjectCaseSensitive(run->summary, "figures"); /* most of its memory */
         take_facts(run);
-    }
-    if (runs->n > 1) { /* a report of several runs does not need the JSON */
-        delete_json(runs->item);
-        delete_json(run);
     }
     saved_run_destroy(&saved);
 }
@@ -248,11 +218,9 @@ void runs_add(struct report_runs *runs, const char *label, const char *directory
 void runs_destroy(struct report_runs *runs)
 {
     for (struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
-        delete_json(run);
-        cJSON_Delete(run->findings);
-        cJSON_Delete(run->verdict);
+        cJSON_Delete(run->run);
+        cJSON_Delete(run->summary);
         free(run->implementation);
-        free(run->line);
         figures_destroy(&run->figures);
     }
     free(runs->item);

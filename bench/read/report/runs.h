@@ -21,13 +21,6 @@ struct run_implementation {
     size_t buckets, tensors; /* of the gradient */
 };
 
-/* A line fitted to the sizes of a collective: seconds = latency + bus bytes / bandwidth. */
-struct fitted_line {
-    char of[96];                 /* data type, operation and placement: the end of the collective's name */
-    double from_bytes, to_bytes; /* range of the fit, in bus bytes */
-    double latency, bandwidth;
-};
-
 enum { RUN_LABEL = 104 }; /* size of the longest --label */
 
 struct report_run {
@@ -50,11 +43,7 @@ struct report_run {
     double phase_s[PARTS + 1];    /* of a profile: the means of the parts of a step, and the step; otherwise NAN */
     struct run_implementation *implementation; /* [implementations], owned */
     size_t implementations;
-    struct fitted_line *line; /* [lines], owned; of an allreduce */
-    size_t lines;
-    cJSON *findings;      /* of a profile, as in its summary.json; otherwise NULL. Owned */
-    cJSON *verdict;       /* of a comparison, as in its summary.json; otherwise NULL. Owned */
-    cJSON *run, *summary; /* owned; NULL where a report has several runs */
+    cJSON *run, *summary; /* run.json, and summary.json without its figures; owned */
     struct figure_list figures;
 };
 
@@ -71,6 +60,9 @@ void runs_destroy(struct report_runs *runs); /* zeroed runs are fine */
 
 /* "complete", `unfinished`, or "unreadable". */
 const char *run_state(const struct report_run *run);
+
+/* The rows of the summary's table with that key; or NULL. */
+const cJSON *run_table_rows(const struct report_run *run, const char *key);
 
 /* Whether the run compares implementations, round by round. */
 int run_compares(const struct report_run *run);

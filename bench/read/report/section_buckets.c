@@ -47,7 +47,8 @@ static int by_size(const void *a, const void *b)
 static int is_tied(const struct size_row *row, const struct size_row *best)
 {
     if (!strcmp(best->subject, row->run->subject))
-        return verdict_kind_of(row->run->verdict, row->subject) == VERDICT_TIE;
+        return verdict_kind_of(cJSON_GetObjectItemCaseSensitive(row->run->summary, "verdict"), row->subject) ==
+               VERDICT_TIE;
     return stats_ratio(row->step, best->step).low <= 1;
 }
 

@@ -1,6 +1,7 @@
 /* section_collectives.c - times and bandwidths of collectives by size. */
 #include "report/sections.h"
 
+#include "base/json.h"
 #include "base/text.h"
 #include "kernels/error.h"
 
@@ -70,10 +71,16 @@ static double bus_bytes(const struct collective_row *row)
 static double fitted_time(const struct collective_row *row)
 {
     double bus = bus_bytes(row);
-    for (const struct fitted_line *line = row->run->line; line < row->run->line + row->run->lines; line++) {
-        const char *of = strstr(row->subject, line->of);
-        if (of && !of[strlen(line->of)] && bus >= 0.999 * line->from_bytes && bus <= 1.001 * line->to_bytes)
-            return fmax(0, line->latency) + bus / line->bandwidth;
+    const cJSON *line;
+    cJSON_ArrayForEach(line, run_table_rows(row->run, "link"))
+    {
+        char of[96];
+        snprintf(of, sizeof of, "%.30s %.30s %.30s", json_string(line, "dtype"), json_string(line, "op"),
+                 json_string(line, "placement"));
+        const char *end = strstr(row->subject, of);
+        if (end && !end[strlen(of)] && bus >= 0.999 * json_number(line, "from_bytes") &&
+            bus <= 1.001 * json_number(line, "to_bytes"))
+            return fmax(0, json_number(line, "latency")) + bus / json_number(line, "bandwidth");
     }
     return NAN;
 }

@@ -132,7 +132,7 @@ static void print_finding(char title[400], const struct report_run *run)
 {
     const cJSON *finding;
     struct breakdown b = {0};
-    cJSON_ArrayForEach(finding, run->findings)
+    cJSON_ArrayForEach(finding, cJSON_GetObjectItemCaseSensitive(run->summary, "findings"))
     {
         if (strcmp(json_string(finding, "name"), "straggler") != 0)
             continue;
@@ -156,7 +156,7 @@ void section_add_steps(cJSON *document, const struct report_runs *runs)
     struct step_picture *p = allocate(1, sizeof *p);
     for (const struct report_run *run = runs->item; run < runs->item + runs->n && drawn < PROFILES; run++) {
         char title[400], subtitle[400], note[160] = "", name[32];
-        size_t ranks = strcmp(run->mode, "profile") != 0 || !run->findings ? 0 : read_picture(p, run);
+        size_t ranks = strcmp(run->mode, "profile") != 0 ? 0 : read_picture(p, run);
         if (!ranks)
             continue;
         if (!drawn)

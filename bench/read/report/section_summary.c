@@ -164,14 +164,15 @@ static int add_choice(cJSON *document, const struct report_run *run)
 {
     const struct run_implementation *best = run_find_implementation(run, run->subject);
     char to_ddp[240], tie[200], undecided[200];
-    if (!best || !run->verdict || run->ranks < 2)
+    const cJSON *verdict = cJSON_GetObjectItemCaseSensitive(run->summary, "verdict");
+    if (!best || !run_compares(run) || run->ranks < 2)
         return 0;
     const char *edge = find_edge(run, best);
     print_gain(run, to_ddp);
     document_add_item(document, "In %s, `%s` has the shortest step of those compared%s%s%s.%s%s", run->label,
-                      json_string(run->verdict, "options"), to_ddp, edge ? "; its bucket size is " : "",
-                      edge ? edge : "", verdict_labels(tie, sizeof tie, run->verdict, VERDICT_TIE),
-                      verdict_labels(undecided, sizeof undecided, run->verdict, VERDICT_UNDECIDED));
+                      json_string(verdict, "options"), to_ddp, edge ? "; its bucket size is " : "", edge ? edge : "",
+                      verdict_labels(tie, sizeof tie, verdict, VERDICT_TIE),
+                      verdict_labels(undecided, sizeof undecided, verdict, VERDICT_UNDECIDED));
     return 1;
 }
 

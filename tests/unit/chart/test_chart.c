@@ -215,7 +215,7 @@ TEST(spans_are_drawn)
                                       {4, 8, 2, 1, NULL},       {1, 2, 3, 0, "lost"},     {1, 2, 0, 2, "lost"},
                                       {3, 2, 0, 0, "lost"},     {NAN, 2, 0, 0, "lost"}};
     take(chart_timeline(&words, &(struct chart_timeline){rows, kinds, span, 3, 2, 8}));
-    expect(">10</text>"); /* the axis ends with a number */
+    expect(">10</text>");
     ck_assert_uint_eq(count(">forward</text>"), 2);
     ck_assert_uint_eq(count(">collective</text>"), 1);
     ck_assert_uint_eq(count("lost"), 0);

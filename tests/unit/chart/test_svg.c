@@ -78,16 +78,6 @@ TEST(numbers)
     }
 }
 
-TEST(a_path_has_gaps)
-{
-    const double point[][2] = {{NAN, 0}, {1, 2}, {3, 4}, {5, INFINITY}, {6, 7}};
-    const double none[][2] = {{NAN, 1}};
-    svg_path(out, point, 5, "line dash", 2);
-    svg_path(out, none, 1, "line", 2);
-    end_text();
-    ck_assert_str_eq(text, "<path class=\"dp-line dp-dash dp-c2\" d=\"M1 2L3 4M6 7\"/>\n");
-}
-
 /* ---- the style sheet ---- */
 
 struct rgb {

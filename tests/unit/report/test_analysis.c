@@ -48,6 +48,8 @@ static struct report_run *add_run(const char *mode, const char *label, size_t ra
     strcpy(run->label, label);
     strcpy(run->subject, "ddp");
     strcpy(run->workload, "a model");
+    run->summary = cJSON_CreateObject();
+    cJSON_AddArrayToObject(run->summary, "findings");
     run->cpus_per_rank = NAN;
     for (int i = 0; i <= PARTS; i++)
         run->phase_s[i] = NAN;
@@ -89,9 +91,7 @@ static void add_finding(struct report_run *run, const char *name, enum level lev
                               .text = "rank 1 is late",
                               .advice = "look at it"};
     strcpy(finding.name, name);
-    if (!run->findings)
-        run->findings = cJSON_CreateArray();
-    finding_write(run->findings, &finding);
+    finding_write(cJSON_GetObjectItem(run->summary, "findings"), &finding);
 }
 
 static struct report_run *add_profile(const char *label, size_t ranks, double step_ms)
@@ -342,11 +342,11 @@ TEST(insignificant_losses_come_behind_significant_ones)
 {
     struct report_run *profile = add_profile("2node", 2, 50);
     add_finding(profile, "straggler", LEVEL_NOTE, 0.001);
-    cJSON *row = cJSON_GetArrayItem(profile->findings, 0);
+    cJSON *findings = cJSON_GetObjectItem(profile->summary, "findings"), *row = cJSON_GetArrayItem(findings, 0);
     struct finding finding;
     finding_read(&finding, row);
     finding.loss = (struct measured){0.006, -0.001, 0.009};
-    finding_write(profile->findings, &finding);
+    finding_write(findings, &finding);
     analyse();
     ck_assert_uint_eq(found.n, 2);
     ck_assert_double_eq(found.item[0].finding.loss.value, 0.001);
@@ -458,9 +458,10 @@ static void choose(double ratio, double low, double high)
     add_figure(run, "best", "step_to_shortest", 1, NAN, NAN);
     add_figure(run, "other", "step_to_shortest", 1.01, 0.99, 1.03);
     add_figure(run, "ddp", "step_to_shortest", ratio, low, high);
-    run->verdict =
+    cJSON_AddItemToObject(
+        run->summary, "verdict",
         cJSON_Parse("{\"best\": \"best\", \"options\": \"--implementations ddp_bucketed --bucket-size-mb 8\", "
-                    "\"within\": 0, \"others\": [{\"implementation\": \"other\", \"verdict\": \"tie\"}]}");
+                    "\"within\": 0, \"others\": [{\"implementation\": \"other\", \"verdict\": \"tie\"}]}"));
     analyse();
     document = document_create("a");
     section_add_recommendations(document, &runs, &found);
@@ -484,7 +485,7 @@ TEST(or_is_not_significant)
 
 static void add_call(struct report_run *run, double bytes, double us)
 {
-    struct figure f = {.subject = "all_reduce",
+    struct figure f = {.subject = "all_reduce float sum in_place",
                        .name = "time",
                        .unit = "s",
                        .bytes = bytes,
@@ -512,9 +513,10 @@ TEST(one_ranks_calls_are_no_communication)
         add_call(two, bytes, 2 + bytes / 1e3);
         add_call(four, bytes, 4000);
     }
-    four->line = calloc(1, sizeof *four->line);
-    *four->line = (struct fitted_line){"all_reduce", 8, 1e6, 1e-3, 1e9};
-    four->lines = 1;
+    cJSON_AddItemToObject(
+        four->summary, "tables",
+        cJSON_Parse("[{\"key\": \"link\", \"rows\": [{\"dtype\": \"float\", \"op\": \"sum\", \"placement\": "
+                    "\"in_place\", \"from_bytes\": 8, \"to_bytes\": 1e6, \"latency\": 1e-3, \"bandwidth\": 1e9}]}]"));
     document = document_create("a");
     section_add_collectives(document, &runs);
     const cJSON *pictures = cJSON_GetObjectItemCaseSensitive(document, "blocks")->child->next;
@@ -522,10 +524,11 @@ TEST(one_ranks_calls_are_no_communication)
     ck_assert_str_eq(json_string(pictures->next, "title"), "Bus bandwidth reaches 0.9962 GB/s at 512 KiB (quick)");
     ck_assert_ptr_null(strstr(json_string(pictures, "svg"), "single"));
     said();
-    has("all_reduce of 8 B takes 4 ms in slow, 1992 times the 2.008 us in quick: its ranks have fewer CPUs than "
+    has("all_reduce float sum in_place of 8 B takes 4 ms in slow, 1992 times the 2.008 us in quick: its ranks have "
+        "fewer CPUs than "
         "threads");
-    has("The fitted line of all_reduce in slow is wrong by a factor of up to 4.0");
-    has("quick 2 all_reduce 8 2.008");
+    has("The fitted line of all_reduce float sum in_place in slow is wrong by a factor of up to 4.0");
+    has("quick 2 all_reduce float sum in_place 8 2.008");
     has("... (21 more in report.json");
     lacks("alone");
 }
