@@ -27,18 +27,13 @@ static double end_of(const struct chart_bar *bar, size_t parts)
     double sum = 0;
     for (size_t i = 0; i < parts; i++)
         sum += part_of(bar, i);
-    return fmax(fmax(sum, total_of(bar, parts)), isfinite(bar->high_ms) ? bar->high_ms : 0);
-}
-
-static int has_interval(const struct chart_bar *bar)
-{
-    return isfinite(bar->low_ms) && isfinite(bar->high_ms);
+    return fmax(sum, total_of(bar, parts));
 }
 
 static void print_end(char words[SVG_LABEL], const struct chart_bar *bar, size_t parts)
 {
     int at = snprintf(words, SVG_LABEL, "%.4g ms", total_of(bar, parts));
-    if (has_interval(bar))
+    if (isfinite(bar->low_ms) && isfinite(bar->high_ms))
         at += snprintf(words + at, SVG_LABEL - (size_t)at, " [%.4g, %.4g]", bar->low_ms, bar->high_ms);
     if (bar->n)
         snprintf(words + at, SVG_LABEL - (size_t)at, ", n %zu", bar->n);
@@ -65,27 +60,12 @@ static void draw_parts(FILE *out, const struct axis *axis, double y, const struc
     }
 }
 
-/* Draws the interval, at a height below the bar where it hides no part. */
-static void draw_interval(FILE *out, const struct axis *axis, double y, const struct chart_bar *bar)
-{
-    double low = axis_place(axis, bar->low_ms), high = axis_place(axis, bar->high_ms), cap = 3;
-    svg_line(out, low, y, high, y, "axis", SVG_INK);
-    svg_line(out, low, y - cap, low, y + cap, "axis", SVG_INK);
-    svg_line(out, high, y - cap, high, y + cap, "axis", SVG_INK);
-}
-
-/* Explains the colours, and the interval if any bar has one. */
-static void draw_legend(struct frame *frame, const struct chart_bar *bar, size_t bars, const struct chart_name *part,
-                        size_t parts)
+static void draw_legend(struct frame *frame, const struct chart_name *part, size_t parts)
 {
     struct frame_item *item = allocate(parts + 1, sizeof *item);
-    int intervals = 0;
     for (size_t i = 0; i < parts; i++)
         item[i] = (struct frame_item){part[i].name, part[i].colour, SIGN_AREA};
-    for (size_t i = 0; i < bars; i++)
-        intervals |= has_interval(&bar[i]);
-    item[parts] = (struct frame_item){"95 % interval of the total", SVG_INK, SIGN_WHISKER};
-    frame_legend(frame, item, parts + (size_t)intervals);
+    frame_legend(frame, item, parts);
     free(item);
 }
 
@@ -96,7 +76,7 @@ char *chart_bars(const struct chart_words *words, const struct chart_bar *bar, s
     double label_width = 0, end_width = 0, greatest = -INFINITY;
     char label[SVG_LABEL];
     frame_begin(&frame, words);
-    draw_legend(&frame, bar, bars, part, parts);
+    draw_legend(&frame, part, parts);
     if (!bars)
         frame_line(&frame, "", "Nothing was measured.");
     for (size_t i = 0; i < bars; i++) {
@@ -118,8 +98,6 @@ char *chart_bars(const struct chart_words *words, const struct chart_bar *bar, s
         svg_text(frame.out, axis.from - 10, y + THICK / 2.0 + 5, SVG_END, "",
                  svg_shorten(label, bar[i].label ? bar[i].label : "", SVG_TEXT, MOST_LABEL));
         draw_parts(frame.out, &axis, y, &bar[i], part, parts);
-        if (has_interval(&bar[i]))
-            draw_interval(frame.out, &axis, y + THICK + 5, &bar[i]);
         print_end(label, &bar[i], parts);
         svg_text(frame.out, end + 10, y + THICK / 2.0 + 5, SVG_START, "", label);
     }

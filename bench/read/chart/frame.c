@@ -58,11 +58,6 @@ static void draw_sign(FILE *out, double x, double y, const struct frame_item *it
     case SIGN_INTERVAL:
         svg_line(out, middle, y - half - 1, middle, y + half + 1, "line thick faint", item->colour);
         break;
-    case SIGN_WHISKER:
-        svg_line(out, x, y, x + SIGN, y, "axis", item->colour);
-        svg_line(out, x, y - 3, x, y + 3, "axis", item->colour);
-        svg_line(out, x + SIGN, y - 3, x + SIGN, y + 3, "axis", item->colour);
-        break;
     case SIGN_DASHED:
         svg_line(out, x - 2, y, x + SIGN, y, "line dash", item->colour);
         break;

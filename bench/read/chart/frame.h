@@ -22,7 +22,7 @@ void frame_begin(struct frame *frame, const struct chart_words *words);
 /* Draws the note, and returns the whole picture, which the caller frees. */
 char *frame_end(struct frame *frame);
 
-enum frame_sign { SIGN_AREA, SIGN_INTERVAL, SIGN_WHISKER, SIGN_DASHED, SIGN_BEST, SIGN_AS_GOOD };
+enum frame_sign { SIGN_AREA, SIGN_INTERVAL, SIGN_DASHED, SIGN_BEST, SIGN_AS_GOOD };
 struct frame_item {
     const char *name;
     int colour;

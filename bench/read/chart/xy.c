@@ -178,14 +178,7 @@ static void draw_y_axis(FILE *out, const struct plot *plot, const double *tick, 
         svg_line(out, left, at, plot->x.to, at, "grid", SVG_INK);
         svg_text(out, left - 8, at + 5, SVG_END, "muted", axis_number(y, tick[i], number));
     }
-    if (y->is_cut) { /* a gap in the axis with a stroke on both sides */
-        double at = y->from - 14;
-        svg_line(out, left, y->to, left, at - 4, "axis", SVG_INK);
-        svg_line(out, left, at + 4, left, y->from, "axis", SVG_INK);
-        svg_line(out, left - 6, at - 1, left + 6, at - 7, "axis", SVG_INK);
-        svg_line(out, left - 6, at + 7, left + 6, at + 1, "axis", SVG_INK);
-    } else
-        svg_line(out, left, y->to, left, y->from, "axis", SVG_INK);
+    svg_line(out, left, y->to, left, y->from, "axis", SVG_INK);
     if (y->low < 0 && y->high > 0 && y->scale == CHART_LINEAR)
         svg_line(out, left, axis_place(y, 0), plot->x.to, axis_place(y, 0), "axis", SVG_INK);
 }

@@ -166,25 +166,51 @@ static int match_profiles(struct compare_run *run, size_t baselines, size_t n)
     return 1;
 }
 
-/* The marks by which files_check_path knows our files. */
-static const char json_mark[] = "\"mode\":\t\"compare\"", junit_mark[] = "<testsuites name=\"ddpbench compare\"";
-
-/* Whether an option names a file, rather than nothing or the standard output. */
-static int is_file(const char *path)
+static void print_json(FILE *out, const cJSON *json, const struct compare_options *o)
 {
-    return *path && strcmp(path, "-") != 0;
+    char *text = cJSON_Print(json);
+    (void)o;
+    if (!text)
+        fatal_no_memory(0, 0);
+    fprintf(out, "%s\n", text);
+    cJSON_free(text);
+}
+
+enum { FORMS = 2 };
+static const struct form {
+    const char *option, *mark; /* for files_check_path */
+    size_t path;               /* offset of its path in the options */
+    void (*print)(FILE *out, const cJSON *json, const struct compare_options *options);
+} forms[FORMS] = {
+    {"json", "\"mode\":\t\"compare\"", offsetof(struct compare_options, json), print_json},
+    {"junit", "<testsuites name=\"ddpbench compare\"", offsetof(struct compare_options, junit), compare_print_junit}};
+
+static const char *path_of(const struct form *form, const struct compare_options *o)
+{
+    return *(const char *const *)((const char *)o + form->path);
+}
+
+/* Checks the files that options name. Returns 0; or -1, reported. */
+static int check_files(const struct compare_options *o)
+{
+    for (const struct form *form = forms; form < forms + FORMS; form++) {
+        const char *path = path_of(form, o);
+        if (!*path || !strcmp(path, "-"))
+            continue;
+        for (size_t i = 0; i < o->baselines + o->candidates; i++)
+            if (results_check_apart(form->option, path, o->directory[i]))
+                return -1;
+        if (files_check_path(form->option, path, form->mark))
+            return -1;
+    }
+    return 0;
 }
 
 static enum compare_status compare_runs(cJSON *json, const struct compare_options *o, struct compare_run *run)
 {
     const struct verdict_rules rules = {o->tolerance / 100, o->floor / 100, FALSE_ALARM_CHANCE};
     size_t runs = o->baselines + o->candidates;
-    for (size_t i = 0; i < runs; i++)
-        if (results_check_apart("json", o->json, o->directory[i]) ||
-            results_check_apart("junit", o->junit, o->directory[i]))
-            return COMPARE_FAILED;
-    if ((is_file(o->json) && files_check_path("json", o->json, json_mark)) ||
-        (is_file(o->junit) && files_check_path("junit", o->junit, junit_mark)))
+    if (check_files(o))
         return COMPARE_FAILED;
     for (size_t i = 0; i < runs; i++)
         if (compare_run_read(&run[i], o->directory[i]))
@@ -205,33 +231,28 @@ static enum compare_status compare_runs(cJSON *json, const struct compare_option
     return judge(json, o, run, &rules);
 }
 
-/* Prints the text, or one form in its place, and writes the files. Returns 0; or -1, reported. */
+/* Writes the forms that options name, and prints the text unless a form is printed in its place. Returns 0; or -1,
+ * reported. */
 static int print(const cJSON *json, const struct compare_options *o)
 {
-    char *text = *o->json ? cJSON_Print(json) : NULL, *junit = NULL, *words = NULL;
-    size_t length = 0;
-    if (*o->json && !text)
-        fatal_no_memory(0, 0);
-    FILE *out = text_begin(&junit, &length);
-    if (*o->junit)
-        compare_print_junit(out, json, o);
-    text_end(out);
-    out = text_begin(&words, &length);
-    if (strcmp(o->json, "-") != 0 && strcmp(o->junit, "-") != 0)
-        compare_print(out, json, o);
-    text_end(out);
-    if (!strcmp(o->json, "-"))
-        printf("%s\n", text);
-    else if (!strcmp(o->junit, "-"))
-        fputs(junit, stdout);
-    else
-        text_print_lines(stdout, words);
-    int status = is_file(o->json) ? files_replace_path("json", o->json, json_mark, text) : 0;
-    if (!status)
-        status = is_file(o->junit) ? files_replace_path("junit", o->junit, junit_mark, junit) : 0;
-    cJSON_free(text);
-    free(junit);
-    free(words);
+    int status = 0, instead = 0;
+    for (int i = 0; i <= FORMS && !status; i++) { /* the text is the last */
+        const char *path = i < FORMS ? path_of(&forms[i], o) : instead ? "" : "-";
+        char *text;
+        size_t length;
+        if (!*path)
+            continue;
+        FILE *out = text_begin(&text, &length);
+        (i < FORMS ? forms[i].print : compare_print)(out, json, o);
+        text_end(out);
+        if (strcmp(path, "-") != 0)
+            status = files_replace_path(forms[i].option, path, forms[i].mark, text);
+        else if (i < FORMS)
+            instead = fputs(text, stdout) >= 0;
+        else
+            text_print_lines(stdout, text);
+        free(text);
+    }
     return status;
 }
 

@@ -33,18 +33,17 @@ static enum junit_outcome outcome_of(const char *verdict)
 static void add_figure(struct junit *junit, const cJSON *figure, const struct compare_options *o)
 {
     const char *verdict = json_string(figure, "verdict");
-    cJSON *words = compare_words(figure, o);
+    struct compare_cells cells;
     char name[300], message[600];
-    const char *size = json_string(words, "size");
-    snprintf(name, sizeof name, "%s%s%s", json_string(words, "name"), *size == '-' ? "" : " ",
-             *size == '-' ? "" : size);
+    compare_fill_cells(&cells, figure, o);
+    int sized = *cells.size != '-';
+    snprintf(name, sizeof name, "%s%s%s", cells.name, sized ? " " : "", sized ? cells.size : "");
     if (json_number(figure, "sizes") > 1)
-        snprintf(message, sizeof message, "%s: change %s, the mean over %.0f sizes", json_string(words, "verdict"),
-                 json_string(words, "change"), json_number(figure, "sizes"));
+        snprintf(message, sizeof message, "%s: change %s, the mean over %.0f sizes", cells.verdict, cells.change,
+                 json_number(figure, "sizes"));
     else
-        snprintf(message, sizeof message, "%s: %s %s, %s %s, change %s", json_string(words, "verdict"), o->name[0],
-                 json_string(words, "baseline"), o->name[1], json_string(words, "candidate"),
-                 json_string(words, "change"));
+        snprintf(message, sizeof message, "%s: %s %s, %s %s, change %s", cells.verdict, o->name[0], cells.baseline,
+                 o->name[1], cells.candidate, cells.change);
     junit_add(junit, &(struct junit_case){
                          .class = "ddpbench.compare",
                          .name = name,
@@ -52,7 +51,6 @@ static void add_figure(struct junit *junit, const cJSON *figure, const struct co
                          .outcome = outcome_of(verdict),
                          .type = verdict,
                          .message = message});
-    cJSON_Delete(words);
 }
 
 void compare_print_junit(FILE *out, const cJSON *json, const struct compare_options *o)

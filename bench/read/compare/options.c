@@ -42,7 +42,7 @@ static const struct option rows[] = {
     {.name = "tolerance", .common = 1, .kind = &option_percent, .offset = FIELD(tolerance), .initial = "5", .high = 1000,
      .help = "how much worse is accepted, in percent"},
     {.name = "floor", .kind = &option_percent, .offset = FIELD(floor), .initial = "10", .high = 1000,
-     .help = "how far beyond the tolerance a difference counts even without statistics, in percent; see below"},
+     .help = "how far beyond the tolerance a difference counts even without statistics, in percent"},
     {.name = "metrics", .common = 1, .kind = &option_text, .offset = FIELD(metrics), .initial = "",
      .help = "figures to judge, such as step,backward_pass; default: every step, or the time of every size"},
     {.name = "allow", .common = 1, .kind = &option_text, .offset = FIELD(allow), .initial = "",
@@ -107,27 +107,4 @@ void compare_options_help(FILE *out, const struct compare_options *options)
     fprintf(out, "\nExit status, the first that holds:\n"
                  "  2 the command line is wrong    1 something cannot be read or written    6 incomparable\n"
                  "  3 regressed    5 missing    4 ambiguous    0 none of these\n");
-    if (options->table.help == HELP_COMMON)
-        return;
-    fprintf(out, "\nIn --junit's file regressed and missing figures fail, ambiguous ones are skipped, and where the "
-                 "settings differ\n"
-                 "there is an error.\n");
-    fprintf(
-        out,
-        "\nVerdicts of a figure, from the ratio of its geometric means, turned so that above 1 is worse; printed as a\n"
-        "change, +3.2 %% for 1.032:\n"
-        "  regressed   its interval lies wholly above 1 + tolerance, or a candidate found wrong elements (a baseline "
-        "must not)\n"
-        "  missing     a baseline has it, and a candidate does not\n"
-        "  ambiguous   not significant, but both the ratio and that of the medians are above 1 + tolerance, or the\n"
-        "              ratio is above (1 + tolerance) x (1 + floor); use more runs\n"
-        "  improved    its interval lies wholly below 1 / (1 + tolerance)\n"
-        "  ok          none of these\n"
-        "With 5 baselines or more the chance of one false `regressed` among all figures is at most 5 %%. With fewer,\n"
-        "there is no interval: regressed is what is beyond tolerance and floor in every candidate against every\n"
-        "baseline, ambiguous what is beyond the tolerance. With fewer than 3 and 3 or 2 and 5, such as one against\n"
-        "one, nothing is regressed or improved, and what is beyond tolerance and floor is ambiguous. Runs with other\n"
-        "settings are incomparable, unless --allow names them; what does not change what is measured, such as "
-        "--rounds,\n"
-        "and an option that only one run has are listed, not compared.\n");
 }

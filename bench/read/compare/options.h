@@ -22,7 +22,7 @@ struct compare_options {
 int compare_options_parse(struct compare_options *options, int argc, char *const argv[]);
 void compare_options_destroy(struct compare_options *options);
 
-/* Prints the options; with HELP_ALL also the verdicts and exit statuses. */
+/* Prints the options and the exit statuses. */
 void compare_options_help(FILE *out, const struct compare_options *options);
 
 #endif

@@ -95,81 +95,77 @@ static void print_incomparable(FILE *out, const cJSON *differences, const char *
 
 /* ---- the tables ---- */
 
-/* A table without rows, for judged figures or for others. Cells are text, since units differ from row to row. */
+#define CELLS(field) COLUMN_CHARS, offsetof(struct compare_cells, field)
+static const struct column columns[] = {
+    {"name", "figure", CELLS(name), .width = -1},        {"size", "size", CELLS(size), .width = 9},
+    {"baseline", NULL, CELLS(baseline), .width = 16},    {"candidate", NULL, CELLS(candidate), .width = 16},
+    {"verdict", "verdict", CELLS(verdict), .width = -9}, {"change", "change", CELLS(change), .width = -1},
+    {"ratio", "ratio", CELLS(ratio), .width = 7}};
+#undef CELLS
+enum { COLUMN_BASELINE = 2, COLUMN_CANDIDATE, COLUMN_VERDICT, COLUMN_RATIO = 6, COLUMNS };
+
+/* A table without rows, for judged figures or for others. */
 static cJSON *begin_table(const struct compare_options *o, const char *title, int judged)
 {
     char baseline[140], candidate[140];
+    struct column column[COLUMNS];
+    memcpy(column, columns, sizeof columns);
     snprintf(baseline, sizeof baseline, "%s (n=%zu)", o->name[0], o->baselines);
     snprintf(candidate, sizeof candidate, "%s (n=%zu)", o->name[1], o->candidates);
-    const struct column column[] = {{.key = "name", .heading = "figure", .width = -1},
-                                    {.key = "size", .heading = "size", .width = 9},
-                                    {.key = "baseline", .heading = baseline, .width = 16},
-                                    {.key = "candidate", .heading = candidate, .width = 16},
-                                    judged ? (struct column){.key = "verdict", .heading = "verdict", .width = -9}
-                                           : (struct column){.key = "ratio", .heading = "ratio", .width = 7},
-                                    {.key = "change", .heading = "change", .width = -1}};
-    return table_json(&(struct table){.key = "compare", .title = title, .column = column, .columns = judged ? 6 : 5});
+    column[COLUMN_BASELINE].heading = baseline;
+    column[COLUMN_CANDIDATE].heading = candidate;
+    if (!judged)
+        column[COLUMN_VERDICT] = column[COLUMN_RATIO];
+    size_t n = judged ? COLUMN_RATIO : COLUMN_VERDICT + 1;
+    return table_json(&(struct table){.key = "compare", .title = title, .column = column, .columns = n});
 }
 
-/* A row with the name and the size of a figure. */
-static cJSON *begin_row(const cJSON *figure, const char *size)
+/* Prints the median of a side, in the unit that suits the greater of both, with the number of runs if not all have it.
+ */
+static void print_median(char text[CELL + 16], const cJSON *figure, const char *side, double n, size_t runs)
 {
-    char name[180];
-    cJSON *row = cJSON_CreateObject();
-    snprintf(name, sizeof name, "%s %s", json_string(figure, "subject"), json_string(figure, "name"));
-    json_add_text(row, "name", name);
-    json_add_text(row, "size", size);
-    return row;
-}
-
-/* Adds the median of a side, in the unit that suits the greater of both, with the number of runs if not all have it. */
-static void add_median(cJSON *row, const cJSON *figure, const char *side, const char *count, size_t runs)
-{
-    double value = json_number(figure, side), n = json_number(figure, count);
+    double value = json_number(figure, side);
     double like = fmax(fabs(json_number(figure, "baseline")), fabs(json_number(figure, "candidate")));
-    char text[CELL + 16];
     size_t length = strlen(text_value_like(text, value, json_string(figure, "unit"), like));
     if (n < (double)runs && isfinite(value))
-        snprintf(text + length, sizeof text - length, " (n=%.0f)", n);
-    json_add_text(row, side, text);
+        snprintf(text + length, CELL + 16 - length, " (n=%.0f)", n);
 }
 
-cJSON *compare_words(const cJSON *figure, const struct compare_options *o)
+void compare_fill_cells(struct compare_cells *cells, const cJSON *figure, const struct compare_options *o)
 {
     const char *verdict = json_string(figure, "verdict");
-    char text[CELL], words[128], missing[64] = "";
-    int whole = json_number(figure, "sizes") > 1;
-    cJSON *row = begin_row(figure, whole ? "all sizes" : text_bytes(text, json_number(figure, "bytes")));
-    add_median(row, figure, "baseline", "n_baseline", o->baselines);
-    add_median(row, figure, "candidate", "n_candidate", o->candidates);
-    json_add_text(row, "ratio", text_ratio(text, json_number(figure, "candidate_to_baseline")));
-    json_add_text(
-        row, "change",
-        text_change(text, json_number(figure, "ratio"), json_number(figure, "ci_low"), json_number(figure, "ci_high")));
+    char missing[64] = "";
+    double candidates = json_number(figure, "n_candidate");
+    snprintf(cells->name, sizeof cells->name, "%s %s", json_string(figure, "subject"), json_string(figure, "name"));
+    text_bytes(cells->size, json_number(figure, "bytes"));
+    if (json_number(figure, "sizes") > 1)
+        strcpy(cells->size, "all sizes");
+    print_median(cells->baseline, figure, "baseline", json_number(figure, "n_baseline"), o->baselines);
+    print_median(cells->candidate, figure, "candidate", candidates, o->candidates);
+    text_ratio(cells->ratio, json_number(figure, "candidate_to_baseline"));
+    text_change(cells->change, json_number(figure, "ratio"), json_number(figure, "ci_low"),
+                json_number(figure, "ci_high"));
     if (!strcmp(verdict, verdict_name[VERDICT_MISSING]))
-        snprintf(missing, sizeof missing, " in %.0f of %zu", (double)o->candidates - json_number(figure, "n_candidate"),
-                 o->candidates);
-    snprintf(words, sizeof words, "%.20s%s%s", verdict, missing,
+        snprintf(missing, sizeof missing, " in %.0f of %zu", (double)o->candidates - candidates, o->candidates);
+    snprintf(cells->verdict, sizeof cells->verdict, "%.20s%s%s", verdict, missing,
              cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(figure, "wrong_elements")) ? ": wrong elements" : "");
-    json_add_text(row, "verdict", words);
-    return row;
 }
 
-static void add_row(cJSON *table, cJSON *row)
+static void add_row(cJSON *table, const cJSON *figure, const struct compare_options *o)
 {
-    cJSON_AddItemToArray(cJSON_GetObjectItemCaseSensitive(table, "rows"), row);
+    struct compare_cells cells;
+    compare_fill_cells(&cells, figure, o);
+    table_add_row(table, columns, COLUMNS, &cells);
 }
 
 /* Adds one row for all sizes of a figure that are ok. */
 static void add_ok(cJSON *table, const cJSON *figure, size_t sizes, double least, double most)
 {
-    char text[CELL];
-    snprintf(text, sizeof text, "%zu size%s", sizes, text_plural(sizes));
-    cJSON *row = begin_row(figure, text);
-    json_add_text(row, "verdict", verdict_name[VERDICT_OK]);
-    snprintf(text, sizeof text, "%+.1f to %+.1f %%", 100 * (least - 1), 100 * (most - 1));
-    json_add_text(row, "change", text);
-    add_row(table, row);
+    struct compare_cells cells = {.verdict = "ok"};
+    snprintf(cells.name, sizeof cells.name, "%s %s", json_string(figure, "subject"), json_string(figure, "name"));
+    snprintf(cells.size, sizeof cells.size, "%zu size%s", sizes, text_plural(sizes));
+    snprintf(cells.change, sizeof cells.change, "%+.1f to %+.1f %%", 100 * (least - 1), 100 * (most - 1));
+    table_add_row(table, columns, COLUMNS, &cells);
 }
 
 static int same_figure(const cJSON *a, const cJSON *b)
@@ -198,7 +194,7 @@ static void print_judged(FILE *out, const cJSON *judged, const struct compare_op
         double least = INFINITY, most = 0;
         for (; row != means && same_figure(row, first); row = row->next)
             if (whole || strcmp(json_string(row, "verdict"), verdict_name[VERDICT_OK]) != 0) {
-                add_row(table, compare_words(row, o));
+                add_row(table, row, o);
             } else {
                 ok++;
                 least = fmin(least, json_number(row, "ratio"));
@@ -207,7 +203,7 @@ static void print_judged(FILE *out, const cJSON *judged, const struct compare_op
         if (ok)
             add_ok(table, first, ok, least, most);
         if (same_figure(mean, first)) {
-            add_row(table, compare_words(mean, o));
+            add_row(table, mean, o);
             mean = mean->next;
         }
     }
@@ -222,7 +218,7 @@ static void print_others(FILE *out, const cJSON *figures, const struct compare_o
     snprintf(title, sizeof title, "Other figures, medians over runs; ratio: %s / %s", o->name[1], o->name[0]);
     cJSON *table = begin_table(o, title, 0);
     for (const cJSON *figure = figures->child; figure; figure = figure->next)
-        add_row(table, compare_words(figure, o));
+        add_row(table, figure, o);
     table_print(out, "", table);
     cJSON_Delete(table);
 }

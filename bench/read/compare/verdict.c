@@ -90,18 +90,6 @@ static int may_be_worse(const struct hypothesis *h, const struct verdict_rules *
     return ratio > edge * (1 + rules->floor) || (ratio > edge && ratio_at(h, 0.5) > edge);
 }
 
-/* The quantile of Student's t with probability `level` above it; cached, since consecutive rows often share it. */
-struct quantile {
-    double level, df, t;
-};
-
-static double t_beyond(struct quantile *kept, double level, double df)
-{
-    if (level != kept->level || df != kept->df)
-        *kept = (struct quantile){level, df, -stats_t_quantile(level, df)};
-    return kept->t;
-}
-
 /* One-sided tests: of a ratio up to 1 + tolerance, and of one down to 1 / (1 + tolerance). Hypotheses of several sizes
  * share their part of the weight evenly, and the single ones the rest. */
 static void judge_spread(struct hypothesis *h, size_t m, const struct verdict_rules *rules)
@@ -109,7 +97,6 @@ static void judge_spread(struct hypothesis *h, size_t m, const struct verdict_ru
     double *weight = allocate(5 * m, sizeof *weight), edge = log1p(rules->tolerance);
     double *p[2] = {weight + m, weight + 2 * m};         /* of the hypotheses "not worse" and "not better" */
     double *level[2] = {weight + 3 * m, weight + 4 * m}; /* at which they are tested */
-    struct quantile t[2] = {{0}};
     size_t means = 0;
     for (size_t i = 0; i < m; i++)
         means += h[i].row->sizes > 1;
@@ -126,8 +113,8 @@ static void judge_spread(struct hypothesis *h, size_t m, const struct verdict_ru
     for (size_t i = 0; i < m; i++) {
         struct figure_verdict_row *row = h[i].row;
         const struct unpaired *d = &h[i].difference;
-        row->low = exp(d->difference - t_beyond(&t[0], level[0][i], d->df) * d->error);
-        row->high = exp(d->difference + t_beyond(&t[1], level[1][i], d->df) * d->error);
+        row->low = exp(d->difference + stats_t_quantile(level[0][i], d->df) * d->error);
+        row->high = exp(d->difference - stats_t_quantile(level[1][i], d->df) * d->error);
         row->verdict = p[0][i] <= level[0][i]       ? VERDICT_REGRESSED
                        : p[1][i] <= level[1][i]     ? VERDICT_IMPROVED
                        : may_be_worse(&h[i], rules) ? VERDICT_AMBIGUOUS

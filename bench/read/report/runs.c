@@ -307,3 +307,11 @@ int run_breakdown(struct breakdown *b, const struct report_run *run, const char 
     b->part[PART_OTHER] = b->step.value - b->part[PART_COMPUTE] - b->part[PART_DATA] - b->part[PART_EXPOSED];
     return check_breakdown(b);
 }
+
+enum step_part breakdown_largest_part(const struct breakdown *b)
+{
+    enum step_part largest = PART_COMPUTE;
+    for (int p = 0; p < PARTS; p++)
+        largest = b->part[p] > b->part[largest] ? (enum step_part)p : largest;
+    return largest;
+}

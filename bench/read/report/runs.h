@@ -95,5 +95,6 @@ struct breakdown {
 /* The breakdown of an implementation: in a profile from means over the captured steps of all ranks, in a comparison
  * from medians, with the rest as `other`. Returns 0; or -1 where a figure is missing or the step is not above 0. */
 int run_breakdown(struct breakdown *breakdown, const struct report_run *run, const char *subject);
+enum step_part breakdown_largest_part(const struct breakdown *breakdown);
 
 #endif

@@ -17,7 +17,7 @@ struct collective_row {
     double bytes;
     struct measured time;
     double algbw, busbw, share;
-    int is_hidden; /* not printed: a few sizes of one placement are, if there are several ranks */
+    int is_hidden; /* not printed: a few sizes are, if there are several ranks */
 };
 
 #define FIELD(field) offsetof(struct collective_row, field)
@@ -182,21 +182,16 @@ static void draw_bandwidths(cJSON *document, const char *note, const struct coll
 
 /* ---- sentences and the table ---- */
 
-/* Hides all rows but SIZES of the first placement of each collective. Returns how many are left. */
+/* Hides all rows but a few sizes of each collective, the smallest among them. Returns how many are left. */
 static size_t choose_rows(struct collective_row *row, size_t n)
 {
     enum { SIZES = 7 };
     size_t chosen = 0;
     for (size_t first = 0, end; first < n; first = end) {
         end = series_end(row, first, n);
-        size_t sizes = end - first, steps = sizes > SIZES ? sizes - 1 : 1, parts = sizes > SIZES ? SIZES - 1 : 1;
-        const char *placement = strrchr(row[first].subject, ' ');
-        int other = !is_first_of_run(row, first) && placement &&
-                    !strncmp(row[first - 1].subject, row[first].subject, (size_t)(placement - row[first].subject));
-        for (size_t i = 0; i < sizes; i++) {
-            int is_step = !i || i * parts / steps > (i - 1) * parts / steps;
-            row[first + i].is_hidden = row[first].ranks < 2 || other || !is_step;
-            chosen += !row[first + i].is_hidden;
+        for (size_t i = first; i < end; i++) {
+            row[i].is_hidden = row[i].ranks < 2 || (i - first) % ((end - first + SIZES - 1) / SIZES);
+            chosen += !row[i].is_hidden;
         }
     }
     return chosen;

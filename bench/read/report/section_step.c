@@ -127,26 +127,6 @@ static size_t read_picture(struct step_picture *p, const struct report_run *run)
     return ranks;
 }
 
-/* Prints the finding: the straggler that the profile found, or else the largest part of the step. */
-static void print_finding(char title[400], const struct report_run *run)
-{
-    const cJSON *finding;
-    struct breakdown b = {0};
-    cJSON_ArrayForEach(finding, cJSON_GetObjectItemCaseSensitive(run->summary, "findings"))
-    {
-        if (strcmp(json_string(finding, "name"), "straggler") != 0)
-            continue;
-        snprintf(title, 400, "%s: %.290s", run->label, json_string(finding, "text"));
-        title[strcspn(title, ",;")] = 0; /* the bottlenecks have all of it */
-        return;
-    }
-    int unknown = run_breakdown(&b, run, run->subject), most = 0;
-    for (int part = 0; part < PARTS && !unknown; part++)
-        most = b.part[part] > b.part[most] ? part : most;
-    snprintf(title, 400, unknown ? "%s: a step" : "%s: %.0f %% of a step is %s", run->label,
-             100 * b.part[most] / b.step.value, part_name[most]);
-}
-
 void section_add_steps(cJSON *document, const struct report_runs *runs)
 {
     size_t drawn = 0;
@@ -155,13 +135,13 @@ void section_add_steps(cJSON *document, const struct report_runs *runs)
         kinds[part] = (struct chart_name){part_name[part], part};
     struct step_picture *p = allocate(1, sizeof *p);
     for (const struct report_run *run = runs->item; run < runs->item + runs->n && drawn < PROFILES; run++) {
-        char title[400], subtitle[400], note[160] = "", name[32];
+        char title[160], subtitle[400], note[160] = "", name[32];
         size_t ranks = strcmp(run->mode, "profile") != 0 ? 0 : read_picture(p, run);
         if (!ranks)
             continue;
         if (!drawn)
             document_add_heading(document, 2, "A step, rank by rank");
-        print_finding(title, run);
+        snprintf(title, sizeof title, "%s: a step, rank by rank", run->label);
         snprintf(subtitle, sizeof subtitle,
                  "ProfilerStep#%.0f of %s on %zu rank%s, the step nearest to the mean; ms since it started%s",
                  p->number, run->subject, run->ranks, text_plural(run->ranks),

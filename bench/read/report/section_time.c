@@ -62,38 +62,13 @@ static size_t take_time(struct time_row *row, const struct report_run *run, cons
     return 1;
 }
 
-/* Prints the finding: if the steps differ, the part that explains most of the difference; otherwise their largest part.
- */
-static void print_finding(char title[300], const struct time_row *row, size_t n)
-{
-    const struct breakdown *least = &row->breakdown, *most = least;
-    double more[PARTS];
-    int part = 0;
-    for (size_t i = 1; i < n; i++) {
-        least = row[i].breakdown.step.value < least->step.value ? &row[i].breakdown : least;
-        most = row[i].breakdown.step.value > most->step.value ? &row[i].breakdown : most;
-    }
-    double difference = most->step.value - least->step.value;
-    int differ = difference > 0.01 * least->step.value;
-    for (int p = 0; p < PARTS; p++) {
-        more[p] = most->part[p] - (differ ? least->part[p] : 0);
-        part = more[p] > more[part] ? p : part;
-    }
-    if (differ)
-        snprintf(title, 300, "A step takes from %.3g to %.3g ms; %.0f %% of the difference is %s",
-                 1e3 * least->step.value, 1e3 * most->step.value, fmin(100, 100 * more[part] / difference),
-                 part_name[part]);
-    else
-        snprintf(title, 300, "%.0f %% of a step is %s", 100 * more[part] / most->step.value, part_name[part]);
-}
-
 static void draw_time(cJSON *document, const struct time_row *row, size_t n)
 {
     enum { BARS = 24 };
     struct chart_name parts[PARTS];
     struct chart_bar bar[BARS];
     double part[BARS][PARTS];
-    char label[BARS][160], title[300], note[80] = "";
+    char label[BARS][160], title[100], note[80] = "";
     size_t bars = n < BARS ? n : BARS;
     for (int p = 0; p < PARTS; p++)
         parts[p] = (struct chart_name){part_name[p], p};
@@ -106,51 +81,36 @@ static void draw_time(cJSON *document, const struct time_row *row, size_t n)
         bar[i] =
             (struct chart_bar){label[i], part[i], 1e3 * b->step.value, 1e3 * b->step.low, 1e3 * b->step.high, b->n};
     }
-    print_finding(title, row, bars);
+    int largest = breakdown_largest_part(&row->breakdown);
+    snprintf(title, sizeof title, "%.0f %% of a step is %s", 100 * row->share[largest], part_name[largest]);
     if (bars < n)
         snprintf(note, sizeof note, "The table has %zu more.", n - bars);
     document_add_picture(
         document, "step-breakdown", title,
-        chart_bars(&(struct chart_words){title, "ms a step; the whole step is at the end of each bar", note}, bar, bars,
-                   parts, PARTS));
-}
-
-/* The same implementation in another run, at the same bucket size if it has one; or NULL. */
-static const struct run_implementation *find_same(const struct report_run *run, const struct run_implementation *of)
-{
-    for (size_t i = 0; i < run->implementations; i++)
-        if (!strcmp(run->implementation[i].strategy, of->strategy) &&
-            (!isfinite(of->mb) || run->implementation[i].mb == of->mb))
-            return &run->implementation[i];
-    return NULL;
+        chart_bars(&(struct chart_words){title,
+                                         "ms a step; at the end of each bar the whole step, with its 95 % interval",
+                                         note},
+                   bar, bars, parts, PARTS));
 }
 
 /* Adds a sentence where the mean step of a profile is outside the interval of the comparison with the same label, ranks
- * and implementation: whether the machine or the capture explains it, by the rounds that both runs have. */
+ * and implementation. */
 static void compare_profile(cJSON *document, const struct report_runs *runs, const struct report_run *profile)
 {
-    const struct run_implementation *of = run_find_implementation(profile, profile->subject), *same = NULL;
-    const struct report_run *run = runs->item, *end = runs->item + runs->n;
-    for (; of && !strcmp(profile->mode, "profile") && run < end; run++)
-        if (run_compares(run) && run->ranks == profile->ranks && !strcmp(run->label, profile->label) &&
-            (same = find_same(run, of)))
-            break;
-    if (!same)
-        return;
-    struct measured there = run_figure(run, same->subject, "step");
-    struct measured ratio = stats_ratio(run_figure(profile, of->subject, "step"), there);
+    const char *subject = profile->subject;
     double mean = profile->phase_s[PARTS];
-    char a[CELL], b[CELL], change[CELL];
-    if (mean > there.high || mean < there.low)
-        document_add_item(document,
-                          "%s: the captured steps of the profile take %s on average, those of the %s %s. %s: %s. Take "
-                          "times from the %s, and causes from the profile.",
-                          run->label, text_milliseconds(a, mean, NAN, NAN), run->mode,
-                          text_milliseconds(b, there.value, there.low, there.high),
-                          ratio.low > 1 || ratio.high < 1
-                              ? "Their rounds differ as well, so the machine changed between the two runs"
-                              : "Their rounds do not differ significantly",
-                          text_change(change, ratio.value, ratio.low, ratio.high), run->mode);
+    char a[CELL], b[CELL];
+    for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
+        struct measured step = run_figure(run, subject, "step");
+        if (run_compares(run) && run->ranks == profile->ranks && !strcmp(run->label, profile->label) &&
+            (mean > step.high || mean < step.low))
+            document_add_item(
+                document,
+                "%s: the captured steps of the profile take %s on average, those of the %s %s. Take times "
+                "from the %s, and causes from the profile.",
+                run->label, text_milliseconds(a, mean, NAN, NAN), run->mode,
+                text_milliseconds(b, step.value, step.low, step.high), run->mode);
+    }
 }
 
 void section_add_breakdown(cJSON *document, const struct report_runs *runs)
@@ -179,7 +139,7 @@ void section_add_breakdown(cJSON *document, const struct report_runs *runs)
                     "means over the captured steps of all ranks (n: steps x ranks), without an interval, since "
                     "consecutive steps are not independent."}});
         for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
-            compare_profile(document, runs, run);
+            compare_profile(document, runs, run); /* phase_s is NAN but in profiles */
     }
     free(row);
 }
@@ -237,8 +197,7 @@ static void draw_scaling(cJSON *document, const struct scaling *s, size_t number
 {
     struct chart_point *measured = allocate(s->n, sizeof *measured), *ideal = allocate(s->n, sizeof *ideal);
     char title[160], name[40], subtitle[300];
-    const struct scaling_row *last = &s->row[s->n - 1], *fastest = scaling_fastest(s);
-    struct measured to_fastest = scaling_throughput(last, fastest);
+    const struct scaling_row *last = &s->row[s->n - 1];
     for (size_t i = 0; i < s->n; i++) {
         const struct scaling_row *row = &s->row[i];
         double ranks = (double)row->ranks, factor = ranks / (double)s->row->ranks;
@@ -249,13 +208,7 @@ static void draw_scaling(cJSON *document, const struct scaling *s, size_t number
     const struct chart_series series[] = {
         {.name = "ideal", .point = ideal, .n = s->n, .colour = SVG_INK, .draw = CHART_LINE | CHART_DASHED},
         {.name = "measured", .point = measured, .n = s->n, .colour = SVG_INK, .draw = CHART_LINE | CHART_POINTS}};
-    if (to_fastest.high < 1)
-        snprintf(title, sizeof title, "%zu ranks are slower than %zu: %.0f %% fewer tokens per second", last->ranks,
-                 fastest->ranks, 100 * (1 - to_fastest.value));
-    else if (to_fastest.value < 1)
-        snprintf(title, sizeof title, "%zu ranks are no faster than %zu", last->ranks, fastest->ranks);
-    else
-        snprintf(title, sizeof title, "%.0f %% efficient on %zu ranks", 100 * last->efficiency.value, last->ranks);
+    snprintf(title, sizeof title, "%.0f %% efficient on %zu ranks", 100 * last->efficiency.value, last->ranks);
     snprintf(name, sizeof name, number ? "scaling-%zu" : "scaling", number + 1);
     snprintf(subtitle, sizeof subtitle, "Tokens per second / those of %zu rank%s; %s", s->row->ranks,
              text_plural(s->row->ranks), s->workload);

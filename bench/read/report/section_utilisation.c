@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COLUMNS = 48, SHOWN = 60, DEVICES = 1000 }; /* columns and devices of a file, at most */
+enum { SHOWN = 60, DEVICES = 1000 }; /* rows that are printed; devices of a file, at most */
 
 /* The utilisation of a GPU, or of the CPUs of a host: one sample a second, from 0 to 1. */
 struct utilisation {
@@ -46,34 +46,29 @@ struct source {
 static const struct source sources[] = {{"gpu_monitor*.csv", {"utilization_gpu_percent", NULL}, "gpu"},
                                         {"cpu_monitor*.csv", {"user_percent", "system_percent"}, NULL}};
 
-/* Splits a line at its commas, in place. Returns how many fields it has. */
-static size_t split_line(char *line, char *field[COLUMNS])
+/* The number of the column with that name in a line of headings; -1: there is none. */
+static int find_column(const char *headings, const char *name)
 {
-    size_t n = 0;
-    line[strcspn(line, "\r\n")] = 0;
-    for (char *at = line; at && n < COLUMNS; n++) {
-        field[n] = at;
-        at = strchr(at, ',');
-        if (at)
-            *at++ = 0;
-    }
-    return n;
-}
-
-/* The index of the column with that name; COLUMNS: none, also for NULL. */
-static size_t find_column(char *const field[COLUMNS], size_t fields, const char *name)
-{
-    for (size_t i = 0; i < fields && name; i++)
-        if (!strcmp(field[i], name))
+    size_t length = strlen(name);
+    for (int i = 0; headings; i++) {
+        if (!strncmp(headings, name, length) && strchr(",\r\n", headings[length]))
             return i;
-    return COLUMNS;
+        headings = strchr(headings, ',');
+        headings += headings != NULL;
+    }
+    return -1;
 }
 
-static double number_of(char *const field[COLUMNS], size_t fields, size_t i)
+/* The number in a column of a line; NAN: there is none. */
+static double read_field(const char *line, int column)
 {
     char *end;
-    double value = i < fields ? strtod(field[i], &end) : NAN;
-    return i < fields && end > field[i] && !*end ? value : NAN;
+    for (int i = 0; i < column && line; i++) {
+        line = strchr(line, ',');
+        line += line != NULL;
+    }
+    double value = column >= 0 && line ? strtod(line, &end) : NAN;
+    return column >= 0 && line && end > line && strchr(",\r\n", *end) ? value : NAN;
 }
 
 /* The utilisation of a GPU, or of CPUs (-1), among those from `first` on, which are of one file; appended if it is new.
@@ -100,19 +95,18 @@ static struct utilisation *find_device(struct utilisations *all, size_t first, d
 static void add_file(struct utilisations *all, const char *path, const struct source *source,
                      const struct report_run *run)
 {
-    char *line = NULL, *field[COLUMNS], why[FILES_WHY];
-    size_t room = 0, fields = 0, before = all->n;
+    char *line = NULL, why[FILES_WHY];
+    size_t room = 0, before = all->n;
+    int column[3] = {-1, -1, -1}; /* the two of percent, and the GPU */
+    const char *const name[3] = {source->percent[0], source->percent[1], source->gpu};
     FILE *file = files_open(path, FILES_MOST_BYTES, why);
     if (!file)
         return;
-    if (files_read_line(&line, &room, file) > 0)
-        fields = split_line(line, field);
-    size_t gpus = find_column(field, fields, source->gpu);
-    size_t a = find_column(field, fields, source->percent[0]), b = find_column(field, fields, source->percent[1]);
+    for (int i = 0, any = files_read_line(&line, &room, file) > 0; i < 3 && any; i++)
+        column[i] = name[i] ? find_column(line, name[i]) : -1;
     while (files_read_line(&line, &room, file) > 0) {
-        size_t n = split_line(line, field);
-        double gpu = source->gpu ? number_of(field, n, gpus) : -1;
-        double share = (number_of(field, n, a) + (source->percent[1] ? number_of(field, n, b) : 0)) / 100;
+        double gpu = source->gpu ? read_field(line, column[2]) : -1;
+        double share = (read_field(line, column[0]) + (source->percent[1] ? read_field(line, column[1]) : 0)) / 100;
         struct utilisation *u = gpu >= 0 || !source->gpu ? find_device(all, before, gpu, path, run) : NULL;
         if (!u || !isfinite(share))
             continue;
