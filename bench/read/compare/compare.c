@@ -110,7 +110,8 @@ static void add_rows(cJSON *json, const struct compare_lines *lines, const struc
         if (isfinite(row->low))
             cJSON_ReplaceItemInObjectCaseSensitive(json, "judged_by_spread", cJSON_CreateTrue());
     }
-    for (size_t i = lines->judged; i < lines->n && (*o->json || *o->label); i++) { /* --label prints them */
+    for (size_t i = lines->judged; i < lines->n && (*o->form[COMPARE_JSON] || *o->label);
+         i++) { /* --label prints them */
         cJSON *item = json_add_row(cJSON_GetObjectItemCaseSensitive(json, "figures"));
         json_add_number(item, "candidate_to_baseline", add_figure(item, &lines->item[i], 1, o));
     }
@@ -176,25 +177,18 @@ static void print_json(FILE *out, const cJSON *json, const struct compare_option
     cJSON_free(text);
 }
 
-enum { FORMS = 2 };
 static const struct form {
     const char *option, *mark; /* for files_check_path */
-    size_t path;               /* offset of its path in the options */
     void (*print)(FILE *out, const cJSON *json, const struct compare_options *options);
-} forms[FORMS] = {
-    {"json", "\"mode\":\t\"compare\"", offsetof(struct compare_options, json), print_json},
-    {"junit", "<testsuites name=\"ddpbench compare\"", offsetof(struct compare_options, junit), compare_print_junit}};
-
-static const char *path_of(const struct form *form, const struct compare_options *o)
-{
-    return *(const char *const *)((const char *)o + form->path);
-}
+} forms[] = {[COMPARE_JSON] = {"json", "\"mode\":\t\"compare\"", print_json},
+             [COMPARE_JUNIT] = {"junit", "<testsuites name=\"ddpbench compare\"", compare_print_junit}};
 
 /* Checks the files that options name. Returns 0; or -1, reported. */
 static int check_files(const struct compare_options *o)
 {
-    for (const struct form *form = forms; form < forms + FORMS; form++) {
-        const char *path = path_of(form, o);
+    for (int f = 0; f < COMPARE_FORMS; f++) {
+        const struct form *form = &forms[f];
+        const char *path = o->form[f];
         if (!*path || !strcmp(path, "-"))
             continue;
         for (size_t i = 0; i < o->baselines + o->candidates; i++)
@@ -236,18 +230,18 @@ static enum compare_status compare_runs(cJSON *json, const struct compare_option
 static int print(const cJSON *json, const struct compare_options *o)
 {
     int status = 0, instead = 0;
-    for (int i = 0; i <= FORMS && !status; i++) { /* the text is the last */
-        const char *path = i < FORMS ? path_of(&forms[i], o) : instead ? "" : "-";
+    for (int i = 0; i <= COMPARE_FORMS && !status; i++) { /* the text is the last */
+        const char *path = i < COMPARE_FORMS ? o->form[i] : instead ? "" : "-";
         char *text;
         size_t length;
         if (!*path)
             continue;
         FILE *out = text_begin(&text, &length);
-        (i < FORMS ? forms[i].print : compare_print)(out, json, o);
+        (i < COMPARE_FORMS ? forms[i].print : compare_print)(out, json, o);
         text_end(out);
         if (strcmp(path, "-") != 0)
             status = files_replace_path(forms[i].option, path, forms[i].mark, text);
-        else if (i < FORMS)
+        else if (i < COMPARE_FORMS)
             instead = fputs(text, stdout) >= 0;
         else
             text_print_lines(stdout, text);

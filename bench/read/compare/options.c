@@ -50,9 +50,9 @@ static const struct option rows[] = {
     {.name = "label", .common = 1, .kind = &option_text, .offset = FIELD(label), .initial = "",
      .help = "REFERENCE,CANDIDATE: names of the two columns; shows all other figures side by side, too"},
     {.name = "all", .kind = &option_flag, .offset = FIELD(all), .help = "show every size, also those that are ok"},
-    {.name = "json", .common = 1, .kind = &option_path, .offset = FIELD(json), .initial = "",
+    {.name = "json", .common = 1, .kind = &option_path, .offset = FIELD(form[COMPARE_JSON]), .initial = "",
      .help = "file to write the comparison to; - prints it instead of the table"},
-    {.name = "junit", .common = 1, .kind = &option_path, .offset = FIELD(junit), .initial = "",
+    {.name = "junit", .common = 1, .kind = &option_path, .offset = FIELD(form[COMPARE_JUNIT]), .initial = "",
      .help = "file to write it to as JUnit's XML, for CI: a test case for each judged figure; - prints it instead"},
 };
 /* clang-format on */
@@ -86,7 +86,8 @@ int compare_options_parse(struct compare_options *options, int argc, char *const
         return error_report("no baseline: name the result directories of baseline runs before --candidate; see --help");
     if (!options->candidates)
         return error_report("no candidate: name the result directories to judge after --candidate; see --help");
-    const struct option_value files[] = {{"json", options->json}, {"junit", options->junit}};
+    const struct option_value files[] = {{"json", options->form[COMPARE_JSON]},
+                                         {"junit", options->form[COMPARE_JUNIT]}};
     return option_check_files(files, 2) ? -1 : take_names(options);
 }
 

@@ -7,13 +7,16 @@
 #include <stddef.h>
 #include <stdio.h>
 
+enum { COMPARE_JSON, COMPARE_JUNIT, COMPARE_FORMS };
+
 struct compare_options {
     struct option_table table;
     const char **directory; /* [baselines + candidates], into argv */
     size_t baselines, candidates;
     double tolerance, floor; /* percent */
-    const char *allow, *metrics, *label, *json, *junit;
-    char name[2][101]; /* of the columns: baseline and candidate */
+    const char *allow, *metrics, *label;
+    const char *form[COMPARE_FORMS]; /* path of each; "": none */
+    char name[2][101];               /* of the columns: baseline and candidate */
     int all;
 };
 

@@ -38,13 +38,11 @@ cJSON *document_create(const char *format, ...)
     return document;
 }
 
-void document_add_heading(cJSON *document, int level, const char *format, ...)
+void document_add_heading(cJSON *document, const char *format, ...)
 {
-    cJSON *block = add_block(document, "heading");
     va_list arguments;
-    json_add_number(block, "level", level);
     va_start(arguments, format);
-    add_text(block, "text", format, arguments);
+    add_text(add_block(document, "heading"), "text", format, arguments);
     va_end(arguments);
 }
 

@@ -1,6 +1,6 @@
 /* document.h - a report, before it is printed as text, Markdown or HTML.
  *
- * A document is JSON, {title, blocks}. A block is {kind, ...}: a heading {level, text}, a paragraph {text}, an item of
+ * A document is JSON, {title, blocks}. A block is {kind, ...}: a heading {text}, a paragraph {text}, an item of
  * a list {text}, a table {table} (base/table.h) or a picture {name, title, svg}. All forms are printed from the same
  * blocks, so that they agree. */
 #ifndef BENCH_READ_DOCUMENT_DOCUMENT_H
@@ -14,10 +14,9 @@
 /* An empty document; the caller owns it. Here and below, texts are formatted by printf's rules. */
 cJSON *document_create(const char *title, ...) __attribute__((format(printf, 1, 2)));
 
-/* Each appends a block. Level 2 is a section, 3 a part of a section.
- * Consecutive items form one list. Text between two backticks, in a paragraph, an item, or the title or a note of a
- * table, is printed as code. */
-void document_add_heading(cJSON *document, int level, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Each appends a block. Consecutive items form one list. Text between two backticks, in a paragraph, an item, or the
+ * title or a note of a table, is printed as code. */
+void document_add_heading(cJSON *document, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void document_add_paragraph(cJSON *document, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void document_add_item(cJSON *document, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

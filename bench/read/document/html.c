@@ -20,7 +20,6 @@ static const char style[] =
     "body { max-width: 80rem; margin: 0 auto; padding: 1rem 1.25rem 3rem; overflow-wrap: break-word; }\n"
     "h1 { font-size: 1.7rem; line-height: 1.25; margin: .5rem 0 .75rem; }\n"
     "h2 { font-size: 1.3rem; margin: 2.5rem 0 .75rem; padding-bottom: .25rem; border-bottom: 1px solid var(--line); }\n"
-    "h3 { font-size: 1.05rem; margin: 1.75rem 0 .5rem; }\n"
     "p, ul { max-width: 56rem; margin: .6rem 0; }\n"
     "li { margin: .3rem 0; }\n"
     "a { color: var(--link); }\n"
@@ -44,7 +43,7 @@ static const char style[] =
     "footer { margin-top: 3rem; }\n"
     "@media print {\n"
     "  html { font-size: 11px; } nav { display: none; } body { max-width: none; padding: 0; }\n"
-    "  h2, h3, figcaption { break-after: avoid; } tr, svg { break-inside: avoid; }\n"
+    "  h2, figcaption { break-after: avoid; } tr, svg { break-inside: avoid; }\n"
     "  .wide { overflow: visible; } .wide svg { min-width: 0; }\n"
     "}\n";
 
@@ -74,37 +73,29 @@ static void print_element(FILE *out, const char *name, const char *text)
 
 /* ---- headings and the table of contents ---- */
 
-static int level_of(const cJSON *heading)
-{
-    return json_number(heading, "level") > 2 ? 3 : 2;
-}
-
 /* Prints a heading; its id has its number. */
 static void print_heading(FILE *out, const cJSON *block, int number)
 {
-    fprintf(out, "<h%d id=\"s%d\">", level_of(block), number);
+    fprintf(out, "<h2 id=\"s%d\">", number);
     text_print_markup(out, json_string(block, "text"));
-    fprintf(out, "</h%d>\n", level_of(block));
+    fputs("</h2>\n", out);
 }
 
-/* Prints links to the headings of level 2, if there are two or more. */
+/* Prints links to the headings, if there are two or more. */
 static void print_contents(FILE *out, const cJSON *blocks)
 {
     const cJSON *block;
-    int sections = 0, number = 0;
-    cJSON_ArrayForEach(block, blocks) sections +=
-        !strcmp(json_string(block, "kind"), "heading") && level_of(block) == 2;
-    if (sections < 2)
+    int number = 0;
+    cJSON_ArrayForEach(block, blocks) number += !strcmp(json_string(block, "kind"), "heading");
+    if (number < 2)
         return;
+    number = 0;
     fputs("<nav aria-label=\"Contents\">\n<ul>\n", out);
     cJSON_ArrayForEach(block, blocks)
     {
         if (strcmp(json_string(block, "kind"), "heading") != 0)
             continue;
-        number++;
-        if (level_of(block) != 2)
-            continue;
-        fprintf(out, "<li><a href=\"#s%d\">", number);
+        fprintf(out, "<li><a href=\"#s%d\">", ++number);
         text_print_markup(out, json_string(block, "text"));
         fputs("</a></li>\n", out);
     }

@@ -140,7 +140,7 @@ void document_print_markdown(FILE *out, const cJSON *document)
         } else if (!strcmp(kind, "picture")) {
             print_picture(out, block);
         } else if (!strcmp(kind, "heading")) {
-            fputs(json_number(block, "level") > 2 ? "\n### " : "\n## ", out);
+            fputs("\n## ", out);
             print_plain(out, text, "");
             fputc('\n', out);
         } else {

@@ -6,29 +6,21 @@
 
 #include <string.h>
 
-/* Prints a heading, underlined with the character unless that is 0. */
+/* Prints a heading, underlined with the character. */
 static void print_heading(FILE *out, const char *text, char underline)
 {
-    int width = text_wrap(out, "", text);
-    for (int i = 0; underline && i < width; i++)
+    for (int width = text_wrap(out, "", text); width > 0; width--)
         fputc(underline, out);
-    fputs(underline ? "\n" : "", out);
+    fputs("\n", out);
 }
 
-/* Whether a heading has pictures below it, and nothing else but headings, up to the next heading of its level. */
+/* Whether a heading has pictures below it, and nothing else, up to the next heading. */
 static int has_pictures_alone(const cJSON *heading)
 {
-    double level = json_number(heading, "level");
-    int pictures = 0;
-    for (const cJSON *block = heading->next; block; block = block->next) {
-        const char *kind = json_string(block, "kind");
-        if (!strcmp(kind, "heading") && json_number(block, "level") <= level)
-            break;
-        if (strcmp(kind, "heading") != 0 && strcmp(kind, "picture") != 0)
-            return 0;
-        pictures |= !strcmp(kind, "picture");
-    }
-    return pictures;
+    const cJSON *block = heading->next;
+    while (block && !strcmp(json_string(block, "kind"), "picture"))
+        block = block->next;
+    return block != heading->next && (!block || !strcmp(json_string(block, "kind"), "heading"));
 }
 
 void document_print_text(FILE *out, const cJSON *document)
@@ -45,7 +37,7 @@ void document_print_text(FILE *out, const cJSON *document)
             continue;
         fputs(table || (item && !strcmp(before, "item")) ? "" : "\n", out);
         if (heading)
-            print_heading(out, text, json_number(block, "level") > 2 ? 0 : '-');
+            print_heading(out, text, '-');
         else if (table)
             table_print(out, "", cJSON_GetObjectItemCaseSensitive(block, "table"));
         else

@@ -51,7 +51,7 @@ static void add_lines(cJSON *document, const cJSON *summary, const char *list)
 void analysis_add_run(cJSON *document, const struct report_run *run)
 {
     const cJSON *table;
-    document_add_heading(document, 2, "What the run printed");
+    document_add_heading(document, "What the run printed");
     add_lines(document, run->summary, "heading");
     add_lines(document, run->summary, "answers");
     cJSON_ArrayForEach(table, cJSON_GetObjectItemCaseSensitive(run->summary, "tables"))

@@ -85,50 +85,32 @@ static size_t take_sizes(struct size_row *row, const struct report_run *run)
 
 enum { SERIES = COLOURS_OF_RUNS };
 
-/* Appends the best size of a run, row[n], to a sentence. Returns whether another size is tied with it. */
-static int print_best(FILE *out, const struct size_row *row, size_t n, int is_first)
-{
-    const struct size_row *best = row;
-    int tie = 0;
-    for (const struct size_row *r = row; r < row + n; r++) {
-        best = *r->mark == '*' ? r : best;
-        tie |= *r->mark == '=';
-    }
-    fprintf(out, "%s%.3g MiB (%.60s%s)", is_first ? "" : ", ", best->mb, best->label, tie ? ", tie" : "");
-    return tie;
-}
-
 /* Draws a line for each of the first runs with two sizes or more. The rows of a run are consecutive. */
 static void draw_buckets(cJSON *document, const struct size_row *row, size_t n)
 {
     struct chart_point *point = allocate(n + 1, sizeof *point);
     struct chart_series series[SERIES];
-    size_t lines = 0, length;
-    char *title;
-    int tie = 0;
-    FILE *words = text_begin(&title, &length);
-    fputs("The shortest step is at ", words);
+    static const char title[] = "Step time by bucket size";
+    size_t lines = 0;
     for (size_t first = 0, end; first < n && lines < SERIES; first = end) {
         for (end = first; end < n && row[end].run == row[first].run; end++)
-            point[end] =
-                (struct chart_point){row[end].mb, 1e3 * row[end].step.value, 1e3 * row[end].step.low,
-                                     1e3 * row[end].step.high, *row[end].mark == '*' ? CHART_BEST : CHART_PLAIN};
+            point[end] = (struct chart_point){row[end].mb, 1e3 * row[end].step.value, 1e3 * row[end].step.low,
+                                              1e3 * row[end].step.high,
+                                              *row[end].mark == '*'   ? CHART_BEST
+                                              : *row[end].mark == '=' ? CHART_AS_GOOD
+                                                                      : CHART_PLAIN};
         if (end - first < 2)
             continue;
-        tie |= print_best(words, &row[first], end - first, !lines);
         series[lines++] = (struct chart_series){row[first].label, &point[first], end - first,
                                                 colour_of_run(row[first].run), CHART_LINE | CHART_POINTS};
     }
-    text_end(words);
     document_add_picture(document, "bucket-sizes", title,
-                         chart_xy(&(struct chart_words){title, "Medians over the rounds",
-                                                        tie ? "Tie: other sizes are not significantly slower." : NULL},
+                         chart_xy(&(struct chart_words){title, "Medians over the rounds", NULL},
                                   &(struct chart_xy){.x = {.title = "bucket size, MiB", .scale = CHART_LOG2},
                                                      .y = {.title = "ms a step"},
                                                      .series = series,
                                                      .n_series = lines,
                                                      .best = "the shortest step of a run"}));
-    free(title);
     free(point);
 }
 
@@ -144,7 +126,7 @@ void section_add_buckets(cJSON *document, const struct report_runs *runs)
         n += taken;
     }
     if (most > 1) {
-        document_add_heading(document, 2, "Bucket sizes");
+        document_add_heading(document, "Bucket sizes");
         draw_buckets(document, row, n);
         document_add_table(document,
                            &(struct table){.key = "bucket_sizes_of_runs",

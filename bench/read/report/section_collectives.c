@@ -277,7 +277,7 @@ void section_add_collectives(cJSON *document, const struct report_runs *runs)
         qsort(row, n, sizeof *row, by_collective);
         while (several < n && row[several].ranks > 1)
             several++;
-        document_add_heading(document, 2, "Collectives");
+        document_add_heading(document, "Collectives");
         if (several) {
             const char *note = several < n ? "Runs on one rank, which communicate nothing, are left out." : NULL;
             draw_times(document, note, row, several);

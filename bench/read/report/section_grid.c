@@ -72,26 +72,24 @@ static void add_table(cJSON *document, const struct grid_point *point, size_t n,
 
 /* ---- the picture ---- */
 
-/* The point of an implementation with the smallest bucket above `mb`; or NULL. */
-static const struct grid_point *next_bucket(const struct grid_point *point, size_t n, const char *subject, double mb)
+static int by_x(const void *a, const void *b)
 {
-    const struct grid_point *next = NULL;
-    for (const struct grid_point *p = point; p < point + n; p++)
-        if (p->of->mb > mb && (!next || p->of->mb < next->of->mb) && !strcmp(p->of->subject, subject))
-            next = p;
-    return next;
+    double x = ((const struct chart_point *)a)->x, y = ((const struct chart_point *)b)->x;
+    return (x > y) - (x < y);
 }
 
 /* Fills points with the bucket sizes of an implementation, in order. Returns how many. */
 static size_t take_sizes(struct chart_point *out, const struct grid_point *point, size_t n, const char *subject)
 {
     size_t taken = 0;
-    for (const struct grid_point *p = next_bucket(point, n, subject, 0); p;
-         p = next_bucket(point, n, subject, p->of->mb))
-        out[taken++] = (struct chart_point){p->of->mb, 1e3 * p->mean_s, 1e3 * p->interval_s[0], 1e3 * p->interval_s[1],
-                                            is_best(p)                ? CHART_BEST
-                                            : p->verdict == GRID_TIED ? CHART_AS_GOOD
-                                                                      : CHART_PLAIN};
+    for (const struct grid_point *p = point; p < point + n; p++)
+        if (isfinite(p->of->mb) && !strcmp(p->of->subject, subject))
+            out[taken++] =
+                (struct chart_point){p->of->mb, 1e3 * p->mean_s, 1e3 * p->interval_s[0], 1e3 * p->interval_s[1],
+                                     is_best(p)                ? CHART_BEST
+                                     : p->verdict == GRID_TIED ? CHART_AS_GOOD
+                                                               : CHART_PLAIN};
+    qsort(out, taken, sizeof *out, by_x);
     return taken;
 }
 
@@ -108,7 +106,12 @@ static void draw_group(cJSON *document, const struct grid_point *point, size_t n
         const char *subject = p->of->subject;
         if (!isfinite(p->of->mb)) {
             reference[references++] = (struct chart_reference){subject, 1e3 * p->mean_s, is_best(p)};
-        } else if (!next_bucket(point, (size_t)(p - point), subject, 0)) { /* the first of the implementation */
+        } else {
+            size_t before = 0;
+            while (strcmp(point[before].of->subject, subject) != 0 || !isfinite(point[before].of->mb))
+                before++;
+            if (&point[before] < p) /* the implementation has its line already */
+                continue;
             size_t sizes = take_sizes(&taken[points], point, n, subject);
             series[lines] = (struct chart_series){subject, &taken[points], sizes, (int)(lines % SVG_COLOURS),
                                                   CHART_LINE | CHART_POINTS};
@@ -191,7 +194,7 @@ static void add_group(cJSON *document, const struct grid_point *point, size_t n,
              has_advice ? last->valuestring : "");
     snprintf(title, sizeof title, "%zu rank%s, model %s%s%s%s%s", point->ranks, text_plural(point->ranks), point->model,
              *link ? ", link: " : "", link, *machine ? ", machine: " : "", machine);
-    document_add_heading(document, 2, "%s", title);
+    document_add_heading(document, "%s", title);
     draw_group(document, point, n, title, finding);
     add_table(document, point, n, scales);
     for (; first; first = first->next)
@@ -206,7 +209,7 @@ void section_add_grid(cJSON *document, const struct grid *grid)
         end = grid_group_end(grid, first);
         add_group(document, &grid->point[first], end - first, scales);
     }
-    document_add_heading(document, 2, "How to read the tables");
+    document_add_heading(document, "How to read the tables");
     document_add_item(document, "step: mean over the runs (n) of a run's median step, with Student's 95 %% interval.");
     document_add_item(document, "/ best: geometric mean of the ratios to the best (*) in the same repeat, with 95 %% "
                                 "intervals that hold together for all points with the same ranks and model.");

@@ -20,7 +20,7 @@ void section_add_terms(cJSON *document)
         "round: one block of steps of each implementation. n counts rounds, or the captured steps of all ranks.",
         "straggler: a rank that the others wait for.",
         "algbw: bytes of a call / its time. busbw: the same for each link, comparable between numbers of ranks."};
-    document_add_heading(document, 2, "Terms");
+    document_add_heading(document, "Terms");
     for (size_t i = 0; i < sizeof terms / sizeof *terms; i++)
         document_add_item(document, "%s", terms[i]);
 }
@@ -70,7 +70,7 @@ void section_add_runs(cJSON *document, const struct report_runs *runs)
                                   known ? (double)r->place.cpus : NAN,
                                   known ? r->place.memory_bytes : NAN};
     }
-    document_add_heading(document, 2, "Runs");
+    document_add_heading(document, "Runs");
     document_add_table(
         document, &(struct table){.key = "runs", TABLE_COLUMNS(run_columns), TABLE_ROWS(row, runs->n), .shown = 100});
     free(row);

@@ -140,7 +140,7 @@ void section_add_steps(cJSON *document, const struct report_runs *runs)
         if (!ranks)
             continue;
         if (!drawn)
-            document_add_heading(document, 2, "A step, rank by rank");
+            document_add_heading(document, "A step, rank by rank");
         snprintf(title, sizeof title, "%s: a step, rank by rank", run->label);
         snprintf(subtitle, sizeof subtitle,
                  "ProfilerStep#%.0f of %s on %zu rank%s, the step nearest to the mean; ms since it started%s",

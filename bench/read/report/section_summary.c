@@ -180,7 +180,7 @@ void section_add_recommendations(cJSON *document, const struct report_runs *runs
 {
     enum { CHANGES = 6, CHOICES = 6 };
     size_t choices = 0, changes = 0;
-    document_add_heading(document, 2, "What else to change, and what to use");
+    document_add_heading(document, "What else to change, and what to use");
     for (size_t i = 1; i < found->n && changes < CHANGES; i++) { /* the summary has the first */
         const struct finding *b = &found->item[i].finding;
         size_t before = 0;
@@ -219,7 +219,7 @@ void section_add_summary(cJSON *document, const struct report_runs *runs, const 
     const struct bottleneck *b = bottlenecks->item;
     size_t unread = 0;
     char loss[120];
-    document_add_heading(document, 2, "Summary");
+    document_add_heading(document, "Summary");
     summarise_runs(document, runs);
     for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
         unread += *run->problem != 0;
@@ -262,7 +262,7 @@ static const struct column bottleneck_columns[] = {
 void section_add_bottlenecks(cJSON *document, const struct bottlenecks *found)
 {
     enum { EXPLAINED = 8 };
-    document_add_heading(document, 2, "Top bottlenecks");
+    document_add_heading(document, "Top bottlenecks");
     if (!found->n)
         document_add_paragraph(document, "None: no figure is beyond its threshold.");
     if (found->n)

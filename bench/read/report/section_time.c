@@ -123,7 +123,7 @@ void section_add_breakdown(cJSON *document, const struct report_runs *runs)
         if (!strcmp(runs->item->figures.item[i].name, "step"))
             n += take_time(&row[n], runs->item, runs->item->figures.item[i].subject);
     if (n) {
-        document_add_heading(document, 2, "Where the time goes");
+        document_add_heading(document, "Where the time goes");
         draw_time(document, row, n);
         document_add_table(
             document,
@@ -230,7 +230,7 @@ void section_add_scaling(cJSON *document, const struct report_runs *runs, const 
         for (const struct scaling_row *row = s->row; row < s->row + s->n; row++)
             lacking = lacking || run_lacks_cpus(runs, row->run) ||
                       (row->run->place.machines && row->run->place.machines < row->hosts);
-        document_add_heading(document, 2, scalings > 1 ? "Scaling: %s" : "Scaling", s->workload);
+        document_add_heading(document, scalings > 1 ? "Scaling: %s" : "Scaling", s->workload);
         document_add_paragraph(document, "%s; %s%s; from %ss.%s", s->workload,
                                *s->subject ? s->subject : "the best implementation of each run",
                                *s->subject ? ", the best on the most ranks" : "", s->mode,

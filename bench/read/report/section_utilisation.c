@@ -136,7 +136,7 @@ void section_add_utilisation(cJSON *document, const struct report_runs *runs)
         if (all.item[i].n)
             all.item[known++] = all.item[i];
     if (known) {
-        document_add_heading(document, 2, "How busy the machine was");
+        document_add_heading(document, "How busy the machine was");
         document_add_table(document,
                            &(struct table){.key = "utilisation",
                                            TABLE_COLUMNS(columns),

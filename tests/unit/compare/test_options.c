@@ -45,7 +45,7 @@ TEST(values)
 {
     ck_assert_int_eq(parse("a b"), 0);
     ck_assert(options.tolerance == 5 && options.floor == 10 && !options.all && !options.table.help);
-    ck_assert(!*options.allow && !*options.metrics && !*options.label && !*options.json);
+    ck_assert(!*options.allow && !*options.metrics && !*options.label && !*options.form[COMPARE_JSON]);
     ck_assert_str_eq(options.name[0], "baseline");
     ck_assert_str_eq(options.name[1], "candidate");
     ck_assert_int_eq(
@@ -53,7 +53,7 @@ TEST(values)
     ck_assert(options.tolerance == 2.5 && options.floor == 0);
     ck_assert_str_eq(options.allow, "threads,data");
     ck_assert_str_eq(options.metrics, "step");
-    ck_assert_str_eq(options.json, "-");
+    ck_assert_str_eq(options.form[COMPARE_JSON], "-");
     ck_assert_str_eq(options.name[0], "cuda");
     ck_assert_str_eq(options.name[1], "rocm-6.1");
     ck_assert_int_eq(parse("--help"), 0);

@@ -91,29 +91,27 @@ static void html_has(const char *expression, const char *expected)
 static void add_all(void)
 {
     document_add_paragraph(document, "Step %d of `%s` [1.0, 2.0] takes %.1f ms.", 1, "ddp", 2.5);
-    document_add_heading(document, 2, "Where the time goes");
+    document_add_heading(document, "Where the time goes");
     document_add_item(document, "%s", "one");
     document_add_item(document, "%s", "two");
-    document_add_heading(document, 3, "Part");
+    document_add_heading(document, "Part");
     document_add_table(document, &table);
     document_add_picture(document, "step time", "Steps, in ms", strdup("<?xml version=\"1.0\"?>\n<svg><g/></svg>\n"));
-    document_add_heading(document, 2, "Where the time goes");
+    document_add_heading(document, "Where the time goes");
 }
 
-/* A section of pictures alone would be a heading without anything below it: its parts, too. */
+/* A section of pictures alone would be a heading without anything below it. */
 TEST(text_without_sections_of_pictures)
 {
-    document_add_heading(document, 2, "Pictures");
+    document_add_heading(document, "Pictures");
     document_add_picture(document, "a", "A", strdup("<svg/>"));
-    document_add_heading(document, 3, "More of them");
     document_add_picture(document, "b", "B", strdup("<svg/>"));
-    document_add_heading(document, 2, "Words");
-    document_add_heading(document, 3, "And a picture");
+    document_add_heading(document, "And a picture");
     document_add_picture(document, "c", "C", strdup("<svg/>"));
     document_add_paragraph(document, "%s", "Two.");
-    document_add_heading(document, 3, "Last picture");
+    document_add_heading(document, "Last picture");
     document_add_picture(document, "d", "D", strdup("<svg/>"));
-    prints(document_print_text, "A title\n=======\n\nWords\n-----\n\nAnd a picture\n\nTwo.\n");
+    prints(document_print_text, "A title\n=======\n\nAnd a picture\n-------------\n\nTwo.\n");
 }
 
 TEST(as_text)
@@ -131,6 +129,7 @@ TEST(as_text)
                                 "- two\n"
                                 "\n"
                                 "Part\n"
+                                "----\n"
                                 "\n"
                                 "Steps of `ddp`\n"
                                 "run      step 95 %\n"
@@ -157,7 +156,7 @@ TEST(as_markdown)
                                     "- one\n"
                                     "- two\n"
                                     "\n"
-                                    "### Part\n"
+                                    "## Part\n"
                                     "\n"
                                     "**Steps of `ddp`**\n"
                                     "\n"
@@ -179,13 +178,13 @@ TEST(as_markdown)
 TEST(as_html)
 {
     add_all();
-    html_has("[e.text for e in each('title') + each('h1') + each('h2') + each('h3')]",
-             "['A title', 'A title', 'Where the time goes', 'Where the time goes', 'Part']");
+    html_has("[e.text for e in each('title') + each('h1') + each('h2')]",
+             "['A title', 'A title', 'Where the time goes', 'Part', 'Where the time goes']");
     html_has("root.get('lang'), [e.get('charset') for e in each('meta')][0]", "('en', 'utf-8')");
     html_has("[''.join(e.itertext()) for e in each('li')]",
              "['Where the time goes', 'Where the time goes', 'one', 'two']");
     html_has("[e.get('href') for e in each('a')] == ['#' + e.get('id') for e in each('h2')]", "True");
-    html_has("len({e.get('id') for e in each('h2') + each('h3')})", "3"); /* two have the same words */
+    html_has("len({e.get('id') for e in each('h2')})", "3"); /* two have the same words */
     html_has("[e.text for e in each('code')]", "['ddp', 'ddp', 'none']");
     html_has("[' '.join(e.itertext()) for e in each('th')]", "['run', 'step \\nms', '95 %']");
     html_has("[e.text or '' for e in each('td')]", "['ddp', '12.5', '[12.0, 13.0]', 'ddp_flat', 'n/a', '']");
@@ -210,7 +209,7 @@ TEST(html_needs_nothing_else)
 {
     add_all();
     html_has("sorted({e.tag for e in root.iter()})",
-             "['a', 'body', 'br', 'code', 'div', 'figcaption', 'figure', 'footer', 'g', 'h1', 'h2', 'h3', 'head', "
+             "['a', 'body', 'br', 'code', 'div', 'figcaption', 'figure', 'footer', 'g', 'h1', 'h2', 'head', "
              "'html', 'li', 'main', 'meta', 'nav', 'p', 'style', 'svg', 'table', 'tbody', 'td', 'th', 'thead', "
              "'title', 'tr', 'ul']");
     html_has("[key for e in root.iter() for key in e.keys() if key in ('src', 'href') and e.tag != 'a']", "[]");
