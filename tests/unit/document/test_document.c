@@ -182,7 +182,7 @@ TEST(as_html)
              "['A title', 'A title', 'Where the time goes', 'Part', 'Where the time goes']");
     html_has("root.get('lang'), [e.get('charset') for e in each('meta')][0]", "('en', 'utf-8')");
     html_has("[''.join(e.itertext()) for e in each('li')]",
-             "['Where the time goes', 'Where the time goes', 'one', 'two']");
+             "['Where the time goes', 'Part', 'Where the time goes', 'one', 'two']");
     html_has("[e.get('href') for e in each('a')] == ['#' + e.get('id') for e in each('h2')]", "True");
     html_has("len({e.get('id') for e in each('h2')})", "3"); /* two have the same words */
     html_has("[e.text for e in each('code')]", "['ddp', 'ddp', 'none']");
