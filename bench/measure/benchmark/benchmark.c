@@ -57,7 +57,7 @@ static int write_summary(void *context)
     cJSON *summary = training_create_summary(t, "benchmark", NULL);
     ranking_add_figures(&ranking, &figures);
     ranking_add_table(&ranking, o->block_steps, summary);
-    buckets_add_table(o->implementation, run->reducer, o->n, summary);
+    buckets_add_table(o->implementation, t->engine.reducer, o->n, summary);
     ranking_add_verdict(&ranking, ranks, run->planned, summary);
     training_add_notes(t, summary);
     json_add_text(summary, "sample",
@@ -75,9 +75,9 @@ static int take_block(void *context, const struct block *b)
     int failed = telemetry_write_block(&h->results, t, b);
     if (!benchmark->attainable)
         return failed;
-    attainable_measure(benchmark->attainable, h->job, &t->recorder.timeline, b);
+    attainable_measure(benchmark->attainable, h->job, &t->engine.recorder.timeline, b);
     if (attainable_write(benchmark->attainable, &h->results, o->implementation[b->implementation].label,
-                         &t->recorder.timeline, b))
+                         &t->engine.recorder.timeline, b))
         failed = -1;
     return failed;
 }
@@ -89,14 +89,15 @@ static int measure(struct benchmark *benchmark)
     const struct training_options *o = run->options;
     const struct job *job = t->harness.job;
     struct attainable *attainable = benchmark->attainable =
-        o->attainable ? attainable_create(run->reducer, o->n, run->model.tensors, (int)o->block_steps, o->rounds)
-                      : NULL;
+        o->attainable
+            ? attainable_create(t->engine.reducer, o->n, t->engine.model.tensors, (int)o->block_steps, o->rounds)
+            : NULL;
     const struct run_hooks hooks = {.context = benchmark,
                                     .directory = t->harness.results.directory,
                                     .block = take_block,
                                     .summary = write_summary,
                                     .rounds_needed = ranking_rounds_needed};
-    int status = run_rounds(run, &t->harness, &t->recorder, &hooks);
+    int status = run_rounds(run, &t->harness, &t->engine, &hooks);
     size_t rounds = run->measurements.rounds;
     if (attainable && rounds) {
         benchmark->attainable_s = allocate((size_t)o->n * rounds, sizeof *benchmark->attainable_s);

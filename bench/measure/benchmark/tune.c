@@ -178,7 +178,8 @@ static int write_summary(void *context)
     struct answer answer;
     if (t->training.harness.job->rank)
         return 0;
-    answer_make(&answer, &t->search, &run->measurements, o->implementation, t->options->candidate, run->reducer);
+    answer_make(&answer, &t->search, &run->measurements, o->implementation, t->options->candidate,
+                t->training.engine.reducer);
     cJSON *summary = training_create_summary(&t->training, "tune", NULL);
     answer_add_words(&answer, &t->search, o->implementation, summary);
     answer_add_figures(&answer, &figures);
@@ -194,7 +195,7 @@ static int measure(struct tune *tune)
                                     .block = take_block,
                                     .summary = write_summary,
                                     .plan = plan_round};
-    int status = run_rounds(&t->run, &t->harness, &t->recorder, &hooks);
+    int status = run_rounds(&t->run, &t->harness, &t->engine, &hooks);
     progress_end(&tune->progress);
     if (harness_stop_monitors(&t->harness))
         status = -1;

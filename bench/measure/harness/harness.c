@@ -35,7 +35,7 @@ enum exit_status harness_main(const struct harness_command *c, const struct job 
     int dry_run_ranks = (int)c->options->results.dry_run_ranks, ranks = dry_run_ranks ? dry_run_ranks : job->size;
     if (job_agree(job, c->check(c->line, c->table, ranks, open_device_wants_gpus(job, &c->options->device))))
         return STATUS_USAGE;
-    return !dry_run_ranks && c->run(c->line, job, &command) ? STATUS_FAILED : STATUS_OK;
+    return !dry_run_ranks && c->measure(c->line, job, &command) ? STATUS_FAILED : STATUS_OK;
 }
 
 /* ---- the run ---- */

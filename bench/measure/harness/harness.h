@@ -29,7 +29,7 @@ struct harness_command {
     void (*print_help)(const struct option_table *table);
     const char *failures; /* what exit status 1 means, such as "the run failed" */
     /* Runs the command. Returns 0; or -1 on every rank, reported by rank 0. */
-    int (*run)(void *line, const struct job *job, const struct command *command);
+    int (*measure)(void *line, const struct job *job, const struct command *command);
 };
 
 /* Parses argv (argv[0] is the command's name), prints help or version if asked to, checks the options, and unless

@@ -91,11 +91,11 @@ static void agree_on_base(struct trace *trace, const struct job *job, int64_t or
 static void create_capture(struct capture *capture, struct training *t, int row, const char *name,
                            const struct profile_options *o)
 {
-    const struct plan *plan = &t->run.reducer[row].plan;
+    const struct plan *plan = &t->engine.reducer[row].plan;
     const struct job *job = t->harness.job;
     struct open_device *opened = &t->harness.opened;
-    const struct recorder *r = &t->recorder;
-    size_t room = memory_captured_steps(t->run.options, &t->run.model, &t->run.recording);
+    const struct recorder *r = &t->engine.recorder;
+    size_t room = memory_captured_steps(t->run.options, &t->engine.model, &t->run.recording);
     *capture = (struct capture){.options = o,
                                 .row = row,
                                 .room = (int)room,
@@ -105,8 +105,8 @@ static void create_capture(struct capture *capture, struct training *t, int row,
                                 .parameters = allocate((size_t)plan->n, sizeof *capture->parameters),
                                 .of_rank = allocate((size_t)job->size, sizeof *capture->of_rank)};
     for (int i = 0; i < plan->n; i++)
-        capture->parameters[i] = bucket_parameters(t->run.model.tensor, &plan->bucket[i]);
-    recorder_start_tracer(&t->recorder);
+        capture->parameters[i] = bucket_parameters(t->engine.model.tensor, &plan->bucket[i]);
+    recorder_start_tracer(&t->engine.recorder);
     find_missing(capture, r);
     if (*capture->missing && job->rank == 0)
         fprintf(stderr, "%s.\n", capture->missing);
@@ -114,17 +114,17 @@ static void create_capture(struct capture *capture, struct training *t, int row,
     capture->trace = (struct trace){
         .name = name,
         .implementation = t->run.options->implementation[row].label,
-        .device = t->recorder.device->name,
-        .compute_bytes = t->recorder.device->compute_bytes,
-        .comm = t->comm->name,
-        .nccl_version = t->comm->on_device ? comm_nccl_version() : NULL,
+        .device = t->engine.recorder.device->name,
+        .compute_bytes = t->engine.recorder.device->compute_bytes,
+        .comm = t->engine.comm->name,
+        .nccl_version = t->engine.comm->on_device ? comm_nccl_version() : NULL,
         .host = t->harness.host.name,
         .rank = job->rank,
         .ranks = job->size,
         .pid = getpid(),
         .thread = gettid(),
-        .comm_thread = t->comm->thread_id(t->comm),
-        .timeline = &t->recorder.timeline,
+        .comm_thread = t->engine.comm->thread_id(t->engine.comm),
+        .timeline = &t->engine.recorder.timeline,
         .alignment = &capture->alignment,
         .times = capture->times,
         .step = capture->step,
@@ -152,10 +152,10 @@ static int64_t warm_up(const struct capture *capture, struct training *t, size_t
     size_t active = capture_active(capture->options, steps);
     char words[CELL];
     double cold;
-    int64_t step_ns = (int64_t)(1e9 * block_try_steps(&t->run, t->harness.job, &t->recorder, capture->row, &cold));
-    if (job_agree(t->harness.job, checkpoint_try(&t->run.trainer.checkpoint, trainer_state(&t->run.trainer))))
+    int64_t step_ns = (int64_t)(1e9 * block_try_steps(&t->run, t->harness.job, &t->engine, capture->row, &cold));
+    if (job_agree(t->harness.job, checkpoint_try(&t->engine.trainer.checkpoint, trainer_state(&t->engine.trainer))))
         return -1;
-    block_start(&t->run, &t->recorder, capture->row, 0);
+    block_start(&t->run, &t->engine, capture->row, 0);
     if (t->harness.job->rank)
         return step_ns;
     if (active > (size_t)capture->room)
@@ -174,14 +174,14 @@ static int64_t warm_up(const struct capture *capture, struct training *t, size_t
 /* Reads what this rank has recorded of the steps so far. */
 static void collect_steps(struct capture *capture, struct training *t)
 {
-    struct recorder *r = &t->recorder;
+    struct recorder *r = &t->engine.recorder;
     float *record = allocate((size_t)capture->n * RECORDS + 1, sizeof *record);
     for (int i = 0; i < TIMELINE_LANES; i++)
         if (r->timeline.lane[i].dropped)
             FATAL("%zu spans found lane %d of the timeline full", r->timeline.lane[i].dropped, i);
     r->device->stamps_end();
     timeline_settle(&r->timeline, r->device->stamp_ns);
-    r->device->download(record, t->run.trainer.record, (size_t)capture->n * RECORDS * sizeof *record);
+    r->device->download(record, t->engine.trainer.record, (size_t)capture->n * RECORDS * sizeof *record);
     for (int i = 0; i < capture->n; i++) {
         struct captured_step *s = &capture->step[i];
         s->loss = record[i * RECORDS + RECORD_LOSS];
@@ -207,15 +207,15 @@ static void profiler_range(struct capture *capture, const struct device *device,
 /* Runs one step of the schedule; only an active step leaves spans. */
 static void run_step(struct capture *capture, struct training *t, size_t step, enum capture_state state)
 {
-    struct recorder *r = &t->recorder;
-    const struct lr_schedule *schedule = &t->run.trainer.schedule;
+    struct recorder *r = &t->engine.recorder;
+    const struct lr_schedule *schedule = &t->engine.trainer.schedule;
     struct timeline_mark mark = timeline_mark(&r->timeline);
     profiler_range(capture, r->device, state == CAPTURE_ACTIVE || capture->in_range);
     recorder_keep(r, state == CAPTURE_ACTIVE);
-    trainer_use(&t->run.trainer, state == CAPTURE_WAIT ? r->device : r->traced, &t->run.reducer[capture->row]);
+    trainer_use(&t->engine.trainer, state == CAPTURE_WAIT ? r->device : r->traced, &t->engine.reducer[capture->row]);
     watchdog_mark(t->harness.job->watchdog, (long)step + 1);
     r->device->annotation_begin("ProfilerStep#%zu", step + 1);
-    step_run(&t->run.trainer, capture->n);
+    step_run(&t->engine.trainer, capture->n);
     r->device->annotation_end();
     if (state == CAPTURE_ACTIVE)
         capture->step[capture->n++] =
@@ -233,12 +233,12 @@ static void run_step(struct capture *capture, struct training *t, size_t step, e
 /* Begins an annotation of an epoch around its steps, for the vendor's profilers. */
 static void enter_epoch(const struct training *t, size_t step)
 {
-    const char *name = schedule_is_warmup(&t->run.trainer.schedule, (long)step) ? "warmup_epoch" : "active_epoch";
+    const char *name = schedule_is_warmup(&t->engine.trainer.schedule, (long)step) ? "warmup_epoch" : "active_epoch";
     if (step % t->run.options->steps_per_epoch)
         return;
     if (step)
-        t->recorder.device->annotation_end();
-    t->recorder.device->annotation_begin("%s_%zu", name, step / t->run.options->steps_per_epoch + 1);
+        t->engine.recorder.device->annotation_end();
+    t->engine.recorder.device->annotation_begin("%s_%zu", name, step / t->run.options->steps_per_epoch + 1);
 }
 
 /* Runs the steps of the capture, which take step_ns each. Returns 0; or -1 on every rank, reported: a trace or a
@@ -247,7 +247,7 @@ static int run_epochs(struct capture *capture, struct training *t, const struct 
                       int64_t step_ns)
 {
     const struct job *job = t->harness.job;
-    struct recorder *r = &t->recorder;
+    struct recorder *r = &t->engine.recorder;
     size_t step = 0, due = 1, a_second = 1 + (size_t)(1000000000 / (step_ns + 1)); /* steps; the same on every rank */
     int status = 0;
     struct progress progress;
@@ -261,12 +261,12 @@ static int run_epochs(struct capture *capture, struct training *t, const struct 
         }
         enter_epoch(t, step);
         run_step(capture, t, step, state);
-        if (t->run.trainer.checkpoint.failed) /* on all ranks */
+        if (t->engine.trainer.checkpoint.failed) /* on all ranks */
             status = job_agree(job, -1);
         size_t done = step + 1;
         int asks = done % a_second == 0 || done == steps; /* all ranks after the same step, so that all stop there */
         if (asks || done == due)                          /* the ranks exchange messages */
-            reducer_settle(t->run.trainer.reducer);
+            reducer_settle(t->engine.trainer.reducer);
         if (asks) {
             capture->interrupted = job_max(job, signal_seen) > 0;
             progress_show(&progress, done, capture->trace.implementation);
@@ -280,7 +280,7 @@ static int run_epochs(struct capture *capture, struct training *t, const struct 
         }
     }
     progress_end(&progress);
-    reducer_settle(t->run.trainer.reducer);
+    reducer_settle(t->engine.trainer.reducer);
     watchdog_doing(job->watchdog, "the evaluation of the capture of %s", capture->trace.implementation);
     r->device->annotation_end(); /* the last epoch; there is a step at least */
     r->device->synchronize();
@@ -291,7 +291,7 @@ static int run_epochs(struct capture *capture, struct training *t, const struct 
 static void evaluate_steps(struct capture *capture, struct training *t)
 {
     const struct job *job = t->harness.job;
-    struct recorder *r = &t->recorder;
+    struct recorder *r = &t->engine.recorder;
     int first = 0; /* to count: of active epochs, or the warm-up where it is all that was captured */
     recorder_stop_tracer(r);
     find_missing(capture, r);
@@ -311,8 +311,8 @@ static int write_files(struct capture *capture, const struct training *t, const 
     int failed = trace_files_write(capture->options, results, &capture->trace);
     failed |= merged_trace_add(&merged, capture->options, results->directory, t->harness.job, &capture->trace);
     failed |= merged_trace_end(&merged, name);
-    return failed | captured_steps_write(results, &capture->trace, recorder_computing(&t->recorder), capture->overlap,
-                                         t->harness.origin_ns, t->comm->on_device);
+    return failed | captured_steps_write(results, &capture->trace, recorder_computing(&t->engine.recorder),
+                                         capture->overlap, t->harness.origin_ns, t->engine.comm->on_device);
 }
 
 int capture_run(struct capture *capture, struct training *t, int row, const char *name,
@@ -334,7 +334,7 @@ int capture_run(struct capture *capture, struct training *t, int row, const char
     job_compare_clocks(job, clock_now_ns, &after);
     capture->alignment = alignment_between(&before, &after);
     capture->interrupted = job_max(job, signal_seen) > 0; /* also by a signal since the last exchange */
-    profiler_range(capture, t->recorder.device, 0);
+    profiler_range(capture, t->engine.recorder.device, 0);
     evaluate_steps(capture, t);
 
     int prints = job->rank == 0, was_interrupted = capture->interrupted;

@@ -118,17 +118,17 @@ static int take_block(void *context, const struct block *b)
     for (const struct profile *p = all->of; p < all->of + all->n; p++)
         measures |= controls_measure_alone(&p->controls, row);
     if (measures)
-        attainable_measure(all->attainable, t->harness.job, &t->recorder.timeline, b);
+        attainable_measure(all->attainable, t->harness.job, &t->engine.recorder.timeline, b);
     if (all->n > 1 && telemetry_write_block(&t->harness.results, t, b))
         status = -1;
     for (struct profile *p = all->of; p < all->of + all->n; p++) {
         if (!controls_include(&p->controls, row))
             continue;
-        controls_add_block(&p->controls, t->harness.job, &t->recorder.timeline, b, steps);
+        controls_add_block(&p->controls, t->harness.job, &t->engine.recorder.timeline, b, steps);
         if (telemetry_write_block(p->results, t, b) ||
             (controls_measure_alone(&p->controls, row) &&
              attainable_write(all->attainable, p->results, t->run.options->implementation[row].label,
-                              &t->recorder.timeline, b)))
+                              &t->engine.recorder.timeline, b)))
             status = -1;
     }
     return status;
@@ -153,7 +153,7 @@ static int capture_profile(struct profiles *all, struct profile *p)
 {
     struct training *t = &all->training;
     const struct job *job = t->harness.job;
-    const struct reducer *reducer = &t->run.reducer[p->row];
+    const struct reducer *reducer = &t->engine.reducer[p->row];
     int sends = job->size > 1 && reducer->strategy->reduces;
     int status = capture_run(&p->capture, t, p->row, p->name, p->options, p->results);
     if (!p->capture.n) /* it failed before the first captured step */
@@ -162,15 +162,15 @@ static int capture_profile(struct profiles *all, struct profile *p)
         status = job_agree_after(job, status, merge_trace(all, p));
     profile_figures_create(&p->figures, job, &p->capture);
     if (sends)
-        profile_figures_add_buckets(&p->figures, job, &p->capture, &t->recorder.timeline, &reducer->plan,
-                                    recorder_computing(&t->recorder), t->recorder.device->asynchronous);
+        profile_figures_add_buckets(&p->figures, job, &p->capture, &t->engine.recorder.timeline, &reducer->plan,
+                                    recorder_computing(&t->engine.recorder), t->engine.recorder.device->asynchronous);
     enum comm_dtype dtype = reducer->staged ? reducer->staged_dtype : COMM_FLOAT32;
-    profile_figures_add_layers(&p->figures, job, &t->recorder.timeline, &t->run.model,
+    profile_figures_add_layers(&p->figures, job, &t->engine.recorder.timeline, &t->engine.model,
                                sends ? comm_dtype_bytes(dtype) : 0);
-    totals_create(&p->totals, job, &t->recorder.timeline, t->recorder.device->compute_bytes, p->figures.first,
-                  p->figures.steps);
+    totals_create(&p->totals, job, &t->engine.recorder.timeline, t->engine.recorder.device->compute_bytes,
+                  p->figures.first, p->figures.steps);
     totals_sort(&p->totals, p->options->sort);
-    profile_figures_add_memory(&p->figures, &t->run.trainer, t->run.reducer, t->run.options->n);
+    profile_figures_add_memory(&p->figures, &t->engine.trainer, t->engine.reducer, t->run.options->n);
     return status;
 }
 
@@ -202,7 +202,7 @@ static int measure_profiles(struct profiles *all)
                                     .block = take_block,
                                     .summary = write_summaries};
     if (t->run.options->rounds && !interrupted)
-        status = run_rounds(&t->run, &t->harness, &t->recorder, &hooks);
+        status = run_rounds(&t->run, &t->harness, &t->engine, &hooks);
     if (harness_stop_monitors(&t->harness))
         status = -1;
     all->complete = 1;
@@ -250,7 +250,7 @@ static void collect_facts(struct profile *p, const struct training *t)
     const struct implementation *row = &o->implementation[p->row];
     size_t tokens = o->batch_size * o->workload.context_length;
     struct plan plan;
-    row->strategy->plan(&plan, t->run.model.tensor, t->run.model.tensors, row->bucket_bytes);
+    row->strategy->plan(&plan, t->engine.model.tensor, t->engine.model.tensors, row->bucket_bytes);
     p->facts = (struct profile_facts){
         .label = row->label,
         .strategy = row->strategy,
@@ -260,12 +260,12 @@ static void collect_facts(struct profile *p, const struct training *t)
         .hosts = t->harness.job->hosts,
         .machine_ranks = t->harness.job->machine_size,
         .on_gpu = t->harness.opened.on_gpu,
-        .comm_on_device = t->comm->on_device,
+        .comm_on_device = t->engine.comm->on_device,
         .threads = t->harness.threads,
-        .has_synthetic_data = !data_tokens(t->run.trainer.data),
+        .has_synthetic_data = !data_tokens(t->engine.trainer.data),
         .cores_per_rank = t->harness.job->cores,
         .tokens = (double)tokens,
-        .flops = model_flops(&t->run.model, tokens) / (o->forward_only ? 3 : 1), /* backward takes two */
+        .flops = model_flops(&t->engine.model, tokens) / (o->forward_only ? 3 : 1), /* backward takes two */
         .block_steps = o->block_steps,
         .memory_bytes = t->harness.opened.on_gpu ? t->harness.opened.gpu.total_memory : t->harness.host.memory_bytes,
     };
@@ -310,7 +310,7 @@ static void create_controls(struct profile *p, const struct training *t, const s
     const struct profile_rows rows = profile_rows_find(o->implementation, o->n, p->row);
     size_t others_staged = 0;
     for (int i = 0; i < o->n; i++)
-        others_staged += i == p->row ? 0 : t->run.reducer[i].staged_bytes;
+        others_staged += i == p->row ? 0 : t->engine.reducer[i].staged_bytes;
     controls_create(&p->controls, &rows, t->harness.job->size > 1 && p->facts.strategy->reduces, attainable,
                     others_staged * (size_t)(t->harness.opened.on_gpu ? t->harness.opened.sharing : 1), o->rounds);
 }
@@ -335,7 +335,7 @@ int profile_run(const struct job *job, const struct run_options *options, const 
         status = open_results(&all);
     if (!status) {
         all.attainable =
-            attainable_create(t->run.reducer, of->n, t->run.model.tensors, (int)of->block_steps, of->rounds);
+            attainable_create(t->engine.reducer, of->n, t->engine.model.tensors, (int)of->block_steps, of->rounds);
         for (struct profile *p = all.of; p < all.of + all.n; p++)
             create_controls(p, t, all.attainable);
         status = measure_profiles(&all);

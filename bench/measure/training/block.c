@@ -20,15 +20,15 @@ struct block_report {
 
 /* ---- its steps ---- */
 
-void block_start(struct run *run, struct recorder *recorder, int implementation, long step)
+void block_start(struct run *run, struct engine *engine, int implementation, long step)
 {
     int traced = run->options->implementation[implementation].traced;
-    struct trainer *trainer = &run->trainer;
+    struct trainer *trainer = &engine->trainer;
     trainer->watch_core = traced;
-    trainer_use(trainer, recorder_begin(recorder, traced), &run->reducer[implementation]);
+    trainer_use(trainer, recorder_begin(&engine->recorder, traced), &engine->reducer[implementation]);
     trainer_reset(trainer, step);
-    timeline_clear(&recorder->timeline);
-    recorder->device->stamps_begin();
+    timeline_clear(&engine->recorder.timeline);
+    engine->recorder.device->stamps_begin();
 }
 
 /* Runs `n` steps in the slots from `first` on, and waits for the device. */
@@ -42,21 +42,22 @@ static void run_steps(struct trainer *trainer, struct watchdog *watchdog, int fi
     trainer->device->synchronize();
 }
 
-static void time_steps(struct run *run, const struct job *job, struct recorder *recorder, int implementation,
+static void time_steps(struct run *run, const struct job *job, struct engine *engine, int implementation,
                        struct block_report *mine)
 {
-    struct comm *comm = run->reducer[implementation].comm;
+    struct comm *comm = engine->comm;
+    struct recorder *recorder = &engine->recorder;
     size_t number = run->counts.blocks;
     const char *label = run->options->implementation[implementation].label;
     watchdog_doing(job->watchdog, "step # of block %zu, %s", number, label);
-    block_start(run, recorder, implementation, run->options->block_start);
+    block_start(run, engine, implementation, run->options->block_start);
     job_barrier(job);
-    run_steps(&run->trainer, job->watchdog, 0, DISCARDED_STEPS);
+    run_steps(&engine->trainer, job->watchdog, 0, DISCARDED_STEPS);
 
     double communication = comm->cpu_seconds(comm);
     job_barrier(job);
     int64_t start = clock_now_ns();
-    run_steps(&run->trainer, job->watchdog, DISCARDED_STEPS, (int)run->options->block_steps);
+    run_steps(&engine->trainer, job->watchdog, DISCARDED_STEPS, (int)run->options->block_steps);
     int64_t end = clock_now_ns();
     job_barrier(job);
     watchdog_doing(job->watchdog, "the evaluation of block %zu", number);
@@ -67,17 +68,16 @@ static void time_steps(struct run *run, const struct job *job, struct recorder *
                                   .communication_cpu = comm->cpu_seconds(comm) - communication};
 }
 
-double block_try_steps(struct run *run, const struct job *job, struct recorder *recorder, int implementation,
-                       double *first)
+double block_try_steps(struct run *run, const struct job *job, struct engine *engine, int implementation, double *first)
 {
     enum { MOST = 10 };
     double seconds[MOST], sum = 0;
     size_t n = 0;
     while (n < 2 || (n < MOST && sum < 0.5)) {
-        block_start(run, recorder, implementation, 0);
+        block_start(run, engine, implementation, 0);
         job_barrier(job);
         int64_t start = clock_now_ns();
-        run_steps(&run->trainer, job->watchdog, 0, 1);
+        run_steps(&engine->trainer, job->watchdog, 0, 1);
         run->steps_run++;
         seconds[n] = job_max(job, 1e-9 * (double)(clock_now_ns() - start));
         sum += seconds[n++];
@@ -89,12 +89,13 @@ double block_try_steps(struct run *run, const struct job *job, struct recorder *
 /* ---- what they were like ---- */
 
 /* Fills the times, overlaps and losses of a block from what was recorded, and the phases of its report. */
-static void evaluate_steps(struct run *run, const struct recorder *recorder, struct block *b, struct block_report *mine)
+static void evaluate_steps(struct run *run, const struct engine *engine, struct block *b, struct block_report *mine)
 {
     int timed = (int)run->options->block_steps, steps = DISCARDED_STEPS + timed;
+    const struct recorder *recorder = &engine->recorder;
     const struct timeline *timeline = &recorder->timeline;
     int traced = run->options->implementation[b->implementation].traced;
-    recorder->device->download(b->record, run->trainer.record, (size_t)steps * RECORDS * sizeof *b->record);
+    recorder->device->download(b->record, engine->trainer.record, (size_t)steps * RECORDS * sizeof *b->record);
     steps_from_timeline(timeline, b->times, steps);
     overlap_of_steps(timeline, b->times, steps, traced ? recorder_computing(recorder) : NULL, b->overlap);
     for (int i = 0; i < steps; i++) {
@@ -151,10 +152,10 @@ size_t block_peak_memory(const struct block_counts *counts, const struct open_de
 
 /* ---- the block ---- */
 
-void block_run(struct run *run, const struct harness *h, struct recorder *recorder, struct block *b)
+void block_run(struct run *run, const struct harness *h, struct engine *engine, struct block *b)
 {
     const struct job *job = h->job;
-    const struct reducer *reducer = &run->reducer[b->implementation];
+    const struct reducer *reducer = &engine->reducer[b->implementation];
     struct block_counts *counts = &run->counts;
     int reduces = reducer->strategy->reduces, in_fp32 = !reducer->staged || reducer->staged_dtype == COMM_FLOAT32;
     struct block_report mine, *all = allocate((size_t)job->size, sizeof *all);
@@ -164,11 +165,11 @@ void block_run(struct run *run, const struct harness *h, struct recorder *record
     b->first_step = run->steps_run;
     counts->peak_bytes = block_peak_memory(counts, &h->opened);
     int can_reset = !open_device_reset_memory(&h->opened);
-    time_steps(run, job, recorder, b->implementation, &mine);
+    time_steps(run, job, engine, b->implementation, &mine);
     b->peak_bytes = can_reset ? open_device_memory(&h->opened) : 0;
     run->steps_run += DISCARDED_STEPS + (long)run->options->block_steps;
 
-    evaluate_steps(run, recorder, b, &mine);
+    evaluate_steps(run, engine, b, &mine);
     job_gather(job, &mine, sizeof mine, all);
     keep_sample(&run->measurements, b->implementation, b->round, all, job->size, run->options->block_steps);
     losses_add(&run->losses, job, b->loss, reduces && in_fp32);

@@ -4,9 +4,9 @@
 
 #include "harness/harness.h"
 #include "spans/spans.h"
-#include "training/recorder.h"
 
 struct run;
+struct engine;
 
 /* A block that has been measured. The arrays are [DISCARDED_STEPS + block_steps]. */
 struct block {
@@ -45,15 +45,15 @@ struct block_counts {
 };
 
 /* Prepares the device, the trainer and the record for an implementation, with the schedule and the data at `step`. */
-void block_start(struct run *run, struct recorder *recorder, int implementation, long step);
+void block_start(struct run *run, struct engine *engine, int implementation, long step);
 
 /* Runs the block of an implementation in a round, both set in `block`, whose arrays are allocated. Fills the block, and
  * adds its sample, losses and counts to the run. All ranks call. */
-void block_run(struct run *run, const struct harness *harness, struct recorder *recorder, struct block *block);
+void block_run(struct run *run, const struct harness *harness, struct engine *engine, struct block *block);
 
 /* Runs first steps of an implementation: a cold one, which takes *first seconds, and 1 to 9 more, until they have taken
  * half a second together. Returns the median of the warm ones on the slowest rank. All ranks call and get the same. */
-double block_try_steps(struct run *run, const struct job *job, struct recorder *recorder, int implementation,
+double block_try_steps(struct run *run, const struct job *job, struct engine *engine, int implementation,
                        double *first);
 
 /* The most memory in use on this rank so far (open_device_memory). */

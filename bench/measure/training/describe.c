@@ -45,12 +45,12 @@ int training_write_run_json(const struct training *t, const char *mode, const st
     const struct run *run = &t->run;
     const struct training_options *o = run->options;
     size_t tokens = o->batch_size * o->workload.context_length;
-    cJSON *json = harness_run_json(&t->harness, mode, t->comm, command);
+    cJSON *json = harness_run_json(&t->harness, mode, t->engine.comm, command);
     cJSON *derived = cJSON_GetObjectItemCaseSensitive(json, "derived");
-    json_add_number(derived, "parameters", (double)run->model.parameters);
+    json_add_number(derived, "parameters", (double)t->engine.model.parameters);
     json_add_number(derived, "tokens_per_step", (double)tokens);
-    json_add_number(derived, "model_flops_per_step", model_flops(&run->model, tokens) / (o->forward_only ? 3 : 1));
-    json_add_number(derived, "data_tokens", (double)data_tokens(run->trainer.data));
+    json_add_number(derived, "model_flops_per_step", model_flops(&t->engine.model, tokens) / (o->forward_only ? 3 : 1));
+    json_add_number(derived, "data_tokens", (double)data_tokens(t->engine.trainer.data));
     json_add_number(derived, "timed_steps_per_block", (double)o->block_steps);
     if (!t->harness.opened.on_gpu)
         describe_products(&run->blas, derived);
@@ -59,7 +59,7 @@ int training_write_run_json(const struct training *t, const char *mode, const st
         json_add_number(memory, memory_part_name[i], (double)run->memory[i]);
     cJSON *list = cJSON_AddArrayToObject(json, "implementations");
     for (int i = 0; i < o->n; i++)
-        describe_implementation(&o->implementation[i], &run->reducer[i], &run->model, json_add_row(list));
+        describe_implementation(&o->implementation[i], &t->engine.reducer[i], &t->engine.model, json_add_row(list));
     return harness_write_run_json(&t->harness, results, json);
 }
 
@@ -93,19 +93,19 @@ static void add_heading(const struct training *t, const char *epochs, cJSON *sum
     else
         snprintf(machine, sizeof machine, "%s, %s", h->host.cpu[0] ? h->host.cpu : h->host.name,
                  products_words(&run->blas, blas));
-    harness_add_heading(h, "", machine, t->comm, NULL, summary);
+    harness_add_heading(h, "", machine, t->engine.comm, NULL, summary);
     if (*w->preset_words)
         results_add_sentence(summary, "heading", "Preset: %s", w->preset_words);
     results_add_sentence(
         summary, "heading",
         "Model: %zu layers, d_model %zu, %zu heads, d_ff %zu, vocabulary %zu, context %zu: %.2f M parameters",
         w->num_layers, w->d_model, w->num_heads, w->d_ff, w->vocab_size, w->context_length,
-        1e-6 * (double)run->model.parameters);
+        1e-6 * (double)t->engine.model.parameters);
     results_add_sentence(summary, "heading", "Batch: %zu sequence%s a step = %d rank%s x %zu micro-batch%s x %zu",
                          o->batch_size, text_plural(o->batch_size), ranks, text_plural((size_t)ranks),
-                         o->grad_accumulation, o->grad_accumulation == 1 ? "" : "es", run->model.sizes.batch);
-    if (data_tokens(run->trainer.data))
-        results_add_sentence(summary, "heading", "Data: %s, %zu tokens", o->data, data_tokens(run->trainer.data));
+                         o->grad_accumulation, o->grad_accumulation == 1 ? "" : "es", t->engine.model.sizes.batch);
+    if (data_tokens(t->engine.trainer.data))
+        results_add_sentence(summary, "heading", "Data: %s, %zu tokens", o->data, data_tokens(t->engine.trainer.data));
     else
         results_add_sentence(summary, "heading", "Data: synthetic");
     results_add_sentence(summary, "heading", "%s",
@@ -187,15 +187,15 @@ void training_add_notes(const struct training *t, cJSON *summary)
     char words[CELL];
     add_loss_notes(&run->losses, summary);
     for (int i = 0; i < run->options->n; i++)
-        if (run->reducer[i].staged && run->reducer[i].staged_dtype == COMM_BF16)
+        if (t->engine.reducer[i].staged && t->engine.reducer[i].staged_dtype == COMM_BF16)
             results_add_sentence(summary, "notes", "%s sends bfloat16 (--grad-dtype); its losses are its own.",
                                  run->options->implementation[i].label);
     add_machine_notes(&t->harness, counts, summary);
     if (counts->comm_cpu_seconds > 0)
         results_add_sentence(summary, "notes",
                              "The communication thread of rank 0 used %.2f cores during the computation (progress %s).",
-                             counts->comm_cpu_seconds / counts->comm_seconds, t->comm->progress);
-    add_checkpoint_note(&run->trainer, summary);
+                             counts->comm_cpu_seconds / counts->comm_seconds, t->engine.comm->progress);
+    add_checkpoint_note(&t->engine.trainer, summary);
     if (counts->dropped_spans)
         results_add_sentence(summary, "notes", "Warning: %d spans found the timeline full; phase times are incomplete.",
                              counts->dropped_spans);

@@ -16,8 +16,7 @@
 
 /* Checks that checkpoints can be written, and prints on stderr how long the rounds will take, from some first steps of
  * an implementation, if possible one that reduces. Returns 0; or -1 on every rank, reported. */
-static int try_first_steps(struct run *run, const struct job *job, struct recorder *recorder,
-                           const struct run_hooks *hooks)
+static int try_first_steps(struct run *run, const struct job *job, struct engine *engine, const struct run_hooks *hooks)
 {
     const struct training_options *o = run->options;
     int tried = 0;
@@ -26,11 +25,11 @@ static int try_first_steps(struct run *run, const struct job *job, struct record
         tried++;
     watchdog_doing(job->watchdog, "the first steps");
     double cold;
-    run->warm_step = block_try_steps(run, job, recorder, tried < o->n ? tried : 0, &cold);
-    int status = job_agree(job, checkpoint_try(&run->trainer.checkpoint, trainer_state(&run->trainer)));
+    run->warm_step = block_try_steps(run, job, engine, tried < o->n ? tried : 0, &cold);
+    int status = job_agree(job, checkpoint_try(&engine->trainer.checkpoint, trainer_state(&engine->trainer)));
     if (job->rank || status)
         return status;
-    const struct checkpoint *c = &run->trainer.checkpoint;
+    const struct checkpoint *c = &engine->trainer.checkpoint;
     double seconds = run->warm_step + (c->saved ? c->seconds / (double)(c->saved * c->every) : 0);
     size_t steps = o->rounds * (size_t)o->n * (DISCARDED_STEPS + o->block_steps);
     fprintf(stderr, "The first step took %.2f s, the next %.3f s", cold, run->warm_step);
@@ -62,20 +61,21 @@ static void mark_missing(struct measurements *m, int implementation, size_t roun
         measurements_of(m, implementation, figure)[round] = NAN;
 }
 
-static void show_progress(struct progress *progress, const struct run *run, const struct block *b, size_t done)
+static void show_progress(struct progress *progress, const struct run *run, const struct trainer *trainer,
+                          const struct block *b, size_t done)
 {
     const struct training_options *o = run->options;
     char words[160];
     progress->total = progress->total ? run->planned * (size_t)o->n : 0;
     snprintf(words, sizeof words, "round %zu/%zu, %s, %s epochs, lr %g, loss %.4f", b->round + 1, run->planned,
              o->implementation[b->implementation].label, o->regime == REGIME_WARMUP ? "warmup" : "active",
-             (double)schedule_learning_rate(&run->trainer.schedule, run->trainer.step - 1),
+             (double)schedule_learning_rate(&trainer->schedule, trainer->step - 1),
              run->losses.mean[run->losses.steps - 1]);
     progress_show(progress, done, words);
 }
 
 /* Runs the next round. Returns 0; or -1 on every rank, reported. */
-static int run_round(struct run *run, const struct harness *h, struct recorder *recorder, const struct run_hooks *hooks,
+static int run_round(struct run *run, const struct harness *h, struct engine *engine, const struct run_hooks *hooks,
                      struct block *b, struct progress *progress)
 {
     struct measurements *m = &run->measurements;
@@ -88,11 +88,11 @@ static int run_round(struct run *run, const struct harness *h, struct recorder *
             mark_missing(m, b->implementation, b->round);
             continue;
         }
-        block_run(run, h, recorder, b);
+        block_run(run, h, engine, b);
         int wrote = hooks->block(hooks->context, b);
-        if (job_agree(h->job, run->trainer.checkpoint.failed ? -1 : wrote))
+        if (job_agree(h->job, engine->trainer.checkpoint.failed ? -1 : wrote))
             return -1;
-        show_progress(progress, run, b, b->round * (size_t)m->n + (size_t)j + 1);
+        show_progress(progress, run, &engine->trainer, b, b->round * (size_t)m->n + (size_t)j + 1);
     }
     m->rounds++;
     return 0;
@@ -119,7 +119,7 @@ static double seconds_since(int64_t start_ns)
     return 1e-9 * (double)(clock_now_ns() - start_ns);
 }
 
-int run_rounds(struct run *run, const struct harness *h, struct recorder *recorder, const struct run_hooks *hooks)
+int run_rounds(struct run *run, const struct harness *h, struct engine *engine, const struct run_hooks *hooks)
 {
     const struct training_options *o = run->options;
     const struct job *job = h->job;
@@ -133,7 +133,7 @@ int run_rounds(struct run *run, const struct harness *h, struct recorder *record
      * step of the ramp, after that. */
     int judged = o->regime == REGIME_WARMUP ? DISCARDED_STEPS + 2 : 1;
     losses_create(&run->losses, (int)steps, judged < (int)steps ? judged : -1);
-    int status = try_first_steps(run, job, recorder, hooks);
+    int status = try_first_steps(run, job, engine, hooks);
     int64_t start_ns = clock_now_ns(), written_ns = 0; /* the first summary follows the first round */
     double needed = 0;
     struct progress progress;
@@ -141,7 +141,7 @@ int run_rounds(struct run *run, const struct harness *h, struct recorder *record
     if (hooks->plan && !status)
         hooks->plan(hooks->context, 0);
     while (!status && run->measurements.rounds < run->planned) {
-        status = run_round(run, h, recorder, hooks, &b, &progress);
+        status = run_round(run, h, engine, hooks, &b, &progress);
         if (status)
             break;
         if (hooks->plan)

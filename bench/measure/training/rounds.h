@@ -27,7 +27,6 @@ struct run_hooks {
 /* Tries some first steps, prints on stderr how long the rounds will take and where results go, and runs the planned
  * rounds. Returns 0; or -1 on every rank, reported by rank 0, if results could not be written: then too the samples up
  * to measurements.rounds are complete. */
-int run_rounds(struct run *run, const struct harness *harness, struct recorder *recorder,
-               const struct run_hooks *hooks);
+int run_rounds(struct run *run, const struct harness *harness, struct engine *engine, const struct run_hooks *hooks);
 
 #endif

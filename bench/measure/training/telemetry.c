@@ -46,7 +46,7 @@ void telemetry_print_overlap(FILE *out, const struct overlap *o, int traced, int
 int telemetry_write_block(struct results *results, const struct training *t, const struct block *block)
 {
     const struct training_options *o = t->run.options;
-    const struct lr_schedule *schedule = &t->run.trainer.schedule;
+    const struct lr_schedule *schedule = &t->engine.trainer.schedule;
     const struct implementation *row = &o->implementation[block->implementation];
     char *text = NULL;
     size_t length = 0;
@@ -63,7 +63,7 @@ int telemetry_write_block(struct results *results, const struct training *t, con
         telemetry_print_number(out, "learning_rate", (double)schedule_learning_rate(schedule, o->block_start + i));
         if (warmup || o->log_grad_norm)
             telemetry_print_number(out, "grad_norm", (double)record[RECORD_GRAD_NORM]);
-        telemetry_print_overlap(out, &block->overlap[i], row->traced, t->comm->on_device);
+        telemetry_print_overlap(out, &block->overlap[i], row->traced, t->engine.comm->on_device);
         telemetry_print_number(out, "other_processes_cores", block->other_cores);
         print_ms(out, "block_ms", block->seconds);
         telemetry_print_number(out, "peak_memory_bytes", block->peak_bytes ? (double)block->peak_bytes : NAN);

@@ -24,11 +24,11 @@ static int plan_model(struct training *t, int stages, const struct memory_place 
     if (tokens * (double)sizes.vocabulary > 1e17 || tokens * width * (double)sizes.layers > 1e16 ||
         width * width * (double)sizes.layers > 1e17)
         return error_report("this model needs more than 10^17 numbers; no machine has that much memory");
-    model_plan(&run->model, &sizes, conditions.compute_bytes);
-    memory_estimate(&conditions, o, &run->model, run->memory);
+    model_plan(&t->engine.model, &sizes, conditions.compute_bytes);
+    memory_estimate(&conditions, o, &t->engine.model, run->memory);
     if (run->recording.gpu_option && !h->opened.on_gpu)
         return error_report("--%s is for runs on GPUs, and this one is on the CPU", run->recording.gpu_option);
-    if (run->recording.operations && !memory_captured_steps(o, &run->model, &run->recording))
+    if (run->recording.operations && !memory_captured_steps(o, &t->engine.model, &run->recording))
         return error_report("--profile-buffer-mb %g holds no step of this model; use a larger one",
                             run->recording.buffer_mb);
     size_t most = h->opened.device->most_head_width;
@@ -79,14 +79,15 @@ int training_plan(struct training *t, const struct job *job, const struct run_op
         run->slowest_products = products_measure(job, &run->blas);
     memory_places(job, &h->opened, place);
     if (job_agree(job, plan_model(t, comm_stages(job, h->opened.device, &h->comm), place)) ||
-        open_data(&run->trainer.data, o, job) ||
+        open_data(&t->engine.trainer.data, o, job) ||
         job_agree(job, check_apart(options->harness.results.prometheus, o->data)))
         return -1;
-    memory_spans(o, &run->model, &run->recording, spans);
-    recorder_create(&t->recorder, h->opened.device, &run->recording, h->opened.on_gpu, spans);
-    t->comm = comm_create(job, run->recording.allocations ? t->recorder.traced : t->recorder.device,
-                          &t->recorder.timeline, memory_collectives(o, &run->model), &h->comm);
-    return t->comm ? harness_open_results(h, option, given, below) : -1;
+    memory_spans(o, &t->engine.model, &run->recording, spans);
+    recorder_create(&t->engine.recorder, h->opened.device, &run->recording, h->opened.on_gpu, spans);
+    t->engine.comm =
+        comm_create(job, run->recording.allocations ? t->engine.recorder.traced : t->engine.recorder.device,
+                    &t->engine.recorder.timeline, memory_collectives(o, &t->engine.model), &h->comm);
+    return t->engine.comm ? harness_open_results(h, option, given, below) : -1;
 }
 
 void training_print_estimate(const struct training *t, size_t steps, double limit)
@@ -95,7 +96,7 @@ void training_print_estimate(const struct training *t, size_t steps, double limi
     const struct training_options *o = run->options;
     const struct job *job = t->harness.job;
     size_t tokens = o->batch_size / (size_t)job->size * o->workload.context_length;
-    double flops = model_flops(&run->model, tokens) / (o->forward_only ? 3 : 1);
+    double flops = model_flops(&t->engine.model, tokens) / (o->forward_only ? 3 : 1);
     double gflops = run->blas.product_gflops * fmin(t->harness.threads, job->cores);
     double seconds = job_max(job, flops / (1e9 * gflops / 2));
     char step[CELL], all[CELL], memory[CELL];
@@ -119,25 +120,25 @@ static void create_trainer(struct training *t, const char *directory)
     struct run *run = &t->run;
     const struct training_options *o = run->options;
     const struct job *job = t->harness.job;
-    struct trainer *trainer = &run->trainer;
+    struct trainer *trainer = &t->engine.trainer;
     /* in memory that the comm is fast in */
-    model_allocate(&run->model, run->recording.allocations ? t->recorder.traced : t->recorder.device,
-                   t->comm->allocate(t->comm, run->model.arena * sizeof(float)));
-    model_initialize(&run->model, o->seed);
-    run->reducer = allocate((size_t)o->n, sizeof *run->reducer);
+    model_allocate(&t->engine.model, run->recording.allocations ? t->engine.recorder.traced : t->engine.recorder.device,
+                   t->engine.comm->allocate(t->engine.comm, t->engine.model.arena * sizeof(float)));
+    model_initialize(&t->engine.model, o->seed);
+    t->engine.reducer = allocate((size_t)o->n, sizeof *t->engine.reducer);
     for (int i = 0; i < o->n; i++) {
         const struct implementation *row = &o->implementation[i];
-        reducer_create(&run->reducer[i], row->strategy, &run->model, t->comm, row->bucket_bytes,
+        reducer_create(&t->engine.reducer[i], row->strategy, &t->engine.model, t->engine.comm, row->bucket_bytes,
                        o->workload.grad_dtype);
-        run->reducer[i].after_backward = row->after_backward;
+        t->engine.reducer[i].after_backward = row->after_backward;
     }
     *trainer = (struct trainer){
-        .device = run->model.device,
-        .model = &run->model,
+        .device = t->engine.model.device,
+        .model = &t->engine.model,
         .data = trainer->data,
-        .reducer = &run->reducer[0],
+        .reducer = &t->engine.reducer[0],
         .schedule = {(float)o->lr, (long)o->warmup_steps},
-        .timeline = &t->recorder.timeline,
+        .timeline = &t->engine.recorder.timeline,
         .ranks = job->size,
         .micro_batches = o->grad_accumulation,
         .max_norm = (float)o->max_norm,
@@ -150,7 +151,7 @@ static void create_trainer(struct training *t, const char *directory)
         trainer->delay_ns[d->phase] += d->rank == job->rank ? (int64_t)(1e6 * d->ms) : 0;
     const struct adamw adamw = {0.9f, 0.999f, 1e-8f, (float)o->weight_decay};
     size_t slots = DISCARDED_STEPS + o->block_steps;
-    size_t captured = memory_captured_steps(o, &run->model, &run->recording) + 1;
+    size_t captured = memory_captured_steps(o, &t->engine.model, &run->recording) + 1;
     trainer_create(trainer, &adamw, slots > captured ? slots : captured);
 }
 
@@ -168,16 +169,16 @@ int training_close(struct training *t, int status, int print_directory)
     status = harness_close(&t->harness, status, print_directory);
     measurements_destroy(&run->measurements);
     losses_destroy(&run->losses);
-    trainer_destroy(&run->trainer);
-    for (int i = 0; run->reducer && i < run->options->n; i++)
-        reducer_destroy(&run->reducer[i]);
-    free(run->reducer);
-    if (t->comm) {
-        t->comm->release(t->comm, run->model.gradient);
-        t->comm->destroy(t->comm);
+    trainer_destroy(&t->engine.trainer);
+    for (int i = 0; t->engine.reducer && i < run->options->n; i++)
+        reducer_destroy(&t->engine.reducer[i]);
+    free(t->engine.reducer);
+    if (t->engine.comm) {
+        t->engine.comm->release(t->engine.comm, t->engine.model.gradient);
+        t->engine.comm->destroy(t->engine.comm);
     }
-    recorder_destroy(&t->recorder);
-    data_destroy(run->trainer.data);
-    model_destroy(&run->model);
+    recorder_destroy(&t->engine.recorder);
+    data_destroy(t->engine.trainer.data);
+    model_destroy(&t->engine.model);
     return status;
 }

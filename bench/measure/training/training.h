@@ -6,19 +6,26 @@
 #include "training/attainable.h"
 #include "training/describe.h"
 #include "training/memory.h"
+#include "training/recorder.h"
 #include "training/rounds.h"
 #include "training/telemetry.h"
 
-/* What is trained, and the samples of it. */
+/* What runs the steps. */
+struct engine {
+    struct recorder recorder;
+    struct comm *comm;
+    struct model model;
+    struct reducer *reducer; /* [implementations] */
+    struct trainer trainer;
+};
+
+/* What is measured, and the samples of it. */
 struct run {
     const struct training_options *options;
     struct recording recording;
     size_t memory[MEMORY_PARTS]; /* estimated bytes of a rank */
     struct blas_facts blas;      /* on the CPU: the matrix products of rank slowest_products (products_measure) */
     int slowest_products;
-    struct model model;
-    struct reducer *reducer; /* [options->n] */
-    struct trainer trainer;
     long steps_run; /* by this process, of all implementations */
 
     struct measurements measurements;
@@ -32,8 +39,7 @@ struct run {
 /* A command that trains. Functions take what they need of it. */
 struct training {
     struct harness harness;
-    struct recorder recorder;
-    struct comm *comm;
+    struct engine engine;
     struct run run;
 };
 

@@ -458,7 +458,7 @@ TEST(what_is_not_finite_is_null)
     const struct training_options options = {.implementation = {{.label = "x"}}, .log_grad_norm = 1};
     struct comm comm = {0};
     static struct training training;
-    training.comm = &comm;
+    training.engine.comm = &comm;
     training.run.options = &options;
     const struct block block = {.other_cores = NAN, .times = times, .overlap = overlap, .record = record};
     ck_assert_int_eq(telemetry_write_block(&results, &training, &block), 0);
