@@ -21,7 +21,7 @@ static struct estimate ratios(const double *a, const double *b, size_t n)
 static void fill_row(struct ranking *c, const struct measurements *m, int i, int none, int ddp, int communicates,
                      double tokens)
 {
-    struct row *row = &c->row[i];
+    struct ranking_row *row = &c->row[i];
     const double *sync = measurements_of(m, i, PHASE_GRADIENT_SYNC), *step = measurements_of(m, i, FIGURE_STEP);
     double *rate = allocate(m->rounds, sizeof *rate);
     for (size_t r = 0; r < m->rounds; r++)
@@ -57,7 +57,7 @@ static void compare_rows(struct ranking *c, const struct measurements *m, const 
     c->rounds_needed = (double)m->rounds;
     for (int i = 0; i < m->n; i++) {
         const struct implementation *of = &implementation[i];
-        c->row[i] = (struct row){of->label, of, of->strategy->reduces, .mark = ""};
+        c->row[i] = (struct ranking_row){of->label, of, of->strategy->reduces, .mark = ""};
         if (!c->row[i].reduces)
             continue;
         step[c->compared] = measurements_of(m, i, FIGURE_STEP);
@@ -67,7 +67,7 @@ static void compare_rows(struct ranking *c, const struct measurements *m, const 
         return;
     c->fastest = row_of[best_of(step, c->compared, m->rounds, resolve > 0, against)];
     for (int j = 0; j < c->compared; j++) {
-        struct row *row = &c->row[row_of[j]];
+        struct ranking_row *row = &c->row[row_of[j]];
         row->to_fastest = against[j];
         if (row == &c->row[c->fastest])
             continue;
@@ -89,7 +89,7 @@ void ranking_create(struct ranking *c, const struct measurements *m, const struc
         ddp = implementation[i].strategy == &strategy_ddp ? i : ddp;
     }
     for (int i = 0; i < m->n; i++) {
-        struct row *row = &c->row[i];
+        struct ranking_row *row = &c->row[i];
         fill_row(c, m, i, none, ddp, row->reduces && ranks > 1, tokens);
         size_t bounded = attainable && row->reduces ? m->rounds : 0;
         const double *step = measurements_of(m, i, FIGURE_STEP);

@@ -7,7 +7,7 @@
 #include "base/best.h"
 #include "training/training.h"
 
-struct row {
+struct ranking_row {
     const char *label;                           /* of the implementation */
     const struct implementation *implementation; /* must outlive the ranking */
     int reduces;
@@ -29,7 +29,7 @@ struct ranking {
     size_t rounds;
     double resolve;       /* of --resolve, 0.01 for 1 %, 0: it was not given */
     double rounds_needed; /* see ranking_rounds_needed */
-    struct row row[MAX_IMPLEMENTATIONS];
+    struct ranking_row row[MAX_IMPLEMENTATIONS];
     int fastest; /* of those that reduce, by the median step, as best_of finds it; -1 without any, or without rounds */
 };
 

@@ -13,7 +13,7 @@
 
 void ranking_add_figures(const struct ranking *c, struct figure_list *figures)
 {
-    for (const struct row *row = c->row; row < c->row + c->n; row++) {
+    for (const struct ranking_row *row = c->row; row < c->row + c->n; row++) {
         const struct estimate *step = &row->seconds[FIGURE_STEP];
         const char *label = row->label;
         figures_add_estimate(figures, label, "step", "s", step, BETTER_LOWER, 1);
@@ -37,7 +37,7 @@ void ranking_add_figures(const struct ranking *c, struct figure_list *figures)
 
 /* ---- tables ---- */
 
-#define FIELD(field) offsetof(struct row, field)
+#define FIELD(field) offsetof(struct ranking_row, field)
 
 /* clang-format off */
 /* An optional column is shown if a row has a figure above 0 in it. */
@@ -56,7 +56,7 @@ static const struct {
     {{"communication_ratio", "comm\nratio", COLUMN_REAL, FIELD(communication_ratio.median), "1", 1, 6, 3}, 0},
     {{"tokens_per_second", "tokens\nper s", COLUMN_REAL, FIELD(tokens_per_second.median), "1/s", 1, 8, 0}, 0},
     {{"sync_cost", "sync cost\nms", COLUMN_REAL, FIELD(sync_cost.median), "s", 1e3, 9, 2}, 0},
-    {{"sync_cost_95", "95 %\ninterval", COLUMN_INTERVAL, COLUMN_ENDS(struct row, sync_cost.ci_low, sync_cost.ci_high), "s", 1e3, -16, 2}, 0},
+    {{"sync_cost_95", "95 %\ninterval", COLUMN_INTERVAL, COLUMN_ENDS(struct ranking_row, sync_cost.ci_low, sync_cost.ci_high), "s", 1e3, -16, 2}, 0},
     {{"checkpoint", "check-\npoint ms", COLUMN_REAL, FIELD(seconds[PHASE_CHECKPOINT].median), "s", 1e3, 9, 2}, 1},
     {{"attainable", "attain-\nable ms", COLUMN_REAL, FIELD(attainable.median), "s", 1e3, 9, 2}, 1},
     {{"step_to_attainable", "step /\nattainable", COLUMN_REAL, FIELD(step_to_attainable.ratio), "1", 1, 6, 2}, 1},
@@ -67,7 +67,7 @@ static const struct {
 static int has_figure(const struct ranking *c, const struct column *column)
 {
     double value = 0;
-    for (const struct row *row = c->row; row < c->row + c->n && !(value > 0); row++)
+    for (const struct ranking_row *row = c->row; row < c->row + c->n && !(value > 0); row++)
         memcpy(&value, (const char *)row + column->offset, sizeof value);
     return value > 0;
 }
@@ -76,7 +76,7 @@ static int has_figure(const struct ranking *c, const struct column *column)
 static const char *legend_of(const struct ranking *c)
 {
     int as_good = 0;
-    for (const struct row *row = c->row; row < c->row + c->n; row++)
+    for (const struct ranking_row *row = c->row; row < c->row + c->n; row++)
         as_good |= *row->mark == '=';
     return c->fastest < 0 || !*c->row[c->fastest].mark ? ""
            : !as_good                                  ? "*: the shortest step of those that reduce."
@@ -162,10 +162,10 @@ void buckets_add_table(const struct implementation *row, const struct reducer *r
 /* ---- the verdict ---- */
 
 /* The row with buckets that has the shortest step, or NULL. */
-static const struct row *best_bucket(const struct ranking *c)
+static const struct ranking_row *best_bucket(const struct ranking *c)
 {
-    const struct row *best = NULL;
-    for (const struct row *row = c->row; row < c->row + c->n; row++)
+    const struct ranking_row *best = NULL;
+    for (const struct ranking_row *row = c->row; row < c->row + c->n; row++)
         if (*row->implementation->bucket_words &&
             (!best || row->seconds[FIGURE_STEP].median < best->seconds[FIGURE_STEP].median))
             best = row;
@@ -175,7 +175,7 @@ static const struct row *best_bucket(const struct ranking *c)
 void ranking_add_verdict(const struct ranking *c, int ranks, size_t planned, cJSON *summary)
 {
     struct verdict_item other[MAX_IMPLEMENTATIONS];
-    const struct row *bucket = best_bucket(c);
+    const struct ranking_row *bucket = best_bucket(c);
     struct verdict verdict = {.ranks = ranks,
                               .candidates = c->compared,
                               .best_size = bucket ? bucket->implementation->bucket_words : "",
@@ -184,7 +184,7 @@ void ranking_add_verdict(const struct ranking *c, int ranks, size_t planned, cJS
                               .sample = "round",
                               .explain = 1,
                               .item = other};
-    for (const struct row *row = c->row; row < c->row + c->n; row++)
+    for (const struct ranking_row *row = c->row; row < c->row + c->n; row++)
         if (c->fastest >= 0 && row == &c->row[c->fastest]) {
             verdict.label = row->label;
             verdict.strategy = row->implementation->strategy->name;

@@ -174,7 +174,7 @@ TEST_EACH(rounds_until_resolved, 5)
     size_t rounds = 2;
     for (;; rounds += 2) {
         struct ranking c = spread_evenly(rounds, cases[_i].more, cases[_i].resolve, &needed);
-        const struct row *other = &c.row[c.fastest == 1 ? 2 : 1];
+        const struct ranking_row *other = &c.row[c.fastest == 1 ? 2 : 1];
         int slower = other->to_fastest.slower, open = other->undecided;
         ck_assert_int_eq(open, needed > (double)rounds);
         ck_assert_int_eq(slower, other->to_fastest.paired.ci_low > 1); /* of one pair the two are the same */
