@@ -178,65 +178,27 @@ for word in dry-run= dry-run=x dry-run=-1; do bad "--dry-run" "${tiny[@]}" "--$w
 group "commands that there are not"
 for word in "${nasty[@]}" tun allreduces "" "compare " COMPARE report/ 1; do bad "unknown command" "$word"; done
 
-group "lists, and values that go together"
-for word in ddp,ddp "a=ddp,a=none" "=ddp" "ddp=" "b=c" "none none" all,all "$(printf 'ddp%.0s,' {1..100})ddp"; do
-    bad "" "${model[@]}" --implementations "$word"
-done
-for word in 1,1 auto,1 1,auto 0 -0 1e-300 1e-6 1e7 1e308 0x1 +1 nan 1,inf 1,,2 "1, 2" "1,2,"; do
-    bad "--bucket-size-mb" "${tiny[@]}" --bucket-size-mb "$word"
-done
-for word in rank=0 rank=0,ms=1 ms=1,phase=forward_pass rank=0,ms=0,phase=forward_pass rank=0,ms=nan,phase=forward_pass \
-    rank=-1,ms=1,phase=forward_pass rank=1,ms=1,phase=forward_pass rank=0,ms=1,phase=x rank=0,ms=1e9,phase=forward_pass \
-    rank=0x0,ms=1,phase=forward_pass rank=0.5,ms=1,phase=forward_pass rank=0,ms=1,phase=gradient_clipping,x=1 \
-    rank=0,ms=+1,phase=forward_pass rank=0,rank=1,ms=1; do
-    bad "--inject-delay" "${tiny[@]}" --inject-delay "$word"
-done
+group "lists" # those of training and profiles: tables in tests/unit
 for word in 8,x 8,,16 "," 0 -8 1e3 8B 8KB 2T 1.0001K 0x8 "8 " "8,9," nan inf "$(printf '8%.0s,' {1..99})-1"; do
     bad "--sizes" allreduce --device cpu --iters 1 --sizes "$word"
 done
 for word in float,x all,float "float," int64 sum; do bad "--datatype" "${allreduce[@]}" --datatype "$word"; done
-for word in 0 -1 nan 1e400 100gbits nvlink 12.5T 0x1G/s " 100gbit" 1e-320; do bad "--nominal" "${allreduce[@]}" --nominal "$word"; done
-for word in busy busy=x busy=-1 busy=101 busy=nan what=1 "busy=70," busy=0x1; do bad "--thresholds" "${profile[@]}" --thresholds "$word"; done
-for word in -1 1 0,1 x "0," 0-1 99999999999999999999; do bad "--profile-ranks" "${profile[@]}" --profile-ranks "$word"; done
-for word in poll:1 sleep sleep: sleep:0 sleep:-1 sleep:x sleep:nan sleep:1e9 sleep:0x10 "sleep: 5"; do
-    bad "--mpi-progress" "${tiny[@]}" --mpi-progress "$word"
-done
 for word in 0 -1 x 1.5 nan inf 1e400 1e15 513 0x1 "+1" ""; do
     bad "DDPBENCH_TEST_FLIP_BIT" DDPBENCH_TEST_FLIP_BIT="$word" "${allreduce[@]}"
 done
 
-group "options that contradict each other" # those of training and profiles: tables in tests/unit have the rest
-bad "--batch-size" "${tiny[@]}" --batch-size 4
-bad "--forward-only" "${tiny[@]}" --forward-only
+group "options that contradict each other" # tables in tests/unit and allreduce.sh have the rest
 for word in --attainable --log-grad-norm; do
     bad "--forward-only" "${model[@]}" --implementations none --forward-only "$word"
 done
 bad "--dtype" "${tiny[@]}" --dtype bf16
 bad "--comm" "${tiny[@]}" --comm nccl
-for word in --profile-implementation=ddp --profile-output-dir=x --profile-wait=1 --verbose --trace-gzip --with-flops --thresholds=busy=1; do
-    bad "--profile" "${tiny[@]}" "$word"
-done
-for word in --resolve=1% --implementations=ddp --attainable; do bad "${word%%=*}" "${profile[@]}" "$word"; done
+for word in --profile-output-dir=x --verbose --trace-gzip --with-flops; do bad "--profile" "${tiny[@]}" "$word"; done
 bad "--profile-activities" "${profile[@]}" --profile-activities cuda
-bad "--profile-wait" "${profile[@]}" --profile-wait 100
-bad "--step-factor" "${allreduce[@]}" --step-bytes 8 --step-factor 2
-bad "--sizes" "${allreduce[@]}" --sizes 8
 bad "--sizes-from-model" "${allreduce[@]}" --sizes-from-model
-bad "--sizes" allreduce --device cpu --sizes 8 --sizes-from-model
-bad "--d-model needs --sizes-from-model" "${allreduce[@]}" --d-model 16
-bad "--overlap" "${allreduce[@]}" --overlap
-for word in --check=1 --average=0 --nominal=1G/s --run-cycles=2; do bad "--overlap" "${allreduce[@]}" --overlap "$word"; done
-bad "--max-bytes" "${allreduce[@]}" --min-bytes 128
-bad "--root" "${allreduce[@]}" --collective broadcast --root 1
+for word in --average=0 --run-cycles=2; do bad "--overlap" "${allreduce[@]}" --overlap "$word"; done
 bad "none of the --implementations" allreduce --device cpu --sizes-from-model --implementations none
-bad "--candidate" compare ../in/run
-bad "--candidate" compare --candidate ../in/run
-bad "" compare
-bad "the same run" compare ../in/run ../in/run --candidate ../in/run2
-bad "--json" "${compare[@]}" --json - --junit -
 bad "--reference" "${report[@]}" --reference run
-bad "--html" "${report[@]}" --html - --markdown -
-bad "no directory" report
 
 group "files to read"
 for file in missing empty dir fifo short high loop dangling empty/x odd.bin empty.bin truncated.bin promises.bin version.bin header.bin \

@@ -110,7 +110,6 @@ no_texts=(directory fifo binary large dangling)
 
 run=$launch/run.sh
 bad 2 "$run" 'the program is missing'
-unknown "$run"
 for option in -n --ranks-per-host --threads; do numbers "$run" $option 1 9999; done
 without_value "$run" --bind --comm-core --hosts
 for word in "${odd[@]}" Core; do
@@ -160,7 +159,6 @@ group "run.sh, files of hosts"
 
 netlab=$launch/netlab.sh
 bad 2 "$netlab" 'unknown command'
-unknown "$netlab"
 unknown "$netlab" up
 for word in "${odd[@]}" '' word --; do bad 2 "$netlab" 'command' "$word"; done
 for option in --nodes --rate --delay; do
@@ -218,7 +216,6 @@ done
 echo "echo 'main* 4 2 (null)'" >>fake/sinfo
 echo "echo pmi2" >>fake/srun
 bad 2 "$slurm" 'unknown command'
-unknown "$slurm"
 for word in "${odd[@]}" Submit; do bad 2 "$slurm" 'unknown command' "$word"; done
 for name in configure submit status; do unknown "$slurm" $name; done
 for option in --output --program --nodes; do
@@ -298,7 +295,6 @@ sweep=$launch/sweep.sh paper=$launch/paper.sh own=(--program "$program" --output
 for script in "$sweep" "$paper"; do
     settings=sweep.txt
     [ "$script" = "$sweep" ] || settings=runs.txt
-    unknown "$script"
     bad 2 "$script" "unexpected argument 'word'" word
     without_value "$script" --ranks --bucket-size-mb --output --launcher --program
     numbers "$script" --rounds 1 999999 "${own[@]}"
@@ -358,7 +354,6 @@ group "paper.sh, its own options"
 for name in nsys ncu; do
     tool=$launch/$name.sh
     bad 2 "$tool" 'the program is missing'
-    unknown "$tool"
     numbers "$tool" --ranks 1 9999
     without_value "$tool" -o --output
     for word in "${odd[@]}" / ''; do bad 2 "$tool" 'program' -- "$word"; done
@@ -385,8 +380,10 @@ group "nsys.sh and ncu.sh"
 
 # ---- the others of launch/ ----
 
-for name in gate overlap same_twice setup corpus bench_gpu install pack; do unknown "$launch/$name.sh"; done
-group "unknown options of the others"
+for name in run netlab slurm sweep paper nsys ncu gate overlap same_twice setup corpus bench_gpu install pack; do
+    unknown "$launch/$name.sh"
+done
+group "unknown options of all"
 
 for option in gate:--tries:1:9999 gate:--runs:3:9999 overlap:--rounds:1:999999 same_twice:--runs:1:9999; do
     IFS=: read -r name option least most <<<"$option"
@@ -474,18 +471,6 @@ done
 bad 1 "$pack" 'there is no' --directory out "$build" tests
 group "install.sh and pack.sh"
 
-# ---- tests ----
-
-tests=$root/tests/run.sh
-unknown "$tests"
-bad 2 "$tests" 'which BUILD_DIR'
-bad 2 "$tests" 'unexpected argument' a b
-for word in absent /etc/passwd '' $'a\nb' $'\xff' "$long"; do bad 2 "$tests" 'no directory|which BUILD_DIR' "$word"; done
-MPIRUN=/absent bad 1 "$tests" 'MPIRUN' "$temporary/texts/directory"
-lab=$root/tests/support/slurm_lab.sh
-export SLURM_LAB=$temporary/lab
-group "tests/run.sh"
-
 # ---- tools that are not there ----
 
 # without TOOL PATTERN SCRIPT ARGUMENT...: a call with all tools but one.
@@ -510,7 +495,6 @@ if [ "$(id -u)" = 0 ]; then
     for tool in ip tc perl taskset unshare flock awk; do
         without $tool "'$tool' .*apt-get install" "$netlab" up --nodes 2 --rate 10mbit
     done
-    for tool in munged slurmctld slurmd unshare nsenter; do without $tool "'$tool' is missing.*setup.sh --slurm" "$lab" up 1; done
 fi
 for tool in strip readelf nm ldd mpiexec.hydra hydra_pmi_proxy xz git; do
     without $tool "'$tool' .*apt-get install" "$pack" "$build" ddpbench

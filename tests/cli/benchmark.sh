@@ -136,38 +136,14 @@ refuse() {
     result "$good" "refused: $words${why:+: ${why#, }}"
 }
 
+# Of each kind one; all options with all sorts of values are in bad_calls.sh, the words in tests/unit.
 start_quickly
 refuse "an unknown option" 2 "unknown option '--bogus'; see --help all" --bogus 1
 refuse "an unknown option on 3 ranks" 3 "unknown option '--bogus'; see --help all" --bogus 1
-refuse "an unknown implementation" 2 "unknown implementation 'magic'; known: .*ddp_bucketed" --implementations none,magic
-refuse "a word that is no option" 2 "'8': options begin with --" 8
-refuse "an option without its value" 2 "--rounds needs a value" --rounds
-refuse "two sizes of a batch" 2 '--batch-size 6 and --batch-size-per-rank 3: give one' --batch-size-per-rank 3
-refuse "a time limit of nothing" 2 '--max-minutes needs --resolve' --max-minutes 3
-refuse "--resolve with nothing to compare" 2 '--resolve compares those --implementations that reduce' --resolve 1% --implementations none,ddp
-refuse "an empty directory" 2 "--output '': expected" --output ''
 refuse "a batch that does not divide" 2 'batch of 7 .*2 ranks.* 6 or 8' --batch-size 7
-refuse "a batch smaller than the ranks" 3 'batch of 2 .*such as 3' --batch-size 2
-refuse "micro-batches that do not divide" 2 'batch of 6 .* 2 ranks x 2 micro-batches.* 4 or 8' --grad-accumulation 2
-refuse "heads that do not divide" 2 'num-heads 5 .*d-model 32.*1, 2, 4, 8, 16' --num-heads 5
-refuse "heads of odd width" 2 'num-heads 32 .*even width' --num-heads 32
-# all options with all sorts of values: bad_calls.sh
-refuse "--rounds 0" 2 "--rounds 0: expected a whole number from [12] to [0-9]+" --rounds 0
-refuse "--lr -1" 2 "--lr -1: expected" --lr -1
-refuse "a size of buckets that nothing has" 2 '--bucket-size-mb: none of the implementations has buckets; ddp_bucketed has' \
-    --bucket-size-mb 1 --implementations none,ddp
-refuse "a preset that is none" 2 '--preset laptops: expected auto, laptop, default, gpt2-small' --preset laptops
-refuse "junk after a number" 2 '--d-ff 48x: expected a whole number' --d-ff 48x
-refuse "a unit that is not known" 2 '--bucket-size-mb 25MB: expected auto, or sizes in MiB' --bucket-size-mb 25MB
-refuse "not a number" 2 '--lr nan: expected a number' --lr nan
-refuse "a number that overflows" 2 '--batch-size 18446744073709551622: .*to 1000000000' --batch-size 18446744073709551622
-refuse "a regime without epochs" 2 '--regime warmup has no epochs' --regime warmup --warmup-epochs 0 --steps-per-block 0
 
-refuse "more memory than there is, by width" 2 'this machine has .* of memory free and .* needs? [0-9.]+ [GTP]iB: .*--d-model' --d-model 100000
-refuse "more memory than there is, by depth" 2 'of memory free and .* needs? [0-9.]+ [GTP]iB' --d-model 4096 --num-layers 10000
 refuse "more memory than there is, by batch" 2 'of memory free and .* needs? [0-9.]+ [GTP]iB: .*; these fit: --batch-size [0-9]+, or --preset ' \
     --batch-size 600000000
-refuse "more memory than there is, by context" 2 'of memory free and .* needs? [0-9.]+ [GTP]iB' --batch-size 600000 --context-length 1000000
 refuse "more memory than there is, by steps" 2 'of memory free and .* needs? [0-9.]+ [GTP]iB: .*--steps-per-block' --steps-per-block 1000000 --num-layers 1000
 refuse "sizes whose product overflows" 2 'no machine has that much memory' \
     --d-model 1000000 --d-ff 10000000 --num-layers 10000 --batch-size 1000000000 --context-length 1000000 --vocab-size 65536
@@ -193,13 +169,10 @@ else
 fi
 
 refuse "a directory below a file" 2 '--output .*empty/run: cannot make the directory' --output "$temporary/empty/run"
-refuse "a directory where none can be" 2 '--output /proc/run: cannot make the directory' --output /proc/run
 refuse "a directory with results" 2 '--output .*out1 already holds run[.]json, which is not overwritten; choose another directory' --output "$temporary/out1"
 refuse "a path that is too long" 2 '--output: the path is longer than [0-9]+ characters' --output "$(printf '%1000s' '' | tr ' ' x)"
 mkdir -p "$temporary/blocked/rank_1_metrics.jsonl"
 refuse "--forward-only with strategies that reduce" 2 '--forward-only reduces nothing: use --implementations none' --forward-only
-refuse "--forward-only with --attainable" 2 '--attainable does not go with --forward-only' --forward-only \
-    --implementations none --attainable
 refuse "a directory that has the name of a file of rank 1" 2 "blocked already holds rank_1_metrics[.]jsonl" --output "$temporary/blocked"
 
 unset UCX_TLS HWLOC_COMPONENTS

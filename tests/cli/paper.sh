@@ -147,31 +147,13 @@ refuse() {
     try "$paper" --program "$program" --output refused "$@"
     check 2 "refused: $words" "^paper.sh: .*$pattern"
 }
-refuse "one rank only" "ranks 1: expected a number above 1 among them" --ranks 1
-refuse "0 ranks" "'0': expected numbers from 1" --ranks 2,0
-refuse "a list with nothing beside a comma" "ranks '2,': an item of the list is empty" --ranks 2,
-refuse "a bucket with a unit" "'25MB': expected sizes in MiB" --bucket-size-mb 25MB
-refuse "every 0" "'0': expected numbers from 1" --every 0
-refuse "a batch of 0" "batch-size-per-rank 0: expected a whole number from 1" --batch-size-per-rank 0
-refuse "no rounds" "rounds 0: expected a whole number from 1" --rounds 0
-refuse "half a step" "steps-per-block 0.5: expected a whole number from 1" --steps-per-block 0.5
-refuse "a launcher without ranks" "write \{ranks\} where" --launcher mpirun
-refuse "a launcher that is not there" "there is no program '/absent'" --launcher '/absent {ranks}'
 refuse "what is to be given before --" "--rounds after --: give it before --" -- --rounds=3
 refuse "the same with _" "--steps-per-block after --: give it before --" -- --steps_per_block 3
 refuse "what the experiments choose" "--grad-accumulation after --: the experiments set it" -- --grad-accumulation 2
 refuse "a profile" "--profile-implementation after --: the experiments set it" -- --profile-implementation ddp
 refuse "an option that the program has not, once" "run latency: unknown option '--frob'" -- --frob 2
 refuse "a value that it refuses" "run latency: --num-heads 3 does not divide --d-model 64" -- --d-model 64 --num-heads 3
-refuse "an unknown option" "unknown option '--bogus'; expected one of --ranks" --bogus 1
-refuse "an option without its value" "rounds needs a value" --rounds
-mkdir other
-: >other/file
-try "$paper" --program "$program" --output other
-check 2 "refused: a directory with something else" "^paper.sh: --output .*/other: is not empty and has no runs[.]txt that paper.sh wrote"
 is "what was refused left nothing" "$(find . -maxdepth 1 -name refused)" ""
-try "$paper" --program absent
-check 1 "a program that is not there" '^paper.sh: there is no absent; run make first'
 try "$paper" --help
 [ "$status" = 0 ] && [ ! -s said ] && grep -q '^Usage: launch/paper.sh' printed && good=0 || good=1
 result "$good" "--help"

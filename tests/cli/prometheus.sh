@@ -50,32 +50,8 @@ same_figures() {
 }
 sed_copy() { mkdir -p "$2" && cp "$1/summary.csv" "$2" && sed "$3" "$1/summary.prom" >"$2/summary.prom"; }
 
-# table DIRECTORY: metrics.csv has a row for each line of rank 0, and each field is what the line has there.
-table() {
-    awk -F, '
-        FNR == 1 { file++ }
-        file == 1 { gsub(/": /, "\":"); gsub(/, "/, ",\""); line[FNR] = $0; lines = FNR; next }
-        FNR == 1 { for (i = 1; i <= NF; i++) name[i] = $i; columns = NF; next }
-        {
-            if (NF != columns) { print "row " FNR " has " NF " fields of " columns; bad = 1 }
-            for (i = 1; i <= NF; i++) {
-                if ($i != "") fields++
-                at = index(line[FNR - 1], "\"" name[i] "\":")
-                value = at ? substr(line[FNR - 1], at + length(name[i]) + 3) : "null"
-                if (value ~ /^[[{]/) value = "null"
-                sub(/[,}].*/, "", value)
-                gsub(/"/, "", value)
-                if (value == "null" ? $i != "" : value ~ /^-?[0-9]/ ? value + 0 != $i + 0 || $i == "" : value != $i) {
-                    print "row " FNR ", " name[i] " is " $i ", not " value
-                    bad = 1
-                }
-            }
-        }
-        END {
-            if (FNR != lines + 1 || !fields) { print FNR " rows, " lines " lines, " fields " fields"; bad = 1 }
-            exit bad
-        }' "$1/rank_0_metrics.jsonl" "$1/metrics.csv"
-}
+# table DIRECTORY: metrics.csv has a row for each line of rank 0; what is in a row, tests/unit/results/test_metrics.c checks.
+table() { [ "$(wc -l <"$1/metrics.csv")" = $(($(wc -l <"$1/rank_0_metrics.jsonl") + 1)) ]; }
 
 # ---- the benchmark, while it goes and at its end ----
 
@@ -134,8 +110,6 @@ for command in '' --profile tune allreduce; do
     esac
     launch "${words[@]}" --prometheus mine.prom
     check 1 "${command:-benchmark}: a file that is not ours" '^ddpbench: --prometheus mine.prom: exists, and is not '
-    launch "${words[@]}" --prometheus none/a.prom
-    check 1 "${command:-benchmark}: a file that cannot be written" '^ddpbench: --prometheus: cannot write none/a.prom: No such file or directory'
     is "in one line of one rank" "$(grep -c -- --prometheus said)" 1
 done
 mkdir run

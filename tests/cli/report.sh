@@ -172,10 +172,6 @@ refuses() {
 cp -r "a benchmark" loud && sed -i 's/"mode":.*/"mode": "\\u001b[31m",/' loud/run.json
 refuses 1 "a mode that a terminal would obey" 'loud: run.json has mode [\]x1b[[]31m and summary.json has mode benchmark' loud
 mkdir -p empty sweeps/ranks=2/model=m
-cp -r "a benchmark" unfinished && rm unfinished/summary.json
-cp -r "a benchmark" begun && sed -i 's/^\t"done":\t2/\t"done":\t0/' begun/summary.json
-cp -r "a benchmark" old && sed -i 's/^\t"schema_version":\t3/\t"schema_version":\t1/' old/*.json
-cp -r "a benchmark" foreign && echo '{"name": "x"}' >foreign/run.json
 refuses 1 "a directory that is not there" 'cannot read absent: No such file' absent
 refuses 2 "a form beside metrics.csv" '--html does not go with --metrics-csv' --metrics-csv --html x alone
 try "$program" report absent missing
@@ -201,12 +197,6 @@ else
     echo "skip - a directory that nobody may enter: root may"
 fi
 refuses 1 "a sweep beside a run" 'a sweep .* is reported alone' "a benchmark" sweeps
-refuses 1 "an empty directory" 'empty: holds no run[.]json, so it is not a result directory of ddpbench' empty
-refuses 1 "a file" 'all[.]csv: is not a directory' all.csv
-refuses 1 "a run that has not finished" 'unfinished: holds no summary[.]json: the run has not finished' unfinished
-refuses 1 "a run without a whole round" 'begun/summary[.]json: has 0 of 2 rounds: the run has not finished' begun
-refuses 1 "an older schema" 'old/run[.]json: schema_version 1: written by an older ddpbench; run it again with this one' old
-refuses 1 "another program's run.json" 'foreign/run[.]json: lacks schema_version, mode, configuration or derived' foreign
 refuses 1 "a file in a directory that is not there" '--csv: cannot write absent/out[.]csv' "a benchmark" --csv absent/out.csv
 refuses 2 "a path of 800 characters" '--output x{100}[.]{3}: the path is longer than 736 characters' "a benchmark" --output "$(printf 'x%.0s' {1..800})"
 refuses 1 "a directory as the file" '--csv empty: is not a regular file' "a benchmark" --csv empty
@@ -274,8 +264,6 @@ refuses 1 "a path that is not there, with a = in it" 'cannot read ab sent/a b=c:
 refuses 2 "two forms in place of the words" '--html - and --csv -: both name the same output' alone --csv - --html -
 refuses 2 "two forms in one file" '--markdown both and --json both: both name the same output' alone --json both --markdown both
 is "which is not written" "$([ -e both ] || echo none)" none
-refuses 2 "an unknown option" "unknown option '--cvs'; did you mean --csv[?]" x --cvs y
-refuses 2 "a path that is too long" 'x*[.][.][.]: the path is longer than' "$(printf 'x%.0s' {1..500})"
 refuses 1 "the steps of what is no run" 'cannot read empty/rank_0_metrics[.]jsonl: No such file' --metrics-csv empty
 mkdir killed && cp -r "a benchmark" killed/benchmark && cp -r profile/ddp killed/profile
 rm killed/*/{summary.*,metrics.csv} && printf '{"implementation": "dd' >>killed/benchmark/rank_0_metrics.jsonl

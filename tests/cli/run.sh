@@ -178,63 +178,11 @@ for signal in HUP:129 INT:130 TERM:143; do
     wait $running 2>/dev/null || status=$?
     is "SIG${signal%:*} ends it while it asks hosts, and nothing goes on" "$began $status $(gone asking)" "yes ${signal#*:} "
 done
-for line in 'node1 slots=0' 'node1 slots=x' 'node1 4' 'node;1' 'node1 slots=1 max=2' 'node1:2:3'; do
-    printf 'large1\n%s\n' "$line" >hosts
-    try "$run" --hosts hosts -- prog
-    check 2 "a bad line in the hosts file: $line" '^run.sh: --hosts hosts, line 2: expected a host such as node1'
-done
-printf '# nothing\n' >hosts
-try "$run" --hosts hosts -- prog
-check 2 "an empty hosts file" 'hosts hosts: lists no host'
-printf 'large1\n' >hosts
-try "$run" --hosts hosts -n 2 -- prog
-check 2 "more ranks than slots" '^run.sh: 2 ranks, but hosts has 1 slot; write slots=N'
 
-# ---- refused ----
+# ---- refused, besides what bad_launch.sh has ----
 
-try "$run" --hosts absent -- prog
-check 2 "a hosts file that is not there" '^run.sh: --hosts absent: there is no such file'
-mkfifo pipe
-try "$run" --hosts pipe -- prog
-check 2 "a hosts file that is a pipe, to which nobody writes" '^run.sh: --hosts pipe: is a directory, a pipe or a device, expected a file$'
-truncate -s 1T large
-try "$run" --hosts large -- prog
-check 2 "a hosts file of 1 TB" '^run.sh: --hosts large: is larger than 1 MiB$'
-rm large
-for option in --ranks --threads --ranks-per-host; do
-    try "$run" "$option" 0 -- prog
-    check 2 "$option 0" "^run.sh: $option 0: expected a whole number from 1"
-done
-try "$run" -n 2x -- prog
-check 2 "junk after a number" 'n 2x: expected a whole number'
-try "$run" -n
-check 2 "an option without its value" 'n needs a value'
-try "$run" -n 2 --bind socket -- prog
-check 2 "an unknown binding" 'bind socket: expected one of core none'
-try "$run" -n 2 --comm-core maybe -- prog
-check 2 "an unknown --comm-core" 'comm-core maybe: expected one of yes no auto'
-try "$run" --bogus -- prog
-check 2 "an unknown option" "unknown option '--bogus'; expected one of -n --ranks "
-try "$run" -n 2 prog
-check 2 "a program without --" "unexpected argument 'prog'; a program or its options come after --"
-try "$run" -n 2 --
-check 2 "no program" 'the program is missing: give it after --'
-try "$run" -- prog
-check 2 "no number of ranks" 'the number of ranks is missing'
-try "$run" -n 2 -- no-such-program
-check 1 "a program that is not there" "there is no program 'no-such-program'"
 PATH=$temporary/two-cores:$PATH try "$run" -n 2 --comm-core yes -- true
 check 2 "no core for communication" "a rank's share is 1 core; 1 thread and communication need 2"
-OMP_NUM_THREADS=2,1 try "$run" -n 2 -- true
-check 2 "threads of another kind in the environment" "OMP_NUM_THREADS is '2,1' in the environment"
-MPIRUN=/absent/mpiexec try "$run" -n 2 -- true
-check 1 "an MPIRUN that is not there" '^run.sh: MPIRUN=/absent/mpiexec: there is no such program$'
-mkdir few
-for tool in bash sh env awk sort taskset lscpu timeout cat true dirname realpath; do
-    ln -s "$(command -v $tool)" few/$tool
-done
-MPIRUN='' PATH=$temporary/few try "$(command -v bash)" "$run" -n 2 -- true
-check 1 "no MPI" '^run.sh: there is no mpiexec; install one [(]package mpich[)]'
 try "$run" --help
 [ "$status" = 0 ] && [ ! -s said ] && grep -q '^Usage: launch/run.sh' printed && good=0 || good=1
 result "$good" "--help"

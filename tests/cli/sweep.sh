@@ -172,46 +172,21 @@ refuse() {
     try "$sweep" --program "$program" --output refused "$@"
     check 2 "refused: $words" "^sweep.sh: .*$pattern"
 }
-refuse "an unknown implementation" "'magic': expected ddp, .*ddp_bucketed" --implementations none,magic
 refuse "one label for two" "'ddp' is listed twice" --implementations ddp,ddp=none
-refuse "a bucket of 0" "'0': expected sizes above 0" --bucket-size-mb 0.0,1
-refuse "a bucket with a unit" "'25MB': expected sizes in MiB" --bucket-size-mb 25MB
 refuse "a bucket in two spellings" "'0.5' is listed twice" --bucket-size-mb 0.5,0.50
-refuse "0 ranks" "'0': expected numbers from 1" --ranks 2,0
-for list in "2," ",2" "1,,2" ","; do
-    refuse "a list with nothing beside a comma: $list" "ranks '$list': an item of the list is empty" --ranks "$list"
-done
-for list in "1 4" "*" "2, 4"; do
-    refuse "a list that is split otherwise: $list" ": expected numbers from 1" --ranks "$list"
-done
-refuse "a blank between implementations" "'none ddp': expected ddp" --implementations 'none ddp'
 refuse "a label of 41 characters" ": expected ddp, .* a label of up to 40" --implementations "$(printf 'l%.0s' {1..41})=ddp"
 refuse "a label that looks like a bucket" "'a-4' is also a at 4 MiB" --implementations a-4=ddp,a=ddp_bucketed --bucket-size-mb 1,4
 refuse "a model without a name" "expected a name, a colon and options" --model '--d-model 32'
 refuse "two models of one name" "'a' is listed twice" --model 'a:--d-model 32' --model 'a:--d-model 64'
-refuse "no repeats" "repeats 0: expected a whole number from 1" --repeats 0
-refuse "a link without a name" "link-name ' ': expected 1 to 60 printable" --link-name ' '
-refuse "a launcher without ranks" "write \{ranks\} where" --launcher mpirun
-refuse "a launcher that is not there" "there is no program '/absent'" --launcher '/absent {ranks}'
 refuse "what the sweep sets itself" "--output after --: give it before --" -- --output x
 refuse "the same with _" "--bucket-size-mb after --: give it before --" -- --bucket_size_mb 7
 refuse "the same in a model" "--rounds after --: give it before --" --model 'm:--d-model 32 --rounds=3'
 refuse "a profile" "--profile after --: a sweep compares benchmarks only" -- --profile
-refuse "an unknown option" "unknown option '--bogus'; expected one of --implementations" --bogus 1
-refuse "an option without its value" "rounds needs a value" --rounds
 refuse "an option that the program has not, once" "unknown option '--frob'" -- --frob 2
 refuse "--report-only with a grid" "report-only takes --output DIR and --program FILE only, not --ranks" --ranks 2 --report-only
-refuse "--report-only with options of every run" "report-only takes --output DIR and --program FILE only, not --" --report-only -- --lr 1
-refuse "a directory with something else" "--output few: is not empty and has no sweep[.]txt that sweep.sh wrote" --output few
 is "what was refused left nothing" "$(find . -maxdepth 1 -name refused)" ""
 try "$sweep" --help
 [ "$status" = 0 ] && [ ! -s said ] && grep -q '^Usage: launch/sweep.sh' printed && good=0 || good=1
 result "$good" "--help"
 
-# ---- nothing but the report ----
-
-try "$sweep" --report-only --output few --program "$program"
-check 2 "a directory that is no sweep's" '^sweep.sh: --output few is not the directory of a sweep'
-try "$sweep" --report-only --program "$program"
-check 2 "no directory" '^sweep.sh: --report-only needs --output DIR'
 exit "$failed"

@@ -53,9 +53,5 @@ refuses() {
 refuses "one rank" 1 'tune compares what communication costs, and one rank has none'
 refuses "a number of rounds" 2 'this command has no --rounds' --rounds 3
 refuses "sizes of its own" 2 'this command has no --bucket-size-mb' --bucket-size-mb 1,2
-refuses "no time" 2 '--max-minutes 0: expected a number from 0.001' --max-minutes 0
-refuses "a delay in a phase that no block has" 2 '--inject-delay phase=gradient_clipping_warmup: no step of this run has that phase' \
-    --inject-delay rank=1,ms=5,phase=gradient_clipping_warmup
-refuses "a batch that does not divide" 2 'a batch of 5 does not divide' --batch-size 5
 check_sentences
 exit $failed

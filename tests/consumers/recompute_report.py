@@ -3,7 +3,7 @@
 
     tests/consumers/recompute_report.py REPORT [LABEL=]DIR...
 
-DIR holds a run.json. Every figure of report.json, report.csv and report.prom has to be that of the run's summary.json;
+DIR holds a run.json. Every figure of report.json and report.csv has to be that of the run's summary.json;
 the tables of report.json that list figures of runs have to be those of the summaries (scaling and bottlenecks, which
 are computed from them, have known answers in tests/unit/report); every cell of report.html and
 BOTTLENECK_ANALYSIS.md has to be that number as the column describes it; and report.xml has to have the bottlenecks in their order.
@@ -208,32 +208,7 @@ def check_cells(form, tables, blocks):
         same(f"{form}: rows", len(table) >= len(words), True)
 
 
-# ---- Prometheus and JUnit ----
-
-UNITS = {"s": "_seconds", "B": "_bytes", "B/s": "_bytes_per_second", "1/s": "_per_second", "FLOP/s": "_flops_per_second", "1": ""}
-
-
-def check_prometheus(runs, text):
-    samples = {}
-    for line in text.splitlines():
-        if not line.startswith("#"):
-            name, labels, value = re.fullmatch(r"(\w+)\{(.*)\} (\S+)", line).groups()
-            labels = {k: v.replace(r"\"", '"').replace("\\\\", "\\") for k, v in re.findall(r'(\w+)="((?:[^"\\]|\\.)*)"', labels)}
-            samples[name, labels["directory"], labels.get("subject"), float(labels.get("bytes", 0))] = float(value)
-    wanted = 0
-    for run in runs:
-        for member in ("done", "planned"):
-            wanted += 1
-            same(f"report.prom, {member}", samples.get((f"ddpbench_run_{member}", run.directory, None, 0.0)), run.summary[member])
-        for (subject, figure, size), f in run.figures.items():
-            unit = UNITS[f["unit"]]
-            name = "ddpbench_result_" + figure.lower().removesuffix(unit) + unit
-            for end, field in (("", "value"), ("_low", "low"), ("_high", "high"), ("_samples", "n")):
-                if f[field] is not None:
-                    wanted += 1
-                    same(f"report.prom, {name}{end}", samples.get((name + end, run.directory, subject, float(size))), f[field])
-    same("report.prom: samples", len(samples), wanted)
-
+# ---- JUnit ----
 
 def check_junit(runs, bottlenecks, text):
     cases = [(c.get("classname"), c.get("name")) for c in tree.fromstring(text).iter("testcase")]
@@ -278,7 +253,6 @@ def main():
     tree.fromstring((report / "report.html").read_text())  # raises where a name has broken it
     for picture in report.glob("pictures/*.svg"):
         tree.parse(picture)
-    check_prometheus(runs, (report / "report.prom").read_text())
     check_junit(runs, tables.get("bottlenecks", []), (report / "report.xml").read_text())
     print(f"{checked} comparisons, {failures} differ")
     sys.exit(failures > 0)

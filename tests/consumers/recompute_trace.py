@@ -635,6 +635,16 @@ def mean_ratio(a, b):
     return statistics.geometric_mean(x / y for x, y in zip(a, b))
 
 
+CONTROLS = {"step_to_none", "compute_slowdown", "sync_cost", "comm_alone", "attainable", "step_to_attainable", "comm_slowdown",
+            "saved_by_overlap", "overlap_efficiency"}
+
+
+def check_absent(check, summary, names):
+    """Results that do not apply: one rank, nothing to reduce, nothing that overlaps, no round."""
+    found = {f["name"] for f in summary["figures"] if f["subject"] == summary["implementation"]}
+    check.same("results that do not apply", 0, len(found & names), 0)
+
+
 def compare_controls(check, directory, size, summary):
     """Every control again, by its definition: medians over rounds, geometric means of ratios of one round."""
     blocks = read_blocks(directory, size)
@@ -642,6 +652,7 @@ def compare_controls(check, directory, size, summary):
     blocks = {name.removesuffix(":" + label): of for name, of in blocks.items()} # of several profiles in one run
     rounds = range(int(summary["done"]))
     if not rounds:
+        check_absent(check, summary, CONTROLS)
         return
 
     def of_rounds(name, of_block):
@@ -674,9 +685,11 @@ def compare_controls(check, directory, size, summary):
             saved = [b - a for a, b in zip(ours, after)]
             hidden = [s / min(c, b) for s, c, b in zip(saved, alone, of_steps("backward_pass_ms", "none"))]
             expected.update(saved_by_overlap=statistics.median(saved) * 1e-3)
-            if min(alone) > 0.01: # ms; of shorter ones a nanosecond is too much
-                expected.update(overlap_efficiency=statistics.median(hidden))
+            expected.update(overlap_efficiency=statistics.median(hidden) if min(alone) > 0.01 else None)
+    check_absent(check, summary, CONTROLS - expected.keys())
     for name, value in expected.items():
+        if value is None: # of less than 0.01 ms; a nanosecond is too much
+            continue
         rounding = 1e-3 if name in ("overlap_efficiency", "comm_slowdown") else 1e-7
         check.same(f"{name} of {len(rounds)} rounds", value, figure(summary, name), 1e-4 * abs(value) + rounding)
 

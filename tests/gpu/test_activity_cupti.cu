@@ -148,7 +148,7 @@ TEST(questions_are_left_out)
 }
 
 /* The activities may be read while the device goes on. */
-TEST(what_comes_in_a_pause_is_kept_back)
+TEST(records_of_a_pause_are_kept_back)
 {
     float *x = memory();
     work(x);
@@ -165,7 +165,7 @@ TEST(what_comes_in_a_pause_is_kept_back)
     ck_assert(find(ACTIVITY_KERNEL, "emulated_kernel()", 3));
 }
 
-TEST(it_stops_and_starts_again)
+TEST(the_tracer_stops_and_starts_again)
 {
     float *x = memory();
     tracer_stop();
@@ -181,7 +181,7 @@ TEST(it_stops_and_starts_again)
     ck_assert(find(ACTIVITY_KERNEL, "emulated_kernel()", 1) && !find(ACTIVITY_KERNEL, "emulated_kernel()", 2));
 }
 
-TEST(what_finds_no_room_is_counted)
+TEST(records_without_room_are_counted)
 {
     teardown();
     create(4);
@@ -226,7 +226,7 @@ TEST(threads_share_a_buffer)
     ck_assert_uint_le(emulated_cupti_buffers() - before, 1);
 }
 
-TEST(what_has_no_times_is_counted)
+TEST(kernels_without_times_are_counted)
 {
     setenv("EMULATED_CUPTI_LOSE", "2", 1);
     work(memory());
@@ -237,7 +237,7 @@ TEST(what_has_no_times_is_counted)
 }
 
 /* Of the second pass, whose records are as many as those of the first, give or take its question, CUPTI drops some. */
-TEST(what_cupti_drops_is_counted)
+TEST(records_that_cupti_drops_are_counted)
 {
     float *x = memory();
     tracer_pause(); /* the record of memory comes before */
@@ -263,7 +263,7 @@ static const struct {
                 {"restricted", "NVreg_RestrictProfilingToAdminUsers=0"},
                 {"absent", "CUPTI cannot trace this GPU: cuptiSubscribe: CUPTI_ERROR_NOT_INITIALIZED"}};
 
-TEST_EACH(it_says_why_it_cannot_start, 3)
+TEST_EACH(a_tracer_that_cannot_start_reports_why, 3)
 {
     tracer_stop();
     setenv("EMULATED_CUPTI", refusals[_i].state, 1);

@@ -60,7 +60,7 @@ static int made_up_open(int index, enum precision precision, const struct device
     return 0;
 }
 
-TEST_EACH(ranks_compute_on_it, 2)
+TEST_EACH(ranks_compute_on_the_accelerator, 2)
 {
     const struct device_options options = {.kind = _i ? DEVICE_FIRST_ACCELERATOR : DEVICE_AUTO};
     struct open_device opened;
@@ -100,7 +100,7 @@ TEST(collectives_are_staged)
     ck_assert_ptr_null(comm_create(&job, device, NULL, 1, &options));
 }
 
-TEST(without_it_auto_takes_the_cpu)
+TEST(auto_without_an_accelerator_takes_the_cpu)
 {
     struct device_options options = {.kind = DEVICE_AUTO};
     struct open_device opened;

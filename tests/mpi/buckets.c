@@ -62,7 +62,7 @@ static void check(const struct bucket_figure *b, double ready, double queued, do
     ck_assert_double_eq_tol(b->last, last, 1e-12);
 }
 
-TEST(buckets_are)
+TEST(buckets_have_known_figures)
 {
     struct profile_figures f = find(&timeline.lane[LANE_COMPUTE], 0);
     double middle = 0.5 * (job.size - 1);
@@ -77,7 +77,7 @@ TEST(buckets_are)
     profile_figures_destroy(&f);
 }
 
-TEST(what_is_unknown_is)
+TEST(figures_without_kernels_are_unknown)
 {
     struct profile_figures f = find(NULL, 1);
     check(&f.bucket[0], 20, NAN, 25, 45, NAN, 1.0 / 3);

@@ -89,3 +89,21 @@ struct value value_of(const struct command_line *line, const char *name)
     ck_assert_msg(value.seen == 1, "--%s is listed %d times", name, value.seen);
     return value;
 }
+
+const char *rows_of(const struct command_line *line)
+{
+    static char words[1000];
+    size_t at = 0;
+    *words = 0;
+    for (int i = 0; i < line->run.training.n; i++) {
+        const struct implementation *row = &line->run.training.implementation[i];
+        at +=
+            (size_t)snprintf(words + at, sizeof words - at, "%s%s %s", i ? "; " : "", row->label, row->strategy->name);
+        if (row->bucket_bytes)
+            at += (size_t)snprintf(words + at, sizeof words - at, " %.9g", (double)row->bucket_bytes / 1048576);
+        at += (size_t)snprintf(words + at, sizeof words - at, "%s%s%s", row->traced ? " traced" : "",
+                               row->captured ? " captured" : "", row->after_backward ? " late" : "");
+        ck_assert_uint_lt(at, sizeof words);
+    }
+    return words;
+}

@@ -33,4 +33,8 @@ struct value {
 };
 struct value value_of(const struct command_line *line, const char *name);
 
+/* The implementations of a line: label, strategy, MiB of a bucket, and whether they are traced, captured, or send after
+ * backward ("late"), such as "a ddp; b ddp_bucketed 25 traced". In a buffer that the next call overwrites. */
+const char *rows_of(const struct command_line *line);
+
 #endif

@@ -1,4 +1,4 @@
-/* made_up_profile.h - controls of a profile with known ratios: rows, plans and measurements. */
+/* made_up_profile.h - controls of a profile: its rows, plans and room for measurements. */
 #ifndef TESTS_SUPPORT_MADE_UP_PROFILE_H
 #define TESTS_SUPPORT_MADE_UP_PROFILE_H
 
@@ -23,21 +23,8 @@ struct made_up_profile {
     struct controls controls;
 };
 
-/* The rows that a profile of that strategy has. PROFILE_ROUNDS rounds, in room for more that hold NAN. A step takes 100
- * ms, without tracing 80, with its collectives after backward 120, and that of `none` 50, of which 40 are backward; 1 %
- * more in each round than in the one before. Operations run in 60 ms of it, in 50 of `none`; collectives alone take 30
- * ms, and 1.5 times as long beside the step. */
+/* The rows that a profile of that strategy has, of PROFILE_ROUNDS rounds in which everything took no time. */
 void made_up_profile_create(struct made_up_profile *profile, int ranks, const struct strategy *strategy);
 void made_up_profile_destroy(struct made_up_profile *profile);
-
-/* A figure in the middle round, which is the median too. */
-double made_up_median(double first);
-
-/* Fails a test unless that says nothing: n = 0 and NAN. */
-void check_no_estimate(const struct estimate *estimate, const char *what);
-
-/* Fails a test unless there are all rounds of it, and that median; or that ratio in every round. */
-void check_estimate(const struct estimate *estimate, double median, const char *what);
-void check_ratio(const struct estimate *estimate, double ratio, const char *what);
 
 #endif

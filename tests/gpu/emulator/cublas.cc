@@ -12,7 +12,6 @@ using emulated::machine;
 struct cublasContext {
     cudaStream_t stream;
     int math;
-    bool of_device; /* alpha and beta would be read from the GPU's memory, which isn't emulated */
 };
 
 namespace
@@ -99,25 +98,17 @@ bool aligned(const void *numbers, cudaDataType type)
 
 static const struct {
     cublasStatus_t code;
-    const char *name, *text;
+    const char *text;
 } known[] = {
-    {CUBLAS_STATUS_SUCCESS, "CUBLAS_STATUS_SUCCESS", "success"},
-    {CUBLAS_STATUS_NOT_INITIALIZED, "CUBLAS_STATUS_NOT_INITIALIZED", "the library was not initialized"},
-    {CUBLAS_STATUS_ALLOC_FAILED, "CUBLAS_STATUS_ALLOC_FAILED", "the resource allocation failed"},
-    {CUBLAS_STATUS_INVALID_VALUE, "CUBLAS_STATUS_INVALID_VALUE", "an unsupported value or parameter was passed"},
-    {CUBLAS_STATUS_ARCH_MISMATCH, "CUBLAS_STATUS_ARCH_MISMATCH", "a feature absent from the architecture"},
-    {CUBLAS_STATUS_EXECUTION_FAILED, "CUBLAS_STATUS_EXECUTION_FAILED", "the program failed to execute on the GPU"},
-    {CUBLAS_STATUS_INTERNAL_ERROR, "CUBLAS_STATUS_INTERNAL_ERROR", "an internal operation failed"},
-    {CUBLAS_STATUS_NOT_SUPPORTED, "CUBLAS_STATUS_NOT_SUPPORTED", "the functionality requested is not supported"},
+    {CUBLAS_STATUS_SUCCESS, "success"},
+    {CUBLAS_STATUS_NOT_INITIALIZED, "the library was not initialized"},
+    {CUBLAS_STATUS_ALLOC_FAILED, "the resource allocation failed"},
+    {CUBLAS_STATUS_INVALID_VALUE, "an unsupported value or parameter was passed"},
+    {CUBLAS_STATUS_ARCH_MISMATCH, "a feature absent from the architecture"},
+    {CUBLAS_STATUS_EXECUTION_FAILED, "the program failed to execute on the GPU"},
+    {CUBLAS_STATUS_INTERNAL_ERROR, "an internal operation failed"},
+    {CUBLAS_STATUS_NOT_SUPPORTED, "the functionality requested is not supported"},
 };
-
-const char *cublasGetStatusName(cublasStatus_t status)
-{
-    for (auto &row : known)
-        if (row.code == status)
-            return row.name;
-    return "unknown status";
-}
 
 const char *cublasGetStatusString(cublasStatus_t status)
 {
@@ -132,23 +123,8 @@ cublasStatus_t cublasCreate(cublasHandle_t *handle)
     *handle = nullptr;
     if (emulated::no_machine())
         return CUBLAS_STATUS_NOT_INITIALIZED;
-    *handle = new cublasContext{nullptr, CUBLAS_DEFAULT_MATH, false};
+    *handle = new cublasContext{nullptr, CUBLAS_DEFAULT_MATH};
     return CUBLAS_STATUS_SUCCESS;
-}
-
-cublasStatus_t cublasDestroy(cublasHandle_t handle)
-{
-    if (!handle)
-        return CUBLAS_STATUS_NOT_INITIALIZED;
-    cudaDeviceSynchronize();
-    delete handle;
-    return CUBLAS_STATUS_SUCCESS;
-}
-
-cublasStatus_t cublasGetVersion(cublasHandle_t handle, int *version)
-{
-    *version = 130000;
-    return handle ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_INITIALIZED;
 }
 
 cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream)
@@ -178,20 +154,6 @@ cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode)
     return CUBLAS_STATUS_SUCCESS;
 }
 
-cublasStatus_t cublasSetPointerMode(cublasHandle_t handle, cublasPointerMode_t mode)
-{
-    if (!handle)
-        return CUBLAS_STATUS_NOT_INITIALIZED;
-    handle->of_device = mode == CUBLAS_POINTER_MODE_DEVICE;
-    return CUBLAS_STATUS_SUCCESS;
-}
-
-cublasStatus_t cublasSetAtomicsMode(cublasHandle_t handle, cublasAtomicsMode_t mode)
-{
-    (void)mode; /* sums are always in the same order here */
-    return handle ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_INITIALIZED;
-}
-
 cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m, int n,
                             int k, const void *alpha, const void *A, cudaDataType Atype, int lda, const void *B,
                             cudaDataType Btype, int ldb, const void *beta, void *C, cudaDataType Ctype, int ldc,
@@ -205,7 +167,7 @@ cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t transa, cub
         ldb < max(1, transb == CUBLAS_OP_N ? k : n) || ldc < max(1, m) || !aligned(A, Atype) || !aligned(B, Btype) ||
         !aligned(C, Ctype))
         return CUBLAS_STATUS_INVALID_VALUE;
-    if (handle->of_device || !supported(Atype, Btype, Ctype, computeType))
+    if (!supported(Atype, Btype, Ctype, computeType))
         return CUBLAS_STATUS_NOT_SUPPORTED;
     for (const void *numbers : {A, B, const_cast<const void *>(C)})
         if (emulated::kind_of(numbers) == emulated::PAGEABLE)

@@ -23,10 +23,6 @@ inline __nv_bfloat16 __float2bfloat16_rn(float x)
     unsigned bits = __float_as_uint(x);
     return {static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16)};
 }
-inline __nv_bfloat16 __float2bfloat16(float x)
-{
-    return __float2bfloat16_rn(x);
-}
 inline __nv_bfloat162 __floats2bfloat162_rn(float x, float y)
 {
     return {__float2bfloat16_rn(x), __float2bfloat16_rn(y)};
@@ -35,29 +31,4 @@ inline __nv_bfloat162 __float22bfloat162_rn(float2 x)
 {
     return __floats2bfloat162_rn(x.x, x.y);
 }
-inline float2 __bfloat1622float2(__nv_bfloat162 x)
-{
-    return {__bfloat162float(x.x), __bfloat162float(x.y)};
-}
-inline float __low2float(__nv_bfloat162 x)
-{
-    return __bfloat162float(x.x);
-}
-inline float __high2float(__nv_bfloat162 x)
-{
-    return __bfloat162float(x.y);
-}
-inline __nv_bfloat162 __halves2bfloat162(__nv_bfloat16 x, __nv_bfloat16 y)
-{
-    return {x, y};
-}
-inline unsigned short __bfloat16_as_ushort(__nv_bfloat16 x)
-{
-    return x.bits;
-}
-inline __nv_bfloat16 __ushort_as_bfloat16(unsigned short bits)
-{
-    return {bits};
-}
-
 #endif

@@ -2,12 +2,10 @@
  *
  * The threads of a block are fibers of one thread of the machine, which changes from one to the next only where they
  * wait for each other, in a random order. Known to kernels: threadIdx blockIdx blockDim gridDim, __syncthreads,
- * __syncwarp, __shfl_sync, __shfl_xor_sync, __shfl_down_sync, __shfl_up_sync, __any_sync, __all_sync, __ballot_sync,
- * atomicAdd of int and unsigned, __ldg, __expf __logf exp2f rsqrtf and the functions of math.h, min, max,
- * __float_as_uint,
- * __uint_as_float, __float_as_int, __int_as_float, float2, float4, int2, int4, uint2, uint4, and what cuda_bf16.h
- * has. Calls that the lanes of a warp make together need all 32, from the same line; otherwise the program ends with
- * words. `__shared__` is `static`: the first block finds zeros there and later ones what is left by another block. */
+ * __syncwarp, __shfl_sync, __shfl_xor_sync, __any_sync, __ballot_sync, __expf exp2f and the functions of math.h, min,
+ * max, __float_as_uint, __uint_as_float, float2, and what cuda_bf16.h has. Calls that the lanes of a warp make together
+ * need all 32, from the same line; otherwise the program ends with words. `__shared__` is `static`: the first block
+ * finds zeros there and later ones what is left by another block. */
 #ifndef EMULATED_CUDA_RUNTIME_H
 #define EMULATED_CUDA_RUNTIME_H
 
@@ -23,13 +21,9 @@
 
 #define __global__
 #define __device__
-#define __host__
-#define __constant__
-#define __shared__      static
-#define __forceinline__ inline __attribute__((always_inline))
+#define __shared__ static
 #define __launch_bounds__(...)
 #define __align__(n) __attribute__((aligned(n)))
-#define __grid_constant__
 
 struct uint3 {
     unsigned x, y, z;
@@ -41,41 +35,6 @@ struct dim3 {
 struct alignas(8) float2 {
     float x, y;
 };
-struct alignas(16) float4 {
-    float x, y, z, w;
-};
-struct alignas(8) int2 {
-    int x, y;
-};
-struct alignas(16) int4 {
-    int x, y, z, w;
-};
-struct alignas(8) uint2 {
-    unsigned x, y;
-};
-struct alignas(16) uint4 {
-    unsigned x, y, z, w;
-};
-inline float2 make_float2(float x, float y)
-{
-    return {x, y};
-}
-inline float4 make_float4(float x, float y, float z, float w)
-{
-    return {x, y, z, w};
-}
-inline uint2 make_uint2(unsigned x, unsigned y)
-{
-    return {x, y};
-}
-inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w)
-{
-    return {x, y, z, w};
-}
-inline int4 make_int4(int x, int y, int z, int w)
-{
-    return {x, y, z, w};
-}
 
 extern uint3 threadIdx, blockIdx;
 extern dim3 blockDim, gridDim;
@@ -127,18 +86,6 @@ template <typename T> T __shfl_xor_sync(unsigned mask, T x, int lanes, int width
     int lane = emulated_lane(), from = lane ^ lanes;
     return emulated_shuffle_of(x, from / width <= lane / width ? from : lane, "__shfl_xor_sync", file, line);
 }
-template <typename T> T __shfl_down_sync(unsigned mask, T x, unsigned by, int width = 32, EMULATED_WHERE)
-{
-    emulated_mask(mask, file, line);
-    int lane = emulated_lane(), from = lane + static_cast<int>(by);
-    return emulated_shuffle_of(x, from / width == lane / width ? from : lane, "__shfl_down_sync", file, line);
-}
-template <typename T> T __shfl_up_sync(unsigned mask, T x, unsigned by, int width = 32, EMULATED_WHERE)
-{
-    emulated_mask(mask, file, line);
-    int lane = emulated_lane(), from = lane - static_cast<int>(by);
-    return emulated_shuffle_of(x, from >= lane / width * width ? from : lane, "__shfl_up_sync", file, line);
-}
 
 inline unsigned __ballot_sync(unsigned mask, int yes, EMULATED_WHERE)
 {
@@ -163,33 +110,8 @@ inline int __any_sync(unsigned mask, int yes, EMULATED_WHERE)
 {
     return __ballot_sync(mask, yes, file, line) != 0;
 }
-inline int __all_sync(unsigned mask, int yes, EMULATED_WHERE)
-{
-    return __ballot_sync(mask, !yes, file, line) == 0;
-}
 
 /* ---- what a thread does alone ---- */
-template <typename T> T atomicAdd(T *x, T by)
-{
-    static_assert(std::is_integral<T>::value, "sums of floating-point numbers must not depend on an order");
-    T old = *x;
-    *x = old + by;
-    return old;
-}
-inline void __threadfence() {}
-inline void __threadfence_block() {}
-template <typename T> T __ldg(const T *x)
-{
-    return *x;
-}
-template <typename T> T __ldcs(const T *x)
-{
-    return *x;
-}
-template <typename T> void __stcs(T *x, T value)
-{
-    *x = value;
-}
 
 template <typename To, typename From> To emulated_bits(From x)
 {
@@ -206,29 +128,10 @@ inline float __uint_as_float(unsigned x)
 {
     return emulated_bits<float>(x);
 }
-inline int __float_as_int(float x)
-{
-    return emulated_bits<int>(x);
-}
-inline float __int_as_float(int x)
-{
-    return emulated_bits<float>(x);
-}
-inline float rsqrtf(float x)
-{
-    return 1 / sqrtf(x);
-}
-#define __expf(x)    expf(x) /* math.h declares functions of these names */
-#define __logf(x)    logf(x)
-#define __log2f(x)   log2f(x)
-#define __powf(x, y) powf(x, y)
+#define __expf(x) expf(x) /* math.h declares functions of these names */
 inline float __fdividef(float x, float y)
 {
     return x / y;
-}
-inline float __frcp_rn(float x)
-{
-    return 1 / x;
 }
 
 /* As in CUDA, of mixed types too. */
@@ -290,12 +193,6 @@ template <typename... P> cudaError_t cudaFuncSetAttribute(void (*kernel)(P...), 
 template <typename... P> cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes, void (*kernel)(P...))
 {
     return cudaFuncGetAttributes(attributes, reinterpret_cast<const void *>(kernel));
-}
-template <typename... P>
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void (*kernel)(P...), int threads, size_t shared)
-{
-    return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, reinterpret_cast<const void *>(kernel), threads,
-                                                         shared);
 }
 
 #endif

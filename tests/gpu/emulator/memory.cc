@@ -231,16 +231,3 @@ cudaError_t cudaMemGetInfo(size_t *free, size_t *total)
     *free = *total - used;
     return cudaSuccess;
 }
-
-cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *attributes, const void *pointer)
-{
-    Lock lock(machine);
-    if (cudaError_t error = emulated::no_machine())
-        return emulated::result(error);
-    static const cudaMemoryType type[] = {cudaMemoryTypeUnregistered, cudaMemoryTypeHost, cudaMemoryTypeDevice};
-    emulated::Kind kind = emulated::kind_of(pointer);
-    auto *address = const_cast<void *>(pointer);
-    *attributes = {type[kind], kind == emulated::PAGEABLE ? -2 : 0, kind == emulated::PAGEABLE ? nullptr : address,
-                   kind == emulated::PINNED ? address : nullptr};
-    return cudaSuccess;
-}

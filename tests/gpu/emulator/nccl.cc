@@ -29,8 +29,6 @@ struct State {
     std::atomic<ncclResult_t> broken; /* what went wrong beside the calls */
 };
 
-thread_local int group_depth;
-thread_local std::vector<std::function<ncclResult_t()>> grouped;
 thread_local ncclResult_t last_result;
 long collectives;               /* of this process so far */
 std::atomic<long> threads;      /* that calls on communicators that don't block have started */
@@ -201,10 +199,7 @@ ncclResult_t issue(ncclComm_t comm, emulated::Call call, const void *in, void *o
         lock.unlock();
         return put_alone(call, in, out, stream);
     };
-    if (!group_depth)
-        return answer(carry_out(state, later));
-    grouped.push_back([=] { return carry_out(state, later); });
-    return ncclSuccess;
+    return answer(carry_out(state, later));
 }
 
 ncclResult_t wait_for_all(State &state)
@@ -317,35 +312,6 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm)
     return answer(result);
 }
 
-ncclResult_t ncclCommAbort(ncclComm_t comm)
-{
-    if (!comm)
-        return ncclSuccess;
-    Lock lock(machine);
-    comm->state->aborted = true;
-    count_communicators(-1);
-    delete comm;
-    return ncclSuccess;
-}
-
-ncclResult_t ncclCommCount(ncclComm_t comm, int *count)
-{
-    *count = comm->state->ranks.size;
-    return ncclSuccess;
-}
-
-ncclResult_t ncclCommUserRank(ncclComm_t comm, int *rank)
-{
-    *rank = comm->state->ranks.rank;
-    return ncclSuccess;
-}
-
-ncclResult_t ncclCommCuDevice(ncclComm_t comm, int *device)
-{
-    *device = comm->state->ranks.device;
-    return ncclSuccess;
-}
-
 /* ---- memory ---- */
 
 ncclResult_t ncclCommRegister(ncclComm_t comm, void *buffer, size_t bytes, void **handle)
@@ -378,31 +344,6 @@ ncclResult_t ncclMemFree(void *memory)
 }
 
 /* ---- collectives ---- */
-
-ncclResult_t ncclGroupStart(void)
-{
-    group_depth++;
-    return ncclSuccess;
-}
-
-ncclResult_t ncclGroupEnd(void)
-{
-    ncclResult_t result = ncclSuccess;
-    if (group_depth < 1)
-        return answer(ncclInvalidUsage);
-    if (--group_depth)
-        return ncclSuccess;
-    std::vector<std::function<ncclResult_t()>> calls;
-    calls.swap(grouped);
-    for (auto &call : calls) {
-        ncclResult_t one = call();
-        if (one == ncclInProgress) /* calls of one group go together */
-            result = one;
-        else if (one)
-            return answer(one);
-    }
-    return result;
-}
 
 ncclResult_t ncclAllReduce(const void *in, void *out, size_t count, ncclDataType_t type, ncclRedOp_t op,
                            ncclComm_t comm, cudaStream_t stream)

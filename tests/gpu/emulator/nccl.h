@@ -20,9 +20,6 @@
 extern "C" {
 #endif
 
-#define NCCL_MAJOR            2
-#define NCCL_MINOR            28
-#define NCCL_PATCH            9
 #define NCCL_VERSION_CODE     22809
 #define NCCL_UNIQUE_ID_BYTES  128
 #define NCCL_CONFIG_UNDEF_INT INT_MIN
@@ -41,16 +38,7 @@ typedef enum {
     ncclRemoteError = 6,
     ncclInProgress = 7
 } ncclResult_t;
-typedef enum {
-    ncclInt8 = 0,
-    ncclInt32 = 2,
-    ncclInt = 2,
-    ncclFloat32 = 7,
-    ncclFloat = 7,
-    ncclFloat64 = 8,
-    ncclDouble = 8,
-    ncclBfloat16 = 9
-} ncclDataType_t;
+typedef enum { ncclInt8 = 0, ncclInt32 = 2, ncclFloat32 = 7, ncclFloat64 = 8, ncclBfloat16 = 9 } ncclDataType_t;
 typedef enum { ncclSum = 0, ncclProd = 1, ncclMax = 2, ncclMin = 3, ncclAvg = 4 } ncclRedOp_t;
 
 typedef struct {
@@ -77,16 +65,10 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int nranks, ncclUniqueId i
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *error);
 ncclResult_t ncclCommFinalize(ncclComm_t comm);
 ncclResult_t ncclCommDestroy(ncclComm_t comm);
-ncclResult_t ncclCommAbort(ncclComm_t comm); /* what is queued of its collectives ends without a result */
-ncclResult_t ncclCommCount(ncclComm_t comm, int *count);
-ncclResult_t ncclCommCuDevice(ncclComm_t comm, int *device);
-ncclResult_t ncclCommUserRank(ncclComm_t comm, int *rank);
 ncclResult_t ncclCommRegister(ncclComm_t comm, void *buffer, size_t bytes, void **handle);
 ncclResult_t ncclCommDeregister(ncclComm_t comm, void *handle);
 ncclResult_t ncclMemAlloc(void **memory, size_t bytes);
 ncclResult_t ncclMemFree(void *memory);
-ncclResult_t ncclGroupStart(void);
-ncclResult_t ncclGroupEnd(void);
 ncclResult_t ncclAllReduce(const void *in, void *out, size_t count, ncclDataType_t type, ncclRedOp_t op,
                            ncclComm_t comm, cudaStream_t stream);
 ncclResult_t ncclReduceScatter(const void *in, void *out, size_t count_of_rank, ncclDataType_t type, ncclRedOp_t op,

@@ -19,9 +19,8 @@ constexpr int MULTIPROCESSORS = 4, REGISTERS = 32;
 
 thread_local cudaError_t last_error;
 thread_local int current;
-thread_local bool chosen;       /* by this thread */
-std::atomic<bool> other_than_0; /* by any */
-int profiler_starts, profiler_stops;
+thread_local bool chosen;                                 /* by this thread */
+std::atomic<bool> other_than_0;                           /* by any */
 auto &shared_limit = *new std::map<const void *, size_t>; /* of kernels that were given one */
 
 int arch()
@@ -128,37 +127,27 @@ void emulated::check_thread()
 
 static const struct {
     cudaError_t code;
-    const char *name, *text;
+    const char *text;
 } known[] = {
-    {cudaSuccess, "cudaSuccess", "no error"},
-    {cudaErrorInvalidValue, "cudaErrorInvalidValue", "invalid argument"},
-    {cudaErrorMemoryAllocation, "cudaErrorMemoryAllocation", "out of memory"},
-    {cudaErrorInvalidConfiguration, "cudaErrorInvalidConfiguration", "invalid configuration argument"},
-    {cudaErrorInvalidMemcpyDirection, "cudaErrorInvalidMemcpyDirection", "invalid copy direction for memcpy"},
-    {cudaErrorInsufficientDriver, "cudaErrorInsufficientDriver",
-     "CUDA driver version is insufficient for CUDA runtime version"},
-    {cudaErrorInitializationError, "cudaErrorInitializationError", "initialization error"},
-    {cudaErrorDevicesUnavailable, "cudaErrorDevicesUnavailable", "CUDA-capable device(s) is/are busy or unavailable"},
-    {cudaErrorInvalidDeviceFunction, "cudaErrorInvalidDeviceFunction", "invalid device function"},
-    {cudaErrorECCUncorrectable, "cudaErrorECCUncorrectable", "uncorrectable ECC error encountered"},
-    {cudaErrorIllegalAddress, "cudaErrorIllegalAddress", "an illegal memory access was encountered"},
-    {cudaErrorLaunchFailure, "cudaErrorLaunchFailure", "unspecified launch failure"},
-    {cudaErrorNoDevice, "cudaErrorNoDevice", "no CUDA-capable device is detected"},
-    {cudaErrorInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"},
-    {cudaErrorNoKernelImageForDevice, "cudaErrorNoKernelImageForDevice",
-     "no kernel image is available for execution on the device"},
-    {cudaErrorInvalidResourceHandle, "cudaErrorInvalidResourceHandle", "invalid resource handle"},
-    {cudaErrorNotReady, "cudaErrorNotReady", "device not ready"},
-    {cudaErrorNotSupported, "cudaErrorNotSupported", "operation not supported"},
+    {cudaSuccess, "no error"},
+    {cudaErrorInvalidValue, "invalid argument"},
+    {cudaErrorMemoryAllocation, "out of memory"},
+    {cudaErrorInvalidConfiguration, "invalid configuration argument"},
+    {cudaErrorInvalidMemcpyDirection, "invalid copy direction for memcpy"},
+    {cudaErrorInsufficientDriver, "CUDA driver version is insufficient for CUDA runtime version"},
+    {cudaErrorInitializationError, "initialization error"},
+    {cudaErrorDevicesUnavailable, "CUDA-capable device(s) is/are busy or unavailable"},
+    {cudaErrorInvalidDeviceFunction, "invalid device function"},
+    {cudaErrorECCUncorrectable, "uncorrectable ECC error encountered"},
+    {cudaErrorIllegalAddress, "an illegal memory access was encountered"},
+    {cudaErrorLaunchFailure, "unspecified launch failure"},
+    {cudaErrorNoDevice, "no CUDA-capable device is detected"},
+    {cudaErrorInvalidDevice, "invalid device ordinal"},
+    {cudaErrorNoKernelImageForDevice, "no kernel image is available for execution on the device"},
+    {cudaErrorInvalidResourceHandle, "invalid resource handle"},
+    {cudaErrorNotReady, "device not ready"},
+    {cudaErrorNotSupported, "operation not supported"},
 };
-
-const char *cudaGetErrorName(cudaError_t error)
-{
-    for (auto &row : known)
-        if (row.code == error)
-            return row.name;
-    return "unrecognized error code";
-}
 
 const char *cudaGetErrorString(cudaError_t error)
 {
@@ -173,11 +162,6 @@ cudaError_t cudaGetLastError(void)
     cudaError_t error = last_error;
     last_error = cudaSuccess;
     return error;
-}
-
-cudaError_t cudaPeekAtLastError(void)
-{
-    return last_error;
 }
 
 /* ---- GPUs ---- */
@@ -255,27 +239,14 @@ cudaError_t cudaRuntimeGetVersion(int *version)
     return cudaSuccess;
 }
 
-cudaError_t cudaDeviceReset(void)
-{
-    return cudaDeviceSynchronize();
-}
-
 cudaError_t cudaProfilerStart(void)
 {
-    profiler_starts++;
     return emulated::result(emulated::no_machine());
 }
 
 cudaError_t cudaProfilerStop(void)
 {
-    profiler_stops++;
     return emulated::result(emulated::no_machine());
-}
-
-void emulated_profiler_calls(int *starts, int *stops)
-{
-    *starts = profiler_starts;
-    *stops = profiler_stops;
 }
 
 /* ---- kernels ---- */
@@ -304,21 +275,6 @@ cudaError_t cudaFuncSetAttribute(const void *kernel, cudaFuncAttribute attribute
         static_cast<size_t>(value) > shared_most())
         return emulated::result(cudaErrorInvalidValue);
     shared_limit[kernel] = static_cast<size_t>(value);
-    return cudaSuccess;
-}
-
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *kernel, int threads, size_t shared)
-{
-    Lock lock(machine);
-    if (cudaError_t error = no_code())
-        return emulated::result(error);
-    if (threads < 1)
-        return emulated::result(cudaErrorInvalidValue);
-    int warps = (threads + 31) / 32,
-        by_memory = static_cast<int>((shared_most() + SHARED_RESERVED) / (shared + SHARED_RESERVED));
-    *blocks = min(min(64 / warps, by_memory), 32);
-    if (threads > 1024 || shared > shared_limit_of(kernel))
-        *blocks = 0;
     return cudaSuccess;
 }
 

@@ -176,13 +176,6 @@ void emulated::work_off(Lock &lock)
     });
 }
 
-/* Does one piece of work; then: is this done? */
-static cudaError_t poll(const std::function<bool()> &condition)
-{
-    emulated::work_a_little();
-    return condition() ? cudaSuccess : emulated::result(cudaErrorNotReady); /* which the runtime keeps, too */
-}
-
 /* ---- the runtime's functions ---- */
 
 cudaError_t cudaDeviceSynchronize(void)
@@ -223,11 +216,6 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
     return cudaStreamCreateWithPriority(stream, flags, 0);
 }
 
-cudaError_t cudaStreamCreate(cudaStream_t *stream)
-{
-    return cudaStreamCreateWithFlags(stream, cudaStreamDefault);
-}
-
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
     Lock lock(machine);
@@ -250,15 +238,6 @@ cudaError_t cudaStreamSynchronize(cudaStream_t handle)
     uint64_t last = stream->queued;
     emulated::work_until(lock, [&] { return stream->done >= last; });
     return cudaSuccess;
-}
-
-cudaError_t cudaStreamQuery(cudaStream_t handle)
-{
-    Lock lock(machine);
-    CUstream_st *stream = stream_of(handle);
-    if (stream->destroyed)
-        return emulated::result(cudaErrorInvalidResourceHandle);
-    return poll([&] { return stream->queue.empty(); });
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
@@ -326,9 +305,10 @@ cudaError_t cudaEventQuery(cudaEvent_t event)
         return emulated::result(cudaErrorInvalidResourceHandle);
     emulated::Traced call("cudaEventQuery");
     std::shared_ptr<Recording> last = event->last;
-    cudaError_t answer = poll([&] { return !last || last->done; });
-    call.asks(event->number, !answer);
-    return answer;
+    emulated::work_a_little();
+    bool done = !last || last->done;
+    call.asks(event->number, done);
+    return done ? cudaSuccess : emulated::result(cudaErrorNotReady); /* which the runtime keeps, too */
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event)

@@ -16,7 +16,7 @@ static struct nominal rate_of(const char *text)
     return nominal;
 }
 
-TEST(rates)
+TEST(rates_are_read)
 {
     static const struct {
         const char *text;
@@ -43,7 +43,7 @@ static void refused(const char *text, const char *words, const char *more)
     error_clear();
 }
 
-TEST(no_rates)
+TEST(other_words_are_no_rates)
 {
     static const char *const bad[] = {
         "",      "gbit", "-1gbit",  "0gbit", "1e9",      "nvlink",   "pcie4", "5gb it",
@@ -56,7 +56,7 @@ TEST(no_rates)
 }
 
 /* Where no such link lies between the ranks. */
-TEST(unused)
+TEST(a_link_that_is_not_used_is_reported)
 {
     static const struct {
         const char *link;
@@ -78,7 +78,7 @@ TEST(unused)
     }
 }
 
-TEST(attainable)
+TEST(latency_bounds_the_share)
 {
     struct nominal nominal = rate_of("1gbit");
     ck_assert_double_eq(nominal_attainable(&nominal, 0, 8), 1);
@@ -86,7 +86,7 @@ TEST(attainable)
     ck_assert(isnan(nominal_attainable(&nominal, NAN, 8)));
 }
 
-TEST(verdicts)
+TEST(a_share_is_judged)
 {
     static const struct {
         const char *link;

@@ -28,7 +28,7 @@ static void add_some(void)
     figures_add(&list, &sized);
 }
 
-TEST(what_does_not_apply_is_left_out)
+TEST(figures_that_do_not_apply_are_left_out)
 {
     add_some();
     ck_assert_uint_eq(list.n, 4);

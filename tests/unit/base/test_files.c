@@ -136,7 +136,7 @@ TEST_EACH(an_older_file_is_replaced, 2)
 }
 
 /* Each of two writers has a file of its own; the one that is complete last is there in the end. */
-TEST_EACH(of_two_writers_the_last_wins, 2)
+TEST_EACH(the_last_of_two_writers_wins, 2)
 {
     struct new_file first, second;
     ck_assert_int_eq(new_file_open(&first, path_of("f"), _i), 0);
@@ -152,7 +152,7 @@ TEST_EACH(of_two_writers_the_last_wins, 2)
 }
 
 /* What a user has beside the file under a name such as f.tmp, also a link, stays what it is. */
-TEST_EACH(what_is_beside_the_file_stays, 2)
+TEST_EACH(other_files_of_a_similar_name_stay, 2)
 {
     struct new_file file;
     ck_assert_int_eq(files_replace(directory, "f.tmp", "abc"), 0);
@@ -167,7 +167,7 @@ TEST_EACH(what_is_beside_the_file_stays, 2)
 
 /* What killed processes left is removed by the next one, but nothing that is being written, or that only looks like it.
  */
-TEST_EACH(what_was_left_is_removed, 2)
+TEST_EACH(temporary_files_of_killed_processes_are_removed, 2)
 {
     static const char *const kept[] = {".ddpbench-0123456.tmp", ".ddpbench-0123456g.tmp", ".ddpbench-01234567.tmp~",
                                        "ddpbench-01234567.tmp"};

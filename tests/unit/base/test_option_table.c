@@ -258,7 +258,7 @@ TEST(the_table_knows_what_was_given)
 }
 
 /* Also a whole section: the next one keeps its title. */
-TEST(what_is_removed_is_unknown)
+TEST(removed_options_are_unknown)
 {
     char text[1024] = "";
     struct values v = {.count = 3};

@@ -215,7 +215,7 @@ TEST(cells_are_characters)
     cJSON_Delete(json);
 }
 
-TEST(what_is_no_table_prints_nothing)
+TEST(other_json_prints_nothing)
 {
     static const char *const other[] = {"{}", "[]", "{\"columns\": 3, \"rows\": {}}", "null"};
     for (size_t i = 0; i < sizeof other / sizeof *other; i++) {

@@ -25,7 +25,7 @@ static void check_behind(void)
     ck_assert_ptr_nonnull(memchr(room.text, 0, CELL));
 }
 
-TEST(values)
+TEST(values_have_a_prefix_of_their_size)
 {
     static const struct {
         double value;
@@ -58,7 +58,7 @@ TEST(values)
 }
 
 /* Beside each other, numbers have one unit. */
-TEST(values_like_another)
+TEST(values_beside_each_other_share_a_unit)
 {
     ck_assert_str_eq(text_value_like(room.text, 0.000999, "s", 0.001), "0.999 ms");
     ck_assert_str_eq(text_value_like(room.text, 0, "s", 0.5), "0 ms");
@@ -69,7 +69,7 @@ TEST(values_like_another)
     check_behind();
 }
 
-TEST(changes)
+TEST(changes_are_percentages)
 {
     setup();
     ck_assert_str_eq(text_change(room.text, 1.0194, 0.984, 1.055), "+1.9 % [-1.6, +5.5]");
@@ -81,7 +81,7 @@ TEST(changes)
     check_behind();
 }
 
-TEST(sizes)
+TEST(sizes_have_binary_units)
 {
     static const struct {
         double bytes;
@@ -96,7 +96,7 @@ TEST(sizes)
     check_behind();
 }
 
-TEST(ratios)
+TEST(ratios_have_three_decimals)
 {
     ck_assert_str_eq(text_ratio(room.text, 1.05), "1.050");
     ck_assert_str_eq(text_ratio(room.text, NAN), "-");
@@ -130,14 +130,11 @@ TEST(bytes_in_words)
     }
 }
 
-TEST(utf8)
+TEST(utf8_is_recognised)
 {
-    static const char *const valid[] = {"", "a", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "\xf4\x8f\xbf\xbf"};
-    static const char *const invalid[] = {
-        "\x80",  "\xc3",    "\xc0\xaf", "\xe0\x80\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xf8\x88\x80\x80\x80",
-        "a\xff", "\xe2\x82"};
-    for (size_t i = 0; i < sizeof valid / sizeof *valid; i++)
-        ck_assert_msg(text_is_utf8(valid[i]), "valid %zu", i);
+    static const char *const invalid[] = {"\x80", "a\xff",
+                                          "\xe2\x82"}; /* tests/unit/kernels/test_utf8.c has all kinds */
+    ck_assert(text_is_utf8("") && text_is_utf8("a \xc3\xa9 \xf4\x8f\xbf\xbf"));
     for (size_t i = 0; i < sizeof invalid / sizeof *invalid; i++)
         ck_assert_msg(!text_is_utf8(invalid[i]), "invalid %zu", i);
 }
@@ -153,7 +150,7 @@ static void prints(void (*print)(FILE *out, const char *text), const char *text,
     free(printed);
 }
 
-TEST(csv)
+TEST(csv_is_quoted)
 {
     static const char *const cases[][2] = {{"", ""},
                                            {"a b", "a b"},
@@ -166,7 +163,7 @@ TEST(csv)
 }
 
 /* No text can end an element, an attribute or the file. */
-TEST(markup)
+TEST(markup_is_escaped)
 {
     static const char *const cases[][2] = {
         {"a < b && c > \"d\" 'e'", "a &lt; b &amp;&amp; c &gt; &quot;d&quot; &#39;e&#39;"},
@@ -181,7 +178,7 @@ TEST(markup)
 }
 
 /* Lines and tabs stay; nothing else moves a cursor. */
-TEST(lines)
+TEST(control_characters_are_replaced)
 {
     prints(text_print_lines, "one\n\ttwo \xe2\x82\xac\r\x1b[2J\xc2\x9b\xff", "one\n\ttwo \xe2\x82\xac??[2J???");
     ck_assert_uint_eq(text_columns("\xe2\x82\xac\xff"

@@ -138,7 +138,7 @@ TEST(the_list_is_in_the_order_of_steps)
     free(text);
 }
 
-TEST_EACH(where_there_is_nothing_to_say_that_is_said, 4)
+TEST_EACH(a_missing_verdict_has_its_reason, 4)
 {
     static const struct {
         int n, ranks;
@@ -188,7 +188,7 @@ TEST_EACH(resolution_is_told, 4)
 }
 
 /* Two rounds tell apart nothing that they can give an interval for. */
-TEST(without_an_interval_that_is_said)
+TEST(a_missing_interval_is_reported)
 {
     measurements.rounds = 2;
     ranking_create(&ranking, &measurements, row, 2, 1000, NULL, 0.01);

@@ -42,7 +42,7 @@ static void expect(const char *words)
 
 /* ---- elements ---- */
 
-TEST(elements)
+TEST(elements_are_written)
 {
     svg_begin(out, 99.5, "a < b", "\"c\"");
     svg_text(out, 1.25, 2, SVG_END, "bold", "<b>\"&'\x01");
@@ -63,7 +63,7 @@ TEST(elements)
                      text);
 }
 
-TEST(numbers)
+TEST(numbers_have_one_decimal)
 {
     static const struct {
         double value;

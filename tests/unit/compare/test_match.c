@@ -68,7 +68,7 @@ static int match(const char *metrics)
     return compare_match(&lines, run, 2, 1) || compare_choose(&lines, metrics) ? -1 : 0;
 }
 
-TEST(matched)
+TEST(figures_of_runs_are_matched)
 {
     static const double known[][4] = {/* bytes, two baselines, candidate */
                                       {8, 10, 11, 12},
@@ -100,7 +100,7 @@ TEST(matched)
 }
 
 /* No run that was read has such sizes; memory that is not the list's must not be touched by them all the same. */
-TEST(sizes_that_are_none)
+TEST(sizes_that_are_not_finite_are_survived)
 {
     static const double bytes[] = {NAN, INFINITY, 8, -INFINITY, NAN, 64};
     for (int i = 0; i < 3; i++)
@@ -113,7 +113,7 @@ TEST(sizes_that_are_none)
 }
 
 /* As many as `allreduce` of many sizes leaves: each is found among all others. */
-TEST(many_sizes)
+TEST(many_sizes_are_matched)
 {
     enum { SIZES = 8000 };
     for (int i = 0; i < 3; i++)
@@ -131,7 +131,7 @@ TEST(many_sizes)
     }
 }
 
-TEST(other_metrics)
+TEST(other_metrics_can_be_judged)
 {
     three_runs();
     ck_assert_int_eq(match("busbw,time_p99"), 0);
@@ -141,7 +141,7 @@ TEST(other_metrics)
     }
 }
 
-TEST(match_refused)
+TEST(unknown_metrics_are_refused)
 {
     static const char *const bad[] = {"bandwidth", "time,", ",time", "tim", "times"};
     three_runs();
@@ -157,7 +157,7 @@ TEST(match_refused)
 }
 
 /* Times of a size with wrong data are no times: of a baseline nothing can be compared with them. */
-TEST(wrong_baseline)
+TEST(a_baseline_with_wrong_elements_is_refused)
 {
     three_runs();
     replace(1, 1, 2);
@@ -166,7 +166,7 @@ TEST(wrong_baseline)
 }
 
 /* A figure of 0 or less is there, and has no ratio; in a baseline and in a candidate, asked for and judged anyway. */
-TEST(no_ratio)
+TEST(figures_of_zero_have_no_ratio)
 {
     for (int zero = 0; zero < 2; zero++)
         for (int i = 0; i < 3; i++) {
@@ -183,7 +183,7 @@ TEST(no_ratio)
 }
 
 /* Of what is better neither high nor low nothing can be said to be worse. */
-TEST(no_direction)
+TEST(figures_without_a_direction_cannot_be_judged)
 {
     three_runs();
     for (int i = 0; i < 3; i++)

@@ -26,7 +26,7 @@ static int parse(const char *line)
     return compare_options_parse(&options, argc, argv);
 }
 
-TEST(directories)
+TEST(directories_are_read)
 {
     ck_assert_int_eq(parse("--tolerance 3 a b c --candidate d e --all f --candidate=g"), 0);
     ck_assert(options.baselines == 3 && options.candidates == 4);
@@ -41,7 +41,7 @@ TEST(directories)
     ck_assert_str_eq(options.directory[1], "b");
 }
 
-TEST(values)
+TEST(values_are_read)
 {
     ck_assert_int_eq(parse("a b"), 0);
     ck_assert(options.tolerance == 5 && options.floor == 10 && !options.all && !options.table.help);
@@ -64,7 +64,7 @@ TEST(values)
     ck_assert(options.table.version);
 }
 
-TEST(refused)
+TEST(bad_values_are_refused)
 {
     static const char *const bad[][2] = {
         {"", "no baseline"},

@@ -62,7 +62,7 @@ static void is(int i, const char *key, const char *baseline, const char *other, 
     ck_assert(cJSON_IsFalse(member(i, "allowed")));
 }
 
-TEST(values)
+TEST(settings_are_replaced)
 {
     cJSON *settings = first.setting[SETTING];
     settings_add(settings, "d_model", "48"); /* the value in use replaces the one of the option */
@@ -72,7 +72,7 @@ TEST(values)
     ck_assert_int_eq(cJSON_GetArraySize(settings), 6);
 }
 
-TEST(all_differences)
+TEST(all_differences_are_listed)
 {
     differences_add(differences, &first, &second, "candidate");
     ck_assert_int_eq(count(), 5);
@@ -100,7 +100,7 @@ static const char *allowed_ones(void)
     return text;
 }
 
-TEST(allowed)
+TEST(named_differences_are_allowed)
 {
     differences_add(differences, &first, &second, "candidate");
     ck_assert_int_eq(differences_allow(differences, "d_model,mode", &first), 0);
@@ -113,7 +113,7 @@ TEST(allowed)
     ck_assert_int_eq(differences_allow(differences, "", &first), 0);
 }
 
-TEST(all_allowed)
+TEST(all_differences_can_be_allowed)
 {
     static const char *const lists[] = {"all", "all,threads", "mode,all"};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
@@ -125,7 +125,7 @@ TEST(all_allowed)
     }
 }
 
-TEST(unknown_refused)
+TEST(unknown_settings_are_refused)
 {
     static const char *const bad[] = {"thread",       "threads,", ",threads", "threads,,mode",
                                       "threads mode", "ALL",      "all,",     "al"};

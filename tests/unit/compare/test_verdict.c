@@ -53,7 +53,7 @@ static struct figure_verdict_row judged(const double *baseline, size_t baselines
 static const double spread[] = {100, 101, 99, 100.5, 99.5};
 
 /* The interval of 5 + 5 runs by hand: pooled over both groups, t on 8 degrees of freedom at 5 %, which is 1.8595. */
-TEST(known_interval)
+TEST(an_interval_has_known_ends)
 {
     double slower[5], squares = 0, mean = 0;
     for (int i = 0; i < 5; i++) {
@@ -72,7 +72,7 @@ TEST(known_interval)
 }
 
 /* One candidate: the prediction interval, t on 4 degrees of freedom at 5 %, which is 2.1318. */
-TEST(known_prediction)
+TEST(one_candidate_has_a_prediction_interval)
 {
     double squares = 0, mean = 0;
     for (int i = 0; i < 5; i++)
@@ -92,7 +92,7 @@ TEST(known_prediction)
 }
 
 /* Runs that are equal to the digit: the least spread stands in for theirs. */
-TEST(equal_runs)
+TEST(equal_runs_have_the_least_spread)
 {
     const double equal[] = {7, 7, 7, 7, 7};
     double reach = 1.8595480375 * VERDICT_LEAST_SD * sqrt(2.0 / 5), edge = 1.05 * exp(reach);
@@ -107,7 +107,7 @@ TEST(equal_runs)
 }
 
 /* A late run now and then is ok while the typical run is not slower; far beyond, or typical, it may be slower. */
-TEST(not_proven)
+TEST(late_runs_alone_prove_nothing)
 {
     static const double clean[] = {100, 101, 99, 100, 100}, late[] = {100, 125, 99, 124, 100};
     static const double often[] = {100, 125, 124, 124, 100}, far[] = {100, 190, 99, 190, 100};
@@ -123,7 +123,7 @@ TEST(not_proven)
 }
 
 /* Fewer than five baselines: the best candidate against the worst baseline, by 1.05 x 1.1 = 1.155. */
-TEST(few_runs)
+TEST(few_runs_are_judged_by_their_extremes)
 {
     const double four[] = {100, 104, 96, 100};
     const double far[] = {104 * 1.1551, 150, 150}, near[] = {104 * 1.1549, 150, 150}, inside[] = {106, 101, 103};
@@ -139,7 +139,7 @@ TEST(few_runs)
 }
 
 /* So few that one side is above the other by chance in more than 1 of 20 cases: never regressed nor improved. */
-TEST(too_few_runs)
+TEST(too_few_runs_decide_nothing)
 {
     static const struct {
         size_t n[2];
@@ -164,7 +164,7 @@ TEST(too_few_runs)
     }
 }
 
-TEST(missing_and_new)
+TEST(missing_and_new_figures_are_named)
 {
     const double none[] = {NAN, NAN, NAN, NAN, NAN}, one[] = {NAN, 100, NAN, NAN, NAN};
     const double hole[] = {100, 101, 99, NAN, 99.5}, zero[] = {100, 101, 99, 0, 99.5};
@@ -178,7 +178,7 @@ TEST(missing_and_new)
     ck_assert(row.n[0] == 4 && isnan(row.low));
 }
 
-TEST(higher_is_better)
+TEST(higher_values_can_be_better)
 {
     const double less[] = {80, 80.8, 79.2, 80.4, 79.6};
     struct verdict_figure group = figure_of(0, 1, 0, spread, less);
@@ -192,7 +192,7 @@ TEST(higher_is_better)
     ck_assert_double_eq_tol(verdicts.row[0].ratio, 0.8, 1e-12);
 }
 
-TEST(wrong_data)
+TEST(wrong_elements_are_a_regression)
 {
     struct verdict_figure group = figure_of(0, 0, 1, spread, spread);
     verdicts_create(&verdicts, &rules, &group, 1, 5, 5);
@@ -309,7 +309,7 @@ TEST(false_regressed_of_few)
     }
 }
 
-TEST(found)
+TEST(slower_candidates_are_found)
 {
     int n = noise_repetitions(1000);
     noise_start(3);

@@ -114,7 +114,7 @@ TEST(text_without_sections_of_pictures)
     prints(document_print_text, "A title\n=======\n\nAnd a picture\n-------------\n\nTwo.\n");
 }
 
-TEST(as_text)
+TEST(a_document_as_text)
 {
     add_all();
     prints(document_print_text, "A title\n"
@@ -144,7 +144,7 @@ TEST(as_text)
                                 "-------------------\n");
 }
 
-TEST(as_markdown)
+TEST(a_document_as_markdown)
 {
     add_all();
     prints(document_print_markdown, "# A title\n"
@@ -175,7 +175,7 @@ TEST(as_markdown)
                                     "## Where the time goes\n");
 }
 
-TEST(as_html)
+TEST(a_document_as_html)
 {
     add_all();
     html_has("[e.text for e in each('title') + each('h1') + each('h2')]",

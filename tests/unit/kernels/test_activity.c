@@ -56,7 +56,7 @@ TEST(order_is_by_time)
         ck_assert_uint_eq(all.of[i].correlation, want[i]);
 }
 
-TEST(what_finds_no_room_is_counted)
+TEST(records_without_room_are_counted)
 {
     for (uint32_t i = 0; i < 11; i++)
         add(ACTIVITY_KERNEL, i, 10 + i, 20 + i);

@@ -3,75 +3,56 @@
 #include "tests/support/suite.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static const struct {
-    const char *environment[12]; /* names and values */
+    const char *environment;
     int started;
     long rank, rank_here, ranks_here, ranks;
     const char *several; /* the variable that says that there are several ranks */
 } rows[] = {
-    {{NULL}, 0, 0, 0, 1, 1, NULL},
-    {{"PMI_RANK", "5", "PMI_SIZE", "8", "MPI_LOCALRANKID", "1", "MPI_LOCALNRANKS", "4"}, 1, 5, 1, 4, 8, "PMI_SIZE"},
-    {{"PMI_RANK", "0", "PMI_SIZE", "1", "MPI_LOCALRANKID", "0", "MPI_LOCALNRANKS", "1"}, 1, 0, 0, 1, 1, NULL},
-    {{"MPI_LOCALRANKID", "1", "MPI_LOCALNRANKS", "2"}, 1, 0, 1, 2, 2, "MPI_LOCALNRANKS"},
-    {{"OMPI_COMM_WORLD_RANK", "5", "OMPI_COMM_WORLD_SIZE", "8", "OMPI_COMM_WORLD_LOCAL_RANK", "2",
-      "OMPI_COMM_WORLD_LOCAL_SIZE", "3", "PMIX_RANK", "5"},
-     1,
-     5,
-     2,
-     3,
-     8,
-     "OMPI_COMM_WORLD_SIZE"},
-    {{"PMIX_RANK", "2"}, 1, 2, 0, 1, 1, NULL},
-    {{"SLURM_STEP_ID", "0", "SLURM_PROCID", "6", "SLURM_STEP_NUM_TASKS", "8", "SLURM_LOCALID", "2",
-      "SLURM_STEP_TASKS_PER_NODE", "4(x2)"},
-     1,
-     6,
-     2,
-     4,
-     8,
-     "SLURM_STEP_NUM_TASKS"},
+    {"", 0, 0, 0, 1, 1, NULL},
+    {"PMI_RANK=5 PMI_SIZE=8 MPI_LOCALRANKID=1 MPI_LOCALNRANKS=4", 1, 5, 1, 4, 8, "PMI_SIZE"},
+    {"PMI_RANK=0 PMI_SIZE=1 MPI_LOCALRANKID=0 MPI_LOCALNRANKS=1", 1, 0, 0, 1, 1, NULL},
+    {"MPI_LOCALRANKID=1 MPI_LOCALNRANKS=2", 1, 0, 1, 2, 2, "MPI_LOCALNRANKS"},
+    {"OMPI_COMM_WORLD_RANK=5 OMPI_COMM_WORLD_SIZE=8 OMPI_COMM_WORLD_LOCAL_RANK=2 OMPI_COMM_WORLD_LOCAL_SIZE=3 "
+     "PMIX_RANK=5",
+     1, 5, 2, 3, 8, "OMPI_COMM_WORLD_SIZE"},
+    {"PMIX_RANK=2", 1, 2, 0, 1, 1, NULL},
+    {"SLURM_STEP_ID=0 SLURM_PROCID=6 SLURM_STEP_NUM_TASKS=8 SLURM_LOCALID=2 SLURM_STEP_TASKS_PER_NODE=4(x2)", 1, 6, 2,
+     4, 8, "SLURM_STEP_NUM_TASKS"},
     /* a step's node has ranks of its own number */
-    {{"SLURM_STEP_TASKS_PER_NODE", "4(x2),3,2(x3)", "SLURM_NODEID", "0"}, 0, 0, 0, 4, 4, "SLURM_STEP_TASKS_PER_NODE"},
-    {{"SLURM_STEP_TASKS_PER_NODE", "4(x2),3,2(x3)", "SLURM_NODEID", "1"}, 0, 0, 0, 4, 4, "SLURM_STEP_TASKS_PER_NODE"},
-    {{"SLURM_STEP_TASKS_PER_NODE", "4(x2),3,2(x3)", "SLURM_NODEID", "2"}, 0, 0, 0, 3, 3, "SLURM_STEP_TASKS_PER_NODE"},
-    {{"SLURM_STEP_TASKS_PER_NODE", "4(x2),3,2(x3)", "SLURM_NODEID", "5"}, 0, 0, 0, 2, 2, "SLURM_STEP_TASKS_PER_NODE"},
-    {{"SLURM_STEP_TASKS_PER_NODE", "4(x2),3,2(x3)", "SLURM_NODEID", "9"}, 0, 0, 0, 2, 2, "SLURM_STEP_TASKS_PER_NODE"},
-    {{"SLURM_STEP_TASKS_PER_NODE", "4(x", "SLURM_NODEID", "1"}, 0, 0, 0, 4, 4, "SLURM_STEP_TASKS_PER_NODE"},
+    {"SLURM_STEP_TASKS_PER_NODE=4(x2),3,2(x3) SLURM_NODEID=0", 0, 0, 0, 4, 4, "SLURM_STEP_TASKS_PER_NODE"},
+    {"SLURM_STEP_TASKS_PER_NODE=4(x2),3,2(x3) SLURM_NODEID=1", 0, 0, 0, 4, 4, "SLURM_STEP_TASKS_PER_NODE"},
+    {"SLURM_STEP_TASKS_PER_NODE=4(x2),3,2(x3) SLURM_NODEID=2", 0, 0, 0, 3, 3, "SLURM_STEP_TASKS_PER_NODE"},
+    {"SLURM_STEP_TASKS_PER_NODE=4(x2),3,2(x3) SLURM_NODEID=5", 0, 0, 0, 2, 2, "SLURM_STEP_TASKS_PER_NODE"},
+    {"SLURM_STEP_TASKS_PER_NODE=4(x2),3,2(x3) SLURM_NODEID=9", 0, 0, 0, 2, 2, "SLURM_STEP_TASKS_PER_NODE"},
+    {"SLURM_STEP_TASKS_PER_NODE=4(x SLURM_NODEID=1", 0, 0, 0, 4, 4, "SLURM_STEP_TASKS_PER_NODE"},
     /* shells of a job are no ranks, though they are tasks of a step */
-    {{"SLURM_STEP_ID", "4294967290", "SLURM_PROCID", "0", "SLURM_NTASKS", "8"}, 0, 0, 0, 1, 1, NULL},
-    {{"SLURM_STEP_ID", "4294967291", "SLURM_PROCID", "0", "SLURM_NTASKS", "8"}, 0, 0, 0, 1, 1, NULL},
+    {"SLURM_STEP_ID=4294967290 SLURM_PROCID=0 SLURM_NTASKS=8", 0, 0, 0, 1, 1, NULL},
+    {"SLURM_STEP_ID=4294967291 SLURM_PROCID=0 SLURM_NTASKS=8", 0, 0, 0, 1, 1, NULL},
     /* Hydra's proxies are Slurm's tasks, one a node; PMI of Slurm itself names no ranks of a machine */
-    {{"PMI_RANK", "5", "PMI_SIZE", "8", "MPI_LOCALRANKID", "1", "MPI_LOCALNRANKS", "4", "SLURM_PROCID", "1"},
-     1,
-     5,
-     1,
-     4,
-     8,
-     "PMI_SIZE"},
-    {{"PMI_RANK", "1", "PMI_SIZE", "1", "SLURM_STEP_NUM_TASKS", "2", "SLURM_LOCALID", "1"},
-     1,
-     1,
-     1,
-     1,
-     2,
-     "SLURM_STEP_NUM_TASKS"},
+    {"PMI_RANK=5 PMI_SIZE=8 MPI_LOCALRANKID=1 MPI_LOCALNRANKS=4 SLURM_PROCID=1", 1, 5, 1, 4, 8, "PMI_SIZE"},
+    {"PMI_RANK=1 PMI_SIZE=1 SLURM_STEP_NUM_TASKS=2 SLURM_LOCALID=1", 1, 1, 1, 1, 2, "SLURM_STEP_NUM_TASKS"},
     /* no numbers */
-    {{"PMI_RANK", "", "PMI_SIZE", "two", "MPI_LOCALNRANKS", "-3", "SLURM_PROCID", "1"}, 0, 1, 0, 1, 1, NULL},
+    {"PMI_RANK= PMI_SIZE=two MPI_LOCALNRANKS=-3 SLURM_PROCID=1", 0, 1, 0, 1, 1, NULL},
 };
 
 /* The tests themselves may run in a job. */
+static char words[sizeof rows / sizeof *rows][256];
 static void forget_launchers(void)
 {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        for (const char *const *name = rows[i].environment; *name; name += 2)
-            unsetenv(*name);
+        for (char *word = strtok(strcpy(words[i], rows[i].environment), " "); word; word = strtok(NULL, " ")) {
+            *strchr(word, '=') = 0;
+            unsetenv(word);
+        }
 }
 
-TEST_EACH(launchers, sizeof rows / sizeof *rows)
+TEST_EACH(environments_of_launchers, sizeof rows / sizeof *rows)
 {
-    for (const char *const *name = rows[_i].environment; *name; name += 2)
-        setenv(name[0], name[1], 1);
+    for (char *word = strtok(strcpy(words[_i], rows[_i].environment), " "); word; word = strtok(NULL, " "))
+        putenv(word);
     long ranks = -1;
     const char *several = launcher_of_several(&ranks);
     ck_assert_pstr_eq(several, rows[_i].several);

@@ -120,7 +120,7 @@ static int shows(pid_t process)
     return !strncmp(name, "wait ", 5);
 }
 
-TEST(of_several_processes_the_program_is_taken)
+TEST(the_program_is_taken_of_several_processes)
 {
     pid_t shell_before = start_rank(), program = start_program(), shell_after = start_rank();
     while (!shows(program))
@@ -135,7 +135,7 @@ TEST(of_several_processes_the_program_is_taken)
 }
 
 /* A container that shows the host's /proc, in which the number of this process is that of another one. */
-TEST(in_another_pid_namespace_there_are_none)
+TEST(another_pid_namespace_has_no_siblings)
 {
     enum { NONE, FOUND, NO_NAMESPACE };
     pid_t child = start_rank(),
@@ -161,7 +161,7 @@ TEST(in_another_pid_namespace_there_are_none)
     ck_assert_int_eq(waitpid(child, NULL, 0), child);
 }
 
-TEST(without_a_launcher_there_are_none)
+TEST(a_process_without_a_launcher_has_no_siblings)
 {
     pid_t child = start_rank();
     unsetenv("PMI_RANK");

@@ -42,7 +42,7 @@ static size_t count_lines(void)
     return lines;
 }
 
-TEST(it_writes_a_line_for_each_sample)
+TEST(the_monitor_writes_a_line_for_each_sample)
 {
     struct monitor *monitor;
     struct monitor_findings findings;
@@ -56,7 +56,7 @@ TEST(it_writes_a_line_for_each_sample)
     ck_assert_double_eq(findings.samples, (double)count_lines() - 1); /* the first has the names of columns */
 }
 
-TEST(it_stops_at_once)
+TEST(the_monitor_stops_at_once)
 {
     struct monitor *monitor;
     struct monitor_findings findings;

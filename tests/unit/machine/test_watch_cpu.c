@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
@@ -109,7 +108,7 @@ TEST(a_whole_machine)
 }
 
 /* A machine without a source does not know its numbers, and knows all others. */
-TEST_EACH(what_is_missing_is_unknown, 9)
+TEST_EACH(missing_sources_are_unknown, 9)
 {
     static const struct {
         const char *remove;
@@ -139,36 +138,6 @@ TEST_EACH(what_is_missing_is_unknown, 9)
             unknown |= *u == i || (cases[_i].unknown[0] == 0 && i < 6);
         ck_assert_msg((isnan(values[i]) != 0) == unknown, "number %d is %g without %s", i, values[i], cases[_i].remove);
     }
-}
-
-/* As on a large machine: 27 lines of each of 512 CPUs. A second of the monitor must not go by over it. */
-TEST(cpuinfo_of_a_large_machine)
-{
-    enum { CPUS = 512 };
-    struct proc_counters c;
-    char *text = NULL, flags[1024];
-    size_t length;
-    FILE *out = open_memstream(&text, &length);
-    memset(flags, 'f', sizeof flags - 1);
-    flags[sizeof flags - 1] = 0;
-    CPU_ZERO(&cpus);
-    for (size_t cpu = 0; cpu < CPUS; cpu++) {
-        fprintf(out, "processor\t: %zu\nvendor_id\t: X\ncpu MHz\t\t: %zu.500\n", cpu, 1000 + cpu);
-        for (int line = 0; line < 22; line++)
-            fprintf(out, "some key %d\t: %d\n", line, line);
-        fprintf(out, "flags\t\t: %s\n\n", flags);
-        if (cpu >= 100 && cpu != 511)
-            CPU_SET(cpu, &cpus);
-    }
-    fclose(out);
-    make("proc", "cpuinfo", text);
-    clock_t begin = clock();
-    read_all(NULL, 0, &c);
-    double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
-    SAME(c.mhz_min, 1100.5);
-    SAME(c.mhz_mean, 1305.5);
-    ck_assert_msg(seconds < 1, "%g s", seconds);
-    free(text);
 }
 
 /* A group's line, and where its counters are; in version 1 under one of two names, never counted twice. */
@@ -221,7 +190,7 @@ TEST(a_long_file_is_read_whole)
 
 /* ---- rows ---- */
 
-TEST(differences)
+TEST(samples_are_differences_of_counters)
 {
     struct proc_counters a = {.user = 10,
                               .system = 5,
@@ -304,7 +273,7 @@ static void five_seconds(const struct limit *limit, double second, double third,
     cpu_tally_report(&tally, report);
 }
 
-TEST_EACH(finding_is, LENGTH(limits))
+TEST_EACH(a_finding_begins_at_its_threshold, LENGTH(limits))
 {
     const struct limit *limit = &limits[_i];
     struct monitor_findings report;
@@ -346,7 +315,5 @@ TEST(clocks_that_may_be_low)
     ck_assert_int_eq(report.n, 1);
     ck_assert_ptr_nonnull(strstr(report.finding[0].text, "in 1 of 5 s: it fell from 1900 to 800 MHz"));
 }
-
-/* ---- the line ---- */
 
 SUITE("monitor_cpu", setup, scratch_remove_all)

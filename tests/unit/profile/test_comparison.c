@@ -77,7 +77,7 @@ TEST(the_shortest_is_named_with_those_that_are_slower)
 }
 
 /* Where none reduces the shortest is that of all; and one round, or two, say nothing of what differs. */
-TEST(with_none_alone_or_too_few_rounds)
+TEST(too_few_rounds_decide_nothing)
 {
     struct figure_list list = {0};
     first = PROFILES - 1;
@@ -102,7 +102,7 @@ TEST(with_none_alone_or_too_few_rounds)
     figures_destroy(&list);
 }
 
-TEST(without_rounds_no_step_is_compared)
+TEST(no_step_is_compared_without_rounds)
 {
     struct figure_list list = {0};
     cJSON *summary = compare(0, &list);

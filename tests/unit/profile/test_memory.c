@@ -77,7 +77,7 @@ static const struct memory_figure *find(const char *name)
     ck_abort_msg("no %s", name);
 }
 
-TEST_EACH(it_is_all_that_was_allocated, sizeof models / sizeof *models)
+TEST_EACH(the_parts_add_up_to_what_was_allocated, sizeof models / sizeof *models)
 {
     find_memory(models[_i].layers, models[_i].compute_bytes);
     size_t floats = model.arena, batch = 2 * 10 * 4 + 7 * 8 + 4 * SCALARS,
@@ -112,7 +112,7 @@ static void check_row(const char *name, size_t gradients, size_t activations, si
 }
 
 /* By hand, of 10 tokens, 12 wide, 19 words, 3 heads, 10 inside, in fp32; weights fill up 64 bytes, activations 256. */
-TEST(parts_hold)
+TEST(the_parts_hold_known_bytes)
 {
     find_memory(2, 4);
     size_t layer = 64 + 1728 + 576 + 64 + 960 + 512; /* norm; q, k, v; o; norm; w1, w3; w2 */

@@ -10,73 +10,27 @@
 
 /* ---- the rows that a profile is compared with ---- */
 
-struct row {
-    const char *label, *strategy;
-    double bucket_mb;
-    int traced, after_backward;
-};
-static const struct {
-    const char *line;
-    int n;
-    struct row row[6];
-} profiles[] = {
-    {"--profile", 3, {{"ddp", "ddp", 0, 1, 0}, {"untraced", "ddp", 0, 0, 0}, {"none", "none", 0, 1, 0}}},
-    {"--profile|--profile-implementation|none", 2, {{"none", "none", 0, 1, 0}, {"untraced", "none", 0, 0, 0}}},
+static const char *const profiles[][2] = {
+    {"--profile", "ddp ddp traced captured; untraced ddp; none none traced"},
+    {"--profile|--profile-implementation|none", "none none traced captured; untraced none"},
     {"--profile-implementation=ddp_flat|--profile",
-     3,
-     {{"ddp_flat", "ddp_flat", 0, 1, 0}, {"untraced", "ddp_flat", 0, 0, 0}, {"none", "none", 0, 1, 0}}},
+     "ddp_flat ddp_flat traced captured; untraced ddp_flat; none none traced"},
     {"--profile|--profile-implementation|ddp_individual",
-     4,
-     {{"ddp_individual", "ddp_individual", 0, 1, 0},
-      {"untraced", "ddp_individual", 0, 0, 0},
-      {"after_backward", "ddp_individual", 0, 1, 1},
-      {"none", "none", 0, 1, 0}}},
+     "ddp_individual ddp_individual traced captured; untraced ddp_individual; "
+     "after_backward ddp_individual traced late; none none traced"},
     {"--profile|--profile-implementation|ddp_individual_v2",
-     4,
-     {{"ddp_individual_v2", "ddp_individual_v2", 0, 1, 0},
-      {"untraced", "ddp_individual_v2", 0, 0, 0},
-      {"after_backward", "ddp_individual_v2", 0, 1, 1},
-      {"none", "none", 0, 1, 0}}},
+     "ddp_individual_v2 ddp_individual_v2 traced captured; untraced ddp_individual_v2; "
+     "after_backward ddp_individual_v2 traced late; none none traced"},
     {"--profile|--profile-implementation|ddp_bucketed|--bucket-size-mb|0.5",
-     4,
-     {{"ddp_bucketed", "ddp_bucketed", 0.5, 1, 0},
-      {"untraced", "ddp_bucketed", 0.5, 0, 0},
-      {"after_backward", "ddp_bucketed", 0.5, 1, 1},
-      {"none", "none", 0, 1, 0}}},
+     "ddp_bucketed ddp_bucketed 0.5 traced captured; untraced ddp_bucketed 0.5; "
+     "after_backward ddp_bucketed 0.5 traced late; none none traced"},
     /* several: their controls have their labels, and `none` is one of them or the control of all */
     {"--profile|--profile-implementation|ddp,b=ddp_individual",
-     6,
-     {{"ddp", "ddp", 0, 1, 0},
-      {"untraced:ddp", "ddp", 0, 0, 0},
-      {"b", "ddp_individual", 0, 1, 0},
-      {"untraced:b", "ddp_individual", 0, 0, 0},
-      {"after_backward:b", "ddp_individual", 0, 1, 1},
-      {"none", "none", 0, 1, 0}}},
+     "ddp ddp traced captured; untraced:ddp ddp; b ddp_individual traced captured; "
+     "untraced:b ddp_individual; after_backward:b ddp_individual traced late; none none traced"},
     {"--profile|--profile-implementation|none,ddp",
-     4,
-     {{"none", "none", 0, 1, 0},
-      {"untraced:none", "none", 0, 0, 0},
-      {"ddp", "ddp", 0, 1, 0},
-      {"untraced:ddp", "ddp", 0, 0, 0}}},
-    {"--profile|--profile-implementation|ddp_flat",
-     3,
-     {{"ddp_flat", "ddp_flat", 0, 1, 0}, {"untraced", "ddp_flat", 0, 0, 0}, {"none", "none", 0, 1, 0}}},
+     "none none traced captured; untraced:none none; ddp ddp traced captured; untraced:ddp ddp"},
 };
-
-static void check_rows(const struct training_options *options, const struct row *row, int n)
-{
-    ck_assert_int_eq(options->n, n);
-    for (int i = 0; i < n; i++) {
-        const struct implementation *made = &options->implementation[i];
-        ck_assert_str_eq(made->label, row[i].label);
-        ck_assert_str_eq(made->strategy->name, row[i].strategy);
-        ck_assert_double_eq((double)made->bucket_bytes / 1048576, row[i].bucket_mb);
-        ck_assert_int_eq(made->traced, row[i].traced);
-        ck_assert_int_eq(made->after_backward, row[i].after_backward);
-        int control = !strncmp(row[i].label, "untraced", 8) || !strncmp(row[i].label, "after", 5);
-        ck_assert_int_eq(made->captured, !control && (i == 0 || i < n - 1)); /* the last is `none`, or a control */
-    }
-}
 
 TEST(all_are_profiled_with_each_bucket_size)
 {
@@ -93,7 +47,7 @@ TEST(all_are_profiled_with_each_bucket_size)
 
 TEST_EACH(profile_makes_rows, LENGTH(profiles))
 {
-    check_rows(&parsed(profiles[_i].line)->run.training, profiles[_i].row, profiles[_i].n);
+    ck_assert_str_eq(rows_of(parsed(profiles[_i][0])), profiles[_i][1]);
 }
 
 /* ---- what is taken ---- */

@@ -43,29 +43,4 @@ TEST_EACH(schedule_is, LENGTH(schedules))
     ck_assert_uint_eq(capture_steps(&o, schedules[_i].epochs * schedules[_i].steps), strlen(states));
 }
 
-/* Walks through the cycles of a schedule step by step, and says how many steps were as expected: states in turn. */
-static size_t walk(const struct profile_options *o, size_t steps)
-{
-    const struct {
-        enum capture_state state;
-        size_t n;
-    } part[] = {{CAPTURE_WAIT, o->wait}, {CAPTURE_WARMUP, o->warmup}, {CAPTURE_ACTIVE, o->active}};
-    size_t step = 0;
-    for (size_t cycle = 0; step < steps && (!o->repeat || cycle < o->repeat); cycle++)
-        for (size_t p = 0; p < LENGTH(part); p++)
-            for (size_t i = 0; i < part[p].n && step < steps; i++, step++)
-                ck_assert_int_eq(capture_state(o, step), part[p].state);
-    return step;
-}
-
-TEST(cycles_follow_one_another)
-{
-    enum { STEPS = 39 };
-    for (size_t i = 0; i < (size_t)4 * 4 * 3 * 6; i++) {
-        const struct profile_options o = {
-            .wait = i % 4, .warmup = i / 4 % 4, .active = 1 + i / 16 % 3, .repeat = i / 48};
-        ck_assert_uint_eq(capture_steps(&o, STEPS), walk(&o, STEPS));
-    }
-}
-
 SUITE("schedule", NULL, NULL)

@@ -62,7 +62,7 @@ static int says(const cJSON *summary, const char *words)
     return found;
 }
 
-TEST(of_many_the_worst_come_first)
+TEST(the_worst_of_many_ranks_come_first)
 {
     static const int by_exposed[] = {7, 2, 9, 4, 11, 6, 1, 8, 3, 10, 5, 0},
                      by_rate[] = {11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0},
@@ -80,7 +80,7 @@ TEST(of_many_the_worst_come_first)
     cJSON_Delete(summary);
 }
 
-TEST(few_are_in_order)
+TEST(few_ranks_are_in_order)
 {
     static const int order[] = {0, 1, 2};
     for (int ranks = 2; ranks <= 3; ranks++) {

@@ -123,7 +123,7 @@ TEST(parts_add_up_to_the_step)
     ck_assert_int_eq(run_breakdown(&b, run, "absent"), -1);
 }
 
-TEST(of_a_profile_they_are_those_of_its_phases)
+TEST(a_profiles_parts_are_those_of_its_phases)
 {
     struct breakdown b;
     ck_assert_int_eq(run_breakdown(&b, add_profile("a", 2, 10), "ddp"), 0);
@@ -148,7 +148,7 @@ TEST(shares_beyond_any_bound)
 }
 
 /* Neither is a breakdown: the parts would not add up, or shares of it would mean nothing. */
-TEST(what_lacks_a_part_or_has_no_step)
+TEST(a_run_without_a_part_or_a_step_has_no_breakdown)
 {
     struct breakdown b;
     struct report_run *run = add_profile("a", 2, 10);
@@ -268,7 +268,7 @@ TEST(communication_is_named_once)
     ck_assert_str_eq(found.item[0].finding.name, "exposed communication");
 }
 
-TEST(what_may_be_nothing_is_no_bottleneck)
+TEST(an_insignificant_cost_is_no_bottleneck)
 {
     add_figure(add_steps("a", 2, 200, 3, 6, 0.9, 0, 12), "ddp", "sync_cost", 0.005, -0.001, 0.009);
     analyse();
@@ -476,7 +476,7 @@ TEST(a_gain_has_an_interval)
     has("; its bucket size is the largest size tried: try larger. Tie (not significantly slower): other.");
 }
 
-TEST(or_is_not_significant)
+TEST(an_insignificant_gain_is_reported)
 {
     choose(1.05, 0.9, 1.3);
     has("not significantly different from `ddp` (whose step is +5.0 % [-10.0, +30.0])");

@@ -94,7 +94,7 @@ TEST(a_directory_of_that_name_is_taken)
 
 /* One that may be written to, but whose files cannot be listed. Root can list it, and is refused because of the file.
  */
-TEST(what_cannot_be_listed_is_refused)
+TEST(a_directory_that_cannot_be_listed_is_refused)
 {
     saved_file(path_of("ddp"), "summary.json", "somebody's");
     ck_assert_int_eq(chmod(path_of("ddp"), 0300), 0);

@@ -442,7 +442,7 @@ TEST(run_lists_the_collectives)
     cJSON_Delete(json);
 }
 
-TEST(what_is_not_finite_is_null)
+TEST(numbers_that_are_not_finite_are_null)
 {
     enum { N = DISCARDED_STEPS };
     static const char *const unknown[] = {"other_processes_cores", "loss", "grad_norm"};

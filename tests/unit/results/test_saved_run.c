@@ -148,7 +148,7 @@ static void edit(const char *directory, const char *name, const char *from, cons
     saved_file(directory, name, edited);
 }
 
-TEST_EACH(refused, sizeof refusals / sizeof *refusals)
+TEST_EACH(edited_files_are_refused, sizeof refusals / sizeof *refusals)
 {
     const char *const *row = refusals[_i];
     write_run(below("run"));

@@ -63,7 +63,7 @@ TEST(collectives_are_taken_in_the_order_of_tickets)
     }
 }
 
-TEST(none_are_none)
+TEST(an_empty_timeline_has_no_collectives)
 {
     create(2, 10);
     ck_assert_uint_eq(collectives.n, 0);
@@ -100,7 +100,7 @@ static const struct {
     {"before zero", 2, 10, {-5000, -4000}, 1, 1000, {1000, 0}},
 };
 
-TEST_EACH(last_is, LENGTH(cases))
+TEST_EACH(the_last_rank_is_found, LENGTH(cases))
 {
     enum { LENGTH_NS = 4000 };
     struct moments moments[3];
@@ -123,7 +123,7 @@ TEST_EACH(last_is, LENGTH(cases))
 }
 
 /* On rank 1 the second of three ended before rank 0 had posted it: rank 1's clock must be wrong there. */
-TEST(none_ends_before_its_last_post)
+TEST(a_collective_cannot_end_before_its_last_post)
 {
     static const int64_t transfer[] = {700, -1, 800};
     static const struct moments moments[2][3] = {{{100, 900}, {1000, 1900}, {2000, 2900}},

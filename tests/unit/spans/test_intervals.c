@@ -214,7 +214,7 @@ static const struct {
     {0, 0, 0, 0, {NAN, NAN, NAN}},
 };
 
-TEST_EACH(ratios_are, LENGTH(ratios))
+TEST_EACH(ratios_have_known_values, LENGTH(ratios))
 {
     const double *want = ratios[_i].want;
     struct overlap o = {.step = ratios[_i].step,

@@ -47,7 +47,7 @@ static const struct {
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
-TEST_EACH(what_is_named_fits, CASES)
+TEST_EACH(the_suggested_sizes_fit, CASES)
 {
     size_t parts[MEMORY_PARTS];
     char said[1024], named[256] = "", line[512], more[512];
