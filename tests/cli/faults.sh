@@ -249,7 +249,7 @@ check 1 "a pipe as the output file" '^ddpbench: --output-file pipe: is not a reg
 for name in run.json rank_0_metrics.jsonl; do
     rm -rf waits && mkdir waits && mkfifo waits/$name
     try "$program" "${tiny[@]}" --implementations none --output waits
-    check 1 "a pipe that has the name $name of one of its files" "^ddpbench: --output waits already holds $name, and"
+    check 1 "a pipe that has the name $name of one of its files" "^ddpbench: --output waits already holds $name, which"
     is "stays, alone" "$(ls -A waits) $(find waits -type p)" "$name waits/$name"
 done
 

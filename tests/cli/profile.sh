@@ -117,11 +117,11 @@ refused_beside() {
 result "$good" "labels that differ in : and - have directories of their own"
 out=$out/same refused_beside "a single profile where several lie is refused" none " holds several profiles of one run: .*/comparison;"
 profile 1 ddp
-refused_beside "several where one of them lies as a single profile are refused" none,ddp "/ddp already holds run[.]json, and"
+refused_beside "several where one of them lies as a single profile are refused" none,ddp "/ddp already holds run[.]json, which"
 rm "$out/ddp/run.json"
 mkdir -p "$out/ddp/ddp"
 echo mine >"$out/ddp/ddp/summary.json"
-refused_beside "several beside a file that one of them would write are refused" none,ddp "/ddp/ddp already holds summary[.]json, and"
+refused_beside "several beside a file that one of them would write are refused" none,ddp "/ddp/ddp already holds summary[.]json, which"
 
 # ---- what can be asked for ----
 
@@ -262,7 +262,7 @@ status=0
 [ -s "$out/ddp_flat_rank_0_trace.json" ] && [ -s "$out/ddp_rank_0_trace.json" ] && good=$status || good=1
 result "$good" "another implementation may go into the same directory"
 mkdir -p cycles/cycle_0 && echo mine >cycles/cycle_0/ddp_rank_1_trace.json
-refused "a directory that holds a trace of one of its cycles is refused" "already holds cycle_0/ddp_rank_1_trace[.]json, and" cycles
+refused "a directory that holds a trace of one of its cycles is refused" "already holds cycle_0/ddp_rank_1_trace[.]json, which" cycles
 
 # full BYTES IMPLEMENTATION RUN_JSON: files may not grow above that, from when the run has begun.
 full() {
