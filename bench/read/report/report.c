@@ -101,7 +101,10 @@ static FILE *begin_output(struct outputs *all, const char *option, const char *m
     all->item = allocate_more(all->item, all->n, sizeof *all->item);
     struct output *output = &all->item[all->n++];
     *output = (struct output){.option = option, .mark = mark};
-    snprintf(output->path, sizeof output->path, "%.*s%s%.150s", FILES_PATH, directory, *directory ? "/" : "", name);
+    if (*directory)
+        snprintf(output->path, sizeof output->path, "%.*s/%.150s", FILES_PATH, directory, name);
+    else /* a path that an option named; one that is cut off here is longer than FILES_PATH, and refused */
+        snprintf(output->path, sizeof output->path, "%s", name);
     return text_begin(&output->text, &length);
 }
 
