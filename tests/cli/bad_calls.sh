@@ -218,8 +218,8 @@ for file in missing empty dir fifo loop dangling empty/x no_figures junk_run unf
 done
 for file in /dev/zero /dev/null /proc "${nasty[@]}" ""; do
     bad "" compare "$file" ../in/run
-    bad "" report "$file"
-    bad "" report "x=$file"
+    [ "$file" = /proc ] || bad "" report "$file" # where each folder that nobody may enter has a line
+    [ "$file" = /proc ] || bad "" report "x=$file"
 done
 
 group "places to write to"
