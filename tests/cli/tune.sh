@@ -30,8 +30,9 @@ succeeds "what was printed is kept" cmp printed found/summary.txt
 try "$program" report found
 succeeds "report prints it again" grep -qxF "$use" printed
 try "$program" report found --output drawn
-is "and draws the curve, with the best size in a ring" "$status $(grep -o 'The shortest step is at 0[.]354 MiB' drawn/pictures/bucket-sizes.svg | sort -u)" \
-    "0 The shortest step is at 0.354 MiB"
+is "and draws the curve, with the best size in a ring" \
+    "$status $(grep -oE 'the shortest step of a run|, 0[.]354: ' drawn/pictures/bucket-sizes.svg | sort -u | paste -sd ';')" \
+    "0 , 0.354: ;the shortest step of a run"
 
 # ---- the time ----
 
