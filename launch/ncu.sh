@@ -35,15 +35,12 @@ END
 
 find_tool ncu "NVIDIA Nsight Compute"
 command=("$tool" --target-processes all --set "$set" --kernel-name "regex:$kernels" --launch-count "$launches" --nvtx
-    --export "$out/$(rank_name)")
+    --export "$out/$report")
 [ -z "$overwrite" ] || command+=(--force-overwrite)
 [ -z "$captured" ] || command+=(--profile-from-start off)
-
-if [ -z "$ranks$slurm" ]; then
-    start_ranks "${command[@]}" "${program[@]}"
-fi
+[ ${#launcher[@]} -gt 0 ] || run_or_print "${command[@]}" "${program[@]}"
 # Each rank decides. $0 is the rank to measure; then come the number of words of ncu's command, the command, and the
 # program.
 # shellcheck disable=SC2016 # meant for the shell of each rank
-start_ranks bash -c 'n=$1; shift; if [ "${PMI_RANK:-${OMPI_COMM_WORLD_RANK:-$SLURM_PROCID}}" != "$0" ]; then shift "$n"; fi; exec "$@"' \
+run_or_print "${launcher[@]}" bash -c 'n=$1; shift; if [ "${PMI_RANK:-${OMPI_COMM_WORLD_RANK:-$SLURM_PROCID}}" != "$0" ]; then shift "$n"; fi; exec "$@"' \
     "$rank" ${#command[@]} "${command[@]}" "${program[@]}"

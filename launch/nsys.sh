@@ -27,15 +27,10 @@ END
 [ -z "$one_report" ] || [ -n "$ranks" ] || usage_error "--one-report is for the ranks of --ranks"
 
 find_tool nsys "NVIDIA Nsight Systems"
-name=$(rank_name)
-[ -z "$one_report" ] || name=all_ranks
+[ -z "$one_report" ] || report=all_ranks
 # No sampling of the CPUs: it takes time and needs privileges.
 command=("$tool" profile "--trace=$trace" "--mpi-impl=$mpi" --sample=none --cpuctxsw=none
-    "--force-overwrite=$([ -n "$overwrite" ] && echo true || echo false)" "--output=$out/$name")
+    "--force-overwrite=$([ -n "$overwrite" ] && echo true || echo false)" "--output=$out/$report")
 [ -z "$captured" ] || command+=(--capture-range=cudaProfilerApi --capture-range-end=stop)
-
-if [ -n "$one_report" ]; then
-    run_or_print "${command[@]}" "${run_ranks[@]}" "${program[@]}"
-else
-    start_ranks "${command[@]}" "${program[@]}"
-fi
+[ -z "$one_report" ] || run_or_print "${command[@]}" "${launcher[@]}" "${program[@]}"
+run_or_print "${launcher[@]}" "${command[@]}" "${program[@]}"

@@ -16,11 +16,12 @@ find_tool() {
 }
 
 # read_profiler_options ARGUMENT... <ROWS: reads the options that both scripts have, and those of ROWS (see
-# read_options). Sets program (with its arguments), ranks ('' for a single process), run_ranks (what starts them),
-# captured (1: the program brackets its captured steps for profilers), and mpi and rank_variable like find_mpirun();
-# under srun MPIRUN tells which MPI it is.
-mpi=mpich ranks='' slurm='' dry_run='' overwrite='' captured=''
+# read_options). Sets program (with its arguments), launcher (the command that starts the ranks, empty for a single
+# process), report (the name of a report, in which both tools expand %q{VARIABLE} on each rank), captured (1: the program
+# brackets its captured steps for profilers), and mpi like find_mpirun(); under srun MPIRUN tells which MPI it is.
+mpi=mpich ranks='' slurm='' dry_run='' overwrite='' captured='' launcher=() report=rank_0
 read_profiler_options() {
+    local command_words
     mapfile -t option_rows
     option_rows+=("-n,--ranks ranks check_integer 1 9999" "--slurm slurm flag" "-o,--output out check_any"
         "--overwrite overwrite flag" "--dry-run dry_run flag")
@@ -31,33 +32,15 @@ read_profiler_options() {
     command -v -- "${program[0]}" >/dev/null || usage_error "there is no program '${program[0]}'; build it first"
     [ -z "$slurm" ] || [ -z "$ranks" ] || usage_error "--slurm takes the ranks of the job; --ranks is for this machine"
     [[ " ${program[*]} " != *" --cuda-profiler-range "* ]] || captured=1
-    run_ranks=("$here/run.sh" -n "$ranks" --)
     [ -z "$ranks${MPIRUN:-}" ] || find_mpirun
-}
-
-# rank_name: prints the name of a report, in which both tools expand %q{VARIABLE} on each rank.
-rank_name() {
-    if [ -n "$slurm" ]; then
-        echo 'rank_%q{SLURM_PROCID}'
-    elif [ -n "$ranks" ]; then
-        echo "rank_%q{$rank_variable}"
-    else
-        echo rank_0
-    fi
-}
-
-# start_ranks COMMAND...: runs the command on every rank.
-start_ranks() {
-    local command_words
     if [ -n "$slurm" ]; then
         split_command "${SRUN:-srun}"
-        [ -n "$dry_run" ] || command -v -- "${command_words[0]:-}" >/dev/null ||
+        launcher=("${command_words[@]}") report='rank_%q{SLURM_PROCID}'
+        [ -n "$dry_run" ] || command -v -- "${launcher[0]:-}" >/dev/null ||
             die "there is no ${SRUN:-srun}; --slurm is for jobs of Slurm"
-        run_or_print "${command_words[@]}" "$@"
     elif [ -n "$ranks" ]; then
-        run_or_print "${run_ranks[@]}" "$@"
+        launcher=("$here/run.sh" -n "$ranks" --) report="rank_%q{$rank_variable}"
     fi
-    run_or_print "$@"
 }
 
 # run_or_print COMMAND...: becomes the command, or prints it.
@@ -65,7 +48,7 @@ run_or_print() {
     if [ -n "$dry_run" ]; then
         printf '%q ' "$@"
         echo
-        exit 0
+        exit
     fi
     make_directory "$out"
     exec "$@"

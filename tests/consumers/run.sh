@@ -14,6 +14,7 @@ set -euo pipefail
 . "$(dirname "$(realpath "$0")")/../support/here.sh"
 # shellcheck source=launch/common.sh
 . "$(dirname "$(realpath "$0")")/../../launch/common.sh"
+
 read_build_dir "$@"
 here=$(realpath -e "$(dirname "$0")")
 find_mpirun
