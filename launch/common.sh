@@ -128,6 +128,20 @@ check_choice() {
     local choices=" ${*:3} "
     [[ $choices == *" $2 "* && $2 != *' '* ]] || usage_error "$1 $2: expected one of$choices"
 }
+# check_list OPTION LIST PATTERN EXPECTED: a list with commas whose parts match the pattern, each listed once.
+check_list() {
+    local part rest="$2," seen=,
+    while [ -n "$rest" ]; do
+        part=${rest%%,*} rest=${rest#*,}
+        [ -n "$part" ] || usage_error "$1 '$2': an item of the list is empty"
+        [[ $part =~ ^($3)$ ]] || usage_error "$1 '$part': expected $4"
+        [[ $seen != *,"$part",* ]] || usage_error "$1: '$part' is listed twice"
+        seen+=$part,
+    done
+}
+
+# check_counts OPTION LIST: a list of numbers from 1 to 9999.
+check_counts() { check_list "$1" "$2" '[1-9][0-9]{0,3}' "numbers from 1 to 9999, separated by commas"; }
 # for values that are split at blanks or written into a file
 check_line() { [[ $2 != *[[:cntrl:]]* ]] || usage_error "$1 '$2': expected one line without control characters"; }
 check_rate() { rate_bits "$2" >/dev/null; }
@@ -321,6 +335,23 @@ end_child() {
     waited_child=''
 }
 
+# ---- the network lab ----
+# lab_up OPTION...: makes a lab of two nodes by netlab.sh, which refuses if somebody else's is up. It replaces the script's
+# earlier one.
+lab_is_ours=''
+lab_up() {
+    lab_down
+    wait_child launch/netlab.sh up --nodes 2 "$@" >&2 # cleans up after itself if it fails
+    lab_is_ours=yes
+}
+
+# lab_down: removes the lab of this script, if it has one; also for the EXIT trap.
+lab_down() {
+    [ -z "$lab_is_ours" ] || launch/netlab.sh down
+    lab_is_ours=''
+}
+
+# ---- the program ----
 # dry_run_error RANKS DEVICE COMMAND OPTION...: prints why $program refuses these options, or nothing if it accepts
 # them. COMMAND: one of its commands, or ''. Nothing is run, and DEVICE may be one that this machine lacks.
 dry_run_error() {

@@ -20,26 +20,20 @@ cd "$(dirname "$0")/.."
 [ -x build/ddpbench ] || die "build/ddpbench is not built; run make first"
 output=${output:-results/$(date +%Y%m%d-%H%M%S)-gate}
 
-mark='# written by gate.sh' is_taken='' lab_is_ours=''
+mark='# written by gate.sh' is_taken=''
 # shellcheck disable=SC2317 # the trap calls it
 clean_up() {
     end_child
     [ -z "$is_taken" ] || rm -rf "$output/.gate-part" "$output/.gate-said"
-    [ -z "$lab_is_ours" ] || launch/netlab.sh down
+    lab_down
 }
 trap clean_up EXIT
 trap_signals
-! launch/netlab.sh show >/dev/null 2>&1 || die "a lab is up already; take it down first: launch/netlab.sh down"
 claim_directory "$output" .gate "$mark"
+# Latency comes first, since some machines cannot delay packets.
+lab_up --rate 100mbit --delay 200us
 echo "$mark" >"$output/.gate"
 is_taken=yes
-
-lab() {
-    [ -z "$lab_is_ours" ] || launch/netlab.sh down
-    lab_is_ours=
-    wait_child launch/netlab.sh up --nodes 2 "$@" >&2 # cleans up after itself if it fails
-    lab_is_ours=yes
-}
 
 # measure SET: makes the runs of a set over the current lab, except those that an earlier start completed.
 measure() {
@@ -69,11 +63,9 @@ judge() {
 }
 
 failed=0
-# Latency comes first, since some machines cannot delay packets. Both links have the same rate; the second holds packets
-# longer, which the median time of 8 bytes shows.
-lab --rate 100mbit --delay 200us
+# Both links have the same rate; the second holds packets longer, which the median time of 8 bytes shows.
 measure near
-lab --rate 100mbit --delay 310us
+lab_up --rate 100mbit --delay 310us
 measure far
 judge near far
 latency_verdict=$verdict
@@ -83,7 +75,7 @@ latency() {
         awk '{ x[NR] = $1 } END { printf "%.0f", x[int((NR + 1) / 2)] }'
 }
 
-lab --rate 100mbit
+lab_up --rate 100mbit
 for ((set = 0; set <= tries; set++)); do
     measure "same-$set"
 done

@@ -106,12 +106,8 @@ install_all() {
         install_link ddpbench "share/bash-completion/completions/ddpbench-$name"
         bash "$here/$name.sh" --help | make_page "ddpbench-$name" "$(sed -nE '2s/^# [a-z]+[.]sh - ([^:]*[^:.]).*/\1/p' "$here/$name.sh")"
     done
-    {
-        echo "#compdef ddpbench ${scripts[*]/#/ddpbench-}"
-        echo "autoload -U +X bashcompinit && bashcompinit"
-        echo ". '$prefix/share/bash-completion/completions/ddpbench'"
-        echo "_bash_complete -o default -F _ddpbench"
-    } >"$work/zsh"
+    printf '%s\n' "#compdef ddpbench ${scripts[*]/#/ddpbench-}" "autoload -U +X bashcompinit && bashcompinit" \
+        ". '$prefix/share/bash-completion/completions/ddpbench'" "_bash_complete -o default -F _ddpbench" >"$work/zsh"
     install_file 644 "$work/zsh" share/zsh/site-functions/_ddpbench
 }
 

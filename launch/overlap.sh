@@ -20,17 +20,9 @@ cd "$(dirname "$0")/.."
 [ -x build/ddpbench ] || die "build/ddpbench is not built; run make first"
 output=${output:-results/$(date +%Y%m%d-%H%M%S)-overlap}
 
-lab_is_ours=
-# shellcheck disable=SC2317 # the trap calls it
-clean_up() {
-    end_child
-    [ -z "$lab_is_ours" ] || launch/netlab.sh down
-}
-trap clean_up EXIT
+trap 'end_child; lab_down' EXIT
 trap_signals
-! launch/netlab.sh show >/dev/null 2>&1 || die "a lab is up already; take it down first: launch/netlab.sh down"
-wait_child launch/netlab.sh up --nodes 2 --rate "$rate" >&2 # cleans up after itself if it fails
-lab_is_ours=yes
+lab_up --rate "$rate"
 wait_child launch/corpus.sh build/corpus.txt
 
 # 1.1 M parameters: sending the 4.5 MB of gradients of a step takes about as long as backward over 8192 tokens per rank

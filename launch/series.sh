@@ -11,21 +11,6 @@ terminal='' clear_line=''
 # shellcheck source=launch/common.sh
 . "$here/common.sh"
 
-# check_list OPTION LIST PATTERN EXPECTED: a list with commas whose parts match the pattern, each listed once.
-check_list() {
-    local part rest="$2," seen=,
-    while [ -n "$rest" ]; do
-        part=${rest%%,*} rest=${rest#*,}
-        [ -n "$part" ] || usage_error "$1 '$2': an item of the list is empty"
-        [[ $part =~ ^($3)$ ]] || usage_error "$1 '$part': expected $4"
-        [[ $seen != *,"$part",* ]] || usage_error "$1: '$part' is listed twice"
-        seen+=$part,
-    done
-}
-
-# check_counts OPTION LIST: a list of numbers from 1 to 9999.
-check_counts() { check_list "$1" "$2" '[1-9][0-9]{0,3}' "numbers from 1 to 9999, separated by commas"; }
-
 # check_buckets LIST: prints the sizes, each in its shortest spelling.
 check_buckets() {
     check_list --bucket-size-mb "$1" '[0-9]+(\.[0-9]+)?' "sizes in MiB such as 25 or 0.5, separated by commas"
@@ -92,16 +77,8 @@ open_series() {
     write_file "$1/$settings" describe
 }
 
-# format_duration SECONDS
-format_duration() {
-    if [ "$1" -lt 60 ]; then
-        echo "$1 s"
-    elif [ "$1" -lt 3600 ]; then
-        echo "$((($1 + 30) / 60)) min"
-    else
-        printf '%d h %02d min' $(($1 / 3600)) $(($1 % 3600 / 60))
-    fi
-}
+# format_duration SECONDS: prints H:MM:SS.
+format_duration() { printf '%d:%02d:%02d' $(($1 / 3600)) $(($1 % 3600 / 60)) $(($1 % 60)); }
 
 # show_progress RUN TOTAL LEFT WHAT: rewrites a line on a terminal, otherwise prints one every 30 s. LEFT: seconds, or
 # empty.

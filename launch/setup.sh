@@ -43,12 +43,8 @@ have_mpi_launcher() {
 
 # clang has its own OpenMP header, which is not in every package of it.
 have_clang_openmp() {
-    local directory status=0
-    directory=$(mktemp -d)
-    printf '#include <omp.h>\nint threads;\n' >"$directory/omp.c"
-    clang-tidy --quiet '--checks=-*,misc-unused-parameters' "$directory/omp.c" -- -fopenmp || status=1
-    rm -rf "$directory"
-    return $status
+    printf '#include <omp.h>\nint threads;\n' |
+        clang-tidy --quiet '--checks=-*,misc-unused-parameters' /dev/stdin -- -x c -fopenmp
 }
 
 # have_clang_with FLAG...: whether clang's package for the flags is installed.

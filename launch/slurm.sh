@@ -228,15 +228,11 @@ submit_job() {
 
 # check_nodes: sets of_nodes, the numbers of --nodes.
 check_nodes() {
-    local n listed=,
+    local n
     [ -n "$nodes" ] || usage_error "--nodes is missing, such as --nodes 1,2,4"
-    [[ $nodes =~ ^[1-9][0-9]{0,3}(,[1-9][0-9]{0,3})*$ ]] ||
-        usage_error "--nodes '$nodes': expected numbers from 1 to 9999, separated by commas"
     IFS=, read -r -a of_nodes <<<"$nodes"
     read_partition "${conf[partition]}"
     for n in "${of_nodes[@]}"; do
-        [[ $listed != *,$n,* ]] || usage_error "--nodes '$nodes': $n is there twice"
-        listed+=$n,
         [ "$n" -le "${of_partition[1]}" ] ||
             usage_error "--nodes $n: partition ${of_partition[0]} has ${of_partition[1]} nodes, so that the job would wait for ever"
     done
@@ -291,7 +287,7 @@ configure)
     for key in "${keys[@]//_/-}"; do option_rows+=("--$key - set_setting"); done
     ;;
 submit)
-    option_rows+=("--nodes nodes check_any" "--cpu cpu flag" "--requeue requeue flag" "--nsys nsys flag"
+    option_rows+=("--nodes nodes check_counts" "--cpu cpu flag" "--requeue requeue flag" "--nsys nsys flag"
         "--no-analyze no_analyze flag")
     takes_dashes=1
     ;;

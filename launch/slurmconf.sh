@@ -33,23 +33,19 @@ set_setting() {
 
 # read_configuration FILE: sets conf. Nothing in the file is executed.
 read_configuration() {
-    local line row key default n=0 text seen=' '
+    local line key n=0 text
     [ -e "$1" ] || usage_error "there is no configuration $1; make one: launch/slurm.sh configure"
     read_text "the configuration" "$1"
-    for row in "${setting_rows[@]}"; do
-        IFS=';' read -r key default _ <<<"$row"
-        conf[$key]=$default
-    done
     while IFS= read -r line || [ -n "$line" ]; do
         n=$((n + 1))
         [[ $line != '#'* && -n $line ]] || continue
         key=${line%%=*}
         [[ $line == *=* && " ${keys[*]} " == *" $key "* && $key != *" "* ]] ||
             usage_error "$1, line $n: '$line': expected KEY=value, with one of these keys: ${keys[*]}"
-        [[ $seen != *" $key "* ]] || usage_error "$1, line $n: $key is there twice"
-        seen+="$key "
+        [ -z "${conf[$key]+given}" ] || usage_error "$1, line $n: $key is there twice"
         set_setting "$key" "${line#*=}" "$1, line $n: "
     done <<<"$text"
+    set_fixed_defaults
 }
 
 # read_partition PARTITION: sets of_partition: name, number of nodes, and CPUs and GPUs of the smallest node. '' is the
@@ -89,13 +85,21 @@ program_mpi() {
     fi
 }
 
-# set_default KEY VALUE: sets what was not given as an option.
+# set_default KEY VALUE: sets what was not given.
 set_default() { [ -n "${conf[$1]+given}" ] || conf[$1]=$2; }
+
+set_fixed_defaults() {
+    local row key default
+    for row in "${setting_rows[@]}"; do
+        IFS=';' read -r key default _ <<<"$row"
+        set_default "$key" "$default"
+    done
+}
 
 # set_defaults OFFERED: sets the settings that follow from the partition, from the program, and from what srun offers to
 # start ranks.
 set_defaults() {
-    local row key default share mpi
+    local share mpi
     set_default partition "${of_partition[0]}"
     set_default gpus_per_node "${of_partition[3]}"
     set_default tasks_per_node $((conf[gpus_per_node] > 0 ? conf[gpus_per_node] : 1))
@@ -104,10 +108,7 @@ set_defaults() {
     for mpi in "$(program_mpi)" pmi2 pmix; do
         [ -z "$mpi" ] || ! grep -qw "$mpi" <<<"$1" || set_default mpi "$mpi"
     done
-    for row in "${setting_rows[@]}"; do
-        IFS=';' read -r key default _ <<<"$row"
-        set_default "$key" "$default"
-    done
+    set_fixed_defaults
 }
 
 write_configuration() {

@@ -26,13 +26,13 @@ for name in "$@"; do
 done
 cd "$here/../.."
 need_program build/ddpbench
-work=$(mktemp -d) lab_is_ours='' slurm_is_ours=''
+work=$(mktemp -d) slurm_is_ours=''
 slurm_lab=tests/support/slurm_lab.sh
 
 # shellcheck disable=SC2317 # the trap calls it
 clean_up() {
     end_child
-    link_down
+    lab_down
     [ -z "$slurm_is_ours" ] || $slurm_lab down
     rm -rf "$work"
 }
@@ -53,16 +53,10 @@ run() {
     wait_child bash -c "${1//OUTPUT/"'$work/output'"}" >>"$work/printed"
 }
 
-link_down() {
-    [ -z "$lab_is_ours" ] || launch/netlab.sh down
-    lab_is_ours=
-}
-
-# link_up RATE [DELAY]: a link between two nodes; sets up to the command that made it.
+# link_up OPTION...: makes a link between two nodes, and sets up to the command that does.
 link_up() {
-    up="launch/netlab.sh up --nodes 2 --rate $1${2:+ --delay $2}"
-    $up >&2
-    lab_is_ours=yes
+    lab_up "$@"
+    up="launch/netlab.sh up --nodes 2 $*"
 }
 
 # keep_printed, keep_directory: put the output, or the result directory with the output, in the place of the older result.
@@ -77,13 +71,13 @@ keep_directory() {
 # ---- the results ----
 
 make_allreduce-100mbit() {
-    link_up 100mbit
+    link_up --rate 100mbit
     run 'launch/netlab.sh run -- build/ddpbench allreduce -b 16 -e 16M -f 4 --output OUTPUT'
     keep_directory
 }
 
 make_profile-100mbit() {
-    link_up 100mbit
+    link_up --rate 100mbit
     launch/corpus.sh build/corpus.txt
     run 'launch/netlab.sh run -n 2 -- build/ddpbench --threads 1 --data build/corpus.txt --d-model 128 --num-layers 4 --num-heads 4 --d-ff 512 --context-length 128 --batch-size 128 --profile --profile-implementation ddp_bucketed --bucket-size-mb 0.25 --rounds 12 --profile-output-dir OUTPUT'
     keep_printed
@@ -94,7 +88,7 @@ make_overlap-100mbit() {
     keep_directory
 }
 
-# sweep REPEATS RATE [DELAY]
+# sweep REPEATS OPTION...: over a link with these options.
 sweep() {
     link_up "${@:2}"
     run "launch/sweep.sh --launcher 'launch/netlab.sh run -n {ranks} --' --ranks 2 --implementations none,ddp_flat,ddp_bucketed --bucket-size-mb 0.02,0.05,0.1,0.25,0.5,1,2 --repeats $1 --rounds 4 --output OUTPUT --model 'd64-l8:--d-model 64 --num-layers 8 --num-heads 4 --d-ff 256 --context-length 64 --batch-size-per-rank 32 --vocab-size 256' -- --threads 1 --steps-per-block 3"
@@ -104,8 +98,8 @@ sweep() {
     cp "$work"/sweep/sweep_*.svg "$work/output/step.svg"
     keep_directory
 }
-make_sweep-bandwidth() { sweep 5 100mbit; }
-make_sweep-latency() { sweep 12 1gbit 2ms; }
+make_sweep-bandwidth() { sweep 5 --rate 100mbit; }
+make_sweep-latency() { sweep 12 --rate 1gbit --delay 2ms; }
 
 # Three jobs, one after the other, and one report of them.
 make_slurm-series() {
@@ -152,5 +146,5 @@ for name in "$@"; do
     rm -rf "${work:?}"/*
     up=''
     "make_$name"
-    link_down
+    lab_down
 done

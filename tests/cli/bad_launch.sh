@@ -522,7 +522,6 @@ END
 cat >tree/launch/netlab.sh <<END
 #!/bin/sh
 case \$1 in
-show) [ -e "\$temporary/lab_is_up" ] ;;
 up) : >"\$temporary/lab_is_up" ;;
 down) rm "\$temporary/lab_is_up" ;;
 run) while [ "\$1" != -- ]; do shift; done && shift && exec "\$@" ;;

@@ -8,15 +8,14 @@ set -euo pipefail
 
 mkdir -p tree/launch tree/build elsewhere
 cp "$root"/launch/{gate,common}.sh tree/launch
-# A lab that is up as long as there is a file called up; it notes what is done with it, and cannot be made if refuses is there.
+# A lab that is up as long as there is a file called up; it notes what is done with it, and cannot be made if that or refuses is there.
 cat >tree/launch/netlab.sh <<'END'
 #!/bin/sh
 here=$(dirname "$0")/..
 case $1 in
-show) [ -e "$here/up" ]; exit ;;
 run) shift 2; exec "$@" ;;
 up)
-    [ ! -e "$here/refuses" ] || { echo "netlab.sh: refused" >&2; exit 1; }
+    [ ! -e "$here/refuses" ] && [ ! -e "$here/up" ] || { echo "netlab.sh: refused" >&2; exit 1; }
     : >"$here/up"
     ;;
 down) rm -f "$here/up" ;;
@@ -85,8 +84,8 @@ rm tree/refuses
 : >tree/up
 gate 1 "somebody else's lab is refused" 20 0 0
 is "and left alone" "$(cat tree/done)" ""
-mkdir -p elsewhere/theirs/.gate-part && echo '# written by gate.sh' >elsewhere/theirs/.gate
+mkdir -p elsewhere/theirs/.gate-part && rm elsewhere/theirs/.gate && echo '# written by gate.sh' >elsewhere/theirs/.gate
 try tree/launch/gate.sh --output elsewhere/theirs
-check 1 "also where it measures into the same directory" 'a lab is up already'
+check 1 "also where it measures into the same directory" '^netlab.sh: refused'
 succeeds "which is left alone" [ -d elsewhere/theirs/.gate-part ]
 exit "$failed"
