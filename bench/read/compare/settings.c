@@ -104,7 +104,6 @@ static void add_ranks(struct compare_run *run, const char *name, const cJSON *ho
 
 int compare_run_read(struct compare_run *run, const char *directory)
 {
-    static const char *const made_by[] = {"program", "version"};
     if (saved_run_read(&run->saved, directory))
         return -1;
     const cJSON *json = run->saved.run, *hosts = cJSON_GetObjectItemCaseSensitive(json, "hosts");
@@ -117,9 +116,8 @@ int compare_run_read(struct compare_run *run, const char *directory)
         settings_add(run->setting[SETTING], "steps",
                      json_number(configuration, "rounds") > 0 ? "of rounds" : "captured");
     add_members(run, "derived", SETTING); /* such as the threads in use, which replace --threads */
-    for (size_t i = 0; i < sizeof made_by / sizeof *made_by; i++)
-        if (*json_string(json, made_by[i])) /* other programs' results may lack it */
-            settings_add(run->setting[LISTED], made_by[i], json_string(json, made_by[i]));
+    settings_add(run->setting[LISTED], "program", json_string(json, "program"));
+    settings_add(run->setting[LISTED], "version", json_string(json, "version"));
     add_ranks(run, "host", NULL);
     add_ranks(run, "binding", NULL);
     add_ranks(run, "cpu", hosts);

@@ -26,7 +26,7 @@ cJSON *analysis_create(const struct report_runs *runs)
     section_add_bottlenecks(document, &bottlenecks);
     section_add_breakdown(document, runs);
     section_add_steps(document, runs);
-    section_add_scaling(document, runs, scaling, scalings);
+    section_add_scaling(document, scaling, scalings);
     section_add_buckets(document, runs);
     section_add_collectives(document, runs);
     section_add_utilisation(document, runs);

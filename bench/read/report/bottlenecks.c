@@ -19,9 +19,8 @@ static struct finding *append_bottleneck(struct bottlenecks *found, const struct
 }
 
 /* Adds a finding that is made here, without its text. Ranks with fewer CPUs than threads need other advice. */
-static struct finding *add_finding(struct bottlenecks *found, const struct report_runs *runs,
-                                   const struct report_run *run, const char *name, struct measured loss, double step,
-                                   const char *advice)
+static struct finding *add_finding(struct bottlenecks *found, const struct report_run *run, const char *name,
+                                   struct measured loss, double step, const char *advice)
 {
     struct finding *finding = append_bottleneck(found, run);
     double share = loss.value / step;
@@ -34,7 +33,7 @@ static struct finding *add_finding(struct bottlenecks *found, const struct repor
                                 .share = share};
     snprintf(finding->name, sizeof finding->name, "%s", name);
     snprintf(finding->advice, sizeof finding->advice, "%s",
-             run_lacks_cpus(runs, run)
+             run->lacks_cpus
                  ? "give each rank as many logical CPUs as it has threads: fewer ranks on a machine, or more machines"
                  : advice);
     return finding;
@@ -60,7 +59,7 @@ static void add_communication(struct bottlenecks *found, const struct report_run
     char ms[CELL];
     if (cost.value > 0 && step.value > 0 && !(cost.low <= 0) && !profile_found(runs, run, "exposed communication"))
         finding_append(
-            add_finding(found, runs, run, "communication", cost, step.value,
+            add_finding(found, run, "communication", cost, step.value,
                         "let `ddpbench tune --max-minutes 5` look for the strategy and bucket size that cost least"),
             "%s is %s a step slower than without communication", run->subject,
             text_milliseconds(ms, cost.value, cost.low, cost.high));
@@ -71,7 +70,7 @@ static void add_data_loading(struct bottlenecks *found, const struct report_runs
     struct breakdown b;
     if (!run_breakdown(&b, run, run->subject) && b.part[PART_DATA] > 0.1 * b.step.value &&
         !profile_found(runs, run, "data loading"))
-        finding_append(add_finding(found, runs, run, "data loading", run_figure(run, run->subject, "data_loading"),
+        finding_append(add_finding(found, run, "data loading", run_figure(run, run->subject, "data_loading"),
                                    b.step.value,
                                    "let twice as many `--data-workers` fetch ahead, or put `--data` on a faster disk"),
                        "waiting for data takes %.1f %% of a step", 100 * b.part[PART_DATA] / b.step.value);
@@ -88,7 +87,7 @@ static void add_slower_computation(struct bottlenecks *found, const struct repor
         lost.value = row->lost_part_s[PART_COMPUTE];
         if (lost.value > 0.05 * row->work * base->breakdown.step.value && !(lost.low <= 0) &&
             !profile_found(runs, row->run, "CPU contention"))
-            finding_append(add_finding(found, runs, row->run, "slower computation", lost, row->breakdown.step.value,
+            finding_append(add_finding(found, row->run, "slower computation", lost, row->breakdown.step.value,
                                        "give each rank cores of its own: `launch/run.sh`, or `srun --cpu-bind=cores`"),
                            "computation takes %s a step on %zu ranks; at the speed of %zu rank%s it would take %s",
                            text_milliseconds(now, row->breakdown.part[PART_COMPUTE], NAN, NAN), row->run->ranks,

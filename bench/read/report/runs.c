@@ -195,6 +195,15 @@ static size_t add_below(struct report_runs *runs, const char *label, const char 
     return runs->n - before;
 }
 
+/* Sets lacks_cpus of all runs. */
+static void find_shared_cpus(struct report_runs *runs)
+{
+    struct report_run *end = runs->item + runs->n;
+    for (const struct report_run *run = runs->item; run < end; run++)
+        for (struct report_run *r = runs->item; r < end && run->cpus_per_rank < (double)run->threads; r++)
+            r->lacks_cpus |= r->ranks == run->ranks && !strcmp(r->label, run->label);
+}
+
 void runs_add(struct report_runs *runs, const char *label, const char *directory)
 {
     enum { LEVELS = 4 };
@@ -213,6 +222,7 @@ void runs_add(struct report_runs *runs, const char *label, const char *directory
         if (run > runs->item)
             run->label_number = run[-1].label_number + (strcmp(run[-1].label, run->label) != 0);
     }
+    find_shared_cpus(runs);
 }
 
 void runs_destroy(struct report_runs *runs)
@@ -260,14 +270,6 @@ const char *run_edge_advice(const struct run_implementation *best, int tried_sma
     if (tried_larger && !tried_smaller && (!best->tensors || best->buckets < best->tensors))
         return "the smallest size tried: try smaller";
     return tried_smaller && !tried_larger && best->buckets != 1 ? "the largest size tried: try larger" : NULL;
-}
-
-int run_lacks_cpus(const struct report_runs *runs, const struct report_run *run)
-{
-    for (const struct report_run *r = runs->item; r < runs->item + runs->n; r++)
-        if (r->ranks == run->ranks && !strcmp(r->label, run->label) && r->cpus_per_rank < (double)r->threads)
-            return 1;
-    return 0;
 }
 
 /* ---- where the time of a step goes ---- */

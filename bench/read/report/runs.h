@@ -36,7 +36,8 @@ struct report_run {
     char link[80];      /* network between the ranks */
     size_t ranks, hosts, threads;
     struct place place;
-    double cpus_per_rank;         /* logical CPUs of a rank; a shared CPU counts in parts; NAN: not known */
+    int lacks_cpus;       /* this run, or another with its label and number of ranks, has fewer CPUs than threads */
+    double cpus_per_rank; /* logical CPUs of a rank; a shared CPU counts in parts; NAN: not known */
     double parameters, sequences; /* of the model; of a rank in a step; NAN in an allreduce */
     double tokens;                /* of all ranks in a step; NAN in an allreduce */
     char subject[128];            /* the profiled or the best implementation; "" where there is none */
@@ -77,9 +78,6 @@ struct measured run_figure(const struct report_run *run, const char *subject, co
 /* What to try if the bucket size of the best implementation is the smallest or the largest that was tried; NULL if it
  * is neither, or if a size beyond it would cut the gradient into the same buckets. */
 const char *run_edge_advice(const struct run_implementation *best, int tried_smaller, int tried_larger);
-
-/* Whether this run, or another with its label and number of ranks, has fewer CPUs than threads. */
-int run_lacks_cpus(const struct report_runs *runs, const struct report_run *run);
 
 /* ---- where the time of a step goes ---- */
 

@@ -144,27 +144,16 @@ static void draw_collectives(cJSON *document, const struct collectives_picture *
     free(fitted);
 }
 
-/* Draws times. The title has the least and the greatest time of the smallest size. */
+/* Draws times. The title has the shortest of the smallest size. */
 static void draw_times(cJSON *document, const char *note, const struct collective_row *row, size_t n)
 {
-    const struct collective_row *least = row, *most = row; /* both of the smallest size so far */
-    char title[300], low[CELL], high[CELL], size[CELL];
-    for (const struct collective_row *r = row; r < row + n; r++) {
-        if (r->bytes > least->bytes)
-            continue;
-        if (r->bytes < least->bytes)
-            least = most = r;
-        least = r->time.value < least->time.value ? r : least;
-        most = r->time.value > most->time.value ? r : most;
-    }
-    text_bytes(size, least->bytes);
-    text_value_like(low, least->time.value, "s", least->time.value);
-    text_value_like(high, most->time.value, "s", most->time.value);
-    if (most->run == least->run)
-        snprintf(title, sizeof title, "A collective of %s takes %s (%.60s)", size, low, least->label);
-    else
-        snprintf(title, sizeof title, "A collective of %s takes from %s (%.60s) to %s (%.60s)", size, low, least->label,
-                 high, most->label);
+    const struct collective_row *least = row;
+    char title[300], time[CELL], size[CELL];
+    for (const struct collective_row *r = row; r < row + n; r++)
+        if (r->bytes < least->bytes || (r->bytes == least->bytes && r->time.value < least->time.value))
+            least = r;
+    snprintf(title, sizeof title, "A collective of %s takes %s (%.60s)", text_bytes(size, least->bytes),
+             text_value_like(time, least->time.value, "s", least->time.value), least->label);
     draw_collectives(document, &of_times, title, note, row, n);
 }
 
@@ -220,8 +209,7 @@ static void warn_of_fits(cJSON *document, const struct collective_row *row, size
 }
 
 /* Reports where the smallest call of a run takes at least 10 times as long as the same call in another run. */
-static void compare_latencies(cJSON *document, const struct report_runs *runs, const struct collective_row *row,
-                              size_t n)
+static void compare_latencies(cJSON *document, const struct collective_row *row, size_t n)
 {
     for (size_t first = 0; first < n; first = series_end(row, first, n)) {
         const struct collective_row *of = &row[first], *quickest = of;
@@ -234,7 +222,7 @@ static void compare_latencies(cJSON *document, const struct report_runs *runs, c
                               text_bytes(size, of->bytes), text_value_like(time, of->time.value, "s", of->time.value),
                               of->label, of->time.value / quickest->time.value,
                               text_value_like(least, quickest->time.value, "s", quickest->time.value), quickest->label,
-                              run_lacks_cpus(runs, of->run)
+                              of->run->lacks_cpus
                                   ? ": its ranks have fewer CPUs than threads, so the time is that of waiting for a "
                                     "CPU, not that of the link"
                                   : "");
@@ -282,7 +270,7 @@ void section_add_collectives(cJSON *document, const struct report_runs *runs)
             const char *note = several < n ? "Runs on one rank, which communicate nothing, are left out." : NULL;
             draw_times(document, note, row, several);
             draw_bandwidths(document, note, row, several);
-            compare_latencies(document, runs, row, several);
+            compare_latencies(document, row, several);
             warn_of_fits(document, row, several);
         } else
             document_add_paragraph(document, "Runs on one rank communicate nothing, and are not shown.");

@@ -138,37 +138,18 @@ static const char *find_edge(const struct report_run *run, const struct run_impl
     return run_edge_advice(best, smaller, larger);
 }
 
-/* Prints what the best implementation gains over ddp. */
-static void print_gain(const struct report_run *run, char text[240])
-{
-    struct measured ddp = run_figure(run, "ddp", "step_to_shortest"), best = run_figure(run, run->subject, "step");
-    char ms[CELL], change[CELL];
-    if (!strcmp(run->subject, "ddp"))
-        *text = 0;
-    else if (!isfinite(ddp.value))
-        snprintf(text, 240, "; `ddp` was not measured");
-    else if (!isfinite(ddp.low))
-        snprintf(text, 240, "; too few rounds to compare with `ddp`");
-    else if (ddp.low <= 1)
-        snprintf(text, 240, "; not significantly different from `ddp` (whose step is %s)",
-                 text_change(change, ddp.value, ddp.low, ddp.high));
-    else
-        snprintf(text, 240, "; it gains %s a step over `ddp` (whose step is %s)",
-                 text_milliseconds(ms, best.value * (ddp.value - 1), best.value * (ddp.low - 1),
-                                   best.value * (ddp.high - 1)),
-                 text_change(change, ddp.value, ddp.low, ddp.high));
-}
-
 /* Adds the implementation to use, by the verdict of a comparison on several ranks. Returns whether there is one. */
 static int add_choice(cJSON *document, const struct report_run *run)
 {
     const struct run_implementation *best = run_find_implementation(run, run->subject);
-    char to_ddp[240], tie[200], undecided[200];
+    char to_ddp[100] = "", change[CELL], tie[200], undecided[200];
     const cJSON *verdict = cJSON_GetObjectItemCaseSensitive(run->summary, "verdict");
     if (!best || !run_compares(run) || run->ranks < 2)
         return 0;
     const char *edge = find_edge(run, best);
-    print_gain(run, to_ddp);
+    struct measured ddp = run_figure(run, "ddp", "step_to_shortest");
+    if (isfinite(ddp.value) && strcmp(run->subject, "ddp") != 0)
+        snprintf(to_ddp, sizeof to_ddp, "; the step of `ddp` is %s", text_change(change, ddp.value, ddp.low, ddp.high));
     document_add_item(document, "In %s, `%s` has the shortest step of those compared%s%s%s.%s%s", run->label,
                       json_string(verdict, "options"), to_ddp, edge ? "; its bucket size is " : "", edge ? edge : "",
                       verdict_labels(tie, sizeof tie, verdict, VERDICT_TIE),

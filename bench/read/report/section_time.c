@@ -222,14 +222,13 @@ static void draw_scaling(cJSON *document, const struct scaling *s, size_t number
     free(ideal);
 }
 
-void section_add_scaling(cJSON *document, const struct report_runs *runs, const struct scaling *scaling,
-                         size_t scalings)
+void section_add_scaling(cJSON *document, const struct scaling *scaling, size_t scalings)
 {
     for (const struct scaling *s = scaling; s < scaling + scalings; s++) {
         int lacking = 0;
         for (const struct scaling_row *row = s->row; row < s->row + s->n; row++)
-            lacking = lacking || run_lacks_cpus(runs, row->run) ||
-                      (row->run->place.machines && row->run->place.machines < row->hosts);
+            lacking =
+                lacking || row->run->lacks_cpus || (row->run->place.machines && row->run->place.machines < row->hosts);
         document_add_heading(document, scalings > 1 ? "Scaling: %s" : "Scaling", s->workload);
         document_add_paragraph(document, "%s; %s%s; from %ss.%s", s->workload,
                                *s->subject ? s->subject : "the best implementation of each run",

@@ -29,8 +29,7 @@ void section_add_bottlenecks(cJSON *document, const struct bottlenecks *bottlene
 void section_add_breakdown(cJSON *document, const struct report_runs *runs);
 /* A captured step of each of the first profiles, as a timeline of its ranks, from the runs' own files. */
 void section_add_steps(cJSON *document, const struct report_runs *runs);
-void section_add_scaling(cJSON *document, const struct report_runs *runs, const struct scaling *scaling,
-                         size_t scalings);
+void section_add_scaling(cJSON *document, const struct scaling *scaling, size_t scalings);
 void section_add_buckets(cJSON *document, const struct report_runs *runs);
 void section_add_collectives(cJSON *document, const struct report_runs *runs);
 /* How busy CPUs and GPUs were, from the files of the runs' monitors. */

@@ -360,8 +360,7 @@ TEST(the_advice_where_ranks_lack_cpus)
     analyse();
     ck_assert_ptr_nonnull(strstr(found.item[0].finding.advice, "--data-workers"));
     bottlenecks_destroy(&found);
-    run->threads = 1;
-    run->cpus_per_rank = 0.5;
+    run->lacks_cpus = 1;
     bottlenecks_find(&found, &runs, NULL, 0);
     ck_assert_ptr_nonnull(strstr(found.item[0].finding.advice, "fewer ranks on a machine"));
 }
@@ -472,15 +471,8 @@ TEST(a_gain_has_an_interval)
 {
     choose(1.25, 1.2, 1.3);
     has("`--implementations ddp_bucketed --bucket-size-mb 8` has the shortest step");
-    has("it gains 2.00 ms [1.60, 2.40] a step over `ddp` (whose step is +25.0 % [+20.0, +30.0])");
+    has("; the step of `ddp` is +25.0 % [+20.0, +30.0]; ");
     has("; its bucket size is the largest size tried: try larger. Tie (not significantly slower): other.");
-}
-
-TEST(an_insignificant_gain_is_reported)
-{
-    choose(1.05, 0.9, 1.3);
-    has("not significantly different from `ddp` (whose step is +5.0 % [-10.0, +30.0])");
-    lacks("it gains");
 }
 
 static void add_call(struct report_run *run, double bytes, double us)
@@ -506,8 +498,7 @@ TEST(one_ranks_calls_are_no_communication)
 {
     struct report_run *one = add_run("allreduce", "single", 1, NAN), *two = add_run("allreduce", "quick", 2, NAN);
     struct report_run *four = add_run("allreduce", "slow", 4, NAN);
-    four->threads = 1;
-    four->cpus_per_rank = 0.5;
+    four->lacks_cpus = 1;
     add_call(one, 8, 0.01);
     for (double bytes = 8; bytes < 1e6; bytes *= 2) {
         add_call(two, bytes, 2 + bytes / 1e3);
@@ -520,7 +511,7 @@ TEST(one_ranks_calls_are_no_communication)
     document = document_create("a");
     section_add_collectives(document, &runs);
     const cJSON *pictures = cJSON_GetObjectItemCaseSensitive(document, "blocks")->child->next;
-    ck_assert_str_eq(json_string(pictures, "title"), "A collective of 8 B takes from 2.008 us (quick) to 4 ms (slow)");
+    ck_assert_str_eq(json_string(pictures, "title"), "A collective of 8 B takes 2.008 us (quick)");
     ck_assert_str_eq(json_string(pictures->next, "title"), "Bus bandwidth reaches 0.9962 GB/s at 512 KiB (quick)");
     ck_assert_ptr_null(strstr(json_string(pictures, "svg"), "single"));
     said();
