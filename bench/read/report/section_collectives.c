@@ -171,7 +171,8 @@ static void draw_bandwidths(cJSON *document, const char *note, const struct coll
 
 /* ---- sentences and the table ---- */
 
-/* Hides all rows but a few sizes of each collective, the smallest among them. Returns how many are left. */
+/* Hides all rows but a few sizes of each collective, the smallest and the largest among them. Returns how many are
+ * left. */
 static size_t choose_rows(struct collective_row *row, size_t n)
 {
     enum { SIZES = 7 };
@@ -179,7 +180,7 @@ static size_t choose_rows(struct collective_row *row, size_t n)
     for (size_t first = 0, end; first < n; first = end) {
         end = series_end(row, first, n);
         for (size_t i = first; i < end; i++) {
-            row[i].is_hidden = row[i].ranks < 2 || (i - first) % ((end - first + SIZES - 1) / SIZES);
+            row[i].is_hidden = row[i].ranks < 2 || (i > first && (end - 1 - i) % ((end - first + SIZES - 1) / SIZES));
             chosen += !row[i].is_hidden;
         }
     }

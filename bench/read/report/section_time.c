@@ -68,7 +68,7 @@ static void draw_time(cJSON *document, const struct time_row *row, size_t n)
     struct chart_name parts[PARTS];
     struct chart_bar bar[BARS];
     double part[BARS][PARTS];
-    char label[BARS][160], title[100], note[80] = "";
+    char label[BARS][160], title[240], note[80] = "";
     size_t bars = n < BARS ? n : BARS;
     for (int p = 0; p < PARTS; p++)
         parts[p] = (struct chart_name){part_name[p], p};
@@ -82,7 +82,8 @@ static void draw_time(cJSON *document, const struct time_row *row, size_t n)
             (struct chart_bar){label[i], part[i], 1e3 * b->step.value, 1e3 * b->step.low, 1e3 * b->step.high, b->n};
     }
     int largest = breakdown_largest_part(&row->breakdown);
-    snprintf(title, sizeof title, "%.0f %% of a step is %s", 100 * row->share[largest], part_name[largest]);
+    snprintf(title, sizeof title, "%.0f %% of a step is %s (%.150s)", 100 * row->share[largest], part_name[largest],
+             label[0]);
     if (bars < n)
         snprintf(note, sizeof note, "The table has %zu more.", n - bars);
     document_add_picture(
