@@ -12,8 +12,7 @@ void section_add_terms(cJSON *document)
 {
     static const char *const terms[] = {
         "`none`: the same training without communication, as a control.",
-        "implementation: how gradients are summed over the ranks. `ddp_bucketed:16` sends them in buckets of 16 MiB, "
-        "each as soon as the backward pass has filled it.",
+        "implementation: how gradients are summed over the ranks. `ddp_bucketed:16` sends them in buckets of 16 MiB.",
         "exposed communication: the time a rank waits for gradients after its backward pass.",
         "sync cost: the step less the step of `none`, round by round, which includes what communication slows down.",
         "round: one block of steps of each implementation. n counts rounds, or the captured steps of all ranks.",
