@@ -1,7 +1,6 @@
 /* buckets.c - when each bucket of a plan is ready, requested, posted and done, and how long it is exposed. */
 #include "profile/figures.h"
 
-#include "base/stats.h"
 #include "kernels/error.h"
 
 #include <math.h>
@@ -20,17 +19,11 @@ static void add_ready(const struct profile_figures *f, const struct capture *cap
                       const struct plan *plan, double *seconds)
 {
     const struct lane *host = &timeline->lane[LANE_HOST];
-    int tensors = 0;
-    for (int b = 0; b < plan->n; b++)
-        tensors = plan->bucket[b].last_tensor >= tensors ? plan->bucket[b].last_tensor + 1 : tensors;
-    int *bucket = allocate((size_t)tensors + 1, sizeof *bucket); /* 1 more than the bucket that a tensor completes */
-    for (int b = 0; b < plan->n; b++)
-        bucket[plan->bucket[b].last_tensor] = b + 1;
     for (const struct span *s = host->span; s < host->span + host->n; s++)
-        if (s->name == ready_name && s->step >= f->first && s->index < tensors && bucket[s->index])
-            time_of(seconds, bucket[s->index] - 1, READY, f->steps)[s->step - f->first] =
-                1e-9 * (double)(s->start_ns - capture->times[s->step].start_ns);
-    free(bucket);
+        for (int b = 0; b < plan->n && s->name == ready_name && s->step >= f->first; b++)
+            if (plan->bucket[b].last_tensor == s->index)
+                time_of(seconds, b, READY, f->steps)[s->step - f->first] =
+                    1e-9 * (double)(s->start_ns - capture->times[s->step].start_ns);
 }
 
 /* The collectives of this rank. computing is NULL if it is unknown when the rank computed. */
@@ -44,7 +37,7 @@ static void add_collectives(const struct profile_figures *f, const struct captur
     struct interval *busy = allocate(compute->n + 1, sizeof *busy);
     size_t at = 0;
     for (int step = 0; step < capture->n; step++) {
-        size_t n = intervals_of_lane(compute, step, 0, &at, busy);
+        size_t n = intervals_of_lane(compute, step, &at, busy);
         int64_t start = capture->times[step].start_ns;
         const struct span *last = NULL;
         for (; span < end && span->step == step; span++) {
@@ -73,29 +66,25 @@ void profile_figures_add_buckets(struct profile_figures *f, const struct job *jo
                                  const struct timeline *timeline, const struct plan *plan, const struct lane *computing,
                                  int host_is_ahead)
 {
-    size_t steps = (size_t)f->steps, n = (size_t)job->size * steps;
+    size_t steps = (size_t)f->steps;
     double *seconds = allocate((size_t)plan->n * TIMES * steps + 1, sizeof *seconds);
-    double *all = allocate(n + 1, sizeof *all);
     add_ready(f, capture, timeline, plan, seconds);
     add_collectives(f, capture, timeline, computing, host_is_ahead, seconds);
     f->bucket = allocate((size_t)plan->n + 1, sizeof *f->bucket);
     f->buckets = plan->n;
     for (int b = 0; b < plan->n; b++) {
-        struct bucket_figure *figure = &f->bucket[b];
-        double *const median[] = {&figure->ready, &figure->queued, &figure->posted, &figure->done, &figure->exposed};
-        *figure = (struct bucket_figure){
-            .bucket = b, .tensors = plan->bucket[b].tensors, .parameters = capture->parameters[b]};
-        for (int time = READY; time <= LAST; time++) {
-            double sum = 0; /* NAN if it is unknown on a rank */
-            job_gather(job, time_of(seconds, b, (enum bucket_time)time, f->steps), steps * sizeof *seconds, all);
-            for (size_t i = 0; i < n; i++)
-                sum += all[i];
-            if (time == LAST)
-                figure->last = sum / (double)n;
-            else
-                *median[time] = isnan(sum) ? NAN : stats_median(all, n);
-        }
+        struct pooled of[TIMES];
+        for (int time = 0; time < TIMES; time++)
+            of[time] = pool_steps(job, time_of(seconds, b, (enum bucket_time)time, f->steps), steps);
+        f->bucket[b] = (struct bucket_figure){b,
+                                              plan->bucket[b].tensors,
+                                              capture->parameters[b],
+                                              of[READY].median,
+                                              of[QUEUED].median,
+                                              of[POSTED].median,
+                                              of[DONE].median,
+                                              of[EXPOSED].median,
+                                              of[LAST].mean};
     }
     free(seconds);
-    free(all);
 }

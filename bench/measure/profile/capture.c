@@ -64,14 +64,11 @@ static void find_missing(struct capture *capture, const struct recorder *r)
                  "CUPTI unavailable (%s): traces hold operations timed by CUDA events, no kernels, and when "
                  "the GPU computed is n/a",
                  r->tracer.untraced);
-    else if (r->tracer.activities.dropped)
+    else if (r->tracer.activities.dropped || r->tracer.activities.untimed)
         snprintf(text, sizeof capture->missing,
-                 "%zu records of rank 0's GPU did not fit into the tracer's memory and are missing in its trace; use a "
-                 "larger --profile-buffer-mb",
-                 r->tracer.activities.dropped);
-    else if (r->tracer.activities.untimed)
-        snprintf(text, sizeof capture->missing, "%zu records of rank 0's GPU had no times and are missing in its trace",
-                 r->tracer.activities.untimed);
+                 "Records of rank 0's GPU are missing in its trace: %zu did not fit into the tracer's memory (use a "
+                 "larger --profile-buffer-mb), and %zu had no times",
+                 r->tracer.activities.dropped, r->tracer.activities.untimed);
 }
 
 /* Takes rank 0's origin and its Unix time, from which the traces of all ranks count. */
@@ -149,22 +146,15 @@ static void create_capture(struct capture *capture, struct training *t, int row,
  * long one step takes, the same on every rank; or -1 on every rank, reported: no checkpoint can be written. */
 static int64_t warm_up(const struct capture *capture, struct training *t, size_t steps, const char *directory)
 {
-    size_t active = capture_active(capture->options, steps);
     char words[CELL];
     double cold;
     int64_t step_ns = (int64_t)(1e9 * block_try_steps(&t->run, t->harness.job, &t->engine, capture->row, &cold));
     if (job_agree(t->harness.job, checkpoint_try(&t->engine.trainer.checkpoint, trainer_state(&t->engine.trainer))))
         return -1;
     block_start(&t->run, &t->engine, capture->row, 0);
-    if (t->harness.job->rank)
-        return step_ns;
-    if (active > (size_t)capture->room)
-        fprintf(stderr,
-                "The buffer of %g MiB holds %d of the %zu steps to capture; use a larger --profile-buffer-mb.\n",
-                capture->options->buffer_mb, capture->room, active);
-    else
-        fprintf(stderr, "A step of %s takes %.1f ms; %zu of them, %zu captured, will take about %s. Traces go to %s.\n",
-                capture->trace.implementation, 1e-6 * (double)step_ns, steps, active,
+    if (t->harness.job->rank == 0)
+        fprintf(stderr, "A step of %s takes %.1f ms; %zu of them will take about %s. Traces go to %s.\n",
+                capture->trace.implementation, 1e-6 * (double)step_ns, steps,
                 text_duration(words, 1e-9 * (double)step_ns * (double)steps), directory);
     return step_ns;
 }
@@ -304,17 +294,6 @@ static void evaluate_steps(struct capture *capture, struct training *t)
     collectives_exchange(&capture->collectives, job, &r->timeline, &capture->alignment, first, capture->n - first);
 }
 
-/* Writes the trace and telemetry of this rank, and the trace of all ranks. Returns 0; or -1, reported. */
-static int write_files(struct capture *capture, const struct training *t, const char *name, struct results *results)
-{
-    struct trace_file merged = {0};
-    int failed = trace_files_write(capture->options, results, &capture->trace);
-    failed |= merged_trace_add(&merged, capture->options, results->directory, t->harness.job, &capture->trace);
-    failed |= merged_trace_end(&merged, name);
-    return failed | captured_steps_write(results, &capture->trace, recorder_computing(&t->engine.recorder),
-                                         capture->overlap, t->harness.origin_ns, t->engine.comm->on_device);
-}
-
 int capture_run(struct capture *capture, struct training *t, int row, const char *name,
                 const struct profile_options *options, struct results *results)
 {
@@ -336,18 +315,18 @@ int capture_run(struct capture *capture, struct training *t, int row, const char
     capture->interrupted = job_max(job, signal_seen) > 0; /* also by a signal since the last exchange */
     profiler_range(capture, t->engine.recorder.device, 0);
     evaluate_steps(capture, t);
-
-    int prints = job->rank == 0, was_interrupted = capture->interrupted;
-    if (prints && was_interrupted)
-        fprintf(stderr, "Interrupted: the capture ends after %d steps, without controls.\n", capture->n);
-    if (prints && capture->full)
+    if (job->rank == 0 && capture->full)
         fprintf(stderr,
                 "The capture ended after %d steps: the buffer of %g MiB is full; use a larger --profile-buffer-mb.\n",
                 capture->n, options->buffer_mb);
-    status = job_agree_after(job, status, write_files(capture, t, name, results));
+    struct trace_file merged = {0};
+    int failed = trace_files_write(options, results, &capture->trace);
+    failed |= merged_trace_add(&merged, options, results->directory, job, &capture->trace);
+    failed |= merged_trace_end(&merged, name);
+    failed |= captured_steps_write(results, &capture->trace, capture->overlap, t->harness.origin_ns,
+                                   t->engine.comm->on_device);
+    status = job_agree_after(job, status, failed);
     capture->interrupted = job_max(job, signal_seen) > 0;
-    if (prints && capture->interrupted && !was_interrupted)
-        fprintf(stderr, "Interrupted while traces were written; they are complete, but there are no controls.\n");
     return status;
 }
 

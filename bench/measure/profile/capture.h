@@ -51,9 +51,9 @@ int merged_trace_add(struct trace_file *merged, const struct profile_options *op
                      const struct job *job, const struct trace *trace);
 int merged_trace_end(struct trace_file *merged, const char *name);
 
-/* Appends the steps to the metrics of this rank. computing is as from run_computing; overlap is [trace->steps]; times
- * count from origin_ns; on_device is as in struct comm. Returns 0; or -1, reported. */
-int captured_steps_write(struct results *results, const struct trace *trace, const struct lane *computing,
-                         const struct overlap *overlap, int64_t origin_ns, int on_device);
+/* Appends the steps to the metrics of this rank. overlap is [trace->steps]; times count from origin_ns; on_device is as
+ * in struct comm. Returns 0; or -1, reported. */
+int captured_steps_write(struct results *results, const struct trace *trace, const struct overlap *overlap,
+                         int64_t origin_ns, int on_device);
 
 #endif

@@ -128,48 +128,26 @@ int merged_trace_end(struct trace_file *m, const char *name)
 
 /* ---- telemetry ---- */
 
-/* Prints the pieces of a step in which the same lanes were active, if any was. Both unions end with an interval that
- * begins after any step. */
-static void print_segments(FILE *out, const struct interval *compute, const struct interval *comm,
-                           const struct step_times *step)
+/* Prints when collectives were in flight in a step: n intervals. */
+static void print_in_flight(FILE *out, const struct interval *busy, size_t n, const struct step_times *step)
 {
-    const char *comma = "";
-    fprintf(out, ", \"active_segments\": [");
-    for (int64_t t = step->start_ns, end; t < step->end_ns; t = end) {
-        while (compute->end <= t)
-            compute++;
-        while (comm->end <= t)
-            comm++;
-        int a = compute->start <= t, b = comm->start <= t;
-        int64_t x = a ? compute->end : compute->start, y = b ? comm->end : comm->start;
-        end = x < y ? x : y;
-        end = end < step->end_ns ? end : step->end_ns;
-        if (!a && !b)
-            continue;
-        fprintf(out, "%s{\"start_ms\": %.6f, \"end_ms\": %.6f, \"lanes\": [%s%s%s]}", comma,
-                1e-6 * (double)(t - step->start_ns), 1e-6 * (double)(end - step->start_ns), a ? "\"compute\"" : "",
-                a && b ? ", " : "", b ? "\"communication\"" : "");
-        comma = ", ";
-    }
+    fprintf(out, ", \"in_flight\": [");
+    for (size_t i = 0; i < n; i++)
+        fprintf(out, "%s{\"start_ms\": %.6f, \"end_ms\": %.6f}", i ? ", " : "",
+                1e-6 * (double)(busy[i].start - step->start_ns), 1e-6 * (double)(busy[i].end - step->start_ns));
     fprintf(out, "]");
 }
 
-int captured_steps_write(struct results *results, const struct trace *trace, const struct lane *computing,
-                         const struct overlap *overlap, int64_t origin_ns, int on_device)
+int captured_steps_write(struct results *results, const struct trace *trace, const struct overlap *overlap,
+                         int64_t origin_ns, int on_device)
 {
-    static const struct lane nothing;
-    static const struct interval never = {INT64_MAX, INT64_MAX};
-    enum { GAP_NS = 9999 }; /* gaps below 10 us between operations are no pause */
-    const struct lane *compute = computing ? computing : &nothing;
     const struct lane *communication = &trace->timeline->lane[LANE_COMMUNICATION];
-    struct interval *x = allocate(compute->n + 1, sizeof *x), *y = allocate(communication->n + 1, sizeof *y);
-    size_t i = 0, j = 0, length = 0;
+    struct interval *busy = allocate(communication->n + 1, sizeof *busy);
+    size_t at = 0, length = 0;
     char *text = NULL;
     FILE *out = text_begin(&text, &length);
     for (int s = 0; s < trace->steps; s++) {
         const struct captured_step *step = &trace->step[s];
-        x[intervals_of_lane(compute, s, GAP_NS, &i, x)] = never;
-        y[intervals_of_lane(communication, s, 0, &j, y)] = never;
         fprintf(out, "{\"implementation\": \"%s\", \"captured\": true, \"profiler_step\": %ld, \"global_step\": %ld",
                 trace->implementation, step->number + 1, step->global_step);
         fprintf(out, ", \"epoch\": %ld, \"epoch_kind\": \"%s\"", step->epoch + 1, step->warmup ? "warmup" : "active");
@@ -181,12 +159,10 @@ int captured_steps_write(struct results *results, const struct trace *trace, con
         int64_t since_base_ns = alignment_apply(trace->alignment, trace->times[s].start_ns) - trace->base_ns;
         fprintf(out, ", \"trace_start_ms\": %.6f", 1e-6 * (double)since_base_ns);
         telemetry_print_overlap(out, &overlap[s], 1, on_device);
-        if (computing)
-            print_segments(out, x, y, &trace->times[s]);
+        print_in_flight(out, busy, intervals_of_lane(communication, s, &at, busy), &trace->times[s]);
         fprintf(out, "}\n");
     }
     text_end(out);
-    free(x);
-    free(y);
+    free(busy);
     return results_append(results, text, length);
 }

@@ -1,5 +1,6 @@
 /* controls.c - compares a captured implementation with its controls. */
 #include "profile/controls.h"
+#include "profile/figures.h"
 
 #include "kernels/error.h"
 
@@ -55,12 +56,7 @@ void controls_destroy(struct controls *controls)
 
 static double mean_over_ranks(const struct job *job, double mine)
 {
-    double *all = allocate((size_t)job->size, sizeof *all), sum = 0;
-    job_gather(job, &mine, sizeof mine, all);
-    for (int r = 0; r < job->size; r++)
-        sum += all[r];
-    free(all);
-    return sum / job->size;
+    return pool_steps(job, &mine, 1).mean;
 }
 
 int controls_include(const struct controls *c, int row)

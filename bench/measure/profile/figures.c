@@ -18,20 +18,13 @@ static void find_quantiles(double *of_rank, const double *seconds, int ranks, si
         of_rank[r] = stats_quantile(seconds + (size_t)r * steps, steps, q);
 }
 
-static int rank_of_most(const double *of_rank, int ranks)
+/* The first rank whose value is the largest, times a sign. */
+static int rank_of_most(const double *of_rank, int ranks, int sign)
 {
     int most = 0;
     for (int r = 1; r < ranks; r++)
-        most = of_rank[r] > of_rank[most] ? r : most;
+        most = sign * of_rank[r] > sign * of_rank[most] ? r : most;
     return most;
-}
-
-static int rank_of_least(const double *of_rank, int ranks)
-{
-    int least = 0;
-    for (int r = 1; r < ranks; r++)
-        least = of_rank[r] < of_rank[least] ? r : least;
-    return least;
 }
 
 /* What the fast ranks need: the lower quartile over ranks; of four or fewer ranks the least. */
@@ -44,7 +37,7 @@ static double pace_of(const double *of_rank, int ranks)
 /* From the median work of each rank: how late it is, and what a step would gain without that. */
 static void find_late(struct profile_figures *figures, const double *work)
 {
-    double pace = pace_of(work, figures->ranks), most = work[rank_of_most(work, figures->ranks)];
+    double pace = pace_of(work, figures->ranks), most = work[rank_of_most(work, figures->ranks, 1)];
     for (int r = 0; r < figures->ranks; r++) {
         double next = pace;
         for (int q = 0; q < figures->ranks; q++)
@@ -57,7 +50,7 @@ static void find_late(struct profile_figures *figures, const double *work)
 
 enum step_phase rank_latest_in(const struct rank_figure *rank)
 {
-    return (enum step_phase)rank_of_most(rank->late_in, PHASES);
+    return (enum step_phase)rank_of_most(rank->late_in, PHASES, 1);
 }
 
 /* Writes the share of a well-tuned step that a phase usually has, and whether this one is outside. A backward pass
@@ -77,41 +70,53 @@ static void compare_with_usual(struct phase_figure *f, int phase)
                                 : "");
 }
 
-/* A phase from seconds[ranks, steps]; step is the mean of the whole step, NAN for the step itself. */
-static void describe_phase(struct phase_figure *f, const double *seconds, int ranks, size_t steps, double step)
+static struct pooled pool(const double *all, size_t n)
 {
-    double *of_rank = allocate((size_t)ranks, sizeof *of_rank), sum = 0;
-    size_t n = (size_t)ranks * steps;
+    double sum = 0;
     for (size_t i = 0; i < n; i++)
-        sum += seconds[i];
-    f->mean = sum / (double)n;
-    f->median = stats_median(seconds, n);
-    f->share = isnan(step) ? 1 : f->mean / step;
-    find_quantiles(of_rank, seconds, ranks, steps, 0.95);
-    f->p95_rank = rank_of_most(of_rank, ranks);
-    f->p95_steps = of_rank[f->p95_rank];
-    find_quantiles(of_rank, seconds, ranks, steps, 0.5);
-    f->least_rank = rank_of_least(of_rank, ranks);
-    f->least = of_rank[f->least_rank];
-    f->most_rank = rank_of_most(of_rank, ranks);
-    f->most = of_rank[f->most_rank];
-    free(of_rank);
+        sum += all[i];
+    return (struct pooled){sum / (double)n, isnan(sum) ? NAN : stats_median(all, n)};
 }
 
-/* Gathers seconds[ranks, steps] of a phase (PHASES: of the step); and the part of it that waited for a core. */
-static void gather_phase(double *seconds, double *core_wait, const struct profile_figures *f, const struct job *job,
-                         const struct capture *capture, int phase)
+struct pooled pool_steps(const struct job *job, const double *seconds, size_t steps)
 {
-    size_t steps = (size_t)f->steps;
-    double *mine = allocate(2 * steps + 1, sizeof *mine), *waits = mine + steps;
-    for (size_t i = 0; i < steps; i++) {
-        const struct step_times *t = &capture->times[(size_t)f->first + i];
-        mine[i] = 1e-9 * (double)(phase == PHASES ? t->end_ns - t->start_ns : t->phase_ns[phase]);
+    size_t n = (size_t)job->size * steps;
+    double *all = allocate(n + 1, sizeof *all);
+    job_gather(job, seconds, steps * sizeof *seconds, all);
+    struct pooled pooled = pool(all, n);
+    free(all);
+    return pooled;
+}
+
+/* Describes a phase (PHASES: the whole step, which comes first) by seconds[ranks, steps]. of_rank: room for [ranks]. */
+static void describe_phase(struct profile_figures *f, int phase, const double *seconds, double *of_rank)
+{
+    struct phase_figure *p = &f->phase[phase];
+    struct pooled pooled = pool(seconds, (size_t)f->ranks * (size_t)f->steps);
+    p->name = phase == PHASES ? "step" : phase_name[phase];
+    p->mean = pooled.mean;
+    p->median = pooled.median;
+    p->share = p->mean / f->phase[PHASES].mean;
+    find_quantiles(of_rank, seconds, f->ranks, (size_t)f->steps, 0.95);
+    p->p95_rank = rank_of_most(of_rank, f->ranks, 1);
+    p->p95_steps = of_rank[p->p95_rank];
+    find_quantiles(of_rank, seconds, f->ranks, (size_t)f->steps, 0.5);
+    p->least_rank = rank_of_most(of_rank, f->ranks, -1);
+    p->least = of_rank[p->least_rank];
+    p->most_rank = rank_of_most(of_rank, f->ranks, 1);
+    p->most = of_rank[p->most_rank];
+    compare_with_usual(p, phase);
+}
+
+/* Of a phase (PHASES: of the step) of this rank: seconds[steps], and the part of it that waited for a core. */
+static void read_phase(const struct profile_figures *f, const struct capture *capture, int phase, double *seconds,
+                       double *waits)
+{
+    for (int i = 0; i < f->steps; i++) {
+        const struct step_times *t = &capture->times[f->first + i];
+        seconds[i] = 1e-9 * (double)(phase == PHASES ? t->end_ns - t->start_ns : t->phase_ns[phase]);
         waits[i] = phase == PHASES ? 0 : 1e-9 * (double)t->core_wait_ns[phase];
     }
-    job_gather(job, mine, steps * sizeof *mine, seconds);
-    job_gather(job, waits, steps * sizeof *waits, core_wait);
-    free(mine);
 }
 
 /* A rank is late in a phase by the lower quartile of its time there without waiting for a core, which other processes
@@ -119,14 +124,14 @@ static void gather_phase(double *seconds, double *core_wait, const struct profil
 static void find_phases(struct profile_figures *f, const struct job *job, const struct capture *capture)
 {
     size_t steps = (size_t)f->steps, n = steps * (size_t)f->ranks;
-    double *seconds = allocate(n + 1, sizeof *seconds), *waits = allocate(n + 1, sizeof *waits);
-    double *work = allocate(n + 1, sizeof *work), *work_waits = allocate(n + 1, sizeof *work_waits);
-    double *of_rank = allocate((size_t)f->ranks, sizeof *of_rank);
+    double *room = allocate(4 * n + 2 * steps + (size_t)f->ranks, sizeof *room), *seconds = room, *waits = room + n;
+    double *work = room + 2 * n, *work_waits = room + 3 * n; /* zeroed */
+    double *mine = room + 4 * n, *my_waits = mine + steps, *of_rank = my_waits + steps;
     for (int p = PHASES; p >= 0; p--) { /* the step first: shares are of it */
-        f->phase[p].name = p == PHASES ? "step" : phase_name[p];
-        gather_phase(seconds, waits, f, job, capture, p);
-        describe_phase(&f->phase[p], seconds, f->ranks, steps, p == PHASES ? NAN : f->phase[PHASES].mean);
-        compare_with_usual(&f->phase[p], p);
+        read_phase(f, capture, p, mine, my_waits);
+        job_gather(job, mine, steps * sizeof *mine, seconds);
+        job_gather(job, my_waits, steps * sizeof *mine, waits);
+        describe_phase(f, p, seconds, of_rank);
         if (p == PHASES || p == PHASE_GRADIENT_SYNC || p == PHASE_CHECKPOINT) /* the ranks wait for each other */
             continue;
         for (size_t i = 0; i < n; i++) {
@@ -143,11 +148,7 @@ static void find_phases(struct profile_figures *f, const struct job *job, const 
         f->rank[r].core_wait = of_rank[r];
     find_quantiles(of_rank, work, f->ranks, steps, 0.5);
     find_late(f, of_rank);
-    free(seconds);
-    free(waits);
-    free(work);
-    free(work_waits);
-    free(of_rank);
+    free(room);
 }
 
 /* ---- collectives ---- */

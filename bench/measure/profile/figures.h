@@ -76,7 +76,6 @@ enum memory_kind {
 struct memory_figure {
     char name[16];              /* of a part of the model; or "shared" */
     size_t holds[HOLDS], total; /* bytes, gaps for alignment included */
-    int order;                  /* of rows with the same total */
 };
 
 struct profile_figures {
@@ -94,6 +93,12 @@ struct profile_figures {
     int layers;
     struct memory_figure *memory; /* [layers + 1] the largest first; one is of what all parts share */
 };
+
+/* The mean and the median of seconds[steps] of every rank; NAN if any of them is. All ranks call. */
+struct pooled {
+    double mean, median;
+};
+struct pooled pool_steps(const struct job *job, const double *seconds, size_t steps);
 
 /* All ranks call and know the same afterwards. Release with profile_figures_destroy. */
 void profile_figures_create(struct profile_figures *figures, const struct job *job, const struct capture *capture);

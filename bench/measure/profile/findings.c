@@ -14,17 +14,22 @@ static enum level level_above(double value, double warning, double high)
     return value > high ? LEVEL_HIGH : value > warning ? LEVEL_WARNING : LEVEL_NOTE;
 }
 
-/* Adds a finding without its text. percent and threshold are in percent; loss in seconds of the step, NAN if unknown.
- */
+/* Adds a finding without its text, of unknown loss. percent and threshold are in percent. */
 static struct finding *add_finding(struct findings *f, const char *name, enum level level, double percent,
-                                   double threshold, double loss, double step, const char *advice)
+                                   double threshold, const char *advice)
 {
     struct finding *finding = &f->finding[f->n++];
     *finding = (struct finding){
-        .level = level, .percent = percent, .threshold = threshold, .loss = {loss, NAN, NAN}, .share = loss / step};
+        .level = level, .percent = percent, .threshold = threshold, .loss = {NAN, NAN, NAN}, .share = NAN};
     snprintf(finding->name, sizeof finding->name, "%s", name);
     snprintf(finding->advice, sizeof finding->advice, "%s", advice);
     return finding;
+}
+
+static void set_loss(struct finding *finding, struct measured loss, double step)
+{
+    finding->loss = loss;
+    finding->share = loss.value / step;
 }
 
 /* Advice where threads of ranks wait for cores, if there are fewer cores than threads; otherwise `other`. */
@@ -36,59 +41,70 @@ static const char *advise_on_cores(const struct profile_facts *facts, const char
                : other;
 }
 
-/* ---- shares of the step ---- */
+/* ---- shares of the step, in percent ---- */
 
-/* Ranks as text, such as "0, 2, 3", or the first 8 " and 4 more". */
-struct rank_names {
-    int n;
-    size_t length;
-    char text[96];
-};
+typedef double share_of_rank(const struct rank_figure *rank);
 
-static void name_rank(struct rank_names *names, int rank)
+static double minus_busy(const struct rank_figure *rank)
 {
-    char *end = names->text + names->length;
-    size_t room = sizeof names->text - names->length;
-    if (names->n++ < 8)
-        names->length += (size_t)snprintf(end, room, "%s%d", names->n > 1 ? ", " : "", rank);
-    else
-        snprintf(end, room, " and %d more", names->n - 8);
+    return -100 * rank->mean.utilisation;
+}
+
+static double exposed_share(const struct rank_figure *rank)
+{
+    return 100 * rank->mean.exposed / rank->mean.step;
+}
+
+static double most_of(const struct profile_figures *figures, share_of_rank *share)
+{
+    double most = NAN;
+    for (int r = 0; r < figures->ranks; r++)
+        most = fmax(most, share(&figures->rank[r]));
+    return most;
+}
+
+/* Appends the first 8 ranks whose share is above a limit, such as "rank 0, 2, 3)". */
+static void append_ranks(struct finding *finding, const struct profile_figures *figures, share_of_rank *share,
+                         double limit)
+{
+    int n = 0;
+    for (int r = 0; r < figures->ranks; r++)
+        if (share(&figures->rank[r]) > limit && n++ < 8)
+            finding_append(finding, "%s%d", n > 1 ? ", " : "rank ", r);
+    if (n > 8)
+        finding_append(finding, " and %d more", n - 8);
+    finding_append(finding, ")");
 }
 
 static void check_busy(struct findings *f, double threshold, const struct profile_figures *figures)
 {
-    struct rank_names below = {0};
-    double least = NAN;
-    for (int r = 0; r < figures->ranks; r++) {
-        double busy = 100 * figures->rank[r].mean.utilisation;
-        least = fmin(least, busy);
-        if (busy < threshold)
-            name_rank(&below, r);
-    }
-    if (below.n)
-        finding_append(add_finding(f, "idle device", least < threshold * 5 / 7 ? LEVEL_HIGH : LEVEL_WARNING, least,
-                                   threshold, NAN, NAN,
-                                   "see in the table of phases what takes the rest: a larger --batch-size gives "
-                                   "computation more weight, overlap and a faster link give communication less"),
-                       "operations ran in only %.1f %% of the step on the rank with the least (threshold %g %%; below "
-                       "it: rank %s)",
-                       least, threshold, below.text);
+    double least = -most_of(figures, minus_busy);
+    if (!(least < threshold))
+        return;
+    struct finding *finding =
+        add_finding(f, "idle device", least < threshold * 5 / 7 ? LEVEL_HIGH : LEVEL_WARNING, least, threshold,
+                    "see in the table of phases what takes the rest: a larger --batch-size gives computation more "
+                    "weight, overlap and a faster link give communication less");
+    finding_append(finding,
+                   "operations ran in only %.1f %% of the step on the rank with the least (threshold %g %%; below it: ",
+                   least, threshold);
+    append_ranks(finding, figures, minus_busy, -threshold);
 }
 
-static void check_data(struct findings *f, double threshold, const struct profile_facts *facts,
-                       const struct profile_figures *figures)
+static void check_data(struct findings *f, double threshold, int is_synthetic, const struct profile_figures *figures)
 {
     const struct phase_figure *loading = &figures->phase[PHASE_DATA_LOADING];
     double value = 100 * loading->share, limit = value > threshold ? threshold : threshold / 3;
-    if (value > limit)
-        finding_append(add_finding(f, "data loading", level_above(value, threshold, threshold * 5 / 3), value, limit,
-                                   loading->most, figures->phase[PHASES].mean,
-                                   facts->has_synthetic_data
-                                       ? "give the --data-workers that make the synthetic batches cores of their "
-                                         "own: use fewer --threads or ranks"
-                                       : "put --data on a faster disk, let more --data-workers fetch further ahead "
-                                         "(--prefetch), or train longer on each batch"),
-                       "data loading takes %.1f %% of the step (threshold %g %%; all ranks)", value, limit);
+    if (!(value > limit))
+        return;
+    struct finding *finding =
+        add_finding(f, "data loading", level_above(value, threshold, threshold * 5 / 3), value, limit,
+                    is_synthetic ? "give the --data-workers that make the synthetic batches cores of their own: use "
+                                   "fewer --threads or ranks"
+                                 : "put --data on a faster disk, let more --data-workers fetch further ahead "
+                                   "(--prefetch), or train longer on each batch");
+    set_loss(finding, (struct measured){loading->most, NAN, NAN}, figures->phase[PHASES].mean);
+    finding_append(finding, "data loading takes %.1f %% of the step (threshold %g %%; all ranks)", value, limit);
 }
 
 static void check_memory(struct findings *f, double threshold, const struct profile_facts *facts)
@@ -97,97 +113,79 @@ static void check_memory(struct findings *f, double threshold, const struct prof
     double value = 100 * (double)facts->peak_bytes * sharing / (double)facts->memory_bytes;
     if (!facts->memory_bytes || !(value > threshold))
         return;
-    struct finding *finding = add_finding(f, "little memory left", LEVEL_WARNING, value, threshold, NAN, NAN,
+    struct finding *finding = add_finding(f, "little memory left", LEVEL_WARNING, value, threshold,
                                           "use a smaller --batch-size or --context-length, or --grad-accumulation");
     if (facts->on_gpu)
-        finding_append(finding, "all processes together use %.1f %% of the memory of the fullest GPU (threshold %g %%)",
-                       value, threshold);
+        finding_append(finding, "all processes together use %.1f %% of the memory of the fullest GPU", value);
     else
-        finding_append(finding,
-                       "the %d ranks of rank 0's machine together reach %.1f %% of its memory (threshold %g %%; the "
-                       "whole run)",
-                       sharing, value, threshold);
+        finding_append(finding, "the %d ranks of rank 0's machine together reach %.1f %% of its memory", sharing,
+                       value);
+    finding_append(finding, " (threshold %g %%; the whole run)", threshold);
 }
 
 /* ---- communication ---- */
 
-static void append_collectives(struct finding *finding, const struct controls *c, double threshold)
-{
-    finding_append(finding,
-                   "the collectives alone take %.1f ms on the slowest rank, %.1f %% of the backward pass of `none` "
-                   "(threshold %g %%, high above %g %%; %zu rounds)",
-                   1e3 * c->comm_alone.median, 100 * c->comm_alone.median / c->backward_none.median, threshold,
-                   2 * threshold, c->rounds);
-}
-
 /* Without rounds the loss is the exposed time of the rank with the most, less its waits for other ranks, which their
- * own findings count. With rounds it is the sync cost. */
+ * own findings count. With rounds it is the sync cost. Returns NULL if nothing is found. */
 static struct finding *check_exposed(struct findings *f, double threshold, const struct profile_facts *facts,
                                      const struct profile_figures *figures, const struct collectives *collectives,
-                                     const struct controls *c)
+                                     const struct estimate *cost)
 {
-    struct rank_names above = {0};
-    double step = figures->phase[PHASES].mean, exposed = 0, loss = 0, longest_wait = 0;
+    double step = figures->phase[PHASES].mean, exposed = most_of(figures, exposed_share), note = threshold * 3 / 4;
+    double of_backward = exposed * step / figures->phase[PHASE_BACKWARD].mean, loss = 0;
+    int is_above = exposed > threshold;
+    if (!is_above && !(of_backward > note))
+        return NULL;
     for (int r = 0; r < figures->ranks; r++) {
-        const struct overlap *o = &figures->rank[r].mean;
         double waits = 0;
         for (int q = 0; q < figures->ranks; q++)
             waits += collectives->stall[r * figures->ranks + q];
-        loss = fmax(loss, o->exposed - waits);
-        longest_wait = fmax(longest_wait, waits);
-        exposed = fmax(exposed, 100 * o->exposed / o->step);
-        if (100 * o->exposed / o->step > threshold)
-            name_rank(&above, r);
+        loss = fmax(loss, figures->rank[r].mean.exposed - waits);
     }
-    double of_backward = exposed * step / figures->phase[PHASE_BACKWARD].mean, note = threshold * 3 / 4;
-    if (!above.n && !(of_backward > note))
-        return NULL;
     struct finding *finding =
-        add_finding(f, "exposed communication", above.n ? LEVEL_WARNING : LEVEL_NOTE, above.n ? exposed : of_backward,
-                    above.n ? threshold : note, loss, step,
+        add_finding(f, "exposed communication", is_above ? LEVEL_WARNING : LEVEL_NOTE, is_above ? exposed : of_backward,
+                    is_above ? threshold : note,
                     advise_on_cores(facts, "let `ddpbench tune --max-minutes 5` look for the strategy and bucket size "
                                            "that cost least; use a faster link, a larger batch, or "
                                            "--grad-accumulation"));
-    if (c->sync_cost.median > 0 && isfinite(c->sync_cost.ci_low)) {
+    set_loss(finding, (struct measured){loss, NAN, NAN}, step);
+    if (cost->median > 0 && isfinite(cost->ci_low)) {
         char ms[CELL];
-        finding->loss = (struct measured){c->sync_cost.median, c->sync_cost.ci_low, c->sync_cost.ci_high};
-        finding->share = c->sync_cost.median / step;
+        set_loss(finding, (struct measured){cost->median, cost->ci_low, cost->ci_high}, step);
         finding_append(finding, "a step is %s slower than without communication%s; ",
-                       text_milliseconds(ms, c->sync_cost.median, c->sync_cost.ci_low, c->sync_cost.ci_high),
+                       text_milliseconds(ms, cost->median, cost->ci_low, cost->ci_high),
                        finding_is_significant(finding) ? "" : ", which is not significant");
     }
-    if (above.n)
-        finding_append(finding,
-                       "exposed communication takes %.1f %% of the step on the rank with the most (threshold %g %%; "
-                       "above it: rank %s)",
-                       exposed, threshold, above.text);
-    else
-        finding_append(finding,
-                       "exposed communication takes %.2f ms on the rank with the most, %.1f %% of backward (threshold "
-                       "%g %%)",
+    finding_append(finding, "exposed communication takes ");
+    if (is_above) {
+        finding_append(finding, "%.1f %% of the step on the rank with the most (threshold %g %%; above it: ", exposed,
+                       threshold);
+        append_ranks(finding, figures, exposed_share, threshold);
+    } else
+        finding_append(finding, "%.2f ms on the rank with the most, %.1f %% of backward (threshold %g %%)",
                        10 * exposed * step, of_backward, note);
-    if (longest_wait > 0.1 * loss)
-        finding_append(finding, "; a rank waits up to %.2f ms a step for later ones", 1e3 * longest_wait);
     return finding;
 }
 
-/* One finding: how long the collectives take is the cause of exposed communication, where there is such. */
+/* One finding: if communication is exposed, the time that the collectives take is its cause. */
 static void check_communication(struct findings *f, double threshold, const struct profile_facts *facts,
                                 const struct profile_figures *figures, const struct collectives *collectives,
                                 const struct controls *c)
 {
     double value = 100 * c->comm_alone.median / c->backward_none.median, limit = 15; /* NAN without controls */
-    struct finding *exposed = check_exposed(f, threshold, facts, figures, collectives, c);
-    enum level level = value > 2 * limit ? LEVEL_HIGH : LEVEL_NOTE;
-    if (exposed && value > limit) {
-        finding_append(exposed, "; ");
-        append_collectives(exposed, c, limit);
-        exposed->level = level > exposed->level ? level : exposed->level;
-    } else if (value > limit)
-        append_collectives(add_finding(f, "slow collectives", level, value, limit, NAN, NAN,
-                                       "use a faster link, fewer bytes (ddp_individual_v2 with --grad-dtype bf16), or "
-                                       "more computation for each reduction"),
-                           c, limit);
+    struct finding *exposed = check_exposed(f, threshold, facts, figures, collectives, &c->sync_cost);
+    struct finding *finding = exposed;
+    if (value > limit) {
+        if (!exposed)
+            finding = add_finding(f, "slow collectives", LEVEL_NOTE, value, limit,
+                                  "use a faster link, fewer bytes (ddp_individual_v2 with --grad-dtype bf16), or more "
+                                  "computation for each reduction");
+        finding_append(finding,
+                       "%sthe collectives alone take %.1f ms on the slowest rank, %.1f %% of the backward pass of "
+                       "`none` (threshold %g %%, high above %g %%; %zu rounds)",
+                       exposed ? "; " : "", 1e3 * c->comm_alone.median, value, limit, 2 * limit, c->rounds);
+        finding->level = value > 2 * limit ? LEVEL_HIGH : finding->level;
+    }
     if (exposed && !finding_is_significant(exposed))
         exposed->level = LEVEL_NOTE;
 }
@@ -212,43 +210,34 @@ static void append_late_phases(struct finding *finding, const struct rank_figure
     }
 }
 
-/* By how much longer than any other rank a rank waits for a core in a step. */
-static double core_wait_beyond(const struct profile_figures *figures, const struct rank_figure *rank)
-{
-    double least = rank->core_wait;
-    for (int r = 0; r < figures->ranks; r++)
-        least = fmin(least, figures->rank[r].core_wait);
-    return rank->core_wait - least;
-}
-
 /* The rank that cost the others most; and the rank that is late in most steps, which may be another one where other
  * processes use the cores of all. A delay that costs little, since communication takes longer than it, is a note. */
 static void check_stragglers(struct findings *f, const struct profile_figures *figures, const struct collectives *c)
 {
     const struct rank_figure *rank = figures->rank, *end = rank + c->ranks, *costliest = rank, *also_late = NULL,
                              *latest = rank;
-    double step = figures->phase[PHASES].mean, threshold = 5;
+    double step = figures->phase[PHASES].mean, threshold = 5, most = 0, least_wait = rank->core_wait;
     double least = (figures->phase[PHASES].median - figures->phase[PHASE_GRADIENT_SYNC].median) * threshold / 100;
-    double most = 0;
     for (const struct rank_figure *r = rank; r < end; r++) {
         costliest = c->straggler[r - rank].cost > c->straggler[costliest - rank].cost ? r : costliest;
         latest = r->late > latest->late ? r : latest;
         most = fmax(most, most_late_in(r));
+        least_wait = fmin(least_wait, r->core_wait);
     }
     for (const struct rank_figure *r = rank; r < end; r++)
         if (r != costliest && most_late_in(r) > (also_late ? most_late_in(also_late) : least))
             also_late = r;
     const struct straggler *s = &c->straggler[costliest - rank];
-    double value = 100 * s->cost / step, late = costliest->late, core_wait = core_wait_beyond(figures, costliest);
+    double value = 100 * s->cost / step, late = costliest->late, core_wait = costliest->core_wait - least_wait;
     if (!(value > threshold) && !(most > 2 * least))
         return;
     int is_explained = costliest == latest && late > s->cost / 2, is_by_cores = late > 0 && core_wait > late / 2;
     struct finding *finding = add_finding(
         f, "straggler", level_above(value, threshold, 4 * threshold), value, threshold,
-        is_explained ? costliest->saves : s->cost, step,
         is_by_cores ? "leave its cores to it: bind ranks to cores, use fewer threads, or stop what else runs there"
                     : "look at what that rank does in its trace: other work on its cores, a slower clock, or more data "
                       "to load");
+    set_loss(finding, (struct measured){is_explained ? costliest->saves : s->cost, NAN, NAN}, step);
     finding_append(finding,
                    "rank %td came last in %zu of %zu collectives, by up to %.2f ms, and stalled the others for %.1f %% "
                    "of the step (threshold %g %%)",
@@ -267,67 +256,55 @@ static void check_stragglers(struct findings *f, const struct profile_figures *f
     }
 }
 
-/* Whether threads that could run had no core. */
 static void check_cores(struct findings *f, const struct profile_facts *facts, const struct profile_figures *figures)
 {
-    double threshold = 10;
+    double threshold = 10, step = figures->phase[PHASES].median;
     const struct rank_figure *worst = figures->rank;
     for (const struct rank_figure *r = figures->rank; r < figures->rank + figures->ranks; r++)
         worst = r->core_wait > worst->core_wait ? r : worst;
-    double value = 100 * worst->core_wait / figures->phase[PHASES].median;
+    double value = 100 * worst->core_wait / step;
     if (!(value > threshold))
         return;
-    finding_append(
-        add_finding(
-            f, "CPU contention", level_above(value, threshold, 3 * threshold), value, threshold, worst->core_wait,
-            figures->phase[PHASES].median,
-            advise_on_cores(facts, "bind ranks to cores, use fewer ranks or threads, or stop what else runs there")),
-        "the training thread of rank %d could run and had no core for %.2f ms, %.1f %% of the median step (threshold "
-        "%g %%; %d thread%s a rank, %.2g logical CPUs); other processes or other ranks used its cores",
-        worst->rank, 1e3 * worst->core_wait, value, threshold, facts->threads, text_plural((size_t)facts->threads),
-        facts->cores_per_rank);
+    struct finding *finding = add_finding(
+        f, "CPU contention", level_above(value, threshold, 3 * threshold), value, threshold,
+        advise_on_cores(facts, "bind ranks to cores, use fewer ranks or threads, or stop what else runs there"));
+    set_loss(finding, (struct measured){worst->core_wait, NAN, NAN}, step);
+    finding_append(finding,
+                   "the training thread of rank %d could run and had no core for %.2f ms, %.1f %% of the median step "
+                   "(threshold %g %%; %d thread%s a rank, %.2g logical CPUs); other processes or other ranks used its "
+                   "cores",
+                   worst->rank, 1e3 * worst->core_wait, value, threshold, facts->threads,
+                   text_plural((size_t)facts->threads), facts->cores_per_rank);
 }
 
 /* ---- links ---- */
 
-static double rate_of(const struct link_rates *link, int receiving)
-{
-    return receiving ? link->receive : link->send;
-}
-
-/* The median rate of the other hosts. */
-static double others_rate(const struct link_rates *link, int hosts, int host, int receiving)
-{
-    double *rate = allocate((size_t)hosts, sizeof *rate);
-    size_t n = 0;
-    for (int h = 0; h < hosts; h++)
-        if (h != host)
-            rate[n++] = rate_of(&link[h], receiving);
-    double median = stats_median(rate, n);
-    free(rate);
-    return median;
-}
-
-/* The host whose sending or receiving side is the slowest, compared with the others'. Of two hosts one receives what
- * the other sends, so only the sending sides are compared. */
+/* The host whose sending or receiving side is the slowest, compared with the median of the others'. Of two hosts one
+ * receives what the other sends, so only the sending sides are compared. */
 static void check_links(struct findings *f, const struct link_rates *link, int hosts)
 {
-    double threshold = 50, value = threshold, others = NAN;
+    double threshold = 50, value = threshold, rate = 0, reached = NAN, others = NAN;
+    double *other = allocate((size_t)hosts, sizeof *other);
     int slowest = -1, receives = 0;
-    for (int side = 0; side < (hosts > 2 ? 2 : 1); side++)
-        for (int h = 0; h < hosts; h++) {
-            double median = others_rate(link, hosts, h, side), percent = 100 * rate_of(&link[h], side) / median;
-            if (!(percent < value))
-                continue;
-            value = percent;
-            others = median;
-            slowest = h;
-            receives = side;
-        }
+    for (int i = 0; i < (hosts > 2 ? 2 : 1) * hosts; i++) {
+        int side = i / hosts, host = i % hosts;
+        size_t n = 0;
+        for (int h = 0; h < hosts; h++)
+            *(h == host ? &rate : &other[n++]) = side ? link[h].receive : link[h].send;
+        double median = stats_median(other, n);
+        if (!(100 * rate / median < value))
+            continue;
+        value = 100 * rate / median;
+        reached = rate;
+        others = median;
+        slowest = host;
+        receives = side;
+    }
+    free(other);
     if (slowest < 0)
         return;
     struct finding *finding =
-        add_finding(f, "slow link", LEVEL_WARNING, value, threshold, NAN, NAN,
+        add_finding(f, "slow link", LEVEL_WARNING, value, threshold,
                     "look at that host's interface and port: negotiated speed, errors, what else it carries");
     finding_append(finding, "the %s side of rank %d's host", receives ? "receiving" : "sending", link[slowest].rank);
     if (hosts == 2)
@@ -335,7 +312,7 @@ static void check_links(struct findings *f, const struct link_rates *link, int h
     finding_append(finding,
                    " reaches %.1f MB/s, %.0f %% of the %.1f MB/s of the other hosts (threshold %g %%; 1 MiB to and "
                    "from its neighbours, nothing else in flight)",
-                   1e-6 * rate_of(&link[slowest], receives), value, 1e-6 * others, threshold);
+                   1e-6 * reached, value, 1e-6 * others, threshold);
 }
 
 void findings_create(struct findings *findings, const struct profile_facts *facts, const struct thresholds *thresholds,
@@ -344,7 +321,7 @@ void findings_create(struct findings *findings, const struct profile_facts *fact
 {
     *findings = (struct findings){0};
     check_busy(findings, thresholds->busy, figures);
-    check_data(findings, thresholds->data_loading, facts, figures);
+    check_data(findings, thresholds->data_loading, facts->has_synthetic_data, figures);
     check_communication(findings, thresholds->exposed, facts, figures, collectives, controls);
     check_memory(findings, thresholds->memory, facts);
     check_stragglers(findings, figures, collectives);

@@ -34,14 +34,10 @@ void findings_create(struct findings *findings, const struct profile_facts *fact
                      const struct profile_figures *figures, const struct collectives *collectives,
                      const struct link_rates *links, const struct controls *controls);
 
-struct overlap_verdict {
-    const char *happened; /* "yes", "no", "unclear" or "n/a" */
-    char text[640];       /* the same as a sentence or two, with the reason if it did not */
-};
-
-/* Judges by the overlap efficiency and its interval. exposed_tail: of a captured step of rank 0, in seconds. The
- * controls may have no round yet. */
-void overlap_verdict_create(struct overlap_verdict *verdict, const struct profile_facts *facts, double exposed_tail,
-                            const struct controls *controls);
+/* Writes whether overlap happened, by its efficiency and interval, and the reason if it did not, in a sentence or two.
+ * exposed_tail: of a captured step of rank 0, in seconds. The controls may have no round yet. */
+enum { OVERLAP_VERDICT = 640 };
+void overlap_verdict_write(char text[OVERLAP_VERDICT], const struct profile_facts *facts, double exposed_tail,
+                           const struct controls *controls);
 
 #endif

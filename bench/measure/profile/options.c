@@ -197,9 +197,3 @@ enum capture_state capture_state(const struct profile_options *o, size_t step)
     size_t within = o->active ? step % (o->wait + o->warmup + o->active) : step;
     return within < o->wait ? CAPTURE_WAIT : within < o->wait + o->warmup ? CAPTURE_WARMUP : CAPTURE_ACTIVE;
 }
-
-size_t capture_active(const struct profile_options *o, size_t steps)
-{
-    size_t begin = o->wait + o->warmup, cycle = o->active ? begin + o->active : steps + 1, rest = steps % cycle;
-    return steps / cycle * o->active + (rest > begin ? rest - begin : 0);
-}

@@ -40,65 +40,54 @@ static const char *why_no_overlap(const struct profile_facts *facts, double tail
     return text;
 }
 
-static void judge_efficiency(struct overlap_verdict *v, const struct profile_facts *facts, double tail,
+static void judge_efficiency(char text[OVERLAP_VERDICT], const struct profile_facts *facts, double tail,
                              const struct controls *c)
 {
     const struct estimate *e = &c->overlap_efficiency;
     double beyond = c->comm_alone.median - c->backward_none.median;
-    int is_shared_memory = facts->hosts == 1 && !facts->on_gpu;
-    char reason[192];
-    const char *happened = "did not happen", *why = why_no_overlap(facts, tail, c, reason);
-    if (e->ci_low > 0 && e->median >= 0.1) {
-        v->happened = "yes";
-        int n = snprintf(v->text, sizeof v->text,
-                         "Overlap happened: it saved %.1f ms a step, %.0f %% of what could be hidden (95 %% interval "
-                         "%.0f to %.0f %%, n = %zu rounds).",
-                         1e3 * c->saved.median, percent(e->median), percent(e->ci_low), percent(e->ci_high), e->n);
+    int is_shared_memory = facts->hosts == 1 && !facts->on_gpu, happened = e->ci_low > 0 && e->median >= 0.1, n;
+    char reason[192], interval[96];
+    const char *how = e->ci_low > 0 ? "hardly happened" : "did not happen",
+               *why = why_no_overlap(facts, tail, c, reason);
+    snprintf(interval, sizeof interval,
+             "%.0f %% of what could be hidden%s95 %% interval %.0f to %.0f %%, n = %zu rounds)", percent(e->median),
+             happened ? " (" : ", ", percent(e->ci_low), percent(e->ci_high), e->n);
+    if (happened) {
+        n = snprintf(text, OVERLAP_VERDICT, "Overlap happened: it saved %.1f ms a step, %s.", 1e3 * c->saved.median,
+                     interval);
         if (beyond > 0)
-            snprintf(v->text + n, sizeof v->text - (size_t)n,
+            snprintf(text + n, OVERLAP_VERDICT - (size_t)n,
                      " Communication alone (%.1f ms) is longer than backward (%.1f ms), so %.1f ms cannot be hidden.",
                      1e3 * c->comm_alone.median, 1e3 * c->backward_none.median, 1e3 * beyond);
         return;
     }
-    v->happened = "no";
-    if (e->ci_low > 0)
-        happened = "hardly happened";
-    else if (e->ci_high > 0.1 && facts->buckets > 1) {
-        v->happened = "unclear";
-        happened = "is not significantly different from none";
+    if (!(e->ci_low > 0) && e->ci_high > 0.1 && facts->buckets > 1) {
+        how = "is not significantly different from none";
         why = is_shared_memory ? "run-to-run variation exceeds the effect; use more --rounds, but ranks that share one "
                                  "machine's memory usually have nothing to hide"
                                : "run-to-run variation exceeds the effect; use more --rounds";
     }
-    snprintf(v->text, sizeof v->text,
-             "Overlap %s (%.0f %% of what could be hidden, 95 %% interval %.0f to %.0f %%, n = %zu rounds): %s.",
-             happened, percent(e->median), percent(e->ci_low), percent(e->ci_high), e->n, why);
+    snprintf(text, OVERLAP_VERDICT, "Overlap %s (%s: %s.", how, interval, why);
 }
 
-void overlap_verdict_create(struct overlap_verdict *v, const struct profile_facts *facts, double exposed_tail,
-                            const struct controls *c)
+void overlap_verdict_write(char text[OVERLAP_VERDICT], const struct profile_facts *facts, double exposed_tail,
+                           const struct controls *c)
 {
-    const struct strategy *strategy = facts->strategy;
+    const char *name = facts->strategy->name;
     const struct estimate *e = &c->overlap_efficiency;
-    *v = (struct overlap_verdict){.happened = "n/a"};
     if (facts->ranks == 1)
-        snprintf(v->text, sizeof v->text, "Overlap: n/a, one rank does not communicate.");
-    else if (!strategy->reduces)
-        snprintf(v->text, sizeof v->text, "Overlap: n/a, %s does not communicate.", strategy->name);
-    else if (!strategy->overlaps) {
-        v->happened = "no";
-        snprintf(v->text, sizeof v->text, "Overlap: none; by design, %s starts to communicate after backward.",
-                 strategy->name);
-    } else if (isfinite(e->ci_low))
-        judge_efficiency(v, facts, exposed_tail, c);
-    else {
-        v->happened = "unclear";
-        if (!c->rounds)
-            snprintf(v->text, sizeof v->text, "Overlap: not measured; use --rounds 6 or more.");
-        else
-            snprintf(v->text, sizeof v->text,
-                     "Overlap: %.0f %% of what could be hidden, from %zu round%s: too few for an interval; use "
-                     "--rounds 6 or more.",
-                     percent(e->median), c->rounds, text_plural(c->rounds));
-    }
+        snprintf(text, OVERLAP_VERDICT, "Overlap: n/a, one rank does not communicate.");
+    else if (!facts->strategy->reduces)
+        snprintf(text, OVERLAP_VERDICT, "Overlap: n/a, %s does not communicate.", name);
+    else if (!facts->strategy->overlaps)
+        snprintf(text, OVERLAP_VERDICT, "Overlap: none; by design, %s starts to communicate after backward.", name);
+    else if (!c->rounds)
+        snprintf(text, OVERLAP_VERDICT, "Overlap: not measured; use --rounds 6 or more.");
+    else if (isfinite(e->ci_low))
+        judge_efficiency(text, facts, exposed_tail, c);
+    else
+        snprintf(text, OVERLAP_VERDICT,
+                 "Overlap: %.0f %% of what could be hidden, from %zu round%s: too few for an interval; use --rounds 6 "
+                 "or more.",
+                 percent(e->median), c->rounds, text_plural(c->rounds));
 }

@@ -1,6 +1,5 @@
 /* profile.c - profile mode: captures each implementation, then runs rounds of blocks that compare them with their
  * controls. Summaries are written after each capture and again during the rounds. */
-#include "base/json.h"
 #include "base/text.h"
 #include "kernels/error.h"
 #include "profile/summary.h"
@@ -26,19 +25,6 @@ struct profiles {
 
 /* ---- summaries ---- */
 
-/* Adds the command line, quoted for a shell. */
-static void add_command(const struct command *command, cJSON *summary)
-{
-    char *text = NULL;
-    size_t length = 0;
-    FILE *out = text_begin(&text, &length);
-    for (int i = 0; i < command->argc; i++)
-        text_print_word(out, command->argv[i]);
-    text_end(out);
-    results_add_sentence(summary, "heading", "Command:%s", text);
-    free(text);
-}
-
 /* A summary with its heading: of a profile; or of all together where p is NULL. */
 static cJSON *create_summary(const struct profiles *all, const struct profile *p)
 {
@@ -50,17 +36,23 @@ static cJSON *create_summary(const struct profiles *all, const struct profile *p
              o->regime == REGIME_WARMUP ? "warm-up" : "active");
     cJSON *summary = training_create_summary(t, "profile", epochs);
     for (const struct profile *q = all->of; q < all->of + all->n; q++) {
-        char buckets[CELL + 16] = "", size[CELL];
-        if (p && p != q)
-            continue;
-        if (o->implementation[q->row].bucket_bytes)
-            snprintf(buckets, sizeof buckets, ", buckets of %s",
-                     text_memory(size, o->implementation[q->row].bucket_bytes));
+        char size[CELL] = "";
+        size_t bytes = o->implementation[q->row].bucket_bytes;
         int collectives = t->harness.job->size > 1 && q->facts.strategy->reduces ? q->facts.buckets : 0;
-        results_add_sentence(summary, "heading", "Training: %s%s: %d collective%s a step; learning rate %g, seed %zu",
-                             q->facts.label, buckets, collectives, text_plural((size_t)collectives), o->lr, o->seed);
+        if (!p || p == q)
+            results_add_sentence(summary, "heading",
+                                 "Training: %s%s%s: %d collective%s a step; learning rate %g, seed %zu", q->facts.label,
+                                 bytes ? ", buckets of " : "", bytes ? text_memory(size, bytes) : "", collectives,
+                                 text_plural((size_t)collectives), o->lr, o->seed);
     }
-    add_command(all->command, summary);
+    char *command = NULL;
+    size_t length = 0;
+    FILE *out = text_begin(&command, &length);
+    for (int i = 0; i < all->command->argc; i++)
+        text_print_word(out, all->command->argv[i]);
+    text_end(out);
+    results_add_sentence(summary, "heading", "Command:%s", command);
+    free(command);
     return summary;
 }
 
@@ -72,7 +64,7 @@ static int write_profile(struct profiles *all, struct profile *p)
     struct figure_list figures = {0};
     p->facts.peak_bytes = (size_t)job_max(job, (double)block_peak_memory(&t->run.counts, &t->harness.opened));
     controls_compute(&p->controls, job, &t->run.measurements);
-    overlap_verdict_create(&p->overlap, &p->facts, p->figures.rank->mean.exposed_tail, &p->controls);
+    overlap_verdict_write(p->overlap, &p->facts, p->figures.rank->mean.exposed_tail, &p->controls);
     findings_create(&p->findings, &p->facts, &p->options->thresholds, &p->figures, &p->capture.collectives, p->links,
                     &p->controls);
     if (job->rank)
@@ -83,10 +75,6 @@ static int write_profile(struct profiles *all, struct profile *p)
     profile_add_answers(p, summary);
     profile_add_figures(p, &figures);
     training_add_notes(t, summary);
-    cJSON *memory = cJSON_AddObjectToObject(summary, "memory_bytes");
-    for (int i = 0; i < MEMORY_PARTS; i++)
-        json_add_number(memory, memory_part_name[i], (double)t->run.memory[i]);
-    json_add_number(memory, "peak", (double)p->facts.peak_bytes);
     return harness_write_summary(p->results, summary, &figures, all->complete && all->n == 1);
 }
 
@@ -114,21 +102,20 @@ static int take_block(void *context, const struct block *b)
 {
     struct profiles *all = context;
     struct training *t = &all->training;
-    int steps = (int)t->run.options->block_steps, row = b->implementation, measures = 0, status = 0;
-    for (const struct profile *p = all->of; p < all->of + all->n; p++)
-        measures |= controls_measure_alone(&p->controls, row);
-    if (measures)
-        attainable_measure(all->attainable, t->harness.job, &t->engine.recorder.timeline, b);
+    struct timeline *timeline = &t->engine.recorder.timeline;
+    const char *label = t->run.options->implementation[b->implementation].label;
+    int steps = (int)t->run.options->block_steps, measured = 0, status = 0;
     if (all->n > 1 && telemetry_write_block(&t->harness.results, t, b))
         status = -1;
     for (struct profile *p = all->of; p < all->of + all->n; p++) {
-        if (!controls_include(&p->controls, row))
+        int alone = controls_measure_alone(&p->controls, b->implementation);
+        if (!controls_include(&p->controls, b->implementation))
             continue;
-        controls_add_block(&p->controls, t->harness.job, &t->engine.recorder.timeline, b, steps);
+        if (alone && !measured++)
+            attainable_measure(all->attainable, t->harness.job, timeline, b);
+        controls_add_block(&p->controls, t->harness.job, timeline, b, steps);
         if (telemetry_write_block(p->results, t, b) ||
-            (controls_measure_alone(&p->controls, row) &&
-             attainable_write(all->attainable, p->results, t->run.options->implementation[row].label,
-                              &t->engine.recorder.timeline, b)))
+            (alone && attainable_write(all->attainable, p->results, label, timeline, b)))
             status = -1;
     }
     return status;
@@ -190,8 +177,8 @@ static int measure_profiles(struct profiles *all)
         p->links = p->facts.strategy->reduces ? all->links : NULL;
         status = job_agree_after(job, status, write_summaries(all));
         interrupted = capture_stop_noting(job);
-        if (job->rank == 0 && interrupted && !p->capture.interrupted)
-            fprintf(stderr, "Interrupted while the summary was written; it is complete, but there are no controls.\n");
+        if (job->rank == 0 && interrupted)
+            fprintf(stderr, "Interrupted: the capture ends after %d steps, without controls.\n", p->capture.n);
     }
     if (all->n > 1)
         status = job_agree_after(job, status, merged_trace_end(&all->merged, "comparison"));

@@ -58,9 +58,6 @@ enum capture_state capture_state(const struct profile_options *options, size_t s
 /* The steps until the last cycle has ended, of the epochs' `steps`, which hold at least one cycle. */
 size_t capture_steps(const struct profile_options *options, size_t steps);
 
-/* How many of the first `steps` are active. */
-size_t capture_active(const struct profile_options *options, size_t steps);
-
 /* Runs the profile and writes its traces and summaries. Returns 0; or -1, reported, and then what was measured until
  * then has been written. All ranks call it and get the same answer. */
 int profile_run(const struct job *job, const struct run_options *options, const struct profile_options *profile,

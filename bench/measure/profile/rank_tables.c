@@ -33,8 +33,7 @@ static const struct column straggler_columns[] = {
 static int by_lateness(const void *a, const void *b)
 {
     const struct straggler_row *x = a, *y = b;
-    int order = (x->rank.late < y->rank.late) - (x->rank.late > y->rank.late);
-    return order ? order : x->rank.rank - y->rank.rank;
+    return x->rank.late == y->rank.late ? x->rank.rank - y->rank.rank : x->rank.late < y->rank.late ? 1 : -1;
 }
 
 static void add_stragglers(const struct profile *p, cJSON *summary)
@@ -45,11 +44,10 @@ static void add_stragglers(const struct profile *p, cJSON *summary)
         return;
     struct straggler_row *row = allocate((size_t)c->ranks, sizeof *row);
     for (int r = 0; r < c->ranks; r++) {
-        row[r] = (struct straggler_row){p->figures.rank[r], c->straggler[r], "", 0};
-        enum step_phase latest = rank_latest_in(&row[r].rank);
-        row[r].late_by = row[r].rank.late_in[latest];
-        if (row[r].late_by > 0)
-            row[r].phase = phase_name[latest];
+        const struct rank_figure *rank = &p->figures.rank[r];
+        enum step_phase latest = rank_latest_in(rank);
+        double by = rank->late_in[latest];
+        row[r] = (struct straggler_row){*rank, c->straggler[r], by > 0 ? phase_name[latest] : "", by};
     }
     qsort(row, (size_t)c->ranks, sizeof *row, by_lateness);
     snprintf(title, sizeof title, "Stragglers in the same steps; the last rank is known for %zu of %zu collectives",
@@ -59,14 +57,11 @@ static void add_stragglers(const struct profile *p, cJSON *summary)
         &(struct table){
             "stragglers", title, TABLE_COLUMNS(straggler_columns), row, (size_t)c->ranks, sizeof *row, SHOWN,
             .note = {
-                "All times are per step. late: by how much the work of a rank (all phases but gradient_sync and "
-                "checkpoint) is longer than that of the fast ranks (those up to the lower quartile). would save: what "
-                "a "
-                "step gains if this rank and those above it are as fast as the one below. without a core: while others "
-                "used the cores of its training thread. most in: the phase where it is late in most steps, without "
-                "waiting for a core. last: share of the collectives that it posted last; behind: by how much later "
-                "than "
-                "the last but one (median). cost: stall time of the other ranks in gradient_sync until it posts."}});
+                "All times are per step. late: work (all phases but gradient_sync and checkpoint) beyond that of the "
+                "fast ranks (those up to the lower quartile). would save: what a step gains if this rank and those "
+                "above it are as fast as the one below. without a core: while others used the cores of its training "
+                "thread. most in: the phase where it is late in most steps. last: share of the collectives that it "
+                "posted last; behind: the last but one (median). cost: stall time of the others in gradient_sync."}});
     free(row);
 }
 
@@ -98,14 +93,6 @@ static void add_stalls(const struct profile *p, cJSON *summary)
 
 #define RANK(field) offsetof(struct rank_figure, field)
 
-static const struct column clock_columns[] = {
-    {"rank", "rank", COLUMN_INT, RANK(rank), "1", 1, 6, 0},
-    {"offset", "offset,\nus", COLUMN_REAL, RANK(offset), "s", 1e6, 10, 2},
-    {"drift", "drift,\nus a s", COLUMN_REAL, RANK(drift), "1", 1e6, 10, 3},
-    {"drift_error", "its error,\nus a s", COLUMN_REAL, RANK(drift_error), "1", 1e6, 10, 3},
-    {"residual", "residual,\nus", COLUMN_REAL, RANK(residual), "s", 1e6, 10, 2},
-};
-
 static int by_exposed(const void *a, const void *b)
 {
     const struct rank_figure *x = a, *y = b;
@@ -130,30 +117,27 @@ static void add_ranks(const struct profile *p, cJSON *summary)
         {"compute_coverage", "compute\ncoverage", COLUMN_REAL, RANK(mean.coverage), "1", 1, 10, 3},
         {"utilisation", "busy, %", COLUMN_REAL, RANK(mean.utilisation), "1", 100, 8, 1},
         {"collectives", NULL, COLUMN_REAL, RANK(mean.collectives), "1", 1, 0, 0},
+        {"clock_offset", NULL, COLUMN_REAL, RANK(offset), "s", 1, 0, 0},
+        {"clock_drift", NULL, COLUMN_REAL, RANK(drift), "1", 1, 0, 0},
+        {"clock_drift_error", NULL, COLUMN_REAL, RANK(drift_error), "1", 1, 0, 0},
+        {"clock_residual", NULL, COLUMN_REAL, RANK(residual), "s", 1, 0, 0},
     };
     int traced = isfinite(f->mean.compute);
-    char title[160], note[400];
+    const char *comm_note = !on_device
+                                ? "comm busy: from post to completion; MPI does not show when data moves, so span "
+                                  "overlap is only an upper bound of what was hidden. Controls (--rounds) "
+                                  "measure it."
+                            : traced ? "comm busy: while kernels of NCCL ran, waiting for other ranks included."
+                                     : "comm busy: between events around each collective, where the GPU also waits "
+                                       "for the host to launch it and for other ranks.";
+    const char *compute_note = traced ? "compute busy: kernels, copies and fills of operations."
+                                      : "compute busy: n/a, since records of CUPTI are missing.";
+    char title[160];
     snprintf(title, sizeof title, "Overlap in the captured steps of %s epochs, ms a step", f->epochs);
-    if (on_device)
-        snprintf(note, sizeof note, "comm busy: %s.",
-                 traced ? "while kernels of NCCL ran, waiting for other ranks included. hidden ratio: the part of it "
-                          "during which operations ran"
-                        : "between events around each collective, where the GPU also waits for the host to launch it "
-                          "and for other ranks");
-    else
-        snprintf(note, sizeof note,
-                 "comm busy: from post to completion; MPI does not show when data moves, so span overlap is only an "
-                 "upper bound of what was hidden. %s",
-                 p->controls.rounds ? "The controls below measure it." : "Controls (--rounds) would measure it.");
-    if (p->facts.on_gpu)
-        snprintf(note + strlen(note), sizeof note - strlen(note), " compute busy: %s.",
-                 traced ? "kernels, copies and fills of operations, without the time between them"
-                        : "n/a, since there are no records of CUPTI, or not all of them");
-    results_add_table(summary, &(struct table){"ranks", title, TABLE_COLUMNS(columns), f->rank, (size_t)f->ranks,
-                                               sizeof *f->rank, SHOWN, .note = {note}, .order = by_exposed});
     results_add_table(summary,
-                      &(struct table){"clocks", "Clocks of the ranks against rank 0's", TABLE_COLUMNS(clock_columns),
-                                      f->rank, (size_t)f->ranks, sizeof *f->rank, 0, .detail = 1});
+                      &(struct table){"ranks", title, TABLE_COLUMNS(columns), f->rank, (size_t)f->ranks,
+                                      sizeof *f->rank, SHOWN,
+                                      .note = {comm_note, p->facts.on_gpu ? compute_note : NULL}, .order = by_exposed});
 }
 
 /* ---- links ---- */
@@ -173,14 +157,11 @@ static int by_rate(const void *a, const void *b)
 
 static void add_links(const struct profile *p, cJSON *summary)
 {
-    size_t hosts = (size_t)p->facts.hosts;
-    if (!p->links)
-        return;
-    results_add_table(summary, &(struct table){"links",
-                                               "Links of the hosts by their first ranks, MB/s: 1 MiB to and from the "
-                                               "neighbours, nothing else in flight",
-                                               TABLE_COLUMNS(link_columns), p->links, hosts, sizeof *p->links, SHOWN,
-                                               .order = by_rate});
+    static const char title[] = "Links of the hosts by their first ranks, MB/s: 1 MiB to and from the neighbours, "
+                                "nothing else in flight";
+    if (p->links)
+        results_add_table(summary, &(struct table){"links", title, TABLE_COLUMNS(link_columns), p->links,
+                                                   (size_t)p->facts.hosts, sizeof *p->links, SHOWN, .order = by_rate});
 }
 
 void profile_add_rank_tables(const struct profile *p, cJSON *summary)

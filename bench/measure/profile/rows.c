@@ -49,13 +49,10 @@ int profile_rows_make(struct training_options *t, const struct strategy_list *li
 
 struct profile_rows profile_rows_find(const struct implementation *row, int n, int captured)
 {
-    struct profile_rows rows = {captured, -1, -1, -1};
-    for (int i = captured + 1; i < n && !row[i].captured; i++)
-        if (row[i].after_backward)
-            rows.after_backward = i;
-        else if (!row[i].traced)
-            rows.untraced = i;
-    for (int i = 0; i < n && row[captured].strategy->reduces; i++)
+    const struct strategy *strategy =
+        row[captured].strategy; /* its controls follow it, as profile_rows_make has them */
+    struct profile_rows rows = {captured, captured + 1, strategy->overlaps ? captured + 2 : -1, -1};
+    for (int i = 0; i < n && strategy->reduces; i++)
         if (row[i].traced && !row[i].strategy->reduces)
             rows.none = i;
     return rows;

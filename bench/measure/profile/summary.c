@@ -69,10 +69,8 @@ void profile_add_capture(const struct profile *p, cJSON *summary)
                              "%zu of %zu collectives end on a rank before another rank posts them, by up to %.2f us: "
                              "the clocks are not aligned to better than that, and who waited for whom in them is n/a.",
                              c->collectives.impossible, c->collectives.n, 1e-3 * (double)c->collectives.impossible_ns);
-    if (*c->missing) {
-        json_add_text(capture, "missing_in_traces", c->missing);
+    if (*c->missing)
         results_add_sentence(summary, "notes", "%s.", c->missing);
-    }
 }
 
 void profile_add_answers(const struct profile *p, cJSON *summary)
@@ -80,10 +78,8 @@ void profile_add_answers(const struct profile *p, cJSON *summary)
     const struct findings *f = &p->findings;
     const struct captured_step *step = p->capture.step;
     json_add_text(summary, "implementation", p->facts.label);
-    json_add_text(summary, "overlap_happened", p->overlap.happened);
-    json_add_text(summary, "overlap_verdict", p->overlap.text);
     add_step(p, summary);
-    results_add_sentence(summary, "answers", "%s", p->overlap.text);
+    results_add_sentence(summary, "answers", "%s", p->overlap);
     results_add_sentence(summary, "answers", "Findings in ProfilerStep#%ld to #%ld%s",
                          step[p->figures.first].number + 1, step[p->capture.n - 1].number + 1,
                          f->n ? " (high: far beyond its threshold; warning: beyond it; note: worth knowing):"

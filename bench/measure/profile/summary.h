@@ -17,7 +17,8 @@ struct profile {
     struct profile_figures figures; /* of the captured steps */
     struct totals totals;
     struct controls controls;
-    struct overlap_verdict overlap;
+    struct estimate step_to_shortest; /* by profiles_add_comparison: its step / that of the profile with the shortest */
+    char overlap[OVERLAP_VERDICT];
     struct findings findings;
     const struct link_rates *links; /* [facts.hosts]; NULL: not measured (one host, or GPUs that send themselves) */
 };
@@ -37,7 +38,7 @@ void profile_add_rank_tables(const struct profile *profile, cJSON *summary);
 
 /* Adds n profiles of one run side by side, from rounds that are complete: what was found of each, tables, and every
  * figure to a list. */
-void profiles_add_comparison(const struct profile *profile, int n, const struct measurements *measurements,
-                             cJSON *summary, struct figure_list *list);
+void profiles_add_comparison(struct profile *profile, int n, const struct measurements *measurements, cJSON *summary,
+                             struct figure_list *list);
 
 #endif

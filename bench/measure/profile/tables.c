@@ -71,21 +71,18 @@ static const struct column operation_columns[] = {
 
 static void add_operations(const struct profile *p, cJSON *summary)
 {
-    char title[160], note[480];
+    char title[160];
     size_t shown = p->options->sort == SORT_SELF ? 0 : SHOWN_OPERATIONS;
-    for (int i = 0; i < p->totals.n && shown < SHOWN_OPERATIONS;
-         i++) /* rows of 0.0 %, the last in this order, are not shown */
-        shown += p->totals.row[i].share >= 0.0005;
+    for (int i = 0; i < p->totals.n && shown < SHOWN_OPERATIONS; i++)
+        shown += p->totals.row[i].share >= 0.0005; /* rows of 0.0 %, the last in this order, are not shown */
     snprintf(title, sizeof title, "Operations in the same steps, all ranks together, by %s (--profile-sort)",
              sort_name[p->options->sort]);
-    snprintf(note, sizeof note,
-             "self: without the named operations inside, and its share of the steps. min to max: of a call; median "
-             "over ranks "
-             "their medians, p95 of the rank where it is largest. Collectives run in parallel to %s.",
-             p->facts.comm_on_device ? "the operations, on a stream of their own"
-                                     : "the training thread, from post to completion");
-    results_add_table(summary, &(struct table){"operations", title, TABLE_COLUMNS(operation_columns), p->totals.row,
-                                               (size_t)p->totals.n, sizeof *p->totals.row, shown, .note = {note}});
+    results_add_table(summary,
+                      &(struct table){"operations", title, TABLE_COLUMNS(operation_columns), p->totals.row,
+                                      (size_t)p->totals.n, sizeof *p->totals.row, shown,
+                                      .note = {"self: without the named operations inside, and its share of the steps. "
+                                               "min to max: of a call; median over ranks of their medians, p95 of the "
+                                               "rank where it is largest. Collectives run in parallel to the rest."}});
 }
 
 /* ---- layers ---- */
@@ -105,29 +102,18 @@ static int by_time(const void *a, const void *b)
     return (of_x < of_y) - (of_x > of_y);
 }
 
-static void add_layers(const struct profile *p, cJSON *summary)
-{
-    results_add_table(summary,
-                      &(struct table){"layers", "Parts of the model in a step, ms; medians over steps and ranks",
-                                      TABLE_COLUMNS(layer_columns), p->figures.layer, (size_t)p->figures.layers,
-                                      sizeof *p->figures.layer, SHOWN, .order = by_time});
-}
-
 /* ---- memory ---- */
 
-#define MEMORY(key, heading, kind)                                                                                     \
-    {                                                                                                                  \
-        key, heading, COLUMN_COUNT, offsetof(struct memory_figure, holds) + (kind) * sizeof(size_t), "B", MIB, 11, 3   \
-    }
-#define MIB (1.0 / 1048576)
+#define MEMORY(kind) COLUMN_COUNT, offsetof(struct memory_figure, holds) + (kind) * sizeof(size_t), "B", MIB, 11, 3
+#define MIB          (1.0 / 1048576)
 static const struct column memory_columns[] = {
     {"name", "", COLUMN_CHARS, offsetof(struct memory_figure, name), NULL, 0, -22, 0},
-    MEMORY("weights", "weights", HOLDS_WEIGHTS),
-    MEMORY("gradients", "gradients", HOLDS_GRADIENTS),
-    MEMORY("optimizer", "optimizer", HOLDS_OPTIMIZER),
-    MEMORY("activations", "activations", HOLDS_ACTIVATIONS),
-    MEMORY("workspace", "workspace", HOLDS_WORKSPACE),
-    MEMORY("other", "other", HOLDS_OTHER),
+    {"weights", "weights", MEMORY(HOLDS_WEIGHTS)},
+    {"gradients", "gradients", MEMORY(HOLDS_GRADIENTS)},
+    {"optimizer", "optimizer", MEMORY(HOLDS_OPTIMIZER)},
+    {"activations", "activations", MEMORY(HOLDS_ACTIVATIONS)},
+    {"workspace", "workspace", MEMORY(HOLDS_WORKSPACE)},
+    {"other", "other", MEMORY(HOLDS_OTHER)},
     {"total", "total", COLUMN_COUNT, offsetof(struct memory_figure, total), "B", MIB, 11, 3},
 };
 
@@ -155,7 +141,6 @@ static const struct column collective_columns[] = {
     {"bytes", "bytes", COLUMN_COUNT, offsetof(struct collective_figure, bytes), "B", 1, 12, 0},
     {"parameters", "parameters", COLUMN_COUNT, offsetof(struct collective_figure, parameters), "1", 1, 11, 0},
     {"calls", "calls", COLUMN_COUNT, offsetof(struct collective_figure, calls), "1", 1, 7, 0},
-    {"calls_that_waited", NULL, COLUMN_COUNT, offsetof(struct collective_figure, waited), "1", 1, 0, 0},
     {"queued", "queued", COLUMN_REAL, offsetof(struct collective_figure, queued), "s", 1e6, 10, 1},
     {"duration", "duration", COLUMN_REAL, offsetof(struct collective_figure, duration), "s", 1e6, 10, 1},
     {"wait", "wait", COLUMN_REAL, offsetof(struct collective_figure, wait), "s", 1e6, 10, 1},
@@ -167,25 +152,20 @@ static const struct column collective_columns[] = {
 static void add_collectives(const struct profile *p, cJSON *summary)
 {
     const struct profile_figures *f = &p->figures;
-    int64_t residual_ns = p->capture.collectives.residual_ns;
-    char note[640], beyond[80] = "";
     if (!f->collectives || f->ranks == 1)
         return;
-    if (residual_ns)
-        snprintf(beyond, sizeof beyond, ", where that is beyond twice the residual of the clocks, %.2f us",
-                 1e-3 * (double)residual_ns);
-    snprintf(note, sizeof note,
-             "queued: before it was posted. duration: from post to completion. wait: of calls that did, until the last "
-             "rank posts%s. "
-             "transfer: from then to completion. Each column is a median over the calls for which it is known; "
-             "bandwidths are of the median duration.%s",
-             beyond,
-             !p->facts.comm_on_device    ? ""
-             : isfinite(f->mean.compute) ? " Posted: its kernel began."
-                                         : " Posted: the GPU came to it, perhaps before the host launched it.");
-    results_add_table(summary, &(struct table){"collectives", "Collectives by size, all ranks; medians in us; GB/s",
-                                               TABLE_COLUMNS(collective_columns), f->collective, (size_t)f->collectives,
-                                               sizeof *f->collective, SHOWN, .note = {note}});
+    const char *posted = !p->facts.comm_on_device ? NULL
+                         : isfinite(f->mean.compute)
+                             ? "Posted: its kernel began."
+                             : "Posted: the GPU came to it, perhaps before the host launched it.";
+    results_add_table(summary,
+                      &(struct table){"collectives", "Collectives by size, all ranks; medians in us; GB/s",
+                                      TABLE_COLUMNS(collective_columns), f->collective, (size_t)f->collectives,
+                                      sizeof *f->collective, SHOWN,
+                                      .note = {"queued: before it was posted. duration: from post to completion. wait: "
+                                               "of calls that did, until the last rank posts. transfer: from then to "
+                                               "completion. Bandwidths are of the median duration.",
+                                               posted}});
 }
 
 static const struct column bucket_columns[] = {
@@ -270,34 +250,22 @@ static void add_all_controls(const struct profile *p, cJSON *summary)
                      : NULL);
 }
 
-/* With --verbose everything is printed; otherwise a note lists the tables that are not. */
-static void add_verbosity(int verbose, cJSON *summary)
-{
-    const cJSON *table;
-    char names[160] = "";
-    if (verbose) {
-        results_show_all(summary);
-        return;
-    }
-    cJSON_ArrayForEach(table, cJSON_GetObjectItemCaseSensitive(summary, "tables"))
-    {
-        size_t at = strlen(names);
-        if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(table, "detail")))
-            snprintf(names + at, sizeof names - at, "%s%s", at ? ", " : "", json_string(table, "key"));
-    }
-    results_add_sentence(summary, "notes", "In summary.json, or with --verbose: all rows, and the tables %s.", names);
-}
-
 void profile_add_tables(const struct profile *p, cJSON *summary)
 {
     add_phases(p, summary);
     add_operations(p, summary);
-    add_layers(p, summary);
+    results_add_table(summary,
+                      &(struct table){"layers", "Parts of the model in a step, ms; medians over steps and ranks",
+                                      TABLE_COLUMNS(layer_columns), p->figures.layer, (size_t)p->figures.layers,
+                                      sizeof *p->figures.layer, SHOWN, .order = by_time});
     add_memory(p, summary);
     add_collectives(p, summary);
     add_buckets(p, summary);
     profile_add_rank_tables(p, summary);
     if (p->controls.rounds)
         add_all_controls(p, summary);
-    add_verbosity(p->options->verbose, summary);
+    if (p->options->verbose)
+        results_show_all(summary);
+    else
+        results_add_sentence(summary, "notes", "In summary.json, or with --verbose: all tables with all rows.");
 }

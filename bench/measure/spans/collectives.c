@@ -106,7 +106,7 @@ static void find_stragglers(struct collectives *collectives, const struct job *j
         if (step_phase_of(s) == PHASE_GRADIENT_SYNC)
             sync[syncs++] =
                 (struct interval){alignment_apply(alignment, s->start_ns), alignment_apply(alignment, s->end_ns)};
-    syncs = intervals_unite(sync, syncs, 0);
+    syncs = intervals_unite(sync, syncs);
     for (size_t r = 0; r < ranks; r++) {
         struct straggler *straggler = &collectives->straggler[r];
         for (const struct timed_collective *c = collectives->item; c < collectives->item + collectives->n; c++)
@@ -114,7 +114,7 @@ static void find_stragglers(struct collectives *collectives, const struct job *j
                 wait[straggler->last] = (struct interval){c->posted_ns, c->last_posted_ns}; /* empty on rank r */
                 late[straggler->last++] = 1e-9 * (double)c->late_ns;
             }
-        mine[r] = 1e-9 * (double)intervals_common(wait, intervals_unite(wait, straggler->last, 0), sync, syncs);
+        mine[r] = 1e-9 * (double)intervals_common(wait, intervals_unite(wait, straggler->last), sync, syncs);
         if (straggler->last) {
             straggler->share = (double)straggler->last / (double)collectives->attributed;
             straggler->late = stats_median(late, straggler->last);

@@ -56,16 +56,16 @@ struct interval {
     int64_t start, end; /* [start, end) */
 };
 
-/* Replaces v[n] by its union, sorted and disjoint. Joins intervals at most gap_ns apart (0: that touch) and removes
- * empty ones. Returns the number left. */
-size_t intervals_unite(struct interval *v, size_t n, int64_t gap_ns);
+/* Replaces v[n] by its union, sorted and disjoint. Joins intervals that touch and removes empty ones.
+ * Returns the number left. */
+size_t intervals_unite(struct interval *v, size_t n);
 
 /* The length of the intersection of two unions; of a union with itself: its length. */
 int64_t intervals_common(const struct interval *a, size_t na, const struct interval *b, size_t nb);
 
-/* Fills v, which has room for all spans of the step, with the union of the spans of a step in a lane; gap_ns as above.
- * *at is the position in the lane, 0 at first; call with rising steps. Returns the number of intervals. */
-size_t intervals_of_lane(const struct lane *lane, int step, int64_t gap_ns, size_t *at, struct interval *v);
+/* Fills v, which has room for all spans of the step, with the union of the spans of a step in a lane. *at is the
+ * position in the lane, 0 at first; call with rising steps. Returns the number of intervals. */
+size_t intervals_of_lane(const struct lane *lane, int step, size_t *at, struct interval *v);
 
 /* ---- collectives as seen by all ranks ---- */
 

@@ -45,14 +45,14 @@ static int by_start(const void *a, const void *b)
     return (x->start > y->start) - (x->start < y->start);
 }
 
-size_t intervals_unite(struct interval *v, size_t n, int64_t gap_ns)
+size_t intervals_unite(struct interval *v, size_t n)
 {
     size_t out = 0;
     qsort(v, n, sizeof *v, by_start);
     for (size_t i = 0; i < n; i++) {
         if (v[i].end <= v[i].start)
             continue;
-        if (out && v[i].start <= v[out - 1].end + gap_ns) {
+        if (out && v[i].start <= v[out - 1].end) {
             if (v[i].end > v[out - 1].end)
                 v[out - 1].end = v[i].end;
         } else
@@ -76,14 +76,14 @@ int64_t intervals_common(const struct interval *a, size_t na, const struct inter
     return length;
 }
 
-size_t intervals_of_lane(const struct lane *lane, int step, int64_t gap_ns, size_t *at, struct interval *v)
+size_t intervals_of_lane(const struct lane *lane, int step, size_t *at, struct interval *v)
 {
     size_t n = 0;
     while (*at < lane->n && lane->span[*at].step < step)
         ++*at;
     for (; *at < lane->n && lane->span[*at].step == step; ++*at)
         v[n++] = (struct interval){lane->span[*at].start_ns, lane->span[*at].end_ns};
-    return intervals_unite(v, n, gap_ns);
+    return intervals_unite(v, n);
 }
 
 /* ---- overlap ---- */
@@ -105,7 +105,7 @@ void overlap_of_steps(const struct timeline *timeline, const struct step_times *
     size_t i = 0, j = 0;
     double unit = computing ? 1e-9 : NAN; /* seconds per ns, of figures that need to know when the rank computed */
     for (int s = 0; s < n; s++) {
-        size_t nx = intervals_of_lane(communication, s, 0, &i, x), ny = intervals_of_lane(compute, s, 0, &j, y);
+        size_t nx = intervals_of_lane(communication, s, &i, x), ny = intervals_of_lane(compute, s, &j, y);
         int64_t busy = intervals_common(x, nx, x, nx), both = intervals_common(x, nx, y, ny);
         overlap[s] = with_ratios((struct overlap){.step = 1e-9 * (double)(steps[s].end_ns - steps[s].start_ns),
                                                   .communication = 1e-9 * (double)busy,

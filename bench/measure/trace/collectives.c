@@ -166,7 +166,7 @@ void trace_put_collectives(struct trace_writer *w)
         trace_ts_span_begin(w, "user_annotation", w->pid, thread, ts.start, ts.end, ++w->id);
         trace_print(w, "}, \"name\": \"bucket %d\"}", t->collectives->item[i].index);
     }
-    n = intervals_unite(more, n, 0);
+    n = intervals_unite(more, n);
     for (size_t i = 0; i < n; i++) {
         trace_ts_span_begin(w, "cpu_op", w->pid, slot_thread(t, TRACE_SLOTS), more[i].start, more[i].end, ++w->id);
         trace_print(w, ", \"stream\": %d}, \"name\": \"%s:more_in_flight\"}", STREAM_HOST, t->comm);

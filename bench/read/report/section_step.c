@@ -46,7 +46,7 @@ static void add_span(struct step_picture *p, double begin, double end, size_t ro
 /* Adds the row of a rank whose step starts at `start` ms, and a row of its communication if it has any. */
 static void add_rank(struct step_picture *p, const cJSON *line, size_t rank, double start)
 {
-    const cJSON *segment, *lane;
+    const cJSON *segment;
     double at = start;
     size_t row = p->rows;
     for (size_t i = 0; i < sizeof phases / sizeof *phases; i++) {
@@ -57,14 +57,10 @@ static void add_rank(struct step_picture *p, const cJSON *line, size_t rank, dou
         at += ms;
     }
     size_t drawn = p->spans;
-    cJSON_ArrayForEach(segment, cJSON_GetObjectItemCaseSensitive(line, "active_segments"))
+    cJSON_ArrayForEach(segment, cJSON_GetObjectItemCaseSensitive(line, "in_flight"))
     {
-        cJSON_ArrayForEach(lane, cJSON_GetObjectItemCaseSensitive(segment, "lanes"))
-        {
-            if (cJSON_IsString(lane) && !strcmp(lane->valuestring, "communication"))
-                add_span(p, start + json_number(segment, "start_ms"), start + json_number(segment, "end_ms"), row + 1,
-                         KIND_IN_FLIGHT, NULL);
-        }
+        add_span(p, start + json_number(segment, "start_ms"), start + json_number(segment, "end_ms"), row + 1,
+                 KIND_IN_FLIGHT, NULL);
     }
     snprintf(p->row[row], sizeof p->row[row], "rank %zu", rank);
     p->row_name[row] = p->row[row];

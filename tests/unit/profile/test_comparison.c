@@ -38,7 +38,7 @@ static cJSON *compare(size_t rounds, struct figure_list *list)
             .row = i,
             .facts = {.ranks = 2, .label = made_up[i].label, .bucket_words = "", .strategy = made_up[i].strategy},
             .controls.step = stats_estimate(step, rounds),
-            .overlap.text = "Overlap: as made up."};
+            .overlap = "Overlap: as made up."};
     }
     profiles_add_comparison(profile + first, PROFILES - first, &measurements, summary, list);
     measurements_destroy(&measurements);

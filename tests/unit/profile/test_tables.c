@@ -73,10 +73,10 @@ TEST(the_worst_of_many_ranks_come_first)
     check_ranks(rows_of(summary, "stragglers"), by_lateness, 12);
     ck_assert_int_eq(cJSON_GetArraySize(rows_of(summary, "stalls")), 12);
     ck_assert(says(summary, "... (4 more in summary.json)"));
-    ck_assert(!says(summary, "Who waits") && !says(summary, "Clocks of the ranks"));
+    ck_assert(!says(summary, "Who waits"));
     results_show_all(summary);
     ck_assert(!says(summary, "more in summary.json"));
-    ck_assert(says(summary, "Who waits") && says(summary, "Clocks of the ranks"));
+    ck_assert(says(summary, "Who waits"));
     cJSON_Delete(summary);
 }
 

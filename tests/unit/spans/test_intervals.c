@@ -16,12 +16,9 @@
 TEST(far_from_zero_and_backwards)
 {
     struct interval v[] = {{INT64_MAX - 3, INT64_MAX}, {7, 3}, {INT64_MIN, INT64_MIN + 2}};
-    ck_assert_uint_eq(intervals_unite(v, 3, 0), 2);
+    ck_assert_uint_eq(intervals_unite(v, 3), 2);
     ck_assert(v[0].start == INT64_MIN && v[0].end == INT64_MIN + 2);
     ck_assert(v[1].start == INT64_MAX - 3 && v[1].end == INT64_MAX);
-    struct interval apart[] = {{35, 40}, {0, 10}, {14, 20}, {25, 30}};
-    ck_assert_uint_eq(intervals_unite(apart, 4, 4), 3); /* of gaps of 4, 5 and 5 the first is bridged */
-    ck_assert(apart[0].start == 0 && apart[0].end == 20);
 }
 
 /* ---- random small ones, counted nanosecond by nanosecond ---- */
@@ -69,8 +66,8 @@ TEST(random_ones_agree_with_a_count)
         char in_a[SPACE], in_b[SPACE];
         int64_t common = 0;
         size_t na = random_intervals(&state, a, in_a), nb = random_intervals(&state, b, in_b);
-        na = intervals_unite(a, na, 0);
-        nb = intervals_unite(b, nb, 0);
+        na = intervals_unite(a, na);
+        nb = intervals_unite(b, nb);
         check_union(a, na, in_a);
         check_union(b, nb, in_b);
         for (int i = 0; i < SPACE; i++)
@@ -239,12 +236,12 @@ TEST(a_lane_is_read_step_by_step)
         made_up_collective(&timeline, 3, 0, 1, s * 100 + 30, s * 100 + 30);
     }
     const struct lane *lane = &timeline.lane[LANE_COMMUNICATION];
-    ck_assert_uint_eq(intervals_of_lane(lane, 1, 0, &at, v), 0); /* skips step 0, and has none of its own */
-    ck_assert_uint_eq(intervals_of_lane(lane, 2, 0, &at, v), 1);
+    ck_assert_uint_eq(intervals_of_lane(lane, 1, &at, v), 0); /* skips step 0, and has none of its own */
+    ck_assert_uint_eq(intervals_of_lane(lane, 2, &at, v), 1);
     ck_assert_int_eq(v[0].start, 200);
     ck_assert_int_eq(v[0].end, 220);
-    ck_assert_uint_eq(intervals_of_lane(lane, 4, 0, &at, v), 1);
-    ck_assert_uint_eq(intervals_of_lane(lane, 5, 0, &at, v), 0);
+    ck_assert_uint_eq(intervals_of_lane(lane, 4, &at, v), 1);
+    ck_assert_uint_eq(intervals_of_lane(lane, 5, &at, v), 0);
     ck_assert_uint_eq(at, 9);
 }
 
