@@ -118,7 +118,7 @@ check 1 "no GPU" 'shows no GPU'
 EMULATED_CUDA_GPUS=1 broken 2 --device cuda
 check 1 "two ranks and one GPU" 'share.*--share-gpu'
 EMULATED_CUDA_ARCH=70 broken 2 --device cuda
-check 1 "another architecture" 'is sm_70; build it with CUDA_ARCHITECTURES=70'
+check 1 "another architecture" 'is sm_70: build with CUDA_ARCHITECTURES=70'
 EMULATED_CUDA_SHARED=65536 broken 2 --device cuda
 check 1 "too little shared memory" 'lets a block have 65536 bytes of shared memory; attention needs 101376; choose another GPU, or --device cpu'
 EMULATED_CUDA_MEMORY=1074000000 broken 2 --device cuda
