@@ -1,5 +1,5 @@
-/* check_mistakes.cu - what the emulated GPU is for: a mistake shows. A barrier that is missing, memory that is not the
- * kernel's, work of streams in no order, and ranks that differ. */
+/* check_mistakes.cu - tests that the emulated GPU finds mistakes: missing barriers, accesses to other memory, missing
+ * order between streams, and ranks that call different collectives. */
 #include "kernels/cuda/kernel.cuh"
 #include "tests/gpu/emulator/hazards.h"
 
@@ -11,7 +11,7 @@ extern "C" {
 
 cudaStream_t cuda_stream;
 
-/* Numbers of the GPU, 0 to n - 1 at first. */
+/* An array on the GPU, initially 0 to n - 1. */
 struct Numbers {
     float *gpu;
     size_t n;
@@ -38,7 +38,7 @@ struct Numbers {
 
 /* ---- barriers ---- */
 
-/* Turns a block's numbers round. */
+/* Reverses a block's numbers. */
 __global__ void reverse_kernel(float *x, int barrier)
 {
     __shared__ float all[256];
@@ -60,7 +60,7 @@ template <int barrier> static int reverse()
     return 0;
 }
 
-/* Each lane takes the number of the next one, through shared memory; `barriers` of the two that it takes. */
+/* Each lane takes the number of the next one, through shared memory; this needs two barriers and makes `barriers`. */
 __global__ void rotate_kernel(float *x, int rounds, int barriers)
 {
     float *all = dynamic_shared<float>();
@@ -184,7 +184,7 @@ static cudaStream_t new_stream()
     return stream;
 }
 
-/* One stream adds 1, another copies to the host, with an event between the two or without. */
+/* One stream adds 1, another copies to the host; with or without an event between them. */
 template <int event> static int hand_over()
 {
     static float host[N];
@@ -216,7 +216,7 @@ static ncclUniqueId id;
 
 #define NCCL_CHECK(call) ck_assert_int_eq(call, ncclSuccess)
 
-/* Runs it on all ranks; it returns 0 when all is well. Ranks that still run after ten seconds count as 2. */
+/* Runs a function, which returns 0 for success, on all ranks. Ranks that still run after ten seconds get status 2. */
 static void run_ranks(int (*run)(int rank), int status_of_rank[RANKS])
 {
     pid_t child[RANKS];

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""gpu_trace.py - what a trace of a GPU promises, read from the trace alone; prints how many rows of each kind it has.
+"""gpu_trace.py - checks the rules of a GPU's trace, from the trace alone; prints the number of rows of each kind.
 
-Rows of a lane nest or are disjoint; what a GPU did has a call that led to it, in a captured step and before it, and a flow
-from there; each kernel of NCCL is a collective with its number and its bandwidth; no correlation, external id of a call or
-flow is used twice; every GPU with rows is in the head. Of all ranks in one: the lanes and the GPUs. With a directory: that
-the summary's times of collectives are those of the kernels of NCCL, on every rank.
+Rows of a lane nest or are disjoint; all work of a GPU has an earlier call in a captured step that led to it, and a flow from that
+call; each NCCL kernel is a collective with its number and bandwidth; correlations, external ids of calls and flows are unique; every
+GPU with rows is in the head. In a merged trace of all ranks, checks only lanes and GPUs. For a directory, checks that the times of
+collectives in the summary are those of the NCCL kernels, on every rank.
 """
 import collections
 import glob
@@ -12,17 +12,17 @@ import json
 import os
 import sys
 
-sys.dont_write_bytecode = True # beside a script of the sources
+sys.dont_write_bytecode = True # writes no files into the source tree
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "consumers"))
 
-import recompute_trace  # noqa: E402 (the folder must be known before)
+import recompute_trace  # noqa: E402 (needs the path above)
 
 DEVICE = ("kernel", "gpu_memcpy", "gpu_memset", "cuda_sync")
 CALLS = ("cuda_runtime", "cuda_driver")
 
 
 class Wrong(Exception):
-    """What a trace promises is not so."""
+    """A rule of traces is violated."""
 
 
 def need(truth, words):
@@ -49,7 +49,7 @@ def check_lanes(spans):
 
 
 def check_gpus(trace, spans):
-    """Those in the head differ, and what a GPU did is in the process with its number. Returns how many there are."""
+    """The ids of GPUs in the head are unique, and rows of a GPU are in the process with its id. Returns the number of GPUs."""
     gpus = [gpu["id"] for gpu in trace["deviceProperties"]]
     need(len(set(gpus)) == len(gpus), "two GPUs have the same id")
     for row in spans:
@@ -105,7 +105,7 @@ def check_collectives(spans):
 
 
 def compute_us(spans):
-    """The length of the union of what the GPU did for operations."""
+    """The length of the union of the GPU's work for operations."""
     operations = {row["args"]["External id"] for row in spans if row["cat"] == "cpu_op"}
     work = sorted((ns(row["ts"]), ns(row["ts"]) + ns(row["dur"])) for row in spans
                   if row["cat"] in DEVICE[:3] and row["args"]["External id"] in operations)
@@ -117,7 +117,7 @@ def compute_us(spans):
 
 
 def steps_of(path):
-    """A rank as recompute_trace.py has it: the kernels of NCCL of each step, and gradient_sync on the GPU."""
+    """A rank in the format of recompute_trace.py: the NCCL kernels of each step, and gradient_sync on the GPU."""
     trace = recompute_trace.load(path)
     rows = recompute_trace.rows_of(trace)
     host = {row["args"]["External id"]: row for row in rows if row["cat"] == "user_annotation"}

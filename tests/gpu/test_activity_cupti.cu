@@ -1,5 +1,5 @@
-/* test_activity_cupti.cu - kernels/cuda/activity_cupti on an emulated CUPTI: what it takes over of calls and work, what
- * it keeps back while it pauses, what it says when it cannot start; and the ranges that other profilers hear. */
+/* test_activity_cupti.cu - kernels/cuda/activity_cupti with an emulated CUPTI: records of calls and work, pauses,
+ * errors at the start; and NVTX ranges. */
 #include "kernels/cuda/kernel.cuh"
 
 extern "C" {
@@ -23,7 +23,7 @@ __global__ void add_kernel(float *x, float by)
     x[threadIdx.x] += by;
 }
 
-static void create(size_t room)
+static void create_activities(size_t room)
 {
     activities_create(&all, room, room);
     CUDA_CHECK(cudaStreamCreateWithFlags(&cuda_stream, cudaStreamNonBlocking));
@@ -32,7 +32,7 @@ static void create(size_t room)
 
 static void setup()
 {
-    create(1000);
+    create_activities(1000);
 }
 
 static void teardown()
@@ -41,8 +41,8 @@ static void teardown()
     activities_destroy(&all);
 }
 
-/* The i-th of a kind and name, NULL if there is none. */
-static const struct activity *find(enum activity_kind kind, const char *name, int i = 0)
+/* Returns the i-th record of a kind and name, or NULL. */
+static const struct activity *find_record(enum activity_kind kind, const char *name, int i = 0)
 {
     for (size_t k = 0; k < all.n; k++)
         if (all.of[k].kind == kind && !strcmp(all.of[k].name, name) && i-- == 0)
@@ -50,8 +50,8 @@ static const struct activity *find(enum activity_kind kind, const char *name, in
     return nullptr;
 }
 
-/* Work of all kinds: a kernel, copies, a fill, and a second stream that waits for the first, twice by one event. */
-static void work(float *x)
+/* Queues a kernel, copies, a fill, and work of a second stream that waits for the first, twice by one event. */
+static void queue_work(float *x)
 {
     static float host[32];
     cudaStream_t second;
@@ -79,56 +79,56 @@ static float *memory()
     return x;
 }
 
-TEST(calls_and_work_are_taken_over)
+TEST(calls_and_work_are_recorded)
 {
-    work(memory());
+    queue_work(memory());
     tracer_pause();
     activities_settle(&all);
-    const struct activity *kernel = find(ACTIVITY_KERNEL, "emulated_kernel()"); /* demangled */
-    const struct activity *call = find(ACTIVITY_CALL, "cudaLaunchKernelExC"); /* without the version of its interface */
-    ck_assert(kernel && call && find(ACTIVITY_KERNEL, "emulated_kernel()", 1));
-    ck_assert(!find(ACTIVITY_KERNEL, "emulated_kernel()", 2));
+    const struct activity *kernel = find_record(ACTIVITY_KERNEL, "emulated_kernel()"); /* demangled */
+    const struct activity *call = find_record(ACTIVITY_CALL, "cudaLaunchKernelExC");   /* without a version suffix */
+    ck_assert(kernel && call && find_record(ACTIVITY_KERNEL, "emulated_kernel()", 1));
+    ck_assert(!find_record(ACTIVITY_KERNEL, "emulated_kernel()", 2));
     ck_assert_uint_eq(kernel->correlation, call->correlation);
     ck_assert_uint_eq(kernel->kernel.block[0], 32);
-    ck_assert_uint_eq(find(ACTIVITY_KERNEL, "emulated_kernel()", 1)->kernel.block[0], 16);
+    ck_assert_uint_eq(find_record(ACTIVITY_KERNEL, "emulated_kernel()", 1)->kernel.block[0], 16);
     ck_assert(kernel->start_ns >= call->start_ns && kernel->end_ns >= kernel->start_ns);
     ck_assert_uint_eq(call->thread, static_cast<uint32_t>(gettid()));
-    const struct activity *copy = find(ACTIVITY_COPY, "Memcpy HtoD (Pageable -> Device)");
-    const struct activity *fill = find(ACTIVITY_FILL, "Memset (Device)");
+    const struct activity *copy = find_record(ACTIVITY_COPY, "Memcpy HtoD (Pageable -> Device)");
+    const struct activity *fill = find_record(ACTIVITY_FILL, "Memset (Device)");
     ck_assert(copy && fill);
     ck_assert_uint_eq(copy->bytes, 128);
     ck_assert_uint_eq(fill->bytes, 16);
     ck_assert_uint_eq(copy->stream, kernel->stream);
     ck_assert_uint_ne(fill->stream, kernel->stream);
-    ck_assert(find(ACTIVITY_CALL, "cudaMemcpyAsync") && find(ACTIVITY_CALL, "cudaMalloc"));
-    ck_assert(!find(ACTIVITY_CALL, "cudaEventQuery")); /* it asks for nothing */
+    ck_assert(find_record(ACTIVITY_CALL, "cudaMemcpyAsync") && find_record(ACTIVITY_CALL, "cudaMalloc"));
+    ck_assert(!find_record(ACTIVITY_CALL, "cudaEventQuery")); /* a query starts no work */
     ck_assert_uint_eq(all.dropped + all.untimed, 0);
 }
 
-TEST(waits_find_what_they_are_for)
+TEST(waits_find_their_events)
 {
-    work(memory());
+    queue_work(memory());
     tracer_pause();
     activities_settle(&all);
-    uint32_t streams[] = {find(ACTIVITY_KERNEL, "emulated_kernel()")->stream,
-                          find(ACTIVITY_FILL, "Memset (Device)")->stream};
+    uint32_t streams[] = {find_record(ACTIVITY_KERNEL, "emulated_kernel()")->stream,
+                          find_record(ACTIVITY_FILL, "Memset (Device)")->stream};
     for (int i = 0; i < 2; i++) {
-        const struct activity *wait = find(ACTIVITY_WAIT, "Stream Wait Event", i);
-        const struct activity *record = find(ACTIVITY_CALL, "cudaEventRecord", i);
+        const struct activity *wait = find_record(ACTIVITY_WAIT, "Stream Wait Event", i);
+        const struct activity *record = find_record(ACTIVITY_CALL, "cudaEventRecord", i);
         ck_assert(wait && record);
         ck_assert_uint_eq(wait->stream, streams[!i]);
         ck_assert_uint_eq(wait->wait.stream, streams[i]);
         ck_assert_uint_eq(wait->wait.correlation, record->correlation);
         ck_assert_int_eq(record->call.waited, 1);
     }
-    const struct activity *end = find(ACTIVITY_WAIT, "Context Sync");
+    const struct activity *end = find_record(ACTIVITY_WAIT, "Context Sync");
     ck_assert(end);
     ck_assert_uint_eq(end->wait.event, ACTIVITY_NONE);
     ck_assert_uint_eq(end->stream, ACTIVITY_NONE);
 }
 
-/* Whoever asks without pause whether an event has come leaves one record at most. */
-TEST(questions_are_left_out)
+/* Polling an event leaves at most one record. */
+TEST(queries_of_events_are_left_out)
 {
     float *x = memory();
     cudaEvent_t event;
@@ -142,27 +142,27 @@ TEST(questions_are_left_out)
     CUDA_CHECK(cudaDeviceSynchronize());
     tracer_pause();
     ck_assert_int_gt(asked, 20);
-    ck_assert(!find(ACTIVITY_WAIT, "Event Sync", 1));
-    ck_assert(!find(ACTIVITY_CALL, "cudaEventQuery"));
+    ck_assert(!find_record(ACTIVITY_WAIT, "Event Sync", 1));
+    ck_assert(!find_record(ACTIVITY_CALL, "cudaEventQuery"));
     CUDA_CHECK(cudaEventDestroy(event));
 }
 
-/* The activities may be read while the device goes on. */
+/* The activities may be read while the device works. */
 TEST(records_of_a_pause_are_kept_back)
 {
     float *x = memory();
-    work(x);
+    queue_work(x);
     tracer_pause();
     size_t before = all.n;
     ck_assert_uint_gt(before, 5);
-    work(x);
+    queue_work(x);
     cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED); /* as CUPTI's own thread may */
     ck_assert_uint_eq(all.n, before);
     tracer_resume();
     ck_assert_uint_gt(all.n, before + 5);
     tracer_pause();
     activities_settle(&all);
-    ck_assert(find(ACTIVITY_KERNEL, "emulated_kernel()", 3));
+    ck_assert(find_record(ACTIVITY_KERNEL, "emulated_kernel()", 3));
 }
 
 TEST(the_tracer_stops_and_starts_again)
@@ -170,34 +170,35 @@ TEST(the_tracer_stops_and_starts_again)
     float *x = memory();
     tracer_stop();
     size_t before = all.n;
-    work(x);
+    queue_work(x);
     cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
     ck_assert_uint_eq(all.n, before);
     ck_assert_int_eq(tracer_start(&all), 0);
-    work(x);
+    queue_work(x);
     tracer_stop();
     tracer_stop();
     activities_settle(&all);
-    ck_assert(find(ACTIVITY_KERNEL, "emulated_kernel()", 1) && !find(ACTIVITY_KERNEL, "emulated_kernel()", 2));
+    ck_assert(find_record(ACTIVITY_KERNEL, "emulated_kernel()", 1) &&
+              !find_record(ACTIVITY_KERNEL, "emulated_kernel()", 2));
 }
 
 TEST(records_without_room_are_counted)
 {
     teardown();
-    create(4);
-    work(memory());
+    create_activities(4);
+    queue_work(memory());
     tracer_stop();
     ck_assert_uint_eq(all.n, 4);
     ck_assert_uint_gt(all.dropped, 5);
 }
 
-/* Nothing is lost in a long pause, whose records fill more buffers than there were at first. */
+/* A long pause, whose records fill more than the initial buffers, loses nothing. */
 TEST(buffers_never_run_out)
 {
-    constexpr size_t EVENTS = 600000; /* with two records each, of 64 bytes together */
+    constexpr size_t EVENTS = 600000; /* with two records each, 64 bytes together */
     cudaEvent_t event;
     teardown();
-    create(2 * EVENTS + 100);
+    create_activities(2 * EVENTS + 100);
     CUDA_CHECK(cudaEventCreate(&event));
     tracer_pause();
     for (size_t i = 0; i < EVENTS; i++)
@@ -211,7 +212,7 @@ TEST(buffers_never_run_out)
     CUDA_CHECK(cudaEventDestroy(event));
 }
 
-/* Threads share a buffer, however many have come and gone. */
+/* All threads share a buffer, also threads that have ended. */
 TEST(threads_share_a_buffer)
 {
     constexpr size_t THREADS = 40;
@@ -222,34 +223,35 @@ TEST(threads_share_a_buffer)
     CUDA_CHECK(cudaDeviceSynchronize());
     tracer_pause();
     activities_settle(&all);
-    ck_assert(find(ACTIVITY_KERNEL, "emulated_kernel()", THREADS - 1));
+    ck_assert(find_record(ACTIVITY_KERNEL, "emulated_kernel()", THREADS - 1));
     ck_assert_uint_le(emulated_cupti_buffers() - before, 1);
 }
 
 TEST(kernels_without_times_are_counted)
 {
     setenv("EMULATED_CUPTI_LOSE", "2", 1);
-    work(memory());
+    queue_work(memory());
     tracer_stop();
     activities_settle(&all);
     ck_assert_uint_eq(all.untimed, 1);
-    ck_assert(find(ACTIVITY_KERNEL, "emulated_kernel()") && !find(ACTIVITY_KERNEL, "emulated_kernel()", 1));
+    ck_assert(find_record(ACTIVITY_KERNEL, "emulated_kernel()") &&
+              !find_record(ACTIVITY_KERNEL, "emulated_kernel()", 1));
 }
 
-/* Of the second pass, whose records are as many as those of the first, give or take its question, CUPTI drops some. */
+/* In the second pass, which has the same number of records as the first (but for its query), CUPTI drops some. */
 TEST(records_that_cupti_drops_are_counted)
 {
     float *x = memory();
-    tracer_pause(); /* the record of memory comes before */
+    tracer_pause(); /* the record of the allocation comes first */
     size_t before = all.n + all.marks;
     tracer_resume();
-    work(x);
+    queue_work(x);
     tracer_pause();
     size_t first = all.n + all.marks - before;
     ck_assert_uint_eq(all.dropped, 0);
     setenv("EMULATED_CUPTI_DROP", "4", 1);
     tracer_resume();
-    work(x);
+    queue_work(x);
     tracer_stop();
     size_t second = all.n + all.marks - before - first;
     ck_assert_uint_ge(all.dropped, first / 4);
@@ -270,14 +272,14 @@ TEST_EACH(a_tracer_that_cannot_start_reports_why, 3)
     ck_assert_int_eq(tracer_start(&all), -1);
     ck_assert_msg(strstr(error_text(), refusals[_i].words), "%s", error_text());
     error_clear();
-    tracer_pause(); /* nothing happens */
+    tracer_pause(); /* has no effect */
     tracer_resume();
     tracer_stop();
     unsetenv("EMULATED_CUPTI");
-    ck_assert_int_eq(tracer_start(&all), 0); /* what was begun has been undone */
+    ck_assert_int_eq(tracer_start(&all), 0); /* the failed start has left nothing behind */
 }
 
-TEST(profilers_hear_ranges)
+TEST(profilers_get_ranges)
 {
     setenv("EMULATED_NVTX", "1", 1);
     cuda_annotation_begin("warmup_epoch_%d", 2);
@@ -301,7 +303,7 @@ TEST(profilers_hear_ranges)
                      "layers.0.attention( ) ) output( ) reduce_scatter bucket 4( ) ) ) ) ");
 }
 
-TEST(without_a_profiler_ranges_are_nothing)
+TEST(without_a_profiler_ranges_do_nothing)
 {
     cuda_annotation_begin("ProfilerStep#%d", 3);
     cuda_phase("zero_grad");

@@ -1,5 +1,5 @@
-/* accelerator.c - an accelerator is one table and one row: ranks find, choose, open and use a made-up one, which takes
- * the place of the rows in kernels/accelerator.c. */
+/* accelerator.c - ranks find, choose, open and use a fake accelerator, which replaces the rows of
+ * kernels/accelerator.c. */
 #include "kernels/accelerator.h"
 
 #include "ddp/comm_create.h"

@@ -1,5 +1,5 @@
-/* buckets.c - the buckets of a made-up plan, on 1 and 3 ranks: when each was ready, queued, posted and done in the
- * middle of steps and ranks, how much of it was exposed, and which was the last. */
+/* buckets.c - tests the buckets of a made-up plan, on 1 and 3 ranks: medians over steps and ranks of ready, queued,
+ * posted and done times, exposed time, and how often each was last. */
 #include "profile/figures.h"
 
 #include "kernels/error.h"
@@ -21,8 +21,8 @@ static void range(int64_t start, int64_t from_us, int64_t to_us)
     made_up_operation(&timeline, OPERATION_ZERO, n, start + from_us * US, start + to_us * US);
 }
 
-/* Operations from 0 to 40 and from 60 to 65 us; bucket 0 from 25 us, bucket 1 from 50 us. Tensor 0 is final a us later
- * on each further rank. In the last step bucket 0 is done last. */
+/* Operations run from 0 to 40 and from 60 to 65 us; bucket 0 starts at 25 us, bucket 1 at 50 us. Tensor 0 is final 1 us
+ * later on each further rank. In the last step bucket 0 ends last. */
 static void record_step(int step, int64_t start)
 {
     int64_t late = step < FIRST ? 7000 : 0;
@@ -37,7 +37,7 @@ static void record_step(int step, int64_t start)
     made_up_collective(&timeline, 2 * (size_t)step + 2, 1, 10, start + (50 + late) * US, start + (70 + late) * US);
 }
 
-static struct profile_figures find(const struct lane *computing, int host_is_ahead)
+static struct profile_figures find_figures(const struct lane *computing, int host_is_ahead)
 {
     struct step_times times[STEPS];
     const struct capture capture = {.n = STEPS, .times = times, .parameters = parameters};
@@ -51,8 +51,8 @@ static struct profile_figures find(const struct lane *computing, int host_is_ahe
     return f;
 }
 
-static void check(const struct bucket_figure *b, double ready, double queued, double posted, double done,
-                  double exposed, double last)
+static void check_bucket(const struct bucket_figure *b, double ready, double queued, double posted, double done,
+                         double exposed, double last)
 {
     const double found[] = {b->ready, b->queued, b->posted, b->done, b->exposed},
                  expected[] = {ready, queued, posted, done, exposed};
@@ -64,24 +64,24 @@ static void check(const struct bucket_figure *b, double ready, double queued, do
 
 TEST(buckets_have_known_figures)
 {
-    struct profile_figures f = find(&timeline.lane[LANE_COMPUTE], 0);
+    struct profile_figures f = find_figures(&timeline.lane[LANE_COMPUTE], 0);
     double middle = 0.5 * (job.size - 1);
     ck_assert_int_eq(f.buckets, 2);
     ck_assert_int_eq(f.bucket[0].tensors, 2);
     ck_assert_uint_eq(f.bucket[0].parameters, 18);
     ck_assert_int_eq(f.bucket[1].tensors, 1);
     ck_assert_uint_eq(f.bucket[1].parameters, 9);
-    check(&f.bucket[0], 20, 22, 25, 45, 5, 1.0 / 3);
-    check(&f.bucket[1], 40 + middle, 47, 50, 70, 15, 2.0 / 3);
+    check_bucket(&f.bucket[0], 20, 22, 25, 45, 5, 1.0 / 3);
+    check_bucket(&f.bucket[1], 40 + middle, 47, 50, 70, 15, 2.0 / 3);
     timeline_destroy(&timeline);
     profile_figures_destroy(&f);
 }
 
 TEST(figures_without_kernels_are_unknown)
 {
-    struct profile_figures f = find(NULL, 1);
-    check(&f.bucket[0], 20, NAN, 25, 45, NAN, 1.0 / 3);
-    check(&f.bucket[1], 40 + 0.5 * (job.size - 1), NAN, 50, 70, NAN, 2.0 / 3);
+    struct profile_figures f = find_figures(NULL, 1);
+    check_bucket(&f.bucket[0], 20, NAN, 25, 45, NAN, 1.0 / 3);
+    check_bucket(&f.bucket[1], 40 + 0.5 * (job.size - 1), NAN, 50, 70, NAN, 2.0 / 3);
     timeline_destroy(&timeline);
     profile_figures_destroy(&f);
 }

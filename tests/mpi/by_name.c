@@ -1,5 +1,5 @@
-/* by_name.c - the table of names: time of their own when spans nest, sums over ranks, and every order; made-up
- * spans, on 1 and 3 ranks. */
+/* by_name.c - tests the totals by name: self times of nested spans, sums over ranks, and every order; made-up spans, on
+ * 1 and 3 ranks. */
 #include "spans/spans.h"
 
 #include "kernels/error.h"
@@ -24,7 +24,7 @@ static void teardown(void)
     timeline_destroy(&timeline);
 }
 
-static const struct name_total *find(const char *name, enum total_kind kind)
+static const struct name_total *find_total(const char *name, enum total_kind kind)
 {
     for (int i = 0; i < totals.n; i++)
         if (!strcmp(totals.row[i].name, name) && totals.row[i].kind == kind)
@@ -32,19 +32,19 @@ static const struct name_total *find(const char *name, enum total_kind kind)
     ck_abort_msg("no %s of kind %d", name, (int)kind);
 }
 
-static void check(const char *name, enum total_kind kind, double calls, double total, double self)
+static void check_total(const char *name, enum total_kind kind, double calls, double total, double self)
 {
-    const struct name_total *a = find(name, kind);
+    const struct name_total *a = find_total(name, kind);
     int same_total = fabs(1e9 * a->total - total) < 1e-3;
     int same_self = fabs(1e9 * a->self - self) < 1e-3 || (isnan(a->self) && isnan(self));
-    ck_assert_msg(a->calls == calls && same_total && same_self, "%s: %g calls, %g s, of its own %g, not %g, %g, %g ns",
+    ck_assert_msg(a->calls == calls && same_total && same_self, "%s: %g calls, %g s, self time %g, not %g, %g, %g ns",
                   name, a->calls, a->total, a->self, calls, total, self);
 }
 
 /* ---- sums ---- */
 
-/* A step at `at`: a forward pass with two layers that call the same operation, a nested one, spans that begin and end
- * together, one without length, and a collective beside it all. Rank r's operations are r ns longer. */
+/* Records a step at `at`: a forward pass with two layers that call the same operation, a nested operation, spans that
+ * begin and end together, one without length, and a concurrent collective. Operations on rank r are r ns longer. */
 static void record_step(int step, int64_t at)
 {
     static const size_t linear[SPAN_SIZES] = {3, 5, 7}, one[SPAN_SIZES] = {1};
@@ -66,48 +66,47 @@ static void record_step(int step, int64_t at)
     made_up_phase(&timeline, PHASE_GRADIENT_SYNC, at + 300, at + 350);
 }
 
-TEST(time_of_its_own)
+TEST(self_time_excludes_nested_spans)
 {
-    double ranks = job.size, more = 0; /* what ranks' operations are longer, together */
+    double ranks = job.size, more = 0; /* additional time of all ranks' operations */
     for (int r = 0; r < job.size; r++)
         more += r;
     for (int s = 0; s < 4; s++)
         record_step(s, 1000 * (s + 1));
-    totals_create(&totals, &job, &timeline, sizeof(float), 1, 2); /* the steps 1 and 2 */
+    totals_create(&totals, &job, &timeline, sizeof(float), 1, 2); /* steps 1 and 2 */
     ck_assert_int_eq(totals.n, 9);
     ck_assert_double_eq_tol(totals.step, 2 * 350e-9 * ranks, 1e-15);
-    check("forward_pass", KIND_PHASE, 2 * ranks, 400 * ranks, 0);
-    check("backward_pass", KIND_PHASE, 2 * ranks, 200 * ranks, 200 * ranks);
-    check("gradient_sync", KIND_PHASE, 2 * ranks, 100 * ranks, 0);
-    check("layer", KIND_PART, 4 * ranks, 400 * ranks, 4 * (100 - 40 - 10) * ranks);
-    check("attention", KIND_PART, 4 * ranks, 160 * ranks, 4 * (40 - 20) * ranks - 4 * more);
-    check("linear_forward", KIND_OPERATION, 4 * ranks, 80 * ranks + 4 * more, 80 * ranks + 4 * more);
-    check("copy", KIND_OPERATION, 8 * ranks, 40 * ranks, 40 * ranks);
-    check("zero", KIND_OPERATION, 2 * ranks, 100 * ranks, 100 * ranks);
-    check("all_reduce", KIND_COLLECTIVE, 2 * ranks, 380 * ranks, NAN); /* not the training thread's time */
-    ck_assert_double_eq(find("linear_forward", KIND_OPERATION)->flops, 4 * 210 * ranks);
-    ck_assert_double_eq(find("linear_forward", KIND_OPERATION)->bytes, 4 * 284 * ranks);
-    ck_assert_double_eq(find("all_reduce", KIND_COLLECTIVE)->bytes, 2 * 36 * ranks);
-    ck_assert_double_eq(find("layer", KIND_PART)->bytes, 0);
-    const struct name_total *a =
-        find("linear_forward", KIND_OPERATION); /* 20 ns, and as many more as the rank's number */
+    check_total("forward_pass", KIND_PHASE, 2 * ranks, 400 * ranks, 0);
+    check_total("backward_pass", KIND_PHASE, 2 * ranks, 200 * ranks, 200 * ranks);
+    check_total("gradient_sync", KIND_PHASE, 2 * ranks, 100 * ranks, 0);
+    check_total("layer", KIND_PART, 4 * ranks, 400 * ranks, 4 * (100 - 40 - 10) * ranks);
+    check_total("attention", KIND_PART, 4 * ranks, 160 * ranks, 4 * (40 - 20) * ranks - 4 * more);
+    check_total("linear_forward", KIND_OPERATION, 4 * ranks, 80 * ranks + 4 * more, 80 * ranks + 4 * more);
+    check_total("copy", KIND_OPERATION, 8 * ranks, 40 * ranks, 40 * ranks);
+    check_total("zero", KIND_OPERATION, 2 * ranks, 100 * ranks, 100 * ranks);
+    check_total("all_reduce", KIND_COLLECTIVE, 2 * ranks, 380 * ranks, NAN); /* not the training thread's time */
+    ck_assert_double_eq(find_total("linear_forward", KIND_OPERATION)->flops, 4 * 210 * ranks);
+    ck_assert_double_eq(find_total("linear_forward", KIND_OPERATION)->bytes, 4 * 284 * ranks);
+    ck_assert_double_eq(find_total("all_reduce", KIND_COLLECTIVE)->bytes, 2 * 36 * ranks);
+    ck_assert_double_eq(find_total("layer", KIND_PART)->bytes, 0);
+    const struct name_total *a = find_total("linear_forward", KIND_OPERATION); /* 20 ns, and 1 ns more per rank */
     ck_assert_double_eq_tol(a->least, 20e-9, 1e-18);
     ck_assert_double_eq_tol(a->median, 20e-9 + 0.5e-9 * (job.size - 1), 1e-18);
     ck_assert_double_eq_tol(a->p95, 19e-9 + 1e-9 * job.size, 1e-18);
     ck_assert_double_eq_tol(a->most, 19e-9 + 1e-9 * job.size, 1e-18);
-    a = find("copy", KIND_OPERATION); /* each second one takes no time */
+    a = find_total("copy", KIND_OPERATION); /* every second one takes no time */
     ck_assert_double_eq(a->least, 0);
     ck_assert_double_eq_tol(a->median, 5e-9, 1e-18);
     ck_assert_double_eq_tol(a->most, 10e-9, 1e-18);
-    ck_assert_double_eq_tol(find("all_reduce", KIND_COLLECTIVE)->median, 190e-9, 1e-18);
-    double self = 0; /* without the collective, which runs beside, every nanosecond belongs to one row */
+    ck_assert_double_eq_tol(find_total("all_reduce", KIND_COLLECTIVE)->median, 190e-9, 1e-18);
+    double self = 0; /* every ns belongs to one row, apart from the concurrent collective */
     for (int i = 0; i < totals.n; i++)
         self += totals.row[i].kind != KIND_COLLECTIVE ? totals.row[i].self : 0;
     ck_assert_double_eq_tol(self, totals.step, 1e-15);
 }
 
-/* Two clocks of one GPU: an operation may seem to begin before its phase does. What is within what, the host knows. */
-TEST(spans_nest_as_the_host_asked_for_them)
+/* Two clocks of a GPU may make an operation appear to begin before its phase. Nesting comes from the host's times. */
+TEST(spans_nest_by_host_times)
 {
     timeline_add(&timeline, LANE_COMPUTE,
                  (struct span){.name = "zero", .queued_ns = 12, .returned_ns = 14, .start_ns = 997, .end_ns = 1090});
@@ -119,8 +118,8 @@ TEST(spans_nest_as_the_host_asked_for_them)
                                .end_ns = 1100,
                                .index = PHASE_FORWARD});
     totals_create(&totals, &job, &timeline, sizeof(float), 0, 1);
-    check("zero", KIND_OPERATION, job.size, 93 * job.size, 93 * job.size);
-    check("forward_pass", KIND_PHASE, job.size, 100 * job.size, 7 * job.size);
+    check_total("zero", KIND_OPERATION, job.size, 93 * job.size, 93 * job.size);
+    check_total("forward_pass", KIND_PHASE, job.size, 100 * job.size, 7 * job.size);
 }
 
 /* ---- order ---- */
@@ -149,11 +148,11 @@ TEST_EACH(rows_are_sorted, SORTS)
     memcpy(totals.row, unsorted, sizeof unsorted);
     totals_sort(&totals, (enum sort)_i);
     for (int i = 0; i < ROWS; i++)
-        ck_assert_msg(totals.row[i].name[0] == orders[_i][i], "by %s: %s is in place %d", sort_name[_i],
+        ck_assert_msg(totals.row[i].name[0] == orders[_i][i], "by %s: %s is at position %d", sort_name[_i],
                       totals.row[i].name, i);
 }
 
-/* A collective of one rank takes no time: it has no rate, and must not mix up those that have one. */
+/* A collective of one rank takes no time and has no rate; it must not disturb the order of the others. */
 TEST(a_row_without_time_has_no_rate)
 {
     static const enum sort rates[] = {SORT_GFLOPS, SORT_GBS, SORT_MEAN};
@@ -169,8 +168,8 @@ TEST(a_row_without_time_has_no_rate)
                 totals_sort(&totals, rates[s]);
                 for (int i = 0; i <= ROWS; i++)
                     if (totals.row[i].name[0] != 'f')
-                        ck_assert_msg(totals.row[i].name[0] == *want++, "by %s: %s is in place %d", sort_name[rates[s]],
-                                      totals.row[i].name, i);
+                        ck_assert_msg(totals.row[i].name[0] == *want++, "by %s: %s is at position %d",
+                                      sort_name[rates[s]], totals.row[i].name, i);
             }
 }
 

@@ -1,5 +1,5 @@
-/* clocks.c - clocks compared over messages, on 1 to 4 ranks: the one that all share, and others that are made wrong by
- * a known offset and drift; and bytes sent to rank 0. */
+/* clocks.c - tests the comparison of clocks by messages, on 1 to 4 ranks: a shared clock, and clocks with a known
+ * offset and drift; and bytes sent to rank 0. */
 #include "ddp/job.h"
 #include "kernels/clock.h"
 #include "kernels/error.h"
@@ -12,7 +12,7 @@
 
 static struct job job;
 
-/* All ranks run on one machine, so its clock is the truth. Ranks other than 0 see it hours off, and fast or slow. */
+/* All ranks run on one machine, whose clock is the truth. Ranks other than 0 see it hours off, and fast or slow. */
 static int64_t origin_ns;
 
 static int64_t parts_per_million(void)
@@ -32,7 +32,7 @@ static int64_t injected_now(void)
     return injected(clock_now_ns());
 }
 
-/* One machine has one clock, whatever keeps the ranks from answering. */
+/* The clock of one machine needs no comparison, however late ranks answer. */
 TEST(ranks_of_one_clock_have_no_offset)
 {
     struct clock_sample sample;
@@ -45,13 +45,13 @@ TEST(ranks_of_one_clock_have_no_offset)
     ck_assert_int_le(sample.at_ns, clock_now_ns());
 }
 
-/* Taken for clocks of their own, they agree within the residual. Ranks with a core each answer within a millisecond: a
- * microsecond or two where nothing else runs, and beside other work in one of many tries. */
+/* If ranks treat the same clock as different ones, they agree within the residual. Ranks with a core each answer within
+ * a millisecond: in 1 or 2 us on an idle machine, and in one of many tries on a busy one. */
 TEST(clocks_are_compared_within_the_residual)
 {
     enum { TRIES = 5, MOST_TRIES = 200, MOST_NS = 1000000 };
     struct job apart = job;
-    struct clock_sample off = {0}; /* one that does not agree */
+    struct clock_sample off = {0}; /* a sample that does not agree */
     int64_t best = INT64_MAX;
     cpu_set_t cpus;
     apart.clock = job.rank;
@@ -61,14 +61,14 @@ TEST(clocks_are_compared_within_the_residual)
         off = llabs(sample.offset_ns) > sample.residual_ns ? sample : off;
         best = sample.residual_ns < best ? sample.residual_ns : best;
     }
-    ck_assert_msg(!off.offset_ns, "off by %lld ns, and the residual is %lld ns", (long long)off.offset_ns,
+    ck_assert_msg(!off.offset_ns, "off by %lld ns, but the residual is %lld ns", (long long)off.offset_ns,
                   (long long)off.residual_ns);
     ck_assert_msg(best <= MOST_NS || sched_getaffinity(0, sizeof cpus, &cpus) || job.size > CPU_COUNT(&cpus),
                   "the best residual of rank %d is %lld ns", job.rank, (long long)best);
     ck_assert(best > 0 || job.rank == 0);
 }
 
-/* Ranks 1 and 3 read one clock, that of rank 1, and 2 one of its own. */
+/* Ranks 1 and 3 read the same clock, rank 2 another one. */
 TEST(ranks_of_another_clock_share_one_sample)
 {
     static const int clock[] = {0, 1, 2, 1};
@@ -83,20 +83,20 @@ TEST(ranks_of_another_clock_share_one_sample)
         ck_assert_mem_eq(&all[1], &all[3], sizeof *all);
 }
 
-/* The error of the interpolated offset is at most the residual of a sample. A half round trip is measured with a clock
- * that is off by some parts per million, and each of the two rounded terms may lose a nanosecond. */
+/* The error of the interpolated offset is at most the residual of a sample, plus that of the clock's rate (some ppm) in
+ * half a round trip, plus a nanosecond for each of two rounded terms. */
 static void check_agrees(const struct alignment *a, int64_t from, int64_t to)
 {
     int64_t residual = a->residual_ns;
     int64_t bound = job.rank ? residual + residual * llabs(parts_per_million()) / 1000000 + 2 : 0;
     for (int i = 0; i <= 100; i++) {
         int64_t truth = from + (to - from) / 100 * i, error = alignment_apply(a, injected(truth)) - truth;
-        ck_assert_msg(llabs(error) <= bound, "off by %lld ns, and the residual is %lld ns", (long long)error,
+        ck_assert_msg(llabs(error) <= bound, "off by %lld ns, but the residual is %lld ns", (long long)error,
                       (long long)residual);
     }
 }
 
-TEST(a_wrong_clock_is_put_right)
+TEST(a_wrong_clock_is_corrected)
 {
     struct clock_sample before, after;
     struct job apart = job;
@@ -113,9 +113,9 @@ TEST(a_wrong_clock_is_put_right)
     ck_assert_int_gt(after.at_ns, injected(end));
     struct alignment a = alignment_between(&before, &after);
     check_agrees(&a, begin, end);
-    double want = -1000.0 * (double)parts_per_million(); /* ns/s; a fast clock needs ever less added */
+    double want = -1000.0 * (double)parts_per_million(); /* ns/s; negative for a fast clock */
     double change = fabs(want) * 1e-9 * (double)(after.at_ns - before.at_ns);
-    if (change > 2.0 * (double)(before.residual_ns + after.residual_ns) + 100) /* drift by much more than the errors */
+    if (change > 2.0 * (double)(before.residual_ns + after.residual_ns) + 100) /* drift far above the errors */
         ck_assert_double_ne(a.drift, 0);
     if (a.drift != 0 || job.rank == 0)
         ck_assert_double_eq_tol(a.drift, want, a.drift_error + 1e-3 * fabs(want) + 100);

@@ -1,5 +1,5 @@
-/* collectives.c - ranks tell each other when they posted their collectives, and find who was late and what that cost
- * the others; made-up times, on 1 and 3 ranks, each rank with a clock of its own. */
+/* collectives.c - ranks exchange the times of their collectives and find stragglers and their cost; made-up times, on 1
+ * and 3 ranks, each with a different clock. */
 #include "kernels/error.h"
 #include "spans/spans.h"
 #include "tests/support/made_up.h"
@@ -9,13 +9,13 @@
 
 static struct job job;
 
-/* Collective i is posted by all at i + 1 ms, and completes half a millisecond later. The last rank is late in some,
- * and rank 0 in one; gradient_sync holds all of the wait in some and part of it in others. */
+/* All ranks post collective i at i + 1 ms, and it completes half a millisecond later. The last rank is late in some,
+ * and rank 0 in one; gradient_sync covers all of the wait in some and part of it in others. */
 static const struct {
-    int64_t late_us, first_late_us; /* of the last rank; of rank 0 */
-    int64_t sync_us[2];             /* of the ranks' gradient_sync, from the post on */
+    int64_t late_us, first_late_us; /* delay of the last rank; of rank 0 */
+    int64_t sync_us[2];             /* gradient_sync, relative to the post */
 } cases[] = {
-    {0, 0, {0, 0}},    {50, 0, {0, 400}}, {1, 0, {0, 400}}, /* the clocks cannot tell 1 us */
+    {0, 0, {0, 0}},    {50, 0, {0, 400}}, {1, 0, {0, 400}}, /* 1 us is below the clocks' error */
     {70, 0, {60, 90}}, {20, 0, {30, 40}}, {0, 30, {5, 25}},
 };
 enum { COLLECTIVES = sizeof cases / sizeof *cases, RESIDUAL_NS = 1500 };
@@ -27,13 +27,13 @@ static int64_t posted_at(int rank, int collective)
     return (collective + 1) * 1000 * (int64_t)US + late * US;
 }
 
-/* This rank's clock shows rank 0's time and so much more. */
+/* Returns how much this rank's clock is ahead of rank 0's. */
 static int64_t clock_error(void)
 {
     return job.rank * 7000000 * (int64_t)1000;
 }
 
-static void record(struct timeline *timeline)
+static void record_collectives(struct timeline *timeline)
 {
     for (int i = 0; i < COLLECTIVES; i++) {
         int64_t begin = (i + 1) * 1000 * (int64_t)US + clock_error();
@@ -45,7 +45,7 @@ static void record(struct timeline *timeline)
     }
 }
 
-static void check(const struct collectives *r)
+static void check_collectives(const struct collectives *r)
 {
     static const int last_knows[COLLECTIVES] = {0, 1, 0, 1, 1, 0};
     ck_assert_uint_eq(r->attributed, job.size > 1 ? 4 : 0);
@@ -64,7 +64,7 @@ static void check(const struct collectives *r)
         ck_assert_double_eq_tol(s->late, last ? 50e-6 : first ? 30e-6 : 0, 1e-15); /* the median of 50, 70 and 20 */
         ck_assert_double_eq_tol(s->most, last ? 70e-6 : first ? 30e-6 : 0, 1e-15);
         ck_assert_double_eq(s->share, last ? 0.75 : first ? 0.25 : 0);
-        /* 50, of 70 those from 60 on, and of 20 none, since gradient_sync begins later; 20 of rank 0's 30 */
+        /* 50; 10 of 70, from 60 on; none of 20, since gradient_sync begins later; 20 of rank 0's 30 */
         ck_assert_double_eq_tol(s->cost, last ? 60e-6 : first ? 20e-6 : 0, 1e-15);
     }
 }
@@ -76,17 +76,17 @@ TEST(stragglers_are_found)
     struct alignment alignment = {.offset_ns = -clock_error(),
                                   .residual_ns = job.rank == job.size - 1 && job.rank ? RESIDUAL_NS : 0};
     made_up_create(&timeline, 50);
-    record(&timeline);
+    record_collectives(&timeline);
     collectives_create(&collectives, &timeline, &alignment, job.size);
     ck_assert_uint_eq(collectives.n, COLLECTIVES);
     collectives_exchange(&collectives, &job, &timeline, &alignment, 0, 1);
-    check(&collectives);
+    check_collectives(&collectives);
     collectives_destroy(&collectives);
     timeline_destroy(&timeline);
 }
 
-/* Two collectives that wait at the same time cost that time once; ranks that reduce nothing cost nothing. */
-TEST(waits_at_once_count_once)
+/* Simultaneous waits of two collectives count once; ranks that reduce nothing cost nothing. */
+TEST(simultaneous_waits_count_once)
 {
     struct timeline timeline;
     struct collectives collectives;
@@ -112,9 +112,9 @@ TEST(waits_at_once_count_once)
     timeline_destroy(&timeline);
 }
 
-/* Every rank but 0 takes its clock for 300 ns later than it is, and says by how much it can be wrong. Ranks 1 and 3
- * read one clock. Rank 1 was last once, by 40 ns, and rank 0 by 90 ns, and each collective ends 30 ns after its last
- * post: the times of the others come to lie as close as that allows. */
+/* Every rank but 0 assumes its clock to be 300 ns ahead, within its residual. Ranks 1 and 3 read the same clock. Rank 1
+ * was last once, by 40 ns, and rank 0 by 90 ns, and each collective ends 30 ns after its last post: times of the others
+ * move as close as that allows. */
 TEST(collectives_bound_the_clocks)
 {
     static const int clock[] = {0, 1, 2, 1};
@@ -130,7 +130,8 @@ TEST(collectives_bound_the_clocks)
     collectives_create(&collectives, &timeline, &alignment, job.size);
     collectives_bound_clocks(&collectives, &mine, &alignment);
     collectives_exchange(&collectives, &mine, &timeline, &alignment, 0, 1);
-    int64_t late = job.rank ? 30 + (job.rank % 2 ? 0 : 40) : 0; /* what rank 0 completed at most after these posted */
+    int64_t late =
+        job.rank ? 30 + (job.rank % 2 ? 0 : 40) : 0; /* the most by which rank 0 completed after these posted */
     ck_assert_int_eq(alignment.offset_ns, late);
     ck_assert_int_eq(alignment.residual_ns, job.rank ? late - LEAST : 0);
     ck_assert_int_eq(collectives.item[0].posted_ns, (job.rank == 1 ? 1040 : 1000) + late);

@@ -1,5 +1,5 @@
-/* comm.c - every comm that the program holds and the control plane, on 1 to 4 ranks: sums, types, pieces, many in
- * flight, order beside the device's work, agreement. */
+/* comm.c - tests every comm of the program and the control plane, on 1 to 4 ranks: sums, types, pieces, many in flight,
+ * order with the device's work, agreement. */
 #include "ddp/comm.h"
 #include "allreduce/payload.h"
 #include "ddp/comm_create.h"
@@ -24,7 +24,7 @@ enum { MOST = 64 };
 static const struct comm_progress progresses[] = {
     {PROGRESS_AUTO, 0, 0}, {PROGRESS_POLL, 0, 0}, {PROGRESS_SLEEP, 100, 0}, {PROGRESS_SLEEP, 100, 1}};
 
-/* A library on a device. */
+/* A library and a device. */
 static struct way {
     const struct device *device;
     enum comm_library library;
@@ -82,7 +82,7 @@ static uint16_t bf16(float x)
     return (uint16_t)(bits >> 16);
 }
 
-/* Element i of a buffer becomes x, or is compared with it. */
+/* Sets element i of a buffer to x; or compares it with x. */
 static void put(void *buffer, size_t i, enum comm_dtype dtype, float x)
 {
     if (dtype == COMM_BF16)
@@ -91,13 +91,13 @@ static void put(void *buffer, size_t i, enum comm_dtype dtype, float x)
         ((float *)buffer)[i] = x;
 }
 
-static int is(const void *buffer, size_t i, enum comm_dtype dtype, float x)
+static int is_equal(const void *buffer, size_t i, enum comm_dtype dtype, float x)
 {
     return dtype == COMM_BF16 ? ((const uint16_t *)buffer)[i] == bf16(x) : ((const float *)buffer)[i] == x;
 }
 
-/* Starts collectives of these sizes at once, without waiting for what the device does before, joins them, and compares
- * every element and the guards. */
+/* Starts collectives of these sizes without waiting for earlier device work, joins them, and compares every element and
+ * the guards. */
 static void check_sums(const struct way *w, struct comm *comm, const size_t *count, int n, enum comm_dtype dtype)
 {
     size_t element = comm_dtype_bytes(dtype);
@@ -119,18 +119,18 @@ static void check_sums(const struct way *w, struct comm *comm, const size_t *cou
     }
     comm->join(comm, ticket);
     for (int c = 0; c < n; c++) {
-        size_t wrong = 0; /* counted, since a check of its own for each element would take longer than the reduction */
+        size_t wrong = 0; /* counted, since an assertion per element would take longer than the reduction */
         w->device->download(host[c], buffer[c], (count[c] + 1) * element);
         for (size_t i = 0; i < count[c]; i++)
-            wrong += !is(host[c], i, dtype, sum_of_ranks(i));
+            wrong += !is_equal(host[c], i, dtype, sum_of_ranks(i));
         ck_assert_uint_eq(wrong, 0);
-        ck_assert(is(host[c], count[c], dtype, 42)); /* the guard behind it */
+        ck_assert(is_equal(host[c], count[c], dtype, 42)); /* the guard behind it */
         free(host[c]);
         comm->release(comm, buffer[c]);
     }
 }
 
-/* The spans are in the order of tickets where the library runs one after the other, and times make sense. */
+/* Spans are in the order of tickets if the library runs one after another, and their times are consistent. */
 static void check_spans(const struct way *w, struct timeline *timeline, size_t n)
 {
     const struct lane *lane = &timeline->lane[LANE_COMMUNICATION];
@@ -185,7 +185,7 @@ TEST_EACH(a_large_collective_goes_in_pieces, 2)
     comm->destroy(comm);
 }
 
-/* Also many more than a ring of an asynchronous comm holds, since it is joined without waiting for the host. */
+/* Also many more than the ring of an asynchronous comm holds, since joining does not make the host wait. */
 TEST_EACH(many_may_be_in_flight, ways)
 {
     size_t count[MOST];
@@ -197,8 +197,8 @@ TEST_EACH(many_may_be_in_flight, ways)
     comm->destroy(comm);
 }
 
-/* The two rules: a collective finds what the device was told to write before it, and what it reads is not overwritten
- * by what the device is told after the join. The host waits for nothing until the end. */
+/* A collective sees the writes of device work issued before it, and device work issued after the join does not
+ * overwrite its input. The host waits only at the end. */
 TEST_EACH(collectives_keep_their_order_with_the_device, ways)
 {
     enum { COUNT = 1000, TIMES = 200 };
@@ -246,7 +246,7 @@ TEST(progress_is_recorded)
     }
 }
 
-/* Ranks wait in another way where they share cores. */
+/* Ranks on shared cores wait differently. */
 TEST_EACH(the_job_knows_its_ranks, 2)
 {
     ck_assert_int_eq(job_set_crowded(&job, _i && job.rank == job.size - 1), _i);
@@ -275,7 +275,7 @@ TEST_EACH(the_job_knows_its_ranks, 2)
     ck_assert_int_ge(job.machine_size, job.local_size); /* a host is on one machine */
 }
 
-TEST(one_failure_is_everybodys)
+TEST(ranks_agree_on_a_failure)
 {
     ck_assert_int_eq(job_agree(&job, 0), 0);
     int status = job.rank == job.size - 1 ? error_report("a made-up failure, to be printed once") : 0;
@@ -284,7 +284,7 @@ TEST(one_failure_is_everybodys)
     ck_assert_int_eq(job_agree(&job, 0), 0);
 }
 
-/* Losses of strategies that must agree: equal, a little apart, wrong, and not a number in one alone. */
+/* Losses of strategies that must agree: equal, slightly different, wrong, and NaN in one of them. */
 TEST(losses_are_compared)
 {
     double mine[] = {3 + job.rank, 2, 1, 1}; /* the first differs between ranks, which is fine */
@@ -300,7 +300,7 @@ TEST(losses_are_compared)
     losses_add(&l, &job, mine, 0); /* `none` may differ */
     ck_assert_double_eq(l.difference, 0);
     mine[1] = 2;
-    mine[3] = 1.5; /* late: rounding may have grown */
+    mine[3] = 1.5; /* in a late step, where rounding may have accumulated */
     losses_add(&l, &job, mine, 1);
     ck_assert_double_eq(l.difference, 0.5);
     ck_assert(l.wrong <= 1e-3);
@@ -317,12 +317,12 @@ TEST(losses_are_compared)
     mine[1] = job.rank == job.size - 1 ? NAN : 1;
     losses_add(&l, &job, mine, 1);
     mine[1] = 1;
-    losses_add(&l, &job, mine, 1); /* and it is not forgotten */
+    losses_add(&l, &job, mine, 1); /* earlier findings are kept */
     ck_assert(l.not_a_number && l.wrong > 1e-3);
     losses_destroy(&l);
 }
 
-/* One collective of a payload, by tickets or by the library's own call. */
+/* Checks one collective, by ticket or by the blocking call of the library. */
 static void check_exact(const struct way *w, struct comm *comm, struct collective c, int in_place, int blocking)
 {
     size_t most = c.count * (size_t)job.size, size = comm_dtype_bytes(c.dtype), bytes = (most + 1) * size;
@@ -355,7 +355,7 @@ static void check_exact(const struct way *w, struct comm *comm, struct collectiv
     free(host);
 }
 
-/* Every collective, type, operation, in place and not; odd counts. */
+/* Every collective, type and operation, in place and not, with odd counts. */
 static void check_kinds(const struct way *w, struct comm *comm, int i)
 {
     static const size_t counts[] = {1, 5, 4099};
@@ -378,7 +378,7 @@ enum { EXACT = COMM_KINDS * COMM_DTYPES * COMM_OPS };
 TEST_EACH(every_collective_is_exact, ways)
 {
     if (_i && way[_i].device == way[_i - 1].device && way[_i].library == way[_i - 1].library)
-        return; /* another way to wait makes no other numbers */
+        return; /* the way to wait does not change numbers */
     struct comm *comm = create(&way[_i], NULL);
     for (int i = 0; i < EXACT; i++)
         check_kinds(&way[_i], comm, i);
@@ -386,7 +386,7 @@ TEST_EACH(every_collective_is_exact, ways)
     ck_assert_int_eq(delayed_device_wrong(), 0);
 }
 
-/* In place each call sums what the one before it has left, and so multiplies by the ranks. */
+/* In place, each call sums the result of the one before, and so multiplies by the number of ranks. */
 TEST_EACH(a_call_is_repeated, ways)
 {
     enum { COUNT = 1000, TIMES = 3 };
@@ -408,7 +408,7 @@ TEST_EACH(a_call_is_repeated, ways)
     comm->destroy(comm);
 }
 
-/* What a job of this size has on the CPU: for one rank nothing is sent. */
+/* The comm of a job of this size on the CPU: a single rank sends nothing. */
 TEST(a_job_finds_its_comm)
 {
     const struct way w = {device_cpu(1), COMM_AUTO, progresses[0]};
@@ -422,7 +422,7 @@ TEST(a_job_finds_its_comm)
     ck_assert_ptr_null(comm_create(&job, w.device, NULL, MOST, &options)); /* NCCL needs GPUs */
     options.library = COMM_MPI;
     comm = comm_create(&job, delayed_device(), NULL, MOST, &options);
-    ck_assert_str_eq(comm->name, "mpi"); /* also for one rank: the copies around it are to be seen */
+    ck_assert_str_eq(comm->name, "mpi"); /* also for one rank, so that the copies are measured */
     ck_assert_ptr_nonnull(strstr(comm->progress, "staged"));
     comm->destroy(comm);
 }

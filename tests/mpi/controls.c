@@ -27,8 +27,8 @@ static double computed(int rank)
     return 0.001 * (10 + rank * rank);
 }
 
-/* A block of `none` in which gradient t is final at 10 ms - t, and backward ends 5 ms a rank later than at 10 ms;
- * clipping and the optimizer take 3 ms. The steps that do not count are longer. */
+/* Fills a block of `none`: gradient t is final at 10 ms - t, backward ends at 10 ms plus 5 ms per rank, and clipping
+ * and the optimizer take 3 ms. Steps that are not counted are longer. */
 static void block_of_none(struct step_times *times, struct overlap *overlap)
 {
     for (int s = 0; s < STEPS; s++) {
@@ -44,7 +44,7 @@ static void block_of_none(struct step_times *times, struct overlap *overlap)
     steps_from_timeline(&timeline, times, STEPS);
 }
 
-/* What a profile does after a block. */
+/* Adds a block as a profile does. */
 static void add_block(struct step_times *times, struct overlap *overlap, int row, size_t round)
 {
     const struct block block = {.times = times,
@@ -71,16 +71,16 @@ TEST(blocks_of_none_give_the_bound)
     controls_compute(&p.controls, &job, &p.measurements);
     for (size_t r = 0; r < PROFILE_ROUNDS; r++)
         ck_assert_double_eq_tol(p.controls.compute_none[r], over_ranks(computed), 1e-12);
-    if (job.size == 1) /* which has nothing to hide */
+    if (job.size == 1) /* no communication to hide */
         ck_assert_double_nan(p.controls.attainable.median);
-    else /* collectives that were not measured took no time: what is left is the slowest rank's backward */
+    else /* without measured collectives, the bound is the slowest rank's backward */
         ck_assert_double_eq_tol(p.controls.attainable.median, 0.010 + 0.005 * (job.size - 1) + 0.003, 1e-9);
     timeline_destroy(&timeline);
     made_up_profile_destroy(&p);
 }
 
-/* Collectives that take as many milliseconds as a rank has number, plus one, by stamps, and gradients of nothing. On a
- * device they begin when the last is over, are stamped then, and wait until the host has launched them. */
+/* Fake collectives that take rank + 1 milliseconds by stamps. On a device they begin when the last one ends, have a
+ * stamp there, and wait until the host has launched them. */
 static int collectives, out_of_order;
 static int64_t host_now, device_now, launch_ns;
 
@@ -99,7 +99,7 @@ static void slow(struct comm *comm, const struct collective *collective)
     put_on_device(collective->index, (job.rank + 1) * (int64_t)MS);
 }
 
-/* Another one before it, which is not measured. */
+/* Runs an earlier collective that is not measured. */
 static long lead(struct comm *comm, const struct collective *collective)
 {
     (void)comm;
@@ -133,8 +133,8 @@ static void synchronize(void)
     host_now = device_now > host_now ? device_now : host_now;
 }
 
-/* Every collective takes 60 ms beside the steps that count, and 1 ns beside the others. How long the host takes to
- * launch them does not matter. */
+/* Every collective takes 60 ms during counted steps, and 1 ns during the others. The time of the launch by the host
+ * does not matter. */
 TEST_EACH(collectives_are_measured_alone, 2)
 {
     struct step_times times[STEPS] = {{0}};
@@ -159,23 +159,24 @@ TEST_EACH(collectives_are_measured_alone, 2)
             made_up_collective(&timeline, (size_t)i, i, 1, 0, s < DISCARDED_STEPS ? 1 : 60 * MS);
         }
     p.controls.alone[1] = p.controls.slowdown[1] = -1;
-    for (int row = 0; row < p.controls.rows.none; row++) /* only the first of them sends collectives */
+    for (int row = 0; row < p.controls.rows.none; row++) /* only the first row sends collectives */
         add_block(times, overlap, row, 1);
     double alone = p.controls.alone[1], slower = p.controls.slowdown[1];
     double alone_most = job_max(&job, alone), most = job_max(&job, slower), least = -job_max(&job, -slower);
-    ck_assert_int_eq(collectives, job.size > 1 ? PROFILE_BUCKETS : 0); /* checks last: one that fails talks no more */
+    ck_assert_int_eq(collectives,
+                     job.size > 1 ? PROFILE_BUCKETS : 0); /* checks last: a failed one ends communication */
     if (job.size == 1) {
         ck_assert_double_eq(alone, -1);
         ck_assert_double_eq(slower, -1);
     } else {
         ck_assert_int_eq(zeroed, 1);
         ck_assert_int_eq(out_of_order, 0);
-        ck_assert_double_eq_tol(alone, 0.001 * PROFILE_BUCKETS * job.size, 1e-12); /* the slowest rank's */
+        ck_assert_double_eq_tol(alone, 0.001 * PROFILE_BUCKETS * job.size, 1e-12); /* of the slowest rank */
         ck_assert_double_eq_tol(slower, over_ranks(slowdown), 1e-9);
     }
     ck_assert_double_eq_tol(p.controls.exposed[1], over_ranks(computed), 1e-12);
     ck_assert_double_eq_tol(p.controls.overlap[1], 2 * over_ranks(computed), 1e-12);
-    ck_assert_double_eq(p.controls.peak[1], 1000.0 * job.size - 40); /* the rank with the most, without the others' */
+    ck_assert_double_eq(p.controls.peak[1], 1000.0 * job.size - 40); /* the largest rank, not the sum */
     ck_assert_double_eq(p.controls.comm_cpu_seconds, 0.25 * p.controls.rows.none);
     ck_assert_double_eq(alone, alone_most); /* the same on every rank */
     ck_assert_double_eq(slower, most);

@@ -1,6 +1,6 @@
-/* parity.c - every strategy on several ranks against one process on the joined batch: gradients, and parameters
- * after some steps. The same check is made to fail on purpose: with the mean forgotten, with a bucket that misses its
- * last element, with a reduction that runs twice. Run it under mpirun with 1 to 4 ranks. */
+/* parity.c - compares every strategy on several ranks with one process on the global batch: gradients, and weights
+ * after some steps. The check must fail without the mean, with a bucket that misses its last element, and with a
+ * reduction that runs twice. Run it under mpirun with 1 to 4 ranks. */
 #include "ddp/comm_create.h"
 #include "ddp/comm_self.h"
 #include "ddp/job.h"
@@ -18,12 +18,12 @@
 
 enum { STEPS = 5 };
 
-static size_t batch = 24; /* of all ranks; TEST_BATCH: another */
+static size_t batch = 24; /* of all ranks; set by TEST_BATCH */
 
 static struct job job;
-static enum comm_library library; /* TEST_COMM: mpi, nccl, or by default what goes with the device */
+static enum comm_library library; /* TEST_COMM: mpi or nccl; default: chosen by the device */
 
-/* A model and all that trains it, on some of the ranks. */
+/* A model and its trainer, for one of some ranks. */
 struct one_rank {
     struct model model;
     struct data *data;
@@ -36,7 +36,7 @@ struct one_rank {
 static void one_rank_create(struct one_rank *one, int rank, int ranks, size_t micro_batches, long warmup_steps)
 {
     *one = (struct one_rank){0};
-    /* of this width k and q do not begin where vectors of bfloat16 do, nor with this ff w1 where those of fp32 do */
+    /* with this width k and q are not aligned to vectors of bfloat16, and with this ff w1 is not to those of fp32 */
     struct model_sizes sizes = {batch / (size_t)ranks / micro_batches, 9, 61, 18, 2, 3, 41, 10000};
     struct data_options data = {"synthetic", 61, 9, batch, micro_batches, 11, rank, ranks, 1, 1, NULL};
     const struct device *device = on_device(job.rank);
@@ -79,7 +79,7 @@ static void one_rank_destroy(struct one_rank *one)
     model_destroy(&one->model);
 }
 
-/* Trains from the start with a strategy. */
+/* Trains from the initial weights with a strategy. */
 static void train(struct one_rank *one, const struct strategy *strategy, size_t bucket_bytes, enum comm_dtype dtype,
                   int steps)
 {
@@ -100,7 +100,7 @@ static float recorded(const struct one_rank *one, int step, enum step_record wha
     return float_of(one->model.device, one->trainer.record + step * RECORDS + what);
 }
 
-/* Largest difference of a tensor's gradients, relative to its largest element; the worst tensor's. */
+/* Returns the largest difference of gradients, relative to the tensor's largest element, over all tensors. */
 static double gradient_error(const struct model *a, const struct model *b)
 {
     double worst = 0;
@@ -118,7 +118,7 @@ static double gradient_error(const struct model *a, const struct model *b)
     return worst;
 }
 
-/* How far the weights are apart, relative to the way from the start, both as Euclidean lengths. */
+/* Returns the distance of the weights relative to the distance from the initial weights, both Euclidean. */
 static double weight_error(const struct one_rank *a, const struct one_rank *b)
 {
     double apart = 0, way = 0;
@@ -142,7 +142,7 @@ struct variant {
 static struct variant variants[64];
 static int n_variants;
 
-/* Every strategy of the program that reduces; one with buckets at three sizes. */
+/* Lists every strategy of the program that reduces; those with buckets at three sizes. */
 static void make_variants(void)
 {
     static const size_t sizes[] = {2000, 9000, 1 << 30};
@@ -168,14 +168,14 @@ static void check_parity(size_t micro_batches, long warmup_steps)
         train(&one, &strategy_ddp, 0, COMM_FLOAT32, STEPS);
         train(&many, variants[v].strategy, variants[v].bucket_bytes, COMM_FLOAT32, STEPS);
         error = weight_error(&many, &one);
-        ck_assert_msg(error <= weight_tolerance, "%s, %zu bytes: weights differ by %g of their way",
+        ck_assert_msg(error <= weight_tolerance, "%s, %zu bytes: weights differ by %g of their change",
                       variants[v].strategy->name, variants[v].bucket_bytes, error);
     }
     one_rank_destroy(&many);
     one_rank_destroy(&one);
 }
 
-/* One step of three strategies: what an emulated GPU has time for. */
+/* One step of three strategies, fast enough for an emulated GPU. */
 START_TEST(gradients_equal_one_process)
 {
     static const struct variant few[] = {
@@ -205,14 +205,14 @@ START_TEST(accumulation_equals_one_process)
 }
 END_TEST
 
-/* The ramp and clipping too: the norm is that of the joined gradient, and small enough a limit makes it matter. */
+/* Also the ramp and clipping: the norm is that of the reduced gradient, and the limit is small enough to clip. */
 START_TEST(warmup_equals_one_process)
 {
     check_parity(1, STEPS + 3);
 }
 END_TEST
 
-/* On bfloat16's wire the mean comes out within its precision, and the ranks still agree among each other. */
+/* With gradients sent as bfloat16, the mean is within the precision of bfloat16, and all ranks have the same. */
 START_TEST(bf16_is_close_and_the_same_everywhere)
 {
     struct one_rank one, many;
@@ -221,7 +221,7 @@ START_TEST(bf16_is_close_and_the_same_everywhere)
     train(&one, &strategy_ddp, 0, COMM_FLOAT32, 1);
     train(&many, &strategy_ddp_individual_v2, 0, COMM_BF16, 1);
     ck_assert_double_le(gradient_error(&many.model, &one.model), 4 * 0x1p-8); /* 8 bits; rounded at each addition */
-    ck_assert_double_gt(gradient_error(&many.model, &one.model), 1e-5);       /* and it really was bfloat16 */
+    ck_assert_double_gt(gradient_error(&many.model, &one.model), 1e-5);       /* proves that it was bfloat16 */
     size_t bytes = many.model.arena * sizeof(float);
     float *all = allocate((size_t)job.size, bytes);
     float *gradient = on_host(many.model.device, many.model.gradient, many.model.arena);
@@ -235,9 +235,9 @@ START_TEST(bf16_is_close_and_the_same_everywhere)
 }
 END_TEST
 
-/* ---- could the check fail? ---- */
+/* ---- the check fails on mistakes ---- */
 
-/* A comm that does something wrong on top of another. */
+/* A comm that makes a mistake in the use of another one. */
 struct faulty {
     struct comm comm, *real;
     int misses_last, runs_twice;
@@ -300,10 +300,10 @@ static double error_with(struct one_rank *many, const struct one_rank *one, cons
     return gradient_error(&many->model, &one->model);
 }
 
-START_TEST(the_check_fails_when_it_must)
+START_TEST(the_check_fails_on_mistakes)
 {
     if (job.size == 1)
-        return; /* one rank has no mean to forget and nothing to miss */
+        return; /* these mistakes have no effect on one rank */
     struct one_rank one, many;
     one_rank_create(&one, 0, 1, 1, 0);
     one_rank_create(&many, job.rank, job.size, 1, 0);
@@ -336,7 +336,8 @@ START_TEST(scattering_equals_one_process)
         if (fault == SCATTERED_RIGHT)
             ck_assert_double_le(error, weight_tolerance);
         else
-            ck_assert_msg(error > 2 * weight_tolerance, "mistake %d goes unseen: weights differ by %g", fault, error);
+            ck_assert_msg(error > 2 * weight_tolerance, "mistake %d is not detected: weights differ by %g", fault,
+                          error);
     }
     scattered_fault = SCATTERED_RIGHT;
     one_rank_destroy(&many);
@@ -344,8 +345,8 @@ START_TEST(scattering_equals_one_process)
 }
 END_TEST
 
-/* Each bucket has its collectives in each step, told apart by their operation. */
-START_TEST(spans_tell_collectives_of_a_bucket_apart)
+/* Spans have every collective of a bucket in each step, with its operation. */
+START_TEST(spans_distinguish_collectives_of_a_bucket)
 {
     struct one_rank one;
     one_rank_create(&one, job.rank, job.size, 1, 0);
@@ -369,7 +370,7 @@ START_TEST(spans_tell_collectives_of_a_bucket_apart)
 }
 END_TEST
 
-/* The spans of a step: phases without gaps in their order, and one collective per slice inside it. */
+/* The spans of a step: phases in order without gaps, and one collective per bucket inside the step. */
 START_TEST(a_step_records_its_phases)
 {
     struct one_rank one;
@@ -403,8 +404,8 @@ START_TEST(a_step_records_its_phases)
 }
 END_TEST
 
-/* What the optimizer finds in device memory at each step: its number from 1, the learning rate of that step, and no
- * clipping left over from the step before. */
+/* The optimizer's scalars in device memory at each step: step number from 1, learning rate, and no clip factor from the
+ * step before. */
 START_TEST(the_optimizer_is_told_each_step)
 {
     struct one_rank one;
@@ -438,14 +439,14 @@ static int restore(struct trainer *trainer, const char *from)
     return status;
 }
 
-/* Saved after the third step and restored by another trainer, training goes on the same, bit for bit: clipped steps
- * and others. All ranks are in the phase, and wait for the file. */
+/* Training saved after the third step and restored by another trainer continues bit for bit: clipped steps and others.
+ * All ranks are in the phase and wait for the file. */
 START_TEST(a_checkpoint_goes_on_the_same)
 {
     enum { EVERY = 3, DELAY_NS = 50000000 };
     struct one_rank one;
     float record[STEPS][RECORDS];
-    int64_t phase[2] = {getpid()}, *all = allocate(2 * (size_t)job.size, sizeof *all); /* its start and end */
+    int64_t phase[2] = {getpid()}, *all = allocate(2 * (size_t)job.size, sizeof *all); /* start and end of the phase */
     job_gather(&job, phase, sizeof phase, all);
     struct checkpoint checkpoint = {.every = EVERY, .job = &job, .seed = 3};
     snprintf(checkpoint.path, sizeof checkpoint.path, "/tmp/test_parity_%d.bin", (int)all[0]);
@@ -499,7 +500,7 @@ int main(void)
 {
     if (job_begin(&job, 0, NULL))
         return 1;
-    if (!on_device_is_there()) { /* after MPI began: where ranks ended at once, SIGPIPE has ended mpiexec */
+    if (!on_device_is_there()) { /* after MPI_Init: if ranks end too early, SIGPIPE may end mpiexec */
         job_end(&job);
         return EXIT_SUCCESS;
     }
@@ -512,7 +513,8 @@ int main(void)
         library = strcmp(name, comm_library_name[i]) ? library : (enum comm_library)i;
     make_variants();
     Suite *suite = suite_create("parity");
-    TCase *core = tcase_create("core"), *tests = tcase_create("more"); /* an emulated GPU has time for the core alone */
+    TCase *core = tcase_create("core"),
+          *tests = tcase_create("more"); /* an emulated GPU is fast enough only for the core */
     tcase_add_test(core, gradients_equal_one_process);
     tcase_add_test(core, bf16_is_close_and_the_same_everywhere);
     tcase_add_test(core, a_step_records_its_phases);
@@ -522,11 +524,11 @@ int main(void)
     tcase_add_test(tests, ranks_equal_one_process);
     tcase_add_test(tests, accumulation_equals_one_process);
     tcase_add_test(tests, warmup_equals_one_process);
-    tcase_add_test(tests, the_check_fails_when_it_must);
+    tcase_add_test(tests, the_check_fails_on_mistakes);
     suite_add_tcase(suite, tests);
     TCase *hooks = tcase_create("hooks");
     tcase_add_loop_test(hooks, scattering_equals_one_process, 0, 3);
-    tcase_add_test(hooks, spans_tell_collectives_of_a_bucket_apart);
+    tcase_add_test(hooks, spans_distinguish_collectives_of_a_bucket);
     suite_add_tcase(suite, hooks);
     return suite_run_ranks(suite, &job);
 }

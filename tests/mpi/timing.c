@@ -1,5 +1,5 @@
-/* timing.c - the figures of a timing, from made-up times of 1 to 4 ranks: which rank's time counts, over which axis;
- * and real timings. */
+/* timing.c - tests the figures of a timing, from made-up times of 1 to 4 ranks (choice of the rank, order of the
+ * statistics), and real timings. */
 #include "allreduce/timing.h"
 
 #include "kernels/error.h"
@@ -13,8 +13,8 @@ static struct job job;
 
 enum { N = 100 };
 
-/* Iterations alternate between 1 and 3 ms, and those of the first tenth take a hundred times as long; times the factor
- * of the rank, which is the largest, the number of ranks, on the rank before the last. */
+/* Iterations alternate between 1 and 3 ms, those of the first tenth take a hundred times as long; all are multiplied by
+ * a factor of the rank, which is the largest, the number of ranks, on the last but one. */
 static double factor_of(int rank)
 {
     return (rank + 1) % job.size + 1;
@@ -42,7 +42,7 @@ TEST_EACH(each_rank_time_is_its_own, RANK_TIMES)
     ck_assert_double_eq_tol(t.iterations.median, 3e-3 * factor[_i], 1e-12);
     ck_assert_double_eq_tol(t.iterations.p95, 110e-3 * factor[_i], 1e-12); /* 100 + 0.05 x (300 - 100) */
     ck_assert_double_eq_tol(t.iterations.max, 300e-3 * factor[_i], 1e-12);
-    /* neither the mean, 21.8 ms, nor the median: nine stretches of ten have a mean of 2 ms, and the first of 200 ms */
+    /* neither the mean, 21.8 ms, nor the median: nine of ten parts have a mean of 2 ms, the first of 200 ms */
     ck_assert_double_eq_tol(t.time, 2e-3 * factor[_i], 1e-12);
     ck_assert_double_eq_tol(t.least_rank_median, 3e-3, 1e-12);
     ck_assert_double_eq_tol(t.largest_rank_median, 3e-3 * n, 1e-12);
@@ -53,7 +53,7 @@ TEST_EACH(each_rank_time_is_its_own, RANK_TIMES)
     free(t.seconds);
 }
 
-/* OSU's formula: all hidden, nothing hidden, and worse than one after the other. */
+/* OSU's formula: everything hidden, nothing hidden, and slower than in sequence. */
 TEST(overlap_is_not_clamped)
 {
     ck_assert_double_eq_tol(overlap_timing_ratio(10, 4, 10), 1, 1e-12);
@@ -76,7 +76,7 @@ TEST(bus_factors_are_those_of_nccl_tests)
             ck_assert_double_eq(comm_bus_factor((enum comm_kind)k, ranks[i]), known[k][i]);
 }
 
-/* Sizes are rounded down to whole elements and equal parts, and what is then the same is timed once. */
+/* Sizes are rounded down to whole elements and equal parts; equal results are timed once. */
 TEST(sizes_are_whole_elements)
 {
     static const size_t bytes[] = {1, 5, 100, 101};
@@ -84,7 +84,7 @@ TEST(sizes_are_whole_elements)
         .kind = COMM_REDUCE_SCATTER, .dtypes = 1 << COMM_FLOAT64 | 1 << COMM_BF16, .ops = 3};
     size_t n;
     struct collective_timing *t = timing_create(&choice, bytes, 4, 3, 0, &n);
-    ck_assert_uint_eq(n, 2 * 2 * 2 + 2 * 2 * 2); /* of doubles 1 and 4 a rank, of bf16 1 and 16; each twice */
+    ck_assert_uint_eq(n, 2 * 2 * 2 + 2 * 2 * 2); /* per rank 1 and 4 doubles, and 1 and 16 bf16; each twice */
     for (size_t i = 0; i < n; i++) {
         const struct collective *c = &t[i].collective;
         size_t large = c->dtype == COMM_FLOAT64 ? 4 : 16;
@@ -95,11 +95,10 @@ TEST(sizes_are_whole_elements)
     timing_destroy(t, n);
     choice.kind = COMM_BROADCAST;
     timing_destroy(timing_create(&choice, bytes, 4, 3, 0, &n), n);
-    ck_assert_uint_eq(n, 2 + 3); /* in place, whatever the operation: 1, 12 doubles; 1, 2, 50 of bf16 */
+    ck_assert_uint_eq(n, 2 + 3); /* in place, for any operation: 1 and 12 doubles; 1, 2 and 50 bf16 */
 }
 
-/* A real timing: as many iterations as were asked for, all longer than nothing, and none wrong; ranks agree on the
- * rest. */
+/* A real timing has the requested number of iterations, all longer than 0 and none wrong; ranks agree on the rest. */
 TEST_EACH(a_real_timing_is_right, BLOCKINGS *COMM_KINDS)
 {
     static const size_t bytes = 4096;

@@ -1,6 +1,6 @@
-/* block.cc - runs the blocks of a grid: each thread of a block is a fiber, and fibers take turns where they wait.
+/* block.cc - runs the blocks of a grid: each thread of a block is a fiber, and fibers switch when they wait.
  *
- * It touches no memory on behalf of a kernel, so it is built without AddressSanitizer, which would slow every turn. */
+ * It does not access memory for a kernel, so it is built without AddressSanitizer, which would slow every switch. */
 #include "emulated.h"
 #include "kernels/cuda/machine.cuh"
 
@@ -15,7 +15,7 @@
 uint3 threadIdx, blockIdx;
 dim3 blockDim, gridDim;
 
-/* There only with AddressSanitizer, which must be told of another stack. */
+/* Defined only with AddressSanitizer, which must be told when the stack changes. */
 extern "C" {
 void __sanitizer_start_switch_fiber(void **fake_stack, const void *bottom, size_t size) __attribute__((weak));
 void __sanitizer_finish_switch_fiber(void *fake_stack, const void **bottom, size_t *size) __attribute__((weak));
@@ -26,7 +26,7 @@ namespace
 constexpr size_t MOST = 1024, STACK = 512 * 1024, GUARD = 4096; /* threads of a block; bytes */
 constexpr int WARP = 32;
 
-/* Where a stack goes on; first the context, from then on the place that it left. */
+/* Where to resume a stack: at first its context, later where it was left. */
 struct Position {
     void *registers[5]; /* as __builtin_setjmp keeps them */
     bool started;
@@ -43,7 +43,7 @@ struct Fiber {
     int commits;
 };
 
-/* What lanes, or threads of the block, have come to and wait at. */
+/* A call at which lanes, or threads of the block, wait for each other. */
 struct Meeting {
     int arrived;
     const char *call, *file;
@@ -56,21 +56,21 @@ struct Warp {
     void *given[WARP];
 };
 
-auto &fibers = *new std::vector<Fiber *>; /* of the largest block so far; they live on and wait for the next block */
+auto &fibers = *new std::vector<Fiber *>; /* as many as the largest block so far; reused for the next block */
 auto &warps = *new std::vector<Warp>;
-auto &ready = *new std::vector<int>; /* threads that can go on */
+auto &ready = *new std::vector<int>; /* threads that can continue */
 Meeting barrier;
-int threads, ended, now; /* of this block; the thread that runs */
-bool entered;            /* a fiber runs */
-bool by_warp;            /* go on with those that became ready last */
+int threads, ended, now; /* of this block; the running thread */
+bool entered;            /* a fiber is running */
+bool by_warp;            /* continue with the threads that became ready last */
 const std::function<void()> *kernel;
 unsigned char *dynamic;
 size_t dynamic_bytes;
 
 Position host = {{}, true, {}};
-void *fiber_kept; /* what AddressSanitizer keeps of the stacks of fibers */
+void *fiber_kept; /* AddressSanitizer's state of the fibers' stacks */
 char *stacks;     /* [MOST, STACK], the lowest page of each without access */
-void *host_stack; /* of the thread that does the work */
+void *host_stack; /* of the host thread that runs the fibers */
 size_t host_stack_size;
 
 __attribute__((noinline)) [[noreturn]] void jump(Position &to)
@@ -82,8 +82,8 @@ __attribute__((noinline)) [[noreturn]] void jump(Position &to)
     abort();
 }
 
-/* Goes on there, until something goes on here. glibc's swapcontext asks the kernel each time, and AddressSanitizer's
- * forgets what it knows of the stack. */
+/* Continues at `to`, until something continues at `here`. Not swapcontext: glibc's makes a system call each time, and
+ * AddressSanitizer's forgets the state of the stack. */
 __attribute__((noinline)) void change(Position &here, Position &to)
 {
     if (!__builtin_setjmp(here.registers))
@@ -97,7 +97,7 @@ void tell_stack(void **kept, const void *bottom, size_t size)
         __sanitizer_start_switch_fiber(kept, bottom, size);
 }
 
-/* To be called at once behind the change that was told. */
+/* Call it right after a change that tell_stack announced. */
 void changed_stack(void *kept)
 {
     if (__sanitizer_finish_switch_fiber)
@@ -118,7 +118,7 @@ void changed_stack(void *kept)
     abort();
 }
 
-/* Takes the thread that goes on out of those that can. */
+/* Removes the next thread to run from `ready`. */
 int take_ready()
 {
     if (ready.empty())
@@ -139,7 +139,7 @@ void enter(Fiber &fiber)
     entered = true;
 }
 
-/* Gives the processor to another thread of the block, until this one is chosen again. */
+/* Switches to another thread of the block, until this one is chosen again. */
 void wait_turn()
 {
     Fiber &mine = *fibers[static_cast<size_t>(now)];
@@ -152,14 +152,14 @@ void wait_turn()
     enter(mine);
 }
 
-/* One more thread is at the meeting. Returns whether all `expected` are. */
-bool meet(Meeting &meeting, int expected, const char *call, const char *file, int line)
+/* Adds a thread to the meeting. Returns whether all `expected` threads have arrived. */
+bool join_meeting(Meeting &meeting, int expected, const char *call, const char *file, int line)
 {
     if (!meeting.arrived)
         meeting = {0, call, file, line};
     else if (meeting.line != line || (meeting.file != file && strcmp(meeting.file, file)) ||
              (meeting.call != call && strcmp(meeting.call, call)))
-        emulated_wrong(file, line, "thread (%u, %u, %u) comes to %s while others of its %s wait at %s (%s:%d)",
+        emulated_wrong(file, line, "thread (%u, %u, %u) arrives at %s while others of its %s wait at %s (%s:%d)",
                        threadIdx.x, threadIdx.y, threadIdx.z, call, &meeting == &barrier ? "block" : "warp",
                        meeting.call, meeting.file, meeting.line);
     if (++meeting.arrived < expected)
@@ -175,7 +175,7 @@ void release_barrier()
             ready.push_back(i);
 }
 
-/* The thread has come to its end: what waits for it may go on, or never will. */
+/* Ends a thread: the threads that wait for it may continue, or never will. */
 void end_thread(Fiber &fiber)
 {
     fiber.ended = true;
@@ -191,8 +191,8 @@ void end_thread(Fiber &fiber)
     }
 }
 
-/* What a fiber does for ever: be a thread of one block after another. */
-void live()
+/* The endless loop of a fiber: runs a thread of one block after another. */
+void run_fiber()
 {
     Fiber &mine = *fibers[static_cast<size_t>(now)];
     for (;;) {
@@ -213,7 +213,7 @@ void begin_context(ucontext_t *context, char *stack, size_t size)
     getcontext(context);
     context->uc_stack.ss_sp = stack;
     context->uc_stack.ss_size = size;
-    makecontext(context, live, 0);
+    makecontext(context, run_fiber, 0);
 }
 
 void make_fibers(size_t n)
@@ -229,14 +229,14 @@ void make_fibers(size_t n)
         auto *fiber = new Fiber();
         char *stack = stacks + fibers.size() * STACK;
         if (mprotect(stack, GUARD, PROT_NONE))
-            emulated_wrong(__FILE__, __LINE__, "the system protects no page of a stack");
-        /* their tops not at like addresses, which would drive one another out of the processor's caches */
+            emulated_wrong(__FILE__, __LINE__, "the system cannot protect a page of a stack");
+        /* tops at different offsets, since equal ones would evict each other from the processor's caches */
         begin_context(&fiber->position.first, stack + GUARD, STACK - GUARD - fibers.size() % 64 * (4096 + 64));
         fibers.push_back(fiber);
     }
 }
 
-/* Fibers go from one thread of the machine to another, so they never ask for what is a thread's own themselves. */
+/* Fibers move between host threads, so they do not query properties of their thread themselves. */
 void find_host_stack()
 {
     static thread_local void *stack;
@@ -296,7 +296,7 @@ void emulated::run_grid(dim3 grid, dim3 block, size_t shared, const std::functio
         emulated_wrong(__FILE__, __LINE__, "no memory for %zu bytes of shared memory", shared);
     dynamic = static_cast<unsigned char *>(memory);
     dynamic_bytes = shared;
-    if (chance(2)) { /* from some block on, backwards or forwards */
+    if (chance(2)) { /* starts at a random block, backwards or forwards */
         at = chance(static_cast<uint32_t>(blocks > UINT32_MAX ? UINT32_MAX : blocks));
         step = chance(2) ? 1 : blocks - 1;
     }
@@ -321,7 +321,7 @@ void emulated_wrong(const char *file, int line, const char *format, ...)
 
 void __syncthreads(const char *file, int line)
 {
-    if (meet(barrier, threads - ended, "__syncthreads", file, line))
+    if (join_meeting(barrier, threads - ended, "__syncthreads", file, line))
         release_barrier();
     wait_turn();
 }
@@ -331,10 +331,10 @@ void emulated_warp(const char *call, void *mine, void (*act)(void **of_lane, int
     Fiber &fiber = *fibers[static_cast<size_t>(now)];
     Warp &warp = *fiber.warp;
     if (warp.ended)
-        emulated_wrong(file, line, "thread (%u, %u, %u) comes to %s, but %d lanes of its warp have ended", threadIdx.x,
-                       threadIdx.y, threadIdx.z, call, warp.ended);
+        emulated_wrong(file, line, "thread (%u, %u, %u) arrives at %s, but %d lanes of its warp have ended",
+                       threadIdx.x, threadIdx.y, threadIdx.z, call, warp.ended);
     warp.given[fiber.lane] = mine;
-    if (meet(warp.at, warp.lanes, call, file, line)) {
+    if (join_meeting(warp.at, warp.lanes, call, file, line)) {
         act(warp.given, warp.lanes);
         for (int i = 0; i < warp.lanes; i++)
             ready.push_back(warp.first + i);

@@ -1,4 +1,4 @@
-/* cublas.cc - matrix products with plain loops and sums in double, as work of a stream. */
+/* cublas.cc - matrix products by plain loops with sums in double, as work of a stream. */
 #include "cublas_v2.h"
 #include "cuda_bf16.h"
 #include "kernels/cuda/machine.cuh"
@@ -39,7 +39,7 @@ float number_of(const void *numbers, cudaDataType type, size_t i)
                               : __bfloat162float(static_cast<const __nv_bfloat16 *>(numbers)[i]);
 }
 
-/* op(matrix)[rows, columns], column after column. */
+/* Returns op(matrix)[rows, columns], column by column. */
 std::vector<float> read(const Matrix &matrix, size_t rows, size_t columns, bool tf32)
 {
     std::vector<float> all(rows * columns);
@@ -79,7 +79,7 @@ void multiply(const Gemm &gemm)
     }
 }
 
-/* fp32 all through, or bfloat16 with a result of either type; TF32 is of fp32 only. */
+/* All types fp32, or bfloat16 with a result of either type; TF32 only with fp32. */
 bool supported(cudaDataType a, cudaDataType b, cudaDataType c, cublasComputeType_t compute)
 {
     if (compute != CUBLAS_COMPUTE_32F && compute != CUBLAS_COMPUTE_32F_PEDANTIC &&
@@ -171,7 +171,7 @@ cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t transa, cub
         return CUBLAS_STATUS_NOT_SUPPORTED;
     for (const void *numbers : {A, B, const_cast<const void *>(C)})
         if (emulated::kind_of(numbers) == emulated::PAGEABLE)
-            emulated_wrong(__FILE__, __LINE__, "cublasGemmEx: %p is not the GPU's memory", numbers);
+            emulated_wrong(__FILE__, __LINE__, "cublasGemmEx: %p is not memory of the GPU", numbers);
     Gemm gemm = {static_cast<size_t>(m),
                  static_cast<size_t>(n),
                  static_cast<size_t>(k),

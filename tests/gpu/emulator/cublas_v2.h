@@ -40,7 +40,7 @@ cublasStatus_t cublasCreate(cublasHandle_t *handle);
 cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream); /* also forgets the workspace */
 cublasStatus_t cublasSetWorkspace(cublasHandle_t handle, void *workspace, size_t bytes);
 cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode);
-/* C[m, n] = alpha op(A)[m, k] op(B)[k, n] + beta C; alpha and beta are floats of the host. With beta 0, C isn't read.
+/* C[m, n] = alpha op(A)[m, k] op(B)[k, n] + beta C; alpha and beta are floats on the host. With beta 0, C is not read.
  */
 cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m, int n,
                             int k, const void *alpha, const void *A, cudaDataType Atype, int lda, const void *B,

@@ -15,7 +15,7 @@ inline float __bfloat162float(__nv_bfloat16 x)
 {
     return __uint_as_float(static_cast<unsigned>(x.bits) << 16);
 }
-/* To nearest, ties to even; a NaN becomes the one NaN that GPUs make. */
+/* Rounds to nearest, ties to even; every NaN becomes the NaN of GPUs. */
 inline __nv_bfloat16 __float2bfloat16_rn(float x)
 {
     if (x != x)

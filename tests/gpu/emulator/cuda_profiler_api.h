@@ -1,4 +1,4 @@
-/* cuda_profiler_api.h - where the toolkit has cudaProfilerStart and cudaProfilerStop. */
+/* cuda_profiler_api.h - the toolkit's header of cudaProfilerStart and cudaProfilerStop. */
 #ifndef EMULATED_CUDA_PROFILER_API_H
 #define EMULATED_CUDA_PROFILER_API_H
 

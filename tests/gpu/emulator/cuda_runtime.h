@@ -1,11 +1,11 @@
 /* cuda_runtime.h - CUDA C++ as the project's kernels use it, for a C++ compiler: qualifiers, built-ins, launching.
  *
- * The threads of a block are fibers of one thread of the machine, which changes from one to the next only where they
- * wait for each other, in a random order. Known to kernels: threadIdx blockIdx blockDim gridDim, __syncthreads,
- * __syncwarp, __shfl_sync, __shfl_xor_sync, __any_sync, __ballot_sync, __expf exp2f and the functions of math.h, min,
- * max, __float_as_uint, __uint_as_float, float2, and what cuda_bf16.h has. Calls that the lanes of a warp make together
- * need all 32, from the same line; otherwise the program ends with words. `__shared__` is `static`: the first block
- * finds zeros there and later ones what is left by another block. */
+ * The threads of a block are fibers of one host thread, which switches between them in a random order, and only where
+ * they wait for each other. Available in kernels: threadIdx blockIdx blockDim gridDim, __syncthreads, __syncwarp,
+ * __shfl_sync, __shfl_xor_sync, __any_sync, __ballot_sync, __expf exp2f and the functions of math.h, min, max,
+ * __float_as_uint, __uint_as_float, float2, and the contents of cuda_bf16.h. Warp-wide calls need all 32 lanes, at the
+ * same line; otherwise the program ends with a message. `__shared__` is `static`: the first block finds zeros there,
+ * later ones the data of another block. */
 #ifndef EMULATED_CUDA_RUNTIME_H
 #define EMULATED_CUDA_RUNTIME_H
 
@@ -40,9 +40,9 @@ extern uint3 threadIdx, blockIdx;
 extern dim3 blockDim, gridDim;
 constexpr int warpSize = 32;
 
-/* ---- calls that threads make together; file and line say where in a message ---- */
+/* ---- calls that threads make together; file and line are for messages ---- */
 #define EMULATED_WHERE const char *file = __builtin_FILE(), int line = __builtin_LINE()
-/* All lanes of the warp give a pointer each; the last to come calls act(pointers, lanes), then all go on. */
+/* Each lane of the warp gives a pointer; the last to arrive calls act(pointers, lanes), then all continue. */
 void emulated_warp(const char *call, void *mine, void (*act)(void **of_lane, int lanes), const char *file, int line);
 [[noreturn]] void emulated_wrong(const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -51,7 +51,7 @@ void __syncthreads(EMULATED_WHERE);
 inline void emulated_mask(unsigned mask, const char *file, int line)
 {
     if (mask != 0xffffffffu)
-        emulated_wrong(file, line, "a warp-wide call with mask %#x; the emulation knows only all lanes", mask);
+        emulated_wrong(file, line, "a warp-wide call with mask %#x; the emulation supports only all lanes", mask);
 }
 
 inline void __syncwarp(unsigned mask = 0xffffffffu, EMULATED_WHERE)
@@ -61,11 +61,11 @@ inline void __syncwarp(unsigned mask = 0xffffffffu, EMULATED_WHERE)
         "__syncwarp", nullptr, [](void **, int) {}, file, line);
 }
 
-/* What lane `from` has given; of a lane that does not exist, 0xFF bytes. */
+/* Returns the value of lane `from`; 0xFF bytes if that lane does not exist. */
 uint64_t emulated_shuffle(uint64_t value, int from, const char *call, const char *file, int line);
 template <typename T> T emulated_shuffle_of(T value, int from, const char *call, const char *file, int line)
 {
-    static_assert(std::is_arithmetic<T>::value, "shuffles are of numbers");
+    static_assert(std::is_arithmetic<T>::value, "shuffles need numbers");
     uint64_t bits = 0;
     memcpy(&bits, &value, sizeof value);
     bits = emulated_shuffle(bits, from, call, file, line);
@@ -111,11 +111,11 @@ inline int __any_sync(unsigned mask, int yes, EMULATED_WHERE)
     return __ballot_sync(mask, yes, file, line) != 0;
 }
 
-/* ---- what a thread does alone ---- */
+/* ---- calls of a single thread ---- */
 
 template <typename To, typename From> To emulated_bits(From x)
 {
-    static_assert(sizeof(To) == sizeof(From), "the same number of bits");
+    static_assert(sizeof(To) == sizeof(From), "both types need the same size");
     To y;
     memcpy(&y, &x, sizeof y);
     return y;
@@ -134,7 +134,7 @@ inline float __fdividef(float x, float y)
     return x / y;
 }
 
-/* As in CUDA, of mixed types too. */
+/* As in CUDA, also for mixed types. */
 template <typename A, typename B> constexpr std::common_type_t<A, B> min(A a, B b)
 {
     return b < a ? b : a;
@@ -154,7 +154,8 @@ struct cudaLaunchConfig_t {
     unsigned numAttrs;
 };
 
-/* Queues body, which is what each thread does. pointers[n] are those among the arguments: they must be a GPU's. */
+/* Queues a kernel; each thread runs body. pointers[n]: the pointers among the arguments, which must be to the GPU's
+ * memory. */
 cudaError_t emulated_launch(const cudaLaunchConfig_t *config, const void *kernel, std::function<void()> body,
                             const void *const *pointers, size_t n);
 

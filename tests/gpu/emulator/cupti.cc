@@ -1,4 +1,4 @@
-/* cupti.cc - CUPTI's activity API over the emulation's calls and work. */
+/* cupti.cc - CUPTI's activity API for the emulation's calls and work. */
 #include "cupti.h"
 #include "traced.h"
 
@@ -18,10 +18,10 @@ namespace
 struct Buffer {
     uint8_t *memory;
     size_t size, used;
-    bool incomplete; /* the GPU's times of what is in it come late: after it was asked for once */
+    bool incomplete; /* some of its GPU times arrive late: after the first flush */
 };
 
-std::mutex tracing; /* held around what follows, never around a callback that takes a buffer */
+std::mutex tracing; /* guards the variables below; never held during a callback that takes a buffer */
 bool enabled[CUPTI_ACTIVITY_KIND_COUNT];
 std::atomic<bool> subscribed, all_waits{true};
 std::atomic<bool> left_out[16]; /* calls of the runtime */
@@ -29,15 +29,15 @@ CUpti_BuffersCallbackRequestFunc request;
 CUpti_BuffersCallbackCompleteFunc complete;
 CUpti_TimestampCallbackFunc timestamp;
 auto &full = *new std::vector<Buffer>;
-auto &current = *new std::map<pid_t, Buffer>; /* of each thread, or one of all */
+auto &current = *new std::map<pid_t, Buffer>; /* one per thread, or one for all */
 bool per_thread = true, zeroed;
-size_t size_of[CUPTI_ACTIVITY_KIND_COUNT]; /* of records that there were */
+size_t size_of[CUPTI_ACTIVITY_KIND_COUNT]; /* size of the records so far */
 size_t kernels, buffers, records;
-std::atomic<size_t> dropped_records; /* since they were last asked for */
+std::atomic<size_t> dropped_records; /* since the last query */
 std::atomic<uint32_t> correlations{1000};
 thread_local Traced *going_on;
 
-/* Numbers of calls are their places here, as CUPTI names them. */
+/* CUPTI's names of calls; the number of a call is its index here. */
 const char *const runtime_names[] = {"INVALID",
                                      "cudaLaunchKernelExC_v11060",
                                      "cudaMemcpy_v3020",
@@ -65,8 +65,7 @@ size_t rounded(size_t size)
     return (size + 7) / 8 * 8;
 }
 
-/* Full buffers are handed over when somebody flushes, or many have come together, as by CUPTI's own thread; the last
- * one first. */
+/* Delivers full buffers, the last one first: at a flush, or when many have accumulated, as CUPTI's own thread does. */
 void hand_over(std::vector<Buffer> due)
 {
     for (; !due.empty(); due.pop_back())
@@ -80,16 +79,16 @@ Buffer new_buffer()
     request(&buffer.memory, &buffer.size, &most);
     buffers++;
     if (!buffer.memory)
-        emulated_wrong(__FILE__, __LINE__, "CUPTI got no buffer: some versions crash then, the others lose records");
+        emulated_wrong(__FILE__, __LINE__, "CUPTI got no buffer: some versions would crash, others lose records");
     if (reinterpret_cast<uintptr_t>(buffer.memory) % 8 || buffer.size < 1024)
         emulated_wrong(__FILE__, __LINE__, "a buffer for CUPTI is not aligned to 8 bytes, or too small");
     for (size_t i = 0; zeroed && i < buffer.size; i++)
         if (buffer.memory[i])
-            emulated_wrong(__FILE__, __LINE__, "a buffer for CUPTI was said to be zeroed, and is not");
+            emulated_wrong(__FILE__, __LINE__, "a buffer for CUPTI that should be zeroed is not");
     return buffer;
 }
 
-/* Into the buffer of the thread that made the call. */
+/* Appends a record to the buffer of the thread that made the call. */
 template <typename Record> void put(const Record &record, pid_t thread, bool of_gpu = false)
 {
     std::unique_lock<std::mutex> lock(tracing);
@@ -125,7 +124,7 @@ uint64_t now()
 }
 } // namespace
 
-/* ---- what the emulation tells ---- */
+/* ---- events of the emulation ---- */
 
 Traced::Traced(const char *name, Work work, const char *kernel_name, bool driver)
     : call(name), queues(work), kernel(kernel_name), by_driver(driver), within(going_on), correlation(0)
@@ -284,7 +283,7 @@ CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc h
 {
     for (bool on : enabled)
         if (on)
-            emulated_wrong(__FILE__, __LINE__, "the clock is to be given before activities are enabled");
+            emulated_wrong(__FILE__, __LINE__, "register the clock before activities are enabled");
     timestamp = how_to_tell;
     return timestamp ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_PARAMETER;
 }
@@ -332,7 +331,7 @@ CUptiResult cuptiActivitySetAttribute(CUpti_ActivityAttribute attribute, size_t 
         return CUPTI_ERROR_INVALID_PARAMETER;
     bool on = *static_cast<uint8_t *>(value) != 0;
     if (flag == &per_thread && on != *flag && request)
-        emulated_wrong(__FILE__, __LINE__, "whether threads have their own buffers is to be said before callbacks");
+        emulated_wrong(__FILE__, __LINE__, "set the attribute for buffers per thread before callbacks are registered");
     *flag = on;
     return CUPTI_SUCCESS;
 }

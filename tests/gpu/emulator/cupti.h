@@ -1,11 +1,10 @@
-/* cupti.h - the part of CUPTI's activity API that this project uses, emulated for tests: records of the calls and the
- * work of the emulation, in buffers, out of order.
+/* cupti.h - the part of CUPTI's activity API that this project uses, emulated for tests: records of the emulation's
+ * calls and work, in buffers, out of order.
  *
  * Names, codes and meanings are those of NVIDIA's CUPTI reference; records have only the members that are read.
  * EMULATED_CUPTI: taken: another tool has subscribed; restricted: only administrators may trace; absent: the library
  * does not work here. EMULATED_CUPTI_LOSE=n: every n-th kernel has no times. EMULATED_CUPTI_DROP=n: every n-th record
- * is dropped. EMULATED_CUPTI_US=n: a record costs n us.
- */
+ * is dropped. EMULATED_CUPTI_US=n: a record costs n us. */
 #ifndef EMULATED_CUPTI_H
 #define EMULATED_CUPTI_H
 
@@ -51,7 +50,7 @@ typedef enum {
     CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER = 5,
     CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER = 9 /* 1, as in CUPTI 13 */
 } CUpti_ActivityAttribute;
-enum { CUPTI_ACTIVITY_FLAG_FLUSH_FORCED = 1 }; /* without it, what the GPU did lately is kept back */
+enum { CUPTI_ACTIVITY_FLAG_FLUSH_FORCED = 1 }; /* without it, the GPU's latest records are held back */
 typedef uint32_t CUpti_CallbackId;
 typedef struct CUpti_Subscriber_st *CUpti_SubscriberHandle;
 
@@ -122,11 +121,11 @@ CUptiResult cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, CUpti_Acti
 CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext context, uint32_t stream, size_t *dropped);
 CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t id, const char **name);
 CUptiResult cuptiGetResultString(CUptiResult result, const char **text);
-enum { CUPTI_RUNTIME_TRACE_CBID_cudaEventQuery_v3020 = 7 }; /* the emulation's number */
+enum { CUPTI_RUNTIME_TRACE_CBID_cudaEventQuery_v3020 = 7 }; /* the number in the emulation */
 CUptiResult cuptiActivityEnableRuntimeApi(CUpti_CallbackId call, uint8_t on);
-CUptiResult cuptiActivityEnableAllSyncRecords(uint8_t on); /* off: no records of queries answered with "not yet" */
+CUptiResult cuptiActivityEnableAllSyncRecords(uint8_t on); /* off: no records of queries with the answer "not ready" */
 CUptiResult cuptiSetThreadIdType(CUpti_ActivityThreadIdType type);
-size_t emulated_cupti_buffers(void); /* that it has asked for so far */
+size_t emulated_cupti_buffers(void); /* the number of buffers requested so far */
 
 #ifdef __cplusplus
 }

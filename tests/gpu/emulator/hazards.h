@@ -1,5 +1,5 @@
-/* hazards.h - for tests of the emulation: programs that must end with words, and numbers that must be wrong for some
- * order of threads and streams. Each runs in a process of its own. */
+/* hazards.h - for tests of the emulation: functions that must end the program with a message, or give wrong numbers for
+ * some order of threads and streams. Each runs in a separate process. */
 #ifndef HAZARDS_H
 #define HAZARDS_H
 
@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Runs it with standard error kept in *words. Returns its status: what it returned, or -1 when it ended on the way. */
+/* Runs a function with standard error captured in *words. Returns its result; or -1 if the process ended early. */
 inline int run_apart(int (*run)(), std::string *words, const char *variable = nullptr, const char *value = nullptr)
 {
     int end[2];
@@ -24,7 +24,7 @@ inline int run_apart(int (*run)(), std::string *words, const char *variable = nu
         if (variable)
             setenv(variable, value, 1);
         int status = run();
-        fprintf(stderr, "came to its end\n");
+        fprintf(stderr, "returned normally\n");
         _exit(status);
     }
     close(end[1]);
@@ -34,10 +34,10 @@ inline int run_apart(int (*run)(), std::string *words, const char *variable = nu
     close(end[0]);
     int status;
     waitpid(child, &status, 0);
-    return words->find("came to its end") != std::string::npos ? WEXITSTATUS(status) : -1;
+    return words->find("returned normally") != std::string::npos ? WEXITSTATUS(status) : -1;
 }
 
-/* In how many of 20 orders (EMULATED_CUDA_SEED) the run answers 1: wrong numbers. */
+/* Returns in how many of 20 orders (EMULATED_CUDA_SEED) the run returns 1: wrong numbers. */
 inline int wrong_orders(int (*run)())
 {
     int wrong = 0;
@@ -53,14 +53,14 @@ inline int wrong_orders(int (*run)())
     return wrong;
 }
 
-/* Whether the run ends on its way with those words. */
+/* Whether the run ends early with that message. */
 inline bool ends_with(int (*run)(), const char *expected, const char *variable = nullptr, const char *value = nullptr)
 {
     std::string words;
     bool ended = run_apart(run, &words, variable, value) < 0;
     if (ended && words.find(expected) != std::string::npos)
         return true;
-    fprintf(stderr, "%s:\n%s", ended ? "ended with other words" : "did not end", words.c_str());
+    fprintf(stderr, "%s:\n%s", ended ? "ended with another message" : "did not end early", words.c_str());
     return false;
 }
 

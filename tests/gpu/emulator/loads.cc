@@ -1,5 +1,5 @@
-/* loads.cc - loads of small matrices by a warp, which the last lane to come makes for all; and copies to shared memory
- * that end late. */
+/* loads.cc - loads of small matrices by a warp, made by the last lane to arrive; and copies to shared memory that
+ * complete late. */
 #include "emulated.h"
 #include "kernels/cuda/machine.cuh"
 
@@ -15,7 +15,7 @@ struct Load {
 void need_all(int lanes)
 {
     if (lanes != WARP)
-        emulated_wrong(__FILE__, __LINE__, "a load of matrices by a warp of %d lanes; it takes 32", lanes);
+        emulated_wrong(__FILE__, __LINE__, "a load of matrices by a warp of %d lanes; it needs 32", lanes);
 }
 
 /* Number `column` of row `row` of matrix i. */
@@ -65,7 +65,7 @@ void load_matrices_transposed(uint32_t (&word)[4], const void *row, const char *
     emulated_warp("load_matrices_transposed", &mine, load_transposed, file, line);
 }
 
-/* ---- copies beside the arithmetic ---- */
+/* ---- asynchronous copies ---- */
 
 void copy_async(void *shared, const void *global, int valid, const char *file, int line)
 {

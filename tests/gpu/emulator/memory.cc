@@ -5,7 +5,7 @@
 #include <map>
 #include <memory>
 
-extern "C" { /* there only with AddressSanitizer */
+extern "C" { /* defined only with AddressSanitizer */
 void __asan_poison_memory_region(const volatile void *, size_t) __attribute__((weak));
 void __asan_unpoison_memory_region(const volatile void *, size_t) __attribute__((weak));
 }
@@ -22,7 +22,7 @@ struct Piece {
 
 auto &pieces = *new std::map<uintptr_t, Piece>;
 size_t used, pinned;                /* bytes of the GPU, and of the host */
-constexpr size_t GUARDED = 1 << 20; /* the first bytes of an allocation; guarding all would take longer than work */
+constexpr size_t GUARDED = 1 << 20; /* only the first bytes of an allocation, since guarding all would take too long */
 bool is_open;
 
 void guard(uintptr_t at, size_t bytes, bool open)
@@ -78,7 +78,7 @@ cudaError_t give_back(void *memory, emulated::Kind kind)
     auto piece = pieces.find(reinterpret_cast<uintptr_t>(memory));
     if (piece == pieces.end() || piece->second.kind != kind)
         return emulated::result(cudaErrorInvalidValue);
-    /* work that uses it may be queued: NVIDIA promises no waiting here */
+    /* does not wait for queued work, since NVIDIA does not promise that */
     guard(piece->first, piece->second.bytes, true);
     (kind == emulated::DEVICE ? used : pinned) -= piece->second.bytes;
     pieces.erase(piece);
@@ -102,7 +102,7 @@ bool allowed(cudaMemcpyKind kind, emulated::Kind to, emulated::Kind from)
     }
 }
 
-/* Queues a copy. What lies in pageable memory is read at once. */
+/* Queues a copy. Pageable memory is read at once. */
 cudaError_t queue_copy(Lock &lock, void *to, const void *from, size_t bytes, emulated::Kind source, cudaStream_t stream)
 {
     std::shared_ptr<char> staged;
@@ -117,7 +117,7 @@ cudaError_t queue_copy(Lock &lock, void *to, const void *from, size_t bytes, emu
     });
 }
 
-/* What the host waits for: a copy to the host, or one from pinned memory when the call is the blocking one. */
+/* Copies. The host waits for copies to the host, and in the blocking call for copies from pinned memory. */
 cudaError_t copy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream, bool blocking)
 {
     Lock lock(machine);
@@ -219,7 +219,7 @@ cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t 
 
 cudaError_t cudaMemset(void *memory, int value, size_t bytes)
 {
-    return cudaMemsetAsync(memory, value, bytes, nullptr); /* the host does not wait for it here either */
+    return cudaMemsetAsync(memory, value, bytes, nullptr); /* the host does not wait for this one either */
 }
 
 cudaError_t cudaMemGetInfo(size_t *free, size_t *total)

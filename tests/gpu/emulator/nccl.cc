@@ -1,4 +1,4 @@
-/* nccl.cc - communicators: ranks find each other in shared memory; and which collectives they issue, and when. */
+/* nccl.cc - communicators, whose ranks meet in shared memory, and the issue of collectives. */
 #include "nccl.h"
 #include "rendezvous.h"
 #include "traced.h"
@@ -19,20 +19,20 @@ using emulated::Rendezvous;
 
 namespace
 {
-/* A communicator; its queued collectives may outlive the handle, when it is aborted. */
+/* A communicator. If it is aborted, its queued collectives may outlive the handle. */
 struct State {
     Rendezvous ranks;
     bool blocking, connected, finalized;
     std::atomic<bool> aborted;
-    long issued, done;                /* collectives, which run in the order of their issue */
-    int busy;                         /* calls that go on in threads of their own */
-    std::atomic<ncclResult_t> broken; /* what went wrong beside the calls */
+    long issued, done;                /* numbers of collectives, which run in the order of issue */
+    int busy;                         /* calls that run in separate threads */
+    std::atomic<ncclResult_t> broken; /* an asynchronous error */
 };
 
 thread_local ncclResult_t last_result;
-long collectives;               /* of this process so far */
-std::atomic<long> threads;      /* that calls on communicators that don't block have started */
-std::atomic<int> communicators; /* while there are some, work goes on by itself, since other ranks wait for it */
+long collectives;               /* issued by this process so far */
+std::atomic<long> threads;      /* started by calls on non-blocking communicators */
+std::atomic<int> communicators; /* while above 0, a thread does work, since other ranks wait for it */
 
 ncclResult_t answer(ncclResult_t result)
 {
@@ -41,7 +41,7 @@ ncclResult_t answer(ncclResult_t result)
     return result;
 }
 
-/* The number n if the variable is "r,call=n" with this rank, else -1. */
+/* Returns n if the variable is "r,call=n" for this rank, else -1. */
 long chosen_call(const char *name, int rank)
 {
     const char *text = getenv(name);
@@ -54,8 +54,8 @@ long chosen_call(const char *name, int rank)
     return of_rank == rank ? call : -1;
 }
 
-/* A real GPU works on while its host waits for something else. */
-void *go_on(void *)
+/* Does work in the background, as a real GPU does while its host waits for something else. */
+void *work_in_background(void *)
 {
     while (communicators) {
         usleep(1000);
@@ -69,7 +69,7 @@ void count_communicators(int more)
 {
     pthread_t thread;
     if ((communicators += more) == 1 && more == 1 &&
-        (pthread_create(&thread, nullptr, go_on, nullptr) || pthread_detach(thread)))
+        (pthread_create(&thread, nullptr, work_in_background, nullptr) || pthread_detach(thread)))
         emulated_wrong(__FILE__, __LINE__, "no thread");
 }
 } // namespace
@@ -80,14 +80,14 @@ struct ncclComm {
 
 namespace
 {
-/* All ranks are there: NCCL refuses those that share a GPU. */
+/* Called when all ranks are there: NCCL refuses ranks that share a GPU. */
 ncclResult_t connect(State &state)
 {
     state.connected = true;
     return state.ranks.same_device() && !getenv("NCCL_MULTI_RANK_GPU_ENABLE") ? ncclInvalidUsage : ncclSuccess;
 }
 
-/* What a call on the communicator answers at once, or ncclSuccess: go on. With the lock. */
+/* Returns the immediate error of a call on the communicator; ncclSuccess: continue. The caller holds the lock. */
 ncclResult_t refusal(const State &state)
 {
     if (state.broken)
@@ -97,20 +97,20 @@ ncclResult_t refusal(const State &state)
     return ncclSuccess;
 }
 
-/* Carries out a call: at once; or, on a communicator that doesn't block, in a new thread, as NCCL 2.28 does for every
- * collective (groupLaunchNonBlocking in group.cc), with the answer that it is in progress. */
+/* Makes a call at once; or, on a non-blocking communicator, in a new thread, as NCCL 2.28 does for every collective
+ * (groupLaunchNonBlocking in group.cc), and returns ncclInProgress. */
 ncclResult_t carry_out(const std::shared_ptr<State> &state, const std::function<ncclResult_t()> &call)
 {
     if (state->blocking)
         return call();
     {
         Lock lock(machine);
-        if (state->busy) /* the last call isn't over */
+        if (state->busy) /* the last call is still in progress */
             return ncclInvalidArgument;
         state->busy++;
     }
     if (++threads > emulated::setting("EMULATED_NCCL_THREADS", LONG_MAX))
-        emulated_wrong(__FILE__, __LINE__, "a communicator that doesn't block has started a thread for a call");
+        emulated_wrong(__FILE__, __LINE__, "a non-blocking communicator has started a thread for a call");
     std::thread([=] {
         ncclResult_t result = call();
         Lock lock(machine);
@@ -127,7 +127,7 @@ bool overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes)
     return x < y + b_bytes && y < x + a_bytes;
 }
 
-/* Input and output must be apart, or lie in each other as NCCL allows it for this kind. */
+/* Whether input and output are disjoint, or in place as NCCL allows it for this kind. */
 bool placed_well(const emulated::Call &call, const Rendezvous &ranks, const char *in, const char *out)
 {
     size_t one = call.count * emulated::type_bytes(call.type), all = one * static_cast<size_t>(ranks.size);
@@ -144,8 +144,8 @@ bool placed_well(const emulated::Call &call, const Rendezvous &ranks, const char
     }
 }
 
-/* Of one rank: a copy, if the input lies elsewhere, and otherwise nothing at all, as ncclLaunchOneRank does; but
- * averages are multiplied by a kernel. Without the lock. */
+/* A collective of one rank: a copy, or nothing if in place, as in ncclLaunchOneRank; but averages run a kernel. The
+ * caller does not hold the lock. */
 ncclResult_t put_alone(const emulated::Call &call, const void *in, void *out, cudaStream_t stream)
 {
     size_t bytes = call.count * emulated::type_bytes(call.type);
@@ -154,7 +154,7 @@ ncclResult_t put_alone(const emulated::Call &call, const void *in, void *out, cu
     return cudaMemcpyAsync(out, in, bytes, cudaMemcpyDeviceToDevice, stream) ? ncclUnhandledCudaError : ncclSuccess;
 }
 
-/* Puts a collective on the stream. With the lock. */
+/* Queues a collective on the stream. The caller holds the lock. */
 ncclResult_t put(Lock &lock, const std::shared_ptr<State> &state, const emulated::Call &call, const void *in, void *out,
                  cudaStream_t stream)
 {
@@ -191,7 +191,8 @@ ncclResult_t issue(ncclComm_t comm, emulated::Call call, const void *in, void *o
             ((reads && emulated::kind_of(in) == emulated::PAGEABLE) || emulated::kind_of(out) == emulated::PAGEABLE))
             return ncclInvalidArgument;
         if (!placed_well(call, state->ranks, static_cast<const char *>(in), static_cast<const char *>(out)))
-            emulated_wrong(__FILE__, __LINE__, "a collective's input and output overlap, and not as NCCL allows it");
+            emulated_wrong(__FILE__, __LINE__,
+                           "a collective's input and output overlap in a way that NCCL does not allow");
         if (ncclResult_t refused = refusal(*state))
             return refused;
         if (state->ranks.size > 1 || call.op == ncclAvg)
@@ -234,7 +235,7 @@ const char *ncclGetErrorString(ncclResult_t result)
 const char *ncclGetLastError(ncclComm_t comm)
 {
     if (comm && comm->state->broken)
-        return "emulated NCCL: a failure was asked for";
+        return "emulated NCCL: requested failure";
     return last_result ? ncclGetErrorString(last_result) : "";
 }
 
@@ -321,7 +322,7 @@ ncclResult_t ncclCommRegister(ncclComm_t comm, void *buffer, size_t bytes, void 
     if (!comm || emulated::kind_of(buffer) != emulated::DEVICE ||
         emulated::kind_of(static_cast<char *>(buffer) + bytes) != emulated::DEVICE)
         return answer(ncclInvalidArgument);
-    *handle = new size_t(bytes); /* one that is not deregistered shows as a leak */
+    *handle = new size_t(bytes); /* a leak unless it is deregistered */
     return ncclSuccess;
 }
 

@@ -1,14 +1,14 @@
 /* nccl.h - NCCL as the project uses it, emulated between processes of one machine; for C and C++.
  *
  * Names, codes and meanings are those of NVIDIA's NCCL. Ranks meet in shared memory; a collective is work of a stream
- * that is done when all ranks have come to it. One of a single rank is a copy, or nothing where it is in place.
- * Variables of the environment (n counts a process's collectives from 1):
+ * that is done when all ranks have reached it. With a single rank it is a copy, or nothing if in place. Environment
+ * variables (n counts a process's collectives from 1):
  *
  *   EMULATED_NCCL_FAIL_RANK=r,call=n   that collective of rank r ends in an asynchronous error and is never done
- *   EMULATED_NCCL_HANG_RANK=r,call=n   that collective is never begun on rank r, without a word; 0: connecting isn't
- *   EMULATED_NCCL_THREADS=n            most threads that communicators that don't block may start, one for each call
- *   NCCL_COMM_BLOCKING=0 or 1          whether communicators block, whatever they were configured to do, as NCCL has it
- *   EMULATED_NCCL_VERSION=23000        what ncclGetVersion says (22809) */
+ *   EMULATED_NCCL_HANG_RANK=r,call=n   that collective never begins on rank r; 0: connecting never ends
+ *   EMULATED_NCCL_THREADS=n            the most threads of non-blocking communicators, which start one per call
+ *   NCCL_COMM_BLOCKING=0 or 1          whether communicators block; overrides their configuration, as in NCCL
+ *   EMULATED_NCCL_VERSION=23000        the result of ncclGetVersion (22809) */
 #ifndef EMULATED_NCCL_H
 #define EMULATED_NCCL_H
 
@@ -60,7 +60,8 @@ const char *ncclGetErrorString(ncclResult_t result);
 const char *ncclGetLastError(ncclComm_t comm);
 ncclResult_t ncclGetUniqueId(ncclUniqueId *id);
 ncclResult_t ncclCommInitRank(ncclComm_t *comm, int nranks, ncclUniqueId id, int rank);
-/* With blocking 0 this and collectives may answer ncclInProgress; ncclCommGetAsyncError then tells when it is over. */
+/* With blocking 0 this function and collectives may return ncclInProgress, until ncclCommGetAsyncError no longer does.
+ */
 ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int nranks, ncclUniqueId id, int rank, ncclConfig_t *config);
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *error);
 ncclResult_t ncclCommFinalize(ncclComm_t comm);

@@ -1,4 +1,4 @@
-/* nvtx.cc - a profiler that listens to NVTX ranges; with EMULATED_NVTX=2 it says at the end what it heard. */
+/* nvtx.cc - a profiler that records NVTX ranges; with EMULATED_NVTX=2 it prints them at the end. */
 #include "emulated.h"
 #include "nvtx3/nvToolsExt.h"
 
@@ -34,7 +34,7 @@ int nvtxDomainRangePushEx(nvtxDomainHandle_t domain, const nvtxEventAttributes_t
 int nvtxDomainRangePop(nvtxDomainHandle_t domain)
 {
     if (!domain || domain->depth == 0)
-        emulated_wrong(__FILE__, __LINE__, "an NVTX range is ended that was not begun");
+        emulated_wrong(__FILE__, __LINE__, "the end of an NVTX range that was not begun");
     heard += ") ";
     return --domain->depth;
 }

@@ -1,6 +1,6 @@
-/* products.cc - shuffles, and products of small matrices, by a warp; the last lane to come makes them for all.
+/* products.cc - shuffles, and products of small matrices, by a warp; the last lane to arrive makes them for all.
  *
- * Only what lanes themselves hold takes part, so it is built without AddressSanitizer. */
+ * It uses only values of lanes, no memory, so it is built without AddressSanitizer. */
 #include "kernels/cuda/machine.cuh"
 
 namespace
@@ -28,7 +28,7 @@ struct Product {
 void need_all(int lanes)
 {
     if (lanes != WARP)
-        emulated_wrong(__FILE__, __LINE__, "a product of matrices by a warp of %d lanes; it takes 32", lanes);
+        emulated_wrong(__FILE__, __LINE__, "a product of matrices by a warp of %d lanes; it needs 32", lanes);
 }
 
 const Product &product_of(void **of_lane, int lane)
@@ -42,7 +42,7 @@ float bf16_of(uint32_t word, int half)
     return __uint_as_float(half ? word & 0xffff0000 : word << 16);
 }
 
-/* d[16, 8] += a[16, depth] * b[depth, 8], given to and taken from the lanes in fragments of d. */
+/* d[16, 8] += a[16, depth] * b[depth, 8]; each lane gives and gets a fragment of d. */
 void add_product(void **of_lane, const float *a, const float *b, int depth)
 {
     double d[16][8] = {};

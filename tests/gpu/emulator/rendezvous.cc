@@ -1,4 +1,4 @@
-/* rendezvous.cc - exchanges pieces of a collective's numbers: each rank posts its own, then takes what it needs. */
+/* rendezvous.cc - exchanges the data of a collective in pieces: each rank posts its own, then takes what it needs. */
 #include "rendezvous.h"
 #include "cuda_bf16.h"
 
@@ -13,7 +13,7 @@ namespace emulated
 constexpr size_t SLOT = 256 << 10; /* bytes of a piece */
 
 struct Place {
-    std::atomic<uint64_t> posted, taken; /* pieces that this rank has put into its slot; and has taken from all */
+    std::atomic<uint64_t> posted, taken; /* pieces that this rank has put into its slot; has taken from all */
     std::atomic<int> here;
     int device;
     Call call;
@@ -51,7 +51,7 @@ bool Rendezvous::attach(const char *of_name, int of_size, int own_rank, int own_
     close(file);
     if (memory == MAP_FAILED)
         return false;
-    place = static_cast<Place *>(memory); /* the system's zeros are its beginning */
+    place = static_cast<Place *>(memory); /* initially zero */
     place[rank].device = device;
     place[rank].here = 1;
     return true;
@@ -63,7 +63,7 @@ bool Rendezvous::all_here()
         if (!place[r].here)
             return false;
     if (name[0])
-        shm_unlink(name); /* everybody has it open */
+        shm_unlink(name); /* all ranks have opened it */
     name[0] = 0;
     return true;
 }
@@ -106,7 +106,7 @@ static __nv_bfloat16 divide(__nv_bfloat16 sum, int n)
     return __float2bfloat16_rn(__bfloat162float(sum) / static_cast<float>(n));
 }
 
-/* out[n] = op over the ranks of the n numbers from number `first` of their slots. */
+/* out[n] = op, over ranks, of the n numbers from index `first` on in their slots. */
 template <typename T> static void reduce(const Rendezvous &ranks, ncclRedOp_t op, size_t first, size_t n, void *to)
 {
     T *out = static_cast<T *>(to);
@@ -129,7 +129,7 @@ static void reduce_any(const Rendezvous &ranks, const Call &call, size_t first, 
     with(ranks, call.op, first, n, out);
 }
 
-/* ---- pieces: n elements from number `from` on, of each rank where a buffer holds as many for each ---- */
+/* ---- pieces: n elements from index `from` on, for each rank if a buffer has `count` for each ---- */
 
 static void post(Rendezvous &ranks, const Call &call, const char *in, size_t from, size_t n)
 {

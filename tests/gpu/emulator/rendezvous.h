@@ -1,4 +1,4 @@
-/* rendezvous.h - how the ranks of an emulated communicator meet: numbers pass through memory that processes share. */
+/* rendezvous.h - lets the ranks of an emulated communicator exchange data in shared memory. */
 #ifndef RENDEZVOUS_H
 #define RENDEZVOUS_H
 
@@ -10,7 +10,7 @@ namespace emulated
 {
 enum CallKind { ALL_REDUCE, REDUCE_SCATTER, ALL_GATHER, BROADCAST };
 
-/* What the ranks must agree on. `count` is of one rank where a buffer holds as many for each. */
+/* The parameters that all ranks must agree on. `count` is per rank if a buffer has as many elements for each. */
 struct Call {
     CallKind kind;
     ncclDataType_t type;
@@ -19,13 +19,13 @@ struct Call {
     size_t count;
 };
 
-/* How far a rank has come with a collective. */
+/* The progress of a rank in a collective. */
 struct Progress {
     size_t elements = 0;
     bool posted = false;
 };
 
-size_t type_bytes(ncclDataType_t type); /* 0: a type that isn't emulated */
+size_t type_bytes(ncclDataType_t type); /* 0: the type is not emulated */
 
 struct Rendezvous {
     int size, rank, device;
@@ -36,13 +36,13 @@ struct Rendezvous {
     Rendezvous(const Rendezvous &) = delete;
     Rendezvous &operator=(const Rendezvous &) = delete;
     ~Rendezvous();
-    /* Opens the memory of that name as this rank. Returns false if the system won't. */
+    /* Opens the memory of that name as this rank. Returns false if the system refuses. */
     bool attach(const char *name, int size, int rank, int device);
     /* Whether all ranks have attached. */
     bool all_here();
-    /* Whether two ranks use one GPU. All are here. */
+    /* Whether two ranks use the same GPU. Call it when all are here. */
     bool same_device() const;
-    /* Does what can be done of a collective without waiting. Returns whether it is done. */
+    /* Advances a collective as far as possible without waiting. Returns whether it is done. */
     bool advance(const Call &call, const void *in, void *out, Progress &progress);
 
     char name[NCCL_UNIQUE_ID_BYTES];

@@ -1,4 +1,4 @@
-/* runtime.cc - the rest of the CUDA runtime: errors, GPUs and what they are, kernels and their limits. */
+/* runtime.cc - the rest of the CUDA runtime: errors, GPUs and their properties, kernels and their limits. */
 #include "traced.h"
 
 #include <atomic>
@@ -19,22 +19,22 @@ constexpr int MULTIPROCESSORS = 4, REGISTERS = 32;
 
 thread_local cudaError_t last_error;
 thread_local int current;
-thread_local bool chosen;                                 /* by this thread */
-std::atomic<bool> other_than_0;                           /* by any */
-auto &shared_limit = *new std::map<const void *, size_t>; /* of kernels that were given one */
+thread_local bool chosen;                                 /* this thread has set a GPU */
+std::atomic<bool> other_than_0;                           /* a thread has set a GPU other than 0 */
+auto &shared_limit = *new std::map<const void *, size_t>; /* of kernels with a limit */
 
 int arch()
 {
     return static_cast<int>(emulated::setting("EMULATED_CUDA_ARCH", 90));
 }
 
-/* What a block can be given at most; that of sm_90 unless said otherwise (sm_86, sm_89 and sm_120: 101376). */
+/* The most shared memory of a block; by default that of sm_90 (sm_86, sm_89 and sm_120: 101376). */
 size_t shared_most()
 {
     return static_cast<size_t>(emulated::setting("EMULATED_CUDA_SHARED", 227 << 10));
 }
 
-/* The GPUs of the machine that CUDA_VISIBLE_DEVICES shows: a list of numbers, up to the first that isn't one's. */
+/* The GPUs that CUDA_VISIBLE_DEVICES, a list of numbers, makes visible, up to the first that does not exist. */
 std::vector<int> visible()
 {
     int all = static_cast<int>(emulated::setting("EMULATED_CUDA_GPUS", 8));
@@ -120,7 +120,7 @@ int emulated::physical_gpu()
 void emulated::check_thread()
 {
     if (other_than_0 && !chosen)
-        emulated_wrong(__FILE__, __LINE__, "a thread that has chosen no GPU makes a context on GPU 0");
+        emulated_wrong(__FILE__, __LINE__, "a thread that has set no GPU creates a context on GPU 0");
 }
 
 /* ---- errors ---- */
@@ -169,7 +169,7 @@ cudaError_t cudaGetLastError(void)
 cudaError_t cudaGetDeviceCount(int *count)
 {
     if (cudaError_t error = emulated::no_machine())
-        return emulated::result(error); /* the count stays as it was */
+        return emulated::result(error); /* *count is unchanged */
     *count = gpus();
     return cudaSuccess;
 }

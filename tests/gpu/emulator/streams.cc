@@ -1,4 +1,4 @@
-/* streams.cc - streams and events: work is queued, and done in a random order that streams and events allow. */
+/* streams.cc - streams and events: does queued work in a random order that streams and events allow. */
 #include "traced.h"
 
 #include <ctime>
@@ -18,7 +18,7 @@ struct Recording {
 
 struct CUevent_st {
     unsigned flags;
-    std::shared_ptr<Recording> last; /* none: never recorded */
+    std::shared_ptr<Recording> last; /* null: never recorded */
     uint32_t number;                 /* for a tracer */
 };
 
@@ -39,10 +39,10 @@ struct Work {
 struct CUstream_st {
     std::deque<Work> queue;
     uint64_t queued, done;
-    bool blocking; /* waits for the default stream, which waits for it */
+    bool blocking; /* waits for the default stream, and vice versa */
     int priority;
     bool destroyed;
-    uint32_t number; /* for a tracer: 7 is the default stream's */
+    uint32_t number; /* for a tracer; the default stream is 7 */
 };
 
 namespace
@@ -51,7 +51,7 @@ constexpr size_t LONGEST_QUEUE = 4096;
 constexpr int LEAST_PRIORITY = 0, GREATEST_PRIORITY = -5;
 
 auto &default_stream = *new CUstream_st{{}, 0, 0, true, 0, false, 7};
-/* Destroyed streams stay, since others may still wait for their last work. */
+/* Destroyed streams are kept, since others may still wait for their last work. */
 auto &streams = *new std::vector<std::unique_ptr<CUstream_st>>;
 
 CUstream_st *stream_of(cudaStream_t stream)
@@ -74,8 +74,8 @@ bool may_begin(const Work &work)
     return !work.event || work.event->done;
 }
 
-/* What work is to be done after, beside the work before it on its own stream. */
-std::vector<Place> order(CUstream_st *stream)
+/* Returns the work of other streams that must be done before new work on this stream. */
+std::vector<Place> find_dependencies(CUstream_st *stream)
 {
     std::vector<Place> after;
     if (stream == &default_stream)
@@ -88,8 +88,8 @@ std::vector<Place> order(CUstream_st *stream)
     return after;
 }
 
-/* Does the first work of a stream that may begin, chosen at random. Returns whether some work has come to its end;
- * waits is set when some only waits for other ranks. */
+/* Does the first work of a random stream whose work may begin. Returns whether some work has ended; sets *waits if some
+ * only waits for other ranks. */
 bool advance(bool *waits)
 {
     std::vector<CUstream_st *> able;
@@ -121,9 +121,9 @@ cudaError_t put(Lock &lock, cudaStream_t handle, std::function<bool()> work, std
         emulated::work_until(lock, [&] { return stream->queue.size() < LONGEST_QUEUE / 2; });
     if (work)
         work = emulated::traced(stream->number, std::move(work));
-    stream->queue.push_back({std::move(work), order(stream), std::move(event)});
+    stream->queue.push_back({std::move(work), find_dependencies(stream), std::move(event)});
     stream->queued++;
-    if (!emulated::chance(4)) /* a GPU may also be fast */
+    if (!emulated::chance(4)) /* sometimes the GPU is fast */
         emulated::work_a_little();
     return cudaSuccess;
 }
@@ -149,7 +149,7 @@ void emulated::work_until(Lock &lock, const std::function<bool()> &condition)
         if (advance(&waits))
             continue;
         if (!waits)
-            emulated_wrong(__FILE__, __LINE__, "no stream can advance, and one is waited for");
+            emulated_wrong(__FILE__, __LINE__, "the host waits for a stream, but no stream can advance");
         open_memory(false);
         lock.unlock();
         usleep(50);
@@ -221,7 +221,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
     Lock lock(machine);
     if (!stream || stream->destroyed)
         return emulated::result(cudaErrorInvalidResourceHandle);
-    stream->destroyed = true; /* what is queued is still done, some time */
+    stream->destroyed = true; /* queued work is still done later */
     return cudaSuccess;
 }
 
@@ -308,7 +308,7 @@ cudaError_t cudaEventQuery(cudaEvent_t event)
     emulated::work_a_little();
     bool done = !last || last->done;
     call.asks(event->number, done);
-    return done ? cudaSuccess : emulated::result(cudaErrorNotReady); /* which the runtime keeps, too */
+    return done ? cudaSuccess : emulated::result(cudaErrorNotReady); /* also stored for cudaGetLastError */
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event)

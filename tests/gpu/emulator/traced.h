@@ -1,5 +1,4 @@
-/* traced.h - what the emulation tells a tracer: calls while they go on, and the work that they queue when it is done.
- */
+/* traced.h - reports to a tracer: calls in progress, and the work that they queue when it is done. */
 #ifndef TRACED_H
 #define TRACED_H
 
@@ -7,7 +6,7 @@
 
 namespace emulated
 {
-/* A call of the runtime, or of the driver, while this exists; one that is made within another is a part of it. */
+/* A call of the runtime or the driver, for the lifetime of this object; a call within another is part of that. */
 class Traced
 {
   public:
@@ -18,13 +17,14 @@ class Traced
     Traced(const Traced &) = delete;
     Traced &operator=(const Traced &) = delete;
 
-    /* A stream has recorded an event; the host or a stream waits for one (0: for none), as CUPTI numbers such waits. */
+    /* Report that a stream has recorded an event; that the host or a stream waits for one (0: none), in CUPTI's
+     * numbers. */
     void marks(uint32_t stream, uint32_t event);
     void waits(uint32_t type, uint32_t stream, uint32_t event);
-    void asks(uint32_t event, bool done); /* whether one has come: it is recorded as a wait that takes no time */
+    void asks(uint32_t event, bool done); /* a query of an event: recorded as a wait that takes no time */
 
     dim3 grid, block;
-    size_t bytes = 0; /* of shared memory, or copied */
+    size_t bytes = 0; /* size of shared memory or of a copy */
     Kind from = DEVICE, to = DEVICE;
 
   private:
@@ -37,10 +37,10 @@ class Traced
     uint64_t start = 0;
 };
 
-/* The call that goes on in this thread; NULL if there is none. */
+/* The call in progress in this thread, or NULL. */
 Traced *traced_call();
 
-/* The same work, of which a record is made when it is done: it is what the call that goes on queues. */
+/* Returns work that also makes a record when it is done, for the call in progress that queues it. */
 std::function<bool()> traced(uint32_t stream, std::function<bool()> work);
 } // namespace emulated
 

@@ -1,4 +1,4 @@
-/* nvToolsExt.h - the part of NVTX that this project uses, as a profiler would hear it. EMULATED_NVTX=1: one listens. */
+/* nvToolsExt.h - the part of NVTX that this project uses. EMULATED_NVTX=1: a profiler records it. */
 #ifndef EMULATED_NVTX_H
 #define EMULATED_NVTX_H
 
@@ -23,11 +23,11 @@ typedef struct nvtxEventAttributes_v2 {
     } message;
 } nvtxEventAttributes_t;
 
-nvtxDomainHandle_t nvtxDomainCreateA(const char *name); /* NULL if nobody listens */
+nvtxDomainHandle_t nvtxDomainCreateA(const char *name); /* NULL without a profiler */
 int nvtxDomainRangePushEx(nvtxDomainHandle_t domain, const nvtxEventAttributes_t *attributes);
 int nvtxDomainRangePop(nvtxDomainHandle_t domain);
 
-/* The emulation's own: what was heard so far, such as "domain( outer( inner( ) ) ". */
+/* Part of the emulation only: the ranges so far, for example "domain( outer( inner( ) ) ". */
 const char *emulated_nvtx_heard(void);
 
 #ifdef __cplusplus
