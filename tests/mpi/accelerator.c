@@ -20,7 +20,7 @@ static struct device table;
 
 static int made_up_count(void)
 {
-    return missing ? error_report("there is no made-up driver here") : PROCESSORS;
+    return missing ? error_report("there is no made-up driver") : PROCESSORS;
 }
 
 static int made_up_identify(int index, struct gpu_facts *gpu)
@@ -108,7 +108,7 @@ TEST(auto_without_an_accelerator_takes_the_cpu)
     ck_assert_int_eq(open_device_wants_gpus(&job, &options), 0);
     ck_assert_int_eq(open_device(&opened, &job, &options, 1), 0);
     ck_assert(!opened.on_gpu && opened.device == device_cpu(1));
-    ck_assert_str_eq(opened.why_cpu, job.rank ? "" : "there is no made-up driver here");
+    ck_assert_str_eq(opened.why_cpu, job.rank ? "" : "there is no made-up driver");
     options.kind = DEVICE_FIRST_ACCELERATOR;
     ck_assert_int_eq(open_device(&opened, &job, &options, 1), -1);
 }

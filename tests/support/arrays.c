@@ -1,4 +1,4 @@
-/* arrays.c - arrays of a device under test: filled, guarded, fetched and compared. */
+/* arrays.c - arrays for tests of a device: filled, guarded, fetched and compared. */
 #include "tests/support/arrays.h"
 #include "kernels/bf16.h"
 #include "kernels/error.h"
@@ -9,15 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Before and after each array lie ODD_GUARD bytes, an odd number of floats, so that the array is aligned to no more
- * than a float, which is all that operations may count on; or EVEN_GUARD, so that it is aligned as whole memory is,
- * which some operations take a quicker way for. In every other case or so all arrays are aligned, in the others each by
- * chance. The guards are signalling NaNs, which spoil a result that reads them and change when added to. */
+/* Each array has guards before and after it. Guards of ODD_GUARD bytes, an odd number of floats, align the array only
+ * to a float, which is all that operations may assume; those of EVEN_GUARD align it like the device's memory, for which
+ * some operations have a faster path. In about half of the cases all arrays are aligned, in the others each at random.
+ * Guards are signalling NaNs, which spoil a result that reads them and change when added to. */
 enum { ODD_GUARD = 17 * sizeof(float), EVEN_GUARD = 16 * sizeof(float), ARRAYS = 16 };
 static const uint32_t guard_bits = 0x7FA5A5A5u;
 
 static struct array arrays[ARRAYS];
-static int arrays_used, all_aligned; /* the second: in this case */
+static int arrays_used, all_aligned; /* all_aligned: in this case */
 static void *scratch[64];            /* of array_doubles(), freed by arrays_finish() */
 static int scratch_used;
 static uint32_t random_state = 1;
@@ -177,8 +177,7 @@ void array_near(struct array *a, const double *want, double relative, double abs
 void array_equal(struct array *a, const void *want)
 {
     a->checked = 1;
-    ck_assert_msg(memcmp(array_after(a), want, a->bytes) == 0, "%s: array %d has other bits than it should", label,
-                  (int)(a - arrays));
+    ck_assert_msg(memcmp(array_after(a), want, a->bytes) == 0, "%s: array %d has wrong bits", label, (int)(a - arrays));
 }
 
 void arrays_finish(void)

@@ -1,7 +1,7 @@
-/* arrays.h - what tests of a device need: arrays in its memory with guards around them, and their comparison.
+/* arrays.h - for tests of a device: arrays in its memory with guards around them, and their comparison.
  *
- * A case makes its arrays, runs the operation (upload, call, download; twice), says what outputs must be, and ends
- * with arrays_finish. Everything fails by Check's assertions, so nothing returns an error. */
+ * A case makes its arrays, runs the operation (upload, call, download; twice), compares the outputs, and ends with
+ * arrays_finish. Failures are Check's assertions, so no function returns an error. */
 #ifndef TESTS_SUPPORT_ARRAYS_H
 #define TESTS_SUPPORT_ARRAYS_H
 
@@ -10,16 +10,16 @@
 #include <stddef.h>
 
 struct array {
-    size_t bytes;               /* of the array without its guards */
-    size_t guard;               /* bytes of each of its guards */
+    size_t bytes;               /* of the array, without guards */
+    size_t guard;               /* bytes of each guard */
     unsigned char *start, *got; /* with guards, before and after the operation */
     unsigned char *block;       /* with guards, in the device's memory */
     size_t width;               /* bytes of a number: 4 for fp32 and tokens, 2 for bfloat16 */
-    int checked;                /* an output: compared by the test, not required to stay as it was */
+    int checked;                /* an output: compared by the test, may change */
 };
 
-/* Says where the next arrays live and what failures are called, and seeds the random numbers. The name must outlive
- * the case. */
+/* Begins a case: sets the device of its arrays and the name for failures, which must outlive the case, and seeds the
+ * random numbers. */
 void arrays_begin(const struct device *on, const char *name);
 
 /* New arrays: of zero bytes, of n random floats in [low, high), of n numbers of the device's compute type in
@@ -29,35 +29,35 @@ struct array *array_floats(size_t n, float low, float high);
 struct array *array_numbers(size_t n, float low, float high);
 struct array *array_tokens(size_t n, size_t below);
 
-/* The array in the device's memory, on the host before the operation (may be changed until it is uploaded), and on
+/* Return the array in the device's memory; on the host before the operation (may be changed until the upload); and on
  * the host after it. */
 void *array_device(const struct array *a);
 void *array_before(const struct array *a);
 void *array_after(const struct array *a);
 
-/* Host memory until arrays_finish: n zeros, and the array's numbers before the operation. */
+/* Return host memory, valid until arrays_finish, with n zeros; and with the array's numbers before the operation. */
 double *array_doubles(size_t n);
 double *array_wide(const struct array *a);
 
-/* Sets number i before the operation, rounded to the array's type; the same without an array. */
+/* Sets number i before the operation, rounded to the array's type; and returns a rounded number without an array. */
 void array_set(struct array *a, size_t i, double value);
 double array_rounded(const struct array *a, double value);
 
-/* Sends all arrays to the device as they were before; fetches all arrays, which in pass 1 must be bit by bit what
- * pass 0 fetched. */
+/* Uploads all arrays as they were before the operation; downloads all arrays, which in pass 1 must equal those of pass
+ * 0 bit for bit. */
 void arrays_upload(void);
 void arrays_download(int pass);
 
-/* The array must be within relative * |want| + absolute of want everywhere, and where it holds bfloat16 half a unit of
- * that type more; must be the bytes of want. */
+/* Fail unless every number is within relative * |want| + absolute of want, plus half a unit for bfloat16; and unless
+ * the array equals want bit for bit. */
 void array_near(struct array *a, const double *want, double relative, double absolute);
 void array_equal(struct array *a, const void *want);
 
-/* As array_near for some columns, [first, first + width), of rows of `stride` numbers; want is [rows, width]. */
+/* Like array_near, for columns [first, first + width) of rows of `stride` numbers; want is [rows, width]. */
 void array_near_columns(struct array *a, size_t stride, size_t first, size_t width, const double *want, double relative,
                         double absolute);
 
-/* Ends a case: guards must be whole and arrays that were not compared unchanged; all memory is given back. */
+/* Ends a case: guards, and arrays that were not compared, must be unchanged; releases all memory. */
 void arrays_finish(void);
 
 #endif

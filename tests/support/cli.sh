@@ -1,5 +1,5 @@
-# cli.sh - what the scripts that test the program from outside share.
-# It takes BUILD_DIR from the command line, goes to a directory of its own, and counts failed checks in `failed`.
+# cli.sh - shared by the scripts that test the program from outside.
+# Reads BUILD_DIR from the command line, changes to a new directory, and sets `failed` to 1 if a check fails.
 # shellcheck shell=bash
 # Used by the scripts:
 # shellcheck disable=SC2034
@@ -16,7 +16,7 @@ usage() {
     echo 'Prints a line for each check, "ok - ", "not ok - " or "skip - "; exits with status 1 if one failed.'
 }
 
-option_rows=(${options[@]+"${options[@]}"}) # of a script that has any
+option_rows=(${options[@]+"${options[@]}"}) # for scripts with options
 read_build_dir "$@"
 program=$build/ddpbench
 root=$(realpath -e "$(dirname "$0")/../..")
@@ -24,7 +24,7 @@ root=$(realpath -e "$(dirname "$0")/../..")
 find_mpirun
 cpus=$(count_cpus)
 export OMP_NUM_THREADS=1
-export HWLOC_PLUGINS_PATH=/dev/null # as in tests/run.sh, for a script that is run alone
+export HWLOC_PLUGINS_PATH=/dev/null # as in tests/run.sh, for a script run alone
 # LD_PRELOAD=faults.so finds it here: a path in LD_PRELOAD itself may have no blank
 export LD_LIBRARY_PATH=$build/tests/support/preload${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 # a sanitizer splits its options at blanks and colons
@@ -32,8 +32,8 @@ export LSAN_OPTIONS=${LSAN_OPTIONS:+${LSAN_OPTIONS/suppressions=tests\/support\/
 
 temporary=$(mktemp -d "${TMPDIR:-/tmp}/$(basename "$0" .sh).XXXXXX")
 
-# left_over [NAME]: the processes of this script's runs, told by its directory (and NAME in it) in their command lines;
-# those that were started first come first.
+# left_over [NAME]: prints the processes of this script's runs, oldest first: those whose command line has the script's directory
+# (and NAME in it).
 left_over() {
     local process line
     for process in $(cd /proc && printf '%s\n' [0-9]* | sort -n); do
@@ -42,8 +42,7 @@ left_over() {
     done
 }
 
-# wait_until COMMAND...: waits until the command succeeds, for 60 s at most, since other work stretches what takes a second;
-# returns 1 if it never did.
+# wait_until COMMAND...: waits until the command succeeds; returns 1 after 60 s, long enough for a busy machine.
 wait_until() {
     local end=$((SECONDS + 60))
     until "$@" 2>/dev/null; do
@@ -52,7 +51,7 @@ wait_until() {
     done
 }
 
-# gone [NAME]: waits until none of them is left, and prints those that are.
+# gone [NAME]: waits until left_over prints nothing, and prints the processes that remain.
 gone() { wait_until none_left "$@" || left_over "$@"; }
 # shellcheck disable=SC2317 # wait_until calls it
 none_left() { [ -z "$(left_over "$@")" ]; }
@@ -67,7 +66,7 @@ trap_signals
 cd "$temporary" || exit
 failed=0
 
-# result STATUS WORDS: STATUS is that of a command; the run's own words follow where it failed.
+# result STATUS WORDS: prints the result of a check; if STATUS is not 0, followed by the messages of the run.
 result() {
     if [ "$1" = 0 ]; then
         echo "ok - $2"
@@ -78,18 +77,18 @@ result() {
     fi
 }
 
-# try COMMAND...: its words go to said, what it prints to printed, its exit status to status, and to took, how many seconds
-# it took; for $limit s at most.
+# try COMMAND...: runs it for at most $limit s, with stderr to the file said and stdout to printed; sets status to its exit status
+# and took to the seconds.
 try() {
     status=0 took=$SECONDS
     timeout --kill-after=5 "${limit:-60}" "${in_user_locale[@]}" "$@" >printed 2>said </dev/null || status=$?
     took=$((SECONDS - took))
 }
 
-# ended_by_itself: whether what was tried last did, which its status does not tell: launchers end by 137, too.
+# ended_by_itself: whether the last try ended before the limit; launchers may end with status 137, too.
 ended_by_itself() { [ "$took" -lt "${limit:-60}" ]; }
 
-# check STATUS WORDS PATTERN: what was tried last ended so, and said something that matches (an extended expression).
+# check STATUS WORDS PATTERN: checks the status of the last try, and that its stderr matches an extended expression.
 check() {
     local good=0
     [ "$status" = "$1" ] && grep -qE -- "$3" said || good=1
@@ -108,17 +107,16 @@ is() {
     result $good "$1"
 }
 
-# succeeds WORDS COMMAND...: a check that a command succeeds, whose words are shown if not.
+# succeeds WORDS COMMAND...: checks that a command succeeds; shows its output if not.
 succeeds() {
     local words=$1
     shift
     if "$@" >>said 2>&1; then result 0 "$words"; else result 1 "$words"; fi
 }
 
-# interrupt SIGNAL FILE COMMAND...: sends it the signal once FILE has something in it. Sets began, to the processes that it
-# had running then, and status.
+# interrupt SIGNAL FILE COMMAND...: sends it the signal once FILE is not empty. Sets status, and began: its processes at that time.
 interrupt() {
-    set -m # with job control a script has SIGINT's default, as it has on a terminal
+    set -m # job control gives a script the default action of SIGINT, as on a terminal
     "${@:3}" >printed 2>said </dev/null &
     set +m
     wait_until [ -s "$2" ] || true
@@ -130,7 +128,7 @@ interrupt() {
 
 # ---- ranks in the background ----
 
-# start_ranks NAME RANKS COMMAND...: for $limit s at most; what they print and say is kept below NAME.
+# start_ranks NAME RANKS COMMAND...: runs ranks for at most $limit s, with output to NAME.printed and NAME.said.
 declare -A started=()
 start_ranks() {
     local name=$1 ranks=$2
@@ -139,7 +137,7 @@ start_ranks() {
     started[$name]=$!
 }
 
-# end_ranks NAME: waits for them; the files printed and said are then theirs, and status is their exit status.
+# end_ranks NAME: waits for them; copies their output to printed and said, and sets status.
 end_ranks() {
     status=0
     wait "${started[$1]}" 2>/dev/null || status=$?
@@ -149,12 +147,12 @@ end_ranks() {
 
 # ---- many runs ----
 
-# start_quickly: from here on MPI looks for no networks and hwloc for no devices, which is most of a start; for checks that do
-# not depend on them.
+# start_quickly: from here on MPI does not search for networks nor hwloc for devices, which takes most of the time of a start; for
+# checks that do not depend on them.
 start_quickly() { export UCX_TLS=self,sm HWLOC_COMPONENTS=-pci,-linuxio; }
 
-# aside COMMAND...: checks that bound no times, in a directory of their own, as many at a time as there are cores, up to
-# four, and fewer where /dev/shm is small.
+# aside COMMAND...: runs checks without time limits in the background, in a new directory; as many at a time as there are cores,
+# at most four, fewer if /dev/shm is small.
 asides=() most_asides=$(at_most $((cpus < 4 ? cpus : 4)) 10)
 aside() {
     local directory=$temporary/aside${#asides[@]}
@@ -168,27 +166,27 @@ aside() {
     asides+=($!)
 }
 
-# gather: waits for all that are aside, and prints what each has printed, in the order of their start.
+# gather: waits for all commands of aside, and prints their output in the order of their start.
 gather() {
     local i good
     for ((i = 0; i < ${#asides[@]}; i++)); do
         wait "${asides[i]}" && good=0 || good=1
         cat "aside$i.printed"
-        [ $good = 0 ] || grep -q '^not ok' "aside$i.printed" || echo "not ok - what was run aside ended before its end"
+        [ $good = 0 ] || grep -q '^not ok' "aside$i.printed" || echo "not ok - a command of aside ended early"
         [ $good = 0 ] || failed=1
     done
     rm -rf aside[0-9]*
     asides=()
 }
 
-# take_lab: waits up to 200 s for the network lab, of which there is one a machine; returns 1 if others still have it.
-# The lock is on a directory, so that no file is left, and ends with the script, whose commands are not to inherit it: 8<&-.
+# take_lab: waits up to 200 s for the network lab, one per machine; returns 1 if others still have it. The lock is on a directory,
+# so that no file is left, and ends with the script; its commands must not inherit it: 8<&-.
 take_lab() { exec 8</ && flock -w 200 8; }
 
-# xml_has WORDS FILE EXPRESSION PATTERN: a check that a file is XML, and that an expression of python3, in which root is its
-# root element, prints all of a pattern (an extended expression); skipped where there is no python3.
+# xml_has WORDS FILE EXPRESSION PATTERN: checks that a file is XML, and that a python3 expression, in which root is the root
+# element, prints a line that matches a pattern (an extended expression); skipped without python3.
 xml_has() {
-    command -v python3 >/dev/null || { echo "skip - $1: no python3 here"; return 0; }
+    command -v python3 >/dev/null || { echo "skip - $1: no python3"; return 0; }
     local good=0
     python3 -c 'import sys, xml.etree.ElementTree as tree
 root = tree.parse(sys.argv[1]).getroot()
@@ -197,13 +195,13 @@ print(eval(sys.argv[2]))' "$2" "$3" >found 2>said && grep -qxE -- "$4" found || 
     result "$good" "$1"
 }
 
-# Whether all of these files are valid JSON (lines of it in a .jsonl).
+# valid FILE...: whether all files are valid JSON (for .jsonl: each line).
 valid() { "$build/tests/support/programs/json_valid" "$@"; }
 
-# texts SUMMARY.JSON: prints its heading, answers and notes, each sentence or paragraph on a line of its own.
+# texts SUMMARY.JSON: prints the heading, answers and notes, one sentence or paragraph per line.
 texts() { sed -nE 's/^\t"(heading|answers|notes)":\t\["(.*)"\],?$/\2/p' "$1" | sed 's/", "/\n/g'; }
 
-# check_sentences: a check that no text of any summary.json below here has layout in it.
+# check_sentences: checks that no text of any summary.json below the current directory has layout in it.
 check_sentences() {
     local summaries
     mapfile -d '' -t summaries < <(find . -name summary.json -size +99c -print0)

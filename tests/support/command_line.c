@@ -1,4 +1,4 @@
-/* command_line.c - options from a line of words. */
+/* command_line.c - parses options from a string. */
 #include "tests/support/command_line.h"
 
 #include "benchmark/benchmark.h"

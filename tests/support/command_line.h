@@ -1,12 +1,12 @@
-/* command_line.h - options from a line of words, and their values as text. */
+/* command_line.h - parses options from a string, and returns their values as text. */
 #ifndef TESTS_SUPPORT_COMMAND_LINE_H
 #define TESTS_SUPPORT_COMMAND_LINE_H
 
 #include "profile/profile.h"
 #include "training/training.h"
 
-/* The joint command line of the benchmark and the profile, made of the sections and checks that main.c makes it of. The
- * table points into the other fields: not to be copied. */
+/* The common command line of the benchmark and the profile, with the sections and checks of main.c. Do not copy it: the
+ * table points to other members. */
 struct command_line {
     struct run_options run;
     struct profile_options profile;
@@ -15,17 +15,17 @@ struct command_line {
 
 enum { MAX_LINE = 4096 };
 
-/* Parses a line cut at '|' (so that words may be empty or hold spaces). What it points to stays until the next. Returns
- * NULL, reported, where the line is refused. */
+/* Parses a line whose words are separated by '|' (so that they may be empty or contain spaces). The result is valid
+ * until the next call. Returns NULL, reported, if the line is refused. */
 struct command_line *parse(const char *line);
-/* The same for a line that must be taken. */
+/* Like parse; fails the test if the line is refused. */
 struct command_line *parsed(const char *line);
-/* The same, of a run that is on GPUs, as for the others, or not. */
+/* Like parsed, for a run on GPUs or not. */
 struct command_line *parsed_on(const char *line, int on_gpus);
-/* Fails the test unless the line is refused, in one line of words that hold these (up to n, or to a NULL). */
+/* Fails the test unless the line is refused by a one-line message with these words (up to n, or to a NULL). */
 void check_refused(const char *line, const char *const *words, int n);
 
-/* An option as it is recorded; fails the test unless it is, once. */
+/* An option as recorded in results; fails the test unless it is recorded exactly once. */
 struct value {
     const char *name;
     char text[256];

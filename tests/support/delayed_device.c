@@ -1,4 +1,4 @@
-/* delayed_device.c - a device that does everything late. */
+/* delayed_device.c - a device that delays every operation and copy. */
 #include "tests/support/delayed_device.h"
 
 #include "kernels/error.h"
@@ -7,16 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A pointer of the device is the host's with a bit turned that no address has. */
+/* A pointer of the device is the host's with a bit set that no address has. */
 #define HIDDEN ((uintptr_t)1 << 62)
 
-/* Something put off: a copy, or (from NULL) zeros. */
+/* A delayed copy; from NULL: zeros. */
 struct late {
     char *to;
     const char *from;
     size_t bytes;
-    void *own;    /* to be freed once it is done; NULL: nothing */
-    size_t after; /* copies beside the operations: so many of these come first */
+    void *own;    /* freed when it is done; NULL: nothing */
+    size_t after; /* asynchronous copies: the number of operations that come first */
     size_t mark;
 };
 
@@ -24,8 +24,8 @@ enum { MOST_LATE = 4096 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct late operation[MOST_LATE], copy[MOST_LATE];
-static size_t operations, operations_done, copies, copies_done; /* all ever, modulo MOST_LATE in the arrays */
-static size_t *last_copy, marks;                                /* of each mark, counted from 1; 0: none */
+static size_t operations, operations_done, copies, copies_done; /* totals; array indices are modulo MOST_LATE */
+static size_t *last_copy, marks;                                /* number of each mark's last copy, from 1; 0: none */
 static uint64_t dice = 1;
 static int wrong, in_stage_in;
 
@@ -46,7 +46,7 @@ static void carry_out(const struct late *l)
 static void add(struct late list[MOST_LATE], size_t *n, size_t done, struct late late)
 {
     if (*n - done == MOST_LATE)
-        FATAL("%zu operations or copies are put off", *n - done);
+        FATAL("%zu delayed operations or copies", *n - done);
     list[(*n)++ % MOST_LATE] = late;
 }
 
@@ -56,8 +56,8 @@ static void do_operations(void)
         carry_out(&operation[operations_done++ % MOST_LATE]);
 }
 
-/* Up to three operations and three copies: what comes behind another may be there when that one was asked for in vain.
- */
+/* Does up to three operations and three copies, at random: a later one may be complete although an earlier test of its
+ * predecessor failed. */
 static void roll(void)
 {
     dice = dice * 6364136223846793005u + 1442695040888963407u;

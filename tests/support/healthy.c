@@ -1,4 +1,4 @@
-/* healthy.c - a profile in which all is well. */
+/* healthy.c - a profile without problems. */
 #include "tests/support/healthy.h"
 
 #include <string.h>

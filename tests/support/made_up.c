@@ -1,4 +1,4 @@
-/* made_up.c - timelines with known answers. */
+/* made_up.c - timelines with known results. */
 #include "tests/support/made_up.h"
 
 #include "ddp/comm.h"

@@ -1,4 +1,4 @@
-/* made_up.h - timelines with known answers, put down span by span as a run would have recorded them. */
+/* made_up.h - timelines with known results, recorded span by span as in a run. */
 #ifndef TESTS_SUPPORT_MADE_UP_H
 #define TESTS_SUPPORT_MADE_UP_H
 
@@ -7,10 +7,10 @@
 
 enum { US = 1000 }; /* nanoseconds */
 
-/* Room for `spans` spans on each lane. */
+/* Creates a timeline with capacity for `spans` spans per lane. */
 void made_up_create(struct timeline *timeline, size_t spans);
 
-/* One span in the timeline's current step; times in nanoseconds. */
+/* Add a span to the current step; times in nanoseconds. */
 void made_up_phase(struct timeline *timeline, enum step_phase phase, int64_t start_ns, int64_t end_ns);
 void made_up_ready(struct timeline *timeline, int tensor, int64_t ns);
 void made_up_range(struct timeline *timeline, const char *name, int number, int64_t start_ns, int64_t end_ns);
@@ -19,9 +19,9 @@ void made_up_operation(struct timeline *timeline, enum operation operation, cons
 void made_up_collective(struct timeline *timeline, size_t ticket, int index, size_t elements, int64_t posted_ns,
                         int64_t completed_ns); /* fp32, queued 3 us before */
 
-/* A step of one of two ranks from 1000 us to 2900 us, into an empty timeline: four operations, two collectives in
- * flight for 600 us on rank 0 and 550 us on rank 1, of which 300 us and 250 us are exposed, since rank 1 posts its
- * second one 50 us later; both end at 2530 us, 308 us after backward, while gradient_sync goes on from 2222 to 2535. */
+/* Records a step of one of two ranks, from 1000 us to 2900 us, in an empty timeline: four operations, and two
+ * collectives in flight for 600 us (300 us exposed) on rank 0 and 550 us (250 us exposed) on rank 1, which posts its
+ * second one 50 us later. Both end at 2530 us, 308 us after backward; gradient_sync lasts from 2222 to 2535 us. */
 void made_up_two_ranks(struct timeline *timeline, int rank);
 
 #endif

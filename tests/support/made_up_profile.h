@@ -13,7 +13,7 @@ enum {
     PROFILE_ROWS = 4
 };
 
-/* The parts point at each other: not to be copied. */
+/* Do not copy it: members point to each other. */
 struct made_up_profile {
     struct implementation row[PROFILE_ROWS];
     struct bucket bucket[PROFILE_BUCKETS];

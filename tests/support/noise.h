@@ -4,16 +4,16 @@
 
 #include <stdint.h>
 
-void noise_start(uint64_t number); /* another number, another sequence */
+void noise_start(uint64_t number); /* the seed of the sequence */
 
 double noise_uniform(void); /* in (0, 1) */
 double noise_normal(void);  /* mean 0, standard deviation 1 */
 
-/* How many repetitions a simulation makes: n where TEST_LONG is set (tests/run.sh --long), otherwise n / 10. */
+/* Returns the number of repetitions of a simulation: n if TEST_LONG is set (tests/run.sh --long), otherwise n / 10. */
 int noise_repetitions(int n);
 
-/* The tolerance of a simulation: three binomial standard errors, 3 sqrt(p (1 - p) / repetitions), of how often
- * something of probability p happens. A tenth of the repetitions makes it sqrt(10) = 3.2 times as wide. */
+/* Returns the tolerance for the frequency of an event of probability p: three binomial standard errors, 3 sqrt(p (1 -
+ * p) / repetitions). With a tenth of the repetitions it is sqrt(10) = 3.2 times as wide. */
 double noise_three_errors(double probability, int repetitions);
 
 #endif

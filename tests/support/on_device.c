@@ -1,4 +1,4 @@
-/* on_device.c - opens the device under test and copies from and to it. */
+/* on_device.c - opens the device under test and copies to and from it. */
 #include "tests/support/on_device.h"
 
 #include "kernels/device_cuda.h"

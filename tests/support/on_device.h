@@ -1,4 +1,4 @@
-/* on_device.h - the device that a test of more than operations runs on: the CPU, or what TEST_DEVICE says. */
+/* on_device.h - the device of tests that use more than operations: the CPU, or the one named by TEST_DEVICE. */
 #ifndef TESTS_SUPPORT_ON_DEVICE_H
 #define TESTS_SUPPORT_ON_DEVICE_H
 
@@ -7,20 +7,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Before any test: 0 where TEST_DEVICE asks for a GPU and there is none, after a line "skip - " with the reason. Where
- * there is one, tests run in this process, since GPUs do not survive a fork. */
+/* Call it before any test. Returns 0, after a line "skip - " with the reason, if TEST_DEVICE names a GPU and there is
+ * none. On a GPU, tests run in this process, since GPUs do not survive a fork. */
 int on_device_is_there(void);
 
-/* TEST_DEVICE is cpu (or not set), cuda, cuda:tf32 or cuda:bf16; on a GPU number `rank` counts them around. */
+/* Opens the device of TEST_DEVICE: cpu (or not set), cuda, cuda:tf32 or cuda:bf16; ranks use GPUs round-robin. */
 const struct device *on_device(int rank);
 
-/* A copy of n floats of its memory on the host; release with free. */
+/* Copies n floats from the device to new host memory; release with free. */
 float *on_host(const struct device *device, const float *memory, size_t n);
 
-/* A copy of n tokens in its memory; release with device->release. */
+/* Copies n tokens to new memory of the device; release with device->release. */
 int32_t *to_device(const struct device *device, const int32_t *tokens, size_t n);
 
-/* One float of its memory. */
+/* Returns one float from the device's memory. */
 float float_of(const struct device *device, const float *memory);
 
 #endif

@@ -1,4 +1,4 @@
-/* picture.c - whether what a picture shows lies in it and can be read. */
+/* picture.c - checks that the elements of a picture lie inside it and can be read. */
 #include "tests/support/picture.h"
 
 #include "chart/svg.h"
@@ -26,7 +26,7 @@ struct box {
     char text[60];
 };
 
-/* The value of an attribute of the tag, as a text behind its quote; NULL: it has none. */
+/* Returns the value of an attribute of the tag, from after the quote on; NULL if there is none. */
 static const char *attribute(const char *tag, const char *name)
 {
     size_t n = strlen(name);
@@ -73,7 +73,7 @@ static struct box box_of_text(const char *tag)
     return box;
 }
 
-/* The largest and least places of a path of M, L (absolute) and h (relative). */
+/* Returns the bounding box of a path of M, L (absolute) and h (relative). */
 static struct box box_of_path(const char *tag)
 {
     struct box box = {INFINITY, INFINITY, -INFINITY, -INFINITY, "path"};
@@ -125,14 +125,14 @@ const char *picture_fault(const char *svg)
             continue;
         struct box box = box_of(c + 1);
         if (!(box.left >= -0.5 && box.top >= -0.5 && box.right <= width + 0.5 && box.bottom <= height + 0.5))
-            return say("beyond the picture: %s [%g, %g] x [%g, %g]", box.text, box.left, box.right, box.top,
+            return say("outside the picture: %s [%g, %g] x [%g, %g]", box.text, box.left, box.right, box.top,
                        box.bottom);
         if (strncmp(c, "<text", 5) != 0 || n == TEXTS)
             continue;
         for (size_t i = 0; i < n; i++)
             if (fmin(box.right, text[i].right) - fmax(box.left, text[i].left) > 1 &&
                 fmin(box.bottom, text[i].bottom) - fmax(box.top, text[i].top) > 1)
-                return say("'%s' is upon '%s' at %g, %g", box.text, text[i].text, box.left, box.bottom);
+                return say("'%s' overlaps '%s' at %g, %g", box.text, text[i].text, box.left, box.bottom);
         text[n++] = box;
     }
     return NULL;

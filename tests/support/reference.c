@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The number whose bits are b; where a float would be infinite, the next power of two, so that distances exist. */
+/* Returns the float with bits b; for infinity the next power of two, so that distances are finite. */
 static double magnitude(uint32_t b)
 {
     float x;
@@ -122,7 +122,7 @@ static double dot(const double *a, const double *b, size_t n)
     return sum;
 }
 
-/* Where head h of token t of sequence b begins in an array [B, T, H, D]. */
+/* The offset of head h of token t of sequence b in an array [B, T, H, D]. */
 static size_t at(size_t b, size_t t, size_t h, size_t T, size_t H, size_t D)
 {
     return ((b * T + t) * H + h) * D;

@@ -1,7 +1,7 @@
-/* reference.h - every operation of struct device again, in double and in the plainest way: the measure for tests.
+/* reference.h - reference versions of every operation of struct device, in double, as simple as possible.
  *
- * Loops follow the formulas of device.h one by one, without tiles, threads or tricks; arguments are those of
- * device.h with double for float. The backward operations are themselves tested against finite differences. */
+ * Loops follow the formulas of device.h one by one, without tiles, threads or tricks; arguments are those of device.h
+ * with double for float. The backward operations are themselves tested against finite differences. */
 #ifndef TESTS_SUPPORT_REFERENCE_H
 #define TESTS_SUPPORT_REFERENCE_H
 
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* By comparing the distances to the two neighbours, not by adding to the bits as devices do. */
+/* Compares the distances to both neighbours instead of adding to the bits as devices do. */
 uint16_t reference_pack_bf16(float x);
 
 void reference_embedding_forward(double *x, const double *table, const int32_t *token, size_t N, size_t C);

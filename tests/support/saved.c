@@ -1,4 +1,4 @@
-/* saved.c - directories of runs that nobody ran. */
+/* saved.c - writes directories of made-up runs. */
 #include "tests/support/saved.h"
 
 #include "base/files.h"

@@ -1,10 +1,10 @@
-/* saved.h - directories of runs that nobody ran: run.json and summary.json from a list of figures. */
+/* saved.h - writes directories of made-up runs: run.json and summary.json from a list of figures. */
 #ifndef TESTS_SUPPORT_SAVED_H
 #define TESTS_SUPPORT_SAVED_H
 
 #include "base/figures.h"
 
-/* Writes text to directory/name, and makes the directory where it is not there. */
+/* Writes text to directory/name; makes the directory if it is missing. */
 void saved_file(const char *directory, const char *name, const char *text);
 
 /* Writes a finished run of this mode with these figures; `settings` are members of run.json's configuration as JSON,

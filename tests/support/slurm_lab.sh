@@ -1,13 +1,12 @@
 #!/usr/bin/env bash
-# slurm_lab.sh - a real Slurm for the tests: a controller and some nodes on this machine, with a configuration, a key and a
-# state of its own, all in one directory. What the system has of Slurm and munge is not touched.
-#
-# A node is a slurmd in a UTS namespace, so that it has a host name, and in a mount namespace, so that the names of all
-# nodes resolve in it. The namespace is kept by a bind mount and tells what belongs to the node: that is what ends with it.
+# slurm_lab.sh - a real Slurm for tests: a controller and nodes on this machine, with configuration, key and state in one
+# directory. It does not touch the system's Slurm and munge.
+# A node is a slurmd in a UTS namespace, which gives it a host name, and in a mount namespace, in which the names of all nodes
+# resolve. A bind mount keeps the UTS namespace; ending a node ends all processes in it.
 #
 # Usage: tests/support/slurm_lab.sh COMMAND, as root
 #   up N [LINE...]      a controller and the nodes n1 to nN of 2 CPUs; LINEs are added to slurm.conf
-#   run COMMAND...      runs it as a user of that Slurm
+#   run COMMAND...      runs a command as a user of that Slurm
 #   kill-node K         ends all that runs on node K at once, as if its machine had died, and waits until Slurm knows
 #   start-node K        starts it again
 #   stop-controller, start-controller
@@ -23,17 +22,17 @@ port=${SLURM_LAB_PORT:-17817} # the controller's; node K has port + K
 export SLURM_CONF=$lab/slurm.conf
 
 # ---- processes ----
-# Daemons carry the directory in their environment: a number in a file of old may be another process by now.
+# Daemons have the directory in their environment, since a process id in an old file may belong to another process by now.
 launch() { env "DDPB_SLURM_LAB=$lab" "$@" </dev/null >>"$lab/launch.log" 2>&1 9<&-; }
 
-# running NAME: prints the process of a daemon, if it runs.
+# running NAME: prints the process id of a daemon if it runs.
 running() {
     local pid
     { read -r pid <"$lab/$1.pid"; } 2>/dev/null && tr '\0' '\n' 2>/dev/null <"/proc/$pid/environ" | grep -qxF "DDPB_SLURM_LAB=$lab" &&
         echo "$pid"
 }
 
-# wait_until TENTHS COMMAND...: whether it succeeds within that time.
+# wait_until TENTHS COMMAND...: waits until the command succeeds; returns 1 if it does not within that time.
 wait_until() {
     local left=$1
     shift
@@ -53,7 +52,7 @@ stop() {
     wait_until 50 stopped "$1" || kill -KILL "$pid" 2>/dev/null || true
 }
 
-# end_node FILE: all that is in the namespace which FILE keeps, again until nothing is.
+# end_node FILE: kills all processes in the namespace that FILE keeps, repeatedly until there are none.
 end_node() {
     local id process found=1
     id=$(stat -L -c %i "$1" 2>/dev/null) || return 0
@@ -61,14 +60,14 @@ end_node() {
         found=''
         for process in /proc/[0-9]*; do
             [ "$(readlink "$process/ns/uts" 2>/dev/null)" = "uts:[$id]" ] || continue
-            # one that has ended and waits for its parent stays what it is
+            # zombies stay
             [[ $(sed 's/.*) //' "$process/stat" 2>/dev/null) == Z* ]] || found=1
             kill -KILL "${process#/proc/}" 2>/dev/null || true
         done
     done
 }
 
-# Daemons that a killed command had begun: they are in no namespace yet, or have not said yet which process they are.
+# Kills daemons that a killed command had started: they may be in no namespace yet, or have no file of their process id yet.
 end_daemons() {
     local found
     while true; do
@@ -123,8 +122,8 @@ start_controller() { launch slurmctld -f "$lab/slurm.conf" || die "slurmctld doe
 start_node() { # K
     local private=()
     [ -e "$lab/uts.n$1" ] || die "there is no node $1"
-    unshare --mount true 2>/dev/null || private=(--propagation unchanged) # in a chroot / is no mount
-    # shellcheck disable=SC2016 # meant for the shell there
+    unshare --mount true 2>/dev/null || private=(--propagation unchanged) # in a chroot, / is not a mount
+    # shellcheck disable=SC2016 # expanded by the inner shell
     launch nsenter "--uts=$lab/uts.n$1" unshare --mount "${private[@]}" sh -euc \
         'hostname "$1" && mount --bind "$2/hosts" /etc/hosts && exec slurmd -N "$1" -f "$2/slurm.conf"' node "n$1" "$lab" ||
         die "the slurmd of node $1 does not start: $(tail -n 2 "$lab/launch.log")"
@@ -135,10 +134,10 @@ all_idle() { [ "$(timeout 2 sinfo -h -N -o %T 2>/dev/null | sort | uniq -c | tr 
 up() {
     local k n=${1:-}
     shift
-    ! [ -e "$lab" ] || die "$lab is there: one is up, or was killed; down ends it"
+    ! [ -e "$lab" ] || die "$lab exists: a lab is up, or was killed; end it by '$0 down'"
     trap 'trap "" HUP INT TERM; remove' EXIT
     trap_signals
-    mkdir -m 755 "$lab" # munged wants its socket to be reachable
+    mkdir -m 755 "$lab" # munged requires that its socket is reachable
     mkdir "$lab/state"
     cp /etc/hosts "$lab/hosts"
     for ((k = 1; k <= n; k++)); do
@@ -148,7 +147,7 @@ up() {
         unshare "--uts=$lab/uts.n$k" true
     done
     configuration "$n" "$@" >"$lab/slurm.conf"
-    # slurmd wants a kind of control groups, and this one is not looked for; nothing here uses them
+    # slurmd requires a type of control groups; this one is not probed, and nothing here uses it
     printf '%s\n' CgroupPlugin=cgroup/v1 CgroupAutomount=no >"$lab/cgroup.conf"
     (umask 077 && head -c 512 /dev/urandom >"$lab/munge.key")
     launch munged "--key-file=$lab/munge.key" "--socket=$lab/munged.socket" "--pid-file=$lab/munged.pid" \
@@ -162,7 +161,7 @@ up() {
     say "$n nodes; for example: $0 run ${0%tests/*}launch/slurm.sh configure"
 }
 
-# What was killed in between is there in part.
+# Removes the lab, also an incomplete one of a killed command.
 remove() {
     local file
     [ -e "$lab" ] || return 0
@@ -180,11 +179,11 @@ remove() {
 kill_node() { # K
     [ -e "$lab/uts.n$1" ] || die "there is no node $1"
     end_node "$lab/uts.n$1"
-    # by itself Slurm takes half a minute
+    # otherwise Slurm takes half a minute to notice
     timeout 10 scontrol update "nodename=n$1" state=down reason="machine died"
 }
 
-# ReturnToService=1 leaves a node down that somebody set down: with 2 an answer that was still on its way would revive it.
+# ReturnToService=1 keeps a node down that was set down: with 2 a late answer of the node would revive it.
 revive_node() { # K
     start_node "$1"
     timeout 10 scontrol update "nodename=n$1" state=resume
@@ -197,14 +196,14 @@ case $command in
 up | run | kill-node | start-node | stop-controller | start-controller | down) ;;
 '') usage_error "which command? up, run, kill-node, start-node, stop-controller, start-controller or down; see --help" ;;
 *)
-    usage_error "unknown command '$command'; known are up, run, kill-node, start-node, stop-controller, start-controller, down" \
+    usage_error "unknown command '$command'; expected up, run, kill-node, start-node, stop-controller, start-controller, down" \
         "and --help"
     ;;
 esac
 case $command in
 up | kill-node | start-node) [[ ${1:-} =~ ^[1-9]$ ]] || usage_error "$command needs a number from 1 to 9${1:+, not $1}" ;;
 run) [ -n "${1:-}" ] || usage_error "run needs a command" ;;
-*) [ $# = 0 ] || usage_error "$command takes no words, so not '$1'" ;;
+*) [ $# = 0 ] || usage_error "$command takes no arguments, but got '$1'" ;;
 esac
 [ "$(id -u)" = 0 ] || die "needs root"
 for tool in munged slurmctld slurmd sinfo unshare nsenter flock; do
@@ -213,8 +212,8 @@ done
 [ "$command" = up ] || [ "$command" = down ] || [ -e "$lab/slurm.conf" ] || die "not up"
 case $command in
 up | down)
-    exec 9<"$0" # not the directory above it, which netlab.sh locks, too
-    flock -w 60 9 || die "another command is at it"
+    exec 9<"$0" # not the directory above, which netlab.sh locks
+    flock -w 60 9 || die "another command is running"
     ;;
 esac
 case $command in

@@ -4,7 +4,7 @@
 enum { SCATTER, REDUCE_REST, GATHER, COLLECTIVES };
 
 enum scattered_fault scattered_fault;
-static int gathered = -1;   /* the next bucket to be gathered, of those in flight from there down to 0; -1: none */
+static int gathered = -1;   /* buckets from this one down to 0 are being gathered; -1: none */
 static long first_gathered; /* the ticket of the first, bucket plan.n - 1 */
 
 /* The elements of a bucket that each rank owns. */
@@ -13,8 +13,8 @@ static size_t part_of(const struct reducer *reducer, int bucket)
     return reducer->plan.bucket[bucket].count / (size_t)reducer->comm->ranks;
 }
 
-/* Scatters into the own part of the staged buffer, and gathers there: in place in the gradient, the library would leave
- * elements where the gaps between tensors have to stay zero. */
+/* Scatters into this rank's part of the staged buffer, and gathers there: in place in the gradient, the library would
+ * overwrite gaps between tensors, which must stay zero. */
 static struct collective collective_of(const struct reducer *reducer, int bucket, int i)
 {
     const struct bucket *b = &reducer->plan.bucket[bucket];
@@ -85,7 +85,7 @@ static void gather_weights(struct reducer *reducer)
 static void wait_for_weights(struct reducer *reducer, int part)
 {
     int layers = (int)reducer->model->sizes.layers;
-    int last = part > layers ? reducer->model->tensors - 1 : part * LAYER_TENSORS; /* tensor of the part */
+    int last = part > layers ? reducer->model->tensors - 1 : part * LAYER_TENSORS; /* the part's last tensor */
     for (; gathered >= 0 && reducer->plan.bucket[gathered].last_tensor <= last; gathered--) {
         struct collective gather = collective_of(reducer, gathered, GATHER);
         reducer->comm->join(reducer->comm, first_gathered + reducer->plan.n - 1 - gathered);

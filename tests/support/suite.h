@@ -1,4 +1,4 @@
-/* suite.h - tests that add themselves to their program: a file has TEST(name) { ... } for each, and ends with SUITE. */
+/* suite.h - tests that register themselves: a file has TEST(name) { ... } for each test, and ends with SUITE. */
 #ifndef TESTS_SUPPORT_SUITE_H
 #define TESTS_SUPPORT_SUITE_H
 
@@ -6,8 +6,8 @@
 
 #include <check.h>
 
-/* A test, in a process of its own. TEST_EACH: n tests, with _i from 0 to n - 1. TEST_RANGE: with _i from `from` to
- * to - 1, each of which has to exit with that status. n and to are evaluated when main runs. */
+/* A test, run in a separate process. TEST_EACH: n tests, with _i from 0 to n - 1. TEST_RANGE: with _i from `from` to to
+ * - 1, each of which must exit with that status. n and to are evaluated when main runs. */
 #define TEST(name)         TEST_RANGE(name, 0, 0, 1)
 #define TEST_EACH(name, n) TEST_RANGE(name, 0, 0, n)
 #define TEST_RANGE(name, status, from, to)                                                                             \
@@ -27,7 +27,7 @@
     }                                                                                                                  \
     static void name##_body(int _i CK_ATTRIBUTE_UNUSED)
 
-/* main: runs setup (or NULL), a test and teardown (or NULL) in a process of its own for each test. */
+/* main: runs setup (or NULL), a test and teardown (or NULL) in a separate process for each test. */
 #define SUITE(name, setup, teardown)                                                                                   \
     int main(void)                                                                                                     \
     {                                                                                                                  \
@@ -41,16 +41,16 @@
         return job_begin(&(job), 0, NULL) ? 1 : suite_run_ranks(suite_of_tests(name, setup, teardown), &(job));        \
     }
 
-/* For TEST: tests run in the order of their lines. */
+/* Used by TEST. Tests run in the order of their lines. */
 void suite_register(int line, void (*add)(TCase *tests));
 
-/* A suite of every TEST of the program. */
+/* Creates a suite of every TEST of the program. */
 Suite *suite_of_tests(const char *name, void (*setup)(void), void (*teardown)(void));
 
-/* Each test in a process of its own, unless CK_FORK=no; frees the suite. Returns main's status. */
+/* Runs each test in a separate process, unless CK_FORK=no; frees the suite. Returns main's status. */
 int suite_run(Suite *suite);
 
-/* The same on every rank of a job, in this process (MPI does not survive a fork); rank 0 prints. Ends the job. */
+/* Runs the suite on every rank of a job, in this process (MPI does not survive a fork); rank 0 prints. Ends the job. */
 int suite_run_ranks(Suite *suite, struct job *job);
 
 #endif

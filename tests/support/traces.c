@@ -80,7 +80,7 @@ char *trace_text(const struct trace *trace)
     return text;
 }
 
-/* To the letter; rows have their members in any order. */
+/* Compares two lines; members of rows may be in any order. */
 static int same_line(const char *text, const char *line)
 {
     if (!strncmp(text, line, strlen(line)))
@@ -105,7 +105,7 @@ void trace_is(char *text, const char *name)
     rewind(file);
     for (int n = 1; fgets(line, sizeof line, file); at += strcspn(at, "\n") + 1, n++)
         ck_assert_msg(same_line(at, line), "%s, line %d is\n%.*s, not\n%s", name, n, (int)strcspn(at, "\n"), at, line);
-    ck_assert_msg(!*at, "more than %s has: %s", name, at);
+    ck_assert_msg(!*at, "text after the end of %s: %s", name, at);
     fclose(file);
     cJSON *json = trace_parse(text);
     trace_check_lanes(json);
@@ -133,7 +133,7 @@ cJSON *trace_parse(const char *text)
     return json;
 }
 
-static int fits(const cJSON *row, const char *ph, const char *name)
+static int matches_row(const cJSON *row, const char *ph, const char *name)
 {
     return (!ph || !strcmp(row_text(row, "ph"), ph)) && (!name || !strcmp(row_text(row, "name"), name));
 }
@@ -141,7 +141,7 @@ static int fits(const cJSON *row, const char *ph, const char *name)
 const cJSON *trace_row(const cJSON *json, const char *ph, const char *name, int i)
 {
     const cJSON *row;
-    cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(json, "traceEvents")) if (fits(row, ph, name) &&
+    cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(json, "traceEvents")) if (matches_row(row, ph, name) &&
                                                                                        i-- == 0) return row;
     return NULL;
 }
@@ -165,14 +165,14 @@ const cJSON *row_member(const cJSON *row, const char *name)
 double row_number(const cJSON *row, const char *name)
 {
     const cJSON *member = row_member(row, name);
-    ck_assert_msg(cJSON_IsNumber(member), "%s is no number", name);
+    ck_assert_msg(cJSON_IsNumber(member), "%s is not a number", name);
     return member->valuedouble;
 }
 
 const char *row_text(const cJSON *row, const char *name)
 {
     const cJSON *member = row_member(row, name);
-    ck_assert_msg(cJSON_IsString(member), "%s is no string", name);
+    ck_assert_msg(cJSON_IsString(member), "%s is not a string", name);
     return member->valuestring;
 }
 

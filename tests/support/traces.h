@@ -6,7 +6,7 @@
 
 #include <cJSON.h>
 
-/* A trace of one of two or three ranks, whatever it is written from; what tests change, they change in `trace`. */
+/* A trace of one of two or three ranks, and all its input; tests change members of `trace`. */
 struct rank_trace {
     struct timeline timeline;
     struct alignment alignment;
@@ -17,40 +17,40 @@ struct rank_trace {
     struct trace trace;
 };
 
-/* Begins one without spans: record them into its timeline, then finish. Clock and base are such that a time of the
- * timeline, in rank 0's clock, is ts. The first `steps` slots are steps of epoch 1, a warm-up epoch, from number 0. */
+/* Begins a trace without spans: record them in its timeline, then finish. Clock and base are set so that ts are times
+ * of the timeline on rank 0's clock. The first `steps` slots are steps of epoch 1, a warm-up epoch, from number 0. */
 void rank_trace_begin(struct rank_trace *t, int rank, int ranks);
 void rank_trace_finish(struct rank_trace *t, int steps);
 void rank_trace_destroy(struct rank_trace *t);
 
-/* The step of made_up_two_ranks, with what is known of the other rank's collectives; release with destroy. */
+/* Creates a trace of the step of made_up_two_ranks, including the other rank's collectives; release with destroy. */
 void rank_trace_two_ranks(struct rank_trace *t, int rank);
 
-/* Text of a trace file; release with free. */
+/* Returns the text of a trace file; release with free. */
 char *trace_text(const struct trace *trace);
 
-/* Fails the test unless a trace is that file of tests/support/fixture, to the letter but for the order of members in a
- * row; frees the text. TEST_UPDATE=1 in the environment makes the file anew: read what it changes. */
+/* Fails the test unless a trace equals that file in tests/support/fixture exactly, apart from the order of members in a
+ * row; frees the text. With TEST_UPDATE=1 in the environment, rewrites the file instead: check the difference. */
 void trace_is(char *text, const char *name);
 
-/* The trace of the ranks t[first] to t[ranks - 1] in one; release with free. */
+/* Returns the merged trace of ranks t[first] to t[ranks - 1]; release with free. */
 char *trace_text_merged(const struct rank_trace *t, int first, int ranks);
 
-/* Parses, and fails the test unless it is one JSON value. */
+/* Parses a text; fails the test unless it is one JSON value. */
 cJSON *trace_parse(const char *text);
 
-/* The i-th row with that ph and name, of a parsed trace; NULL if there are no more. */
+/* Returns the i-th row with that ph and name of a parsed trace; NULL if there are fewer. */
 const cJSON *trace_row(const cJSON *json, const char *ph, const char *name, int i);
-int trace_rows(const cJSON *json, const char *ph, const char *name); /* how many; either may be NULL: any */
+int trace_rows(const cJSON *json, const char *ph, const char *name); /* their number; NULL: any */
 
-/* A member of a row, or of its args; fails the test where there is none. */
+/* Returns a member of a row, or of the row's args; fails the test if there is none. */
 const cJSON *row_member(const cJSON *row, const char *name);
 double row_number(const cJSON *row, const char *name);
 const char *row_text(const cJSON *row, const char *name);
 const cJSON *row_argument(const cJSON *row, const char *name); /* NULL if there is none */
 
-/* Fails the test unless rows of one lane nest or are apart; in whole nanoseconds, since sums of decimals are not exact.
- */
+/* Fails the test unless rows of a lane nest or are disjoint, in whole nanoseconds, since sums of decimals are not
+ * exact. */
 void trace_check_lanes(const cJSON *json);
 
 #endif

@@ -1,4 +1,4 @@
-/* xml.c - what a real XML parser says of a text. */
+/* xml.c - queries a text by a real XML parser. */
 #include "tests/support/xml.h"
 
 #include "base/text.h"
@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* With the words of the parser where it fails. */
+/* Prints the parser's message if it fails. */
 static const char script[] = "import sys, xml.etree.ElementTree as tree\n"
                              "root = tree.parse(sys.argv[1]).getroot()\n"
                              "def each(name): return list(root.iter(name))\n"
@@ -21,7 +21,7 @@ char *xml_ask(const char *text, const char *expression)
     char path[] = "/tmp/test_xml_XXXXXX", *command = NULL, answer[65536];
     size_t length = 0;
     if (system("command -v python3 >/dev/null")) {
-        printf("skip - no python3 here, which knows XML\n");
+        printf("skip - no python3 to parse XML\n");
         return NULL;
     }
     int file = mkstemp(path);

@@ -1,11 +1,10 @@
-/* xml.h - what a real XML parser says of a text. */
+/* xml.h - queries a text by a real XML parser. */
 #ifndef TESTS_SUPPORT_XML_H
 #define TESTS_SUPPORT_XML_H
 
-/* Gives the text to python3's parser, which takes no XML that is not well formed, and prints an expression of Python in
- * which `root` is the root element and `each(name)` lists the elements of that name. Returns what it printed, without
- * the last newline; the caller frees it. A test fails where the text is no XML. NULL where there is no python3,
- * after a line "skip - ". */
+/* Parses the text with python3, and evaluates a Python expression in which `root` is the root element and `each(name)`
+ * lists the elements of that name. Returns the printed value without the last newline; the caller frees it. Fails the
+ * test unless the text is well-formed XML. Returns NULL, after a line "skip - ", if there is no python3. */
 char *xml_ask(const char *text, const char *expression);
 
 #endif

@@ -1,19 +1,17 @@
-/* faults.c - a library to preload: lets one call on files below a directory fail, or ends the process after it.
+/* faults.c - a library to preload: makes one call on files below a directory fail, or ends the process after it.
  *
- * In the environment: FAULT_UNDER, the directory (a part of the path; calls on other files, or that write none, are not
+ * In the environment: FAULT_UNDER, the directory (a part of the path; only calls on files there that are written are
  * counted); FAULT_CALL, one of open, write, fsync, ftruncate, rename, close, mkdir; FAULT_AT, which of them, from 1;
  * FAULT_HOW, the name of an error (ENOSPC, EIO, EINTR, EMFILE), half-ENOSPC (a write accepts half, and the next fails)
- * or kill (the call is made, and the process ends by SIGKILL); FAULT_RANK, the rank that it happens on; FAULT_LOG, a
- * file that exists once it has.
+ * or kill (the call is made, then SIGKILL ends the process); FAULT_RANK, the rank; FAULT_LOG, a file to create after
+ * the fault.
  *
- * FAULT_CLOCK: the time of day jumps by so many seconds after its first reading.
+ * FAULT_CLOCK: the time of day jumps by that many seconds after the first reading.
  *
- * FAULT_SIGNAL: the number of a signal that comes to that rank when the other libraries are loaded, and the program has
- * not begun.
+ * FAULT_SIGNAL: the number of a signal that the rank gets when the other libraries are loaded, before main.
  *
- * FAULT_STOP: where that rank is stopped: finalize, before it calls MPI_Finalize; finalized, after that; exit, when the
- * program has ended.
- */
+ * FAULT_STOP: where the rank is stopped: finalize, before MPI_Finalize; finalized, after it; exit, at the end of the
+ * program. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -79,11 +77,11 @@ static int error_number(const char *how)
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (!strcmp(how, known[i].name))
             return known[i].number;
-    fprintf(stderr, "faults.c: FAULT_HOW=%s is not known\n", how);
+    fprintf(stderr, "faults.c: unknown FAULT_HOW=%s\n", how);
     abort();
 }
 
-/* What happens to a call on a file below the directory; sets errno where it fails. */
+/* Returns the fault of a call on a file below the directory; sets errno if it fails. */
 static enum fault fault_of(const char *call)
 {
     const char *wanted = getenv("FAULT_CALL"), *at = getenv("FAULT_AT"), *how = getenv("FAULT_HOW");
@@ -183,7 +181,7 @@ int ftruncate(int file, off_t length)
     return status;
 }
 
-/* A close that fails has closed all the same. */
+/* A failed close has closed the file, too. */
 int close(int file)
 {
     enum fault fault = is_watched(file) ? fault_of("close") : NONE;

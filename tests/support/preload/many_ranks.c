@@ -1,6 +1,6 @@
-/* many_ranks.c - makes one process believe that it is rank 0 of MANY_RANKS ranks on one machine: what others would send
- * it is what it has itself. So rank 0's work on what comes from all ranks can be measured on any machine. Collectives
- * of the training, which have communicators of their own, stay those of one rank. */
+/* many_ranks.c - makes one process rank 0 of MANY_RANKS ranks on one machine, which receives its own data from the
+ * others, to measure rank 0's work on the data of all ranks. Collectives of the training, on other communicators, stay
+ * those of one rank. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,8 +54,7 @@ int MPI_Send(const void *bytes, int n, MPI_Datatype type, int to, int tag, MPI_C
     return to < 1 ? PMPI_Send(bytes, n, type, to, tag, comm) : MPI_SUCCESS;
 }
 
-/* From another rank come the rows of a trace, of as many events as MANY_ROWS says (1000), in pieces; and then nothing.
- */
+/* Receives from another rank the rows of a trace with MANY_ROWS events (1000), in pieces; and then nothing. */
 static int received;
 int MPI_Recv(void *bytes, int capacity, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Status *status)
 {
@@ -78,7 +77,7 @@ int MPI_Recv(void *bytes, int capacity, MPI_Datatype type, int from, int tag, MP
 
 int MPI_Get_count(const MPI_Status *status, MPI_Datatype type, int *n)
 {
-    (void)status, (void)type; /* the job asks this of rank 0 alone, of what has just come from another rank */
+    (void)status, (void)type; /* called only on rank 0, for the message just received */
     *n = received;
     return MPI_SUCCESS;
 }

@@ -1,5 +1,5 @@
-/* mistaken_openblas.c - preloaded before a program, makes OpenBLAS take the CPU for a Prescott, as an old OpenBLAS does
- * with a young CPU: it alone reads this choice in the environment, unless there is one already. */
+/* mistaken_openblas.c - a library to preload: makes OpenBLAS mistake the CPU for a Prescott, as an old OpenBLAS does on
+ * a newer CPU, by the environment variable for its choice, unless it is set already. */
 #include <dlfcn.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* delayed_benchmark.c - the benchmark with its last implementation slowed down: after each backward every rank computes
- * nothing for some microseconds, so that a step takes as much longer. For tests/long/resolve.sh; on the CPU. */
+/* delayed_benchmark.c - the benchmark with its last implementation slowed down: after each backward every rank spins
+ * for some microseconds, which lengthen the step. For tests/long/resolve.sh; on the CPU. */
 #include "benchmark/benchmark.h"
 #include "ddp/job.h"
 #include "kernels/clock.h"
@@ -11,7 +11,7 @@ static struct strategy delayed;
 static const struct strategy *original;
 static int64_t delay_ns;
 
-/* It spins, since a sleep ends when the timer likes. */
+/* Spins, because a sleep is not exact. */
 static void finish(struct reducer *reducer)
 {
     int64_t start = clock_now_ns();

@@ -1,5 +1,5 @@
-/* delayed_tune.c - `ddpbench tune` with a known winner: after each backward every rank computes nothing for some
- * microseconds, more of them the more a bucket's size differs from a given one. For tests/cli/tune.sh; on the CPU. */
+/* delayed_tune.c - `ddpbench tune` with a known winner: after each backward every rank spins for some microseconds,
+ * more the more a bucket's size differs from a given one. For tests/cli/tune.sh; on the CPU. */
 #include "benchmark/tune.h"
 #include "ddp/job.h"
 #include "kernels/clock.h"
@@ -13,7 +13,7 @@ static struct strategy delayed[MAX_IMPLEMENTATIONS];
 static const struct strategy *original[MAX_IMPLEMENTATIONS];
 static int64_t delay_ns[MAX_IMPLEMENTATIONS];
 
-/* It spins, since a sleep ends when the timer likes. */
+/* Spins, because a sleep is not exact. */
 static void finish(struct reducer *reducer)
 {
     size_t i = (size_t)(reducer->strategy - delayed);
@@ -23,7 +23,7 @@ static void finish(struct reducer *reducer)
     original[i]->finish(reducer);
 }
 
-/* Rows with buckets are late by `us` for each factor of 2 between their size and `mb`, all others by 5 times that. */
+/* Delays rows with buckets by `us` for each factor of 2 between their size and `mb`, all others by 5 times that. */
 static void delay(struct tune_options *options, double us, double mb)
 {
     struct implementation *row = options->run.training.implementation;

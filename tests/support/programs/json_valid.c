@@ -1,12 +1,12 @@
-/* json_valid.c - for scripts: whether files are JSON. A .jsonl holds a value a line, each ended by a newline; any other
- * file is one value, and of a summary.json its texts are whole sentences. Names the files that are not, and exits with
+/* json_valid.c - checks JSON files, for scripts. A .jsonl has one value per line, each ended by a newline; any other
+ * file is one value; texts in a summary.json must be whole sentences. Prints the names of invalid files, and exits with
  * status 1 if there is one. */
 #include <cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether no text of the list is empty or has layout in it: newlines, blanks at an end or two in a row. */
+/* Whether no text of the list is empty or has layout: newlines, leading, trailing or repeated blanks. */
 static int sentences(const cJSON *object, const char *list)
 {
     const cJSON *item;
