@@ -165,7 +165,7 @@ int checkpoint_compare(const char *path, const struct checkpoint *c, struct trai
     if (fd < 0)
         return -1;
     if (header.step != t.step || header.update != t.update)
-        result = error_report("checkpoint %s: says step %lld, update %lld, but the trainer is at step %ld, update %ld",
+        result = error_report("checkpoint %s: has step %lld, update %lld, but the trainer is at step %ld, update %ld",
                               path, (long long)header.step, (long long)header.update, t.step, t.update);
     uint32_t *of_file = allocate(PIECE, sizeof *of_file), *of_memory = c->piece;
     for (size_t i = 0; !result && (piece = piece_at(t, i)).n; i++) {
@@ -175,7 +175,7 @@ int checkpoint_compare(const char *path, const struct checkpoint *c, struct trai
         while (!result && at < piece.n && of_file[at] == of_memory[at])
             at++;
         if (!result && at < piece.n)
-            result = error_report("checkpoint %s: what is read back differs from memory, first in number %zu of the "
+            result = error_report("checkpoint %s: the file differs from memory, first in number %zu of the "
                                   "%s: bits %08x and not %08x",
                                   path, piece.first + at, array_name[piece.array], of_file[at], of_memory[at]);
     }

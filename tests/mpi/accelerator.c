@@ -80,7 +80,7 @@ TEST_EACH(ranks_compute_on_the_accelerator, 2)
     ck_assert_int_eq(profiled, _i);
 }
 
-/* Its memory is not the host's and not NCCL's: MPI, staged through the host's memory. */
+/* The fake device's memory is neither the host's nor NCCL's, so MPI stages it through host memory. */
 TEST(collectives_are_staged)
 {
     const struct device *device;

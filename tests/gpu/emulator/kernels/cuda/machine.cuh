@@ -1,7 +1,7 @@
 /* machine.cuh - stands in for kernels/cuda/machine.cuh in the emulation: the same functions, with the same meaning.
  *
- * A warp's lanes are cut into groups of four: g = lane / 4, t = lane % 4. Every lane of the warp makes each call that
- * says "warp". */
+ * A warp's lanes are cut into groups of four: g = lane / 4, t = lane % 4. Every lane of the warp makes each call marked
+ * "Warp". */
 #ifndef MACHINE_CUH
 #define MACHINE_CUH
 
