@@ -240,7 +240,7 @@ TEST(wrong_checkpoints_are_refused)
     }
     change(offsetof(struct checkpoint_header, step), 1);
     check_said(checkpoint_compare(path, &one.trainer.checkpoint, trainer_state(&one.trainer)),
-               "says step 3, update 3, but the trainer is at step 2, update 3");
+               "has step 3, update 3, but the trainer is at step 2, update 3");
     change(offsetof(struct checkpoint_header, step), 255);
     for (size_t array = 0; array < 3; array++) {
         change(header + (array * n + n - 1) * sizeof(float), 1);
