@@ -147,9 +147,7 @@ part_tests() {
     done
 }
 
-part_torch() {
-    measure torch "$python" bench/peers/torch_kernels.py --device cuda
-}
+part_torch() { measure torch "$python" bench/peers/torch_kernels.py --device cuda; }
 
 part_peer() {
     measure peers bench/peers/compare.sh --ranks "$gpus" --python "$python" --repeats 3 \

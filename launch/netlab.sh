@@ -2,8 +2,7 @@
 # netlab.sh - a cluster on one machine: nodes that are network namespaces, joined by links of a given rate and delay
 #
 # Node K is the namespace ddpb-nK with eth0 10.77.0.K. The bridge between the nodes is in a namespace of its own,
-# ddpb-br. Both ends of a link are shaped, so that neither sending nor receiving exceeds the rate. The network of the
-# host is not touched. The rate of each link is measured with bytes from node to node before the lab counts as up.
+# ddpb-br. Both ends of a link are shaped, so that neither sending nor receiving exceeds the rate.
 #
 # Usage: launch/netlab.sh COMMAND, as root
 #   up --nodes N --rate RATE [--delay TIME]  makes 2 to 64 nodes and measures the links
@@ -179,7 +178,7 @@ measure_link() {
     [ -z "$failed" ] || die "nothing could be measured between nodes $1 and $2: $(paste -sd ' ' "$state.why")"
 }
 
-# measure_links: measures round the nodes, so that each sends once and receives once, and writes the state.
+# measure_links: measures round the nodes, so that each sends once and receives once; then the lab is up, and is shown.
 measure_links() {
     local k next most try lines=''
     rm -f "$state"
@@ -199,6 +198,8 @@ measure_links() {
     done
     printf '%s %s %s %s\n%s' "$nodes" "$bits" "$rate" "$delay" "$lines" >"$state.new"
     mv "$state.new" "$state"
+    trap - EXIT HUP INT TERM
+    show
 }
 
 # ---- commands ----
@@ -260,8 +261,6 @@ up() {
     [ -z "$wish" ] || delay_links "$wish"
     shape_links "$bits"
     measure_links
-    trap - EXIT HUP INT TERM
-    show
 }
 
 change_rate() {
@@ -277,8 +276,6 @@ change_rate() {
     rm -f "$state"
     shape_links "$bits"
     measure_links
-    trap - EXIT HUP INT TERM
-    show
 }
 
 show() {

@@ -77,14 +77,6 @@ check_options() {
 }
 
 # ---- runs ----
-# list_runs: sets names.
-list_runs() {
-    local ranks_runs every_runs
-    read -ra ranks_runs <<<"${ranks//,/ }"
-    read -ra every_runs <<<"${every//,/ }"
-    names=(latency buckets "${ranks_runs[@]/#/ranks=}" "${every_runs[@]/#/every=}")
-}
-
 # plan_run NAME: sets command, its arguments and ranks (at), and weight, which is about how many micro-batches it
 # computes.
 plan_run() {
@@ -219,7 +211,7 @@ if [ -n "$quick" ]; then # other defaults, so that the options have to be read a
 fi
 extra=("${after_dashes[@]}")
 check_options
-list_runs
+mapfile -t names < <(printf '%s\n' latency buckets "ranks=${ranks//,/$'\n'ranks=}" "every=${every//,/$'\n'every=}")
 check_runs
 if [ -n "$dry_run" ]; then
     print_commands

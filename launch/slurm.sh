@@ -72,10 +72,7 @@ need_slurm() {
 # ---- submit ----
 # minutes_of TIME: prints a value of --time in minutes.
 minutes_of() {
-    awk -F '[-:]' '
-        !/[-:]/ { print $1 + 0; next }
-        /-/ { print ($1 * 24 + $2) * 60 + $3; next }
-        { print $1 * 60 + $2 }' <<<"$1"
+    awk -F '[-:]' '{ print /-/ ? ($1 * 24 + $2) * 60 + $3 : /:/ ? $1 * 60 + $2 : $1 + 0 }' <<<"$1"
 }
 
 # add_settings KEY...: adds to options those of sbatch that these settings make.

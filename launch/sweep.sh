@@ -43,23 +43,21 @@ settings=sweep.txt
 
 # ---- options ----
 check_options() {
-    local model implementation bucket labels='' names='' word options all
+    local model implementation bucket labels names='' word options all
     need_tools mawk awk
     need_program "$program"
     all=$("$program" --help |
         awk '/^[^ ]/ { on = /^Implementations:/; next } on && NF { printf "%s%s", (n++ ? "|" : ""), $1 }')
     check_list --implementations "$implementations" "([A-Za-z0-9_+-]{1,40}=)?($all)" \
         "${all//|/, }, or LABEL=NAME with a label of up to 40 letters, digits, _, - and +"
-    for implementation in ${implementations//,/ }; do
-        labels+=,${implementation%%=*}
-    done
-    check_list --implementations "${labels#,}" '.*' labels
+    labels=$(tr , '\n' <<<"$implementations" | cut -d = -f 1 | paste -sd ,)
+    check_list --implementations "$labels" '.*' labels
     buckets=$(check_buckets "$buckets") || exit
     for implementation in ${implementations//,/ }; do
         [ "${implementation#*=}" = ddp_bucketed ] || continue
         for bucket in ${buckets//,/ }; do
             word=${implementation%%=*}-$bucket
-            [[ ,${labels#,}, != *,"$word",* ]] ||
+            [[ ,$labels, != *,"$word",* ]] ||
                 usage_error "--implementations: '$word' is also ${word%-"$bucket"} at $bucket MiB; give it another label"
         done
     done
