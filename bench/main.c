@@ -23,7 +23,7 @@ static int report_once(int argc, char *argv[])
     return launcher_rank() ? STATUS_OK : run_report(argc, argv);
 }
 
-/* The commands. Their help, manual pages and completion are made from these rows, too (launch/man). */
+/* The commands. Their help, manual pages and completion are made from these rows, too (launch/install.sh). */
 static const struct command_row {
     const char *name, *synopsis, *summary;
     enum exit_status (*measure)(const struct job *job, int argc, char *const argv[]);
