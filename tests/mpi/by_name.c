@@ -126,7 +126,7 @@ TEST(spans_nest_by_host_times)
 
 #define OPERATION(text, n, t, s, f, b)                                                                                 \
     {                                                                                                                  \
-        .name = text, .kind = KIND_OPERATION, .calls = n, .total = t, .self = s, .flops = f, .bytes = b                \
+        .name = (text), .kind = KIND_OPERATION, .calls = (n), .total = (t), .self = (s), .flops = (f), .bytes = (b)    \
     }
 static const struct name_total unsorted[] = {
     OPERATION("bee", 4, 400, 300, 8000, 1200), /* mean 100, rates 20 and 3 */

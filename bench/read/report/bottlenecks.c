@@ -103,7 +103,9 @@ void bottlenecks_find(struct bottlenecks *found, const struct report_runs *runs,
     *found = (struct bottlenecks){0};
     for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
         cJSON_ArrayForEach(finding, cJSON_GetObjectItemCaseSensitive(run->summary, "findings"))
+        {
             finding_read(append_bottleneck(found, run), finding);
+        }
         if (run_compares(run)) {
             add_communication(found, runs, run);
             add_data_loading(found, runs, run);
