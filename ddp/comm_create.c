@@ -88,5 +88,6 @@ struct comm *comm_create(const struct job *job, const struct device *device, str
         return NULL;
     o.core_to_spare = job_max(job, !o.core_to_spare) <= 0;
     o.progress.crowded = job_set_crowded(job, o.progress.crowded);
-    return backend->create(job, device, timeline, capacity, &o); /* cppcheck-suppress returnDanglingLifetime; copied */
+    /* cppcheck-suppress returnDanglingLifetime ; create copies the options that it keeps */
+    return backend->create(job, device, timeline, capacity, &o);
 }

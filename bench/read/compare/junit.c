@@ -33,7 +33,7 @@ static enum junit_outcome outcome_of(const char *verdict)
 static void add_figure(struct junit *junit, const cJSON *figure, const struct compare_options *o)
 {
     const char *verdict = json_string(figure, "verdict");
-    struct compare_cells cells;
+    struct compare_cells cells = {0};
     char name[300], message[600];
     compare_fill_cells(&cells, figure, o);
     int sized = *cells.size != '-';

@@ -140,7 +140,6 @@ void compare_fill_cells(struct compare_cells *cells, const cJSON *figure, const 
     text_bytes(cells->size, json_number(figure, "bytes"));
     if (json_number(figure, "sizes") > 1)
         strcpy(cells->size, "all sizes");
-    /* cppcheck-suppress ctuuninitvar; filled here */
     print_median(cells->baseline, figure, "baseline", json_number(figure, "n_baseline"), o->baselines);
     print_median(cells->candidate, figure, "candidate", candidates, o->candidates);
     text_ratio(cells->ratio, json_number(figure, "candidate_to_baseline"));
@@ -154,7 +153,7 @@ void compare_fill_cells(struct compare_cells *cells, const cJSON *figure, const 
 
 static void add_row(cJSON *table, const cJSON *figure, const struct compare_options *o)
 {
-    struct compare_cells cells;
+    struct compare_cells cells = {0};
     compare_fill_cells(&cells, figure, o);
     table_add_row(table, columns, COLUMNS, &cells);
 }
