@@ -124,16 +124,37 @@ TEST(spans_nest_by_host_times)
 
 /* ---- order ---- */
 
-#define OPERATION(text, n, t, s, f, b)                                                                                 \
-    {                                                                                                                  \
-        .name = (text), .kind = KIND_OPERATION, .calls = (n), .total = (t), .self = (s), .flops = (f), .bytes = (b)    \
-    }
 static const struct name_total unsorted[] = {
-    OPERATION("bee", 4, 400, 300, 8000, 1200), /* mean 100, rates 20 and 3 */
-    OPERATION("ant", 2, 800, 100, 800, 800),   /* mean 400, 1, 1 */
-    OPERATION("eel", 9, 90, 50, 0, 180),       /* mean 10, 0, 2 */
-    OPERATION("dog", 1, 200, 200, 2000, 0),    /* mean 200, 10, 0 */
-    OPERATION("cat", 4, 600, 50, 600, 6000),   /* mean 150, 1, 10 */
+    {.name = "bee",
+     .kind = KIND_OPERATION,
+     .calls = 4,
+     .total = 400,
+     .self = 300,
+     .flops = 8000,
+     .bytes = 1200}, /* mean 100, rates 20 and 3 */
+    {.name = "ant",
+     .kind = KIND_OPERATION,
+     .calls = 2,
+     .total = 800,
+     .self = 100,
+     .flops = 800,
+     .bytes = 800}, /* mean 400, 1, 1 */
+    {.name = "eel", .kind = KIND_OPERATION, .calls = 9, .total = 90, .self = 50, .flops = 0, .bytes = 180}, /* mean 10,
+                                                                                                               0, 2 */
+    {.name = "dog",
+     .kind = KIND_OPERATION,
+     .calls = 1,
+     .total = 200,
+     .self = 200,
+     .flops = 2000,
+     .bytes = 0}, /* mean 200, 10, 0 */
+    {.name = "cat",
+     .kind = KIND_OPERATION,
+     .calls = 4,
+     .total = 600,
+     .self = 50,
+     .flops = 600,
+     .bytes = 6000}, /* mean 150, 1, 10 */
 };
 enum { ROWS = sizeof unsorted / sizeof *unsorted };
 static const char *const orders[SORTS] = {
