@@ -6,7 +6,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -112,12 +111,11 @@ int files_abandon(int file, const char *temporary)
     return status;
 }
 
-/* Renames and closes a file; abandons it if `why`, an errno, tells that something has failed already. */
-static int rename_and_close(int file, const char *temporary, const char *path, int why)
+int files_publish(int file, const char *temporary, const char *path)
 {
-    if (!why && TEMP_FAILURE_RETRY(rename(temporary, path)))
+    int why = 0;
+    if (TEMP_FAILURE_RETRY(fsync(file)) || TEMP_FAILURE_RETRY(rename(temporary, path))) {
         why = errno;
-    if (why) {
         (void)files_abandon(file, temporary);
     } else {
         exit_handlers_keep_file(temporary);
@@ -126,18 +124,6 @@ static int rename_and_close(int file, const char *temporary, const char *path, i
     }
     errno = why;
     return why ? -1 : 0;
-}
-
-int files_publish(int file, const char *temporary, const char *path)
-{
-    return rename_and_close(file, temporary, path, TEMP_FAILURE_RETRY(fsync(file)) ? errno : 0);
-}
-
-int files_put(const char *path, const void *bytes, size_t n)
-{
-    char temporary[PATH_MAX];
-    int file = files_begin(temporary, sizeof temporary, path);
-    return file < 0 ? -1 : rename_and_close(file, temporary, path, files_write(file, bytes, n) ? errno : 0);
 }
 
 void files_remove_left(const char *directory)

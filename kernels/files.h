@@ -27,10 +27,6 @@ int files_publish(int file, const char *temporary, const char *path);
 /* Closes and removes the file. Returns 0; or -1 with errno, such as a full disk. */
 int files_abandon(int file, const char *temporary);
 
-/* Replaces a file by one with these bytes, or leaves it unchanged. Does not sync, so that it may be called every
- * second. Returns 0; or -1 with errno. */
-int files_put(const char *path, const void *bytes, size_t n);
-
 /* Removes the temporary files that killed processes left in a directory: those that no process has locked. */
 void files_remove_left(const char *directory);
 

@@ -7,6 +7,7 @@
 #include "ddp/step.h"
 #include "kernels/error.h"
 #include "tests/support/on_device.h"
+#include "tests/support/restore.h"
 #include "tests/support/strategy_scattered.h"
 #include "tests/support/suite.h"
 
@@ -430,15 +431,6 @@ START_TEST(the_optimizer_is_told_each_step)
 }
 END_TEST
 
-static int restore(struct trainer *trainer, const char *from)
-{
-    struct training_state state = trainer_state(trainer);
-    int status = checkpoint_restore(from, &trainer->checkpoint, &state);
-    if (!status)
-        trainer_set_step(trainer, state.step, state.update);
-    return status;
-}
-
 /* Training saved after the third step and restored by another trainer continues bit for bit: clipped steps and others.
  * All ranks are in the phase and wait for the file. */
 START_TEST(a_checkpoint_goes_on_the_same)
@@ -475,10 +467,10 @@ START_TEST(a_checkpoint_goes_on_the_same)
 
     one_rank_create(&one, job.rank, job.size, 2, EVERY + 1);
     train(&one, &strategy_ddp_bucketed, 2000, COMM_FLOAT32, 1);
-    ck_assert_int_eq(restore(&one.trainer, checkpoint.path), -1); /* the seed */
+    ck_assert_int_eq(restore_trainer(&one.trainer, checkpoint.path), -1); /* the seed */
     error_clear();
     one.trainer.checkpoint.seed = 3;
-    ck_assert_msg(!restore(&one.trainer, checkpoint.path), "%s", error_text());
+    ck_assert_msg(!restore_trainer(&one.trainer, checkpoint.path), "%s", error_text());
     ck_assert_int_eq(one.trainer.step, EVERY);
     for (int i = EVERY; i < STEPS; i++) {
         step_run(&one.trainer, i);

@@ -252,13 +252,6 @@ const struct run_implementation *run_find_implementation(const struct report_run
     return NULL;
 }
 
-const char *run_name(char name[160], const struct report_run *run, const char *subject)
-{
-    const struct run_implementation *i = run_find_implementation(run, subject);
-    snprintf(name, 160, i && isfinite(i->mb) && !strchr(subject, ':') ? "%s:%.4g" : "%s", subject, i ? i->mb : NAN);
-    return name;
-}
-
 struct measured run_figure(const struct report_run *run, const char *subject, const char *name)
 {
     const struct figure *f = figures_find(&run->figures, subject, name, 0);

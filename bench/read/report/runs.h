@@ -70,8 +70,6 @@ int run_compares(const struct report_run *run);
 
 /* The implementation of that subject, or NULL. */
 const struct run_implementation *run_find_implementation(const struct report_run *run, const char *subject);
-/* The subject, with its bucket size. */
-const char *run_name(char name[160], const struct report_run *run, const char *subject);
 /* A figure of a subject with its interval; all NAN: there is none. */
 struct measured run_figure(const struct report_run *run, const char *subject, const char *name);
 

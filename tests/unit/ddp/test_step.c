@@ -3,6 +3,7 @@
 #include "kernels/device_traced.h"
 #include "kernels/error.h"
 #include "tests/support/made_up.h"
+#include "tests/support/restore.h"
 #include "tests/support/suite.h"
 
 #include "ddp/comm_self.h"
@@ -199,15 +200,6 @@ static void check_said(int status, const char *words)
     error_clear();
 }
 
-static int restore(struct trainer *trainer, const char *from)
-{
-    struct training_state state = trainer_state(trainer);
-    int status = checkpoint_restore(from, &trainer->checkpoint, &state);
-    if (!status)
-        trainer_set_step(trainer, state.step, state.update);
-    return status;
-}
-
 /* A wrong file is refused before anything changes; a wrong byte of an array is found by comparing. */
 TEST(wrong_checkpoints_are_refused)
 {
@@ -225,16 +217,16 @@ TEST(wrong_checkpoints_are_refused)
                  {offsetof(struct checkpoint_header, heads), "another model or seed: vocabulary 19"},
                  {offsetof(struct checkpoint_header, floats), "another model"},
                  {offsetof(struct checkpoint_header, seed), "seed 8"}};
-    check_said(restore(&one.trainer, path), "No such file");
+    check_said(restore_trainer(&one.trainer, path), "No such file");
     ck_assert_int_eq(mkfifo(path, 0600), 0); /* to which nobody writes */
-    check_said(restore(&one.trainer, path), "is not a regular file");
+    check_said(restore_trainer(&one.trainer, path), "is not a regular file");
     ck_assert_int_eq(unlink(path), 0);
     ck_assert_msg(!checkpoint_write(path, &one.trainer.checkpoint, trainer_state(&one.trainer)) &&
                       !checkpoint_compare(path, &one.trainer.checkpoint, trainer_state(&one.trainer)),
                   "%s", error_text());
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         change(wrong[i].at, 1);
-        check_said(restore(&one.trainer, path), wrong[i].words);
+        check_said(restore_trainer(&one.trainer, path), wrong[i].words);
         check_said(checkpoint_compare(path, &one.trainer.checkpoint, trainer_state(&one.trainer)), wrong[i].words);
         change(wrong[i].at, 255);
     }
@@ -251,7 +243,7 @@ TEST(wrong_checkpoints_are_refused)
     static const long lengths[] = {1, -1, -100000, 0};
     for (int i = 0; lengths[i]; i++) {
         ck_assert_int_eq(truncate(path, lengths[i] < -1 ? 10 : (long)bytes + lengths[i]), 0);
-        check_said(restore(&one.trainer, path), lengths[i] < -1 ? "only 10 bytes" : "copied completely");
+        check_said(restore_trainer(&one.trainer, path), lengths[i] < -1 ? "only 10 bytes" : "copied completely");
     }
     float *after = state_of(&one);
     ck_assert_mem_eq(after, before, 3 * n * sizeof *before);

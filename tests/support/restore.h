@@ -1,0 +1,11 @@
+/* restore.h - a training that goes on from a saved checkpoint. */
+#ifndef TESTS_SUPPORT_RESTORE_H
+#define TESTS_SUPPORT_RESTORE_H
+
+#include "ddp/step.h"
+
+/* Sets weights, moments and step of a trainer to those of a checkpoint. Returns 0; or -1, reported, with the trainer
+ * unchanged. */
+int restore_trainer(struct trainer *trainer, const char *from);
+
+#endif
