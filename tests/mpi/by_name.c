@@ -124,38 +124,20 @@ TEST(spans_nest_by_host_times)
 
 /* ---- order ---- */
 
+/* clang-format off */
 static const struct name_total unsorted[] = {
-    {.name = "bee",
-     .kind = KIND_OPERATION,
-     .calls = 4,
-     .total = 400,
-     .self = 300,
-     .flops = 8000,
-     .bytes = 1200}, /* mean 100, rates 20 and 3 */
-    {.name = "ant",
-     .kind = KIND_OPERATION,
-     .calls = 2,
-     .total = 800,
-     .self = 100,
-     .flops = 800,
-     .bytes = 800}, /* mean 400, 1, 1 */
-    {.name = "eel", .kind = KIND_OPERATION, .calls = 9, .total = 90, .self = 50, .flops = 0, .bytes = 180}, /* mean 10,
-                                                                                                               0, 2 */
-    {.name = "dog",
-     .kind = KIND_OPERATION,
-     .calls = 1,
-     .total = 200,
-     .self = 200,
-     .flops = 2000,
-     .bytes = 0}, /* mean 200, 10, 0 */
-    {.name = "cat",
-     .kind = KIND_OPERATION,
-     .calls = 4,
-     .total = 600,
-     .self = 50,
-     .flops = 600,
-     .bytes = 6000}, /* mean 150, 1, 10 */
+    /* mean 100, rates 20 and 3 */
+    {.name = "bee", .kind = KIND_OPERATION, .calls = 4, .total = 400, .self = 300, .flops = 8000, .bytes = 1200},
+    /* mean 400, rates 1 and 1 */
+    {.name = "ant", .kind = KIND_OPERATION, .calls = 2, .total = 800, .self = 100, .flops = 800, .bytes = 800},
+    /* mean 10, rates 0 and 2 */
+    {.name = "eel", .kind = KIND_OPERATION, .calls = 9, .total = 90, .self = 50, .flops = 0, .bytes = 180},
+    /* mean 200, rates 10 and 0 */
+    {.name = "dog", .kind = KIND_OPERATION, .calls = 1, .total = 200, .self = 200, .flops = 2000, .bytes = 0},
+    /* mean 150, rates 1 and 10 */
+    {.name = "cat", .kind = KIND_OPERATION, .calls = 4, .total = 600, .self = 50, .flops = 600, .bytes = 6000},
 };
+/* clang-format on */
 enum { ROWS = sizeof unsorted / sizeof *unsorted };
 static const char *const orders[SORTS] = {
     [SORT_SELF] = "bdace", [SORT_TOTAL] = "acbde",  [SORT_MEAN] = "adcbe", [SORT_CALLS] = "ebcad",
