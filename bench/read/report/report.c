@@ -85,6 +85,7 @@ static int take_word(void *context, const char *word)
 
 struct output {
     char path[FILES_PATH + 160], *text;
+    size_t length;             /* of the text */
     const char *option, *mark; /* for files_check_path; option NULL: none named the file */
 };
 
@@ -97,7 +98,6 @@ struct outputs {
 static FILE *begin_output(struct outputs *all, const char *option, const char *mark, const char *directory,
                           const char *name)
 {
-    size_t length;
     all->item = allocate_more(all->item, all->n, sizeof *all->item);
     struct output *output = &all->item[all->n++];
     *output = (struct output){.option = option, .mark = mark};
@@ -105,7 +105,7 @@ static FILE *begin_output(struct outputs *all, const char *option, const char *m
         snprintf(output->path, sizeof output->path, "%.*s/%.150s", FILES_PATH, directory, name);
     else /* a path that an option named; one that is cut off here is longer than FILES_PATH, and refused */
         snprintf(output->path, sizeof output->path, "%s", name);
-    return text_begin(&output->text, &length);
+    return text_begin(&output->text, &output->length);
 }
 
 static void add_pictures(struct outputs *all, const char *option, const char *directory, const cJSON *document)
