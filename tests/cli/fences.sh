@@ -94,7 +94,7 @@ private() {
 # Limits of size, in lines. A limit is a promise: a change that deletes code lowers it in the same commit, and only a commit that
 # does nothing else raises it, with the reason (what the program can now do that needs the lines). Longer lines are no way to keep
 # one: clang-format folds C at 120 columns.
-limits='bench 26790 launch 4135 tests 37740 README.md 230'
+limits='bench 25930 launch 3590 tests 34750 README.md 230'
 folder_limit=3700
 
 # sizes TREE [LIMITS]: C in bench and in each of its folders; programs and data, but no pages, in launch; programs in tests.
