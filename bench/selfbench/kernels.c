@@ -1,19 +1,52 @@
-/* kernels.c - times every operation of a device on its own, next to a copy. Prints and judges nothing: the exit
- * status is 0 if it ran.
+/* kernels.c - times every operation of a device on its own, next to a copy. Prints and judges nothing: the exit status
+ * is 0 if it ran.
  *
  * Operations are timed by stamps of the device, and nothing waits between them: on a GPU the host issues a whole round
- * ahead of it. */
+ * ahead of it. Declaring for each kernel the bytes that it must move and the operations that it must do at least
+ * (operations.h) is after Hager and Eitzinger's TheBandwidthBenchmark (RRZE). */
+#include "base/stats.h"
+#include "kernels/device.h"
 #include "kernels/error.h"
-#include "selfbench/kernel_cases.h"
+#include "kernels/operations.h"
 #include "selfbench/program.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* Sizes of a common small language model; memory-bound operations work on rows of it. */
+enum { C = 768, H = 12, D = 64, T = 512, V = 10000 };
+enum { MOST_CASES = 64, MOST_ANGLES = 8192 * 64 };
+
+struct kernel_case {
+    const char *name;         /* of the operation; or "copy loop" */
+    enum operation operation; /* OPERATIONS: the loop */
+    size_t size[4];           /* in the order of operations.h */
+    double bytes, flops;
+    int memory_bound; /* compared with a copy */
+    int calls;        /* in a timed stretch */
+    double *seconds;  /* [rounds] of a call */
+};
+
+/* What operations work on. Roles keep all values bounded however often operations repeat: y and z are written, a and b
+ * hold numbers in [-0.5, 0.5), v in [0, 1). Attention uses both halves of y, z and a. */
+struct kernel_arrays {
+    void *y, *z, *a, *b, *v;      /* [numbers] of the compute type */
+    float *y32, *z32, *a32, *v32; /* [numbers]; where the compute type is fp32, the same arrays */
+    void *table, *w;              /* [V, C], [C] */
+    float *dtable, *dw, *rope;    /* [V, C], [C], [MOST_ANGLES, 2] */
+    float *rstd, *lse, *scalars;
+    int32_t *token;
+};
 
 struct bench {
     struct program program;
     size_t array_mib, rounds; /* options */
-    struct kernel_cases cases;
+    size_t array_bytes;       /* of what memory-bound operations work on */
+    size_t numbers;           /* in an array, so that each case fits */
+    struct kernel_arrays arrays;
+    struct kernel_case item[MOST_CASES];
+    size_t n, copy; /* item[copy] is what memory-bound ones are compared with */
 };
 
 /* clang-format off */
@@ -27,65 +60,261 @@ static const struct option rows[] = {
 };
 /* clang-format on */
 
-static void measure_cases(const struct bench *b);
+static void declare_memory_bound(struct bench *b);
+static void declare_products(struct bench *b);
+static void create_arrays(struct bench *b);
+static void measure_cases(struct bench *b);
 static void print_figures(const struct bench *b);
 
 int main(int argc, char *argv[])
 {
-    struct bench b = {.program = {.name = "bench_kernels"}};
-    struct option_section own = {.title = "Sizes", OPTION_ROWS(rows), .base = &b};
+    static struct bench b = {.program = {.name = "bench_kernels"}};
+    const struct option_section own = {.title = "Sizes", OPTION_ROWS(rows), .base = &b};
     int status = program_open(&b.program, &own, 1,
                               "Times each operation of the device next to a copy. On a GPU products and attention have "
-                              "the sizes of\nbench/peers/torch_kernels.py, and --tsv the columns of its table.\n",
+                              "the sizes of\nbench/peers/torch_kernels.py.\n",
                               argc, argv);
     if (status >= 0)
         return status;
-    if (!b.array_mib)
-        b.array_mib = b.program.quick ? 16 : 256;
-    kernel_cases_create(&b.cases, b.program.opened.device, (int)b.program.threads, b.array_mib, b.program.quick);
-    double *seconds = allocate(b.cases.n * b.rounds, sizeof *seconds);
-    for (size_t i = 0; i < b.cases.n; i++)
-        b.cases.item[i].seconds = seconds + i * b.rounds;
+    size_t row = (size_t)T * C * sizeof(float); /* whole sequences, in fp32 and in bfloat16 */
+    size_t mib = b.array_mib ? b.array_mib : b.program.quick ? 16 : 256;
+    b.array_bytes = ((mib << 20) + row - 1) / row * row;
+    b.numbers = b.array_bytes / b.program.opened.device->compute_bytes;
+    declare_memory_bound(&b);
+    declare_products(&b);
+    create_arrays(&b);
     measure_cases(&b);
     print_figures(&b);
-    free(seconds);
-    kernel_cases_destroy(&b.cases);
-    return program_close(&b.program);
+    return EXIT_SUCCESS;
+}
+
+/* ---- the cases ---- */
+
+static int is_product(const struct operation_facts *facts)
+{
+    return !strncmp(facts->name, "linear", 6) || !strncmp(facts->name, "attention", 9);
+}
+
+/* operation: OPERATIONS for the plain loop. */
+static void declare_case(struct bench *b, int operation, const size_t size[4])
+{
+    const struct operation_facts *facts = &operation_facts[operation < OPERATIONS ? operation : OPERATION_COPY];
+    size_t e = b->program.opened.device->compute_bytes;
+    if (b->n == MOST_CASES)
+        FATAL("more than %d cases", MOST_CASES);
+    struct kernel_case *k = &b->item[b->n++];
+    *k = (struct kernel_case){.name = operation < OPERATIONS ? facts->name : "copy loop",
+                              .operation = (enum operation)operation,
+                              .bytes = operation_amount(facts->bytes, facts->sizes, size, e),
+                              .flops = operation_amount(facts->flops, facts->sizes, size, e),
+                              .memory_bound = !is_product(facts),
+                              .calls = 1,
+                              .seconds = allocate(b->rounds, sizeof *k->seconds)};
+    memcpy(k->size, size, sizeof k->size);
+    if (operation == OPERATION_ADAMW && e < sizeof(float)) /* writes the narrow weights, too */
+        k->bytes += (double)(e * size[0]);
+}
+
+/* On the CPU the copy is a plain loop. */
+static void declare_memory_bound(struct bench *b)
+{
+    size_t N = b->numbers / C;
+    const size_t wide[4] = {b->array_bytes / sizeof(float)}, rows_of_c[4] = {N, C}, table[4] = {N, C, V},
+                 logits[4] = {b->numbers / V, V};
+    if (b->program.opened.on_gpu)
+        b->copy = OPERATION_COPY;
+    else
+        declare_case(b, OPERATIONS, wide);
+    for (int o = 0; o < OPERATIONS; o++) {
+        const char *letters = operation_facts[o].sizes;
+        if (!is_product(&operation_facts[o]))
+            declare_case(b, o,
+                         !strcmp(letters, "NC") || !strcmp(letters, "NF") ? rows_of_c
+                         : !strcmp(letters, "NCV")                        ? table
+                         : !strcmp(letters, "NV")                         ? logits
+                                                                          : wide);
+    }
+}
+
+/* Declares the products whose sizes have these letters, N I O or B T H D, and enlarges the arrays for them. */
+static void declare_products_of(struct bench *b, const char *letters, const size_t size[4])
+{
+    const size_t needed[] = {2 * size[0] * size[1] * size[2] * size[3], size[0] * size[1], size[1] * size[2],
+                             size[0] * size[2]};
+    for (int o = 0; o < OPERATIONS; o++)
+        if (is_product(&operation_facts[o]) && !strcmp(operation_facts[o].sizes, letters))
+            declare_case(b, o, size);
+    for (int i = 0; i < 4; i++)
+        b->numbers = needed[i] > b->numbers ? needed[i] : b->numbers;
+}
+
+/* On a GPU the sizes are those of bench/peers/torch_kernels.py, so that the two can be set side by side. */
+static void declare_products(struct bench *b)
+{
+    static const size_t context[2][3] = {{512, 2048, 8192}, {128, 256}}, tokens[2] = {16384, 512},
+                        width[2] = {2048, 256},
+                        weight[2][7][2] = {
+                            {{C, C}, {C, 3072}, {3072, C}, {C, V}, {1600, 1600}, {1600, 6400}, {6400, 1600}},
+                            {{256, 256}, {256, 1024}}};
+    int quick = b->program.quick;
+    if (!b->program.opened.on_gpu) {
+        declare_products_of(b, "NIO", (const size_t[4]){T, C, 3072});
+        declare_products_of(b, "BTHD", (const size_t[4]){1, T, H, D});
+        return;
+    }
+    for (int i = 0; i < 7 && weight[quick][i][0]; i++)
+        declare_products_of(b, "NIO", (const size_t[4]){tokens[quick], weight[quick][i][0], weight[quick][i][1]});
+    for (int i = 0; i < 3 && context[quick][i]; i++)
+        for (size_t d = D, t = context[quick][i]; d <= 128; d *= 2)
+            declare_products_of(b, "BTHD", (const size_t[4]){tokens[quick] / t, t, width[quick] / d, d});
+}
+
+/* ---- the arrays, which live until the program ends ---- */
+
+static void *copy_to_device(const struct device *device, const void *host, size_t bytes)
+{
+    void *array = device->allocate(bytes);
+    device->upload(array, host, bytes);
+    device->synchronize();
+    return array;
+}
+
+static void create_arrays(struct bench *b)
+{
+    const struct device *d = b->program.opened.device;
+    const size_t wide = sizeof(float), e = d->compute_bytes, n = b->numbers, N = b->array_bytes / e / C;
+    struct kernel_arrays *x = &b->arrays;
+    x->y = random_numbers(d, e, n, -0.5, 0.5);
+    x->z = random_numbers(d, e, n, -0.5, 0.5);
+    x->a = random_numbers(d, e, n, -0.5, 0.5);
+    x->b = random_numbers(d, e, n, -0.5, 0.5);
+    x->v = random_numbers(d, e, n, 0, 1);
+    x->y32 = e < wide ? random_numbers(d, wide, n, -0.5, 0.5) : x->y;
+    x->z32 = e < wide ? random_numbers(d, wide, n, -0.5, 0.5) : x->z;
+    x->a32 = e < wide ? random_numbers(d, wide, n, -0.5, 0.5) : x->a;
+    x->v32 = e < wide ? random_numbers(d, wide, n, 0, 1) : x->v;
+    x->table = random_numbers(d, e, (size_t)V * C, -0.5, 0.5);
+    x->w = random_numbers(d, e, C, -0.5, 0.5);
+    x->dtable = random_numbers(d, wide, (size_t)V * C, -0.5, 0.5);
+    x->dw = random_numbers(d, wide, C, -0.5, 0.5);
+    x->rstd = random_numbers(d, wide, N, 0.5, 1.5);
+    x->lse = random_numbers(d, wide, n / D, 0, 1); /* [B, H, T] */
+
+    float *turn = allocate(2 * MOST_ANGLES, sizeof *turn); /* keeps what is turned again and again as long as it is */
+    for (size_t i = 0; i < 2 * MOST_ANGLES; i += 2) {
+        turn[i] = cosf((float)(i % 1000));
+        turn[i + 1] = sinf((float)(i % 1000));
+    }
+    x->rope = copy_to_device(d, turn, 2 * MOST_ANGLES * sizeof *turn);
+    free(turn);
+    int32_t *token = allocate(N, sizeof *token);
+    for (size_t i = 0; i < N; i++)
+        token[i] = (int32_t)(i * 7919 % V); /* 7919 is prime: all tokens, none twice in a row */
+    x->token = copy_to_device(d, token, N * sizeof *token);
+    free(token);
+    float scalars[SCALARS] = {[SCALAR_LEARNING_RATE] = 1e-3f, [SCALAR_STEP] = 10.0f, [SCALAR_CLIP] = 1.0f};
+    x->scalars = copy_to_device(d, scalars, sizeof scalars);
 }
 
 /* ---- measuring ---- */
 
-/* Runs every case as often as it says, and keeps the seconds of a call. An untimed copy goes first, so that the device
- * is still busy while the first cases are issued. */
+/* Asks the device for the operation; the loop runs at once. */
+static void run_case(const struct bench *b, const struct kernel_case *k)
+{
+    static const struct adamw adamw = {0.9f, 0.999f, 1e-8f, 0.01f};
+    const struct device *d = b->program.opened.device;
+    const struct kernel_arrays *x = &b->arrays;
+    const size_t *s = k->size, half = b->numbers / 2 * d->compute_bytes;
+    switch (k->operation) {
+    case OPERATION_ZERO:
+        d->zero(x->y32, s[0]);
+        break;
+    case OPERATION_COPY:
+        d->copy(x->y32, x->a32, s[0]);
+        break;
+    case OPERATION_PACK_BF16:
+        d->pack_bf16(x->z, x->a32, s[0]);
+        break;
+    case OPERATION_UNPACK_BF16:
+        d->unpack_bf16(x->y32, x->z, s[0]);
+        break;
+    case OPERATION_EMBEDDING_FORWARD:
+        d->embedding_forward(x->y, x->table, x->token, s[0], s[1]);
+        break;
+    case OPERATION_EMBEDDING_BACKWARD:
+        d->embedding_backward(x->dtable, x->a, x->token, s[0], s[1], s[2], 0);
+        break;
+    case OPERATION_LINEAR_FORWARD:
+        d->linear_forward(x->y, x->a, x->b, s[0], s[1], s[2]);
+        break;
+    case OPERATION_LINEAR_BACKWARD_INPUT:
+        d->linear_backward_input(x->y, x->a, x->b, s[0], s[1], s[2], 0);
+        break;
+    case OPERATION_LINEAR_BACKWARD_WEIGHT:
+        d->linear_backward_weight(x->y32, x->a, x->b, s[0], s[1], s[2], 0);
+        break;
+    case OPERATION_RMSNORM_FORWARD:
+        d->rmsnorm_forward(x->z, x->rstd, x->y, x->b, x->w, s[0], s[1]);
+        break;
+    case OPERATION_RMSNORM_BACKWARD:
+        d->rmsnorm_backward(x->y, x->dw, x->a, x->b, x->w, x->rstd, s[0], s[1], 1, 0);
+        break;
+    case OPERATION_ATTENTION_FORWARD:
+        d->attention_forward(x->z, x->lse, x->a, x->b, x->v, x->rope, s[0], s[1], s[2], s[3], s[2] * s[3]);
+        break;
+    case OPERATION_ATTENTION_BACKWARD: /* follows forward of the same sizes, whose o and lse it reads */
+        d->attention_backward(x->y, (char *)x->y + half, (char *)x->z + half, (char *)x->a + half, x->z, x->lse, x->a,
+                              x->b, x->v, x->rope, s[0], s[1], s[2], s[3], s[2] * s[3]);
+        break;
+    case OPERATION_SWIGLU_FORWARD:
+        d->swiglu_forward(x->y, x->a, x->b, s[0], s[1], s[1]);
+        break;
+    case OPERATION_SWIGLU_BACKWARD:
+        d->swiglu_backward(x->y, x->z, x->v, x->a, x->b, s[0], s[1], s[1]);
+        break;
+    case OPERATION_CROSS_ENTROPY:
+        d->cross_entropy(x->scalars, x->y, x->token, s[0], s[1], 1.0f, 1.0f);
+        break;
+    case OPERATION_GRAD_NORM:
+        d->grad_norm(x->scalars, x->a32, s[0], 0.0f);
+        break;
+    case OPERATION_ADAMW:
+        d->adamw(x->y32, x->y == x->y32 ? NULL : x->y, x->z32, x->v32, x->a32, s[0], x->scalars, &adamw);
+        break;
+    case OPERATIONS: /* on the CPU what everything is compared with: a plain loop, optimised by the compiler alone */
+#pragma omp parallel for num_threads(b->program.threads)
+        for (size_t i = 0; i < s[0]; i++)
+            x->y32[i] = x->a32[i];
+    }
+}
+
+/* Runs every case `calls` times, and keeps the seconds of a call. An untimed copy goes first, so that the device is
+ * still busy while the first cases are issued. */
 static void time_round(const struct bench *b, size_t round)
 {
     const struct device *device = b->program.opened.device;
-    struct kernel_case *k = b->cases.item;
-    int64_t *stamp = allocate(2 * b->cases.n, sizeof *stamp);
+    const struct kernel_case *k = b->item;
+    int64_t stamp[2 * MOST_CASES];
     device->stamps_begin();
-    kernel_case_run(b->cases.arrays, &k[b->cases.copy]);
-    for (size_t i = 0; i < b->cases.n; i++) {
+    run_case(b, &k[b->copy]);
+    for (size_t i = 0; i < b->n; i++) {
         stamp[2 * i] = device->stamp();
         for (int call = 0; call < k[i].calls; call++)
-            kernel_case_run(b->cases.arrays, &k[i]);
+            run_case(b, &k[i]);
         stamp[2 * i + 1] = device->stamp();
     }
     device->stamps_end();
-    for (size_t i = 0; i < b->cases.n; i++)
+    for (size_t i = 0; i < b->n; i++)
         k[i].seconds[round] =
             1e-9 * (double)(device->stamp_ns(stamp[2 * i + 1]) - device->stamp_ns(stamp[2 * i])) / k[i].calls;
-    free(stamp);
 }
 
 /* Two rounds warm up; the second decides how often a case must run to fill 2 ms, 20 times at most. */
-static void measure_cases(const struct bench *b)
+static void measure_cases(struct bench *b)
 {
-    struct kernel_case *end = b->cases.item + b->cases.n;
-    for (struct kernel_case *k = b->cases.item; k < end; k++)
-        k->calls = 1;
     time_round(b, 0);
     time_round(b, 0);
-    for (struct kernel_case *k = b->cases.item; k < end; k++)
+    for (struct kernel_case *k = b->item; k < b->item + b->n; k++)
         k->calls = (int)fmax(1, fmin(20, 2e-3 / fmax(k->seconds[0], 1e-6)));
     for (size_t round = 0; round < b->rounds; round++)
         time_round(b, round);
@@ -93,41 +322,35 @@ static void measure_cases(const struct bench *b)
 
 /* ---- figures ---- */
 
-/* Prints a case, and adds it to --tsv with the columns of bench/peers/torch_kernels.py and the ratio to the copy.
- * Returns the median of that ratio: bytes per second to those of the copy in the same round. */
+/* Prints a case. Returns the median over rounds of its bytes per second over those of the copy in the same round. */
 static double print_case(const struct bench *b, const struct kernel_case *k)
 {
-    const struct kernel_case *copy = &b->cases.item[b->cases.copy];
-    FILE *tsv = b->program.tsv;
-    double *ratio = allocate(b->rounds, sizeof *ratio), amount = k->memory_bound ? k->bytes : k->flops;
-    char range[32];
+    const struct kernel_case *copy = &b->item[b->copy];
+    const char *letters = operation_facts[k->operation < OPERATIONS ? k->operation : OPERATION_COPY].sizes;
+    double *ratio = allocate(b->rounds, sizeof *ratio);
+    char range[32], sizes[64];
+    size_t at = 0;
     for (size_t r = 0; r < b->rounds; r++)
         ratio[r] = k->bytes / k->seconds[r] / (copy->bytes / copy->seconds[r]);
-    struct spread s = sample_spread(k->seconds, b->rounds), to_copy = sample_spread(ratio, b->rounds);
+    double median = stats_median(k->seconds, b->rounds), to_copy = stats_median(ratio, b->rounds);
     free(ratio);
-    snprintf(range, sizeof range, "%.3f..%.3f", 1e3 * s.least, 1e3 * s.most);
-    printf("%-23s %-26s %9.1f ", k->name, k->sizes, 1e-6 * k->bytes);
+    for (size_t i = 0; letters[i] && at < sizeof sizes; i++)
+        at += (size_t)snprintf(sizes + at, sizeof sizes - at, "%s%c=%zu", i ? " " : "", letters[i], k->size[i]);
+    snprintf(range, sizeof range, "%.3f..%.3f", 1e3 * stats_quantile(k->seconds, b->rounds, 0),
+             1e3 * stats_quantile(k->seconds, b->rounds, 1));
+    printf("%-23s %-26s %9.1f ", k->name, sizes, 1e-6 * k->bytes);
     if (k->memory_bound)
-        printf("%9s %9.3f %19s %8.1f %8s %6.2f\n", "-", 1e3 * s.median, range, 1e-9 * k->bytes / s.median, "-",
-               to_copy.median);
+        printf("%9s %9.3f %19s %8.1f %8s %6.2f\n", "-", 1e3 * median, range, 1e-9 * k->bytes / median, "-", to_copy);
     else
-        printf("%9.2f %9.3f %19s %8.1f %8.3f %6s\n", 1e-9 * k->flops, 1e3 * s.median, range, 1e-9 * k->bytes / s.median,
-               1e-12 * k->flops / s.median, "-");
-    if (tsv)
-        fprintf(tsv, "%s\t%s\t%s\t%s\t%.2f\t%.2f\t%zu\t%.4g\t%s", k->name, b->program.opened.device->name, k->dtype,
-                k->sizes, 1e6 * s.median, 1e6 * s.least, b->rounds, 1e-9 * amount / s.median,
-                k->memory_bound ? "GB/s" : "GFLOP/s");
-    if (tsv && k->memory_bound)
-        fprintf(tsv, "\t%.4g\t%.4g\t%.4g\n", to_copy.median, to_copy.least, to_copy.most);
-    else if (tsv)
-        fprintf(tsv, "\tn/a\tn/a\tn/a\n");
-    return to_copy.median;
+        printf("%9.2f %9.3f %19s %8.1f %8.3f %6s\n", 1e-9 * k->flops, 1e3 * median, range, 1e-9 * k->bytes / median,
+               1e-12 * k->flops / median, "-");
+    return to_copy;
 }
 
 static void print_figures(const struct bench *b)
 {
     double enough = b->program.opened.on_gpu ? 0.8 : 0.5;
-    const char *copy = b->cases.item[b->cases.copy].name;
+    const char *copy = b->item[b->copy].name;
     char slow[1024] = "";
     size_t at = 0;
     printf(
@@ -137,15 +360,11 @@ static void print_figures(const struct bench *b)
         "twice),\n"
         "whatever caches do; attention counts its causal half. The ratio is GB/s over that of the %s in the\n"
         "same round, median over rounds.\n\n",
-        b->program.on, (double)b->cases.array_bytes / 1048576.0, b->rounds, copy);
+        b->program.on, (double)b->array_bytes / 1048576.0, b->rounds, copy);
     printf("%-23s %-26s %9s %9s %9s %19s %8s %8s %6s\n", "operation", "sizes", "MB", "Gflop", "ms", "least..most",
            "GB/s", "TFLOP/s", "ratio");
-    if (b->program.tsv)
-        fprintf(b->program.tsv,
-                "operation\tbackend\tdtype\tsizes\tus_median\tus_least\trepeats\trate\tunit\tcopy_ratio\t"
-                "copy_ratio_least\tcopy_ratio_most\n");
-    for (size_t i = 0; i < b->cases.n; i++) {
-        const struct kernel_case *k = &b->cases.item[i];
+    for (size_t i = 0; i < b->n; i++) {
+        const struct kernel_case *k = &b->item[i];
         double ratio = print_case(b, k);
         if (k->memory_bound && ratio < enough && at < sizeof slow)
             at += (size_t)snprintf(slow + at, sizeof slow - at, "%s%s", at ? ", " : "", k->name);

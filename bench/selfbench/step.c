@@ -1,16 +1,16 @@
-/* step.c - how much a training step costs beyond its matrix products, and what the harness around it costs.
+/* step.c - what a training step costs beyond its matrix products, and what the harness around it costs.
  *
- * 1. A whole step of one rank against its weight-matrix products alone: the same linear operations of the same device
- * on the same weights and gradients, with nothing between them. The two alternate; the ratio is taken pair by pair.
- *    The step's rate of model FLOPs is set against that of the products, and against the published peak of the GPU
- *    (MFU, model FLOPs utilization).
- * 2. The harness: the same step on a device whose operations do nothing, so that what is left is the step's loop, the
- *    hand-over of data, spans and the bookkeeping of collectives; without and with the communication thread. */
+ * 1. A whole step of one rank alternates with its weight-matrix products alone: the same linear operations of the same
+ *    device on the same weights and gradients, with nothing between them. Ratios are taken pair by pair.
+ * 2. The same step on a device whose operations do nothing leaves the step's loop, the hand-over of data, spans and the
+ *    bookkeeping of collectives; without and with the communication thread. */
+#include "ddp/step.h"
 #include "base/stats.h"
+#include "ddp/comm_self.h"
+#include "ddp/comm_thread.h"
 #include "kernels/device_null.h"
 #include "kernels/error.h"
 #include "kernels/gpu_peak.h"
-#include "selfbench/one_rank.h"
 #include "selfbench/program.h"
 #include "spans/spans.h"
 #include "training/options.h"
@@ -59,7 +59,109 @@ int main(int argc, char *argv[])
            "   of 100 us between steps, in which the next batch is fetched, is not counted.\n");
     measure_harness("one rank", 0);
     measure_harness("with the communication thread", 1);
-    return program_close(&program);
+    return EXIT_SUCCESS;
+}
+
+/* Writes "median 1.5, min 1.2, max 2.0, n 15", with that many decimals; returns text. */
+static const char *spread_words(char text[128], const double *sample, size_t n, int decimals)
+{
+    snprintf(text, 128, "median %.*f, min %.*f, max %.*f, n %zu", decimals, stats_median(sample, n), decimals,
+             stats_quantile(sample, n, 0), decimals, stats_quantile(sample, n, 1), n);
+    return text;
+}
+
+/* ---- one rank ---- */
+
+/* Everything that a rank needs to train. */
+struct one_rank {
+    struct model model;
+    struct data *data;
+    struct timeline timeline;
+    struct comm *comm;
+    struct reducer reducer;
+    struct trainer trainer;
+};
+
+/* A transport that is done at once. */
+static void null_post(void *state, size_t slot, const struct collective *collective)
+{
+    (void)state, (void)slot, (void)collective;
+}
+static int null_test(void *state, size_t slot)
+{
+    (void)state, (void)slot;
+    return 1;
+}
+static void null_call(void *state, const struct collective *collective)
+{
+    (void)state, (void)collective;
+}
+static void null_destroy(void *state)
+{
+    (void)state;
+}
+
+/* With ddp_individual, the strategy with the most collectives, on synthetic data, all weights zero; with room for the
+ * spans of that many steps. threaded: collectives go through a communication thread whose transport is done at once. */
+static void one_rank_create(struct one_rank *rank, const struct device *device, const struct model_sizes *sizes,
+                            int threaded, int steps)
+{
+    struct data_options data = {"synthetic", sizes->vocabulary, sizes->context, sizes->batch, 1, 0, 0, 1, 1, 1, NULL};
+    struct adamw adamw = {0.9f, 0.999f, 1e-8f, 0.01f};
+    size_t spans[TIMELINE_LANES];
+    *rank = (struct one_rank){0};
+    model_plan(&rank->model, sizes, device->compute_bytes);
+    model_allocate(&rank->model, device, NULL);
+    if (data_create(&rank->data, &data))
+        FATAL("%s", error_text());
+    step_spans(&rank->model, 1, (size_t)rank->model.tensors, 1, spans);
+    for (int i = 0; i < TIMELINE_LANES; i++)
+        spans[i] *= (size_t)steps;
+    timeline_create(&rank->timeline, spans);
+    struct transport transport = {.post = null_post, .test = null_test, .call = null_call, .destroy = null_destroy};
+    struct comm_progress progress = {.kind = PROGRESS_SLEEP, .sleep_us = 500};
+    rank->comm =
+        threaded ? comm_thread_create("null", transport, device, &rank->timeline, (size_t)rank->model.tensors, progress)
+                 : comm_self_create(device, &rank->timeline);
+    reducer_create(&rank->reducer, &strategy_ddp_individual, &rank->model, rank->comm, 0, COMM_FLOAT32);
+    rank->trainer = (struct trainer){.device = device,
+                                     .model = &rank->model,
+                                     .data = rank->data,
+                                     .reducer = &rank->reducer,
+                                     .schedule = {0.001f, 0},
+                                     .timeline = &rank->timeline,
+                                     .ranks = 1,
+                                     .micro_batches = 1,
+                                     .max_norm = 1};
+    trainer_create(&rank->trainer, &adamw, (size_t)steps);
+}
+
+static void one_rank_destroy(struct one_rank *rank)
+{
+    reducer_destroy(&rank->reducer);
+    trainer_destroy(&rank->trainer);
+    rank->comm->destroy(rank->comm);
+    timeline_destroy(&rank->timeline);
+    data_destroy(rank->data);
+    model_destroy(&rank->model);
+}
+
+/* Microseconds of a step, mean over a block that begins with an empty timeline. A step of a few microseconds outruns
+ * the thread that fetches its data, as no real one does: before each step that thread is given 100 us, which are not
+ * counted. */
+static double one_rank_block_us(struct one_rank *rank, int steps)
+{
+    double sum = 0;
+    timeline_clear(&rank->timeline);
+    for (int i = 0; i < steps; i++) {
+        int64_t start = clock_now_ns();
+        while (clock_now_ns() - start < 100000)
+            ;
+        start = clock_now_ns();
+        step_run(&rank->trainer, i);
+        sum += 1e-3 * (double)(clock_now_ns() - start);
+    }
+    return sum / steps;
 }
 
 /* ---- 1. a step against its products ---- */
@@ -154,25 +256,20 @@ static void run_pair(struct step_and_products *pairs, int pair)
             f < FIRST_PHASE ? value[f] : 1e-6 * (double)times.phase_ns[f - FIRST_PHASE];
 }
 
-static void write_figures(FILE *tsv, const struct spread *figure, size_t n, int peak_known)
+/* [pairs] values of a figure; and their median. */
+static const double *sample_of(const struct step_and_products *pairs, int figure)
 {
-    static const char *const name[FIRST_PHASE] =
-        {"products", "step", "step_to_products", "matmul_ceiling", "model_rate", "of_products", "mfu"},
-                             *const unit[FIRST_PHASE] = {"ms", "ms", "1", "TFLOP/s", "TFLOP/s", "1", "1"};
-    fprintf(tsv, "figure\tunit\tmedian\tleast\tmost\tn\n");
-    for (int f = 0; f < FIGURES; f++)
-        if (f == MFU && !peak_known)
-            fprintf(tsv, "mfu\t1\tn/a\tn/a\tn/a\t0\n");
-        else
-            fprintf(tsv, "%s\t%s\t%.6g\t%.6g\t%.6g\t%zu\n", f < FIRST_PHASE ? name[f] : phase_name[f - FIRST_PHASE],
-                    f < FIRST_PHASE ? unit[f] : "ms", figure[f].median, figure[f].least, figure[f].most, n);
+    return pairs->sample + (size_t)figure * pairs->pairs;
+}
+static double median_of(const struct step_and_products *pairs, int figure)
+{
+    return stats_median(sample_of(pairs, figure), pairs->pairs);
 }
 
 static void compare_step(const struct program *program, const struct step_options *o)
 {
     const struct workload *m = &o->model;
     struct step_and_products pairs;
-    struct spread figure[FIGURES];
     char words[128];
     int discarded = program->opened.on_gpu ? 3 : 1; /* clocks rise, libraries choose kernels */
     step_and_products_create(&pairs, program->opened.device, o);
@@ -183,25 +280,21 @@ static void compare_step(const struct program *program, const struct step_option
            o->pairs, discarded, discarded == 1 ? "is" : "are");
     for (int i = -discarded; i < (int)o->pairs; i++)
         run_pair(&pairs, i);
-    for (int f = 0; f < FIGURES; f++)
-        figure[f] = sample_spread(pairs.sample + (size_t)f * o->pairs, o->pairs);
-    printf("   products %.2f ms, step %.2f ms; step / products: %s%s\n", figure[PRODUCTS].median, figure[STEP].median,
-           spread_words(words, pairs.sample + RATIO * o->pairs, o->pairs, 3),
+    printf("   products %.2f ms, step %.2f ms; step / products: %s%s\n", median_of(&pairs, PRODUCTS),
+           median_of(&pairs, STEP), spread_words(words, sample_of(&pairs, RATIO), o->pairs, 3),
            program->opened.on_gpu ? "" : " (aim: at most 1.2)");
-    printf("   model %.3f TFLOP/s, the products %.3f TFLOP/s; of products: %s\n", figure[MODEL].median,
-           figure[CEILING].median, spread_words(words, pairs.sample + OF_PRODUCTS * o->pairs, o->pairs, 3));
+    printf("   model %.3f TFLOP/s, the products %.3f TFLOP/s; of products: %s\n", median_of(&pairs, MODEL),
+           median_of(&pairs, CEILING), spread_words(words, sample_of(&pairs, OF_PRODUCTS), o->pairs, 3));
     if (pairs.peak > 0)
         printf("   MFU, of the published %.1f TFLOP/s: %s (aim: at least 0.4)\n", 1e-12 * pairs.peak,
-               spread_words(words, pairs.sample + MFU * o->pairs, o->pairs, 3));
+               spread_words(words, sample_of(&pairs, MFU), o->pairs, 3));
     else
         printf("   MFU: n/a, no published peak is known of %s\n", program->on);
     printf("   phases, ms:");
     for (int p = 0; p < PHASES; p++)
         if (p != PHASE_CLIPPING)
-            printf(" %s %.2f", phase_name[p], figure[FIRST_PHASE + p].median);
+            printf(" %s %.2f", phase_name[p], median_of(&pairs, FIRST_PHASE + p));
     printf("\n\n");
-    if (program->tsv)
-        write_figures(program->tsv, figure, o->pairs, pairs.peak > 0);
     step_and_products_destroy(&pairs);
 }
 
@@ -213,11 +306,12 @@ static void measure_harness(const char *what, int threaded)
     static const struct model_sizes small = {1, 1, 16, 4, 12, 2, 4, 10000};
     struct one_rank rank;
     char words[128];
-    double us[BLOCKS];
+    double us[BLOCKS], spans = 0;
     one_rank_create(&rank, device_null(), &small, threaded, STEPS);
     for (int b = 0; b <= BLOCKS; b++) /* the first is not counted: the last has its place */
         us[b % BLOCKS] = one_rank_block_us(&rank, STEPS);
-    double spans = (double)one_rank_spans(&rank) / STEPS;
+    for (int i = 0; i < TIMELINE_LANES; i++)
+        spans += (double)rank.timeline.lane[i].n / STEPS;
     printf("   %-34s %5.0f spans a step, us: %s blocks of %d (aim: at most %.1f)\n", what, spans,
            spread_words(words, us, BLOCKS, 1), STEPS, 20 + 0.05 * spans);
     one_rank_destroy(&rank);
