@@ -84,15 +84,14 @@ static void register_tensors(struct model *model)
     model->arena = (model->arena + TENSOR_ALIGNMENT - 1) / TENSOR_ALIGNMENT * TENSOR_ALIGNMENT;
 }
 
-/* Returns memory from the block for an output in a part of the model (memory_range). Without a block it only records
- * the size, so that plan and allocation agree. */
-static void *take_memory(struct model *model, int part, size_t bytes)
+/* Returns memory from the block for an output. Without a block it only counts the bytes, so that plan and allocation
+ * agree. */
+static void *take_memory(struct model *model, size_t bytes)
 {
     enum { ALIGNMENT = 256 };
     struct activations *A = model->activations;
     size_t whole = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     if (!A->memory) {
-        model->activation[model->activation_ranges++] = (struct memory_range){part, whole};
         model->activation_bytes += whole;
         return NULL;
     }
@@ -106,51 +105,40 @@ static void cut_activations(struct model *model)
     struct activations *A = model->activations;
     const size_t e = model->compute_bytes, f = sizeof(float); /* sizes of the compute type and of a float */
     size_t N = s->batch * s->context, NC = N * s->width, NF = N * s->ff;
-    for (int l = 0; l < (int)s->layers; l++) {
+    for (size_t l = 0; l < s->layers; l++) {
         A->layer[l] = (struct layer){
-            .x = take_memory(model, l, e * NC),
-            .n1 = take_memory(model, l + 1, e * NC),
-            .r1 = take_memory(model, l + 1, f * N),
-            .vkq = take_memory(model, l + 1, e * 3 * NC),
-            .att = take_memory(model, l + 1, e * NC),
-            .lse = take_memory(model, l + 1, f * N * s->heads),
-            .mid = take_memory(model, l + 1, e * NC),
-            .n2 = take_memory(model, l + 1, e * NC),
-            .r2 = take_memory(model, l + 1, f * N),
-            .ga = take_memory(model, l + 1, e * 2 * NF),
-            .h = take_memory(model, l + 1, e * NF),
+            .x = take_memory(model, e * NC),
+            .n1 = take_memory(model, e * NC),
+            .r1 = take_memory(model, f * N),
+            .vkq = take_memory(model, e * 3 * NC),
+            .att = take_memory(model, e * NC),
+            .lse = take_memory(model, f * N * s->heads),
+            .mid = take_memory(model, e * NC),
+            .n2 = take_memory(model, e * NC),
+            .r2 = take_memory(model, f * N),
+            .ga = take_memory(model, e * 2 * NF),
+            .h = take_memory(model, e * NF),
         };
     }
-    int layers = (int)s->layers, every = -1;
-    A->x = take_memory(model, layers, e * NC);
-    A->n = take_memory(model, layers + 1, e * NC);
-    A->r = take_memory(model, layers + 1, f * N);
-    A->logits = take_memory(model, layers + 1, e * N * s->vocabulary);
-    A->rope = take_memory(model, every, f * s->context * (s->width / s->heads));
-    A->dx = take_memory(model, every, e * NC);
-    A->dn = take_memory(model, every, e * NC);
-    A->datt = take_memory(model, every, e * NC);
-    A->dvkq = take_memory(model, every, e * 3 * NC);
-    A->dh = take_memory(model, every, e * NF);
+    A->x = take_memory(model, e * NC);
+    A->n = take_memory(model, e * NC);
+    A->r = take_memory(model, f * N);
+    A->logits = take_memory(model, e * N * s->vocabulary);
+    A->rope = take_memory(model, f * s->context * (s->width / s->heads));
+    A->dx = take_memory(model, e * NC);
+    A->dn = take_memory(model, e * NC);
+    A->datt = take_memory(model, e * NC);
+    A->dvkq = take_memory(model, e * 3 * NC);
+    A->dh = take_memory(model, e * NF);
 }
 
 void model_plan(struct model *model, const struct model_sizes *sizes, size_t compute_bytes)
 {
-    enum { IN_LAYER = 11, BESIDES = 10 };
     *model = (struct model){.sizes = *sizes, .compute_bytes = compute_bytes};
     register_tensors(model);
     model->activations = allocate(1, sizeof *model->activations);
     model->activations->layer = allocate(sizes->layers, sizeof *model->activations->layer);
-    model->activation = allocate(sizes->layers * IN_LAYER + BESIDES, sizeof *model->activation);
     cut_activations(model);
-}
-
-struct memory_range model_gradient_range(const struct model *model, int tensor)
-{
-    const struct tensor *t = &model->tensor[tensor];
-    int last = (int)model->sizes.layers + 1, part = tensor ? (tensor - 1) / LAYER_TENSORS + 1 : 0;
-    size_t end = tensor ? t[-1].offset : model->arena;
-    return (struct memory_range){part < last ? part : last, (end - t->offset) * sizeof(float)};
 }
 
 static void upload_rope(struct model *model)
@@ -195,7 +183,6 @@ void model_destroy(struct model *model)
     if (model->activations)
         free(model->activations->layer);
     free(model->activations);
-    free(model->activation);
     free(model->tensor);
     memset(model, 0, sizeof *model);
 }

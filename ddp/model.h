@@ -49,21 +49,13 @@ struct tensor {
 /* In floats. A tensor that is not in another's matrix starts at a multiple of it; gaps stay zero. */
 enum { TENSOR_ALIGNMENT = 16 };
 
-/* A range of memory and the part of the model that uses it. */
-struct memory_range {
-    int part; /* 0 the embedding, 1 + l layer l, L + 1 the output; -1: every layer in turn */
-    size_t bytes;
-};
-
 struct model {
     struct model_sizes sizes;
     struct tensor *tensor; /* [tensors], in order of registration */
     int tensors;
-    size_t parameters;       /* sum of counts */
-    size_t arena;            /* floats in each arena */
-    size_t activation_bytes; /* activations kept for backward, and scratch; in these ranges */
-    struct memory_range *activation;
-    int activation_ranges;
+    size_t parameters;        /* sum of counts */
+    size_t arena;             /* floats in each arena */
+    size_t activation_bytes;  /* activations kept for backward, and scratch */
     size_t matmul_parameters; /* parameters of linear layers: all but the embedding and the norms */
     size_t compute_bytes;     /* size of the device's compute type */
 
@@ -113,10 +105,6 @@ struct gradient_hook {
 /* Stores the gradient of the last forward pass in model->gradient, or adds it if accumulate is not 0, and announces
  * each tensor to the hook, which may be NULL. Does not write the gaps between tensors. input: that of forward. */
 void model_backward(struct model *model, const int32_t *input, int accumulate, const struct gradient_hook *hook);
-
-/* Returns the range of a tensor's gradient, with the gap after it, so that all tensors add up to the arena. The range
- * is the same in the arenas of weights and optimizer state. */
-struct memory_range model_gradient_range(const struct model *model, int tensor);
 
 /* The number of device operations of one forward and one backward pass together; and of ranges of the model. */
 size_t model_operations(const struct model *model);

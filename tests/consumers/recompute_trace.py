@@ -239,9 +239,8 @@ def read_trace(path):
     steps = steps_of(rows)
     for step in steps:
         step["figures"] = measure(step)
-    memory = sum(e["args"]["Bytes"] for e in trace["traceEvents"] if e["name"] == "[memory]")
     return {"rank": rank, "size": trace["distributedInfo"]["world_size"], "base": trace["baseTimeNanoseconds"],
-            "steps": steps, "memory": memory}
+            "steps": steps}
 
 
 # ---- all ranks ----
@@ -365,14 +364,12 @@ def compare(ranks, directory, summary):
     if everyone:
         compare_operations(check, counted, summary, rounding)
         compare_spread(check, ranks, summary, first)
-        compare_layers(check, counted, summary, rounding)
         compare_answer(check, samples, summary)
         if len(ranks) > 1:
             compare_collectives(check, counted, summary)
             compare_late(check, ranks, summary, first, rounding)
             compare_buckets(check, counted, summary, rounding)
         compare_waits(check, ranks, summary, clock)
-    compare_memory(check, ranks, summary)
     compare_controls(check, directory, ranks[0]["size"], summary)
     return check.compared
 
@@ -495,24 +492,6 @@ def compare_spread(check, ranks, summary, first):
             check.same(f"{name} {key}", value, 1e6 * theirs[name][key], 0.01)
 
 
-def compare_layers(check, steps, summary, rounding):
-    """Forward and backward of each part of the model: rows of its name that lie in phases of that name."""
-    times = {}
-    for step in steps:
-        for way in ["forward", "backward"]:
-            phases = [(p["start"], p["end"]) for p in step["phases"] if p["name"] == f"{way}_pass"]
-            sums = {}
-            for row in step["parts"]:
-                if any(start <= row["start"] and row["end"] <= end for start, end in phases):
-                    sums[row["name"]] = sums.get(row["name"], 0) + row["end"] - row["start"]
-            for name, value in sums.items():
-                times.setdefault((name, way), []).append(1e-6 * value)
-    for row in rows_of_table(summary, "layers"):
-        for way in ["forward", "backward"]:
-            if (row["name"], way) in times:
-                check.same(f"{row['name']} {way}", statistics.median(times[row["name"], way]), 1e3 * row[way], rounding)
-
-
 def compare_answer(check, samples, summary):
     """The first answer: how long a step takes, and the share of each phase that it names, rounded; they fill the step."""
     names = {"clearing gradients": "zero_grad", "learning rate": "lr_scheduling", "loading data": "data_loading", "forward": "forward_pass", "backward": "backward_pass",
@@ -532,16 +511,6 @@ def compare_answer(check, samples, summary):
     for phase in PHASES:
         if statistics.fmean(samples[f"{phase}_ms"]) > 0.051 * step and phase not in shares:
             raise Wrong(f"the first answer leaves {phase} out")
-
-
-def compare_memory(check, ranks, summary):
-    """What parts of the model hold is what the trace says was allocated."""
-    kinds = ["weights", "gradients", "optimizer", "activations", "workspace", "other"]
-    table = rows_of_table(summary, "memory_by_part")
-    for rank in ranks:
-        check.same("memory", rank["memory"], sum(row["total"] for row in table), 0)
-    for row in table:
-        check.same(f"memory of {row['name']}", sum(row[kind] for kind in kinds), row["total"], 0)
 
 
 def compare_collectives(check, steps, summary):

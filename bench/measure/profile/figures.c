@@ -243,7 +243,5 @@ void profile_figures_destroy(struct profile_figures *figures)
     free(figures->rank);
     free(figures->collective);
     free(figures->bucket);
-    free(figures->layer);
-    free(figures->memory);
     memset(figures, 0, sizeof *figures);
 }

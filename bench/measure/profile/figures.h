@@ -1,5 +1,4 @@
-/* figures.h - phases, overlap, collectives, buckets, parts of the model and memory, of the captured steps of all ranks.
- */
+/* figures.h - phases, overlap, collectives and buckets of the captured steps of all ranks. */
 #ifndef BENCH_MEASURE_PROFILE_FIGURES_H
 #define BENCH_MEASURE_PROFILE_FIGURES_H
 
@@ -55,29 +54,6 @@ struct bucket_figure {
     double last;                 /* share of the steps in which it was the last to complete */
 };
 
-/* A part of the model. Seconds of a step, medians over the steps of all ranks; 0 where parts are not traced. */
-struct layer_figure {
-    char name[16];
-    double forward, backward;
-    size_t parameters, bytes; /* bytes: of its gradients that are reduced */
-};
-
-/* Kinds of arrays that a rank has allocated on its device. */
-enum memory_kind {
-    HOLDS_WEIGHTS, /* and their copy in the compute type */
-    HOLDS_GRADIENTS,
-    HOLDS_OPTIMIZER,   /* moments */
-    HOLDS_ACTIVATIONS, /* what forward keeps for backward; counted for the part that computes it */
-    HOLDS_WORKSPACE,   /* gradients of activations, which one layer after the other uses, and a table of rotations */
-    HOLDS_OTHER,       /* the weights that every block starts from, staged gradients, the batch, losses and norms */
-    HOLDS
-};
-
-struct memory_figure {
-    char name[16];              /* of a part of the model; or "shared" */
-    size_t holds[HOLDS], total; /* bytes, gaps for alignment included */
-};
-
 struct profile_figures {
     int first, steps;   /* captured steps that are counted, as in capture.collectives */
     const char *epochs; /* that these are of: "active" or "warm-up" */
@@ -89,9 +65,6 @@ struct profile_figures {
     int collectives;
     struct bucket_figure *bucket; /* [buckets]; none if nothing is reduced, as on one rank */
     int buckets;
-    struct layer_figure *layer; /* [layers] in the order of forward: the embedding, the layers, the output */
-    int layers;
-    struct memory_figure *memory; /* [layers + 1] the largest first; one is of what all parts share */
 };
 
 /* The mean and the median of seconds[steps] of every rank; NAN if any of them is. All ranks call. */
@@ -110,14 +83,5 @@ void profile_figures_destroy(struct profile_figures *figures); /* zeroed ones ar
 void profile_figures_add_buckets(struct profile_figures *figures, const struct job *job, const struct capture *capture,
                                  const struct timeline *timeline, const struct plan *plan, const struct lane *computing,
                                  int host_is_ahead);
-
-/* Adds the parts of the model; their spans are still in the timeline. number_bytes: of one gradient as it is sent; 0:
- * nothing is sent. All ranks call. */
-void profile_figures_add_layers(struct profile_figures *figures, const struct job *job, const struct timeline *timeline,
-                                const struct model *model, size_t number_bytes);
-
-/* Adds the memory of the trainer, its model and the reducers [reducers]. Call it after profile_figures_add_layers. */
-void profile_figures_add_memory(struct profile_figures *figures, const struct trainer *trainer,
-                                const struct reducer *reducer, int reducers);
 
 #endif

@@ -141,23 +141,18 @@ static int capture_profile(struct profiles *all, struct profile *p)
     struct training *t = &all->training;
     const struct job *job = t->harness.job;
     const struct reducer *reducer = &t->engine.reducer[p->row];
-    int sends = job->size > 1 && reducer->strategy->reduces;
     int status = capture_run(&p->capture, t, p->row, p->name, p->options, p->results);
     if (!p->capture.n) /* it failed before the first captured step */
         return -1;
     if (all->n > 1)
         status = job_agree_after(job, status, merge_trace(all, p));
     profile_figures_create(&p->figures, job, &p->capture);
-    if (sends)
+    if (job->size > 1 && reducer->strategy->reduces)
         profile_figures_add_buckets(&p->figures, job, &p->capture, &t->engine.recorder.timeline, &reducer->plan,
                                     recorder_computing(&t->engine.recorder), t->engine.recorder.device->asynchronous);
-    enum comm_dtype dtype = reducer->staged ? reducer->staged_dtype : COMM_FLOAT32;
-    profile_figures_add_layers(&p->figures, job, &t->engine.recorder.timeline, &t->engine.model,
-                               sends ? comm_dtype_bytes(dtype) : 0);
     totals_create(&p->totals, job, &t->engine.recorder.timeline, t->engine.recorder.device->compute_bytes,
                   p->figures.first, p->figures.steps);
     totals_sort(&p->totals, p->options->sort);
-    profile_figures_add_memory(&p->figures, &t->engine.trainer, t->engine.reducer, t->run.options->n);
     return status;
 }
 

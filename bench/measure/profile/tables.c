@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHOWN_OPERATIONS = 15, SHOWN_MEMORY = 10 }; /* rows that are printed without --verbose */
+enum { SHOWN_OPERATIONS = 15 }; /* rows that are printed without --verbose */
 
 /* ---- phases ---- */
 
@@ -83,56 +83,6 @@ static void add_operations(const struct profile *p, cJSON *summary)
                                       .note = {"self: without the named operations inside, and its share of the steps. "
                                                "min to max: of a call; median over ranks of their medians, p95 of the "
                                                "rank where it is largest. Collectives run in parallel to the rest."}});
-}
-
-/* ---- layers ---- */
-
-static const struct column layer_columns[] = {
-    {"name", "part", COLUMN_CHARS, offsetof(struct layer_figure, name), NULL, 0, -12, 0},
-    {"forward", "forward", COLUMN_REAL, offsetof(struct layer_figure, forward), "s", 1e3, 10, 3},
-    {"backward", "backward", COLUMN_REAL, offsetof(struct layer_figure, backward), "s", 1e3, 10, 3},
-    {"parameters", "parameters", COLUMN_COUNT, offsetof(struct layer_figure, parameters), "1", 1, 12, 0},
-    {"bytes", "bytes reduced", COLUMN_COUNT, offsetof(struct layer_figure, bytes), "B", 1, 14, 0},
-};
-
-static int by_time(const void *a, const void *b)
-{
-    const struct layer_figure *x = a, *y = b;
-    double of_x = x->forward + x->backward, of_y = y->forward + y->backward;
-    return (of_x < of_y) - (of_x > of_y);
-}
-
-/* ---- memory ---- */
-
-#define MEMORY(kind) COLUMN_COUNT, offsetof(struct memory_figure, holds) + (kind) * sizeof(size_t), "B", MIB, 11, 3
-#define MIB          (1.0 / 1048576)
-static const struct column memory_columns[] = {
-    {"name", "", COLUMN_CHARS, offsetof(struct memory_figure, name), NULL, 0, -22, 0},
-    {"weights", "weights", MEMORY(HOLDS_WEIGHTS)},
-    {"gradients", "gradients", MEMORY(HOLDS_GRADIENTS)},
-    {"optimizer", "optimizer", MEMORY(HOLDS_OPTIMIZER)},
-    {"activations", "activations", MEMORY(HOLDS_ACTIVATIONS)},
-    {"workspace", "workspace", MEMORY(HOLDS_WORKSPACE)},
-    {"other", "other", MEMORY(HOLDS_OTHER)},
-    {"total", "total", COLUMN_COUNT, offsetof(struct memory_figure, total), "B", MIB, 11, 3},
-};
-
-static void add_memory(const struct profile *p, cJSON *summary)
-{
-    const struct profile_figures *f = &p->figures;
-    char title[160], size[CELL];
-    size_t total = 0;
-    for (int i = 0; i <= f->layers; i++)
-        total += f->memory[i].total;
-    snprintf(title, sizeof title, "Memory of the arrays on a rank's device, %s, by part of the model; MiB",
-             text_memory(size, total));
-    results_add_table(
-        summary,
-        &(struct table){"memory_by_part", title, TABLE_COLUMNS(memory_columns), f->memory, (size_t)f->layers + 1,
-                        sizeof *f->memory, SHOWN_MEMORY,
-                        .note = {"activations: kept for backward, with the part that computes them. workspace: "
-                                 "gradients of activations, which one layer after the other uses. other: the weights "
-                                 "that every block of the controls starts from, staged gradients, the batch."}});
 }
 
 /* ---- collectives ---- */
@@ -254,11 +204,6 @@ void profile_add_tables(const struct profile *p, cJSON *summary)
 {
     add_phases(p, summary);
     add_operations(p, summary);
-    results_add_table(summary,
-                      &(struct table){"layers", "Parts of the model in a step, ms; medians over steps and ranks",
-                                      TABLE_COLUMNS(layer_columns), p->figures.layer, (size_t)p->figures.layers,
-                                      sizeof *p->figures.layer, SHOWN, .order = by_time});
-    add_memory(p, summary);
     add_collectives(p, summary);
     add_buckets(p, summary);
     profile_add_rank_tables(p, summary);
