@@ -73,7 +73,7 @@ is "or instead of the words" "$status $(cmp printed all.csv && echo same)" "0 sa
 "${run[@]}" "${tiny[@]}" --profile --profile-implementation ddp --profile-output-dir late/profile --num-epochs 5 \
     --inject-delay rank=1,ms=150,phase=backward_pass >said 2>&1 && good=0 || good=1
 result "$good" "a profile with a rank that is late"
-"${mpirun[@]}" -n 1 "$program" "${tiny[@]}" --implementations none,ddp --output alone --monitor-cpu >said 2>&1 && good=0 || good=1
+"${mpirun[@]}" -n 1 "$program" "${tiny[@]}" --implementations none,ddp --output alone >said 2>&1 && good=0 || good=1
 result "$good" "the benchmark on one rank"
 try "$program" report one=alone two="a benchmark" two=late two=collectives --output whole
 is "a whole report" "$status $(cd whole && echo *)" \
@@ -89,8 +89,8 @@ failed = [c.find("failure") is not None for c in cases]
 assert failed == [r["level"] == "high" for r in rows], failed
 assert cases[0].find("failure").get("message") == rows[0]["text"], rows[0]'
 is "the rank that is late is the first bottleneck, by the 150 ms that it costs, more or less" \
-    "$(sed -n 's/^ *1 straggler  *two  *profile //p' printed | awk '$2 > 75 && $2 < 300' | wc -l)" 1
-is "and named at the top" "$(grep -A 3 'Main bottleneck: straggler, in two[.] It costs' printed | tr -s ' \n' ' ' | grep -c 'rank 1 came last')" 1
+    "$(sed -n 's/^ *straggler  *two  *profile //p' printed | awk '$2 > 75 && $2 < 300' | wc -l)" 1
+is "and named at the top" "$(grep -A 3 'Main bottleneck: straggler in two: ' printed | tr -s ' \n' ' ' | grep -c 'rank 1 came last')" 1
 is "runs on one and on two ranks are compared" "$(grep -c '^From 1 to 2 ranks\|^- From 1 to 2 ranks' printed)" 1
 for rank in 0 1; do
     ms=$(sed -nE 's/.*"profiler_step": 1,.*"trace_start_ms": ([0-9.]+),.*/\1/p' late/profile/ddp/rank_${rank}_metrics.jsonl)
@@ -120,17 +120,14 @@ with_python "break no form" "$root/tests/consumers/recompute_report.py" nasty/re
 name=$(printf 'n%.0s' {1..100})
 try "$program" report "$name=alone" right="a benchmark"
 is "a label as long as --label allows" "$status $(grep -c "$name" printed | sed 's/^[1-9].*/some/')" "0 some"
-# a job on the third and the fourth GPU of a host; and pipes, whose writer never comes
-cp -r alone gpus && cp -r late pipes && rm pipes/profile/ddp/rank_1_metrics.jsonl
-printf '%s\n' seconds,gpu,utilization_gpu_percent 0,2,10 0,3,50 1,2,30 1,3,70 >gpus/gpu_monitor.csv
+cp -r late pipes && rm pipes/profile/ddp/rank_1_metrics.jsonl # and a pipe, whose writer never comes
 try "$program" report pipes/profile --output some-ranks
 is "a step is drawn of the ranks that have it, and said to be" \
     "$(grep -o 'Only 1 of 2 ranks: rank_1_metrics.jsonl has no such step' some-ranks/pictures/step-1.svg)" \
     "Only 1 of 2 ranks: rank_1_metrics.jsonl has no such step"
-mkfifo pipes/profile/ddp/rank_1_metrics.jsonl pipes/profile/ddp/cpu_monitor.csv
-try timeout 20 "$program" report gpus pipes --output from-files
-is "GPUs by their numbers, each with its share of the time; a pipe is no file of a run" \
-    "$status $(sed -nE 's/^ *(gpus|pipes) +benchmark +(GPU|CPU)/\2/p' printed | tr -s ' ' | tr '\n' ';')" "0 GPU 2 20 10 30 2;GPU 3 60 50 70 2;"
+mkfifo pipes/profile/ddp/rank_1_metrics.jsonl
+try timeout 20 "$program" report pipes
+is "a pipe is no file of a run" "$status$(cat said)" 0
 
 # ---- runs that ended before their time ----
 

@@ -22,15 +22,13 @@ cJSON *analysis_create(const struct report_runs *runs)
                               : document_create(*unfinished ? ANALYSIS_TITLE "%s (%s)" : ANALYSIS_TITLE "%s",
                                                 single->label, unfinished);
     section_add_summary(document, runs, scaling, scalings, &bottlenecks);
-    section_add_recommendations(document, runs, &bottlenecks);
     section_add_bottlenecks(document, &bottlenecks);
+    section_add_choices(document, runs);
     section_add_breakdown(document, runs);
     section_add_steps(document, runs);
     section_add_scaling(document, scaling, scalings);
     section_add_buckets(document, runs);
     section_add_collectives(document, runs);
-    section_add_utilisation(document, runs);
-    section_add_terms(document);
     section_add_runs(document, runs);
     bottlenecks_destroy(&bottlenecks);
     scaling_destroy(scaling, scalings);

@@ -33,7 +33,7 @@ static struct finding *add_finding(struct bottlenecks *found, const struct repor
                                 .share = share};
     snprintf(finding->name, sizeof finding->name, "%s", name);
     snprintf(finding->advice, sizeof finding->advice, "%s",
-             run->lacks_cpus
+             run->cpus_per_rank < (double)run->threads
                  ? "give each rank as many logical CPUs as it has threads: fewer ranks on a machine, or more machines"
                  : advice);
     return finding;
@@ -115,10 +115,8 @@ void bottlenecks_find(struct bottlenecks *found, const struct report_runs *runs,
         add_slower_computation(found, runs, &scaling[i]);
     if (found->n)
         qsort(found->item, found->n, sizeof *found->item, finding_compare);
-    for (size_t i = 0; i < found->n; i++) {
-        found->item[i].number = (int)i + 1;
+    for (size_t i = 0; i < found->n; i++)
         found->item[i].level = level_name[found->item[i].finding.level];
-    }
 }
 
 void bottlenecks_destroy(struct bottlenecks *found)

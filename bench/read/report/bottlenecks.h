@@ -10,7 +10,6 @@ struct bottleneck {
     const char *label, *mode;     /* of the run */
     size_t ranks;
     const char *level; /* of the finding, as text */
-    int number;        /* from 1 */
 };
 
 struct bottlenecks {

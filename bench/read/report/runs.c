@@ -195,15 +195,6 @@ static size_t add_below(struct report_runs *runs, const char *label, const char 
     return runs->n - before;
 }
 
-/* Sets lacks_cpus of all runs. */
-static void find_shared_cpus(struct report_runs *runs)
-{
-    struct report_run *end = runs->item + runs->n;
-    for (const struct report_run *run = runs->item; run < end; run++)
-        for (struct report_run *r = runs->item; r < end && run->cpus_per_rank < (double)run->threads; r++)
-            r->lacks_cpus |= r->ranks == run->ranks && !strcmp(r->label, run->label);
-}
-
 void runs_add(struct report_runs *runs, const char *label, const char *directory)
 {
     enum { LEVELS = 4 };
@@ -215,14 +206,10 @@ void runs_add(struct report_runs *runs, const char *label, const char *directory
     if (!n) /* adds it with the reason */
         add_run(runs, label, path);
     const char *slash = strrchr(path, '/'), *name = slash && slash[1] ? slash + 1 : path;
-    for (struct report_run *run = &runs->item[first]; run < runs->item + runs->n; run++) {
+    for (struct report_run *run = &runs->item[first]; run < runs->item + runs->n; run++)
         if (!*run->label) /* of a single run its name, of several the path from there on */
             snprintf(run->label, sizeof run->label, "%.*s", RUN_LABEL - 1,
                      n > 1 ? run->directory + (name - path) : name);
-        if (run > runs->item)
-            run->label_number = run[-1].label_number + (strcmp(run[-1].label, run->label) != 0);
-    }
-    find_shared_cpus(runs);
 }
 
 void runs_destroy(struct report_runs *runs)

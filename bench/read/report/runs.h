@@ -25,7 +25,6 @@ enum { RUN_LABEL = 104 }; /* size of the longest --label */
 
 struct report_run {
     char label[RUN_LABEL];
-    size_t label_number; /* counts the different labels of a report from 0 */
     char directory[FILES_PATH];
     char problem[400];    /* why the run could not be read: then nothing below is known; "": it could */
     char unfinished[80];  /* such as "interrupted, 1 of 2 rounds"; "": the run is complete */
@@ -36,8 +35,7 @@ struct report_run {
     char link[80];      /* network between the ranks */
     size_t ranks, hosts, threads;
     struct place place;
-    int lacks_cpus;       /* this run, or another with its label and number of ranks, has fewer CPUs than threads */
-    double cpus_per_rank; /* logical CPUs of a rank; a shared CPU counts in parts; NAN: not known */
+    double cpus_per_rank;         /* logical CPUs of a rank; a shared CPU counts in parts; NAN: not known */
     double parameters, sequences; /* of the model; of a rank in a step; NAN in an allreduce */
     double tokens;                /* of all ranks in a step; NAN in an allreduce */
     char subject[128];            /* the profiled or the best implementation; "" where there is none */

@@ -83,7 +83,7 @@ static size_t take_sizes(struct size_row *row, const struct report_run *run)
     return n;
 }
 
-enum { SERIES = COLOURS_OF_RUNS };
+enum { SERIES = SVG_COLOURS };
 
 /* Draws a line for each of the first runs with two sizes or more. The rows of a run are consecutive. */
 static void draw_buckets(cJSON *document, const struct size_row *row, size_t n)
@@ -101,8 +101,9 @@ static void draw_buckets(cJSON *document, const struct size_row *row, size_t n)
                                                                       : CHART_PLAIN};
         if (end - first < 2)
             continue;
-        series[lines++] = (struct chart_series){row[first].label, &point[first], end - first,
-                                                colour_of_run(row[first].run), CHART_LINE | CHART_POINTS};
+        series[lines] =
+            (struct chart_series){row[first].label, &point[first], end - first, (int)lines, CHART_LINE | CHART_POINTS};
+        lines++;
     }
     document_add_picture(document, "bucket-sizes", title,
                          chart_xy(&(struct chart_words){title, "Medians over the rounds", NULL},
@@ -134,7 +135,8 @@ void section_add_buckets(cJSON *document, const struct report_runs *runs)
                                            TABLE_ROWS(row, n),
                                            .shown = 60,
                                            .note = {"*: the shortest step of the bucket sizes of that run; =: not "
-                                                    "significantly longer."}});
+                                                    "significantly longer. sync cost: step less the step of `none` in "
+                                                    "the same round."}});
     }
     free(row);
 }

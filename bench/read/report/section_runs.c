@@ -1,29 +1,10 @@
-/* section_runs.c - the terms of a report, and the runs that it is about. */
+/* section_runs.c - the runs of a report. */
 #include "report/sections.h"
 
 #include "kernels/error.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-/* ---- terms ---- */
-
-void section_add_terms(cJSON *document)
-{
-    static const char *const terms[] = {
-        "`none`: the same training without communication, as a control.",
-        "implementation: how gradients are summed over the ranks. `ddp_bucketed:16` sends them in buckets of 16 MiB.",
-        "exposed communication: the time a rank waits for gradients after its backward pass.",
-        "sync cost: the step less the step of `none`, round by round, which includes what communication slows down.",
-        "round: one block of steps of each implementation. n counts rounds, or the captured steps of all ranks.",
-        "straggler: a rank that the others wait for.",
-        "algbw: bytes of a call / its time. busbw: the same for each link, comparable between numbers of ranks."};
-    document_add_heading(document, "Terms");
-    for (size_t i = 0; i < sizeof terms / sizeof *terms; i++)
-        document_add_item(document, "%s", terms[i]);
-}
-
-/* ---- runs ---- */
 
 struct run_row {
     const char *label, *mode, *time, *machine, *workload, *directory, *state, *problem;

@@ -1,4 +1,4 @@
-/* section_summary.c - the conclusions of a report: its summary, what to do, and the bottlenecks. */
+/* section_summary.c - the conclusions of a report: summary, bottlenecks, and what to use. */
 #include "report/sections.h"
 
 #include "base/json.h"
@@ -28,14 +28,13 @@ static void summarise_step(cJSON *document, const struct report_run *run)
                       text_plural(run->ranks), shares);
 }
 
-/* Whether a run is the first with its label and number of ranks that can be read, or that knows its CPUs. */
-static int is_first(const struct report_runs *runs, const struct report_run *run, int knows_cpus)
+/* Whether a run can be read, and no earlier one with its label and number of ranks can. */
+static int is_first(const struct report_runs *runs, const struct report_run *run)
 {
     const struct report_run *r = runs->item;
-    while (r < run && (*r->problem || (knows_cpus && !isfinite(r->cpus_per_rank)) || strcmp(r->label, run->label) ||
-                       r->ranks != run->ranks))
+    while (r < run && (*r->problem || strcmp(r->label, run->label) || r->ranks != run->ranks))
         r++;
-    return r == run && !*run->problem && (!knows_cpus || isfinite(run->cpus_per_rank));
+    return r == run && !*run->problem;
 }
 
 /* Adds what was measured: model and batch of the first run that trains, the ranks of each label, and the machine. */
@@ -47,7 +46,7 @@ static void summarise_runs(cJSON *document, const struct report_runs *runs)
     size_t labels = 0;
     for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
         model = model || !isfinite(run->parameters + run->sequences) || !*run->workload ? model : run;
-        if (!is_first(runs, run, 0))
+        if (!is_first(runs, run))
             continue;
         last = run;
         if (labels++ < LABELS)
@@ -111,20 +110,6 @@ static void summarise_scaling(cJSON *document, const struct scaling *s)
         first->run->ranks, last->run->ranks, last->speedup, 100 * last->efficiency.value, interval, slower, why);
 }
 
-/* Prints the loss behind a word, such as "It costs 12.53 ms [5.60, 17.63] of a step (6.6 %)"; "" if it is not known. */
-static const char *print_loss(const struct finding *b, const char *before, char text[120])
-{
-    char lost[CELL];
-    *text = 0;
-    if (isfinite(b->loss.value))
-        snprintf(text, 120, "%s costs %s of a step (%.1f %%%s)", before,
-                 text_milliseconds(lost, b->loss.value, b->loss.low, b->loss.high), 100 * b->share,
-                 isnan(b->loss.low)          ? "; no interval"
-                 : finding_is_significant(b) ? ""
-                                             : "; not significantly different from 0");
-    return text;
-}
-
 /* ---- which implementation to use ---- */
 
 /* What to try if the best bucket size is the smallest or the largest that was tried; or NULL. */
@@ -138,47 +123,24 @@ static const char *find_edge(const struct report_run *run, const struct run_impl
     return run_edge_advice(best, smaller, larger);
 }
 
-/* Adds the implementation to use, by the verdict of a comparison on several ranks. Returns whether there is one. */
-static int add_choice(cJSON *document, const struct report_run *run)
+void section_add_choices(cJSON *document, const struct report_runs *runs)
 {
-    const struct run_implementation *best = run_find_implementation(run, run->subject);
-    char to_ddp[100] = "", change[CELL], tie[200], undecided[200];
-    const cJSON *verdict = cJSON_GetObjectItemCaseSensitive(run->summary, "verdict");
-    if (!best || !run_compares(run) || run->ranks < 2)
-        return 0;
-    const char *edge = find_edge(run, best);
-    struct measured ddp = run_figure(run, "ddp", "step_to_shortest");
-    if (isfinite(ddp.value) && strcmp(run->subject, "ddp") != 0)
-        snprintf(to_ddp, sizeof to_ddp, "; the step of `ddp` is %s", text_change(change, ddp.value, ddp.low, ddp.high));
-    document_add_item(document, "In %s, `%s` has the shortest step of those compared%s%s%s.%s%s", run->label,
-                      json_string(verdict, "options"), to_ddp, edge ? "; its bucket size is " : "", edge ? edge : "",
-                      verdict_labels(tie, sizeof tie, verdict, VERDICT_TIE),
-                      verdict_labels(undecided, sizeof undecided, verdict, VERDICT_UNDECIDED));
-    return 1;
-}
-
-void section_add_recommendations(cJSON *document, const struct report_runs *runs, const struct bottlenecks *found)
-{
-    enum { CHANGES = 6, CHOICES = 6 };
-    size_t choices = 0, changes = 0;
-    document_add_heading(document, "What else to change, and what to use");
-    for (size_t i = 1; i < found->n && changes < CHANGES; i++) { /* the summary has the first */
-        const struct finding *b = &found->item[i].finding;
-        size_t before = 0;
-        char loss[120];
-        while (before < i && strcmp(found->item[before].finding.advice, b->advice) != 0)
-            before++;
-        if (before < i || !finding_is_significant(b))
+    enum { CHOICES = 6 };
+    size_t choices = 0;
+    for (const struct report_run *run = runs->item; run < runs->item + runs->n && choices < CHOICES; run++) {
+        const struct run_implementation *best = run_find_implementation(run, run->subject);
+        const cJSON *verdict = cJSON_GetObjectItemCaseSensitive(run->summary, "verdict");
+        char tie[200], undecided[200];
+        if (!best || !run_compares(run) || run->ranks < 2)
             continue;
-        document_add_item(document, "Against %s in %s%s: %s.", b->name, found->item[i].run->label,
-                          print_loss(b, ", which", loss), b->advice);
-        changes++;
+        if (!choices++)
+            document_add_heading(document, "What to use");
+        const char *edge = find_edge(run, best);
+        document_add_item(document, "In %s, `%s` has the shortest step of those compared%s%s.%s%s", run->label,
+                          json_string(verdict, "options"), edge ? "; its bucket size is " : "", edge ? edge : "",
+                          verdict_labels(tie, sizeof tie, verdict, VERDICT_TIE),
+                          verdict_labels(undecided, sizeof undecided, verdict, VERDICT_UNDECIDED));
     }
-    for (const struct report_run *run = runs->item; run < runs->item + runs->n && choices < CHOICES; run++)
-        choices += (size_t)add_choice(document, run);
-    if (!choices && !changes)
-        document_add_paragraph(document, "Nothing else: no other loss is significant, and no implementations were "
-                                         "compared on several ranks.");
 }
 
 /* Lists the first interrupted runs. */
@@ -199,20 +161,17 @@ void section_add_summary(cJSON *document, const struct report_runs *runs, const 
 {
     const struct bottleneck *b = bottlenecks->item;
     size_t unread = 0;
-    char loss[120];
     document_add_heading(document, "Summary");
     summarise_runs(document, runs);
     for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
         unread += *run->problem != 0;
-        if (is_first(runs, run, 1))
+        if (is_first(runs, run))
             warn_of_sharing(document, run);
     }
     list_interrupted(document, runs);
-    if (bottlenecks->n) {
-        document_add_item(document, "Main bottleneck: %s, in %s%s: %s.", b->finding.name, b->run->label,
-                          print_loss(&b->finding, ". It", loss), b->finding.text);
-        document_add_item(document, "The first change: %s.", b->finding.advice);
-    }
+    if (bottlenecks->n)
+        document_add_item(document, "Main bottleneck: %s in %s: %s. Try: %s.", b->finding.name, b->run->label,
+                          b->finding.text, b->finding.advice);
     for (size_t i = 0; i < scalings; i++)
         summarise_scaling(document, &scaling[i]);
     if (runs->n == 1)
@@ -226,7 +185,6 @@ void section_add_summary(cJSON *document, const struct report_runs *runs, const 
 #define FIELD(field) offsetof(struct bottleneck, field)
 /* clang-format off */
 static const struct column bottleneck_columns[] = {
-    {"number", "", COLUMN_INT, FIELD(number), "1", 1, 3, 0},
     {"bottleneck", "bottleneck", COLUMN_CHARS, FIELD(finding.name), NULL, 1, -22, 0},
     {"run", "run", COLUMN_NAME, FIELD(label), NULL, 1, -10, 0},
     {"mode", "source", COLUMN_NAME, FIELD(mode), NULL, 1, -9, 0},
@@ -259,7 +217,12 @@ void section_add_bottlenecks(cJSON *document, const struct bottlenecks *found)
                     "interval: the steps of one capture are not independent, or there are fewer than 6 rounds.",
                     "level: of a profile's finding by its threshold; of the others high above 20 % of the step, "
                     "warning above 5 %, note below."}});
-    for (size_t i = 0; i < found->n && i < EXPLAINED; i++)
-        document_add_item(document, "%s in %s: %s.", found->item[i].finding.name, found->item[i].run->label,
-                          found->item[i].finding.text);
+    for (size_t i = 0; i < found->n && i < EXPLAINED; i++) {
+        const struct finding *b = &found->item[i].finding;
+        size_t first = 0; /* bottleneck with this advice */
+        while (strcmp(found->item[first].finding.advice, b->advice) != 0)
+            first++;
+        document_add_item(document, "%s in %s: %s.%s%s%s", b->name, found->item[i].run->label, b->text,
+                          first < i ? "" : " Try: ", first < i ? "" : b->advice, first < i ? "" : ".");
+    }
 }

@@ -94,26 +94,6 @@ static void draw_time(cJSON *document, const struct time_row *row, size_t n)
                    bar, bars, parts, PARTS));
 }
 
-/* Adds a sentence where the mean step of a profile is outside the interval of the comparison with the same label, ranks
- * and implementation. */
-static void compare_profile(cJSON *document, const struct report_runs *runs, const struct report_run *profile)
-{
-    const char *subject = profile->subject;
-    double mean = profile->phase_s[PARTS];
-    char a[CELL], b[CELL];
-    for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
-        struct measured step = run_figure(run, subject, "step");
-        if (run_compares(run) && run->ranks == profile->ranks && !strcmp(run->label, profile->label) &&
-            (mean > step.high || mean < step.low))
-            document_add_item(
-                document,
-                "%s: the captured steps of the profile take %s on average, those of the %s %s. Take times "
-                "from the %s, and causes from the profile.",
-                run->label, text_milliseconds(a, mean, NAN, NAN), run->mode,
-                text_milliseconds(b, step.value, step.low, step.high), run->mode);
-    }
-}
-
 void section_add_breakdown(cJSON *document, const struct report_runs *runs)
 {
     size_t n = 0, room = runs->n == 1 ? runs->item->figures.n : runs->n;
@@ -139,8 +119,6 @@ void section_add_breakdown(cJSON *document, const struct report_runs *runs)
                     "A benchmark has medians over the rounds, and its step is that of the slowest rank. A profile has "
                     "means over the captured steps of all ranks (n: steps x ranks), without an interval, since "
                     "consecutive steps are not independent."}});
-        for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
-            compare_profile(document, runs, run); /* phase_s is NAN but in profiles */
     }
     free(row);
 }
@@ -226,16 +204,10 @@ static void draw_scaling(cJSON *document, const struct scaling *s, size_t number
 void section_add_scaling(cJSON *document, const struct scaling *scaling, size_t scalings)
 {
     for (const struct scaling *s = scaling; s < scaling + scalings; s++) {
-        int lacking = 0;
-        for (const struct scaling_row *row = s->row; row < s->row + s->n; row++)
-            lacking =
-                lacking || row->run->lacks_cpus || (row->run->place.machines && row->run->place.machines < row->hosts);
         document_add_heading(document, scalings > 1 ? "Scaling: %s" : "Scaling", s->workload);
-        document_add_paragraph(document, "%s; %s%s; from %ss.%s", s->workload,
+        document_add_paragraph(document, "%s; %s%s; from %ss.", s->workload,
                                *s->subject ? s->subject : "the best implementation of each run",
-                               *s->subject ? ", the best on the most ranks" : "", s->mode,
-                               lacking ? " Ranks share CPUs (see the warning at the top): a cluster scales differently."
-                                       : "");
+                               *s->subject ? ", the best on the most ranks" : "", s->mode);
         draw_scaling(document, s, (size_t)(s - scaling));
         add_scaling_tables(document, s->row, s->n);
     }

@@ -9,21 +9,15 @@
 #include "report/grid.h"
 #include "report/scaling.h"
 
-/* The colours of all pictures: a part of a step has the colour of its number, communication in flight the next, and
- * runs those behind it, by label. */
-enum { COLOUR_IN_FLIGHT = PARTS, COLOUR_OF_RUNS, COLOURS_OF_RUNS = SVG_COLOURS - COLOUR_OF_RUNS };
-static inline int colour_of_run(const struct report_run *run)
-{
-    return COLOUR_OF_RUNS + (int)(run->label_number % COLOURS_OF_RUNS);
-}
+/* A part of a step has the colour of its number in all pictures, and communication in flight the next. */
+enum { COLOUR_IN_FLIGHT = PARTS };
 
 /* The summary: the step or the efficiency, and the costliest bottleneck with its remedy. */
 void section_add_summary(cJSON *document, const struct report_runs *runs, const struct scaling *scaling,
                          size_t scalings, const struct bottlenecks *bottlenecks);
-/* What to do: the advice of each significant bottleneck, and the implementation to use. */
-void section_add_recommendations(cJSON *document, const struct report_runs *runs,
-                                 const struct bottlenecks *bottlenecks);
 void section_add_bottlenecks(cJSON *document, const struct bottlenecks *bottlenecks);
+/* The best implementation of each of the first comparisons on several ranks. */
+void section_add_choices(cJSON *document, const struct report_runs *runs);
 
 /* Where the time goes: all implementations of a single run, or the subject of each of several. */
 void section_add_breakdown(cJSON *document, const struct report_runs *runs);
@@ -32,13 +26,10 @@ void section_add_steps(cJSON *document, const struct report_runs *runs);
 void section_add_scaling(cJSON *document, const struct scaling *scaling, size_t scalings);
 void section_add_buckets(cJSON *document, const struct report_runs *runs);
 void section_add_collectives(cJSON *document, const struct report_runs *runs);
-/* How busy CPUs and GPUs were, from the files of the runs' monitors. */
-void section_add_utilisation(cJSON *document, const struct report_runs *runs);
 
 /* A sweep: the tables, pictures and verdicts of a judged grid, which is not empty. */
 void section_add_grid(cJSON *document, const struct grid *grid);
 
-void section_add_terms(cJSON *document);                                /* explains the terms */
 void section_add_runs(cJSON *document, const struct report_runs *runs); /* lists the runs, also unreadable ones */
 
 #endif
