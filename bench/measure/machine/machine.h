@@ -62,9 +62,7 @@ struct device_options {
     size_t threads; /* of a rank on the CPU; 0: OMP_NUM_THREADS, or this rank's share of the cores */
 };
 
-/* The rows of these options for a table; and those of them for a program of one process. */
 struct option_section open_device_options(struct device_options *options);
-struct option_section open_device_alone_options(struct device_options *options);
 
 /* What a rank computes on. */
 struct open_device {

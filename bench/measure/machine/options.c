@@ -30,13 +30,6 @@ struct option_section open_device_options(struct device_options *options)
     return (struct option_section){.title = "Device", OPTION_ROWS(device_rows), .base = options};
 }
 
-struct option_section open_device_alone_options(struct device_options *options)
-{
-    struct option_section section = open_device_options(options);
-    section.rows -= 2; /* without --share-gpu and --threads */
-    return section;
-}
-
 static int progress_parse(const struct option *option, const char *text, void *field)
 {
     static const struct option sleep_us = {.name = "mpi-progress sleep:US", .low = 1, .high = 100000};

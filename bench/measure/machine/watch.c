@@ -1,6 +1,7 @@
-/* watch.c - the thread that watches a host, a line a second. */
+/* watch.c - the thread that watches a host, a line a second, and what it finds. */
 #include "machine/watch.h"
 
+#include "base/json.h"
 #include "kernels/clock.h"
 #include "kernels/error.h"
 
@@ -10,6 +11,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -30,6 +32,54 @@ struct monitor {
 
 /* A sample over less at the end of a run is left out, since the kernel counts CPU time in hundredths of a second. */
 #define SHORTEST_S 0.2
+
+/* ---- findings ---- */
+
+void monitor_findings_add(struct monitor_findings *findings, const char *name, const char *format, ...)
+{
+    struct monitor_finding *finding = &findings->finding[findings->n++];
+    va_list arguments;
+    snprintf(finding->name, sizeof finding->name, "%s", name);
+    va_start(arguments, format);
+    vsnprintf(finding->text, sizeof finding->text, format, arguments);
+    va_end(arguments);
+}
+
+void monitor_findings_join(struct monitor_findings *findings, const struct monitor_findings *all, int n)
+{
+    *findings = (struct monitor_findings){0};
+    for (const struct monitor_findings *of_rank = all; of_rank < all + n; of_rank++) {
+        findings->samples += of_rank->samples;
+        findings->cpu_seconds += of_rank->cpu_seconds;
+        for (int i = 0; i < of_rank->n; i++) {
+            if (findings->n == MONITOR_FINDINGS_MOST) {
+                findings->dropped++;
+                continue;
+            }
+            struct monitor_finding *joined = &findings->finding[findings->n++];
+            *joined = of_rank->finding[i];
+            if (*of_rank->host)
+                snprintf(joined->text, sizeof joined->text, "%s: %.*s", of_rank->host, MONITOR_TEXT - MONITOR_HOST - 2,
+                         of_rank->finding[i].text);
+        }
+    }
+}
+
+void monitor_findings_describe(const struct monitor_findings *findings, cJSON *json)
+{
+    if (findings->samples <= 0)
+        return;
+    cJSON *monitor = cJSON_AddObjectToObject(json, "monitor");
+    json_add_number(monitor, "samples", findings->samples);
+    json_add_number(monitor, "cpu_seconds_per_sample", findings->cpu_seconds / findings->samples);
+    cJSON *list = cJSON_AddArrayToObject(monitor, "findings");
+    for (int i = 0; i < findings->n; i++) {
+        cJSON *finding = json_add_row(list);
+        json_add_text(finding, "name", findings->finding[i].name);
+        json_add_text(finding, "text", findings->finding[i].text);
+    }
+    json_add_number(monitor, "dropped", findings->dropped);
+}
 
 /* ---- the thread ---- */
 
@@ -134,12 +184,11 @@ int monitor_create(struct monitor **monitor, const struct job *job, int cpu, int
     for (char *c = m->found.host; *c; c++) /* as part of a file's name: letters, digits, - _ and . only */
         if (!isalnum((unsigned char)*c) && !strchr("_-.", *c))
             *c = '_';
-    cpu_set_t cpus;
-    int pids = find_processes(m, &cpus);
+    m->cpu.root = "";
+    m->cpu.pid = m->pid;
+    m->cpu.pids = find_processes(m, &m->cpu.cpus);
     m->with_cpu = cpu && job->local_rank == 0;
     m->with_gpu = gpu && job->local_rank == 0;
-    if (m->with_cpu)
-        proc_create(&m->cpu.proc, "", m->pid, pids, &cpus);
     return m->with_gpu ? monitor_gpu_create(&m->gpu) : 0;
 }
 
@@ -165,7 +214,7 @@ int monitor_start(struct monitor *m, const char *directory, int64_t origin_ns)
     m->start_ns = clock_now_ns();
     m->cpu.last_ns = m->start_ns;
     if (m->with_cpu)
-        proc_read(&m->cpu.proc, &m->cpu.last);
+        m->cpu.last = cpu_counters_read(&m->cpu);
     sigset_t all, before; /* signals are for the training thread */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -202,7 +251,7 @@ void monitor_destroy(struct monitor *m)
     stop_watching(m);
     (void)lines_close(&m->cpu.csv);
     (void)lines_close(&m->gpu.csv);
-    proc_destroy(&m->cpu.proc);
+    free(m->cpu.text);
     monitor_gpu_destroy(&m->gpu);
     free(m->pid);
     free(m);

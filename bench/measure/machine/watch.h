@@ -1,4 +1,4 @@
-/* watch.h - the parts of the monitor of a host: counters of the kernel, CPUs, GPUs, and findings. */
+/* watch.h - the parts of the monitor of a host: CPUs, GPUs, and what they find. */
 #ifndef BENCH_MEASURE_MACHINE_WATCH_H
 #define BENCH_MEASURE_MACHINE_WATCH_H
 
@@ -8,73 +8,45 @@
 #include <sched.h>
 #include <stddef.h>
 
-/* ---- findings ---- */
+/* ---- findings (watch.c) ---- */
 
 /* Adds a finding (printf's format, no full stop) to those of a host, at most one of each name. */
 void monitor_findings_add(struct monitor_findings *findings, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Joins the findings of all ranks, all[n], which are zeroed for ranks that watched nothing. */
+/* Joins the findings of all ranks, all[n]; those of ranks that watched nothing are zeroed. */
 void monitor_findings_join(struct monitor_findings *findings, const struct monitor_findings *all, int n);
-
-/* ---- counters of the kernel, read from /proc and /sys below a root directory; NAN: the kernel has none ----
- *
- * Sources: Linux Documentation/filesystems/proc.rst, admin-guide/cgroup-v2.rst, scheduler/sched-bwc.rst (version 1). */
-
-struct proc_counters {
-    double user, system, idle, iowait, steal; /* CPU seconds since boot; user with nice, system with interrupts */
-    double context_switches;                  /* since boot */
-    double load;                              /* runnable processes, averaged over a minute */
-    double mhz_min, mhz_mean;                 /* clocks now, of the CPUs that the job may use */
-    double thermal_throttles;                 /* of those CPUs since boot; each counts the events of its package */
-    double quota_throttles, quota_ms;         /* periods, and ms, in which CPU quotas stopped this process's groups */
-    double memory_total, memory_available;    /* MiB */
-    double job_seconds, job_resident;         /* of the job's processes: CPU seconds so far, MiB now */
-};
-
-enum { PROC_GROUPS = 16, PROC_PATH = 512 };
-
-/* Where to read. */
-struct proc {
-    char root[PROC_PATH];               /* "" for the machine itself */
-    const int *pid;                     /* [pids], the caller's */
-    int pids;                           /* 0: unknown */
-    cpu_set_t cpus;                     /* that the job may use */
-    int has_clock, has_thermal;         /* 0 once no CPU was found to have one */
-    char group[PROC_GROUPS][PROC_PATH]; /* files cpu.stat with a quota's counters, below root */
-    int groups;
-    char *text; /* [room], a file's content */
-    size_t room;
-};
-
-/* Finds what can be read. pid[pids] must outlive it. */
-void proc_create(struct proc *proc, const char *root, const int *pid, int pids, const cpu_set_t *cpus);
-void proc_destroy(struct proc *proc); /* a zeroed one is fine */
-
-/* Reads all counters now. */
-void proc_read(struct proc *proc, struct proc_counters *counters);
 
 /* ---- CPUs ---- */
 
-/* Thresholds of findings, besides MONITOR_OTHER_CORES. Throttling always is a finding. Clocks count only while the
- * machine is busy, because idle cores slow down by themselves. */
-#define MONITOR_STEAL_PERCENT      2.0  /* of a second's CPU time */
-#define MONITOR_CLOCK_FALL         0.10 /* of the mean clock, below its largest value so far */
-#define MONITOR_CLOCK_BUSY_PERCENT 50.0 /* of the machine's CPU time */
+/* Counters of the kernel; NAN: it has none. */
+struct cpu_counters {
+    double user, system, idle, iowait, steal; /* CPU seconds since boot; user with nice, system with interrupts */
+    double mhz;                               /* mean clock now, of the CPUs that the job may use */
+    double thermal_throttles;                 /* of those CPUs since boot; each counts the events of its package */
+    double quota_ms;                          /* in which CPU quotas stopped the control groups of this process */
+    double memory_used;                       /* MiB */
+    double job_seconds, job_resident;         /* of the job's processes: CPU seconds so far, MiB now */
+};
 
-/* The time between two readings of the counters; NAN is unknown. */
+/* What happened between two readings of the counters; NAN is unknown. */
 struct cpu_sample {
     double length;                           /* s */
     double user, system, iowait, steal;      /* percent of the machine's CPU time */
     double job_cores, other_processes_cores; /* used by the job on this machine; by all else, at least 0 */
-    double thermal_throttles, quota_throttles, quota_ms;
-    double context_switches;  /* per second */
-    struct proc_counters now; /* the later reading: load, clocks, memory */
+    double thermal_throttles, quota_ms;
+    struct cpu_counters now; /* the later reading: clock, memory */
 };
 
 /* length_s is the time between the two. */
-struct cpu_sample cpu_sample_between(const struct proc_counters *before, const struct proc_counters *after,
+struct cpu_sample cpu_sample_between(const struct cpu_counters *before, const struct cpu_counters *after,
                                      double length_s);
+
+/* Thresholds of findings, besides MONITOR_OTHER_CORES. Throttling is always a finding. Clocks count only while the
+ * machine is busy, because idle cores slow down by themselves. */
+#define MONITOR_STEAL_PERCENT      2.0  /* of a second's CPU time */
+#define MONITOR_CLOCK_FALL         0.10 /* of the mean clock, below its largest value so far */
+#define MONITOR_CLOCK_BUSY_PERCENT 50.0 /* of the machine's CPU time */
 
 /* Totals and extremes over all samples; zeroed at first. */
 struct cpu_tally {
@@ -83,22 +55,33 @@ struct cpu_tally {
     double steal_seconds, steal_most;                     /* s; percent */
     double busy_seconds, slow_seconds;                    /* in which the clock counts; in which it had fallen */
     double clock_most;                                    /* MHz, of the busy seconds so far */
-    double fall_from, fall_to;                            /* the deepest: from and to how many MHz; 0: none */
+    double fall_from, fall_to;                            /* the deepest fall, MHz; 0: none */
     double thermal_seconds, thermal;                      /* s; throttles */
-    double quota_seconds, quota, quota_ms;                /* s; periods; ms */
+    double quota_seconds, quota_ms;                       /* s; ms */
 };
 
 void cpu_tally_add(struct cpu_tally *tally, const struct cpu_sample *sample);
 void cpu_tally_report(const struct cpu_tally *tally, struct monitor_findings *findings);
 
-/* The monitor of a machine; last and last_ns must hold a first reading. */
+enum cpu_file { CPU_CLOCK, CPU_CORE_THROTTLES, CPU_PACKAGE_THROTTLES, CPU_FILES };
+
+/* The monitor of a machine's CPUs; root, pid, pids, cpus, last and last_ns are set by whoever starts it. */
 struct monitor_cpu {
-    struct proc proc;
-    struct proc_counters last;
+    const char *root; /* the directory that /proc and /sys are below; "" for the machine itself */
+    const int *pid;   /* [pids] processes of the job on this machine; 0 pids: unknown */
+    int pids;
+    cpu_set_t cpus;         /* that the job may use */
+    int missing[CPU_FILES]; /* 1: no CPU has that file, so that it is not looked for again */
+    char *text;             /* [room], a file's content; freed by whoever ends the monitor */
+    size_t room;
+    struct cpu_counters last; /* reading, at last_ns */
     int64_t last_ns;
     struct cpu_tally tally;
     struct lines csv; /* csv.file is -1 until it is opened */
 };
+
+/* Reads all counters now. Sources: Linux Documentation/filesystems/proc.rst, admin-guide/cgroup-v2.rst. */
+struct cpu_counters cpu_counters_read(struct monitor_cpu *cpu);
 
 extern const char cpu_column_names[]; /* of its file, a line */
 
@@ -112,23 +95,23 @@ void monitor_cpu_sample(struct monitor_cpu *cpu, double seconds);
 
 /* The state of a GPU; NAN is unknown. */
 struct gpu_sample {
-    double utilization_gpu, utilization_memory; /* percent */
-    double memory_used, memory_total;           /* MiB */
-    double power, temperature;                  /* W, degrees Celsius */
-    double sm_clock, memory_clock;              /* MHz */
+    double utilization;               /* percent */
+    double memory_used, memory_total; /* MiB */
+    double power, temperature;        /* W, degrees Celsius */
+    double sm_clock;                  /* MHz */
     int has_reasons;
     unsigned long long reasons; /* why clocks are below their maximum, by the bits of NVML */
 };
 
-enum { GPU_FINDINGS = 4, GPU_NAME = 96 };
+enum { GPU_FINDINGS = 4, GPU_ID = 96 };
 
 /* A GPU, and counts over all its samples. */
 struct gpu {
-    unsigned index;                      /* the library's number of it */
-    struct nvml_device *device;          /* the library's handle */
-    char name[GPU_NAME], uuid[GPU_NAME]; /* empty where it has none */
-    int samples, count[GPU_FINDINGS];    /* all; those with that finding */
-    double memory_most;                  /* percent */
+    unsigned index;                   /* the library's number of it */
+    struct nvml_device *device;       /* the library's handle */
+    char uuid[GPU_ID];                /* empty where it has none */
+    int samples, count[GPU_FINDINGS]; /* all; those with that finding */
+    double memory_most;               /* percent */
 };
 
 /* Adds a sample to the counts of a GPU. */

@@ -1,9 +1,135 @@
-/* watch_cpu.c - what the CPUs do, second by second. */
+/* watch_cpu.c - what the CPUs do, second by second, from the kernel's counters. */
 #include "machine/watch.h"
 
 #include "kernels/clock.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MIB 1048576.0
+
+/* ---- the kernel's files ---- */
+
+/* What follows `key` at the start of a line; NULL if no line begins so. */
+static const char *after_key(const char *text, const char *key)
+{
+    size_t length = strlen(key);
+    for (const char *line = text; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (!strncmp(line, key, length))
+            return line + length;
+    }
+    return NULL;
+}
+
+/* The number that follows a key, times `scale`; NAN if there is none. */
+static double number_after(const char *text, const char *key, double scale)
+{
+    const char *rest = after_key(text, key);
+    char *end = NULL;
+    double value = rest ? strtod(rest, &end) : 0;
+    return end != rest ? scale * value : NAN;
+}
+
+/* The content of a file below the root, until the next call; "" if it cannot be read. */
+static const char *read_kernel_file(struct monitor_cpu *cpu, const char *path)
+{
+    char whole[FILES_PATH];
+    snprintf(whole, sizeof whole, "%s%s", cpu->root, path);
+    FILE *file = fopen(whole, "re");
+    if (file) /* few reads, and most files in one: the kernel suggests 1 KiB */
+        setvbuf(file, NULL, _IOFBF, 1 << 16);
+    ssize_t n = file ? getdelim(&cpu->text, &cpu->room, 0, file) : -1; /* all of it, since it holds no 0 */
+    if (file)
+        fclose(file);
+    return n > 0 ? cpu->text : "";
+}
+
+/* The sum of the numbers in a file of each CPU that the job may use, and how many have it; NAN where none has. */
+static double sum_over_cpus(struct monitor_cpu *cpu, enum cpu_file file, int *n)
+{
+    static const char *const name[CPU_FILES] = {"cpufreq/scaling_cur_freq", "thermal_throttle/core_throttle_count",
+                                                "thermal_throttle/package_throttle_count"};
+    double sum = 0;
+    *n = 0;
+    for (size_t i = 0; i < CPU_SETSIZE && !cpu->missing[file]; i++) {
+        char path[128];
+        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%zu/%s", i, name[file]);
+        double number = CPU_ISSET(i, &cpu->cpus) ? number_after(read_kernel_file(cpu, path), "", 1) : NAN;
+        if (isfinite(number)) {
+            sum += number;
+            ++*n;
+        }
+    }
+    cpu->missing[file] = !*n;
+    return *n ? sum : NAN;
+}
+
+/* Of this process's control group (version 2) and those above it, which may have a quota, too. */
+static double read_quota_ms(struct monitor_cpu *cpu)
+{
+    double ms = NAN;
+    char group[512] = "", path[600];
+    const char *line = after_key(read_kernel_file(cpu, "/proc/self/cgroup"), "0::");
+    if (!line || sscanf(line, "%511s", group) != 1)
+        return NAN;
+    for (char *end = group + (strcmp(group, "/") ? strlen(group) : 0); end; end = strrchr(group, '/')) {
+        *end = 0;
+        snprintf(path, sizeof path, "/sys/fs/cgroup%s/cpu.stat", group);
+        double of_group = number_after(read_kernel_file(cpu, path), "throttled_usec ", 1e-3);
+        ms = isnan(ms) ? of_group : ms + fmax(of_group, 0); /* NAN adds nothing */
+    }
+    return ms;
+}
+
+/* From /proc/<pid>/stat; unknown unless every process can be read. */
+static void read_processes(struct monitor_cpu *cpu, double tick, struct cpu_counters *c)
+{
+    double seconds = 0, pages = 0;
+    if (!cpu->pids)
+        return;
+    for (int i = 0; i < cpu->pids; i++) {
+        char path[64];
+        double user, system, resident;
+        snprintf(path, sizeof path, "/proc/%d/stat", cpu->pid[i]);
+        const char *rest = strrchr(read_kernel_file(cpu, path), ')'); /* the name before it may hold anything */
+        if (!rest ||
+            sscanf(rest, ") %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lf %lf %*s %*s %*s %*s %*s %*s %*s %*s %lf",
+                   &user, &system, &resident) != 3)
+            return;
+        seconds += tick * (user + system);
+        pages += resident;
+    }
+    c->job_seconds = seconds;
+    c->job_resident = pages * (double)sysconf(_SC_PAGESIZE) / MIB;
+}
+
+struct cpu_counters cpu_counters_read(struct monitor_cpu *cpu)
+{
+    double user, nice_, system, idle, iowait, irq, soft, steal, tick = 1 / (double)sysconf(_SC_CLK_TCK);
+    struct cpu_counters c = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+    int n;
+    const char *text = after_key(read_kernel_file(cpu, "/proc/stat"), "cpu ");
+    if (text && sscanf(text, "%lf %lf %lf %lf %lf %lf %lf %lf", &user, &nice_, &system, &idle, &iowait, &irq, &soft,
+                       &steal) == 8) {
+        c.user = tick * (user + nice_);
+        c.system = tick * (system + irq + soft);
+        c.idle = tick * idle;
+        c.iowait = tick * iowait;
+        c.steal = tick * steal;
+    }
+    read_processes(cpu, tick, &c); /* right behind, since the two are subtracted from each other */
+    text = read_kernel_file(cpu, "/proc/meminfo");
+    c.memory_used = number_after(text, "MemTotal:", 1 / 1024.0) - number_after(text, "MemAvailable:", 1 / 1024.0);
+    c.mhz = 1e-3 * sum_over_cpus(cpu, CPU_CLOCK, &n) / n;
+    c.thermal_throttles = sum_over_cpus(cpu, CPU_CORE_THROTTLES, &n);
+    c.thermal_throttles += sum_over_cpus(cpu, CPU_PACKAGE_THROTTLES, &n);
+    c.quota_ms = read_quota_ms(cpu);
+    return c;
+}
 
 /* ---- one sample ---- */
 
@@ -14,7 +140,7 @@ static double increase(double before, double after)
     return difference < 0 ? 0 : difference;
 }
 
-struct cpu_sample cpu_sample_between(const struct proc_counters *a, const struct proc_counters *b, double length_s)
+struct cpu_sample cpu_sample_between(const struct cpu_counters *a, const struct cpu_counters *b, double length_s)
 {
     double user = increase(a->user, b->user), system = increase(a->system, b->system);
     double idle = increase(a->idle, b->idle), iowait = increase(a->iowait, b->iowait);
@@ -29,9 +155,7 @@ struct cpu_sample cpu_sample_between(const struct proc_counters *a, const struct
         .job_cores = job / length_s,
         .other_processes_cores = increase(job, user + system) / length_s,
         .thermal_throttles = increase(a->thermal_throttles, b->thermal_throttles),
-        .quota_throttles = increase(a->quota_throttles, b->quota_throttles),
         .quota_ms = increase(a->quota_ms, b->quota_ms),
-        .context_switches = increase(a->context_switches, b->context_switches) / length_s,
         .now = *b,
     };
 }
@@ -45,7 +169,7 @@ void cpu_tally_add(struct cpu_tally *tally, const struct cpu_sample *sample)
     tally->other_processes_most = fmax(tally->other_processes_most, sample->other_processes_cores);
     tally->steal_seconds += sample->steal >= MONITOR_STEAL_PERCENT ? sample->length : 0;
     tally->steal_most = fmax(tally->steal_most, sample->steal);
-    double mhz = sample->now.mhz_mean;
+    double mhz = sample->now.mhz;
     if (sample->user + sample->system >= MONITOR_CLOCK_BUSY_PERCENT && isfinite(mhz)) {
         tally->busy_seconds += sample->length;
         tally->clock_most = fmax(tally->clock_most, mhz);
@@ -55,12 +179,10 @@ void cpu_tally_add(struct cpu_tally *tally, const struct cpu_sample *sample)
             tally->fall_to = mhz;
         }
     }
-    int throttled = sample->quota_throttles > 0;
     tally->thermal_seconds += sample->thermal_throttles > 0 ? sample->length : 0;
     tally->thermal += fmax(sample->thermal_throttles, 0); /* NAN counts for nothing, too */
-    tally->quota_seconds += throttled ? sample->length : 0;
-    tally->quota += throttled ? sample->quota_throttles : 0;
-    tally->quota_ms += throttled ? sample->quota_ms : 0;
+    tally->quota_seconds += sample->quota_ms > 0 ? sample->length : 0;
+    tally->quota_ms += fmax(sample->quota_ms, 0);
 }
 
 void cpu_tally_report(const struct cpu_tally *tally, struct monitor_findings *findings)
@@ -84,35 +206,32 @@ void cpu_tally_report(const struct cpu_tally *tally, struct monitor_findings *fi
         monitor_findings_add(findings, "cpu_thermal_throttling",
                              "cores were throttled because of their temperature in %.0f of %.0f s (%.0f times)",
                              tally->thermal_seconds, tally->seconds, tally->thermal);
-    if (tally->quota > 0)
+    if (tally->quota_ms > 0)
         monitor_findings_add(findings, "cpu_quota_throttling",
-                             "the CPU quota of the control group stopped it in %.0f of %.0f s (%.0f times, %.0f ms)",
-                             tally->quota_seconds, tally->seconds, tally->quota, tally->quota_ms);
+                             "the CPU quota of the control group stopped it in %.0f of %.0f s (%.0f ms)",
+                             tally->quota_seconds, tally->seconds, tally->quota_ms);
 }
 
 /* ---- the file ---- */
 
 const char cpu_column_names[] =
-    "seconds,user_percent,system_percent,iowait_percent,steal_percent,job_cores,other_processes_cores,load_1min,"
-    "mhz_min,mhz_mean,thermal_throttle_count,quota_throttled_periods,quota_throttled_ms,memory_used_mib,"
-    "memory_available_mib,job_resident_mib,context_switches_per_s\n";
+    "seconds,user_percent,system_percent,iowait_percent,steal_percent,job_cores,other_processes_cores,mhz_mean,"
+    "thermal_throttle_count,quota_throttled_ms,memory_used_mib,job_resident_mib\n";
 
 void monitor_cpu_sample(struct monitor_cpu *cpu, double seconds)
 {
-    struct proc_counters counters;
     struct csv_line line = {0};
     int64_t now_ns = clock_now_ns();
-    proc_read(&cpu->proc, &counters);
+    struct cpu_counters counters = cpu_counters_read(cpu);
     struct cpu_sample s = cpu_sample_between(&cpu->last, &counters, 1e-9 * (double)(now_ns - cpu->last_ns));
     cpu->last = counters;
     cpu->last_ns = now_ns;
     cpu_tally_add(&cpu->tally, &s);
     csv_add_numbers(&line, 3, 1, &seconds);
     csv_add_numbers(&line, 1, 4, (double[]){s.user, s.system, s.iowait, s.steal});
-    csv_add_numbers(&line, 2, 3, (double[]){s.job_cores, s.other_processes_cores, s.now.load});
-    csv_add_numbers(&line, 0, 4, (double[]){s.now.mhz_min, s.now.mhz_mean, s.thermal_throttles, s.quota_throttles});
+    csv_add_numbers(&line, 2, 2, (double[]){s.job_cores, s.other_processes_cores});
+    csv_add_numbers(&line, 0, 2, (double[]){s.now.mhz, s.thermal_throttles});
     csv_add_numbers(&line, 1, 1, &s.quota_ms);
-    csv_add_numbers(&line, 0, 2, (double[]){s.now.memory_total - s.now.memory_available, s.now.memory_available});
-    csv_add_numbers(&line, 0, 2, (double[]){s.now.job_resident, s.context_switches});
+    csv_add_numbers(&line, 0, 2, (double[]){s.now.memory_used, s.now.job_resident});
     csv_end_line(&line, &cpu->csv);
 }

@@ -18,17 +18,15 @@
 
 /* Numbers, layouts and functions are those of the library's documented interface (NVML API Reference), which only
  * grows. */
-enum { NVML_OK = 0, NVML_CLOCK_SM = 1, NVML_CLOCK_MEMORY = 2, NVML_SENSOR_GPU = 0 };
+enum { NVML_OK = 0, NVML_CLOCK_SM = 1, NVML_SENSOR_GPU = 0 };
 
 typedef struct nvml_device *nvml_device;
 
-/* The library has to have the first ones; a value whose function it lacks is unknown. */
 static const char *const function_name[] = {"nvmlInit_v2",
                                             "nvmlShutdown",
                                             "nvmlDeviceGetCount_v2",
                                             "nvmlDeviceGetHandleByIndex_v2",
                                             "nvmlErrorString",
-                                            "nvmlDeviceGetName",
                                             "nvmlDeviceGetUUID",
                                             "nvmlDeviceGetUtilizationRates",
                                             "nvmlDeviceGetMemoryInfo",
@@ -36,7 +34,7 @@ static const char *const function_name[] = {"nvmlInit_v2",
                                             "nvmlDeviceGetTemperature",
                                             "nvmlDeviceGetClockInfo",
                                             "nvmlDeviceGetCurrentClocksThrottleReasons"};
-enum { FUNCTIONS = sizeof function_name / sizeof *function_name, NEEDED = 5 };
+enum { FUNCTIONS = sizeof function_name / sizeof *function_name };
 
 static void *library; /* NULL: not open */
 
@@ -49,7 +47,6 @@ static union {
         int (*count)(unsigned *count);
         int (*handle)(unsigned index, nvml_device *device);
         const char *(*error)(int error);
-        int (*name)(nvml_device device, char *name, unsigned length);
         int (*uuid)(nvml_device device, char *uuid, unsigned length);
         /* percent of the library's sampling period in which a kernel ran, and in which memory was accessed */
         int (*utilization)(nvml_device device, unsigned percent[2]);
@@ -71,11 +68,9 @@ static int nvml_open(void)
     int status = 0;
     for (size_t i = 0; i < FUNCTIONS && !status; i++) {
         nvml.address[i] = dlsym(library, function_name[i]);
-        if (!nvml.address[i] && i < NEEDED)
+        if (!nvml.address[i])
             status = error_report("--monitor-gpu: %s has no %s; it needs a newer driver", LIBRARY, function_name[i]);
     }
-    if (!nvml.reasons) /* by its newer name */
-        nvml.address[FUNCTIONS - 1] = dlsym(library, "nvmlDeviceGetCurrentClocksEventReasons");
     int error = status ? NVML_OK : nvml.init();
     if (error != NVML_OK)
         status = error_report("--monitor-gpu: %s cannot start (error %d: %s); is the driver loaded? see nvidia-smi",
@@ -155,33 +150,28 @@ void gpu_tally_report(const struct gpu *gpu, int n, struct monitor_findings *fin
 
 /* ---- the file ---- */
 
-const char gpu_column_names[] =
-    "seconds,gpu,name,uuid,utilization_gpu_percent,utilization_memory_percent,memory_used_mib,memory_total_mib,power_w,"
-    "temperature_c,sm_clock_mhz,memory_clock_mhz,throttle_reasons\n";
+const char gpu_column_names[] = "seconds,gpu,uuid,utilization_gpu_percent,memory_used_mib,memory_total_mib,power_w,"
+                                "temperature_c,sm_clock_mhz,throttle_reasons\n";
 
-/* A value that a GPU, or the library, does not support stays unknown. */
+/* A value that a GPU does not support stays unknown. */
 static void read_gpu(nvml_device device, struct gpu_sample *sample)
 {
     unsigned percent[2], value;
     unsigned long long bytes[3];
-    *sample = (struct gpu_sample){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, 0, 0};
-    if (nvml.utilization && nvml.utilization(device, percent) == NVML_OK) {
-        sample->utilization_gpu = percent[0];
-        sample->utilization_memory = percent[1];
-    }
-    if (nvml.memory && nvml.memory(device, bytes) == NVML_OK) {
+    *sample = (struct gpu_sample){NAN, NAN, NAN, NAN, NAN, NAN, 0, 0};
+    if (nvml.utilization(device, percent) == NVML_OK)
+        sample->utilization = percent[0];
+    if (nvml.memory(device, bytes) == NVML_OK) {
         sample->memory_used = (double)bytes[2] / MIB;
         sample->memory_total = (double)bytes[0] / MIB;
     }
-    if (nvml.power && nvml.power(device, &value) == NVML_OK)
+    if (nvml.power(device, &value) == NVML_OK)
         sample->power = 1e-3 * value;
-    if (nvml.temperature && nvml.temperature(device, NVML_SENSOR_GPU, &value) == NVML_OK)
+    if (nvml.temperature(device, NVML_SENSOR_GPU, &value) == NVML_OK)
         sample->temperature = value;
-    if (nvml.clock && nvml.clock(device, NVML_CLOCK_SM, &value) == NVML_OK)
+    if (nvml.clock(device, NVML_CLOCK_SM, &value) == NVML_OK)
         sample->sm_clock = value;
-    if (nvml.clock && nvml.clock(device, NVML_CLOCK_MEMORY, &value) == NVML_OK)
-        sample->memory_clock = value;
-    sample->has_reasons = nvml.reasons && nvml.reasons(device, &sample->reasons) == NVML_OK;
+    sample->has_reasons = nvml.reasons(device, &sample->reasons) == NVML_OK;
 }
 
 void monitor_gpu_sample(struct monitor_gpu *monitor, double seconds)
@@ -194,12 +184,10 @@ void monitor_gpu_sample(struct monitor_gpu *monitor, double seconds)
         gpu_tally_add(gpu, &s);
         csv_add_numbers(&line, 3, 1, &seconds);
         csv_add_numbers(&line, 0, 1, (double[]){gpu->index});
-        csv_add_text(&line, gpu->name);
         csv_add_text(&line, gpu->uuid);
-        csv_add_numbers(&line, 0, 4,
-                        (double[]){s.utilization_gpu, s.utilization_memory, s.memory_used, s.memory_total});
+        csv_add_numbers(&line, 0, 3, (double[]){s.utilization, s.memory_used, s.memory_total});
         csv_add_numbers(&line, 1, 1, &s.power);
-        csv_add_numbers(&line, 0, 3, (double[]){s.temperature, s.sm_clock, s.memory_clock});
+        csv_add_numbers(&line, 0, 2, (double[]){s.temperature, s.sm_clock});
         csv_add_text(&line, s.has_reasons ? gpu_reasons_words(s.reasons, words) : "");
         csv_end_line(&line, &monitor->csv);
     }
@@ -223,9 +211,7 @@ int monitor_gpu_create(struct monitor_gpu *monitor)
         }
         monitor->n++;
         gpu->index = i;
-        if (!nvml.name || nvml.name(gpu->device, gpu->name, sizeof gpu->name) != NVML_OK)
-            *gpu->name = 0;
-        if (!nvml.uuid || nvml.uuid(gpu->device, gpu->uuid, sizeof gpu->uuid) != NVML_OK)
+        if (nvml.uuid(gpu->device, gpu->uuid, sizeof gpu->uuid) != NVML_OK)
             *gpu->uuid = 0;
     }
     if (monitor->n)

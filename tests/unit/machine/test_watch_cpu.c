@@ -35,13 +35,12 @@ static void make(const char *folder, const char *name, const char *text)
     ck_assert_int_eq(files_replace(path, name, text), 0);
 }
 
-static void read_all(const int *pid, int pids, struct proc_counters *c)
+static struct cpu_counters read_all(const int *pid, int pids)
 {
-    struct proc proc;
-    proc_create(&proc, root, pid, pids, &cpus);
-    memset(c, 0, sizeof *c);
-    proc_read(&proc, c);
-    proc_destroy(&proc);
+    struct monitor_cpu cpu = {.root = root, .pid = pid, .pids = pids, .cpus = cpus};
+    struct cpu_counters counters = cpu_counters_read(&cpu);
+    free(cpu.text);
+    return counters;
 }
 
 /* ---- a machine ---- */
@@ -52,17 +51,11 @@ static const char stat_text[] = "cpu  100 20 300 4000 50 6 7 8 9 10\n"
                                 "ctxt 987654\n"
                                 "btime 1700000000\n";
 
-static const char cpuinfo[] =
-    "processor\t: 0\ncpu MHz\t\t: 800.5\n\nprocessor\t: 1\nmodel name\t: A processor : 9\ncpu MHz\t\t: 2000.25\n"
-    "\nprocessor\t: 3\ncpu MHz\t\t: 3000.75\n\nprocessor\t: 4\ncpu MHz\t\t: 1.0\n";
-
 /* Every source, of a machine that has them all; CPUs 1 and 3 are the job's. */
 static void make_machine(void)
 {
     make("proc", "stat", stat_text);
-    make("proc", "loadavg", "1.25 0.90 0.50 3/200 12345\n");
     make("proc", "meminfo", "MemTotal:       1048576 kB\nMemFree:  1 kB\nMemAvailable:    262144 kB\n");
-    make("proc", "cpuinfo", cpuinfo);
     make("proc/77", "stat", "77 (a) R 1 77 1 0 -1 0 1 0 0 0 250 50 9 9 20 0 3 0 22 31 256 18 1\n");
     make("proc/78", "stat", "78 (b) (c 1) S 1 77 1 0 -1 0 1 0 0 0 1000 0 9 9 20 0 3 0 22 31 512 18 1\n");
     for (int cpu = 0; cpu < 5; cpu++) {
@@ -77,7 +70,7 @@ static void make_machine(void)
     }
     make("proc/self", "cgroup", "0::/job.slice/step\n");
     make("sys/fs/cgroup", "cpu.stat", "usage_usec 1\n");
-    make("sys/fs/cgroup/job.slice", "cpu.stat", "usage_usec 1\nnr_periods 9\nnr_throttled 5\nthrottled_usec 7000\n");
+    make("sys/fs/cgroup/job.slice", "cpu.stat", "usage_usec 1\nnr_throttled 5\nthrottled_usec 7000\n");
     make("sys/fs/cgroup/job.slice/step", "cpu.stat", "nr_throttled 1\nthrottled_usec 500\n");
 }
 
@@ -85,90 +78,69 @@ static const int both[] = {77, 78};
 
 TEST(a_whole_machine)
 {
-    struct proc_counters c;
     double ticks = (double)sysconf(_SC_CLK_TCK), page = (double)sysconf(_SC_PAGESIZE);
     make_machine();
-    read_all(both, 2, &c);
+    struct cpu_counters c = read_all(both, 2);
     SAME(c.user, 120 / ticks);
     SAME(c.system, 313 / ticks);
     SAME(c.idle, 4000 / ticks);
     SAME(c.iowait, 50 / ticks);
     SAME(c.steal, 8 / ticks);
-    SAME(c.context_switches, 987654);
-    SAME(c.load, 1.25);
-    SAME(c.memory_total, 1024);
-    SAME(c.memory_available, 256);
-    SAME(c.mhz_min, 1500);
-    SAME(c.mhz_mean, 2000);
+    SAME(c.mhz, 2000);
     SAME(c.thermal_throttles, 10 + 30 + 2);
-    SAME(c.quota_throttles, 6);
     SAME(c.quota_ms, 7.5);
+    SAME(c.memory_used, 1024 - 256);
     SAME(c.job_seconds, 1300 / ticks);
     SAME(c.job_resident, 768 * page / 1048576);
 }
 
 /* A machine without a source does not know its numbers, and knows all others. */
-TEST_EACH(missing_sources_are_unknown, 9)
+TEST_EACH(missing_sources_are_unknown, 8)
 {
     static const struct {
         const char *remove;
-        int unknown[4]; /* which of the doubles in struct proc_counters, ended by -1 */
+        int first, last; /* unknown then, of the doubles in struct cpu_counters */
     } cases[] = {
-        {"proc/stat", {0, 4, 5, -1}},
-        {"proc/loadavg", {6, -1}},
-        {"proc/meminfo", {13, 12, -1}},
-        {"sys/devices/system/cpu/cpu*/thermal_throttle", {9, -1}},
-        {"proc/self/cgroup", {10, 11, -1}},
-        {"sys/fs/cgroup/job.slice", {10, 11, -1}},
-        {"proc/78", {14, 15, -1}},
-        {"sys/devices/system/cpu/cpu*/cpufreq proc/cpuinfo", {7, 8, -1}},
-        {"proc sys", {-1}},
+        {"proc/stat", 0, 4},
+        {"sys/devices/system/cpu/cpu*/cpufreq", 5, 5},
+        {"sys/devices/system/cpu/cpu*/thermal_throttle", 6, 6},
+        {"proc/self/cgroup", 7, 7},
+        {"sys/fs/cgroup/job.slice", 7, 7},
+        {"proc/meminfo", 8, 8},
+        {"proc/78", 9, 10},
+        {"proc sys", 0, 10},
     };
     char command[256];
-    struct proc_counters c;
     make_machine();
     snprintf(command, sizeof command, "cd %s && rm -r %s", root, cases[_i].remove);
     ck_assert_int_eq(system(command), 0);
-    read_all(both, 2, &c);
+    struct cpu_counters c = read_all(both, 2);
     double values[sizeof c / sizeof(double)];
     memcpy(values, &c, sizeof c);
-    for (int i = 0; i < (int)LENGTH(values); i++) {
-        int unknown = cases[_i].unknown[0] < 0;
-        for (const int *u = cases[_i].unknown; *u >= 0; u++)
-            unknown |= *u == i || (cases[_i].unknown[0] == 0 && i < 6);
-        ck_assert_msg((isnan(values[i]) != 0) == unknown, "number %d is %g without %s", i, values[i], cases[_i].remove);
-    }
+    for (int i = 0; i < (int)LENGTH(values); i++)
+        ck_assert_msg((isnan(values[i]) != 0) == (i >= cases[_i].first && i <= cases[_i].last),
+                      "number %d is %g without %s", i, values[i], cases[_i].remove);
 }
 
-/* A group's line, and where its counters are; in version 1 under one of two names, never counted twice. */
-TEST_EACH(control_groups_of_all_versions, 10)
+/* A group's line, and where its counters are. */
+TEST_EACH(control_groups, 6)
 {
     static const struct {
         const char *lines, *folder[2];
-        double throttles;
+        double ms;
     } cases[] = {
-        {"0::/a\n", {"sys/fs/cgroup/a"}, 4},
-        {"0::/a\n", {"sys/fs/cgroup/unified/a"}, 4},
-        {"0::/host/a\n", {"sys/fs/cgroup"}, 4}, /* the path is another namespace's */
-        {"0::/\n", {"sys/fs/cgroup"}, 4},
-        {"9:cpuset:/a\n4:cpu,cpuacct:/a/b\n1:name=systemd:/a\n0::/a\n", {"sys/fs/cgroup/cpu,cpuacct/a"}, 4},
-        {"4:cpu,cpuacct:/a\n", {"sys/fs/cgroup/cpu,cpuacct/a", "sys/fs/cgroup/cpu/a"}, 4},
-        {"4:cpu,cpuacct:/a\n", {"sys/fs/cgroup/cpu/a"}, 4},
-        {"1:cpu:/a\n", {"sys/fs/cgroup/cpu", "sys/fs/cgroup/cpu/a"}, 8},
-        {"3:cpuset:/a\n2:cpuacct:/a\n", {"sys/fs/cgroup/cpuset/a", "sys/fs/cgroup/cpu/a"}, NAN},
+        {"0::/a\n", {"sys/fs/cgroup/a"}, 3},
+        {"9:cpuset:/a\n1:name=systemd:/a\n0::/a/b\n", {"sys/fs/cgroup/a", "sys/fs/cgroup/a/b"}, 6},
+        {"0::/host/a\n", {"sys/fs/cgroup"}, 3}, /* the path is another namespace's */
+        {"0::/\n", {"sys/fs/cgroup"}, 3},
+        {"4:cpu,cpuacct:/a\n", {"sys/fs/cgroup/cpu,cpuacct/a"}, NAN}, /* version 1 */
         {"", {"sys/fs/cgroup"}, NAN},
     };
-    struct proc_counters c;
     make("proc/self", "cgroup", cases[_i].lines);
     for (int i = 0; i < 2 && cases[_i].folder[i]; i++)
-        make(cases[_i].folder[i], "cpu.stat", "nr_periods 9\nnr_throttled 4\nthrottled_time 3000000\n");
-    read_all(NULL, 0, &c);
-    if (isnan(cases[_i].throttles))
-        ck_assert(isnan(c.quota_throttles) && isnan(c.quota_ms));
-    else {
-        SAME(c.quota_throttles, cases[_i].throttles);
-        SAME(c.quota_ms, cases[_i].throttles * 0.75);
-    }
+        make(cases[_i].folder[i], "cpu.stat", "nr_periods 9\nnr_throttled 4\nthrottled_usec 3000\n");
+    double ms = read_all(NULL, 0).quota_ms;
+    ck_assert_msg(isnan(cases[_i].ms) ? isnan(ms) : fabs(ms - cases[_i].ms) < 1e-9, "%g ms", ms);
 }
 
 /* More than fits at first, and what counts comes last. */
@@ -179,40 +151,33 @@ TEST(a_long_file_is_read_whole)
     ck_assert_ptr_nonnull(text);
     memset(text, '7', n);
     memcpy(text, "intr ", 5);
-    strcpy(text + n, "\nctxt 42\ncpu  1 1 1 1 1 1 1 1 0 0\n");
+    strcpy(text + n, "\ncpu  1 1 1 1 1 1 1 1 0 0\n");
     make("proc", "stat", text);
     free(text);
-    struct proc_counters c;
-    read_all(NULL, 0, &c);
-    SAME(c.context_switches, 42);
-    ck_assert(isfinite(c.user));
+    SAME(read_all(NULL, 0).user, 2 / (double)sysconf(_SC_CLK_TCK));
 }
 
 /* ---- rows ---- */
 
 TEST(samples_are_differences_of_counters)
 {
-    struct proc_counters a = {.user = 10,
-                              .system = 5,
-                              .idle = 100,
-                              .iowait = 1,
-                              .steal = 2,
-                              .context_switches = 100,
-                              .thermal_throttles = 3,
-                              .quota_throttles = 7,
-                              .quota_ms = 70,
-                              .job_seconds = 8};
-    struct proc_counters b = {.user = 13,
-                              .system = 6,
-                              .idle = 103,
-                              .iowait = 1.5,
-                              .steal = 2.5,
-                              .context_switches = 500,
-                              .thermal_throttles = 3,
-                              .quota_throttles = 9,
-                              .quota_ms = 100,
-                              .job_seconds = 11,
-                              .load = 2};
+    struct cpu_counters a = {.user = 10,
+                             .system = 5,
+                             .idle = 100,
+                             .iowait = 1,
+                             .steal = 2,
+                             .thermal_throttles = 3,
+                             .quota_ms = 70,
+                             .job_seconds = 8};
+    struct cpu_counters b = {.user = 13,
+                             .system = 6,
+                             .idle = 103,
+                             .iowait = 1.5,
+                             .steal = 2.5,
+                             .thermal_throttles = 3,
+                             .quota_ms = 100,
+                             .job_seconds = 11,
+                             .mhz = 2000};
     struct cpu_sample sample = cpu_sample_between(&a, &b, 2);
     SAME(sample.user, 37.5);
     SAME(sample.system, 12.5);
@@ -220,11 +185,9 @@ TEST(samples_are_differences_of_counters)
     SAME(sample.steal, 6.25);
     SAME(sample.job_cores, 1.5);
     SAME(sample.other_processes_cores, 0.5);
-    SAME(sample.context_switches, 200);
     SAME(sample.thermal_throttles, 0);
-    SAME(sample.quota_throttles, 2);
     SAME(sample.quota_ms, 30);
-    SAME(sample.now.load, 2);
+    SAME(sample.now.mhz, 2000);
     b.job_seconds = 13; /* more than the machine counted */
     b.iowait = 0.9;     /* back */
     sample = cpu_sample_between(&a, &b, 2);
@@ -233,14 +196,13 @@ TEST(samples_are_differences_of_counters)
     b.job_seconds = b.steal = NAN;
     sample = cpu_sample_between(&a, &b, 2);
     ck_assert(isnan(sample.job_cores) && isnan(sample.other_processes_cores) && isnan(sample.user));
-    SAME(sample.context_switches, 200);
 }
 
 /* ---- findings ---- */
 
 static struct cpu_sample healthy(void)
 {
-    return (struct cpu_sample){.length = 1, .user = 90, .system = 5, .job_cores = 1.9, .now.mhz_mean = 2000};
+    return (struct cpu_sample){.length = 1, .user = 90, .system = 5, .job_cores = 1.9, .now.mhz = 2000};
 }
 
 #define FIELD(field) offsetof(struct cpu_sample, field)
@@ -252,9 +214,9 @@ static const struct limit {
 } limits[] = {
     {"other_processes", FIELD(other_processes_cores), 0.24, 0.25, 1.5, {"0.25 cores or more in 2 of 5 s", "1.50 at"}},
     {"steal", FIELD(steal), 1.9, 2, 12.5, {"2 % or more", "in 2 of 5 s", "12.5 %"}},
-    {"cpu_clock", FIELD(now.mhz_mean), 1801, 1799, 1500, {"more than 10 % below", "in 2 of 5 s", "2000 to 1500 MHz"}},
+    {"cpu_clock", FIELD(now.mhz), 1801, 1799, 1500, {"more than 10 % below", "in 2 of 5 s", "2000 to 1500 MHz"}},
     {"cpu_thermal_throttling", FIELD(thermal_throttles), 0, 1, 3, {"temperature in 2 of 5 s (4 times)"}},
-    {"cpu_quota_throttling", FIELD(quota_throttles), 0, 2, 3, {"stopped it in 2 of 5 s (5 times, 25 ms)"}},
+    {"cpu_quota_throttling", FIELD(quota_ms), 0, 20, 30, {"stopped it in 2 of 5 s (50 ms)"}},
 };
 
 /* Five seconds; the second is as given, the third has the most. */
@@ -264,10 +226,8 @@ static void five_seconds(const struct limit *limit, double second, double third,
     memset(report, 0, sizeof *report);
     for (int i = 0; i < 5; i++) {
         struct cpu_sample sample = healthy();
-        if (i == 1 || i == 2) {
+        if (i == 1 || i == 2)
             *(double *)(void *)((char *)&sample + limit->field) = i == 1 ? second : third;
-            sample.quota_ms = 12.3;
-        }
         cpu_tally_add(&tally, &sample);
     }
     cpu_tally_report(&tally, report);
@@ -298,18 +258,18 @@ TEST(clocks_that_may_be_low)
     struct monitor_findings report = {0};
     for (int i = 0; i < 4; i++) {
         struct cpu_sample sample = healthy();
-        sample.now.mhz_mean = 1000 + 300 * i;
+        sample.now.mhz = 1000 + 300 * i;
         cpu_tally_add(&tally, &sample);
     }
     struct cpu_sample idle = healthy();
     idle.user = 44.9;
-    idle.now.mhz_mean = 800;
+    idle.now.mhz = 800;
     cpu_tally_add(&tally, &idle);
     cpu_tally_report(&tally, &report);
     ck_assert_msg(report.n == 0, "%s", report.finding[0].text);
     idle.user = 45;
     cpu_tally_add(&tally, &idle);
-    idle.now.mhz_mean = NAN; /* and what is unknown counts for nothing */
+    idle.now.mhz = NAN; /* and what is unknown counts for nothing */
     cpu_tally_add(&tally, &idle);
     cpu_tally_report(&tally, &report);
     ck_assert_int_eq(report.n, 1);
