@@ -106,18 +106,10 @@ void step_run(struct trainer *t, int slot)
         enter_phase(t, PHASE_FORWARD);
         int waits = m == 0 && t->reducer->strategy->before_forward; /* for weights gathered in the step before */
         model_forward(model, t->input, t->target, loss, loss_scale, grad_scale, waits ? &forward_hook : NULL);
-        if (t->forward_only)
-            continue;
 
         enter_phase(t, PHASE_BACKWARD);
         int final = m + 1 == t->micro_batches; /* earlier micro-batches leave gradients incomplete */
         model_backward(model, t->input, m > 0, final ? &gradient_hook : NULL);
-    }
-
-    if (t->forward_only) {
-        enter_phase(t, PHASES);
-        t->step++;
-        return;
     }
 
     enter_phase(t, PHASE_GRADIENT_SYNC);

@@ -44,7 +44,6 @@ struct trainer {
     int ranks;
     size_t micro_batches;     /* gradient accumulation: only the last one reduces */
     float max_norm;           /* of the gradient in warm-up steps */
-    int forward_only;         /* a step ends after the forward pass */
     int log_grad_norm;        /* compute the norm in the other steps as well */
     int watch_core;           /* phases record how long the training thread waited for a core */
     int64_t delay_ns[PHASES]; /* this rank sleeps that long whenever the phase begins */

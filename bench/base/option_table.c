@@ -152,6 +152,11 @@ static int choice_parse(const struct option *o, const char *text, void *field)
     return choice < 0 ? -1 : 0;
 }
 
+static void choice_print(const struct option *o, const void *field, char *text, size_t size)
+{
+    snprintf(text, size, "%s", o->choices[*(const int *)field]);
+}
+
 const struct option_kind option_count = {VALUE_COUNT, count_parse, NULL};
 const struct option_kind option_real = {VALUE_REAL, real_parse, NULL};
 const struct option_kind option_percent = {VALUE_REAL, percent_parse, NULL};
@@ -160,7 +165,7 @@ const struct option_kind option_path = {VALUE_TEXT, path_parse, NULL};
 const struct option_kind option_label = {VALUE_TEXT, label_parse, NULL};
 const struct option_kind option_flag = {VALUE_FLAG, flag_parse, NULL};
 const struct option_kind option_bytes = {VALUE_COUNT, bytes_parse, NULL};
-const struct option_kind option_choice = {VALUE_TEXT, choice_parse, NULL};
+const struct option_kind option_choice = {VALUE_TEXT, choice_parse, choice_print};
 
 /* ---- the command line ---- */
 

@@ -188,9 +188,6 @@ for word in 0 -1 x 1.5 nan inf 1e400 1e15 513 0x1 "+1" ""; do
 done
 
 group "options that contradict each other" # tables in tests/unit and allreduce.sh have the rest
-for word in --attainable --log-grad-norm; do
-    bad "--forward-only" "${model[@]}" --implementations none --forward-only "$word"
-done
 bad "--dtype" "${tiny[@]}" --dtype bf16
 bad "--comm" "${tiny[@]}" --comm nccl
 for word in --profile-output-dir=x --verbose --trace-gzip --with-flops; do bad "--profile" "${tiny[@]}" "$word"; done

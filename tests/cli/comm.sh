@@ -123,7 +123,7 @@ for strategy in none ddp; do
     succeeds "and what was measured is kept" valid out/run.json
     again
 done
-stop_rank WINCH 0 3 'grep -q "A step is estimated" said' --d-model 512 --d-ff 2048 --num-layers 12 "${many[@]}" none
+stop_rank WINCH 0 3 '[ -e out/rank_0_metrics.jsonl ]' --d-model 512 --d-ff 2048 --num-layers 12 "${many[@]}" none
 ends "one that is stopped in the set-up too" \
     'rank 0 on .* has waited for [0-9]+ s in (the set-up|the first step): .*; rank 1 has (not )?started it: it is in (the set-up|the first step).* its process has not run'
 again

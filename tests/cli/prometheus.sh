@@ -97,10 +97,6 @@ succeeds "allreduce: metrics.csv" table reduced
 
 # ---- what is refused ----
 
-{ echo '# From ddpbench --prometheus.' && printf '%1000s' ''; } >text.prom && ln text.prom linked.prom
-launch "${tiny[@]}" --rounds 1 --data text.prom --prometheus linked.prom --output refused
-check 1 "the text that --data reads" '^ddpbench: --prometheus linked.prom: is what --data reads; name another file$'
-is "it stays" "$(wc -c <text.prom)" 1030
 echo mine >mine.prom
 for command in '' --profile tune allreduce; do
     case $command in

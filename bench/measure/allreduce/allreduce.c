@@ -117,8 +117,8 @@ static void add_heading(const struct allreduce *a, cJSON *summary)
     harness_add_heading(h, " allreduce", machine, a->endpoint.comm,
                         blocking_name[o->overlap ? BLOCKING_YIELDS : timing_blocking(&a->endpoint, t->blocking)],
                         summary);
-    if (*o->workload.preset_words)
-        results_add_sentence(summary, "heading", "Model: preset %s", o->workload.preset_words);
+    if (o->sizes_from_model)
+        results_add_sentence(summary, "heading", "Model: preset %s", preset_name[o->workload.preset]);
     if (o->overlap) {
         results_add_sentence(summary, "heading", "%s", comm_kind_name[o->choice.kind]);
         return;

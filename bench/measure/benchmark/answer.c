@@ -9,7 +9,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- figures ---- */
 
@@ -30,8 +29,7 @@ static const char *verdict_of(const struct search *search, int i)
 }
 
 void answer_make(struct answer *a, const struct search *s, const struct measurements *m,
-                 const struct implementation *implementation, const struct candidate *candidate,
-                 const struct reducer *reducer)
+                 const struct implementation *implementation, const struct reducer *reducer)
 {
     const double *all[SEARCH_ROWS];
     int control = 0;
@@ -52,7 +50,6 @@ void answer_make(struct answer *a, const struct search *s, const struct measurem
         double *of_none = search_steady(all[control], levels, searched->from, searched->to);
         *row = (struct answer_row){.label = implementation[i].label,
                                    .size = implementation[i].bucket_words,
-                                   .bucket_mb = candidate[i].bucket_mb,
                                    .buckets = i == control ? 0 : reducer[i].plan.n,
                                    .step = stats_estimate(step, n),
                                    .cost = stats_differences(step, of_none, i == control ? 0 : n),
@@ -118,8 +115,8 @@ static void add_verdict(const struct answer *a, const struct search *s, const st
 #define FIELD(field) offsetof(struct answer_row, field)
 /* clang-format off */
 static const struct column columns[] = {
-    {"implementation", "strategy", COLUMN_NAME, FIELD(label), NULL, 1, -14, 0},
-    {"bucket_mb", "bucket\nMiB", COLUMN_NAME, FIELD(size), NULL, 1, 7, 0},
+    {"implementation", "implementation", COLUMN_NAME, FIELD(label), NULL, 1, -14, 0},
+    {"bucket_mb", NULL, COLUMN_NAME, FIELD(size), NULL, 1, 7, 0},
     {"buckets", "buckets", COLUMN_INT, FIELD(buckets), "1", 1, 7, 0},
     {"rounds", "rounds", COLUMN_COUNT, FIELD(step.n), "1", 1, 6, 0},
     {"step", "step\nms", COLUMN_REAL, FIELD(step.median), "s", 1e3, 9, 2},
@@ -129,28 +126,17 @@ static const struct column columns[] = {
 };
 /* clang-format on */
 
-static void add_tables(const struct answer *a, cJSON *summary)
+static void add_table(const struct answer *a, cJSON *summary)
 {
-    enum { STRATEGY, SIZE, COLUMNS = sizeof columns / sizeof *columns };
-    struct column of_sizes[COLUMNS], of_others[COLUMNS];
-    memcpy(of_sizes, columns, sizeof columns);
-    memcpy(of_others, columns, sizeof columns);
-    of_sizes[STRATEGY].heading = of_others[SIZE].heading = NULL;
-    int sizes = 0; /* they stand at the end */
-    while (sizes < a->n && a->row[a->n - 1 - sizes].bucket_mb > 0)
-        sizes++;
-    const struct answer_row *first = a->row + a->n - sizes;
-    results_add_table(summary, &(struct table){"bucket_sizes", "Bucket sizes of ddp_bucketed", TABLE_COLUMNS(of_sizes),
-                                               first, (size_t)sizes, sizeof *first});
     results_add_table(
         summary,
         &(struct table){
-            "strategies", "The other strategies", TABLE_COLUMNS(of_others), a->row, (size_t)(a->n - sizes),
-            sizeof *first, 0,
-            .note = {"cost: the median of the differences of its steps and those of `none` in the same rounds, with "
-                     "an interval from 6 rounds on. dropped: in the slower half of its last stage; slower: "
-                     "significantly so; undecided: not significantly slower. Of all steps, what the machine did to a "
-                     "whole round is taken off."}});
+            "candidates", NULL, TABLE_COLUMNS(columns), TABLE_ROWS(a->row, (size_t)a->n),
+            .note = {
+                "cost: the median of the differences of its steps and those of `none` in the same rounds, with an "
+                "interval from 6 rounds on. dropped: in the slower half of its last stage; slower: significantly "
+                "so; undecided: not significantly slower. All steps are divided by the level of their round, which "
+                "removes what slowed the machine during a whole round."}});
 }
 
 static void add_end(const struct search *s, cJSON *summary)
@@ -172,5 +158,5 @@ void answer_add_words(const struct answer *a, const struct search *s, const stru
         return;
     add_verdict(a, s, implementation, summary);
     add_end(s, summary);
-    add_tables(a, summary);
+    add_table(a, summary);
 }

@@ -57,7 +57,4 @@ void ranking_add_table(const struct ranking *ranking, size_t block_steps, cJSON 
  * and with --resolve why the rounds ended, if those planned are not more. */
 void ranking_add_verdict(const struct ranking *ranking, int ranks, size_t planned, cJSON *summary);
 
-/* The buckets of those rows that have some, in the order of their reduction; reducer[n] as the rows. */
-void buckets_add_table(const struct implementation *row, const struct reducer *reducer, int n, cJSON *summary);
-
 #endif

@@ -115,50 +115,6 @@ void ranking_add_table(const struct ranking *c, size_t block_steps, cJSON *summa
                                                      : NULL}});
 }
 
-/* ---- buckets ---- */
-
-struct bucket_row {
-    const char *label;
-    int buckets;
-    char sizes[256];
-};
-
-void buckets_add_table(const struct implementation *row, const struct reducer *reducer, int n, cJSON *summary)
-{
-    enum { SHOWN = 8 };
-    static const struct column columns[] = {
-        {"implementation", "implementation", COLUMN_NAME, offsetof(struct bucket_row, label), NULL, 1, -14, 0},
-        {"buckets", "buckets", COLUMN_INT, offsetof(struct bucket_row, buckets), "1", 1, 7, 0},
-        {"sizes", "size (number of parameter tensors)", COLUMN_CHARS, offsetof(struct bucket_row, sizes), NULL, 1, -20,
-         0},
-    };
-    struct bucket_row line[MAX_IMPLEMENTATIONS];
-    size_t lines = 0;
-    int single = 0;
-    char words[CELL];
-    for (int i = 0; i < n; i++) {
-        const struct plan *plan = &reducer[i].plan;
-        if (!row[i].strategy->buckets)
-            continue;
-        struct bucket_row *b = &line[lines++];
-        *b = (struct bucket_row){.label = row[i].label, .buckets = plan->n};
-        size_t at = 0;
-        for (int s = 0; s < plan->n && s < SHOWN; s++)
-            at += (size_t)snprintf(b->sizes + at, sizeof b->sizes - at, "%s%s (%d)", s ? ", " : "",
-                                   text_memory(words, plan->bucket[s].count * sizeof(float)), plan->bucket[s].tensors);
-        if (plan->n > SHOWN)
-            snprintf(b->sizes + at, sizeof b->sizes - at, ", ... (all in run.json)");
-        single |= plan->n == 1;
-    }
-    if (lines)
-        results_add_table(
-            summary,
-            &(struct table){
-                "buckets", "Buckets, in the order of their reduction", TABLE_COLUMNS(columns), line, lines,
-                sizeof *line, 0,
-                .note = {single ? "One bucket cannot overlap with backward; use a smaller --bucket-size-mb." : NULL}});
-}
-
 /* ---- the verdict ---- */
 
 /* The row with buckets that has the shortest step, or NULL. */

@@ -25,20 +25,20 @@ static const struct option rows[] = {
 /* clang-format on */
 
 /* The sizes of the model are known now, and with them its tensors. */
-static void make_rows(struct training_options *o, struct candidate *candidate)
+static void make_rows(struct training_options *o, char *between)
 {
     struct model_sizes sizes = workload_sizes(&o->workload, 1);
     struct model model;
     model_plan(&model, &sizes, sizeof(float));
-    o->n = candidates_make(o->implementation, candidate, model.tensor, model.tensors);
+    o->n = candidates_make(o->implementation, between, model.tensor, model.tensors);
     model_destroy(&model);
 }
 
 void tune_options_add(struct option_table *table, struct tune_options *options)
 {
     /* what the search decides itself, and what has no meaning in it */
-    static const char *const others[] = {"implementations", "bucket-size-mb", "rounds",      "resolve",
-                                         "max-minutes",     "attainable",     "forward-only"};
+    static const char *const others[] = {"implementations", "bucket-size-mb", "rounds",
+                                         "resolve",         "max-minutes",    "attainable"};
     run_options_add(table, &options->run);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         option_table_remove(table, others[i]);
@@ -57,7 +57,7 @@ int tune_options_check(void *line, const struct option_table *table, int ranks, 
     if (training_options_check(o, table, BLOCK_STEPS, 0) || training_options_fit(o, ranks) ||
         training_options_check_saved(o, (size_t)(o->block_start + DISCARDED_STEPS), o->block_steps))
         return -1;
-    make_rows(o, options->candidate);
+    make_rows(o, options->between);
     return 0;
 }
 
@@ -79,7 +79,6 @@ struct tune {
     struct training training;
     struct search search; /* of rank 0 */
     struct progress progress;
-    int complete; /* the search is over */
 };
 
 /* Makes the candidates the rows of the search, and begins it; a block takes about block_s seconds. */
@@ -89,9 +88,9 @@ static void begin_search(struct search *search, const struct tune_options *optio
     search->n = o->n;
     for (int i = 0; i < search->n; i++) {
         struct search_row *row = &search->row[i];
-        row->has_size = options->candidate[i].bucket_mb > 0;
+        row->has_size = o->implementation[i].bucket_bytes > 0;
         row->state = !o->implementation[i].strategy->reduces ? SEARCH_CONTROL
-                     : options->candidate[i].between         ? SEARCH_RESERVE
+                     : options->between[i]                   ? SEARCH_RESERVE
                                                              : SEARCH_IN;
     }
     search_begin(search, 60 * options->max_minutes, block_s);
@@ -141,8 +140,6 @@ static void plan_round(void *context, double seconds)
     job_gather(job, &mine, sizeof mine, all);
     memcpy(run->resting, all[0].resting, sizeof run->resting);
     run->planned = rounds + !all[0].ended;
-    if (all[0].ended)
-        progress_end(&t->progress);
     free(all);
 }
 
@@ -176,49 +173,25 @@ static int write_summary(void *context)
     const struct training_options *o = run->options;
     struct figure_list figures = {0};
     struct answer answer;
-    if (t->training.harness.job->rank)
+    if (run->complete)
+        progress_end(&t->progress);
+    if (t->training.harness.job->rank || !run->measurements.rounds)
         return 0;
-    answer_make(&answer, &t->search, &run->measurements, o->implementation, t->options->candidate,
-                t->training.engine.reducer);
+    answer_make(&answer, &t->search, &run->measurements, o->implementation, t->training.engine.reducer);
     cJSON *summary = training_create_summary(&t->training, "tune", NULL);
     answer_add_words(&answer, &t->search, o->implementation, summary);
     answer_add_figures(&answer, &figures);
     training_add_notes(&t->training, summary);
-    return harness_write_summary(&t->training.harness.results, summary, &figures, t->complete);
-}
-
-static int measure(struct tune *tune)
-{
-    struct training *t = &tune->training;
-    const struct run_hooks hooks = {.context = tune,
-                                    .directory = t->harness.results.directory,
-                                    .block = take_block,
-                                    .summary = write_summary,
-                                    .plan = plan_round};
-    int status = run_rounds(&t->run, &t->harness, &t->engine, &hooks);
-    progress_end(&tune->progress);
-    if (harness_stop_monitors(&t->harness))
-        status = -1;
-    tune->complete = 1;
-    if (t->run.measurements.rounds) /* also after a failure to write a block */
-        status = job_agree_after(t->harness.job, status, write_summary(tune));
-    return losses_check(&t->run.losses, t->harness.job) ? -1 : status;
+    return harness_write_summary(&t->training.harness.results, summary, &figures, run->complete);
 }
 
 int tune_search(void *line, const struct job *job, const struct command *command)
 {
     const struct tune_options *options = line;
     struct tune tune = {.options = options};
-    struct training *t = &tune.training;
-    int status = training_plan(t, job, &options->run, "output", options->run.harness.results.output, "");
-    if (!status) {
-        harness_show_heading(&t->harness, training_create_summary(t, "tune", NULL));
-        training_print_estimate(t, 0, 60 * options->max_minutes);
-        status = training_set_up(t, "tune", command);
-    }
-    if (!status)
-        status = measure(&tune);
-    return training_close(t, status, 1);
+    const struct run_hooks hooks = {
+        .context = &tune, .block = take_block, .summary = write_summary, .plan = plan_round};
+    return training_run(&tune.training, "tune", job, &options->run, command, &hooks);
 }
 
 enum exit_status tune_main(const struct job *job, int argc, char *const argv[])

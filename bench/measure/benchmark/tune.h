@@ -2,12 +2,12 @@
 #ifndef BENCH_MEASURE_BENCHMARK_TUNE_H
 #define BENCH_MEASURE_BENCHMARK_TUNE_H
 
-#include "benchmark/candidates.h"
+#include "training/training.h"
 
 struct tune_options {
-    struct run_options run;
+    struct run_options run; /* run.training.implementation: the candidates (candidates_make) */
     double max_minutes;
-    struct candidate candidate[MAX_IMPLEMENTATIONS]; /* of run.training.implementation */
+    char between[MAX_IMPLEMENTATIONS];
 };
 
 /* Adds the options to a table. */
@@ -20,5 +20,14 @@ int tune_options_check(void *line, const struct option_table *table, int ranks, 
 /* Runs the search and writes its results. All ranks call. Returns 0; or -1 on every rank, reported by rank 0: then too,
  * what was measured has been written and printed. */
 int tune_search(void *line, const struct job *job, const struct command *command);
+
+/* Makes the rows of a search on a model with tensor[tensors], as in struct model: the control `none`, the
+ * strategies without buckets that reduce, and at the end ddp_bucketed at sizes of 2^(i/2) MiB, rounded to three digits,
+ * from the least one that joins any two tensors to one that holds the whole gradient, which is a power of two. Of sizes
+ * that make the same buckets one stands for all, a power of two where there is one. between[i] becomes 1 for a size
+ * that is no power of two: it is not in the first round, but for the end of the search. Returns how many rows, at most
+ * MAX_IMPLEMENTATIONS. */
+int candidates_make(struct implementation row[MAX_IMPLEMENTATIONS], char between[MAX_IMPLEMENTATIONS],
+                    const struct tensor *tensor, int tensors);
 
 #endif

@@ -143,8 +143,7 @@ void controls_compute(struct controls *c, const struct job *job, const struct me
     c->step_none = stats_estimate(none, of_none);
     c->backward_none = stats_estimate(backward, of_none);
     c->forward = stats_estimate(measurements_of(m, c->rows.captured, PHASE_FORWARD), n);
-    const double *own_backward = measurements_of(m, c->rows.captured, PHASE_BACKWARD);
-    c->backward = stats_estimate(own_backward, n && own_backward[0] > 0 ? n : 0); /* 0: forward only */
+    c->backward = stats_estimate(measurements_of(m, c->rows.captured, PHASE_BACKWARD), n);
     c->exposed_of_rounds = estimate_known(c->exposed, of_communication);
     c->overlap_of_rounds = estimate_known(c->overlap, of_communication);
     c->peak_bytes = estimate_known(c->peak, n);

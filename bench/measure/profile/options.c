@@ -143,15 +143,10 @@ void profile_options_add(struct option_table *table, struct profile_options *opt
 
 int profile_options_check(const struct profile_options *o, const struct option_table *table, struct training_options *t)
 {
-    int reduce = 0;
-    for (int i = 0; i < o->implementations.n; i++)
-        reduce |= o->implementations.item[i].strategy->reduces;
     if (option_was_given(table, "implementations"))
         return error_report("--implementations is for the benchmark; --profile traces --profile-implementation");
     if (option_was_given(table, "output"))
         return error_report("--output is for the benchmark; with --profile use --profile-output-dir");
-    if (t->forward_only && reduce)
-        return error_report("--forward-only reduces nothing: use --profile-implementation none");
     enum { BLOCK_STEPS = 3 }; /* by default, unless the warm-up has fewer */
     if (training_options_check(t, table, BLOCK_STEPS, 1))
         return -1;

@@ -20,7 +20,6 @@ struct profiles {
     struct link_rates *links;      /* [hosts], or NULL */
     struct training training;      /* its results are those of the comparison, where there are several profiles */
     struct trace_file merged;      /* of all of them */
-    int complete;                  /* all is measured */
 };
 
 /* ---- summaries ---- */
@@ -75,7 +74,7 @@ static int write_profile(struct profiles *all, struct profile *p)
     profile_add_answers(p, summary);
     profile_add_figures(p, &figures);
     training_add_notes(t, summary);
-    return harness_write_summary(p->results, summary, &figures, all->complete && all->n == 1);
+    return harness_write_summary(p->results, summary, &figures, t->run.complete && all->n == 1);
 }
 
 /* Writes the summaries of all captured profiles, and of their comparison. All ranks call. */
@@ -93,7 +92,7 @@ static int write_summaries(void *context)
     cJSON *summary = create_summary(all, NULL);
     profiles_add_comparison(all->of, captured, &t->run.measurements, summary, &figures);
     training_add_notes(t, summary);
-    return harness_write_summary(&t->harness.results, summary, &figures, all->complete) ? -1 : status;
+    return harness_write_summary(&t->harness.results, summary, &figures, t->run.complete) ? -1 : status;
 }
 
 /* ---- the run ---- */
@@ -179,17 +178,9 @@ static int measure_profiles(struct profiles *all)
         status = job_agree_after(job, status, merged_trace_end(&all->merged, "comparison"));
     if (status)
         return -1;
-    const struct run_hooks hooks = {.context = all,
-                                    .directory = all->n > 1 ? t->harness.results.top : t->harness.results.directory,
-                                    .block = take_block,
-                                    .summary = write_summaries};
-    if (t->run.options->rounds && !interrupted)
-        status = run_rounds(&t->run, &t->harness, &t->engine, &hooks);
-    if (harness_stop_monitors(&t->harness))
-        status = -1;
-    all->complete = 1;
-    status = job_agree_after(job, status, write_summaries(all));
-    return losses_check(&t->run.losses, job) || interrupted ? -1 : status;
+    const struct run_hooks hooks = {.context = all, .block = take_block, .summary = write_summaries};
+    status = training_measure(t, &hooks, interrupted || !t->run.options->rounds);
+    return interrupted ? -1 : status;
 }
 
 /* Checks, before any directory is made, that <top>/<name> does not hold results of another kind: of a single profile,
@@ -247,24 +238,20 @@ static void collect_facts(struct profile *p, const struct training *t)
         .has_synthetic_data = !data_tokens(t->engine.trainer.data),
         .cores_per_rank = t->harness.job->cores,
         .tokens = (double)tokens,
-        .flops = model_flops(&t->engine.model, tokens) / (o->forward_only ? 3 : 1), /* backward takes two */
+        .flops = model_flops(&t->engine.model, tokens),
         .block_steps = o->block_steps,
         .memory_bytes = t->harness.opened.on_gpu ? t->harness.opened.gpu.total_memory : t->harness.host.memory_bytes,
     };
     plan_destroy(&plan);
 }
 
-/* Prints the heading and how long the run will take, before anything large is allocated. */
+/* Prints the heading, before anything large is allocated. */
 static void print_heading(const struct profiles *all)
 {
     const struct training *t = &all->training;
-    const struct training_options *o = t->run.options;
     for (struct profile *p = all->of; p < all->of + all->n; p++)
         collect_facts(p, t);
     harness_show_heading(&t->harness, create_summary(all, NULL));
-    size_t captured = DISCARDED_STEPS + capture_steps(all->options, o->num_epochs * o->steps_per_epoch);
-    size_t of_rounds = o->rounds * (size_t)o->n * (DISCARDED_STEPS + o->block_steps);
-    training_print_estimate(t, (size_t)all->n * captured + of_rounds + (o->rounds > 0), 0);
 }
 
 static void create_profiles(struct profiles *all, const struct training_options *o)

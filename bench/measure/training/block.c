@@ -15,7 +15,6 @@ struct block_report {
     double seconds;           /* of the timed steps together */
     double phase[PHASES];     /* seconds of a timed step */
     double communication_cpu; /* CPU seconds of the communication thread in the timed steps */
-    int dropped;              /* spans */
 };
 
 /* ---- its steps ---- */
@@ -104,7 +103,8 @@ static void evaluate_steps(struct run *run, const struct engine *engine, struct 
             mine->phase[p] += 1e-9 * (double)b->times[i].phase_ns[p] / timed;
     }
     for (int i = 0; i < TIMELINE_LANES; i++)
-        mine->dropped += (int)timeline->lane[i].dropped;
+        if (timeline->lane[i].dropped)
+            FATAL("%zu spans found lane %d of the timeline full", timeline->lane[i].dropped, i);
 }
 
 /* Keeps the sample of a block: phases as means over ranks, the step of the slowest rank. */
@@ -179,7 +179,5 @@ void block_run(struct run *run, const struct harness *h, struct engine *engine, 
     b->comm_seconds = reduces ? all[0].seconds : 0;
     counts->comm_cpu_seconds += b->comm_cpu_seconds;
     counts->comm_seconds += b->comm_seconds;
-    for (int r = 0; r < job->size; r++)
-        counts->dropped_spans += all[r].dropped;
     free(all);
 }

@@ -40,8 +40,7 @@ struct block_counts {
     double other_cores;                    /* the most cores that other processes used during a block */
     size_t peak_bytes;                     /* the most memory in use on this rank before the last block */
     double comm_cpu_seconds, comm_seconds; /* sums over the blocks */
-    int dropped_spans;
-    struct window window; /* the current one */
+    struct window window;                  /* the current one */
 };
 
 /* Prepares the device, the trainer and the record for an implementation, with the schedule and the data at `step`. */

@@ -1,9 +1,8 @@
 /* describe.c - what was run, as run.json and as the heading and notes of a summary. */
-#include "training/describe.h"
+#include "training/training.h"
 
 #include "base/json.h"
 #include "base/text.h"
-#include "training/training.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -49,7 +48,7 @@ int training_write_run_json(const struct training *t, const char *mode, const st
     cJSON *derived = cJSON_GetObjectItemCaseSensitive(json, "derived");
     json_add_number(derived, "parameters", (double)t->engine.model.parameters);
     json_add_number(derived, "tokens_per_step", (double)tokens);
-    json_add_number(derived, "model_flops_per_step", model_flops(&t->engine.model, tokens) / (o->forward_only ? 3 : 1));
+    json_add_number(derived, "model_flops_per_step", model_flops(&t->engine.model, tokens));
     json_add_number(derived, "data_tokens", (double)data_tokens(t->engine.trainer.data));
     json_add_number(derived, "timed_steps_per_block", (double)o->block_steps);
     if (!t->harness.opened.on_gpu)
@@ -65,7 +64,7 @@ int training_write_run_json(const struct training *t, const char *mode, const st
 
 /* ---- the heading and notes of a summary ---- */
 
-/* The size of buckets, where it is the program that chose it. */
+/* The size of buckets that the program chose. */
 static void add_default_bucket(const struct training_options *o, cJSON *summary)
 {
     size_t bytes = 0;
@@ -73,11 +72,8 @@ static void add_default_bucket(const struct training_options *o, cJSON *summary)
     for (int i = 0; i < o->n; i++)
         bytes = bytes ? bytes : o->implementation[i].bucket_bytes;
     if (bytes && !strcmp(o->workload.bucket_sizes.item[0].words, "auto"))
-        results_add_sentence(
-            summary, "heading", "Buckets: %s%s", text_memory(size, bytes),
-            bytes < BUCKET_DEFAULT_BYTES
-                ? ", a quarter of the gradient (the default of 25 MiB is for gradients of 100 MiB or more)"
-                : " (default)");
+        results_add_sentence(summary, "heading", "Buckets: %s (auto: 25 MiB, or a quarter of the gradient if less)",
+                             text_memory(size, bytes));
 }
 
 static void add_heading(const struct training *t, const char *epochs, cJSON *summary)
@@ -94,8 +90,7 @@ static void add_heading(const struct training *t, const char *epochs, cJSON *sum
         snprintf(machine, sizeof machine, "%s, %s", h->host.cpu[0] ? h->host.cpu : h->host.name,
                  products_words(&run->blas, blas));
     harness_add_heading(h, "", machine, t->engine.comm, NULL, summary);
-    if (*w->preset_words)
-        results_add_sentence(summary, "heading", "Preset: %s", w->preset_words);
+    results_add_sentence(summary, "heading", "Preset: %s, for the sizes that are not given", preset_name[w->preset]);
     results_add_sentence(
         summary, "heading",
         "Model: %zu layers, d_model %zu, %zu heads, d_ff %zu, vocabulary %zu, context %zu: %.2f M parameters",
@@ -196,9 +191,6 @@ void training_add_notes(const struct training *t, cJSON *summary)
                              "The communication thread of rank 0 used %.2f cores during the computation (progress %s).",
                              counts->comm_cpu_seconds / counts->comm_seconds, t->engine.comm->progress);
     add_checkpoint_note(&t->engine.trainer, summary);
-    if (counts->dropped_spans)
-        results_add_sentence(summary, "notes", "Warning: %d spans found the timeline full; phase times are incomplete.",
-                             counts->dropped_spans);
     results_add_sentence(summary, "notes", "%s, measured: %s.",
                          t->harness.opened.on_gpu ? "Memory in use on the GPU of rank 0" : "Peak memory of rank 0",
                          text_memory(words, block_peak_memory(counts, &t->harness.opened)));

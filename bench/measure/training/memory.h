@@ -50,20 +50,8 @@ size_t memory_total(const size_t bytes[MEMORY_PARTS]);
 /* The parts in [from, to) that are not 0, in words. */
 const char *memory_words(const size_t bytes[MEMORY_PARTS], int from, int to, char text[256]);
 
-/* Memory that some ranks share. */
-struct memory_place {
-    char name[300]; /* "this machine", or a GPU */
-    size_t available;
-    int ranks;
-    double least; /* bytes per rank, on the rank that has the least in such a place */
-};
-
-/* Fills the places of a rank: its GPU (nothing on the CPU), and its host. All ranks call. */
-void memory_places(const struct job *job, const struct open_device *opened, struct memory_place place[2]);
-
-/* Checks that a run with these bytes per rank fits into its places. Returns 0; or -1, reported, with the bytes of each
- * part and the nearest sizes that fit on every rank. */
-int memory_check(const struct memory_conditions *conditions, const struct training_options *options,
-                 const size_t bytes[MEMORY_PARTS], const struct memory_place place[2]);
+/* Checks that the ranks of this machine, each with these bytes, fit into its free memory and into that of this rank's
+ * GPU. Returns 0; or -1, reported with the bytes of each part. */
+int memory_check(const struct job *job, const struct open_device *opened, const size_t bytes[MEMORY_PARTS]);
 
 #endif

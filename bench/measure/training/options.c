@@ -14,23 +14,9 @@
 static const char *const grad_dtype_names[] = {"fp32", "bf16", NULL}; /* the first two of enum comm_dtype */
 static const char *const regime_names[] = {"active", "warmup", NULL};
 
-/* As recorded: the one that auto came to. */
-static void preset_print(const struct option *option, const void *field, char *text, size_t size)
-{
-    (void)option;
-    snprintf(text, size, "%s", preset_name[*(const enum preset_number *)field]);
-}
-
-static int preset_parse(const struct option *option, const char *text, void *field)
-{
-    return option_choice.parse(option, text, field);
-}
-
-static const struct option_kind option_preset = {VALUE_TEXT, preset_parse, preset_print};
-
 /* clang-format off */
 static const struct option model_rows[] = {
-    {.name = "preset", .common = 1, .kind = &option_preset, .offset = WORKLOAD(preset), .initial = "auto",
+    {.name = "preset", .common = 1, .kind = &option_choice, .offset = WORKLOAD(preset), .initial = "auto",
      .choices = preset_name,
      .help = "sizes of model and batch that are not given: a name from the list below, or auto ('default' on GPUs, "
      "otherwise 'laptop')"},
@@ -84,17 +70,15 @@ static const struct option schedule_rows[] = {
     {.name = "steps-per-epoch", .kind = &option_count, .offset = FIELD(steps_per_epoch), .initial = "1", .low = 1,
      .high = 1e9, .help = "steps of an epoch"},
     {.name = "lr", .kind = &option_real, .offset = FIELD(lr), .initial = "0.001", .high = 1e6,
-     .without = "forward-only", .help = "learning rate after the warm-up"},
+     .help = "learning rate after the warm-up"},
     {.name = "max-norm", .kind = &option_real, .offset = FIELD(max_norm), .initial = "1.0", .low = 1e-30,
-     .high = 1e30, .without = "forward-only", .help = "largest gradient norm in warm-up epochs"},
+     .high = 1e30, .help = "largest gradient norm in warm-up epochs"},
     {.name = "weight-decay", .kind = &option_real, .offset = FIELD(weight_decay), .initial = "0.01", .high = 1e6,
-     .without = "forward-only", .help = "AdamW's weight decay"},
-    {.name = "forward-only", .kind = &option_flag, .offset = FIELD(forward_only), .without = "regime=warmup",
-     .help = "no backward pass and no update, as for inference; for the implementation none"},
-    {.name = "log-grad-norm", .kind = &option_flag, .offset = FIELD(log_grad_norm), .without = "forward-only",
+     .help = "AdamW's weight decay"},
+    {.name = "log-grad-norm", .kind = &option_flag, .offset = FIELD(log_grad_norm),
      .help = "compute the gradient norm in every step"},
     {.name = "checkpoint-every", .kind = &option_count, .offset = FIELD(checkpoint_every), .initial = "0",
-     .high = 1e9, .without = "forward-only", .help = "save weights and optimizer state after every so many steps, in the phase checkpoint; 0: never"},
+     .high = 1e9, .help = "save weights and optimizer state after every so many steps, in the phase checkpoint; 0: never"},
 };
 static const struct option block_rows[] = {
     {.name = "regime", .kind = &option_choice, .offset = FIELD(regime), .initial = "active", .choices = regime_names,
@@ -107,7 +91,7 @@ static const struct option block_rows[] = {
      .low = 0.001, .high = 1e6, .needs = "resolve", .help = "end the rounds of --resolve after this time in any case"},
     {.name = "steps-per-block", .kind = &option_count, .offset = FIELD(steps_per_block), .initial = "0", .high = 1e6,
      .help = "timed steps of a block, after 2 that are not; 0: those of the regime's epochs, 3 with --profile or tune"},
-    {.name = "attainable", .kind = &option_flag, .offset = FIELD(attainable), .without = "forward-only,profile",
+    {.name = "attainable", .kind = &option_flag, .offset = FIELD(attainable), .without = "profile",
      .help = "also time every collective alone, and print step time / what perfect overlap would reach"},
     {.name = "inject-delay", .kind = &option_delay, .offset = FIELD(delays),
      .help = "make a rank sleep whenever a phase begins: rank=R,ms=TIME,phase=NAME; may be repeated"},
@@ -138,28 +122,14 @@ void run_options_add(struct option_table *table, struct run_options *run)
 
 /* ---- checks ---- */
 
-static int check_heads(const struct workload *w)
-{
-    char fit[256] = "";
-    size_t at = 0;
-    if (w->d_model % w->num_heads == 0 && w->d_model / w->num_heads % 2 == 0)
-        return 0;
-    for (size_t h = 1; h <= w->d_model / 2 && at < sizeof fit - 24; h++)
-        if (w->d_model % h == 0 && w->d_model / h % 2 == 0)
-            at += (size_t)snprintf(fit + at, sizeof fit - at, "%s%zu", at ? ", " : "", h);
-    if (!at)
-        return error_report("--d-model %zu is odd; RoPE needs heads of even width", w->d_model);
-    return error_report("--num-heads %zu does not divide --d-model %zu into heads of even width; these do: %s",
-                        w->num_heads, w->d_model, fit);
-}
-
 int workload_check(struct workload *w, const char *data)
 {
     enum data_kind kind = data_kind_of(data);
     if (!w->vocab_size)
         w->vocab_size = kind == DATA_BYTES ? 256 : kind == DATA_TOKENS ? 65536 : 10000;
-    if (check_heads(w))
-        return -1;
+    if (w->d_model % w->num_heads || w->d_model / w->num_heads % 2)
+        return error_report("--num-heads %zu does not divide --d-model %zu into heads of even width, as RoPE needs",
+                            w->num_heads, w->d_model);
     if (w->bucket_sizes.item[0].bytes)
         return 0;
     const struct model_sizes sizes = workload_sizes(w, 1);
@@ -180,21 +150,11 @@ struct model_sizes workload_sizes(const struct workload *w, size_t batch)
 /* Refuses a delay in a phase that no step has; clips: there are steps of warm-up epochs. */
 static int check_delays(const struct training_options *o, int clips)
 {
-    for (const struct delay *d = o->delays.item; d < o->delays.item + o->delays.n; d++) {
-        char known[256] = "";
-        int runs = 0;
-        for (int p = 0; p < PHASES; p++) {
-            if ((o->forward_only && p > PHASE_FORWARD) || (p == PHASE_CLIPPING && !clips) ||
-                (p == PHASE_CHECKPOINT && !o->checkpoint_every))
-                continue;
-            size_t at = strlen(known);
-            snprintf(known + at, sizeof known - at, "%s%s", at ? ", " : "", phase_name[p]);
-            runs |= p == (int)d->phase;
-        }
-        if (!runs)
-            return error_report("--inject-delay phase=%s: no step of this run has that phase; they have %s",
-                                phase_name[d->phase], known);
-    }
+    for (const struct delay *d = o->delays.item; d < o->delays.item + o->delays.n; d++)
+        if ((d->phase == PHASE_CLIPPING && !clips) || (d->phase == PHASE_CHECKPOINT && !o->checkpoint_every))
+            return error_report("--inject-delay phase=%s: no step of this run has that phase; it needs %s",
+                                phase_name[d->phase],
+                                d->phase == PHASE_CLIPPING ? "--regime warmup" : "--checkpoint-every");
     return 0;
 }
 
@@ -250,10 +210,6 @@ int training_options_fit(struct training_options *o, int ranks)
         o->batch_size = o->batch_size_per_rank * (size_t)ranks;
     if (o->batch_size % parts == 0)
         return 0;
-    size_t below = o->batch_size / parts * parts;
-    char fits[64];
-    snprintf(fits, sizeof fits, below ? "%zu or %zu" : "%zu", below ? below : parts, below + parts);
-    return error_report("a batch of %zu does not divide over %d ranks x %zu micro-batches: use a multiple of %zu, "
-                        "such as %s",
-                        o->batch_size, ranks, o->grad_accumulation, parts, fits);
+    return error_report("a batch of %zu does not divide over %d ranks x %zu micro-batches: use a multiple of %zu",
+                        o->batch_size, ranks, o->grad_accumulation, parts);
 }

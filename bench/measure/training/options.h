@@ -21,7 +21,6 @@ extern const char *const preset_name[PRESETS + 1]; /* ended by NULL */
 /* A model, and what its strategies send. */
 struct workload {
     enum preset_number preset; /* PRESET_AUTO until workload_use_preset */
-    char preset_words[120];    /* from there on: which, and why; "" where it gives no size */
     size_t vocab_size;         /* 0 until workload_check: what the data says */
     size_t context_length, d_model, num_layers, num_heads, d_ff;
     double rope_theta;
@@ -41,7 +40,7 @@ struct training_options {
     size_t seed, data_workers, prefetch; /* prefetch: micro-batches that each worker is ahead */
     size_t num_epochs, warmup_epochs, steps_per_epoch;
     double lr, max_norm, weight_decay;
-    int forward_only, log_grad_norm;
+    int log_grad_norm;
     size_t checkpoint_every; /* steps; 0: never */
     enum regime regime;
     size_t rounds, steps_per_block; /* rounds: with resolve, the least; steps_per_block 0: the epochs of the regime */
@@ -67,8 +66,8 @@ struct option_section workload_model_options(struct workload *workload);
 struct option_section workload_strategy_options(struct workload *workload);
 void run_options_add(struct option_table *table, struct run_options *options); /* all of them */
 
-/* Sets the sizes that were not given (table NULL: none was) by --preset, the second one the batch too; auto: `default`
- * on GPUs, otherwise `laptop`. */
+/* Sets the sizes that were not given by --preset, the second one the batch too; auto: `default` on GPUs, otherwise
+ * `laptop`. */
 void workload_use_preset(struct workload *workload, const struct option_table *table, const char *data, int on_gpus);
 void training_options_use_preset(struct training_options *options, const struct option_table *table, int on_gpus);
 void workload_help_presets(FILE *out);

@@ -32,37 +32,23 @@ static const struct preset {
     [PRESET_GPT2_XL] = {{48, 1600, 25, 6400, 1024}, 50257, 50257, 4},
 };
 
-static int given(const struct option_table *table, const char *option)
-{
-    return table && option_was_given(table, option);
-}
-
 void workload_use_preset(struct workload *w, const struct option_table *table, const char *data, int on_gpus)
 {
-    static const char *const why[] = {"", " (no GPU; --preset default is sized for GPUs)",
-                                      " (sized for GPUs; --preset laptop is smaller)"};
-    int chosen = w->preset ? 0 : on_gpus ? 2 : 1, others = 0;
-    if (chosen)
+    if (w->preset == PRESET_AUTO)
         w->preset = on_gpus ? PRESET_DEFAULT : PRESET_LAPTOP;
     const struct preset *p = &presets[w->preset];
-    for (int i = 0; i < SHAPE; i++) {
-        if (given(table, shape[i].option))
-            others++;
-        else
+    for (int i = 0; i < SHAPE; i++)
+        if (!option_was_given(table, shape[i].option))
             *(size_t *)((char *)w + shape[i].offset) = p->shape[i];
-    }
-    if (p->batch && !given(table, "vocab-size"))
+    if (p->batch && !option_was_given(table, "vocab-size"))
         w->vocab_size = data_kind_of(data) == DATA_SYNTHETIC ? p->synthetic_vocabulary : p->file_vocabulary;
-    if (others < SHAPE || !given(table, "vocab-size"))
-        snprintf(w->preset_words, sizeof w->preset_words, "%s%s%s", preset_name[w->preset], why[chosen],
-                 others ? ", but for the sizes that are given" : "");
 }
 
 void training_options_use_preset(struct training_options *o, const struct option_table *table, int on_gpus)
 {
     workload_use_preset(&o->workload, table, o->data, on_gpus);
     size_t batch = presets[o->workload.preset].batch * o->grad_accumulation;
-    if (batch && !given(table, "batch-size") && !given(table, "batch-size-per-rank"))
+    if (batch && !option_was_given(table, "batch-size") && !option_was_given(table, "batch-size-per-rank"))
         o->batch_size_per_rank = batch;
 }
 

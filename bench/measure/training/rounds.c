@@ -1,12 +1,11 @@
 /* rounds.c - rounds of blocks of all implementations. */
-#include "training/rounds.h"
+#include "training/training.h"
 
 #include "base/progress.h"
 #include "base/text.h"
 #include "ddp/watchdog.h"
 #include "kernels/clock.h"
 #include "kernels/error.h"
-#include "training/training.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -40,7 +39,7 @@ static int try_first_steps(struct run *run, const struct job *job, struct engine
                 text_duration(words, 60 * o->max_minutes));
     else
         fprintf(stderr, "; the other %zu will take about %s.", steps, text_duration(words, seconds * (double)steps));
-    fprintf(stderr, " Results go to %s as they come.\n", hooks->directory);
+    fprintf(stderr, "\n");
     return 0;
 }
 
@@ -119,7 +118,8 @@ static double seconds_since(int64_t start_ns)
     return 1e-9 * (double)(clock_now_ns() - start_ns);
 }
 
-int run_rounds(struct run *run, const struct harness *h, struct engine *engine, const struct run_hooks *hooks)
+/* Runs the planned rounds. Returns 0; or -1 on every rank, reported: results could not be written. */
+static int run_rounds(struct run *run, const struct harness *h, struct engine *engine, const struct run_hooks *hooks)
 {
     const struct training_options *o = run->options;
     const struct job *job = h->job;
@@ -160,4 +160,16 @@ int run_rounds(struct run *run, const struct harness *h, struct engine *engine, 
     free(b.record);
     free(b.loss);
     return status;
+}
+
+int training_measure(struct training *t, const struct run_hooks *hooks, int skip)
+{
+    const struct job *job = t->harness.job;
+    int status = skip ? 0 : run_rounds(&t->run, &t->harness, &t->engine, hooks);
+    if (harness_stop_monitors(&t->harness))
+        status = -1;
+    t->run.complete = 1;
+    /* also after a failure: what was measured is shown, and kept if it still can be */
+    status = job_agree_after(job, status, hooks->summary(hooks->context));
+    return losses_check(&t->run.losses, job) ? -1 : status;
 }

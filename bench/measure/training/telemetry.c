@@ -1,8 +1,7 @@
 /* telemetry.c - a line of telemetry for each step. */
-#include "training/telemetry.h"
+#include "training/training.h"
 
 #include "base/text.h"
-#include "training/training.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -8,10 +8,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 /* Plans the model and checks that it fits, before anything is allocated. */
-static int plan_model(struct training *t, int stages, const struct memory_place place[2])
+static int plan_model(struct training *t, int stages)
 {
     struct run *run = &t->run;
     const struct harness *h = &t->harness;
@@ -35,7 +34,7 @@ static int plan_model(struct training *t, int stages, const struct memory_place 
     if (most && sizes.width / sizes.heads > most)
         return error_report("heads of width %zu: on a GPU they are at most %zu wide; use more --num-heads",
                             sizes.width / sizes.heads, most);
-    return memory_check(&conditions, o, run->memory, place);
+    return memory_check(h->job, &h->opened, run->memory);
 }
 
 static int open_data(struct data **data, const struct training_options *o, const struct job *job)
@@ -54,15 +53,6 @@ static int open_data(struct data **data, const struct training_options *o, const
     return job_agree(job, data_create(data, &options));
 }
 
-/* Checks that --prometheus does not name the text that --data reads. Returns 0; or -1, reported. */
-static int check_apart(const char *prometheus, const char *data)
-{
-    struct stat one, other;
-    return !stat(prometheus, &one) && !stat(data, &other) && one.st_dev == other.st_dev && one.st_ino == other.st_ino
-               ? error_report("--prometheus %s: is what --data reads; name another file", prometheus)
-               : 0;
-}
-
 int training_plan(struct training *t, const struct job *job, const struct run_options *options, const char *option,
                   const char *given, const char *below)
 {
@@ -70,17 +60,14 @@ int training_plan(struct training *t, const struct job *job, const struct run_op
     struct run *run = &t->run;
     const struct training_options *o = run->options = &options->training;
     size_t spans[TIMELINE_LANES];
-    struct memory_place place[2];
     run->losses.difference = NAN; /* until there are two blocks to compare */
     run->planned = o->rounds;
     if (harness_open(h, job, &options->harness))
         return -1;
     if (!h->opened.on_gpu)
         run->slowest_products = products_measure(job, &run->blas);
-    memory_places(job, &h->opened, place);
-    if (job_agree(job, plan_model(t, comm_stages(job, h->opened.device, &h->comm), place)) ||
-        open_data(&t->engine.trainer.data, o, job) ||
-        job_agree(job, check_apart(options->harness.results.prometheus, o->data)))
+    if (job_agree(job, plan_model(t, comm_stages(job, h->opened.device, &h->comm))) ||
+        open_data(&t->engine.trainer.data, o, job))
         return -1;
     memory_spans(o, &t->engine.model, &run->recording, spans);
     recorder_create(&t->engine.recorder, h->opened.device, &run->recording, h->opened.on_gpu, spans);
@@ -88,30 +75,6 @@ int training_plan(struct training *t, const struct job *job, const struct run_op
         comm_create(job, run->recording.allocations ? t->engine.recorder.traced : t->engine.recorder.device,
                     &t->engine.recorder.timeline, memory_collectives(o, &t->engine.model), &h->comm);
     return t->engine.comm ? harness_open_results(h, option, given, below) : -1;
-}
-
-void training_print_estimate(const struct training *t, size_t steps, double limit)
-{
-    const struct run *run = &t->run;
-    const struct training_options *o = run->options;
-    const struct job *job = t->harness.job;
-    size_t tokens = o->batch_size / (size_t)job->size * o->workload.context_length;
-    double flops = model_flops(&t->engine.model, tokens) / (o->forward_only ? 3 : 1);
-    double gflops = run->blas.product_gflops * fmin(t->harness.threads, job->cores);
-    double seconds = job_max(job, flops / (1e9 * gflops / 2));
-    char step[CELL], all[CELL], memory[CELL];
-    if (t->harness.opened.on_gpu || job->rank)
-        return;
-    snprintf(step, sizeof step, "%.0f ms", 1e3 * seconds);
-    fprintf(stderr,
-            "A step is estimated to take about %s (%.2g FLOP of each rank at half the %.3g GFLOP/s of its matrix "
-            "products)",
-            seconds < 1 ? step : text_duration(step, seconds), flops, gflops);
-    if (limit > 0)
-        fprintf(stderr, "; rounds go on for %s at most", text_duration(all, limit));
-    else
-        fprintf(stderr, ", all %zu about %s", steps, text_duration(all, seconds * (double)steps));
-    fprintf(stderr, ". Setting up %s of memory on each rank.\n", text_memory(memory, memory_total(run->memory)));
 }
 
 /* Allocates the weights, reducers and the trainer; checkpoints go to a directory. */
@@ -142,7 +105,6 @@ static void create_trainer(struct training *t, const char *directory)
         .ranks = job->size,
         .micro_batches = o->grad_accumulation,
         .max_norm = (float)o->max_norm,
-        .forward_only = o->forward_only,
         .log_grad_norm = o->log_grad_norm,
         .checkpoint = {.every = o->checkpoint_every, .job = job, .seed = o->seed},
     };
@@ -181,4 +143,17 @@ int training_close(struct training *t, int status, int print_directory)
     data_destroy(t->engine.trainer.data);
     model_destroy(&t->engine.model);
     return status;
+}
+
+int training_run(struct training *t, const char *mode, const struct job *job, const struct run_options *options,
+                 const struct command *command, const struct run_hooks *hooks)
+{
+    int status = training_plan(t, job, options, "output", options->harness.results.output, "");
+    if (!status) {
+        harness_show_heading(&t->harness, training_create_summary(t, mode, NULL));
+        status = training_set_up(t, mode, command);
+    }
+    if (!status)
+        status = training_measure(t, hooks, 0);
+    return training_close(t, status, 1);
 }

@@ -4,11 +4,11 @@
 #define BENCH_MEASURE_TRAINING_TRAINING_H
 
 #include "training/attainable.h"
-#include "training/describe.h"
+#include "training/block.h"
 #include "training/memory.h"
+#include "training/options.h"
 #include "training/recorder.h"
-#include "training/rounds.h"
-#include "training/telemetry.h"
+#include "training/samples.h"
 
 /* What runs the steps. */
 struct engine {
@@ -34,6 +34,7 @@ struct run {
     double warm_step;                  /* about the seconds of a step on the slowest rank */
     struct losses losses;
     struct block_counts counts;
+    int complete; /* all is measured: the next summary is the last one */
 };
 
 /* A command that trains. Functions take what they need of it. */
@@ -43,22 +44,68 @@ struct training {
     struct run run;
 };
 
+/* ---- the course of a command: plan, set up, measure, close. All ranks call each of these; it returns 0, or -1 on
+ * every rank, reported by rank 0 ---- */
+
 /* Opens the harness, plans the model, checks that it fits into memory, and opens data, communication backend and
- * results (harness_open_results), so that the heading is known. Set run.recording beforehand. Returns 0; or -1 on every
- * rank, reported by rank 0. End with training_close in either case, as after training_set_up. */
+ * results (harness_open_results), so that the heading is known. Set run.recording beforehand. End with training_close,
+ * also after a failure of this or any other function. */
 int training_plan(struct training *training, const struct job *job, const struct run_options *options,
                   const char *option, const char *given, const char *below);
 
-/* Prints on stderr of rank 0, for the CPU, how long a step is estimated to take, and `steps` of them, or, with a limit
- * above 0 in seconds, when the rounds end: the operations of the model at half the rate of matrix products alone, which
- * is about what steps reach. All ranks call. */
-void training_print_estimate(const struct training *training, size_t steps, double limit);
-
-/* Allocates what is planned, writes run.json for that mode and command, and starts the monitors. Returns as
- * training_plan does. */
+/* Allocates what is planned, writes run.json for that mode and command, and starts the monitors. */
 int training_set_up(struct training *training, const char *mode, const struct command *command);
+
+/* What a command does as the rounds go on. All ranks call each but rounds_needed at the same points. */
+struct run_hooks {
+    void *context;
+    /* A block is over; its spans are still in the timeline. Returns 0; or -1, reported, if it could not be written. */
+    int (*block)(void *context, const struct block *block);
+    /* Writes the summary so far: some time has passed, or run.complete is set. Returns 0; or -1, reported. */
+    int (*summary)(void *context);
+    /* With --resolve, on rank 0 alone: how many rounds answer the question; at most those made if they do. */
+    double (*rounds_needed)(const struct measurements *measurements, const struct implementation *implementation,
+                            double resolve);
+    /* NULL; or, before the first round and after each one, `seconds` after the rounds began on rank 0: sets
+     * run->resting and run->planned, alike on all ranks. It prints how long the run will take, and shows its progress.
+     */
+    void (*plan)(void *context, double seconds);
+};
+
+/* Tries some first steps, prints on stderr how long the rounds will take, and runs the planned rounds, none if skip is
+ * 1. Then stops the monitors, has the last summary written, and checks the losses. After a failure the samples up to
+ * measurements.rounds are complete. */
+int training_measure(struct training *training, const struct run_hooks *hooks, int skip);
 
 /* Releases everything; returns as harness_close does. */
 int training_close(struct training *training, int status, int print_directory);
+
+/* All of that, for a command whose results go to --output. */
+int training_run(struct training *training, const char *mode, const struct job *job, const struct run_options *options,
+                 const struct command *command, const struct run_hooks *hooks);
+
+/* ---- what was run ---- */
+
+/* Writes run.json to a result directory. Returns as the functions above. */
+int training_write_run_json(const struct training *training, const char *mode, const struct command *command,
+                            const struct results *results);
+
+/* Begins the summary of a mode with its heading; `epochs` is the sentence about the steps (NULL: blocks of the regime).
+ * The caller owns it. */
+cJSON *training_create_summary(const struct training *training, const char *mode, const char *epochs);
+
+/* Adds the notes about the machine, the losses and checkpoints, with the counts and findings as members. */
+void training_add_notes(const struct training *training, cJSON *summary);
+
+/* ---- rank_<r>_metrics.jsonl ---- */
+
+/* Appends a line for each step of a block to the metrics. Returns 0; or -1, reported. */
+int telemetry_write_block(struct results *results, const struct training *training, const struct block *block);
+
+/* Print members of a line, with a comma before each: a number, or null for one that is not finite; the times of a step,
+ * from origin_ns on; its overlap, with `traced` also what only its operations show. */
+void telemetry_print_number(FILE *out, const char *name, double value);
+void telemetry_print_times(FILE *out, int64_t origin_ns, const struct step_times *step);
+void telemetry_print_overlap(FILE *out, const struct overlap *overlap, int traced, int on_device);
 
 #endif

@@ -17,7 +17,6 @@ static const struct implementation implementation[ROWS] = {
     {.label = "ddp_bucketed:0.01", .strategy = &strategy_ddp_bucketed, .bucket_words = "0.01"},
     {.label = "ddp_bucketed:2", .strategy = &strategy_ddp_bucketed, .bucket_words = "2"},
     {.label = "ddp_bucketed:4", .strategy = &strategy_ddp_bucketed, .bucket_words = "4"}};
-static const struct candidate candidate[ROWS] = {[2].bucket_mb = 0.01, [3].bucket_mb = 2, [4].bucket_mb = 4};
 static const struct reducer reducer[ROWS] = {[1].plan.n = 9, [2].plan.n = 7, [3].plan.n = 3, [4].plan.n = 2};
 static struct measurements measurements;
 static struct search search;
@@ -59,7 +58,7 @@ static void teardown(void)
 static void make(enum search_end end)
 {
     search.end = end;
-    answer_make(&answer, &search, &measurements, implementation, candidate, reducer);
+    answer_make(&answer, &search, &measurements, implementation, reducer);
     answer_add_words(&answer, &search, implementation, summary);
     answer_add_figures(&answer, &figures);
 }
