@@ -132,9 +132,7 @@ int results_check_free(const char *option, const char *top, const char *below)
     char directory[FILES_PATH], names[160]; /* other implementations may have profiles below top */
     snprintf(directory, sizeof directory, *below ? "%s/%s" : "%s", top, below);
     snprintf(names, sizeof names, "@(run.json|%s_@(summary.txt|rank_*_trace.json?(.gz)))", below);
-    if (check_names(option, top, "*", names) || check_names(option, top, "cycle_*/*", names))
-        return -1;
-    return check_names(option, directory, "*", of_runs);
+    return check_names(option, top, "*", names) || check_names(option, directory, "*", of_runs) ? -1 : 0;
 }
 
 /* Makes the directory, checks that it holds no results, and removes temporary files of killed runs. Rank 0 locks it

@@ -13,7 +13,7 @@ set -euo pipefail
 python=$(command -v python3 || true)
 tiny=(--d-model 32 --num-layers 2 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 12 --vocab-size 256 --profile
     --num-epochs 5 --warmup-epochs 2)
-runs=0 wanted=''
+runs=0
 
 # expect WORDS COMMAND...: a check that a command succeeds.
 expect() {
@@ -158,20 +158,8 @@ with_python "--profile-ranks 1: it agrees with the summary, which is about all" 
 profile 2 ddp_individual --profile-wait 1 --profile-warmup 1 --profile-active 2 --profile-repeat 2 --num-epochs 10
 with_python "--profile-wait 1, -warmup 1, -active 2, -repeat 2: steps 3, 4, 7 and 8" summary "s['capture']['steps'] == [3, 4, 7, 8]"
 with_python "--profile-wait and so on: every figure agrees with the traces" agrees
-profile 2 ddp_bucketed --profile-wait 1 --profile-active 2 --num-epochs 8 --trace-per-cycle
-listed=$(cd "$out" && find . -name '*.json' ! -path './ddp_bucketed/*' | sort | tr '\n' ' ')
-for c in 1 2 3; do
-    for rank in 0 1; do wanted+="./cycle_$c/ddp_bucketed_rank_${rank}_trace.json "; done
-done
-[ "$listed" = "$wanted" ] && grep -q "^Traces: $(literal "$out")/cycle_\*/ddp_bucketed_rank" said && good=$status || good=1
-result "$good" "--trace-per-cycle: a trace of each rank in a directory of each cycle"
-with_python "--trace-per-cycle: each cycle has its steps and an empty one behind them" "$python" -c "import json, sys
-for c, steps in {1: [2, 3, 4], 2: [5, 6, 7], 3: [8, 9]}.items():
-    t = json.load(open(f'{sys.argv[1]}/cycle_{c}/ddp_bucketed_rank_1_trace.json'))['traceEvents']
-    assert sorted(int(r['name'][13:]) for r in t if r['name'].startswith('ProfilerStep#')) == steps, c" "$out"
-with_python "--trace-per-cycle: every figure agrees with the traces" agrees
 profile 2 ddp_individual --num-layers 20 --d-model 8 --num-heads 1 --d-ff 8 --record-shapes
-with_python "hundreds of collectives: every figure agrees with the traces, which have few lanes" agrees
+with_python "hundreds of collectives: every figure agrees with the traces" agrees
 
 # ---- a delay that was put in is found ----
 
@@ -261,8 +249,6 @@ status=0
     >printed 2>said </dev/null || status=$?
 [ -s "$out/ddp_flat_rank_0_trace.json" ] && [ -s "$out/ddp_rank_0_trace.json" ] && good=$status || good=1
 result "$good" "another implementation may go into the same directory"
-mkdir -p cycles/cycle_0 && echo mine >cycles/cycle_0/ddp_rank_1_trace.json
-refused "a directory that holds a trace of one of its cycles is refused" "already holds cycle_0/ddp_rank_1_trace[.]json, which" cycles
 
 # full BYTES IMPLEMENTATION RUN_JSON: files may not grow above that, from when the run has begun.
 full() {

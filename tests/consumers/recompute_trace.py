@@ -5,10 +5,8 @@ Shares no code with ddpbench: interval unions over whole nanoseconds, read from 
 Also checks what every trace promises: strict JSON, rows of a lane nest or are disjoint, phases cover the step.
 """
 import argparse
-import bisect
 import glob
 import gzip
-import itertools
 import json
 import os
 import re
@@ -72,36 +70,22 @@ def common(a, b):
 # ---- one trace ----
 
 def rows_of(trace):
-    """Spans of threads, and pairs of asynchronous events."""
+    """Spans of threads."""
     rows = []
-    ends = {(e["pid"], e["cat"], e["id2"]["local"]): e for e in trace["traceEvents"] if e["ph"] == "e"}
     for event in trace["traceEvents"]:
-        if event["ph"] in "Xb":
+        if event["ph"] == "X":
             start = ns(event["ts"])
-            end = start + ns(event["dur"]) if event["ph"] == "X" else \
-                ns(ends.pop((event["pid"], event["cat"], event["id2"]["local"]))["ts"])
+            end = start + ns(event["dur"])
             rows.append({**event, "start": start, "end": end, "args": event.get("args", {})})
             if start < 0 or end < start:
                 raise Wrong(f"{event['name']} has a negative time")
-    if ends:
-        raise Wrong(f"{len(ends)} asynchronous events end that did not begin")
     return rows
-
-
-def check_more(rows):
-    """Rows of threads show when asynchronous collectives were in flight: a lane that is the union of their times."""
-    more = [(r["start"], r["end"]) for r in rows if r["name"].endswith(":more_in_flight")]
-    if union(more) != union((r["start"], r["end"]) for r in rows if r["ph"] == "b"):
-        raise Wrong("more_in_flight is not the union of the asynchronous collectives")
-    if len({r["tid"] for r in rows if "Collective name" in r["args"] and r["ph"] == "X" and r["cat"] == "cpu_op"}) > 8:
-        raise Wrong("collectives are on more than 8 lanes")
 
 
 def check_nesting(rows):
     lanes = {}
     for row in rows:
-        if row["ph"] == "X":
-            lanes.setdefault((row["pid"], row["tid"]), []).append(row)
+        lanes.setdefault((row["pid"], row["tid"]), []).append(row)
     for lane in lanes.values():
         stack = []
         for row in sorted(lane, key=lambda r: (r["start"], -r["end"])):
@@ -112,33 +96,11 @@ def check_nesting(rows):
             stack.append(row)
 
 
-def reach(rows):
-    """The starts of rows, in order, and how far those up to each of them reach: to find what covers a time by bisection."""
-    ordered = sorted((r["start"], r["end"]) for r in rows)
-    return [start for start, _ in ordered], list(itertools.accumulate((end for _, end in ordered), max))
-
-
-def covers(reached, at):
-    """Whether a row covers the time, its start and end included."""
-    before = bisect.bisect_right(reached[0], at)
-    return before > 0 and reached[1][before - 1] >= at
-
-
-def holds(reached, at):
-    """Whether a row covers the time, its start and end excluded."""
-    before = bisect.bisect_left(reached[0], at)
-    return before > 0 and reached[1][before - 1] > at
-
-
 def check_arrows(trace, rows):
-    """Each begins in one row and ends, no earlier, in another; from a collective there is one to gradient_sync, and not to
-    its edges, where it would be at the phase before or behind it, too."""
+    """Each begins in one row and ends, no earlier, in another."""
     lanes = {}
     for row in rows:
-        if row["ph"] == "X":
-            lanes.setdefault((row["pid"], row["tid"]), []).append(row)
-    all_rows = {lane: reach(of) for lane, of in lanes.items()}
-    syncs = {lane: reach(r for r in of if r["name"] == "gradient_sync") for lane, of in lanes.items()}
+        lanes.setdefault((row["pid"], row["tid"]), []).append((row["start"], row["end"]))
     begun = {(e["cat"], e["id"]): e for e in trace["traceEvents"] if e["ph"] == "s"}
     ended = {(e["cat"], e["id"]): e for e in trace["traceEvents"] if e["ph"] == "f"}
     if set(begun) != set(ended) or len({key[1] for key in begun}) != len(begun):
@@ -148,29 +110,8 @@ def check_arrows(trace, rows):
         if ns(end["ts"]) < ns(start["ts"]):
             raise Wrong(f"the arrow {key} ends before it begins")
         for event in (start, end):
-            if not covers(all_rows.get((event["pid"], event["tid"]), ([], [])), ns(event["ts"])):
+            if not any(a <= ns(event["ts"]) <= b for a, b in lanes.get((event["pid"], event["tid"]), [])):
                 raise Wrong(f"the arrow {key} is at no row")
-        if key[0] == "gradient_sync" and not holds(syncs.get((end["pid"], end["tid"]), ([], [])), ns(end["ts"])):
-            raise Wrong(f"the arrow {key} does not end within gradient_sync")
-    synced = sum(key[0] == "gradient_sync" for key in begun)
-    collectives = sum("Collective name" in r["args"] and r["cat"] == "cpu_op" for r in rows)
-    if collectives and synced != collectives:
-        raise Wrong(f"{synced} arrows to gradient_sync from {collectives} collectives")
-
-
-def check_in_flight(trace, rows):
-    """The counter of collectives on the host says at each of its times how many were posted and not complete."""
-    counter = [(ns(e["ts"]), e["args"]["number"]) for e in trace["traceEvents"] if e["name"] == "collectives in flight"]
-    collectives = [r for r in rows if "Collective name" in r["args"]]
-    if any(r["cat"] != "cpu_op" for r in collectives):
-        return
-    changes = sorted([(r["start"], 1) for r in collectives] + [(r["end"], -1) for r in collectives])
-    expected, number = {}, 0
-    for at, by in changes:
-        number += by
-        expected[at] = number
-    if counter != sorted(expected.items()):
-        raise Wrong("the counter of collectives in flight is not theirs")
 
 
 def steps_of(rows):
@@ -192,8 +133,6 @@ def steps_of(rows):
             steps[at]["phases"].append(row)
         elif "Collective name" in row["args"]:
             steps[at]["comm"].append(row)
-        elif row["name"].endswith(":more_in_flight"):
-            continue
         elif "stream" in row["args"]:
             steps[at]["compute"].append(row)
         elif row["cat"] == "cpu_op":
@@ -234,8 +173,6 @@ def read_trace(path):
     rows = rows_of(trace)
     check_nesting(rows)
     check_arrows(trace, rows)
-    check_more(rows)
-    check_in_flight(trace, rows)
     steps = steps_of(rows)
     for step in steps:
         step["figures"] = measure(step)
@@ -656,15 +593,10 @@ def compare_controls(check, directory, size, summary):
 
 def check_directory(directory, implementation):
     name = f"{implementation}_rank_*_trace.json*"
-    paths = find(directory, name) or find(directory, "cycle_*", name)
+    paths = find(directory, name)
     if not paths:
         raise Wrong(f"{directory}: no traces of {implementation}")
-    ranks = []
-    for part in sorted(map(read_trace, paths), key=lambda r: (r["rank"], r["steps"][0]["number"] if r["steps"] else 0)):
-        if ranks and ranks[-1]["rank"] == part["rank"]: # another cycle
-            ranks[-1]["steps"] += part["steps"]
-        else:
-            ranks.append(part)
+    ranks = sorted(map(read_trace, paths), key=lambda r: r["rank"])
     if len({r["base"] for r in ranks}) != 1:
         raise Wrong("baseTimeNanoseconds differs between ranks")
     inner = os.path.join(directory, implementation)
@@ -708,7 +640,7 @@ def check_merged(check, directory, names):
                 moment, joint = (t["baseTimeNanoseconds"] + ns(e["ts"]) for t, e in [(alone, own[0]), (trace, merged[0])])
                 check.same(f"{name}: Unix time of its first row, ns", moment, joint, 0)
             begins.append(next(e["ts"] for e in merged if e["name"].startswith("ProfilerStep")))
-        if begins: # a trace of each cycle has its own rows, such as the empty step
+        if begins:
             check.same(f"{name}: begin, us", 0, float(min(begins)), 1)
 
 
@@ -800,8 +732,6 @@ def self_test():
         raise Wrong("a wait within the clocks' residual was told")
     half_in = [(1, "a", "cpu_op", 0, 10, {}), (1, "b", "cpu_op", 5, 10, {})]
     expect_wrong("a row that overlaps another in part", check_nesting, made_up(0, half_in)["rows"])
-    expect_wrong("a time of asynchronous events that are not there", check_more,
-                 made_up(0, [(1, "mpi:more_in_flight", "cpu_op", 0, 10, {})])["rows"])
     gap = [row for row in example(0) if row[1] != "gradient_sync"]
     expect_wrong("a gap between phases", measure, made_up(0, gap)["steps"][0])
     expect_wrong("NaN", lambda: json.loads("[NaN]", parse_constant=refuse))

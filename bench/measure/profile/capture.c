@@ -264,7 +264,7 @@ static int run_epochs(struct capture *capture, struct training *t, const struct 
         if (done == due && done < steps && !status) {
             recorder_hold(r);
             collect_steps(capture, t);
-            status = job_agree(job, trace_files_write(capture->options, results, &capture->trace));
+            status = job_agree(job, trace_file_write(capture->options, results, &capture->trace));
             recorder_release(r);
             due += due / 4 > WRITE_EVERY_S * a_second ? due / 4 : WRITE_EVERY_S * a_second;
         }
@@ -320,7 +320,7 @@ int capture_run(struct capture *capture, struct training *t, int row, const char
                 "The capture ended after %d steps: the buffer of %g MiB is full; use a larger --profile-buffer-mb.\n",
                 capture->n, options->buffer_mb);
     struct trace_file merged = {0};
-    int failed = trace_files_write(options, results, &capture->trace);
+    int failed = trace_file_write(options, results, &capture->trace);
     failed |= merged_trace_add(&merged, options, results->directory, job, &capture->trace);
     failed |= merged_trace_end(&merged, name);
     failed |= captured_steps_write(results, &capture->trace, capture->overlap, t->harness.origin_ns,

@@ -34,9 +34,8 @@ void capture_destroy(struct capture *capture); /* a zeroed one is fine */
 /* Restores the former actions of these signals. Returns whether any rank has noted one. All ranks call. */
 int capture_stop_noting(const struct job *job);
 
-/* Writes <name>_rank_<r>_trace.json if --profile-ranks has this rank; with --trace-per-cycle one for each cycle, into
- * the directory cycle_<c>, from 1. Returns 0; or -1, reported. */
-int trace_files_write(const struct profile_options *options, const struct results *results, const struct trace *trace);
+/* Writes <name>_rank_<r>_trace.json if --profile-ranks has this rank. Returns 0; or -1, reported. */
+int trace_file_write(const struct profile_options *options, const struct results *results, const struct trace *trace);
 
 /* One trace of all ranks in --profile-ranks: each sends its rows to rank 0, which concatenates them. */
 struct trace_file {

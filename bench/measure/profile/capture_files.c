@@ -32,38 +32,17 @@ static int end_file(struct new_file *file, int failed)
     return -1;
 }
 
-static int write_trace(const struct profile_options *options, const char *directory, struct watchdog *watchdog,
-                       const struct trace *trace)
+int trace_file_write(const struct profile_options *options, const struct results *results, const struct trace *trace)
 {
     char path[FILES_PATH];
-    struct trace_file out = {.watchdog = watchdog};
+    struct trace_file out = {.watchdog = results->watchdog};
     struct trace_sink sink = {write_to_file, &out};
-    snprintf(path, sizeof path, "%.540s/%.80s_rank_%d_trace.json%s", directory, trace->name, trace->rank,
+    if (!rank_list_has(&options->ranks, trace->rank))
+        return 0;
+    snprintf(path, sizeof path, "%.540s/%.80s_rank_%d_trace.json%s", results->top, trace->name, trace->rank,
              options->trace_gzip ? ".gz" : "");
     return end_file(&out.file,
                     new_file_open(&out.file, path, options->trace_gzip) || trace_write(trace, &sink, TRACE_WHOLE));
-}
-
-int trace_files_write(const struct profile_options *options, const struct results *results, const struct trace *trace)
-{
-    char directory[FILES_PATH];
-    struct trace cycle = *trace;
-    long length = (long)(options->wait + options->warmup + options->active), number;
-    if (!rank_list_has(&options->ranks, results->rank))
-        return 0;
-    if (!options->trace_per_cycle)
-        return write_trace(options, results->top, results->watchdog, trace);
-    for (cycle.steps = 0; cycle.steps < trace->steps;) {
-        cycle.first = cycle.steps;
-        number = trace->step[cycle.first].number / length;
-        while (cycle.steps < trace->steps && trace->step[cycle.steps].number / length == number)
-            cycle.steps++;
-        snprintf(directory, sizeof directory, "%.511s/cycle_%ld", results->top, number + 1);
-        if (files_make_directories("profile-output-dir", directory) ||
-            write_trace(options, directory, results->watchdog, &cycle))
-            return -1;
-    }
-    return 0;
 }
 
 /* ---- all ranks in one trace ---- */

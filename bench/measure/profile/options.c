@@ -123,8 +123,6 @@ static const struct option rows[] = {
     {.name = "profile-counters", .kind = &option_flag, .offset = FIELD(counters),
      .help = "add learning rate, loss and gradient norm to the trace"},
     {.name = "trace-gzip", .kind = &option_flag, .offset = FIELD(trace_gzip), .help = "compress the traces"},
-    {.name = "trace-per-cycle", .kind = &option_flag, .offset = FIELD(trace_per_cycle),
-     .help = "a trace of each cycle of --profile-active, in cycle_<c>/, instead of one of all"},
     {.name = "verbose", .kind = &option_flag, .offset = FIELD(verbose),
      .help = "print all tables and all their rows; summary.json always holds them"},
     {.name = "thresholds", .kind = &option_thresholds, .offset = FIELD(thresholds),
@@ -155,8 +153,6 @@ int profile_options_check(const struct profile_options *o, const struct option_t
     if (!o->active && o->repeat > 1)
         return error_report("--profile-repeat %zu needs --profile-active: how many steps of a cycle to keep",
                             o->repeat);
-    if (!o->active && o->trace_per_cycle)
-        return error_report("--trace-per-cycle needs --profile-active: how many steps of a cycle to keep");
     if (cycle * cycles > steps)
         return error_report(
             "the %zu x %zu steps of --profile-wait, --profile-warmup and --profile-active are more than the "

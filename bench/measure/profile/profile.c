@@ -313,9 +313,9 @@ int profile_run(const struct job *job, const struct run_options *options, const 
         status = job_agree_after(job, status, results_close(p->results));
     status = training_close(t, status, 0);
     if (!status && job->rank == 0)
-        fprintf(stderr, "Traces: %s/%s%s%s_rank_*_trace.json%s; the rest: %s\n", t->harness.results.top,
-                all.n > 1 ? "*/" : "", o->trace_per_cycle ? "cycle_*/" : "", all.n > 1 ? "*" : all.of->name,
-                o->trace_gzip ? ".gz" : "", t->harness.results.directory);
+        fprintf(stderr, "Traces: %s/%s%s_rank_*_trace.json%s; the rest: %s\n", t->harness.results.top,
+                all.n > 1 ? "*/" : "", all.n > 1 ? "*" : all.of->name, o->trace_gzip ? ".gz" : "",
+                t->harness.results.directory);
     for (struct profile *p = all.of; p < all.of + all.n; p++) {
         controls_destroy(&p->controls);
         profile_figures_destroy(&p->figures);

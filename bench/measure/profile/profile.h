@@ -27,7 +27,7 @@ struct profile_options {
     struct rank_list ranks;
     double buffer_mb;
     enum sort sort;
-    int record_shapes, with_flops, cuda_profiler_range, counters, trace_gzip, trace_per_cycle, verbose;
+    int record_shapes, with_flops, cuda_profiler_range, counters, trace_gzip, verbose;
     struct thresholds thresholds;
 };
 

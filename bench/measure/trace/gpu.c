@@ -4,11 +4,10 @@
  * Writes the records that a call in a captured step led to. Calls are on the threads that made them, the GPU's work is
  * on lanes of its streams, and waits and phases have lanes of their own, since rows of a lane must not partly overlap.
  */
-#include "trace/gpu.h"
+#include "trace/rows.h"
 
 #include "ddp/comm.h"
 #include "kernels/error.h"
-#include "trace/collectives.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -36,7 +35,7 @@ static size_t choose_calls(const struct trace_writer *w, struct gpu_call *calls)
 {
     const struct activities *all = w->trace->activities;
     size_t n = 0;
-    int step = w->trace->first;
+    int step = 0;
     for (const struct activity *a = all->of; a < all->of + all->n; a++) {
         while (step < w->trace->steps && a->start_ns >= w->step[step].end)
             step++;
@@ -254,8 +253,6 @@ static void put_stamped(struct trace_writer *w)
     put_gpu_lanes(w, lane, t->nccl_version ? 2 : 1);
     for (size_t i = 0; i < compute->n; i++) {
         const struct span *s = &compute->span[i];
-        if (!trace_has(t, s->step))
-            continue;
         trace_span_begin(w, "gpu_user_annotation", w->gpu_pid, lane_thread(&lane[0]), s->start_ns, s->end_ns,
                          w->operation_id + (long)i);
         trace_print(w, ", \"stream\": %d", STREAM_COMPUTE);
@@ -264,8 +261,6 @@ static void put_stamped(struct trace_writer *w)
     }
     for (size_t i = 0; t->nccl_version && i < t->collectives->n; i++) {
         const struct timed_collective *c = &t->collectives->item[i];
-        if (!trace_has(t, c->step))
-            continue;
         trace_ts_span_begin(w, "gpu_user_annotation", w->gpu_pid, lane_thread(&lane[1]), c->posted_ns - t->base_ns,
                             c->completed_ns - t->base_ns, w->collective_id + (long)i);
         trace_print(w, ", \"stream\": %d", STREAM_COMMUNICATION);
@@ -289,7 +284,7 @@ void trace_put_device(struct trace_writer *w)
     /* phases by the time of the GPU; without a stream, so that analysers do not count them as work */
     for (size_t i = 0; i < host->n; i++) {
         const struct span *s = &host->span[i];
-        if (step_phase_of(s) < 0 || !trace_has(w->trace, s->step))
+        if (step_phase_of(s) < 0)
             continue;
         trace_span_begin(w, "gpu_user_annotation", w->gpu_pid, LANE_OF_PHASES, s->start_ns, s->end_ns,
                          w->host_id + (long)i);

@@ -1,4 +1,4 @@
-/* rows.h - writes the text of a trace to a sink, and the members that all rows have. */
+/* rows.h - the text of a trace on its way to a sink, and the rows of which it consists. */
 #ifndef BENCH_MEASURE_TRACE_ROWS_H
 #define BENCH_MEASURE_TRACE_ROWS_H
 
@@ -22,7 +22,7 @@ struct trace_writer {
     long id;           /* the last one in use */
     long host_id, operation_id, collective_id;
     int first; /* no row was written yet */
-    int *slot; /* [collectives] the lane of each collective of the host's library; TRACE_SLOTS: none was free */
+    int *slot; /* [collectives] the lane of each collective of the host's library; in flight together, they differ */
     int slots;
     struct interval *step; /* [steps] the time of the training thread in each; 0: not recorded */
     int64_t end;           /* of the spans until now, as ts */
@@ -69,10 +69,24 @@ void trace_put_lane(struct trace_writer *w, const char *of, long pid, long threa
  * correlations link calls and kernels. */
 void trace_put_stamped(struct trace_writer *w, long id);
 
-/* Whether a slot is one of those that are written. */
-static inline int trace_has(const struct trace *trace, int step)
-{
-    return step >= trace->first && step < trace->steps;
-}
+/* ---- collectives ---- */
+
+/* Chooses a lane for each collective of the host's library, the first that is free (free w->slot); names the lanes. */
+void trace_choose_slots(struct trace_writer *w);
+void trace_put_slots(struct trace_writer *w);
+
+/* Writes the rows of all collectives on the host: the collective itself, or the call that launched it on the GPU. */
+void trace_put_collectives(struct trace_writer *w);
+
+/* Writes the ranks 0 to ranks - 1 as a list; abbreviated: the first ones and the last, as Kineto does. */
+void trace_put_group(struct trace_writer *w, int abbreviated);
+
+/* Writes the arguments of collective i after others. */
+void trace_put_collective(struct trace_writer *w, size_t i);
+
+/* ---- the GPU ---- */
+
+/* Writes the rows of the GPU, and of the calls that led to them. */
+void trace_put_device(struct trace_writer *w);
 
 #endif

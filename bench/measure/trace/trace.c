@@ -3,9 +3,7 @@
 
 #include "kernels/error.h"
 #include "kernels/operations.h"
-#include "trace/arrows.h"
-#include "trace/collectives.h"
-#include "trace/gpu.h"
+#include "trace/rows.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -35,7 +33,7 @@ static void find_host_steps(struct trace_writer *w)
     w->step = allocate((size_t)t->steps + 1, sizeof *w->step);
     for (size_t i = 0; i < host->n; i++) {
         const struct span *s = &host->span[i];
-        if (step_phase_of(s) < 0 || s->step >= t->steps)
+        if (step_phase_of(s) < 0)
             continue;
         if (!w->step[s->step].start)
             w->step[s->step].start = s->queued_ns;
@@ -71,7 +69,7 @@ static void put_step(struct trace_writer *w, int i)
     const struct trace *t = w->trace;
     const struct captured_step *s = &t->step[i];
     char name[96];
-    if (i == t->first || t->step[i - 1].epoch != s->epoch || t->step[i - 1].number + 1 != s->number) {
+    if (!i || t->step[i - 1].epoch != s->epoch || t->step[i - 1].number + 1 != s->number) {
         int last = i; /* of the captured steps of this epoch without a gap */
         while (last + 1 < t->steps && t->step[last + 1].epoch == s->epoch &&
                t->step[last + 1].number == t->step[last].number + 1)
@@ -88,7 +86,7 @@ static void put_sentinel(struct trace_writer *w)
 {
     const struct trace *t = w->trace;
     char name[96];
-    if (t->first == t->steps)
+    if (!t->steps)
         return;
     snprintf(name, sizeof name, "ProfilerStep#%ld", t->step[t->steps - 1].number + 2);
     trace_ts_span_begin(w, "user_annotation", w->pid, t->thread, w->end + 1000, w->end + 2000, ++w->id);
@@ -146,7 +144,7 @@ static void put_memory(struct trace_writer *w)
 {
     const struct trace *t = w->trace;
     const struct lane *lane = &t->timeline->lane[LANE_MEMORY];
-    int64_t ts = t->first < t->steps ? trace_row_time(t, w->step[t->first].start) : 0;
+    int64_t ts = t->steps ? trace_row_time(t, w->step[0].start) : 0;
     size_t total = 0;
     for (size_t i = 0; i < lane->n; i++) {
         const struct span *s = &lane->span[i];
@@ -169,10 +167,10 @@ static void put_host(struct trace_writer *w)
 {
     const struct trace *t = w->trace;
     const struct lane *host = &t->timeline->lane[LANE_HOST], *compute = &t->timeline->lane[LANE_COMPUTE];
-    for (int i = t->first; i < t->steps; i++)
+    for (int i = 0; i < t->steps; i++)
         put_step(w, i);
     for (size_t i = 0; i < host->n; i++)
-        if (step_phase_of(&host->span[i]) >= 0 && trace_has(t, host->span[i].step))
+        if (step_phase_of(&host->span[i]) >= 0)
             put_annotation(w, host->span[i].name, host->span[i].queued_ns, host->span[i].returned_ns,
                            w->host_id + (long)i, host->span[i].size[SIZE_CORE_WAIT]);
     if (t->nccl_version)
@@ -182,7 +180,7 @@ static void put_host(struct trace_writer *w)
     for (size_t i = 0; i < host->n; i++) {
         const struct span *s = &host->span[i];
         int layer = !strcmp(s->name, "layer");
-        if (step_phase_of(s) >= 0 || s->name == ready_name || !trace_has(t, s->step))
+        if (step_phase_of(s) >= 0 || s->name == ready_name)
             continue;
         trace_span_begin(w, "cpu_op", w->pid, t->thread, s->queued_ns, s->returned_ns, w->host_id + (long)i);
         if (s->index < 0)
@@ -193,8 +191,6 @@ static void put_host(struct trace_writer *w)
     for (size_t i = 0; i < compute->n; i++) {
         const struct span *s = &compute->span[i];
         const struct operation_facts *facts = &operation_facts[s->index];
-        if (!trace_has(t, s->step))
-            continue;
         trace_span_begin(w, "cpu_op", w->pid, t->thread, s->queued_ns, s->returned_ns, w->operation_id + (long)i);
         if (!t->gpu) /* computed on the calling thread */
             trace_print(w, ", \"stream\": %d", STREAM_HOST);
@@ -223,12 +219,10 @@ static void put_rows(struct trace_writer *w)
     put_host(w);
     if (!t->nccl_version)
         trace_put_collectives(w);
-    trace_put_arrows(w);
     if (t->gpu && !t->without_cuda)
         trace_put_device(w);
-    for (int i = t->first; i < t->steps; i++)
+    for (int i = 0; i < t->steps; i++)
         put_counters(w, i);
-    trace_put_in_flight(w);
     put_sentinel(w);
     free(w->slot);
     free(w->step);

@@ -32,7 +32,7 @@ struct trace {
     const struct alignment *alignment;
     const struct step_times *times;   /* [steps] */
     const struct captured_step *step; /* [steps] */
-    int first, steps;                 /* slots [first, steps) are written */
+    int steps;
     const struct collectives *collectives;
     const size_t *parameters;      /* of each bucket of the plan */
     size_t compute_bytes;          /* size of the device's compute type */

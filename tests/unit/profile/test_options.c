@@ -148,7 +148,6 @@ static const struct {
     {"--profile|--profile-active|1|--profile-repeat|11", {"11 x 1 steps", "10 steps"}},
     {"--profile|--profile-wait|1000000000|--profile-active|1000000000|--profile-repeat|1000000000", {"2000000000"}},
     {"--profile|--profile-wait|1|--profile-repeat|2", {"--profile-repeat 2 needs --profile-active"}},
-    {"--profile|--profile-wait|1|--trace-per-cycle", {"--trace-per-cycle needs --profile-active"}},
     /* a delay */
     {"--inject-delay|5", {"--inject-delay 5", "rank=R,ms=TIME,phase=NAME"}},
     {"--inject-delay|rank=1,ms=5", {"phase=NAME, such as"}},

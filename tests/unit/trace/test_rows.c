@@ -110,45 +110,6 @@ TEST(epochs_hold_their_steps)
     ck_assert_int_eq(trace_rows(json, "X", NULL), 4 + 2 * (int)LENGTH(steps) + 1);
 }
 
-/* A cycle of the schedule as a trace of its own: what the other steps did is not in it. */
-TEST(some_of_the_steps)
-{
-    enum { STEPS = 4 };
-    rank_trace_begin(&rank, 0, 2);
-    for (int i = 0; i < STEPS; i++) {
-        int64_t start = 1000 * US * (i + 1);
-        rank.timeline.step = i;
-        made_up_phase(&rank.timeline, PHASE_FORWARD, start, start + 500 * US);
-        made_up_range(&rank.timeline, "layer", 0, start, start + 100 * US);
-        made_up_range(&rank.timeline, "layer", 0, start + 200 * US, start + 300 * US);
-        made_up_operation(&rank.timeline, OPERATION_ZERO, (const size_t[SPAN_SIZES]){9}, start, start + 100 * US);
-        made_up_collective(&rank.timeline, (size_t)i + 1, 0, 4, start + 150 * US, start + 600 * US);
-    }
-    rank_trace_finish(&rank, STEPS - 1);
-    rank.trace.first = 1;
-    write_and_parse();
-    static const struct {
-        const char *ph, *name;
-        int n;
-    } rows[] = {{"X", "ProfilerStep#1", 0},
-                {"X", "ProfilerStep#2", 1},
-                {"X", "ProfilerStep#3", 1},
-                {"X", "ProfilerStep#4", 1},
-                {"X", "forward_pass", 2},
-                {"X", "layers.0", 4},
-                {"X", "zero", 2},
-                {"X", "mpi:all_reduce", 2},
-                {"X", "warmup_epoch_1 (lr=0.25)", 1},
-                {"C", "collectives in flight", 4},
-                {"s", "fwdbwd", 2},
-                {"s", "collective", 2}};
-    for (size_t i = 0; i < LENGTH(rows); i++)
-        ck_assert_msg(trace_rows(json, rows[i].ph, rows[i].name) == rows[i].n, "%d rows %s",
-                      trace_rows(json, rows[i].ph, rows[i].name), rows[i].name);
-    check_span(only("X", "warmup_epoch_1 (lr=0.25)"), "user_annotation", 2000, 1500);
-    check_span(only("X", "ProfilerStep#4"), "user_annotation", 3601, 1); /* the empty one behind them */
-}
-
 TEST(ranges_have_their_number)
 {
     rank_trace_begin(&rank, 0, 1);

@@ -74,38 +74,6 @@ TEST_EACH(lanes_nest, 2)
     free(text);
 }
 
-/* Twelve in flight at once, of which four find no lane; these are there with their times, and as one row together. */
-TEST(lanes_are_few)
-{
-    rank_trace_begin(&rank[0], 0, 2);
-    made_up_phase(&rank[0].timeline, PHASE_BACKWARD, 10 * US, 100 * US);
-    for (int i = 0; i < 12; i++)
-        made_up_collective(&rank[0].timeline, (size_t)i + 1, i % 8, 4, (10 + i) * US, (50 + i) * US);
-    rank_trace_finish(&rank[0], 1);
-    char *text = trace_text(&rank[0].trace);
-    cJSON *json = trace_parse(text);
-    trace_check_lanes(json);
-    ck_assert_int_eq(trace_rows(json, "X", "mpi:all_reduce"), 8);
-    ck_assert_int_eq(trace_rows(json, "M", "thread_name"), 1 + 8 + 1);
-    ck_assert_int_eq(trace_rows(json, "b", "mpi:all_reduce"), 4);
-    for (int i = 0; i < 4; i++) {
-        const cJSON *begin = trace_row(json, "b", "mpi:all_reduce", i),
-                    *end = trace_row(json, "e", "mpi:all_reduce", i);
-        ck_assert_double_eq(row_number(begin, "ts"), 18 + i);
-        ck_assert_double_eq(row_number(end, "ts"), 58 + i);
-        ck_assert_str_eq(row_text(row_member(begin, "id2"), "local"), row_text(row_member(end, "id2"), "local"));
-        ck_assert_str_eq(row_text(begin, "cat"), row_text(end, "cat"));
-        ck_assert_double_eq(row_number(begin, "Seq"), 9 + i);
-    }
-    const cJSON *more = trace_row(json, "X", "mpi:more_in_flight", 0);
-    ck_assert_double_eq(row_number(more, "ts"), 18);
-    ck_assert_double_eq(row_number(more, "dur"), 43);
-    ck_assert_double_eq(row_number(more, "stream"), 0);
-    ck_assert_ptr_null(trace_row(json, "X", "mpi:more_in_flight", 1));
-    cJSON_Delete(json);
-    free(text);
-}
-
 static void check_times(const char *text)
 {
     static const char *const keys[] = {"\"ts\": ", "\"dur\": "};
@@ -233,32 +201,6 @@ TEST(a_failing_sink_is_told)
     ck_assert_int_eq(trace_write(&rank[0].trace, &sink, TRACE_MERGED_HEAD), -1);
     ck_assert_int_eq(trace_write(&rank[0].trace, &sink, TRACE_MERGED_FIRST_ROWS), -1);
     ck_assert_int_eq(trace_write(&rank[0].trace, &sink, TRACE_MERGED_TAIL), -1);
-}
-
-/* Two micro-batches of two layers: each backward has an arrow from its own forward, also where layers nest nothing. */
-TEST(arrows_lead_from_forward_to_backward)
-{
-    static const struct {
-        int layer, start; /* us */
-    } ranges[] = {{0, 10}, {1, 20}, {1, 30}, {0, 40}, {0, 50}, {1, 60}, {1, 70}, {0, 80}};
-    static const int arrows[][2] = {{20, 30}, {10, 40}, {60, 70}, {50, 80}};
-    rank_trace_begin(&rank[0], 0, 1);
-    made_up_phase(&rank[0].timeline, PHASE_FORWARD, 0, 100 * US);
-    for (size_t i = 0; i < LENGTH(ranges); i++)
-        made_up_range(&rank[0].timeline, "layer", ranges[i].layer, ranges[i].start * US, (ranges[i].start + 5) * US);
-    rank_trace_finish(&rank[0], 1);
-    char *text = trace_text(&rank[0].trace);
-    cJSON *json = trace_parse(text);
-    ck_assert_int_eq(trace_rows(json, "s", "fwdbwd"), LENGTH(arrows));
-    ck_assert_int_eq(trace_rows(json, "f", "fwdbwd"), LENGTH(arrows));
-    for (int i = 0; i < (int)LENGTH(arrows); i++) {
-        const cJSON *from = trace_row(json, "s", "fwdbwd", i), *to = trace_row(json, "f", "fwdbwd", i);
-        ck_assert_double_eq(row_number(from, "ts"), arrows[i][0]);
-        ck_assert_double_eq(row_number(to, "ts"), arrows[i][1]);
-        ck_assert_double_eq(row_number(from, "id"), row_number(to, "id"));
-    }
-    cJSON_Delete(json);
-    free(text);
 }
 
 SUITE("trace", NULL, teardown)
