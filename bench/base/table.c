@@ -70,8 +70,6 @@ cJSON *table_json(const struct table *table)
     free(row);
     if (table->shown)
         json_add_number(json, "shown", (double)table->shown);
-    if (table->detail)
-        cJSON_AddTrueToObject(json, "detail");
     cJSON *notes = cJSON_AddArrayToObject(json, "notes");
     for (int i = 0; i < TABLE_NOTES; i++)
         if (table->note[i] && *table->note[i])

@@ -51,10 +51,9 @@ struct table {
     size_t shown;                             /* how many rows are printed; 0: all */
     const char *note[TABLE_NOTES];            /* paragraphs of whole sentences, printed below; NULL or "": none */
     int (*order)(const void *, const void *); /* sorts the rows (qsort) if there are more than `shown`; NULL: none */
-    int detail;                               /* printed only with all details */
 };
 
-/* Makes a JSON object {key, title, columns, rows, notes}, with `shown` and `detail` unless 0. The caller owns it. What
+/* Makes a JSON object {key, title, columns, rows, notes}, with `shown` unless 0. The caller owns it. What
  * is printed tells that the rows which are not shown are in summary.json, or in what a member `rest` names. */
 cJSON *table_json(const struct table *table);
 

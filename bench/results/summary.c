@@ -50,10 +50,7 @@ void results_show_all(cJSON *summary)
 {
     cJSON *table;
     cJSON_ArrayForEach(table, cJSON_GetObjectItemCaseSensitive(summary, "tables"))
-    {
-        cJSON_DeleteItemFromObjectCaseSensitive(table, "detail");
         cJSON_DeleteItemFromObjectCaseSensitive(table, "shown");
-    }
 }
 
 /* What begins each line of text: '#' where the tables are those of nccl-tests, whose readers take it for a comment. */
@@ -88,10 +85,7 @@ void results_print_body(FILE *out, const cJSON *summary)
     const cJSON *table;
     print_sentences(out, summary, "answers", 1);
     cJSON_ArrayForEach(table, cJSON_GetObjectItemCaseSensitive(summary, "tables"))
-    {
-        if (!cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(table, "detail")))
-            table_print(out, prefix_of(summary), table);
-    }
+        table_print(out, prefix_of(summary), table);
     print_sentences(out, summary, "notes", 1);
 }
 

@@ -19,7 +19,7 @@ cJSON *results_summary_create(const char *mode, const char *label, double done, 
 void results_add_sentence(cJSON *summary, const char *list, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Appends a table. A table that is a detail is kept in summary.json, but not printed. */
+/* Appends a table. */
 void results_add_table(cJSON *summary, const struct table *table);
 
 /* Makes all tables printed, with all rows. */

@@ -65,30 +65,6 @@ static void add_stragglers(const struct profile *p, cJSON *summary)
     free(row);
 }
 
-/* Who waits for whom; a rank takes a column, so that only a few ranks fit. */
-static void add_stalls(const struct profile *p, cJSON *summary)
-{
-    const struct collectives *c = &p->capture.collectives;
-    enum { MOST = 16 };
-    char key[MOST][28], heading[MOST][28];
-    struct column column[MOST + 1] = {{"rank", "rank", COLUMN_REAL, 0, "1", 1, 5, 0}};
-    size_t ranks = (size_t)c->ranks, width = ranks + 1;
-    if (ranks == 1 || ranks > MOST || !c->attributed)
-        return;
-    double *row = allocate(ranks * width, sizeof *row);
-    for (size_t r = 0; r < ranks; r++) {
-        snprintf(key[r], sizeof key[r], "for_%zu", r);
-        snprintf(heading[r], sizeof heading[r], "for %zu", r);
-        column[r + 1] = (struct column){key[r], heading[r], COLUMN_REAL, (r + 1) * sizeof *row, "s", 1e3, 9, 3};
-        row[r * width] = (double)r;
-        memcpy(&row[r * width + 1], &c->stall[r * ranks], ranks * sizeof *row);
-    }
-    results_add_table(summary,
-                      &(struct table){"stalls", "Who waits for whom in gradient_sync, ms a step", column, ranks + 1,
-                                      row, ranks, width * sizeof *row, 0, .detail = ranks > SHOWN || ranks == 2});
-    free(row);
-}
-
 /* ---- overlap ---- */
 
 #define RANK(field) offsetof(struct rank_figure, field)
@@ -167,7 +143,6 @@ static void add_links(const struct profile *p, cJSON *summary)
 void profile_add_rank_tables(const struct profile *p, cJSON *summary)
 {
     add_stragglers(p, summary);
-    add_stalls(p, summary);
     add_links(p, summary);
     add_ranks(p, summary);
 }

@@ -60,11 +60,7 @@ static const struct column operation_columns[] = {
     {"total", NULL, COLUMN_REAL, offsetof(struct name_total, total), "s", 1e3, 0, 3},
     {"self", "self, ms", COLUMN_REAL, offsetof(struct name_total, self), "s", 1e3, 10, 3},
     {"share", "self, %", COLUMN_REAL, offsetof(struct name_total, share), "1", 100, 7, 1},
-    {"mean", NULL, COLUMN_REAL, offsetof(struct name_total, mean), "s", 1e6, 0, 2},
-    {"least", "min, us", COLUMN_REAL, offsetof(struct name_total, least), "s", 1e6, 9, 1},
-    {"median", "median", COLUMN_REAL, offsetof(struct name_total, median), "s", 1e6, 9, 1},
-    {"p95", "p95", COLUMN_REAL, offsetof(struct name_total, p95), "s", 1e6, 9, 1},
-    {"most", "max", COLUMN_REAL, offsetof(struct name_total, most), "s", 1e6, 9, 1},
+    {"mean", "mean, us", COLUMN_REAL, offsetof(struct name_total, mean), "s", 1e6, 10, 2},
     {"flops", "GFLOP/s", COLUMN_REAL, offsetof(struct name_total, flops_per_second), "FLOP/s", 1e-9, 8, 1},
     {"bandwidth", "GB/s", COLUMN_REAL, offsetof(struct name_total, bytes_per_second), "B/s", 1e-9, 7, 2},
 };
@@ -81,8 +77,7 @@ static void add_operations(const struct profile *p, cJSON *summary)
                       &(struct table){"operations", title, TABLE_COLUMNS(operation_columns), p->totals.row,
                                       (size_t)p->totals.n, sizeof *p->totals.row, shown,
                                       .note = {"self: without the named operations inside, and its share of the steps. "
-                                               "min to max: of a call; median over ranks of their medians, p95 of the "
-                                               "rank where it is largest. Collectives run in parallel to the rest."}});
+                                               "mean: of a call. Collectives run in parallel to the rest."}});
 }
 
 /* ---- collectives ---- */

@@ -1,5 +1,4 @@
 /* by_name.c - totals of the training thread's time by name. */
-#include "base/stats.h"
 #include "kernels/error.h"
 #include "kernels/operations.h"
 #include "spans/spans.h"
@@ -11,31 +10,21 @@
 
 const char *const sort_name[SORTS + 1] = {"self", "total", "mean", "calls", "name", "gflops", "gbs", NULL};
 static const char *const kind_name[] = {
-    [KIND_OPERATION] = "operation", [KIND_PART] = "part", [KIND_PHASE] = "phase", [KIND_COLLECTIVE] = "collective"};
+    [KIND_PHASE] = "phase", [KIND_PART] = "part", [KIND_OPERATION] = "operation", [KIND_COLLECTIVE] = "collective"};
 
 /* A span of the training thread, and its row. */
 struct counted_span {
     int64_t start, end; /* on the host, where spans nest exactly */
     double seconds;     /* on the device */
     struct name_total *row;
-    int depth; /* orders spans with the same times: an outer kind before an inner one */
 };
-
-/* The row of a name, or NULL. */
-static struct name_total *find_row(struct totals *a, const char *name, enum total_kind kind)
-{
-    for (int i = 0; i < a->n; i++)
-        if (!strcmp(a->row[i].name, name) && a->row[i].kind == kind)
-            return &a->row[i];
-    return NULL;
-}
 
 /* The row of a name, added if it is new. */
 static struct name_total *add_row(struct totals *a, const char *name, enum total_kind kind)
 {
-    struct name_total *row = find_row(a, name, kind);
-    if (row)
-        return row;
+    for (int i = 0; i < a->n; i++)
+        if (!strcmp(a->row[i].name, name) && a->row[i].kind == kind)
+            return &a->row[i];
     if (a->n == TOTALS_MOST)
         FATAL("more than %d names in a profile", TOTALS_MOST);
     snprintf(a->row[a->n].name, sizeof a->row->name, "%s", name);
@@ -43,7 +32,7 @@ static struct name_total *add_row(struct totals *a, const char *name, enum total
     return &a->row[a->n++];
 }
 
-/* Orders spans by start, outer before inner. */
+/* Orders spans by start, outer before inner; of two with the same times, by kind. */
 static int by_nesting(const void *a, const void *b)
 {
     const struct counted_span *x = a, *y = b;
@@ -51,7 +40,7 @@ static int by_nesting(const void *a, const void *b)
         return x->start < y->start ? -1 : 1;
     if (x->end != y->end)
         return x->end > y->end ? -1 : 1;
-    return x->depth - y->depth;
+    return (int)x->row->kind - (int)y->row->kind;
 }
 
 /* Subtracts each span's time from the self time of the span around it. */
@@ -69,38 +58,6 @@ static void subtract_children(struct counted_span *item, size_t n)
         if (depth == DEEPEST)
             FATAL("spans nest deeper than %d", DEEPEST);
         open[depth++] = &item[i];
-    }
-}
-
-/* Computes the spread of a row from the spread on each rank. */
-static void combine_spread(struct name_total *sum, struct totals *all, int ranks, double *median)
-{
-    size_t n = 0;
-    sum->least = INFINITY;
-    for (int r = 0; r < ranks; r++) {
-        const struct name_total *row = find_row(&all[r], sum->name, sum->kind); /* a rank may lack it */
-        if (!row)
-            continue;
-        median[n++] = row->median;
-        sum->least = fmin(sum->least, row->least);
-        sum->p95 = fmax(sum->p95, row->p95);
-        sum->most = fmax(sum->most, row->most);
-    }
-    sum->median = stats_median(median, n);
-}
-
-/* Computes the spread of the calls of each row. item[n]: the calls of all rows; length[n]: scratch. */
-static void find_spread(struct totals *mine, const struct counted_span *item, size_t n, double *length)
-{
-    for (struct name_total *row = mine->row; row < mine->row + mine->n; row++) {
-        size_t calls = 0;
-        for (size_t i = 0; i < n; i++)
-            if (item[i].row == row)
-                length[calls++] = item[i].seconds;
-        row->least = stats_quantile(length, calls, 0);
-        row->median = stats_median(length, calls);
-        row->p95 = stats_quantile(length, calls, 0.95);
-        row->most = stats_quantile(length, calls, 1);
     }
 }
 
@@ -122,10 +79,6 @@ static void sum_ranks(struct totals *sum, const struct job *job, const struct to
             to->bytes += from->bytes;
         }
     }
-    double *median = allocate((size_t)job->size, sizeof *median);
-    for (struct name_total *row = sum->row; row < sum->row + sum->n; row++)
-        combine_spread(row, all, job->size, median);
-    free(median);
     free(all);
 }
 
@@ -133,20 +86,17 @@ void totals_create(struct totals *totals, const struct job *job, const struct ti
                    int first, int count)
 {
     struct totals mine = {0};
-    size_t n = 0;
-    size_t spans = timeline->lane[LANE_HOST].n + timeline->lane[LANE_COMPUTE].n + timeline->lane[LANE_COMMUNICATION].n;
-    struct counted_span *item = allocate(spans + 1, sizeof *item), *collective = item + spans;
-    double *length_of = allocate(spans + 1, sizeof *length_of);
+    size_t n = 0, most = timeline->lane[LANE_HOST].n + timeline->lane[LANE_COMPUTE].n;
+    struct counted_span *item = allocate(most + 1, sizeof *item);
     for (enum timeline_lane l = 0; l < TIMELINE_LANES; l++)
         for (size_t i = 0; l != LANE_MEMORY && i < timeline->lane[l].n; i++) {
             const struct span *span = &timeline->lane[l].span[i];
             if (span->step < first || span->step >= first + count || span->name == ready_name)
                 continue;
-            int depth = l != LANE_HOST ? 2 : step_phase_of(span) < 0;
-            enum total_kind kind = l == LANE_COMMUNICATION ? KIND_COLLECTIVE
-                                   : l == LANE_COMPUTE     ? KIND_OPERATION
-                                   : depth                 ? KIND_PART
-                                                           : KIND_PHASE;
+            enum total_kind kind = l == LANE_COMMUNICATION   ? KIND_COLLECTIVE
+                                   : l == LANE_COMPUTE       ? KIND_OPERATION
+                                   : step_phase_of(span) < 0 ? KIND_PART
+                                                             : KIND_PHASE;
             struct name_total *row = add_row(&mine, span->name, kind);
             double length = 1e-9 * (double)(span->end_ns - span->start_ns);
             row->calls++;
@@ -160,18 +110,12 @@ void totals_create(struct totals *totals, const struct job *job, const struct ti
             } else if (kind == KIND_COLLECTIVE)
                 row->bytes +=
                     (double)(span->size[SIZE_BYTES] * comm_parts((enum comm_kind)span->size[SIZE_KIND], job->size));
-            const struct counted_span counted = {span->queued_ns, span->returned_ns, length, row, depth};
-            if (kind == KIND_COLLECTIVE) /* parallel to the training thread, so kept apart, from the end */
-                *--collective = counted;
-            else
-                item[n++] = counted;
+            if (kind != KIND_COLLECTIVE) /* those run in parallel to the training thread */
+                item[n++] = (struct counted_span){span->queued_ns, span->returned_ns, length, row};
         }
     subtract_children(item, n);
-    memmove(item + n, collective, (size_t)(item + spans - collective) * sizeof *item);
-    find_spread(&mine, item, n + (size_t)(item + spans - collective), length_of);
     sum_ranks(totals, job, &mine);
     free(item);
-    free(length_of);
 }
 
 /* ---- order ---- */

@@ -137,7 +137,8 @@ void collectives_find_last(struct collectives *collectives, size_t from, size_t 
 
 enum { TOTALS_MOST = 64 };
 
-enum total_kind { KIND_OPERATION, KIND_PART, KIND_PHASE, KIND_COLLECTIVE }; /* a part of the model */
+/* Kinds of spans, from the outer to the inner ones; a part is one of the model. */
+enum total_kind { KIND_PHASE, KIND_PART, KIND_OPERATION, KIND_COLLECTIVE };
 
 /* The spans of one name on all ranks. */
 struct name_total {
@@ -147,9 +148,6 @@ struct name_total {
     double total; /* seconds */
     double self;  /* total without the spans inside; NAN for collectives, which overlap the training thread's spans */
     double flops, bytes; /* without the spans inside; 0 if unknown */
-    /* Seconds of a call: the minimum; the median over ranks of the rank's median; the maximum over ranks of the rank's
-     * 95 % quantile; the maximum. */
-    double least, median, p95, most;
 
     /* filled by totals_sort */
     const char *kind_name;

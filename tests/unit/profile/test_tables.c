@@ -71,12 +71,9 @@ TEST(the_worst_of_many_ranks_come_first)
     check_ranks(rows_of(summary, "ranks"), by_exposed, 12);
     check_ranks(rows_of(summary, "links"), by_rate, 12);
     check_ranks(rows_of(summary, "stragglers"), by_lateness, 12);
-    ck_assert_int_eq(cJSON_GetArraySize(rows_of(summary, "stalls")), 12);
     ck_assert(says(summary, "... (4 more in summary.json)"));
-    ck_assert(!says(summary, "Who waits"));
     results_show_all(summary);
     ck_assert(!says(summary, "more in summary.json"));
-    ck_assert(says(summary, "Who waits"));
     cJSON_Delete(summary);
 }
 
@@ -88,7 +85,6 @@ TEST(few_ranks_are_in_order)
         check_ranks(rows_of(summary, "ranks"), order, ranks);
         check_ranks(rows_of(summary, "links"), order, ranks);
         ck_assert(!says(summary, "more in summary.json"));
-        ck_assert_int_eq(says(summary, "Who waits"), ranks == 3); /* of two, the other one */
         cJSON_Delete(summary);
     }
 }
