@@ -7,89 +7,80 @@
 #include "kernels/error.h"
 #include "results/results.h"
 
-#include <math.h>
 #include <stdlib.h>
 
-/* ---- figures ---- */
+/* A candidate that ran. */
+struct answer_row {
+    const char *label;
+    const char *size;           /* --bucket-size-mb; "" */
+    int buckets;                /* collectives of a step */
+    struct estimate step, cost; /* seconds; cost: of the paired differences to `none` */
+    const struct search_row *searched;
+    enum verdict_kind kind; /* VERDICT_KINDS: it was not in the final */
+    const char *verdict;    /* best, tie, undecided, slower, dropped, control */
+};
 
-static const char *verdict_of(const struct search *search, int i)
+struct answer {
+    int n, best;
+    struct answer_row row[MAX_IMPLEMENTATIONS];
+};
+
+static enum verdict_kind verdict_of(const struct search *search, int i)
 {
-    if (i == search->best)
-        return "best";
     switch (search->row[i].state) {
-    case SEARCH_CONTROL:
-        return "control";
     case SEARCH_SLOWER:
-        return "slower";
-    case SEARCH_DROPPED:
-        return "dropped";
+        return VERDICT_SLOWER;
+    case SEARCH_IN:
+        return i == search->best ? VERDICT_BEST : search->end == SEARCH_WITHIN ? VERDICT_TIE : VERDICT_UNDECIDED;
     default:
-        return search->end == SEARCH_WITHIN ? "tie" : "undecided";
+        return VERDICT_KINDS;
     }
 }
 
-void answer_make(struct answer *a, const struct search *s, const struct measurements *m,
-                 const struct implementation *implementation, const struct reducer *reducer)
+static void make_rows(struct answer *a, const struct search *s, const struct measurements *m,
+                      const struct implementation *implementation, const struct reducer *reducer)
 {
     const double *all[SEARCH_ROWS];
     int control = 0;
-    *a = (struct answer){.best = -1};
-    for (int i = 0; i < s->n; i++)
-        if (s->row[i].state == SEARCH_CONTROL)
-            control = i;
-    for (int i = 0; i < s->n; i++)
+    for (int i = 0; i < s->n; i++) {
         all[i] = measurements_of(m, i, FIGURE_STEP);
+        control = s->row[i].state == SEARCH_CONTROL ? i : control;
+    }
     double *levels = search_levels(s, all);
     for (int i = 0; i < s->n; i++) {
         const struct search_row *searched = &s->row[i];
         size_t n = searched->to - searched->from;
-        struct answer_row *row = &a->row[a->n];
+        enum verdict_kind kind = verdict_of(s, i);
         if (!n)
             continue;
         double *step = search_steady(all[i], levels, searched->from, searched->to);
         double *of_none = search_steady(all[control], levels, searched->from, searched->to);
-        *row = (struct answer_row){.label = implementation[i].label,
-                                   .size = implementation[i].bucket_words,
-                                   .buckets = i == control ? 0 : reducer[i].plan.n,
-                                   .step = stats_estimate(step, n),
-                                   .cost = stats_differences(step, of_none, i == control ? 0 : n),
-                                   .searched = searched,
-                                   .verdict = verdict_of(s, i)};
         a->best = i == s->best ? a->n : a->best;
-        a->n++;
+        a->row[a->n++] = (struct answer_row){.label = implementation[i].label,
+                                             .size = implementation[i].bucket_words,
+                                             .buckets = i == control ? 0 : reducer[i].plan.n,
+                                             .step = stats_estimate(step, n),
+                                             .cost = stats_differences(step, of_none, i == control ? 0 : n),
+                                             .searched = searched,
+                                             .kind = kind,
+                                             .verdict = kind < VERDICT_KINDS ? verdict_kind_name[kind]
+                                                        : i == control       ? "control"
+                                                                             : "dropped"};
         free(step);
         free(of_none);
     }
     free(levels);
 }
 
-void answer_add_figures(const struct answer *a, struct figure_list *figures)
-{
-    for (const struct answer_row *row = a->row; row < a->row + a->n; row++) {
-        figures_add_estimate(figures, row->label, "step", "s", &row->step, BETTER_LOWER, 0);
-        figures_add_estimate(figures, row->label, "sync_cost", "s", &row->cost, BETTER_LOWER, 0);
-    }
-    if (a->best >= 0) /* what every search has, whatever it dropped */
-        figures_add_estimate(figures, "best", "step", "s", &a->row[a->best].step, BETTER_LOWER, 1);
-}
-
-/* ---- words ---- */
-
-static int in_final(const struct answer_row *row)
-{
-    return row->searched->state == SEARCH_IN || row->searched->state == SEARCH_SLOWER;
-}
-
 /* What to use, and how those that were in the final stand to it. */
-static void add_verdict(const struct answer *a, const struct search *s, const struct implementation *implementation,
-                        cJSON *summary)
+static void add_verdict(const struct answer *a, const struct search *s, const struct strategy *strategy, cJSON *summary)
 {
     struct verdict_item other[MAX_IMPLEMENTATIONS];
     const struct answer_row *best = &a->row[a->best], *sized = NULL;
     struct verdict verdict = {.ranks = 2, /* or more: one has nothing to search */
                               .candidates = s->n,
                               .label = best->label,
-                              .strategy = implementation[s->best].strategy->name,
+                              .strategy = strategy->name,
                               .size = best->size,
                               .step = best->step,
                               .cost = best->cost,
@@ -99,14 +90,11 @@ static void add_verdict(const struct answer *a, const struct search *s, const st
                               .explain = 1,
                               .item = other};
     for (const struct answer_row *row = a->row; row < a->row + a->n; row++) {
-        enum verdict_kind kind = row->searched->state == SEARCH_SLOWER ? VERDICT_SLOWER
-                                 : s->end == SEARCH_WITHIN             ? VERDICT_TIE
-                                                                       : VERDICT_UNDECIDED;
         if (*row->size && (!sized || row->step.median < sized->step.median))
             sized = row;
-        if (in_final(row) && row != best)
+        if (row->kind < VERDICT_KINDS && row != best)
             other[verdict.n++] =
-                (struct verdict_item){row->label, row->step.median, row->searched->against.paired, kind};
+                (struct verdict_item){row->label, row->step.median, row->searched->against.paired, row->kind};
     }
     verdict.best_size = sized ? sized->size : "";
     verdict_add(&verdict, "answers", summary);
@@ -151,12 +139,18 @@ static void add_end(const struct search *s, cJSON *summary)
                          s->rounds, text_plural(s->rounds), s->final ? "" : ", before the final rounds; no verdict");
 }
 
-void answer_add_words(const struct answer *a, const struct search *s, const struct implementation *implementation,
-                      cJSON *summary)
+void answer_add(const struct search *s, const struct measurements *m, const struct implementation *implementation,
+                const struct reducer *reducer, cJSON *summary, struct figure_list *figures)
 {
-    if (a->best < 0)
-        return;
-    add_verdict(a, s, implementation, summary);
+    struct answer a = {0};
+    make_rows(&a, s, m, implementation, reducer);
+    add_verdict(&a, s, implementation[s->best].strategy, summary);
     add_end(s, summary);
-    add_table(a, summary);
+    add_table(&a, summary);
+    for (const struct answer_row *row = a.row; row < a.row + a.n; row++) {
+        figures_add_estimate(figures, row->label, "step", "s", &row->step, BETTER_LOWER, 0);
+        figures_add_estimate(figures, row->label, "sync_cost", "s", &row->cost, BETTER_LOWER, 0);
+    }
+    /* the figure that every search has, whatever it dropped */
+    figures_add_estimate(figures, "best", "step", "s", &a.row[a.best].step, BETTER_LOWER, 1);
 }

@@ -72,29 +72,15 @@ static int has_figure(const struct ranking *c, const struct column *column)
     return value > 0;
 }
 
-/* What the marks mean that the table has. */
-static const char *legend_of(const struct ranking *c)
-{
-    int as_good = 0;
-    for (const struct ranking_row *row = c->row; row < c->row + c->n; row++)
-        as_good |= *row->mark == '=';
-    return c->fastest < 0 || !*c->row[c->fastest].mark ? ""
-           : !as_good                                  ? "*: the shortest step of those that reduce."
-           : c->resolve > 0                            ? "*: the shortest step of those that reduce. =: tie."
-                            : "*: the shortest step of those that reduce. =: not significantly slower.";
-}
-
 void ranking_add_table(const struct ranking *c, size_t block_steps, cJSON *summary)
 {
     enum { COLUMNS = sizeof row_columns / sizeof *row_columns };
     struct column column[COLUMNS];
     char note[512];
     size_t columns = 0;
-    int below = 0, to_ddp = 0;
-    for (int i = 0; i < c->n; i++) {
-        below |= c->row[i].step_to_attainable.ratio < 0.95;
+    int to_ddp = 0;
+    for (int i = 0; i < c->n; i++)
         to_ddp |= c->row[i].to_ddp.median > 0;
-    }
     for (size_t i = 0; i < COLUMNS; i++)
         if (!row_columns[i].optional || has_figure(c, &row_columns[i].column))
             column[columns++] = row_columns[i].column;
@@ -106,13 +92,10 @@ void ranking_add_table(const struct ranking *c, size_t block_steps, cJSON *summa
              to_ddp ? " vs ddp: step / step of `ddp` in the same round." : "");
     results_add_table(summary,
                       &(struct table){"implementations", NULL, column, columns, c->row, (size_t)c->n, sizeof *c->row, 0,
-                                      .note = {legend_of(c), note,
-                                               below ? "attainable counts the collectives one after the "
-                                                       "other, each as long as it took alone. A step below it "
-                                                       "had several in flight at once, which hides the "
-                                                       "latency of each, or ran while the machine was less "
-                                                       "busy."
-                                                     : NULL}});
+                                      .note = {c->fastest >= 0 && *c->row[c->fastest].mark
+                                                   ? "*: the shortest step of those that reduce. =: tie."
+                                                   : NULL,
+                                               note}});
 }
 
 /* ---- the verdict ---- */

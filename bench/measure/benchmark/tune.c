@@ -54,8 +54,7 @@ int tune_options_check(void *line, const struct option_table *table, int ranks, 
     if (ranks == 1)
         return error_report("tune compares what communication costs, and one rank has none: mpirun -n 2 or more");
     training_options_use_preset(o, table, on_gpus);
-    if (training_options_check(o, table, BLOCK_STEPS, 0) || training_options_fit(o, ranks) ||
-        training_options_check_saved(o, (size_t)(o->block_start + DISCARDED_STEPS), o->block_steps))
+    if (training_options_check(o, table, BLOCK_STEPS, 0) || training_options_fit(o, ranks))
         return -1;
     make_rows(o, options->between);
     return 0;
@@ -96,18 +95,14 @@ static void begin_search(struct search *search, const struct tune_options *optio
     search_begin(search, 60 * options->max_minutes, block_s);
 }
 
-static void print_plan(const struct search *s, double block_s)
+static void print_plan(const struct search *s)
 {
-    char limit[CELL], round[CELL];
+    char limit[CELL];
     int left_out = search_count(s, SEARCH_LEFT_OUT), in = search_count(s, SEARCH_IN);
-    double seconds = block_s * search_running(s);
     fprintf(stderr, "Searching among %d candidates for %s at most (--max-minutes)", in, text_duration(limit, s->limit));
     if (left_out)
         fprintf(stderr, "; by the first steps there is no time for %d more bucket sizes", left_out);
     fprintf(stderr, ".\n");
-    if (seconds > s->limit)
-        fprintf(stderr, "A round of them takes about %s already: use a larger --max-minutes, or a smaller model.\n",
-                text_duration(round, seconds));
 }
 
 /* Before the first round and after each one: rank 0 plans the next and tells the others. */
@@ -130,7 +125,7 @@ static void plan_round(void *context, double seconds)
             search_round(&t->search, step, rounds, seconds);
         } else {
             begin_search(&t->search, t->options, block_s);
-            print_plan(&t->search, block_s);
+            print_plan(&t->search);
             progress_begin(&t->progress, (size_t)(1e3 * t->search.limit) + 1);
         }
         for (int i = 0; i < run->options->n; i++)
@@ -172,15 +167,13 @@ static int write_summary(void *context)
     struct run *run = &t->training.run;
     const struct training_options *o = run->options;
     struct figure_list figures = {0};
-    struct answer answer;
     if (run->complete)
         progress_end(&t->progress);
     if (t->training.harness.job->rank || !run->measurements.rounds)
         return 0;
-    answer_make(&answer, &t->search, &run->measurements, o->implementation, t->training.engine.reducer);
     cJSON *summary = training_create_summary(&t->training, "tune", NULL);
-    answer_add_words(&answer, &t->search, o->implementation, summary);
-    answer_add_figures(&answer, &figures);
+    if (t->search.best >= 0)
+        answer_add(&t->search, &run->measurements, o->implementation, t->training.engine.reducer, summary, &figures);
     training_add_notes(&t->training, summary);
     return harness_write_summary(&t->training.harness.results, summary, &figures, run->complete);
 }

@@ -211,8 +211,6 @@ int profile_options_check(const struct profile_options *o, const struct option_t
             "the %zu x %zu steps of --profile-wait, --profile-warmup and --profile-active are more than the "
             "%zu steps of the run: raise --num-epochs or --steps-per-epoch",
             cycles, cycle, steps);
-    if (training_options_check_saved(t, 0, steps))
-        return -1;
     return profile_rows_make(t, &o->implementations);
 }
 

@@ -10,14 +10,6 @@
 
 /* ---- run.json ---- */
 
-static void describe_products(const struct blas_facts *blas, cJSON *json)
-{
-    json_add_text(json, "blas", blas->library);
-    json_add_text(json, "blas_kernels", blas->kernels);
-    json_add_number(json, "product_gflops_per_thread", blas->product_gflops);
-    json_add_number(json, "vector_gflops_per_thread", blas->vector_gflops);
-}
-
 static void describe_implementation(const struct implementation *row, const struct reducer *reducer,
                                     const struct model *model, cJSON *item)
 {
@@ -51,8 +43,12 @@ int training_write_run_json(const struct training *t, const char *mode, const st
     json_add_number(derived, "model_flops_per_step", model_flops(&t->engine.model, tokens));
     json_add_number(derived, "data_tokens", (double)data_tokens(t->engine.trainer.data));
     json_add_number(derived, "timed_steps_per_block", (double)o->block_steps);
-    if (!t->harness.opened.on_gpu)
-        describe_products(&run->blas, derived);
+    if (!t->harness.opened.on_gpu) {
+        json_add_text(derived, "blas", run->blas.library);
+        json_add_text(derived, "blas_kernels", run->blas.kernels);
+        json_add_number(derived, "product_gflops_per_thread", run->blas.product_gflops);
+        json_add_number(derived, "vector_gflops_per_thread", run->blas.vector_gflops);
+    }
     cJSON *memory = cJSON_AddObjectToObject(derived, "memory_bytes_per_rank");
     for (int i = 0; i < MEMORY_PARTS; i++)
         json_add_number(memory, memory_part_name[i], (double)run->memory[i]);
@@ -110,7 +106,7 @@ static void add_heading(const struct training *t, const char *epochs, cJSON *sum
                              : "Regime: active: constant learning rate, no clipping");
     add_default_bucket(o, summary);
     results_add_sentence(summary, "heading", "Memory: %s on each rank (estimated): %s",
-                         text_memory(total, memory_total(run->memory)),
+                         text_memory(total, memory_sum(run->memory, 0, MEMORY_PARTS)),
                          memory_words(run->memory, 0, MEMORY_PARTS, parts));
     if (!on_gpu && products_replaced(&run->blas, blas))
         results_add_sentence(summary, "heading", "Products: %s", blas);

@@ -77,17 +77,12 @@ void memory_estimate(const struct memory_conditions *c, const struct training_op
         bytes[MEMORY_RECORDS] += spans[i] * sizeof(struct span);
 }
 
-static size_t sum_of_parts(const size_t bytes[MEMORY_PARTS], int from, int to)
+size_t memory_sum(const size_t bytes[MEMORY_PARTS], int from, int to)
 {
     size_t total = 0;
     for (int i = from; i < to; i++)
         total += bytes[i];
     return total;
-}
-
-size_t memory_total(const size_t bytes[MEMORY_PARTS])
-{
-    return sum_of_parts(bytes, 0, MEMORY_PARTS);
 }
 
 const char *memory_words(const size_t bytes[MEMORY_PARTS], int from, int to, char text[256])
@@ -117,7 +112,7 @@ int memory_check(const struct job *job, const struct open_device *opened, const 
                  {"this machine", host_memory_available(), job->machine_size, first_of_host, MEMORY_PARTS,
                   "fewer --steps-per-block or --data-workers, or more hosts"}};
     for (const struct place *p = place; p < place + 2; p++) {
-        double needed = (double)sum_of_parts(bytes, p->from, p->to) * p->ranks;
+        double needed = (double)memory_sum(bytes, p->from, p->to) * p->ranks;
         char need[CELL], have[CELL], parts[256];
         if (needed > (double)p->available)
             return error_report(

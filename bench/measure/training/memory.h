@@ -25,7 +25,6 @@ extern const char *const memory_part_name[MEMORY_PARTS];
 struct memory_conditions {
     int rank, ranks;
     int on_gpu, stages; /* stages: collectives are staged through the host's memory */
-    size_t compute_bytes;
     const struct recording *recording;
 };
 
@@ -44,10 +43,8 @@ size_t memory_collectives(const struct training_options *options, const struct m
 size_t memory_captured_steps(const struct training_options *options, const struct model *model,
                              const struct recording *recording);
 
-/* The sum of all parts. */
-size_t memory_total(const size_t bytes[MEMORY_PARTS]);
-
-/* The parts in [from, to) that are not 0, in words. */
+/* The parts in [from, to): their sum, and those that are not 0 in words. */
+size_t memory_sum(const size_t bytes[MEMORY_PARTS], int from, int to);
 const char *memory_words(const size_t bytes[MEMORY_PARTS], int from, int to, char text[256]);
 
 /* Checks that the ranks of this machine, each with these bytes, fit into its free memory and into that of this rank's

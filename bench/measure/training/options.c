@@ -184,17 +184,15 @@ int training_options_check(struct training_options *o, const struct option_table
                             o->warmup_steps);
     if (o->block_steps > 1000000)
         return error_report("%zu timed steps a block; at most 1000000", o->block_steps);
-    return check_delays(o, o->warmup_steps && (captures || o->regime == REGIME_WARMUP));
-}
-
-int training_options_check_saved(const struct training_options *o, size_t first, size_t steps)
-{
-    size_t every = o->checkpoint_every;
-    if (!every || (first + steps) / every > first / every)
-        return 0;
-    return error_report("--checkpoint-every %zu: none is due in the steps that are measured, %zu to %zu; use at most "
-                        "%zu",
-                        every, first + 1, first + steps, steps);
+    if (check_delays(o, o->warmup_steps && (captures || o->regime == REGIME_WARMUP)))
+        return -1;
+    size_t first = captures ? 0 : (size_t)(o->block_start + DISCARDED_STEPS), every = o->checkpoint_every;
+    size_t steps = captures ? o->num_epochs * o->steps_per_epoch : o->block_steps;
+    if (every && (first + steps) / every == first / every)
+        return error_report("--checkpoint-every %zu: none is due in the steps that are measured, %zu to %zu; use at "
+                            "most %zu",
+                            every, first + 1, first + steps, steps);
+    return 0;
 }
 
 int training_options_fit(struct training_options *o, int ranks)

@@ -86,10 +86,6 @@ struct model_sizes workload_sizes(const struct workload *workload, size_t batch)
 int training_options_check(struct training_options *options, const struct option_table *table, size_t most_block_steps,
                            int captures);
 
-/* Checks that --checkpoint-every, if it was given, is due in `steps` steps after the `first` ones. 0; or -1, reported.
- */
-int training_options_check_saved(const struct training_options *options, size_t first, size_t steps);
-
 /* Sets batch_size to the global batch. Returns 0; or -1, reported, if it does not divide over the ranks, or a delay is
  * of a rank that does not exist. */
 int training_options_fit(struct training_options *options, int ranks);

@@ -77,8 +77,6 @@ void losses_add(struct losses *l, const struct job *job, const double *mine, int
 int losses_check(const struct losses *l, const struct job *job)
 {
     int wrong = l->wrong > 1e-3; /* more than the order of fp32 sums can explain */
-    if (job->rank == 0 && l->not_a_number)
-        fprintf(stderr, "ddpbench: warning: a loss was not a finite number: training diverged; use a smaller --lr\n");
     if (job->rank == 0 && wrong)
         fprintf(stderr,
                 "ddpbench: the losses of strategies that must agree differ by %.1e, relatively, in step %d of a block: "

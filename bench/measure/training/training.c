@@ -17,13 +17,12 @@ static int plan_model(struct training *t, int stages)
     const struct training_options *o = run->options;
     const struct model_sizes sizes =
         workload_sizes(&o->workload, o->batch_size / (size_t)h->job->size / o->grad_accumulation);
-    const struct memory_conditions conditions = {
-        h->job->rank, h->job->size, h->opened.on_gpu, stages, h->opened.device->compute_bytes, &run->recording};
+    const struct memory_conditions conditions = {h->job->rank, h->job->size, h->opened.on_gpu, stages, &run->recording};
     double tokens = (double)sizes.batch * (double)sizes.context, width = (double)(sizes.width + sizes.ff);
     if (tokens * (double)sizes.vocabulary > 1e17 || tokens * width * (double)sizes.layers > 1e16 ||
         width * width * (double)sizes.layers > 1e17)
         return error_report("this model needs more than 10^17 numbers; no machine has that much memory");
-    model_plan(&t->engine.model, &sizes, conditions.compute_bytes);
+    model_plan(&t->engine.model, &sizes, h->opened.device->compute_bytes);
     memory_estimate(&conditions, o, &t->engine.model, run->memory);
     if (run->recording.gpu_option && !h->opened.on_gpu)
         return error_report("--%s is for runs on GPUs, and this one is on the CPU", run->recording.gpu_option);
