@@ -1,4 +1,4 @@
-/* benchmark.c - benchmark mode: measures the rounds, compares, prints the table. */
+/* benchmark.c - the benchmark: measures rounds, compares the implementations, prints the table. */
 #include "benchmark/benchmark.h"
 
 #include "base/json.h"
@@ -18,22 +18,22 @@ int benchmark_options_check(struct training_options *o, const struct option_tabl
     o->n = implementations_make(o->implementation, &o->workload.strategies, &o->workload.bucket_sizes,
                                 o->workload.grad_dtype);
     for (int i = 0; i < o->n; i++)
-        reduce += o->implementation[i].strategy->reduces; /* all but none */
+        reduce += o->implementation[i].strategy->reduces;
     if (o->n > 0 && o->resolve > 0 && reduce < 2)
         return error_report("--resolve compares those --implementations that reduce; name two or more of them");
     if (o->n > 0 && o->attainable &&
-        reduce == o->n) /* the bound is made from when gradients are final without communication */
+        reduce == o->n) /* the bound needs the times at which gradients are final without communication */
         return error_report("--attainable needs none among the --implementations");
     return o->n < 0 ? -1 : 0;
 }
 
 struct benchmark {
     struct training training;
-    struct attainable *attainable; /* NULL: not asked for, or before the first block */
+    struct attainable *attainable; /* NULL: without --attainable, or before the first block */
 };
 
-/* The attainable steps of those that reduce, [n, rounds] seconds, which the caller frees; NULL before all rounds are
- * over, or if they were not asked for. All ranks call. */
+/* The attainable steps of the implementations that reduce, [n, rounds] seconds, which the caller frees; NULL without
+ * --attainable, or before all rounds are over. All ranks call. */
 static double *find_attainable(const struct benchmark *benchmark)
 {
     const struct run *run = &benchmark->training.run;
@@ -49,8 +49,8 @@ static double *find_attainable(const struct benchmark *benchmark)
     return seconds;
 }
 
-/* Writes the comparison so far, on rank 0; when it is complete, prints it too, below the heading. Returns 0; or -1,
- * reported. */
+/* Writes the comparison so far, on rank 0; prints it below the heading once it is complete. Returns 0; or -1, reported.
+ */
 static int write_summary(void *context)
 {
     struct benchmark *benchmark = context;

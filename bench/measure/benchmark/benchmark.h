@@ -1,4 +1,4 @@
-/* benchmark.h - benchmark mode: every implementation in turn on the same model, compared. */
+/* benchmark.h - the benchmark, which compares all implementations on the same model, and tune, which searches. */
 #ifndef BENCH_MEASURE_BENCHMARK_BENCHMARK_H
 #define BENCH_MEASURE_BENCHMARK_BENCHMARK_H
 
@@ -7,8 +7,8 @@
 /* Checks the options of a benchmark, and makes its rows. Returns 0; or -1, reported. */
 int benchmark_options_check(struct training_options *options, const struct option_table *table);
 
-/* Runs the benchmark and writes its results. All ranks call. Returns 0; or -1 on every rank, reported by rank 0: then
- * too, what was measured has been written and printed. */
+/* Runs the benchmark and writes its results. All ranks call. Returns 0; or -1 on every rank, reported by rank 0. In
+ * either case all measured rounds have been written and printed. */
 int benchmark_run(const struct job *job, const struct run_options *options, const struct command *command);
 
 #define TUNE_SYNOPSIS "mpirun -n RANKS ddpbench tune" /* without options */

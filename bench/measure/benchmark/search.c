@@ -7,14 +7,14 @@
 #include <stdlib.h>
 
 enum {
-    KEPT = 4,         /* go into the final, at most */
-    STAGE_ROUNDS = 8, /* of halving, at most */
-    LEAST_ROUNDS = 8, /* of a final that may end early, and between two looks a twentieth of those made */
-    FEW_ROUNDS = 20,  /* a final that has time for fewer has one look, at its end, whose intervals are narrower then */
-    SHORT_FINAL = 3,  /* rounds; with less time there is none */
-    FEW_SIZES = 4     /* are not thinned out */
+    KEPT = 4,         /* most candidates that go into the final */
+    STAGE_ROUNDS = 8, /* most rounds of a stage of halving */
+    LEAST_ROUNDS = 8, /* least rounds of a final that may end early */
+    FEW_ROUNDS = 20,  /* a final with time for fewer rounds has one look, at its end, with narrower intervals */
+    SHORT_FINAL = 3,  /* least rounds of a final */
+    FEW_SIZES = 4     /* sizes of which none is left out */
 };
-static const double halving_share = 0.4; /* of the time */
+static const double halving_share = 0.4; /* of the time limit */
 
 int search_count(const struct search *s, enum search_state state)
 {
@@ -29,7 +29,7 @@ int search_running(const struct search *s)
     return search_count(s, SEARCH_IN) + search_count(s, SEARCH_CONTROL);
 }
 
-/* Halvings until at most KEPT of n are left. */
+/* The halvings until at most KEPT of n are left. */
 static int stages_of(int n)
 {
     int stages = 0;
@@ -48,7 +48,7 @@ void search_begin(struct search *s, double limit, double block_seconds)
     for (int i = 0; i < s->n; i++)
         sizes += s->row[i].has_size && s->row[i].state == SEARCH_IN;
     for (int left = sizes; left > FEW_SIZES; left = (left + 1) / 2) {
-        /* a round of each stage takes twice the blocks of its first one, about; and a short final */
+        /* a round of each stage, together about twice the blocks of the first stage; and a short final */
         int in = search_count(s, SEARCH_IN),
             blocks = 2 * in + stages_of(in) * controls + SHORT_FINAL * (KEPT + controls);
         if (blocks * block_seconds <= limit)
@@ -62,7 +62,7 @@ void search_begin(struct search *s, double limit, double block_seconds)
 
 /* ---- comparisons ---- */
 
-/* Of a round: the geometric mean of those that have run in all. */
+/* The geometric mean of a round, over the rows that have run in all rounds. */
 static double level(const struct search *s, const double *const *step, size_t round)
 {
     double sum = 0;
@@ -94,7 +94,7 @@ double *search_steady(const double *step, const double *level, size_t from, size
     return sample;
 }
 
-/* Ranks those that are in by the medians of all rounds. */
+/* Ranks the rows that are in by their medians over all rounds. */
 static void rank(struct search *s, const double *const *step)
 {
     double least = INFINITY, *levels = search_levels(s, step);
@@ -112,7 +112,7 @@ static void rank(struct search *s, const double *const *step)
     free(levels);
 }
 
-/* Compares those that are in by the rounds of the final; what is slower is dropped. */
+/* Compares the rows that are in by the rounds of the final; slower rows leave. */
 static void compare(struct search *s, const double *const *step)
 {
     struct against_best against[SEARCH_ROWS];
@@ -133,11 +133,11 @@ static void compare(struct search *s, const double *const *step)
     free(levels);
 }
 
-/* Until only so many are in: the slowest. */
+/* Drops the slowest rows until `left` are in. */
 static void drop_slowest(struct search *s, int left)
 {
     for (int in = search_count(s, SEARCH_IN); in > left; in--) {
-        int slowest = s->best; /* until another one is looked at */
+        int slowest = s->best;
         for (int i = 0; i < s->n; i++)
             if (s->row[i].state == SEARCH_IN && i != s->best &&
                 (slowest == s->best || s->row[i].against.paired.ratio > s->row[slowest].against.paired.ratio))
@@ -162,7 +162,7 @@ static int has_not_run(const struct search *s, int i)
            (s->row[i].state == SEARCH_RESERVE || s->row[i].state == SEARCH_LEFT_OUT);
 }
 
-/* Takes in, below and above the best size, the one in the middle of those between it and the next that has run. */
+/* Takes in, below and above the best size, the size halfway to the next one that has run. */
 static void take_neighbours(struct search *s)
 {
     for (int side = -1; side <= 1 && s->row[s->best].has_size; side += 2) {
@@ -230,7 +230,7 @@ void search_round(struct search *s, const double *const *step, size_t rounds, do
             s->row[i].from = s->final ? s->stage_from : 0;
             s->row[i].to = rounds;
         }
-    double round = seconds / (double)s->blocks * search_running(s); /* the next one */
+    double round = seconds / (double)s->blocks * search_running(s); /* the next round */
     int over = seconds + round > s->limit;
     if (s->final) {
         look(s, step, over);

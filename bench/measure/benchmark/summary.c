@@ -1,4 +1,4 @@
-/* summary.c - a ranking as the figures, tables and notes of summary.json. */
+/* summary.c - a ranking as figures, table and notes of summary.json. */
 #include "benchmark/ranking.h"
 
 #include "base/json.h"
@@ -40,7 +40,7 @@ void ranking_add_figures(const struct ranking *c, struct figure_list *figures)
 #define FIELD(field) offsetof(struct ranking_row, field)
 
 /* clang-format off */
-/* An optional column is shown if a row has a figure above 0 in it. */
+/* An optional column is shown if a figure in it is above 0. */
 static const struct {
     struct column column;
     int optional;
@@ -63,7 +63,7 @@ static const struct {
 };
 /* clang-format on */
 
-/* Whether a row has a figure above 0 in that column; NAN is none. */
+/* Whether a figure of that column is above 0; NAN is not. */
 static int has_figure(const struct ranking *c, const struct column *column)
 {
     double value = 0;
@@ -100,7 +100,7 @@ void ranking_add_table(const struct ranking *c, size_t block_steps, cJSON *summa
 
 /* ---- the verdict ---- */
 
-/* The row with buckets that has the shortest step, or NULL. */
+/* The row with the shortest step of those with buckets, or NULL. */
 static const struct ranking_row *best_bucket(const struct ranking *c)
 {
     const struct ranking_row *best = NULL;

@@ -1,4 +1,4 @@
-/* tune.c - `ddpbench tune`: the command line, and the rounds of the search. */
+/* tune.c - `ddpbench tune`: its command line, and the rounds of the search. */
 #include "benchmark/tune.h"
 
 #include "base/json.h"
@@ -20,11 +20,11 @@ _Static_assert((int)SEARCH_ROWS >= (int)MAX_IMPLEMENTATIONS, "a search has room 
 /* clang-format off */
 static const struct option rows[] = {
     {.name = "max-minutes", .common = 1, .kind = &option_real, .offset = offsetof(struct tune_options, max_minutes),
-     .initial = "5", .low = 0.001, .high = 1e6, .help = "the time for all rounds; what does not fit is left out"},
+     .initial = "5", .low = 0.001, .high = 1e6, .help = "time for all rounds; the search leaves out candidates that do not fit"},
 };
 /* clang-format on */
 
-/* The sizes of the model are known now, and with them its tensors. */
+/* Call once the sizes of the model are known. */
 static void make_rows(struct training_options *o, char *between)
 {
     struct model_sizes sizes = workload_sizes(&o->workload, 1);
@@ -36,7 +36,7 @@ static void make_rows(struct training_options *o, char *between)
 
 void tune_options_add(struct option_table *table, struct tune_options *options)
 {
-    /* what the search decides itself, and what has no meaning in it */
+    /* decided by the search, or without a meaning in it */
     static const char *const others[] = {"implementations", "bucket-size-mb", "rounds",
                                          "resolve",         "max-minutes",    "attainable"};
     run_options_add(table, &options->run);
@@ -50,7 +50,7 @@ int tune_options_check(void *line, const struct option_table *table, int ranks, 
     enum { BLOCK_STEPS = 3 };
     struct tune_options *options = line;
     struct training_options *o = &options->run.training;
-    o->rounds = 1; /* that there is room for; it grows */
+    o->rounds = 1; /* that fit at first */
     if (ranks == 1)
         return error_report("tune compares what communication costs, and one rank has none: mpirun -n 2 or more");
     training_options_use_preset(o, table, on_gpus);
@@ -80,7 +80,7 @@ struct tune {
     struct progress progress;
 };
 
-/* Makes the candidates the rows of the search, and begins it; a block takes about block_s seconds. */
+/* Begins a search over the candidates; a block takes about block_s seconds. */
 static void begin_search(struct search *search, const struct tune_options *options, double block_s)
 {
     const struct training_options *o = &options->run.training;
@@ -105,7 +105,7 @@ static void print_plan(const struct search *s)
     fprintf(stderr, ".\n");
 }
 
-/* Before the first round and after each one: rank 0 plans the next and tells the others. */
+/* Before the first round and after each round: rank 0 plans the next round and sends the plan to the other ranks. */
 static void plan_round(void *context, double seconds)
 {
     struct tune *t = context;
@@ -159,8 +159,8 @@ static int take_block(void *context, const struct block *block)
 
 /* ---- results ---- */
 
-/* Writes what is known so far, on rank 0; when the search is over, prints it too, below the heading. Returns 0; or -1,
- * reported. */
+/* Writes the answer so far, on rank 0; prints it below the heading once the search is over. Returns 0; or -1, reported.
+ */
 static int write_summary(void *context)
 {
     struct tune *t = context;

@@ -13,20 +13,19 @@ struct tune_options {
 /* Adds the options to a table. */
 void tune_options_add(struct option_table *table, struct tune_options *options);
 
-/* Checks the options for a number of ranks, which compute on GPUs or not, and makes the candidates the rows of
- * run.training; line: the struct tune_options. Returns 0; or -1, reported. */
+/* Checks the options (line: a struct tune_options) for a number of ranks, on GPUs or not, and makes the candidates.
+ * Returns 0; or -1, reported. */
 int tune_options_check(void *line, const struct option_table *table, int ranks, int on_gpus);
 
-/* Runs the search and writes its results. All ranks call. Returns 0; or -1 on every rank, reported by rank 0: then too,
- * what was measured has been written and printed. */
+/* Runs the search and writes its results. All ranks call. Returns 0; or -1 on every rank, reported by rank 0. In either
+ * case all measured rounds have been written and printed. */
 int tune_search(void *line, const struct job *job, const struct command *command);
 
-/* Makes the rows of a search on a model with tensor[tensors], as in struct model: the control `none`, the
- * strategies without buckets that reduce, and at the end ddp_bucketed at sizes of 2^(i/2) MiB, rounded to three digits,
- * from the least one that joins any two tensors to one that holds the whole gradient, which is a power of two. Of sizes
- * that make the same buckets one stands for all, a power of two where there is one. between[i] becomes 1 for a size
- * that is no power of two: it is not in the first round, but for the end of the search. Returns how many rows, at most
- * MAX_IMPLEMENTATIONS. */
+/* Makes the rows of a search on a model with tensor[tensors], as in struct model: the control `none`, the strategies
+ * without buckets that reduce, and at the end ddp_bucketed at sizes of 2^(i/2) MiB, rounded to three digits, from the
+ * smallest size that joins two tensors to the first power of two that holds the whole gradient. Sizes that make the
+ * same buckets are one row, with a power of two if possible. between[i] becomes 1 for a size that is not a power of
+ * two, which waits for the final of the search. Returns the number of rows, at most MAX_IMPLEMENTATIONS. */
 int candidates_make(struct implementation row[MAX_IMPLEMENTATIONS], char between[MAX_IMPLEMENTATIONS],
                     const struct tensor *tensor, int tensors);
 

@@ -1,4 +1,4 @@
-/* harness.c - what every measuring command opens and closes. */
+/* harness.c - opens and closes what all measuring commands share. */
 #include "harness/harness.h"
 
 #include "base/json.h"

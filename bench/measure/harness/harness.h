@@ -1,5 +1,5 @@
-/* harness.h - what every measuring command has: the options that all share, the course from its command line to its
- * exit status, and the device, monitors and results that it opens. */
+/* harness.h - shared by all measuring commands: options, the course from the command line to the exit status, and the
+ * device, monitors and results that a command opens. */
 #ifndef BENCH_MEASURE_HARNESS_HARNESS_H
 #define BENCH_MEASURE_HARNESS_HARNESS_H
 
@@ -17,23 +17,23 @@ struct harness_options {
     struct results_options results;
 };
 
-/* Adds their sections: Device, Communication, Results and Monitors. */
+/* Adds the sections Device, Communication, Results and Monitors. */
 void harness_options_add(struct option_table *table, struct harness_options *options);
 
 struct harness_command {
-    void *line;                 /* the options of the command, passed to the functions below */
-    struct option_table *table; /* fills them */
+    void *line;                 /* the options of the command, an argument of the functions below */
+    struct option_table *table; /* fills the options */
     const struct harness_options *options;
-    /* Checks the options for a number of ranks, which compute on GPUs or not. Returns 0; or -1, reported. */
+    /* Checks the options for a number of ranks, on GPUs or not. Returns 0; or -1, reported. */
     int (*check)(void *line, const struct option_table *table, int ranks, int on_gpus);
     void (*print_help)(const struct option_table *table);
-    const char *failures; /* what exit status 1 means, such as "the run failed" */
+    const char *failures; /* the meaning of exit status 1, such as "the run failed" */
     /* Runs the command. Returns 0; or -1 on every rank, reported by rank 0. */
     int (*measure)(void *line, const struct job *job, const struct command *command);
 };
 
-/* Parses argv (argv[0] is the command's name), prints help or version if asked to, checks the options, and unless
- * --dry-run was given runs the command. All ranks call and return the same. */
+/* Parses argv (argv[0] is the command's name) and prints help or version on demand; otherwise checks the options, and
+ * without --dry-run runs the command. All ranks call and return the same. */
 enum exit_status harness_main(const struct harness_command *command, const struct job *job, int argc,
                               char *const argv[]);
 
@@ -42,43 +42,44 @@ enum exit_status harness_main(const struct harness_command *command, const struc
 struct harness {
     const struct job *job;
     const struct harness_options *options;
-    int64_t origin_ns; /* clock_now_ns when the run began: times in its files count from there */
-    int threads;       /* of a rank on the CPU; each rank has job->cores logical CPUs for them */
+    int64_t origin_ns; /* clock_now_ns when the run began, from which times in its files count */
+    int threads;       /* of a rank on the CPU, which has job->cores logical CPUs for them */
     struct host_facts host;
     struct open_device opened;
-    struct comm_options comm; /* options->comm, completed with what follows from the machine */
+    struct comm_options comm; /* options->comm, with the fields that follow from the machine */
     struct monitor *monitor;
     struct monitor_findings findings; /* complete after harness_stop_monitors */
     struct results results;
 };
 
-/* Starts the watchdog, finds the facts of the machine, and opens the device and the monitors. All ranks call, here and
- * below. Returns 0; or -1 on every rank, reported by rank 0. End with harness_close in either case. */
+/* Starts the watchdog, finds the facts of the machine, and opens the device and the monitors. All ranks call this and
+ * the functions below. Returns 0; or -1 on every rank, reported by rank 0. End with harness_close in either case. */
 int harness_open(struct harness *harness, const struct job *job, const struct harness_options *options);
 
-/* Opens the result directory (struct results_target). Call it after all checks, so that a refused run leaves nothing
- * behind. Returns as harness_open does. */
+/* Opens the result directory (struct results_target). Call it after all checks, so that a refused run leaves no files.
+ * Returns as harness_open does. */
 int harness_open_results(struct harness *harness, const char *option, const char *given, const char *below);
 
-/* Begins run.json: the command, and as "derived" what follows from the machine. The caller owns it. */
+/* Begins run.json: the command, and as "derived" the facts of the machine. The caller owns it. */
 cJSON *harness_run_json(const struct harness *harness, const char *mode, const struct comm *comm,
                         const struct command *command);
 
-/* Adds the facts of all ranks to run.json, writes and deletes it. Returns as harness_open does. */
+/* Adds the facts of all ranks to run.json, writes it to the results, and deletes it. Returns as harness_open does. */
 int harness_write_run_json(const struct harness *harness, const struct results *results, cJSON *json);
 
 /* Starts the monitors; stops them and gathers their findings. Return as harness_open does. */
 int harness_start_monitors(struct harness *harness);
 int harness_stop_monitors(struct harness *harness);
 
-/* Closes the monitors and the results; rank 0 prints where these are, if status is 0 and print_directory is 1. A zeroed
- * harness is fine. Returns the status, or -1 on every rank if the results could not be closed. */
+/* Closes the monitors and the results; rank 0 prints the directory of the results, if status is 0 and
+ * print_directory 1. A zeroed harness is fine. Returns the status, or -1 on every rank if the results could not be
+ * closed. */
 int harness_close(struct harness *harness, int status, int print_directory);
 
 /* ---- the parts of a summary that all modes have ---- */
 
-/* Adds the first line of the heading: the version, `mode` ("" or a word with a space before it), ranks, threads, hosts,
- * `machine`, the communication backend, and how collectives are issued (NULL: how MPI progresses). */
+/* Adds the first line of the heading: version, `mode` ("" or a word after a space), ranks, threads, hosts, `machine`,
+ * the communication backend, and `calls`, how collectives are issued (NULL: how MPI progresses). */
 void harness_add_heading(const struct harness *harness, const char *mode, const char *machine, const struct comm *comm,
                          const char *calls, cJSON *summary);
 

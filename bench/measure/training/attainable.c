@@ -1,4 +1,4 @@
-/* attainable.c - measures what perfect overlap of each plan of collectives would reach. */
+/* attainable.c - measures the step time that perfect overlap of each plan of collectives would reach. */
 #include "training/attainable.h"
 
 #include "base/stats.h"
@@ -12,14 +12,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* One rank's view in series of [rounds] numbers, in seconds. */
+/* Times on this rank, as series of [rounds] numbers in seconds. */
 struct attainable {
     const struct reducer *reducer; /* [n] */
     int n, tensors, timed;         /* timed: steps of a block */
     size_t rounds;
     double *none;  /* [tensors + 2, rounds] of `none`: when each gradient is final, from the step's start; the end of
                       backward; clipping, optimizer and checkpoint */
-    double *alone; /* [n, tensors, rounds]: each collective of an implementation by itself, of at most so many */
+    double *alone; /* [n, tensors, rounds]: each collective of an implementation by itself */
 };
 
 /* The series of a collective by itself. */
@@ -71,9 +71,9 @@ static void measure_none(struct attainable *attainable, const struct timeline *t
     free(mine);
 }
 
-/* The seconds that a collective takes with the ranks otherwise idle: the length of its span, as in a step. In a step
- * the device is busy when a collective is issued, which hides its launch. Here another collective, `lead`, keeps the
- * device busy, and all ranks leave it together. */
+/* The seconds of a collective with the ranks otherwise idle: the length of its span, as in a step. In a step the device
+ * is busy when a collective is issued, which hides the launch. Here another collective, `lead`, keeps the device busy,
+ * and all ranks leave it together. */
 static double seconds_alone(const struct job *job, struct timeline *timeline, const struct reducer *reducer,
                             const struct collective *lead, const struct collective *collective)
 {

@@ -1,4 +1,4 @@
-/* block.c - one block of an implementation, and its sample. */
+/* block.c - a block of an implementation, and its sample. */
 #include "training/block.h"
 
 #include "base/stats.h"
@@ -10,14 +10,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* What each rank tells the others about a block. */
+/* What the ranks exchange about a block. */
 struct block_report {
     double seconds;           /* of the timed steps together */
     double phase[PHASES];     /* seconds of a timed step */
     double communication_cpu; /* CPU seconds of the communication thread in the timed steps */
 };
 
-/* ---- its steps ---- */
+/* ---- steps ---- */
 
 void block_start(struct run *run, struct engine *engine, int implementation, long step)
 {
@@ -85,9 +85,9 @@ double block_try_steps(struct run *run, const struct job *job, struct engine *en
     return stats_median(seconds + 1, n - 1);
 }
 
-/* ---- what they were like ---- */
+/* ---- its figures ---- */
 
-/* Fills the times, overlaps and losses of a block from what was recorded, and the phases of its report. */
+/* Fills times, overlaps and losses of a block from the records, and the phases of its report. */
 static void evaluate_steps(struct run *run, const struct engine *engine, struct block *b, struct block_report *mine)
 {
     int timed = (int)run->options->block_steps, steps = DISCARDED_STEPS + timed;
@@ -107,7 +107,7 @@ static void evaluate_steps(struct run *run, const struct engine *engine, struct 
             FATAL("%zu spans found lane %d of the timeline full", timeline->lane[i].dropped, i);
 }
 
-/* Keeps the sample of a block: phases as means over ranks, the step of the slowest rank. */
+/* Keeps the sample of a block. */
 static void keep_sample(struct measurements *m, int implementation, size_t round, const struct block_report *all,
                         int ranks, size_t timed_steps)
 {
@@ -125,8 +125,8 @@ static void begin_window(struct window *w)
     *w = (struct window){clock_now_ns(), host_process_cpu_seconds(), host_machine_cpu_seconds(), 0};
 }
 
-/* Adds a block to the window. If the window is long enough, ends it, begins the next, and returns the cores that other
- * processes used, on the machine where that was most; otherwise returns NAN. */
+/* Adds a block to the window. Once the window is long enough, begins the next one and returns the cores that other
+ * processes used, on the machine where they used most; otherwise returns NAN. */
 static double add_to_window(struct block_counts *counts, const struct job *job)
 {
     struct window *w = &counts->window;

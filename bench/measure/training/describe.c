@@ -1,4 +1,4 @@
-/* describe.c - what was run, as run.json and as the heading and notes of a summary. */
+/* describe.c - run.json, and the heading and notes of a summary. */
 #include "training/training.h"
 
 #include "base/json.h"

@@ -1,4 +1,4 @@
-/* implementations.c - the rows of a comparison, the kinds of option that they are made from, and delays. */
+/* implementations.c - the rows of a comparison, and the options that they are made from. */
 #include "training/implementations.h"
 
 #include "kernels/error.h"

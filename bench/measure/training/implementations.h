@@ -1,4 +1,4 @@
-/* implementations.h - the rows of a comparison, and the kinds of option that they are made from. */
+/* implementations.h - the rows of a comparison, and the options that they are made from. */
 #ifndef BENCH_MEASURE_TRAINING_IMPLEMENTATIONS_H
 #define BENCH_MEASURE_TRAINING_IMPLEMENTATIONS_H
 
@@ -13,10 +13,10 @@ struct implementation {
     char label[IMPLEMENTATION_LABEL];
     const struct strategy *strategy;
     size_t bucket_bytes;   /* 0 for a strategy without buckets */
-    char bucket_words[21]; /* the same as --bucket-size-mb takes it; "" */
+    char bucket_words[21]; /* the same, as --bucket-size-mb takes it; "" */
     int traced;            /* its operations are recorded */
     int after_backward;    /* its collectives wait for the end of backward: the control for overlap */
-    int captured;          /* a profile captures its steps; the rows up to the next captured one are its controls */
+    int captured;          /* a profile captures its steps; the rows up to the next captured row are its controls */
 };
 
 /* --implementations: names, each NAME or LABEL=NAME; or all, each strategy under its name. */
@@ -29,8 +29,7 @@ struct strategy_list {
 };
 extern const struct option_kind option_strategies;
 
-/* --bucket-size-mb: sizes as they were given; or the one size `auto`, of 0 bytes until workload_check. The option's
- * bounds are in MiB. */
+/* --bucket-size-mb: sizes as they were given; or the single size `auto`, of 0 bytes until workload_check. */
 struct bucket_sizes {
     int n;
     struct {
@@ -40,7 +39,7 @@ struct bucket_sizes {
 };
 extern const struct option_kind option_buckets;
 
-/* --inject-delay: ranks that sleep whenever a phase begins. */
+/* --inject-delay: ranks that sleep at the start of a phase. */
 struct delays {
     int n;
     struct delay {
@@ -51,8 +50,9 @@ struct delays {
 };
 extern const struct option_kind option_delay;
 
-/* Makes the rows of a comparison: each strategy once, one with buckets once for each size; several sizes become part of
- * the label. Returns how many; or -1, reported: too many, or no strategy uses the sizes or grad_dtype asked for. */
+/* Makes the rows of a comparison: a row for each strategy, or for each bucket size of a strategy with buckets; several
+ * sizes become part of the label. Returns the number of rows; or -1, reported: too many rows, or no strategy that uses
+ * the given sizes or grad_dtype. */
 int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const struct strategy_list *strategies,
                          const struct bucket_sizes *sizes, enum comm_dtype grad_dtype);
 

@@ -39,7 +39,7 @@ void memory_spans(const struct training_options *o, const struct model *model, c
     enum { ALLOCATIONS = 16 }; /* of model, trainer and optimizer, at set-up */
     size_t steps = DISCARDED_STEPS + o->block_steps, captured = memory_captured_steps(o, model, recording);
     step_spans(model, o->grad_accumulation, memory_collectives(o, model), recording->operations, spans);
-    for (int i = 0; i < TIMELINE_LANES; i++) /* one more, for a step that a capture does not keep */
+    for (int i = 0; i < TIMELINE_LANES; i++) /* + 1: a step that a capture does not keep */
         spans[i] *= (captured > steps ? captured : steps) + 1;
     spans[LANE_MEMORY] = recording->allocations ? ALLOCATIONS + (size_t)o->n : 0;
 }
@@ -66,7 +66,7 @@ void memory_estimate(const struct memory_conditions *c, const struct training_op
     const struct model_sizes *sizes = &model->sizes;
     bytes[MEMORY_DATA] = data_bytes(sizes->batch, sizes->context, (int)o->data_workers, (int)o->prefetch);
     if (o->checkpoint_every && c->rank == 0)
-        bytes[MEMORY_DATA] += 2 * checkpoint_piece_bytes(); /* the first one is read back */
+        bytes[MEMORY_DATA] += 2 * checkpoint_piece_bytes(); /* the first checkpoint is read back */
     size_t spans[TIMELINE_LANES], rows = (size_t)o->n, steps = DISCARDED_STEPS + o->block_steps;
     size_t series = rows * FIGURES; /* numbers of a round */
     series += o->attainable || c->recording->operations ? (rows + 1) * (size_t)model->tensors : 0;

@@ -1,4 +1,4 @@
-/* memory.h - the memory that a run needs, by part, estimated before anything is allocated. */
+/* memory.h - the memory that a run needs, by part, estimated before it is allocated. */
 #ifndef BENCH_MEASURE_TRAINING_MEMORY_H
 #define BENCH_MEASURE_TRAINING_MEMORY_H
 
@@ -11,28 +11,28 @@ enum memory_part {
     MEMORY_WEIGHTS, /* the weights, and the copy that every block starts from */
     MEMORY_GRADIENTS,
     MEMORY_OPTIMIZER,     /* AdamW's two moments */
-    MEMORY_ACTIVATIONS,   /* what forward keeps for backward, and scratch */
+    MEMORY_ACTIVATIONS,   /* kept by forward for backward, and scratch */
     MEMORY_COMMUNICATION, /* staged buffers, and the temporary copy that MPI makes while it reduces */
-    MEMORY_STAGING,       /* with MPI on a GPU: host memory for the gradients and staged buffers, and MPI's copy */
+    MEMORY_STAGING,       /* with MPI on a GPU: host memory for gradients and staged buffers, and MPI's copy */
     MEMORY_DATA,          /* micro-batches, and on rank 0 the piece of a checkpoint that is being written */
     MEMORY_RECORDS,       /* the spans of a block's steps, and one sample of every block */
     MEMORY_PARTS
 };
 extern const char *const memory_part_name[MEMORY_PARTS];
 
-/* What decides the memory of a rank, besides its options and model. On a GPU the parts up to MEMORY_STAGING are in the
- * GPU's memory, the others in the host's. */
+/* Facts that determine the memory of a rank, in addition to options and model. On a GPU the parts before MEMORY_STAGING
+ * are in the GPU's memory, the others in the host's. */
 struct memory_conditions {
     int rank, ranks;
     int on_gpu, stages; /* stages: collectives are staged through the host's memory */
     const struct recording *recording;
 };
 
-/* The estimated bytes of a rank that trains a planned model. */
+/* Estimates the bytes of a rank that trains a planned model. */
 void memory_estimate(const struct memory_conditions *conditions, const struct training_options *options,
                      const struct model *model, size_t bytes[MEMORY_PARTS]);
 
-/* The number of spans that a run needs room for in each lane. */
+/* The most spans of a run in each lane. */
 void memory_spans(const struct training_options *options, const struct model *model, const struct recording *recording,
                   size_t spans[TIMELINE_LANES]);
 

@@ -1,4 +1,4 @@
-/* options.c - what is trained and how it is timed, as the command line says it. */
+/* options.c - the options of every command that trains, and their checks. */
 #include "training/options.h"
 
 #include "ddp/data.h"
@@ -58,9 +58,9 @@ static const struct option batch_rows[] = {
     {.name = "seed", .kind = &option_count, .offset = FIELD(seed), .initial = "0", .high = HUGE_COUNT,
      .help = "fixes initial weights and the order of the data"},
     {.name = "data-workers", .kind = &option_count, .offset = FIELD(data_workers), .initial = "1", .high = 256,
-     .help = "threads of a rank that prepare batches; 0: the training thread does, in data_loading"},
+     .help = "threads of a rank that prepare batches; 0: the training thread, in data_loading"},
     {.name = "prefetch", .kind = &option_count, .offset = FIELD(prefetch), .initial = "1", .low = 1, .high = 10000,
-     .without = "data-workers=0", .help = "micro-batches that each of them is ahead of the training thread"},
+     .without = "data-workers=0", .help = "micro-batches that each worker prepares in advance"},
 };
 static const struct option schedule_rows[] = {
     {.name = "num-epochs", .common = 1, .kind = &option_count, .offset = FIELD(num_epochs), .initial = "10", .low = 1,
@@ -78,7 +78,7 @@ static const struct option schedule_rows[] = {
     {.name = "log-grad-norm", .kind = &option_flag, .offset = FIELD(log_grad_norm),
      .help = "compute the gradient norm in every step"},
     {.name = "checkpoint-every", .kind = &option_count, .offset = FIELD(checkpoint_every), .initial = "0",
-     .high = 1e9, .help = "save weights and optimizer state after every so many steps, in the phase checkpoint; 0: never"},
+     .high = 1e9, .help = "save weights and optimizer state after every N-th step, in the phase checkpoint; 0: never"},
 };
 static const struct option block_rows[] = {
     {.name = "regime", .kind = &option_choice, .offset = FIELD(regime), .initial = "active", .choices = regime_names,
@@ -86,15 +86,15 @@ static const struct option block_rows[] = {
     {.name = "rounds", .common = 1, .kind = &option_count, .offset = FIELD(rounds), .initial = "10", .high = 1e6,
      .help = "rounds; each runs one block of every implementation; with --resolve, at least this many"},
     {.name = "resolve", .common = 1, .kind = &option_percent, .offset = FIELD(resolve), .low = 0.01,
-     .high = 50, .without = "profile", .help = "go on until each is significantly slower than the fastest or within this many percent of it"},
+     .high = 50, .without = "profile", .help = "run rounds until each implementation is significantly slower than the fastest or within this many percent of it"},
     {.name = "max-minutes", .common = 1, .kind = &option_real, .offset = FIELD(max_minutes), .initial = "10",
-     .low = 0.001, .high = 1e6, .needs = "resolve", .help = "end the rounds of --resolve after this time in any case"},
+     .low = 0.001, .high = 1e6, .needs = "resolve", .help = "the longest time for the rounds of --resolve"},
     {.name = "steps-per-block", .kind = &option_count, .offset = FIELD(steps_per_block), .initial = "0", .high = 1e6,
-     .help = "timed steps of a block, after 2 that are not; 0: those of the regime's epochs, 3 with --profile or tune"},
+     .help = "timed steps of a block, after 2 untimed ones; 0: those of the regime's epochs, 3 with --profile or tune"},
     {.name = "attainable", .kind = &option_flag, .offset = FIELD(attainable), .without = "profile",
      .help = "also time every collective alone, and print step time / what perfect overlap would reach"},
     {.name = "inject-delay", .kind = &option_delay, .offset = FIELD(delays),
-     .help = "make a rank sleep whenever a phase begins: rank=R,ms=TIME,phase=NAME; may be repeated"},
+     .help = "make a rank sleep at the start of a phase: rank=R,ms=TIME,phase=NAME; may be repeated"},
 };
 /* clang-format on */
 
@@ -147,7 +147,7 @@ struct model_sizes workload_sizes(const struct workload *w, size_t batch)
                                 w->num_layers, w->num_heads,      w->d_ff,       (float)w->rope_theta};
 }
 
-/* Refuses a delay in a phase that no step has; clips: there are steps of warm-up epochs. */
+/* Refuses a delay in a phase that no step has. clips: some steps are in warm-up epochs. */
 static int check_delays(const struct training_options *o, int clips)
 {
     for (const struct delay *d = o->delays.item; d < o->delays.item + o->delays.n; d++)

@@ -1,4 +1,4 @@
-/* options.h - what is trained and how it is timed, as the command line says it. */
+/* options.h - the command line of every command that trains: the model, and how it is trained and timed. */
 #ifndef BENCH_MEASURE_TRAINING_OPTIONS_H
 #define BENCH_MEASURE_TRAINING_OPTIONS_H
 
@@ -18,10 +18,10 @@ enum preset_number {
 };
 extern const char *const preset_name[PRESETS + 1]; /* ended by NULL */
 
-/* A model, and what its strategies send. */
+/* A model, and how its gradients are reduced. */
 struct workload {
-    enum preset_number preset; /* PRESET_AUTO until workload_use_preset */
-    size_t vocab_size;         /* 0 until workload_check: what the data says */
+    enum preset_number preset; /* not PRESET_AUTO after workload_use_preset */
+    size_t vocab_size;         /* 0 until workload_check: by the kind of data */
     size_t context_length, d_model, num_layers, num_heads, d_ff;
     double rope_theta;
     struct strategy_list strategies;
@@ -30,11 +30,11 @@ struct workload {
 };
 
 enum regime { REGIME_ACTIVE, REGIME_WARMUP };
-enum { DISCARDED_STEPS = 2 }; /* at the start of a block, not timed */
+enum { DISCARDED_STEPS = 2 }; /* untimed steps at the start of a block */
 
 struct training_options {
     struct workload workload;
-    size_t batch_size, batch_size_per_rank; /* global; or per rank when that is not 0 */
+    size_t batch_size, batch_size_per_rank; /* of all ranks; of each rank, unless 0 */
     size_t grad_accumulation;
     const char *data;
     size_t seed, data_workers, prefetch; /* prefetch: micro-batches that each worker is ahead */
@@ -43,16 +43,16 @@ struct training_options {
     int log_grad_norm;
     size_t checkpoint_every; /* steps; 0: never */
     enum regime regime;
-    size_t rounds, steps_per_block; /* rounds: with resolve, the least; steps_per_block 0: the epochs of the regime */
-    double resolve, max_minutes;    /* resolve: percent; 0: just those rounds */
+    size_t rounds, steps_per_block; /* rounds: the least with resolve; steps_per_block 0: the epochs of the regime */
+    double resolve, max_minutes;    /* resolve: percent; 0: a fixed number of rounds */
     int attainable;
     struct delays delays;
 
-    /* made from the above, by the command and by training_options_check */
+    /* derived by the command and by training_options_check */
     struct implementation implementation[MAX_IMPLEMENTATIONS];
     int n;
     size_t warmup_steps, block_steps; /* steps of warm-up epochs; timed steps of a block */
-    long block_start;                 /* where the schedule stands when a block begins */
+    long block_start;                 /* step of the schedule at which a block begins */
 };
 
 /* The options of every command that trains. */
@@ -61,33 +61,33 @@ struct run_options {
     struct harness_options harness;
 };
 
-/* The sections of a table that fill these structures. */
+/* Option sections that fill these structures. */
 struct option_section workload_model_options(struct workload *workload);
 struct option_section workload_strategy_options(struct workload *workload);
-void run_options_add(struct option_table *table, struct run_options *options); /* all of them */
+void run_options_add(struct option_table *table, struct run_options *options); /* all sections */
 
-/* Sets the sizes that were not given by --preset, the second one the batch too; auto: `default` on GPUs, otherwise
- * `laptop`. */
+/* Set the sizes that were not given by --preset (auto: `default` on GPUs, otherwise `laptop`); the second function also
+ * sets the batch. */
 void workload_use_preset(struct workload *workload, const struct option_table *table, const char *data, int on_gpus);
 void training_options_use_preset(struct training_options *options, const struct option_table *table, int on_gpus);
 void workload_help_presets(FILE *out);
 
-/* Checks the sizes of the model, and sets those not given: the vocabulary from the data, the bucket size to
- * BUCKET_DEFAULT_BYTES, or a quarter of the gradient if that is less. Returns 0; or -1, reported. */
+/* Checks the sizes of the model, and sets those that were not given: the vocabulary by the kind of data, the bucket
+ * size to BUCKET_DEFAULT_BYTES, or to a quarter of the gradient if that is less. Returns 0; or -1, reported. */
 enum { BUCKET_DEFAULT_BYTES = 25 << 20 }; /* PyTorch's */
 int workload_check(struct workload *workload, const char *data);
 
 /* The sizes of one rank's part of a micro-batch, for model_plan. */
 struct model_sizes workload_sizes(const struct workload *workload, size_t batch);
 
-/* Checks what can be checked without ranks, and sets the steps of a block: --steps-per-block, or those of the regime's
- * epochs, at most most_block_steps (0: no limit). captures: the run also has the steps of all epochs, for a profile.
- * Returns 0; or -1, reported. */
+/* Checks the options, as far as they do not depend on the number of ranks, and sets the steps of a block:
+ * --steps-per-block, or those of the regime's epochs, at most most_block_steps (0: no limit). captures: the run also
+ * has the steps of all epochs, for a profile. Returns 0; or -1, reported. */
 int training_options_check(struct training_options *options, const struct option_table *table, size_t most_block_steps,
                            int captures);
 
-/* Sets batch_size to the global batch. Returns 0; or -1, reported, if it does not divide over the ranks, or a delay is
- * of a rank that does not exist. */
+/* Sets batch_size to the global batch. Returns 0; or -1, reported, if the batch does not divide over the ranks, or a
+ * delay names a rank that does not exist. */
 int training_options_fit(struct training_options *options, int ranks);
 
 #endif

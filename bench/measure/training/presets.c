@@ -1,4 +1,4 @@
-/* presets.c - sizes under a name: what the options of sizes are where the command line does not give them. */
+/* presets.c - sizes under a name, for those that the command line does not give. */
 #include "training/options.h"
 
 #include <stdio.h>
@@ -21,7 +21,7 @@ enum { SHAPE = sizeof shape / sizeof *shape };
  * batch and vocabulary of `default` are the defaults of the options themselves. */
 static const struct preset {
     size_t shape[SHAPE];
-    size_t synthetic_vocabulary, file_vocabulary; /* 0: what the data says */
+    size_t synthetic_vocabulary, file_vocabulary; /* 0: by the kind of data */
     size_t batch;                                 /* sequences of a rank's micro-batch; 0: the option's own */
 } presets[PRESETS] = {
     [PRESET_DEFAULT] = {{12, 768, 12, 3072, 512}, 0, 0, 0},

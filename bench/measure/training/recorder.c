@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* About the most records that a span stands for: an operation has some kernels and their launches; a collective a
- * kernel, stamps, events and waits; phases and ready marks of the host have stamps. */
+/* About the most records of a span: an operation has a few kernels and their launches; a collective a kernel, stamps,
+ * events and waits; phases and ready marks of the host have stamps. */
 enum { OF_OPERATION = 8, OF_COLLECTIVE = 12, OF_HOST = 4 };
 
 void recorder_create(struct recorder *r, const struct device *device, const struct recording *recording, int on_gpu,
@@ -50,7 +50,7 @@ void recorder_start_tracer(struct recorder *r)
     error_clear();
 }
 
-/* Pauses the tracer, and drops what it recorded since the last step that is kept. */
+/* Pauses the tracer, and drops its records since the last kept step. */
 static void pause_tracer(struct recorder *r)
 {
     r->device->synchronize();
@@ -97,7 +97,7 @@ void recorder_stop_tracer(struct recorder *r)
         return;
     pause_tracer(r);
     tracer_stop();
-    activities_rewind(&r->tracer.activities, &r->tracer.kept); /* records that were made since the last step */
+    activities_rewind(&r->tracer.activities, &r->tracer.kept); /* drops records since the last kept step */
     attribute(r);
     r->tracer.on = 0;
 }

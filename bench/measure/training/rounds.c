@@ -1,4 +1,5 @@
-/* rounds.c - rounds of blocks of all implementations. */
+/* rounds.c - rounds of blocks, one of each implementation, interleaved so that a drift of the machine affects all
+ * alike. */
 #include "training/training.h"
 
 #include "base/progress.h"
@@ -11,10 +12,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- before them ---- */
+/* ---- the first steps ---- */
 
-/* Checks that checkpoints can be written, and prints on stderr how long the rounds will take, from some first steps of
- * an implementation, if possible one that reduces. Returns 0; or -1 on every rank, reported. */
+/* Runs first steps of an implementation, if possible one that reduces; checks that checkpoints can be written, and
+ * prints on stderr how long the rounds will take. Returns 0; or -1 on every rank, reported. */
 static int try_first_steps(struct run *run, const struct job *job, struct engine *engine, const struct run_hooks *hooks)
 {
     const struct training_options *o = run->options;
@@ -35,7 +36,7 @@ static int try_first_steps(struct run *run, const struct job *job, struct engine
     if (hooks->plan)
         fprintf(stderr, ".");
     else if (o->resolve > 0)
-        fprintf(stderr, "; the others go on until --resolve is answered, for %s at most.",
+        fprintf(stderr, "; rounds go on until --resolve is reached, for %s at most.",
                 text_duration(words, 60 * o->max_minutes));
     else
         fprintf(stderr, "; the other %zu will take about %s.", steps, text_duration(words, seconds * (double)steps));
@@ -43,10 +44,10 @@ static int try_first_steps(struct run *run, const struct job *job, struct engine
     return 0;
 }
 
-/* ---- one of them ---- */
+/* ---- a round ---- */
 
-/* The implementation that runs as number j of a round. Each round begins with another one, and every second round runs
- * backwards, so that no implementation always follows the same one. */
+/* The implementation that runs as number j of a round. Each round begins with another implementation, and every second
+ * round runs backwards, so that no implementation always follows the same one. */
 static int implementation_at(size_t round, int j, int n)
 {
     int shift = (int)(round % (size_t)n);
@@ -97,10 +98,11 @@ static int run_round(struct run *run, const struct harness *h, struct engine *en
     return 0;
 }
 
-/* ---- all of them ---- */
+/* ---- all rounds ---- */
 
-/* After a round, with --resolve: sets run->planned, to the rounds made if they are enough or there is no time for one
- * more. Rank 0 decides; it looks at the samples whenever there are a twentieth more. *needed is what it found last. */
+/* After a round, with --resolve: sets run->planned, to the rounds made if they are enough or the time is too short for
+ * another. Rank 0 decides; it looks at the samples whenever their number has grown by a twentieth. *needed: the rounds
+ * that the last look found necessary. */
 static void plan_more(struct run *run, const struct job *job, const struct run_hooks *hooks, double minutes,
                       double *needed)
 {

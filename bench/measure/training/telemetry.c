@@ -1,4 +1,4 @@
-/* telemetry.c - a line of telemetry for each step. */
+/* telemetry.c - rank_<r>_metrics.jsonl: a line of JSON for each step. */
 #include "training/training.h"
 
 #include "base/text.h"
@@ -26,7 +26,6 @@ void telemetry_print_times(FILE *out, int64_t origin_ns, const struct step_times
             fprintf(out, ", \"%s_ms\": %.6f", phase_name[p], 1e-6 * (double)step->phase_ns[p]);
 }
 
-/* Computation is known of traced steps only. */
 void telemetry_print_overlap(FILE *out, const struct overlap *o, int traced, int on_device)
 {
     fprintf(out, ", \"collectives\": %.0f", o->collectives);

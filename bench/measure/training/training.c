@@ -1,4 +1,4 @@
-/* training.c - everything that a run needs: planned and checked, then allocated before the first step. */
+/* training.c - plans, checks and allocates everything that a run needs, before the first step. */
 #include "training/training.h"
 
 #include "base/text.h"
@@ -76,7 +76,7 @@ int training_plan(struct training *t, const struct job *job, const struct run_op
     return t->engine.comm ? harness_open_results(h, option, given, below) : -1;
 }
 
-/* Allocates the weights, reducers and the trainer; checkpoints go to a directory. */
+/* Allocates weights, reducers and trainer; checkpoints go to the directory. */
 static void create_trainer(struct training *t, const char *directory)
 {
     struct run *run = &t->run;

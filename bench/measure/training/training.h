@@ -19,82 +19,82 @@ struct engine {
     struct trainer trainer;
 };
 
-/* What is measured, and the samples of it. */
+/* What a run measures, and its samples. */
 struct run {
     const struct training_options *options;
     struct recording recording;
     size_t memory[MEMORY_PARTS]; /* estimated bytes of a rank */
     struct blas_facts blas;      /* on the CPU: the matrix products of rank slowest_products (products_measure) */
     int slowest_products;
-    long steps_run; /* by this process, of all implementations */
+    long steps_run; /* by this process, over all implementations */
 
     struct measurements measurements;
-    size_t planned; /* rounds, as far as is known; equal to those of the measurements when all have been run */
-    char resting[MAX_IMPLEMENTATIONS]; /* 1: the implementation has no blocks in the rounds to come */
-    double warm_step;                  /* about the seconds of a step on the slowest rank */
+    size_t planned; /* rounds, as planned now; all rounds have been run when measurements.rounds equals it */
+    char resting[MAX_IMPLEMENTATIONS]; /* 1: the implementation has no blocks in the next rounds */
+    double warm_step;                  /* typical seconds of a step on the slowest rank */
     struct losses losses;
     struct block_counts counts;
-    int complete; /* all is measured: the next summary is the last one */
+    int complete; /* measuring is over: the next summary is the last one */
 };
 
-/* A command that trains. Functions take what they need of it. */
+/* A command that trains. */
 struct training {
     struct harness harness;
     struct engine engine;
     struct run run;
 };
 
-/* ---- the course of a command: plan, set up, measure, close. All ranks call each of these; it returns 0, or -1 on
+/* ---- the course of a command: plan, set up, measure, close. All ranks call each function, which returns 0; or -1 on
  * every rank, reported by rank 0 ---- */
 
 /* Opens the harness, plans the model, checks that it fits into memory, and opens data, communication backend and
- * results (harness_open_results), so that the heading is known. Set run.recording beforehand. End with training_close,
- * also after a failure of this or any other function. */
+ * results (harness_open_results); then the heading is known. Set run.recording before the call. Whatever fails, end
+ * with training_close. */
 int training_plan(struct training *training, const struct job *job, const struct run_options *options,
                   const char *option, const char *given, const char *below);
 
-/* Allocates what is planned, writes run.json for that mode and command, and starts the monitors. */
+/* Allocates the memory, writes run.json for a mode and command, and starts the monitors. */
 int training_set_up(struct training *training, const char *mode, const struct command *command);
 
-/* What a command does as the rounds go on. All ranks call each but rounds_needed at the same points. */
+/* What a command does between blocks and rounds. All ranks call each hook but rounds_needed at the same points. */
 struct run_hooks {
     void *context;
-    /* A block is over; its spans are still in the timeline. Returns 0; or -1, reported, if it could not be written. */
+    /* After a block, whose spans are still in the timeline. Returns 0; or -1, reported, if it could not be written. */
     int (*block)(void *context, const struct block *block);
-    /* Writes the summary so far: some time has passed, or run.complete is set. Returns 0; or -1, reported. */
+    /* Writes the summary so far, every 2 s and when run.complete is set. Returns 0; or -1, reported. */
     int (*summary)(void *context);
-    /* With --resolve, on rank 0 alone: how many rounds answer the question; at most those made if they do. */
+    /* With --resolve, on rank 0 alone: how many rounds resolve the comparison; at most those made if they do. */
     double (*rounds_needed)(const struct measurements *measurements, const struct implementation *implementation,
                             double resolve);
-    /* NULL; or, before the first round and after each one, `seconds` after the rounds began on rank 0: sets
-     * run->resting and run->planned, alike on all ranks. It prints how long the run will take, and shows its progress.
-     */
+    /* NULL; or, before the first round and after each round, `seconds` after the rounds began on rank 0: sets
+     * run->resting and run->planned to the same values on all ranks, prints how long the run will take, and shows its
+     * progress. */
     void (*plan)(void *context, double seconds);
 };
 
-/* Tries some first steps, prints on stderr how long the rounds will take, and runs the planned rounds, none if skip is
- * 1. Then stops the monitors, has the last summary written, and checks the losses. After a failure the samples up to
- * measurements.rounds are complete. */
+/* Unless skip is 1, tries a few first steps, prints on stderr how long the rounds will take, and runs the planned
+ * rounds. Then stops the monitors, writes the last summary (hooks), and checks the losses. After a failure, the samples
+ * up to measurements.rounds are complete. */
 int training_measure(struct training *training, const struct run_hooks *hooks, int skip);
 
-/* Releases everything; returns as harness_close does. */
+/* Releases everything. Returns as harness_close does. */
 int training_close(struct training *training, int status, int print_directory);
 
-/* All of that, for a command whose results go to --output. */
+/* Calls all of these in order, for a command whose results go to --output. */
 int training_run(struct training *training, const char *mode, const struct job *job, const struct run_options *options,
                  const struct command *command, const struct run_hooks *hooks);
 
 /* ---- what was run ---- */
 
-/* Writes run.json to a result directory. Returns as the functions above. */
+/* Writes run.json to a result directory. Returns as the functions above do. */
 int training_write_run_json(const struct training *training, const char *mode, const struct command *command,
                             const struct results *results);
 
-/* Begins the summary of a mode with its heading; `epochs` is the sentence about the steps (NULL: blocks of the regime).
+/* Begins the summary of a mode with its heading; `epochs` is the sentence about the steps (NULL: that of the regime).
  * The caller owns it. */
 cJSON *training_create_summary(const struct training *training, const char *mode, const char *epochs);
 
-/* Adds the notes about the machine, the losses and checkpoints, with the counts and findings as members. */
+/* Adds notes about machine, losses and checkpoints, and the counts and findings as members. */
 void training_add_notes(const struct training *training, cJSON *summary);
 
 /* ---- rank_<r>_metrics.jsonl ---- */
@@ -102,8 +102,8 @@ void training_add_notes(const struct training *training, cJSON *summary);
 /* Appends a line for each step of a block to the metrics. Returns 0; or -1, reported. */
 int telemetry_write_block(struct results *results, const struct training *training, const struct block *block);
 
-/* Print members of a line, with a comma before each: a number, or null for one that is not finite; the times of a step,
- * from origin_ns on; its overlap, with `traced` also what only its operations show. */
+/* Print members of a line, each after a comma: a number, null if it is not finite; the times of a step, counted from
+ * origin_ns; the overlap of a step, of a traced one with its computation. */
 void telemetry_print_number(FILE *out, const char *name, double value);
 void telemetry_print_times(FILE *out, int64_t origin_ns, const struct step_times *step);
 void telemetry_print_overlap(FILE *out, const struct overlap *overlap, int traced, int on_device);
