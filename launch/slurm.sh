@@ -116,7 +116,7 @@ share_options() {
         [[ $1 == --* && -n $section ]] ||
             usage_error "option '$1' after --: neither ddpbench nor ddpbench allreduce has it"
         case $word in
-        output | output-file | profile | profile-implementation | profile-output-dir | monitor-cpu | monitor-gpu | \
+        output | profile | profile-implementation | profile-output-dir | monitor-cpu | monitor-gpu | \
             cuda-profiler-range | dry-run | help | version)
             usage_error "--$word after --: launch/slurm.sh sets it"
             ;;

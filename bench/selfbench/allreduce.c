@@ -28,7 +28,7 @@ int main(int argc, char *argv[])
         FATAL("unknown option '%s'; there are none", argv[1]);
     for (size_t i = 0; i < SIZES; i++)
         bytes[i] = (size_t)8 << i;
-    if (endpoint_create(&endpoint, &job, device_cpu(1), &comm, bytes[SIZES - 1], 0))
+    if (endpoint_create(&endpoint, &job, device_cpu(1), &comm, bytes[SIZES - 1]))
         return 1;
     struct collective_timing *timing = timing_create(&choice, bytes, SIZES, job.size, 0, &n);
     if (job.rank == 0)

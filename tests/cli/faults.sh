@@ -244,8 +244,8 @@ done
 succeeds "what was measured before it was moved is whole" valid moved/run.json moved/rank_0_metrics.jsonl
 
 mkfifo pipe
-try "$program" allreduce --device cpu --sizes 8 --output piped -J pipe
-check 1 "a pipe as the output file" '^ddpbench: --output-file pipe: is not a regular file; name a file$'
+try "$program" allreduce --device cpu --sizes 8 --output piped --prometheus pipe
+check 1 "a pipe as the file of --prometheus" '^ddpbench: --prometheus pipe: is not a regular file; name a file$'
 for name in run.json rank_0_metrics.jsonl; do
     rm -rf waits && mkdir waits && mkfifo waits/$name
     try "$program" "${tiny[@]}" --implementations none --output waits

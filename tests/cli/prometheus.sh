@@ -115,8 +115,6 @@ launch "${tiny[@]}" "${two[@]}" --prometheus filed/summary.prom --output refused
 check 1 "a file of another run" '^ddpbench: --prometheus filed/summary.prom: exists, and is not '
 launch "${tiny[@]}" --profile --profile-implementation ddp --prometheus run/ddp_summary.txt --profile-output-dir run
 check 1 "a file that a profile writes" '^ddpbench: --prometheus run/ddp_summary.txt: the run writes a file of this name there'
-launch allreduce --sizes 64 -J both.out --prometheus both.out --output refused
-check 1 "one file for two options" '^ddpbench: --output-file both.out and --prometheus both.out: both name the same output'
 is "nothing was begun, and a directory that was there stays" "$(find refused run 2>/dev/null)" run
 is "and nothing was written" "$(cat mine.prom)" mine
 

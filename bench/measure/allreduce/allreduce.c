@@ -2,7 +2,6 @@
 #include "allreduce/allreduce.h"
 
 #include "allreduce/options.h"
-#include "base/files.h"
 #include "base/json.h"
 #include "base/progress.h"
 #include "base/text.h"
@@ -57,18 +56,6 @@ static int check_messages(const struct allreduce_options *o, const struct harnes
                               : 0);
 }
 
-/* The mark of an --output-file (files_check_path), which no file of a run has. */
-static const char file_mark[] = "\"written_by\":\t\"--output-file\"";
-
-static int check_output_file(const struct allreduce_options *o)
-{
-    const struct results_options *results = &o->harness.results;
-    const struct option_value files[] = {{"output-file", o->output_file}, {"prometheus", results->prometheus}};
-    if (option_check_files(files, 2) || results_check_apart("output-file", o->output_file, results->output))
-        return -1;
-    return files_check_path("output-file", o->output_file, file_mark);
-}
-
 /* Writes run.json. All ranks call. */
 static int write_run_json(const struct allreduce *a, const struct command *command)
 {
@@ -85,11 +72,10 @@ static int set_up(struct allreduce *a, const struct job *job, const struct comma
     struct harness *h = &a->harness;
     enum { LONGEST_ELEMENT = 8 }; /* a message has a whole one of each rank, at least */
     size_t most_bytes = o->messages.bytes[o->messages.n - 1] + LONGEST_ELEMENT * (size_t)job->size;
-    if (harness_open(h, job, &o->harness) || check_messages(o, h, most_bytes) ||
-        job_agree(job, job->rank || !*o->output_file ? 0 : check_output_file(o)))
+    if (harness_open(h, job, &o->harness) || check_messages(o, h, most_bytes))
         return -1;
     a->timing = timing_create(&o->choice, o->messages.bytes, o->messages.n, job->size, o->overlap, &a->timings);
-    if (endpoint_create(&a->endpoint, job, h->opened.device, &h->comm, most_bytes, o->overlap) ||
+    if (endpoint_create(&a->endpoint, job, h->opened.device, &h->comm, most_bytes) ||
         harness_open_results(h, "output", o->harness.results.output, ""))
         return -1;
     if (o->overlap)
@@ -271,17 +257,7 @@ static void print_head(const struct allreduce *a)
 static int finish(struct allreduce *a, int print)
 {
     cJSON *summary = create_summary(a);
-    const char *output_file = a->options->output_file;
     int status = a->finished ? results_write_summary(&a->harness.results, summary, &a->figures) : 0;
-    if (!status && *output_file && a->finished) {
-        json_add_text(summary, "written_by", "--output-file"); /* the first member: the mark */
-        cJSON_InsertItemInArray(summary, 0, cJSON_DetachItemFromObjectCaseSensitive(summary, "written_by"));
-        char *text = cJSON_Print(summary);
-        if (!text)
-            fatal_no_memory(0, 0);
-        status = files_replace_path("output-file", output_file, file_mark, text);
-        cJSON_free(text);
-    }
     if (print) {
         table_print_notes(stdout, "# ", a->table.json);
         cJSON_DeleteItemFromArray(cJSON_GetObjectItemCaseSensitive(summary, "tables"), 0); /* printed by now */

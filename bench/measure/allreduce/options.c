@@ -11,7 +11,6 @@
 #include <string.h>
 
 #define MESSAGE_MOST_BYTES 1099511627776.0 /* 1 TiB */
-#define FLIP               "DDPBENCH_TEST_FLIP_BIT"
 #define FIELD(field)       offsetof(struct allreduce_options, field)
 
 /* ---- lists of names ---- */
@@ -107,11 +106,6 @@ static const struct option timing_rows[] = {
     {.name = "iteration-times", .letter = 'I', .kind = &option_count, .offset = FIELD(show_iterations),
      .initial = "0", .high = 1, .help = "1: the table also shows min, median, p95, p99 and max over the iterations"},
 };
-
-static const struct option file_rows[] = {
-    {.name = "output-file", .letter = 'J', .kind = &option_path, .offset = FIELD(output_file), .initial = "",
-     .help = "also write the summary, JSON, to this file"},
-};
 /* clang-format on */
 
 /* ---- the sizes of messages ---- */
@@ -204,22 +198,8 @@ void allreduce_options_add(struct option_table *table, struct allreduce_options 
     option_table_add(
         table, (struct option_section){"Timing, without --overlap", OPTION_ROWS(timing_rows), o, NULL, "overlap"});
     harness_options_add(table, &o->harness);
-    option_table_add(table, (struct option_section){"Summary", OPTION_ROWS(file_rows), o, NULL, NULL});
     option_table_add(table, model);
     option_table_add(table, implementations);
-}
-
-/* Reads which bit of rank 0's result a test flips. Returns 0; or -1, reported. */
-static int read_flip_bit(struct timing_options *timing)
-{
-    const char *text = getenv(FLIP);
-    double bit = 0;
-    if (text && (option_number(text, &bit) || !(bit >= 1 && bit <= 1e15) || bit != floor(bit)))
-        return error_report(FLIP "=%s: expected a whole number from 1 to 1e15", text);
-    if (text && !timing->check)
-        return error_report(FLIP " needs results that are checked, and --check is 0");
-    timing->flip_bit = (size_t)bit;
-    return 0;
 }
 
 /* Makes the sizes of messages. Returns 0; or -1, reported. */
@@ -236,14 +216,12 @@ static int make_sizes(struct allreduce_options *o, const struct option_table *ta
 int allreduce_options_check(void *line, const struct option_table *table, int ranks, int on_gpus)
 {
     struct allreduce_options *o = line;
-    if (read_flip_bit(&o->timing) || make_sizes(o, table, on_gpus))
+    if (make_sizes(o, table, on_gpus))
         return -1;
     enum comm_kind kind = o->choice.kind;
     size_t most_bytes = o->messages.bytes[o->messages.n - 1];
     if (o->choice.root >= (size_t)ranks)
         return error_report("--root %zu: there are ranks 0 to %d", o->choice.root, ranks - 1);
-    if (o->timing.flip_bit > 8 * most_bytes)
-        return error_report(FLIP "=%zu: the largest message has %zu bits", o->timing.flip_bit, 8 * most_bytes);
     if (o->overlap && ranks == 1)
         return error_report("--overlap needs two ranks: one sends nothing");
     size_t parts = comm_parts(kind, ranks);

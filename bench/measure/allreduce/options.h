@@ -24,7 +24,6 @@ struct allreduce_options {
     int overlap;                           /* 1: overlaps are measured instead of timings */
     struct nominal nominal;                /* rate of the link */
     size_t show_cpu_time, show_iterations; /* 0 or 1, in the table */
-    const char *output_file;               /* "": none */
     struct harness_options harness;
 };
 

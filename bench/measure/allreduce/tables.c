@@ -41,7 +41,7 @@ static const struct column size_columns[] = {
 static const struct {
     const char *name, *key[2], *heading[2];
     enum { SHOW_NEVER = 0, SHOW_ALWAYS = 1, SHOW_TIME = 2, SHOW_CPU_TIME = 4, SHOW_ITERATIONS = 8, SHOW_NOMINAL = 16 } show;
-    enum better better; /* of the figure; BETTER_NONE: it is none */
+    enum better better; /* of the figure */
     struct column column;
 } placed_columns[] = {
 #define NAMES(key) key, {key "_out_of_place", key "_in_place"}
@@ -63,11 +63,6 @@ static const struct {
     {NAMES("time_p95"), SAME("\ni_p95\n(us)"), SHOW_ITERATIONS, BETTER_LOWER, US(iterations.p95)},
     {NAMES("time_p99"), SAME("\ni_p99\n(us)"), SHOW_ITERATIONS, BETTER_LOWER, US(iterations.p99)},
     {NAMES("time_max"), SAME("\ni_max\n(us)"), SHOW_ITERATIONS, BETTER_LOWER, US(iterations.max)},
-    {NAMES("iterations"), SAME(NULL), SHOW_NEVER, BETTER_NONE, {NULL, NULL, COLUMN_COUNT, TIMING(n), NULL, 1, 0, 0}},
-    {NAMES("least_rank_median"), SAME(NULL), SHOW_NEVER, BETTER_NONE, US(least_rank_median)},
-    {NAMES("largest_rank_median"), SAME(NULL), SHOW_NEVER, BETTER_NONE, US(largest_rank_median)},
-    {NAMES("slowest_rank"), SAME(NULL), SHOW_NEVER, BETTER_NONE,
-     {NULL, NULL, COLUMN_INT, TIMING(slowest_rank), NULL, 1, 0, 0}},
 };
 /* clang-format on */
 
@@ -99,8 +94,6 @@ void timing_table_create(struct growing_table *table, int show_cpu_time, int sho
 void timing_figures(struct figure_list *list, const struct collective_timing *t)
 {
     for (size_t i = 0; i < LENGTH(placed_columns); i++) {
-        if (placed_columns[i].better == BETTER_NONE)
-            continue;
         struct figure figure = figure_of(t, &placed_columns[i].column, placed_columns[i].name, t);
         figure.better = placed_columns[i].better;
         figure.judged = i == 0;
@@ -127,10 +120,6 @@ static const struct column overlap_columns[] = {
     {"both", NULL, COLUMN_INTERVAL, COLUMN_ENDS(struct overlap_timing, both.ci_low, both.ci_high), "s", 1e6, -20, 1},
     {"overlap", "overlap\n(%)", COLUMN_REAL, OVERLAP(overlap.median), "1", 100, 8, 1},
     {"overlap", "[95 % interval]", COLUMN_INTERVAL, COLUMN_ENDS(struct overlap_timing, overlap.ci_low, overlap.ci_high), "1", 100, -20, 1},
-    {"compute_slowdown", "compute\nslowdown", COLUMN_REAL, OVERLAP(compute_slowdown.median), "1", 1, 9, 2},
-    {"compute_slowdown", NULL, COLUMN_INTERVAL, COLUMN_ENDS(struct overlap_timing, compute_slowdown.ci_low, compute_slowdown.ci_high), "1", 1, -20, 2},
-    {"comm_slowdown", "comm\nslowdown", COLUMN_REAL, OVERLAP(comm_slowdown.median), "1", 1, 9, 2},
-    {"comm_slowdown", NULL, COLUMN_INTERVAL, COLUMN_ENDS(struct overlap_timing, comm_slowdown.ci_low, comm_slowdown.ci_high), "1", 1, -20, 2},
     {"rounds", "rounds", COLUMN_COUNT, OVERLAP(overlap.n), NULL, 1, 6, 0},
     {"matrix_products", NULL, COLUMN_COUNT, OVERLAP(products), NULL, 1, 6, 0},
 };
@@ -147,7 +136,7 @@ void overlap_table_create(struct growing_table *table, const struct device *devi
              comm->on_device ? "" : "progress ", comm->progress);
     static const char note[] =
         "Medians over rounds of means over ranks. overlap = 1 - (both - compute) / comm, as osu_iallreduce, not "
-        "clamped: below 0 both at once take longer than one after the other. slowdown: time with the other / alone.";
+        "clamped: below 0 both at once take longer than one after the other.";
     table->json = table_json(&(struct table){
         .key = "overlaps", .title = title, .column = table->column, .columns = table->columns, .note = {note}});
 }

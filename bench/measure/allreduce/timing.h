@@ -14,15 +14,14 @@ struct endpoint {
     const struct job *job;
     const struct device *device;
     struct comm *comm;
-    struct timeline timeline;    /* of the comm's spans, if they are recorded */
     void *in, *buffer;           /* [most bytes], in the device's memory */
     void *host_in, *host_buffer; /* what the host reads and writes of them: the same memory where it can */
 };
 
-/* Makes the comm, and buffers for messages of most_bytes. record_spans: the caller reads the timeline. All ranks call.
- * Returns 0; or -1 on every rank, reported by rank 0. Destroy in either case. */
+/* Makes the comm, and buffers for messages of most_bytes. All ranks call. Returns 0; or -1 on every rank, reported by
+ * rank 0. Destroy in either case. */
 int endpoint_create(struct endpoint *endpoint, const struct job *job, const struct device *device,
-                    const struct comm_options *options, size_t most_bytes, int record_spans);
+                    const struct comm_options *options, size_t most_bytes);
 void endpoint_destroy(struct endpoint *endpoint); /* leaves the device alone; a zeroed endpoint is fine */
 
 /* Which collectives: every size is timed for each type and operation chosen. */
@@ -47,7 +46,6 @@ struct timing_options {
     size_t warmup_iters; /* before them, at least 1 */
     size_t cycles;       /* parts of the iterations, with other collectives between them */
     size_t check;        /* untimed iterations whose results are checked */
-    size_t flip_bit;     /* of rank 0's result before it is checked, counted from 1; 0: none. For tests */
     enum rank_time time;
     enum blocking blocking;
 };
@@ -73,9 +71,7 @@ struct collective_timing {
                     every hiccup; a median alone the faster half where a link alternates between bursts and pauses */
     struct {
         double min, mean, median, p95, p99, max;
-    } iterations; /* seconds, over iterations, of the time that enum rank_time selects */
-    double least_rank_median, largest_rank_median;
-    int slowest_rank;     /* whose median is the largest */
+    } iterations;         /* seconds, over iterations, of the time that enum rank_time selects */
     double cpu_time;      /* CPU seconds of an iteration, mean of ranks */
     double algbw, busbw;  /* bytes / second */
     double nominal_share; /* busbw / the link's nominal rate; NAN: none was given */
@@ -112,15 +108,13 @@ struct overlap_timing {
     struct estimate compute, comm, both; /* seconds: each alone, and both at once */
     struct estimate overlap;             /* 1 - (both - compute) / comm, not clamped: below 0 where both at once take
                                             longer than one after the other. Source: osu_iallreduce */
-    struct estimate compute_slowdown;    /* time of the computation while the collective was in flight / alone */
-    struct estimate comm_slowdown;       /* from post to completion, with computation / alone */
 };
 
 /* The overlap of one round, from the seconds of each alone and of both at once. */
 double overlap_timing_ratio(double compute, double comm, double both);
 
 /* Measures a collective in place, in rounds (0: as many as fit into 1 s, 10 to 200) of three runs: each alone, and both
- * at once. The endpoint must record spans. All ranks call and get the same. */
+ * at once. All ranks call and get the same. */
 struct overlap_timing overlap_timing_measure(struct endpoint *endpoint, const struct collective_timing *timing,
                                              size_t rounds);
 

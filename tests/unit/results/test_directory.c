@@ -113,12 +113,12 @@ TEST(an_output_is_apart_from_the_files_of_the_run)
     for (size_t i = 0; i < sizeof of_run / sizeof *of_run; i++) {
         snprintf(path, sizeof path, "%s/%s", directory, of_run[i]);
         error_clear();
-        ck_assert_int_eq(results_check_apart("output-file", path, directory), -1);
-        ck_assert_msg(strstr(error_text(), "--output-file ") && strstr(error_text(), of_run[i]), "%s", error_text());
+        ck_assert_int_eq(results_check_apart("prometheus", path, directory), -1);
+        ck_assert_msg(strstr(error_text(), "--prometheus ") && strstr(error_text(), of_run[i]), "%s", error_text());
     }
     for (size_t i = 0; i < sizeof apart / sizeof *apart; i++) {
         snprintf(path, sizeof path, "%s/%s", directory, apart[i]);
-        ck_assert_msg(results_check_apart("output-file", path, directory) == 0, "%s", path);
+        ck_assert_msg(results_check_apart("prometheus", path, directory) == 0, "%s", path);
     }
 }
 
