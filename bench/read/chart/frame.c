@@ -1,4 +1,4 @@
-/* frame.c - the parts that all charts share: text above and below, legend, axes. */
+/* frame.c - the parts that all charts share: text above, legend, axes. */
 #include "chart/frame.h"
 
 #include <math.h>
@@ -10,18 +10,13 @@ static const double largest = 1e300; /* limit of an axis, so that differences of
 
 /* ---- words ---- */
 
-static const char *text_of(const char *text)
-{
-    return text ? text : "";
-}
-
-void frame_begin(struct frame *frame, const struct chart_words *words)
+void frame_begin(struct frame *frame, const char *title, const char *subtitle)
 {
     const double width = FRAME_RIGHT - FRAME_LEFT;
-    *frame = (struct frame){.y = 32, .words = words};
+    *frame = (struct frame){.y = 32, .title = title ? title : "", .subtitle = subtitle ? subtitle : ""};
     frame->out = text_begin(&frame->text, &frame->length);
-    frame->y = svg_paragraph(frame->out, FRAME_LEFT, frame->y, width, SVG_TITLE, "title", text_of(words->title));
-    frame->y = svg_paragraph(frame->out, FRAME_LEFT, frame->y, width, SVG_TEXT, "muted", text_of(words->subtitle));
+    frame->y = svg_paragraph(frame->out, FRAME_LEFT, frame->y, width, SVG_TITLE, "title", frame->title);
+    frame->y = svg_paragraph(frame->out, FRAME_LEFT, frame->y, width, SVG_TEXT, "muted", frame->subtitle);
 }
 
 char *frame_end(struct frame *frame)
@@ -29,22 +24,13 @@ char *frame_end(struct frame *frame)
     char *text;
     size_t length;
     FILE *out = text_begin(&text, &length);
-    frame->y = svg_paragraph(frame->out, FRAME_LEFT, frame->y + SVG_TEXT, FRAME_RIGHT - FRAME_LEFT, SVG_TEXT, "muted",
-                             text_of(frame->words->note));
     text_end(frame->out);
-    svg_begin(out, frame->y, text_of(frame->words->title), text_of(frame->words->subtitle));
+    svg_begin(out, frame->y + SVG_TEXT, frame->title, frame->subtitle);
     fputs(frame->text, out);
     svg_end(out);
     text_end(out);
     free(frame->text);
     return text;
-}
-
-void frame_line(struct frame *frame, const char *classes, const char *text)
-{
-    frame->y =
-        svg_paragraph(frame->out, FRAME_LEFT, frame->y + SVG_TEXT, FRAME_RIGHT - FRAME_LEFT, SVG_TEXT, classes, text) -
-        SVG_TEXT;
 }
 
 /* Draws the sign of an item, centred at (x + SIGN / 2, y). */
@@ -53,17 +39,14 @@ static void draw_sign(FILE *out, double x, double y, const struct frame_item *it
     const double middle = x + SIGN / 2.0, half = SIGN / 2.0;
     switch (item->sign) {
     case SIGN_AREA:
-        svg_rect(out, x, y - half, SIGN, SIGN, "area", item->colour, NULL);
+        svg_rect(out, x, y - half, SIGN, SIGN, "area", item->colour);
         break;
     case SIGN_INTERVAL:
         svg_line(out, middle, y - half - 1, middle, y + half + 1, "line thick faint", item->colour);
         break;
-    case SIGN_DASHED:
-        svg_line(out, x - 2, y, x + SIGN, y, "line dash", item->colour);
-        break;
     case SIGN_BEST:
     case SIGN_AS_GOOD:
-        svg_circle(out, middle, y, 8, item->sign == SIGN_BEST ? "line ring" : "line", item->colour, NULL);
+        svg_circle(out, middle, y, 8, item->sign == SIGN_BEST ? "line ring" : "line", item->colour);
         break;
     }
 }
@@ -73,7 +56,7 @@ void frame_legend(struct frame *frame, const struct frame_item *item, size_t n)
     double x = FRAME_LEFT;
     char label[SVG_LABEL];
     for (size_t i = 0; i < n; i++) {
-        const char *words = svg_shorten(label, text_of(item[i].name), SVG_TEXT, FRAME_RIGHT - FRAME_LEFT - 40);
+        const char *words = svg_shorten(label, item[i].name, SVG_TEXT, FRAME_RIGHT - FRAME_LEFT - 40);
         double width = SIGN + 7 + svg_text_width(words, SVG_TEXT);
         if (x > FRAME_LEFT && x + width > FRAME_RIGHT) {
             x = FRAME_LEFT;
@@ -88,40 +71,38 @@ void frame_legend(struct frame *frame, const struct frame_item *item, size_t n)
 
 /* ---- axes ---- */
 
-int axis_takes(enum chart_scale scale, double value)
+int axis_takes(int is_log, double value)
 {
-    return isfinite(value) && (scale == CHART_LINEAR || value > 0);
+    return isfinite(value) && (!is_log || value > 0);
 }
 
 struct axis axis_for(const struct chart_axis *of, double least, double greatest)
 {
-    struct axis axis = {.scale = of->scale, .is_bytes = of->is_bytes, .is_count = of->is_count};
-    int is_log = of->scale != CHART_LINEAR;
-    if (!axis_takes(of->scale, least) || !axis_takes(of->scale, greatest))
+    struct axis axis = {.is_log = of->is_log, .is_bytes = of->is_bytes};
+    if (!axis_takes(of->is_log, least) || !axis_takes(of->is_log, greatest))
         least = greatest = 1;
-    least = fmax(is_log ? 1 / largest : -largest, fmin(largest, least));
+    least = fmax(of->is_log ? 1 / largest : -largest, fmin(largest, least));
     greatest = fmax(least, fmin(largest, greatest));
-    if (is_log) {
+    if (of->is_log) {
         axis.low = least / 1.3;
         axis.high = greatest * 1.3;
         return axis;
     }
     double span = greatest - least;
-    axis.is_cut = !(of->end > 0) && least > 0.6 * greatest && span > 0.01 * greatest;
+    axis.is_cut = least > 0.6 * greatest && span > 0.01 * greatest;
     axis.low = axis.is_cut ? least - 0.25 * span : least < 0 ? least - 0.05 * span : 0;
-    axis.high = of->end > 0 ? fmin(of->end, largest) : fmax(0, greatest + 0.06 * (greatest - axis.low));
+    axis.high = fmax(0, greatest + 0.06 * (greatest - axis.low));
     axis.high = axis.high > axis.low ? axis.high : axis.low + 1;
     return axis;
 }
 
 double axis_place(const struct axis *axis, double value)
 {
-    if (!axis_takes(axis->scale, value))
+    if (!axis_takes(axis->is_log, value))
         return NAN;
     value = fmax(axis->low, fmin(axis->high, value));
-    double part = axis->scale == CHART_LINEAR
-                      ? (value - axis->low) / (axis->high - axis->low)
-                      : (log(value) - log(axis->low)) / (log(axis->high) - log(axis->low)); /* no overflow */
+    double part = !axis->is_log ? (value - axis->low) / (axis->high - axis->low)
+                                : (log(value) - log(axis->low)) / (log(axis->high) - log(axis->low)); /* no overflow */
     return axis->from + part * (axis->to - axis->from);
 }
 
@@ -130,8 +111,6 @@ static size_t linear_ticks(const struct axis *axis, size_t most, double tick[AXI
 {
     static const double factor[] = {1, 2, 5, 10};
     double power = pow(10, floor(log10((axis->high - axis->low) / (double)most)));
-    if (axis->is_count || axis->is_bytes)
-        power = fmax(power, 1);
     for (size_t i = 0; i < sizeof factor / sizeof *factor; i++) {
         double step = factor[i] * power, first = ceil(axis->low / step - 1e-9), last = floor(axis->high / step + 1e-9);
         size_t n = 0;
@@ -144,15 +123,24 @@ static size_t linear_ticks(const struct axis *axis, size_t most, double tick[AXI
     return 0;
 }
 
-/* Chooses 1, 2 and 5 times each power of ten, which are about equally spaced on a logarithmic axis. */
-static size_t decade_ticks(const struct axis *axis, size_t most, double tick[AXIS_TICKS])
+/* Chooses 1, 2 and 5 times each power of ten, which are about equally spaced on a logarithmic axis; or the powers, or
+ * with the least k every k-th of them, where there are more than `most`. */
+static size_t log_ticks(const struct axis *axis, size_t most, double tick[AXIS_TICKS])
 {
     static const double factor[] = {1, 2, 5};
-    size_t n = 0;
-    for (double power = pow(10, floor(log10(axis->low))); power <= axis->high; power *= 10)
-        for (size_t i = 0; i < sizeof factor / sizeof *factor; i++)
-            if (power * factor[i] >= axis->low && power * factor[i] <= axis->high && n < most)
-                tick[n++] = power * factor[i];
+    size_t n = most + 1;
+    for (int every = 0; n > most; every++) {
+        n = 0;
+        for (double power = floor(log10(axis->low)); power <= log10(axis->high); power++)
+            for (size_t i = 0; i < (every ? 1 : sizeof factor / sizeof *factor); i++) {
+                double at = factor[i] * pow(10, power);
+                if (at < axis->low || at > axis->high || (every && fmod(power, every) != 0))
+                    continue;
+                if (n < most)
+                    tick[n] = at;
+                n++;
+            }
+    }
     return n;
 }
 
@@ -167,37 +155,27 @@ static size_t given_ticks(const struct axis *axis, size_t most, double tick[AXIS
 
 size_t axis_ticks(const struct axis *axis, size_t most, double tick[AXIS_TICKS])
 {
-    double base = axis->scale == CHART_LOG2 ? 2 : 10, of = log(base);
-    size_t n = 0;
     most = most < AXIS_TICKS ? most : AXIS_TICKS;
     if (axis->n_given)
         return given_ticks(axis, most, tick);
-    if (axis->scale == CHART_LINEAR)
-        return linear_ticks(axis, most, tick);
-    double first = ceil(log(axis->low) / of - 1e-9), last = floor(log(axis->high) / of + 1e-9);
-    if (last - first < 1) /* fewer than two powers of the base */
-        return axis->high < 4 * axis->low ? linear_ticks(axis, most, tick) : decade_ticks(axis, most, tick);
-    double between = ceil((last - first + 1) / (double)most);
-    for (double at = between * ceil(first / between); at <= last && n < most; at += between)
-        tick[n++] = pow(base, at);
-    return n;
+    return axis->is_log && axis->high >= 4 * axis->low ? log_ticks(axis, most, tick) : linear_ticks(axis, most, tick);
 }
 
 const char *axis_number(const struct axis *axis, double value, char text[CELL])
 {
     if (axis->is_bytes && value >= 1)
         return text_bytes(text, value);
-    snprintf(text, CELL, !axis->n_given ? "%.10g" : value < 1000 ? "%.3g" : "%.0f", value);
+    snprintf(text, CELL, fabs(value) < 1000 ? "%.4g" : "%.0f", value);
     return text;
 }
 
 const char *axis_title(const struct axis *axis, const char *title, char text[SVG_LABEL])
 {
-    snprintf(text, SVG_LABEL, "%.100s%s", text_of(title),
-             !title || !*title             ? ""
-             : axis->scale != CHART_LINEAR ? " (logarithmic)"
-             : axis->is_cut                ? " (the axis does not begin at 0)"
-                                           : "");
+    snprintf(text, SVG_LABEL, "%.100s%s", title ? title : "",
+             !title || !*title ? ""
+             : axis->is_log    ? " (logarithmic)"
+             : axis->is_cut    ? " (the axis does not begin at 0)"
+                               : "");
     return text;
 }
 

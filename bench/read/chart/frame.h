@@ -1,4 +1,4 @@
-/* frame.h - the parts that all charts share: text above and below, legend, axes. */
+/* frame.h - the parts that all charts share: text above, legend, axes. */
 #ifndef BENCH_READ_CHART_FRAME_H
 #define BENCH_READ_CHART_FRAME_H
 
@@ -14,46 +14,44 @@ struct frame {
     char *text;
     size_t length;
     double y; /* top of the next element */
-    const struct chart_words *words;
+    const char *title, *subtitle;
 };
 
 /* Draws title and subtitle. */
-void frame_begin(struct frame *frame, const struct chart_words *words);
-/* Draws the note, and returns the whole picture, which the caller frees. */
+void frame_begin(struct frame *frame, const char *title, const char *subtitle);
+/* Returns the whole picture, which the caller frees. */
 char *frame_end(struct frame *frame);
 
-enum frame_sign { SIGN_AREA, SIGN_INTERVAL, SIGN_DASHED, SIGN_BEST, SIGN_AS_GOOD };
+enum frame_sign { SIGN_AREA, SIGN_INTERVAL, SIGN_BEST, SIGN_AS_GOOD };
 struct frame_item {
     const char *name;
     int colour;
     enum frame_sign sign;
 };
 void frame_legend(struct frame *frame, const struct frame_item *item, size_t n);
-void frame_line(struct frame *frame, const char *classes, const char *text); /* a line of text at the left edge */
 
 /* ---- axes ---- */
 
 /* Maps values from low to high to places from `from` to `to`. */
 struct axis {
-    enum chart_scale scale;
     double low, high, from, to;
-    int is_bytes, is_count, is_cut; /* cut: linear, and does not contain 0 */
-    const double *given;            /* [n_given], increasing: the values that may be ticks; NULL: any */
+    int is_log, is_bytes, is_cut; /* cut: linear, and does not contain 0 */
+    const double *given;          /* [n_given], increasing: the values that may be ticks; NULL: any */
     size_t n_given;
 };
 
-/* Whether an axis of the scale can show a value. */
-int axis_takes(enum chart_scale scale, double value);
+/* Whether an axis can show a value. */
+int axis_takes(int is_log, double value);
 
 /* An axis for the values from least to greatest (infinite: no values), without places. A linear axis begins at 0 or
- * below, or is cut where all values are in the upper 40 %; with an `end` it ends there and is not cut. */
+ * below, or is cut where all values are in the upper 40 %. */
 struct axis axis_for(const struct chart_axis *of, double least, double greatest);
 
 /* The place of a value, or the nearer end of the axis for a value beyond it; NAN where the axis cannot show it. */
 double axis_place(const struct axis *axis, double value);
 
 /* Chooses at most `most` (1 to AXIS_TICKS) ticks: every k-th given value; otherwise 1, 2 or 5 times a power of ten, or
- * powers of the scale's base. Returns how many. */
+ * every k-th power of ten. Returns how many. */
 enum { AXIS_TICKS = 12 };
 size_t axis_ticks(const struct axis *axis, size_t most, double tick[AXIS_TICKS]);
 const char *axis_number(const struct axis *axis, double value, char text[CELL]);

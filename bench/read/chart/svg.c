@@ -83,17 +83,6 @@ static void print_classes(FILE *out, const char *classes, int colour)
     fputc('"', out);
 }
 
-/* Ends an element, with the tip as its content unless it is NULL. */
-static void print_tip(FILE *out, const char *name, const char *tip)
-{
-    if (tip) {
-        fputs("><title>", out);
-        text_print_markup(out, tip);
-        fprintf(out, "</title></%s>\n", name);
-    } else
-        fputs("/>\n", out);
-}
-
 /* ---- elements ---- */
 
 void svg_begin(FILE *out, double height, const char *title, const char *description)
@@ -107,7 +96,7 @@ void svg_begin(FILE *out, double height, const char *title, const char *descript
     fputs("</title>\n<desc>", out);
     text_print_markup(out, description);
     fprintf(out, "</desc>\n<style>\n%s</style>\n", svg_style);
-    svg_rect(out, 0, 0, SVG_WIDTH, height, "page", SVG_INK, NULL);
+    svg_rect(out, 0, 0, SVG_WIDTH, height, "page", SVG_INK);
 }
 
 void svg_end(FILE *out)
@@ -141,8 +130,7 @@ void svg_line(FILE *out, double x1, double y1, double x2, double y2, const char 
     fputs("/>\n", out);
 }
 
-void svg_rect(FILE *out, double x, double y, double width, double height, const char *classes, int colour,
-              const char *tip)
+void svg_rect(FILE *out, double x, double y, double width, double height, const char *classes, int colour)
 {
     fputs("<rect", out);
     print_place(out, "x", x);
@@ -150,17 +138,17 @@ void svg_rect(FILE *out, double x, double y, double width, double height, const 
     print_place(out, "width", fmax(0, width));
     print_place(out, "height", fmax(0, height));
     print_classes(out, classes, colour);
-    print_tip(out, "rect", tip);
+    fputs("/>\n", out);
 }
 
-void svg_circle(FILE *out, double x, double y, double radius, const char *classes, int colour, const char *tip)
+void svg_circle(FILE *out, double x, double y, double radius, const char *classes, int colour)
 {
     fputs("<circle", out);
     print_place(out, "cx", x);
     print_place(out, "cy", y);
     print_place(out, "r", fmax(0, radius));
     print_classes(out, classes, colour);
-    print_tip(out, "circle", tip);
+    fputs("/>\n", out);
 }
 
 void svg_path_begin(FILE *out, const char *classes, int colour)
@@ -255,6 +243,7 @@ double svg_paragraph(FILE *out, double x, double y, double width, double size, c
 const char *svg_shorten(char label[SVG_LABEL], const char *text, double size, double width)
 {
     static const char ellipsis[] = "\xe2\x80\xa6";
+    text = text ? text : "";
     size_t n = strlen(text), room = SVG_LABEL - sizeof ellipsis;
     if (n <= room && svg_text_width(text, size) <= width) {
         memcpy(label, text, n + 1);

@@ -35,10 +35,8 @@ void svg_end(FILE *out);
 void svg_text(FILE *out, double x, double y, enum svg_anchor anchor, const char *classes, const char *text);
 
 void svg_line(FILE *out, double x1, double y1, double x2, double y2, const char *classes, int colour);
-/* tip: shown by a browser under the pointer; NULL: none. */
-void svg_rect(FILE *out, double x, double y, double width, double height, const char *classes, int colour,
-              const char *tip);
-void svg_circle(FILE *out, double x, double y, double radius, const char *classes, int colour, const char *tip);
+void svg_rect(FILE *out, double x, double y, double width, double height, const char *classes, int colour);
+void svg_circle(FILE *out, double x, double y, double radius, const char *classes, int colour);
 /* Begin and end of a path element; in between the caller writes the value of the attribute d, such as by svg_path_to: a
  * command, M or L, with a point. */
 void svg_path_begin(FILE *out, const char *classes, int colour);
@@ -53,7 +51,8 @@ double svg_text_width(const char *text, double size);
  * are too long. Returns the base line after the last. */
 double svg_paragraph(FILE *out, double x, double y, double width, double size, const char *classes, const char *text);
 
-/* Copies the text to label, shortened with an ellipsis where it does not fit into the width or into label. */
+/* Copies the text to label, shortened with an ellipsis where it does not fit into the width or into label. NULL is an
+ * empty text. */
 enum { SVG_LABEL = 160 };
 const char *svg_shorten(char label[SVG_LABEL], const char *text, double size, double width);
 

@@ -1,7 +1,6 @@
 /* xy.c - series of points over x, with confidence intervals, horizontal reference lines, and names at the right edge.
  */
 #include "chart/frame.h"
-#include "kernels/error.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,20 +11,19 @@ enum { HEIGHT = 330, MOST_TICKS = 100 };
 struct plot {
     const struct chart_xy *chart;
     struct axis x, y;
-    double
-        tick[MOST_TICKS]; /* the x values of the points: the ticks of a logarithmic x axis, unless there are too many */
+    double tick[MOST_TICKS]; /* the x values of the points: ticks of a logarithmic x axis, unless there are too many */
 };
 
 /* ---- the range of the axes ---- */
 
 static int is_drawable(const struct chart_xy *c, const struct chart_point *p)
 {
-    return axis_takes(c->x.scale, p->x) && axis_takes(c->y.scale, p->y);
+    return axis_takes(c->x.is_log, p->x) && axis_takes(c->y.is_log, p->y);
 }
 
-static void widen_range(double range[2], enum chart_scale scale, double value)
+static void widen_range(double range[2], const struct chart_axis *axis, double value)
 {
-    if (axis_takes(scale, value)) {
+    if (axis_takes(axis->is_log, value)) {
         range[0] = fmin(range[0], value);
         range[1] = fmax(range[1], value);
     }
@@ -51,9 +49,9 @@ static void choose_ticks(struct plot *plot)
     size_t n = 0;
     for (const struct chart_series *s = c->series; s < c->series + c->n_series; s++)
         for (size_t i = 0; i < s->n; i++)
-            if (s->draw & CHART_POINTS && is_drawable(c, &s->point[i]))
+            if (!s->is_dashed && is_drawable(c, &s->point[i]))
                 n = insert_tick(plot->tick, n, s->point[i].x);
-    if (c->x.scale == CHART_LINEAR || n < 2 || n == MOST_TICKS)
+    if (!c->x.is_log || n == MOST_TICKS)
         return;
     plot->x.given = plot->tick;
     plot->x.n_given = n;
@@ -66,13 +64,13 @@ static struct plot plot_of(const struct chart_xy *c)
         for (const struct chart_point *p = s->point; p < s->point + s->n; p++) {
             if (!is_drawable(c, p))
                 continue;
-            widen_range(x, c->x.scale, p->x);
-            widen_range(y, c->y.scale, p->y);
-            widen_range(y, c->y.scale, p->low);
-            widen_range(y, c->y.scale, p->high);
+            widen_range(x, &c->x, p->x);
+            widen_range(y, &c->y, p->y);
+            widen_range(y, &c->y, p->low);
+            widen_range(y, &c->y, p->high);
         }
     for (size_t i = 0; i < c->n_references; i++)
-        widen_range(y, c->y.scale, c->reference[i].y);
+        widen_range(y, &c->y, c->reference[i].y);
     return (struct plot){.chart = c, .x = axis_for(&c->x, x[0], x[1]), .y = axis_for(&c->y, y[0], y[1])};
 }
 
@@ -83,7 +81,7 @@ enum { NAMES = 40, NAME_GAP = 20, NAME_WIDTH = 250, SIGN = 22 };
 struct end_name {
     const char *text;
     double x, y; /* the end of the line */
-    int draw, colour, is_bold;
+    int colour, is_dashed;
 };
 
 static const struct chart_point *last_point(const struct chart_xy *c, const struct chart_series *s)
@@ -102,16 +100,11 @@ static size_t collect_names(const struct chart_xy *c, struct end_name name[NAMES
     for (const struct chart_series *s = c->series; s < c->series + c->n_series; s++) {
         const struct chart_point *end = last_point(c, s);
         if (s->name && *s->name && end && n < NAMES)
-            name[n++] = (struct end_name){s->name, end->x, end->y, s->draw, s->colour, 0};
+            name[n++] = (struct end_name){s->name, end->x, end->y, s->colour, s->is_dashed};
     }
     for (const struct chart_reference *r = c->reference; r < c->reference + c->n_references; r++)
-        if (r->name && *r->name && axis_takes(c->y.scale, r->y) && n < NAMES)
-            name[n++] = (struct end_name){r->name,
-                                          INFINITY,
-                                          r->y,
-                                          r->is_strong ? CHART_LINE : CHART_LINE | CHART_DASHED,
-                                          r->is_strong ? SVG_INK : SVG_GREY,
-                                          r->is_strong};
+        if (r->name && *r->name && axis_takes(c->y.is_log, r->y) && n < NAMES)
+            name[n++] = (struct end_name){r->name, INFINITY, r->y, SVG_GREY, 1};
     return n;
 }
 
@@ -119,9 +112,9 @@ static double names_width(const struct end_name *name, size_t n)
 {
     double widest = 0;
     char label[SVG_LABEL];
-    for (size_t i = 0; i < n; i++) /* any of them may be bold, which is as wide in proportion as a title */
-        widest = fmax(widest, svg_text_width(svg_shorten(label, name[i].text, SVG_TEXT, NAME_WIDTH), SVG_TITLE));
-    return n ? 10 + SIGN + widest * SVG_TEXT / SVG_TITLE : 12;
+    for (size_t i = 0; i < n; i++)
+        widest = fmax(widest, svg_text_width(svg_shorten(label, name[i].text, SVG_TEXT, NAME_WIDTH), SVG_TEXT));
+    return n ? 10 + SIGN + widest : 12;
 }
 
 static int by_height(const void *a, const void *b)
@@ -133,15 +126,10 @@ static int by_height(const void *a, const void *b)
 static void draw_name(FILE *out, double x, double y, const struct end_name *name)
 {
     char label[SVG_LABEL];
-    double middle = x + (SIGN - 5) / 2.0;
-    if (name->draw & CHART_LINE)
-        svg_line(out, x, y, x + SIGN - 5, y, name->draw & CHART_DASHED ? "line dash" : "line", name->colour);
-    if (name->draw & CHART_RINGS)
-        svg_circle(out, middle, y, 7.5, "line", name->colour, NULL);
-    else if (name->draw & CHART_POINTS)
-        svg_circle(out, middle, y, 4.5, "area", name->colour, NULL);
-    svg_text(out, x + SIGN, y + 5, SVG_START, name->is_bold ? "bold" : "",
-             svg_shorten(label, name->text, SVG_TEXT, NAME_WIDTH));
+    svg_line(out, x, y, x + SIGN - 5, y, name->is_dashed ? "line dash" : "line", name->colour);
+    if (!name->is_dashed)
+        svg_circle(out, x + (SIGN - 5) / 2.0, y, 4.5, "area", name->colour);
+    svg_text(out, x + SIGN, y + 5, SVG_START, "", svg_shorten(label, name->text, SVG_TEXT, NAME_WIDTH));
 }
 
 /* Draws name[n] at the right of the plot, from top to bottom, at least NAME_GAP apart. */
@@ -179,7 +167,7 @@ static void draw_y_axis(FILE *out, const struct plot *plot, const double *tick, 
         svg_text(out, left - 8, at + 5, SVG_END, "muted", axis_number(y, tick[i], number));
     }
     svg_line(out, left, y->to, left, y->from, "axis", SVG_INK);
-    if (y->low < 0 && y->high > 0 && y->scale == CHART_LINEAR)
+    if (y->low < 0 && y->high > 0 && !y->is_log)
         svg_line(out, left, axis_place(y, 0), plot->x.to, axis_place(y, 0), "axis", SVG_INK);
 }
 
@@ -189,8 +177,7 @@ static void draw_references(FILE *out, const struct plot *plot)
     for (const struct chart_reference *r = c->reference; r < c->reference + c->n_references; r++) {
         double y = axis_place(&plot->y, r->y);
         if (isfinite(y) && r->y <= plot->y.high)
-            svg_line(out, plot->x.from, y, plot->x.to, y, r->is_strong ? "line" : "line dash",
-                     r->is_strong ? SVG_INK : SVG_GREY);
+            svg_line(out, plot->x.from, y, plot->x.to, y, "line dash", SVG_GREY);
     }
 }
 
@@ -200,7 +187,7 @@ static void draw_references(FILE *out, const struct plot *plot)
 static void draw_line(FILE *out, const struct plot *plot, const struct chart_series *s)
 {
     int is_drawn = 0;
-    svg_path_begin(out, s->draw & CHART_DASHED ? "line dash" : "line", s->colour);
+    svg_path_begin(out, s->is_dashed ? "line dash" : "line", s->colour);
     for (size_t i = 0; i < s->n; i++) {
         double x = axis_place(&plot->x, s->point[i].x), y = axis_place(&plot->y, s->point[i].y);
         if (isfinite(x) && isfinite(y))
@@ -210,30 +197,17 @@ static void draw_line(FILE *out, const struct plot *plot, const struct chart_ser
     svg_path_end(out);
 }
 
-static int has_interval(const struct chart_point *p)
-{
-    return isfinite(p->low) && isfinite(p->high);
-}
-
-static void draw_point(FILE *out, const struct plot *plot, const struct chart_series *s, const struct chart_point *p)
+static void draw_point(FILE *out, const struct plot *plot, int colour, const struct chart_point *p)
 {
     double x = axis_place(&plot->x, p->x), y = axis_place(&plot->y, p->y);
     double low = axis_place(&plot->y, p->low), high = axis_place(&plot->y, p->high);
-    char tip[3 * SVG_LABEL], number[CELL];
     if (!isfinite(x) || !isfinite(y))
         return;
-    int at = snprintf(tip, sizeof tip, "%.150s%s%.50s: %.4g", s->name ? s->name : "", s->name ? ", " : "",
-                      axis_number(&plot->x, p->x, number), p->y);
-    if (has_interval(p))
-        snprintf(tip + at, sizeof tip - (size_t)at, " [%.4g, %.4g]", p->low, p->high);
     if (isfinite(low) && isfinite(high))
-        svg_line(out, x, low, x, high, "line thick faint", s->colour);
+        svg_line(out, x, low, x, high, "line thick faint", colour);
     if (p->mark != CHART_PLAIN)
-        svg_circle(out, x, y, 9, p->mark == CHART_BEST ? "line ring" : "line", SVG_INK, NULL);
-    if (s->draw & CHART_RINGS)
-        svg_circle(out, x, y, 7.5, "line", s->colour, tip);
-    else if (s->draw & CHART_POINTS)
-        svg_circle(out, x, y, 4.5, "area", s->colour, tip);
+        svg_circle(out, x, y, 9, p->mark == CHART_BEST ? "line ring" : "line", SVG_INK);
+    svg_circle(out, x, y, 4.5, "area", colour);
 }
 
 /* ---- the chart ---- */
@@ -241,72 +215,54 @@ static void draw_point(FILE *out, const struct plot *plot, const struct chart_se
 /* Explains the signs that the chart contains. */
 static void add_key(struct frame *frame, const struct chart_xy *c)
 {
-    int has[CHART_BEST + 1] = {0}, intervals = 0, dashed = 0;
-    struct frame_item item[4];
+    int has[CHART_BEST + 1] = {0}, intervals = 0;
+    struct frame_item item[3];
     size_t items = 0;
     for (const struct chart_series *s = c->series; s < c->series + c->n_series; s++)
-        for (const struct chart_point *p = s->point; p < s->point + s->n; p++) {
+        for (const struct chart_point *p = s->point; p < s->point + s->n && !s->is_dashed; p++) {
             if (!is_drawable(c, p))
                 continue;
             has[p->mark] = 1;
-            intervals |= axis_takes(c->y.scale, p->low) && axis_takes(c->y.scale, p->high);
-            dashed |= s->draw & CHART_LINE && s->draw & CHART_DASHED;
+            intervals |= axis_takes(c->y.is_log, p->low) && axis_takes(c->y.is_log, p->high);
         }
     if (has[CHART_BEST])
-        item[items++] = (struct frame_item){c->best ? c->best : "best", SVG_INK, SIGN_BEST};
+        item[items++] = (struct frame_item){"best", SVG_INK, SIGN_BEST};
     if (has[CHART_AS_GOOD])
         item[items++] = (struct frame_item){"tied with the best", SVG_INK, SIGN_AS_GOOD};
     if (intervals)
         item[items++] = (struct frame_item){"95 % interval", SVG_INK, SIGN_INTERVAL};
-    if (dashed && c->dashed)
-        item[items++] = (struct frame_item){c->dashed, SVG_INK, SIGN_DASHED};
     frame->y += items ? 14 : 0;
     frame_legend(frame, item, items);
 }
 
-static void draw_plot(struct frame *frame, struct plot *plot)
+char *chart_xy(const char *title, const char *subtitle, const struct chart_xy *c)
 {
-    const struct chart_xy *c = plot->chart;
+    struct frame frame;
+    struct plot plot = plot_of(c);
     struct end_name name[NAMES];
     size_t n = collect_names(c, name);
     double tick[AXIS_TICKS], widest = 30;
-    size_t ticks = axis_ticks(&plot->y, 8, tick);
+    size_t ticks = axis_ticks(&plot.y, 8, tick);
     char text[SVG_LABEL];
-    for (size_t i = 0; i < ticks; i++)
-        widest = fmax(widest, svg_text_width(axis_number(&plot->y, tick[i], text), SVG_TEXT));
-    plot->x.from = FRAME_LEFT + 10 + widest;
-    plot->x.to = FRAME_RIGHT - names_width(name, n);
-    if (c->y.title && *c->y.title)
-        frame_line(frame, "", axis_title(&plot->y, c->y.title, text));
-    plot->y.to = frame->y + 14;
-    plot->y.from = plot->y.to + fmax(HEIGHT, NAME_GAP * (double)n);
-    frame->y = axis_draw_x(frame->out, &plot->x, plot->y.to, plot->y.from, c->x.title);
-    draw_y_axis(frame->out, plot, tick, ticks);
-    draw_references(frame->out, plot);
-    for (const struct chart_series *s = c->series; s < c->series + c->n_series; s++) {
-        if (s->draw & CHART_LINE)
-            draw_line(frame->out, plot, s);
-        for (size_t i = 0; i < s->n; i++)
-            draw_point(frame->out, plot, s, &s->point[i]);
-    }
-    draw_names(frame->out, plot, name, n);
-    add_key(frame, c);
-}
-
-char *chart_xy(const struct chart_words *words, const struct chart_xy *chart)
-{
-    struct frame frame;
-    struct plot plot = plot_of(chart);
-    size_t drawable = 0;
-    frame_begin(&frame, words);
-    for (size_t s = 0; s < chart->n_series; s++)
-        drawable += last_point(chart, &chart->series[s]) != NULL;
-    for (size_t i = 0; i < chart->n_references; i++)
-        drawable += (size_t)axis_takes(chart->y.scale, chart->reference[i].y);
     choose_ticks(&plot); /* the x axis points into `plot` */
-    if (drawable)
-        draw_plot(&frame, &plot);
-    else
-        frame_line(&frame, "", "Nothing was measured.");
+    for (size_t i = 0; i < ticks; i++)
+        widest = fmax(widest, svg_text_width(axis_number(&plot.y, tick[i], text), SVG_TEXT));
+    plot.x.from = FRAME_LEFT + 10 + widest;
+    plot.x.to = FRAME_RIGHT - names_width(name, n);
+    frame_begin(&frame, title, subtitle);
+    frame.y = svg_paragraph(frame.out, FRAME_LEFT, frame.y + SVG_TEXT, FRAME_RIGHT - FRAME_LEFT, SVG_TEXT, "",
+                            axis_title(&plot.y, c->y.title, text));
+    plot.y.to = frame.y;
+    plot.y.from = plot.y.to + fmax(HEIGHT, NAME_GAP * (double)n);
+    frame.y = axis_draw_x(frame.out, &plot.x, plot.y.to, plot.y.from, c->x.title);
+    draw_y_axis(frame.out, &plot, tick, ticks);
+    draw_references(frame.out, &plot);
+    for (const struct chart_series *s = c->series; s < c->series + c->n_series; s++) {
+        draw_line(frame.out, &plot, s);
+        for (size_t i = 0; i < s->n && !s->is_dashed; i++)
+            draw_point(frame.out, &plot, s->colour, &s->point[i]);
+    }
+    draw_names(frame.out, &plot, name, n);
+    add_key(&frame, c);
     return frame_end(&frame);
 }

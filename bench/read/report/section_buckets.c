@@ -101,17 +101,15 @@ static void draw_buckets(cJSON *document, const struct size_row *row, size_t n)
                                                                       : CHART_PLAIN};
         if (end - first < 2)
             continue;
-        series[lines] =
-            (struct chart_series){row[first].label, &point[first], end - first, (int)lines, CHART_LINE | CHART_POINTS};
+        series[lines] = (struct chart_series){row[first].label, &point[first], end - first, (int)lines, 0};
         lines++;
     }
     document_add_picture(document, "bucket-sizes", title,
-                         chart_xy(&(struct chart_words){title, "Medians over the rounds", NULL},
-                                  &(struct chart_xy){.x = {.title = "bucket size, MiB", .scale = CHART_LOG2},
+                         chart_xy(title, "Medians over the rounds",
+                                  &(struct chart_xy){.x = {.title = "bucket size, MiB", .is_log = 1},
                                                      .y = {.title = "ms a step"},
                                                      .series = series,
-                                                     .n_series = lines,
-                                                     .best = "the shortest step of a run"}));
+                                                     .n_series = lines}));
     free(point);
 }
 

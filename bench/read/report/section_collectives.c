@@ -69,7 +69,7 @@ static const struct collectives_picture {
     const char *name, *title;
     struct chart_axis y;
     struct chart_point (*point)(const struct collective_row *row);
-} pictures[] = {{"collectives-time", "Time of a collective", {.title = "time, us", .scale = CHART_LOG10}, time_point},
+} pictures[] = {{"collectives-time", "Time of a collective", {.title = "time, us", .is_log = 1}, time_point},
                 {"collectives-bandwidth", "Bus bandwidth of a collective", {.title = "busbw, GB/s"}, bandwidth_point}};
 
 /* Draws a line for each of the first collectives. */
@@ -88,12 +88,11 @@ static void draw_collectives(cJSON *document, const struct collectives_picture *
         const char *space = strrchr(row[first].subject, ' ');
         snprintf(name[lines], sizeof name[lines], "%.60s, %.60s", row[first].label,
                  space ? space + 1 : row[first].subject);
-        series[lines] =
-            (struct chart_series){name[lines], &point[first], end - first, (int)lines, CHART_LINE | CHART_POINTS};
+        series[lines] = (struct chart_series){name[lines], &point[first], end - first, (int)lines, 0};
     }
     document_add_picture(document, picture->name, picture->title,
-                         chart_xy(&(struct chart_words){.title = picture->title},
-                                  &(struct chart_xy){.x = {"size of a call", CHART_LOG2, .is_bytes = 1},
+                         chart_xy(picture->title, NULL,
+                                  &(struct chart_xy){.x = {.title = "size of a call", .is_log = 1, .is_bytes = 1},
                                                      .y = picture->y,
                                                      .series = series,
                                                      .n_series = lines}));

@@ -105,7 +105,7 @@ static void draw_group(cJSON *document, const struct grid_point *point, size_t n
     for (const struct grid_point *p = point; p < point + n; p++) {
         const char *subject = p->of->subject;
         if (!isfinite(p->of->mb)) {
-            reference[references++] = (struct chart_reference){subject, 1e3 * p->mean_s, is_best(p)};
+            reference[references++] = (struct chart_reference){subject, 1e3 * p->mean_s};
         } else {
             size_t before = 0;
             while (strcmp(point[before].of->subject, subject) != 0 || !isfinite(point[before].of->mb))
@@ -113,8 +113,7 @@ static void draw_group(cJSON *document, const struct grid_point *point, size_t n
             if (&point[before] < p) /* the implementation has its line already */
                 continue;
             size_t sizes = take_sizes(&taken[points], point, n, subject);
-            series[lines] = (struct chart_series){subject, &taken[points], sizes, (int)(lines % SVG_COLOURS),
-                                                  CHART_LINE | CHART_POINTS};
+            series[lines] = (struct chart_series){subject, &taken[points], sizes, (int)(lines % SVG_COLOURS), 0};
             points += sizes;
             lines++;
         }
@@ -122,8 +121,8 @@ static void draw_group(cJSON *document, const struct grid_point *point, size_t n
     snprintf(name, sizeof name, "sweep_%s_%zu-rank%s", point->model, point->ranks, text_plural(point->ranks));
     if (lines)
         document_add_picture(document, name, finding,
-                             chart_xy(&(struct chart_words){finding, of, "Mean over the runs of a run's median step."},
-                                      &(struct chart_xy){.x = {.title = "bucket size, MiB", .scale = CHART_LOG2},
+                             chart_xy(finding, of,
+                                      &(struct chart_xy){.x = {.title = "bucket size, MiB", .is_log = 1},
                                                          .y = {.title = "ms a step"},
                                                          .series = series,
                                                          .n_series = lines,

@@ -13,7 +13,8 @@
 
 enum { PROFILES = 4, RANKS = 8, SPANS = 1600 };
 
-enum { KIND_IN_FLIGHT = PARTS, KINDS }; /* the parts of a step are the first kinds */
+/* The kinds of spans are the parts of a step, and communication in flight. */
+enum { KIND_IN_FLIGHT = PARTS, KINDS };
 
 /* The phases of a step in order, as members of rank_<r>_metrics.jsonl. */
 static const struct {
@@ -32,15 +33,15 @@ struct step_picture {
     double number; /* of the step */
     struct chart_span span[SPANS];
     size_t spans;
-    char row[2 * RANKS][32];
-    const char *row_name[2 * RANKS];
+    char name[RANKS][32];
+    struct chart_row row[2 * RANKS];
     size_t rows;
 };
 
 static void add_span(struct step_picture *p, double begin, double end, size_t row, int kind, const char *label)
 {
     if (p->spans < SPANS && end > begin)
-        p->span[p->spans++] = (struct chart_span){begin, end, (int)row, kind, label};
+        p->span[p->spans++] = (struct chart_span){begin, end, row, kind, label};
 }
 
 /* Adds the row of a rank whose step starts at `start` ms, and a row of its communication if it has any. */
@@ -62,9 +63,9 @@ static void add_rank(struct step_picture *p, const cJSON *line, size_t rank, dou
         add_span(p, start + json_number(segment, "start_ms"), start + json_number(segment, "end_ms"), row + 1,
                  KIND_IN_FLIGHT, NULL);
     }
-    snprintf(p->row[row], sizeof p->row[row], "rank %zu", rank);
-    p->row_name[row] = p->row[row];
-    p->row_name[row + 1] = "communication";
+    snprintf(p->name[rank], sizeof p->name[rank], "rank %zu", rank);
+    p->row[row].name = p->name[rank];
+    p->row[row + 1].name = "communication";
     p->rows += drawn < p->spans ? 2 : 1;
 }
 
@@ -125,37 +126,36 @@ static size_t read_picture(struct step_picture *p, const struct report_run *run)
 
 void section_add_steps(cJSON *document, const struct report_runs *runs)
 {
-    size_t drawn = 0;
-    struct chart_name kinds[KINDS] = {[KIND_IN_FLIGHT] = {"communication in flight", COLOUR_IN_FLIGHT}};
-    for (int part = 0; part < PARTS; part++)
-        kinds[part] = (struct chart_name){part_name[part], part};
+    const char *kinds[KINDS] = {[KIND_IN_FLIGHT] = "communication in flight"};
     struct step_picture *p = allocate(1, sizeof *p);
+    size_t drawn = 0;
+    memcpy(kinds, part_name, PARTS * sizeof *kinds);
     for (const struct report_run *run = runs->item; run < runs->item + runs->n && drawn < PROFILES; run++) {
-        char title[160], subtitle[400], note[160] = "", name[32];
+        char title[160], subtitle[560], name[32];
         size_t ranks = strcmp(run->mode, "profile") != 0 ? 0 : read_picture(p, run);
         if (!ranks)
             continue;
         if (!drawn)
             document_add_heading(document, "A step, rank by rank");
         snprintf(title, sizeof title, "%s: a step, rank by rank", run->label);
-        snprintf(subtitle, sizeof subtitle,
-                 "ProfilerStep#%.0f of %s on %zu rank%s, the step nearest to the mean; ms since it started%s",
-                 p->number, run->subject, run->ranks, text_plural(run->ranks),
-                 run->ranks > 1 ? " on the first rank, with synchronised clocks" : "");
+        int at = snprintf(subtitle, sizeof subtitle,
+                          "ProfilerStep#%.0f of %s on %zu rank%s, the step nearest to the mean; ms since it started%s.",
+                          p->number, run->subject, run->ranks, text_plural(run->ranks),
+                          run->ranks > 1 ? " on the first rank, with synchronised clocks" : "");
         if (ranks < run->ranks)
-            snprintf(note, sizeof note,
-                     ranks < RANKS ? "Only %zu of %zu ranks: rank_%zu_metrics.jsonl has no such step."
-                                   : "The first %zu of %zu ranks.",
+            snprintf(subtitle + at, sizeof subtitle - (size_t)at,
+                     ranks < RANKS ? " Only %zu of %zu ranks: rank_%zu_metrics.jsonl has no such step."
+                                   : " The first %zu of %zu ranks.",
                      ranks, run->ranks, ranks);
         snprintf(name, sizeof name, "step-%zu", ++drawn);
-        document_add_picture(
-            document, name, title,
-            chart_timeline(&(struct chart_words){title, subtitle, note}, &(struct chart_timeline){.row = p->row_name,
-                                                                                                  .kind = kinds,
-                                                                                                  .span = p->span,
-                                                                                                  .rows = p->rows,
-                                                                                                  .kinds = KINDS,
-                                                                                                  .spans = p->spans}));
+        document_add_picture(document, name, title,
+                             chart_rows(title, subtitle,
+                                        &(struct chart_rows){.row = p->row,
+                                                             .kind = kinds,
+                                                             .span = p->span,
+                                                             .rows = p->rows,
+                                                             .kinds = KINDS,
+                                                             .spans = p->spans}));
     }
     free(p);
 }

@@ -62,36 +62,37 @@ static size_t take_time(struct time_row *row, const struct report_run *run, cons
     return 1;
 }
 
+/* Draws the first rows as bars, with the milliseconds of each part inside, and of the step behind. */
 static void draw_time(cJSON *document, const struct time_row *row, size_t n)
 {
     enum { BARS = 24 };
-    struct chart_name parts[PARTS];
-    struct chart_bar bar[BARS];
-    double part[BARS][PARTS];
-    char label[BARS][160], title[240], note[80] = "";
+    static char name[BARS][160], end[BARS][CELL], number[BARS * PARTS][CELL];
+    struct chart_row bar[BARS];
+    struct chart_span span[BARS * PARTS], *s = span;
+    char title[240];
     size_t bars = n < BARS ? n : BARS;
-    for (int p = 0; p < PARTS; p++)
-        parts[p] = (struct chart_name){part_name[p], p};
     for (size_t i = 0; i < bars; i++) {
         const struct breakdown *b = &row[i].breakdown;
-        snprintf(label[i], sizeof label[i], "%s%s%s%s", row[i].label, *row[i].label ? ", " : "", row[i].subject,
+        double at = 0;
+        snprintf(name[i], sizeof name[i], "%s%s%s%s", row[i].label, *row[i].label ? ", " : "", row[i].subject,
                  !strcmp(row[i].mode, "profile") ? " (profile)" : "");
-        for (int p = 0; p < PARTS; p++)
-            part[i][p] = 1e3 * b->part[p];
-        bar[i] =
-            (struct chart_bar){label[i], part[i], 1e3 * b->step.value, 1e3 * b->step.low, 1e3 * b->step.high, b->n};
+        bar[i] = (struct chart_row){name[i], text_milliseconds(end[i], b->step.value, b->step.low, b->step.high)};
+        for (int p = 0; p < PARTS; p++, s++) {
+            char *label = number[s - span];
+            *s = (struct chart_span){at, at + fmax(0, 1e3 * b->part[p]), i, p, label};
+            snprintf(label, CELL, "%.3g", 1e3 * b->part[p]);
+            at = s->end_ms;
+        }
     }
     int largest = breakdown_largest_part(&row->breakdown);
     snprintf(title, sizeof title, "%.0f %% of a step is %s (%.150s)", 100 * row->share[largest], part_name[largest],
-             label[0]);
-    if (bars < n)
-        snprintf(note, sizeof note, "The table has %zu more.", n - bars);
+             name[0]);
     document_add_picture(
         document, "step-breakdown", title,
-        chart_bars(&(struct chart_words){title,
-                                         "ms a step; at the end of each bar the whole step, with its 95 % interval",
-                                         note},
-                   bar, bars, parts, PARTS));
+        chart_rows(
+            title, "ms a step; at the end of each bar the whole step, with its 95 % interval",
+            &(struct chart_rows){
+                .row = bar, .kind = part_name, .span = span, .rows = bars, .kinds = PARTS, .spans = bars * PARTS}));
 }
 
 void section_add_breakdown(cJSON *document, const struct report_runs *runs)
@@ -184,17 +185,16 @@ static void draw_scaling(cJSON *document, const struct scaling *s, size_t number
                                            row->efficiency.high * factor, CHART_PLAIN};
         ideal[i] = (struct chart_point){ranks, factor, NAN, NAN, CHART_PLAIN};
     }
-    const struct chart_series series[] = {
-        {.name = "ideal", .point = ideal, .n = s->n, .colour = SVG_INK, .draw = CHART_LINE | CHART_DASHED},
-        {.name = "measured", .point = measured, .n = s->n, .colour = SVG_INK, .draw = CHART_LINE | CHART_POINTS}};
+    const struct chart_series series[] = {{"ideal", ideal, s->n, SVG_INK, .is_dashed = 1},
+                                          {"measured", measured, s->n, SVG_INK, 0}};
     snprintf(title, sizeof title, "%.0f %% efficient on %zu ranks", 100 * last->efficiency.value, last->ranks);
     snprintf(name, sizeof name, number ? "scaling-%zu" : "scaling", number + 1);
     snprintf(subtitle, sizeof subtitle, "Tokens per second / those of %zu rank%s; %s", s->row->ranks,
              text_plural(s->row->ranks), s->workload);
     document_add_picture(document, name, title,
-                         chart_xy(&(struct chart_words){title, subtitle, NULL},
-                                  &(struct chart_xy){.x = {.title = "ranks", .scale = CHART_LOG2, .is_count = 1},
-                                                     .y = {.title = "speed-up", .scale = CHART_LOG2},
+                         chart_xy(title, subtitle,
+                                  &(struct chart_xy){.x = {.title = "ranks", .is_log = 1},
+                                                     .y = {.title = "speed-up", .is_log = 1},
                                                      .series = series,
                                                      .n_series = 2}));
     free(measured);

@@ -9,9 +9,6 @@
 #include "report/grid.h"
 #include "report/scaling.h"
 
-/* A part of a step has the colour of its number in all pictures, and communication in flight the next. */
-enum { COLOUR_IN_FLIGHT = PARTS };
-
 /* The summary: the step or the efficiency, and the costliest bottleneck with its remedy. */
 void section_add_summary(cJSON *document, const struct report_runs *runs, const struct scaling *scaling,
                          size_t scalings, const struct bottlenecks *bottlenecks);

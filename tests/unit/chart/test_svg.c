@@ -47,14 +47,14 @@ TEST(elements_are_written)
     svg_begin(out, 99.5, "a < b", "\"c\"");
     svg_text(out, 1.25, 2, SVG_END, "bold", "<b>\"&'\x01");
     svg_line(out, 1, 2, 3, 4, "grid", SVG_INK);
-    svg_rect(out, 1, 2, -3, 4, "area", 3, "<i>");
-    svg_circle(out, 10, 20, 5, "line", SVG_COLOURS + 1, NULL);
+    svg_rect(out, 1, 2, -3, 4, "area", 3);
+    svg_circle(out, 10, 20, 5, "line", SVG_COLOURS + 1);
     svg_end(out);
     expect("</style>\n<rect x=\"0\" y=\"0\" width=\"820\" height=\"100\" class=\"dp-page\"/>\n"
            "<text x=\"1.3\" y=\"2\" text-anchor=\"end\" class=\"dp-text dp-bold\">"
            "&lt;b&gt;&quot;&amp;&#39;?</text>\n"
            "<line x1=\"1\" y1=\"2\" x2=\"3\" y2=\"4\" class=\"dp-grid\"/>\n"
-           "<rect x=\"1\" y=\"2\" width=\"0\" height=\"4\" class=\"dp-area dp-c3\"><title>&lt;i&gt;</title></rect>\n"
+           "<rect x=\"1\" y=\"2\" width=\"0\" height=\"4\" class=\"dp-area dp-c3\"/>\n"
            "<circle cx=\"10\" cy=\"20\" r=\"5\" class=\"dp-line dp-c1\"/>\n"
            "</svg>\n");
     ck_assert_ptr_eq(strstr(text, "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"dp\" role=\"img\" "
@@ -241,6 +241,7 @@ TEST(labels_are_shortened)
     char label[SVG_LABEL], many[1000];
     end_text();
     ck_assert_str_eq(svg_shorten(label, "short", SVG_TEXT, 100), "short");
+    ck_assert_str_eq(svg_shorten(label, NULL, SVG_TEXT, 100), "");
     ck_assert_str_eq(svg_shorten(label, "aaaaaaaaaaaaaaaa", SVG_TEXT, 60), "aaaa\xe2\x80\xa6");
     for (size_t i = 0; i < sizeof many - 1; i++)
         many[i] = i % 2 ? '\xa9' : '\xc3';
