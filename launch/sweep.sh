@@ -16,7 +16,7 @@
 #   --program FILE           the benchmark (default build/ddpbench)
 #   --report-only            only reports the runs in --output DIR
 # COMMAND and the OPTIONS of a model are split at blanks. Options after -- go to every run.
-# DIR/ranks=N/model=NAME/IMPLEMENTATION[-BUCKET]/repeat-K holds the results of a run; DIR gets the report of all.
+# DIR/ranks=N/model=NAME/IMPLEMENTATION[-BUCKET]/repeat-K holds the results of a run; DIR/report gets the report of all.
 # Exit status: 0 success; 1 a run failed (the others were made), or something is missing; 2 wrong options.
 set -euo pipefail
 
@@ -160,7 +160,7 @@ if [ -n "$report_only" ]; then
     [ -n "$output" ] || usage_error "--report-only needs --output DIR, the directory of a sweep"
     [[ -r $output/sweep.txt && -f $output/sweep.txt ]] || usage_error "--output $output is not the directory of a sweep"
     need_program "$program"
-    exec "$program" report "$output"
+    exec "$program" report "$output" --output "$output/report"
 fi
 check_options
 output=${output:-results/$(date +%Y%m%d-%H%M%S)-sweep}
@@ -169,5 +169,5 @@ check_points
 open_series "$output" --repeats
 list_missing
 run_all
-"$program" report "$output" || failed=1
+"$program" report "$output" --output "$output/report" || failed=1
 [ "$failed" = 0 ]

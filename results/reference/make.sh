@@ -94,8 +94,8 @@ sweep() {
     run "launch/sweep.sh --launcher 'launch/netlab.sh run -n {ranks} --' --ranks 2 --implementations none,ddp_flat,ddp_bucketed --bucket-size-mb 0.02,0.05,0.1,0.25,0.5,1,2 --repeats $1 --rounds 4 --output OUTPUT --model 'd64-l8:--d-model 64 --num-layers 8 --num-heads 4 --d-ff 256 --context-length 64 --batch-size-per-rank 32 --vocab-size 256' -- --threads 1 --steps-per-block 3"
     mv "$work/output" "$work/sweep"
     mkdir "$work/output"
-    cp "$work/sweep/sweep.csv" "$work/output"
-    cp "$work"/sweep/sweep_*.svg "$work/output/step.svg"
+    cp "$work/sweep/report/report.csv" "$work/output"
+    cp "$work"/sweep/report/pictures/sweep_*.svg "$work/output/step.svg"
     keep_directory
 }
 make_sweep-bandwidth() { sweep 5 --rate 100mbit; }

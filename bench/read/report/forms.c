@@ -1,23 +1,24 @@
-/* forms.c - prints a report in its file formats. */
+/* forms.c - prints a report in its file formats, and writes the files. */
 #include "report/forms.h"
 
+#include "base/files.h"
 #include "base/json.h"
 #include "base/junit.h"
 #include "base/prometheus.h"
 #include "base/text.h"
+#include "chart/chart.h"
 #include "document/document.h"
 #include "kernels/error.h"
-#include "report/analysis.h"
 #include "results/results.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* A run as JSON: {label, directory, problem, state}, and without a problem also {mode, ..., figures}. The caller owns
- * it.
- */
+ * it. */
 static cJSON *run_json(const struct report_run *run)
 {
     cJSON *json = cJSON_CreateObject();
@@ -38,35 +39,22 @@ static cJSON *run_json(const struct report_run *run)
     return json;
 }
 
-/* Prints an item of a list in one line, and deletes it. */
-static void print_item(FILE *out, cJSON *item, int first)
-{
-    char *text = cJSON_PrintUnformatted(item);
-    if (!text)
-        fatal_no_memory(0, 0);
-    fprintf(out, "%s\n%s", first ? "" : ",", text);
-    cJSON_free(text);
-    cJSON_Delete(item);
-}
-
-/* Prints {title, blocks, runs}, without pictures, item by item: many runs as one string take much memory. */
+/* Prints {title, blocks, runs}, without pictures. */
 static void print_json(FILE *out, const cJSON *document, const struct report_runs *runs)
 {
-    const cJSON *block, *blocks = cJSON_GetObjectItemCaseSensitive(document, "blocks");
-    cJSON *title = json_text(json_string(document, "title"));
-    fprintf(out, "{\"title\":");
-    print_item(out, title, 1);
-    fprintf(out, ",\n\"blocks\": [");
-    cJSON_ArrayForEach(block, blocks)
+    cJSON *block, *json = cJSON_Duplicate(document, 1), *list = cJSON_AddArrayToObject(json, "runs");
+    cJSON_ArrayForEach(block, cJSON_GetObjectItemCaseSensitive(json, "blocks"))
     {
-        cJSON *copy = cJSON_Duplicate(block, 1);
-        cJSON_DeleteItemFromObjectCaseSensitive(copy, "svg");
-        print_item(out, copy, block == blocks->child);
+        cJSON_DeleteItemFromObjectCaseSensitive(block, "svg");
     }
-    fprintf(out, "],\n\"runs\": [");
     for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
-        print_item(out, run_json(run), run == runs->item);
-    fprintf(out, "]}\n");
+        cJSON_AddItemToArray(list, run_json(run));
+    char *text = cJSON_PrintUnformatted(json);
+    if (!text)
+        fatal_no_memory(0, 0);
+    fprintf(out, "%s\n", text);
+    cJSON_free(text);
+    cJSON_Delete(json);
 }
 
 #define CSV_COLUMNS "directory,label,state," FIGURES_CSV_COLUMNS
@@ -144,10 +132,128 @@ static void print_markdown(FILE *out, const cJSON *document, const struct report
     document_print_markdown(out, document);
 }
 
-const struct report_form report_forms[FORMS] = {
-    [FORM_HTML] = {"html", "report.html", "<title>" ANALYSIS_TITLE, print_html},
-    [FORM_MARKDOWN] = {"markdown", "BOTTLENECK_ANALYSIS.md", "# " ANALYSIS_TITLE, print_markdown},
-    [FORM_JSON] = {"json", "report.json", "{\"title\":\n\"" ANALYSIS_TITLE, print_json},
-    [FORM_CSV] = {"csv", "report.csv", CSV_COLUMNS, print_csv},
-    [FORM_PROMETHEUS] = {"prometheus", "report.prom", PROMETHEUS_FORM_MARK, print_prometheus},
-    [FORM_JUNIT] = {"junit", "report.xml", "<testsuites name=\"" ANALYSIS_TITLE, print_junit}};
+static const struct form {
+    const char *file; /* its name in the directory */
+    const char *mark; /* near its begin, for files_check_path */
+    void (*print)(FILE *out, const cJSON *document, const struct report_runs *runs);
+} forms[FORMS] = {[FORM_HTML] = {"report.html", "<title>" FORMS_TITLE, print_html},
+                  [FORM_MARKDOWN] = {"BOTTLENECK_ANALYSIS.md", "# " FORMS_TITLE, print_markdown},
+                  [FORM_JSON] = {"report.json", "{\"title\":\"" FORMS_TITLE, print_json},
+                  [FORM_CSV] = {"report.csv", CSV_COLUMNS, print_csv},
+                  [FORM_PROMETHEUS] = {"report.prom", PROMETHEUS_FORM_MARK, print_prometheus},
+                  [FORM_JUNIT] = {"report.xml", "<testsuites name=\"" FORMS_TITLE, print_junit}};
+const char *const form_option[FORMS] = {"html", "markdown", "json", "csv", "prometheus", "junit"};
+
+void form_print(FILE *out, enum report_form form, const cJSON *document, const struct report_runs *runs)
+{
+    forms[form].print(out, document, runs);
+}
+
+/* ---- files ---- */
+
+struct output {
+    char path[FILES_PATH + 160], *text; /* a path that is cut off here is longer than FILES_PATH, and refused */
+    const char *option, *mark;          /* for files_check_path */
+};
+
+struct outputs {
+    struct output *item; /* [n], owned */
+    size_t n;
+};
+
+static struct output *append_output(struct outputs *all, const char *option, const char *mark)
+{
+    all->item = allocate_more(all->item, all->n, sizeof *all->item);
+    struct output *output = &all->item[all->n++];
+    *output = (struct output){.option = option, .mark = mark};
+    return output;
+}
+
+static void print_output(struct output *output, enum report_form form, const cJSON *document,
+                         const struct report_runs *runs)
+{
+    size_t length;
+    FILE *out = text_begin(&output->text, &length);
+    form_print(out, form, document, runs);
+    text_end(out);
+}
+
+/* Adds the forms that options name. Returns 0; or -1, reported: one is a file of a run. */
+static int add_named(struct outputs *all, const char *const path[FORMS], const cJSON *document,
+                     const struct report_runs *runs)
+{
+    for (enum report_form i = 0; i < FORMS; i++) {
+        if (!*path[i] || !strcmp(path[i], "-"))
+            continue;
+        for (size_t r = 0; r < runs->n; r++)
+            if (results_check_apart(form_option[i], path[i], runs->item[r].directory))
+                return -1;
+        struct output *output = append_output(all, form_option[i], forms[i].mark);
+        snprintf(output->path, sizeof output->path, "%s", path[i]);
+        print_output(output, i, document, runs);
+    }
+    return 0;
+}
+
+/* Adds the pictures and all forms. */
+static void add_all(struct outputs *all, const char *directory, const cJSON *document, const struct report_runs *runs)
+{
+    const cJSON *block;
+    cJSON_ArrayForEach(block, cJSON_GetObjectItemCaseSensitive(document, "blocks"))
+    {
+        if (strcmp(json_string(block, "kind"), "picture") != 0)
+            continue;
+        struct output *output = append_output(all, "output", SVG_MARK);
+        snprintf(output->path, sizeof output->path, "%.*s/pictures/%.140s.svg", FORMS_DIRECTORY, directory,
+                 json_string(block, "name"));
+        output->text = strdup(json_string(block, "svg"));
+    }
+    for (enum report_form i = 0; i < FORMS; i++) {
+        struct output *output = append_output(all, "output", forms[i].mark);
+        snprintf(output->path, sizeof output->path, "%.*s/%s", FORMS_DIRECTORY, directory, forms[i].file);
+        print_output(output, i, document, runs);
+    }
+}
+
+/* Checks that all files can be written, then writes them. Returns 0; or -1, reported. */
+static int write_outputs(const struct outputs *all)
+{
+    int status = 0;
+    for (const struct output *o = all->item; o < all->item + all->n && !status; o++)
+        status = files_check_path(o->option, o->path, o->mark);
+    for (const struct output *o = all->item; o < all->item + all->n && !status; o++)
+        status = files_replace_path(o->option, o->path, o->mark, o->text);
+    return status;
+}
+
+/* Makes the directory, locks it, and writes all files. Returns 0; or -1, reported. */
+static int write_directory(const struct outputs *all, const char *directory)
+{
+    char pictures[FILES_PATH];
+    int lock = -1;
+    snprintf(pictures, sizeof pictures, "%.*s/pictures", FORMS_DIRECTORY, directory);
+    size_t there = files_there(pictures);
+    int made = !files_make_directories("output", directory);
+    int locked_out = made && files_lock_directory("output", directory, &lock);
+    int failed = !made || locked_out || files_make_directories("output", pictures) || write_outputs(all);
+    if (!locked_out)
+        files_remove_empty(pictures, there);
+    if (lock >= 0)
+        close(lock);
+    return failed ? -1 : 0;
+}
+
+int forms_write(const char *const path[FORMS], const char *directory, const cJSON *document,
+                const struct report_runs *runs)
+{
+    struct outputs all = {0};
+    int status = add_named(&all, path, document, runs);
+    if (!status && *directory)
+        add_all(&all, directory, document, runs);
+    if (!status)
+        status = *directory ? write_directory(&all, directory) : write_outputs(&all);
+    for (size_t i = 0; i < all.n; i++)
+        free(all.item[i].text);
+    free(all.item);
+    return status;
+}

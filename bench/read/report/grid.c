@@ -56,6 +56,9 @@ int grid_add(struct grid *grid, const struct report_run *run)
     while (at < grid->n && (grid->point[at].ranks != new.ranks || !is_same_but_ranks(&grid->point[at], &new)))
         at++;
     if (at == grid->n) {
+        new.implementation = new.of->subject;
+        if (isfinite(new.of->mb))
+            snprintf(new.bucket, sizeof new.bucket, "%.10g", new.of->mb);
         grid->point = allocate_more(grid->point, grid->n, sizeof *grid->point);
         grid->point[grid->n++] = new;
     }
@@ -63,24 +66,6 @@ int grid_add(struct grid *grid, const struct report_run *run)
     point->sample = allocate_more(point->sample, point->n, sizeof *point->sample);
     point->sample[point->n++] = sample;
     return 0;
-}
-
-void grid_print_csv(FILE *out, const struct grid *grid)
-{
-    fputs(GRID_CSV_COLUMNS "\n", out);
-    for (const struct grid_point *p = grid->point; p < grid->point + grid->n; p++)
-        for (const struct grid_sample *s = p->sample; s < p->sample + p->n; s++) {
-            char ranks[24], size[32] = "", repeat[24], hosts[24], threads[24];
-            if (isfinite(p->of->mb))
-                snprintf(size, sizeof size, "%.10g", p->of->mb);
-            snprintf(ranks, sizeof ranks, "%zu", p->ranks);
-            snprintf(repeat, sizeof repeat, "%zu", s->repeat);
-            snprintf(hosts, sizeof hosts, "%zu", s->run->hosts);
-            snprintf(threads, sizeof threads, "%zu", s->run->threads);
-            const char *const field[] = {ranks,  p->model,        p->of->subject, size,
-                                         repeat, p->of->strategy, hosts,          threads};
-            figures_print_csv(out, &s->run->figures, field, sizeof field / sizeof *field);
-        }
 }
 
 void grid_destroy(struct grid *grid)
@@ -93,6 +78,11 @@ void grid_destroy(struct grid *grid)
 
 /* ---- the figures of a point ---- */
 
+static int reduces(const struct grid_point *p)
+{
+    return strcmp(p->of->strategy, "none") != 0;
+}
+
 static void take_means(struct grid_point *p)
 {
     double n = (double)p->n, sum = 0, tokens = 0, squares = 0;
@@ -104,7 +94,8 @@ static void take_means(struct grid_point *p)
     p->tokens_mean_s = tokens / n;
     p->interval_s[0] = p->interval_s[1] = NAN;
     p->to_best = (struct paired){NAN, NAN, NAN, 1, 0};
-    p->verdict = GRID_CONTROL; /* unless it reduces gradients */
+    p->verdict = reduces(p) ? VERDICT_UNDECIDED : VERDICT_KINDS;
+    p->mark = "";
     if (p->n < GRID_REPEATS)
         return;
     for (size_t i = 0; i < p->n; i++)
@@ -116,11 +107,6 @@ static void take_means(struct grid_point *p)
 
 /* ---- a group: the points with the same ranks and model ---- */
 
-static int reduces(const struct grid_point *p)
-{
-    return strcmp(p->of->strategy, "none") != 0;
-}
-
 /* The step of a point in a repeat; NAN: the point lacks it. */
 static double step_in(const struct grid_point *p, size_t repeat)
 {
@@ -130,83 +116,72 @@ static double step_in(const struct grid_point *p, size_t repeat)
     return NAN;
 }
 
-/* Fills sample[i] with the steps of point[i] in the repeats that all k points have. Returns the number of these. */
-static size_t shared_repeats(const struct grid_point *const *point, int k, double *const *sample)
+/* Fills sample[i] with the steps of point[i] in the repeats that all points have. Returns how many these are. */
+static size_t shared_repeats(const struct grid_point *point, size_t points, double *const *sample)
 {
     size_t n = 0;
-    for (size_t r = 0; r < point[0]->n; r++) {
-        int i = 0;
-        while (i < k && isfinite(sample[i][n] = step_in(point[i], point[0]->sample[r].repeat)))
+    for (size_t r = 0; r < point->n; r++) {
+        size_t i = 0;
+        while (i < points && isfinite(sample[i][n] = step_in(&point[i], point->sample[r].repeat)))
             i++;
-        n += i == k;
+        n += i == points;
     }
     return n;
 }
 
-/* Compares k points with the first of them, in the repeats that all have. */
-static void compare_with_first(struct grid_point *const *point, int k)
+/* Judges points that are sorted by mean step. */
+static void judge_group(struct grid_point *point, size_t points)
 {
-    struct against_best *against = allocate((size_t)k, sizeof *against);
-    double **sample = allocate((size_t)k, sizeof *sample);
-    for (int i = 0; i < k; i++)
-        sample[i] = allocate(point[0]->n, sizeof **sample);
-    size_t n = shared_repeats((const struct grid_point *const *)point, k, sample);
-    best_compare((const double *const *)sample, k, n, 0, 0, against);
-    for (int i = 0; i < k; i++) {
-        struct grid_point *p = point[i];
-        p->to_best = against[i].paired;
-        if (n >= GRID_REPEATS && reduces(p))
-            p->verdict = i == 0 ? GRID_BEST : against[i].slower ? GRID_SLOWER : GRID_TIED;
-        free(sample[i]);
+    struct against_best *against = allocate(points, sizeof *against);
+    double **sample = allocate(points, sizeof *sample);
+    const double **candidate = allocate(points, sizeof *candidate);
+    size_t best = points;
+    int candidates = 0;
+    for (size_t i = 0; i < points; i++) {
+        sample[i] = allocate(point->n, sizeof **sample);
+        best = best == points && reduces(&point[i]) ? i : best;
+        if (reduces(&point[i]))
+            candidate[candidates++] = sample[i];
     }
+    size_t n = shared_repeats(point, points, sample);
+    if (candidates)
+        best_compare(candidate, candidates, n, 0, 0, against);
+    for (size_t i = 0, next = 0; i < points; i++) {
+        struct grid_point *p = &point[i];
+        if (reduces(p)) {
+            const struct against_best *to = &against[next++];
+            p->to_best = to->paired;
+            if (n >= GRID_REPEATS)
+                p->verdict = i == best ? VERDICT_BEST : to->slower ? VERDICT_SLOWER : VERDICT_TIE;
+            p->mark = p->verdict == VERDICT_BEST ? "*" : p->verdict == VERDICT_TIE ? "=" : "";
+        } else if (candidates)
+            p->to_best = stats_paired(sample[i], sample[best], n, CONFIDENCE);
+    }
+    for (size_t i = 0; i < points; i++)
+        free(sample[i]);
     free(sample);
+    free(candidate);
     free(against);
 }
 
-/* Judges point[n], sorted by mean, against point[best]. Controls and points with too few repeats do not take part in
- * the comparison of all: each is compared with the best alone. */
-static void judge_group(struct grid_point *point, size_t n, size_t best)
+const char *grid_edge_advice(char text[200], const struct grid_point *point, size_t n)
 {
-    struct grid_point **compared = allocate(n, sizeof(struct grid_point *));
-    int k = 0, candidates = 0;
-    for (size_t i = 0; i < n; i++) {
-        struct grid_point *p = &point[i];
-        candidates += reduces(p);
-        if (reduces(p))
-            p->verdict = GRID_UNDECIDED;
-        if (i == best || (reduces(p) && p->n >= GRID_REPEATS && point[best].n >= GRID_REPEATS))
-            compared[k++] = p; /* the best is the first */
-        else
-            compare_with_first((struct grid_point *[]){&point[best], p}, 2);
-    }
-    compare_with_first(compared, k);
-    if (point[best].n >= GRID_REPEATS)
-        point[best].verdict = GRID_BEST;
-    if (candidates == 1)
-        point[best].verdict = GRID_ONLY;
-    free(compared);
-}
-
-const struct grid_point *grid_best_bucket(const struct grid_point *point, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (isfinite(point[i].of->mb) && reduces(&point[i]))
-            return &point[i];
-    return NULL;
-}
-
-const char *grid_edge_advice(const struct grid_point *point, size_t n)
-{
-    const struct grid_point *best = grid_best_bucket(point, n);
+    const struct grid_point *best = point;
     int smaller = 0, larger = 0;
-    if (!best || best->verdict == GRID_UNDECIDED)
-        return NULL;
-    for (size_t i = 0; i < n; i++)
-        if (!strcmp(point[i].of->subject, best->of->subject)) {
-            smaller |= point[i].of->mb < best->of->mb;
-            larger |= point[i].of->mb > best->of->mb;
+    while (best < point + n && (!*best->bucket || !reduces(best)))
+        best++;
+    *text = 0;
+    if (best == point + n || best->verdict == VERDICT_UNDECIDED)
+        return text;
+    for (const struct grid_point *p = point; p < point + n; p++)
+        if (!strcmp(p->implementation, best->implementation)) {
+            smaller |= p->of->mb < best->of->mb;
+            larger |= p->of->mb > best->of->mb;
         }
-    return run_edge_advice(best->of, smaller, larger);
+    const char *advice = run_edge_advice(best->of, smaller, larger);
+    if (advice)
+        snprintf(text, 200, "%s is best at %s.", best->implementation, advice);
+    return text;
 }
 
 size_t grid_group_end(const struct grid *grid, size_t first)
@@ -243,14 +218,12 @@ void grid_judge(struct grid *grid)
             grid->point; /* of the points that differ in ranks alone, the first has the fewest */
         while (!is_same_but_ranks(fewest, p))
             fewest++;
-        p->efficiency = p->tokens_mean_s / (double)p->ranks / (fewest->tokens_mean_s / (double)fewest->ranks);
+        p->efficiency = fewest->ranks == p->ranks
+                            ? NAN
+                            : p->tokens_mean_s / (double)p->ranks / (fewest->tokens_mean_s / (double)fewest->ranks);
     }
     for (size_t first = 0, end; first < grid->n; first = end) {
-        size_t best = first;
         end = grid_group_end(grid, first);
-        while (best < end && !reduces(&grid->point[best]))
-            best++;
-        if (best < end)
-            judge_group(&grid->point[first], end - first, best - first);
+        judge_group(&grid->point[first], end - first);
     }
 }

@@ -8,19 +8,8 @@
 
 #include "report/runs.h"
 
-#include <stdio.h>
-
 /* With fewer repeats there are neither intervals nor verdicts. */
 enum { GRID_REPEATS = STATS_LEAST_PAIRS };
-
-enum grid_verdict {
-    GRID_UNDECIDED, /* too few repeats */
-    GRID_CONTROL,   /* does not reduce gradients, so it is no candidate */
-    GRID_ONLY,      /* the only candidate */
-    GRID_BEST,
-    GRID_TIED, /* not significantly slower than the best */
-    GRID_SLOWER
-};
 
 struct grid_sample {
     const struct report_run *run;
@@ -32,16 +21,19 @@ struct grid_point {
     size_t ranks;
     char model[128];
     const struct run_implementation *of; /* in the first of the runs */
+    const char *implementation;          /* subject of that */
+    char bucket[24];                     /* bucket size in MiB, as text; "": no buckets */
     struct grid_sample *sample;          /* [n], owned */
     size_t n;
 
     /* Set by grid_judge: */
-    double mean_s;         /* step */
-    double interval_s[2];  /* of the mean, 95 % by Student's t; NAN below GRID_REPEATS */
-    double tokens_mean_s;  /* mean tokens per second */
-    double efficiency;     /* tokens per second and rank / those of the same point on the fewest ranks */
-    struct paired to_best; /* step / that of the best in the same repeats; its interval is NAN below GRID_REPEATS */
-    enum grid_verdict verdict;
+    double mean_s;             /* step */
+    double interval_s[2];      /* of the mean, 95 % by Student's t; NAN below GRID_REPEATS */
+    double tokens_mean_s;      /* mean tokens per second */
+    double efficiency;         /* tokens per second and rank / those of the same point on the fewest ranks; NAN there */
+    struct paired to_best;     /* step / that of the best in the same repeats; its interval is NAN below GRID_REPEATS */
+    enum verdict_kind verdict; /* VERDICT_KINDS: a control; all others are undecided below GRID_REPEATS */
+    const char *mark;          /* "*" best, "=" tie, "" */
 };
 
 struct grid {
@@ -56,23 +48,17 @@ int grid_is_in(const char *directory);
  * complete, or is not the benchmark of one implementation in a directory of a sweep. */
 int grid_add(struct grid *grid, const struct report_run *run);
 
-/* Sorts the points by ranks, model and mean step, and judges each group of the same ranks and model. The best is the
- * candidate with the least mean; best_compare compares the others with it, in the repeats that all of them have. */
+/* Sorts the points by ranks, model and mean step, and judges each group of the same ranks and model, in the repeats
+ * that all points of the group have. The best is the candidate with the least mean; best_compare compares the others
+ * with it, and each control alone. */
 void grid_judge(struct grid *grid);
 
 /* Where the group that begins with point `first` ends. */
 size_t grid_group_end(const struct grid *grid, size_t first);
 
-/* The best point with buckets of a judged group; NULL: none has buckets. */
-const struct grid_point *grid_best_bucket(const struct grid_point *point, size_t n);
-
-/* What to try if the best bucket size of a judged group is the smallest or the largest that was tried
- * (run_edge_advice); NULL also if no size has a verdict. */
-const char *grid_edge_advice(const struct grid_point *point, size_t n);
-
-/* The figures of all runs as comma-separated values, with the columns of GRID_CSV_COLUMNS. */
-#define GRID_CSV_COLUMNS "ranks,model,implementation,bucket_size_mb,repeat,strategy,hosts,threads," FIGURES_CSV_COLUMNS
-void grid_print_csv(FILE *out, const struct grid *grid);
+/* Tells, as a sentence, if the best bucket size of a judged group is the smallest or the largest that was tried
+ * (run_edge_advice); "" if it is neither, or no size has a verdict. */
+const char *grid_edge_advice(char text[200], const struct grid_point *point, size_t n);
 
 void grid_destroy(struct grid *grid); /* a zeroed grid is fine */
 

@@ -6,10 +6,8 @@
 #include "base/option_table.h"
 #include "base/text.h"
 #include "base/version.h"
-#include "chart/chart.h"
 #include "document/document.h"
 #include "kernels/error.h"
-#include "report/analysis.h"
 #include "report/forms.h"
 #include "report/sections.h"
 #include "results/results.h"
@@ -19,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 enum { OK = 0, FAILED = 1, USAGE = 2 };
 
@@ -81,130 +78,95 @@ static int take_word(void *context, const char *word)
                : error_report("%.100s...: the path is longer than %d characters", d->path, FILES_PATH / 2);
 }
 
-/* ---- files ---- */
+/* ---- the document ---- */
 
-struct output {
-    char path[FILES_PATH + 160], *text;
-    size_t length;             /* of the text */
-    const char *option, *mark; /* for files_check_path; option NULL: none named the file */
-};
-
-struct outputs {
-    struct output *item; /* [n], owned */
-    size_t n;
-};
-
-/* Appends the file directory/name, whose text the caller prints and ends (text_end) before it appends another. */
-static FILE *begin_output(struct outputs *all, const char *option, const char *mark, const char *directory,
-                          const char *name)
+static void add_lines(cJSON *document, const cJSON *summary, const char *list)
 {
-    all->item = allocate_more(all->item, all->n, sizeof *all->item);
-    struct output *output = &all->item[all->n++];
-    *output = (struct output){.option = option, .mark = mark};
-    if (*directory)
-        snprintf(output->path, sizeof output->path, "%.*s/%.150s", FILES_PATH, directory, name);
-    else /* a path that an option named; one that is cut off here is longer than FILES_PATH, and refused */
-        snprintf(output->path, sizeof output->path, "%s", name);
-    return text_begin(&output->text, &output->length);
-}
-
-static void add_pictures(struct outputs *all, const char *option, const char *directory, const cJSON *document)
-{
-    const cJSON *block;
-    char name[150];
-    cJSON_ArrayForEach(block, cJSON_GetObjectItemCaseSensitive(document, "blocks"))
+    const cJSON *line;
+    cJSON_ArrayForEach(line, cJSON_GetObjectItemCaseSensitive(summary, list))
     {
-        if (strcmp(json_string(block, "kind"), "picture") != 0)
-            continue;
-        snprintf(name, sizeof name, "%.140s.svg", json_string(block, "name"));
-        FILE *out = begin_output(all, option, SVG_MARK, directory, name);
-        fputs(json_string(block, "svg"), out);
-        text_end(out);
+        const char *text = cJSON_GetStringValue(line);
+        if (text && *text)
+            document_add_paragraph(document, "%s", text);
     }
 }
 
-static void add_form(struct outputs *all, const char *option, const struct report_form *form, const char *directory,
-                     const char *name, const cJSON *document, const struct report_runs *runs)
+/* Appends the time, version and command line of a run, and what the run printed: heading, answers, tables and notes. */
+static void add_printed(cJSON *document, const struct report_run *run)
 {
-    FILE *out = begin_output(all, option, form->mark, directory, name);
-    form->print(out, document, runs);
-    text_end(out);
-}
-
-/* Adds the forms that other options name. Returns 0; or -1, reported: one is a file of a run. */
-static int add_named_forms(struct outputs *all, const struct report_options *o, const cJSON *document,
-                           const struct report_runs *runs)
-{
-    for (int i = 0; i < FORMS; i++) {
-        const struct report_form *form = &report_forms[i];
-        if (!*o->form[i] || !strcmp(o->form[i], "-"))
-            continue;
-        for (size_t r = 0; r < runs->n; r++)
-            if (results_check_apart(form->option, o->form[i], runs->item[r].directory))
-                return -1;
-        add_form(all, form->option, form, "", o->form[i], document, runs);
-    }
-    return 0;
-}
-
-/* Checks that all files can be written, then writes them. Returns 0; or -1, reported: files that were written before
- * the failure stay. */
-static int write_outputs(const struct outputs *all)
-{
-    int status = 0;
-    for (const struct output *o = all->item; o < all->item + all->n && !status; o++)
-        status = files_check_path(o->option, o->path, o->mark);
-    for (const struct output *o = all->item; o < all->item + all->n && !status; o++)
-        status = files_replace_path(o->option, o->path, o->mark, o->text);
-    return status;
-}
-
-enum { OUTPUT = FILES_PATH - 64 }; /* longest path of --output */
-
-/* Writes the outputs, and the files that options name. Returns 0; or -1, reported. */
-static int write_files(struct outputs *all, const struct report_options *o, const cJSON *document,
-                       const struct report_runs *runs)
-{
-    char pictures[FILES_PATH];
-    int lock = -1;
-    if (add_named_forms(all, o, document, runs))
-        return -1;
-    if (!*o->output)
-        return write_outputs(all);
-    snprintf(pictures, sizeof pictures, "%.*s/pictures", OUTPUT, o->output);
-    add_pictures(all, "output", pictures, document);
-    for (const struct report_form *form = report_forms; form < report_forms + FORMS; form++)
-        add_form(all, "output", form, o->output, form->file, document, runs);
-    size_t there = files_there(pictures);
-    int made = !files_make_directories("output", o->output);
-    int locked_out = made && files_lock_directory("output", o->output, &lock);
-    int failed = !made || locked_out || files_make_directories("output", pictures) || write_outputs(all);
-    if (!locked_out)
-        files_remove_empty(pictures, there);
-    if (lock >= 0)
-        close(lock);
-    return failed ? -1 : 0;
-}
-
-/* ---- the command ---- */
-
-enum { UNREAD = 1 };
-
-/* Prints time, version and command line of a run, and what the run printed. */
-static void print_run(FILE *out, const struct report_run *run)
-{
-    const cJSON *word;
-    fprintf(out, "%s: %s of %s, %s %s%s%s\n ", run->directory, run->mode, run->time, json_string(run->run, "program"),
-            json_string(run->run, "version"), *run->unfinished ? ", " : "", run->unfinished);
+    const cJSON *word, *table;
+    char *command;
+    size_t length;
+    FILE *out = text_begin(&command, &length);
     cJSON_ArrayForEach(word, cJSON_GetObjectItemCaseSensitive(run->run, "argv"))
     {
         if (cJSON_IsString(word))
             text_print_word(out, word->valuestring);
     }
-    fprintf(out, "\n\n");
-    results_print_summary(out, run->summary);
-    fputc('\n', out);
+    text_end(out);
+    document_add_heading(document, "What the run printed");
+    document_add_paragraph(document, "%s of %s, %s %s:%s", run->mode, run->time, json_string(run->run, "program"),
+                           json_string(run->run, "version"), command);
+    free(command);
+    add_lines(document, run->summary, "heading");
+    add_lines(document, run->summary, "answers");
+    cJSON_ArrayForEach(table, cJSON_GetObjectItemCaseSensitive(run->summary, "tables"))
+    {
+        if (!cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(table, "detail")))
+            document_add_saved_table(document, table);
+    }
+    add_lines(document, run->summary, "notes");
 }
+
+/* The report on runs, of which at least one can be read. */
+static cJSON *create_report(const struct report_runs *runs)
+{
+    struct scaling *scaling;
+    struct bottlenecks bottlenecks;
+    size_t scalings = scaling_find(&scaling, runs);
+    const struct report_run *single = runs->n == 1 ? runs->item : NULL;
+    cJSON *document = !single ? document_create(FORMS_TITLE "%zu runs", runs->n)
+                              : document_create(*single->unfinished ? FORMS_TITLE "%s (%s)" : FORMS_TITLE "%s",
+                                                single->label, single->unfinished);
+    bottlenecks_find(&bottlenecks, runs, scaling, scalings);
+    section_add_summary(document, runs, scaling, scalings, &bottlenecks);
+    section_add_bottlenecks(document, &bottlenecks);
+    section_add_choices(document, runs);
+    section_add_breakdown(document, runs);
+    section_add_steps(document, runs);
+    section_add_scaling(document, scaling, scalings);
+    section_add_buckets(document, runs);
+    section_add_collectives(document, runs);
+    section_add_runs(document, runs);
+    if (single)
+        add_printed(document, single);
+    bottlenecks_destroy(&bottlenecks);
+    scaling_destroy(scaling, scalings);
+    return document;
+}
+
+/* The report on a sweep. NULL, reported: its runs cannot be reported. */
+static cJSON *create_sweep(const char *directory, const struct report_runs *runs)
+{
+    struct grid grid = {0};
+    int status = 0;
+    cJSON *document = NULL;
+    if (runs->n == 1 && *runs->item->problem && !strcmp(runs->item->directory, directory))
+        status = error_report("%s: no run in it is complete", directory);
+    for (size_t i = 0; i < runs->n && !status; i++)
+        status = grid_add(&grid, &runs->item[i]);
+    if (!status) {
+        grid_judge(&grid);
+        document = document_create(FORMS_TITLE "%s, a sweep of %zu run%s", directory, runs->n, text_plural(runs->n));
+        section_add_grid(document, &grid);
+    }
+    grid_destroy(&grid);
+    return document;
+}
+
+/* ---- the command ---- */
+
+enum { UNREAD = 1 };
 
 /* Prints why runs cannot be read, one line each. Returns how many can be read. */
 static size_t count_read(const struct report_runs *runs)
@@ -231,68 +193,29 @@ static int write_metrics(const struct report_runs *runs)
     return status;
 }
 
-/* The report on a sweep, which also writes sweep.csv and pictures to its own directory. NULL, reported: its runs cannot
- * be reported. */
-static cJSON *create_sweep(struct outputs *all, const char *directory, const struct report_runs *runs)
+/* Prints the report as text, or in the form of an option with "-". */
+static void print_report(const struct report_options *o, const cJSON *document, const struct report_runs *runs)
 {
-    struct grid grid = {0};
-    int status = 0;
-    cJSON *document = NULL;
-    if (runs->n == 1 && *runs->item->problem && !strcmp(runs->item->directory, directory))
-        status = error_report("%s: no run in it is complete", directory);
-    for (size_t i = 0; i < runs->n && !status; i++)
-        status = grid_add(&grid, &runs->item[i]);
-    if (!status) {
-        grid_judge(&grid);
-        FILE *csv = begin_output(all, NULL, GRID_CSV_COLUMNS, directory, "sweep.csv");
-        grid_print_csv(csv, &grid);
-        text_end(csv);
-        document = document_create(ANALYSIS_TITLE "%s, a sweep of %zu run%s", directory, runs->n, text_plural(runs->n));
-        section_add_grid(document, &grid);
-        files_remove_left(directory);
-        add_pictures(all, NULL, directory, document);
-    }
-    grid_destroy(&grid);
-    return document;
-}
-
-/* Prints the form that stands in place of the text; or the text, which for a single run begins with what it printed. */
-static void print_report(const struct report_options *o, const cJSON *document, const struct report_runs *runs,
-                         const char *words)
-{
-    for (int i = 0; i < FORMS; i++)
-        if (!strcmp(o->form[i], "-")) {
-            report_forms[i].print(stdout, document, runs);
-            return;
-        }
-    text_print_lines(stdout, words);
+    enum report_form form = 0;
+    while (form < FORMS && strcmp(o->form[form], "-") != 0)
+        form++;
+    if (form < FORMS)
+        form_print(stdout, form, document, runs);
+    else
+        document_print_text(stdout, document);
 }
 
 /* Reports the runs, or the sweep. Returns 0; UNREAD if some could not be read; or -1, reported. */
 static int report_runs(const struct report_options *o, const struct report_runs *runs, int is_sweep)
 {
-    struct outputs outputs = {0};
-    char *words;
-    size_t length, read = is_sweep ? runs->n : count_read(runs);
-    const struct report_run *single = runs->n == 1 && !is_sweep ? runs->item : NULL;
-    cJSON *document = is_sweep ? create_sweep(&outputs, o->directory->path, runs) : read ? analysis_create(runs) : NULL;
+    size_t read = is_sweep ? runs->n : count_read(runs);
+    cJSON *document = is_sweep ? create_sweep(o->directory->path, runs) : read ? create_report(runs) : NULL;
     if (!document)
         return -1;
-    FILE *out = text_begin(&words, &length);
-    if (single)
-        print_run(out, single);
-    document_print_text(out, document);
-    text_end(out);
-    if (single)
-        analysis_add_run(document, single);
-    int status = write_files(&outputs, o, document, runs);
+    int status = forms_write(o->form, o->output, document, runs);
     if (!status)
-        print_report(o, document, runs, words);
+        print_report(o, document, runs);
     cJSON_Delete(document);
-    for (size_t i = 0; i < outputs.n; i++)
-        free(outputs.item[i].text);
-    free(outputs.item);
-    free(words);
     return status ? status : read < runs->n ? UNREAD : 0;
 }
 
@@ -317,20 +240,22 @@ static int check_usage(const struct report_options *o)
 {
     if (!o->directories)
         return error_report("no directory: name the result directories of runs, or a sweep; see --help");
-    if (strlen(o->output) > OUTPUT)
-        return error_report("--output %.100s...: the path is longer than %d characters", o->output, OUTPUT);
+    if (strlen(o->output) > FORMS_DIRECTORY)
+        return error_report("--output %.100s...: the path is longer than %d characters", o->output, FORMS_DIRECTORY);
     struct option_value file[FORMS];
     for (int i = 0; i < FORMS; i++)
-        file[i] = (struct option_value){report_forms[i].option, o->form[i]};
+        file[i] = (struct option_value){form_option[i], o->form[i]};
     return option_check_files(file, FORMS);
 }
 
 static const char about[] =
-    "Reports where the time of runs goes, from their result directories. One run: what it printed, where the time of\n"
-    "a step goes, and bottlenecks. Several runs, such as on 1, 2 and 4 nodes: the costliest bottlenecks, speed-up and\n"
+    "Reports where the time of runs goes, from their result directories. One run: bottlenecks, where the time of a "
+    "step\n"
+    "goes, and what the run printed. Several runs, such as on 1, 2 and 4 nodes: the costliest bottlenecks, speed-up "
+    "and\n"
     "efficiency, where efficiency is lost, bucket sizes, and what to do. LABEL=DIR names the runs in DIR; a directory\n"
     "may hold many runs. A sweep (launch/sweep.sh): the step times of all points, the best bucket size, and the\n"
-    "points that are not significantly slower; a sweep's report also writes sweep.csv and pictures to DIR.\n";
+    "points that are not significantly slower.\n";
 
 int run_report(int argc, char *argv[])
 {
