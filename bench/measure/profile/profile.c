@@ -44,14 +44,6 @@ static cJSON *create_summary(const struct profiles *all, const struct profile *p
                                  bytes ? ", buckets of " : "", bytes ? text_memory(size, bytes) : "", collectives,
                                  text_plural((size_t)collectives), o->lr, o->seed);
     }
-    char *command = NULL;
-    size_t length = 0;
-    FILE *out = text_begin(&command, &length);
-    for (int i = 0; i < all->command->argc; i++)
-        text_print_word(out, all->command->argv[i]);
-    text_end(out);
-    results_add_sentence(summary, "heading", "Command:%s", command);
-    free(command);
     return summary;
 }
 

@@ -14,22 +14,13 @@
  * communication. */
 static void add_step(const struct profile *p, cJSON *summary)
 {
-    static const char *const words[PHASES] = {[PHASE_ZERO_GRAD] = "clearing gradients",
-                                              [PHASE_DATA_LOADING] = "loading data",
-                                              [PHASE_FORWARD] = "forward",
-                                              [PHASE_BACKWARD] = "backward",
-                                              [PHASE_CLIPPING] = "clipping",
-                                              [PHASE_GRADIENT_SYNC] = "waiting for communication",
-                                              [PHASE_OPTIMIZER] = "optimizer",
-                                              [PHASE_LR_SCHEDULING] = "learning rate",
-                                              [PHASE_CHECKPOINT] = "saving a checkpoint"};
     const struct phase_figure *phase = p->figures.phase;
     char text[320] = "", step[CELL];
     double rest = 1;
     for (int i = 0, at = 0; i < PHASES; i++)
         if (phase[i].share >= 0.05 || (i == PHASE_GRADIENT_SYNC && p->controls.communicates)) {
             rest -= phase[i].share;
-            at += snprintf(text + at, sizeof text - (size_t)at, "%.0f %% %s, ", 100 * phase[i].share, words[i]);
+            at += snprintf(text + at, sizeof text - (size_t)at, "%.0f %% %s, ", 100 * phase[i].share, phase_name[i]);
         }
     results_add_sentence(summary, "answers",
                          "A captured step takes %s on average: %s%.0f %% other phases (table below).",
