@@ -1,5 +1,6 @@
-/* test_best.c - which series is least, on known samples; and by simulation how often equal ones are called different,
- * and how many that are slower are found, against Holm's adjustment of Student's t over all pairs. */
+/* test_best.c - comparisons of several series with the shortest one, on known samples; and by simulation how often
+ * equal series are called different and how many slower ones are found, compared with Holm's adjustment of Student's t
+ * over all pairs. */
 #include "base/best.h"
 #include "tests/support/noise.h"
 #include "tests/support/suite.h"
@@ -22,7 +23,7 @@ static int judge(int k, size_t n, int anytime)
 
 /* ---- known answers ---- */
 
-/* Of two, the interval is Student's for one pair. */
+/* With two series, the interval is Student's interval for one pair. */
 TEST(two_as_one_pair)
 {
     static const double a[] = {1.30, 1.33, 1.32, 1.31, 1.34, 1.30}, b[] = {1.30, 1.29, 1.31, 1.32, 1.30, 1.31};
@@ -37,7 +38,7 @@ TEST(two_as_one_pair)
     ck_assert(out[1].paired.ratio == 1 && isnan(out[1].paired.ci_low) && !out[1].slower);
 }
 
-/* Two rounds tell nothing apart, however far apart they are; three may. */
+/* Two rounds never decide, however much the series differ; three rounds may. */
 TEST(two_rounds_decide_nothing)
 {
     static const double a[] = {1.0, 1.001, 1.002}, b[] = {2.0, 2.002, 2.003};
@@ -50,8 +51,8 @@ TEST(two_rounds_decide_nothing)
     ck_assert(out[1].slower && out[1].paired.ci_low > 1.9);
 }
 
-/* Series i is `apart` of its noise above series i - 1; the noises are orthogonal and of one size, and rounds differ by
- * factors. */
+/* Fills k series: series i exceeds series i - 1 by `apart` standard deviations of the noise. The noises of the series
+ * are orthogonal and equally large, and rounds differ by large factors. */
 static void ladder(int k, double apart)
 {
     for (int i = 0; i < k; i++)
@@ -59,7 +60,7 @@ static void ladder(int k, double apart)
             sample[i][t] = exp(t % 7 + 0.01 * (i * apart + sqrt(2) * cos(M_PI * (i + 1) * (t + 0.5) / ROUNDS)));
 }
 
-/* c of the step at which row i got its interval. */
+/* Returns the critical value with which row i got its interval. */
 static double critical(int i, int best)
 {
     struct paired pair = stats_paired(sample[i], sample[best], ROUNDS, 0.95);
@@ -67,8 +68,9 @@ static double critical(int i, int best)
     return log(out[i].paired.ci_high / pair.ratio) / log(pair.ci_high / pair.ratio) * t;
 }
 
-/* c(r) is above Tukey's, the studentised range q / sqrt 2, since each pair has a standard error of its own; by little,
- * since there are 59 degrees of freedom. q at 5 % for infinitely many: 3.314, 3.858, 4.387 for 3, 5, 9 series. */
+/* The critical value for k series exceeds Tukey's (studentised range q / sqrt 2), since each pair has a standard error
+ * of its own, but only a little with 59 degrees of freedom. q at 5 % and infinite degrees of freedom is 3.314, 3.858
+ * and 4.387 for 3, 5 and 9 series. */
 TEST(critical_values_near_tukeys)
 {
     static const double q[] = {[3] = 3.314, [5] = 3.858, [9] = 4.387};
@@ -80,8 +82,8 @@ TEST(critical_values_near_tukeys)
     }
 }
 
-/* Those that are called slower leave: the intervals of a ladder become narrower from the top down; where it stops, the
- * rest have the interval of that step. By signs too, where they are narrower in samples. */
+/* A step-down procedure: each series that is called slower is removed, which narrows the intervals of the rest. Where
+ * the procedure stops, all remaining series have intervals with the same critical value. */
 TEST(steps_down)
 {
     ladder(5, 1);
@@ -89,7 +91,7 @@ TEST(steps_down)
     for (int i = 1; i < 5; i++)
         ck_assert(out[i].slower && out[i].paired.ci_low > 1 && (i == 4 || critical(i, 0) < critical(i + 1, 0)));
     ck_assert_double_eq_tol(critical(1, 0), stats_t_quantile(0.975, ROUNDS - 1), 1e-9);
-    for (int t = 0; t < ROUNDS; t++) /* rows 1 to 3 are nearly level with row 0 */
+    for (int t = 0; t < ROUNDS; t++) /* makes rows 1 to 3 nearly equal to row 0 */
         for (int i = 1; i < 4; i++)
             sample[i][t] *= exp(-0.0099 * i);
     judge(5, ROUNDS, 0);
@@ -98,8 +100,8 @@ TEST(steps_down)
     ck_assert_double_lt(critical(3, 0), critical(4, 0));
 }
 
-/* By signs: p of any of four has to be 0.05 / 6 at first, and of the last two 0.05. 8 rounds give 9 / 2^8 = 0.035, 10
- * give 11 / 2^10 = 0.0107 and 11 give 12 / 2^11 = 0.0059. */
+/* The sign test (for decisions at any time) needs p <= 0.05 / 6 for four series and p <= 0.05 for the last two. 8
+ * rounds give p = 9 / 2^8 = 0.035, 10 rounds 11 / 2^10 = 0.0107 and 11 rounds 12 / 2^11 = 0.0059. */
 TEST(any_time_by_signs)
 {
     for (int i = 0; i < 4; i++)
@@ -116,7 +118,7 @@ TEST(any_time_by_signs)
     ck_assert(!out[1].slower && isnan(out[1].paired.ci_low));
 }
 
-/* The least median is the best also where its mean is not the least; the interval then lies below 1. */
+/* The series with the least median is the best even if another mean is less; the interval then lies below 1. */
 TEST(best_is_by_the_median)
 {
     for (int t = 0; t < 13; t++) {
@@ -134,22 +136,22 @@ TEST(too_little_to_compare)
         sample[1][t] = 1;
         sample[2][t] = 1;
     }
-    ck_assert_int_eq(judge(3, 1, 0), 1); /* the first of two */
+    ck_assert_int_eq(judge(3, 1, 0), 1); /* the first of two equal series */
     ck_assert(out[0].paired.ratio == 2 && isnan(out[0].paired.ci_low) && !out[0].slower && !out[2].slower);
     ck_assert_int_eq(judge(1, 3, 0), 0);
     ck_assert(out[0].paired.ratio == 1 && isnan(out[0].paired.ci_high) && !out[0].slower);
     ck_assert_int_eq(judge(3, 0, 0), 0);
     ck_assert(isnan(out[1].paired.ratio) && !out[1].slower);
-    /* no noise at all: the interval is a point, and equal is not slower */
+    /* without noise the interval is a single point, and an equal series is not slower */
     ck_assert_int_eq(judge(3, 3, 0), 1);
     ck_assert(out[0].slower && fabs(out[0].paired.ci_low - 2) < 1e-12 && fabs(out[0].paired.ci_high - 2) < 1e-12);
     ck_assert(!out[2].slower && out[2].paired.ci_low == 1 && out[2].paired.ci_high == 1);
 }
 
-/* ---- what the words promise ---- */
+/* ---- error rate and power ---- */
 
-/* How many standard errors of the difference of two series i is truly above the least, and how much larger its noise is
- * than that of series 0. */
+/* above(i): true excess of series i over the least series, in standard errors of the difference of two series. noise(i,
+ * k): noise of series i of k, as a multiple of the usual noise. */
 struct situation {
     const char *name;
     double (*above)(int i), (*noise)(int i, int k);
@@ -187,7 +189,8 @@ static double two_noisy(int i, int k)
     return i < 2 ? 4 : 1;
 }
 
-/* Logarithms are normal, with an effect of the round that all share, twice as large as the noise of a series. */
+/* Fills k series of n samples whose logarithms are normal. All series share an effect of the round that is twice as
+ * large as the noise of a series. */
 static void make_up(const struct situation *of, int k, size_t n)
 {
     double error = 0.02 * sqrt(2 / (double)n);
@@ -198,7 +201,8 @@ static void make_up(const struct situation *of, int k, size_t n)
     }
 }
 
-/* Slower than the least mean logarithm by Holm's adjustment of Student's t over all pairs; returns the least. */
+/* Sets slower[k]: whether each series is slower than the one with the least mean logarithm, by Holm's adjustment of
+ * Student's t over all pairs. Returns the index of the series with the least mean. */
 static int judge_all_pairs(int k, size_t n, int *slower)
 {
     double logs[MOST][ROUNDS], mean[MOST] = {0}, count = (double)n;
@@ -225,7 +229,7 @@ static int judge_all_pairs(int k, size_t n, int *slower)
     return least;
 }
 
-/* Adds to wrong whether any is called slower that is not, and to found how many are rightly called so. */
+/* Adds 1 to *wrong if any series is wrongly called slower, and to *found how many are rightly called slower. */
 static void count(const struct situation *of, int k, int best, const int *slower, int *wrong, int *found)
 {
     int any = 0;
@@ -237,9 +241,9 @@ static void count(const struct situation *of, int k, int best, const int *slower
     *wrong += any;
 }
 
-/* At most 5 % of runs have anything called slower that is not; and as many are found as by Holm over all pairs, but for
- * what it costs to choose the best by the median, which finds the least mean less often: a few per cent of two series,
- * where both tests are Student's. */
+/* At most 5 % of runs call any series slower that is not. Nearly as many slower series are found as by Holm over all
+ * pairs. With two series both tests are Student's, and a few per cent fewer are found, since the least median is less
+ * often the truly best series than the least mean. */
 TEST_EACH(error_and_power, 6)
 {
     static const struct situation situations[] = {{"equal", equal, even},

@@ -1,4 +1,4 @@
-/* test_figures.c - the list of figures: as JSON and back, as comma-separated values, and what is no such list. */
+/* test_figures.c - the list of figures: written as JSON and read back, as comma-separated values, and invalid lists. */
 #include "base/figures.h"
 #include "kernels/error.h"
 #include "tests/support/suite.h"
@@ -47,7 +47,7 @@ TEST(a_figure_is_found_by_subject_name_and_size)
 TEST(a_list_comes_back_as_it_was)
 {
     struct figure_list back;
-    for (int i = 0; i < 40; i++) { /* more than are allocated at once */
+    for (int i = 0; i < 40; i++) { /* more figures than are allocated at once */
         add_some();
         for (size_t k = list.n - 4; k < list.n; k++)
             snprintf(list.item[k].subject, sizeof list.item[k].subject, "%zu", k);
@@ -120,7 +120,7 @@ TEST_EACH(broken_lists_are_refused, sizeof broken / sizeof *broken)
 {
     cJSON *json = cJSON_Parse(broken[_i][0]);
     ck_assert_msg(json != NULL, "not JSON: %s", broken[_i][0]);
-    ck_assert_msg(figures_read(&list, "PATH", json) == -1, "taken: %s", broken[_i][0]);
+    ck_assert_msg(figures_read(&list, "PATH", json) == -1, "accepted: %s", broken[_i][0]);
     ck_assert_msg(strstr(error_text(), broken[_i][1]) != NULL, "%s: %s", broken[_i][0], error_text());
     cJSON_Delete(json);
 }

@@ -1,5 +1,4 @@
-/* test_files.c - files appear whole or not at all: committed, abandoned, compressed, and where they cannot be written.
- */
+/* test_files.c - files appear whole or not at all: commit, abandon, compression, and write errors. */
 #include "base/files.h"
 
 #include "kernels/error.h"
@@ -38,10 +37,10 @@ static void setup(void)
         text[i] = (char)('a' + i * i % 23);
 }
 
-/* How many names the directory holds. */
+/* Counts the names in the test's directory. */
 static int names(void)
 {
-    int n = -2; /* . and .. */
+    int n = -2; /* leaves out . and .. */
     DIR *d = opendir(directory);
     ck_assert_ptr_nonnull(d);
     while (readdir(d))
@@ -50,7 +49,7 @@ static int names(void)
     return n;
 }
 
-/* The file's content, uncompressed if it is compressed, must be text[n]. */
+/* Checks that the file, once uncompressed if needed, holds text[n]. */
 static void check_content(const char *path, size_t n)
 {
     gzFile file = gzopen(path, "rb");
@@ -83,7 +82,7 @@ static int write_pieces(struct new_file *file, size_t n)
     return new_file_write(file, text, 0);
 }
 
-/* ---- commit and abandon; plain in test 0, compressed in test 1 ---- */
+/* ---- commit and abandon: test 0 writes plain files, test 1 compressed files ---- */
 
 TEST_EACH(a_file_appears_when_it_is_complete, 2)
 {
@@ -113,7 +112,7 @@ TEST_EACH(an_abandoned_file_leaves_nothing, 2)
         ck_assert_int_eq(names(), 2);
         new_file_abandon(&file);
         ck_assert_int_eq(names(), 1);
-        new_file_abandon(&file); /* there is nothing left to abandon */
+        new_file_abandon(&file); /* has no effect after a commit */
         ck_assert_int_eq(names(), 1);
     }
     FILE *old = fopen(path_of("old"), "r");
@@ -126,7 +125,7 @@ TEST_EACH(an_abandoned_file_leaves_nothing, 2)
 TEST_EACH(an_older_file_is_replaced, 2)
 {
     struct new_file file;
-    for (size_t n = 5000; n > 1000; n -= 999) { /* shorter ones */
+    for (size_t n = 5000; n > 1000; n -= 999) { /* each shorter than the one before */
         ck_assert_int_eq(new_file_open(&file, path_of("f"), _i), 0);
         ck_assert_int_eq(write_pieces(&file, n), 0);
         ck_assert_int_eq(new_file_commit(&file), 0);
@@ -135,7 +134,7 @@ TEST_EACH(an_older_file_is_replaced, 2)
     }
 }
 
-/* Each of two writers has a file of its own; the one that is complete last is there in the end. */
+/* Two writers of one path each have a temporary file; the path ends up with the file committed last. */
 TEST_EACH(the_last_of_two_writers_wins, 2)
 {
     struct new_file first, second;
@@ -151,7 +150,7 @@ TEST_EACH(the_last_of_two_writers_wins, 2)
     ck_assert_int_eq(names(), 1);
 }
 
-/* What a user has beside the file under a name such as f.tmp, also a link, stays what it is. */
+/* A user's file or link named like a temporary file (f.tmp, ...) in the same directory is not changed. */
 TEST_EACH(other_files_of_a_similar_name_stay, 2)
 {
     struct new_file file;
@@ -165,8 +164,7 @@ TEST_EACH(other_files_of_a_similar_name_stay, 2)
     check_content(path_of(".f.tmp"), 3);
 }
 
-/* What killed processes left is removed by the next one, but nothing that is being written, or that only looks like it.
- */
+/* A writer removes temporary files of killed processes, but not files still being written or with similar names. */
 TEST_EACH(temporary_files_of_killed_processes_are_removed, 2)
 {
     static const char *const kept[] = {".ddpbench-0123456.tmp", ".ddpbench-0123456g.tmp", ".ddpbench-01234567.tmp~",
@@ -187,9 +185,9 @@ TEST_EACH(temporary_files_of_killed_processes_are_removed, 2)
     check_content(path_of("f"), 1000);
 }
 
-/* ---- what cannot be written ---- */
+/* ---- write errors ---- */
 
-/* A directory in place of the file: the new one cannot have its name. */
+/* A new file cannot replace a directory of the same name. */
 TEST_EACH(a_file_that_cannot_have_its_name, 2)
 {
     struct new_file file;
@@ -202,7 +200,7 @@ TEST_EACH(a_file_that_cannot_have_its_name, 2)
     ck_assert_int_eq(names(), 1);
 }
 
-/* A full disk, by a limit on the size of files: nothing fits, or all does. */
+/* Imitates a full disk by limiting the size of files to 0 bytes; with full = 0, lifts the limit. */
 static void fill_disk(int full)
 {
     struct rlimit limit;
@@ -212,7 +210,7 @@ static void fill_disk(int full)
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
-/* What is compressed may only be found out at its end. */
+/* For a compressed file, a full disk may only be noticed when the file is closed. */
 TEST_EACH(a_full_disk_is_told, 2)
 {
     struct new_file file;
@@ -245,13 +243,13 @@ TEST(replacing_on_a_full_disk_keeps_the_old_file)
     check_content(path_of("f"), 3);
 }
 
-/* ---- a path that an option named ---- */
+/* ---- paths named by an option ---- */
 
 static const char mark[] = "made by a test";
 
 TEST(a_named_path_is_replaced)
 {
-    ck_assert_int_eq(files_replace(directory, "named", ""), 0); /* as mktemp makes it */
+    ck_assert_int_eq(files_replace(directory, "named", ""), 0); /* an empty file, as from mktemp */
     for (int i = 0; i < 3; i++) {
         snprintf(text, 64, "%d:\n\t %s, i.e. this one", i, mark);
         ck_assert_int_eq(files_check_path("json", path_of("named"), mark), 0);
@@ -263,15 +261,15 @@ TEST(a_named_path_is_replaced)
     ck_assert_ptr_nonnull(strstr(error_text(), "missing/named"));
 }
 
-/* What is there and has no line near its start that begins with the mark is not of this program, whatever its name and
- * however it is reached. */
+/* An existing file is replaced only if one of its first lines begins with the mark of this program. Other files stay,
+ * whatever their names, also behind hard and symbolic links. */
 TEST(a_named_path_of_somebody_else)
 {
     struct new_file file;
     ck_assert_int_eq(new_file_open_named(&file, "json", path_of("late"), mark), 0);
     memset(text, ' ', FILES_MARKED);
     memcpy(text, "Not ", 4);
-    memcpy(text + 4, mark, strlen(mark)); /* in a line, not at its start */
+    memcpy(text + 4, mark, strlen(mark)); /* inside a line, not at its start */
     snprintf(text + FILES_MARKED - 3, 64, "%s", mark);
     text[FILES_MARKED - 4] = '\n';
     ck_assert_int_eq(files_replace(directory, "own", text), 0);
@@ -291,13 +289,13 @@ TEST(a_named_path_of_somebody_else)
                 strstr(error_text(), i < 2 ? ": exists, and is not what ddpbench" : ": is a symbolic link; name"));
         }
     error_clear();
-    ck_assert_int_eq(new_file_commit(&file), -1); /* it came meanwhile */
+    ck_assert_int_eq(new_file_commit(&file), -1); /* the file appeared after the open */
     ck_assert_ptr_nonnull(strstr(error_text(), "--json /"));
     ck_assert_int_eq(names(), 5);
     check_content(path_of("late"), strlen(text));
 }
 
-/* A pipe, a directory and a device stay what they are; a path that would be cut off is none. */
+/* A pipe, a directory and a device are not replaced, and a path that is too long is refused. */
 TEST(a_named_path_that_is_no_file)
 {
     char path[FILES_PATH + 1];
@@ -334,7 +332,7 @@ TEST(directories_are_made)
     ck_assert_int_eq(access(path_of("x/y"), W_OK), 0);
 }
 
-/* Of a path with .. something may have been there. */
+/* Made directories are removed again; of a path with .. some may stay, since they may have existed before. */
 TEST(made_directories_are_removed)
 {
     static const struct {
@@ -362,7 +360,7 @@ TEST(a_long_line_comes_in_pieces)
     const size_t lengths[] = {FILES_MOST_LINE, 5, 1, FILES_MOST_LINE};
     char why[FILES_WHY], *line = NULL;
     size_t room = 0;
-    FILE *out = fopen(path_of("lines"), "a"); /* zeros, two ends of lines, and zeros */
+    FILE *out = fopen(path_of("lines"), "a"); /* content: zeros, two newlines, and zeros */
     ck_assert_int_eq(truncate(path_of("lines"), (off_t)FILES_MOST_LINE + 4), 0);
     fputs("\n\n", out);
     fclose(out);

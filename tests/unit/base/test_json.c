@@ -1,4 +1,4 @@
-/* test_json.c - what is said of a file that is not JSON, and of one for which there is no memory. */
+/* test_json.c - error messages about files that are not JSON and files for which memory runs out. */
 #include "base/json.h"
 
 #include "kernels/error.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 
 static const char *directory;
-static int left; /* pieces of memory that cJSON gets */
+static int left; /* allocations that succeed before memory runs out */
 
 static void setup(void)
 {

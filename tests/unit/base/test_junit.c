@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The file of these cases; free it. */
+/* Returns the JUnit file of these cases as text; the caller frees it. */
 static char *file_of(const struct junit_case *test, size_t n, const char *name, const char *words)
 {
     struct junit junit;
@@ -72,7 +72,7 @@ TEST(no_case_and_no_words)
     free(text);
 }
 
-/* Every text stands in an attribute, and a message and the words also between tags. */
+/* Each text is written as an attribute; the message and the words are also written between tags. */
 TEST(texts_come_back_as_they_were)
 {
     static const char *const cases[][2] = {{"<script>&amp; ]]>", NULL},

@@ -1,4 +1,4 @@
-/* test_lines.c - a file grows by whole lines, whatever happens to it. */
+/* test_lines.c - a file always holds whole lines, also after write errors. */
 #include "base/lines.h"
 
 #include "kernels/error.h"
@@ -63,7 +63,7 @@ TEST(fields_and_lines)
     ck_assert_int_eq(lines_append(&lines, "a,b,c\n", 6), 0);
     csv_add_numbers(&line, 2, 2, (double[]){1.005001, NAN});
     csv_add_text(&line, "a, \"b\"\n");
-    check_file("m.csv", "a,b,c\n"); /* nothing of a line before its end */
+    check_file("m.csv", "a,b,c\n"); /* a line is written only when complete */
     csv_end_line(&line, &lines);
     check_file("m.csv", "a,b,c\n1.01,,a   b  \n");
     csv_add_text(&line, "");
@@ -89,7 +89,7 @@ TEST(a_line_that_is_too_long_is_still_one)
     check_file("m.csv", text);
 }
 
-/* A limit on the size of files cuts a line; what was before it stays. */
+/* Under a limit on the size of files, the line that does not fit is left out and earlier lines stay. */
 TEST(a_full_disk_keeps_whole_lines)
 {
     struct rlimit limit = {10, 10};
@@ -99,7 +99,7 @@ TEST(a_full_disk_keeps_whole_lines)
     signal(SIGXFSZ, SIG_IGN);
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
     ck_assert_int_eq(lines_append(&lines, "1234\n", 5), -1); /* does not fit */
-    ck_assert_int_eq(lines_append(&lines, "x\n", 2), -1);    /* would, but is not tried */
+    ck_assert_int_eq(lines_append(&lines, "x\n", 2), -1);    /* would fit, but no write follows a failed one */
     check_file("m", "abc\nx\nx\n");
     ck_assert_int_eq(lines_report(&lines), -1);
     error_clear();

@@ -1,4 +1,4 @@
-/* test_option_table.c - the reader of command lines: letters, suffixes, words that are no options, several sections. */
+/* test_option_table.c - parsing command lines: short options, suffixes, operands, several sections. */
 #include "base/option_table.h"
 
 #include "kernels/error.h"
@@ -61,7 +61,7 @@ static const struct option tints[] = {
     {.name = "tint",
      .kind = &option_flag,
      .offset = offsetof(struct values, tint),
-     .without = "colour=blue,shade,dtype=bf16", /* a table need not have all of them */
+     .without = "colour=blue,shade,dtype=bf16", /* the table need not have all these options */
      .help = "of the colour"},
 };
 
@@ -77,7 +77,7 @@ static void make_table(struct option_table *table, struct values *values)
 enum { MAX_WORDS = 8 };
 static char taken[MAX_WORDS][32];
 static int n_taken;
-static struct option_table table; /* of the last line */
+static struct option_table table; /* the table of the last parsed line */
 
 static int take(void *context, const char *word)
 {
@@ -257,7 +257,7 @@ TEST(the_table_knows_what_was_given)
     ck_assert(!option_was_given(&table, "min-bytes") && !option_was_given(&table, "check"));
 }
 
-/* Also a whole section: the next one keeps its title. */
+/* Removed options are unknown; where a whole section is removed, the next section keeps its title. */
 TEST(removed_options_are_unknown)
 {
     char text[1024] = "";
@@ -275,7 +275,7 @@ TEST(removed_options_are_unknown)
     ck_assert_int_eq(option_table_parse(&table, 3, (char *const[]){"program", "--iters", "7"}), -1);
     ck_assert_ptr_nonnull(strstr(error_text(), "this command has no --iters"));
     ck_assert_uint_eq(v.count, 3);
-    ck_assert_double_eq(v.real, 2); /* the default of one that stayed */
+    ck_assert_double_eq(v.real, 2); /* the default of an option that was not removed */
     option_table_help(out, &table, HELP_ALL);
     fclose(out);
     ck_assert_ptr_null(strstr(text, "--iters"));
@@ -315,7 +315,7 @@ TEST(lists_are_read_word_by_word)
         error_clear();
         for (list = (struct option_list){"l", bad[i], 0}; status > 0;)
             status = option_next_word(&list, word, sizeof word);
-        ck_assert_msg(status == -1, "'%s' was taken", bad[i]);
+        ck_assert_msg(status == -1, "'%s' was accepted", bad[i]);
         ck_assert_msg((i < 4) == !*error_text(), "'%s': %s", bad[i], error_text());
     }
     ck_assert_str_eq(error_text(), "--l: 'bc' is listed twice; name it once");

@@ -1,5 +1,5 @@
-/* test_prometheus.c - figures as metrics of Prometheus: known ones, and names that try to break the format, read by a
- * parser of it. */
+/* test_prometheus.c - figures as Prometheus metrics, read back by a parser: known figures, and names that try to break
+ * the format. */
 #include "base/prometheus.h"
 #include "base/text.h"
 #include "tests/support/suite.h"
@@ -29,7 +29,7 @@ static void add(struct figure_list *to, const char *subject, const char *name, c
     figures_add(to, &figure);
 }
 
-/* Both lists as runs that are called this, in /1 and /2. */
+/* Prints both lists as text, as those of two runs named first and second in the directories /1 and /2. */
 static void print(const char *first, const char *second)
 {
     const struct prometheus_run run[] = {{&list[0], first, "tune", "/1", 3, 4}, {&list[1], second, "tune", "/2", 5, 5}};
@@ -39,18 +39,18 @@ static void print(const char *first, const char *second)
     text_end(out);
 }
 
-/* ---- a reader: https://prometheus.io/docs/instrumenting/exposition_formats/ ---- */
+/* ---- a parser: https://prometheus.io/docs/instrumenting/exposition_formats/ ---- */
 
-/* The end of a name at text: [a-zA-Z_:][a-zA-Z0-9_:]*, without : for a label. */
+/* Returns the end of the name at `at`: [a-zA-Z_:][a-zA-Z0-9_:]*, without : for a label. */
 static const char *name_end(const char *at, const char *also)
 {
-    ck_assert_msg(*at && !isdigit((unsigned char)*at), "no name: %.200s", at);
+    ck_assert_msg(*at && !isdigit((unsigned char)*at), "not a name: %.200s", at);
     while (*at && *at > 0 && (isalnum((unsigned char)*at) || strchr(also, *at)))
         at++;
     return at;
 }
 
-/* The end of {name="value",...}. */
+/* Returns the end of the labels {name="value",...} at `at`. */
 static const char *labels_end(const char *at)
 {
     if (*at != '{')
@@ -59,26 +59,26 @@ static const char *labels_end(const char *at)
         at = name_end(at + 1, "_");
         ck_assert_msg(!strncmp(at, "=\"", 2), "no value: %.200s", at);
         for (at += 2; *at != '"'; at++) {
-            ck_assert_msg(*at && *at != '\n', "no end");
+            ck_assert_msg(*at && *at != '\n', "value without an end");
             at += *at == '\\';
-            ck_assert_msg(at[-1] != '\\' || strchr("\\\"n", *at), "no escape: %.200s", at);
+            ck_assert_msg(at[-1] != '\\' || strchr("\\\"n", *at), "invalid escape: %.200s", at);
         }
     } while (*++at == ',');
     ck_assert_msg(*at == '}', "no }: %.200s", at);
     return at + 1;
 }
 
-/* Reads all of the text: metrics of HELP, TYPE and samples, of which none comes twice. Returns how many samples. */
+/* Parses the whole text as metrics with HELP, TYPE and samples, none of them twice. Returns the number of samples. */
 static int check_format(void)
 {
     static char known[400][600];
     char metric[200] = "";
     int samples = 0, metrics = 0;
-    ck_assert_msg(text_is_utf8(text), "no UTF-8: %.200s", text);
+    ck_assert_msg(text_is_utf8(text), "not UTF-8: %.200s", text);
     for (const char *line = text, *end; *line; line = end + 1) {
         char word[600];
         end = strchr(line, '\n');
-        ck_assert_msg(end != NULL, "no end of the line: %.200s", line);
+        ck_assert_msg(end != NULL, "line without an end: %.200s", line);
         if (*line == '#') {
             const char *name = line + strlen("# HELP ");
             snprintf(metric, sizeof metric, "%.*s", (int)(name_end(name, "_:") - name), name);
@@ -96,7 +96,7 @@ static int check_format(void)
                           "not of %s: %.200s", metric, line);
             ck_assert_msg(*labels == ' ' && !isspace((unsigned char)labels[1]), "no value: %.200s", line);
             strtod(labels, &rest);
-            ck_assert_msg(rest == end, "no number: %.200s", line);
+            ck_assert_msg(rest == end, "not a number: %.200s", line);
             snprintf(word, sizeof word, "%.*s", (int)(labels - line), line);
             samples++;
         }
@@ -189,7 +189,7 @@ TEST(names_cannot_break_it)
         add(&list[1], "x", "step", nasty[i], (double)i, 1);
     }
     print(nasty[0], nasty[3]);
-    ck_assert_int_eq(check_format(), 4 + 2 * n); /* each with its samples */
+    ck_assert_int_eq(check_format(), 4 + 2 * n); /* two more metrics per subject, with their samples */
 }
 
 TEST(label_values_are_escaped)
@@ -212,7 +212,7 @@ TEST(label_values_are_escaped)
     }
 }
 
-/* Names that are one when they are metrics: the first counts, and each metric stands once. */
+/* Of two names that become the same metric, only the first is written. */
 TEST(nothing_stands_twice)
 {
     struct estimate step = {.median = 2, .ci_low = 1, .ci_high = 3, .n = 6};

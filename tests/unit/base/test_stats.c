@@ -1,7 +1,7 @@
-/* test_stats.c - known values of every figure, and simulations of what the intervals promise to cover.
+/* test_stats.c - known values of all statistics, and simulations of how often the intervals cover the true value.
  *
- * The simulations have a fixed seed; their bounds leave three standard errors of the number of repetitions, which is a
- * tenth unless TEST_LONG is set. */
+ * The simulations have a fixed seed, and their bounds allow three standard errors. They do a tenth of their repetitions
+ * unless TEST_LONG is set. */
 #include "base/stats.h"
 #include "tests/support/noise.h"
 #include "tests/support/suite.h"
@@ -12,7 +12,7 @@
 
 /* ---- known values ---- */
 
-/* Computed with mpmath 1.3.0 at 40 digits from the regularised incomplete beta function. */
+/* The values were computed by mpmath 1.3.0 with 40 digits, from the regularised incomplete beta function. */
 TEST(t_cdf_known)
 {
     static const double known[][3] = {
@@ -27,7 +27,7 @@ TEST(t_cdf_known)
         ck_assert_double_eq_tol(stats_t_cdf(k[0], k[1]), k[2], 1e-13);
         ck_assert_double_eq_tol(stats_t_cdf(-k[0], k[1]), 1 - k[2], 1e-13);
     }
-    /* far out the tail keeps its digits: relative, not absolute */
+    /* in the far tail the relative error, not only the absolute one, is small */
     ck_assert_double_eq_tol(stats_t_cdf(-12, 9) / 3.849943111492826e-7, 1, 1e-12);
     ck_assert(stats_t_cdf(INFINITY, 3) == 1 && stats_t_cdf(-INFINITY, 3) == 0);
 }
@@ -52,13 +52,13 @@ TEST(t_quantile_known)
 
 TEST(quantile_type_7)
 {
-    const double sample[] = {7, 1, 3, 10, 2}; /* numpy.quantile: 1 2 3 7 10 */
+    const double sample[] = {7, 1, 3, 10, 2}; /* sorted: 1 2 3 7 10; expected values from numpy.quantile */
     ck_assert_double_eq(stats_quantile(sample, 5, 0), 1);
     ck_assert_double_eq(stats_quantile(sample, 5, 1), 10);
     ck_assert_double_eq(stats_quantile(sample, 5, 0.25), 2);
     ck_assert_double_eq_tol(stats_quantile(sample, 5, 0.1), 1.4, 1e-15);
     ck_assert_double_eq_tol(stats_quantile(sample, 5, 0.9), 8.8, 1e-14);
-    ck_assert_double_eq(stats_quantile(sample, 4, 0.5), 5); /* 1 3 7 10 */
+    ck_assert_double_eq(stats_quantile(sample, 4, 0.5), 5); /* sorted: 1 3 7 10 */
     ck_assert_double_eq_tol(stats_quantile(sample, 4, 0.3), 2.8, 1e-15);
     ck_assert_double_eq(stats_median(sample, 5), 3);
     ck_assert_double_eq(stats_quantile(sample, 1, 0.77), 7);
@@ -67,7 +67,8 @@ TEST(quantile_type_7)
     ck_assert(sample[0] == 7 && sample[1] == 1 && sample[2] == 3 && sample[3] == 10 && sample[4] == 2);
 }
 
-/* The ranks come from exact integer sums of binomial coefficients; the widest sample checks the logarithms. */
+/* The expected ranks come from exact integer sums of binomial coefficients; the largest sample checks the
+ * logarithms. */
 TEST(median_interval_ranks)
 {
     static const size_t known[][2] = {
@@ -103,7 +104,7 @@ TEST(summary_edges)
     ck_assert_double_eq_tol(s.p95, 3.9, 1e-15);
     s = stats_estimate(sample, 5);
     ck_assert(s.median == 4 && isnan(s.ci_low) && isnan(s.ci_high));
-    s = stats_estimate(sample + 2, 6); /* all equal */
+    s = stats_estimate(sample + 2, 6); /* all samples are equal */
     ck_assert(s.median == 4 && s.ci_low == 4 && s.ci_high == 4 && s.p5 == 4 && s.p95 == 4);
 }
 
@@ -119,7 +120,7 @@ TEST(paired_known)
     ck_assert_double_eq_tol(s.ci_high, exp(log(2) + reach), 1e-10);
     ck_assert_double_eq_tol(s.p, 1 - sqrt(3) / sqrt(5), 1e-13);
     ck_assert_uint_eq(s.n, 3);
-    /* the other way round: the reciprocal, and the same p */
+    /* with a and b swapped, the ratio is the reciprocal and p the same */
     struct paired r = stats_paired(b, a, 3, 0.95);
     ck_assert_double_eq_tol(r.ratio * s.ratio, 1, 1e-14);
     ck_assert_double_eq_tol(r.ci_low * s.ci_high, 1, 1e-13);
@@ -148,7 +149,7 @@ TEST(paired_edges)
     ck_assert(isnan(s.ci_low) && isnan(s.ci_high) && s.p == 1 && s.n == 2);
 }
 
-/* By hand: one of eight is below 1, so p = 9 x 8 / 2^8; 9 / 2^8 bounds the outermost samples. */
+/* Computed by hand: one of eight ratios is below 1, so p = 9 x 8 / 2^8; 9 / 2^8 bounds the outermost samples. */
 TEST(paired_anytime_known)
 {
     const double a[] = {1.10, 1.30, 0.90, 1.25, 1.40, 1.05, 1.20, 1.15, 1, 1}, b[] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
@@ -165,14 +166,14 @@ TEST(paired_anytime_known)
     ck_assert_double_eq_tol(s.p, fmin(1, 11.0 * 120 / 1024), 1e-13);
     s = stats_paired_anytime(b, b, 9, 0.95);
     ck_assert(s.ratio == 1 && s.p == 1 && s.ci_low == 1 && s.ci_high == 1);
-    /* there is no bound yet */
+    /* seven rounds are too few for a bound */
     s = stats_paired_anytime(a, b, 7, 0.95);
     ck_assert(s.p > 0.05 && isnan(s.ci_low) && isnan(s.ci_high));
     s = stats_paired_anytime(a, b, 0, 0.95);
     ck_assert(isnan(s.ratio) && isnan(s.ci_low) && s.p == 1 && s.n == 0);
 }
 
-/* Where 2^n and n! are beyond a double, and the interval is a few samples wide. */
+/* With 4000 rounds, 2^n and n! exceed a double, and the interval is a few samples wide. */
 TEST(paired_anytime_many)
 {
     enum { MANY = 4001 };
@@ -184,7 +185,7 @@ TEST(paired_anytime_many)
     struct paired s = stats_paired_anytime(a, b, MANY, 0.95);
     ck_assert_double_eq_tol(s.ratio, 1, 1e-12);
     ck_assert_double_eq(s.p, 1);
-    /* by Python's integers: the largest k with 4002 x (4001 choose k) / 2^4001 <= 0.05 is 1882 */
+    /* computed with Python's integers: the largest k with 4002 x (4001 choose k) / 2^4001 <= 0.05 is 1882 */
     ck_assert_double_eq_tol(s.ci_low, (1 + 1e-4 * 1882) / 1.2, 1e-12);
     ck_assert_double_eq_tol(s.ci_high, (1 + 1e-4 * (4000 - 1882)) / 1.2, 1e-12);
 }
@@ -200,22 +201,22 @@ TEST(unpaired_known)
     struct unpaired r = stats_unpaired(b, 2, a, 3, 0);
     ck_assert_double_eq_tol(r.difference, -s.difference, 1e-14);
     ck_assert_double_eq_tol(r.error, s.error, 1e-14);
-    /* one sample: its prediction from the others, s sqrt(1 + 1 / n) on n - 1 degrees of freedom */
+    /* for a single sample: its prediction error from the others, s sqrt(1 + 1 / n) on n - 1 degrees of freedom */
     s = stats_unpaired(one, 1, a, 3, 0);
     ck_assert_double_eq_tol(s.difference, log(2), 1e-14);
     ck_assert_double_eq_tol(s.error, 2 * log(2) * sqrt(1 + 1.0 / 3), 1e-14);
     ck_assert_double_eq(s.df, 2);
-    /* one sample of each has a difference, and no error */
+    /* one sample on each side gives a difference, but no error */
     ck_assert_double_eq_tol(stats_unpaired(one, 1, b, 1, 0).difference, 4 * log(2), 1e-14);
-    /* the least spread holds where there is less of it, and only there */
+    /* the least spread replaces the measured spread only where that is smaller */
     s = stats_unpaired(equal, 3, equal, 3, 0.001);
     ck_assert_double_eq(s.difference, 0);
     ck_assert_double_eq_tol(s.error, 0.001 * sqrt(2.0 / 3), 1e-16);
     ck_assert_double_eq(stats_unpaired(one, 1, a, 3, 0.001).error, stats_unpaired(one, 1, a, 3, 0).error);
 }
 
-/* Worked by hand at level 0.05: p / weight are 0.005, 0.02, 0.0625 and
- * 0.25. First 0.05 x 2 / 10 = 0.01 >= 0.01; then of the 8 left 0.05 x 1 / 8 < 0.02, and all stand. */
+/* Holm's procedure by hand at level 0.05, with p / weight of 0.005, 0.02, 0.0625 and 0.25. The first is rejected: 0.05
+ * x 2 / 10 = 0.01 >= 0.01. The second is not, as 0.05 x 1 / 8 < 0.02 with a weight of 8 left, nor are the rest. */
 TEST(holm_known)
 {
     const double p[] = {0.02, 0.01, 0.25, 0.75}, weight[] = {1, 2, 4, 3};
@@ -227,10 +228,10 @@ TEST(holm_known)
     stats_holm(p, weight, 0, 0.05, step);
 }
 
-/* ---- what the intervals promise ---- */
+/* ---- coverage and error rates ---- */
 
-/* Step times are skewed to the right, so are lognormal samples; their true median is 1. The coverage is known from
- * the binomial: at least 95 %, and not so much more that the interval would be wider than it must be. */
+/* The samples are lognormal with median 1: skewed to the right, as step times are. The binomial distribution gives the
+ * coverage: at least 95 %, and not far above, which would mean that the interval is too wide. */
 TEST(median_interval_covers)
 {
     static const size_t sizes[] = {6, 10, 12, 30};
@@ -262,7 +263,7 @@ TEST(median_interval_covers)
     }
 }
 
-/* Both of a pair share the drift of their round, a random walk far larger than the noise. */
+/* Fills two paired series: both share the drift of their round, a random walk far larger than the noise. */
 static void drifting_pair(double *a, double *b, size_t n, double ratio, double drift)
 {
     double level = 0;
@@ -289,7 +290,7 @@ TEST(paired_interval_covers)
             drifting_pair(a, b, sizes[s], 1, 0.5);
             x = stats_paired(a, b, sizes[s], 0.95);
             rejected += x.p <= 0.05;
-            ck_assert_int_eq(x.p <= 0.05, x.ci_low > 1 || x.ci_high < 1); /* two words for the same thing */
+            ck_assert_int_eq(x.p <= 0.05, x.ci_low > 1 || x.ci_high < 1); /* both decide alike */
         }
         ck_assert_double_eq_tol((double)covered / repetitions, 0.95, noise_three_errors(0.95, repetitions));
         ck_assert_double_eq_tol((double)covered_99 / repetitions, 0.99, noise_three_errors(0.99, repetitions));
@@ -297,7 +298,7 @@ TEST(paired_interval_covers)
     }
 }
 
-/* All intervals of a sequence together hold the ratio, where those for a fixed n do not. */
+/* All anytime intervals of a growing sequence hold the true ratio together; intervals for a fixed n do not. */
 TEST(paired_anytime_covers_always)
 {
     enum { MOST = 300 };
@@ -312,29 +313,29 @@ TEST(paired_anytime_covers_always)
             outside |= x.ci_low > 1.1 || x.ci_high < 1.1;
             outside_fixed |= fixed.ci_low > 1.1 || fixed.ci_high < 1.1;
             x = stats_paired_anytime(a, b, n, 0.999);
-            ck_assert_int_eq(x.p <= 0.001, x.ci_low > 1 || x.ci_high < 1); /* two words for the same thing */
+            ck_assert_int_eq(x.p <= 0.001, x.ci_low > 1 || x.ci_high < 1); /* both decide alike */
         }
         missed += outside;
         missed_fixed += outside_fixed;
     }
     ck_assert_double_le((double)missed / repetitions, 0.1 + noise_three_errors(0.1, repetitions));
-    ck_assert_double_ge((double)missed / repetitions, 0.002); /* it is not simply far too wide */
+    ck_assert_double_ge((double)missed / repetitions, 0.002); /* the interval is not far too wide */
     ck_assert_double_ge((double)missed_fixed / repetitions, 0.3);
 }
 
-/* The drift cancels: 1 % is told apart over 200 rounds although the rounds differ by factors. */
+/* The drift cancels out: 200 rounds detect a difference of 1 % although rounds differ by factors. */
 TEST(paired_interval_is_narrow)
 {
     double a[200], b[200];
     noise_start(3);
     drifting_pair(a, b, 200, 1.01, 0.5);
     struct paired x = stats_paired(a, b, 200, 0.95);
-    double expected = 2 * 1.972 * 0.02 * sqrt(2) / sqrt(200); /* 2 t s / sqrt n, with s of a difference of two */
+    double expected = 2 * 1.972 * 0.02 * sqrt(2) / sqrt(200); /* 2 t s / sqrt n; s: of a difference of two */
     ck_assert_double_eq_tol(log(x.ci_high / x.ci_low) / expected, 1, 0.15);
     ck_assert_double_lt(x.p, 0.01);
 }
 
-/* The t statistic of two groups that do not differ is beyond its 5 % point in 5 % of cases, also for one sample. */
+/* The t statistic of two equal groups exceeds its 5 % point in 5 % of cases, also if one group is a single sample. */
 TEST(unpaired_error)
 {
     int repetitions = noise_repetitions(20000);
@@ -355,7 +356,7 @@ TEST(unpaired_error)
     }
 }
 
-/* All 15 null and independent: the error is known to be 1 - (1 - 0.05 / 15)^15 = 4.88 %. */
+/* For 15 true and independent null hypotheses the family-wise error is 1 - (1 - 0.05 / 15)^15 = 4.88 %. */
 TEST(holm_family_error)
 {
     enum { PAIRS = 15 };
@@ -376,20 +377,20 @@ TEST(holm_family_error)
     ck_assert_double_eq_tol((double)wrong / repetitions, 0.0488, noise_three_errors(0.0488, repetitions));
 }
 
-/* By hand: differences of 3-4-5 triangles, and the same as logarithms. An interval that leans to one side leans on. */
+/* Computed by hand from right triangles (3-4-5, 5-12-13), also as logarithms. Asymmetric intervals stay asymmetric. */
 TEST(recovered_intervals_known)
 {
     struct measured x = {10, 7, 22}, y = {4, -1, 8};
     struct measured d = stats_difference(x, y);
     ck_assert_double_eq_tol(d.value, 6, 1e-12);
-    ck_assert_double_eq_tol(d.low, 6 - 5, 1e-12);   /* 3 of x down, 4 of y up */
-    ck_assert_double_eq_tol(d.high, 6 + 13, 1e-12); /* 12 of x up, 5 of y down */
+    ck_assert_double_eq_tol(d.low, 6 - 5, 1e-12);   /* x may be 3 lower, y 4 higher */
+    ck_assert_double_eq_tol(d.high, 6 + 13, 1e-12); /* x may be 12 higher, y 5 lower */
     struct measured a = {exp(1.0), exp(0.7), exp(2.2)}, b = {exp(0.4), exp(-0.1), exp(0.8)};
     struct measured r = stats_ratio(a, b);
     ck_assert_double_eq_tol(log(r.value), 0.6, 1e-12);
     ck_assert_double_eq_tol(log(r.low), 0.1, 1e-12);
     ck_assert_double_eq_tol(log(r.high), 1.9, 1e-12);
-    /* no ratio of such medians is beyond those of the ends of their intervals */
+    /* the interval of a ratio lies within the ratios of the ends of the two intervals */
     r = stats_ratio((struct measured){79.79, 78.81, 81.77}, (struct measured){89.85, 88.41, 97.95});
     ck_assert(r.high < 81.77 / 88.41 && r.low > 78.81 / 97.95);
     r = stats_ratio((struct measured){2, NAN, NAN}, b);
@@ -399,7 +400,7 @@ TEST(recovered_intervals_known)
     ck_assert(isnan(stats_difference((struct measured){2, NAN, NAN}, y).low));
 }
 
-/* The ratio of the medians of two lognormal samples, unequal in size and spread: at least 95 % hold the true one. */
+/* At least 95 % of intervals hold the true ratio of the medians of two lognormal samples of unequal size and spread. */
 TEST(recovered_interval_covers)
 {
     enum { A = 12, B = 15 };

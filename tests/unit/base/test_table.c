@@ -1,4 +1,4 @@
-/* test_table.c - a table of known rows in words, as JSON and back, and as comma-separated values. */
+/* test_table.c - a table of known rows as text, as JSON and read back, and as comma-separated values. */
 #include "base/json.h"
 #include "base/table.h"
 #include "base/text.h"
@@ -53,7 +53,7 @@ static const struct table table = {.key = "fruits",
                                    .row_bytes = sizeof *fruits,
                                    .note = {"n = 3."}};
 
-/* A table in words; free it. */
+/* Returns the table as text; the caller frees it. */
 static char *printed(const cJSON *json)
 {
     char *text = NULL;
@@ -80,7 +80,7 @@ TEST(words_are_aligned_and_scaled)
     cJSON_Delete(json);
 }
 
-/* To the last bit: one that is off rounds otherwise when it is shown. */
+/* A file holds the tree's numbers bit for bit, since a wrong last bit may change how a number is rounded. */
 TEST(a_file_holds_the_numbers_of_the_tree)
 {
     cJSON *json = cJSON_CreateObject();
@@ -97,7 +97,7 @@ TEST(a_file_holds_the_numbers_of_the_tree)
         ck_assert(a->valuedouble == b->valuedouble);
         inexact += a->valuedouble != 1e-9 * i / 3 + 1e-9 * i / 3 * 2;
     }
-    ck_assert_int_gt(inexact, 100); /* as they were given, they would differ */
+    ck_assert_int_gt(inexact, 100); /* the tree rounds numbers when they are added */
     cJSON_free(file);
     cJSON_Delete(json);
     cJSON_Delete(again);
@@ -132,7 +132,7 @@ TEST(rows_beyond_the_most_are_counted)
     cJSON_Delete(json);
 }
 
-/* In their order where some are not shown; the structures stay as they are. */
+/* Rows are sorted only if some of them are hidden; the caller's array of rows is not reordered. */
 TEST(rows_are_ordered_where_not_all_are_shown)
 {
     for (size_t shown = 0; shown <= 3; shown++) {
@@ -175,7 +175,7 @@ TEST(a_table_grows_row_by_row)
     cJSON_Delete(json);
 }
 
-/* Widths, decimals and scales of a file that somebody else wrote: too large, or none. */
+/* Widths, decimals and scales in a file that somebody else wrote are bounded, whether too large or missing. */
 TEST(a_description_from_elsewhere_is_bounded)
 {
     static const char *const column[][2] = {{"1e300, \"decimals\": 1e300, \"scale\": 1", "1.500000000000000\n"},
@@ -196,7 +196,7 @@ TEST(a_description_from_elsewhere_is_bounded)
     }
 }
 
-/* A cell holds whole characters, as wide as they are seen, and none that a terminal would obey. */
+/* A cell holds whole characters, counted by their width on the screen, and no control characters. */
 TEST(cells_are_characters)
 {
     char many[2 * TABLE_CELL + 1] = "", cell[TABLE_CELL];

@@ -1,4 +1,4 @@
-/* test_text.c - figures as cells of a table, and that no figure is too large for one. */
+/* test_text.c - numbers as cells of a table, none too large for its cell; UTF-8, escapes and line wrapping. */
 #include "base/text.h"
 #include "tests/support/suite.h"
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is behind the cell must stay. */
+/* A cell, and the memory after it, which must not change. */
 static struct {
     char text[CELL], behind[512];
 } room;
@@ -57,7 +57,7 @@ TEST(values_have_a_prefix_of_their_size)
     }
 }
 
-/* Beside each other, numbers have one unit. */
+/* A value is printed in the unit that suits the value next to it. */
 TEST(values_beside_each_other_share_a_unit)
 {
     ck_assert_str_eq(text_value_like(room.text, 0.000999, "s", 0.001), "0.999 ms");
@@ -92,7 +92,7 @@ TEST(sizes_have_binary_units)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         ck_assert_str_eq(text_bytes(room.text, rows[i].bytes), rows[i].words);
     text_bytes(room.text, 1e300);
-    ck_assert_ptr_nonnull(strstr(room.text, "e+2")); /* of some unit */
+    ck_assert_ptr_nonnull(strstr(room.text, "e+2")); /* in any unit */
     check_behind();
 }
 
@@ -162,7 +162,7 @@ TEST(csv_is_quoted)
         prints(text_print_csv, cases[i][0], cases[i][1]);
 }
 
-/* No text can end an element, an attribute or the file. */
+/* Escaped text cannot end an element, an attribute or the file. */
 TEST(markup_is_escaped)
 {
     static const char *const cases[][2] = {
@@ -177,7 +177,7 @@ TEST(markup_is_escaped)
         prints(text_print_markup, cases[i][0], cases[i][1]);
 }
 
-/* Lines and tabs stay; nothing else moves a cursor. */
+/* Newlines and tabs stay; all other control characters are replaced. */
 TEST(control_characters_are_replaced)
 {
     prints(text_print_lines, "one\n\ttwo \xe2\x82\xac\r\x1b[2J\xc2\x9b\xff", "one\n\ttwo \xe2\x82\xac??[2J???");
@@ -198,7 +198,7 @@ static void wrapped(const char *prefix, const char *text, const char *expected)
     free(printed);
 }
 
-/* A line has 100 columns; what does not fit goes to the next, below the first word, or behind a further '#'. */
+/* A line has 100 columns; further words go to the next line, below the first word or after another '#'. */
 TEST(wrapping)
 {
 #define NINE "12345678 "
