@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# bench_gpu.sh - measures this machine's GPUs, one command after the other, and compares with earlier results
+# bench_gpu.sh - measures the GPUs of this machine, one command after another, and compares with earlier results
 #
 # Usage: launch/bench_gpu.sh [OPTION]... [PART]..., by `make bench-gpu`, or in an unpacked `make pack`
 # Parts (default: bench peer), each of which takes less than ten minutes on one GPU:
@@ -20,7 +20,7 @@
 # A failed measurement does not stop the others; remove its directory to repeat it.
 # Exit status: 1 a measurement failed, now or earlier; 7 some are left; otherwise the highest of the comparisons.
 
-# shellcheck disable=SC2317 # functions that are called by their names
+# shellcheck disable=SC2317 # functions are called through variables
 set -euo pipefail
 
 # shellcheck source=launch/common.sh
@@ -40,15 +40,15 @@ done
 [ -z "$output" ] || output=$(realpath -m -- "$output")
 [ -z "$reference" ] || reference=$(realpath -e -- "$reference")
 [ "${#parts[@]}" -gt 0 ] || parts=(bench peer)
-[[ $python != */* ]] || python=$(realpath -ms -- "$python") # a link of a virtual environment stays one
+[[ $python != */* ]] || python=$(realpath -ms -- "$python") # keeps the symbolic link of a virtual environment
 cd "$(dirname "$0")/.."
-[ ! -d bin ] || export PATH=$PWD/bin:$PATH MPIRUN=$PWD/bin/mpirun # of a pack
+[ ! -d bin ] || export PATH=$PWD/bin:$PATH MPIRUN=$PWD/bin/mpirun # inside an unpacked `make pack`
 output=${output:-$PWD/results/gpu-$(date +%Y%m%d-%H%M%S)}
 gpus=$([ -n "$dry_run" ] && echo 2 || nvidia-smi -L 2>/dev/null | grep -c '^GPU ' || true)
 [ "$gpus" -gt 0 ] || die "nvidia-smi -L lists no NVIDIA GPU here"
 find_mpirun
 
-# prepare_bare: sets up what Hydra, MPICH or NCCL need even if all ranks are on one machine.
+# prepare_bare: sets up what Hydra, MPICH and NCCL need even if all ranks run on one machine.
 prepare_bare() {
     local name
     name=$(</proc/sys/kernel/hostname)
@@ -62,8 +62,8 @@ prepare_bare() {
 failed='' left='' worst=0 others=''
 trap end_child EXIT
 trap_signals
-# measure NAME COMMAND...: runs the command for at most ten minutes, unless it ended in an earlier call. NAME/status is
-# written at its end.
+# measure NAME COMMAND...: runs the command for at most ten minutes, unless it ended in an earlier call. Writes its exit
+# status to NAME/status when it ends.
 measure() {
     local name=$1 status=0 limit=600 && shift
     local to=$output/$name
@@ -82,7 +82,7 @@ measure() {
         rm -rf "$to"
         mkdir -p "$to"
         wait_child tee_output "$to/output.txt" timeout --foreground --kill-after=10 "$limit" "$@" || status=$?
-        # It is left for another call if it was cut off after others; alone in a call it would not get further.
+        # Retries in the next call if --seconds cut the command off, unless it was the first of this call: more time is not available.
         if [[ $status == @(124|137) ]] && [ "$limit" -lt 600 ] && [ -n "$others" ]; then
             left+=" $name"
             return
@@ -154,7 +154,7 @@ part_peer() {
         --implementations none,ddp_bucketed --output "$output/peers/runs" -- "${on[@]}" --bucket-size-mb 25 --rounds 5
 }
 
-# measure_with TOOL NAME ARGUMENT...: measures with the tool if it is installed.
+# measure_with TOOL NAME ARGUMENT...: runs the tool with the arguments as measurement NAME, if the tool is installed.
 measure_with() {
     local path
     path=$(command -v "$1" || ls "${CUDA_HOME:-/usr/local/cuda}/bin/$1" 2>/dev/null || { [ -n "$dry_run" ] && echo "$1"; }) ||

@@ -1,12 +1,12 @@
 # common.sh - functions that all scripts share: messages, exit statuses, command lines, checks of values and files, signals.
-# `script` is the name of the script that reads this file.
+# Expects `script` to hold the name of the script that sources this file.
 # shellcheck shell=bash
 
-# Otherwise bash goes on after an interrupt that arrives before the command that it waits for has received it.
+# Ends the script on Ctrl-C. Without this trap, bash continues if the command it waits for has not received the interrupt.
 trap 'exit 130' INT
 
-# Characters are those of the user's locale. Numbers, sorting, dates and messages are those of C, since scripts read
-# what tools print.
+# Use the user's locale for characters only. Numbers, sorting, dates and messages use the C locale, because scripts
+# parse the output of tools.
 [ -z "${LC_ALL:-}" ] || export LC_CTYPE=$LC_ALL
 unset LC_ALL
 export LC_NUMERIC=C LC_COLLATE=C LC_MESSAGES=C LC_TIME=C
@@ -14,8 +14,8 @@ export LC_NUMERIC=C LC_COLLATE=C LC_MESSAGES=C LC_TIME=C
 script=$(realpath "$0")
 script=${script##*/}
 
-# say TEXT...: prints one line on stderr, after clear_line if a script sets that. Characters that do not print appear as
-# bash quotes them (\n, \E, \377), and the middle of a long text is left out.
+# say TEXT...: prints one line on stderr, after clear_line if a script sets clear_line. Unprintable characters are
+# escaped as bash escapes them (\n, \E, \377), and a long text is shortened in the middle.
 say() {
     local line="$*" quoted
     [ ${#line} -le 2500 ] || line="${line:0:500} [${#line} characters] ${line: -1500}"
@@ -27,20 +27,20 @@ say() {
     printf '%s%s: %s\n' "${clear_line:-}" "$script" "$line" >&2
 }
 
-# die TEXT...: ends the script because something is missing or does not work.
+# die TEXT...: ends the script with status 1 because something is missing or does not work.
 die() {
     say "$@"
     exit 1
 }
 
-# usage_error TEXT...: ends the script because its command line or its configuration is wrong.
+# usage_error TEXT...: ends the script with status 2 because its command line or its configuration is wrong.
 usage_error() {
     say "$@"
     exit 2
 }
 
 # ---- command lines ----
-# check_lengths WORD...: refuses long words, up to --. No path is longer, and matching patterns in longer words takes
+# check_lengths WORD...: refuses words longer than any path, up to the word --. Matching patterns in longer words takes
 # seconds.
 check_lengths() {
     local word before=''
@@ -52,16 +52,16 @@ check_lengths() {
 }
 check_lengths "$@"
 
-# usage: prints the opening comment of the script, from "Usage:" on.
+# usage: prints the opening comment of the script, starting at "Usage:".
 usage() { sed -n '/^# Usage: /,/^\([^#]\|$\)/s/^# \?//p' "$0"; }
 
-# read_options ARGUMENT...: reads a command line by the rows of option_rows, "NAME[,NAME] VARIABLE CHECK [WORD...]"
-# each. CHECK is `flag` (sets VARIABLE to 1), or a function that gets the option, its value and the WORDs and ends the
-# script if the value is wrong; then VARIABLE is set to the value. With - in place of VARIABLE the value may be empty,
-# and only CHECK gets it. Sets arguments (those that are no options, at most most_arguments), after_dashes (what follows
-# --, if takes_dashes is set) and given_options (the names of the options). Prints usage() for --help.
+# read_options ARGUMENT...: parses a command line by the rows of option_rows, "NAME[,NAME] VARIABLE CHECK [WORD...]".
+# CHECK is `flag` (sets VARIABLE to 1), or a function that receives the option, its value and the WORDs and ends the
+# script if the value is wrong; VARIABLE is then set to the value. If VARIABLE is -, the value may be empty and only
+# CHECK receives it. Sets arguments (the positional arguments, at most most_arguments), after_dashes (everything after
+# --, if takes_dashes is set) and given_options (the names of the options used). Prints usage() for --help.
 option_rows=() arguments=() after_dashes=() given_options=() most_arguments=0 takes_dashes=''
-# shellcheck disable=SC2034 # scripts use what it sets
+# shellcheck disable=SC2034 # scripts use the variables that it sets
 read_options() {
     local names variable check extra option joined
     arguments=() after_dashes=() given_options=()
@@ -101,10 +101,10 @@ read_options() {
     done
 }
 
-# need_value OPTION [VALUE]...: ends the script unless the value is there.
+# need_value OPTION [VALUE]...: ends the script if the value is missing or empty.
 need_value() { [ -n "${2:-}" ] || usage_error "$1 needs a value"; }
 
-# find_option NAME: sets names, variable, check and extra of its row.
+# find_option NAME: sets names, variable, check and extra from the row of the option.
 find_option() {
     local row
     for row in "${option_rows[@]}"; do
@@ -119,7 +119,7 @@ list_options() {
     for row in "${option_rows[@]%% *}"; do printf '%s ' "${row//,/ }"; done
 }
 
-# Checks of a value: CHECK OPTION VALUE [WORD...].
+# Checks of option values: CHECK OPTION VALUE [WORD...].
 check_any() { :; }
 check_integer() {
     [[ $2 =~ ^(0|[1-9][0-9]{0,8})$ && $2 -ge $3 && $2 -le $4 ]] || usage_error "$1 $2: expected a whole number from $3 to $4"
@@ -128,7 +128,7 @@ check_choice() {
     local choices=" ${*:3} "
     [[ $choices == *" $2 "* && $2 != *' '* ]] || usage_error "$1 $2: expected one of$choices"
 }
-# check_list OPTION LIST PATTERN EXPECTED: a list with commas whose parts match the pattern, each listed once.
+# check_list OPTION LIST PATTERN EXPECTED: requires a comma-separated list whose items match the pattern and are all different.
 check_list() {
     local part rest="$2," seen=,
     while [ -n "$rest" ]; do
@@ -140,13 +140,13 @@ check_list() {
     done
 }
 
-# check_counts OPTION LIST: a list of numbers from 1 to 9999.
+# check_counts OPTION LIST: requires a comma-separated list of numbers from 1 to 9999.
 check_counts() { check_list "$1" "$2" '[1-9][0-9]{0,3}' "numbers from 1 to 9999, separated by commas"; }
-# for values that are split at blanks or written into a file
+# check_line OPTION VALUE: for values that are split at blanks or written to a file.
 check_line() { [[ $2 != *[[:cntrl:]]* ]] || usage_error "$1 '$2': expected one line without control characters"; }
 check_rate() { rate_bits "$2" >/dev/null; }
 
-# rate_bits RATE: prints the rate of a link in bit/s.
+# rate_bits RATE: converts the rate of a link to bit/s and prints it.
 rate_bits() {
     local bits=0
     need_tools mawk awk
@@ -157,11 +157,11 @@ rate_bits() {
     echo "$bits"
 }
 
-# ---- what the machine has ----
-# count_cpus: prints how many CPUs this process may use. nproc alone would print the OMP_* variables.
+# ---- tools and programs ----
+# count_cpus: prints how many CPUs this process may use. nproc would print the OMP_* variables if they were set.
 count_cpus() { env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc; }
 
-# need_tools PACKAGES TOOL...
+# need_tools PACKAGES TOOL...: ends the script if a tool is not installed.
 need_tools() {
     local tool
     for tool in "${@:2}"; do
@@ -169,14 +169,14 @@ need_tools() {
     done
 }
 
-# need_program FILE: ends the script unless the benchmark is there.
+# need_program FILE: ends the script if the benchmark program FILE does not exist.
 need_program() {
     [[ -f $1 && -x $1 ]] || die "there is no $1; run make first, or give --program"
 }
 
-# split_command TEXT: sets command_words to the program called TEXT if there is one, otherwise to the words of TEXT as a
-# shell splits them ('a b', "a b", a\ b), or to none if a quote is not closed.
-# shellcheck disable=SC2034 # callers use them
+# split_command TEXT: sets command_words to TEXT if that is the name of a program, otherwise to the words into which a
+# shell splits TEXT ('a b', "a b", a\ b), or to an empty array if a quote is not closed.
+# shellcheck disable=SC2034 # callers use command_words
 split_command() {
     local text
     command_words=()
@@ -185,13 +185,13 @@ split_command() {
     elif command -v -- "$1" >/dev/null; then
         command_words=("$1")
     else
-        # the point keeps empty words at the end; xargs runs what comes before a quote that is not closed, and fails
+        # The dot keeps empty words at the end. At an unclosed quote xargs fails, but first prints the words before the quote.
         text=$(xargs -r printf '%s\n' <<<"$1" 2>/dev/null && echo .) || text=''
         mapfile -t command_words < <(printf %s "${text%.}")
     fi
 }
 
-# quote_words WORD...: prints the words as split_command and a shell read them.
+# quote_words WORD...: prints the words quoted so that split_command and a shell read them back.
 quote_words() {
     local word quote="'\\''" line=''
     for word in "$@"; do
@@ -201,10 +201,10 @@ quote_words() {
     printf '%s\n' "${line# }"
 }
 
-# find_mpirun: sets mpirun (the launcher of ranks, with the options that MPIRUN may hold), MPIRUN (the same, for scripts
-# that this one starts), mpi (mpich, also for all others that are made from MPICH, or openmpi) and rank_variable (in
-# which it gives each rank its number).
-# shellcheck disable=SC2034 # callers use them
+# find_mpirun: sets mpirun (the MPI launcher and the options given in MPIRUN), MPIRUN (the same, for scripts that this
+# one starts), mpi (openmpi, or mpich for MPICH and MPIs derived from it) and rank_variable (the environment variable
+# that holds the number of a rank).
+# shellcheck disable=SC2034 # callers use these variables
 find_mpirun() {
     local name command_words=()
     if [[ ${MPIRUN:-} == *[![:blank:]]* ]]; then
@@ -225,18 +225,18 @@ find_mpirun() {
 }
 
 # ---- files ----
-# read_text WHAT FILE: sets text to the content of FILE; WHAT names it in messages. Refuses more than 1 MiB, and named
-# pipes, since nobody may ever write to them.
+# read_text WHAT FILE: sets text to the content of FILE; WHAT names the file in messages. Refuses files above 1 MiB, and
+# named pipes, because reading a pipe without a writer blocks forever.
 read_text() {
     local most=1048576 file=$2 what=$1 line
     [ -e "$file" ] || usage_error "$what $file: there is no such file"
     [[ -f $file || (! -d $file && ($file == /dev/stdin || $file == /dev/fd/*)) ]] ||
         usage_error "$what $file: is a directory, a pipe or a device, expected a file"
     [ -r "$file" ] || usage_error "$what $file: permission denied"
-    # the point keeps the newlines at the end, which count, too
+    # The dot keeps the newlines at the end, so that they are counted.
     text=$(timeout 20 head -c $((most + 1)) "$file" 2>/dev/null | LC_ALL=C tr '\000' '\001' && echo .) ||
         usage_error "$what $file: could not be read within 20 s"
-    # bytes, where ${#text} would count characters; the here-string adds a newline
+    # Counts bytes; ${#text} would count characters. The here-string adds a newline.
     [ "$(wc -c <<<"${text%.}")" -le $((most + 1)) ] || usage_error "$what $file: is larger than 1 MiB"
     text=$(printf %s "${text%.}")
     [ -z "$(LC_ALL=C tr -d '\t\n\r\040-\176\200-\377' <<<"$text")" ] ||
@@ -245,7 +245,7 @@ read_text() {
     [ -z "$line" ] || usage_error "$what $file, line $line: longer than 4096 characters"
 }
 
-# make_directory DIR: makes it unless it is there, and ends the script if it cannot be written to.
+# make_directory DIR: creates the directory if it does not exist, and ends the script if the directory is not writable.
 make_directory() {
     local error
     error=$(mkdir -p -- "$1" 2>&1) || die "cannot make the directory $1: ${error##*: }"
@@ -253,8 +253,8 @@ make_directory() {
     rmdir -- "$error"
 }
 
-# begins_with FILE TEXT: whether FILE is a regular file, not a link, that begins with TEXT. By their first words scripts
-# tell files that they wrote from others.
+# begins_with FILE TEXT: tests whether FILE is a regular file, not a link, that begins with TEXT. Scripts recognise the
+# files that they wrote by the first words.
 begins_with() {
     local begin=''
     [ -f "$1" ] && [ ! -L "$1" ] || return
@@ -268,8 +268,8 @@ check_replaceable() {
         usage_error "$1 was not written by $script; choose another --output"
 }
 
-# claim_directory DIR FILE TEXT: makes the directory, or takes one that is empty or whose FILE begins with TEXT. Other
-# starts of the script wait for its lock, which this script and its children hold.
+# claim_directory DIR FILE TEXT: creates the directory, or accepts one that is empty or whose FILE begins with TEXT.
+# Locks the directory against other instances of the script; this process and its children hold the lock.
 claim_directory() {
     make_directory "$1"
     exec 9<"$1"
@@ -278,10 +278,10 @@ claim_directory() {
         usage_error "--output $1: is not empty and has no $2 that $script wrote; choose another directory"
 }
 
-# write_file FILE COMMAND...: FILE is what the command prints, once it has ended, so that nobody reads half of it; a
-# link of that name is replaced, not followed. Nothing is left of a command that fails. A killed script leaves a hidden
-# file beside FILE, which the next call removes. bash ignores `set -e` in a function called this way: it has to return
-# its own status.
+# write_file FILE COMMAND...: writes the output of the command to FILE once the command has ended, so that nobody reads
+# a partial file. Replaces a symbolic link instead of following it. Writes nothing if the command fails. A killed script
+# leaves a hidden file in the directory of FILE, which the next call removes. COMMAND must return its own status if it
+# is a function, because bash ignores `set -e` in a function called this way.
 write_file() {
     local part
     part=$(dirname -- "$1")/.ddpbench-$(basename -- "$1").part
@@ -294,33 +294,33 @@ write_file() {
 }
 
 # ---- signals ----
-# trap_signals: from here on HUP, INT and TERM run the EXIT trap and end the script at once if it waits by wait_child.
+# trap_signals: makes HUP, INT and TERM run the EXIT trap and end the script, immediately if it waits in wait_child.
 trap_signals() {
     trap 'exit 129' HUP
     trap 'exit 130' INT
     trap 'exit 143' TERM
 }
 
-# wait_child COMMAND...: runs the command in a process group of its own. If a signal ends the script, end_child ends the
-# group.
+# wait_child COMMAND...: runs the command in its own process group and waits. If a signal ends the script, end_child
+# ends the group.
 waited_child=''
 wait_child() {
     local status=0
     set -m
     "$@" <&0 &
-    waited_child=$! # at once: a signal may come now
+    waited_child=$! # immediately, because a signal may arrive now
     set +m
     wait "$waited_child" || status=$?
     waited_child=''
     return $status
 }
 
-# tee_output FILE COMMAND...: copies what the command prints to FILE. For wait_child; `timeout` in it needs
-# --foreground, since no signal reaches a process group that timeout makes.
+# tee_output FILE COMMAND...: copies the output of the command to FILE. Meant for wait_child. `timeout` as COMMAND needs
+# --foreground, because signals do not reach a process group that timeout creates.
 tee_output() { "${@:2}" </dev/null 2>&1 | tee "$1"; }
 
-# end_child: for the EXIT trap, before it removes anything: ends what wait_child started, and ignores signals from here
-# on.
+# end_child: ends the process group that wait_child started, and ignores further signals. The EXIT trap calls it before
+# removing files.
 end_child() {
     local try
     trap '' HUP INT TERM
@@ -336,27 +336,27 @@ end_child() {
 }
 
 # ---- the network lab ----
-# lab_up OPTION...: makes a lab of two nodes by netlab.sh, which refuses if somebody else's is up. It replaces the script's
-# earlier one.
+# lab_up OPTION...: creates an emulated network of two nodes with netlab.sh, replacing the one this script created
+# before. netlab.sh refuses if another user's network is up.
 lab_is_ours=''
 lab_up() {
     lab_down
-    wait_child launch/netlab.sh up --nodes 2 "$@" >&2 # cleans up after itself if it fails
+    wait_child launch/netlab.sh up --nodes 2 "$@" >&2 # netlab.sh cleans up if it fails
     lab_is_ours=yes
 }
 
-# lab_down: removes the lab of this script, if it has one; also for the EXIT trap.
+# lab_down: removes the emulated network if this script created one; also for the EXIT trap.
 lab_down() {
     [ -z "$lab_is_ours" ] || launch/netlab.sh down
     lab_is_ours=''
 }
 
 # ---- the program ----
-# dry_run_error RANKS DEVICE COMMAND OPTION...: prints why $program refuses these options, or nothing if it accepts
-# them. COMMAND: one of its commands, or ''. Nothing is run, and DEVICE may be one that this machine lacks.
+# dry_run_error RANKS DEVICE COMMAND OPTION...: prints the error of $program for these options, or nothing if the options
+# are valid. COMMAND is a command of the program, or ''. Runs nothing, so that DEVICE may be one that this machine lacks.
 dry_run_error() {
     local output status=0
-    # shellcheck disable=SC2154 # set by the scripts
+    # shellcheck disable=SC2154 # the scripts set $program
     output=$("$program" ${3:+"$3"} --device "$2" "${@:4}" --dry-run "$1" 2>&1 </dev/null) || status=$?
     [ $status = 0 ] || sed -n 's/^ddpbench: //p' <<<"$output" | sed -n '$p' | grep -a . ||
         echo "$program --dry-run ends with status $status: $output"

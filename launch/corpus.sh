@@ -24,7 +24,7 @@ fi
 export LC_ALL=C
 most=$((8 << 20)) least=$((1 << 20))
 
-# The directories that the compiler searches, without those inside another one.
+# Lists the directories that the compiler searches for headers, leaving out subdirectories of listed ones.
 search=$("${CC:-cc}" -E -Wp,-v - </dev/null 2>&1 >/dev/null) || die "cannot run ${CC:-cc}, which comes with gcc: ${search##*: }"
 directories=()
 while read -r directory; do
@@ -38,7 +38,7 @@ done < <(sed -n 's/^ \(\/.*\)/\1/p' <<<"$search" | xargs -rd '\n' realpath -qe |
 error=$(mkdir -p -- "$(dirname -- "$output")" 2>&1) || die "cannot make the directory of $output: ${error##*: }"
 temporary=$(mktemp -- "$output.XXXXXX" 2>&1) || die "cannot write $output: ${temporary##*: }"
 trap 'rm -f "$temporary" "$temporary.names"' EXIT
-# Enough files to fill the corpus; the last one is cut. Precompiled headers have other endings.
+# Selects enough files to fill the corpus and cuts the last one. Other name endings, such as precompiled headers, are left out.
 find "${directories[@]}" -type f -readable \( -name '*.h' -o -name '*.hpp' -o -name '*.tcc' -o ! -name '*.*' \) -printf '%p\t%s\n' |
     sort -u | awk -F'\t' -v most="$most" 'total < most { print $1 } { total += $2 }' >"$temporary.names"
 xargs -rd '\n' cat -- <"$temporary.names" >"$temporary"

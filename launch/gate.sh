@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# gate.sh - shows that `ddpbench compare` can be trusted on a link: sets of runs over equal emulated links are called
-# ok, and sets over a slower link, or one with a longer latency, regressed
+# gate.sh - verifies `ddpbench compare` on an emulated link: sets of runs over equal links are ok, and sets over a link
+# with a lower rate or a longer latency are regressed
 #
 # Usage: launch/gate.sh [--tries N] [--runs N] [--output DIR], as root, after `make`
 #   --tries N     comparisons of equal sets over 100 Mbit/s (default 20; N + 1 sets of runs of about 6 s)
@@ -15,13 +15,13 @@ set -euo pipefail
 tries=20 runs=5 output=
 option_rows=("--tries tries check_integer 1 9999" "--runs runs check_integer 3 9999" "--output output check_any")
 read_options "$@"
-[ -z "$output" ] || output=$(realpath -m -- "$output") # relative to the user's directory
+[ -z "$output" ] || output=$(realpath -m -- "$output") # resolved before the script changes directory
 cd "$(dirname "$0")/.."
 [ -x build/ddpbench ] || die "build/ddpbench is not built; run make first"
 output=${output:-results/$(date +%Y%m%d-%H%M%S)-gate}
 
 mark='# written by gate.sh' is_taken=''
-# shellcheck disable=SC2317 # the trap calls it
+# shellcheck disable=SC2317 # called by the trap
 clean_up() {
     end_child
     [ -z "$is_taken" ] || rm -rf "$output/.gate-part" "$output/.gate-said"
@@ -30,12 +30,12 @@ clean_up() {
 trap clean_up EXIT
 trap_signals
 claim_directory "$output" .gate "$mark"
-# Latency comes first, since some machines cannot delay packets.
+# The link with latency comes first, because some machines cannot delay packets and the script fails at once there.
 lab_up --rate 100mbit --delay 200us
 echo "$mark" >"$output/.gate"
 is_taken=yes
 
-# measure SET: makes the runs of a set over the current lab, except those that an earlier start completed.
+# measure SET: makes the runs of a set over the current link, except those that an earlier call completed.
 measure() {
     local run
     for ((run = 1; run <= runs; run++)); do
@@ -49,7 +49,7 @@ measure() {
     done
 }
 
-# judge BASELINE CANDIDATE: compares two sets and keeps the table; sets verdict.
+# judge BASELINE CANDIDATE: compares two sets, saves the table and sets verdict.
 judge() {
     verdict=0
     wait_child build/ddpbench compare "$output/$1"/* --candidate "$output/$2"/* >"$output/$1-$2.txt" 2>&1 || verdict=$?
@@ -63,7 +63,7 @@ judge() {
 }
 
 failed=0
-# Both links have the same rate; the second holds packets longer, which the median time of 8 bytes shows.
+# Compares two links of the same rate; the second delays packets longer, which increases the median time of 8 bytes.
 measure near
 lab_up --rate 100mbit --delay 310us
 measure far

@@ -10,22 +10,22 @@ set -euo pipefail
 # shellcheck source=launch/common.sh
 . "$(dirname "$(realpath "$0")")/common.sh"
 
-scripts=(corpus ncu netlab nsys paper run slurm sweep) # each a command
+scripts=(corpus ncu netlab nsys paper run slurm sweep) # installed as commands
 read_by_them=(paper.tsv profiler.sh common.sh series.sh slurm.sbatch slurmconf.sh slurmjobs.sh)
 
-# install_file MODE FILE PLACE: installs a file and lists it.
+# install_file MODE FILE PLACE: installs a file and adds it to the list.
 install_file() {
     install -D -T -m "$1" "$2" "$root/$3"
     echo "$3" >>"$list"
 }
 
-# install_link TARGET PLACE: makes a link and lists it.
+# install_link TARGET PLACE: makes a link and adds it to the list.
 install_link() {
     ln -sfnT "$1" "$root/$2"
     echo "$2" >>"$list"
 }
 
-# check_listed: sets text to the list, and ends the script if a line of it is not a file below $root.
+# check_listed: sets text to the content of the list, and ends the script if a line is not a file below $root.
 check_listed() {
     local why
     read_text "the list of installed files," "$list"
@@ -47,8 +47,8 @@ uninstall() {
     rmdir "$root/share/ddpbench/launch" "$root/share/ddpbench" 2>/dev/null || true
 }
 
-# make_page NAME SUMMARY: installs a manual page made from a help on stdin, in which options are rows with a tab before each
-# field: name, letter, name of the value, default, choices, help. All other lines keep their layout.
+# make_page NAME SUMMARY: installs a manual page made from the help text on stdin. Lines of options begin with a tab and
+# have tab-separated fields: name, letter, name of the value, default, choices, help. All other lines keep their layout.
 make_page() {
     sed -E "$renames" | awk -F '\t' -v name="$1" -v summary="$2" -v version="$version" -v also="$pages" '
         function roff(text) {
@@ -92,7 +92,7 @@ install_all() {
     : >"$list"
     install_file 755 "$program" bin/ddpbench
     for name in "${scripts[@]/%/.sh}" "${read_by_them[@]}"; do
-        # with the names that scripts and program have where they are installed
+        # Replace the names that scripts and the program have in the source tree by their installed names.
         sed -E "s,[\$]here/\.\./build/ddpbench,\$here/../../../bin/ddpbench,; $renames" "$here/$name" >"$work/$name"
         install_file "$([ -x "$here/$name" ] && echo 755 || echo 644)" "$work/$name" "share/ddpbench/launch/$name"
     done
@@ -129,6 +129,6 @@ if [ -n "$uninstalling" ]; then
     uninstall
     exit
 fi
-umask 022 # for directories, too
+umask 022 # applies to directories, too
 [[ -f $program && -x $program ]] || die "there is no ${program:-program}; run make first, with the same variables"
 install_all

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# ncu.sh - runs a program under NVIDIA Nsight Compute: what limits each of its kernels, by the GPU's counters
+# ncu.sh - profiles a program with NVIDIA Nsight Compute, which shows what limits each kernel, by the GPU's counters
 #
 # Usage: launch/ncu.sh [OPTION...] -- PROGRAM [ARGUMENT...]
 #   -n, --ranks N     starts N ranks here by launch/run.sh (default: one process)
@@ -39,8 +39,8 @@ command=("$tool" --target-processes all --set "$set" --kernel-name "regex:$kerne
 [ -z "$overwrite" ] || command+=(--force-overwrite)
 [ -z "$captured" ] || command+=(--profile-from-start off)
 [ ${#launcher[@]} -gt 0 ] || run_or_print "${command[@]}" "${program[@]}"
-# Each rank decides. $0 is the rank to measure; then come the number of words of ncu's command, the command, and the
-# program.
-# shellcheck disable=SC2016 # meant for the shell of each rank
+# Each rank decides by itself whether to run under ncu. $0 is the rank to measure, $1 the number of words of the ncu
+# command, followed by that command and the program.
+# shellcheck disable=SC2016 # expanded by the shell of each rank
 run_or_print "${launcher[@]}" bash -c 'n=$1; shift; if [ "${PMI_RANK:-${OMPI_COMM_WORLD_RANK:-$SLURM_PROCID}}" != "$0" ]; then shift "$n"; fi; exec "$@"' \
     "$rank" ${#command[@]} "${command[@]}" "${program[@]}"

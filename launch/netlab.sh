@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# netlab.sh - a cluster on one machine: nodes that are network namespaces, joined by links of a given rate and delay
+# netlab.sh - emulates a cluster on one machine: nodes are network namespaces, joined by links of a given rate and delay
 #
 # Node K is the namespace ddpb-nK with eth0 10.77.0.K. The bridge between the nodes is in a namespace of its own,
 # ddpb-br. Both ends of a link are shaped, so that neither sending nor receiving exceeds the rate.
@@ -25,8 +25,7 @@ state=/run/${prefix}netlab
 # ---- the state of the lab ----
 namespaces() { ip netns list | awk -v p="$prefix" 'index($1, p) == 1 { print $1 }'; }
 
-# read_state: sets nodes, bits (per second), rate, delay and measured (a line for each link); fails unless the lab is
-# up.
+# read_state: sets nodes, bits (per second), rate, delay and measured (one line per link); fails if the lab is not up.
 read_state() {
     local text=''
     [ -e "$state" ] || return 1
@@ -47,14 +46,14 @@ need_root() {
     need_tools mawk awk
 }
 
-# lock: lets one command at a time change the lab. The lock is on a directory, so that no file is left.
+# lock: allows only one command at a time to change the lab. Locks a directory, so that no lock file remains.
 lock() {
     exec 9<"$(dirname "$state")"
-    # children of a command that has just ended may hold the lock a little longer
+    # Wait, because children of a command that has just ended may hold the lock a little longer.
     flock -w 5 9 || die "another netlab.sh is changing the lab"
 }
 
-# cores: prints the cores that this process may use, one a line.
+# cores: prints the cores that this process may use, one per line.
 cores() {
     sed -n 's/^Cpus_allowed_list:\s*//p' /proc/self/status | tr ',' '\n' |
         awk -F- '{ for (i = $1; i <= $NF; i++) print i }'
@@ -81,12 +80,12 @@ delay_ns() {
 }
 check_delay() { delay_ns "$2" >/dev/null; }
 
-# burst_bytes BITS: prints the burst of a shaper. A smaller one would cut large segments into many, which the CPU cannot
-# keep up with.
+# burst_bytes BITS: prints the burst size of a traffic shaper. With a smaller burst the kernel splits large segments
+# into many packets, which overloads the CPU.
 burst_bytes() { echo $(($1 < 1000000000 ? 128 << 10 : $1 < 5000000000 ? 256 << 10 : 1 << 20)); }
 
 # ---- links ----
-# shape_links BITS: sets the rate of both ends of all links. Where netem delays, it is the root with tbf below it.
+# shape_links BITS: sets the rate of both ends of all links. On a link delayed by netem, tbf becomes a child of netem.
 shape_links() {
     local k burst where
     burst=$(burst_bytes "$1")
@@ -98,7 +97,7 @@ shape_links() {
     done
 }
 
-# delay_links TIME: delays by netem if the kernel has it; otherwise the receiver takes up packets only once every TIME.
+# delay_links TIME: delays packets with netem if the kernel has it; otherwise the receiver takes packets only once per TIME.
 delay_links() {
     local k ns
     ns=$(delay_ns "$1")
@@ -110,12 +109,12 @@ delay_links() {
         return
     fi
     command -v ethtool >/dev/null || die "this kernel has no netem, and delaying without it needs ethtool: apt-get install ethtool"
-    # packets wait in the receiver's ring of 256 packets
+    # Delayed packets wait in the receive ring, which holds 256 packets.
     awk -v b="$bits" -v ns="$ns" 'BEGIN { exit !(b * ns / 1e9 / (8 * 1514) < 200) }' ||
         die "this kernel has no netem, and without it a link cannot hold $rate for $1; reduce the rate or the delay"
     for ((k = 1; k <= nodes; k++)); do
         ip netns exec "$bridge" ethtool -K "p$k" tso off
-        # shellcheck disable=SC2016 # meant for the inner shell
+        # shellcheck disable=SC2016 # expanded by the inner shell
         ip netns exec "${prefix}n$k" bash -euc '
             ethtool -K eth0 gro on
             echo 2147483647 >/sys/class/net/eth0/napi_defer_hard_irqs
@@ -125,10 +124,9 @@ delay_links() {
     delay="0 to $1, by held packets"
 }
 
-# peer: a program that sends from the node where it runs to ADDRESS (source), or receives there (sink). The source first
-# times one-byte round trips and prints their mean in ms. Then it sends until the sink, which leaves out the first SKIP
-# bytes (a burst), has received for a second and prints MB/s. It needs perl-base only, so its clock has a resolution of
-# 10 ms.
+# peer: a Perl program that sends to ADDRESS (source) or receives (sink). The source first times one-byte round trips
+# and prints their mean in ms. Then it sends until the sink, which ignores the first SKIP bytes (a burst), has received
+# for one second and prints MB/s. Uses perl-base only, so the clock has a resolution of 10 ms.
 # shellcheck disable=SC2016 # Perl's variables
 peer='
     use strict; use Socket; use POSIX ();
@@ -171,22 +169,22 @@ measure_link() {
     sink=$!
     taskset -c "$(cores_of "$1" "$nodes")" ip netns exec "${prefix}n$1" \
         perl -e "$peer" source "$subnet.$2" $port 0 >"$state.source" 2>>"$state.why" 9<&- &
-    wait $! || failed=1 # in the background, since a signal would have to wait for a foreground command
+    wait $! || failed=1 # in the background: bash delays traps until a foreground command ends
     [ -z "$failed" ] || kill $sink 2>/dev/null || true
     wait $sink || failed=1
     mb_per_second=$(cat "$state.sink") round_trip_ms=$(cat "$state.source")
     [ -z "$failed" ] || die "nothing could be measured between nodes $1 and $2: $(paste -sd ' ' "$state.why")"
 }
 
-# measure_links: measures round the nodes, so that each sends once and receives once; then the lab is up, and is shown.
+# measure_links: measures each node to the next one, so that each sends once and receives once; then saves and prints the lab.
 measure_links() {
     local k next most try lines=''
     rm -f "$state"
-    # the rate counts frames of 1,514 bytes, with a payload of 1,448
+    # The rate counts frames of 1,514 bytes, which carry 1,448 bytes of payload.
     most=$(awk -v b="$bits" 'BEGIN { printf "%.4g", b / 8e6 * 1448 / 1514 }')
     for ((k = 1; k <= nodes; k++)); do
         next=$((k % nodes + 1))
-        for ((try = 0; try < 3; try++)); do # a receiver that gets no core for a moment measures too much
+        for ((try = 0; try < 3; try++)); do # a receiver that waits for a core measures too high a rate
             measure_link $k $next
             awk -v m="$mb_per_second" -v most="$most" 'BEGIN { exit !(m <= 1.04 * most && m > 0) }' && break
         done
@@ -206,10 +204,10 @@ measure_links() {
 remove_all() {
     local name try pid
     for pid in $(jobs -p); do kill -TERM "$pid" 2>/dev/null || true; done
-    wait # before their files are removed
+    wait # before removing their files
     rm -f "$state" "$state".*
     for name in $(namespaces); do
-        # processes keep a namespace and its links alive
+        # Processes keep a namespace and its links alive, so end them first.
         for ((try = 0; try < 50; try++)); do
             for pid in $(ip netns pids "$name" 2>/dev/null); do kill -KILL "$pid" 2>/dev/null || true; done
             [ -n "$(ip netns pids "$name" 2>/dev/null)" ] || break
@@ -220,10 +218,10 @@ remove_all() {
     [ -z "$(namespaces)" ] || die "these namespaces could not be removed: $(namespaces | tr '\n' ' ')"
 }
 
-# clean_up: the EXIT trap.
-# shellcheck disable=SC2317 # the trap calls it
+# clean_up: removes the lab; the EXIT trap.
+# shellcheck disable=SC2317 # called by the trap
 clean_up() {
-    [ "$BASHPID" = $$ ] || return 0 # a child that gets a signal before its exec runs this trap, too
+    [ "$BASHPID" = $$ ] || return 0 # a child that gets a signal before its exec also runs this trap
     trap '' HUP INT TERM
     remove_all
 }
@@ -241,7 +239,7 @@ up() {
     ! read_state || die "already up with $nodes nodes at $rate; change the rate with 'rate', or remove the lab with 'down'"
     trap clean_up EXIT
     trap_signals
-    remove_all # left by a killed command
+    remove_all # removes what a killed command left
     ip netns add "$bridge" || die "root may not make network namespaces here (a container without CAP_SYS_ADMIN?)"
     ip -n "$bridge" link add br0 type bridge forward_delay 0 stp_state 0
     ip -n "$bridge" addr add $subnet.254/24 dev br0
@@ -254,7 +252,7 @@ up() {
         ip -n "${prefix}n$k" addr add $subnet.$k/24 dev eth0
         ip -n "${prefix}n$k" link set lo up
         ip -n "${prefix}n$k" link set eth0 up
-        # The host's congestion control may pause for 160 ms or more to probe the path (BBR). Every kernel has Reno.
+        # The host's congestion control may pause for 160 ms or more to probe the path (BBR). Use Reno, which every kernel has.
         ip netns exec "${prefix}n$k" sh -c 'echo reno >/proc/sys/net/ipv4/tcp_congestion_control' ||
             say "warning: node $k has the host's TCP congestion control; large messages may stall now and then"
     done
@@ -271,7 +269,7 @@ change_rate() {
     local wish=$bits
     read_state || die "not up; start with: $0 up --nodes 2 --rate $1"
     bits=$wish rate=$1
-    trap clean_up EXIT # links with an unknown rate are of no use
+    trap clean_up EXIT # removes the lab on an error, when its rate is unknown
     trap_signals
     rm -f "$state"
     shape_links "$bits"
@@ -305,20 +303,20 @@ run() {
     local link="emulated $rate"
     [ "$delay" = none ] || link+=", delay ${delay%, by*}"
     hosts=$(seq -s, -f "$subnet.%g" 1 "$ranks")
-    ln -sfn "$(realpath "$0")" "$state.ssh" # Hydra's proxies hang if this path has a blank
-    # without UCX_TLS, UCX would use shared memory between the nodes
+    ln -sfn "$(realpath "$0")" "$state.ssh" # Hydra's proxies hang if this path contains a blank
+    # UCX_TLS keeps UCX from using shared memory between the nodes.
     exec ip netns exec "$bridge" "${mpirun[@]}" -iface br0 -rmk user -launcher ssh -launcher-exec "$state.ssh" \
         -hosts "$hosts" -ppn 1 -n "$ranks" -genv UCX_TLS tcp,self -genv UCX_NET_DEVICES eth0 \
         -genv DDPBENCH_LINK "${DDPBENCH_LINK:-$link}" "$@"
 }
 
-# run_on_node -x HOST COMMAND...: Hydra calls this script in place of ssh, with COMMAND quoted for a shell on that host.
+# run_on_node -x HOST COMMAND...: replaces ssh. Hydra calls this script with COMMAND quoted for a shell on that host.
 run_on_node() {
     [[ $# -ge 3 && $2 =~ ^${subnet//./[.]}[.]([1-9][0-9]?)$ ]] || usage_error "-x is for the launcher: -x ADDRESS COMMAND..."
     local k=${BASH_REMATCH[1]}
     shift 2
     read_state || die "the lab went down"
-    # shellcheck disable=SC2016 # meant for the inner shell
+    # shellcheck disable=SC2016 # expanded by the inner shell
     exec taskset -c "$(cores_of "$k" "$nodes")" ip netns exec "${prefix}n$k" \
         unshare -u sh -c 'hostname "$1"; shift; exec sh -c "$*"' launch "${prefix}n$k" "$@"
 }

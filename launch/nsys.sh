@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# nsys.sh - runs a program under NVIDIA Nsight Systems: what its ranks and GPUs do when, as a timeline
+# nsys.sh - profiles a program with NVIDIA Nsight Systems, which shows a timeline of its ranks and GPUs
 #
 # Usage: launch/nsys.sh [OPTION...] -- PROGRAM [ARGUMENT...]
 #   -n, --ranks N     starts N ranks here by launch/run.sh, with a report for each (default: one process)
@@ -28,7 +28,7 @@ END
 
 find_tool nsys "NVIDIA Nsight Systems"
 [ -z "$one_report" ] || report=all_ranks
-# No sampling of the CPUs: it takes time and needs privileges.
+# CPU sampling is disabled because it slows the run and needs privileges.
 command=("$tool" profile "--trace=$trace" "--mpi-impl=$mpi" --sample=none --cpuctxsw=none
     "--force-overwrite=$([ -n "$overwrite" ] && echo true || echo false)" "--output=$out/$report")
 [ -z "$captured" ] || command+=(--capture-range=cudaProfilerApi --capture-range-end=stop)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# overlap.sh - shows that overlap is real, on two ranks over an emulated link, where communication takes as long as backward
+# overlap.sh - verifies that overlap works, with two ranks over an emulated link where communication takes as long as backward
 #
 # Usage: launch/overlap.sh [--rate RATE] [--rounds N] [--output DIR], as root, after `make`
 #   --rate RATE   of the emulated link (default 100mbit)
@@ -15,7 +15,7 @@ set -euo pipefail
 rate=100mbit rounds=10 output=
 option_rows=("--rate rate check_rate" "--rounds rounds check_integer 1 999999" "--output output check_any")
 read_options "$@"
-[ -z "$output" ] || output=$(realpath -m -- "$output") # relative to the user's directory
+[ -z "$output" ] || output=$(realpath -m -- "$output") # resolved before the script changes directory
 cd "$(dirname "$0")/.."
 [ -x build/ddpbench ] || die "build/ddpbench is not built; run make first"
 output=${output:-results/$(date +%Y%m%d-%H%M%S)-overlap}
@@ -25,7 +25,7 @@ trap_signals
 lab_up --rate "$rate"
 wait_child launch/corpus.sh build/corpus.txt
 
-# 1.1 M parameters: sending the 4.5 MB of gradients of a step takes about as long as backward over 8192 tokens per rank
+# The model has 1.1 M parameters: sending 4.5 MB of gradients per step takes about as long as backward over 8192 tokens per rank.
 wait_child launch/netlab.sh run -n 2 -- build/ddpbench --threads 1 --data build/corpus.txt \
     --d-model 128 --num-layers 4 --num-heads 4 --d-ff 512 --context-length 128 --batch-size 128 \
     --implementations none,ddp,ddp_flat,ddp_individual,ddp_bucketed --bucket-size-mb 0.1,0.25,0.5 \

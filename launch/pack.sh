@@ -39,7 +39,7 @@ done
 [[ $(ldd "${files[0]}") != *libopen-*([[:alnum:]_])* ]] || die "${files[0]} is not linked with MPICH, whose mpirun goes with it"
 
 work=$(mktemp -d)
-begun=$pack # a directory that is not complete goes, too
+begun=$pack # a directory to remove if the script fails
 trap 'end_child; rm -rf "$work" ${begun:+"$begun"}' EXIT
 trap_signals
 archive=${pack:+none}
@@ -47,9 +47,9 @@ archive=${pack:+none}
 pack=${pack:-$work/ddpbench-pack}
 mkdir -p "$pack"/{bin,build,lib/hydra,lib/compiler,programs/hydra}
 
-# ---- programs, each behind a script of its name ----
+# ---- programs, each started by a wrapper script of the same name ----
 
-# what the programs ask for by name, and CUPTI, which they open when they trace
+# Lists the CUDA libraries that the programs link with, and CUPTI, which they load when they trace.
 absent=$(readelf -d "${files[@]}" | sed -nE 's/.*NEEDED.*\[(lib(cublas|nccl)\.so.*)\]/\1/p' | sort -u)
 cupti=$(sed -nE 's/^libcublas(\.so.*)/libcupti\1/p' <<<"$absent")
 cuda=${absent//$'\n'/ }${cupti:+ $cupti}
@@ -57,20 +57,20 @@ for program in "${programs[@]}"; do
     mkdir -p "$(dirname "$pack/programs/$program")" "$(dirname "$pack/build/$program")"
     strip -o "$pack/programs/$program" "$build/$program"
     up=${program//[!\/]/}
-    # shellcheck disable=SC2016 # for the script
+    # shellcheck disable=SC2016 # expanded by the wrapper script
     printf '#!/bin/sh\nroot=$(cd "${0%%/*}/..%s" && pwd) && program=%s cuda_libraries="%s" && . "$root/bin/start.sh"\n' \
         "${up//\//\/..}" "$program" "$cuda" >"$pack/build/$program"
     chmod +x "$pack/build/$program"
 done
 cp launch/pack/start.sh "$pack/bin"
 cp launch/pack/mpirun.sh "$pack/bin/mpirun"
-ln -s mpirun "$pack/bin/mpirun.mpich" # the name that scripts look for first
+ln -s mpirun "$pack/bin/mpirun.mpich" # the launcher name that scripts try first
 cp -L "${hydra[0]}" "$pack/programs/hydra/mpirun"
 cp -L "${hydra[1]}" "$pack/programs/hydra/hydra_pmi_proxy"
 
 # ---- libraries ----
 
-# needed FILE...: the libraries that these need, except glibc's and NVIDIA's
+# needed FILE...: prints the libraries that the files need, except those of glibc and NVIDIA
 needed() {
     env -u LD_PRELOAD ldd "$@" | sed -nE 's/^\s*(\S+) => not found.*/not-found:\1/p; s/.* => (\/.*) \(0x[0-9a-f]+\)$/\1/p' | sort -u |
         grep -vE '/(libc|libm|libdl|librt|libpthread|libresolv|libutil|ld-linux[^/]*)\.so|lib(cublas|cublasLt|nccl)\.so' || true
@@ -79,7 +79,7 @@ mapfile -t libraries < <(needed "${files[@]}" "${hydra[@]}")
 [[ ${libraries[*]} != *not-found:* ]] || die "not all libraries are here: ${libraries[*]}"
 for library in "${libraries[@]}"; do
     cp -L "$library" "$pack/lib"
-    # UCX opens its copying between processes (CMA) by name, in a directory beside itself
+    # UCX loads its transport between processes (CMA) by name from the subdirectory ucx of its own directory.
     cma=$(dirname "$library")/ucx/libuct_cma.so.0
     if [[ $library == */libuct.so.0 && -e $cma ]]; then
         mkdir "$pack/lib/ucx"
@@ -90,12 +90,12 @@ mapfile -t libraries < <(needed "${hydra[@]}")
 for library in "${libraries[@]}"; do
     ln -s "../$(basename "$library")" "$pack/lib/hydra"
 done
-# The compiler's own need a newer glibc than the rest; the machine may have its own.
+# Keep the compiler's libraries apart: they need a newer glibc than the rest, and the target machine may have its own.
 find "$pack/lib" -maxdepth 1 \( -name 'libgcc_s.*' -o -name 'libstdc++.*' \) -exec mv -t "$pack/lib/compiler" {} +
 chmod -R u+w "$pack"
 find "$pack/lib" "$pack/programs/hydra" -type f -exec strip --strip-unneeded {} +
 
-# Where a library of CUDA is absent one of its name is found last, so that the programs start; its functions end them.
+# Make a stub for each CUDA library, found last on the library path: programs start without CUDA, and calling a stub ends them.
 for library in $absent; do
     prefix=${library%%.so*}
     symbols=$(nm -D "${files[@]}" | awk -v prefix="${prefix#lib}" '$1 == "U" && index($2, prefix) == 1 { print $2 }' | sort -u)
@@ -105,18 +105,18 @@ for library in $absent; do
             "$library" "$([ "$prefix" != libnccl ] || echo ': use --comm mpi')"
         sed -E 's/(@.*)?$/)/; s/^/ABSENT(/' <<<"$symbols"
     } >"$work/absent.c"
-    sed -E 's/^[^@]*@*(.*)/\1 { *; };/' <<<"$symbols" | sort -u >"$work/versions" # NCCL's have none
+    sed -E 's/^[^@]*@*(.*)/\1 { *; };/' <<<"$symbols" | sort -u >"$work/versions" # symbols of NCCL have no version
     mkdir -p "$pack/lib/absent"
     "$CC" -O2 -s -fPIC -shared -Wl,-soname,"$library" -Wl,--version-script="$work/versions" \
         -o "$pack/lib/absent/$library" "$work/absent.c"
 done
 
-# ---- scripts, tests, words ----
+# ---- scripts, tests, README ----
 
-# of ddp/ the sources are the text that cuda.sh trains on
+# Sources in ddp/ are included as the text that cuda.sh trains on.
 git ls-files -- launch tests/{run.sh,cli/cuda.sh,cli/cuda_profile.sh,support/{cli,here}.sh,support/fixture,gpu/gpu_trace.py} \
     bench/peers ddp LICENSE | grep -vE '^launch/(pack|setup|install|completion)' | tar -cf - -T - | tar -C "$pack" -xf -
-# newest_glibc DIRECTORY OPTION...: the newest version that files under it ask for
+# newest_glibc DIRECTORY OPTION...: prints the newest glibc version that files below the directory need
 newest_glibc() { grep -rhoaE 'GLIBC_2\.[0-9]+' "$@" | sort -uV | tail -n 1 | cut -d _ -f 2; }
 version=$(git describe --always --dirty --tags 2>/dev/null || echo unknown)
 sed -e "s/@VERSION@/$version/" -e "s/@MACHINE@/$(uname -m)/" -e "s/@CUDA@/${cuda:-of this pack none, it was built without CUDA}/" \
@@ -125,7 +125,7 @@ sed -e "s/@VERSION@/$version/" -e "s/@MACHINE@/$(uname -m)/" -e "s/@CUDA@/${cuda
 begun=
 [ -z "$archive" ] || exit 0
 
-# What is the same in all programs, such as the kernels of GPUs, lies far apart: the window must hold two of them.
+# The dictionary must hold two programs: code shared by all programs, such as GPU kernels, repeats at a distance of one program.
 compress() {
     tar -C "$work" --owner=0 --group=0 --numeric-owner --sort=name -c ddpbench-pack | xz -T1 --lzma2=preset=3,dict=64MiB
 }

@@ -26,7 +26,7 @@ here=$(dirname "$(realpath "$0")")
 ranks='' buckets=0.5,2,8,25 every=1,2,4,8 batch=4 rounds=12 steps=3 output='' dry_run='' quick='' launcher=() extra=()
 program=$(realpath -m "$here/../build/ddpbench")
 
-# describe: the settings of the runs, for open_series.
+# describe: prints the settings of the runs, for open_series.
 describe() {
     printf '%s\t%s\n' --program "$("$program" --version)" --launcher "$(quote_words "${launcher[@]}")" --ranks "$ranks" \
         --bucket-size-mb "$buckets" --every "$every" --batch-size-per-rank "$batch" --rounds "$rounds" \
@@ -40,7 +40,7 @@ settings=runs.txt
 # ---- options ----
 ascending() { tr , '\n' <<<"$1" | sort -n | paste -sd ,; }
 
-# choose_ranks: sets ranks and launcher unless they are given, and most, the largest number of ranks.
+# choose_ranks: sets ranks and launcher unless given as options, and most, the largest number of ranks.
 choose_ranks() {
     local cores cpus gpus places r
     cores=$(lscpu -p=CORE,SOCKET | grep -v '^#' | sort -u | wc -l)
@@ -57,7 +57,7 @@ choose_ranks() {
     most=${ranks##*,}
     [ "$most" -gt 1 ] || usage_error "--ranks $ranks: expected a number above 1 among them; on one rank nothing is reduced"
     [ ${#launcher[@]} -eq 0 ] || return 0
-    # the same threads for any number of ranks; a core for communication where run.sh would reserve one
+    # Use the same number of threads for any number of ranks, and a core for communication where run.sh would reserve one.
     local threads=$((cores / most)) comm=no
     if [ $threads -ge 4 ]; then
         threads=$((threads - 1)) comm=yes
@@ -77,14 +77,14 @@ check_options() {
 }
 
 # ---- runs ----
-# plan_run NAME: sets command, its arguments and ranks (at), and weight, which is about how many micro-batches it
-# computes.
+# plan_run NAME: sets command, its arguments, the number of ranks (at), and weight, the approximate number of
+# micro-batches that the run computes.
 plan_run() {
     local n=1 options
     at=$most
     case $1 in
     latency)
-        # four controls: captured, untraced, after backward, none
+        # Times four variants: captured, untraced, reduction after backward, and no reduction.
         weight=$((4 * rounds * (steps + 2) + 10))
         options=(--profile --profile-implementation ddp_bucketed --profile-ranks 0 --trace-gzip --profile-output-dir)
         ;;
@@ -104,7 +104,7 @@ plan_run() {
     command=("${launcher[@]//\{ranks\}/$at}" "$program" "${arguments[@]}")
 }
 
-# check_runs: ends the script with the program's error if it refuses a run.
+# check_runs: ends the script with the program's error if the program refuses a run.
 check_runs() {
     local name why
     for name in "${names[@]}"; do
@@ -114,7 +114,7 @@ check_runs() {
     done
 }
 
-# print_commands: prints the commands as a shell reads them.
+# print_commands: prints the commands, quoted for a shell.
 print_commands() {
     local name
     for name in "${names[@]}"; do
@@ -144,10 +144,10 @@ run_all() {
 }
 
 # ---- report ----
-# results_of NAME: the directory with the results of a run.
+# results_of NAME: prints the directory with the results of a run.
 results_of() { echo "$output/$1$([ "$1" != latency ] || echo /ddp_bucketed)"; }
 
-# print_experiment EXPERIMENT TITLE: the title, and what the paper gives for it.
+# print_experiment EXPERIMENT TITLE: prints the title and the figures that the paper reports for the experiment.
 print_experiment() {
     printf '\n%s\n' "$2"
     awk -F '\t' -v experiment="$1" '$1 == experiment {
@@ -156,8 +156,8 @@ print_experiment() {
     }' "$here/paper.tsv"
 }
 
-# print_report RUN...: the report of the runs, LABEL=DIR each, which also writes paper.csv, and then the paper's
-# figures.
+# print_report RUN...: prints the report of the runs, each given as LABEL=DIR, followed by the paper's figures; writes
+# paper.csv.
 print_report() {
     local overlap=''
     cat <<END
@@ -185,7 +185,7 @@ END
 END
 }
 
-# write_report: writes paper.csv and paper.txt of the complete runs and prints paper.txt.
+# write_report: writes paper.csv and paper.txt for the complete runs and prints paper.txt.
 write_report() {
     local name complete=()
     for name in "${names[@]}"; do
@@ -205,7 +205,7 @@ option_rows=("--ranks ranks check_counts" "--bucket-size-mb buckets check_any" "
     "--program program check_any" "--dry-run dry_run flag" "--quick quick flag")
 takes_dashes=1
 read_options "$@"
-if [ -n "$quick" ]; then # other defaults, so that the options have to be read again
+if [ -n "$quick" ]; then # reads the options again, on top of other defaults
     rounds=6 steps=1 batch=1 buckets=0.5,2,8 every=1,2,4
     read_options "$@"
 fi

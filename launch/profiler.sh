@@ -1,13 +1,13 @@
-# profiler.sh - what launch/nsys.sh and launch/ncu.sh share: their options, and how they start ranks. They define usage().
+# profiler.sh - functions shared by launch/nsys.sh and launch/ncu.sh: parsing options and starting ranks.
 # shellcheck shell=bash
-# Used by the scripts:
+# The scripts that source this file use these variables:
 # shellcheck disable=SC2034,SC2154
 
 here=$(dirname "$(realpath "$0")")
 # shellcheck source=launch/common.sh
 . "$here/common.sh"
 
-# find_tool PROGRAM PRODUCT: sets tool to the program, on PATH or in the CUDA toolkit; with --dry-run only its name.
+# find_tool PROGRAM PRODUCT: sets tool to the path of the program, on PATH or in the CUDA toolkit; to its name with --dry-run.
 find_tool() {
     tool=$1
     [ -z "$dry_run" ] || return 0
@@ -15,10 +15,10 @@ find_tool() {
         die "there is no $1; it comes with $2: install that of your CUDA toolkit, or add its folder to PATH"
 }
 
-# read_profiler_options ARGUMENT... <ROWS: reads the options that both scripts have, and those of ROWS (see
+# read_profiler_options ARGUMENT... <ROWS: parses the options that both scripts have and those of ROWS (see
 # read_options). Sets program (with its arguments), launcher (the command that starts the ranks, empty for a single
-# process), report (the name of a report, in which both tools expand %q{VARIABLE} on each rank), captured (1: the program
-# brackets its captured steps for profilers), and mpi like find_mpirun(); under srun MPIRUN tells which MPI it is.
+# process), report (file name of a report; both tools expand %q{VARIABLE} on each rank), captured (1 if the program
+# marks its captured steps for profilers), and mpi (see find_mpirun; with --slurm the kind of MPI follows from MPIRUN).
 mpi=mpich ranks='' slurm='' dry_run='' overwrite='' captured='' launcher=() report=rank_0
 read_profiler_options() {
     local command_words
@@ -43,7 +43,7 @@ read_profiler_options() {
     fi
 }
 
-# run_or_print COMMAND...: becomes the command, or prints it.
+# run_or_print COMMAND...: prints the command if --dry-run is set, otherwise replaces this process by the command.
 run_or_print() {
     if [ -n "$dry_run" ]; then
         printf '%q ' "$@"

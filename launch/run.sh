@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# run.sh - starts the ranks of an MPI program, here or on the hosts of a file, each with its own threads and cores
+# run.sh - starts the ranks of an MPI program on this machine or on the hosts in a file, each with its own threads and cores
 #
 # A core is a physical one. Only its first hardware thread is used, so that two threads never share a core unnoticed.
 # The program polls for communication if it has more cores than threads, so that binding decides about that, too.
@@ -29,12 +29,12 @@ began=${EPOCHREALTIME:-$(date +%s.%N)} # bash 4 has no EPOCHREALTIME
 plural() { [ "$1" = 1 ] || echo s; }
 
 # ---- the machine ----
-# layout: a command that prints the cores that a process may use, on any host.
-# shellcheck disable=SC2016 # meant for the shell there
+# layout: a command that prints the cores that a process may use on the host where it runs.
+# shellcheck disable=SC2016 # expanded by the shell on the host
 layout='LC_ALL=C taskset -cp $$ && LC_ALL=C lscpu -p=CPU,NODE,SOCKET,CORE'
 
-# cores_in: reads the output of layout; prints the first hardware thread of each core, sorted by place, separated by
-# commas.
+# cores_in: reads the output of layout; prints the first hardware thread of each core, sorted by NUMA node, socket and
+# core, separated by commas.
 cores_in() {
     awk -F, '
         /affinity list: / {
@@ -53,8 +53,8 @@ cores_in() {
 }
 
 # ---- hosts ----
-# read_hosts FILE: prints a line "host slots" for each host of the file, in its order; slots of repeated hosts are
-# added.
+# read_hosts FILE: prints a line "host slots" for each host, in the order of the file; adds up the slots of repeated
+# hosts.
 read_hosts() {
     local text table
     read_text --hosts "$1"
@@ -87,19 +87,19 @@ is_this_machine() {
     [ -n "$address" ] && [[ " 127.0.0.1 127.0.1.1 ::1 $(hostname -I) " == *" $address "* ]]
 }
 
-# ask_host HOST: writes its layout to $answers/HOST and errors to HOST.why. Call it in a background process: it becomes
-# the process that asks, so that a signal ends that.
+# ask_host HOST: writes the layout of the host to $answers/HOST and errors to HOST.why. Call it in the background: it
+# replaces its process by ssh, so that a signal ends ssh.
 ask_host() {
     local ask=(timeout 20 ssh -o BatchMode=yes -o ConnectTimeout=10 -x "$1" "$layout")
-    local agent=${HYDRA_LAUNCHER_EXEC:-} # what the launcher uses in place of ssh
+    local agent=${HYDRA_LAUNCHER_EXEC:-} # replaces ssh in the launcher
     [ $mpi = mpich ] || agent=${OMPI_MCA_plm_rsh_agent:-}
     [ -z "$agent" ] || ask=(timeout 20 "$agent" -x "$1" "$layout")
     ! is_this_machine "$1" || ask=(sh -c "$layout")
     exec "${ask[@]}" </dev/null >"$answers/$1" 2>"$answers/$1.why"
 }
 
-# ask_hosts: asks all hosts that have ranks, at once; sets cores (of a host), share (the smallest), and uneven if hosts
-# differ.
+# ask_hosts: queries all hosts that have ranks in parallel; sets cores (of a host), share (the smallest number of cores
+# per rank), and uneven if the hosts differ.
 ask_hosts() {
     local host why their
     answers=$(mktemp -d)
@@ -113,7 +113,7 @@ ask_hosts() {
     for host in "${!ranks_on[@]}"; do
         IFS=, read -ra their <<<"$(cores_in <"$answers/$host")"
         if [ ${#their[@]} = 0 ]; then
-            why=$(tr -d '\r' <"$answers/$host.why" | sed -n '/^Warning: /d; /./ { p; q }') # ssh warns of new hosts
+            why=$(tr -d '\r' <"$answers/$host.why" | sed -n '/^Warning: /d; /./ { p; q }') # skips the warning of ssh about new hosts
             die "host $host cannot be used: ${why:-no answer within 20 s};" \
                 "this must work without a password: ssh $host lscpu"
         fi
@@ -127,7 +127,7 @@ ask_hosts() {
     trap - EXIT HUP INT TERM
 }
 
-# place_on_hosts: sets ranks, list (the hosts, as mpiexec takes them), most (ranks of a host), cores, share and uneven.
+# place_on_hosts: sets ranks, list (hosts in the syntax of mpiexec), most (the most ranks per host), cores, share and uneven.
 place_on_hosts() {
     local table slots left host
     table=$(read_hosts "$hosts")
@@ -153,7 +153,7 @@ place_here() {
 }
 
 # ---- shares ----
-# share_cores: sets threads, bound (the cores that a rank is bound to, 0 for none) and loose (why ranks are not bound).
+# share_cores: sets threads, bound (the number of cores that a rank is bound to, 0 for none) and loose (why ranks are not bound).
 share_cores() {
     local need=$((${threads:-1} + 1))
     loose=$uneven bound=0
@@ -172,7 +172,7 @@ share_cores() {
     elif [ "$threads" -gt "$share" ]; then
         loose="a rank's share is $share core$(plural "$share"), less than its threads"
     fi
-    [ "$bind" = core ] || loose="as asked"
+    [ "$bind" = core ] || loose="--bind none"
     [ -z "$loose" ] || return 0
     bound=$threads
     [ "$comm_core" = no ] || [ "$share" -le "$threads" ] || bound=$((threads + 1))
@@ -187,7 +187,7 @@ binding() {
     echo "${bindings#"$2"}"
 }
 
-# with_mpich: sets command, which starts the ranks by MPICH's launcher, Hydra; the program follows it.
+# with_mpich: sets command to start the ranks with Hydra, MPICH's launcher; the caller appends the program.
 with_mpich() {
     command=("${mpirun[@]}" -rmk user)
     if [ -n "$hosts" ]; then
@@ -199,8 +199,8 @@ with_mpich() {
     command+=(-n "$ranks" -genv OMP_NUM_THREADS "$threads")
 }
 
-# with_openmpi: the same by Open MPI's launcher. Its versions name cores differently, so that each rank binds itself.
-# shellcheck disable=SC2016 # meant for the shell there
+# with_openmpi: sets command to start the ranks with Open MPI's launcher. Each rank binds itself, because versions name cores differently.
+# shellcheck disable=SC2016 # expanded by the shell of each rank
 with_openmpi() {
     local where=${list#,} take='cores=$(echo "$1" | cut -d/ -f$((OMPI_COMM_WORLD_LOCAL_RANK + 1))); shift; exec taskset -c "$cores" "$@"'
     command=("${mpirun[@]}" --bind-to none --host "${where:-localhost:$ranks}" -n "$ranks" -x "OMP_NUM_THREADS=$threads")
@@ -222,23 +222,23 @@ describe() {
 }
 
 # ---- the run ----
-# in_foreground: whether this process group has the terminal (fields 5 and 8): then a key press reaches the command,
-# too.
+# in_foreground: tests whether this process group is in the foreground of the terminal (fields 5 and 8); if so, a key
+# press also reaches the command.
 in_foreground() {
     local stat
     read -ra stat <"/proc/$$/stat"
     [ "${stat[4]}" = "${stat[7]}" ]
 }
 
-# start_command: starts the command, with process child, which ends with this script. Without a terminal it has a
-# process group of its own, so that a signal to the group of this script reaches it once: mpiexec aborts at a second
-# one.
+# start_command: starts the command in the background and sets child to its process id; the command ends with this
+# script. Without a terminal the command has its own process group, so that a signal to the group of this script reaches
+# mpiexec only once: mpiexec aborts at a second signal.
 start_command() {
     local die_with_us=(setpriv --pdeathsig TERM) signal
     child='' has_group=''
-    "${die_with_us[@]}" true 2>/dev/null || die_with_us=() # util-linux before 2.33: the command outlives a SIGKILL of this script
+    "${die_with_us[@]}" true 2>/dev/null || die_with_us=() # util-linux before 2.33: a SIGKILL of this script does not end the command
     for signal in HUP:1 INT:2 TERM:15; do
-        # shellcheck disable=SC2064 # expanded now
+        # shellcheck disable=SC2064 # expanded when the trap is set
         trap "caught=${signal#*:}; forward_signal ${signal%:*}" "${signal%:*}"
     done
     caught=''
@@ -250,29 +250,29 @@ start_command() {
     ) <&0 &
     child=$!
     set +m
-    [ -z "$caught" ] || kill "$child" 2>/dev/null || true # caught before there was a child
+    [ -z "$caught" ] || kill "$child" 2>/dev/null || true # for a signal that arrived before the child started
 }
 
 forward_signal() {
     [ -z "$child" ] || { [ "$1" = INT ] && [ -z "$has_group" ] && in_foreground; } || kill "-$1" "$child" 2>/dev/null || true
 }
 
-# finish PROGRAM ARGUMENT...: waits for the command and exits with the run's true status.
+# finish PROGRAM ARGUMENT...: waits for the command and exits with the status of the run.
 finish() {
     local status=0 unfinished
     until
         status=0
         wait "$child" || status=$?
-        ! kill -0 "$child" 2>/dev/null # a signal ends `wait`, too
+        ! kill -0 "$child" 2>/dev/null # a signal also ends `wait`
     do :; done
-    [ -z "$caught" ] || exit $((128 + caught)) # launchers end with other numbers
+    [ -z "$caught" ] || exit $((128 + caught)) # launchers return other statuses
     [ "$status" = 0 ] || exit "$status"
     unfinished=$(unfinished_results "$@")
     [ -z "$unfinished" ] || die "${mpirun[0]##*/} ended with status 0, but the results are not complete: $unfinished"
 }
 
-# unfinished_results PROGRAM ARGUMENT...: prints what is missing if there are results of this run and they are not
-# complete.
+# unfinished_results PROGRAM ARGUMENT...: prints what is missing if this run has written results and they are
+# incomplete.
 unfinished_results() {
     local where=results run counts words=''
     while [ $# -gt 1 ]; do
@@ -310,7 +310,7 @@ need_tools mawk awk
 [ -n "$hosts" ] || command -v -- "$program" >/dev/null || die "there is no program '$program'"
 find_mpirun
 
-declare -A ranks_on=() # host: ranks
+declare -A ranks_on=() # ranks_on[HOST]: number of ranks
 cores=() share=0 most=1 uneven='' list=''
 if [ -n "$hosts" ]; then
     place_on_hosts
@@ -323,7 +323,7 @@ describe
 command+=("$@")
 if [ -n "$dry_run" ]; then
     words=$(printf ' %q' "${command[@]}")
-    words=${words//\\,/,} # a comma needs no quoting
+    words=${words//\\,/,} # unescapes commas, which need no quoting
     echo "${words# }"
     exit
 fi

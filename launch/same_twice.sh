@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# same_twice.sh - measures how often the comparison finds a difference where there is none, between two names of a strategy
+# same_twice.sh - measures the false positive rate of the comparison, by listing one strategy under two names
 #
 # Usage: launch/same_twice.sh [--runs N] [--strategy NAME], after `make`
 #   --runs N         runs of the benchmark, about 4 s each (default 40)

@@ -1,8 +1,8 @@
-# series.sh - what launch/sweep.sh and launch/paper.sh share: a series of runs of the benchmark. A run's directory gets its name
-# once the run is complete, so the same command continues where an earlier one ended. The scripts set `here` (their
-# directory), `settings` (the name of the file that keeps the settings), define describe(), and then read this file.
+# series.sh - functions shared by launch/sweep.sh and launch/paper.sh: a series of benchmark runs. A run's directory
+# gets its final name once the run is complete, so the same command resumes an earlier one. A script sets `here` (its
+# directory) and `settings` (the name of the settings file), defines describe(), and then sources this file.
 # shellcheck shell=bash
-# Used and set by the scripts:
+# The scripts use and set these variables:
 # shellcheck disable=SC2034,SC2154
 
 terminal='' clear_line=''
@@ -11,7 +11,7 @@ terminal='' clear_line=''
 # shellcheck source=launch/common.sh
 . "$here/common.sh"
 
-# check_buckets LIST: prints the sizes, each in its shortest spelling.
+# check_buckets LIST: checks the bucket sizes and prints each in its shortest spelling.
 check_buckets() {
     check_list --bucket-size-mb "$1" '[0-9]+(\.[0-9]+)?' "sizes in MiB such as 25 or 0.5, separated by commas"
     set -- "$(awk -F, '{ for (i = 1; i <= NF; i++) printf "%s%.10g", (i > 1 ? "," : ""), $i }' <<<"$1")"
@@ -26,7 +26,7 @@ set_launcher() {
     launcher=("${command_words[@]}")
 }
 
-# check_launcher WORD...: a command in which {ranks} stands for the number of ranks.
+# check_launcher WORD...: requires a command that contains {ranks}, the placeholder for the number of ranks.
 check_launcher() {
     [[ $* == *"{ranks}"* ]] || usage_error "--launcher '$*': write {ranks} where the number of ranks goes"
     command -v -- "${1:-}" >/dev/null || usage_error "--launcher: there is no program '${1:-}'"
@@ -35,8 +35,8 @@ check_launcher() {
     need_tools findutils find
 }
 
-# check_rest PATTERN REASON WORD...: refuses options of every run that match, since the series sets them. The program
-# accepts _ for -.
+# check_rest PATTERN REASON WORD...: refuses options after -- that match the pattern, because the series sets them. The
+# program accepts _ for - in option names.
 check_rest() {
     local option pattern=$1 reason=$2
     shift 2
@@ -48,9 +48,9 @@ check_rest() {
     done
 }
 
-# open_series DIRECTORY [OPTION]: claims the directory. $settings in it is what describe() prints, a line
-# "name<TAB>value" each, the first of which is the program. Only starts with equal settings may share a directory; a
-# later one may ask for more of OPTION.
+# open_series DIRECTORY [OPTION]: claims the directory and writes the output of describe() to $settings: lines
+# "name<TAB>value", the first of them for the program. Refuses a directory whose settings differ, except that OPTION may
+# increase.
 open_series() {
     local text='' differs name before now more
     claim_directory "$1" "$settings" $'--program\t'
@@ -69,7 +69,7 @@ open_series() {
                 }
             }' <(echo "$text") <(describe))
         if [ -n "$differs" ]; then
-            IFS=$'\037' read -r name before now more <<<"$differs" # no blank: values may be empty
+            IFS=$'\037' read -r name before now more <<<"$differs" # splits at \037, not at blanks: values may be empty
             usage_error "$name: earlier starts in $1 had \"$before\", this one has \"$now\";" \
                 "use the same$more, or another --output"
         fi
@@ -80,8 +80,8 @@ open_series() {
 # format_duration SECONDS: prints H:MM:SS.
 format_duration() { printf '%d:%02d:%02d' $(($1 / 3600)) $(($1 % 3600 / 60)) $(($1 % 60)); }
 
-# show_progress RUN TOTAL LEFT WHAT: rewrites a line on a terminal, otherwise prints one every 30 s. LEFT: seconds, or
-# empty.
+# show_progress RUN TOTAL LEFT WHAT: rewrites one line on a terminal, otherwise prints a line every 30 s. LEFT: seconds,
+# or empty.
 show_progress() {
     local text
     text="run $1 of $2${3:+, about $(format_duration "$3") left}: $4"
@@ -94,27 +94,27 @@ show_progress() {
     fi
 }
 
-# begin_runs, then run_one for each run, then end_runs. In between a signal ends the current run and removes what it
-# left.
+# begin_runs: starts the series; call run_one for each run, then end_runs. Until end_runs, a signal ends the current run
+# and removes its files.
 begin_runs() {
     runs=0 failed=0 begin=$SECONDS next_words=$SECONDS part=''
     trap abort_run EXIT
     trap_signals
 }
 
-# run_one DIRECTORY ROUNDS COMMAND...: {output} in COMMAND stands for the directory of the results. Counts runs, and
-# failed ones, which remain as DIRECTORY.failed.
+# run_one DIRECTORY ROUNDS COMMAND...: replaces {output} in COMMAND by the results directory and runs it. Counts runs
+# and failed runs; results of a failed run remain as DIRECTORY.failed.
 run_one() {
     local status=0 directory=$1 rounds=$2 why
     shift 2
     rm -rf "$directory.part" "$directory.failed"
     part=$directory.part
     mkdir -p "$part"
-    # setpriv: the run ends also when this script is killed in a way that it cannot trap
+    # setpriv ends the run even if this script is killed by a signal that it cannot trap.
     wait_child setpriv --pdeathsig TERM "${@//'{output}'/"$part"}" >"$part/log.txt" 2>&1 </dev/null || status=$?
     runs=$((runs + 1))
-    # launchers may end with status 0 when a run was interrupted; the results of a profile are one directory further
-    # down
+    # Checks the results, because launchers may return status 0 for an interrupted run; a profile writes its results one
+    # directory deeper.
     if [ $status = 0 ] && grep -qsE "^[[:space:]]\"done\":[[:space:]]*$rounds,?$" "$part"/{,*/}summary.json; then
         mv "$part" "$directory"
         part=''
@@ -133,7 +133,7 @@ abort_run() {
     printf '%s' "$clear_line" >&2
 }
 
-# end_runs TOTAL
+# end_runs TOTAL: ends the series and prints how many runs existed, completed and failed.
 end_runs() {
     trap - EXIT HUP INT TERM
     printf '%s' "$clear_line" >&2

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# setup.sh - checks that what the build needs is there, and installs what is missing on Debian and Ubuntu
+# setup.sh - checks that what the build needs is installed, and installs what is missing on Debian and Ubuntu
 #
 # Usage: launch/setup.sh [OPTION...]
 # Looks for pkg-config, an MPI, g++, a CBLAS, hwloc, cJSON, zlib and Check, and installs what is missing with apt. Prints
@@ -25,7 +25,7 @@ option_rows=("--mpi mpi check_choice mpich openmpi" "--mpicc mpicc check_any" "-
     "--fuzz fuzz flag" "--consumers consumers flag" "--viewers viewers flag" "--slurm slurm flag")
 read_options "$@"
 
-# The Makefile chooses alike: by Debian's names first, then what is called mpicc and mpirun, if it is of that kind.
+# Finds MPI as the Makefile does: Debian's names first, then mpicc and mpirun if they belong to the requested MPI.
 have_mpi_compiler() {
     command -v "mpicc.$mpi" && return
     case $mpi in
@@ -41,19 +41,19 @@ have_mpi_launcher() {
     [ $kind = "$mpi" ]
 }
 
-# clang has its own OpenMP header, which is not in every package of it.
+# have_clang_openmp: clang needs its own OpenMP header, which not every package of clang contains.
 have_clang_openmp() {
     printf '#include <omp.h>\nint threads;\n' |
         clang-tidy --quiet '--checks=-*,misc-unused-parameters' /dev/stdin -- -x c -fopenmp
 }
 
-# have_clang_with FLAG...: whether clang's package for the flags is installed.
+# have_clang_with FLAG...: tests whether the package that clang needs for the flags is installed.
 have_clang_with() { echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | clang "$@" -x c -o /dev/null -; }
 
-# Slurm's plugins lie in a directory of the machine's architecture.
+# has_plugins: looks for Slurm's plugins in the directory of this machine's architecture.
 has_plugins() { compgen -G '/usr/lib*/**/slurm-wlm/mpi_pmi2.so' || compgen -G '/usr/lib*/slurm*/mpi_pmi2.so'; }
 
-# want PACKAGES WHY TEST...: adds PACKAGES to those to be installed, unless the test succeeds.
+# want PACKAGES WHY TEST...: adds PACKAGES to the packages to install if the test fails.
 want() {
     local names=$1
     "${@:3}" >/dev/null 2>&1 && return
@@ -103,18 +103,18 @@ check_mpicc() {
         die "MPICC=$mpicc is not the compiler wrapper of an MPI: '$mpicc -show' has to print the compiler's command"
 }
 
-# keep_meaning NAME MEANING: sets an alternative, such as mpicc, to what it was; Debian would make it Open MPI's.
+# keep_meaning NAME MEANING: restores an alternative, such as mpicc; installing Debian's Open MPI changes it.
 keep_meaning() {
     [[ -e $2 && $(readlink -f "/etc/alternatives/$1") != "$(readlink -f "$2")" ]] || return 0
     "${as_root[@]}" update-alternatives --quiet --set "$1" "$2" >&2
     say "'$1' stays $2; update-alternatives --auto $1 would change that"
 }
 
-# check_blas: ends the script if a CBLAS other than OpenBLAS is missing; the user has to install that.
+# check_blas: ends the script if a CBLAS other than OpenBLAS is missing, which the user has to install.
 check_blas() {
     [ "$blas" != openblas ] && command -v pkg-config >/dev/null || return 0
     pkg-config --exists "$blas" && return
-    # in CPATH and LIBRARY_PATH, too
+    # The compiler also searches CPATH and LIBRARY_PATH.
     printf '#include <cblas.h>\nint main(void) { return !cblas_sgemm; }\n' |
         cc -x c - -o /dev/null "-l$blas" 2>/dev/null && return
     local known
@@ -140,7 +140,7 @@ install_packages() {
     trap 'rm -f "$log"' EXIT
     local install=("${apt[@]}" install -y --no-install-recommends "${packages[@]}")
     meanings=$(update-alternatives --get-selections 2>/dev/null | awk '/^mpi/ { print $1, $3 }')
-    # the lists of packages may be missing, or too old to fetch from
+    # Update the package lists if they are missing or outdated.
     if ! apt-cache show "${packages[@]}" >/dev/null 2>&1 || ! "${install[@]}" >"$log" 2>&1 </dev/null; then
         if ! { "${apt[@]}" update && "${install[@]}"; } >"$log" 2>&1 </dev/null; then
             tail -n 20 "$log" >&2

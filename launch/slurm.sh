@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# slurm.sh - runs on several numbers of nodes as jobs of Slurm, and reports them together
+# slurm.sh - submits runs on several numbers of nodes as Slurm jobs, and reports them together
 #
 # Usage: launch/slurm.sh configure [OPTION...]
 #        launch/slurm.sh submit --nodes LIST [OPTION...] [-- OPTION OF DDPBENCH...]
@@ -53,8 +53,8 @@ program=$(realpath -m "$here/../build/ddpbench") output=results/profiling
 # shellcheck source=launch/common.sh
 . "$here/common.sh"
 
-# die_of_slurm OUTPUT: ends the script with the last line of what a command of Slurm printed.
-die_of_slurm() { die "Slurm says: $(grep -a . <<<"${1:-nothing within 60 s}" | tail -n 1)"; }
+# die_of_slurm OUTPUT: ends the script with the last line of the output of a Slurm command.
+die_of_slurm() { die "Slurm reports: $(grep -a . <<<"${1:-nothing within 60 s}" | tail -n 1)"; }
 
 need_slurm() {
     local tool
@@ -70,12 +70,12 @@ need_slurm() {
 . "$here/slurmjobs.sh"
 
 # ---- submit ----
-# minutes_of TIME: prints a value of --time in minutes.
+# minutes_of TIME: converts a value of --time to minutes and prints it.
 minutes_of() {
     awk -F '[-:]' '{ print /-/ ? ($1 * 24 + $2) * 60 + $3 : /:/ ? $1 * 60 + $2 : $1 + 0 }' <<<"$1"
 }
 
-# add_settings KEY...: adds to options those of sbatch that these settings make.
+# add_settings KEY...: adds the sbatch options of these settings to options.
 add_settings() {
     local key
     for key in "$@"; do
@@ -83,7 +83,7 @@ add_settings() {
     done
 }
 
-# add_job_options NODES GPUS_PER_NODE: the same for a job.
+# add_job_options NODES GPUS_PER_NODE: adds the sbatch options of a benchmark job to options.
 add_job_options() {
     options+=("--nodes=$1" "--ntasks-per-node=${conf[tasks_per_node]}")
     add_settings time partition account cpus_per_task constraint qos
@@ -91,11 +91,11 @@ add_job_options() {
     [ "${conf[exclusive]}" = no ] || options+=(--exclusive)
 }
 
-# print_array NAME VALUE...: prints an assignment, for a script.
+# print_array NAME VALUE...: prints a bash assignment of the values to an array.
 print_array() { echo "$1=($([ $# = 1 ] || printf '%q ' "${@:2}" | sed 's/ $//'))"; }
 
-# share_options OPTION...: shares the options among benchmark, profile, allreduce, and wire (for profiles of one
-# strategy). Jobs add the bucket size that was fastest.
+# share_options OPTION...: sorts the options into benchmark, profile, allreduce, and wire (for profiles of a single
+# strategy). Jobs add the fastest bucket size.
 share_options() {
     check_lengths "$@"
     local rows option word section value
@@ -156,7 +156,7 @@ check_part() {
     [ -z "$why" ] || usage_error "options after --, for $1 node$([ "$1" = 1 ] || echo s) x ${conf[tasks_per_node]}: $why"
 }
 
-# check_parts: checks profile and allreduce on the fewest nodes only, where they reject most.
+# check_parts: checks the options of all parts; profile and allreduce only on the fewest nodes, where they reject the most options.
 check_parts() {
     local n fewest
     fewest=$(printf '%s\n' "${of_nodes[@]}" | sort -n | head -n 1)
@@ -167,7 +167,7 @@ check_parts() {
     check_part "$fewest" allreduce "${allreduce[@]}"
 }
 
-# write_script NODES: prints the script of a job.
+# write_script NODES: prints the batch script of a job.
 write_script() {
     local options=("--job-name=ddpb-$scenario" "--output=$submission/${scenario}_%j.out" --open-mode=append)
     local monitors=(--monitor-cpu) gpus=0 notice=''
@@ -180,10 +180,10 @@ write_script() {
     fi
     [ "$gpus" = 0 ] || monitors+=(--monitor-gpu)
     echo '#!/bin/bash'
-    printf '#SBATCH "%s"\n' "${options[@]}" # the quotes are for sbatch
+    printf '#SBATCH "%s"\n' "${options[@]}" # sbatch reads the quotes
     printf '%s=%q\n' scenario "$scenario" submission "$submission" results "$output/$scenario" program "$program" \
         scripts "$here" mpi "${conf[mpi]}" nsys "$nsys" notice "$notice"
-    # shellcheck disable=SC2086 # names separated by blanks
+    # shellcheck disable=SC2086 # module names separated by blanks
     print_array modules ${conf[modules]}
     print_array monitors "${monitors[@]}"
     print_array benchmark_options "${benchmark[@]}"
@@ -194,7 +194,7 @@ write_script() {
     cat "$here/slurm.sbatch"
 }
 
-# write_analysis: prints the script of the last job.
+# write_analysis: prints the batch script of the job that collects and analyzes.
 write_analysis() {
     local options=(--job-name=ddpb-analyze "--output=$submission/analyze_%j.out" --nodes=1 --ntasks=1 --time=30 --no-requeue)
     add_settings partition account constraint qos
@@ -204,8 +204,8 @@ write_analysis() {
     echo
 }
 
-# submit_job NAME [OPTION...]: submits NAME.sbatch, lists its job at once, and sets job. sbatch gets the options of the
-# script also on its command line, since they would count for less than SBATCH_* in the environment.
+# submit_job NAME [OPTION...]: submits NAME.sbatch, lists its job immediately, and sets job. Options in the script are
+# repeated on the command line of sbatch, because SBATCH_* variables take precedence over those in the script.
 submit_job() {
     local name=$1 options
     shift
@@ -223,7 +223,7 @@ submit_job() {
     return 1
 }
 
-# check_nodes: sets of_nodes, the numbers of --nodes.
+# check_nodes: sets of_nodes to the numbers of --nodes.
 check_nodes() {
     local n
     [ -n "$nodes" ] || usage_error "--nodes is missing, such as --nodes 1,2,4"
@@ -235,7 +235,7 @@ check_nodes() {
     done
 }
 
-# check_names: ends the script if sbatch could not read a name in a script.
+# check_names: ends the script if a path contains characters that sbatch cannot read.
 check_names() {
     [[ $output$program != *[[:cntrl:]%\"\'\\]* ]] ||
         usage_error "'$output', '$program': sbatch cannot read names with % \" ' \\ or control characters; choose others"
@@ -256,7 +256,7 @@ submit() {
     submission=$output/run_$(date -u +%Y%m%d-%H%M%S)
     until error=$(mkdir "$submission" 2>&1); do
         [ -d "$submission" ] || die "cannot make the directory $submission: ${error##*: }"
-        sleep 0.1 # another submission began in this second
+        sleep 0.1 # another submission began in the same second
         submission=$output/run_$(date -u +%Y%m%d-%H%M%S)
     done
     cp "$output/slurm.conf" "$submission/slurm.conf"

@@ -1,8 +1,8 @@
-# slurmconf.sh - the settings of the jobs of slurm.sh: their names and values, and the file that keeps them.
-# Read by slurm.sh, which defines die_of_slurm(), need_slurm(), check_names() and add_settings(), and sets program.
+# slurmconf.sh - the settings of the jobs of slurm.sh: their names, their values, and the configuration file.
+# Sourced by slurm.sh, which defines die_of_slurm(), need_slurm(), check_names() and add_settings(), and sets program.
 # shellcheck shell=bash disable=SC2154 # set by slurm.sh
 
-# In the order in which they are written: KEY;DEFAULT;PATTERN;what is expected. The option of a key has - for _.
+# Rows are written to the file in this order: KEY;DEFAULT;PATTERN;EXPECTED VALUE. The option of a key has - for _.
 setting_rows=(
     "partition;;[A-Za-z0-9_.+-]{0,99};a name of letters, digits and _ . + -, or nothing (Slurm's default)"
     "account;;[A-Za-z0-9_.@+-]{0,99};a name of letters, digits and _ . @ + -, or nothing"
@@ -17,10 +17,10 @@ setting_rows=(
     "exclusive;yes;yes|no;yes or no"
 )
 keys=("${setting_rows[@]%%;*}")
-declare -A conf=() # KEY: value; '' is Slurm's default
+declare -A conf=() # conf[KEY]: value; '' is Slurm's default
 
-# set_setting NAME VALUE [PLACE]: sets conf. NAME is a key, or the option for it. PLACE: where it was read, for the
-# message.
+# set_setting NAME VALUE [PLACE]: sets conf. NAME is a key or its option. PLACE is the file and line of the setting, for
+# the error message.
 set_setting() {
     local row key expected pattern
     for row in "${setting_rows[@]}"; do
@@ -31,7 +31,7 @@ set_setting() {
     conf[$key]=$2
 }
 
-# read_configuration FILE: sets conf. Nothing in the file is executed.
+# read_configuration FILE: sets conf. Does not execute the file.
 read_configuration() {
     local line key n=0 text
     [ -e "$1" ] || usage_error "there is no configuration $1; make one: launch/slurm.sh configure"
@@ -42,14 +42,14 @@ read_configuration() {
         key=${line%%=*}
         [[ $line == *=* && " ${keys[*]} " == *" $key "* && $key != *" "* ]] ||
             usage_error "$1, line $n: '$line': expected KEY=value, with one of these keys: ${keys[*]}"
-        [ -z "${conf[$key]+given}" ] || usage_error "$1, line $n: $key is there twice"
+        [ -z "${conf[$key]+given}" ] || usage_error "$1, line $n: $key is set twice"
         set_setting "$key" "${line#*=}" "$1, line $n: "
     done <<<"$text"
     set_fixed_defaults
 }
 
 # read_partition PARTITION: sets of_partition: name, number of nodes, and CPUs and GPUs of the smallest node. '' is the
-# default one.
+# default partition.
 read_partition() {
     local facts only=()
     [ -z "$1" ] || only=(-p "$1")
@@ -74,7 +74,7 @@ read_partition() {
     read -r -a of_partition <<<"$facts"
 }
 
-# program_mpi: prints how the program's MPI is started, pmi2 or pmix, or nothing if its libraries do not show it.
+# program_mpi: prints the srun plugin for the program's MPI, pmi2 or pmix, or nothing if its libraries do not show which MPI it is.
 program_mpi() {
     local libraries
     libraries=$(ldd "$program" 2>/dev/null) || return 0
@@ -85,7 +85,7 @@ program_mpi() {
     fi
 }
 
-# set_default KEY VALUE: sets what was not given.
+# set_default KEY VALUE: sets a setting that was not given.
 set_default() { [ -n "${conf[$1]+given}" ] || conf[$1]=$2; }
 
 set_fixed_defaults() {
@@ -96,8 +96,8 @@ set_fixed_defaults() {
     done
 }
 
-# set_defaults OFFERED: sets the settings that follow from the partition, from the program, and from what srun offers to
-# start ranks.
+# set_defaults OFFERED: sets the defaults that depend on the partition, the program, and the output of srun --mpi=list
+# (OFFERED).
 set_defaults() {
     local share mpi
     set_default partition "${of_partition[0]}"
@@ -119,7 +119,7 @@ write_configuration() {
     done
 }
 
-# configure FILE: writes the settings that were given as options, and defaults for the others.
+# configure FILE: writes the settings given as options, and defaults for the others.
 configure() {
     local error offered options=() usual
     check_replaceable "$1" '# Of launch/slurm.sh;'

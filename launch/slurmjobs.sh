@@ -1,9 +1,9 @@
-# slurmjobs.sh - the commands of slurm.sh for the jobs of a submission: status, wait, cancel, collect, analyze.
-# Read by slurm.sh, which defines die_of_slurm() and need_slurm(), and sets output, program and submission.
+# slurmjobs.sh - the commands of slurm.sh for submitted jobs: status, wait, cancel, collect, analyze.
+# Sourced by slurm.sh, which defines die_of_slurm() and need_slurm(), and sets output, program and submission.
 # shellcheck shell=bash disable=SC2154 # set by slurm.sh
 
-# find_submission: sets submission (the newest, unless one was given), output (where its runs are), and jobs, "number
-# name" each.
+# find_submission: sets submission (the newest, unless given), output (the directory of its runs), and jobs, an array of
+# "number name".
 find_submission() {
     local newest text why
     if [ -z "$submission" ]; then
@@ -25,18 +25,18 @@ find_submission() {
     [ ${#jobs[@]} -gt 0 ] || usage_error "$submission/job_ids.txt lists no job"
 }
 
-# run_of JOB: prints the directory of its run.
+# run_of JOB: prints the directory of the job's run.
 run_of() { echo "$output/${1#* }/run_${1% *}"; }
 
-# noted RUN KEY: prints the last value in the job's metadata.
+# noted RUN KEY: prints the last value of the key in the job's metadata.
 noted() { sed -n "s/^$2=//p" "$1/job_metadata.txt" 2>/dev/null | tail -n 1; }
 
-# field NAME: reads the line of scontrol show job -o and prints a field of it.
+# field NAME: reads a line of scontrol show job -o and prints the field of that name.
 field() { sed -nE "s/^(.* )?$1=([^ ]*).*/\2/p"; }
 
 # ---- states ----
-# read_queue: sets queue to this user's jobs in Slurm's queue, a line "number|state|reason|nodes|elapsed" each, and
-# unreachable to why there is no answer.
+# read_queue: sets queue to this user's jobs in Slurm's queue, as lines "number|state|reason|nodes|elapsed", and
+# unreachable to the error if Slurm does not answer.
 read_queue() {
     unreachable=''
     queue=$(timeout 60 squeue -h -u "$(id -un)" -o '%A|%T|%r|%N|%M' 2>&1) && return
@@ -44,8 +44,8 @@ read_queue() {
     return 1
 }
 
-# read_accounting NUMBER FIELDS [MORE_FIELDS]: prints "source=..." and what the accounting database, which also has
-# MORE_FIELDS, or else the file of jobcomp has of the job.
+# read_accounting NUMBER FIELDS [MORE_FIELDS]: prints "source=..." and the job's record in the accounting database, or
+# else in the job completion log (jobcomp). Only the database has MORE_FIELDS.
 read_accounting() {
     local rows
     command -v sacct >/dev/null || return
@@ -56,14 +56,14 @@ read_accounting() {
     return 1
 }
 
-# ask_job NUMBER RUN: sets state, reason, node_list and elapsed from the first that knows the job: the queue, scontrol,
-# accounting, or the job's own notes.
+# ask_job NUMBER RUN: sets state, reason, node_list and elapsed from the first source that knows the job: the queue,
+# scontrol, the accounting, or the job's metadata.
 ask_job() {
     local line code=''
     state='' reason='' node_list='' elapsed=''
     IFS='|' read -r _ state reason node_list elapsed < <(grep "^$1|" <<<"$queue") || true
     if [ -n "$state" ]; then
-        : # the queue knows
+        : # known from the queue
     elif line=$(timeout 20 scontrol show job -o "$1" 2>/dev/null); then
         state=$(field JobState <<<"$line") reason=$(field Reason <<<"$line") elapsed=$(field RunTime <<<"$line")
         node_list=$(field NodeList <<<"$line") code=$(field ExitCode <<<"$line")
@@ -78,11 +78,11 @@ ask_job() {
     fi
     [[ $code == @(|0:0) ]] || reason="exit code $code"
     [ "$reason" != None ] || reason=''
-    [[ $node_list != @('(null)'|'None assigned') ]] || node_list='' # it never began
+    [[ $node_list != @('(null)'|'None assigned') ]] || node_list='' # the job never began
 }
 
-# failed_nodes NUMBER NAME RUN: prints the nodes that srun or Slurm named in the job's output, or those of the job that
-# are down.
+# failed_nodes NUMBER NAME RUN: prints the failed nodes that srun or Slurm named in the job's output, or else the nodes
+# of the job that are down.
 failed_nodes() {
     local named had
     named=$(sed -nE 's/.*(Node failure on|[Ff]ailed on node) ([A-Za-z0-9._-]+).*/\2/p' "$submission/$2_$1.out" 2>/dev/null | sort -u)
@@ -93,7 +93,7 @@ failed_nodes() {
     paste -sd, <<<"$named"
 }
 
-# explain_state NUMBER NAME RUN: prints the notes of a job, separated by semicolons.
+# explain_state NUMBER NAME RUN: prints the notes on a job, separated by semicolons.
 explain_state() {
     local notes=() nodes
     nodes=$(failed_nodes "$1" "$2" "$3")
@@ -108,8 +108,8 @@ explain_state() {
     printf '%s\n' "${notes[@]}" | sed '/^$/d' | paste -sd ';' | sed 's/; */; /g'
 }
 
-# print_table: prints a line for each job; sets left and bad, the numbers of jobs that have not ended, and that did not
-# end well.
+# print_table: prints a line for each job; sets left (the number of jobs that have not ended) and bad (the number of
+# failed jobs).
 print_table() {
     local job state reason node_list elapsed
     left=0 bad=0
@@ -135,7 +135,7 @@ status_jobs() {
     [ $bad = 0 ] || exit 4
 }
 
-# wait_jobs: also waits some minutes for a controller that does not answer, since it may be restarted.
+# wait_jobs: waits until all jobs have ended; keeps trying for some minutes if the controller does not answer, as when it restarts.
 wait_jobs() {
     local text='' before='' begin=$SECONDS job in_queue lost=0 state
     while true; do
@@ -143,7 +143,8 @@ wait_jobs() {
             lost=0 in_queue=0 text=''
             for job in "${jobs[@]}"; do
                 IFS='|' read -r _ state _ < <(grep "^${job% *}|" <<<"$queue") || continue
-                in_queue=$((in_queue + 1)) text+=", ${job#* } $(LC_ALL=C tr '[:upper:]' '[:lower:]' <<<"$state")" # I has no i in Turkish
+                # the C locale lowers I to i; a Turkish locale would not
+                in_queue=$((in_queue + 1)) text+=", ${job#* } $(LC_ALL=C tr '[:upper:]' '[:lower:]' <<<"$state")"
             done
             [ $in_queue -gt 0 ] || break
             text="$((${#jobs[@]} - in_queue)) of ${#jobs[@]} done$text"
@@ -153,7 +154,7 @@ wait_jobs() {
         fi
         [ "$text" = "$before" ] || say "$text"
         before=$text
-        sleep $((SECONDS - begin < 200 ? 1 + (SECONDS - begin) / 20 : 10)) # long jobs are asked about less often
+        sleep $((SECONDS - begin < 200 ? 1 + (SECONDS - begin) / 20 : 10)) # queries less often during long jobs
     done
     print_table
     [ $bad = 0 ] && [ $left = 0 ] || exit 4
@@ -171,8 +172,8 @@ cancel_jobs() {
 }
 
 # ---- results ----
-# print_account NUMBER RUN: prints what is known of a job; the first line names the source. Slurm forgets jobs, so that
-# what an earlier collect got for a job that had ended stays.
+# print_account NUMBER RUN: prints the record of a job; the first line names the source. Slurm deletes old records, so
+# the record of an ended job from an earlier collect is kept.
 print_account() {
     local rows fields=JobID,JobName,Partition,State,ExitCode,Start,End,Elapsed,Timelimit,NNodes,NodeList
     read_accounting "$1" $fields ,Account,Submit,NTasks,NCPUS,MaxRSS,AveCPU,TotalCPU && return
@@ -188,8 +189,7 @@ print_account() {
     fi
 }
 
-# join_monitors RUN NAME FILE...: prints the files NAME*.csv of the parts' monitors as one, with part and host in each
-# line.
+# join_monitors RUN NAME FILE...: joins the monitor files NAME*.csv of all parts, adding the columns part and host.
 join_monitors() {
     local file part host first=1
     for file in "${@:3}"; do
@@ -203,7 +203,7 @@ join_monitors() {
     done
 }
 
-# has_ended NUMBER RUN: whether the job has ended: by the queue, or without an answer by the job's own notes.
+# has_ended NUMBER RUN: tests whether the job has ended: by the queue, or by the job's metadata if Slurm does not answer.
 has_ended() {
     if [ -z "$unreachable" ]; then
         ! grep -q "^$1|" <<<"$queue"
@@ -212,7 +212,7 @@ has_ended() {
     fi
 }
 
-# write_tables RUN: writes metrics.csv of parts that were killed; the others write their own.
+# write_tables RUN: writes metrics.csv for parts that were killed; parts that ended normally write it themselves.
 write_tables() {
     local steps
     for steps in "$1"/{benchmark,allreduce}/rank_0_metrics.jsonl "$1"/profile/*/rank_0_metrics.jsonl; do
@@ -222,7 +222,7 @@ write_tables() {
     done
 }
 
-# collect_jobs: collects what is there of each job.
+# collect_jobs: collects the available files of each job.
 collect_jobs() {
     local job run name files
     read_queue || true
@@ -244,8 +244,8 @@ collect_jobs() {
     say "collected: $submission"
 }
 
-# report_jobs DIR JOB...: reports the jobs' runs, under their names. It gets the parts of a run, since other directories
-# there (interrupted parts, runs under nsys) do not belong in a report; or the run itself if it has no part.
+# report_jobs DIR JOB...: reports the jobs' runs under their names. Passes the parts of a run, because its other
+# directories (interrupted parts, runs under nsys) do not belong in a report, or the run itself if it has no parts.
 report_jobs() {
     local job run part found runs=()
     for job in "${@:2}"; do
@@ -269,7 +269,7 @@ analyze_jobs() {
         run=$(run_of "$job")
         ask_job "${job% *}" "$run"
         [[ $state != @(RUNNING|PENDING) ]] || say "${job#* }, job ${job% *}, is $state: reported as far as it is"
-        report_jobs "$run/report" "$job" >/dev/null 2>&1 || true # the report of all prints why
+        report_jobs "$run/report" "$job" >/dev/null 2>&1 || true # the joint report prints the reason
     done
     report_jobs "$submission" "${runs[@]}" ||
         die "some runs could not be reported (see above), or the report could not be written; the results are in $output/*/run_*"

@@ -26,7 +26,7 @@ buckets=0.5,1,4,16 ranks=2 repeats=5 rounds=6 output='' link='' report_only='' m
 default_model="laptop:--preset laptop --batch-size-per-rank 4"
 program=$(realpath -m "$here/../build/ddpbench") launcher=("$here/run.sh" -n "{ranks}" --)
 
-# describe: the settings of the sweep, for open_series.
+# describe: prints the settings of the sweep, for open_series.
 describe() {
     local model
     printf '%s\t%s\n' --program "$("$program" --version)" --launcher "$(quote_words "${launcher[@]}")" \
@@ -73,7 +73,7 @@ check_options() {
 }
 
 # ---- the grid ----
-# list_points: sets points, "ranks model implementation bucket" each; the bucket is - for an implementation without
+# list_points: sets points, an array of "ranks model implementation bucket"; the bucket is - for implementations without
 # buckets.
 list_points() {
     local r model implementation bucket
@@ -106,7 +106,7 @@ check_points() {
     usage_error "$why"
 }
 
-# list_missing: sets queue, "repeat point directory" of each run that is not there yet, and total.
+# list_missing: sets queue, an array of "repeat point directory" for the missing runs, and total.
 list_missing() {
     local repeat i point r model implementation bucket directory n=${#points[@]}
     queue=() total=$((n * repeats))
@@ -123,7 +123,7 @@ list_missing() {
 
 run_all() {
     local run repeat r model implementation bucket directory left sizes
-    [ -z "$link" ] || export DDPBENCH_LINK=$link # each run records it
+    [ -z "$link" ] || export DDPBENCH_LINK=$link # recorded in the results of each run
     begin_runs
     for run in "${queue[@]}"; do
         read -r repeat r model implementation bucket directory <<<"$run"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# mpirun - MPICH's, with its own libraries alone on the path that ranks inherit; it starts its proxy from beside itself.
+# mpirun - runs MPICH's mpirun, with only its own libraries on the path that ranks inherit; finds its proxy in its own directory.
 root=$(cd "${0%/*}/.." && pwd)
 export LD_LIBRARY_PATH="$root/lib/hydra${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 exec "$root/programs/hydra/mpirun" "$@"

@@ -1,9 +1,9 @@
-# start.sh - read by each program of the pack, which has set root and program: runs $root/programs/$program with the
-# libraries of the pack, and with CUDA's from this machine. A POSIX shell is all that it needs.
+# start.sh - sourced by each program of the pack, which sets root and program: runs $root/programs/$program with the
+# libraries of the pack and the CUDA libraries of this machine. Needs only a POSIX shell.
 # shellcheck shell=sh
 # shellcheck disable=SC2154
 
-# take DIRECTORY...: of each library that is still wanted, the first that lies in one of these.
+# take DIRECTORY...: takes each library in $wanted from the first of these directories that contains it.
 take() {
     for directory; do
         left=''
@@ -18,7 +18,7 @@ take() {
     done
 }
 
-# Sets DDPBENCH_PACK_CUDA to the directories of CUDA's libraries, separated by colons, and says what was taken.
+# find_cuda: sets DDPBENCH_PACK_CUDA to the directories of CUDA's libraries, separated by colons, and prints the libraries found.
 find_cuda() {
     wanted=$cuda_libraries cuda='' took=''
     IFS=:
@@ -51,7 +51,7 @@ nvidia/*/lib of ${PYTHON:-python3}'s packages; PYTHON names another)"
 }
 
 [ -z "$cuda_libraries" ] || [ "${DDPBENCH_PACK_CUDA+set}" ] || find_cuda
-# the compiler's libraries, which CUDA's need too, are the machine's own if it has any
+# Use the compiler's libraries (libstdc++) of this machine if it has any, because CUDA's libraries need them too.
 compiler=$root/lib/compiler
 for directory in /usr/lib64 /usr/lib/*-linux-gnu /lib64 /lib/*-linux-gnu; do
     [ ! -e "$directory/libstdc++.so.6" ] || compiler=$directory

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# make.sh - makes the reference results anew, each with its command, version, date and machine.
+# make.sh - remakes the reference results, each with its command, version, date and machine.
 set -Eeuo pipefail
 
 here=$(dirname "$(realpath "$0")")
@@ -29,7 +29,7 @@ need_program build/ddpbench
 work=$(mktemp -d) slurm_is_ours=''
 slurm_lab=tests/support/slurm_lab.sh
 
-# shellcheck disable=SC2317 # the trap calls it
+# shellcheck disable=SC2317 # called by the trap
 clean_up() {
     end_child
     lab_down
@@ -40,26 +40,26 @@ trap clean_up EXIT
 trap_signals
 trap 'say "$name could not be made"' ERR
 
-# print_heading COMMAND...: prints a line with each command, and one with version, date and machine.
+# print_heading COMMAND...: prints a line for each command, and a line with the version, the date and the machine.
 print_heading() {
     printf '# %s\n' "$@"
     printf '# %s, %s, %s, %s CPUs, %s, kernel %s\n' "$(build/ddpbench --version)" "$(date +%F)" \
         "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)" "$(count_cpus)" "$(sed -n 's/^PRETTY_NAME=//p' /etc/os-release)" "$(uname -r)"
 }
 
-# run COMMAND: runs a line of bash, in which OUTPUT stands for $work/output, and keeps its output below a heading.
+# run COMMAND: runs a line of bash, replacing OUTPUT by $work/output, and saves its output below a heading.
 run() {
     print_heading ${up:+"$up"} "$1" >"$work/printed"
     wait_child bash -c "${1//OUTPUT/"'$work/output'"}" >>"$work/printed"
 }
 
-# link_up OPTION...: makes a link between two nodes, and sets up to the command that does.
+# link_up OPTION...: creates a link between two nodes, and sets up to the command that creates it.
 link_up() {
     lab_up "$@"
     up="launch/netlab.sh up --nodes 2 $*"
 }
 
-# keep_printed, keep_directory: put the output, or the result directory with the output, in the place of the older result.
+# keep_printed, keep_directory: replace the older result by the output, or by the results directory including the output.
 keep_printed() { cp --remove-destination "$work/printed" "$here/$name.txt"; }
 keep_directory() {
     rm -f "$work/output/metrics.csv" # `ddpbench report --metrics-csv` makes it from the other files
@@ -88,7 +88,7 @@ make_overlap-100mbit() {
     keep_directory
 }
 
-# sweep REPEATS OPTION...: over a link with these options.
+# sweep REPEATS OPTION...: runs a sweep over a link with these options.
 sweep() {
     link_up "${@:2}"
     run "launch/sweep.sh --launcher 'launch/netlab.sh run -n {ranks} --' --ranks 2 --implementations none,ddp_flat,ddp_bucketed --bucket-size-mb 0.02,0.05,0.1,0.25,0.5,1,2 --repeats $1 --rounds 4 --output OUTPUT --model 'd64-l8:--d-model 64 --num-layers 8 --num-heads 4 --d-ff 256 --context-length 64 --batch-size-per-rank 32 --vocab-size 256' -- --threads 1 --steps-per-block 3"
@@ -101,7 +101,7 @@ sweep() {
 make_sweep-bandwidth() { sweep 5 --rate 100mbit; }
 make_sweep-latency() { sweep 12 --rate 1gbit --delay 2ms; }
 
-# Three jobs, one after the other, and one report of them.
+# Runs three jobs, one after another, and reports them together.
 make_slurm-series() {
     need_tools chromium chromium
     local nodes run runs=() in_lab=("$slurm_lab" run launch/slurm.sh)
@@ -130,7 +130,7 @@ make_slurm-series() {
 
 make_gate() { run 'launch/gate.sh --output OUTPUT' && keep_printed; }
 make_same-strategy-twice() { run launch/same_twice.sh && keep_printed; }
-# bench TARGET: keeps the output of a make target, without the lines of the build.
+# bench TARGET: saves the output of a make target, without the compiler lines.
 bench() {
     run "make --no-print-directory $1"
     sed -i -E '/^(CC|NVCC|AR|LINK) /d' "$work/printed"

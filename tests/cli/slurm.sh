@@ -285,7 +285,7 @@ succeeds "what it was told of a job that has ended stays" cmp "$summary" before
 jobs collect "$where"
 check 0 "collect without a controller" 'collected: '
 jobs status "$where"
-check 1 "status says that there is none" '^slurm.sh: Slurm says: .*(connect|contact)'
+check 1 "status says that there is none" '^slurm.sh: Slurm reports: .*(connect|contact)'
 
 # ---- the lab ----
 succeeds "down" "$lab" down 8<&-
