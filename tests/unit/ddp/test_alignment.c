@@ -1,4 +1,4 @@
-/* test_alignment.c - readings of a clock in rank 0's time: offset, drift, and no more than a nanosecond from exact. */
+/* test_alignment.c - clock readings converted to rank 0's time: offset, drift, and errors of at most a nanosecond. */
 #include "ddp/alignment.h"
 #include "tests/support/suite.h"
 
@@ -35,15 +35,16 @@ TEST(drift_is_per_second)
     ck_assert_int_eq(alignment_apply(&a, 1000), 1500);
     ck_assert_int_eq(alignment_apply(&a, 1000 + second / 2), 1000 + second / 2 + 1500);
     ck_assert_int_eq(alignment_apply(&a, 1000 + second), 1000 + second + 2500);
-    ck_assert_int_eq(alignment_apply(&a, 1000 + 2 * second), 1000 + 2 * second + 4500); /* goes on behind it */
-    ck_assert_int_eq(alignment_apply(&a, 1000 - second / 4), 1000 - second / 4);        /* and before */
+    ck_assert_int_eq(alignment_apply(&a, 1000 + 2 * second), 1000 + 2 * second + 4500); /* after both samples */
+    ck_assert_int_eq(alignment_apply(&a, 1000 - second / 4), 1000 - second / 4);        /* before both samples */
     ck_assert_int_eq(a.residual_ns, 50);
     a = between(1000, 500, second / 10, -2000);
     ck_assert_double_eq_tol(a.drift, -20000, 1e-9);
     ck_assert_int_eq(alignment_apply(&a, 1000 + second / 20), 1000 + second / 20 - 500);
 }
 
-/* Drift that is not known to be one, or that no crystal has. With none, the better sample counts. */
+/* Drift is ignored within its error or beyond what a crystal can have; then the more precise of the two samples
+ * counts. */
 static const struct {
     const char *what;
     struct clock_sample before, after;
@@ -69,10 +70,10 @@ TEST_EACH(drift_is_applied_where_it_is_known, LENGTH(samples))
                   (long long)a.residual_ns);
 }
 
-/* Times are moved by as little as the bounds ask for; where they contradict the samples, half way. */
+/* The offset is moved just far enough to meet the bounds; where bounds and samples contradict each other, half way. */
 static const struct {
     const char *what;
-    int64_t least, most, offset, residual; /* from offset 500 and residual 100 */
+    int64_t least, most, offset, residual; /* starting at offset 500, residual 100 */
 } bounds[] = {
     {"wide ones", -1000, 1000, 500, 100},
     {"none", INT64_MIN, INT64_MAX, 500, 100},
@@ -95,7 +96,7 @@ TEST_EACH(bounds_move_and_narrow, LENGTH(bounds))
                   (long long)a.residual_ns);
 }
 
-/* Halves are rounded, and the last bits of a double lost, also after weeks of uptime. */
+/* Conversion rounds to the nearest nanosecond, also after weeks of uptime, when a double is less precise than that. */
 TEST(times_are_the_nearest_nanosecond)
 {
     static const int64_t at[] = {0, 1000, 40 * 86400000000000}, apart[] = {1000, 50000001, 3600000000000},
@@ -115,10 +116,10 @@ TEST(times_are_the_nearest_nanosecond)
     }
 }
 
-/* Later stays later, or the same nanosecond: rows of a trace must keep their nesting. */
+/* Conversion never reverses the order of two times, since rows of a trace must keep their nesting. */
 TEST(order_is_kept)
 {
-    static const int64_t change[] = {0, 17, 500000, 900000000, -17, -500000, -900000000}; /* in a second */
+    static const int64_t change[] = {0, 17, 500000, 900000000, -17, -500000, -900000000}; /* ns of drift per second */
     for (size_t c = 0; c < LENGTH(change); c++) {
         struct alignment a = {.at_ns = 40 * day, .offset_ns = -3 * day, .drift = (double)change[c]};
         for (int64_t start = 0; start <= second; start += second / 5) {

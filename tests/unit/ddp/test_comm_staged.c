@@ -1,4 +1,5 @@
-/* test_comm_staged.c - memory that a staged comm has and has not allocated; tests/mpi/comm.c has its collectives. */
+/* test_comm_staged.c - a staged comm accepts only memory that it has allocated; tests/mpi/comm.c tests its
+ * collectives. */
 #include "ddp/comm_staged.h"
 #include "tests/support/delayed_device.h"
 #include "tests/support/suite.h"
@@ -10,9 +11,10 @@ static void inner_destroy(void *state)
     (void)state;
 }
 
-/* Of one rank. Static, as what it holds is not lost where a test ends in an exit. */
+/* A staged transport of one rank. It is static, so that a leak checker finds its memory in use when a test ends in an
+ * exit. */
 static struct transport staged;
-static struct device device; /* the delayed one, with memory that a search for leaks sees */
+static struct device device; /* delayed device, with memory that a leak checker sees */
 static float *memory;
 
 static void set_up(void)
@@ -31,8 +33,8 @@ static void tear_down(void)
     staged.destroy(staged.state);
 }
 
-/* Nothing is copied yet: the device puts it off. */
-TEST(its_own_memory_is_accepted)
+/* The delayed device postpones the copy, so that only the check of the memory runs. */
+TEST(own_memory_is_accepted)
 {
     struct collective c = {.buffer = memory, .count = COUNT};
     staged.queue(staged.state, 0, &c);

@@ -1,8 +1,8 @@
-/* test_comm_thread.c - the queue of collectives and its thread, over a made-up transport; also built under the thread
- * sanitizer.
+/* test_comm_thread.c - the queue of collectives and its thread, over a made-up transport; also run with
+ * ThreadSanitizer.
  *
- * The transport completes a collective after some tests, in an order of its own, and notices calls that it must not
- * get: from two threads at once, for a busy slot, or while nothing is in flight. */
+ * The made-up transport completes a collective after some calls of test(), in any order, and counts wrong calls: from
+ * two threads at once, for a busy slot, or while no collective is in flight. */
 #include "ddp/comm_thread.h"
 #include "kernels/device.h"
 #include "kernels/error.h"
@@ -14,12 +14,12 @@
 enum { CAPACITY = 40 };
 
 struct made_up {
-    int left[CAPACITY]; /* tests until complete; -1 for a free slot */
+    int left[CAPACITY]; /* calls of test() until complete; -1: the slot is free */
     float *buffer[CAPACITY];
     size_t count[CAPACITY];
     int posts, tests, wrong, destroyed, slow;
-    int indices[4096];  /* of the collectives, in the order of their posts */
-    _Atomic int inside; /* threads that are calling now */
+    int indices[4096];  /* indices of the collectives, in the order of their posts */
+    _Atomic int inside; /* threads inside a call now */
 };
 
 static void enter(struct made_up *m)
@@ -48,7 +48,7 @@ static int made_up_test(void *state, size_t slot)
     int done = m->left[slot]-- <= 0;
     if (done) {
         for (size_t i = 0; i < m->count[slot]; i++)
-            m->buffer[slot][i] *= 2; /* as two equal ranks would */
+            m->buffer[slot][i] *= 2; /* the sum over two equal ranks */
         m->left[slot] = -1;
     }
     m->inside--;
@@ -71,7 +71,7 @@ static struct comm *make(struct made_up *m, struct timeline *timeline, struct co
     return comm_thread_create("made-up", transport, device_cpu(1), timeline, CAPACITY, progress);
 }
 
-/* Lets the thread come to rest, so that only a signal can make it drive. */
+/* Lets the communication thread become idle, so that only a signal makes it run again. */
 static void rest(struct comm *comm)
 {
     float x = 1;
@@ -117,14 +117,14 @@ TEST_EACH(joined_collectives_are_complete, sizeof progresses / sizeof *progresse
             for (int j = 0; j < 8; j++)
                 ck_assert_float_eq(x[i][j], 2 * (float)(i + j));
         comm->join(comm, ticket);
-        comm->join(comm, ticket); /* a second time finds them complete */
+        comm->join(comm, ticket); /* a second join of a ticket returns at once */
         for (int i = 0; i < n; i++)
             for (int j = 0; j < 8; j++)
                 ck_assert_float_eq(x[i][j], 2 * (float)(i + j));
     }
     ck_assert_int_eq(m.posts, index);
     for (int i = 0; i < index; i++)
-        ck_assert_int_eq(m.indices[i], i); /* they start in order */
+        ck_assert_int_eq(m.indices[i], i); /* collectives start in order */
     ck_assert_uint_eq(timeline.lane[LANE_COMMUNICATION].n, (size_t)index);
     for (size_t i = 0; i < (size_t)index; i++) {
         const struct span *s = &timeline.lane[LANE_COMMUNICATION].span[i];
@@ -134,7 +134,8 @@ TEST_EACH(joined_collectives_are_complete, sizeof progresses / sizeof *progresse
     finish(comm, &m, &timeline);
 }
 
-/* Blocking ones among the others: in order, complete on return, and the others go on after them. */
+/* Blocking collectives run in order with the others and are complete on return; later collectives continue after
+ * them. */
 TEST_EACH(a_run_is_complete_on_return, sizeof progresses / sizeof *progresses)
 {
     struct made_up m;
@@ -162,8 +163,8 @@ TEST_EACH(a_run_is_complete_on_return, sizeof progresses / sizeof *progresses)
     finish(comm, &m, &timeline);
 }
 
-/* Collectives advance while the training thread does something else: after a start, and what is still in flight when a
- * join of an earlier ticket has returned. */
+/* Collectives progress while the training thread does something else: after a start, and after a join of an earlier
+ * ticket while a later collective is in flight. */
 TEST_EACH(collectives_progress_without_join, 2 * sizeof progresses / sizeof *progresses)
 {
     struct made_up m;
@@ -188,8 +189,9 @@ TEST_EACH(collectives_progress_without_join, 2 * sizeof progresses / sizeof *pro
     finish(comm, &m, &timeline);
 }
 
-/* Between join and the next start the transport is left alone, so that the training thread may use it. */
-TEST_EACH(nothing_is_asked_while_nothing_is_in_flight, sizeof progresses / sizeof *progresses)
+/* Between a join and the next start the thread makes no call to the transport, so that the training thread may use
+ * it. */
+TEST_EACH(transport_is_not_called_while_idle, sizeof progresses / sizeof *progresses)
 {
     struct made_up m;
     struct timeline timeline;

@@ -1,7 +1,7 @@
-/* test_data.c - every kind of source, the order of sequences, how ranks share them, and every error.
+/* test_data.c - training data: every kind of source, the order of sequences, their division over ranks, and errors.
  *
- * Files are made so that a token tells its place: token i of a shard is i, so a row that starts with n T is
- * sequence n, and everything about the order can be read off the batches. */
+ * Token i of a test file has the value i, so that a row that starts with n T is sequence n and batches show the
+ * order. */
 #include "ddp/data.h"
 
 #include "kernels/error.h"
@@ -35,8 +35,8 @@ static void write_file(const char *name, const void *content, size_t bytes)
     ck_assert_int_eq(fclose(file), 0);
 }
 
-/* A shard of n tokens 0, 1, 2, ... but for token `at`, which is `token`; with_header: behind a header that says
- * magic, version and count. */
+/* Writes a shard of n tokens 0, 1, 2, ... in which token number `at` is `token`; with_header: after a header of magic,
+ * version and count. */
 static void write_shard(size_t n, size_t at, int token, int with_header, int version, int count)
 {
     unsigned char *content = calloc(1024 + 2 * n, 1), *to = content + (with_header ? 1024 : 0);
@@ -57,8 +57,8 @@ static void write_counting_shard(size_t n)
     write_shard(n, n, 0, 0, 0, 0);
 }
 
-/* Workers, and how far ahead each is: nothing that is served depends on them. The tests that fetch a lot run in all of
- * these ways. */
+/* Numbers of workers and of batches that each prefetches: batches must not depend on them. Tests that fetch many
+ * batches run with each pair. */
 static const int ways[][2] = {{1, 1}, {0, 1}, {1, 4}, {3, 1}, {3, 4}};
 enum { WAYS = sizeof ways / sizeof *ways };
 static int way;
@@ -86,8 +86,8 @@ static struct data *open_data(const struct data_options *options)
     return data;
 }
 
-/* The joined batches of some steps, [steps, global_batch, T]: the parts of all ranks one after the other. Checks on
- * the way that a target is the input shifted. */
+/* Returns the batches of some steps, joined over ranks, [steps, global_batch, T]; the caller frees them. Also checks
+ * that each target is its input shifted by one token. */
 static int32_t *joined(struct data_options options, int ranks, size_t micro_batches, size_t steps)
 {
     size_t T = options.context_length, B = options.global_batch / (size_t)ranks / micro_batches, part = B * T;
@@ -125,7 +125,7 @@ TEST(kinds_by_name)
 
 TEST(shards_with_and_without_header)
 {
-    enum { TOKENS = 60001, T = 3, BATCH = 20000 }; /* all of it in one step, both bytes of a token in use */
+    enum { TOKENS = 60001, T = 3, BATCH = 20000 }; /* one step takes all sequences; tokens use both bytes */
     for (int with_header = 0; with_header < 2; with_header++) {
         write_shard(TOKENS, TOKENS, 0, with_header, 1, TOKENS);
         struct data_options options = options_for(bin_path, 65536, T, BATCH);
@@ -144,8 +144,8 @@ TEST(shards_with_and_without_header)
     }
 }
 
-/* Every token occurs about equally often (chi-square of 40 classes below its 1e-6 point), the seed changes them,
- * and no two sequences are the same. */
+/* Every synthetic token occurs about equally often (chi-square of 40 classes below its 1e-6 point), another seed gives
+ * other tokens, and no two sequences are equal. */
 TEST(synthetic_tokens)
 {
     enum { V = 41, T = 50, BATCH = 40, STEPS = 10, N = T * BATCH * STEPS };
@@ -165,7 +165,7 @@ TEST(synthetic_tokens)
         chi_square += (count[v] - N / (double)V) * (count[v] - N / (double)V) / (N / (double)V);
     ck_assert_double_lt(chi_square, 97);
     ck_assert_double_gt(chi_square, 10);
-    ck_assert_int_lt(equal, N / V * 2); /* by chance, one in V */
+    ck_assert_int_lt(equal, N / V * 2); /* by chance, one token in V is equal */
     for (int i = 0; i < BATCH * STEPS; i++)
         for (int j = 0; j < i; j++)
             ck_assert(memcmp(one + i * T, one + j * T, T * sizeof *one) != 0);
@@ -182,7 +182,7 @@ TEST(synthetic_tokens)
 TEST_EACH(joined_batch_is_the_same_for_any_ranks, WAYS)
 {
     enum { T = 5, BATCH = 24, STEPS = 7, N = STEPS * BATCH * T };
-    write_counting_shard(500); /* 99 sequences: four steps and a bit, so it wraps around inside a step */
+    write_counting_shard(500); /* 99 sequences are not a multiple of a step: an epoch ends within a step */
     unsigned char text[500];
     for (size_t i = 0; i < sizeof text; i++)
         text[i] = (unsigned char)(i * i % 251);
@@ -205,12 +205,12 @@ TEST_EACH(joined_batch_is_the_same_for_any_ranks, WAYS)
     }
 }
 
-/* Of the first n sequences of an epoch each is served once, by one rank; then the row begins again. */
+/* Checks that one epoch serves each sequence once, on one rank, and that later epochs repeat the same order. */
 static void check_epochs(size_t sequences, size_t batch, int ranks)
 {
     enum { T = 3 };
     size_t epochs = 3, steps = (epochs * sequences + batch - 1) / batch;
-    write_counting_shard(sequences * T + 1 + sequences % T); /* a few tokens too many for a whole sequence */
+    write_counting_shard(sequences * T + 1 + sequences % T); /* the last few tokens fill no sequence */
     struct data_options options = options_for(bin_path, 65536, T, batch);
     int32_t *all = joined(options, ranks, 1, steps);
     unsigned char *seen = calloc(sequences, 1);
@@ -232,7 +232,8 @@ TEST(each_sequence_once_an_epoch)
     for (size_t i = 0; i < sizeof sequences / sizeof *sequences; i++)
         for (int ranks = 1; ranks <= 4; ranks++)
             for (size_t k = 1; k <= 3; k++) {
-                size_t batch = k * (size_t)ranks * (1 + sequences[i] / 100); /* also such as divide no epoch */
+                size_t batch =
+                    k * (size_t)ranks * (1 + sequences[i] / 100); /* also sizes that do not divide an epoch */
                 if (batch <= sequences[i])
                     check_epochs(sequences[i], batch, ranks);
             }
@@ -253,7 +254,7 @@ TEST(seed_decides_the_order)
     }
     for (int a = 0; a < 3; a++) {
         int in_place = 0, neighbours = 0, same = 0;
-        for (int i = 0; i < N; i++) { /* of a random order each of these is 1 on average; above 10 once in 1e8 */
+        for (int i = 0; i < N; i++) { /* each count is 1 on average for a random order, above 10 once in 1e8 */
             in_place += row[a][i * T] == i * T;
             neighbours += i > 0 && row[a][i * T] == row[a][(i - 1) * T] + T;
             same += row[a][i * T] == row[(a + 1) % 3][i * T];
@@ -266,9 +267,9 @@ TEST(seed_decides_the_order)
         free(row[i]);
 }
 
-/* ---- seek, and how long a batch stays ---- */
+/* ---- seek, and lifetime of a batch ---- */
 
-/* Whether the micro-batch that is served is number i of the recorded ones, input and target. */
+/* Checks that the next micro-batch, input and target, is number i of the recorded micro-batches. */
 static void check_served(struct data *data, const int32_t *all, size_t part, size_t i)
 {
     const int32_t *input, *target;
@@ -291,9 +292,9 @@ TEST_EACH(seek_goes_to_the_start_of_a_step, WAYS)
         for (int created_anew = 0; created_anew < 2; created_anew++) {
             struct data *data = open_data(&options);
             for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
-                data_seek(data, 11); /* one seek after the other: the last one counts */
+                data_seek(data, 11); /* of two seeks, the last one counts */
                 data_seek(data, targets[i]);
-                for (size_t j = 0; j < i; j++) /* leave at every place in a step */
+                for (size_t j = 0; j < i; j++) /* later seeks start at every place in a step */
                     check_served(data, all, PART, targets[i] * MICRO + j);
                 if (created_anew) {
                     data_destroy(data);
@@ -306,7 +307,7 @@ TEST_EACH(seek_goes_to_the_start_of_a_step, WAYS)
     }
 }
 
-/* Not until the next call is a batch written over, not even by a seek. */
+/* A batch stays unchanged until the next call of data_next, even after a seek. */
 TEST_EACH(batch_stays_until_the_next_call, WAYS)
 {
     enum { T = 64, BATCH = 8, STEPS = 30, PART = T * BATCH };
@@ -330,7 +331,7 @@ TEST_EACH(batch_stays_until_the_next_call, WAYS)
     free(all);
 }
 
-/* Of slots that are being filled when they are no longer wanted, nothing is served. */
+/* After a seek, batches that were being fetched before it are not served. */
 TEST_EACH(seek_while_it_fetches, WAYS)
 {
     enum { T = 256, BATCH = 128, STEPS = 8 };
@@ -352,7 +353,7 @@ TEST_EACH(seek_while_it_fetches, WAYS)
     free(all);
 }
 
-/* At any time: before the first batch, and with one served and the others on their way; it does not wait for all. */
+/* Data may be destroyed at any time: before the first batch, or while batches are being fetched. */
 TEST_EACH(destroyed_while_it_fetches, WAYS)
 {
     const int32_t *input, *target;
@@ -373,7 +374,7 @@ TEST_EACH(destroyed_while_it_fetches, WAYS)
 
 /* ---- errors ---- */
 
-/* Refused, with these words in the message, on one line, and with *data as it was. */
+/* Checks that data_create fails with a message of one line that contains these words, and leaves *data unchanged. */
 static void refused(const struct data_options *options, const char *const *words)
 {
     struct data *const before = (struct data *)&path;
@@ -389,7 +390,7 @@ static void refused(const struct data_options *options, const char *const *words
 }
 #define REFUSED(options, ...) refused(&(options), (const char *const[]){__VA_ARGS__, NULL})
 
-/* What else may be wrong with a file, the command-line test of the benchmark has. */
+/* Wrong shards are refused; other errors of files are in the command-line test of the benchmark. */
 TEST(wrong_shards)
 {
     struct data_options options = options_for(bin_path, 65536, 4, 3);
@@ -412,10 +413,10 @@ TEST(wrong_shards)
     REFUSED(options, "header", "4 bytes");
 }
 
-/* Wherever the wrong token is, one rank finds it, and only one. */
+/* Exactly one rank finds a wrong token, wherever the token is. */
 TEST(ranks_check_disjoint_parts)
 {
-    enum { TOKENS = 150001 }; /* several reads a rank, and not divisible */
+    enum { TOKENS = 150001 }; /* several reads per rank; not divisible by 2, 3 or 4 */
     static const size_t places[] = {0,     1,     37499, 37500, 49999,  50000,  65535,
                                     65536, 74999, 75000, 99999, 100000, 112500, 150000};
     char *text = malloc(TOKENS), position[64];
@@ -445,7 +446,7 @@ TEST(ranks_check_disjoint_parts)
     free(text);
 }
 
-/* Ends the process with status 1, not by what a token outside of the vocabulary would lead to. */
+/* A token that leaves the vocabulary after the file was checked ends the process with status 1, not with a crash. */
 TEST_RANGE(a_token_that_changes_is_fatal, 1, 0, WAYS)
 {
     static char text[20001];
@@ -458,7 +459,7 @@ TEST_RANGE(a_token_that_changes_is_fatal, 1, 0, WAYS)
     int file = open(path, O_WRONLY);
     ck_assert_int_eq(pwrite(file, "\377", 1, 1000), 1);
     close(file);
-    scratch_remove_all(); /* nobody else does, behind an exit */
+    scratch_remove_all(); /* the exit skips the tear-down */
     for (int i = 0; i < 100; i++)
         data_next(data, &input, &target);
 }

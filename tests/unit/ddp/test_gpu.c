@@ -1,4 +1,4 @@
-/* test_gpu.c - which GPU each rank takes, and what is said when two take the same, with made-up GPUs. */
+/* test_gpu.c - which GPU each rank takes, and the error when two ranks take the same one, with made-up GPUs. */
 #include "ddp/gpu.h"
 
 #include "kernels/error.h"
@@ -12,9 +12,9 @@ TEST(a_rank_takes_the_gpu_of_its_place)
     static const struct {
         int local_rank, local_size, gpus, index;
     } known[] = {
-        {0, 1, 1, 0}, {0, 4, 4, 0}, {3, 4, 4, 3}, {1, 2, 8, 1}, /* enough for all */
-        {0, 4, 1, 0}, {3, 4, 1, 0},                             /* a launcher that shows each its own, or one GPU */
-        {2, 4, 3, 2}, {3, 4, 3, 0}, {5, 6, 2, 1},               /* in turns */
+        {0, 1, 1, 0}, {0, 4, 4, 0}, {3, 4, 4, 3}, {1, 2, 8, 1}, /* a GPU for each */
+        {0, 4, 1, 0}, {3, 4, 1, 0},                             /* each rank sees one GPU only */
+        {2, 4, 3, 2}, {3, 4, 3, 0}, {5, 6, 2, 1},               /* fewer GPUs than ranks */
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         ck_assert_int_eq(gpu_index(known[i].local_rank, known[i].local_size, known[i].gpus), known[i].index);
@@ -31,7 +31,7 @@ static struct gpu_choice place(const char *host, const char *id)
 
 TEST(a_gpu_each_is_fine)
 {
-    /* the same index on two hosts is two GPUs; a rank without one is not one that shares */
+    /* the same index on two hosts is two GPUs; ranks without a GPU share none */
     const struct gpu_choice p[] = {place("x", "GPU-1"), place("x", "GPU-2"), place("y", "GPU-3"), place("y", ""),
                                    place("y", "")};
     for (int r = 0; r < 5; r++)

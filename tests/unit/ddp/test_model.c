@@ -1,5 +1,5 @@
-/* test_model.c - the model against PyTorch: loss, gradients and three AdamW steps of a small instance that PyTorch
- * computed in double (tests/support/fixture/make_fixture.py), and what the plan promises about memory. */
+/* test_model.c - the model compared with PyTorch, which computed loss, gradients and three AdamW steps of a small model
+ * in double precision (tests/support/fixture/make_fixture.py); and the memory plan of the model. */
 #include "ddp/model.h"
 #include "ddp/optimizer.h"
 #include "kernels/error.h"
@@ -41,7 +41,7 @@ static double number(const cJSON *object, const char *name)
     return item->valuedouble;
 }
 
-/* Reads an array of n numbers as double. */
+/* Reads an array of n numbers; the caller frees it. */
 static double *numbers(const cJSON *object, const char *name, size_t n)
 {
     const cJSON *array = cJSON_GetObjectItemCaseSensitive(object, name), *item;
@@ -86,13 +86,13 @@ static void create_model(struct model *model)
     model_weights_changed(model);
 }
 
-/* How much further than fp32's errors those of this device's products may go. */
+/* Returns the factor by which errors of this device's matrix products may exceed errors in fp32. */
 static double slack(const struct device *device)
 {
     return device->precision == PRECISION_BF16 ? 8e3 : device->precision == PRECISION_TF32 ? 1e3 : 1;
 }
 
-/* One forward and backward pass; returns the loss. */
+/* Does one forward and backward pass; returns the loss. */
 static float run(struct model *model, const int32_t *in, const int32_t *out, size_t tokens, float scale, int accumulate,
                  const struct gradient_hook *hook)
 {
@@ -108,7 +108,7 @@ static float run(struct model *model, const int32_t *in, const int32_t *out, siz
     return is;
 }
 
-/* One forward and backward pass on the tokens of that step; returns the loss. */
+/* Does one forward and backward pass on the tokens of a step of the fixture; returns the loss. */
 static float pass(struct model *model, int step, int accumulate)
 {
     size_t tokens = model->sizes.batch * model->sizes.context;
@@ -130,7 +130,8 @@ static double expected_loss(int step)
     return number(cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(fixture, "steps"), step), "loss");
 }
 
-/* Largest difference between an arena and the fixture's values of a tensor, relative to the largest of `scale`. */
+/* Returns the largest difference between an arena and a tensor of the fixture, relative to the largest number of the
+ * tensor (less its values named `minus`, if any). */
 static double worst(const float *arena, const struct tensor *t, const cJSON *parameter, const char *name,
                     const char *minus)
 {
@@ -149,13 +150,13 @@ TEST(gradients_are_pytorchs)
 {
     struct model model;
     create_model(&model);
-    pass(&model, 1, 0); /* leaves a gradient, which is to be overwritten */
+    pass(&model, 1, 0); /* leaves a gradient that the next pass must overwrite */
     double loss = (double)pass(&model, 0, 0);
     ck_assert_double_eq_tol(loss, expected_loss(0), 1e-6 * slack(model.device) * expected_loss(0));
     float *gradient = on_host(model.device, model.gradient, model.arena);
     const cJSON *p = cJSON_GetObjectItemCaseSensitive(fixture, "parameters")->child;
     for (int i = 0; i < model.tensors; i++, p = p->next) {
-        /* fp32 sums of some hundred products, in another order */
+        /* the tolerance allows fp32 sums of some hundred products in another order */
         double error = worst(gradient, &model.tensor[i], p, "gradient", NULL);
         ck_assert_msg(error < 1e-5 * slack(model.device), "gradient of %s is off by %g of its largest",
                       model.tensor[i].name, error);
@@ -164,7 +165,8 @@ TEST(gradients_are_pytorchs)
     model_destroy(&model);
 }
 
-/* Products that add may be computed by another kernel, in another order: what cancels errs by units of the terms. */
+/* Gradients of two micro-batches add up. Accumulating products may use another kernel and order of summation, so the
+ * error is relative to the largest term, not to a sum in which terms cancel. */
 TEST(gradients_of_micro_batches_add_up)
 {
     struct model model;
@@ -214,14 +216,13 @@ TEST(three_steps_are_pytorchs)
     const cJSON *p = cJSON_GetObjectItemCaseSensitive(fixture, "parameters")->child;
     float *weight = on_host(model.device, model.weight, model.arena);
     float *gradient = on_host(model.device, model.gradient, model.arena);
-    double allowed = model.device->precision == PRECISION_FP32 ? 1e-3 : 1; /* a gradient near 0 may change its sign */
+    double allowed = model.device->precision == PRECISION_FP32 ? 1e-3 : 1; /* gradients near 0 may change sign */
     for (int i = 0; i < model.tensors; i++, p = p->next) {
-        /* relative to the distance travelled; AdamW divides by the gradient's size, which magnifies small differences
-         */
+        /* error relative to the change of the weight; AdamW divides by the gradient's size, magnifying small errors */
         double error = worst(weight, &model.tensor[i], p, "final", "initial");
         ck_assert_msg(error < allowed, "%s is off by %g of its way", model.tensor[i].name, error);
     }
-    for (int i = 0; i < model.tensors; i++) { /* the gaps that alignment leaves stay zero */
+    for (int i = 0; i < model.tensors; i++) { /* alignment gaps stay zero */
         size_t end = model.tensor[i].offset + model.tensor[i].count;
         for (size_t j = end; j < (i ? model.tensor[i - 1].offset : model.arena); j++)
             ck_assert(weight[j] == 0 && gradient[j] == 0);
@@ -234,7 +235,7 @@ TEST(three_steps_are_pytorchs)
 
 struct watch {
     struct model *model;
-    float *seen; /* [arena] each gradient when it was announced */
+    float *seen; /* [arena] gradients at the time of their announcement */
     int next;
 };
 
@@ -246,7 +247,7 @@ static void keep(void *context, int tensor)
     w->model->device->download(w->seen + t->offset, w->model->gradient + t->offset, t->count * sizeof *w->seen);
 }
 
-/* Each tensor is announced once, the last registered first, and its gradient does not change after that. */
+/* Each tensor is announced once, in reverse order of registration, and its gradient does not change afterwards. */
 TEST(an_announced_gradient_is_final)
 {
     struct model model;
@@ -286,8 +287,8 @@ TEST(initial_weights_have_their_variance)
             continue;
         double n = (double)t->count;
         ck_assert_double_le(fabs(sum / n), 4 * sqrt(variance / n));
-        /* cut off at three deviations, a normal distribution keeps 0.9733 of its variance; its own estimate varies by
-         * about sqrt(2 / n) */
+        /* a normal distribution cut off at three standard deviations has 0.9733 of its variance; the estimate of a
+         * variance has a relative standard error of about sqrt(2 / n) */
         ck_assert_double_eq_tol(squares / n / variance, 0.9733, 5 * sqrt(2 / n));
     }
     model_destroy(&model);

@@ -1,5 +1,5 @@
-/* test_plan.c - buckets tile the gradient, and every strategy sends each of its elements exactly once, at the right
- * time, shown by a comm that records its calls. */
+/* test_plan.c - buckets tile the gradient, and every strategy sends each element of the gradient exactly once, at the
+ * right time, as recorded by a comm. */
 #include "ddp/step.h"
 #include "kernels/error.h"
 #include "tests/support/suite.h"
@@ -25,14 +25,14 @@ static void teardown(void)
 
 struct call {
     struct collective collective;
-    int announced; /* the last tensor announced before this start */
+    int announced; /* tensor announced last before the call */
 };
 
 struct recorder {
     struct comm comm;
     struct call call[256];
     int n, announced;
-    long joined, blocking; /* greatest ticket joined; starts whose predecessors were all joined */
+    long joined, blocking; /* greatest ticket joined; starts while nothing was in flight */
 };
 
 static long recorder_start(struct comm *comm, const struct collective *collective)
@@ -77,7 +77,7 @@ static struct recorder recorder_make(void)
                                       .run_blocking = recorder_run}};
 }
 
-/* Backward's announcements and the end of it, without the arithmetic. */
+/* Announces all gradients and the end of backward, as a backward pass would, without computing anything. */
 static void drive(struct recorder *r, struct reducer *reducer)
 {
     reducer_begin(reducer);
@@ -89,7 +89,7 @@ static void drive(struct recorder *r, struct reducer *reducer)
     reducer->strategy->finish(reducer);
 }
 
-/* How often each element of a tensor is sent; alignment gaps may be or not. */
+/* Checks how often each element of each tensor was sent; alignment gaps may be sent or not. */
 static void check_tiles(const struct recorder *r, const char *base, size_t element, int times)
 {
     unsigned char *sent = allocate(model.arena, 1);
@@ -136,7 +136,7 @@ TEST(synchronous_strategies_wait_for_each)
     drive(&r, &reducer);
     ck_assert_int_eq(r.n, model.tensors);
     ck_assert_int_eq(r.blocking, r.n);
-    for (int i = 0; i < r.n; i++) { /* in the order of registration, and none before backward is over */
+    for (int i = 0; i < r.n; i++) { /* in the order of registration, after the end of backward */
         ck_assert_int_eq(r.call[i].announced, -1);
         ck_assert_ptr_eq(r.call[i].collective.buffer, model.gradient + model.tensor[i].offset);
     }
@@ -177,7 +177,7 @@ TEST(buckets_keep_their_limit)
             ck_assert(s->count * sizeof(float) <= max || s->tensors == 1);
             tensor -= s->tensors;
             ck_assert_int_eq(s->last_tensor, tensor);
-            if (i + 1 < plan.n) { /* filled: the next tensor would not have fitted */
+            if (i + 1 < plan.n) { /* the bucket has no room for the next tensor */
                 const struct tensor *next = &model.tensor[tensor - 1];
                 ck_assert_uint_gt((next->offset + next->count - s->offset) * sizeof(float), max);
             }
@@ -187,7 +187,7 @@ TEST(buckets_keep_their_limit)
     }
 }
 
-/* "At most" means that a bucket may be exactly full. */
+/* A bucket may have exactly the largest allowed size. */
 TEST(a_bucket_may_be_full)
 {
     const struct tensor *second = &model.tensor[model.tensors - 2];

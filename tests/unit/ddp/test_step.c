@@ -1,5 +1,5 @@
-/* test_step.c - the memory that is reserved for spans holds what steps record, for every strategy, with and
- * without tracing; tracing changes nothing that is trained; and the files of checkpoints. */
+/* test_step.c - steps record no more spans than have memory reserved, for every strategy, with and without tracing;
+ * tracing does not change the training; and checkpoint files. */
 #include "kernels/device_traced.h"
 #include "kernels/error.h"
 #include "tests/support/made_up.h"
@@ -17,11 +17,11 @@
 
 enum { STEPS = 2 };
 
-/* One way of training; struct one_rank holds everything that it takes, on one rank. */
+/* Settings of a training run; struct one_rank holds all objects of the run, on one rank. */
 struct way {
     const struct strategy *strategy;
     size_t layers, micro_batches;
-    long warmup_steps; /* up to that step gradients are clipped */
+    long warmup_steps; /* gradients are clipped up to this step */
     int log_grad_norm, traced, after_backward;
 };
 
@@ -34,7 +34,7 @@ struct one_rank {
     struct comm *comm;
     struct reducer reducer;
     struct trainer trainer;
-    size_t spans[TIMELINE_LANES]; /* of one step */
+    size_t spans[TIMELINE_LANES]; /* spans reserved for one step */
 };
 
 static void one_rank_create(struct one_rank *one, const struct way *way)
@@ -83,7 +83,7 @@ static void one_rank_destroy(struct one_rank *one)
     timeline_destroy(&one->timeline);
 }
 
-/* Spans of one step on each lane; each step records as many. */
+/* Counts the spans of one step on each lane, and checks that each step records equally many. */
 static void count_spans(const struct one_rank *one, size_t n[TIMELINE_LANES])
 {
     for (int l = 0; l < TIMELINE_LANES; l++) {
@@ -98,7 +98,8 @@ static void count_spans(const struct one_rank *one, size_t n[TIMELINE_LANES])
     }
 }
 
-/* What is reserved suffices for all, and the largest needs all of the compute and the communication lane. */
+/* The reserved spans suffice for every strategy, and the strategy with most spans fills the compute and communication
+ * lanes exactly. */
 TEST_EACH(every_strategy_fits, 9)
 {
     struct way way = {.layers = (size_t)_i % 3 * 2 + 1, .micro_batches = (size_t)_i / 3 + 1, .traced = 1};
@@ -122,11 +123,10 @@ TEST_EACH(every_strategy_fits, 9)
         }
     ck_assert_uint_eq(most[LANE_COMPUTE], spans[LANE_COMPUTE]);
     ck_assert_uint_eq(most[LANE_COMMUNICATION], spans[LANE_COMMUNICATION]);
-    ck_assert_uint_le(spans[LANE_HOST], 2 * most[LANE_HOST]); /* no waste */
+    ck_assert_uint_le(spans[LANE_HOST], 2 * most[LANE_HOST]); /* at most twice what is needed */
 }
 
-/* The weights after the steps and the losses are the same, bit for bit, and only the operations and ranges are added.
- */
+/* With tracing, weights and losses stay the same bit for bit, and only spans of operations and ranges are added. */
 TEST(tracing_changes_nothing)
 {
     struct way way = {.strategy = &strategy_ddp_individual_v2, .layers = 2, .micro_batches = 2, .warmup_steps = 1};
@@ -167,10 +167,10 @@ static void set_up(void)
 static void tear_down(void)
 {
     unlink(path);
-    ck_assert_int_eq(rmdir(folder), 0); /* nothing else was left there */
+    ck_assert_int_eq(rmdir(folder), 0); /* the directory is empty */
 }
 
-/* The state of a trainer: its arrays one after the other, [3 arena]. */
+/* Returns a copy of the three arrays of a trainer's state, [3 arena]; the caller frees it. */
 static float *state_of(const struct one_rank *one)
 {
     size_t n = one->model.arena;
@@ -181,7 +181,7 @@ static float *state_of(const struct one_rank *one)
     return state;
 }
 
-/* Adds a number to a byte of the file. */
+/* Adds `by` to the byte at offset `at` of the file. */
 static void change(size_t at, unsigned char by)
 {
     FILE *file = fopen(path, "r+b");
@@ -193,14 +193,14 @@ static void change(size_t at, unsigned char by)
     ck_assert_int_eq(fclose(file), 0);
 }
 
-static void check_said(int status, const char *words)
+static void check_error(int status, const char *words)
 {
     ck_assert_int_eq(status, -1);
     ck_assert_msg(strstr(error_text(), words) != NULL, "'%s' lacks '%s'", error_text(), words);
     error_clear();
 }
 
-/* A wrong file is refused before anything changes; a wrong byte of an array is found by comparing. */
+/* A wrong checkpoint is refused before it changes anything; checkpoint_compare finds a wrong byte of an array. */
 TEST(wrong_checkpoints_are_refused)
 {
     struct way way = {.strategy = &strategy_ddp, .layers = 2, .micro_batches = 1};
@@ -217,33 +217,33 @@ TEST(wrong_checkpoints_are_refused)
                  {offsetof(struct checkpoint_header, heads), "another model or seed: vocabulary 19"},
                  {offsetof(struct checkpoint_header, floats), "another model"},
                  {offsetof(struct checkpoint_header, seed), "seed 8"}};
-    check_said(restore_trainer(&one.trainer, path), "No such file");
-    ck_assert_int_eq(mkfifo(path, 0600), 0); /* to which nobody writes */
-    check_said(restore_trainer(&one.trainer, path), "is not a regular file");
+    check_error(restore_trainer(&one.trainer, path), "No such file");
+    ck_assert_int_eq(mkfifo(path, 0600), 0); /* a pipe without a writer */
+    check_error(restore_trainer(&one.trainer, path), "is not a regular file");
     ck_assert_int_eq(unlink(path), 0);
     ck_assert_msg(!checkpoint_write(path, &one.trainer.checkpoint, trainer_state(&one.trainer)) &&
                       !checkpoint_compare(path, &one.trainer.checkpoint, trainer_state(&one.trainer)),
                   "%s", error_text());
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         change(wrong[i].at, 1);
-        check_said(restore_trainer(&one.trainer, path), wrong[i].words);
-        check_said(checkpoint_compare(path, &one.trainer.checkpoint, trainer_state(&one.trainer)), wrong[i].words);
+        check_error(restore_trainer(&one.trainer, path), wrong[i].words);
+        check_error(checkpoint_compare(path, &one.trainer.checkpoint, trainer_state(&one.trainer)), wrong[i].words);
         change(wrong[i].at, 255);
     }
     change(offsetof(struct checkpoint_header, step), 1);
-    check_said(checkpoint_compare(path, &one.trainer.checkpoint, trainer_state(&one.trainer)),
-               "has step 3, update 3, but the trainer is at step 2, update 3");
+    check_error(checkpoint_compare(path, &one.trainer.checkpoint, trainer_state(&one.trainer)),
+                "has step 3, update 3, but the trainer is at step 2, update 3");
     change(offsetof(struct checkpoint_header, step), 255);
     for (size_t array = 0; array < 3; array++) {
         change(header + (array * n + n - 1) * sizeof(float), 1);
-        check_said(checkpoint_compare(path, &one.trainer.checkpoint, trainer_state(&one.trainer)), arrays[array]);
+        check_error(checkpoint_compare(path, &one.trainer.checkpoint, trainer_state(&one.trainer)), arrays[array]);
         change(header + (array * n + n - 1) * sizeof(float), 255);
     }
     ck_assert_int_eq(checkpoint_compare(path, &one.trainer.checkpoint, trainer_state(&one.trainer)), 0);
     static const long lengths[] = {1, -1, -100000, 0};
     for (int i = 0; lengths[i]; i++) {
         ck_assert_int_eq(truncate(path, lengths[i] < -1 ? 10 : (long)bytes + lengths[i]), 0);
-        check_said(restore_trainer(&one.trainer, path), lengths[i] < -1 ? "only 10 bytes" : "copied completely");
+        check_error(restore_trainer(&one.trainer, path), lengths[i] < -1 ? "only 10 bytes" : "copied completely");
     }
     float *after = state_of(&one);
     ck_assert_mem_eq(after, before, 3 * n * sizeof *before);
@@ -253,7 +253,7 @@ TEST(wrong_checkpoints_are_refused)
     one_rank_destroy(&one);
 }
 
-/* Whatever goes wrong, the file that was there before is still there, and nothing else. */
+/* After any failed write of a checkpoint, the earlier file is still there and no other file is left. */
 TEST(a_checkpoint_is_whole_or_not_there)
 {
     struct way way = {.strategy = &strategy_ddp, .layers = 1, .micro_batches = 1};
@@ -264,17 +264,17 @@ TEST(a_checkpoint_is_whole_or_not_there)
     const struct rlimit small = {.rlim_cur = 4096, .rlim_max = RLIM_INFINITY}, none = {RLIM_INFINITY, RLIM_INFINITY};
     signal(SIGXFSZ, SIG_IGN);
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
-    check_said(checkpoint_write(path, &one.trainer.checkpoint, trainer_state(&one.trainer)), "File too large");
+    check_error(checkpoint_write(path, &one.trainer.checkpoint, trainer_state(&one.trainer)), "File too large");
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &none), 0);
     ck_assert_int_eq(rename(folder, moved), 0);
-    check_said(checkpoint_write(path, &one.trainer.checkpoint, trainer_state(&one.trainer)), "No such file");
+    check_error(checkpoint_write(path, &one.trainer.checkpoint, trainer_state(&one.trainer)), "No such file");
     struct checkpoint *saved = &one.trainer.checkpoint;
     snprintf(saved->path, sizeof saved->path, "%s", path);
-    check_said(checkpoint_try(&one.trainer.checkpoint, trainer_state(&one.trainer)), "No such file");
+    check_error(checkpoint_try(&one.trainer.checkpoint, trainer_state(&one.trainer)), "No such file");
     ck_assert_msg(saved->failed && !saved->saved && saved->seconds == 0, "%zu in %g s", saved->saved, saved->seconds);
     ck_assert_int_eq(rename(moved, folder), 0);
-    check_said(checkpoint_compare(path, &one.trainer.checkpoint, trainer_state(&one.trainer)),
-               "in number 0 of the weights");
+    check_error(checkpoint_compare(path, &one.trainer.checkpoint, trainer_state(&one.trainer)),
+                "in number 0 of the weights");
     one.model.weight[0] = weight;
     ck_assert_int_eq(checkpoint_compare(path, &one.trainer.checkpoint, trainer_state(&one.trainer)), 0);
     one_rank_destroy(&one);

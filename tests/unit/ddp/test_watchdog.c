@@ -1,5 +1,5 @@
-/* test_watchdog.c - the watchdog of a rank, with a board and a library that are made up: whom it names, when it ends
- * the job, when it does not, and that threads may do what they do while it looks. */
+/* test_watchdog.c - a rank's watchdog, with a made-up board and library: which rank it reports, when it ends the job,
+ * when it does not, and that the training thread may run while the watchdog reads. */
 #include "ddp/watchdog.h"
 
 #include "kernels/clock.h"
@@ -32,7 +32,7 @@ static void setup(void)
 static void teardown(void)
 {
     for (int r = 0; r < LOCAL; r++)
-        watchdog_hide(watchdog[r]); /* each thread looks at the boards of all */
+        watchdog_hide(watchdog[r]); /* before any board is freed, as each watchdog reads all */
     for (int r = 0; r < LOCAL; r++)
         free(board[r]);
     for (int r = 0; r < LOCAL; r++)
@@ -44,7 +44,7 @@ static void sleep_s(double seconds)
     clock_sleep_until(clock_now_ns() + (int64_t)(1e9 * seconds));
 }
 
-/* What the process of a scene says on stderr; its status. */
+/* Output on stderr and exit status of the process that ran a scene. */
 static struct {
     char words[4096];
     int status;
@@ -73,7 +73,7 @@ static void play(void (*scene)(void))
     ck_assert_int_eq(waitpid(child, &told.status, 0), child);
 }
 
-static void says(const char *words)
+static void expect_words(const char *words)
 {
     ck_assert_msg(strstr(told.words, words) != NULL, "'%s' is not in '%s'", words, told.words);
 }
@@ -84,7 +84,7 @@ static void ended_with(int status)
                   told.words);
 }
 
-/* ---- what does not end ---- */
+/* ---- waits that do not end ---- */
 
 static void hang(void)
 {
@@ -102,13 +102,13 @@ TEST(a_wait_that_does_not_end_ends_the_job)
 {
     play(hang);
     ended_with(1);
-    says("rank 0 on ");
-    says(" s in timed step 17 of ddp: all_reduce of 8 B; rank 1 has not started it: it is in writing of files");
-    says("; ranks of other hosts print their own lines if they wait as long");
-    says("--timeout: no progress for ");
+    expect_words("rank 0 on ");
+    expect_words(" s in timed step 17 of ddp: all_reduce of 8 B; rank 1 has not started it: it is in writing of files");
+    expect_words("; ranks of other hosts print their own lines if they wait as long");
+    expect_words("--timeout: no progress for ");
 }
 
-/* As comm_thread_look does of a collective. */
+/* Describes a collective in flight to the watchdog, as comm_thread_look does. */
 static _Atomic int breaks;
 static void look(void *state, struct watched *watched)
 {
@@ -124,7 +124,7 @@ static void break_down(void)
     int64_t since = clock_now_ns();
     for (int r = 0; r < LOCAL; r++)
         watchdog_started(watchdog[r]);
-    watchdog_wait(watchdog[1], "a barrier", 1, 0); /* without a limit: it prints since the other rank ends the job */
+    watchdog_wait(watchdog[1], "a barrier", 1, 0); /* prints although without a limit: rank 0 ends the job */
     breaks = 1;
     watchdog_look(watchdog[0], look, &since);
     pause();
@@ -134,15 +134,15 @@ TEST(an_error_of_a_library_ends_the_job)
 {
     play(break_down);
     ended_with(1);
-    says(" s in broadcast of 4 B; all ranks that can be seen here have started it");
-    says("rank 1 on ");
-    says(" s in a barrier");
-    says("a library's error, in broadcast of 4 B");
+    expect_words(" s in broadcast of 4 B; all ranks that can be seen here have started it");
+    expect_words("rank 1 on ");
+    expect_words(" s in a barrier");
+    expect_words("a library's error, in broadcast of 4 B");
 }
 
-/* ---- what does ---- */
+/* ---- waits that end ---- */
 
-/* Comes as soon as it is told. */
+/* Arrives at the barrier as soon as the watchdog has reported the wait. */
 static void late(void)
 {
     int ends[2], out = dup(STDERR_FILENO);
@@ -156,7 +156,7 @@ static void late(void)
     dup2(out, STDERR_FILENO);
     ck_assert_int_eq(write(out, words, (size_t)n), n);
     sleep_s(2.5);
-    watchdog_wait(watchdog[0], "a barrier", 2, 60); /* which is given more time */
+    watchdog_wait(watchdog[0], "a barrier", 2, 60); /* a wait with a longer limit */
     sleep_s(0.6);
 }
 
@@ -164,11 +164,11 @@ TEST(a_wait_that_ends_while_it_is_told_goes_on)
 {
     play(late);
     ended_with(0);
-    says("s in a barrier");
+    expect_words("s in a barrier");
     ck_assert_ptr_null(strstr(told.words, "--timeout"));
 }
 
-/* The training thread does all that it may, and as often as it can, while both watchdogs look. */
+/* A training thread that makes every allowed call as often as possible while both watchdogs read. */
 static void *train(void *argument)
 {
     struct watchdog *w = argument;
