@@ -1,22 +1,22 @@
 #!/usr/bin/env bash
-# run.sh - runs every test and counts its checks. The last line is the sum: "N passed, N failed, N skipped".
+# run.sh - runs every test and counts its checks. The last line is the total: "N passed, N failed, N skipped".
 #
 # Usage: [MPIRUN=mpirun] [TEST_ONLY=PATTERN] tests/run.sh [OPTION...] BUILD_DIR
-# Runs, for each tests/unit/*/test_*.c, its program in BUILD_DIR alone; for each tests/mpi/*.c under MPIRUN with 1, 2, 3 and 4
-# ranks, or 1 and 3; each tests/cli/*.sh; those that open a device also on a GPU, skipped where there is none, and on an emulated one.
-# First those that bound no times, two more at a time than there are cores (fewer where /dev/shm is small), and then the
-# others one after the other.
-# The seconds and CPU seconds of each go to BUILD_DIR/tests/times.tsv. At the end come what failed, a line "failed: NAME: WORDS"
-# each, and the five slowest.
-# TEST_ONLY leaves out those whose names, as they are printed, do not match: 'unit/ddp/*'.
+# Runs the program in BUILD_DIR of each tests/unit/*/test_*.c; of each tests/mpi/*.c under MPIRUN with 1, 2, 3 and 4 ranks, or 1
+# and 3; and each tests/cli/*.sh. Tests that open a device also run on an emulated GPU, and on a GPU if there is one.
+# Tests without time limits run first, two more at a time than there are cores (fewer if /dev/shm is small), then the
+# others one after another.
+# BUILD_DIR/tests/times.tsv lists the seconds and CPU seconds of each test. The output ends with a line "failed: NAME: WORDS"
+# for each failed check, and the five slowest tests.
+# TEST_ONLY selects tests by their printed names, for example 'unit/ddp/*'.
 # Exits with status 1 if a check failed, a program crashed, was not built or checked nothing.
-#   --gpu   only what runs on a real GPU, which has to be there
-#   --mpi   only what depends on the MPI: tests/mpi, and of tests/cli comm.sh and run.sh
-#   --cpu   only what runs on the CPU, for the sanitizers: of tests/mpi with 1 and 2 ranks, of tests/cli allreduce.sh,
+#   --gpu   only tests on a real GPU, which must exist
+#   --mpi   only tests that depend on the MPI: tests/mpi, and comm.sh and run.sh of tests/cli
+#   --cpu   only tests on the CPU, for the sanitizers: tests/mpi with 1 and 2 ranks, and of tests/cli allreduce.sh,
 #           benchmark.sh, comm.sh, compare.sh, help.sh, profile.sh and report.sh
-#   --rest  all but tests that --cpu has run and a plain build would only repeat: leaves out tests/unit/document and
-#           results, and of tests/cli allreduce.sh, compare.sh, help.sh, profile.sh and report.sh
-#   --long  simulations at their full size, ten times as long, and attention on an emulated GPU at all sizes of scores
+#   --rest  all tests that are worth repeating in a plain build after --cpu: leaves out tests/unit/document and
+#           tests/unit/results, and of tests/cli allreduce.sh, compare.sh, help.sh, profile.sh and report.sh
+#   --long  also runs simulations at full size (ten times as long), and attention on an emulated GPU with all score sizes
 set -euo pipefail
 
 # shellcheck source=tests/support/here.sh
@@ -33,12 +33,12 @@ cd "$(dirname "$0")/.."
 
 limit_seconds=600 # of one program; busy cores make it several times as long
 find_mpirun
-export OMP_WAIT_POLICY=passive # on busy cores, threads that spin make others wait for whole time slices
-export HWLOC_PLUGINS_PATH=/dev/null # hwloc's plugins, which another MPI may bring, leak, and MPICH loads them
-export CK_DEFAULT_TIMEOUT=60 # Check's own 4 s are too few for a program that shares its core
+export OMP_WAIT_POLICY=passive # on busy cores, spinning threads make others wait for whole time slices
+export HWLOC_PLUGINS_PATH=/dev/null # hwloc's plugins leak memory; another MPI may install them, and MPICH loads them
+export CK_DEFAULT_TIMEOUT=60 # Check's default of 4 s is too short for a program that shares its core
 passed=0 failed=0 skipped=0
 lanes=1 # how many programs run at a time
-kinds=() names=() reported=0 # of the programs in the order of their start; how many have been reported
+kinds=() names=() reported=0 # kinds and names of the programs in the order of their start; number of programs reported
 work=$(mktemp -d)
 mkdir -p "$build/tests"
 times=$build/tests/times.tsv
@@ -49,11 +49,11 @@ trap 'stop; exit 129' HUP
 trap 'stop; exit 130' INT
 trap 'stop; exit 143' TERM
 
-# run_one KIND NAME COMMAND...: KIND is check (the program prints Check's totals) or lines ("ok - ", "not ok - ").
-# It ends here if there is one lane, or later.
+# run_one KIND NAME COMMAND...: runs a program. KIND is check (prints Check's totals) or lines ("ok - ", "not ok - ").
+# Returns when the program has ended if only one runs at a time, otherwise earlier.
 run_one() {
     local n=${#names[@]}
-    # shellcheck disable=SC2053 # a pattern
+    # shellcheck disable=SC2053 # TEST_ONLY is a pattern
     [[ $2 == ${TEST_ONLY:-*} ]] || return 0
     kinds+=("$1") names+=("$2")
     shift 2
@@ -65,20 +65,20 @@ run_one() {
     wait_for $((lanes - 1))
 }
 
-# measure N COMMAND...: runs program N; its words go to N.log, and at last its status, seconds and CPU seconds to N.end.
+# measure N COMMAND...: runs program N; writes its output to N.log and finally its status, seconds and CPU seconds to N.end.
 measure() {
     local n=$1 status=0 child TIMEFORMAT='%R %U %S'
     shift
     timeout --kill-after=10 "$limit_seconds" "${in_user_locale[@]}" "$@" >"$work/$n.log" 2>&1 </dev/null &
     child=$!
-    # timeout has a process group of its own, which a key press on the terminal does not reach
+    # timeout creates a process group, which a key press on the terminal does not reach.
     trap 'kill "$child" 2>/dev/null; exit 143' TERM
     { time wait "$child" || status=$?; } 2>"$work/$n.time"
     awk -v status="$status" 'END { printf "%s %.1f %.1f\n", status, $1, $2 + $3 }' "$work/$n.time" >"$work/$n.ended"
     mv "$work/$n.ended" "$work/$n.end"
 }
 
-# wait_for MOST: waits until at most so many programs run, and reports those that have ended, in order.
+# wait_for MOST: waits until at most MOST programs run, and reports the programs that have ended, in order.
 wait_for() {
     local status ended i
     while
@@ -88,7 +88,7 @@ wait_for() {
         status=0
         wait -n || status=$?
         [ "$status" = 127 ] || continue
-        for ((i = 0; i < ${#names[@]}; i++)); do # nothing runs, so what has not ended was killed
+        for ((i = 0; i < ${#names[@]}; i++)); do # nothing runs, so a program without .end was killed
             [ -e "$work/$i.end" ] || echo '137 0 0' >"$work/$i.end"
         done
     done
@@ -98,7 +98,7 @@ wait_for() {
     done
 }
 
-# report N: counts the checks of program N, which has ended, and prints a line, and its words if one failed.
+# report N: counts the checks of program N, which has ended, and prints a summary line, followed by its output if a check failed.
 report() {
     local kind=${kinds[$1]} name=${names[$1]} log=$work/$1.log status seconds cpu_seconds why='' good=0 bad=0 skip=0
     read -r status seconds cpu_seconds <"$work/$1.end"
@@ -142,7 +142,7 @@ report() {
     fi
 }
 
-# run_ranks NAME RANKS PROGRAM
+# run_ranks NAME RANKS PROGRAM: runs an MPI test on RANKS ranks.
 run_ranks() {
     run_one check "$1, $2 ranks" env OMP_NUM_THREADS=1 "${mpirun[@]}" -n "$2" "$3"
 }
@@ -156,13 +156,14 @@ run_unit_tests() {
     done
 }
 
-# run_mpi_tests WHICH: `sharing`, those that bound no times and have two ranks at most, or `alone`, the others.
+# run_mpi_tests WHICH: runs the MPI tests that may share the machine (`sharing`: no time limits, at most two ranks) or
+# the others (`alone`).
 run_mpi_tests() {
     local source name counts ranks which
     for source in tests/mpi/*.c; do
         name=${source%.c}
         case $name in
-        # what they check is the same for any number of several ranks
+        # These tests check the same for any number of ranks above 1.
         tests/mpi/accelerator | tests/mpi/buckets | tests/mpi/by_name | tests/mpi/collectives | tests/mpi/controls | \
             tests/mpi/timing) counts='1 3' ;;
         *) counts='1 2 3 4' ;;
@@ -178,8 +179,8 @@ run_mpi_tests() {
     done
 }
 
-# run_scripts NAME...: those of tests/cli, as far as they are asked for. benchmark.sh and comm.sh leave some of theirs to a
-# plain program, or to an emulated GPU.
+# run_scripts NAME...: runs the scripts of tests/cli that the options select. benchmark.sh and comm.sh skip some checks
+# in builds with sanitizers.
 run_scripts() {
     local name
     for name in "$@"; do
@@ -189,7 +190,7 @@ run_scripts() {
     done
 }
 
-# run_model WHERE DIRECTORY
+# run_model WHERE DIRECTORY: runs the test of the model on GPUs with each data type.
 run_model() {
     export TEST_DEVICE
     for TEST_DEVICE in cuda cuda:tf32 cuda:bf16; do
@@ -198,8 +199,8 @@ run_model() {
     unset TEST_DEVICE
 }
 
-# run_parity WHERE DIRECTORY RANKS: RANKS is a list such as "1 2". Ranks may share a GPU: with MPI they are staged through
-# the host's memory; NCCL is told that they are on hosts of their own.
+# run_parity WHERE DIRECTORY RANKS: runs the parity test with MPI and NCCL; RANKS is a list such as "1 2". Ranks may
+# share a GPU: MPI stages through host memory, and NCCL is configured as if each rank had its own host.
 run_parity() {
     local comm ranks
     for comm in mpi nccl; do
@@ -209,7 +210,7 @@ run_parity() {
     done
 }
 
-# share_machine N: from here on N programs run at a time, or fewer where /dev/shm is small; each has its share of that.
+# share_machine N: runs N programs at a time from now on, fewer if /dev/shm is small; each gets an equal share of /dev/shm.
 whole_shared_mib=$shared_mib
 share_machine() {
     shared_mib=$whole_shared_mib
@@ -217,7 +218,7 @@ share_machine() {
     export shared_mib=$((shared_mib / lanes))
 }
 
-# Scripts that bound no times run two more at a time than there are cores, since most of them also wait; the longest first.
+# Scripts without time limits, longest first. Two more than there are cores run at a time, since most of them also wait.
 sharing=(peer comm slurm bad_launch bad_calls profile faults benchmark sweep paper allreduce netlab tune prometheus compare report run
     gate pack install help blas fences profilers)
 sharing_emulated=(cuda cuda_profile)
@@ -227,14 +228,14 @@ run_sharing() {
     run_scripts "${sharing[@]}"
     if [ "$only" != cpu ]; then
         run_one check "unit/kernels/test_device, emulated GPU" "$build/emulated/tests/unit/kernels/test_device"
-        # what sm_86, sm_89 and sm_120 give a block
+        # sm_86, sm_89 and sm_120 have this much shared memory per block.
         CK_RUN_CASE=attention EMULATED_CUDA_SHARED=101376 run_one check "attention, emulated GPU with little shared memory" \
             "$build/emulated/tests/unit/kernels/test_device"
         run_scripts "${sharing_emulated[@]}"
         for ranks in 1 2; do
             run_ranks "mpi/comm, emulated GPU" "$ranks" "$build/emulated/tests/mpi/comm"
         done
-        # an emulated GPU has time for a part of it, with small batches
+        # The emulated GPU is slow: run only the core cases, with small batches.
         CK_RUN_CASE=core TEST_BATCH=4 run_parity "an emulated GPU" "$build/emulated/tests" 2
         run_model "an emulated GPU" "$build/emulated/tests"
         for source in tests/gpu/*.cu; do
@@ -269,7 +270,7 @@ if [ "$only" = gpu ]; then
     run_model "a GPU" "$build/tests"
     run_parity "a GPU" "$build/tests" "1 2 4"
     REAL_GPU=1 run_scripts cuda cuda_profile
-    [ "$skipped" = 0 ] || say "what was skipped found no GPU, or no NCCL"
+    [ "$skipped" = 0 ] || say "skipped tests found no GPU or no NCCL"
 elif [ "$only" = mpi ]; then
     share_machine "$(count_cpus)"
     run_scripts comm run

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# growth.sh - long runs do not grow: 100,000 steps in long and in short blocks, a model of 10,000 parameter tensors, a
-# thousand rounds of a profile, millions of collectives. Samples the resident memory of each rank four times a second:
-# from three fifths of a run until shortly before its end, when it is evaluated, no rank may grow by more than 1 MiB.
-# Takes about ten minutes, more where cores are shared.
+# growth.sh - memory of long runs does not grow: 100,000 steps in long and in short blocks, a model of 10,000 parameter
+# tensors, a thousand profile rounds, millions of collectives. Samples the resident memory of each rank four times a
+# second: between 60 % and 90 % of a run, no rank may grow by more than 1 MiB. Takes about ten minutes, more where cores
+# are shared.
 set -euo pipefail
 
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 
-# steady WORDS OPTION...: a run with these.
+# steady WORDS OPTION...: checks that memory does not grow in a run with these options.
 steady() {
     local words=$1 run process grown
     shift
@@ -24,7 +24,7 @@ steady() {
         done
     done
     wait "$run" && status=0 || status=$?
-    # KiB that the rank grew by which grew most; -1 without all ranks and eight samples of each
+    # Largest growth of any rank in KiB; -1 if a rank is missing or has fewer than eight samples.
     grown=$(awk -v wanted="$ranks" '
         { kib[$1, ++n[$1]] = $2 }
         END {
@@ -50,7 +50,7 @@ steady "100,000 steps in short blocks, with a page" "${small[@]}" --num-layers 1
     --steps-per-block 4 --output "$temporary/out"
 steady "10,000 parameter tensors in buckets" "${small[@]}" --num-layers 1112 --implementations none,ddp_bucketed --rounds 100 \
     --steps-per-block 2 --output "$temporary/out"
-# by one rank: what MPI needs for 10,000 collectives in flight it keeps, and how many are in flight at most is chance
+# Use one rank: MPI keeps the memory for collectives in flight, whose maximum number varies randomly between ranks.
 ranks=1
 steady "10,000 parameter tensors, each reduced by itself" "${small[@]}" --num-layers 1112 --implementations ddp_individual \
     --rounds 100 --steps-per-block 2 --output "$temporary/out"

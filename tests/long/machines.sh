@@ -1,24 +1,24 @@
 #!/usr/bin/env bash
-# machines.sh - all tests on machines of several kinds: without privileges, on one core, in paths with blanks, in other
-# locales, with little shared memory, beside other work, where OpenBLAS takes the wrong kernels.
+# machines.sh - runs all tests under other conditions: without privileges, on one core, in paths with blanks, in other
+# locales, with little shared memory, under load, and with a wrong choice of OpenBLAS kernels.
 #
 # Usage: [TEST_ONLY=PATTERN] [PEER_PYTHON=FILE] tests/long/machines.sh [OPTION...] [-- WORD...]
-# Clones this checkout as it is committed, builds it, and runs tests/run.sh on it under each of these conditions:
-#   openblas  OpenBLAS takes kernels that are not for this processor
-#   user      without privileges: as nobody, who owns a copy
+# Clones the last commit of this checkout, builds it, and runs tests/run.sh in the clone under each of these conditions:
+#   openblas  OpenBLAS chooses kernels for another processor
+#   user      without privileges: as user nobody, in a copy that nobody owns
 #   core      on one core
-#   space     checkout, TMPDIR and HOME have blanks and other characters in their paths
+#   space     the paths of checkout, TMPDIR and HOME contain blanks and other characters
 #   shm       /dev/shm has 64 MiB
-#   load      beside four busy loops
-#   comma     in German, where 1.5 is 1,5
-#   turkish   in Turkish, where a small I is no i
+#   load      with four busy loops running
+#   comma     in German, where 1.5 is written 1,5
+#   turkish   in Turkish, where lower case of I is not i
 #   peer      with PEER_PYTHON, a Python that has PyTorch and NumPy
-#   --only LIST   only these, with commas between them; NAME+NAME is one run under both: user+space+shm
-#   --runs N      runs of each (default 1)
-#   --output DIR  of the copies and of the logs of runs that failed; what was built there before is used again (default: a new
-#                 directory in TMPDIR, which goes if nothing failed)
-# Words behind -- go to make, as in -- CUDA=0. A condition that this machine cannot provide,
-# such as another user without root, is skipped by name.
+#   --only LIST   only the listed conditions, separated by commas; NAME+NAME combines conditions in one run: user+space+shm
+#   --runs N      runs under each condition (default 1)
+#   --output DIR  directory of the copies and of the logs of failed runs; reuses earlier builds (default: a new directory in
+#                 TMPDIR, removed if nothing failed)
+# Arguments after -- go to make, as in -- CUDA=0. A condition that this machine cannot provide, such as another user
+# without root, is skipped by name.
 # The last lines are a table of passed, failed and skipped checks; exits with status 1 if one failed, or nothing was run.
 set -euo pipefail
 
@@ -32,7 +32,7 @@ while [ $# -gt 0 ]; do
     --help) usage; exit 0 ;;
     --) make_words=("${@:2}"); break ;;
     --only | --runs | --output) need_value "$@" ;;
-    *) usage_error "unknown option '$1'; known are --only, --runs, --output, --help" ;;
+    *) usage_error "unknown option '$1'; expected --only, --runs, --output or --help" ;;
     esac
     case $1 in
     --only) IFS=, read -ra rows <<<"$2" ;;
@@ -43,7 +43,7 @@ while [ $# -gt 0 ]; do
 done
 for row in "${rows[@]}"; do
     for name in ${row//+/ }; do
-        [[ " ${known[*]} " == *" $name "* ]] || usage_error "--only: '$name' is no condition; known are ${known[*]}"
+        [[ " ${known[*]} " == *" $name "* ]] || usage_error "--only: '$name' is not a condition; expected ${known[*]}"
     done
 done
 need_tools git git
@@ -54,14 +54,14 @@ make_directory "$output"
 output=$(realpath -e -- "$output")
 chmod a+rx "$output"
 loops=() failed=0 ran=0 table=()
-declare -A built=() # by place
+declare -A built=() # built[PLACE]: 1 if built
 
 end_load() {
     [ "${#loops[@]}" = 0 ] || kill "${loops[@]}" 2>/dev/null || true
     loops=()
 }
 
-# shellcheck disable=SC2317 # the trap calls it
+# shellcheck disable=SC2317 # called by the trap
 clean_up() {
     end_child
     end_load
@@ -70,8 +70,8 @@ clean_up() {
 trap clean_up EXIT
 trap_signals
 
-# ---- conditions: each says how a row is run, or sets why to the reason why it cannot be had ----
-# before: the command that starts the tests; variables: of their environment; place: of the copy
+# ---- conditions: each take_* function sets how to run a row, or sets why to the reason why this machine cannot ----
+# before: prefix of the command that starts the tests; variables: their environment; place: directory of the copy
 
 take_openblas() { preload=mistaken_openblas.so; }
 take_core() { before+=(taskset -c "$(taskset -cp $$ | sed 's/.*[:,-] *//')"); }
@@ -81,13 +81,13 @@ take_comma() { take_locale de_DE; }
 take_turkish() { take_locale tr_TR; }
 
 take_user() {
-    [ "$(id -u)" = 0 ] || why="only root can become another user; all runs are those of $(id -un)"
+    [ "$(id -u)" = 0 ] || why="only root can become another user; this is $(id -un)"
     user=nobody
 }
 
 take_shm() {
     unshare --mount true 2>/dev/null || why="unshare --mount can make no namespace here"
-    # shellcheck disable=SC2016 # for that shell
+    # shellcheck disable=SC2016 # expanded by the inner shell
     before=(unshare --mount sh -c 'mount -t tmpfs -o size=64m,mode=1777 shm /dev/shm && exec "$@"' shm "${before[@]}")
 }
 
@@ -96,19 +96,19 @@ take_peer() {
     variables+=("PEER_PYTHON=${PEER_PYTHON:-}")
 }
 
-# take_locale NAME: made for these runs; nothing is installed.
+# take_locale NAME: makes the locale for these runs without installing it.
 take_locale() {
     local made=$output/locales/$1.UTF-8
     mkdir -p "$output/locales"
     [ -e "$made" ] || localedef -i "$1" -f UTF-8 "$made" 2>"$output/said" ||
         why="localedef cannot make $1: $(tail -n 1 "$output/said")"
-    echo 'leak:argz_add_sep' >"$output/locales/leaks" # glibc keeps what LOCPATH names
+    echo 'leak:argz_add_sep' >"$output/locales/leaks" # glibc never frees the names in LOCPATH
     variables+=("LC_ALL=$1.UTF-8" "LOCPATH=$output/locales" "LSAN_OPTIONS=suppressions=\"$output/locales/leaks\"")
 }
 
 # ---- copies ----
 
-# build PLACE: the copy there, once.
+# build PLACE: clones and builds the copy at PLACE, once.
 build() {
     local copy=$output/$1/ddpbench
     [ -z "${built[$1]:-}" ] || return 0
@@ -128,7 +128,7 @@ build() {
     built[$1]=1
 }
 
-# prepare: sets copy to one of the row's place and user, with a TMPDIR and a HOME beside it, and what depends on where it is.
+# prepare: sets copy to the row's copy for its place and user, with its own TMPDIR and HOME, and variables that depend on the path.
 prepare() {
     build "$place"
     copy=$output/$place/ddpbench
@@ -150,7 +150,7 @@ prepare() {
 
 # ---- rows ----
 
-# run_row ROW NUMBER: adds a line to the table.
+# run_row ROW NUMBER: runs the tests under the conditions of a row and adds a line to the table.
 run_row() {
     local variables=() before=() place=plain preload='' load=0 user='' why='' copy='' log=$output/$1-$2.log
     local name begin status=0 i
@@ -169,14 +169,14 @@ run_row() {
     done
     say "$1, run $2 of $runs"
     begin=$SECONDS
-    # shellcheck disable=SC2016 # for that shell
+    # shellcheck disable=SC2016 # expanded by the inner shell
     wait_child tee_output "$log" "${before[@]}" env -u PEER_PYTHON "${variables[@]}" sh -c 'cd "$1" && exec tests/run.sh build' sh "$copy" >/dev/null ||
         status=$?
     end_load
     count "$1$([ "$runs" = 1 ] || echo " ($2)")" "$status" $((SECONDS - begin)) "$log"
 }
 
-# count WORDS STATUS SECONDS LOG: of a run that has ended.
+# count WORDS STATUS SECONDS LOG: adds the totals of a run to the table.
 count() {
     local sums='^([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$'
     ran=1

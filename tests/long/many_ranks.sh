@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# many_ranks.sh - what rank 0 does with what 1,000 ranks send it takes at most 5 s a block, a trace, a size of messages,
-# or a report. One process that takes itself for rank 0 of so many (tests/support/preload/many_ranks.c). Takes about a
-# minute.
+# many_ranks.sh - rank 0 processes the data from 1,000 ranks in at most 5 s per block, trace, message size or report.
+# One process runs as rank 0 of 1,000 (tests/support/preload/many_ranks.c). Takes about a minute.
 set -euo pipefail
 
 # shellcheck source=tests/support/cli.sh
@@ -10,7 +9,7 @@ set -euo pipefail
 export MANY_RANKS=${MANY_RANKS:-1000}
 limit=600 longest=5
 
-# timed COMMAND...: sets seconds and status.
+# timed COMMAND...: runs the command; sets seconds and status.
 timed() {
     local begin=$EPOCHREALTIME
     try "$@"
@@ -18,7 +17,7 @@ timed() {
 }
 many() { timed env LD_PRELOAD=many_ranks.so "$program" "$@"; }
 
-# each N WORDS: N of these took the seconds of the last command, or less.
+# each N WORDS: checks that the last command, which processed N of WORDS, took at most $longest s for each.
 each() {
     local one
     one=$(awk -v s="$seconds" -v n="$1" 'BEGIN { printf "%.3f", s / n }')
@@ -32,9 +31,9 @@ many "${model[@]}" "${sides[@]}" --implementations none,ddp,ddp_flat,ddp_individ
     --attainable --output benchmark
 each 500 "a block, its lines, the page and the summary"
 many "${model[@]}" "${sides[@]}" --profile --profile-implementation ddp,ddp_bucketed --rounds 10 --profile-output-dir profile
-each 4 "a trace of all ranks, with a thousand rows of each" # of each implementation, and both in one
-succeeds "which is valid" valid profile/*/*/all_ranks/*.json
-many allreduce --device cpu -b 8 -e 64K -f 2 -c 0 --output allreduce # one rank adds up what is its own
+each 4 "a trace of all ranks, with a thousand rows of each" # one per implementation, and one of both
+succeeds "traces of all ranks are valid JSON" valid profile/*/*/all_ranks/*.json
+many allreduce --device cpu -b 8 -e 64K -f 2 -c 0 --output allreduce # one rank adds up only its own data
 each 28 "the samples of one size of messages"
 
 timed "$program" report benchmark profile allreduce --output report

@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
-# resolve.sh - on a machine that does nothing else: `--resolve 1%` calls one strategy under two names different in none
-# of its runs, and finds that one of them was delayed by 2 % of a step in nine of ten. Prints a line for each run, and
-# last "ok - " or "not ok - " for each kind; exits with status 1 if one is not. Most runs take a minute or less where
-# the machine is idle, and all M minutes where others use its cores, which their lines say; `make tests` builds what it
-# needs.
+# resolve.sh - on an idle machine: `--resolve 1%` never calls one strategy under two names different, and finds a delay
+# of 2 % of a step in nine of ten runs. Prints a line for each run, and at the end "ok - " or "not ok - " for each kind
+# of run; exits with status 1 if one is not ok. Runs take a minute or less on an idle machine, and up to M minutes where
+# others use its cores, which the lines show. `make tests` builds the program it needs.
 #   --only KIND  same: the runs without a delay; delayed: those with one (default: both)
 #   --runs N     runs of each kind (default 20)
 #   --ranks N    ranks of a run (default 2)
@@ -19,7 +18,7 @@ options=("--only only check_choice same delayed" "--runs runs check_integer 1 99
 program=$build/tests/support/programs/delayed_benchmark
 [ -x "$program" ] || usage_error "there is no $program; run make tests first"
 
-# measure NAME MICROSECONDS OPTION...: one run of ddp as a, and of the same as b, which is delayed.
+# measure NAME MICROSECONDS OPTION...: runs ddp as a, and ddp delayed by MICROSECONDS as b.
 measure() {
     local name=$1 delay=$2
     shift 2
@@ -28,13 +27,14 @@ measure() {
         --steps-per-block 5 --output "$name" "$@" >said 2>&1 </dev/null || die "$(cat said)"
 }
 
-# step: microseconds of a step of a in that run's list of figures.
+# step NAME: prints the step time of a in microseconds from the figures of the run.
 step() { awk -F, '$2 == "a" && $3 == "step" { printf "%.1f", 1e6 * $6; n++ } END { exit n != 1 }' "$1/summary.csv"; }
 
-# slower NAME LABEL: whether that run lists it behind "Slower:".
+# slower NAME LABEL: tests whether the run lists LABEL after "Slower:".
 slower() { grep -q "^Slower: \(.*, \)\{0,1\}$2 " "$1/summary.txt"; }
 
-# series NAME DELAY: `runs` runs, each in a line; sets `found` to how many call b slower, `wrong` to how many call a so.
+# series NAME DELAY: makes `runs` runs, printing a line for each; sets found (runs that call b slower) and wrong (runs
+# that call a slower).
 series() {
     local run name
     found=0 wrong=0
@@ -55,7 +55,7 @@ echo "A step takes $step us; $percent % of it are $delay us."
 if [ "$only" != delayed ]; then
     series same 0
     [ $((found + wrong)) = 0 ] && good=0 || good=1
-    result "$good" "the same strategy twice is called different in $((found + wrong)) of $runs runs (aim: 0)"
+    result "$good" "one strategy under two names is called different in $((found + wrong)) of $runs runs (aim: 0)"
 fi
 if [ "$only" != same ]; then
     series delayed "$delay"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# stops.sh - a rank that is stopped at any moment, from the first millisecond of its process to the last, ends the job
-# in time, and is named. Starts STOPS runs each of 2 and of 3 ranks with --timeout 3, and sends a random rank SIGSTOP at
-# a random moment. The job has to end within 8 s, by a status that is not 0, with a line that names the rank; where its
-# other ranks have ended already, with the launcher's line that names the process. A run that ends before the stop
-# arrives does not count. Takes about 6 s a run.
+# stops.sh - stopping a rank at any moment, from the first millisecond of its process to the last, ends the job in time,
+# with an error that names the rank. Makes STOPS runs each with 2 and 3 ranks and --timeout 3, and sends SIGSTOP to a
+# random rank at a random moment. The job must end within 8 s, with a status other than 0 and a line that names the
+# rank, or, if its other ranks have ended, with the launcher's line that names the process. Runs that end before the
+# stop do not count. Takes about 6 s per run.
 set -euo pipefail
 
 # shellcheck source=tests/support/cli.sh
@@ -13,25 +13,26 @@ stops=${STOPS:-40} timeout=3 most=$((3 + 5))
 tiny=(--device cpu --d-model 16 --num-layers 1 --num-heads 2 --d-ff 16 --vocab-size 32 --context-length 8 --batch-size-per-rank 1
     --rounds 1 --steps-per-block 1 --implementations ddp --timeout "$timeout" --output "$PWD/out")
 
-# milliseconds: of the day's clock.
+# milliseconds: prints the wall clock time.
 milliseconds() { echo "$((${EPOCHREALTIME/./} / 1000))"; }
 
-# start RANKS: in the background; each rank first writes the number of its process to a file of its own.
+# start RANKS: starts a run in the background; each rank first writes its process id to a file.
 start() {
     rm -rf out process_*
-    # shellcheck disable=SC2016 # the shell of each rank takes it
+    # shellcheck disable=SC2016 # expanded by the shell of each rank
     timeout --kill-after=2 $((2 * most)) "${mpirun[@]}" -n "$1" sh -c \
         'echo $$ >"process_${'"$rank_variable"'}.tmp"; mv "process_${'"$rank_variable"'}.tmp" "process_${'"$rank_variable"'}"; exec "$@"' sh \
         "$program" "${tiny[@]}" >printed 2>said </dev/null &
     run=$!
 }
 
-# is_stopped PROCESS, is_settled PROCESS: whether it is, and whether it is or has ended: a signal takes a moment.
+# is_stopped PROCESS tests whether a process is stopped; is_settled PROCESS, whether it is stopped or has ended, since a
+# signal takes a moment.
 is_stopped() { grep -q '^State:.*stopped' "/proc/$1/status" 2>/dev/null; }
-# shellcheck disable=SC2317 # wait_until calls it
+# shellcheck disable=SC2317 # called by wait_until
 is_settled() { is_stopped "$1" || ! kill -0 "$1" 2>/dev/null || grep -q '^State:.*zombie' "/proc/$1/status" 2>/dev/null; }
 
-# stop_once RANKS: stops a rank at a random moment of `lasts` ms. Prints when, and what was wrong; nothing where the run was over.
+# stop_once RANKS: stops a random rank at a random moment of `lasts` ms. Prints the moment and any errors; nothing if the run had ended.
 stop_once() {
     local rank=$((RANDOM % $1)) moment=$((RANDOM % lasts)) begin took wrong='' pause process left stopped=no
     start "$1"
@@ -46,7 +47,7 @@ stop_once() {
     ! kill -STOP "$process" 2>/dev/null || ! wait_until is_settled "$process" || ! is_stopped "$process" || stopped=yes
     wait "$run" && status=0 || status=$?
     took=$(($(milliseconds) - begin))
-    for left in $(gone ''); do # which waits for those that are ending
+    for left in $(gone ''); do # gone waits for processes that are ending
         kill -KILL "$left" 2>/dev/null || true
         wrong=', with processes left'
     done
@@ -65,6 +66,6 @@ for ranks in 2 3; do
     for ((i = 0; i < stops; i++)); do stop_once "$ranks"; done >stopped
     bad=$(grep -cE ', (without|after|not|with) ' stopped || true) all=$(wc -l <stopped)
     sort -n stopped >said
-    result "$((bad > 0 || all == 0))" "$ranks ranks: of $all stops within $lasts ms, $((all - bad)) end the job within $most s, by name"
+    result "$((bad > 0 || all == 0))" "$ranks ranks: $((all - bad)) of $all stops end the job within $most s and name the rank"
 done
 exit "$failed"

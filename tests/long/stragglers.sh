@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# stragglers.sh - beside a load of other processes, on one machine and in the network lab: no collective of a profile
-# ends on one rank before another has posted it, and a delay that was put into one rank is found with its rank and
-# phase. The phases are data_loading, forward_pass and backward_pass. Prints a line for each profile, and for each phase
-# and place "ok - " or "not ok - "; exits with status 1 if one is not. Takes about ten minutes on two cores.
+# stragglers.sh - under load from other processes, on one machine and on emulated links: no collective of a profile ends
+# on a rank before another rank has posted it, and a delay added to one rank is found with its rank and phase
+# (data_loading, forward_pass or backward_pass). Prints a line for each profile, and "ok - " or "not ok - " for each
+# phase and place; exits with status 1 if one is not ok. Takes about ten minutes on two cores.
 #   --only PLACE  machine: three ranks on this machine; lab: on three nodes of launch/netlab.sh, which needs root
 #                 (default: both)
 #   --runs N      profiles of each phase and place (default 20)
@@ -25,7 +25,7 @@ clean() {
 }
 trap clean EXIT
 
-# profile PLACE PHASE: one with the delay, in out.
+# profile PLACE PHASE: makes a profile with the delay in the phase, in the directory out.
 profile() {
     local start=("${mpirun[@]}" -n 3)
     [ "$1" = machine ] || start=("$root/launch/netlab.sh" run --)
@@ -36,7 +36,7 @@ profile() {
         --inject-delay "rank=2,ms=$ms,phase=$2" >said 2>&1 </dev/null || die "$(cat said)"
 }
 
-# series PLACE PHASE
+# series PLACE PHASE: makes and checks all profiles of a phase at a place.
 series() {
     local run finding impossible possible=0 rank=0 phase=0 good
     for ((run = 1; run <= runs; run++)); do
@@ -49,7 +49,7 @@ series() {
         echo "$1, $2, profile $run: $impossible impossible collectives; ${finding:-no straggler}"
     done
     [ "$possible" = "$runs" ] && [ $((20 * phase)) -ge $((19 * runs)) ] && good=0 || good=1
-    result "$good" "$1, $ms ms in $2 of rank 2 beside $load busy loops: $possible of $runs profiles without impossible collectives \
+    result "$good" "$1, $ms ms in $2 of rank 2 with $load busy loops: $possible of $runs profiles without impossible collectives \
 (aim: all), rank 2 named in $rank, with its phase in $phase (aim: 19 of 20)"
 }
 

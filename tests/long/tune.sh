@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# tune.sh - on emulated links, as root: what `ddpbench tune` finds within five minutes takes at most 2 % longer than the
-# best of a full sweep over all of its candidates. Prints a line for each try, what it found and how much longer a step
-# of that took in the sweep than the best of the sweep, and last "ok - " or "not ok - " for each link; exits with status
-# 1 if one is not. A sweep takes a quarter of an hour or more; the machine must do nothing else.
+# tune.sh - on emulated links, as root: the setting that `ddpbench tune` finds within five minutes is at most 2 % slower
+# than the best of a full sweep over its candidates. Prints a line for each search with its result and how much slower
+# that was in the sweep, and at the end "ok - " or "not ok - " for each link; exits with status 1 if one is not ok. A
+# sweep takes at least a quarter of an hour; the machine must be idle otherwise.
 #   --only LINK  just one link (default: 1gbit with 2 ms of delay, and 100mbit)
 #   --tries N    searches on each link (default 5)
 #   --rounds N   rounds of the full sweep of each link (default 30)
@@ -19,8 +19,8 @@ lab_is_ours=
 trap '[ -z "$lab_is_ours" ] || "$root/launch/netlab.sh" down >&2; clean_up' EXIT
 "$root/launch/corpus.sh" corpus.txt
 
-# The model of launch/overlap.sh with few sequences, so that there are many rounds.
-# measure NAME COMMAND...: one run of ddpbench over the link, into that directory.
+# The model is that of launch/overlap.sh with a smaller batch, so that there are many rounds.
+# measure NAME COMMAND...: runs ddpbench over the link, with results in directory NAME.
 measure() {
     local name=$1
     shift
@@ -29,20 +29,20 @@ measure() {
         >said 2>&1 </dev/null || die "$(cat said)"
 }
 
-# found NAME: the label of what a search found.
+# found NAME: prints the label of the setting that the search found.
 found() { sed -nE 's/^\t\t"best":\t"(.*)",$/\1/p' "$1/summary.json"; }
 
-# excess NAME LABEL: by how many percent a step of LABEL takes longer than one of the best, round by round of that sweep.
+# excess NAME LABEL: prints by how many percent a step of LABEL is longer than the shortest one, round by round of the sweep NAME.
 excess() {
     awk -F, -v label="$2" '$2 == label && $3 == "step_to_shortest" { n++; over = 100 * ($6 - 1) }
         END { if (n != 1) exit 1; printf "%.1f", over }' "$1/summary.csv"
 }
 
-# try_link RATE NETLAB_OPTION...
+# try_link RATE NETLAB_OPTION...: compares searches and a sweep over a link.
 try_link() {
     local link=$1 good=0 i name sizes over
     shift
-    "$root/launch/netlab.sh" up --nodes 2 --rate "$link" "$@" >&2 # cleans up after itself if it fails
+    "$root/launch/netlab.sh" up --nodes 2 --rate "$link" "$@" >&2 # netlab.sh cleans up if it fails
     lab_is_ours=yes
     for ((i = 1; i <= tries; i++)); do
         measure "$link-$i" tune --seed "$i" --max-minutes "$minutes"

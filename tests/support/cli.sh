@@ -1,7 +1,7 @@
-# cli.sh - shared by the scripts that test the program from outside.
+# cli.sh - functions shared by the scripts that test the program through its command line.
 # Reads BUILD_DIR from the command line, changes to a new directory, and sets `failed` to 1 if a check fails.
 # shellcheck shell=bash
-# Used by the scripts:
+# The scripts use these variables:
 # shellcheck disable=SC2034
 
 # shellcheck source=tests/support/here.sh
@@ -16,7 +16,7 @@ usage() {
     echo 'Prints a line for each check, "ok - ", "not ok - " or "skip - "; exits with status 1 if one failed.'
 }
 
-option_rows=(${options[@]+"${options[@]}"}) # for scripts with options
+option_rows=(${options[@]+"${options[@]}"}) # used by scripts that have options
 read_build_dir "$@"
 program=$build/ddpbench
 root=$(realpath -e "$(dirname "$0")/../..")
@@ -24,16 +24,16 @@ root=$(realpath -e "$(dirname "$0")/../..")
 find_mpirun
 cpus=$(count_cpus)
 export OMP_NUM_THREADS=1
-export HWLOC_PLUGINS_PATH=/dev/null # as in tests/run.sh, for a script run alone
-# LD_PRELOAD=faults.so finds it here: a path in LD_PRELOAD itself may have no blank
+export HWLOC_PLUGINS_PATH=/dev/null # as in tests/run.sh, for scripts started without it
+# Lets LD_PRELOAD=faults.so find the library: LD_PRELOAD itself cannot contain a path with a blank.
 export LD_LIBRARY_PATH=$build/tests/support/preload${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-# a sanitizer splits its options at blanks and colons
+# Quotes the path, because sanitizers split their options at blanks and colons.
 export LSAN_OPTIONS=${LSAN_OPTIONS:+${LSAN_OPTIONS/suppressions=tests\/support\/leaks.supp/suppressions=\""$root"/tests/support/leaks.supp\"}}
 
 temporary=$(mktemp -d "${TMPDIR:-/tmp}/$(basename "$0" .sh).XXXXXX")
 
-# left_over [NAME]: prints the processes of this script's runs, oldest first: those whose command line has the script's directory
-# (and NAME in it).
+# left_over [NAME]: prints the ids of this script's processes, oldest first: those whose command line contains the
+# script's directory (and NAME in it).
 left_over() {
     local process line
     for process in $(cd /proc && printf '%s\n' [0-9]* | sort -n); do
@@ -42,7 +42,7 @@ left_over() {
     done
 }
 
-# wait_until COMMAND...: waits until the command succeeds; returns 1 after 60 s, long enough for a busy machine.
+# wait_until COMMAND...: waits until the command succeeds; returns 1 after 60 s, which is enough on a busy machine.
 wait_until() {
     local end=$((SECONDS + 60))
     until "$@" 2>/dev/null; do
@@ -51,12 +51,12 @@ wait_until() {
     done
 }
 
-# gone [NAME]: waits until left_over prints nothing, and prints the processes that remain.
+# gone [NAME]: waits until left_over prints nothing, and prints the processes that remain after the time limit.
 gone() { wait_until none_left "$@" || left_over "$@"; }
-# shellcheck disable=SC2317 # wait_until calls it
+# shellcheck disable=SC2317 # called by wait_until
 none_left() { [ -z "$(left_over "$@")" ]; }
 
-# shellcheck disable=SC2317 # the trap calls it
+# shellcheck disable=SC2317 # called by the trap
 clean_up() {
     for pid in $(left_over); do kill -KILL "$pid" 2>/dev/null || true; done
     rm -rf "$temporary"
@@ -66,7 +66,7 @@ trap_signals
 cd "$temporary" || exit
 failed=0
 
-# result STATUS WORDS: prints the result of a check; if STATUS is not 0, followed by the messages of the run.
+# result STATUS WORDS: prints the result of check WORDS; if STATUS is not 0, also the messages of the run.
 result() {
     if [ "$1" = 0 ]; then
         echo "ok - $2"
@@ -77,18 +77,18 @@ result() {
     fi
 }
 
-# try COMMAND...: runs it for at most $limit s, with stderr to the file said and stdout to printed; sets status to its exit status
-# and took to the seconds.
+# try COMMAND...: runs the command for at most $limit s, with stdout in the file printed and stderr in said; sets status
+# to its exit status and took to its duration in seconds.
 try() {
     status=0 took=$SECONDS
     timeout --kill-after=5 "${limit:-60}" "${in_user_locale[@]}" "$@" >printed 2>said </dev/null || status=$?
     took=$((SECONDS - took))
 }
 
-# ended_by_itself: whether the last try ended before the limit; launchers may end with status 137, too.
+# ended_by_itself: tests whether the last try ended before the limit; the status does not tell, because launchers may also return 137.
 ended_by_itself() { [ "$took" -lt "${limit:-60}" ]; }
 
-# check STATUS WORDS PATTERN: checks the status of the last try, and that its stderr matches an extended expression.
+# check STATUS WORDS PATTERN: checks the status of the last try, and that its stderr matches an extended regular expression.
 check() {
     local good=0
     [ "$status" = "$1" ] && grep -qE -- "$3" said || good=1
@@ -96,10 +96,10 @@ check() {
     result "$good" "$2"
 }
 
-# literal TEXT: prints a regular expression, basic or extended, that only the text itself matches.
+# literal TEXT: prints a regular expression, basic or extended, that matches only TEXT.
 literal() { sed -E 's/[].*?+(){}|$\\[]/[&]/g; s/\^/\\^/g' <<<"$1"; }
 
-# is WORDS GOT EXPECTED
+# is WORDS GOT EXPECTED: checks that two texts are equal.
 is() {
     local good=0
     [ "$2" = "$3" ] || good=1
@@ -107,16 +107,17 @@ is() {
     result $good "$1"
 }
 
-# succeeds WORDS COMMAND...: checks that a command succeeds; shows its output if not.
+# succeeds WORDS COMMAND...: checks that a command succeeds; shows its output if it fails.
 succeeds() {
     local words=$1
     shift
     if "$@" >>said 2>&1; then result 0 "$words"; else result 1 "$words"; fi
 }
 
-# interrupt SIGNAL FILE COMMAND...: sends it the signal once FILE is not empty. Sets status, and began: its processes at that time.
+# interrupt SIGNAL FILE COMMAND...: starts the command and sends it the signal once FILE is not empty. Sets status, and
+# began to the processes that ran then.
 interrupt() {
-    set -m # job control gives a script the default action of SIGINT, as on a terminal
+    set -m # job control gives a script the default action of SIGINT, as a terminal does
     "${@:3}" >printed 2>said </dev/null &
     set +m
     wait_until [ -s "$2" ] || true
@@ -128,7 +129,7 @@ interrupt() {
 
 # ---- ranks in the background ----
 
-# start_ranks NAME RANKS COMMAND...: runs ranks for at most $limit s, with output to NAME.printed and NAME.said.
+# start_ranks NAME RANKS COMMAND...: starts ranks in the background for at most $limit s, with output in NAME.printed and NAME.said.
 declare -A started=()
 start_ranks() {
     local name=$1 ranks=$2
@@ -137,7 +138,7 @@ start_ranks() {
     started[$name]=$!
 }
 
-# end_ranks NAME: waits for them; copies their output to printed and said, and sets status.
+# end_ranks NAME: waits for the ranks of start_ranks; copies their output to printed and said, and sets status.
 end_ranks() {
     status=0
     wait "${started[$1]}" 2>/dev/null || status=$?
@@ -147,12 +148,12 @@ end_ranks() {
 
 # ---- many runs ----
 
-# start_quickly: from here on MPI does not search for networks nor hwloc for devices, which takes most of the time of a start; for
-# checks that do not depend on them.
+# start_quickly: disables the search of MPI for networks and of hwloc for devices, which takes most of a program's
+# start. For checks that do not depend on them.
 start_quickly() { export UCX_TLS=self,sm HWLOC_COMPONENTS=-pci,-linuxio; }
 
-# aside COMMAND...: runs checks without time limits in the background, in a new directory; as many at a time as there are cores,
-# at most four, fewer if /dev/shm is small.
+# aside COMMAND...: runs checks without time limits in the background, in a new directory; one per core at a time, at
+# most four, fewer if /dev/shm is small.
 asides=() most_asides=$(at_most $((cpus < 4 ? cpus : 4)) 10)
 aside() {
     local directory=$temporary/aside${#asides[@]}
@@ -166,7 +167,7 @@ aside() {
     asides+=($!)
 }
 
-# gather: waits for all commands of aside, and prints their output in the order of their start.
+# gather: waits for all commands of aside, and prints their output in the order in which they were started.
 gather() {
     local i good
     for ((i = 0; i < ${#asides[@]}; i++)); do
@@ -179,12 +180,12 @@ gather() {
     asides=()
 }
 
-# take_lab: waits up to 200 s for the network lab, one per machine; returns 1 if others still have it. The lock is on a directory,
-# so that no file is left, and ends with the script; its commands must not inherit it: 8<&-.
+# take_lab: waits up to 200 s for the lock on the network lab (one per machine); returns 1 if others still hold it.
+# Locks a directory, so that no lock file remains. The lock ends with the script; commands must not inherit it: 8<&-.
 take_lab() { exec 8</ && flock -w 200 8; }
 
-# xml_has WORDS FILE EXPRESSION PATTERN: checks that a file is XML, and that a python3 expression, in which root is the root
-# element, prints a line that matches a pattern (an extended expression); skipped without python3.
+# xml_has WORDS FILE EXPRESSION PATTERN: checks that a file is valid XML, and that a python3 expression on root, the
+# root element, prints a line that matches an extended regular expression; skipped without python3.
 xml_has() {
     command -v python3 >/dev/null || { echo "skip - $1: no python3"; return 0; }
     local good=0
@@ -195,13 +196,13 @@ print(eval(sys.argv[2]))' "$2" "$3" >found 2>said && grep -qxE -- "$4" found || 
     result "$good" "$1"
 }
 
-# valid FILE...: whether all files are valid JSON (for .jsonl: each line).
+# valid FILE...: tests whether all files are valid JSON (for .jsonl: each line).
 valid() { "$build/tests/support/programs/json_valid" "$@"; }
 
 # texts SUMMARY.JSON: prints the heading, answers and notes, one sentence or paragraph per line.
 texts() { sed -nE 's/^\t"(heading|answers|notes)":\t\["(.*)"\],?$/\2/p' "$1" | sed 's/", "/\n/g'; }
 
-# check_sentences: checks that no text of any summary.json below the current directory has layout in it.
+# check_sentences: checks that no text in any summary.json below the current directory contains layout.
 check_sentences() {
     local summaries
     mapfile -d '' -t summaries < <(find . -name summary.json -size +99c -print0)

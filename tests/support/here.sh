@@ -1,20 +1,20 @@
-# here.sh - settings of this machine and user for tests; source it before common.sh, which selects the C locale.
+# here.sh - test settings that depend on this machine and user; source it before common.sh, which selects the C locale.
 # shellcheck shell=bash
-# Used by the scripts:
+# The scripts use these variables:
 # shellcheck disable=SC2034
 
-# in_user_locale: the prefix of a command that runs a program in the user's locale.
+# in_user_locale: the command prefix that runs a program in the user's locale.
 user_locale=${user_locale-${LC_ALL:-}}
 export user_locale
 in_user_locale=(${user_locale:+/usr/bin/env "LC_ALL=$user_locale"})
 
-# shared_mib: the free space in /dev/shm, or this script's share if tests/run.sh runs several at a time.
+# shared_mib: free space in /dev/shm, or this script's share if tests/run.sh runs several scripts at a time.
 if [ -z "${shared_mib:-}" ]; then
     shared_mib=$(df --output=avail --block-size=1M /dev/shm 2>/dev/null | tail -n 1) || shared_mib=''
     [ "${shared_mib:-0}" -gt 0 ] 2>/dev/null || shared_mib=1000000 # unknown, or without a limit
 fi
 
-# at_most N MIB: prints N, or the number of programs of MIB each that fit into shared_mib, if less; at least 1.
+# at_most N MIB: prints N, or the number of programs using MIB each that fit into shared_mib, if smaller; at least 1.
 at_most() {
     local fit=$((shared_mib / $2))
     echo $((fit >= $1 ? $1 : fit > 1 ? fit : 1))

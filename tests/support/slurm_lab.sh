@@ -18,11 +18,11 @@ set -euo pipefail
 . "$(dirname "$(realpath "$0")")/../../launch/common.sh"
 
 lab=$(realpath -m "${SLURM_LAB:-/run/slurm-lab-ddpbench}")
-port=${SLURM_LAB_PORT:-17817} # the controller's; node K has port + K
+port=${SLURM_LAB_PORT:-17817} # port of the controller; node K has port + K
 export SLURM_CONF=$lab/slurm.conf
 
 # ---- processes ----
-# Daemons have the directory in their environment, since a process id in an old file may belong to another process by now.
+# launch COMMAND...: starts a daemon, marked by a variable in its environment: a process id in a stale file may belong to another process.
 launch() { env "DDPB_SLURM_LAB=$lab" "$@" </dev/null >>"$lab/launch.log" 2>&1 9<&-; }
 
 # running NAME: prints the process id of a daemon if it runs.
@@ -32,7 +32,7 @@ running() {
         echo "$pid"
 }
 
-# wait_until TENTHS COMMAND...: waits until the command succeeds; returns 1 if it does not within that time.
+# wait_until TENTHS COMMAND...: waits until the command succeeds; returns 1 if it does not within TENTHS tenths of a second.
 wait_until() {
     local left=$1
     shift
@@ -60,14 +60,14 @@ end_node() {
         found=''
         for process in /proc/[0-9]*; do
             [ "$(readlink "$process/ns/uts" 2>/dev/null)" = "uts:[$id]" ] || continue
-            # zombies stay
+            # Zombies remain after SIGKILL and do not count.
             [[ $(sed 's/.*) //' "$process/stat" 2>/dev/null) == Z* ]] || found=1
             kill -KILL "${process#/proc/}" 2>/dev/null || true
         done
     done
 }
 
-# Kills daemons that a killed command had started: they may be in no namespace yet, or have no file of their process id yet.
+# end_daemons: kills daemons that a killed command left, which may have no namespace or process id file yet.
 end_daemons() {
     local found
     while true; do
@@ -147,7 +147,7 @@ up() {
         unshare "--uts=$lab/uts.n$k" true
     done
     configuration "$n" "$@" >"$lab/slurm.conf"
-    # slurmd requires a type of control groups; this one is not probed, and nothing here uses it
+    # slurmd requires a type of control groups; this type is not probed, and nothing here uses it.
     printf '%s\n' CgroupPlugin=cgroup/v1 CgroupAutomount=no >"$lab/cgroup.conf"
     (umask 077 && head -c 512 /dev/urandom >"$lab/munge.key")
     launch munged "--key-file=$lab/munge.key" "--socket=$lab/munged.socket" "--pid-file=$lab/munged.pid" \
@@ -161,7 +161,7 @@ up() {
     say "$n nodes; for example: $0 run ${0%tests/*}launch/slurm.sh configure"
 }
 
-# Removes the lab, also an incomplete one of a killed command.
+# remove: removes the lab, also an incomplete one of a killed command.
 remove() {
     local file
     [ -e "$lab" ] || return 0
@@ -179,11 +179,11 @@ remove() {
 kill_node() { # K
     [ -e "$lab/uts.n$1" ] || die "there is no node $1"
     end_node "$lab/uts.n$1"
-    # otherwise Slurm takes half a minute to notice
+    # Without this update, Slurm takes half a minute to notice.
     timeout 10 scontrol update "nodename=n$1" state=down reason="machine died"
 }
 
-# ReturnToService=1 keeps a node down that was set down: with 2 a late answer of the node would revive it.
+# revive_node K: starts a node again. ReturnToService=1 keeps it down until then; with 2 a late answer would revive it.
 revive_node() { # K
     start_node "$1"
     timeout 10 scontrol update "nodename=n$1" state=resume
