@@ -1,4 +1,4 @@
-/* test_activity.c - records of a tracer: their order, what waits refer to, and what finds no room. */
+/* test_activity.c - records of a tracer: their order, which record a wait refers to, and records that are dropped. */
 #include "kernels/activity.h"
 #include "tests/support/suite.h"
 
@@ -50,7 +50,7 @@ TEST(order_is_by_time)
     add(ACTIVITY_KERNEL, 1, 300, 310);
     add(ACTIVITY_KERNEL, 2, 200, 300);
     add(ACTIVITY_KERNEL, 3, 100, 110);
-    add(ACTIVITY_KERNEL, 4, 200, 250); /* within what began with it */
+    add(ACTIVITY_KERNEL, 4, 200, 250); /* within kernel 2, which starts at the same time */
     activities_settle(&all);
     for (size_t i = 0; i < 4; i++)
         ck_assert_uint_eq(all.of[i].correlation, want[i]);
@@ -75,7 +75,7 @@ TEST(records_without_room_are_counted)
     ck_assert_uint_eq(all.of[3].correlation, 99);
 }
 
-/* An event is recorded again and again, and records come in any order. */
+/* A wait refers to the last record of its event before the wait, in whatever order records arrive. */
 TEST(a_wait_is_for_the_last_record_before_it)
 {
     static const uint32_t recorded[] = {50, 10, 30}, waits[] = {9, 11, 29, 31, 60},
@@ -84,8 +84,8 @@ TEST(a_wait_is_for_the_last_record_before_it)
         add_wait(waits[i], 1, 5);
     for (size_t i = 0; i < 3; i++)
         activities_add_mark(&all, &(struct activity_mark){recorded[i], 1, 7 + recorded[i], 5});
-    activities_add_mark(&all, &(struct activity_mark){28, 1, 99, 6}); /* another event */
-    activities_add_mark(&all, &(struct activity_mark){28, 2, 99, 5}); /* of another context */
+    activities_add_mark(&all, &(struct activity_mark){28, 1, 99, 6}); /* a record of another event */
+    activities_add_mark(&all, &(struct activity_mark){28, 2, 99, 5}); /* a record in another context */
     activities_settle(&all);
     for (size_t i = 0; i < 5; i++) {
         ck_assert_uint_eq(with(waits[i])->wait.correlation, want[i]);
@@ -101,13 +101,13 @@ TEST(calls_know_that_they_are_waited_for)
     activities_add_mark(&all, &(struct activity_mark){20, 1, 7, 6});
     activities_settle(&all);
     ck_assert_int_eq(with(10)->call.waited + with(20)->call.waited, 0);
-    add_wait(30, 1, 6); /* more came */
+    add_wait(30, 1, 6); /* a record that arrives later */
     activities_settle(&all);
     ck_assert_int_eq(with(10)->call.waited, 0);
     ck_assert_int_eq(with(20)->call.waited, 1);
 }
 
-/* ---- which operation or collective they belong to ---- */
+/* ---- attribution to operations and collectives ---- */
 
 enum { TRAINS = 7, OTHER = 8 }; /* threads */
 static struct timeline timeline;
@@ -120,7 +120,7 @@ static void asked(enum timeline_lane lane, int64_t queued, int64_t returned, int
         (struct span){.name = "asked", .queued_ns = queued, .returned_ns = returned, .start_ns = start, .end_ns = end});
 }
 
-/* A kernel, and the call that led to it. */
+/* Adds a kernel and the call that launched it. */
 static void launched(uint32_t thread, int64_t called, const char *name, int64_t start, int64_t end)
 {
     uint32_t correlation = (uint32_t)all.n;
@@ -148,7 +148,7 @@ static void check_times(enum timeline_lane lane, size_t i, int64_t start, int64_
                   (int)lane, (long long)s->start_ns, (long long)s->end_ns, (long long)start, (long long)end);
 }
 
-/* Operations last from the first of their kernels to the last, whatever the gap between these; the work does not. */
+/* An operation lasts from the start of its first kernel to the end of its last; gaps between kernels are not work. */
 TEST(operations_are_timed_by_their_kernels)
 {
     size_t room[TIMELINE_LANES] = {9, 9, 9, 9};
@@ -157,20 +157,20 @@ TEST(operations_are_timed_by_their_kernels)
     all.thread = TRAINS;
     timeline_create(&timeline, room);
     timeline.step = 3;
-    asked(LANE_COMPUTE, 100, 120, 0, 0); /* two kernels */
-    asked(LANE_COMPUTE, 130, 140, 0, 0); /* none: lost, or nothing to do */
-    asked(LANE_COMPUTE, 160, 170, 0, 0); /* one */
+    asked(LANE_COMPUTE, 100, 120, 0, 0); /* has two kernels */
+    asked(LANE_COMPUTE, 130, 140, 0, 0); /* has no kernel: record lost, or no work */
+    asked(LANE_COMPUTE, 160, 170, 0, 0); /* has one kernel */
     asked(LANE_COMMUNICATION, 140, 160, 480, 1900);
-    asked(LANE_COMMUNICATION, 180, 190, 2000, 2100); /* without a kernel */
-    asked(LANE_HOST, 90, 135, 0, 0);                 /* a range around the first two */
-    asked(LANE_HOST, 90, 200, 450, 1450);            /* a phase, stamped */
-    asked(LANE_HOST, 200, 210, 0, 0);                /* a range of nothing */
+    asked(LANE_COMMUNICATION, 180, 190, 2000, 2100); /* has no kernel */
+    asked(LANE_HOST, 90, 135, 0, 0);                 /* a range around the first two operations */
+    asked(LANE_HOST, 90, 200, 450, 1450);            /* a phase with time stamps */
+    asked(LANE_HOST, 200, 210, 0, 0);                /* an empty range */
     launched(TRAINS, 100, "a", 500, 600);
     launched(TRAINS, 119, "b", 700, 800);
     launched(TRAINS, 120, "behind the first", 850, 860);
     launched(OTHER, 110, "of another thread", 10, 2000);
     launched(TRAINS, 160, "c", 1000, 1400);
-    launched(OTHER, 150, "ncclDevKernel_AllReduce", 900, 1800); /* by a thread of NCCL's own */
+    launched(OTHER, 150, "ncclDevKernel_AllReduce", 900, 1800); /* launched by a thread of NCCL */
     attribute();
     for (int again = 0; again < 2; again++) {
         check_times(LANE_COMPUTE, 0, 500, 800);
@@ -183,9 +183,9 @@ TEST(operations_are_timed_by_their_kernels)
         check_times(LANE_HOST, 2, 200, 200);
         ck_assert_uint_eq(work.n, 3);
         ck_assert(work.span[0].end_ns == 600 && work.span[1].start_ns == 700 && work.span[2].step == 3);
-        attribute(); /* as when more has come */
+        attribute(); /* a second call, as after more records, changes nothing */
     }
-    for (size_t i = 0; i < all.n; i++) { /* calls as the kernels that they led to */
+    for (size_t i = 0; i < all.n; i++) { /* a call has the operation of the kernel it launched */
         const struct activity *a = &all.of[i];
         int operation = a->correlation == 0 || a->correlation == 2 ? 0 : a->correlation == 8 ? 2 : -1;
         ck_assert_int_eq(a->operation, operation);

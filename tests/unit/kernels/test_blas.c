@@ -1,4 +1,4 @@
-/* test_blas.c - which of OpenBLAS's families suits which CPU. */
+/* test_blas.c - which kernels of OpenBLAS suit which CPU, and the measured speed of matrix products. */
 #include "kernels/blas.h"
 #include "kernels/clock.h"
 #include "kernels/cpu/cpu.h"
@@ -25,17 +25,17 @@ static const struct {
     {"PRESCOTT", AVX2, 0, "Haswell"},
     {"Nehalem", SSE " avx", 0, "Sandybridge"},
     {"Zen", AVX512, 0, "SkylakeX"},
-    {"Haswell", AVX2 " avx512f avx512cd avx512er avx512pf", 0, NULL}, /* without the vectors of 16 and 32 bytes */
-    {"Sandybridge", SSE " avx avx2", 0, NULL},                        /* without fused multiply-adds */
+    {"Haswell", AVX2 " avx512f avx512cd avx512er avx512pf", 0, NULL}, /* no AVX-512 for vectors of 16 and 32 bytes */
+    {"Sandybridge", SSE " avx avx2", 0, NULL},                        /* no fused multiply-add */
     {"Prescott", SSE, 0, NULL},
     {"SkylakeX", AVX512, 0, NULL},
     {"Cooperlake", AVX512, 0, NULL},
-    {"Haswell", SSE, 0, NULL}, /* a choice that the CPU cannot run is not this function's business */
+    {"Haswell", SSE, 0, NULL}, /* kernels that the CPU cannot run are not checked here */
     {"Zen9", AVX512, 0, NULL},
     {"Presc", AVX512, 0, NULL},
     {"", AVX512, 0, NULL},
     {"armv8", NEON " sve", 32, "ARMV8SVE"},
-    {"neoversen1", NEON " sve", 16, NULL}, /* as long as the others */
+    {"neoversen1", NEON " sve", 16, NULL}, /* with vectors of 16 bytes */
     {"armv8", NEON, 0, NULL},
     {"neoversev1", NEON " sve", 32, NULL},
     {"Prescott", NEON " sve", 32, NULL},
@@ -59,13 +59,13 @@ TEST(a_replacement_is_claimed_where_it_happened)
     ck_assert_str_eq(blas.replaced, "Vector9");
     for (char *c = blas.kernels; *c; c++)
         *c = (char)toupper((unsigned char)*c);
-    setenv("DDPBENCH_OPENBLAS_REPLACED", blas.kernels, 1); /* it did not know the family that it was asked for */
+    setenv("DDPBENCH_OPENBLAS_REPLACED", blas.kernels, 1); /* OpenBLAS did not know the requested kernels */
     blas_describe(&blas);
     ck_assert_str_eq(blas.replaced, "");
     unsetenv("DDPBENCH_OPENBLAS_REPLACED");
 }
 
-/* GFLOP/s of the quickest of 20 products, on one thread. */
+/* Returns the GFLOP/s of the fastest of 20 matrix products on one thread. */
 static double rate_of_products(void)
 {
     enum { SIDE = 256, REPEATS = 20 };
@@ -81,8 +81,8 @@ static double rate_of_products(void)
     return 2.0 * SIDE * SIDE * SIDE / least_ns;
 }
 
-/* Whether this build's vectors are as long as the library's, and nothing watches them: "1" is what compilers define
- * these names as. */
+/* has_quick_vectors: whether this build has FMA, as the library has, and no sanitizer. Compilers define these names as
+ * 1. */
 #define WORDS(name) #name
 #define VALUE(name) WORDS(name)
 static int is_defined(const char *value)
@@ -95,13 +95,13 @@ static int has_quick_vectors(void)
            !is_defined(VALUE(__SANITIZE_THREAD__));
 }
 
-/* Twice the operations, or half of them, would show. */
+/* The measured rates are right within a factor of 1.8, so that counting twice or half the operations would fail. */
 TEST(rates_are_those_of_one_thread)
 {
     struct blas_facts blas = {0};
     int right = 0;
     double products = 0;
-    for (int attempt = 0; attempt < 5 && !right; attempt++) { /* other programs may have the CPU for a while */
+    for (int attempt = 0; attempt < 5 && !right; attempt++) { /* other programs may use the CPU meanwhile */
         blas_measure(&blas);
         products = rate_of_products();
         right = blas.product_gflops < 1.8 * products && products < 1.8 * blas.product_gflops &&

@@ -1,4 +1,5 @@
-/* Tests kernels/core_wait.c against what the kernel says, on a core that another process wants too. */
+/* test_core_wait.c - time spent waiting for a core compared with the kernel's count, on a core shared with a
+ * process. */
 #include "kernels/clock.h"
 #include "kernels/core_wait.h"
 #include "tests/support/suite.h"
@@ -17,7 +18,7 @@ static void spin_for(int64_t ns)
         ;
 }
 
-/* By the kernel; -1: it does not count. */
+/* Returns the waiting time counted by the Linux kernel; -1 if it does not count. */
 static int64_t kernel_wait_ns(void)
 {
     long long ran, waited = -1;

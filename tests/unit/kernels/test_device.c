@@ -1,7 +1,7 @@
-/* test_device.c - every operation of every device against the double-precision reference, at odd sizes.
+/* test_device.c - every operation of every device compared with the double-precision reference, at odd sizes.
  *
- * Each operation runs twice from the same start and must give the same bits; memory around its arrays must stay
- * untouched, and so must its inputs. */
+ * Each operation runs twice from the same start and must give the same bits. It must not change its inputs, nor the
+ * memory around its arrays. */
 #include "kernels/bf16.h"
 #include "kernels/clock.h"
 #include "kernels/cpu/cpu.h"
@@ -22,7 +22,7 @@ static const struct device *cpu(int threads)
     return device_cpu(threads);
 }
 
-/* GPU 0 of this process; NULL where there is none. */
+/* Returns GPU 0 of this process; NULL without a GPU. */
 static const struct device *cuda(int precision)
 {
     const struct device *opened;
@@ -46,7 +46,7 @@ static const struct {
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 #define UNIT          0x1p-24 /* the largest relative error of rounding to float; called u in comments */
 
-static const struct device *device; /* the one under test */
+static const struct device *device; /* the device under test */
 
 /* Which pointers of struct device the running test has called. */
 enum { SLOTS = sizeof(struct device) / sizeof(void *) };
@@ -70,7 +70,8 @@ static const size_t lengths[] = {1, 3, 17, 130, 1000, 100003};
 
 static void test_memory(void)
 {
-    static const size_t sizes[] = {1, 100, 4097, ((size_t)5 << 20) + 3}; /* the last is large enough for huge pages */
+    static const size_t sizes[] = {1, 100, 4097,
+                                   ((size_t)5 << 20) + 3}; /* the last size is large enough for huge pages */
     for (size_t s = 0; s < LENGTH(sizes); s++) {
         size_t n = sizes[s];
         unsigned char *memory = CALL(allocate)(n), *out = allocate(n, 1), *back = allocate(n, 1);
@@ -90,7 +91,7 @@ static void test_memory(void)
     CALL(release)(NULL);
 }
 
-/* Stamps are times of the host's clock, in the order of the work that they follow. */
+/* Stamps are times of the host's clock, in the order in which they were queued. */
 static void test_stamps(void)
 {
     size_t n = 100003;
@@ -104,7 +105,8 @@ static void test_stamps(void)
         device->zero(array_device(x), n);
     }
     CALL(stamps_end)();
-    int64_t after = clock_now_ns(), slack = device->asynchronous ? 1000000 : 0; /* 1 ms between the clocks */
+    int64_t after = clock_now_ns(),
+            slack = device->asynchronous ? 1000000 : 0; /* GPU and host clock may differ by 1 ms */
     for (int i = 0; i < 4; i++) {
         int64_t now = CALL(stamp_ns)(stamp[i]);
         ck_assert_msg(now >= before - slack && now <= after + slack, "stamp %d is %lld ns off", i,
@@ -116,7 +118,8 @@ static void test_stamps(void)
     arrays_finish();
 }
 
-/* What goes out is what was computed before, and what comes in is there once its mark is reached. */
+/* stage_out copies data that was computed before the call, and data of stage_in has arrived once its mark is
+ * reached. */
 static void test_staging(void)
 {
     enum { MARKS = 3 };
@@ -131,7 +134,7 @@ static void test_staging(void)
         CALL(stage_out)(host, array_device(from), bytes, mark);
         while (!CALL(stage_reached)(mark))
             ;
-        ck_assert_msg(memcmp(host, array_before(source), bytes) == 0, "what came out is not what was computed");
+        ck_assert_msg(memcmp(host, array_before(source), bytes) == 0, "stage_out copied other data than was computed");
         CALL(stage_in)(array_device(to), host, bytes, mark);
         while (!device->stage_reached(mark))
             ;
@@ -145,7 +148,7 @@ static void test_staging(void)
     arrays_finish();
 }
 
-/* Names change nothing. */
+/* Ranges, phases and annotations change no data. */
 static void test_ranges(void)
 {
     struct array *x = array_floats(17, -1.0f, 1.0f);
@@ -168,7 +171,7 @@ static void test_zero(void)
     for (size_t l = 0; l < LENGTH(lengths); l++) {
         struct array *x = array_floats(lengths[l], -1.0f, 1.0f);
         RUN(zero, array_device(x), lengths[l]);
-        array_equal(x, array_doubles(lengths[l])); /* zeros, more than enough of them */
+        array_equal(x, array_doubles(lengths[l])); /* all zeros */
         arrays_finish();
     }
 }
@@ -183,9 +186,8 @@ static void test_copy(void)
     }
 }
 
-/* Ties between even and odd, both neighbours of a tie, overflow to infinity, infinities, NaNs quiet and signalling
- * (also those whose upper half alone would be an infinity), subnormals, and zeros: the float's bits, then bfloat16's.
- */
+/* Bits of a float and of its bfloat16: ties to even, neighbours of ties, overflow to infinity, infinities, subnormals,
+ * zeros. NaNs, quiet and signalling, include some whose upper half alone would be an infinity. */
 static const uint32_t bf16_cases[][2] = {
     {0x3F800000u, 0x3F80u}, {0x3F808000u, 0x3F80u}, {0x3F818000u, 0x3F82u}, {0x3F807FFFu, 0x3F80u},
     {0x3F808001u, 0x3F81u}, {0x3F817FFFu, 0x3F81u}, {0x3F818001u, 0x3F82u}, {0xBF808000u, 0xBF80u},
@@ -239,7 +241,7 @@ static void test_pack_bf16(void)
     }
 }
 
-/* All 65,536 values, and then lengths that are no power of two. NaNs count as equal whatever their other bits. */
+/* All 65,536 values are unpacked, then arrays whose length is no power of two. All NaNs count as equal. */
 static void test_unpack_bf16(void)
 {
     static const size_t counts[] = {65536, 1, 3, 17, 130, 1000};
@@ -262,8 +264,8 @@ static void test_unpack_bf16(void)
 
 static const size_t row_counts[] = {1, 3, 17, 130};
 
-/* Kernels that take rows one by one see nothing new where both the rows and their width are large, and an emulated GPU
- * would be busy with that most of the time. */
+/* Tells shapes with many and long rows, which tests skip: kernels treat rows one by one, so that these shapes find no
+ * other error, and an emulated GPU would spend most of its time on them. */
 static int both_are_large(size_t rows, size_t width)
 {
     return rows * width > 20000;
@@ -280,17 +282,17 @@ static void test_embedding_forward(void)
             RUN(embedding_forward, array_device(x), array_device(table), array_device(token), N, C);
             double *want = array_doubles(N * C);
             reference_embedding_forward(want, array_wide(table), array_before(token), N, C);
-            array_near(x, want, 0.0, 0.0); /* nothing is computed */
+            array_near(x, want, 0.0, 0.0); /* numbers are copied, so the result is exact */
             arrays_finish();
         }
 }
 
-/* The order of the sum is promised, so floats added in that order must be met exactly; the double reference says that
- * the right rows were added. */
+/* The result equals floats added in the documented order exactly; the double-precision reference checks that the right
+ * rows are added. */
 static void test_embedding_backward(void)
 {
-    static const size_t sizes[][2] = {{1, 5}, {3, 1}, {3, 130}, {257, 6}}; /* V, C: with V 1 and 3, tokens repeat */
-    static const size_t counts[] = {1, 3, 17, 130, 1000}; /* the last is more than are sorted at a time */
+    static const size_t sizes[][2] = {{1, 5}, {3, 1}, {3, 130}, {257, 6}}; /* V, C; tokens repeat if V is 1 or 3 */
+    static const size_t counts[] = {1, 3, 17, 130, 1000};                  /* the last is more than one sort takes */
     for (size_t r = 0; r < LENGTH(counts); r++)
         for (size_t s = 0; s < 2 * LENGTH(sizes); s++) {
             size_t N = counts[r], V = sizes[s / 2][0], C = sizes[s / 2][1];
@@ -300,7 +302,7 @@ static void test_embedding_backward(void)
             RUN(embedding_backward, array_device(dtable), array_device(dx), array_device(token), N, C, V, accumulate);
             double *want = accumulate ? array_wide(dtable) : array_doubles(V * C);
             reference_embedding_backward(want, array_wide(dx), array_before(token), N, C);
-            /* At most N + 1 roundings of partial sums, which rarely pass sqrt(N). */
+            /* The tolerance is N + 1 roundings of partial sums, which rarely exceed sqrt(N). */
             array_near(dtable, want, 0.0, (double)(N + 1) * UNIT * sqrt((double)N));
             const double *rows = array_wide(dx);
             float *ordered = (float *)(void *)array_doubles(V * C);
@@ -314,15 +316,15 @@ static void test_embedding_backward(void)
         }
 }
 
-/* A sum of K products of numbers up to 1: each of K roundings errs by u times a partial sum of about sqrt(K) / 3, and
- * they add up like a random walk, to about K u / 3. Twelve times that is never met by chance. */
+/* Tolerance for a sum of K products of numbers up to 1: each of K roundings errs by u times a partial sum of about
+ * sqrt(K) / 3, and the errors add up like a random walk, to about K u / 3. The tolerance is twelve times that. */
 static double product_error(size_t K)
 {
     return 4.0 * (double)(K + 1) * UNIT;
 }
 
-/* The same of a matrix product, whose inputs may be rounded first: then K errors of twice product_unit at most, of
- * random sign, in numbers up to 1. */
+/* Tolerance for a matrix product of numbers up to 1, whose inputs may be rounded to TF32: K errors of random sign, each
+ * at most twice the unit of TF32, are added to those of product_error. */
 static double matmul_error(size_t K)
 {
     double rounding = device->precision == PRECISION_TF32 ? 0x1p-11 : 0;
@@ -366,7 +368,7 @@ static void test_linear(void)
             linear_case(row_counts[r], sizes[s][0], sizes[s][1]);
 }
 
-static const size_t norm_widths[] = {1, 3, 17, 64, 257, 1032}; /* one warp a row, or several */
+static const size_t norm_widths[] = {1, 3, 17, 64, 257, 1032}; /* one or several warps per row */
 
 static void rmsnorm_forward_case(size_t N, size_t C, int residual)
 {
@@ -376,11 +378,12 @@ static void rmsnorm_forward_case(size_t N, size_t C, int residual)
     RUN(rmsnorm_forward, array_device(y), array_device(rstd), array_device(x), residual ? array_device(more) : NULL,
         array_device(w), N, C);
     double *sum = array_wide(x), *add = array_wide(more);
-    for (size_t i = 0; residual && i < N * C; i++) /* backward will read the rounded sum, so it is what is normalised */
+    for (size_t i = 0; residual && i < N * C; i++) /* the rounded sum, which backward reads, is normalised */
         sum[i] = array_rounded(x, sum[i] + add[i]);
     double *want = array_doubles(N * C), *want_rstd = array_doubles(N);
     reference_rmsnorm_forward(want, want_rstd, sum, array_wide(w), N, C);
-    /* A sum of C positive numbers errs by at most C u, its root by half; then a few roundings. */
+    /* The tolerance is half the error of a sum of C positive numbers, C u, since the root halves it, and some
+     * roundings. */
     array_near(y, want, ((double)C / 2.0 + 6.0) * UNIT, 0.0);
     array_near(rstd, want_rstd, ((double)C / 2.0 + 4.0) * UNIT, 0.0);
     if (residual)
@@ -400,14 +403,15 @@ static void rmsnorm_backward_case(size_t N, size_t C, int accumulate, int accumu
 {
     struct array *dx = array_numbers(N * C, -1.0f, 1.0f), *dw = array_floats(C, -1.0f, 1.0f);
     struct array *dy = array_numbers(N * C, -1.0f, 1.0f), *x = array_numbers(N * C, -2.0f, 2.0f);
-    struct array *w = array_numbers(C, -1.0f, 1.0f), *rstd = array_floats(N, 0.5f, 2.0f); /* need not fit x */
+    struct array *w = array_numbers(C, -1.0f, 1.0f),
+                 *rstd = array_floats(N, 0.5f, 2.0f); /* any numbers, not computed from x */
     RUN(rmsnorm_backward, array_device(dx), array_device(dw), array_device(dy), array_device(x), array_device(w),
         array_device(rstd), N, C, accumulate, accumulate_weight);
     double *want = accumulate ? array_wide(dx) : array_doubles(N * C),
            *want_dw = accumulate_weight ? array_wide(dw) : array_doubles(C);
     reference_rmsnorm_backward(want, want_dw, array_wide(dy), array_wide(x), array_wide(w), array_wide(rstd), N, C);
-    /* The mean of C numbers up to 4 errs by 4 u sqrt(C) or so, and n and rstd make of it at most 8 times as
-     * much; a few roundings of numbers up to 32 besides. dw sums N numbers up to 4. */
+    /* The mean of C numbers up to 4 errs by about 4 u sqrt(C), which n and rstd magnify at most 8 times; a few
+     * roundings of numbers up to 32 are added. dw sums N numbers up to 4. */
     array_near(dx, want, 0.0, (32.0 * sqrt((double)C) + 128.0) * UNIT);
     array_near(dw, want_dw, 0.0, 4.0 * product_error(N));
     arrays_finish();
@@ -426,12 +430,12 @@ static const struct shape {
 } shapes[] = {{1, 1, 1, 2}, {2, 7, 3, 6},   {1, 129, 2, 16}, {1, 200, 1, 64},
               {3, 1, 2, 2}, {1, 64, 2, 64}, {2, 65, 1, 16},  {1, 130, 5, 2}};
 
-/* Each width has tiles of its own on a GPU, which depend on its shared memory. */
+/* Head widths for which a GPU kernel uses tiles of other sizes, depending on its shared memory. */
 static const struct shape wide_heads[] = {{1, 70, 1, 32}, {1, 70, 1, 128}, {1, 70, 2, 200}};
 
-/* What a probability may err by, relatively: a score is at most size^2 sqrt(D), its rounding is an error of the
- * exponential's argument, and sums of D and T numbers round too. Where inputs of products are rounded, so are the
- * probabilities; tensor cores multiply fp32 as three products of TF32, which drops what lies below 2^-21. */
+/* Tolerance for the relative error of an attention probability. A score is at most size^2 sqrt(D), and its rounding is
+ * an error of the exponential's argument; sums of D and T numbers round too. If inputs of products are rounded, so are
+ * probabilities; tensor cores multiply fp32 as three products in TF32, with a relative error of 2^-21. */
 static double probability_error(const struct shape *s, float size)
 {
     double unit = device->precision == PRECISION_TF32   ? 0x1p-11
@@ -441,18 +445,18 @@ static double probability_error(const struct shape *s, float size)
     return ((double)(size * size) * sqrt((double)s->D) + 8.0 + sqrt((double)(s->D + s->T))) * unit;
 }
 
-/* Queries and keys within +-size: 1 gives nearly equal probabilities, 3 some large ones, 30 a single one. */
+/* Queries and keys are within +-size: 1 gives nearly equal probabilities, 3 a few large ones, 30 a single large one. */
 static const float score_sizes[] = {1.0f, 3.0f, 30.0f};
 
-/* Whether shape s is tested at scores of size z: an emulated GPU takes seconds for a long shape, so each shape has one
- * size there unless TEST_LONG is set (tests/run.sh --long). */
+/* Tells whether shape s is tested with score size number z. An emulated GPU takes seconds for a long shape, so it tests
+ * each shape with one size only, unless TEST_LONG is set (tests/run.sh --long). */
 static int is_tested(size_t s, size_t z)
 {
     int emulated = device->asynchronous && !strcmp(accelerator_cuda.built, "an emulated GPU");
     return !emulated || getenv("TEST_LONG") || z == s % LENGTH(score_sizes);
 }
 
-/* Part `which`, [B, T, H, D], of an array of three such for each token, v, k and q. */
+/* Returns v, k or q (which: 0, 1, 2), [B, T, H, D], from an array that holds v, k and q of each token together. */
 static double *unpacked(const double *packed, const struct shape *s, size_t which)
 {
     size_t width = s->H * s->D, rows = s->B * s->T;
@@ -462,7 +466,8 @@ static double *unpacked(const double *packed, const struct shape *s, size_t whic
     return part;
 }
 
-/* Where it begins on the device; that it is near want, [B, T, H, D]; that it has kept its bits. */
+/* v, k or q (which: 0, 1, 2) in a packed array: part_of returns its address on the device, part_near checks that it is
+ * close to want, [B, T, H, D], and part_is_unchanged that its bits are unchanged. */
 static void *part_of(const struct array *a, const struct shape *s, size_t which)
 {
     return (char *)array_device(a) + which * s->H * s->D * a->width;
@@ -480,7 +485,7 @@ static void part_is_unchanged(const struct array *a, const struct shape *s, size
         ck_assert_mem_eq(after + (3 * row + which) * bytes, before + (3 * row + which) * bytes, bytes);
 }
 
-/* Queries and keys within +-size, values within 1; and angles to turn them by. */
+/* Random inputs of attention: queries and keys within +-size, values within 1; and angles of the rotary embedding. */
 static struct array *array_vkq(const struct shape *s, float size)
 {
     struct array *vkq = array_numbers(3 * s->B * s->T * s->H * s->D, -size, size);
@@ -515,17 +520,17 @@ static void attention_forward_case(const struct shape *s, float size)
     reference_rope(q, array_wide(rope), s->B, s->T, s->H, s->D, 0);
     reference_rope(k, array_wide(rope), s->B, s->T, s->H, s->D, 0);
     part_is_unchanged(vkq, s, 0);
-    part_near(vkq, s, 1, k, 4.0 * UNIT * (double)size); /* two products and a sum */
+    part_near(vkq, s, 1, k, 4.0 * UNIT * (double)size); /* two products and a sum are rounded */
     part_near(vkq, s, 2, q, 4.0 * UNIT * (double)size);
-    for (size_t i = 0; i < n; i++) { /* the scores are those of what was stored */
+    for (size_t i = 0; i < n; i++) { /* scores use the stored, rounded queries and keys */
         q[i] = array_rounded(vkq, q[i]);
         k[i] = array_rounded(vkq, k[i]);
     }
     double *want = array_doubles(n), *want_lse = array_doubles(rows), *p = array_doubles(s->T);
     reference_attention_forward(want, want_lse, q, k, v, p, s->B, s->T, s->H, s->D);
     double error = probability_error(s, size);
-    array_near(o, want, 0.0, 2.0 * error); /* means of numbers up to 1; 2 since the sum that divides errs as well */
-    array_near(lse, want_lse, UNIT, 2.0 * error); /* the maximum is a score, and errs too */
+    array_near(o, want, 0.0, 2.0 * error);        /* 2: the sum of weights errs too */
+    array_near(lse, want_lse, UNIT, 2.0 * error); /* 2: the maximum of scores errs too */
     arrays_finish();
 }
 
@@ -535,7 +540,7 @@ static void test_attention_forward(void)
         for (size_t z = 0; z < LENGTH(score_sizes); z++)
             if (is_tested(s, z))
                 attention_forward_case(&shapes[s], score_sizes[z]);
-    attention_forward_case(&(struct shape){2, 70, 2, 5}, 1.0f); /* an odd D: its last number is not turned */
+    attention_forward_case(&(struct shape){2, 70, 2, 5}, 1.0f); /* if D is odd, the last number is not rotated */
     for (size_t s = 0; s < LENGTH(wide_heads); s++)
         attention_forward_case(&wide_heads[s], 1.0f);
 }
@@ -562,8 +567,8 @@ static void attention_backward_case(const struct shape *s, float size)
                                  s->T, s->H, s->D);
     reference_rope(want_q, array_wide(rope), s->B, s->T, s->H, s->D, 1);
     reference_rope(want_k, array_wide(rope), s->B, s->T, s->H, s->D, 1);
-    /* dv: numbers up to 1, weighted by what a key gets from all queries, mostly below 4. dq, dk: dp is about
-     * sqrt(D), which the scale takes away again, times a key or query up to size. */
+    /* dv sums numbers up to 1, weighted by the probabilities of a key over all queries, mostly below 4 in total. dq and
+     * dk sum dp / sqrt(D), about 1, times a key or query up to size. */
     double error = 4.0 * probability_error(s, size);
     part_near(dvkq, s, 0, want_v, error);
     part_near(dvkq, s, 1, want_k, error * (double)size);
@@ -582,13 +587,13 @@ static void test_attention_backward(void)
         attention_backward_case(&wide_heads[s], 1.0f);
 }
 
-/* Small numbers, and large ones whose exponential overflows. */
+/* Ranges of gate values: small ones, and large ones whose exponential overflows. */
 static const float gate_sizes[] = {4.0f, 200.0f};
 
-/* a and g side by side, g first: rows of 2F. F: vectors, and not; N * F: more than a block. */
+/* N, F: a row of 2F numbers holds g, then a. Some F are multiples of a vector; some N F exceed a thread block. */
 static const size_t gated[][2] = {{1, 1}, {3, 17}, {17, 64}, {130, 24}, {40, 1000}};
 
-/* a within +-size, and g within 1. */
+/* Returns rows of random g within 1 and a within +-size. */
 static struct array *array_gated(size_t N, size_t F, float size)
 {
     struct array *ga = array_numbers(2 * N * F, -size, size);
@@ -610,8 +615,7 @@ static void test_swiglu_forward(void)
             double *want = array_doubles(n), *wide = array_wide(ga);
             for (size_t i = 0; i < N; i++)
                 reference_swiglu_forward(want + i * F, wide + (2 * i + 1) * F, wide + 2 * i * F, F);
-            array_near(h, want, 10.0 * UNIT,
-                       1e-35); /* some five roundings and an exponential; below 1e-35 it may be 0 */
+            array_near(h, want, 10.0 * UNIT, 1e-35); /* five roundings, an exponential; under 1e-35 it may be 0 */
             arrays_finish();
         }
 }
@@ -620,7 +624,7 @@ static void test_swiglu_backward(void)
 {
     for (size_t l = 0; l < LENGTH(gated); l++)
         for (size_t z = 0; z < LENGTH(gate_sizes); z++)
-            for (int alias = 0; alias < 2; alias++) { /* da is a, dg is g */
+            for (int alias = 0; alias < 2; alias++) { /* with alias, da overwrites a and dg overwrites g */
                 size_t N = gated[l][0], F = gated[l][1], n = N * F;
                 struct array *ga = array_gated(N, F, gate_sizes[z]), *dh = array_numbers(n, -1.0f, 1.0f),
                              *dga = alias ? ga : array_numbers(2 * n, -1.0f, 1.0f);
@@ -631,8 +635,8 @@ static void test_swiglu_backward(void)
                 for (size_t i = 0; i < N; i++)
                     reference_swiglu_backward(want_a + i * F, want_g + i * F, d + i * F, wide + (2 * i + 1) * F,
                                               wide + 2 * i * F, F);
-                /* Where 1 + a (1 - s) cancels, what is left errs by u times the terms, which are below 2; where a is
-                 * large, 1 - s errs by u and is multiplied with a. */
+                /* If 1 + a (1 - s) cancels, the result errs by u times the terms, which are below 2. If a is large, the
+                 * error u of 1 - s is multiplied by a. */
                 array_near_columns(dga, 2 * F, F, F, want_a, 10.0 * UNIT, (8.0 + (double)gate_sizes[z]) * UNIT);
                 array_near_columns(dga, 2 * F, 0, F, want_g, 10.0 * UNIT, 1e-35);
                 arrays_finish();
@@ -644,14 +648,14 @@ static void cross_entropy_case(size_t N, size_t V, float size)
     const float loss_scale = 0.125f, grad_scale = 0.25f;
     struct array *loss = array_floats(1, 0.5f, 1.0f), *logits = array_numbers(N * V, -size, size),
                  *target = array_tokens(N, V);
-    if (size > 1e3f) /* the largest first, as an unlikely target and as a likely one */
+    if (size > 1e3f) /* sets large logits, of both signs, some of them at the target */
         for (size_t i = 0; i < N; i++)
             array_set(logits, i * V + (i % V), (double)(i % 2 ? size : -size));
     RUN(cross_entropy, array_device(loss), array_device(logits), array_device(target), N, V, loss_scale, grad_scale);
     double *want_loss = array_wide(loss), *want = array_wide(logits);
     reference_cross_entropy(want_loss, want, array_before(target), N, V, (double)loss_scale, (double)grad_scale);
-    /* Differences from the maximum, up to 2 size, are rounded before their exponential is taken, and weigh in a
-     * relative error only where they are not too large to matter: beyond 88 the result is 0. */
+    /* Differences from the maximum, up to 2 size, are rounded before their exponential is taken. Only differences up to
+     * 88 matter to the relative error, since the exponential of larger ones is 0. */
     double relative = ((double)fminf(2.0f * size, 88.0f) + 8.0) * UNIT;
     array_near(logits, want, relative, 2.0 * UNIT * (double)grad_scale);
     array_near(loss, want_loss, 2.0 * UNIT, (double)N * (double)loss_scale * relative);
@@ -672,7 +676,7 @@ static void test_cross_entropy(void)
 
 static void test_grad_norm(void)
 {
-    static const float sizes[] = {1e-3f, 1.0f, 1e30f}; /* the squares of the last are no floats */
+    static const float sizes[] = {1e-3f, 1.0f, 1e30f}; /* squares of 1e30 exceed a float */
     static const float max_norms[] = {0.0f, 1.0f, 1e3f};
     for (size_t l = 0; l < LENGTH(lengths); l++)
         for (size_t z = 0; z < LENGTH(sizes); z++)
@@ -682,7 +686,7 @@ static void test_grad_norm(void)
                 RUN(grad_norm, array_device(scalars), array_device(g), lengths[l], max_norms[m]);
                 double *want = array_wide(scalars);
                 reference_grad_norm(want, array_wide(g), lengths[l], (double)max_norms[m]);
-                array_near(scalars, want, 2.0 * UNIT, 0.0); /* computed in double, then rounded */
+                array_near(scalars, want, 2.0 * UNIT, 0.0); /* computed in double and rounded once */
                 arrays_finish();
             }
 }
@@ -694,7 +698,7 @@ static void test_adamw(void)
     for (size_t l = 0; l < LENGTH(lengths); l++)
         for (size_t t = 0; t < LENGTH(steps); t++) {
             size_t n = lengths[l];
-            float past = steps[t] > 1.0f ? 1.0f : 0.0f; /* before the first step, moments are 0 */
+            float past = steps[t] > 1.0f ? 1.0f : 0.0f; /* at the first step, the moments are 0 */
             struct array *w = array_floats(n, -1.0f, 1.0f), *m = array_floats(n, -0.1f * past, 0.1f * past);
             struct array *v = array_floats(n, 0.0f, 0.01f * past), *g = array_floats(n, -1.0f, 1.0f);
             struct array *scalars = array_floats(SCALARS, 0.0f, 1.0f), *narrow = array_numbers(n, 0.0f, 1.0f);
@@ -707,8 +711,8 @@ static void test_adamw(void)
                 array_device(scalars), &adamw);
             double *want_w = array_wide(w), *want_m = array_wide(m), *want_v = array_wide(v);
             reference_adamw(want_w, want_m, want_v, array_wide(g), n, array_wide(scalars), &adamw);
-            /* m may cancel, so its error is that of its terms, up to 0.1. The change of w is at most about
-             * lr * 10 (m and v need not fit), and errs by some ten roundings. */
+            /* Terms of m, up to 0.1, may cancel, so its error is absolute. w changes by at most about 10 lr, as m and v
+             * are random, and its change errs by some ten roundings. */
             array_near(m, want_m, 2.0 * UNIT, 0.4 * UNIT);
             array_near(v, want_v, 6.0 * UNIT, 0.0);
             array_near(w, want_w, 3.0 * UNIT, 1.0 * UNIT);
@@ -788,7 +792,7 @@ START_TEST(operation_matches_reference)
 }
 END_TEST
 
-/* Whoever adds an operation to struct device without a row above, or leaves one out of a device, finds out here. */
+/* Every device implements every operation of struct device, and every operation has one row in the list above. */
 START_TEST(table_is_complete)
 {
     const struct device *d = devices[_i].create(devices[_i].how);
@@ -807,7 +811,7 @@ END_TEST
 
 START_TEST(exponential_is_exact_enough)
 {
-    for (int i = 0; i < 155000; i++) { /* from -87.3 to 88.3 */
+    for (int i = 0; i < 155000; i++) {
         float x = -87.3f + (float)i * 0.001133f;
         double want = exp((double)x), error = fabs((double)cpu_exp(x) - want) / want;
         ck_assert_msg(error <= 2e-7, "exp(%.9g) errs by %g", (double)x, error);
@@ -822,7 +826,7 @@ START_TEST(exponential_is_exact_enough)
 }
 END_TEST
 
-/* A GPU that does not answer, since there is none of that number. */
+/* Identifying a GPU that does not exist fails without an error message; describing one reports an error. */
 START_TEST(identifying_reports_nothing)
 {
     struct gpu_facts gpu;
@@ -840,7 +844,7 @@ static int is_there(int i)
     return devices[i].create == cpu || accelerator_cuda.count() > 0;
 }
 
-/* With TF32, only what multiplies matrices is not fp32's own kernel. */
+/* Tells whether device i has another kernel for the operation than fp32: with TF32, only matrix products have. */
 static int is_another(int i, const char *operation)
 {
     return devices[i].create != cuda || devices[i].how != PRECISION_TF32 || !strncmp(operation, "linear_", 7) ||
@@ -850,11 +854,11 @@ static int is_another(int i, const char *operation)
 int main(void)
 {
     if (accelerator_cuda.count() > 0)
-        setenv("CK_FORK", "no", 1); /* GPUs do not survive a fork */
+        setenv("CK_FORK", "no", 1); /* CUDA does not work after a fork */
     error_clear();
     Suite *suite = suite_create("device");
-    TCase *all = tcase_create("devices"), *attention = tcase_create("attention"); /* for CK_RUN_CASE */
-    tcase_set_timeout(all, 120);                                                  /* sanitizers are slow */
+    TCase *all = tcase_create("devices"), *attention = tcase_create("attention"); /* names for CK_RUN_CASE */
+    tcase_set_timeout(all, 120);                                                  /* seconds; sanitizers are slow */
     tcase_set_timeout(attention, 120);
     tcase_add_test(all, exponential_is_exact_enough);
     tcase_add_test(all, identifying_reports_nothing);
@@ -871,7 +875,7 @@ int main(void)
             error_clear();
         }
     }
-    fflush(stdout); /* or the tests' processes print it, too */
+    fflush(stdout); /* else forked tests print the buffer too */
     suite_add_tcase(suite, all);
     suite_add_tcase(suite, attention);
     return suite_run(suite);

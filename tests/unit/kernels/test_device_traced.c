@@ -1,5 +1,5 @@
-/* test_device_traced.c - the traced device does what the device below it does, and records every operation, range and
- * allocation once, of a model; whole steps are in the test of steps. */
+/* test_device_traced.c - the traced device computes what the device below it computes, and records every operation,
+ * range and allocation of a model once; tests/unit/ddp/test_step.c tests whole steps. */
 #include "ddp/strategy.h"
 #include "kernels/device_traced.h"
 #include "kernels/error.h"
@@ -56,11 +56,11 @@ TEST(ranges_nest)
     static const struct {
         const char *name;
         int number;
-    } ended[] = {{"attention", 3}, {"feed_forward", 3}, {"layer", 3}, {"output", -1}}; /* in this order */
+    } ended[] = {{"attention", 3}, {"feed_forward", 3}, {"layer", 3}, {"output", -1}}; /* in the order of their ends */
     const struct device *traced = device_traced(device_cpu(1), &timeline, 1);
     float x[3];
     timeline.step = 2;
-    traced->annotation_begin("ProfilerStep#%d", 1); /* no span */
+    traced->annotation_begin("ProfilerStep#%d", 1); /* an annotation adds no span */
     traced->range_begin("layer", 3);
     traced->range_begin("attention", 3);
     traced->zero(x, 3);
@@ -86,7 +86,7 @@ TEST(ranges_nest)
     ck_assert(span[1].end_ns <= span[2].end_ns && span[2].end_ns <= span[3].start_ns);
 }
 
-/* Ranges deeper than there is memory for are left out, and the others stay whole. */
+/* Ranges nested too deeply for the memory are left out; outer ranges are still recorded. */
 TEST(too_deep_ranges_are_left_out)
 {
     const struct device *traced = device_traced(device_cpu(1), &timeline, 1);
@@ -105,9 +105,9 @@ TEST(too_deep_ranges_are_left_out)
     ck_assert_str_eq(host->span[n].name, "again");
 }
 
-/* ---- a device that runs behind the host ---- */
+/* ---- an asynchronous device ---- */
 
-static int64_t stamps; /* recorded; the n-th has the ticket -n */
+static int64_t stamps; /* number of recorded stamps; the n-th returned -n */
 
 static int64_t count_stamp(void)
 {
@@ -127,18 +127,18 @@ static const struct device *behind(int with_stamps)
     return device_traced(&device, &timeline, with_stamps);
 }
 
-/* One stamp behind each operation, and none for ranges; what was stamped in between is where the next begins. */
+/* An operation records one stamp, at its end, and starts at the stamp before it; ranges record no stamps. */
 TEST(operations_share_stamps)
 {
     const struct device *traced = behind(1);
     const struct span *operation = timeline.lane[LANE_COMPUTE].span, *range = timeline.lane[LANE_HOST].span;
     float x[3];
-    traced->stamp(); /* 1: of a phase */
+    traced->stamp(); /* stamp 1: a phase begins */
     traced->range_begin("layer", 0);
-    traced->zero(x, 3); /* 2 */
-    traced->zero(x, 3); /* 3 */
-    traced->stamp();    /* 4 */
-    traced->zero(x, 3); /* 5 */
+    traced->zero(x, 3); /* stamp 2 */
+    traced->zero(x, 3); /* stamp 3 */
+    traced->stamp();    /* stamp 4 */
+    traced->zero(x, 3); /* stamp 5 */
     traced->range_end();
     ck_assert_int_eq(stamps, 5);
     for (int i = 0; i < 3; i++) {
@@ -147,7 +147,7 @@ TEST(operations_share_stamps)
         ck_assert(operation[i].queued_ns > 0 && operation[i].queued_ns <= operation[i].returned_ns);
     }
     ck_assert(range->start_ns == -1 && range->end_ns == -5);
-    traced->stamps_begin(); /* forgets them */
+    traced->stamps_begin(); /* forgets all stamps */
     stamps = 0;
     traced->zero(x, 3);
     ck_assert(operation[3].start_ns == -1 && operation[3].end_ns == -2);
@@ -158,7 +158,7 @@ static void nothing_to_join(struct comm *comm, long ticket)
     (void)comm, (void)ticket;
 }
 
-/* Copies back come after a wait for communication, which is stamped. */
+/* A copy that follows a wait for communication starts at a stamp after the wait. */
 TEST(waiting_is_no_part_of_an_operation)
 {
     float x[3] = {0}, staged[3] = {0};
@@ -170,12 +170,12 @@ TEST(waiting_is_no_part_of_an_operation)
                               .comm = &comm,
                               .plan = {.n = 1, .bucket = &bucket},
                               .staged = staged};
-    model.device->stamp(); /* 1: of the phase */
+    model.device->stamp(); /* stamp 1: the phase begins */
     strategy_ddp_individual_v2.finish(&reducer);
     ck_assert_int_eq(timeline.lane[LANE_COMPUTE].span->start_ns, -2);
 }
 
-TEST(a_tracer_makes_stamps_needless)
+TEST(a_tracer_replaces_stamps)
 {
     const struct device *traced = behind(0);
     const struct span *operation = timeline.lane[LANE_COMPUTE].span, *range = timeline.lane[LANE_HOST].span;
@@ -186,7 +186,7 @@ TEST(a_tracer_makes_stamps_needless)
     ck_assert_int_eq(stamps, 0);
     ck_assert(operation->start_ns == 0 && operation->end_ns == 0 && range->start_ns == 0 && range->end_ns == 0);
     ck_assert(range->queued_ns <= operation->queued_ns && operation->returned_ns <= range->returned_ns);
-    ck_assert_int_eq(traced->stamp(), -1); /* phases have theirs */
+    ck_assert_int_eq(traced->stamp(), -1); /* a phase still records a stamp */
 }
 
 /* ---- a model ---- */
@@ -231,8 +231,9 @@ TEST_EACH(a_model_is_recorded, LENGTH(layer_counts))
     model_destroy(&traced);
 }
 
-/* The first of each name, with the sizes that the model has: 2 x 5 tokens, 19 words, 12 wide, 3 heads, 10 inside. */
-TEST(recorded_sizes_are_the_models)
+/* The first record of each operation has the model's sizes: 2 x 5 tokens, vocabulary of 19, width 12, 3 heads, 10
+ * hidden. */
+TEST(recorded_sizes_are_those_of_the_model)
 {
     static const struct {
         enum operation operation;
@@ -263,9 +264,9 @@ TEST(recorded_sizes_are_the_models)
     model_destroy(&model);
 }
 
-/* The matrix products are 6 FLOPs per token and parameter, as model_flops has it; attention's causal half is 2 T C per
- * token and layer forward, and 5 T C backward, where the scores are computed again. */
-TEST(recorded_work_is_the_models)
+/* Matrix products take 6 FLOPs per token and parameter, as in model_flops. Causal attention takes 2 T C FLOPs per token
+ * and layer forward, and 5 T C backward, which computes the scores again. */
+TEST(recorded_work_is_that_of_the_model)
 {
     struct model model;
     double products = 0, attention = 0;

@@ -1,4 +1,4 @@
-/* test_early_option.c - the value of an option in a command line that nothing has read yet. */
+/* test_early_option.c - the value of an option in a command line that is not parsed yet. */
 #include "kernels/early_option.h"
 #include "tests/support/suite.h"
 
@@ -14,7 +14,7 @@ static const struct {
     {{"ddpbench", "--timeout="}, ""},
     {{"ddpbench", "allreduce", "-T", "7"}, "7"},
     {{"ddpbench", "-T7"}, "7"},
-    {{"ddpbench", "-T7", "--timeout", "8"}, "8"}, /* the last counts */
+    {{"ddpbench", "-T7", "--timeout", "8"}, "8"}, /* the last value counts */
     {{"ddpbench", "--timeout", "8", "-T7"}, "7"},
     {{"ddpbench", "--timeout"}, NULL},
     {{"ddpbench", "-T"}, NULL},

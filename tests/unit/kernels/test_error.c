@@ -1,4 +1,4 @@
-/* test_error.c - tests of kernels/error.c: messages are one printable line, whatever they quote. */
+/* test_error.c - error messages are one printable line, whatever text they quote. */
 #include "kernels/error.h"
 #include "kernels/utf8.h"
 #include "tests/support/suite.h"
@@ -32,7 +32,7 @@ TEST(quotes_are_one_printable_line)
     error_clear();
 }
 
-/* What is allowed stands behind the word. */
+/* A message with a long word loses its middle, so that the allowed values at its end stay. */
 TEST(long_words_lose_their_middle)
 {
     static char word[100001], wide[100001];

@@ -1,4 +1,4 @@
-/* test_launcher.c - what launchers say in the environment, alone and one inside of another. */
+/* test_launcher.c - rank and size read from the environment of launchers, also of one launcher inside another. */
 #include "kernels/launcher.h"
 #include "tests/support/suite.h"
 
@@ -9,7 +9,7 @@ static const struct {
     const char *environment;
     int started;
     long rank, rank_here, ranks_here, ranks;
-    const char *several; /* the variable that says that there are several ranks */
+    const char *several; /* the variable that shows several ranks */
 } rows[] = {
     {"", 0, 0, 0, 1, 1, NULL},
     {"PMI_RANK=5 PMI_SIZE=8 MPI_LOCALRANKID=1 MPI_LOCALNRANKS=4", 1, 5, 1, 4, 8, "PMI_SIZE"},
@@ -21,24 +21,24 @@ static const struct {
     {"PMIX_RANK=2", 1, 2, 0, 1, 1, NULL},
     {"SLURM_STEP_ID=0 SLURM_PROCID=6 SLURM_STEP_NUM_TASKS=8 SLURM_LOCALID=2 SLURM_STEP_TASKS_PER_NODE=4(x2)", 1, 6, 2,
      4, 8, "SLURM_STEP_NUM_TASKS"},
-    /* a step's node has ranks of its own number */
+    /* each node of a step has its own number of ranks */
     {"SLURM_STEP_TASKS_PER_NODE=4(x2),3,2(x3) SLURM_NODEID=0", 0, 0, 0, 4, 4, "SLURM_STEP_TASKS_PER_NODE"},
     {"SLURM_STEP_TASKS_PER_NODE=4(x2),3,2(x3) SLURM_NODEID=1", 0, 0, 0, 4, 4, "SLURM_STEP_TASKS_PER_NODE"},
     {"SLURM_STEP_TASKS_PER_NODE=4(x2),3,2(x3) SLURM_NODEID=2", 0, 0, 0, 3, 3, "SLURM_STEP_TASKS_PER_NODE"},
     {"SLURM_STEP_TASKS_PER_NODE=4(x2),3,2(x3) SLURM_NODEID=5", 0, 0, 0, 2, 2, "SLURM_STEP_TASKS_PER_NODE"},
     {"SLURM_STEP_TASKS_PER_NODE=4(x2),3,2(x3) SLURM_NODEID=9", 0, 0, 0, 2, 2, "SLURM_STEP_TASKS_PER_NODE"},
     {"SLURM_STEP_TASKS_PER_NODE=4(x SLURM_NODEID=1", 0, 0, 0, 4, 4, "SLURM_STEP_TASKS_PER_NODE"},
-    /* shells of a job are no ranks, though they are tasks of a step */
+    /* the shells of a job are tasks of a step, but not ranks */
     {"SLURM_STEP_ID=4294967290 SLURM_PROCID=0 SLURM_NTASKS=8", 0, 0, 0, 1, 1, NULL},
     {"SLURM_STEP_ID=4294967291 SLURM_PROCID=0 SLURM_NTASKS=8", 0, 0, 0, 1, 1, NULL},
-    /* Hydra's proxies are Slurm's tasks, one a node; PMI of Slurm itself names no ranks of a machine */
+    /* Hydra starts one proxy per node as a Slurm task; Slurm's own PMI sets no local ranks */
     {"PMI_RANK=5 PMI_SIZE=8 MPI_LOCALRANKID=1 MPI_LOCALNRANKS=4 SLURM_PROCID=1", 1, 5, 1, 4, 8, "PMI_SIZE"},
     {"PMI_RANK=1 PMI_SIZE=1 SLURM_STEP_NUM_TASKS=2 SLURM_LOCALID=1", 1, 1, 1, 1, 2, "SLURM_STEP_NUM_TASKS"},
-    /* no numbers */
+    /* values that are not numbers are ignored */
     {"PMI_RANK= PMI_SIZE=two MPI_LOCALNRANKS=-3 SLURM_PROCID=1", 0, 1, 0, 1, 1, NULL},
 };
 
-/* The tests themselves may run in a job. */
+/* Unsets the variables of launchers, since the tests themselves may run in a job. */
 static char words[sizeof rows / sizeof *rows][256];
 static void forget_launchers(void)
 {

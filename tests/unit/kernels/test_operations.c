@@ -1,5 +1,5 @@
-/* test_operations.c - shapes and work of the operations, every entry with values that were computed by hand; and the
- * published rates that work is set against. */
+/* test_operations.c - shapes, FLOPs and bytes of every operation compared with values computed by hand; and the
+ * published peak rates of GPUs. */
 #include "kernels/gpu_peak.h"
 #include "kernels/operations.h"
 #include "tests/support/suite.h"
@@ -18,7 +18,7 @@ static size_t words(const char *list)
     return n;
 }
 
-/* Attention keeps the sums of each head's rows one head behind the other: [B, H, T] in device.h. */
+/* Operations have the input shapes of device.h; attention has the row sums of each head together, [B, H, T]. */
 TEST(shapes_are_those_of_the_device)
 {
     for (int i = 0; i < OPERATIONS; i++)
@@ -50,7 +50,8 @@ static const struct {
     {OPERATION_ATTENTION_FORWARD,
      {B, T, H, D},
      2.0 * B *H *T *T *D,
-     4 * (4 * B * T * H * D + 2 * B * T * H * D + B * H * T + T * D)}, /* and queries and keys, turned */
+     4 * (4 * B * T * H * D + 2 * B * T * H * D + B * H * T +
+          T * D)}, /* reads and writes queries and keys, to rotate them */
     {OPERATION_ATTENTION_BACKWARD, {B, T, H, D}, 5.0 * B *H *T *T *D, 4 * (8 * B * T * H * D + B * H * T + T * D)},
     {OPERATION_SWIGLU_FORWARD, {N, C}, 0, 4 * 3 * N *C},
     {OPERATION_SWIGLU_BACKWARD, {N, C}, 0, 4 * 5 * N *C},
@@ -62,7 +63,7 @@ static const struct {
 TEST_EACH(work_is, OPERATIONS)
 {
     const struct operation_facts *f = &operation_facts[values[_i].operation];
-    ck_assert_int_eq((int)values[_i].operation, _i); /* none is left out */
+    ck_assert_int_eq((int)values[_i].operation, _i); /* no operation is left out */
     ck_assert_double_eq(operation_amount(f->flops, f->sizes, values[_i].size, sizeof(float)), values[_i].flops);
     ck_assert_double_eq(operation_amount(f->bytes, f->sizes, values[_i].size, sizeof(float)), values[_i].bytes);
 }
@@ -86,7 +87,7 @@ TEST(formulas_are_sums_of_products)
     ck_assert_uint_eq(operation_size("ab", sizes, 0), 0);
 }
 
-/* Sizes that no 64-bit integer could multiply. */
+/* Work is right even if the product of the sizes exceeds 64 bits. */
 TEST(large_work_does_not_overflow)
 {
     static const size_t sizes[] = {1UL << 22, 1UL << 21, 1UL << 22};
@@ -95,7 +96,7 @@ TEST(large_work_does_not_overflow)
     static const size_t none[] = {0, 5, 7};
     ck_assert_double_eq(operation_amount(f->flops, f->sizes, none, sizeof(float)), 0);
     ck_assert_double_eq(operation_amount(f->bytes, f->sizes, none, sizeof(float)), 140);
-    /* in bfloat16 the weight's gradient alone stays as large as it is in fp32 */
+    /* with bfloat16, only the gradient of a weight stays in fp32 */
     const size_t three[] = {3, 5, 7};
     f = &operation_facts[OPERATION_LINEAR_BACKWARD_WEIGHT];
     ck_assert_double_eq(operation_amount(f->bytes, f->sizes, three, 2), 2 * (21 + 15) + 4 * 35);

@@ -1,4 +1,4 @@
-/* test_reexec.c - what the program asks for in the environment, and where threads are too many. */
+/* test_reexec.c - environment variables that the program sets for itself, and when threads oversubscribe the cores. */
 #include "kernels/reexec.h"
 #include "tests/support/suite.h"
 
@@ -10,10 +10,10 @@ static const struct {
     int cpus, launcher_cpus, crowded;
 } cases[] = {
     {1, 2, 2, 2, 0},   {1, 3, 2, 2, 1},        {2, 2, 2, 2, 1},
-    {2, 1, 2, 2, 0},   {16, 1, 2, 2, 0}, /* threads that wait for each other are those of one rank */
-    {16, 0, 2, 2, 0},                    /* by itself a rank takes no more than its share */
-    {4, 4, 16, 16, 0}, {4, 5, 16, 16, 1},      {4, 4, 4, 16, 0}, /* each has 4 of its own */
-    {4, 5, 4, 16, 1},  {4, 4, 4, 4, 1},        {4, 4, 0, 0, 0},  /* nothing is known */
+    {2, 1, 2, 2, 0},   {16, 1, 2, 2, 0},                         /* one thread per rank never waits for another */
+    {16, 0, 2, 2, 0},                                            /* by default a rank uses no more than its share */
+    {4, 4, 16, 16, 0}, {4, 5, 16, 16, 1},      {4, 4, 4, 16, 0}, /* each rank has 4 cores of its own */
+    {4, 5, 4, 16, 1},  {4, 4, 4, 4, 1},        {4, 4, 0, 0, 0},  /* numbers of cores are unknown */
     {4, 4, 16, 0, 0},  {-1, 4, 2, 2, 0},       {4, -1, 2, 2, 0},
     {0, 4, 2, 2, 0},   {2, LONG_MAX, 2, 2, 1}, {LONG_MAX, LONG_MAX, 2, 2, 1},
 };
@@ -25,7 +25,8 @@ TEST_EACH(too_many_threads_are_a_crowd, sizeof cases / sizeof *cases)
         cases[_i].crowded);
 }
 
-/* Without a crowd nothing is set; what the user has set is kept; a program that cannot start again is as it was. */
+/* Checks OMP_WAIT_POLICY after the program has set its environment for a number of ranks and an option. Variables are
+ * set only if threads oversubscribe the cores, and never replace those of the user. */
 static void ask(const char *ranks, char *option, const char *policy)
 {
     unsetenv("OMP_NUM_THREADS");

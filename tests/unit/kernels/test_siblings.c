@@ -1,4 +1,4 @@
-/* test_siblings.c - processes of ranks, found by what a launcher has put into their environments. */
+/* test_siblings.c - processes of other ranks, found by the variables that a launcher sets in their environments. */
 #include "kernels/siblings.h"
 #include "tests/support/suite.h"
 
@@ -15,9 +15,9 @@
 enum { RANKS = 3 };
 static const long many_waits = (1L << 40) - 1;
 static struct sibling ranks[RANKS];
-static int input[2]; /* what the rank reads until it is to end */
+static int input[2]; /* pipe that the rank reads until it is to end */
 
-/* Starts this program, whose main shows many_waits then, as rank 1. */
+/* Starts this program as rank 1; its main then has_shown_its_waits many_waits waits. */
 static pid_t start_program(void)
 {
     pid_t child = fork();
@@ -28,7 +28,7 @@ static pid_t start_program(void)
     return child;
 }
 
-/* Starts a shell as rank 1 of a launcher, which this process stands for, and returns once it is there. */
+/* Starts a shell as rank 1, as a launcher would, and returns once the shell runs. */
 static pid_t start_rank(void)
 {
     static char name[] = "sh", option[] = "-c", script[] = "echo; read end", rank[] = "PMI_RANK=1";
@@ -48,7 +48,7 @@ static pid_t start_rank(void)
     return child;
 }
 
-/* This process is rank 0 for the library; what it was started with, which /proc shows, says of no rank. */
+/* Makes this process rank 0 for the library; its environment in /proc, from when it was started, names no rank. */
 static void setup(void)
 {
     setenv("PMI_RANK", "0", 1);
@@ -83,8 +83,8 @@ static void *reap_late(void *process)
     return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL ? process : NULL;
 }
 
-/* A shell in the place of a rank's program may have more to do when that has ended. The program's launcher has seen it
- * end when siblings_kill returns. */
+/* siblings_kill kills the program of a rank but not a shell, which may have more to do after the program. When
+ * siblings_kill returns, the launcher has seen the program end. */
 TEST(only_the_program_is_killed)
 {
     pid_t child = start_rank();
@@ -108,8 +108,8 @@ TEST(only_the_program_is_killed)
     ck_assert_ptr_nonnull(killed);
 }
 
-/* Whether a process has come to siblings_show, by the name of its thread. */
-static int shows(pid_t process)
+/* Tells by the name of its thread whether a process has reached siblings_show. */
+static int has_shown_its_waits(pid_t process)
 {
     char path[64], name[32] = "";
     snprintf(path, sizeof path, "/proc/%d/comm", process);
@@ -123,7 +123,7 @@ static int shows(pid_t process)
 TEST(the_program_is_taken_of_several_processes)
 {
     pid_t shell_before = start_rank(), program = start_program(), shell_after = start_rank();
-    while (!shows(program))
+    while (!has_shown_its_waits(program))
         usleep(1000);
     siblings_find(ranks, RANKS);
     ck_assert_int_eq(ranks[1].process, program);
@@ -134,12 +134,11 @@ TEST(the_program_is_taken_of_several_processes)
     }
 }
 
-/* A container that shows the host's /proc, in which the number of this process is that of another one. */
+/* In a container that shows the host's /proc, the process id of this process belongs to another process there. */
 TEST(another_pid_namespace_has_no_siblings)
 {
     enum { NONE, FOUND, NO_NAMESPACE };
-    pid_t child = start_rank(),
-          outside = fork(); /* which unshares: all later children of this process would be in the namespace, too */
+    pid_t child = start_rank(), outside = fork(); /* only its children enter the new namespace */
     int status;
     if (outside == 0) {
         if (unshare(CLONE_NEWPID))

@@ -1,5 +1,5 @@
-/* test_timeline.c - spans go where they belong, a full lane counts what it drops, and what clearing and rewinding
- * forget. */
+/* test_timeline.c - spans get the current step, a full lane counts dropped spans, and clearing and rewinding remove
+ * spans. */
 #include "tests/support/made_up.h"
 #include "tests/support/suite.h"
 
@@ -21,7 +21,7 @@ TEST(spans_know_their_step)
     made_up_create(&timeline, 5);
     for (int i = 0; i < 5; i++) {
         timeline.step = steps[i];
-        add(LANE_COMMUNICATION, i); /* what the caller says of the step does not count */
+        add(LANE_COMMUNICATION, i); /* the step in the caller's span is ignored */
     }
     for (int i = 0; i < 5; i++)
         ck_assert_int_eq(timeline.lane[LANE_COMMUNICATION].span[i].step, steps[i]);
@@ -38,7 +38,7 @@ TEST(a_full_lane_drops)
         const struct lane *lane = &timeline.lane[l];
         ck_assert_uint_eq(lane->n, capacity[l]);
         ck_assert_uint_eq(lane->dropped, 5 - capacity[l]);
-        for (size_t i = 0; i < lane->n; i++) /* the first ones are kept */
+        for (size_t i = 0; i < lane->n; i++) /* the first spans are kept */
             ck_assert_int_eq(lane->span[i].index, 10 * l + (int)i);
     }
 }
@@ -69,10 +69,10 @@ TEST(rewinding_forgets_what_came_since)
 {
     made_up_create(&timeline, 6);
     for (int l = 0; l < TIMELINE_LANES; l++)
-        for (int i = 0; i < l; i++) /* as many as the lane's number: the first is empty */
+        for (int i = 0; i < l; i++) /* lane l gets l spans */
             add((enum timeline_lane)l, i);
     struct timeline_mark place = timeline_mark(&timeline);
-    timeline_rewind(&timeline, &place); /* nothing came since */
+    timeline_rewind(&timeline, &place); /* no span was added since the mark */
     for (int l = 0; l < TIMELINE_LANES; l++)
         ck_assert_uint_eq(timeline.lane[l].n, (size_t)l);
     for (int l = 0; l < TIMELINE_LANES; l++)
