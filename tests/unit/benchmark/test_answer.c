@@ -1,4 +1,4 @@
-/* test_answer.c - what a search found, in words and figures, on samples with known answers. */
+/* test_answer.c - the result of a search, as text and figures, on samples with known answers. */
 #include "benchmark/answer.h"
 
 #include "base/json.h"
@@ -23,8 +23,8 @@ static struct search search;
 static struct figure_list figures;
 static cJSON *summary;
 
-/* Steps of 10 ms without communication, and of 16, 12, 12.1 and 20 with it; from round 3 on the machine takes twice as
- * long. The last one was dropped after 3 rounds; the final began then, ddp was slower in it, and 2 MiB open. */
+/* Steps take 10 ms without communication, else 16, 12, 12.1 and 20 ms; from round 3 on the machine is half as fast. The
+ * last row was dropped after 3 rounds, when the final began; there ddp is slower, and 2 MiB undecided. */
 static void setup(void)
 {
     static const double step[ROWS] = {0.010, 0.016, 0.012, 0.0121, 0.020};
@@ -60,7 +60,7 @@ static void make(enum search_end end)
     answer_add(&search, &measurements, implementation, reducer, summary, &figures);
 }
 
-/* All answers of the summary, a line each. */
+/* Checks that the answers of the summary, one per line, contain these words. */
 static void expect(const char *words)
 {
     static char text[4000];
@@ -84,7 +84,7 @@ static double figure(const char *subject, const char *name)
     return found->value;
 }
 
-/* The machine's slowdown is taken off, so what was dropped before it can be compared; most rounds had it. */
+/* Figures of dropped rows are scaled to the speed of most rounds, at which the machine was slow, to be comparable. */
 TEST(figures_are_of_one_machine)
 {
     make(SEARCH_TIME);
@@ -92,7 +92,7 @@ TEST(figures_are_of_one_machine)
     ck_assert_double_eq_tol(figure("ddp_bucketed:4", "step"), 0.040, 1e-9);
     ck_assert_double_eq_tol(figure("ddp", "sync_cost"), 0.012, 1e-9);
     ck_assert_double_eq_tol(figure("best", "step"), 0.024, 1e-9);
-    for (size_t i = 0; i < figures.n; i++) /* what a search dropped, another may not have tried */
+    for (size_t i = 0; i < figures.n; i++) /* other searches may not have tried dropped rows */
         ck_assert_int_eq(figures.item[i].judged, !strcmp(figures.item[i].subject, "best"));
 }
 
@@ -117,7 +117,7 @@ TEST(words_name_the_options_and_the_groups)
         ck_assert_str_eq(verdict_in_table(i), verdict[i]);
 }
 
-/* The question was for a bucket size. */
+/* If the best strategy has no bucket size, the best bucket size is named as well, since users ask for one. */
 TEST(without_a_size_the_best_size_is_named)
 {
     search.best = 1;

@@ -8,19 +8,19 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Gradients of so many tensors, whose sizes in floats repeat. */
+/* Gradients made of `tensors` tensors, whose sizes repeat the three in size[], in floats. */
 static const struct gradient {
     int tensors;
     size_t size[3];
-    const char *last;                              /* MiB that hold all of them */
+    const char *last;                              /* size of the largest bucket, MiB */
 } gradients[] = {{50, {1024, 1024, 1024}, "0.25"}, /* 0.195 MiB */
-                 {44, {1024, 1024, 1024}, "0.25"}, /* 0.172 MiB: 0.177 would do, but is no power of two */
+                 {44, {1024, 1024, 1024}, "0.25"}, /* 0.172 MiB; 0.177 is not a power of two */
                  {30, {16, 65536, 512}, "4"}};
 
 static struct tensor tensor[64];
 static struct implementation row[MAX_IMPLEMENTATIONS];
 static char between[MAX_IMPLEMENTATIONS];
-static int rows, first; /* first: with a size */
+static int rows, first; /* first: first row with a bucket size */
 
 static void make(const struct gradient *gradient)
 {
@@ -67,7 +67,7 @@ TEST_EACH(words_are_the_sizes, sizeof gradients / sizeof *gradients)
     }
 }
 
-/* From the least size that joins two tensors to one bucket. */
+/* Each size gives other buckets than the size before; the first is the least that joins two tensors in a bucket. */
 TEST_EACH(each_plan_once, sizeof gradients / sizeof *gradients)
 {
     const struct gradient *gradient = &gradients[_i];
@@ -79,7 +79,7 @@ TEST_EACH(each_plan_once, sizeof gradients / sizeof *gradients)
         int differ = plan.n != last.n;
         for (int b = 0; b < plan.n && !differ; b++)
             differ = plan.bucket[b].offset != last.bucket[b].offset;
-        ck_assert_msg(differ, "%s: the same buckets as before it", row[i].bucket_words);
+        ck_assert_msg(differ, "%s: the same buckets as the size before", row[i].bucket_words);
         plan_destroy(&last);
         last = plan;
     }

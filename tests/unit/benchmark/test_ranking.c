@@ -1,5 +1,5 @@
-/* test_ranking.c - from samples to figures, on made-up ones with known answers; and how often two strategies that are
- * the same are called different, after a fixed number of rounds and with --resolve. */
+/* test_ranking.c - figures of made-up samples with known answers; and how often equal strategies are called different,
+ * after a fixed number of rounds and with --resolve. */
 #include "benchmark/ranking.h"
 
 #include "kernels/error.h"
@@ -17,7 +17,7 @@
 
 static struct measurements measurements;
 
-/* Implementation i takes step[i][round] seconds a step, of which sync[i] are visible. */
+/* Fills samples: implementation i takes step[i][round] seconds per step, of which gradient_sync takes sync[i]. */
 static void fill(int n, size_t rounds, double step[][12], const double *sync)
 {
     measurements_create(&measurements, n, 20);
@@ -39,7 +39,7 @@ static struct ranking compared(const struct implementation *rows, int ranks)
 
 /* ---- samples ---- */
 
-/* The median of the ratios, not the ratio of the medians. */
+/* Ratios are medians of the ratios of each round, not ratios of medians. */
 TEST(ratios_are_by_round)
 {
     double step[1][12] = {{0.1, 1, 10}};
@@ -48,13 +48,13 @@ TEST(ratios_are_by_round)
     double *sync = measurements_of(&measurements, 0, PHASE_GRADIENT_SYNC);
     sync[0] = 0.09, sync[1] = 0.1, sync[2] = 2;
     struct ranking c = compared(rows, 2);
-    ck_assert_double_eq_tol(c.row[0].communication_ratio.median, 0.2, 1e-15); /* of 0.9, 0.1, 0.2 */
+    ck_assert_double_eq_tol(c.row[0].communication_ratio.median, 0.2, 1e-15); /* median of 0.9, 0.1, 0.2 */
 }
 
 /* ---- the cost of synchronising ---- */
 
-/* The median of the differences of a round, here of 6, 1, 5, 2, 100, 4, 3, with the interval of its order statistics;
- * and the ratio to ddp likewise. The rounds differ by far more. */
+/* The sync cost is the median of the differences in each round, here 6, 1, 5, 2, 100, 4, 3, with an interval from order
+ * statistics; so is the ratio to ddp. Step times differ far more between rounds. */
 TEST(costs_are_by_round)
 {
     double step[3][12] = {
@@ -68,7 +68,7 @@ TEST(costs_are_by_round)
     ck_assert_double_eq(c.row[1].to_ddp.median, 1);
     ck_assert_double_eq(c.row[2].to_ddp.median, 2);
     ck_assert_uint_eq(c.row[0].sync_cost.n, 0);
-    c = compared(rows, 1); /* there is nothing to synchronise */
+    c = compared(rows, 1); /* one rank has nothing to synchronise */
     ck_assert_uint_eq(c.row[1].sync_cost.n, 0);
     ck_assert_double_nan(c.row[1].sync_cost.median);
     ck_assert_double_eq(c.row[2].to_ddp.median, 2);
@@ -84,12 +84,12 @@ TEST(sync_cost_needs_none_and_rounds)
     ck_assert_double_nan(c.row[1].sync_cost.ci_low);
     ck_assert_uint_eq(c.row[0].sync_cost.n, 0);
 
-    measurements.rounds = 1; /* a cost, but no interval */
+    measurements.rounds = 1; /* one round gives a cost, but no interval */
     c = compared(with, 2);
     ck_assert_double_eq_tol(c.row[0].sync_cost.median, -1, 1e-12);
     ck_assert_double_nan(c.row[0].sync_cost.ci_low);
 
-    measurements.rounds = 0; /* nothing at all, and no crash */
+    measurements.rounds = 0; /* no rounds give no figures */
     c = compared(with, 2);
     ck_assert_double_nan(c.row[0].sync_cost.median);
     ck_assert_double_nan(c.row[0].seconds[FIGURE_STEP].median);
@@ -97,7 +97,7 @@ TEST(sync_cost_needs_none_and_rounds)
     ck_assert_int_eq(c.row[0].to_fastest.slower, 0);
 }
 
-/* ---- who is the fastest ---- */
+/* ---- the fastest implementation ---- */
 
 TEST(fastest_is_one_that_reduces)
 {
@@ -113,7 +113,7 @@ TEST(fastest_is_one_that_reduces)
     ck_assert_int_eq(c.compared, 0);
 }
 
-/* A few slow rounds: a's median is the least, as the table shows it, though it is slower on average. */
+/* The fastest implementation has the least median, even if a few slow rounds make it slower on average. */
 TEST(fastest_is_by_the_median)
 {
     double step[2][12] = {{1, 1, 1, 1, 1, 1, 1, 1.1, 1.1, 1.1, 1.1, 1.1},
@@ -126,7 +126,7 @@ TEST(fastest_is_by_the_median)
     ck_assert_str_eq(c.row[1].mark, "=");
 }
 
-/* Clearly slower, not to be told apart, and the fastest itself. */
+/* Of three implementations, ddp is clearly slower, ddp_bucketed is a tie, and ddp_flat is the fastest. */
 TEST(slower_than_the_fastest)
 {
     double step[4][12] = {{0.5, 0.5, 0.5, 0.5, 0.5, 0.5},
@@ -137,7 +137,7 @@ TEST(slower_than_the_fastest)
     fill(4, 6, step, NULL);
     struct ranking c = compared(rows, 2);
     ck_assert_int_eq(c.fastest, 2);
-    ck_assert_int_eq(c.row[0].to_fastest.slower, 0); /* none is not compared */
+    ck_assert_int_eq(c.row[0].to_fastest.slower, 0); /* the control `none` is not compared */
     ck_assert_int_eq(c.row[1].to_fastest.slower, 1);
     ck_assert_int_eq(c.row[2].to_fastest.slower, 0);
     ck_assert_int_eq(c.row[3].to_fastest.slower, 0);
@@ -145,7 +145,8 @@ TEST(slower_than_the_fastest)
 
 /* ---- enough rounds for --resolve ---- */
 
-/* Evenly from 2 % less to 2 % more around `more`, in the order of the golden section, which leaves no part out. */
+/* Ranks two implementations whose logarithms of step times differ by `more` +- 2 %, spread evenly over the rounds by
+ * the golden section. */
 static struct ranking spread_evenly(size_t rounds, double more, double resolve, double *needed)
 {
     static const struct implementation rows[] = {ROW(none), ROW(ddp), ROW(ddp_flat)};
@@ -153,7 +154,7 @@ static struct ranking spread_evenly(size_t rounds, double more, double resolve, 
     measurements_create(&measurements, 3, rounds);
     measurements.rounds = rounds;
     for (size_t r = 0; r < rounds; r++) {
-        measurements_of(&measurements, 0, FIGURE_STEP)[r] = 9; /* is not compared */
+        measurements_of(&measurements, 0, FIGURE_STEP)[r] = 9; /* `none` is not compared */
         measurements_of(&measurements, 1, FIGURE_STEP)[r] =
             exp(more + 0.04 * (fmod((double)r * 0.6180339887498949, 1) - 0.5));
         measurements_of(&measurements, 2, FIGURE_STEP)[r] = 1;
@@ -164,7 +165,7 @@ static struct ranking spread_evenly(size_t rounds, double more, double resolve, 
     return c;
 }
 
-/* The rule and the table agree: enough rounds exactly where no row is open. The estimate is good to a third. */
+/* The rounds are enough exactly when no row is undecided, and the estimate of rounds is right within a third. */
 TEST_EACH(rounds_until_resolved, 5)
 {
     static const struct {
@@ -177,7 +178,7 @@ TEST_EACH(rounds_until_resolved, 5)
         const struct ranking_row *other = &c.row[c.fastest == 1 ? 2 : 1];
         int slower = other->to_fastest.slower, open = other->undecided;
         ck_assert_int_eq(open, needed > (double)rounds);
-        ck_assert_int_eq(slower, other->to_fastest.paired.ci_low > 1); /* of one pair the two are the same */
+        ck_assert_int_eq(slower, other->to_fastest.paired.ci_low > 1); /* alike for a single pair */
         ck_assert(open || slower || other->to_fastest.paired.ci_high <= 1 + cases[_i].resolve);
         if (!open) {
             ck_assert_int_eq(slower, cases[_i].more > 0.008);
@@ -191,7 +192,8 @@ TEST_EACH(rounds_until_resolved, 5)
         ck_assert_double_eq_tol((double)rounds / expected, 1, 0.34);
 }
 
-/* Five rounds of twelve are 3 % faster: no more than 1 % slower is not within 1 %. */
+/* A row that is at most 1 % slower is undecided if it may be over 1 % faster: in five of twelve rounds it is 3 %
+ * faster. */
 TEST(within_holds_on_both_sides)
 {
     static const struct implementation rows[] = {ROW(ddp), ROW(ddp_flat)};
@@ -216,10 +218,10 @@ TEST(one_round_resolves_nothing)
     ck_assert(isinf(needed) && c.row[1].undecided && !c.row[1].to_fastest.slower && !c.row[2].undecided);
 }
 
-/* ---- what noise does ---- */
+/* ---- error rates with noise ---- */
 
-/* A machine that drifts (a random walk, shared by a round's blocks), 2 % of noise a block, and now and then a block
- * beside other work, 20 % longer. slow: implementation 1 takes this many times as long. */
+/* Makes samples of a machine with drift (a random walk, the same for all blocks of a round), 2 % of noise per block,
+ * and 5 % of blocks 20 % longer because of other work. Steps of implementation 1 take `slow` times as long. */
 static void make_run(int n, double slow)
 {
     double drift = 0;
@@ -232,8 +234,8 @@ static void make_run(int n, double slow)
     }
 }
 
-/* n labels of one strategy: any called slower is wrong, in at most 5 % of runs (and 3 sigma). And the verdict
- * is not silent: 20 % slower is seen in nearly all runs. */
+/* At most 5 % of runs (and three standard errors) call any of n equal rows slower; nearly all detect one 20 %
+ * slower. */
 TEST_RANGE(equals_are_called_different_rarely, 0, 3, 7)
 {
     enum { ROUNDS = 12 };
@@ -263,8 +265,8 @@ TEST_RANGE(equals_are_called_different_rarely, 0, 3, 7)
     measurements_destroy(&measurements);
 }
 
-/* A sequence of rounds on an idle machine: it drifts all the time, also within a round, whose order alternates; 1 % of
- * noise a block, and 3 % of the blocks take longer, 10 % on average. Implementation 1 takes `slow` times as long. */
+/* Makes samples of an idle machine that drifts also within a round, with rounds in alternating order, 1 % of noise per
+ * block, and 3 % of blocks 10 % longer on average. Steps of implementation 1 take `slow` times as long. */
 static void make_sequence(int n, size_t rounds, double slow)
 {
     double drift = 0;
@@ -278,7 +280,8 @@ static void make_sequence(int n, size_t rounds, double slow)
         }
 }
 
-/* Whether any row is called slower, by a fixed number of rounds (resolve 0) or whenever they end; and row 1. */
+/* Tells whether any row is called slower, by the rule for a fixed number of rounds (resolve 0) or for any number;
+ * *second: whether row 1 is. */
 static int differ(const struct implementation *rows, double resolve, int *second)
 {
     struct ranking c;
@@ -290,8 +293,8 @@ static int differ(const struct implementation *rows, double resolve, int *second
     return slower;
 }
 
-/* Rounds from the 10th on, until there are enough for --resolve 1%: 1, or 0 where `most` are not enough. The rule for a
- * fixed number of rounds is asked each time, too, unless `naive` is NULL: did it ever call a row slower? */
+/* Adds rounds from the 10th on until they are enough for --resolve 1%. Returns 1, or 0 if `most` rounds are not enough.
+ * *naive, unless NULL: whether the rule for a fixed number of rounds ever called a row slower meanwhile. */
 static int ends(const struct implementation *rows, size_t most, int *naive)
 {
     int second;
@@ -305,9 +308,9 @@ static int ends(const struct implementation *rows, size_t most, int *naive)
     return 0;
 }
 
-/* Over the whole sequence, equals are called different in at most 5 % of runs, where looking again and again by the
- * rule for a fixed number of rounds (tried with two, where it needs no simulation) calls them different far more often;
- * 2 % is found in nearly all; and as many rounds as a few minutes have are enough. */
+/* With --resolve, at most 5 % of runs call equal rows different, although each run decides after many rounds; the rule
+ * for a fixed number of rounds, used that often, does so far more often (tested with two rows, for which it needs no
+ * simulation). Nearly all runs find a row 2 % slower, and 1000 rounds, a few minutes, are nearly always enough. */
 TEST_RANGE(resolve_is_right_however_often_it_looks, 0, 1, 3)
 {
     enum { MOST = 1000 };

@@ -1,5 +1,5 @@
-/* test_search.c - who stays in a search and how it ends, on samples with known answers; and how often it finds the best
- * bucket size in noise. */
+/* test_search.c - which rows stay in a search and how a search ends, on samples with known answers; and how often a
+ * search finds the best bucket size despite noise. */
 #include "benchmark/search.h"
 
 #include "kernels/error.h"
@@ -13,8 +13,8 @@
 
 enum { MOST_ROUNDS = 20000 };
 
-/* A machine on which a step of row i takes mean[i] seconds, times exp(noise x a normal number), times the same of drift
- * for all rows of a round, and a block 5 steps. */
+/* A made-up machine: a step of row i takes mean[i] exp(noise z + drift y) seconds, with normal z per block and y per
+ * round; a block has 5 steps. */
 struct machine {
     double mean[SEARCH_ROWS], noise, drift, seconds;
     double *step[SEARCH_ROWS];
@@ -30,7 +30,8 @@ static void release(void)
     memset(&machine, 0, sizeof machine);
 }
 
-/* Rows: the control of 1 s, so many strategies without a size, and sizes of which every second one is in reserve. */
+/* Makes a search with a control of 1 s, `strategies` rows without a bucket size, and `sizes` rows with one, every
+ * second of them in reserve. */
 static void create(int strategies, int sizes, double noise)
 {
     struct search *s = &machine.search;
@@ -48,7 +49,7 @@ static void create(int strategies, int sizes, double noise)
     }
 }
 
-/* One round of all that are in. */
+/* Runs one round of all rows that are still in the search. */
 static void run_round(void)
 {
     struct search *s = &machine.search;
@@ -72,7 +73,7 @@ static void run_to_end(double limit)
         run_round();
 }
 
-/* Rounds until the next stage, or the final, begins. */
+/* Runs rounds until the next stage, or the final, begins. */
 static void run_stage(void)
 {
     const struct search *s = &machine.search;
@@ -84,15 +85,15 @@ TEST(slower_half_is_dropped)
 {
     create(9, 0, 0);
     for (int i = 1; i <= 9; i++)
-        machine.mean[i] = 2 + (double)(i * 4 % 9); /* 6 10 5 9 4 8 3 7 2 */
+        machine.mean[i] = 2 + (double)(i * 4 % 9); /* means 6 10 5 9 4 8 3 7 2 */
     search_begin(&machine.search, 1000, 10);
     run_stage();
     ck_assert_int_eq(machine.search.best, 9);
-    for (int i = 1; i <= 9; i++) /* 5 of 9 stay */
+    for (int i = 1; i <= 9; i++) /* 5 of 9 rows stay */
         ck_assert_int_eq(machine.search.row[i].state, machine.mean[i] <= 6 ? SEARCH_IN : SEARCH_DROPPED);
     run_stage();
     ck_assert_int_eq(machine.search.final, 1);
-    for (int i = 1; i <= 9; i++) /* 4, which the final takes */
+    for (int i = 1; i <= 9; i++) /* 4 rows stay for the final */
         ck_assert_int_eq(machine.search.row[i].state, machine.mean[i] <= 5 ? SEARCH_IN : SEARCH_DROPPED);
     ck_assert_int_eq(machine.search.row[0].state, SEARCH_CONTROL);
 }
@@ -100,7 +101,7 @@ TEST(slower_half_is_dropped)
 TEST(final_has_the_neighbours_and_new_rounds)
 {
     const struct search *s = &machine.search;
-    create(2, 9, 0); /* sizes in rows 3 to 11, in reserve 4, 6, 8, 10 */
+    create(2, 9, 0); /* sizes in rows 3 to 11, of which 4, 6, 8, 10 are in reserve */
     for (int i = 3; i < 12; i++)
         machine.mean[i] = 1.2 + 0.1 * abs(i - 7);
     search_begin(&machine.search, 3000, 10);
@@ -115,7 +116,7 @@ TEST(final_has_the_neighbours_and_new_rounds)
     ck_assert_uint_eq(s->row[7].from, before);
     ck_assert_uint_eq(s->row[7].to, before + 1);
     ck_assert_uint_eq(s->row[0].from, before);
-    ck_assert_int_gt((int)s->row[1].to, 0); /* a dropped one keeps its own */
+    ck_assert_int_gt((int)s->row[1].to, 0); /* a dropped row keeps its rounds */
     ck_assert_uint_eq(s->row[1].from, 0);
     while (s->end == SEARCH_GOES_ON)
         run_round();
@@ -123,8 +124,7 @@ TEST(final_has_the_neighbours_and_new_rounds)
     ck_assert_int_eq(s->best, 7);
 }
 
-/* The machine gets 30 % slower in the middle of the rounds; rows differ by their means alone, and none chooses the
- * best. */
+/* Samples are corrected for a machine that gets 30 % slower after four rounds: corrected samples equal the means. */
 TEST(drift_is_taken_off)
 {
     struct search *s = &machine.search;
@@ -138,7 +138,7 @@ TEST(drift_is_taken_off)
     for (size_t round = 0; round < 7; round++)
         for (int i = 0; i < s->n; i++)
             machine.step[i][round] = machine.mean[i] * (round < 4 ? 1 : 1.3);
-    machine.step[3][0] = NAN; /* it came later, and is no part of the level */
+    machine.step[3][0] = NAN; /* row 3 starts in round 1, so its mean is left out of the levels */
     s->rounds = 7;
     double *levels = search_levels(s, step);
     for (int i = 1; i < s->n; i++) {
@@ -168,10 +168,10 @@ TEST(time_is_kept)
     ck_assert_int_eq(machine.search.end, SEARCH_TIME);
     ck_assert_double_le(machine.seconds, 305);
     ck_assert_double_ge(machine.seconds, 240);
-    ck_assert_int_eq(search_count(&machine.search, SEARCH_LEFT_OUT), 3); /* of 7 sizes */
+    ck_assert_int_eq(search_count(&machine.search, SEARCH_LEFT_OUT), 3); /* 3 of 7 sizes are left out */
     ck_assert_int_eq(machine.search.final, 1);
 
-    create(4, 13, 0.02); /* one round is too much */
+    create(4, 13, 0.02); /* one round exceeds the limit */
     run_to_end(20);
     ck_assert_int_eq(machine.search.end, SEARCH_TIME);
     ck_assert_uint_eq(machine.search.rounds, 1);
@@ -179,10 +179,10 @@ TEST(time_is_kept)
     ck_assert_int_ge(machine.search.best, 1);
 }
 
-/* The cost of a size, in seconds, is a valley of 100 % of a step at its ends and 20 % at its bottom, as on a link on
- * which communication takes as long as backward; blocks scatter by 2 %; there is time for 60 blocks in the first case,
- * for 600 in the second, and in the third the whole machine drifts. How much longer a step of the chosen size takes
- * than that of the best of all? */
+/* Returns how much longer a step with the chosen bucket size takes than with the best size, relatively. The sync cost
+ * by size is 20 % of a step at size number `bottom` and up to 100 % at the ends, as on a link on which communication
+ * takes as long as backward. Blocks have 2 % of noise, a search lasts `limit` seconds, and `drift` is that of a
+ * round. */
 static double excess(double limit, double drift, double bottom)
 {
     double least = INFINITY;
@@ -214,8 +214,8 @@ TEST(finds_a_size_within_2_percent)
     }
 }
 
-/* All are equal: in how many searches is any called significantly slower? */
-TEST(equal_ones_are_seldom_called_slower)
+/* At most 5 % of searches call any row slower if all rows are equal. */
+TEST(equal_rows_are_seldom_called_slower)
 {
     int n = noise_repetitions(1000), wrong = 0;
     noise_start(2);

@@ -1,4 +1,4 @@
-/* test_summary.c - a ranking with known samples, as figures, tables and notes. */
+/* test_summary.c - figures, tables and notes of a ranking with known samples. */
 #include "base/json.h"
 #include "base/table.h"
 #include "benchmark/ranking.h"
@@ -19,7 +19,7 @@ static struct ranking ranking;
 static struct figure_list figures;
 static cJSON *summary;
 
-/* Steps of 10, 16 and 12 ms, each 0.1 % longer in every second round; gradient_sync is a quarter of it. */
+/* Steps take 10, 16 and 12 ms, and 0.1 % longer in every second round; gradient_sync takes a quarter of a step. */
 static void setup(void)
 {
     static const double step[ROWS] = {0.010, 0.016, 0.012};
@@ -53,15 +53,15 @@ TEST(figures_are_in_seconds)
     ck_assert_double_eq_tol(figures_find(&figures, "fast", "tokens_per_second", 0)->value, 1000 / 0.012006, 30);
     ck_assert_double_eq_tol(figures_find(&figures, "fast", "step_to_ddp", 0)->value, 0.75, 1e-9);
     ck_assert_double_eq_tol(figures_find(&figures, "ddp", "step_to_shortest", 0)->low, 16.0 / 12, 1e-9);
-    ck_assert_ptr_null(figures_find(&figures, "none", "step_to_shortest", 0));    /* it is not compared */
-    ck_assert_ptr_null(figures_find(&figures, "none", "sync_cost", 0));           /* it is what is subtracted */
-    ck_assert_ptr_null(figures_find(&figures, "none", "communication_ratio", 0)); /* it sends nothing */
-    ck_assert_ptr_null(figures_find(&figures, "ddp", "attainable", 0));           /* not measured */
+    ck_assert_ptr_null(figures_find(&figures, "none", "step_to_shortest", 0));    /* the control is not compared */
+    ck_assert_ptr_null(figures_find(&figures, "none", "sync_cost", 0));           /* `none` is what is subtracted */
+    ck_assert_ptr_null(figures_find(&figures, "none", "communication_ratio", 0)); /* `none` sends nothing */
+    ck_assert_ptr_null(figures_find(&figures, "ddp", "attainable", 0));           /* attainable was not measured */
     for (size_t i = 0; i < figures.n; i++)
         ck_assert_int_eq(figures.item[i].judged, !strcmp(figures.item[i].name, "step"));
 }
 
-/* What is printed of the summary. */
+/* Returns the summary as it is printed; the caller frees it. */
 static char *printed(void)
 {
     char *text = NULL;
@@ -77,7 +77,7 @@ static void expect(const char *text, const char *part)
     ck_assert_msg(strstr(text, part) != NULL, "no '%s' in:\n%s", part, text);
 }
 
-/* The words of a verdict over `rounds`; to be freed. */
+/* Returns the text of a verdict after `rounds` rounds; the caller frees it. */
 static char *verdict(const struct implementation *rows, int n, size_t rounds, int ranks)
 {
     cJSON_Delete(summary);
@@ -100,7 +100,7 @@ TEST(words_say_what_the_figures_say)
         "Slower: ddp +33.3 % [+33.3, +33.3].\nIn %: how much");
     ck_assert_ptr_null(strstr(text, "Tie"));
     expect(text, "\nddp                0.00     0.00     4.00      0.00    16.01   1.000");
-    expect(text, "12.01 * 0.750  0.250"); /* of fast: step, vs ddp, sync / step */
+    expect(text, "12.01 * 0.750  0.250"); /* row of fast: step, vs ddp, sync / step */
     ck_assert_msg(strstr(text, "attainable") == NULL, "%s", text);
     const cJSON *saved = cJSON_GetObjectItem(summary, "verdict");
     ck_assert_str_eq(verdict_best(saved), "fast");
@@ -111,8 +111,8 @@ TEST(words_say_what_the_figures_say)
     free(text);
 }
 
-/* Three that reduce, given in the order of their names: those as good come in the order of the table's steps, and
- * without none the cost is not known. Their noises are orthogonal over the rounds. */
+/* Ties are listed in the order of their steps in the table, not of their names; without `none` no sync cost is printed.
+ * The noises of the three rows are orthogonal over the rounds. */
 TEST(the_list_is_in_the_order_of_steps)
 {
     static const struct implementation three[ROWS] = {
@@ -129,7 +129,7 @@ TEST(the_list_is_in_the_order_of_steps)
                  "Tie (not significantly slower): near +");
     ck_assert(strstr(text, " far ") > strstr(text, " near "));
     free(text);
-    for (int r = 0; r < ROOM; r++) { /* in five of twelve rounds the best takes longer */
+    for (int r = 0; r < ROOM; r++) { /* the best row is slower in five of twelve rounds */
         measurements_of(&measurements, 0, FIGURE_STEP)[r] = r < 7 ? 0.012 : 0.0132;
         measurements_of(&measurements, 1, FIGURE_STEP)[r] = 0.01201;
     }
@@ -155,7 +155,7 @@ TEST_EACH(a_missing_verdict_has_its_reason, 4)
     free(text);
 }
 
-/* What --resolve came to, in words and as JSON: ddp is slower, or it is not known; "so far" before the end. */
+/* The result of --resolve as text and JSON: ddp is slower, tied or undecided; "so far" before the last round. */
 TEST_EACH(resolution_is_told, 4)
 {
     static const struct {
@@ -187,7 +187,7 @@ TEST_EACH(resolution_is_told, 4)
     free(text);
 }
 
-/* Two rounds tell apart nothing that they can give an interval for. */
+/* With two rounds the row is undecided, and the text names the missing interval. */
 TEST(a_missing_interval_is_reported)
 {
     measurements.rounds = 2;
@@ -204,14 +204,14 @@ TEST(attainable_is_shown_where_it_was_measured)
     static const double bound[ROWS] = {NAN, 0.008, 0.014};
     double seconds[ROWS * ROUNDS];
     for (int i = 0; i < ROWS * ROUNDS; i++)
-        seconds[i] = bound[i / ROUNDS] * (i % 2 ? 1.001 : 1); /* as the steps */
+        seconds[i] = bound[i / ROUNDS] * (i % 2 ? 1.001 : 1); /* varies as the steps do */
     ranking_create(&ranking, &measurements, row, 2, 1000, seconds, 0);
     ranking_add_table(&ranking, 3, summary);
     ranking_add_figures(&ranking, &figures);
     char *text = printed();
     ck_assert_double_eq_tol(figures_find(&figures, "ddp", "attainable", 0)->value, 0.008 * 1.0005, 1e-12);
     ck_assert_double_eq_tol(figures_find(&figures, "ddp", "step_to_attainable", 0)->high, 2, 1e-9);
-    ck_assert_msg(strstr(text, "2.00\n") != NULL, "%s", text); /* ddp: step / attainable */
+    ck_assert_msg(strstr(text, "2.00\n") != NULL, "%s", text); /* step / attainable of ddp */
     free(text);
 }
 

@@ -1,4 +1,4 @@
-/* test_match.c - the figures of several runs side by side, and which of them are judged. */
+/* test_match.c - figures of several runs are matched, and which figures are judged. */
 #include "compare/match.h"
 #include "kernels/error.h"
 #include "tests/support/suite.h"
@@ -18,7 +18,7 @@ static void destroy(void)
     error_clear();
 }
 
-/* Adds to run i what one size of a collective left: a time that is judged, a bandwidth, and a percentile. */
+/* Adds the figures of one size of a collective to run i: a judged time, a percentile, a bandwidth, wrong elements. */
 static void add_size(int i, const char *subject, double bytes, double seconds, double wrong)
 {
     struct figure figure = {.name = "time", .unit = "s", .bytes = bytes, .low = NAN, .high = NAN, .n = 20, .judged = 1};
@@ -50,10 +50,10 @@ static void three_runs(void)
     add_size(2, "a", 8, 12, 0);
     add_size(2, "a", 64, 31, 1);
     add_size(2, "b", 8, 21, 0);
-    add_size(2, "a", 16, 15, NAN); /* not checked */
+    add_size(2, "a", 16, 15, NAN); /* NAN: elements were not checked */
 }
 
-/* Run i alone with this one figure. */
+/* Replaces the figures of run i by those of one size. */
 static void replace(int i, double seconds, double wrong)
 {
     saved_run_destroy(&run[i].saved);
@@ -99,7 +99,7 @@ TEST(figures_of_runs_are_matched)
     ck_assert_uint_eq(n, 4);
 }
 
-/* No run that was read has such sizes; memory that is not the list's must not be touched by them all the same. */
+/* Sizes that are not finite, which no saved run has, must not lead to access outside of the list. */
 TEST(sizes_that_are_not_finite_are_survived)
 {
     static const double bytes[] = {NAN, INFINITY, 8, -INFINITY, NAN, 64};
@@ -112,7 +112,7 @@ TEST(sizes_that_are_not_finite_are_survived)
         ck_assert_uint_eq((size_t)(lines.item[i].baseline - lines.values) % 3, 0);
 }
 
-/* As many as `allreduce` of many sizes leaves: each is found among all others. */
+/* As many figures as `allreduce` saves for many sizes are all matched. */
 TEST(many_sizes_are_matched)
 {
     enum { SIZES = 8000 };
@@ -156,7 +156,7 @@ TEST(unknown_metrics_are_refused)
     ck_assert_msg(strstr(error_text(), "no figure to judge") != NULL, "%s", error_text());
 }
 
-/* Times of a size with wrong data are no times: of a baseline nothing can be compared with them. */
+/* A baseline with wrong elements is refused, since the times of its collectives are not comparable. */
 TEST(a_baseline_with_wrong_elements_is_refused)
 {
     three_runs();
@@ -165,7 +165,8 @@ TEST(a_baseline_with_wrong_elements_is_refused)
     ck_assert_str_eq(error_text(), "DIR: found wrong elements in a of 8 bytes, so it is no baseline; leave it out");
 }
 
-/* A figure of 0 or less is there, and has no ratio; in a baseline and in a candidate, asked for and judged anyway. */
+/* A figure of 0 or less has no ratio, so judging it is an error, in a baseline or a candidate, whether or not --metrics
+ * names it. */
 TEST(figures_of_zero_have_no_ratio)
 {
     for (int zero = 0; zero < 2; zero++)
@@ -173,7 +174,7 @@ TEST(figures_of_zero_have_no_ratio)
             destroy();
             three_runs();
             replace(i, zero ? 0 : -1, 0);
-            ck_assert_int_eq(match("busbw"), 0); /* above 0, and nothing else is judged */
+            ck_assert_int_eq(match("busbw"), 0); /* only busbw is judged, which is above 0 */
             ck_assert_int_eq(match("busbw,time"), -1);
             ck_assert_str_eq(error_text(), "--metrics time: has values of 0 or less, so no ratio; --label shows it");
             error_clear();
@@ -182,7 +183,7 @@ TEST(figures_of_zero_have_no_ratio)
         }
 }
 
-/* Of what is better neither high nor low nothing can be said to be worse. */
+/* A figure for which neither high nor low values are better cannot be judged. */
 TEST(figures_without_a_direction_cannot_be_judged)
 {
     three_runs();

@@ -1,4 +1,4 @@
-/* test_options.c - the command line of compare: what is taken, and what is refused in which words. */
+/* test_options.c - the command line of compare: accepted and refused options, and error messages. */
 #include "compare/options.h"
 #include "kernels/error.h"
 #include "tests/support/suite.h"
@@ -13,7 +13,7 @@ static void destroy(void)
     error_clear();
 }
 
-/* Parses words parted by spaces. */
+/* Parses a command line whose words are separated by spaces. */
 static int parse(const char *line)
 {
     static char words[400];
@@ -35,7 +35,7 @@ TEST(directories_are_read)
     for (int i = 0; i < 4; i++)
         ck_assert_str_eq(options.directory[options.baselines + (size_t)i], candidates[i]);
     ck_assert(options.tolerance == 3 && options.all);
-    ck_assert_int_eq(parse("a b"), 0); /* one of each */
+    ck_assert_int_eq(parse("a b"), 0); /* one baseline, one candidate */
     ck_assert(options.baselines == 1 && options.candidates == 1);
     ck_assert_str_eq(options.directory[0], "a");
     ck_assert_str_eq(options.directory[1], "b");
@@ -88,7 +88,7 @@ TEST(bad_values_are_refused)
         {"a b --label one,one", "'one' is listed twice"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        ck_assert_msg(parse(bad[i][0]) == -1, "'%s' is taken", bad[i][0]);
+        ck_assert_msg(parse(bad[i][0]) == -1, "'%s' is accepted", bad[i][0]);
         ck_assert_msg(strstr(error_text(), bad[i][1]) != NULL, "'%s': %s", bad[i][0], error_text());
     }
 }

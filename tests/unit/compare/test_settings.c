@@ -1,4 +1,4 @@
-/* test_settings.c - in what runs differ, and what is allowed. */
+/* test_settings.c - differences between the settings of runs, and which are allowed. */
 #include "compare/settings.h"
 #include "kernels/error.h"
 #include "tests/support/suite.h"
@@ -65,7 +65,7 @@ static void is(int i, const char *key, const char *baseline, const char *other, 
 TEST(settings_are_replaced)
 {
     cJSON *settings = first.setting[SETTING];
-    settings_add(settings, "d_model", "48"); /* the value in use replaces the one of the option */
+    settings_add(settings, "d_model", "48"); /* the value in use replaces the option's value */
     ck_assert_str_eq(cJSON_GetObjectItemCaseSensitive(settings, "d-model")->valuestring, "48");
     settings_add(settings, "d-mode", "1");
     settings_add(settings, "d-models", "2");
@@ -81,8 +81,8 @@ TEST(all_differences_are_listed)
     is(2, "ranks", "2", "4", 0);
     is(3, "data", NULL, "", 1);
     is(4, "kernel", "Linux 6.1", "Linux 6.2", 1);
-    ck_assert_int_eq(refused(), 2); /* the kernel, and what one side lacks, is only listed */
-    differences_add(differences, &first, &second, "candidate"); /* another run like it */
+    ck_assert_int_eq(refused(), 2);                             /* the kernel and missing settings are only listed */
+    differences_add(differences, &first, &second, "candidate"); /* another run with the same settings */
     ck_assert_int_eq(count(), 5);
     differences_add(differences, &first, &second, "another baseline");
     ck_assert_int_eq(count(), 10);
@@ -90,7 +90,7 @@ TEST(all_differences_are_listed)
     ck_assert_int_eq(count(), 10);
 }
 
-/* Which differences are allowed, a digit for each. */
+/* Returns a digit for each difference: 1 if it is allowed, 0 if not. */
 static const char *allowed_ones(void)
 {
     static char text[32];

@@ -1,8 +1,7 @@
-/* test_verdict.c - verdicts on made-up runs: each by itself, and how often a call is wrong or right.
+/* test_verdict.c - verdicts on made-up runs: single verdicts, and error rate and power in simulations.
  *
- * The simulations have a fixed sequence, and a tenth of their calls unless TEST_LONG is set. They are of 24 sizes in
- * two placements whose runs spread by 1 %, either each size by itself or all sizes of a run together, and a tolerance
- * of 5 %. */
+ * The simulations have a fixed seed, and a tenth of their comparisons unless TEST_LONG is set. They compare 24 sizes in
+ * two placements with a tolerance of 5 %. Runs have noise of 1 %, independent for each size or common to all sizes. */
 #include "compare/verdict.h"
 #include "tests/support/noise.h"
 #include "tests/support/suite.h"
@@ -35,7 +34,7 @@ static struct verdict_figure figure_of(size_t size_group, int higher_is_better, 
                                    .candidate = candidate};
 }
 
-/* One figure, less is better. */
+/* Judges a single figure for which less is better, and returns its row. */
 static struct figure_verdict_row judged(const double *baseline, size_t baselines, const double *candidate,
                                         size_t candidates)
 {
@@ -52,7 +51,8 @@ static struct figure_verdict_row judged(const double *baseline, size_t baselines
 
 static const double spread[] = {100, 101, 99, 100.5, 99.5};
 
-/* The interval of 5 + 5 runs by hand: pooled over both groups, t on 8 degrees of freedom at 5 %, which is 1.8595. */
+/* The interval of 5 + 5 runs, computed by hand: pooled variance, and the 5 % point of t on 8 degrees of freedom,
+ * 1.8595. */
 TEST(an_interval_has_known_ends)
 {
     double slower[5], squares = 0, mean = 0;
@@ -71,7 +71,7 @@ TEST(an_interval_has_known_ends)
     ck_assert_int_eq(row.verdict, VERDICT_REGRESSED);
 }
 
-/* One candidate: the prediction interval, t on 4 degrees of freedom at 5 %, which is 2.1318. */
+/* A single candidate has a prediction interval, with the 5 % point of t on 4 degrees of freedom, 2.1318. */
 TEST(one_candidate_has_a_prediction_interval)
 {
     double squares = 0, mean = 0;
@@ -86,12 +86,11 @@ TEST(one_candidate_has_a_prediction_interval)
     ck_assert_int_eq(row.verdict, VERDICT_REGRESSED);
     ck_assert_int_eq(judged(RUNS_OF(spread), (double[]){106}, 1).verdict, VERDICT_AMBIGUOUS);
     ck_assert_int_eq(judged(RUNS_OF(spread), (double[]){104}, 1).verdict, VERDICT_OK);
-    ck_assert_int_eq(judged(RUNS_OF(spread), (double[]){94}, 1).verdict,
-                     VERDICT_OK); /* better, and perhaps by chance */
+    ck_assert_int_eq(judged(RUNS_OF(spread), (double[]){94}, 1).verdict, VERDICT_OK); /* perhaps better by chance */
     ck_assert_int_eq(judged(RUNS_OF(spread), (double[]){91}, 1).verdict, VERDICT_IMPROVED);
 }
 
-/* Runs that are equal to the digit: the least spread stands in for theirs. */
+/* Runs with exactly equal values are given the least spread instead of none. */
 TEST(equal_runs_have_the_least_spread)
 {
     const double equal[] = {7, 7, 7, 7, 7};
@@ -106,7 +105,7 @@ TEST(equal_runs_have_the_least_spread)
     ck_assert_int_eq(judged(RUNS_OF(equal), RUNS_OF(equal)).verdict, VERDICT_OK);
 }
 
-/* A late run now and then is ok while the typical run is not slower; far beyond, or typical, it may be slower. */
+/* A few late candidate runs are OK while the typical run is not slower; frequent or very late runs are ambiguous. */
 TEST(late_runs_alone_prove_nothing)
 {
     static const double clean[] = {100, 101, 99, 100, 100}, late[] = {100, 125, 99, 124, 100};
@@ -122,7 +121,7 @@ TEST(late_runs_alone_prove_nothing)
     ck_assert_int_eq(row.verdict, VERDICT_AMBIGUOUS);
 }
 
-/* Fewer than five baselines: the best candidate against the worst baseline, by 1.05 x 1.1 = 1.155. */
+/* With fewer than five baselines, a regression needs a best candidate 1.05 x 1.1 = 1.155 times the worst baseline. */
 TEST(few_runs_are_judged_by_their_extremes)
 {
     const double four[] = {100, 104, 96, 100};
@@ -138,7 +137,7 @@ TEST(few_runs_are_judged_by_their_extremes)
     ck_assert_int_eq(judged(RUNS_OF(four), RUNS_OF(less_fast)).verdict, VERDICT_OK);
 }
 
-/* So few that one side is above the other by chance in more than 1 of 20 cases: never regressed nor improved. */
+/* Runs so few that all of one side exceed the other by chance in over 5 % of cases are never regressed or improved. */
 TEST(too_few_runs_decide_nothing)
 {
     static const struct {
@@ -173,7 +172,7 @@ TEST(missing_and_new_figures_are_named)
     ck_assert_int_eq(judged(RUNS_OF(spread), RUNS_OF(zero)).verdict, VERDICT_MISSING);
     ck_assert_int_eq(judged(RUNS_OF(one), RUNS_OF(none)).verdict, VERDICT_MISSING);
     ck_assert_int_eq(judged(RUNS_OF(none), RUNS_OF(hole)).verdict, VERDICT_NEW);
-    struct figure_verdict_row row = judged(RUNS_OF(hole), RUNS_OF(spread)); /* four baselines are left */
+    struct figure_verdict_row row = judged(RUNS_OF(hole), RUNS_OF(spread)); /* four baselines have values */
     ck_assert_int_eq(row.verdict, VERDICT_OK);
     ck_assert(row.n[0] == 4 && isnan(row.low));
 }
@@ -198,13 +197,13 @@ TEST(wrong_elements_are_a_regression)
     verdicts_create(&verdicts, &rules, &group, 1, 5, 5);
     ck_assert_int_eq(verdicts.row[0].verdict, VERDICT_REGRESSED);
     ck_assert_uint_eq(verdicts.count[VERDICT_REGRESSED], 1);
-    ck_assert_double_lt(verdicts.row[0].low, 1.05); /* the interval is of the times, which are well */
+    ck_assert_double_lt(verdicts.row[0].low, 1.05); /* the times themselves are not slower */
     verdicts_destroy(&verdicts);
-    verdicts_create(&verdicts, &rules, &group, 1, 1, 1); /* however few the runs */
+    verdicts_create(&verdicts, &rules, &group, 1, 1, 1); /* even with a single run on each side */
     ck_assert_int_eq(verdicts.row[0].verdict, VERDICT_REGRESSED);
 }
 
-/* The row of a group of sizes is of the sizes that all runs have, and there is none of one size. */
+/* A group of sizes has a row over the sizes that all runs have; a single size has no group row. */
 TEST(size_groups)
 {
     const double hole[] = {100, 101, 99, NAN, 99.5}, twice[] = {200, 202, 198, 201, 199}, alone[] = {3, 3, 3, 3, 3};
@@ -223,9 +222,10 @@ TEST(size_groups)
     ck_assert_uint_eq(verdicts.n, 0);
 }
 
-/* ---- how often a call is right ---- */
+/* ---- error rate and power ---- */
 
-/* Fills runs[groups, n]: `slower` is how much a size's time is multiplied, for all sizes or for the one numbered. */
+/* Fills runs[groups, n] with noise sd, common to all sizes or not; multiplies times of size `which` (-1: all) by
+ * slower. */
 static void make_runs(double runs[GROUPS][RUNS], size_t n, double sd, int common, double slower, int which)
 {
     for (size_t i = 0; i < n; i++) {
@@ -237,7 +237,7 @@ static void make_runs(double runs[GROUPS][RUNS], size_t n, double sd, int common
     }
 }
 
-/* One call on made-up runs; counts its verdicts, and checks that verdict and interval say the same. */
+/* Makes and compares runs, and checks that each verdict agrees with its interval. */
 static void call(size_t baselines, size_t candidates, int common, double slower, int which)
 {
     static double baseline[GROUPS][RUNS], candidate[GROUPS][RUNS];
@@ -248,7 +248,7 @@ static void call(size_t baselines, size_t candidates, int common, double slower,
         group[g] = figure_of((size_t)g / SIZES, 0, 0, baseline[g], candidate[g]);
     verdicts_destroy(&verdicts);
     verdicts_create(&verdicts, &rules, group, GROUPS, baselines, candidates);
-    size_t agree = 0; /* one assertion for all rows: each costs a write */
+    size_t agree = 0; /* one assertion for all rows, since each assertion is slow */
     for (size_t i = 0; i < verdicts.n; i++) {
         const struct figure_verdict_row *row = &verdicts.row[i];
         agree += (row->verdict == VERDICT_REGRESSED) == (row->low > 1.05) &&
@@ -258,7 +258,7 @@ static void call(size_t baselines, size_t candidates, int common, double slower,
     ck_assert_uint_eq(agree, GROUPS + PLACEMENTS);
 }
 
-/* How many of n calls have a verdict. */
+/* Returns the share of n comparisons in which any row has this verdict. */
 static double share(enum figure_verdict verdict, int n, size_t candidates, int common, double slower, int which)
 {
     int with = 0;
@@ -280,12 +280,13 @@ TEST(false_regressed)
                 double wrong = share(VERDICT_REGRESSED, n, candidates, common, truths[t], -1);
                 ck_assert_msg(wrong <= 0.05 + (truths[t] > 1 ? noise_three_errors(0.05, n) : 0),
                               "common %d, truth %g, %zu candidates: %g", common, truths[t], candidates, wrong);
-                /* not by being deaf: at the edge with independent noise the error is about what was asked for */
+                /* the test keeps its power: with independent noise and a truth of 1.05, the error rate is close to 5
+                 * % */
                 ck_assert(common || truths[t] == 1 || wrong > fmax(0, 0.04 - noise_three_errors(0.04, n)));
             }
 }
 
-/* Few runs that spread by 10 %, each size by itself, and not one slower. */
+/* Few runs with independent noise of 10 % and no slower size are rarely called regressed. */
 TEST(false_regressed_of_few)
 {
     static const size_t runs[][2] = {{1, 1}, {1, 4}, {4, 1}, {2, 2}, {3, 3}, {2, 5}};

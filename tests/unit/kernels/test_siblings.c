@@ -17,7 +17,7 @@ static const long many_waits = (1L << 40) - 1;
 static struct sibling ranks[RANKS];
 static int input[2]; /* pipe that the rank reads until it is to end */
 
-/* Starts this program as rank 1; its main then has_shown_its_waits many_waits waits. */
+/* Starts this program as rank 1; its main then shows many_waits waits. */
 static pid_t start_program(void)
 {
     pid_t child = fork();
