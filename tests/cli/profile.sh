@@ -95,7 +95,7 @@ result "$good" "all of them: a directory each, and on stdout what was found of e
 grep -q '^profiled step ' printed && good=0 || good=1
 result "$good" "compare sets two profiles of one run side by side (status $status)"
 profile 2 ddp,ddp_individual_v2 --rounds 0
-grep -q '^ddp_individual_v2: Overlap' printed && grep -q '^Their steps are not compared' printed && ! grep -q 'Shortest' printed &&
+grep -q '^ddp_individual_v2: Overlap' printed && grep -q '^The steps are not compared' printed && ! grep -q 'Shortest' printed &&
     good=$status || good=1
 result "$good" "two without rounds: what was found of each, and that times are not compared (status $status)"
 profile 2 ddp,ddp_individual_v2 --profile-output-dir /dev/full/x

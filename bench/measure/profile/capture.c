@@ -254,10 +254,10 @@ static int run_epochs(struct capture *capture, struct training *t, const struct 
         if (t->engine.trainer.checkpoint.failed) /* on all ranks */
             status = job_agree(job, -1);
         size_t done = step + 1;
-        int asks = done % a_second == 0 || done == steps; /* all ranks after the same step, so that all stop there */
-        if (asks || done == due)                          /* the ranks exchange messages */
+        int exchanges = done % a_second == 0 || done == steps; /* on all ranks, so that all stop after the same step */
+        if (exchanges || done == due)
             reducer_settle(t->engine.trainer.reducer);
-        if (asks) {
+        if (exchanges) {
             capture->interrupted = job_max(job, signal_seen) > 0;
             progress_show(&progress, done, capture->trace.implementation);
         }

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-/* Compares the steps of the profiles that reduce, or of all if none does, with the shortest of these, and sets
+/* Compares the steps of the profiles that reduce, or of all if none does, with the shortest, and sets
  * step_to_shortest of all profiles. Adds the verdict. Returns the label of the shortest. */
 static const char *compare_steps(struct profile *profile, int n, const struct measurements *m, cJSON *summary)
 {
@@ -132,8 +132,8 @@ void profiles_add_comparison(struct profile *profile, int n, const struct measur
     if (m->rounds)
         add_tables(profile, n, m->rounds, shortest, summary);
     else if (!m->capacity)
-        results_add_sentence(summary, "answers", "Their steps are not compared: use --rounds 1 or more.");
+        results_add_sentence(summary, "answers", "The steps are not compared: use --rounds 1 or more.");
     results_add_sentence(summary, "answers",
-                         "All tables and what to try are in the summary of each: "
+                         "The summary of each implementation has all tables and advice: "
                          "<implementation>/<implementation>_summary.txt.");
 }

@@ -1,10 +1,26 @@
 /* controls.h - compares a captured implementation, in interleaved rounds, with itself without tracing, with its
- * collectives after backward, and with `none`. */
+ * collectives after backward, and with `none`; and whether communication was hidden behind computation. */
 #ifndef BENCH_MEASURE_PROFILE_CONTROLS_H
 #define BENCH_MEASURE_PROFILE_CONTROLS_H
 
 #include "base/figures.h"
 #include "profile/profile.h"
+
+/* What was profiled, and on what. */
+struct profile_facts {
+    const char *label, *bucket_words; /* of the implementation */
+    const struct strategy *strategy;
+    int buckets;                     /* of its plan */
+    int ranks, hosts, machine_ranks; /* machine_ranks: those on rank 0's machine */
+    int on_gpu, comm_on_device;      /* ranks compute on GPUs; communication is the device's own work (struct comm) */
+    int has_synthetic_data;
+    int threads; /* of a rank */
+    double cores_per_rank;
+    double tokens, flops; /* of a step: tokens of all ranks; of the model */
+    size_t block_steps;   /* timed steps of a block */
+    size_t memory_bytes;  /* of rank 0's GPU or machine; 0 if unknown */
+    size_t peak_bytes;    /* the largest open_device_memory of a rank so far */
+};
 
 /* Indices of a captured row and of its controls among the rows of a run; -1: it has none of that kind. */
 struct profile_rows {
@@ -53,7 +69,7 @@ int controls_include(const struct controls *controls, int row);
 /* Whether attainable_measure follows the blocks of a row: gradients' ready times, and its collectives alone. */
 int controls_measure_alone(const struct controls *controls, int row);
 
-/* Adds a block of an included row with `timed` timed steps. Its spans are still in the timeline, and its collectives
+/* Adds a block of an included row with `timed` timed steps, whose spans are still in the timeline and whose collectives
  * have been measured alone. All ranks call. */
 void controls_add_block(struct controls *controls, const struct job *job, const struct timeline *timeline,
                         const struct block *block, int timed);
@@ -80,5 +96,11 @@ static inline const struct estimate *control_estimate(const struct controls *con
 {
     return (const struct estimate *)((const char *)controls + r->offset);
 }
+
+/* Writes whether overlap happened, by its efficiency and interval, and the reason if it did not, in a sentence or two.
+ * exposed_tail: of a captured step of rank 0, in seconds. The controls may have no round yet. */
+enum { OVERLAP_VERDICT = 640 };
+void overlap_verdict_write(char text[OVERLAP_VERDICT], const struct profile_facts *facts, double exposed_tail,
+                           const struct controls *controls);
 
 #endif

@@ -7,7 +7,7 @@
 /* In seconds a step. */
 struct phase_figure {
     const char *name;    /* of the phase, or "step" */
-    char usual[32];      /* its share of a well-tuned step, and whether this one is outside; "": not known */
+    char usual[32];      /* its usual share of a well-tuned step, and whether this one is outside; "": unknown */
     double mean, median; /* over the steps of all ranks (n = ranks x steps) */
     double least, most;  /* the least and the largest median of a rank */
     double p95_steps;    /* 95th percentile of a rank's steps, on the rank where it is largest */
@@ -31,9 +31,9 @@ struct rank_figure {
     struct overlap mean;                         /* of its steps */
     double offset, drift, drift_error, residual; /* of its clock: seconds; drifts in seconds a second */
 
-    /* Work is all phases of a step but gradient_sync and checkpoint, in which ranks wait for each other; seconds,
-     * medians over the steps of a rank. The fast ranks are those up to the lower quartile; of four or fewer the
-     * fastest. */
+    /* Work consists of all phases of a step but gradient_sync and checkpoint, in which ranks wait for each other;
+     * seconds, medians over the steps of a rank. The fast ranks are those up to the lower quartile; of four or fewer
+     * the fastest. */
     double late;            /* work beyond that of the fast ranks */
     double core_wait;       /* work during which the training thread had no core; 0 on GPUs, where it is not watched */
     double late_in[PHASES]; /* lower quartile of a phase without core_wait, beyond that of the ranks fast in it */
@@ -56,7 +56,7 @@ struct bucket_figure {
 
 struct profile_figures {
     int first, steps;   /* captured steps that are counted, as in capture.collectives */
-    const char *epochs; /* that these are of: "active" or "warm-up" */
+    const char *epochs; /* the kind of these steps: "active" or "warm-up" */
     int ranks;
     struct phase_figure phase[PHASES + 1]; /* the last: the step */
     struct rank_figure *rank;              /* [ranks] */

@@ -86,7 +86,7 @@ static const struct option_kind option_ranks = {VALUE_TEXT, ranks_parse, NULL};
 static const char *const activity_names[] = {"auto", "cpu", "cuda", "cpu,cuda", NULL};
 
 /* clang-format off */
-static const struct option options_of_profile[] = {
+static const struct option option_rows[] = {
     {.name = "profile", .common = 1, .kind = &option_flag, .offset = FIELD(profile),
      .help = "trace the steps of an implementation, then measure its overlap against controls, --rounds times (0: "
      "trace only)"},
@@ -98,14 +98,14 @@ static const struct option options_of_profile[] = {
     {.name = "profile-wait", .kind = &option_count, .offset = FIELD(wait), .initial = "0", .high = 1e9,
      .help = "steps at the start of a cycle that are not traced"},
     {.name = "profile-warmup", .kind = &option_count, .offset = FIELD(warmup), .initial = "0", .high = 1e9,
-     .help = "steps after these that are traced and discarded"},
+     .help = "then steps that are traced and discarded"},
     {.name = "profile-active", .kind = &option_count, .offset = FIELD(active), .initial = "0", .high = 1e9,
-     .help = "steps after these that are traced and kept; 0: all that remain"},
+     .help = "then steps that are traced and kept; 0: all that remain"},
     {.name = "profile-repeat", .kind = &option_count, .offset = FIELD(repeat), .initial = "0", .high = 1e9,
      .help = "cycles; 0: as many as the epochs' steps allow"},
     {.name = "profile-activities", .kind = &option_choice, .offset = FIELD(activities), .initial = "auto",
      .choices = activity_names,
-     .help = "what to trace: cpu (operations as the host asks for them), cuda (what GPUs do), cpu,cuda, or auto "
+     .help = "what to trace: cpu (operations as the host requests them), cuda (what GPUs do), cpu,cuda, or auto "
      "(both, where there is a GPU)"},
     {.name = "cuda-profiler-range", .kind = &option_flag, .offset = FIELD(cuda_profiler_range),
      .help = "bracket the captured steps with cudaProfilerStart and Stop, for nsys and ncu (launch/nsys.sh, "
@@ -133,8 +133,8 @@ static const struct option options_of_profile[] = {
 
 void profile_options_add(struct option_table *table, struct profile_options *options)
 {
-    option_table_add(
-        table, (struct option_section){.title = "Profile", OPTION_ROWS(options_of_profile), .base = options, .needs = "profile"});
+    option_table_add(table, (struct option_section){
+                                .title = "Profile", OPTION_ROWS(option_rows), .base = options, .needs = "profile"});
 }
 
 /* ---- the rows of the training ---- */

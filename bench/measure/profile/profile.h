@@ -4,7 +4,7 @@
 
 #include "training/training.h"
 
-/* What is traced: the host's operations; the GPU's; both; auto: both if there is a GPU. */
+/* Which operations are traced; auto: the CPU's, and the GPU's if there is one. */
 enum activities_wanted { TRACE_AUTO, TRACE_CPU, TRACE_CUDA, TRACE_CPU_CUDA };
 
 /* Percentages at which a figure becomes a finding. */
@@ -31,10 +31,10 @@ struct profile_options {
     struct thresholds thresholds;
 };
 
-/* Appends the section of these options; each of its rows needs --profile. */
+/* Appends the section of these options; each needs --profile. */
 void profile_options_add(struct option_table *table, struct profile_options *options);
 
-/* What a run records for these options. */
+/* Returns what a run with these options records. */
 struct recording profile_recording(const struct profile_options *options);
 
 /* Checks them against the training, and makes its rows. Returns 0; or -1, reported. */
@@ -51,11 +51,11 @@ int rank_list_check(const struct rank_list *list, int ranks);
 
 int rank_list_has(const struct rank_list *list, int rank);
 
-/* What happens in a step, in cycles as of torch.profiler.schedule: nothing, tracing without keeping, tracing. */
+/* What is done in a step, in cycles as in torch.profiler.schedule: nothing; tracing, then discarding; tracing. */
 enum capture_state { CAPTURE_WAIT, CAPTURE_WARMUP, CAPTURE_ACTIVE };
 enum capture_state capture_state(const struct profile_options *options, size_t step);
 
-/* The steps until the last cycle has ended, of the epochs' `steps`, which hold at least one cycle. */
+/* Returns the number of steps until the last cycle has ended. `steps`: of all epochs, at least one cycle. */
 size_t capture_steps(const struct profile_options *options, size_t steps);
 
 /* Runs the profile and writes its traces and summaries. Returns 0; or -1, reported, and then what was measured until

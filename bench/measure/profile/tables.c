@@ -145,9 +145,9 @@ static void add_buckets(const struct profile *p, cJSON *summary)
             summary,
             &(struct table){"buckets", title, TABLE_COLUMNS(bucket_columns), f->bucket, (size_t)f->buckets,
                             sizeof *f->bucket, SHOWN,
-                            .note = {"ready: its last gradient is final. queued: its collective is asked for. "
-                                     "exposed: the part of posted to done without computation beside it. last: "
-                                     "share of the steps in which it was done last."},
+                            .note = {"ready: its last gradient is final. queued: its collective is requested. "
+                                     "exposed: time in flight without concurrent computation. last: share of the "
+                                     "steps in which it completed last."},
                             .order = by_exposure});
 }
 

@@ -28,8 +28,8 @@ void steps_add_ready(const struct timeline *timeline, const struct step_times *s
 
 /* Overlap in one step of one rank. Communication is the union of its collectives: on the device from start to end; by a
  * host library from post to completion, which includes waiting for other ranks and for the library's thread. Compute is
- * the union of the operations of a traced step (on a GPU: of their kernels, copies and fills). Compute, and what is
- * derived from it, is NAN if unknown. */
+ * the union of the operations of a traced step (on a GPU: of their kernels, copies and fills). Compute, and the
+ * figures derived from it, are NAN if unknown. */
 struct overlap {
     double step, communication, compute, overlap; /* seconds */
     double exposed;                               /* communication without simultaneous computation */

@@ -26,7 +26,7 @@ struct gpu_call {
 struct gpu_row {
     const struct activity *activity;
     struct gpu_call *call;
-    int collective; /* whose only kernel it is; or -1 */
+    int collective; /* the one of which this is the only kernel; or -1 */
     struct gpu_lane *lane;
 };
 

@@ -1,7 +1,7 @@
 /* trace.h - writes a timeline as a Chrome trace, for chrome://tracing, Perfetto and Holistic Trace Analysis.
  *
  * Format: the Trace Event Format of Chrome (JSON object format), with the names and arguments that PyTorch's Kineto
- * gives to steps and collectives, so that tools made for its traces read these. */
+ * gives to steps and collectives, so that tools for traces of Kineto read these. */
 #ifndef BENCH_MEASURE_TRACE_TRACE_H
 #define BENCH_MEASURE_TRACE_TRACE_H
 
@@ -37,7 +37,7 @@ struct trace {
     const size_t *parameters;      /* of each bucket of the plan */
     size_t compute_bytes;          /* size of the device's compute type */
     int shapes, flops, counters;   /* 1: write them too */
-    int without_cpu, without_cuda; /* 1: leave out these activities */
+    int without_cpu, without_cuda; /* 1: leave out the CPU's or the GPU's activities */
 
     const struct gpu_facts *gpu; /* the GPU of this rank; NULL: it computes on the CPU */
     int gpu_index;
