@@ -1,4 +1,4 @@
-/* test_link_model.c - the model of a link against times whose truth is known. */
+/* test_link_model.c - the model of a link, fitted to made-up times of links with known latency and bandwidth. */
 #include "allreduce/link_model.h"
 
 #include "tests/support/noise.h"
@@ -10,7 +10,7 @@
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
-/* A link: one line for sizes up to `to`, another for the rest. */
+/* A link whose time is linear in the size: one line for sizes up to `to` bytes, another line for larger sizes. */
 struct truth {
     int regimes;
     double to, latency[LINK_REGIMES], bandwidth[LINK_REGIMES];
@@ -28,8 +28,8 @@ static const struct truth links[LINKS] = {
 enum { MOST = 64 };
 static double bytes[MOST], seconds[MOST];
 
-/* n sizes from 8 B to 256 MiB, even on a logarithmic scale, into bytes, and their times, with relative noise, into
- * seconds. */
+/* Fills bytes with n sizes from 8 B to 256 MiB, evenly spaced logarithms, and seconds with times with relative
+ * noise. */
 static void make_times(const struct truth *truth, size_t n, double noise)
 {
     for (size_t i = 0; i < n; i++) {
@@ -89,7 +89,7 @@ TEST(too_little_is_no_model)
     }
 }
 
-/* Seven sizes are too few for a second regime, eight are not; and three that differ at the end are none. */
+/* A regime has at least four sizes: eight sizes may have two regimes, seven may not, nor may three sizes at the end. */
 TEST(a_regime_has_four_sizes)
 {
     struct link_regime regime[LINK_REGIMES];
@@ -106,12 +106,13 @@ TEST(a_regime_has_four_sizes)
         ck_assert(regime[0].sizes >= 4 && regime[1].sizes >= 4);
 }
 
-/* ---- one line by other means ---- */
+/* ---- one line, computed in another way ---- */
 
 enum { FEW = 6 };
 static const double few_bytes[FEW] = {100, 300, 1000, 3000, 5000, 9000};
 
-/* Solves sum w (1, x)(1, x)' (latency, slope)' = sum w (1, x)' t directly; its inverse gives the errors. */
+/* Solves the normal equations, sum w (1, x)(1, x)' (latency, slope)' = sum w (1, x)' t; the inverse matrix gives the
+ * standard errors. */
 TEST(line_and_intervals_by_the_normal_equations)
 {
     static const double times[FEW] = {11e-6, 13.5e-6, 19e-6, 41e-6, 61e-6, 97e-6};
@@ -128,7 +129,7 @@ TEST(line_and_intervals_by_the_normal_equations)
     double latency = (xx * t - x * xt) / determinant, slope = (one * xt - x * t) / determinant;
     for (int i = 0; i < FEW; i++)
         squares += pow((times[i] - latency - slope * few_bytes[i]) / times[i], 2);
-    double reach = 2.7764451052 * sqrt(squares / (FEW - 2)); /* t of 97.5 % at 4 degrees of freedom, from a table */
+    double reach = 2.7764451052 * sqrt(squares / (FEW - 2)); /* 97.5 % quantile of t, 4 degrees of freedom */
     double latency_reach = reach * sqrt(xx / determinant), slope_reach = reach * sqrt(one / determinant);
 
     struct link_regime r[LINK_REGIMES];
@@ -142,7 +143,7 @@ TEST(line_and_intervals_by_the_normal_equations)
     ck_assert_double_eq_tol(r->residual, sqrt(squares / FEW), 1e-9);
 }
 
-/* What rounding makes of times without latency, or without growth, is no latency and no slope. */
+/* Rounding errors of times without latency, or without a slope, give no latency and no slope. */
 TEST(rounding_is_nothing)
 {
     noise_start(6);
@@ -162,17 +163,18 @@ TEST(rounding_is_nothing)
     }
 }
 
-/* ---- what noise does ---- */
+/* ---- error rates with noise ---- */
 
-static int fits; /* of a simulation */
+static int fits; /* number of fits in a simulation */
 
-/* How often something of that probability may happen in all fits. */
+/* Returns how often an event of this probability may happen in all fits, within three standard errors. */
 static double at_most(double probability)
 {
     return (probability + noise_three_errors(probability, fits)) * fits;
 }
 
-/* One line is cut in at most 5 % of fits, and a change is found: latency x 1.5, the end of a burst. */
+/* At most 5 % of fits have a wrong number of regimes: one line cut in two, or a missed change (end of a burst, latency
+ * x 1.5). */
 TEST(regimes_are_those_of_the_link)
 {
     static const double noise[] = {0.01, 0.03, 0.1};
@@ -183,7 +185,7 @@ TEST(regimes_are_those_of_the_link)
         size_t n = sizes[i / LINKS / LENGTH(noise)];
         int wrong = 0;
         if (truth->regimes == 2 && (n < 26 || of_times > 0.05))
-            continue; /* the change drowns */
+            continue; /* noise hides the change */
         noise_start(i);
         for (int fit = 0; fit < fits; fit++) {
             struct link_regime regime[LINK_REGIMES];
@@ -195,8 +197,8 @@ TEST(regimes_are_those_of_the_link)
     }
 }
 
-/* A time that is 30 % late, or small messages ten times noisier than large ones: an F test alone would cut half of
- * these straight lines. */
+/* At most 5 % of lines with uneven noise are cut in two: one time 30 % too long, or small messages ten times noisier
+ * than large ones. An F test alone would cut half of them. */
 TEST(uneven_noise_seldom_cuts)
 {
     int late = 0, uneven = 0;
@@ -215,7 +217,7 @@ TEST(uneven_noise_seldom_cuts)
     ck_assert_double_le(uneven, at_most(0.05));
 }
 
-/* Intervals hold the true values in 95 % of fits, give or take. */
+/* Intervals cover the true values in about 95 % of fits. */
 TEST_EACH(intervals_cover, LINKS)
 {
     const struct truth *truth = &links[_i];

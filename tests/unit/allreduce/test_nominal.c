@@ -1,4 +1,4 @@
-/* test_nominal.c - rates by name and by number, and what is said of a share of one. */
+/* test_nominal.c - nominal rates of links by name and by number, and the text about the share of a rate reached. */
 #include "allreduce/nominal.h"
 
 #include "kernels/error.h"
@@ -37,7 +37,7 @@ TEST(rates_are_read)
 static void refused(const char *text, const char *words, const char *more)
 {
     struct nominal nominal = {0};
-    ck_assert_msg(option_nominal.parse(&option, text, &nominal) == -1, "'%s' is taken", text);
+    ck_assert_msg(option_nominal.parse(&option, text, &nominal) == -1, "'%s' is accepted", text);
     ck_assert(nominal.rate == 0);
     ck_assert_msg(strstr(error_text(), words) && strstr(error_text(), more), "%s", error_text());
     error_clear();
@@ -55,7 +55,7 @@ TEST(other_words_are_no_rates)
         refused(bits_or_bytes[i], bits_or_bytes[i], "b is ambiguous");
 }
 
-/* Where no such link lies between the ranks. */
+/* A nominal rate of a link that no ranks communicate over is reported. */
 TEST(a_link_that_is_not_used_is_reported)
 {
     static const struct {
@@ -82,7 +82,7 @@ TEST(latency_bounds_the_share)
 {
     struct nominal nominal = rate_of("1gbit");
     ck_assert_double_eq(nominal_attainable(&nominal, 0, 8), 1);
-    ck_assert_double_eq_tol(nominal_attainable(&nominal, 0.002, 250000), 0.5, 1e-12); /* which take 2 ms */
+    ck_assert_double_eq_tol(nominal_attainable(&nominal, 0.002, 250000), 0.5, 1e-12); /* 250000 bytes take 2 ms */
     ck_assert(isnan(nominal_attainable(&nominal, NAN, 8)));
 }
 

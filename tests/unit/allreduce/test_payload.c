@@ -1,4 +1,4 @@
-/* test_payload.c - that inputs reduce exactly in any order, and that nothing wrong passes for right. */
+/* test_payload.c - inputs whose reduction is exact in any order, and detection of wrong results. */
 #include "allreduce/payload.h"
 
 #include "kernels/bf16.h"
@@ -11,7 +11,7 @@
 
 enum { COUNT = 37 };
 
-/* One element in the arithmetic of its type. */
+/* Combines one element with another in the arithmetic of its type. */
 static void combine(enum comm_dtype dtype, enum comm_op op, void *to, const void *from)
 {
     float f;
@@ -54,7 +54,7 @@ static void divide(enum comm_dtype dtype, void *x, int ranks)
     }
 }
 
-/* All-reduces in an order of ranks that starts at `first` and steps by `step`; result[COUNT]. */
+/* Reduces the inputs of all ranks into result[COUNT], in an order that starts at rank `first` and steps by `step`. */
 static void reduce(const struct payload *payload, int first, int step, char *result)
 {
     enum comm_dtype dtype = payload->collective.dtype;
@@ -90,7 +90,7 @@ TEST_EACH(reductions_are_exact_in_any_order, COMM_DTYPES *COMM_OPS)
     char result[COUNT * 8];
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
         struct payload p = payload_of(_i, sizes[s]);
-        int step = sizes[s] % 7 ? 7 : 5; /* prime to the number of ranks, so that all take part */
+        int step = sizes[s] % 7 ? 7 : 5; /* coprime to the number of ranks, to visit all */
         reduce(&p, 0, 1, result);
         ck_assert_uint_eq(payload_wrong(&p, result), 0);
         reduce(&p, sizes[s] - 1, sizes[s] > 1 ? sizes[s] - 1 : 1, result);
@@ -114,7 +114,7 @@ TEST_EACH(one_flipped_bit_is_one_wrong_element, COMM_DTYPES *COMM_OPS)
     ck_assert_uint_eq(payload_wrong(&p, result), 0);
 }
 
-/* Each rank's own input is not the result: a reduction that did nothing would be seen. */
+/* An input of a rank is not the result, so that a reduction that does nothing is detected. */
 TEST_EACH(inputs_are_not_results, COMM_DTYPES *COMM_OPS)
 {
     char in[COUNT * 8], buffer[COUNT * 8];
@@ -122,18 +122,18 @@ TEST_EACH(inputs_are_not_results, COMM_DTYPES *COMM_OPS)
     for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++) {
         struct payload p = payload_of(_i, numbers[n]);
         if (p.collective.op == COMM_AVG && p.collective.dtype == COMM_BF16 && numbers[n] > 175)
-            continue; /* all 0 */
+            continue; /* all results are 0 */
         payload_fill(&p, in, buffer);
         ck_assert_uint_gt(payload_wrong(&p, in), COUNT / 3);
-        ck_assert_uint_eq(payload_wrong(&p, buffer), COUNT); /* and nothing has been written yet */
+        ck_assert_uint_eq(payload_wrong(&p, buffer), COUNT); /* the buffer starts with wrong elements */
         struct payload next = p;
         next.round++;
         reduce(&p, 0, 1, buffer);
-        ck_assert_uint_gt(payload_wrong(&next, buffer), COUNT / 2); /* nor is the last round's result */
+        ck_assert_uint_gt(payload_wrong(&next, buffer), COUNT / 2); /* a result of another round is wrong */
     }
 }
 
-/* Gathers by hand, with every rank's part; a part of the wrong rank is wrong. */
+/* An all-gather done by hand is right; with a part of another rank it is wrong. */
 TEST_EACH(gathered_parts_are_told_apart, COMM_DTYPES)
 {
     enum { RANKS = 300 };
@@ -146,7 +146,7 @@ TEST_EACH(gathered_parts_are_told_apart, COMM_DTYPES)
         payload_fill(&p, in, ignored);
         ck_assert_uint_eq(payload_wrong(&p, ignored), RANKS * COUNT);
         memcpy(result + (size_t)r * COUNT * size, in, COUNT * size);
-        payload_fill(&p, NULL, ignored); /* in place: the same at its place */
+        payload_fill(&p, NULL, ignored); /* in place: writes the input at its place */
         ck_assert_mem_eq(ignored + (size_t)r * COUNT * size, in, COUNT * size);
     }
     struct payload p = {.collective = c, .rank = 0, .ranks = RANKS};
@@ -168,7 +168,7 @@ TEST_EACH(a_broadcast_is_the_roots, COMM_DTYPES)
     ck_assert_uint_eq(payload_wrong(&p, root), 0);
 }
 
-/* Rank r gets part r. */
+/* In a reduce-scatter, rank r gets part r. */
 TEST_EACH(a_scattered_part_is_the_ranks_own, COMM_DTYPES)
 {
     enum { RANKS = 2 };
@@ -194,8 +194,8 @@ static float narrow(enum comm_dtype dtype, float x)
     return dtype == COMM_BF16 ? bf16_widen(bf16_narrow(x)) : x;
 }
 
-/* Averages of n ranks, of which the last `missing` are left out, as NCCL makes them: each input times a rounded 1 / n,
- * then added up, all in the type. */
+/* Computes averages as NCCL does: multiplies each input by a rounded 1 / ranks and adds the products, all in the type
+ * of the payload. Leaves out the last `missing` ranks. */
 static void average_premultiplied(const struct payload *payload, int missing, char *result)
 {
     enum comm_dtype dtype = payload->collective.dtype;
@@ -219,7 +219,7 @@ static void average_premultiplied(const struct payload *payload, int missing, ch
     free(ignored);
 }
 
-/* Rounded totals pass where they are expected, and only there; a rank that is missing is still found. */
+/* Rounding errors of averages pass only if they are expected; a missing rank is detected in either case. */
 TEST_EACH(rounded_averages_are_told_from_wrong_ones, 2)
 {
     static const int ranks[] = {2, 3, 4, 5, 6, 7, 12};
@@ -234,7 +234,7 @@ TEST_EACH(rounded_averages_are_told_from_wrong_ones, 2)
         inexact += payload_wrong(&p, result);
         p.rounds_average = 1;
         average_premultiplied(&p, 1, result);
-        ck_assert_uint_gt(payload_wrong(&p, result), _i ? 0 : COUNT / 2); /* bf16 has 8 bits: most are within it */
+        ck_assert_uint_gt(payload_wrong(&p, result), _i ? 0 : COUNT / 2); /* most are right to 8 bits of bf16 */
     }
     ck_assert_uint_gt(inexact, 0);
 }

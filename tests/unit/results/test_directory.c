@@ -1,4 +1,4 @@
-/* test_directory.c - files that a run would write over are found, whichever run or person has written them. */
+/* test_directory.c - files that a run would overwrite are found, whoever has written them. */
 #include "results/results.h"
 
 #include "kernels/error.h"
@@ -26,14 +26,14 @@ static const char *path_of(const char *name)
     return path;
 }
 
-/* What a run finds in top and top/ddp, as a profile of `ddp` would. */
+/* Checks the directories top and top/ddp for existing files, as a profile of `ddp` does. */
 static int check_free(void)
 {
     return results_check_free("profile-output-dir", top, "ddp");
 }
 
 static const struct taken {
-    const char *below, *name; /* the directory below top; the file in it, which the error names */
+    const char *below, *name; /* a directory below top; a file in it, named by the error */
 } taken[] = {
     {"", "run.json"},
     {"", "RUN.json"},
@@ -90,8 +90,8 @@ TEST(a_directory_of_that_name_is_taken)
     ck_assert_ptr_nonnull(strstr(error_text(), "all_ranks"));
 }
 
-/* One that may be written to, but whose files cannot be listed. Root can list it, and is refused because of the file.
- */
+/* A directory that is writable but cannot be listed is refused. Root can list it, and is refused because of its
+ * file. */
 TEST(a_directory_that_cannot_be_listed_is_refused)
 {
     saved_file(path_of("ddp"), "summary.json", "somebody's");

@@ -1,4 +1,4 @@
-/* test_metrics.c - metrics.csv: which lines become rows, which members columns, and how a field is written. */
+/* test_metrics.c - metrics.csv: which lines become rows, which members become columns, and how fields are written. */
 #include "results/results.h"
 
 #include "kernels/error.h"
@@ -38,7 +38,7 @@ static char *read_csv(void)
     return text;
 }
 
-/* The table that these lines become. */
+/* Checks the table that is made of these lines. */
 static void check_table(const char *lines, const char *expected)
 {
     saved_file(directory, "rank_0_metrics.jsonl", lines);
@@ -98,7 +98,7 @@ static void check_reported(const char *words)
     error_clear();
 }
 
-/* A last line without its end is left out, with its columns. */
+/* A line that is not a JSON object is an error; an incomplete last line is only left out. */
 TEST(a_line_that_is_no_object_is_an_error)
 {
     static const char *const broken[] = {
@@ -118,7 +118,7 @@ TEST(a_line_that_is_no_object_is_an_error)
         check_reported("rank_0_metrics.jsonl, line 2: is not a JSON object");
     }
     check_table("{\"a\": 1}\n{\"a\": 2, \"y\": 3}x", "a\n1\n");
-    check_table("{\"a\": 1}\n{\"a\": 2, \"y\": 3}", "a\n1\n"); /* a last line without its end may have lost some */
+    check_table("{\"a\": 1}\n{\"a\": 2, \"y\": 3}", "a\n1\n"); /* an incomplete last line may lack a part */
 }
 
 TEST(no_lines_make_no_file)
@@ -149,7 +149,7 @@ TEST(failures_are_reported)
     ck_assert_int_ne(access(in_directory("metrics.csv.tmp"), F_OK), 0);
 }
 
-/* Every rank closes its metrics; rank 0 alone makes the table, once. */
+/* Every rank closes its metrics; only rank 0 writes the table, once. */
 TEST(a_run_that_closes_its_metrics_has_the_table)
 {
     for (int rank = 1; rank >= 0; rank--) {
@@ -167,9 +167,9 @@ TEST(a_run_that_closes_its_metrics_has_the_table)
     }
 }
 
-void __asan_init(void) __attribute__((weak)); /* there where the address sanitizer is, which keeps what was freed */
+void __asan_init(void) __attribute__((weak)); /* defined if AddressSanitizer, which keeps freed memory, is used */
 
-/* 50,000 lines as those of a benchmark, 27 MB: memory stays as it was. */
+/* Writing the table of 50,000 lines, 27 MB, needs less than 20 MB of memory. */
 TEST(many_lines_take_little_memory)
 {
     enum { LINES = 50000, NUMBERS = 22 };

@@ -1,7 +1,7 @@
 /* test_results.c - the files of a run: runs the program with tiny sizes, reads back what it wrote, and compares the
  * summary's medians with the lines of the steps.
  *
- * The launcher is $MPIRUN, the program ddpbench in the build directory that this test lies in. */
+ * The launcher is $MPIRUN, and the program is the ddpbench in the build directory of this test. */
 #include "base/stats.h"
 #include "base/version.h"
 #include "results/results.h"
@@ -29,7 +29,7 @@ static const char *folder;
 
 /* ---- files ---- */
 
-/* The content of a file of the run, as text; the caller frees it. */
+/* Returns the content of a file of the run as text; the caller frees it. */
 static char *read_text(const char *run, const char *name)
 {
     char path[256];
@@ -45,7 +45,7 @@ static char *read_text(const char *run, const char *name)
     return text;
 }
 
-/* The whole file is one JSON value, and nothing follows it. */
+/* Parses a file of the run, which must be one JSON value followed by nothing; the caller frees it. */
 static cJSON *read_json(const char *run, const char *name)
 {
     char *text = read_text(run, name);
@@ -65,14 +65,14 @@ static const cJSON *item(const cJSON *json, const char *name)
 static double number(const cJSON *json, const char *name)
 {
     const cJSON *found = item(json, name);
-    ck_assert_msg(cJSON_IsNumber(found), "\"%s\" is no number", name);
+    ck_assert_msg(cJSON_IsNumber(found), "\"%s\" is not a number", name);
     return found->valuedouble;
 }
 
 static const char *text(const cJSON *json, const char *name)
 {
     const cJSON *found = item(json, name);
-    ck_assert_msg(cJSON_IsString(found), "\"%s\" is no string", name);
+    ck_assert_msg(cJSON_IsString(found), "\"%s\" is not a string", name);
     return found->valuestring;
 }
 
@@ -85,7 +85,7 @@ static int run_program(const char *name, int ranks, const char *arguments)
     if (readlink("/proc/self/exe", self, sizeof self - 1) < 0)
         return -1;
     const char *build = dirname(dirname(dirname(dirname(self))));
-    setenv("BUILD", build, 1); /* whatever is in its name */
+    setenv("BUILD", build, 1); /* allows any characters in the name */
     snprintf(command, sizeof command,
              "OMP_NUM_THREADS=1 SLURM_JWT=password SECRET_TOKEN=password %s -n %d \"$BUILD/ddpbench\" " SIZES
              "%s --output %s/%s >%s/%s.out 2>%s/%s.err </dev/null",
@@ -100,7 +100,7 @@ static void read_saved(struct saved_run *saved, const char *run)
     ck_assert_msg(!saved_run_read(saved, path), "%s", error_text());
 }
 
-/* Once for all tests, before Check forks for each. */
+/* Runs the program once for all tests, before Check forks a process per test. */
 static void run_all(void)
 {
     folder = scratch_make();
@@ -109,7 +109,7 @@ static void run_all(void)
                              "--bucket-size-mb 0.02,0.1 --attainable --label tiny --checkpoint-every 2");
     status |= run_program("warmup", 1, "--implementations ddp,none --regime warmup --lr 0.01");
     if (status)
-        FATAL("ddpbench failed; what it said is in %s", folder);
+        FATAL("ddpbench failed; its output is in %s", folder);
 }
 
 /* ---- the lines of a rank ---- */
@@ -122,7 +122,7 @@ struct step {
 };
 
 static struct step steps[RANKS][ROWS][ROUNDS][STEPS];
-static char order[RANKS][ROUNDS][ROWS]; /* which implementation ran as number j of a round */
+static char order[RANKS][ROUNDS][ROWS]; /* order[rank][round][j]: row that ran as block j */
 
 static int row_of(const char *name)
 {
@@ -153,8 +153,8 @@ static struct step read_step(const cJSON *json)
     return step;
 }
 
-/* One line a step, steps of a block together, every implementation once a round; n implementations, named or (for
- * the other run) taken as they come. Fills steps and order of that rank. */
+/* Reads the lines of a rank into steps and order; checks that there is a line per step, that steps of a block are
+ * together, and that each of n implementations runs once per round. named: whether their names are those in rows. */
 static void read_metrics(const char *run, int rank, int n, int named)
 {
     char name[64];
@@ -164,12 +164,12 @@ static void read_metrics(const char *run, int rank, int n, int named)
     double end = -1;
     while (*line) {
         char *newline = strchr(line, '\n');
-        ck_assert_ptr_nonnull(newline); /* the last line is whole too */
+        ck_assert_ptr_nonnull(newline); /* the last line is complete too */
         *newline = 0;
         cJSON *json = cJSON_ParseWithOpts(line, NULL, 1);
         ck_assert_msg(json != NULL, "not JSON: %s", line);
         line = newline + 1;
-        if (!cJSON_HasObjectItem(json, "step")) { /* behind a block, what --attainable measured */
+        if (!cJSON_HasObjectItem(json, "step")) { /* line of --attainable, after a block */
             ck_assert_uint_eq(lines % STEPS, 0);
             cJSON_Delete(json);
             continue;
@@ -185,7 +185,7 @@ static void read_metrics(const char *run, int rank, int n, int named)
         order[rank][round][block % (size_t)n] = (char)row;
         struct step *step = &steps[rank][row][round][in_block];
         *step = read_step(json);
-        ck_assert_double_ge(step->start, end - 1e-6); /* one after the other */
+        ck_assert_double_ge(step->start, end - 1e-6); /* steps do not overlap */
         end = step->start + 1e-3 * step->step_ms;
         cJSON_Delete(json);
         lines++;
@@ -215,7 +215,7 @@ TEST(rounds_are_rotated)
         ck_assert_int_ne(order[0][round][0], order[0][round - 1][0]);
 }
 
-/* Phases follow each other without gaps; numbers are printed with 9 digits. */
+/* Phases follow each other without gaps; the tolerance allows for numbers printed with 9 digits. */
 TEST(phases_fill_the_step)
 {
     read_active();
@@ -232,7 +232,7 @@ TEST(phases_fill_the_step)
                     ck_assert_double_gt(step->phase_ms[PHASE_BACKWARD], 0);
                     ck_assert_double_gt(step->phase_ms[PHASE_OPTIMIZER], 0);
                     ck_assert_double_eq(step->phase_ms[PHASE_CLIPPING], 0);
-                    ck_assert_int_eq(step->phase_ms[PHASE_CHECKPOINT] > 0, i % 2 == 0); /* behind steps 4, 6, 8 */
+                    ck_assert_int_eq(step->phase_ms[PHASE_CHECKPOINT] > 0, i % 2 == 0); /* saved after steps 4, 6, 8 */
                     ck_assert_double_eq_tol(step->learning_rate, 0.001, 1e-9);
                     ck_assert_double_nan(step->grad_norm);
                 }
@@ -249,18 +249,18 @@ TEST(losses_agree)
                     double loss = steps[rank][row][round][i].loss, same = steps[rank][1][0][i].loss;
                     if (row == 0)
                         apart = fmax(apart, fabs(loss - same));
-                    else /* two ranks: the sum of two numbers is the same in any order */
+                    else /* sums over two ranks are exact in any order */
                         ck_assert_double_eq(loss, same);
-                    if (row == 0) /* none starts every block anew as well */
+                    if (row == 0) /* `none` starts each block anew as well */
                         ck_assert_double_eq(loss, steps[rank][0][0][i].loss);
                     if (i == 0)
                         ck_assert_double_eq_tol(loss, log(VOCABULARY), 0.2);
                 }
-    ck_assert_double_gt(apart, 1e-6); /* so the losses do tell whether gradients were reduced */
-    ck_assert_double_ne(steps[0][1][0][0].loss, steps[1][1][0][0].loss); /* each rank has data of its own */
+    ck_assert_double_gt(apart, 1e-6); /* losses differ if gradients are not reduced */
+    ck_assert_double_ne(steps[0][1][0][0].loss, steps[1][1][0][0].loss); /* each rank has its own data */
 }
 
-/* One rank; the first timed step is the first of the ramp, and there is a norm to clip. */
+/* With warmup, the learning rate ramps up from the first timed step on, and gradients are clipped. */
 TEST(warmup_ramps_and_clips)
 {
     read_metrics("warmup", 0, 2, 0);
@@ -276,7 +276,7 @@ TEST(warmup_ramps_and_clips)
             }
     struct saved_run saved;
     read_saved(&saved, "warmup");
-    for (int row = 0; row < 2; row++) { /* one rank communicates nothing: not 0, but no figure */
+    for (int row = 0; row < 2; row++) { /* one rank communicates nothing, so there is no figure */
         ck_assert_ptr_nonnull(figures_find(&saved.figures, row ? "none" : "ddp", "step", 0));
         ck_assert_ptr_null(figures_find(&saved.figures, row ? "none" : "ddp", "communication_ratio", 0));
     }
@@ -293,9 +293,9 @@ static void check_median(const struct saved_run *saved, const char *subject, con
     ck_assert_double_eq_tol(f->value, stats_median(sample, ROUNDS), tolerance);
 }
 
-/* The step of a round is the slowest rank's, from its first timed step's start to its last one's end, and is read from
- * the clock a little outside of it, which is long only where a rank loses its core just there; a phase is the mean over
- * ranks. */
+/* Figures are the medians of the lines. A round's step time is that of the slowest rank, from the start of its first
+ * timed step to the end of its last. It is measured slightly outside the steps, which adds much only if a rank loses
+ * its core there. A phase is a mean over ranks. */
 TEST(medians_are_of_the_lines)
 {
     struct saved_run saved;
@@ -303,7 +303,8 @@ TEST(medians_are_of_the_lines)
     read_saved(&saved, "active");
     ck_assert_double_eq(number(saved.summary, "largest_loss_difference"), 0);
     cJSON *run = read_json("active", "run.json");
-    double weights = number(item(item(run, "derived"), "memory_bytes_per_rank"), "weights") / 2; /* and a copy */
+    double weights =
+        number(item(item(run, "derived"), "memory_bytes_per_rank"), "weights") / 2; /* weights are stored twice */
     cJSON_Delete(run);
     ck_assert_double_gt(number(saved.summary, "checkpoint_bytes"), 3 * weights);
     ck_assert_double_lt(number(saved.summary, "checkpoint_bytes"), 3 * weights + 1000);
@@ -321,11 +322,11 @@ TEST(medians_are_of_the_lines)
             }
         double of_lines = stats_median(step, ROUNDS);
         double outside = figures_find(&saved.figures, rows[i], "step", 0)->value - of_lines;
-        ck_assert_double_ge(outside, -2e-6); /* lines are rounded */
+        ck_assert_double_ge(outside, -2e-6); /* numbers in lines are rounded */
         ck_assert_double_lt(outside, of_lines);
         least_outside = fmin(least_outside, (outside - 0.05e-3) / of_lines);
         for (int p = 0; p < PHASES; p++)
-            if (p == PHASE_CLIPPING) /* it never ran, and is no figure */
+            if (p == PHASE_CLIPPING) /* clipping never ran, so it has no figure */
                 ck_assert_ptr_null(figures_find(&saved.figures, rows[i], phase_name[p], 0));
             else
                 check_median(&saved, rows[i], phase_name[p], phase[p], 1e-6 * (1e-3 + stats_median(phase[p], ROUNDS)));
@@ -337,7 +338,7 @@ TEST(medians_are_of_the_lines)
     saved_run_destroy(&saved);
 }
 
-/* A line for each figure of summary.json, in its order. */
+/* summary.csv has a line for each figure of summary.json, in the same order. */
 TEST(csv_is_the_summary)
 {
     struct saved_run saved;
@@ -356,7 +357,7 @@ TEST(csv_is_the_summary)
 
 /* ---- run.json ---- */
 
-TEST(run_says_what_ran)
+TEST(run_describes_the_run)
 {
     cJSON *json = read_json("active", "run.json");
     ck_assert_double_eq(number(json, "schema_version"), RESULTS_SCHEMA);
@@ -387,7 +388,7 @@ TEST(run_says_what_ran)
                         128 * (6 * (parameters - 1000 * 32 - 3 * 32) + 6 * 32 * 16));
     ck_assert_ptr_nonnull(strstr(text(derived, "mpi_library"), "MPI"));
     ck_assert_str_eq(text(derived, "comm"), "mpi");
-    for (int i = 0; i < MEMORY_PARTS; i++) /* nothing is staged on the CPU */
+    for (int i = 0; i < MEMORY_PARTS; i++) /* on the CPU no memory is staged */
         ck_assert_int_eq(number(item(derived, "memory_bytes_per_rank"), memory_part_name[i]) > 0, i != MEMORY_STAGING);
     ck_assert_int_eq(cJSON_GetArraySize(ranks), RANKS);
     for (int r = 0; r < RANKS; r++) {
@@ -409,7 +410,7 @@ TEST(the_environment_has_no_secrets)
     free(all);
 }
 
-/* Buckets of every plan sum to the gradient, padding included; none sends nothing. */
+/* The buckets of every plan add up to the gradient with its padding; `none` sends nothing. */
 TEST(run_lists_the_collectives)
 {
     cJSON *json = read_json("active", "run.json");

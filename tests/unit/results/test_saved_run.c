@@ -1,5 +1,5 @@
-/* test_saved_run.c - what a run wrote is read back as it was; what is no finished run of this schema is refused in
- * words. */
+/* test_saved_run.c - saved runs are read back unchanged; directories without a finished run of this schema are
+ * refused. */
 #include "base/table.h"
 #include "kernels/error.h"
 #include "results/results.h"
@@ -30,7 +30,7 @@ static void teardown(void)
     scratch_remove_all();
 }
 
-/* A path below the root, in one of two places. */
+/* Returns the path of a name below root, valid until the next call but one. */
 static const char *below(const char *name)
 {
     static char path[2][200];
@@ -95,7 +95,8 @@ TEST(a_profile_lies_one_below)
     ck_assert(saved.inode == inode && inode != 0);
 }
 
-/* {what is edited, in which file, by what, words of the refusal}; the summary is one line a member, tab-separated */
+/* {file, text to replace, replacement, words of the error}; the summary has a line per member, with a tab after the
+ * name */
 static const char *const refusals[][4] = {
     {"run.json", "\"schema_version\": 3", "\"schema_version\": 1",
      "run.json: schema_version 1: written by an older "
@@ -153,7 +154,7 @@ TEST_EACH(edited_files_are_refused, sizeof refusals / sizeof *refusals)
     const char *const *row = refusals[_i];
     write_run(below("run"));
     edit(below("run"), row[0], row[1], row[2]);
-    ck_assert_msg(saved_run_read(&saved, below("run")) == -1, "'%s' for '%s' is taken", row[2], row[1]);
+    ck_assert_msg(saved_run_read(&saved, below("run")) == -1, "'%s' for '%s' is accepted", row[2], row[1]);
     ck_assert_msg(strstr(error_text(), row[3]) != NULL, "'%s' for '%s': %s", row[2], row[1], error_text());
     ck_assert_ptr_nonnull(strstr(error_text(), below("run")));
 }
@@ -186,7 +187,7 @@ TEST(no_directory_of_a_run)
     ck_assert_ptr_nonnull(strstr(error_text(), "the path is longer than"));
 }
 
-/* ---- limits: what is no file of a run is refused at once, in words that name it, and takes no memory ---- */
+/* ---- limits: files that no run writes are refused by name, quickly and without using memory ---- */
 
 static const char *run_json(const char *name)
 {
@@ -201,7 +202,7 @@ TEST(only_regular_files_are_read)
     for (int i = 0; i < 2; i++) {
         write_run(below("run"));
         unlink(run_json(names[i]));
-        ck_assert_int_eq(mkfifo(run_json(names[i]), 0600), 0); /* to which nobody writes */
+        ck_assert_int_eq(mkfifo(run_json(names[i]), 0600), 0); /* a pipe without a writer */
         refuses("run", "json: it is not a regular file");
         unlink(run_json(names[i]));
         ck_assert_int_eq(symlink("/dev/zero", run_json(names[i])), 0);
@@ -227,12 +228,12 @@ TEST(large_files_are_not_read)
         refuses("run", words);
     }
     getrusage(RUSAGE_SELF, &after);
-    ck_assert_int_lt(after.ru_maxrss - before.ru_maxrss, 16 << 10);           /* KiB: none of them was read */
-    ck_assert_int_eq(truncate(run_json("summary.json"), (off_t)64 << 20), 0); /* with zeros behind the text */
+    ck_assert_int_lt(after.ru_maxrss - before.ru_maxrss, 16 << 10);           /* KiB: no file was read */
+    ck_assert_int_eq(truncate(run_json("summary.json"), (off_t)64 << 20), 0); /* appends zeros */
     refuses("run", "summary.json: is not valid JSON");
 }
 
-/* n times what stands for an item, in the member of run.json with that name. */
+/* Writes a run.json whose member `name` is a list or object of n items. */
 static void fill(const char *name, const char *item, size_t n, char open)
 {
     FILE *file = fopen(run_json("run.json"), "w");
@@ -271,13 +272,13 @@ TEST(lists_have_limits)
     saved_run_destroy(&saved);
     fill("x", "%.0s[", 31, '[');
     refuses("run", "run.json: is nested too deep (line 2): at most 4000000 values are read, at most 32 levels deep");
-    fill("x", "%.0s\"[[\\\"[[[[[[[[\",", 31, '['); /* brackets in texts are none */
+    fill("x", "%.0s\"[[\\\"[[[[[[[[\",", 31, '['); /* brackets in strings do not nest */
     refuses("run", "run.json: is not valid JSON");
     fill("x", "%s0", 4000000, '[');
     refuses("run", "run.json: holds too many values (line 2)");
 }
 
-/* So far: from the first round on, and not before. tune plans one round at a time. */
+/* An unfinished run can be read from its first round on. tune plans one round at a time. */
 TEST(a_run_that_was_interrupted)
 {
     char words[RESULTS_UNFINISHED];
@@ -297,8 +298,8 @@ TEST(a_run_that_was_interrupted)
     ck_assert_ptr_nonnull(strstr(error_text(), "has 0 of 2 rounds: the run has not finished"));
 }
 
-/* In its heading, and printed of allreduce as a comment in a list for machines. */
-TEST(a_summary_says_that_it_is_unfinished)
+/* The heading of a summary states that the run is unfinished; for allreduce it is a comment. */
+TEST(a_summary_states_that_it_is_unfinished)
 {
     static const char *const mode[] = {"benchmark", "allreduce"};
     struct results results = {.telemetry.file = -1};
@@ -321,8 +322,8 @@ TEST(a_summary_says_that_it_is_unfinished)
     }
 }
 
-/* What is printed now and what the file says are the same words, in the order heading, answers, tables, notes. */
-TEST(a_summary_in_words)
+/* The printed summary equals summary.txt, in the order heading, answers, tables, notes. */
+TEST(a_summary_as_text)
 {
     struct row {
         double seconds;
@@ -360,7 +361,7 @@ TEST(a_summary_in_words)
     free(text);
 }
 
-/* A summary that cannot be written leaves the one before it. */
+/* If a summary cannot be written, the earlier summary stays. */
 TEST(a_summary_is_replaced_whole)
 {
     struct results results = {.telemetry.file = -1};
