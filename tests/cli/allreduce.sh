@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# allreduce.sh - `ddpbench allreduce` from outside: its table, its files, what it refuses, and that it does not hang.
+# allreduce.sh - `ddpbench allreduce` on the command line: its table, its files, refused options, and ranks that hang.
 
 # wait_until calls functions by name:
 # shellcheck disable=SC2317
@@ -8,17 +8,17 @@ set -euo pipefail
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 
-# measure RANKS OPTION...: runs it into the directory `out`, which is made anew; sets status.
+# measure RANKS OPTION...: runs allreduce into the new directory `out`; sets status.
 measure() {
     local ranks=$1
     shift
     rm -rf out
     status=0
-    [[ " $* " == *" --overlap "* ]] || set -- --blocking yield "$@" # overlaps are measured in that way in any case
+    [[ " $* " == *" --overlap "* ]] || set -- --blocking yield "$@" # --overlap always yields
     timeout 60 "${mpirun[@]}" -n "$ranks" "$program" allreduce --output out "$@" >printed 2>said </dev/null || status=$?
 }
 
-# expect WORDS CONDITION...: the last command ended with status 0, and the condition, a command, holds.
+# expect WORDS CONDITION...: checks that the last command ended with status 0 and that the condition, a command, succeeds.
 expect() {
     local words=$1 good=0
     shift
@@ -28,106 +28,106 @@ expect() {
 }
 
 rows() { grep -cE '^ +[0-9]+ +[0-9]+ ' printed || true; }
-# figures COLUMN [NAME]: a column of summary.csv, of the figures of that name or of all; subject, bytes, value and n.
+# figures COLUMN [NAME]: prints a column of summary.csv (subject, bytes, value or n), of all figures or of those named NAME.
 figures() {
     awk -F, -v column="$1" -v name="${2:-}" '
         BEGIN { of["subject"] = 2; of["bytes"] = 4; of["value"] = 6; of["n"] = 9 }
         FNR > 1 && (name == "" || $3 == name) { print $of[column] }' out/summary.csv
 }
-# word N: the Nth word of all subjects: 2 type, 3 operation, 4 placement, 6 root.
+# word N: prints the Nth word of all subjects: 2 type, 3 operation, 4 placement, 6 root.
 word() { figures subject | awk -v n="$1" '{ print $n }' | sort -u | tr '\n' ' ' | sed 's/ $//'; }
 sizes() { figures bytes | sort -nu | tr '\n' ' '; }
-# shellcheck disable=SC2317 # expect calls it
+# shellcheck disable=SC2317 # called by expect
 equal() { [ "$1" = "$2" ] || { echo "'$1' is not '$2'"; return 1; }; }
 values() { figures value "$1" | sort -u | tr '\n' ' ' | sed 's/ $//'; }
 counts() { figures n time | sort -u | tr '\n' ' ' | sed 's/ $//'; }
 
 measure 2 -b 8 -e 1M -f 8 -n 10 -w 2
-expect "six sizes are six lines" equal "$(rows)" 6
-expect "of both placements" equal "$(word 4)" "in_place out_of_place"
-expect "each with ten iterations" equal "$(counts)" 10
-expect "and no wrong element" equal "$(values wrong_elements)" 0
-expect "which the foot says" grep -q '^# Out of bounds values : 0 OK' printed
-expect "all files are JSON" valid out/run.json out/summary.json out/rank_0_metrics.jsonl out/rank_1_metrics.jsonl
-expect "run.json knows the mode" grep -q '"mode":.*"allreduce"' out/run.json
-expect "every iteration of every rank is kept" equal \
+expect "the table has one line for each of six sizes" equal "$(rows)" 6
+expect "in-place and out-of-place calls are measured" equal "$(word 4)" "in_place out_of_place"
+expect "-n 10: each time is of ten iterations" equal "$(counts)" 10
+expect "no element of an all-reduce is wrong" equal "$(values wrong_elements)" 0
+expect "the last line of the table counts the wrong elements" grep -q '^# Out of bounds values : 0 OK' printed
+expect "all .json and .jsonl files are valid" valid out/run.json out/summary.json out/rank_0_metrics.jsonl out/rank_1_metrics.jsonl
+expect "run.json contains the mode" grep -q '"mode":.*"allreduce"' out/run.json
+expect "the .jsonl files contain every iteration of every rank" equal \
     "$(cat out/rank_*_metrics.jsonl | tr -cd ',\n[]' | sed 's/.*\[\(.*\)\].*/\1/' | awk '{ n += length + 1 } END { print n }')" 240
-# one line of figures for each subject and size
-# shellcheck disable=SC2016 # fields of awk
+# by_size: reads the figures of each subject and size into arrays.
+# shellcheck disable=SC2016 # these are awk fields
 by_size='FNR > 1 { key = $2 "," $4; bytes[key] = $4; x[key, $3] = $6 + 0 }'
-# algbw = bytes / time, busbw = algbw x 2 (n - 1) / n
-expect "the rates follow from the times" awk -F, "$by_size"' END { for (k in bytes) {
+# algbw = bytes / time, busbw = algbw x 2 (n - 1) / n; with 2 ranks both are equal.
+expect "the bandwidths follow from the times" awk -F, "$by_size"' END { for (k in bytes) {
     rate = x[k, "algbw"] * x[k, "time"] / bytes[k]
     if (x[k, "algbw"] != x[k, "busbw"] || rate < 0.999 || rate > 1.001) { print k, rate; bad = 1 } } exit bad }' out/summary.csv
-expect "percentiles are in order" awk -F, "$by_size"' END { for (k in bytes)
+expect "percentiles of the times increase from minimum to maximum" awk -F, "$by_size"' END { for (k in bytes)
     if (!(x[k, "time_min"] <= x[k, "time_median"] && x[k, "time_median"] <= x[k, "time_p95"] &&
           x[k, "time_p95"] <= x[k, "time_p99"] && x[k, "time_p99"] <= x[k, "time_max"])) { print k; bad = 1 }
     exit bad }' out/summary.csv
-expect "what was printed is summary.txt" diff printed out/summary.txt
-expect "only the time is judged" equal "$(awk -F, 'FNR > 1 && $11 == 1 { print $3 }' out/summary.csv | sort -u)" time
+expect "summary.txt equals the printed table" diff printed out/summary.txt
+expect "compare judges only the time" equal "$(awk -F, 'FNR > 1 && $11 == 1 { print $3 }' out/summary.csv | sort -u)" time
 
 status=0
 rm -rf out
 timeout 60 "${mpirun[@]}" -n 2 "$program" allreduce -b 8 -e 64K -f 8 -n 10 --output out >printed 2>said </dev/null || status=$?
-expect "blocking calls, the default, are exact too" equal "$(values wrong_elements)" 0
-expect "and are named" grep -q ', blocking calls' out/summary.json
+expect "blocking calls (the default) produce no wrong element" equal "$(values wrong_elements)" 0
+expect "summary.json names blocking calls" grep -q ', blocking calls' out/summary.json
 mv out blocking
 status=0
 timeout 60 "${mpirun[@]}" -n 2 "$program" allreduce -b 8 -e 64K -f 8 -n 10 -z 0 --output out >printed 2>said </dev/null || status=$?
-expect "those that are queued are named, too" grep -q ', queued calls' out/summary.json
+expect "summary.json names queued calls" grep -q ', queued calls' out/summary.json
 "$program" compare --metrics time blocking out >said 2>&1 && status=1 || status=0
-expect "the two are not compared" grep -q 'blocking: baseline blocking calls, candidate queued calls' said
+expect "compare refuses blocking against queued calls" grep -q 'blocking: baseline blocking calls, candidate queued calls' said
 
 for kind in all_reduce reduce_scatter all_gather broadcast; do
     types='bf16 double float int32' ops='avg max sum' which=(-o all)
     case $kind in all_gather) ops=none which=() ;; broadcast) ops=none which=(--root 1) ;; esac
     measure 3 --collective $kind -d all "${which[@]}" -b 1 -e 48K -f 200 -n 2 -w 1 -c 1
-    expect "$kind: every type" equal "$(word 2)" "$types"
-    expect "$kind: every operation" equal "$(word 3)" "$ops"
-    expect "$kind: is exact on 3 ranks" equal "$(values wrong_elements)" 0
+    expect "$kind: -d all measures every type" equal "$(word 2)" "$types"
+    expect "$kind: -o all measures every operation" equal "$(word 3)" "$ops"
+    expect "$kind: no wrong element on 3 ranks" equal "$(values wrong_elements)" 0
 done
-expect "a broadcast is in place" equal "$(word 4)" in_place
-expect "and has its root" equal "$(word 6)" 1
+expect "a broadcast is measured in place only" equal "$(word 4)" in_place
+expect "a broadcast names its root" equal "$(word 6)" 1
 measure 3 --collective reduce_scatter -b 100 -e 100 -n 5
-expect "messages are whole elements of equal parts" equal "$(sed -n 's/^ *\([0-9]*\) *\([0-9]*\) .*/\1 \2/p' printed)" "96 8"
+expect "message sizes are rounded down to equal parts of whole elements" equal "$(sed -n 's/^ *\([0-9]*\) *\([0-9]*\) .*/\1 \2/p' printed)" "96 8"
 measure 1 --sizes 64 -n 5
-expect "one rank has no bus bandwidth" equal "$(values busbw)" ""
+expect "no bus bandwidth on one rank" equal "$(values busbw)" ""
 
 for kind in all_reduce reduce_scatter all_gather broadcast; do
     DDPBENCH_TEST_FLIP_BIT=12 measure 2 --collective $kind --sizes 8,4K -n 5
     [ "$status" = 1 ] && status=0 || status=1
-    expect "$kind: one flipped bit is one wrong element" equal "$(values wrong_elements)" 1
-    expect "$kind: and the run failed" grep -q '^# Out of bounds values : [24] FAILED' printed
+    expect "$kind: one flipped bit makes one wrong element" equal "$(values wrong_elements)" 1
+    expect "$kind: the table ends with FAILED after a flipped bit" grep -q '^# Out of bounds values : [24] FAILED' printed
 done
 
 measure 2 -b 100 -e 400 -i 100 -n 5
-expect "sizes by steps" equal "$(sizes)" "100 200 300 400 "
+expect "-i 100 increases the size by 100 bytes" equal "$(sizes)" "100 200 300 400 "
 measure 2 --sizes 4K,8 -n 5
-expect "a list is sorted" equal "$(sizes)" "8 4096 "
+expect "a list of sizes is sorted" equal "$(sizes)" "8 4096 "
 measure 2 --sizes-from-model --d-model 32 --num-layers 1 --num-heads 2 --d-ff 64 --vocab-size 50 --implementations ddp_individual -n 5
-expect "the sizes of a model's tensors" equal "$(sizes)" "128 4096 6400 8192 "
+expect "--sizes-from-model measures the sizes of the model's tensors" equal "$(sizes)" "128 4096 6400 8192 "
 measure 2 --sizes-from-model --d-model 32 --num-layers 1 --num-heads 2 --d-ff 64 --vocab-size 50 --implementations ddp_individual_v2 --grad-dtype bf16 -n 5
-expect "half of them in bf16" equal "$(sizes)" "64 2048 3200 4096 "
+expect "--sizes-from-model halves the sizes with --grad-dtype bf16" equal "$(sizes)" "64 2048 3200 4096 "
 measure 2 --sizes-from-model --device cpu --num-layers 1 --implementations ddp_bucketed -n 5
-expect "those of buckets of a quarter of a preset's gradient" equal "$(sizes)" "262144 263168 1048576 1049600 "
-expect "the preset is named" grep -q '^# Model: preset laptop$' printed
+expect "--sizes-from-model measures bucket sizes of the preset" equal "$(sizes)" "262144 263168 1048576 1049600 "
+expect "the table names the preset" grep -q '^# Model: preset laptop$' printed
 measure 2 --sizes 1K -n 12 -N 4 -I 1 -C 1 -c 0
-expect "cycles share the iterations" equal "$(counts)" 12
-expect "percentiles and CPU time in the table" grep -q 'cputime.*i_p99' printed
-expect "unchecked is not 0 wrong" equal "$(values wrong_elements)" ""
+expect "-N 4: cycles share the iterations" equal "$(counts)" 12
+expect "the table contains percentiles and CPU time" grep -q 'cputime.*i_p99' printed
+expect "-c 0: wrong elements are empty, not 0" equal "$(values wrong_elements)" ""
 measure 2 --sizes 1K
 figures n time >counts
 # shellcheck disable=SC2016
-expect "by itself it takes a good number of iterations" awk '!($1 >= 5) { print; bad = 1 } END { exit bad || NR != 2 }' counts
+expect "the default number of iterations is at least 5" awk '!($1 >= 5) { print; bad = 1 } END { exit bad || NR != 2 }' counts
 
-expect "without a nominal rate there is no share of it" equal "$(values nominal_share)" ""
+expect "no share of the nominal rate without --nominal" equal "$(values nominal_share)" ""
 measure 2 -b 1K -e 64K -f 2 -n 20 --nominal 100mbit
-expect "a column has the share of the nominal rate" grep -q 'busbw nominal' printed
-expect "which is that of busbw" awk -F, "$by_size"' END { for (k in bytes) {
+expect "--nominal adds a column with the share of the nominal rate" grep -q 'busbw nominal' printed
+expect "the share of the nominal rate is busbw divided by the rate" awk -F, "$by_size"' END { for (k in bytes) {
     n++
     ratio = x[k, "nominal_share"] * 12.5e6 / x[k, "busbw"]
     if (ratio < 0.999 || ratio > 1.001) { print k, ratio; bad = 1 } } exit bad || n != 14 }' out/summary.csv
-expect "one host has no network" grep -q '^# But all ranks are on one host, so no network is involved' printed
+expect "a note explains that one host uses no network" grep -q '^# But all ranks are on one host, so no network is involved' printed
 if [ "$(id -u)" = 0 ] && unshare --uts hostname host0 2>>said; then
     # shellcheck disable=SC2016
     printf '#!/bin/sh\nhostname "host${PMI_RANK:-$OMPI_COMM_WORLD_RANK}"\nexec "$@"\n' >as_host
@@ -136,26 +136,26 @@ if [ "$(id -u)" = 0 ] && unshare --uts hostname host0 2>>said; then
     rm -rf out
     timeout 60 "${mpirun[@]}" -n 2 unshare --uts "$temporary/as_host" "$program" allreduce -b 1K -e 64K -f 2 -n 20 \
         --nominal 1mbit --output out >printed 2>said </dev/null || status=$?
-    expect "between hosts the largest size of each placement is judged" equal \
+    expect "between hosts, the largest size of each placement is compared with the rate" equal \
         "$(texts out/summary.json | grep -c '^float sum \(out_of\|in\)_place, 64 KiB on 2 ranks: [0-9.]* % of 1mbit, more than one link carries: ')" 2
 else
-    echo "skip - hosts of their own: need root"
+    echo "skip - ranks on different hosts: needs root"
 fi
 
 measure 2 --overlap --sizes 1K,256K -n 8
-expect "overlap has a line a size" equal "$(rows)" 2
-expect "and its figures" equal "$(awk -F, 'FNR > 1 { print $3 }' out/summary.csv | sort -u | tr '\n' ' ')" \
+expect "--overlap prints a line for each size" equal "$(rows)" 2
+expect "--overlap reports its figures in summary.csv" equal "$(awk -F, 'FNR > 1 { print $3 }' out/summary.csv | sort -u | tr '\n' ' ')" \
     "both comm compute overlap "
-expect "over rounds" equal "$(figures n | sort -u)" 8
-expect "its summary is JSON" valid out/summary.json
-expect "and what was printed" diff printed out/summary.txt
+expect "--overlap: n is the number of rounds" equal "$(figures n | sort -u)" 8
+expect "--overlap: summary.json is valid" valid out/summary.json
+expect "--overlap: summary.txt equals the printed table" diff printed out/summary.txt
 
-for n in 500 5000 50000; do # until it took more than the 0.2 s of a shortest line
+for n in 500 5000 50000; do # repeats with more iterations until the run exceeds 0.2 s, the shortest interval of the monitor
     measure 2 --sizes 64K -n $n --monitor-cpu
     ! grep -q '^[0-9.]*,[0-9.]*,' out/cpu_monitor.csv || break
 done
-expect "the CPUs are watched meanwhile" grep -q '^[0-9.]*,[0-9.]*,' out/cpu_monitor.csv
-expect "which the summary holds" grep -q '"cpu_seconds_per_sample"' out/summary.json
+expect "--monitor-cpu samples the CPUs" grep -q '^[0-9.]*,[0-9.]*,' out/cpu_monitor.csv
+expect "summary.json contains the monitor's own CPU time" grep -q '"cpu_seconds_per_sample"' out/summary.json
 
 # ---- bad input ----
 
@@ -166,33 +166,33 @@ refuse() {
     [ "$status" = 2 ] && grep -qE "^ddpbench: .*($pattern)" said && [ "$(grep -c '^ddpbench: ' said)" = 1 ] && [ ! -e out ] && good=0 || good=1
     result "$good" "refused: $words"
 }
-refuse "a size that is none" '--sizes 8X: expected a size' --sizes 8,8X
+refuse "an invalid size" '--sizes 8X: expected a size' --sizes 8,8X
 refuse "a range from large to small" '--max-bytes 8 is less than --min-bytes 1048576' -b 1M -e 8
-refuse "two ways to say sizes" '--max-bytes does not go with --sizes' --sizes 8 -e 1M
-refuse "two ways to step" '--step-factor does not go with --step-bytes' -f 2 -i 8
-refuse "a size in two spellings" '--sizes: 1024 bytes are listed twice' --sizes 1K,1024
-refuse "a size that is no whole element" '--sizes: 3 bytes of float are no whole number of elements; use multiples of 4' --sizes 8,3
-refuse "nor one of each rank" '--sizes: 12 bytes of double are .* of each rank; use multiples of 16' \
+refuse "--sizes with --max-bytes" '--max-bytes does not go with --sizes' --sizes 8 -e 1M
+refuse "--step-factor with --step-bytes" '--step-factor does not go with --step-bytes' -f 2 -i 8
+refuse "one size in two spellings" '--sizes: 1024 bytes are listed twice' --sizes 1K,1024
+refuse "a size that is not a multiple of the element size" '--sizes: 3 bytes of float are no whole number of elements; use multiples of 4' --sizes 8,3
+refuse "a size that is not a multiple of the element size of all ranks" '--sizes: 12 bytes of double are .* of each rank; use multiples of 16' \
     --collective all_gather -d double --sizes 12
-refuse "a sum of what is only gathered" '--op does not go with --collective all_gather' --collective all_gather -o sum
-refuse "a root of what has none" '--root needs --collective broadcast' --root 1
-refuse "calls in another way than overlaps are measured" '--blocking does not go with --overlap' --overlap -z 1
-refuse "a model without its use" '--d-model needs --sizes-from-model' --d-model 64
-refuse "what overlap does not measure" '--check does not go with --overlap' --overlap -c 3
+refuse "--op with all_gather" '--op does not go with --collective all_gather' --collective all_gather -o sum
+refuse "--root with all_reduce" '--root needs --collective broadcast' --root 1
+refuse "--blocking with --overlap" '--blocking does not go with --overlap' --overlap -z 1
+refuse "--d-model without --sizes-from-model" '--d-model needs --sizes-from-model' --d-model 64
+refuse "--check with --overlap" '--check does not go with --overlap' --overlap -c 3
 refuse "an unknown link" '--nominal nvlink9: expected a rate such as 100mbit, .* pcie3x16, .*nvlink5, or bytes' --nominal nvlink9
-refuse "a nominal rate for overlaps" '--nominal does not go with --overlap' --overlap --nominal 1gbit
-refuse "a root that is no rank" '--root 2: there are ranks 0 to 1' --collective broadcast --root 2
+refuse "--nominal with --overlap" '--nominal does not go with --overlap' --overlap --nominal 1gbit
+refuse "a root that is not a rank" '--root 2: there are ranks 0 to 1' --collective broadcast --root 2
 refuse "too many sizes" 'more than 100000 sizes' -b 1 -e 1G -i 1
 measure 2 -b 1G -e 1024G -f 1024
 [ "$status" = 1 ] && grep -q 'need .* of memory .*--max-bytes' said && good=0 || good=1
-result "$good" "refused: more memory than there is"
+result "$good" "refused: more memory than the machine has"
 status=0
 "${mpirun[@]}" -n 2 "$program" allreduce --help >printed 2>said </dev/null || status=$?
 expect "--help is printed once" equal "$(grep -c '^Usage:' printed)" 1
 
-# ---- a rank that does not come ----
+# ---- a rank that stops responding ----
 
-# begin OPTION...: starts a run of two ranks, `job`, and waits until rank 0 has printed the heading: `ranks` are their processes.
+# begin OPTION...: starts a run of two ranks, `job`, and waits until rank 0 has printed the heading; sets ranks to their process ids.
 begin() {
     rm -rf hang
     took=$SECONDS
@@ -202,7 +202,7 @@ begin() {
     wait_until ranks_run || true
 }
 
-# ranks_run: sets ranks; succeeds if both run and the heading is printed, or if the job has ended.
+# ranks_run: sets ranks; succeeds if both ranks run and the heading is printed, or if the job has ended.
 ranks_run() {
     local process
     ranks=()
@@ -212,7 +212,7 @@ ranks_run() {
     { [ "${#ranks[@]}" = 2 ] && [ -s printed ]; } || ! kill -0 "$job"
 }
 
-# stop_ranks: SIGSTOP to both; succeeds if they stand then, and had not ended.
+# stop_ranks: sends SIGSTOP to both ranks; succeeds if both are then stopped, and had not ended.
 stop_ranks() {
     [ "${#ranks[@]}" = 2 ] && kill -STOP "${ranks[@]}" 2>/dev/null && wait_until ranks_stand
 }
@@ -227,17 +227,17 @@ if [ "${#ranks[@]}" = 2 ] && [ -s printed ]; then
     took=$((SECONDS - took))
     [ "$status" != 0 ] && ended_by_itself && good=0 || good=1
     echo "status $status after $took s" >>said
-    result "$good" "a collective that does not return ends the job"
-    # the heading is printed, so that it was about to measure, or did
+    result "$good" "a collective that hangs ends the job"
+    # The heading is printed, so rank 0 was measuring or about to.
     grep -qE 'rank 0 on .* has waited for [0-9]+ s in (the set-up|[a-z-]+( iteration [0-9]+| evaluation) of all_reduce of (8 B|64.0 KiB) \(float sum, (in|out of) place\))[:;]' said && good=0 || good=1
-    result "$good" "and says where it stood"
-    succeeds "and what was written is whole" valid hang/run.json
+    result "$good" "a job ended by a hanging collective names the size and the iteration"
+    succeeds "run.json is valid after a hanging collective" valid hang/run.json
 else
-    result 1 "a collective that does not return: two ranks did not start, but ${#ranks[@]}"
+    result 1 "a collective that hangs: ${#ranks[@]} of 2 ranks started"
 fi
 
-# Iterations enough to be suspended in, where cores are idle, and few enough to end, where each takes a time slice of others:
-# more of them until the job has not ended before.
+# Enough iterations that the job can be suspended before it ends, and few enough that it ends soon on busy cores:
+# increases the number until the job has not ended before the suspension.
 for n in 500 5000 50000 500000; do
     begin -n $n -T 1.5
     suspended=0
@@ -251,9 +251,9 @@ if [ "$suspended" = 1 ]; then
     sleep 2
     kill -CONT "${ranks[@]}" || status=$?
     wait $job || status=$?
-    expect "a job that was only suspended goes on" grep -q '^# Avg bus bandwidth' printed
+    expect "a job that was suspended for less than --timeout continues" grep -q '^# Avg bus bandwidth' printed
 else
-    result 1 "a job that is suspended: it had ended before, or two ranks did not start: ${#ranks[@]}"
+    result 1 "a job that is suspended: it had ended before, or only ${#ranks[@]} of 2 ranks started"
 fi
 check_sentences
 exit "$failed"

@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
-# bad_calls.sh - command lines and files that cannot be used: each call fails soon, with one line that names what is
-# wrong. Calls BUILD_DIR/ddpbench with bad values for each option of its --help rows, with options that contradict each
-# other, with bad files to read and bad places to write to, and with sizes that no machine has; some of it with 2 ranks.
-# Each call has to end with status 1 or 2 and less than 5 s of CPU time, with nothing on stdout, nothing left behind,
-# and one printable line on stderr that names what was wrong. Prints a line for each group of calls, and those that went
-# wrong.
+# bad_calls.sh - invalid command lines and files: each call fails quickly, with one line that names the error. Calls
+# BUILD_DIR/ddpbench with bad values for each option of its --help rows, contradicting options, bad input files, bad
+# output paths, and sizes that exceed any machine; some with 2 ranks. Each call must end with status 1 or 2, use less
+# than 5 s of CPU time, print nothing on stdout and one printable line on stderr that names the error, and leave no
+# file. Prints a line for each group of calls, and the calls that failed the check.
 set -euo pipefail
 
 # shellcheck source=tests/support/cli.sh
@@ -14,18 +13,18 @@ start_quickly
 
 # ---- the calls ----
 
-end=$'\x1e' # behind each field of a case, which no word of theirs holds
-cases=()    # number of ranks, words that the line has to hold, and the command line
+end=$'\x1e' # field separator of a case, which occurs in no field
+cases=()    # number of ranks, text that the error must contain, and the command line
 groups=() firsts=()
 ranks=1
 
-# bad WORDS WORD...: this call has to be refused with a line that holds WORDS. A first WORD of NAME=VALUE is a variable.
+# bad WORDS WORD...: adds a call that must be refused with an error containing WORDS. A first WORD of NAME=VALUE sets a variable.
 bad() {
     local IFS=$end
     cases+=("$ranks$end$*$end")
 }
 
-# group NAME: those that follow belong to it.
+# group NAME: starts a group, to which the following cases belong.
 group() {
     groups+=("$1")
     firsts+=("${#cases[@]}")
@@ -45,10 +44,10 @@ not_numbers=("${nasty[@]}" x 1x "1 " " 1" +1 -1 0x10 0x1p3 nan "nan(1)" inf -inf
     -1e-300 -0.5 '1,2' ',1' 1e 1e+ . - -- 1.2.3 "1;2" 1_000 $'\xd9\xa1' $'1\n' 9999999999999999999999999999999999999999)
 not_names=("${nasty[@]}" "," "x," "x,,x" " " "=" "a=b=c" "*" "../x" "/")
 
-# rows [COMMAND]: the options in its --help rows, a line each: NAME:LETTER:KIND:CHOICES
+# rows [COMMAND]: prints the options in the --help rows of the command as lines NAME:LETTER:KIND:CHOICES.
 rows() { "$program" "$@" --help rows </dev/null | awk -F '\t' '$1 == "" && NF > 5 { print $2 ":" $3 ":" $4 ":" $6 }'; }
 
-# bounds WORD...: "whole LOW HIGH" or "real LOW HIGH", as the program says when the option at the end is x.
+# bounds WORD...: prints "whole LOW HIGH" or "real LOW HIGH", from the error for the value x of the option at the end.
 bounds() {
     local said
     said=$("$program" "$@" x 2>&1 </dev/null) || true
@@ -57,7 +56,7 @@ bounds() {
     fi
 }
 
-# some NUMBER VALUE...: so many of them, in `picked`: where the last ones ended the next begin, so that all have their turn.
+# some NUMBER VALUE...: sets `picked` to NUMBER of the values, continuing where the last call stopped, so that all are used.
 turn=0
 some() {
     local n=$1
@@ -69,8 +68,8 @@ some() {
     done
 }
 
-# bad_options SEEN CALL...: bad values for every option of the command, one for those in SEEN, which is the `rows` of a
-# command that reads them in the same way.
+# bad_options SEEN CALL...: adds bad values for every option of the command; only one value for options in SEEN, the
+# `rows` of another command with the same option.
 bad_options() {
     local seen=$1 name letter kind choices what low high value command=()
     shift
@@ -113,12 +112,12 @@ bad_options() {
     bad "--help" "$@" --help x
 }
 
-# What the calls read: runs, and files that are none.
+# Prepares the input files: valid runs, and files that are not runs.
 mkdir in
 (
     cd in
-    "$program" "${tiny[@]}" --output run >said 2>&1 || die "no run to read: $(cat said)"
-    "$program" "${allreduce[@]}" --output sizes >said 2>&1 || die "no run to read: $(cat said)"
+    "$program" "${tiny[@]}" --output run >said 2>&1 || die "cannot make the run to read: $(cat said)"
+    "$program" "${allreduce[@]}" --output sizes >said 2>&1 || die "cannot make the run to read: $(cat said)"
     cp -r run run2
     mkdir dir unfinished no_figures junk_run
     : >empty && cp empty empty.bin
@@ -126,7 +125,7 @@ mkdir in
     ln -s nothing dangling
     ln -s loop loop
     printf 'abc' >short
-    head -c 5000 /dev/urandom | tr '\0-\177' '\200-\377' >high # bytes that no vocabulary of 64 has
+    head -c 5000 /dev/urandom | tr '\0-\177' '\200-\377' >high # bytes outside a vocabulary of 64
     printf 'odd' >odd.bin
     printf '\xe8\xa3\x34\x01\x01' >truncated.bin && printf '\0' >>truncated.bin
     { printf '\x88\xd8\x34\x01\x01\0\0\0\xff\xff\0\0' && head -c 1200 /dev/zero; } >promises.bin
@@ -156,7 +155,7 @@ mkdir in
 )
 
 benchmark_rows=$(rows)
-group "values of the benchmark's options, and of a profile's"
+group "values of benchmark and profile options"
 bad_options "" "${tiny[@]}"
 group "values of tune's options"
 bad_options "$benchmark_rows" "${tune[@]}"
@@ -167,7 +166,7 @@ bad_options "" "${compare[@]}"
 group "values of report's options"
 bad_options "" "${report[@]}"
 
-group "words that are no option"
+group "words that are not options"
 for word in "${nasty[@]}" -- - --- =; do
     bad "" "${tiny[@]}" "$word"
     bad "" "${tune[@]}" "$word"
@@ -175,16 +174,16 @@ for word in "${nasty[@]}" -- - --- =; do
     bad "" "${compare[@]}" "$word"
 done
 for word in dry-run= dry-run=x dry-run=-1; do bad "--dry-run" "${tiny[@]}" "--$word"; done
-group "commands that there are not"
+group "unknown commands"
 for word in "${nasty[@]}" tun allreduces "" "compare " COMPARE report/ 1; do bad "unknown command" "$word"; done
 
-group "lists" # those of training and profiles: tables in tests/unit
+group "lists" # lists of training and profiles: tables in tests/unit
 for word in 8,x 8,,16 "," 0 -8 1e3 8B 8KB 2T 1.0001K 0x8 "8 " "8,9," nan inf "$(printf '8%.0s,' {1..99})-1"; do
     bad "--sizes" allreduce --device cpu --iters 1 --sizes "$word"
 done
 for word in float,x all,float "float," int64 sum; do bad "--datatype" "${allreduce[@]}" --datatype "$word"; done
 
-group "options that contradict each other" # tables in tests/unit and allreduce.sh have the rest
+group "options that contradict each other" # more cases: tables in tests/unit and allreduce.sh
 bad "--dtype" "${tiny[@]}" --dtype bf16
 bad "--comm" "${tiny[@]}" --comm nccl
 for word in --profile-output-dir=x --verbose --trace-gzip --with-flops; do bad "--profile" "${tiny[@]}" "$word"; done
@@ -212,7 +211,7 @@ for file in missing empty dir fifo loop dangling empty/x no_figures junk_run unf
 done
 for file in /dev/zero /dev/null /proc "${nasty[@]}" ""; do
     bad "" compare "$file" ../in/run
-    [ "$file" = /proc ] || bad "" report "$file" # where each folder that nobody may enter has a line
+    [ "$file" = /proc ] || bad "" report "$file" # a tree with unreadable directories prints a line for each
     [ "$file" = /proc ] || bad "" report "x=$file"
 done
 
@@ -236,7 +235,7 @@ for place in /dev/full /dev/null /proc/nothing /sys/x ../in/fifo ../in/empty ../
     bad "--profile-output-dir" "${profile[@]}" --profile-output-dir "$place"
 done
 
-group "sizes that no machine has"
+group "sizes that exceed any machine"
 huge=(--device cpu --implementations ddp)
 bad "memory" "${huge[@]}" --d-model 1000000 --num-heads 1
 bad "memory" "${huge[@]}" --num-layers 10000 --d-model 100000 --num-heads 1
@@ -256,7 +255,7 @@ bad "sizes" allreduce --device cpu --step-bytes 1 --max-bytes 1G
 bad "memory" allreduce --device cpu --step-factor 1.001 --min-bytes 1 --max-bytes 1024G --iters 1000000
 bad "memory" allreduce --device cpu --sizes-from-model --d-model 1000000 --num-heads 1 --num-layers 10000
 
-# with 2 ranks: each of these as above, and what one of them alone cannot do
+# A sample of the cases above with 2 ranks, and cases in which only one rank fails.
 group "with 2 ranks"
 n=${#cases[@]}
 ranks=2
@@ -279,7 +278,7 @@ bad "memory" tune --device cpu --batch-size 1000000000
 
 # ---- calling ----
 
-# call NUMBER: what is wrong with that case, if anything; it runs in a directory of its own, which is empty.
+# call NUMBER: runs a case in an empty directory of its own, and records any errors in the result.
 call() {
     local field=() status=0 said=() wrong='' word launch=() left
     IFS=$end read -r -d '' -a field <<<"${cases[$1]}" || true
@@ -305,7 +304,7 @@ call() {
     [ -z "$wrong" ] || printf '%d %q\n' "$1" "$wrong [${field[*]:2:40}] said: ${said[*]:0:3}" | cut -c1-900 >>../"$2.wrong"
 }
 
-# worker W: every case of those, in a directory of its own
+# worker W: runs every workers-th case, in a directory of its own.
 workers=$most_asides
 worker() {
     local i
@@ -314,7 +313,7 @@ worker() {
     for ((i = $1; i < ${#cases[@]}; i += workers)); do call "$i" "w$1"; done
 }
 
-# listing: the files that the calls read, with sizes and times
+# listing: prints the input files with sizes and times.
 listing() { find in -type d -printf '%p\n' -o -printf '%p %y %s %T@\n' | sort; }
 listing >before
 for ((w = 0; w < workers; w++)); do worker "$w" & done
@@ -330,8 +329,8 @@ for ((g = 0; g < ${#groups[@]}; g++)); do
     result $good "${groups[g]}: $((firsts[g + 1] - firsts[g])) calls, $(wc -l <said) handled badly"
 done
 : >said
-succeeds "all that they said is UTF-8" iconv -f UTF-8 -t UTF-8 -o /dev/null all
+succeeds "all error messages are valid UTF-8" iconv -f UTF-8 -t UTF-8 -o /dev/null all
 listing >after
-succeeds "what they read is as it was" diff before after
-is "no process is left" "$(gone "")" ""
+succeeds "bad calls do not change their input files" diff before after
+is "no process is left of the bad calls" "$(gone "")" ""
 exit $failed

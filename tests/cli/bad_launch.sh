@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# bad_launch.sh - bad calls of all scripts that take options: each ends soon, with status 2 (1 where something of the
-# machine is missing), leaves nothing, prints nothing on stdout, and on stderr one line, which begins with the script's
-# name and says why; and signals end the scripts that run for long, which leave nothing either.
+# bad_launch.sh - bad calls of all scripts with options: each ends quickly, with status 2 (1 if the machine lacks
+# something), leaves no file, prints nothing on stdout and one line on stderr, which begins with the script's name and
+# gives the reason. Also: signals end long-running scripts, which leave no file either.
 
-# Many words here are what a shell would expand:
+# Many arguments contain what a shell would expand:
 # shellcheck disable=SC2016
 set -euo pipefail
 
@@ -17,8 +17,8 @@ shopt -s nullglob dotglob
 : >wrong
 calls=0 grouped=0 good_calls=0 called=''
 
-# bad STATUS SCRIPT PATTERN ARGUMENT...: a call from the empty directory here, none of whose processes has more than 5 s of CPU
-# time; what is wrong with its end goes to wrong.
+# bad STATUS SCRIPT PATTERN ARGUMENT...: makes a call in the empty directory here, limited to 5 s of CPU time per
+# process; appends any errors to wrong.
 bad() {
     local expected=$1 command=$2 pattern=$3 status=0 why='' name all lines left
     shift 3
@@ -51,7 +51,7 @@ bad() {
     } >>wrong
 }
 
-# group WORDS: a check of all calls since the last one.
+# group WORDS: reports one check for all calls since the last group.
 group() {
     local good=0
     [ ! -s wrong ] || good=1
@@ -63,12 +63,12 @@ group() {
 
 long=$(printf 'x%.0s' {1..100000})
 nines=$(printf '9%.0s' {1..400})
-# what a word may hold that is no good anywhere
+# Words that are invalid for every option.
 odd=($'a\nb' $'\e[31mred\r' $'\xff\xfe' "$long" '$(touch made)' "it's \"so\"")
-# and where a number is expected
+# Values that are invalid where a number is expected.
 no_numbers=(junk -1 2x $'2\n3' 0x10 '$(touch made)' "$nines")
 
-# numbers SCRIPT OPTION LEAST MOST ARGUMENT...: bad values of an option that comes behind ARGUMENT.
+# numbers SCRIPT OPTION LEAST MOST ARGUMENT...: tries invalid values of a numeric option that follows ARGUMENT.
 numbers() {
     local script=$1 option=$2 word
     for word in "${no_numbers[@]}" $(($3 - 1)) $(($4 + 1)) ''; do
@@ -77,7 +77,7 @@ numbers() {
     bad 2 "$script" "$option needs a value" "${@:5}" "$option"
 }
 
-# unknown SCRIPT ARGUMENT...: words that no script knows as an option.
+# unknown SCRIPT ARGUMENT...: tries options that no script has.
 unknown() {
     local script=$1 word
     shift
@@ -88,7 +88,7 @@ unknown() {
     bad 2 "$script" "unknown .*'-b'.*--help" "$@" -b
 }
 
-# without_value SCRIPT OPTION...
+# without_value SCRIPT OPTION...: tries each option without a value.
 without_value() {
     local option
     for option in "${@:2}"; do
@@ -97,7 +97,7 @@ without_value() {
     done
 }
 
-# Files that no script can read.
+# Makes files that no script can read as text.
 mkdir texts texts/directory
 mkfifo texts/fifo
 : >texts/empty
@@ -139,7 +139,7 @@ bad 2 "$run" '--hosts /dev/zero' --hosts /dev/zero -- true
 bad 2 "$run" '--hosts' --hosts "$long" -- true
 bad 2 "$run" '--hosts' --hosts $'ab\nsent' -- true
 bad 2 "$run" 'lists no host' --hosts ../texts/empty -- true
-# Of its size, bytes count, also those of a character that has two, and newlines.
+# The size limit of the file is in bytes: bytes of multi-byte characters and newlines count.
 yes '###############' 2>/dev/null | head -c 1048576 >texts/full || true
 bad 2 "$run" 'lists no host' --hosts ../texts/full -- true
 echo >>texts/full
@@ -153,7 +153,7 @@ for line in 'node1 slots=0' 'node1 slots=10000' 'node1 slots=-1' 'node1 slots=2 
 done
 printf 'localhost slots=1\n' >texts/hosts
 bad 2 "$run" '2 ranks, but .*1 slot' --hosts ../texts/hosts -n 2 -- true
-group "run.sh, files of hosts"
+group "run.sh, invalid host files"
 
 # ---- launch/netlab.sh ----
 
@@ -186,7 +186,7 @@ bad 2 "$netlab" '-x is for the launcher' -x
 bad 2 "$netlab" '-x is for the launcher' -x 'a[$(touch made)]' true
 group "netlab.sh"
 
-# What a made-up state is taken for, in namespaces of its own.
+# Tests invalid state files of netlab.sh, in a separate mount namespace.
 if unshare --mount sh -c 'mount -t tmpfs none /run && command -v ip tc perl flock' >/dev/null 2>&1; then
     cat >with_state <<'END'
 #!/bin/sh
@@ -200,9 +200,9 @@ END
         bad 1 "$(command -v unshare)" 'state|damaged' --mount "$temporary/with_state" "$word" "$netlab" run -- true
     done
     called=''
-    group "netlab.sh, a state that it has not written"
+    group "netlab.sh, invalid state files"
 else
-    echo "skip - netlab.sh, a state that it has not written: no namespaces here"
+    echo "skip - netlab.sh, invalid state files: no namespaces here"
 fi
 
 # ---- launch/slurm.sh ----
@@ -245,8 +245,8 @@ group "slurm.sh"
 if [[ $program$temporary == *[%\"\'\\]* ]]; then
     mkdir conf && echo "time=5" >conf/slurm.conf
     PATH=$temporary/fake:$PATH bad 2 "$slurm" 'sbatch cannot read names' submit --output ../conf --program "$program" --nodes 1
-    group "slurm.sh, a path that sbatch cannot take"
-    echo "skip - configurations and submissions of slurm.sh: sbatch cannot take this path"
+    group "slurm.sh, a path with characters that sbatch cannot read"
+    echo "skip - configurations and submissions of slurm.sh: sbatch cannot read this path"
 else
     path=$PATH PATH=$temporary/fake:$PATH
     submit=(submit --output ../conf --program "$program")
@@ -342,12 +342,12 @@ bad 2 "$sweep" 'report-only takes' --report-only --ranks 2 --output out
 for word in ../texts absent /etc/passwd $'a\nb' "$long"; do
     bad 2 "$sweep" 'not the directory of a sweep' --report-only --output "$word" --program "$program"
 done
-group "sweep.sh, its own options"
+group "sweep.sh, options that paper.sh lacks"
 
 for option in --batch-size-per-rank:99999 --steps-per-block:999999; do numbers "$paper" ${option%:*} 1 ${option#*:} "${own[@]}"; done
 for word in 0 10000 1,1 a $'1\n2' "$nines" ','; do bad 2 "$paper" '--every' "${own[@]}" --every "$word"; done
 bad 2 "$paper" 'a number above 1' "${own[@]}" --ranks 1
-group "paper.sh, its own options"
+group "paper.sh, options that sweep.sh lacks"
 
 # ---- launch/nsys.sh, launch/ncu.sh ----
 
@@ -378,12 +378,12 @@ bad 2 "$launch/ncu.sh" 'there is one process' --rank 1 -- true
 bad 2 "$launch/ncu.sh" 'there are 2 ranks' -n 2 --rank 2 -- true
 group "nsys.sh and ncu.sh"
 
-# ---- the others of launch/ ----
+# ---- the other scripts of launch/ ----
 
 for name in run netlab slurm sweep paper nsys ncu gate overlap same_twice setup corpus bench_gpu install pack; do
     unknown "$launch/$name.sh"
 done
-group "unknown options of all"
+group "unknown options of all scripts"
 
 for option in gate:--tries:1:9999 gate:--runs:3:9999 overlap:--rounds:1:999999 same_twice:--runs:1:9999; do
     IFS=: read -r name option least most <<<"$option"
@@ -425,14 +425,14 @@ for word in /proc/none /etc/passwd/out /proc; do
 done
 mkdir -p gpus/smoke/kernels && echo mine | tee gpus/smoke/kernels/output.txt >gpus/provenance.txt
 PATH=$temporary/fake:$PATH bad 2 "$launch/bench_gpu.sh" 'gpus: is not empty and has no provenance.txt that bench_gpu.sh wrote' --output "$temporary/gpus" smoke
-is "somebody's own files in the place of a measurement stay" "$(cat gpus/smoke/kernels/output.txt gpus/provenance.txt)" $'mine\nmine'
+is "bench_gpu.sh keeps a user's files in its output directory" "$(cat gpus/smoke/kernels/output.txt gpus/provenance.txt)" $'mine\nmine'
 printf '#!/bin/sh\nexit 1\n' >fake/nvidia-smi
 PATH=$temporary/fake:$PATH bad 1 "$launch/bench_gpu.sh" 'no NVIDIA GPU' smoke
 group "setup.sh, corpus.sh and bench_gpu.sh"
 
 install=$launch/install.sh
 for words in '' a 'a /b c d' --uninstall; do
-    # shellcheck disable=SC2086 # of words
+    # shellcheck disable=SC2086 # splits words
     bad 2 "$install" 'expected .*PREFIX|unexpected argument' $words
 done
 for word in "${odd[@]}" '' usr; do
@@ -471,14 +471,14 @@ done
 bad 1 "$pack" 'there is no' --directory out "$build" tests
 group "install.sh and pack.sh"
 
-# ---- tools that are not there ----
+# ---- missing tools ----
 
-# without TOOL PATTERN SCRIPT ARGUMENT...: a call with all tools but one.
+# without TOOL PATTERN SCRIPT ARGUMENT...: tries a call with PATH containing all tools but TOOL.
 mkdir all hidden
 for directory in $(tr : ' ' <<<"$PATH"); do
     find "$directory/" -maxdepth 1 ! -type d -print0 2>/dev/null | xargs -0r ln -st all 2>/dev/null || true
 done
-for tool in ip tc munged slurmctld slurmd sbatch squeue sinfo scontrol srun; do # for those that are not there
+for tool in ip tc munged slurmctld slurmd sbatch squeue sinfo scontrol srun; do # stand-ins for tools that are not installed
     [ -e all/$tool ] || ln -s "$(type -P true)" all/$tool
 done
 without() {
@@ -509,8 +509,8 @@ group "missing tools"
 
 # ---- signals ----
 
-# A tree whose scripts find a program, a lab and a launcher that are at work as soon as there is a file called ready.
-export temporary # which they write to
+# Makes a copy of launch/ with a fake program, lab and launcher, which create the file ready once they run.
+export temporary # the fake program writes to it
 mkdir -p tree/build tree/tools && cp -r "$launch" tree && echo text >tree/build/corpus.txt
 ln -s "$(command -v sleep)" tree/at_work
 cat >tree/build/ddpbench <<END
@@ -532,7 +532,7 @@ printf '#!/bin/sh\necho "GPU 0: made up"\n' >tree/tools/nvidia-smi
 for name in xz cc; do cp tree/build/ddpbench tree/tools/$name; done
 chmod +x tree/build/ddpbench tree/launch/netlab.sh tree/tools/*
 
-# stopped WORDS COMMAND...: once it is at work, for 200 s, each signal ends it before that, and nothing is left of it.
+# stopped WORDS COMMAND...: checks that each signal ends the command, which otherwise runs for 200 s, and that no file or process is left.
 stopped() {
     local words=$1 signal process begin left
     shift
@@ -547,7 +547,7 @@ stopped() {
         kill -$signal $process 2>/dev/null || true
         wait $process 2>/dev/null || status=$?
         left=(scratch/* scratch_*/.gate-* lab_is_u[p])
-        is "SIG$signal ends $words, which leaves nothing" "$([ -e ready ] && echo at work), $status $((SECONDS - begin < 100)) \
+        is "SIG$signal ends $words, and no file or process is left" "$([ -e ready ] && echo at work), $status $((SECONDS - begin < 100)) \
 $(gone tree) ${left[*]} $(grep -cE ': line [0-9]+: |Terminated|Killed' said)" "at work, $((128 + $(kill -l $signal))) 1   0"
         rm -f lab_is_up
     done
@@ -560,14 +560,14 @@ if (cd tree && git init -q . && git add launch/common.sh) >/dev/null 2>&1; then
     cp "$program" tree/build/real
     stopped pack.sh tree/launch/pack.sh tree/build real
 else
-    echo "skip - signals end pack.sh: git can make no repository here"
+    echo "skip - signals end pack.sh: git cannot make a repository here"
 fi
 
-# The real lab, where this machine has namespaces.
+# Tests signals with the real lab, if this machine has namespaces.
 left_in_lab() { { ip netns list | grep ^ddpb- || true; find /run -maxdepth 1 -name 'ddpb-*'; } | tr '\n' ' '; }
 if [ "$(id -u)" = 0 ] && ip netns add "probe-ddpb-$$" 2>/dev/null && ip netns del "probe-ddpb-$$" &&
     take_lab && [ -z "$(left_in_lab)" ] && "$netlab" up --nodes 2 --rate 20mbit >/dev/null 2>&1 8<&-; then
-    lab_at() { # SIGNAL EVENT COMMAND...: the signal, once the command has come to where EVENT is true
+    lab_at() { # SIGNAL EVENT COMMAND...: sends the signal once the condition EVENT is true
         local begin status=0
         set -m
         "$netlab" "${@:3}" >printed 2>said </dev/null 8<&- &
@@ -576,7 +576,7 @@ if [ "$(id -u)" = 0 ] && ip netns add "probe-ddpb-$$" 2>/dev/null && ip netns de
         begin=$SECONDS
         kill "-$1" $! 2>/dev/null || true
         wait $! 2>/dev/null || status=$?
-        is "SIG$1 to netlab.sh $3, once $2, ends it, and the lab" "$status $((SECONDS - begin <= 60)) $(left_in_lab) $(grep -vc ': warning: ' said)" \
+        is "SIG$1 to netlab.sh $3, once $2, ends the command and removes the lab" "$status $((SECONDS - begin <= 60)) $(left_in_lab) $(grep -vc ': warning: ' said)" \
             "$((128 + $(kill -l "$1"))) 1  0"
     }
     lab_at TERM '[ ! -e /run/ddpb-netlab ]' rate 30mbit
@@ -589,7 +589,7 @@ else
 fi
 exec 8<&-
 
-is "nothing was left to run" "$(gone here)" ""
-echo "# $good_calls of $calls bad calls ended as they should"
-is "they are many" "$([ $calls -ge 250 ] && echo yes)" yes
+is "no process is left of the bad calls" "$(gone here)" ""
+echo "# $good_calls of $calls bad calls were handled correctly"
+is "at least 250 bad calls were made" "$([ $calls -ge 250 ] && echo yes)" yes
 exit "$failed"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# benchmark.sh - the real program from outside: it runs on 1 to 3 ranks, learns real text, says in one line what is
-# wrong with bad input and ends on every rank, and what it leaves behind when it is killed or the disk is full is valid.
+# benchmark.sh - the program on the command line: runs on 1 to 3 ranks, learns real text, reports bad input in one line
+# and ends on every rank, and leaves valid files when it is killed or the disk is full.
 
 # wait_until and succeeds call functions by name:
 # shellcheck disable=SC2317
@@ -13,9 +13,9 @@ tiny=(--device cpu --d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context
     --steps-per-block 2)
 runs=0
 
-limit=100 # of try
-# launch RANKS OPTION...: runs the program with tiny sizes; its words go to the file said, its table to printed, its
-# exit status to status. Every rank adds its own status to statuses, and lets the others: Open MPI ends them when one has failed.
+limit=100 # limit in seconds of try
+# launch RANKS OPTION...: runs the program with small sizes; stderr goes to said, stdout to printed, the exit status to status. Each
+# rank appends its own status to statuses and waits for the others, because Open MPI kills the remaining ranks when one fails.
 launch() {
     local ranks=$1
     shift
@@ -28,7 +28,7 @@ launch() {
         "$program" "${tiny[@]}" --output "$out" "$@"
 }
 
-# ---- it runs ----
+# ---- successful runs ----
 
 for ranks in 1 2 3; do
     launch "$ranks"
@@ -36,17 +36,17 @@ for ranks in 1 2 3; do
     listed=$(cd "$out" && echo *)
     expected='metrics.csv '$(for ((r = 0; r < ranks; r++)); do printf 'rank_%d_metrics.jsonl ' "$r"; done)'run.json summary.csv summary.json summary.prom summary.txt'
     [ "$listed" = "$expected" ] && good=0 || good=1
-    result "$good" "$ranks ranks: the files are $expected"
+    result "$good" "$ranks ranks: the result files are $expected"
     valid "$out"/*.json "$out"/*.jsonl >>said && good=0 || good=1
-    result "$good" "$ranks ranks: all files are valid"
+    result "$good" "$ranks ranks: all .json and .jsonl files are valid"
     cmp -s printed "$out/summary.txt" && good=0 || good=1
-    result "$good" "$ranks ranks: summary.txt is what was printed"
+    result "$good" "$ranks ranks: summary.txt equals the printed table"
     [ "$ranks" = 1 ] && expected='Nothing to choose: one rank' || expected='Use ddp[a-z_0-9]*(, [0-9.]+ MiB)?: .* slower than without communication'
     texts "$out/summary.json" | grep -qE "^$expected" && good=0 || good=1
-    result "$good" "$ranks ranks: it says what to use, or that there is nothing to choose"
+    result "$good" "$ranks ranks: the summary recommends a strategy, or notes that one rank has no choice"
     # 6 rounds x 6 implementations x (2 + 2) steps
     [ "$(cat "$out"/*.jsonl | wc -l)" = $((144 * ranks)) ] && good=0 || good=1
-    result "$good" "$ranks ranks: one line a step"
+    result "$good" "$ranks ranks: the .jsonl files have one line per step"
 done
 
 status=0
@@ -54,9 +54,9 @@ status=0
 compgen -G 'results/[0-9]*-nightly/summary.json' >/dev/null && good=$status || good=1
 result "$good" "without --output, results go to results/<time>-<label>"
 
-# ---- what is said first ----
+# ---- the heading ----
 
-# said_in_order PATTERN...: lines of the file said match these (extended expressions), one after the other.
+# said_in_order PATTERN...: tests whether the file said has lines matching these extended regular expressions, in this order.
 said_in_order() {
     local at=0 line
     for pattern in "$@"; do
@@ -65,31 +65,31 @@ said_in_order() {
     done
 }
 
-# first OPTION...: the one rank's words and table, in the order in which it prints them, go to said.
+# first OPTION...: runs one rank with stdout and stderr together in the file said, in the order of printing.
 first() {
     status=0 out=$temporary/out$((++runs))
     timeout 100 "$program" --device cpu --rounds 1 --steps-per-block 1 --output "$out" "$@" >said 2>&1 </dev/null || status=$?
 }
 
 first
-succeeds "without options (status $status): the heading comes before the first step" said_in_order '^ddpbench ' \
+succeeds "without options (status $status) the heading comes before the first step" said_in_order '^ddpbench ' \
     '^Preset: laptop, for the sizes that are not given$' '^Model: 4 layers, d_model 256, .* vocabulary 256,' \
     '^Batch: 1 sequence a step = 1 rank x ' '^Buckets: 4[.]1 MiB [(]auto: ' \
     '^Memory: 111 MiB on each rank ' '^The first step took .*; the other [0-9]+ will take about [0-9]+ s[.]$'
 grep -q '"preset":.*"laptop"' "$out/run.json" && grep -q '"bucket-size-mb":.*"auto"' "$out/run.json" &&
     grep -q '"bucket_bytes":.*4327680' "$out/run.json" && grep -q '"d-model":.*256' "$out/run.json" && good=$status || good=1
-result "$good" "run.json records the sizes that the preset gave"
+result "$good" "run.json contains the sizes from the preset"
 first --resolve 50% --max-minutes 0.01 --d-model 64 --implementations ddp,ddp_flat
-succeeds "of a preset one size is given; rounds end by --max-minutes" said_in_order '^Preset: laptop, ' \
+succeeds "an option overrides one size of the preset; the heading gives --max-minutes" said_in_order '^Preset: laptop, ' \
     '^Model: 4 layers, d_model 64,' '^The first step took .*, for 1 s at most[.]$'
 ! grep -q '^Buckets: ' said && good=0 || good=1
-result "$good" "without buckets nothing is said of them"
-# renaming PLACE K COMMAND...: runs it so that the K-th file which gets a name of PLACE, such as out1/run.json, cannot have it.
+result "$good" "the heading has no line on buckets for strategies without buckets"
+# renaming PLACE K COMMAND...: runs the command so that the K-th rename to PLACE, such as out1/run.json, fails.
 renaming() {
     LD_PRELOAD=faults.so FAULT_CALL=rename FAULT_HOW=EIO FAULT_UNDER=$1 FAULT_AT=$2 \
         ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0 "${@:3}"
 }
-renaming half/run.json 1 first --output "$temporary/half" # it fails once everything is allocated
+renaming half/run.json 1 first --output "$temporary/half" # fails once everything is allocated
 said_in_order '^Preset: laptop' '^ddpbench: .*run.json' >/dev/null && [ "$status" = 1 ] && good=0 || good=1
 result "$good" "the heading comes before memory is allocated"
 launch 2 --help
@@ -100,25 +100,25 @@ launch 2 --version
 result "$good" "--version is one line, with exit status 0"
 for command in '' tune allreduce; do
     try "$program" ${command:+"$command"} --output dry --dry-run 3
-    is "a dry run of ${command:-the benchmark} prints nothing and makes nothing" "$status $(cat printed said) $(find . -name dry)" "0  "
+    is "a dry run of ${command:-the benchmark} prints nothing and makes no file" "$status $(cat printed said) $(find . -name dry)" "0  "
 done
 try "$program" --batch-size 4 --dry-run 3
-check 2 "a dry run checks as for its ranks" 'a batch of 4 does not divide over 3 ranks'
+check 2 "--dry-run 3 refuses a batch that 3 ranks cannot divide" 'a batch of 4 does not divide over 3 ranks'
 try "$program" allreduce --collective broadcast --root 3 --dry-run 3
-check 2 "also one of allreduce" '--root 3: there are ranks 0 to 2'
+check 2 "allreduce --dry-run 3 refuses --root 3" '--root 3: there are ranks 0 to 2'
 
 launch 2 --implementations 'a=ddp,b=ddp_bucketed' --bucket-size-mb 0.01 --label $'bytes' --data "$program"$'\xff'
 [ "$status" != 0 ] && good=0 || good=1
-result "$good" "a path that is not UTF-8 is an error like any other"
+result "$good" "a data path that is not UTF-8 is refused with an error"
 printf '%2000s' '' >"$temporary/bytes"$'\xff'
 launch 1 --implementations ddp --data "$temporary/bytes"$'\xff'
 iconv -f UTF-8 -t UTF-8 "$out/run.json" >/dev/null 2>>said && valid "$out/run.json" && good=$status || good=1
-result "$good" "run.json is UTF-8 though a path is not"
+result "$good" "run.json is valid UTF-8 if a path is not"
 
 # ---- bad input ----
 
-# refuse WORDS RANKS PATTERN OPTION...: one line, that holds PATTERN (an extended expression), and a status that is not
-# 0 on any rank; and no files.
+# refuse WORDS RANKS PATTERN OPTION...: checks that a run prints one error line matching PATTERN (an extended regular
+# expression), ends with a status other than 0 on every rank, and writes no files.
 refuse() {
     local words=$1 ranks=$2 pattern=$3 why='' lines
     shift 3
@@ -135,56 +135,56 @@ refuse() {
     result "$good" "refused: $words${why:+: ${why#, }}"
 }
 
-# Of each kind one; all options with all sorts of values are in bad_calls.sh, the words in tests/unit.
+# One case of each kind; bad_calls.sh tests all options with many values, and tests/unit the messages.
 start_quickly
 refuse "an unknown option" 2 "unknown option '--bogus'; see --help all" --bogus 1
 refuse "an unknown option on 3 ranks" 3 "unknown option '--bogus'; see --help all" --bogus 1
 refuse "a batch that does not divide" 2 'batch of 7 .*2 ranks.* multiple of 2' --batch-size 7
 
-refuse "more memory than there is, by batch" 2 'of memory free and .* needs? [0-9.]+ [GTP]iB: .*; use a smaller --preset, --batch-size, ' \
+refuse "a batch that needs more memory than the machine has" 2 'of memory free and .* needs? [0-9.]+ [GTP]iB: .*; use a smaller --preset, --batch-size, ' \
     --batch-size 600000000
-refuse "more memory than there is, by steps" 2 'of memory free and .* needs? [0-9.]+ [GTP]iB: .*--steps-per-block' --steps-per-block 1000000 --num-layers 1000
+refuse "steps that need more memory than the machine has" 2 'of memory free and .* needs? [0-9.]+ [GTP]iB: .*--steps-per-block' --steps-per-block 1000000 --num-layers 1000
 refuse "sizes whose product overflows" 2 'no machine has that much memory' \
     --d-model 1000000 --d-ff 10000000 --num-layers 10000 --batch-size 1000000000 --context-length 1000000 --vocab-size 65536
 
 : >"$temporary/empty"
-head -c 20000 /dev/zero | tr '\0' '\310' >"$temporary/text" # bytes of 200
+head -c 20000 /dev/zero | tr '\0' '\310' >"$temporary/text" # bytes with value 200
 printf 'abc' >"$temporary/odd.bin"
 refuse "an empty data file" 2 "--data $(literal "$temporary")/empty: is empty" --data "$temporary/empty"
-refuse "a data file that is not there" 2 '--data .*/absent: cannot open it: No such file.*allowed' --data "$temporary/absent"
+refuse "a missing data file" 2 '--data .*/absent: cannot open it: No such file.*allowed' --data "$temporary/absent"
 refuse "a directory as data" 2 '--data .*: is a directory; allowed: a file' --data "$temporary"
 refuse "a device as data" 2 '--data /dev/zero: is not a regular file; allowed' --data /dev/zero
-refuse "a shard of an odd size" 2 '--data .*odd.bin: 3 bytes is an odd size' --data "$temporary/odd.bin"
-refuse "a data file that is too short" 2 '--data .*text: has 20000 tokens, but one batch needs 24001' --data "$temporary/text" --context-length 4000
-refuse "a token out of the vocabulary" 2 '--data .*text: token 200 at position [0-9]+ is not below the vocabulary of 200' \
+refuse "a token file with an odd number of bytes" 2 '--data .*odd.bin: 3 bytes is an odd size' --data "$temporary/odd.bin"
+refuse "a data file shorter than one batch" 2 '--data .*text: has 20000 tokens, but one batch needs 24001' --data "$temporary/text" --context-length 4000
+refuse "a token outside the vocabulary" 2 '--data .*text: token 200 at position [0-9]+ is not below the vocabulary of 200' \
     --data "$temporary/text" --vocab-size 200
 if [ "$(id -u)" = 0 ]; then
-    echo "skip - root can read and write what has no permissions"
+    echo "skip - files without permissions: root can access them"
 else
     : >"$temporary/locked" && chmod 000 "$temporary/locked"
-    refuse "a data file that may not be read" 2 '--data .*locked: cannot open it: Permission denied' --data "$temporary/locked"
+    refuse "a data file without read permission" 2 '--data .*locked: cannot open it: Permission denied' --data "$temporary/locked"
     mkdir "$temporary/closed" && chmod 500 "$temporary/closed"
-    refuse "a directory that may not be written" 2 '--output .*closed.*Permission denied' --output "$temporary/closed/run"
+    refuse "an output directory without write permission" 2 '--output .*closed.*Permission denied' --output "$temporary/closed/run"
 fi
 
-refuse "a directory below a file" 2 '--output .*empty/run: cannot make the directory' --output "$temporary/empty/run"
-refuse "a directory with results" 2 '--output .*out1 already holds run[.]json, which is not overwritten; choose another directory' --output "$temporary/out1"
-refuse "a path that is too long" 2 '--output: the path is longer than [0-9]+ characters' --output "$(printf '%1000s' '' | tr ' ' x)"
+refuse "an output directory below a file" 2 '--output .*empty/run: cannot make the directory' --output "$temporary/empty/run"
+refuse "an output directory that holds results" 2 '--output .*out1 already holds run[.]json, which is not overwritten; choose another directory' --output "$temporary/out1"
+refuse "an output path that is too long" 2 '--output: the path is longer than [0-9]+ characters' --output "$(printf '%1000s' '' | tr ' ' x)"
 mkdir -p "$temporary/blocked/rank_1_metrics.jsonl"
-refuse "a directory that has the name of a file of rank 1" 2 "blocked already holds rank_1_metrics[.]jsonl" --output "$temporary/blocked"
+refuse "an output directory where a directory has the name of a file of rank 1" 2 "blocked already holds rank_1_metrics[.]jsonl" --output "$temporary/blocked"
 
 unset UCX_TLS HWLOC_COMPONENTS
 
-# Launchers that are not this MPI's start ranks that do not know each other.
+# The launcher of another MPI starts ranks that do not know each other.
 for variable in SLURM_STEP_NUM_TASKS PMI_SIZE OMPI_COMM_WORLD_SIZE; do
     status=0
     env -u PMI_SIZE -u PMI_RANK -u PMI_FD "$variable=2" timeout 10 "$program" "${tiny[@]}" --output out >printed 2>said || status=$?
     grep -qE "^ddpbench: the launcher started 2 ranks \($variable=2\).*built with (MPICH|Open MPI)" said && [ "$status" = 1 ] &&
         [ "$(grep -c "^ddpbench: " said)" = 1 ] && good=0 || good=1
-    result "$good" "refused: ranks of another launcher, by $variable"
+    result "$good" "refused: ranks started by another MPI's launcher, detected by $variable"
 done
 
-# alone WORDS STATUS PATTERN VARIABLE=VALUE...: the program, started in a script of a job of Slurm.
+# alone WORDS STATUS PATTERN VARIABLE=VALUE...: checks the program without a launcher, in the environment of a Slurm job.
 alone() {
     local words=$1 expected=$2 pattern=$3
     shift 3
@@ -192,36 +192,36 @@ alone() {
     check "$expected" "$words" "$pattern"
 }
 tiny_alone=("$program" "${tiny[@]}" --implementations ddp --rounds 1 --output)
-alone "refused: no launcher in a job of two tasks" 1 '^ddpbench: this Slurm job has 2 tasks \(SLURM_NTASKS\).*srun --mpi=pmi2' \
+alone "refused: no launcher in a Slurm job of two tasks" 1 '^ddpbench: this Slurm job has 2 tasks \(SLURM_NTASKS\).*srun --mpi=pmi2' \
     SLURM_NTASKS=2 "${tiny_alone[@]}" alone
-alone "or of two nodes" 1 '2 nodes \(SLURM_JOB_NUM_NODES\)' SLURM_NTASKS=1 SLURM_JOB_NUM_NODES=2 "${tiny_alone[@]}" alone
-alone "or in the shell that salloc starts on a node" 1 '2 tasks' SLURM_NTASKS=2 SLURM_STEP_ID=4294967290 "${tiny_alone[@]}" alone
-is "which leaves no results" "$(ls -d alone 2>/dev/null)" ""
+alone "refused: no launcher in a Slurm job of two nodes" 1 '2 nodes \(SLURM_JOB_NUM_NODES\)' SLURM_NTASKS=1 SLURM_JOB_NUM_NODES=2 "${tiny_alone[@]}" alone
+alone "refused: no launcher in the shell that salloc starts on a node" 1 '2 tasks' SLURM_NTASKS=2 SLURM_STEP_ID=4294967290 "${tiny_alone[@]}" alone
+is "a run refused without a launcher leaves no results" "$(ls -d alone 2>/dev/null)" ""
 try env SLURM_NTASKS=2 "$program" --help
-is "its help is not refused" "$status $(head -c 6 printed)" "0 Usage:"
-alone "a step of one task is not refused" 0 '^Results: ' SLURM_NTASKS=2 SLURM_STEP_ID=0 "${tiny_alone[@]}" step
-alone "nor is a job of one" 0 '^Results: ' SLURM_NTASKS=1 SLURM_JOB_NUM_NODES=1 "${tiny_alone[@]}" one
-alone "nor mpirun -n 1" 0 '^Results: ' SLURM_NTASKS=2 HYDRA_LAUNCHER=fork HYDRA_RMK=user "${mpirun[@]}" -n 1 "${tiny_alone[@]}" mpirun
+is "--help works in a Slurm job without a launcher" "$status $(head -c 6 printed)" "0 Usage:"
+alone "a Slurm step of one task runs" 0 '^Results: ' SLURM_NTASKS=2 SLURM_STEP_ID=0 "${tiny_alone[@]}" step
+alone "a Slurm job of one task runs" 0 '^Results: ' SLURM_NTASKS=1 SLURM_JOB_NUM_NODES=1 "${tiny_alone[@]}" one
+alone "mpirun -n 1 in a Slurm job runs" 0 '^Results: ' SLURM_NTASKS=2 HYDRA_LAUNCHER=fork HYDRA_RMK=user "${mpirun[@]}" -n 1 "${tiny_alone[@]}" mpirun
 
 # ---- checkpoints ----
 
 launch 2 --implementations none --rounds 1 --checkpoint-every 2
 [ -s "$out/checkpoint.bin" ] && [ -z "$(find "$out" -name '*.tmp')" ] && texts "$out/summary.json" | grep -qE '^Checkpoints: rank 0 wrote .* 3 times at .*/checkpoint.bin[.]$' &&
     [ "$(grep -c '"checkpoint_ms": ' "$out/rank_1_metrics.jsonl")" = 2 ] && good=$status || good=1
-result "$good" "--checkpoint-every 2: one that is read back, and two in the 4 steps of a block (status $status)"
+result "$good" "--checkpoint-every 2: one checkpoint is read back, and a block of 4 steps has two (status $status)"
 grep -qx ' *ms  *ms  *ms  *ms  *ms  *ratio  *per s  *ms  *interval  *point ms' printed && good=0 || good=1
-result "$good" "--checkpoint-every 2: its time is in the table"
+result "$good" "--checkpoint-every 2: the table contains the time of checkpoints"
 launch 2 --implementations none --rounds 1
 ! grep -q checkpoint printed "$out"/summary.* "$out"/*.jsonl && good=$status || good=1
-result "$good" "without it, nothing speaks of checkpoints (status $status)"
+result "$good" "without --checkpoint-every no file mentions checkpoints (status $status)"
 renaming taken/checkpoint.bin 1 launch 2 --checkpoint-every 2 --output "$temporary/taken"
 [ "$status" = 1 ] && [ "$(grep -c '^ddpbench: ' said)" = 1 ] && [ ! -s "$temporary/taken/rank_0_metrics.jsonl" ] &&
     grep -qE '^ddpbench: --checkpoint-every: cannot write the .* MB of .*/checkpoint.bin: Input/output error$' said && good=0 || good=1
-result "$good" "a checkpoint that cannot be written ends the run before anything is measured"
+result "$good" "a checkpoint that cannot be written ends the run before the first measurement"
 
 # ---- workers that prepare data ----
 
-# loading WORKERS: sets us to those of data_loading, where preparing a batch takes long and a step longer.
+# loading WORKERS: sets us to the duration of data_loading in microseconds, where preparing a batch is slow and a step is slower.
 head -c 100000 /dev/zero | tr '\0' 'x' >"$temporary/xs"
 loading() {
     launch 1 --implementations none --data "$temporary/xs" --vocab-size 128 --context-length 4 --batch-size 16384 \
@@ -231,7 +231,7 @@ loading() {
 loading 0
 alone=$us
 loading 1
-[ "$us" -gt 0 ] && { [ "$alone" -gt $((2 * us)) ] || [ "$cpus" = 1 ]; } && good=0 || good=1 # one core: as long
+[ "$us" -gt 0 ] && { [ "$alone" -gt $((2 * us)) ] || [ "$cpus" = 1 ]; } && good=0 || good=1 # on one core a worker does not help
 result "$good" "data_loading takes $alone us with --data-workers 0, and $us us with 1"
 launch 1 --implementations ddp --rounds 1 --data-workers 0
 losses_of() { sed 's/.*\("loss": [^,]*\),.*/\1/' "$1/rank_0_metrics.jsonl"; }
@@ -240,9 +240,10 @@ launch 1 --implementations ddp --rounds 1 --data-workers 3 --prefetch 4
 [ -n "$mine" ] && [ "$(losses_of "$out")" = "$mine" ] && good=$status || good=1
 result "$good" "the losses do not depend on --data-workers and --prefetch"
 
-# ---- rounds until the strategies are told apart ----
+# ---- --resolve and --max-minutes ----
 
-# resolved RANKS ENDED OPTION...: a run with --resolve whose summary says that it ended so, and is a finished one.
+# resolved RANKS ENDED OPTION...: makes a run with --resolve, and checks that the summary is complete and gives ENDED as
+# the reason of its end.
 resolved() {
     local ranks=$1 ended=$2
     shift 2
@@ -255,16 +256,16 @@ resolved() {
 
 resolved 2 resolved --resolve 50% --max-minutes 1
 grep -qx "Resolved to 50 %: $rounds rounds[.]" printed || good=1
-result "$good" "--resolve 50%: $rounds rounds on 2 ranks show that one strategy under two names does not differ so much"
-# In fewer than 8 rounds no difference is found, however large; in more one may be, of one strategy under two names, too.
+result "$good" "--resolve 50%: $rounds rounds on 2 ranks resolve that one strategy under two names differs by less"
+# Uses fewer than 8 rounds, in which no difference is found. In more rounds, one strategy under two names may seem different.
 resolved 3 max_minutes --resolve 0.01% --max-minutes 0.03 --inject-delay rank=0,ms=40,phase=backward_pass
 [ "$rounds" -lt 8 ] || good=1
 grep -qE "^Not resolved to 0.01 % within --max-minutes: $rounds rounds?[.]$" printed || good=1
-result "$good" "--max-minutes: $rounds rounds on 3 ranks in 1.8 s do not show a hundredth of a percent, and it says so"
+result "$good" "--max-minutes: $rounds rounds on 3 ranks in 1.8 s do not resolve 0.01 %, and the table reports that"
 
-# ---- what ends in the middle ----
+# ---- runs that end early ----
 
-# begin RANKS OPTION...: starts a run that would take hours and waits until it has written steps; its pid is in running.
+# begin RANKS OPTION...: starts a run that would take hours and waits until it has written steps; sets running to its process id.
 begin() {
     local ranks=$1
     shift
@@ -275,7 +276,7 @@ begin() {
 }
 has_begun() { [ "$(cat "$out"/rank_*.jsonl | wc -l)" -ge 200 ]; }
 
-# finish: waits until it ends; its exit status is in status, 124 if it had to be stopped.
+# finish: waits until the run of begin ends; sets status, to 124 if the run had to be killed.
 finish() {
     local stopped=0
     status=0
@@ -286,26 +287,26 @@ finish() {
 is_over() { ! kill -0 "$running"; }
 
 begin 2
-# the summary is written after the first round, and again 2 s later: another file of the same name
+# The summary is written after the first round, and replaced 2 s later by a new file of the same name.
 wait_until [ -s "$out/summary.json" ] || true
 written=$(stat -c %i "$out/summary.json" || true)
 is_written_again() { [ "$(stat -c %i "$out/summary.json")" != "$written" ]; }
-wait_until is_written_again || say "its summary is not written again"
+wait_until is_written_again || say "the summary is not written a second time"
 # shellcheck disable=SC2046
 kill -9 "$running" $(left_over) 2>/dev/null || true
 finish
 good=0
 valid "$out"/*.json "$out"/*.jsonl >>said || good=1
 [ -s "$out/rank_0_metrics.jsonl" ] && [ -s "$out/rank_1_metrics.jsonl" ] && [ -s "$out/run.json" ] || good=1
-result "$good" "killed with kill -9: what is there is valid"
+result "$good" "killed with kill -9: the remaining files are valid"
 [ -s "$out/summary.json" ] && [ -s "$out/summary.txt" ] && good=0 || good=1
-result "$good" "killed with kill -9: there is a summary of the rounds until then"
+result "$good" "killed with kill -9: a summary of the completed rounds exists"
 count_of() { sed -nE "s/^\t\"$1\":\t([0-9]+),\$/\1/p" "$out/summary.json"; }
 words="Interrupted, or still running: $(count_of "done") of 1000000 rounds."
-is "killed with kill -9: the summary's own words say so, once" "$(count_of planned) $(grep -cF "\"$words\"" "$out/summary.json")" "1000000 1"
-# the text may be of an earlier round, since the files are replaced one after the other
-is "killed with kill -9: as text, too" "$(grep -cxE "${words/ [0-9]* of/ [0-9]+ of}" "$out/summary.txt")" 1
-is "killed with kill -9: nothing goes on" "$(gone out)" ""
+is "killed with kill -9: summary.json notes the interruption once" "$(count_of planned) $(grep -cF "\"$words\"" "$out/summary.json")" "1000000 1"
+# summary.txt may be from an earlier round, because the files are replaced one after another.
+is "killed with kill -9: summary.txt notes the interruption" "$(grep -cxE "${words/ [0-9]* of/ [0-9]+ of}" "$out/summary.txt")" 1
+is "killed with kill -9: no process is left" "$(gone out)" ""
 
 begin 2
 # shellcheck disable=SC2046
@@ -313,7 +314,7 @@ kill -9 "$(left_over | tail -1)" 2>/dev/null || true # one rank alone
 finish
 [ "$status" != 0 ] && [ "$status" != 124 ] && valid "$out"/*.json "$out"/*.jsonl >>said && good=0 || good=1
 result "$good" "when one rank is killed, the run ends"
-is "when one rank is killed, nothing goes on" "$(gone out)" ""
+is "when one rank is killed, no process is left" "$(gone out)" ""
 
 head -c 2000000 /dev/zero | tr '\0' 'x' >"$temporary/shrinking"
 begin 2 --data "$temporary/shrinking"
@@ -323,11 +324,11 @@ lines=$(grep -c '^ddpbench: ' said || true)
 [ "$status" != 0 ] && [ "$status" != 124 ] && [ "$lines" -ge 1 ] && [ "$lines" -le 2 ] &&
     [ "$(grep -cE '^ddpbench: rank [01]: .*--data .*shrinking: the file ends before token [0-9]+, but had 2000000 tokens' said)" = "$lines" ] &&
     good=0 || good=1
-result "$good" "data that becomes shorter ends the run in words (status $status)"
+result "$good" "a data file that is truncated during the run ends it with an error (status $status)"
 valid "$out"/*.json "$out"/*.jsonl >>said && [ -z "$(gone out)" ] && good=0 || good=1
-result "$good" "data that becomes shorter leaves valid files and no process"
+result "$good" "a data file that is truncated during the run leaves valid files and no process"
 
-# A file system of 60 kB, seen by this run alone.
+# Mounts a file system of 60 kB that only this run sees.
 # shellcheck disable=SC2016
 full_disk='mount -t tmpfs -o size=60k none disk && shift && { "$@"; status=$?; cp -r disk/run .; exit "$status"; }'
 mkdir disk
@@ -337,17 +338,17 @@ if "${unshare[@]}" mount -t tmpfs none disk 2>/dev/null; then
     status=0
     timeout --kill-after=5 60 "${unshare[@]}" bash -c "$full_disk" bash x "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" \
         --rounds 1000 --output "$temporary/disk/run" >printed 2>said </dev/null || status=$?
-    # one line for the block, and one for the summary that has no room either
+    # One line for the block, and one for the summary, which has no space either.
     lines=$(grep -c '^ddpbench: ' said || true)
     [ "$status" = 1 ] && [ "$lines" -ge 1 ] && [ "$lines" -le 2 ] &&
         [ "$(grep -cE '^ddpbench: (rank 1: )?cannot write .*: No space left on device; ' said)" = "$lines" ] && good=0 || good=1
-    result "$good" "a full disk ends the run in words"
+    result "$good" "a full disk ends the run with an error"
     valid run/*.json run/*.jsonl >>said && [ -s run/run.json ] && [ -s run/rank_1_metrics.jsonl ] && good=0 || good=1
-    result "$good" "a full disk leaves whole blocks"
+    result "$good" "a full disk leaves valid files"
     [ "$(($(wc -l <run/rank_0_metrics.jsonl) % 4))" = 0 ] && good=0 || good=1
-    result "$good" "a full disk leaves no part of a block"
+    result "$good" "a full disk leaves no partial block"
 else
-    echo "skip - a full disk: no file system may be mounted here"
+    echo "skip - a full disk: file systems cannot be mounted here"
 fi
 
 renaming /checkpoint.bin 100 begin 2 --checkpoint-every 2
@@ -355,9 +356,9 @@ finish
 [ "$status" = 1 ] && [ "$(grep -c '^ddpbench: ' said)" = 1 ] && grep -q '^ddpbench: --checkpoint-every: cannot write ' said &&
     valid "$out"/*.json "$out"/*.jsonl >>said && grep -q '^Checkpoints: ' "$out/summary.txt" &&
     [ "$(($(wc -l <"$out/rank_1_metrics.jsonl") % 4))" = 0 ] && [ -s "$out/checkpoint.bin" ] && good=0 || good=1
-result "$good" "a checkpoint that can no longer be written ends the run in words; what was measured is kept (status $status)"
+result "$good" "a checkpoint that fails during the run ends it with an error; earlier measurements are kept (status $status)"
 
-# The same by a limit on the size of files, set while it runs.
+# Limits the file size while a run writes, with an effect like that of a full disk.
 runs=$((runs + 1)) out=$temporary/out$runs
 "$program" "${tiny[@]}" --rounds 1000000 --output "$out" >printed 2>said </dev/null &
 running=$!
@@ -365,11 +366,11 @@ wait_until [ -s "$out/rank_0_metrics.jsonl" ] || true
 prlimit --pid "$running" --fsize=$(($(stat -c %s "$out/rank_0_metrics.jsonl") + 100000)) || true
 finish
 [ "$status" = 1 ] && grep -q '^ddpbench: cannot write .*rank_0_metrics.jsonl: File too large; ' said && good=0 || good=1
-result "$good" "a limit on files ends the run in words"
+result "$good" "a limit on the file size ends the run with an error"
 valid "$out"/*.json "$out"/*.jsonl >>said && good=0 || good=1
-result "$good" "a limit on files leaves whole blocks"
+result "$good" "a limit on the file size leaves valid files"
 
-# ---- it learns, and does not grow ----
+# ---- learning and memory ----
 
 rm -f text
 if "$root/launch/corpus.sh" "$temporary/text" 2>said; then
@@ -380,15 +381,15 @@ if "$root/launch/corpus.sh" "$temporary/text" 2>said; then
         END { printf "%.3f to %.3f", first, last; exit !(first > 5.2 && last < 4) }') && good=$status || good=1
     result "$good" "real text is learnt in 50 steps on 2 ranks: loss from $loss"
 else
-    echo "skip - real text is learnt: no text could be made: $(tail -1 said)"
+    echo "skip - real text is learnt: the text could not be made: $(tail -1 said)"
 fi
 
-# peak: MiB of rank 0 in the last run.
+# peak: prints the peak memory of rank 0 in the last run, in MiB.
 peak() { sed -n 's/^Peak memory of rank 0, measured: \([0-9.]*\) MiB[.]$/\1/p' printed; }
 if grep -qa __asan_init "$program"; then
-    echo "skip - memory does not grow: a sanitizer keeps what was freed"
+    echo "skip - memory does not grow: a sanitizer keeps freed memory"
 else
-    # one rank: beside other work, ranks that wait for each other would take minutes
+    # Uses one rank: several ranks that wait for each other under load would take minutes.
     launch 1 --rounds 6
     short=$(peak)
     launch 1 --rounds 200

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# blas.sh - the library of matrix products, from outside: OpenBLAS's choice of kernels is set right where it took the
-# CPU for an older one, a choice of the user's is obeyed, and slow products are said to be slow; and how threads wait.
-# Tests BUILD_DIR/ddpbench where its BLAS is OpenBLAS, on x86-64 with AVX2.
+# blas.sh - the BLAS library: OpenBLAS's kernels are replaced if it took the CPU for an older one, a kernel choice by
+# the user is kept, and slow matrix products cause a warning; and how OpenMP threads wait. Most checks need a
+# BUILD_DIR/ddpbench with OpenBLAS on x86-64 with AVX2.
 set -euo pipefail
 
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 
-export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0 # another library is preloaded
+export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0 # because libraries are preloaded
 
-# train NAME VARIABLE=VALUE...: two ranks for a step, with these in their environment.
+# train NAME VARIABLE=VALUE...: runs one step on two ranks with these variables.
 train() {
     local name=$1
     shift
@@ -18,64 +18,64 @@ train() {
     is "$name: exit status" "$status" 0
 }
 
-# fact NAME KEY: from its run.json.
+# fact NAME KEY: prints a value of the run's run.json.
 fact() { sed -n "s/^.*\"$2\":[[:space:]]*\"\{0,1\}\([^\",]*\)\"\{0,1\},\{0,1\}$/\1/p" "$1/run.json"; }
 
-# lines PATTERN: how many printed lines match.
+# lines PATTERN: prints how many printed lines match.
 lines() { grep -cE -- "$1" printed || true; }
 
 train plain -u OPENBLAS_CORETYPE
 kernels=$(fact plain blas_kernels)
 is "the first line names the library and its kernels" "$(lines "^ddpbench .*, $(fact plain blas)( \($kernels\))?\),")" 1
-# on a CPU that OpenBLAS takes for an older one, also where nothing is preloaded
-is "kernels are said to be replaced where they are" "$(lines 'took this CPU')" "$(fact plain OPENBLAS_CORETYPE | grep -c .)"
-succeeds "the rate of products is known" awk -v rate="$(fact plain product_gflops_per_thread)" 'BEGIN { exit !(rate > 0) }'
+# Some CPUs need the replacement even without the preloaded library.
+is "the output reports replaced kernels exactly if they were replaced" "$(lines 'took this CPU')" "$(fact plain OPENBLAS_CORETYPE | grep -c .)"
+succeeds "run.json contains the rate of matrix products" awk -v rate="$(fact plain product_gflops_per_thread)" 'BEGIN { exit !(rate > 0) }'
 
-# OpenMP's threads wait without pause, unless they are told to when its library is loaded.
+# OpenMP threads spin while they wait, unless variables say otherwise when the library is loaded.
 too_many=$((cpus + 1))
 train crowded -u OMP_WAIT_POLICY OMP_NUM_THREADS=$too_many
-is "threads that are too many for the CPUs sleep while they wait" "$(fact crowded OMP_WAIT_POLICY)" passive
-# started again with that in its environment, it is still the same process to ps, pgrep, debuggers and profilers
-# shellcheck disable=SC2016 # sh evaluates it
+is "more threads than CPUs: waiting threads sleep (OMP_WAIT_POLICY=passive)" "$(fact crowded OMP_WAIT_POLICY)" passive
+# The program restarts itself with that variable, but must remain the same process for ps, pgrep, debuggers and profilers.
+# shellcheck disable=SC2016 # expanded by sh
 OMP_NUM_THREADS=$too_many timeout 100 sh -c 'echo $$ >process; exec "$@"' sh "$program" --device cpu --d-model 32 --num-layers 1 \
     --num-heads 2 --d-ff 48 --context-length 16 --batch-size 2 --vocab-size 256 --implementations none --rounds 1000000 \
     --output named >printed 2>said &
 run=$!
 wait_until [ -s named/rank_0_metrics.jsonl ] || true
 process=$(cat process)
-is "the process keeps its name, and its program" "$(cat "/proc/$process/comm") $(readlink "/proc/$process/exe")" "ddpbench $program"
+is "a restarted process keeps its name and its executable" "$(cat "/proc/$process/comm") $(readlink "/proc/$process/exe")" "ddpbench $program"
 kill "$process" || true
 wait $run 2>/dev/null || true
 train asked -u OMP_WAIT_POLICY OMP_NUM_THREADS=$too_many GOMP_SPINCOUNT=1000
-is "unless the user has said how they wait" "$(fact asked OMP_WAIT_POLICY)" ''
+is "OMP_WAIT_POLICY is not set if the user chose how threads wait" "$(fact asked OMP_WAIT_POLICY)" ''
 train roomy -u OMP_WAIT_POLICY OMP_NUM_THREADS=1
-is "or there is room for all" "$(fact roomy OMP_WAIT_POLICY)" ''
+is "OMP_WAIT_POLICY is not set if there are enough CPUs" "$(fact roomy OMP_WAIT_POLICY)" ''
 
 train list OMP_NUM_THREADS=1,1
-is "of a list of numbers of threads the first counts" "$(fact list threads | tail -1)" 1
+is "OMP_NUM_THREADS=1,1: the first number counts" "$(fact list threads | tail -1)" 1
 for words in 4097 99999999 99999999999999999999 0 -3 four 4x ,4; do
     try env OMP_NUM_THREADS="$words" "${mpirun[@]}" -n 2 "$program" --device cpu --implementations none --output refused
     check 1 "OMP_NUM_THREADS=$words is refused" \
         "^ddpbench: OMP_NUM_THREADS is '$words' in the environment: expected a whole number from 1 to 4096; or give --threads\$"
-    is "by one line" "$(grep -c '^ddpbench:' said) $(ls refused 2>/dev/null)" '1 '
+    is "OMP_NUM_THREADS=$words: one error line, no files" "$(grep -c '^ddpbench:' said) $(ls refused 2>/dev/null)" '1 '
 done
 try env OMP_NUM_THREADS=four "${mpirun[@]}" -n 2 "$program" --implementations none --output refused
-check 1 "whatever the device" "^ddpbench: OMP_NUM_THREADS is 'four' in the environment"
+check 1 "OMP_NUM_THREADS=four is refused also without --device" "^ddpbench: OMP_NUM_THREADS is 'four' in the environment"
 
 if [[ $(fact plain blas) != OpenBLAS* ]] || [ "$(uname -m)" != x86_64 ] || ! grep -qm1 '^flags.*avx2' /proc/cpuinfo; then
     echo "skip - OpenBLAS's choice of kernels: this is $(fact plain blas) on $(uname -m)"
     exit "$failed"
 fi
 
-grep -qm1 '^flags.*avx512vl' /proc/cpuinfo && better=SkylakeX || better=Haswell # the library may have a newer one for this CPU
+grep -qm1 '^flags.*avx512vl' /proc/cpuinfo && better=SkylakeX || better=Haswell # the library may have newer kernels for this CPU
 train mistaken -u OPENBLAS_CORETYPE LD_PRELOAD=mistaken_openblas.so
-is "kernels that are too old are replaced" "$(fact mistaken blas_kernels)" "$better"
-is "which one line says" "$(lines "^Products: OpenBLAS [0-9.]+ took this CPU for a Prescott; its kernels for $better are used instead$")" 1
+is "kernels for an older CPU are replaced" "$(fact mistaken blas_kernels)" "$better"
+is "one line reports the replaced kernels" "$(lines "^Products: OpenBLAS [0-9.]+ took this CPU for a Prescott; its kernels for $better are used instead$")" 1
 
 train obeyed LD_PRELOAD=mistaken_openblas.so OPENBLAS_CORETYPE=Nehalem
-is "a choice of the user's is obeyed" "$(fact obeyed blas_kernels)" Nehalem
-is "and not called a mistake" "$(lines 'took this CPU')" 0
+is "OPENBLAS_CORETYPE set by the user is kept" "$(fact obeyed blas_kernels)" Nehalem
+is "OPENBLAS_CORETYPE set by the user is not reported as a mistake" "$(lines 'took this CPU')" 0
 slow='^Warning: rank [01]: matrix products by OpenBLAS [0-9.]+ \(Nehalem\) run at [0-9]+ GFLOP/s on one thread, [0-9]+ % of the [0-9]+'
-is "slow products are called slow, with what to do" \
+is "slow matrix products cause a warning with advice" \
     "$(texts obeyed/summary.json | grep -cE "$slow that its vector units can do: unset OPENBLAS_CORETYPE, or set it to $better$")" 1
 exit "$failed"

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# comm.sh - which library sends, GPUs that ranks would share, and collectives that do not return, as users meet them; on
-# the CPU, and, where the program was also built for it, on an emulated GPU. Runs BUILD_DIR/ddpbench, and
-# BUILD_DIR/emulated/ddpbench if there is one.
+# comm.sh - the choice of the communication library, ranks that would share a GPU, and collectives that hang; on the
+# CPU, and on an emulated GPU if built. Runs BUILD_DIR/ddpbench, and BUILD_DIR/emulated/ddpbench if it exists.
 
 # wait_until calls functions by name:
 # shellcheck disable=SC2317
@@ -15,10 +14,10 @@ tiny=(--d-model 16 --num-layers 1 --num-heads 2 --d-ff 16 --vocab-size 32 --cont
 run() { try "${mpirun[@]}" -n "$1" "$program" "${tiny[@]}" --output out "${@:2}"; }
 sweep() { try "${mpirun[@]}" -n "$1" "$program" allreduce --sizes 16,6000 -n 5 --output out "${@:2}"; }
 again() { rm -rf out; }
-# field NAME: the text of the last field of that name in run.json: what was found, after the options that asked for it.
+# field NAME: prints the last text field of that name in run.json: the detected value, which follows the option of the same name.
 field() { sed -n "s/.*\"$1\":[[:space:]]*\"\([^\"]*\)\".*/\1/p" out/run.json | tail -1; }
 
-# ends WORDS PATTERN: what was tried last did not succeed, but ended by itself, and said something that matches.
+# ends WORDS PATTERN: checks that the last try failed, ended before its time limit, and printed a line matching PATTERN.
 ends() {
     local good=0
     [ "$status" != 0 ] && ended_by_itself || good=1
@@ -30,29 +29,29 @@ ends() {
 # ---- on the CPU ----
 
 run 2 --device cpu --comm nccl
-check 1 "NCCL does not move the host's memory" '--comm nccl needs NVIDIA GPUs, and this run computes on the CPU: use --comm mpi'
+check 1 "--comm nccl on the CPU is refused" '--comm nccl needs NVIDIA GPUs, and this run computes on the CPU: use --comm mpi'
 again
 sweep 2 --device cpu --comm nccl
-check 1 "nor in a sweep" '--comm nccl needs NVIDIA GPUs'
+check 1 "allreduce --comm nccl on the CPU is refused" '--comm nccl needs NVIDIA GPUs'
 again
 run 2 --device cpu --comm mpi --implementations ddp
-is "MPI does" "$status" 0
-usual=$((took + 1)) # what a short run takes here and now, at most
+is "--comm mpi on the CPU succeeds" "$status" 0
+usual=$((took + 1)) # upper bound in seconds for a short run on this machine
 again
 
-# one rank sleeps and the other waits for it; the sleeper has not started what the other waits in
+# Rank 1 sleeps before it starts the collective in which rank 0 waits.
 run 2 --device cpu --implementations ddp --timeout 3 --inject-delay rank=1,ms=30000,phase=backward_pass
-ends "a collective of a step that does not return ends the job" \
+ends "a collective that hangs in a step ends the job" \
     'rank 0 on .* has waited for [0-9]+ s in the first steps: all_reduce of [0-9]+ float sum, bucket 11, ticket 1; rank 1 has not started it: it is in the first steps'
-succeeds "and what was written is whole" valid out/run.json
+succeeds "run.json is valid after a hanging collective" valid out/run.json
 again
 run 2 --device cpu --implementations ddp --timeout 20 --inject-delay rank=1,ms=300,phase=backward_pass
-is "one that takes its time does not" "$status" 0
+is "a slow collective within --timeout does not end the job" "$status" 0
 again
 
 # ---- a rank that is stopped ----
 
-# process_of RANK: that rank of the run that goes on, once it is there.
+# process_of RANK: prints the process id of the rank, if it runs.
 process_of() {
     local process
     for process in $(left_over out); do
@@ -64,9 +63,9 @@ process_of() {
     return 1
 }
 
-limit=100 # of try, too
-# stop_rank SIGNAL SECONDS TIMEOUT CONDITION OPTION...: tries two ranks, stops the second once a command succeeds, and after
-# so many seconds sends it the signal; the run is over `waited` seconds after the stop.
+limit=100 # also of try
+# stop_rank SIGNAL SECONDS TIMEOUT CONDITION OPTION...: starts two ranks, stops rank 1 once CONDITION succeeds, and
+# sends it SIGNAL after SECONDS. Sets waited to the seconds from the stop to the end of the run.
 stop_rank() {
     local run begin=$SECONDS stopped process
     timeout "$limit" "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --device cpu --timeout "$3" --output "$PWD/out" "${@:5}" >said 2>&1 &
@@ -80,55 +79,55 @@ stop_rank() {
     wait "$run" && status=0 || status=$?
     took=$((SECONDS - begin)) waited=$((SECONDS - stopped))
 }
-# in_time SECONDS TOOK: a job ends so long after the beginning of a wait, at most; a start and an end take their time, too.
-in_time() { is "in time: after $2 s" "$(($2 <= $1 + 5 + 3 * usual))" 1; }
+# in_time SECONDS TOOK: checks that a job ended at most SECONDS after a wait began; allows time for start and end.
+in_time() { is "the job ended in time, after $2 s" "$(($2 <= $1 + 5 + 3 * usual))" 1; }
 
-# Before MPI has started, and while it ends, ranks know of each other what the system shows.
-# shellcheck disable=SC2016 # the shell of each rank takes them
+# Before MPI starts, and while it ends, ranks detect each other's state through /proc.
+# shellcheck disable=SC2016 # expanded by the shell of each rank
 late='[ "${'$rank_variable'}" = 0 ] || while :; do sleep 0.2; done; exec "$@"' stops='[ "${'$rank_variable'}" = 0 ] || kill -STOP $$; exec "$@"'
 missing='^ddpbench: rank 0 on .* has waited for [0-9]+ s in starting MPI; rank 1 has not started it: its process [0-9]+'
 try "${mpirun[@]}" -n 2 sh -c "$late" sh "$program" "${tiny[@]}" --timeout 2 --output "$PWD/out"
-ends "a rank that is late to start ends the job" "$missing \\((sh|sleep)\\) runs\$"
+ends "a rank that does not start ends the job" "$missing \\((sh|sleep)\\) runs\$"
 in_time 2 "$took"
 try "${mpirun[@]}" -n 2 sh -c "$stops" sh "$program" "${tiny[@]}" -T2 --output "$PWD/out"
-ends "one that is stopped before it starts, too" "$missing \\(.*\\) is stopped\$"
+ends "a rank stopped before it starts ends the job" "$missing \\(.*\\) is stopped\$"
 fault=(env ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0" LD_PRELOAD=faults.so FAULT_RANK=1)
 try "${fault[@]}" FAULT_SIGNAL="$(kill -l STOP)" "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --timeout=2 --output "$PWD/out"
-ends "and while its libraries are loaded" "$missing \\(ddpbench\\) is stopped\$"
+ends "a rank stopped while its libraries are loaded ends the job" "$missing \\(ddpbench\\) is stopped\$"
 for place in finalize:'ending MPI' finalized:'waiting for the other ranks to end'; do
     again
     try "${fault[@]}" FAULT_STOP="${place%%:*}" "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" -T2 --output "$PWD/out"
-    ends "one that is stopped while the others are in '${place#*:}', too" \
+    ends "a rank stopped while the others are in '${place#*:}' ends the job" \
         "^ddpbench: rank 0 on .* has waited for [0-9]+ s in ${place#*:}; rank 1.* process [0-9]+ \\(ddpbench\\) is stopped\$"
 done
 again
 try "${fault[@]}" FAULT_STOP=exit "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" -T2 --output "$PWD/out"
-is "one that is stopped as the last thing that it does is killed" "$((status != 0 && took <= 2 + 2 * 2 + 5 + 3 * usual))" 1
-is "none of which is left" "$(gone out)" ''
+is "a rank stopped during exit is killed" "$((status != 0 && took <= 2 + 2 * 2 + 5 + 3 * usual))" 1
+is "no stopped rank is left" "$(gone out)" ''
 again
 try "${mpirun[@]}" -n 2 env MPIR_CVAR_NOLOCAL=nonsense "$program" "${tiny[@]}" --output "$PWD/out"
 if [ "$status" = 0 ]; then
-    echo "skip - an MPI that cannot start: this one has no MPIR_CVAR_NOLOCAL"
+    echo "skip - MPI fails to start: this MPI has no MPIR_CVAR_NOLOCAL"
 else
-    ends "an MPI that cannot start is introduced" '^ddpbench: rank 0: MPI could not start, for the reason that it gave above; '
+    ends "MPI fails to start: a line refers to the error above it" '^ddpbench: rank 0: MPI could not start, for the reason that it gave above; '
 fi
 again
 many=(--rounds 100000 --implementations)
 for strategy in none ddp; do
     place="(step [0-9]+ of block [0-9]+, $strategy|the evaluation of block [0-9]+)"
     stop_rank WINCH 0 3 '[ -s out/rank_1_metrics.jsonl ]' "${many[@]}" $strategy
-    ends "a rank that is stopped in steps of $strategy is named, and what it did" \
+    ends "a rank stopped in steps of $strategy is named, with its place" \
         "rank 0 on .* has waited for [0-9]+ s in $place: .*; rank 1 has (not )?started it: it is in $place.* its process has not run"
     in_time 3 "$waited"
-    succeeds "and what was measured is kept" valid out/run.json
+    succeeds "a rank stopped in steps of $strategy: run.json is valid" valid out/run.json
     again
 done
 stop_rank WINCH 0 3 '[ -e out/rank_0_metrics.jsonl ]' --d-model 512 --d-ff 2048 --num-layers 12 "${many[@]}" none
-ends "one that is stopped in the set-up too" \
+ends "a rank stopped in the set-up is named" \
     'rank 0 on .* has waited for [0-9]+ s in (the set-up|the first step): .*; rank 1 has (not )?started it: it is in (the set-up|the first step).* its process has not run'
 again
 stop_rank CONT 1.5 20 '[ -s out/rank_1_metrics.jsonl ]' --rounds 300 --implementations none
-is "one that goes on in time goes on" "$status" 0
+is "a rank that continues within --timeout does not end the job" "$status" 0
 again
 
 # ---- on an emulated GPU ----
@@ -141,17 +140,17 @@ fi
 export UCX_MEM_MMAP_HOOK_MODE=none # UCX's hooks do not survive the sanitizer
 
 EMULATED_NCCL_THREADS=0 run 2 --device cuda --implementations none,ddp_individual
-is "GPUs train by NCCL, which starts no thread for a collective" "$status $(field comm)" "0 nccl"
-is "and the results say which, and how" \
+is "GPUs use NCCL, without a thread per collective" "$status $(field comm)" "0 nccl"
+is "run.json contains the NCCL version and its settings" \
     "$(field nccl)" "NCCL 2.28.9, CTAs chosen by NCCL, buffers registered"
 again
 run 2 --device cuda --implementations none,ddp_individual --nccl-max-ctas 4
-is "with as many thread blocks as it may" "$(field nccl)" \
+is "--nccl-max-ctas is in run.json" "$(field nccl)" \
     "NCCL 2.28.9, at most 4 CTAs, buffers registered"
 again
 for ranks in 1 2; do
     run $ranks --device cuda --comm mpi --mpi-progress sleep:500 --implementations none,ddp_individual_v2,ddp_bucketed
-    is "$ranks of them by MPI" "$status $(field comm) $(field mpi_progress)" \
+    is "--device cuda --comm mpi on $ranks ranks stages through host memory" "$status $(field comm) $(field mpi_progress)" \
         "0 mpi sleep:500, staged through host memory"
     again
 done
@@ -162,52 +161,52 @@ for comm in nccl mpi; do
         operations=(-o all)
         case $collective in all_gather | broadcast) operations=() ;; esac
         sweep 2 --device cuda --comm $comm --collective $collective -d all "${operations[@]}"
-        is "a sweep of $collective by $comm is right" "$status $(field blocking)" "0 $blocking"
+        is "$collective by $comm produces correct results" "$status $(field blocking)" "0 $blocking"
         again
     done
     DDPBENCH_TEST_FLIP_BIT=3 sweep 2 --device cuda --comm $comm
-    check 1 "a wrong bit by $comm is found" ''
+    check 1 "a flipped bit is detected with $comm" ''
     again
     sweep 2 --device cuda --comm $comm --blocking yield --collective reduce_scatter
-    is "a sweep that does not block by $comm is right" "$status" 0
+    is "--blocking yield by $comm produces correct results" "$status" 0
     again
 done
 
 CUDA_VISIBLE_DEVICES=0 run 2 --device cuda
-check 1 "ranks on one GPU are named" 'ranks 0 and 1 on host .* would share GPU GPU-[^ ]* .*--gpus-per-task.*--share-gpu'
+check 1 "ranks that would share a GPU are refused and named" 'ranks 0 and 1 on host .* would share GPU GPU-[^ ]* .*--gpus-per-task.*--share-gpu'
 again
 CUDA_VISIBLE_DEVICES=0 run 2 --device cuda --share-gpu --implementations ddp
-is "they may share it, by MPI" "$status $(field comm)" "0 mpi"
+is "--share-gpu selects MPI" "$status $(field comm)" "0 mpi"
 again
 CUDA_VISIBLE_DEVICES=0 run 2 --device cuda --share-gpu --comm nccl
-check 1 "NCCL of before 2.30 may not" '--comm nccl with --share-gpu needs NCCL 2.30 or later, but this is 2.28.9'
+check 1 "--share-gpu --comm nccl is refused with NCCL before 2.30" '--comm nccl with --share-gpu needs NCCL 2.30 or later, but this is 2.28.9'
 again
 
 for comm in auto nccl; do
     NCCL_COMM_BLOCKING=0 run 2 --device cuda --comm $comm
-    check 1 "with --comm $comm nor may it be told to" '^ddpbench: NCCL_COMM_BLOCKING=0 .* unset it, or use --comm mpi$'
-    is "which is said once" "$(grep -c NCCL_COMM_BLOCKING said)" 1
+    check 1 "NCCL_COMM_BLOCKING=0 is refused with --comm $comm" '^ddpbench: NCCL_COMM_BLOCKING=0 .* unset it, or use --comm mpi$'
+    is "NCCL_COMM_BLOCKING=0 with --comm $comm is reported once" "$(grep -c NCCL_COMM_BLOCKING said)" 1
     again
 done
 NCCL_COMM_BLOCKING=0 run 2 --device cuda --comm mpi --implementations ddp
-is "and does not matter to MPI" "$status $(field comm)" "0 mpi"
+is "NCCL_COMM_BLOCKING=0 is accepted with --comm mpi" "$status $(field comm)" "0 mpi"
 again
 EMULATED_NCCL_HANG_RANK=1,call=0 run 2 --device cuda --timeout 3
-ends "NCCL that does not connect ends the job" 'rank 0 on .* has waited for [0-9]+ s in the set-up: connecting 2 ranks by NCCL.*; all ranks have started it'
-succeeds "and says which option gave it so long" grep -qE -e '--timeout: no progress for [0-9]+ s' said
+ends "NCCL that hangs while it connects ends the job" 'rank 0 on .* has waited for [0-9]+ s in the set-up: connecting 2 ranks by NCCL.*; all ranks have started it'
+succeeds "a hanging connection: the error names --timeout" grep -qE -e '--timeout: no progress for [0-9]+ s' said
 again
 
 EMULATED_NCCL_FAIL_RANK=1,call=5 run 2 --device cuda --implementations ddp_individual --timeout 30
 ends "an error of NCCL ends the job" 'rank 1: NCCL: unhandled system error: .*, in all_reduce of [0-9]+ float sum, bucket 4, ticket 5'
-succeeds "at once, and the other rank says where it was" grep -qE 'rank 0 on .* in the first steps: all_reduce of .*, ticket 5; all ranks have started it' said
-succeeds "and what was written is whole" valid out/run.json
+succeeds "an error of NCCL: the other rank reports its place" grep -qE 'rank 0 on .* in the first steps: all_reduce of .*, ticket 5; all ranks have started it' said
+succeeds "run.json is valid after an error of NCCL" valid out/run.json
 again
 EMULATED_NCCL_HANG_RANK=1,call=5 run 2 --device cuda --implementations ddp_individual --timeout 3
 ends "a collective of NCCL that hangs ends the job" 'rank 0 on .* has waited for [0-9]+ s in the first steps: all_reduce of .*, bucket 4, ticket 5; all ranks have started it'
 again
 EMULATED_NCCL_HANG_RANK=1,call=9 sweep 2 --device cuda --timeout 3
-ends "and of a sweep too" 'rank 0 on .* has waited for [0-9]+ s in (timed|warm-up) iteration [0-9]+ of all_reduce of .*: all_reduce of .*; all ranks have started it'
+ends "a collective of NCCL that hangs in allreduce ends the job" 'rank 0 on .* has waited for [0-9]+ s in (timed|warm-up) iteration [0-9]+ of all_reduce of .*: all_reduce of .*; all ranks have started it'
 again
 run 2 --device cuda --implementations ddp --timeout 3 --inject-delay rank=1,ms=30000,phase=backward_pass
-ends "a rank that does not come to NCCL is named" 'rank 0 on .* bucket 11, ticket 1; rank 1 has not started it'
+ends "a rank that does not start a collective of NCCL is named" 'rank 0 on .* bucket 11, ticket 1; rank 1 has not started it'
 exit "$failed"

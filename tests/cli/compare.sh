@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# compare.sh - ddpbench compare from outside: directories of real runs, and copies that were edited to be slower, to
-# lack something, or to be of something else; every exit status and the words beside it.
+# compare.sh - ddpbench compare on the command line: directories of real runs, and copies edited to be slower, to lack
+# figures, or to have other settings; every exit status and its messages.
 set -euo pipefail
 
 # shellcheck source=tests/support/cli.sh
@@ -9,8 +9,8 @@ set -euo pipefail
 tiny=(--d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 6 --vocab-size 256 --rounds 2
     --steps-per-block 2)
 
-# expect STATUS PATTERN WORDS ARGUMENT...: compare ends with this status and prints PATTERN (an extended expression) in
-# its table, or on stderr where it failed: there it is the one line.
+# expect STATUS PATTERN WORDS ARGUMENT...: checks that compare ends with STATUS and prints PATTERN (an extended regular
+# expression) in its table, or for status 1 and 2 in its one line on stderr.
 expect() {
     local wanted=$1 pattern=$2 words=$3 status=0 why='' where=printed lines
     shift 3
@@ -34,12 +34,12 @@ expect() {
 
 run=("${mpirun[@]}" -n 2 "$program" "${tiny[@]}")
 "${run[@]}" --implementations none,ddp,ddp_flat --output real >said 2>&1 && good=0 || good=1
-result "$good" "a benchmark"
+result "$good" "a benchmark to compare is made"
 "${run[@]}" --profile --profile-implementation ddp_bucketed --profile-output-dir profile >said 2>&1 && good=0 || good=1
-result "$good" "a profile"
+result "$good" "a profile to compare is made"
 
 # edit FILE SUBJECT NAME ACTION [BYTES]: changes the figures of a summary.json whose subject, name and size match these
-# (expressions): ACTION gone takes them away, *FACTOR multiplies their value, and a number replaces it.
+# regular expressions. ACTION gone removes them, *FACTOR multiplies their value, and a number replaces it.
 edit() {
     awk -v subject="$2" -v name="$3" -v action="$4" -v bytes="${5:-}" '
         function value(line) { sub(/^[^:]*:\t"?/, "", line); sub(/"?,?$/, "", line); return line }
@@ -58,12 +58,12 @@ edit() {
         { print }' "$1" >edited.json
     mv edited.json "$1"
 }
-# scaled FROM TO SUBJECT FACTOR: a copy of a run's directory in which this one's step took longer.
+# scaled FROM TO SUBJECT FACTOR: copies a run's directory and multiplies the subject's step time by FACTOR.
 scaled() {
     cp -r "$1" "$2"
     edit "$2/summary.json" "$3" step "*$4"
 }
-# Each run's own speed, in all strategies alike.
+# numbered FROM TO: makes five copies of a run, each with a different speed that is the same for all strategies.
 numbered() {
     local i=0 factor
     for factor in 1 1.01 0.99 1.005 0.995; do
@@ -83,89 +83,89 @@ numbered a_little little
 scaled real faster ddp 0.7
 numbered faster fast
 valid base1/summary.json slow1/summary.json && ! cmp -s base1/summary.json slow1/summary.json && good=0 || good=1
-result "$good" "copies are valid, and edited"
+result "$good" "edited copies are valid and differ"
 
 # ---- verdicts of a benchmark ----
 
 five=(base1 base2 base3 base4 base5 --candidate)
-expect 0 '^Verdict: ok: no figure is worse by more than 5 % \(3 judged; .*5 against 5 runs\)' "five like five" \
+expect 0 '^Verdict: ok: no figure is worse by more than 5 % \(3 judged; .*5 against 5 runs\)' "five baselines against five equal candidates" \
     "${five[@]}" same1 same2 same3 same4 same5
-expect 3 '^ddp step .* [mu]s regressed +[+]30[.]0 % \[[+]2[0-9.]+, [+]3[0-9.]+\]$' "five against five slower ones" \
+expect 3 '^ddp step .* [mu]s regressed +[+]30[.]0 % \[[+]2[0-9.]+, [+]3[0-9.]+\]$' "five baselines against five slower candidates" \
     "${five[@]}" slow1 slow2 slow3 slow4 slow5
 [ "$(grep -c ' ok ' printed)" = 2 ] && grep -q '^Verdict: regressed +30[.]0 % (ddp step): ' printed && good=0 || good=1
-result "$good" "only the slower one is called so, also in the verdict"
-expect 3 '^ddp step .* regressed .*\]$' "five against one slower" "${five[@]}" slow1
-expect 4 '^ddp step .* ambiguous +[+]5[.]8 % ' "a little slower than the tolerance" \
+result "$good" "only the slower strategy is regressed, in the table and in the verdict"
+expect 3 '^ddp step .* regressed .*\]$' "five baselines against one slower candidate" "${five[@]}" slow1
+expect 4 '^ddp step .* ambiguous +[+]5[.]8 % ' "slightly slower than the tolerance" \
     "${five[@]}" little1 little2 little3 little4 little5
 expect 0 '^Verdict: ok: no figure is worse by more than 10 %' "another tolerance" "${five[@]}" little1 --tolerance 10
-expect 0 '^ddp step .* improved +-30[.]0 % ' "faster" "${five[@]}" fast1 fast2 fast3 fast4 fast5
-expect 4 '^ddp step .* ambiguous +[+]30[.]0 %$' "one against one slower is never regressed" base1 slow1
+expect 0 '^ddp step .* improved +-30[.]0 % ' "faster candidates are improved" "${five[@]}" fast1 fast2 fast3 fast4 fast5
+expect 4 '^ddp step .* ambiguous +[+]30[.]0 %$' "one baseline against one slower candidate is never regressed" base1 slow1
 grep -q '^Verdict: ambiguous +30[.]0 % (ddp step): .* may be chance: use more runs .*so only what is beyond +15[.]5 % counts, and as ambiguous; 1 against 1 run)' printed &&
     good=0 || good=1
-result "$good" "and the verdict says why, and what to do"
-expect 0 '^Verdict: ok: no figure is worse by more than 36[.]5 %' "one against one slower, with a floor of 30 %" base1 slow1 --floor 30
-expect 0 '^Verdict: ok: no figure is worse by more than 15[.]5 %' "one against one a little slower" base1 little1
-expect 0 '^ddp step .* ok +-30[.]0 %$' "one against one faster is never improved" base1 fast1
+result "$good" "one baseline against one slower candidate: the verdict gives the reason and advice"
+expect 0 '^Verdict: ok: no figure is worse by more than 36[.]5 %' "one baseline against one slower candidate, with a floor of 30 %" base1 slow1 --floor 30
+expect 0 '^Verdict: ok: no figure is worse by more than 15[.]5 %' "one baseline against one slightly slower candidate" base1 little1
+expect 0 '^ddp step .* ok +-30[.]0 %$' "one baseline against one faster candidate is never improved" base1 fast1
 expect 3 'fewer than 5 baselines, so only what is beyond [+]15[.]5 % in every run is called regressed; 3 against 3 runs\)' \
-    "three against three slower" base1 base2 base3 --candidate slow1 slow2 slow3
+    "three baselines against three slower candidates" base1 base2 base3 --candidate slow1 slow2 slow3
 
 cp -r same1 lacking && edit lacking/summary.json ddp step gone
-expect 5 '^ddp step .* missing in 1 of 2 ' "a figure that one candidate does not have" "${five[@]}" same2 lacking
-expect 5 '^Verdict: missing: ' "a figure that the only candidate does not have" base1 lacking
+expect 5 '^ddp step .* missing in 1 of 2 ' "a figure that one candidate lacks" "${five[@]}" same2 lacking
+expect 5 '^Verdict: missing: ' "a figure that the only candidate lacks" base1 lacking
 expect 0 '^ddp step .* new ' "a figure that only the candidate has" lacking base1
 for i in 1 2 3 4 5; do
     cp -r lacking "lacking$i"
 done
 expect 0 '\(3 judged; tolerance 5 %; 5 % chance of any false alarm; 1 figure in fewer than 5 baselines, regressed only if beyond [+]15[.]5 % in every run; 1 against 5 runs\)' \
-    "a figure that some baselines do not have is counted" base1 base2 base3 lacking4 lacking5 --candidate same1
-expect 5 ' [+]15[.]5 % counts, and as ambiguous; 1 against 4 runs' "few baselines, and one without it" \
+    "a figure that some baselines lack is counted" base1 base2 base3 lacking4 lacking5 --candidate same1
+expect 5 ' [+]15[.]5 % counts, and as ambiguous; 1 against 4 runs' "a figure that one of four baselines and the candidate lack" \
     base1 base2 base3 lacking4 --candidate lacking
 for i in 1 2 3 4 5; do
     edit "lacking$i/summary.json" '.*' step gone
 done
-expect 5 '^Verdict: missing: .*tolerance 5 %; 5 against 5 runs' "five baselines, and nothing is left to judge" "${five[@]}" lacking{1..5}
+expect 5 '^Verdict: missing: .*tolerance 5 %; 5 against 5 runs' "five candidates that lack all figures" "${five[@]}" lacking{1..5}
 scaled base1 huge ddp 1e300
-expect 0 '^ddp step .* [0-9.]+e[+][0-9]+ s \(n=1\) .* ok +-100[.]0 %$' "a huge figure" lacking huge --candidate same1
-expect 4 '^ddp step .* ambiguous +[+][0-9]+$' "that of a candidate" same1 huge
+expect 0 '^ddp step .* [0-9.]+e[+][0-9]+ s \(n=1\) .* ok +-100[.]0 %$' "a huge value in a baseline" lacking huge --candidate same1
+expect 4 '^ddp step .* ambiguous +[+][0-9]+$' "a huge value in a candidate" same1 huge
 scaled lacking lacking_slow ddp_flat 1.3
 expect 3 '^ddp step .* missing in 1 of 1 +-$' "regressed comes before missing" "${five[@]}" lacking_slow
 expect 5 '^ddp_flat step .* ambiguous ' "missing comes before ambiguous" base1 lacking_slow
 
-# ---- what is judged and shown ----
+# ---- selection of figures ----
 
 expect 0 '^ddp tokens_per_second .* ok ' "other figures can be judged" base1 slow1 --metrics tokens_per_second
-expect 2 "--metrics 'bandwidth': the runs have no such figure; they have: step " "a figure that is not there" base1 slow1 \
+expect 2 "--metrics 'bandwidth': the runs have no such figure; they have: step " "a figure that the runs lack" base1 slow1 \
     --metrics bandwidth
 expect 0 '^ddp backward_pass +- +[0-9.]+ [mu]?s +[0-9.]+ [mu]?s +1[.]000$' "labels show all figures side by side" base1 same1 \
     --label cuda,rocm
 grep -qE '^figure .* cuda \(n=1\) +rocm \(n=1\)' printed && good=0 || good=1
 result "$good" "labels name the columns"
 
-# A figure of 0 is no figure that is not there.
+# Tests a figure of 0, which is not a missing figure.
 for tail in none:0 late:0.005; do
     cp -r profile "tail_${tail%:*}"
     edit "tail_${tail%:*}/ddp_bucketed/summary.json" ddp_bucketed exposed_tail "${tail#*:}"
 done
-expect 2 '--metrics exposed_tail: has values of 0 or less, so no ratio; --label shows it' "a figure of 0 is judged" \
+expect 2 '--metrics exposed_tail: has values of 0 or less, so no ratio; --label shows it' "a figure of 0 cannot be judged" \
     tail_none tail_late --metrics step,exposed_tail
-expect 0 '^ddp_bucketed exposed_tail +- +0 ms +5 ms ' "it is shown" tail_none tail_late --label a,b --metrics \
+expect 0 '^ddp_bucketed exposed_tail +- +0 ms +5 ms ' "a figure of 0 is shown with --label" tail_none tail_late --label a,b --metrics \
     forward_pass --tolerance 1000
 
 # ---- other kinds of runs ----
 
 cp -r profile profile2
 edit profile2/ddp_bucketed/summary.json none step '*10'
-expect 4 '^none step .* ambiguous +[+]900[.]0 %$' "a profile's control" profile profile2
+expect 4 '^none step .* ambiguous +[+]900[.]0 %$' "a slower control of a profile" profile profile2
 grep -q '^ddp_bucketed step .* ok ' printed && grep -q '^after_backward step .* ok ' printed && good=0 || good=1
-result "$good" "a profile's steps"
+result "$good" "steps of a profile are judged"
 cp -r profile profile_again
-expect 0 '^ddp_bucketed compute_coverage ' "a profile by its own directory" profile/ddp_bucketed profile_again --label a,b
+expect 0 '^ddp_bucketed compute_coverage ' "a profile named by its strategy's directory" profile/ddp_bucketed profile_again --label a,b
 expect 6 '^Modes differ: baseline profile, candidate benchmark[.]$' "a profile against a benchmark" profile base1
 
 "${mpirun[@]}" -n 2 "$program" allreduce --sizes 8,1K,4K,1M --iters 20 --output real_sweep >said 2>&1 && good=0 || good=1
-result "$good" "a sweep of collectives"
+result "$good" "a run of allreduce to compare is made"
 
-# swept TO FACTOR: a copy of the sweep in which every size took longer.
+# swept TO FACTOR: copies the allreduce run and multiplies all its times by FACTOR.
 swept() {
     cp -r real_sweep "$1"
     edit "$1/summary.json" '.*' time "*$2"
@@ -179,12 +179,12 @@ done
 cp -r sweep1 wrong && cp -r sweep1 again1 && cp -r sweep2 again2
 edit wrong/summary.json '.*' wrong_elements 3 '^8$'
 sweeps=(sweep1 sweep2 sweep3 sweep4 sweep5 --candidate)
-expect 0 '^all_reduce float sum in_place time +4 sizes .* ok +[-+][0-9.]+ to [-+][0-9.]+ %$' "sizes that are well are one line" "${sweeps[@]}" again1 again2
-expect 0 '^all_reduce float sum in_place time +1 MiB +[0-9.]+ [mu]s .* ok +[-+][0-9.]+ % ' "--all shows each" "${sweeps[@]}" again1 --all
+expect 0 '^all_reduce float sum in_place time +4 sizes .* ok +[-+][0-9.]+ to [-+][0-9.]+ %$' "sizes that are ok share one line" "${sweeps[@]}" again1 again2
+expect 0 '^all_reduce float sum in_place time +1 MiB +[0-9.]+ [mu]s .* ok +[-+][0-9.]+ % ' "--all shows each size" "${sweeps[@]}" again1 --all
 expect 3 '^all_reduce float sum in_place time +all sizes .* regressed +[+]7[.]5 % ' "all sizes slower" \
     "${sweeps[@]}" slower_sweep{1..5}
 expect 3 '^all_reduce .* 8 B .* regressed: wrong elements ' "wrong elements" "${sweeps[@]}" again1 wrong
-expect 3 '^Verdict: regressed: the marked' "also in a single pair" sweep1 wrong
+expect 3 '^Verdict: regressed: the marked' "wrong elements in a single pair of runs" sweep1 wrong
 expect 3 '^all_reduce .* busbw +8 B .* regressed: wrong elements ' "wrong elements, whatever is judged" \
     "${sweeps[@]}" again1 wrong --metrics busbw
 expect 1 'wrong: found wrong elements in all_reduce float sum (out_of|in)_place of 8 bytes, so it is no baseline' \
@@ -201,19 +201,19 @@ expect 6 '^  d-model: baseline 32, another baseline 64$' "another model among th
 expect 6 '^  world_size: ' "one allowed of two" base1 other --allow d_model
 expect 0 '^Settings differ, as allowed:' "both allowed" base1 other --allow d-model,world_size
 expect 0 'ok' "all allowed" base1 other --allow all
-expect 2 "--allow 'width': the runs have no such setting; known: all mode " "a setting that is not there" base1 other \
+expect 2 "--allow 'width': the runs have no such setting; known: all mode " "an unknown setting in --allow" base1 other \
     --allow width
-expect 0 'ok' "all is a word of the list" base1 other --allow all,threads
+expect 0 'ok' "--allow all,threads" base1 other --allow all,threads
 cp -r base1 older && sed -i '/"warmup-epochs"/d' older/run.json && ! cmp -s base1/run.json older/run.json && good=0 || good=1
-result "$good" "a run of a program without an option"
+result "$good" "a run without the option warmup-epochs is made"
 expect 0 '^  warmup-epochs: baseline not set, candidate ' "an option that one side lacks is listed, not refused" older base1
 grep -qx 'Other differences (informational):' printed && good=0 || good=1
-result "$good" "among what the runs may differ in"
+result "$good" "a missing option is listed under other differences"
 cp -r base1 watched && sed -i 's/"monitor-cpu":\tfalse/"monitor-cpu":\ttrue/' watched/run.json
 expect 0 '^  monitor-cpu: baseline false, candidate true$' "monitoring is listed, not refused" base1 watched
 expect 2 'base1 and [.]/base1 are the same run; name each run once' "a baseline twice" base1 base2 ./base1/ --candidate same1
 
-# which_differ RUN: in which of its options a run of that mode may differ from it, in one line.
+# which_differ RUN: prints the options in which another run of its mode may differ from it, in one line.
 which_differ() {
     local key
     rm -rf changed
@@ -240,54 +240,54 @@ cp -r base1 elsewhere && sed -i 's/"kernel":\t"[^"]*"/"kernel":\t"Linux 1.0"/; s
     s/"label":\t""/"label":\t"x"/' elsewhere/run.json
 expect 0 '^  kernel: baseline .*, candidate Linux 1[.]0$' "another kernel is listed, not refused" base1 elsewhere
 if grep -q '^  label' printed; then good=1; else good=0; fi
-result "$good" "a label is no difference"
+result "$good" "a different label is not listed"
 cp -r base1 peer && sed -i '1,9s/"program":\t"ddpbench"/"program":\t"peer.py"/; /"mpi_library"/d; /"comm":/d' peer/run.json
-expect 0 '^  program: baseline ddpbench, candidate peer[.]py$' "another program's run of the same layout is compared, and listed" \
+expect 0 '^  program: baseline ddpbench, candidate peer[.]py$' "a run of another program in the same format is compared, and the program is listed" \
     base1 peer
 
 # ---- JSON ----
 
-expect 3 '^ddp step' "JSON into a file" "${five[@]}" slow1 --json out.json
+expect 3 '^ddp step' "--json FILE keeps the verdict" "${five[@]}" slow1 --json out.json
 valid out.json >>said && grep -q '"verdict":	"regressed"' out.json && grep -q '"exit_status":	3' out.json && good=0 || good=1
-result "$good" "the file is valid and says the same"
+result "$good" "the file of --json is valid and contains the verdict"
 expect 6 '"verdict":.*"incomparable"' "JSON on standard output" base1 other --json -
 cp printed printed.json
 valid printed.json && good=0 || good=1
-result "$good" "it is valid and alone"
+result "$good" "--json -: the output is valid JSON and nothing else"
 expect 4 '"verdict":.*"ambiguous"' "JSON of five runs" "${five[@]}" little{1..5} --json - --label a,b
 cp printed printed.json
 valid printed.json && good=0 || good=1
-result "$good" "it is valid with all figures"
+result "$good" "--json - of five runs: the output is valid JSON"
 
-# ---- JUnit's XML ----
+# ---- JUnit XML ----
 
 counts="[root[0].get(name) for name in ('tests', 'failures', 'errors', 'skipped')]"
-# each test case: its name, and what it holds with its type and its message
+# each: a Python expression for each test case with its name and the type and message of its results.
 each="'; '.join(' '.join([case.get('name')] + [part.tag + ' ' + part.get('type') + ': ' + part.get('message') for part in case]) for case in root.iter('testcase'))"
-# words: what a run of compare printed is the output of the suite, in the file $1
-words() { xml_has "and its output is what is printed" "$1" "root[0].find('system-out').text == open('printed').read()" True; }
-expect 3 '^ddp step' "JUnit's XML into a file" "${five[@]}" slow1 --junit out.xml --json out.json
-xml_has "a case for each judged figure" out.xml "$counts" "\['4', '1', '0', '0'\]"
-xml_has "what regressed fails, in the words of the table" out.xml "$each" "the same settings; none step; ddp step failure regressed:\
+# words FILE: checks that the suite's output in FILE equals what compare printed.
+words() { xml_has "the output of the suite in $1 equals the printed table" "$1" "root[0].find('system-out').text == open('printed').read()" True; }
+expect 3 '^ddp step' "--junit FILE keeps the verdict" "${five[@]}" slow1 --junit out.xml --json out.json
+xml_has "--junit: a test case for each judged figure" out.xml "$counts" "\['4', '1', '0', '0'\]"
+xml_has "--junit: a regressed figure is a failure with the text of the table" out.xml "$each" "the same settings; none step; ddp step failure regressed:\
  regressed: baseline [0-9.]+ [mu]s, candidate [0-9.]+ [mu]s, change [+][23][0-9.]+ % \\[[+][^;]*\\](; [a-z_]+ step)*"
 words out.xml
-xml_has "a case takes as long as the candidate's step" out.xml "[round(float(case.get('time')), 9) for case in root[0][1:-1]] ==\
+xml_has "--junit: the time of a test case is the candidate's step time" out.xml "[round(float(case.get('time')), 9) for case in root[0][1:-1]] ==\
  [round(row['candidate'], 9) for row in __import__('json').load(open('out.json'))['judged']]" True
-expect 4 'ambiguous' "an ambiguous one" "${five[@]}" little{1..5} --junit out.xml
-xml_has "is skipped" out.xml "$counts" "\['4', '0', '0', '1'\]"
+expect 4 'ambiguous' "--junit: an ambiguous verdict" "${five[@]}" little{1..5} --junit out.xml
+xml_has "--junit: an ambiguous figure is skipped" out.xml "$counts" "\['4', '0', '0', '1'\]"
 words out.xml
-expect 5 'missing in 1 of 1' "a missing one" "${five[@]}" lacking --junit out.xml
-xml_has "fails" out.xml "$each" ".*; ddp step failure missing: missing in 1 of 1: baseline [0-9.]+ [mu]s, candidate -, change -.*"
-expect 6 'incomparable' "incomparable runs" base1 other --junit out.xml
-xml_has "are the one error" out.xml "$counts, $each" "\(\['1', '0', '1', '0'\], 'the same settings error incomparable: the settings .*'\)"
+expect 5 'missing in 1 of 1' "--junit: a missing figure" "${five[@]}" lacking --junit out.xml
+xml_has "--junit: a missing figure is a failure" out.xml "$each" ".*; ddp step failure missing: missing in 1 of 1: baseline [0-9.]+ [mu]s, candidate -, change -.*"
+expect 6 'incomparable' "--junit: incomparable runs" base1 other --junit out.xml
+xml_has "--junit: incomparable runs are one error" out.xml "$counts, $each" "\(\['1', '0', '1', '0'\], 'the same settings error incomparable: the settings .*'\)"
 words out.xml
-expect 3 '^<testsuites name="ddpbench compare" tests="4"' "JUnit's XML on standard output" "${five[@]}" slow1 --junit -
-xml_has "it is alone" printed "$counts" "\['4', '1', '0', '0'\]"
+expect 3 '^<testsuites name="ddpbench compare" tests="4"' "--junit - prints XML" "${five[@]}" slow1 --junit -
+xml_has "--junit -: the output is XML and nothing else" printed "$counts" "\['4', '1', '0', '0'\]"
 cp -r slow1 nasty && sed -i 's/^\t\t\t"subject":\t"ddp"/\t\t\t"subject":\t"<b>\&\\"]]>"/' nasty/summary.json
-expect 5 '<b>&"]]> step' "a name that is markup" "${five[@]}" nasty --junit out.xml
-xml_has "is only a name" out.xml "$each" '.*; <b>&"]]> step.*'
+expect 5 '<b>&"]]> step' "--junit: a name that contains markup" "${five[@]}" nasty --junit out.xml
+xml_has "--junit: a name that contains markup is escaped" out.xml "$each" '.*; <b>&"]]> step.*'
 
-# ---- what cannot be read or written ----
+# ---- input and output errors ----
 
 fails() {
     local status=0
@@ -295,28 +295,28 @@ fails() {
     [ "$status" = 1 ] && grep -qE "^ddpbench: $1" said && [ "$(wc -l <said)" = 1 ] && good=0 || good=1
     result "$good" "$2"
 }
-fails 'cannot read absent: No such file' "a directory that is not there" absent
+fails 'cannot read absent: No such file' "a missing directory" absent
 cp -r base1 half && rm half/summary.json
 fails 'half: holds no summary[.]json: the run has not finished' "a run that has not finished" half
 cp -r profile/ddp_bucketed early_profile
 sed -i 's/^\t"done":\t2/\t"done":\t0/; s/^\t"planned":\t2/\t"planned":\t0/' early_profile/summary.json
 cp -r early_profile early_again
-expect 0 'ok' "a profile of no rounds has finished" early_profile early_again
+expect 0 'ok' "a profile with 0 rounds counts as finished" early_profile early_again
 cp -r base1 listed && sed -i 's/^\t"environment":\t{/\t"environment":\t[{"x":\t[1]}],\t"other":\t{/' listed/run.json
 valid listed/run.json && good=0 || good=1
-result "$good" "an edited run.json is still valid"
-fails 'listed/run[.]json: "environment" is not a JSON object' "a list in place of its environment" listed
+result "$good" "a run.json with a list as environment is valid JSON"
+fails 'listed/run[.]json: "environment" is not a JSON object' "a list in place of the environment" listed
 cp -r base1 broken && sed -i '20s/[:,]//' broken/run.json
 fails 'broken/run[.]json: is not valid JSON \(line 2[0-9]\)' "a broken run.json" broken
 mkfifo pipe
 fails '--json pipe: is not a regular file' "a pipe as --json" --json pipe
 [ -p pipe ] && good=0 || good=1
-result "$good" "and it is still a pipe"
-fails '--json: cannot write absent/out.json' "a file in a directory that is not there" --json absent/out.json
-fails '--junit: cannot write absent/out.xml' "the same of --junit" --junit absent/out.xml
+result "$good" "--json does not replace a pipe"
+fails '--json: cannot write absent/out.json' "--json in a missing directory" --json absent/out.json
+fails '--junit: cannot write absent/out.xml' "--junit in a missing directory" --junit absent/out.xml
 
-# over FILE...: each form onto each of these files of runs.
-# shellcheck disable=SC2317 # succeeds calls it
+# over FILE...: tests that --json and --junit refuse to overwrite each of these files of runs.
+# shellcheck disable=SC2317 # called by succeeds
 over() {
     local file option
     md5sum "$@" >sums
@@ -328,17 +328,17 @@ over() {
     done
     md5sum --quiet -c sums
 }
-succeeds "no form goes over a file of a run" over base1/* same1/*
-for again in 1 2; do expect 0 'ok' "but over that of an earlier call ($again)" base1 same1 --json again.json --junit again.xml; done
-fails '--json again[.]xml: exists, and is not what' "a form over another one" --json again.xml
+succeeds "--json and --junit do not overwrite a file of a run" over base1/* same1/*
+for again in 1 2; do expect 0 'ok' "--json and --junit overwrite the file of an earlier call (call $again)" base1 same1 --json again.json --junit again.xml; done
+fails '--json again[.]xml: exists, and is not what' "--json does not overwrite a file of --junit" --json again.xml
 
 # ---- the command line ----
 
 cp -r base1 lost && : >lost/summary.csv
-expect 1 "--json lost/summary.csv: the run writes a file of this name" "an empty file of a run" base1 lost --json lost/summary.csv
-expect 2 "--json - and --junit -: both name the same output" "two forms on standard output" base1 same1 --json - --junit -
-expect 0 '^Usage: ddpbench compare' "--help" --help
+expect 1 "--json lost/summary.csv: the run writes a file of this name" "--json does not overwrite an empty file of a run" base1 lost --json lost/summary.csv
+expect 2 "--json - and --junit -: both name the same output" "--json - with --junit -" base1 same1 --json - --junit -
+expect 0 '^Usage: ddpbench compare' "--help prints the usage" --help
 status=0
 "$program" compare base1 slow1 >/dev/full 2>said || status=$?
-is "a table that cannot be printed is an error, whatever the verdict" "$status $(grep -c '^ddpbench: cannot write to the standard output' said)" "1 1"
+is "a failed write to stdout is an error, whatever the verdict" "$status $(grep -c '^ddpbench: cannot write to the standard output' said)" "1 1"
 exit "$failed"

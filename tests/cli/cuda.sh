@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
-# cuda.sh - the real program on a GPU, from outside: it learns what the CPU learns, two runs are the same bit for bit,
-# and drivers, GPUs and NCCL that fail end it on every rank with one line that says why. Tests
-# BUILD_DIR/emulated/ddpbench, whose GPUs and NCCL are emulated and can be made to fail; with REAL_GPU=1
-# BUILD_DIR/ddpbench on the machine's GPUs, as far as they can be tested without making them fail. The CPU's losses are
-# those of BUILD_DIR/ddpbench.
+# cuda.sh - the program on a GPU: its losses agree with the CPU's, repeated runs are bitwise equal, and failures of
+# drivers, GPUs and NCCL end it on every rank with one error line. Tests BUILD_DIR/emulated/ddpbench, with an emulated
+# GPU and NCCL that can be made to fail; with REAL_GPU=1 BUILD_DIR/ddpbench on the machine's GPUs, without those
+# failures. BUILD_DIR/ddpbench computes the CPU's losses.
 set -euo pipefail
 
 # shellcheck source=tests/support/cli.sh
@@ -13,14 +12,14 @@ on_cpu=$program
 [ -n "${REAL_GPU:-}" ] || program=$build/emulated/ddpbench
 [ -x "$program" ] || { say "there is no $program; build it first"; exit 2; }
 limit=120
-export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0 # of MPI's
+export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0 # MPI leaks
 tiny=(--d-model 32 --num-layers 2 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 2 --vocab-size 256
     --implementations ddp_bucketed --bucket-size-mb 0.02 --rounds 1 --num-epochs 21 --warmup-epochs 3)
 
-# Real text: this project's own.
+# The training text is this project's own files.
 cat "$root"/README.md "$root"/ddp/*.c >text
 
-# train NAME PROGRAM RANKS OPTION...: its losses go to NAME.losses, step by step.
+# train NAME PROGRAM RANKS OPTION...: runs the program; writes the losses to NAME.losses, one per step.
 train() {
     local name=$1 what=$2 ranks=$3
     shift 3
@@ -30,7 +29,7 @@ train() {
     [ ! -e "$name" ] || sed -n 's/.*"loss": \([^,}]*\).*/\1/p' "$name/rank_0_metrics.jsonl" >"$name.losses"
 }
 
-# apart A B: the largest relative difference of their losses; 1 if they are not as many, or too few.
+# apart A B: prints the largest relative difference of the losses; 1 if their numbers differ or are below 20.
 apart() {
     paste "$1.losses" "$2.losses" | awk '
         NF != 2 || $2 <= 0 { bad = 1 }
@@ -38,18 +37,18 @@ apart() {
         END { print (bad || n < 20) ? 1 : worst + 0 }'
 }
 
-# close A B LIMIT
+# close A B LIMIT: checks that losses differ by at most LIMIT.
 close() {
     local worst
     worst=$(apart "$1" "$2")
-    echo "they differ by $worst, relatively" >>said
+    echo "largest relative difference: $worst" >>said
     result "$(awk -v a="$worst" -v b="$3" 'BEGIN { print !(a <= b) }')" "losses of $1 and $2 agree within $3 over the run"
 }
 
-# learns NAME: the last five losses are lower than the first five, in the mean: one batch alone may be an easy one.
+# learns NAME: checks that the mean of the last five losses is lower than that of the first five.
 learns() {
     result "$(awk '{ loss[NR] = $1 } END { for (i = 1; i <= 5; i++) { first += loss[i]; last += loss[NR + 1 - i] }
-        print !(last < 0.985 * first) }' "$1.losses")" "$1: it learns"
+        print !(last < 0.985 * first) }' "$1.losses")" "$1: the loss decreases"
 }
 
 train cpu "$on_cpu" 1 --device cpu
@@ -63,12 +62,12 @@ close tf32 cpu 1e-2
 train bf16 "$program" 1 --device cuda --dtype bf16
 close bf16 cpu 3e-2
 learns bf16
-is "bf16 is not fp32" "$(cmp -s bf16.losses fp32.losses && echo the same || echo another)" another
+is "losses of bf16 and fp32 differ" "$(cmp -s bf16.losses fp32.losses && echo the same || echo another)" another
 
-# ---- bad input, which needs no failure ----
+# ---- bad input ----
 
 try "$program" "${tiny[@]}" --device cuda --d-model 1024 --num-heads 2
-check 1 "heads wider than a GPU's attention takes" 'heads of width 512: on a GPU they are at most 256 wide'
+check 1 "heads wider than the GPU's attention supports are refused" 'heads of width 512: on a GPU they are at most 256 wide'
 for device in cuda cpu; do
     heads=12
     [ $device = cuda ] || heads=4
@@ -76,11 +75,11 @@ for device in cuda cpu; do
     check 2 "the preset on $device has $heads heads" "--num-heads $heads does not divide --d-model 770 "
 done
 try "$program" "${tiny[@]}" --device gpu
-check 2 "a device that there is not" '--device gpu: expected auto, cpu or cuda'
+check 2 "an unknown device is refused" '--device gpu: expected auto, cpu or cuda'
 try "$program" "${tiny[@]}" --device cpu --dtype bf16
-check 1 "bf16 on the CPU" '--dtype bf16 needs a GPU'
+check 1 "--dtype bf16 on the CPU is refused" '--dtype bf16 needs a GPU'
 try "$program" "${tiny[@]}" --device cpu --comm nccl
-check 1 "NCCL on the CPU" '--comm nccl'
+check 1 "--comm nccl on the CPU is refused" '--comm nccl'
 
 if [ -n "${REAL_GPU:-}" ]; then
     exit "$failed"
@@ -91,13 +90,13 @@ fi
 train cpus "$on_cpu" 2 --device cpu
 train nccl "$program" 2 --device cuda --comm nccl
 close nccl cpus 1e-4
-# 16 MiB of pinned memory are for uploads; the gradient, 133 KiB, fits beside them once, and not once for each collective
+# 16 MiB of pinned memory are used for uploads; the rest fits the gradient (133 KiB) once, but not once per collective.
 EMULATED_CUDA_GPUS=1 EMULATED_PINNED_MIB=17 train shared "$program" 2 --device cuda --share-gpu --implementations ddp_flat --bucket-size-mb auto
 close shared cpus 1e-4
 
-# ---- what can go wrong ----
+# ---- failures ----
 
-# broken RANKS OPTION...: a short run that is to end with an error, on every rank and within the limit.
+# broken RANKS OPTION...: makes a short run that should fail on every rank within the limit.
 broken() {
     local ranks=$1
     shift
@@ -108,28 +107,28 @@ lines() { grep -c 'ddpbench: ' said || true; }
 
 EMULATED_CUDA_DRIVER=none broken 2 --device cuda
 check 1 "no driver" 'there is no NVIDIA driver on this machine'
-is "no driver: it is said once" "$(lines)" 1
+is "no driver: the error is printed once" "$(lines)" 1
 EMULATED_CUDA_DRIVER=none broken 2 --device auto
-check 0 "no driver, auto: it runs on the CPU and says why" 'computing on the CPU: there is no NVIDIA driver on this machine'
+check 0 "no driver, --device auto: runs on the CPU and prints the reason" 'computing on the CPU: there is no NVIDIA driver on this machine'
 EMULATED_CUDA_DRIVER=old broken 2 --device cuda
-check 1 "a driver too old" 'the NVIDIA driver is too old: it supports CUDA up to [0-9.]+, and this program was built with [0-9.]+'
+check 1 "a driver that is too old" 'the NVIDIA driver is too old: it supports CUDA up to [0-9.]+, and this program was built with [0-9.]+'
 EMULATED_CUDA_GPUS=0 broken 2 --device cuda
 check 1 "no GPU" 'shows no GPU'
 EMULATED_CUDA_GPUS=1 broken 2 --device cuda
-check 1 "two ranks and one GPU" 'share.*--share-gpu'
+check 1 "two ranks on one GPU" 'share.*--share-gpu'
 EMULATED_CUDA_ARCH=70 broken 2 --device cuda
-check 1 "another architecture" 'is sm_70: build with CUDA_ARCHITECTURES=70'
+check 1 "a GPU of an architecture that was not built" 'is sm_70: build with CUDA_ARCHITECTURES=70'
 EMULATED_CUDA_SHARED=65536 broken 2 --device cuda
 check 1 "too little shared memory" 'lets a block have 65536 bytes of shared memory; attention needs 101376; choose another GPU, or --device cpu'
 EMULATED_CUDA_MEMORY=1074000000 broken 2 --device cuda
-check 1 "too little memory, seen before anything is allocated" \
+check 1 "too little GPU memory is detected before allocation" \
     'beside what its libraries take, .* has .* KiB of memory free and 1 rank on it needs'
 EMULATED_NCCL_FAIL_RANK=1,call=9 broken 2 --device cuda --comm nccl --timeout 5
 check 1 "NCCL fails on one rank: the collective is named" 'all_reduce of [0-9]+ float'
-result "$([ -s out/run.json ] && echo 0 || echo 1)" "what was written until then is there"
-is "no rank is left" "$(gone out)" ''
+result "$([ -s out/run.json ] && echo 0 || echo 1)" "NCCL fails on one rank: run.json is kept"
+is "NCCL fails on one rank: no rank is left" "$(gone out)" ''
 EMULATED_NCCL_HANG_RANK=1,call=9 broken 2 --device cuda --comm nccl --timeout 3
-check 1 "a rank that does not arrive is named" 'all_reduce of [0-9]+ float.*rank 1|rank 1.*all_reduce'
-is "no rank is left of these" "$(gone out)" ''
+check 1 "NCCL hangs on one rank: the collective and the rank are named" 'all_reduce of [0-9]+ float.*rank 1|rank 1.*all_reduce'
+is "NCCL hangs on one rank: no rank is left" "$(gone out)" ''
 
 exit "$failed"

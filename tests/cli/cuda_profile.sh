@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# cuda_profile.sh - profiles on GPUs, from outside: what the traces promise, with a tracer and without one. Tests
-# BUILD_DIR/emulated/ddpbench, whose GPUs, NCCL and CUPTI are emulated; with REAL_GPU=1 BUILD_DIR/ddpbench on the
-# machine's GPUs.
+# cuda_profile.sh - profiles on GPUs: the content of the traces, with and without CUPTI. Tests
+# BUILD_DIR/emulated/ddpbench, with emulated GPUs, NCCL and CUPTI; with REAL_GPU=1 BUILD_DIR/ddpbench on the machine's
+# GPUs.
 set -euo pipefail
 
 # shellcheck source=tests/support/cli.sh
@@ -11,11 +11,11 @@ set -euo pipefail
 [ -x "$program" ] || { say "there is no $program; build it first"; exit 2; }
 command -v python3 >/dev/null || { echo "skip - profiles on GPUs: no python3 here"; exit 0; }
 limit=120
-export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0 # of MPI's
+export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0 # MPI leaks
 tiny=(--d-model 32 --num-layers 2 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 2 --vocab-size 64 --num-epochs 5
     --warmup-epochs 2 --rounds 0 --device cuda --profile --profile-implementation ddp_bucketed --bucket-size-mb 0.02)
 
-# profile NAME RANKS OPTION...: traces go to NAME
+# profile NAME RANKS OPTION...: makes a profile with traces in directory NAME.
 profile() {
     local name=$1 ranks=$2
     shift 2
@@ -24,95 +24,95 @@ profile() {
     result "$status" "$name: exit status 0"
 }
 
-# has NAME RANK: checks its trace; the counts of rows go to counts.
-has() { keeps "$1/ddp_bucketed_rank_$2_trace.json" "$1: the trace of rank $2 is what it promises"; }
+# has NAME RANK: checks the trace of the rank; the numbers of rows go to counts.
+has() { keeps "$1/ddp_bucketed_rank_$2_trace.json" "$1: the trace of rank $2 is complete"; }
 keeps() {
     status=0
     "$root/tests/gpu/gpu_trace.py" "$1" >counts 2>said || status=$?
     result "$status" "$2"
 }
-# holds NAME: the trace has the allocations of its device.
+# holds NAME: checks that the trace contains the device's allocations.
 holds() {
-    succeeds "$1: allocations are in the trace" python3 -c "import json
+    succeeds "$1: the trace contains allocations" python3 -c "import json
 rows = json.load(open('$1/ddp_bucketed_rank_0_trace.json'))['traceEvents']
 assert sum(r['args']['Bytes'] for r in rows if r['name'] == '[memory]') > 0"
 }
 count() { awk -v name="$1" '$1 == name { n = $2 } END { print n + 0 }' counts; }
 
-# ---- with a tracer ----
+# ---- with CUPTI ----
 profile one 1
 has one 0
-is "one: every step" "$(count steps)" 5
-succeeds "one: kernels, and what the host did" test "$(count kernel)" -gt 300 -a "$(count cpu_op)" -gt 300
-is "one: nothing missing" "$(grep -c 'CUPTI unavailable\|missing in' said one/*_summary.txt | tail -1)" "one/ddp_bucketed_summary.txt:0"
+is "one: the trace contains every step" "$(count steps)" 5
+succeeds "one: the trace contains kernels and host operations" test "$(count kernel)" -gt 300 -a "$(count cpu_op)" -gt 300
+is "one: no kernels are reported missing" "$(grep -c 'CUPTI unavailable\|missing in' said one/*_summary.txt | tail -1)" "one/ddp_bucketed_summary.txt:0"
 us=$(awk -F '"compute_ms": ' '/"captured": true/ { us += 1000 * $2 } END { print us }' one/ddp_bucketed/rank_0_metrics.jsonl)
-succeeds "one: compute busy, $us us, is the union of the operations' kernels" \
+succeeds "one: compute_ms ($us us) is the union of the kernels in the trace" \
     awk -v us="$us" -v trace="$(count compute_us)" 'BEGIN { exit !(us > 0 && us / trace > 0.99 && us / trace < 1.01) }'
 if [ -z "${REAL_GPU:-}" ]; then # ranks of NCCL cannot share a real GPU
     profile two 2 --comm nccl
     has two 0
     holds two
-    is "two: a kernel of NCCL for each bucket of each step" "$(count nccl)" 25
+    is "two: one NCCL kernel for each bucket of each step" "$(count nccl)" 25
     kernels=$(count kernel)
     has two 1
-    is "two: rank 1 has as many kernels" "$(count kernel)" "$kernels"
-    is "two: the GPUs that the rank sees, its own among them" "$(count gpus)" 8
-    keeps two "two: the table of collectives, waits and stragglers are those of NCCL's kernels"
-    succeeds "two: and that is many figures" test "$(count compared)" -gt 40
-    keeps two/ddp_bucketed/all_ranks/ddp_bucketed_all_ranks_trace.json "two: all ranks in one, each with its GPU"
-    is "two: a GPU of each rank in it" "$(count gpus)" 2
+    is "two: rank 1 has as many kernels as rank 0" "$(count kernel)" "$kernels"
+    is "two: the trace lists all GPUs that the rank sees" "$(count gpus)" 8
+    keeps two "two: collectives, waits and stragglers follow from the NCCL kernels"
+    succeeds "two: more than 40 figures are compared with the kernels" test "$(count compared)" -gt 40
+    keeps two/ddp_bucketed/all_ranks/ddp_bucketed_all_ranks_trace.json "two: the trace of all ranks is complete"
+    is "two: the trace of all ranks has a GPU for each rank" "$(count gpus)" 2
     profile staged 2 --comm mpi
     has staged 1
     holds staged
-    is "staged: no NCCL" "$(count nccl)" 0
-    succeeds "staged: copies there and back" test "$(count gpu_memcpy)" -ge 50
+    is "staged: no NCCL kernels" "$(count nccl)" 0
+    succeeds "staged: copies to the host and back" test "$(count gpu_memcpy)" -ge 50
 fi
-if [ -z "${REAL_GPU:-}" ]; then # ranges of epochs and collectives: each epoch has one step
+if [ -z "${REAL_GPU:-}" ]; then # the ranges of epochs and collectives; each epoch has one step
     EMULATED_NVTX=2 profile ranges 1 --comm nccl --profile-activities cpu --num-epochs 2 --warmup-epochs 1
     grep '^NVTX: ' said | tr -d '\n' >heard
-    succeeds "ranges: epochs hold steps, and these the calls of collectives" grep -qE \
+    succeeds "ranges: NVTX ranges nest: epoch, step, collective" grep -qE \
         ' warmup_epoch_1\( ProfilerStep#1\( .* all_reduce bucket 4\( \) .* \) \) active_epoch_2\( ProfilerStep#2\( ' heard
-    is "ranges: as many end as begin, but for the domain" "$(tr -cd '(' <heard | wc -c)" "$(($(tr -cd ')' <heard | wc -c) + 1))"
+    is "ranges: every range ends, except the domain" "$(tr -cd '(' <heard | wc -c)" "$(($(tr -cd ')' <heard | wc -c) + 1))"
 fi
 profile cycles 1 --profile-wait 1 --profile-warmup 1 --profile-active 1 --profile-repeat 1
 has cycles 0
-is "cycles: one step" "$(count steps)" 1
-# less than two steps have; a real cuBLAS adds some to ours
-succeeds "cycles: a part of the kernels" test "$(count kernel)" -gt 50 -a "$(count kernel)" -lt 200
+is "cycles: the trace contains one step" "$(count steps)" 1
+# The upper limit is below the number of kernels of two steps; a real cuBLAS adds some kernels.
+succeeds "cycles: the trace contains the kernels of one step" test "$(count kernel)" -gt 50 -a "$(count kernel)" -lt 200
 
-# ---- what was asked for ----
+# ---- selected activities ----
 profile cpu 1 --profile-activities cpu
 has cpu 0
-is "--profile-activities cpu: nothing of the GPU" "$(grep -cE '^(kernel|gpu_|cuda_)' counts)" 0
+is "--profile-activities cpu: no GPU rows" "$(grep -cE '^(kernel|gpu_|cuda_)' counts)" 0
 profile gpu 1 --profile-activities cuda --cuda-profiler-range
 has gpu 0
-is "--profile-activities cuda: no operations of the host" "$(count cpu_op)" 0
+is "--profile-activities cuda: no host operations" "$(count cpu_op)" 0
 succeeds "--profile-activities cuda: kernels" test "$(count kernel)" -gt 300
 
-# ---- what it costs ----
+# ---- overhead ----
 if [ -z "${REAL_GPU:-}" ]; then # a slow tracer
     EMULATED_CUPTI_US=2000 profile slow 1 --profile-implementation ddp --bucket-size-mb auto --num-epochs 1 --warmup-epochs 0 --rounds 1 --steps-per-block 1
-    is "slow: the tracer is a part of the overhead of profiling" \
+    is "slow: profiling_overhead includes the tracer" \
         "$(awk -F, '$3 == "profiling_overhead" { print ($6 > 1.5) }' slow/ddp/summary.csv)" 1
-    is "slow: kernels in traced blocks, nothing in others" \
+    is "slow: only traced blocks have kernels" \
         "$(grep -v captured slow/ddp/rank_0_metrics.jsonl | grep -c 'untraced.*compute_ms\|"ddp".*compute_ms": null')" 0
 fi
 
-# ---- without a tracer ----
+# ---- without CUPTI ----
 if [ -z "${REAL_GPU:-}" ]; then
     EMULATED_CUPTI=taken profile taken 2 --comm nccl
-    check 0 "CUPTI in use by another tool: a note says so" '^CUPTI unavailable \(.*another tool is tracing this process'
-    is "and said once" "$(grep -c 'another tool' said)" 1
-    is "and in the summary" "$(texts taken/ddp_bucketed/summary.json | grep -c 'CUPTI unavailable (.*no kernels, and when the GPU computed is n/a\.$')" 1
-    is "and in the trace" "$(grep -c '"labels": "GPU 0 .*times are of CUDA events: another tool' taken/ddp_bucketed_rank_0_trace.json)" 1
+    check 0 "CUPTI used by another tool: a note on stderr" '^CUPTI unavailable \(.*another tool is tracing this process'
+    is "CUPTI used by another tool: the note is printed once" "$(grep -c 'another tool' said)" 1
+    is "CUPTI used by another tool: a note in the summary" "$(texts taken/ddp_bucketed/summary.json | grep -c 'CUPTI unavailable (.*no kernels, and when the GPU computed is n/a\.$')" 1
+    is "CUPTI used by another tool: a note in the trace" "$(grep -c '"labels": "GPU 0 .*times are of CUDA events: another tool' taken/ddp_bucketed_rank_0_trace.json)" 1
     has taken 1
-    is "no kernels" "$(grep -cE '^(kernel|gpu_mem|cuda_)' counts)" 0
-    succeeds "operations and collectives instead" test "$(count gpu_user_annotation)" -gt 200
-    is "when the GPU computed is unknown" "$(grep -c '"captured": true.*"compute_ms": null.*"hidden_ratio": null' \
+    is "CUPTI used by another tool: no kernels" "$(grep -cE '^(kernel|gpu_mem|cuda_)' counts)" 0
+    succeeds "CUPTI used by another tool: the trace contains operations and collectives" test "$(count gpu_user_annotation)" -gt 200
+    is "CUPTI used by another tool: compute_ms is null" "$(grep -c '"captured": true.*"compute_ms": null.*"hidden_ratio": null' \
         taken/ddp_bucketed/rank_1_metrics.jsonl)" 5
     EMULATED_CUPTI_LOSE=10 profile lost 1
     has lost 0
-    is "kernels without times: it is said" "$(texts lost/ddp_bucketed/summary.json | grep -cE 'and [1-9][0-9]* had no times')" 1
+    is "kernels without times are reported" "$(texts lost/ddp_bucketed/summary.json | grep -cE 'and [1-9][0-9]* had no times')" 1
 fi
 
 exit "$failed"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# faults.sh - each call that writes a file fails once, or is the last of its process, in every kind of run; and what
-# signals, limits of the machine and other processes do to a run. Runs BUILD_DIR/ddpbench with
-# BUILD_DIR/tests/support/preload/faults.so: the k-th open, write, close, rename and mkdir below the directory of
-# results fails, for every k. Then the run has to end by itself, by a status that is not 0, with one line that says why,
-# and all files are valid.
+# faults.sh - injected failures: each file operation of every kind of run fails once, or the process is killed there;
+# also signals, resource limits and interference by other processes. Runs BUILD_DIR/ddpbench with
+# BUILD_DIR/tests/support/preload/faults.so: the k-th open, write, close, rename, fsync and mkdir below the results
+# directory fails, for every k. The run must then end by itself, with a status other than 0 and one error line, and
+# leave only valid files.
 
 # aside, succeeds and wait_until call functions by name:
 # shellcheck disable=SC2317
@@ -15,10 +15,10 @@ set -euo pipefail
 
 tiny=(--device cpu --d-model 16 --num-layers 1 --num-heads 2 --d-ff 16 --vocab-size 32 --context-length 8
     --batch-size-per-rank 1 --rounds 2 --steps-per-block 1)
-"$program" "${tiny[@]}" --implementations none --output saved >said 2>&1 || die "no run to report on: $(cat said)"
+"$program" "${tiny[@]}" --implementations none --output saved >said 2>&1 || die "cannot make the run to report on: $(cat said)"
 cp -r saved saved2
 
-# of KIND: the words of a command of that kind of run, in `command`.
+# of KIND: sets `command` to the command of that kind of run.
 of() {
     case $1 in
     benchmark) command=("$program" "${tiny[@]}" --implementations none --output outcome) ;;
@@ -31,7 +31,7 @@ of() {
     esac
 }
 
-# after HOW: what is wrong with the run that is over.
+# after HOW: prints what is wrong after the run.
 after() {
     local files
     ended_by_itself || echo "does not end within ${limit:-60} s"
@@ -47,7 +47,7 @@ after() {
     [ "$1" = kill ] || find outcome -name '*.tmp' 2>/dev/null || true
 }
 
-# every KIND CALL HOW LEAST [RANK]: lets each such call of a run of that kind fail in turn; there are so many, at least.
+# every KIND CALL HOW LEAST [RANK]: lets each such call of a run fail in turn; checks that there are at least LEAST calls.
 every() { aside fail_each "$@"; }
 fail_each() {
     local kind=$1 call=$2 how=$3 least=$4 k wrong=0 words
@@ -55,9 +55,9 @@ fail_each() {
     of "$kind"
     for ((k = 1;; k++)); do
         rm -rf outcome hit
-        case $kind in allreduce | compare) mkdir outcome ;; esac # theirs is to be there
+        case $kind in allreduce | compare) mkdir outcome ;; esac # --output needs an existing directory here
         { try env LD_PRELOAD=faults.so FAULT_UNDER=outcome FAULT_CALL="$call" FAULT_AT="$k" FAULT_HOW="$how" \
-            FAULT_RANK="${5:-0}" FAULT_LOG="$PWD/hit" "${command[@]}"; } 2>/dev/null # the shell tells of what was killed
+            FAULT_RANK="${5:-0}" FAULT_LOG="$PWD/hit" "${command[@]}"; } 2>/dev/null # hides the shell's messages about killed processes
         [ -d hit ] || break
         words=$(after "$how")
         [ -z "$words" ] || { wrong=1; echo "$call number $k: $words" >>wrongs; }
@@ -67,7 +67,7 @@ fail_each() {
     result "$wrong" "$kind, ${5:+rank $5: }$call: $how ($((k - 1)) calls)"
 }
 
-# the longest first
+# Starts the longest first.
 for kind in profile allreduce benchmark; do
     for how in ENOSPC half-ENOSPC EINTR kill; do every $kind write $how 5; done
     every $kind open EMFILE 4
@@ -93,32 +93,32 @@ gather
 
 # ---- signals ----
 
-# signalled SIGNAL WHICH CONDITION WORDS...: starts the command, and once the condition holds sends the signal to one of
-# its processes, the WHICH-th of those that are ranks. Sets `status`.
+# signalled SIGNAL WHICH CONDITION WORDS...: starts the command, and once the condition holds sends the signal to its
+# rank process number WHICH. Sets `status`.
 signalled() {
     local run processes=()
     rm -rf outcome
-    set -m # with job control a script has SIGINT's default
+    set -m # job control gives a script the default action of SIGINT
     "${@:4}" >printed 2>said </dev/null &
     run=$!
     set +m
     wait_until is_there "$2" "$3" || true
-    kill "-$1" "${processes[$2]}" 2>/dev/null || echo "there was none to send it to" >>said
+    kill "-$1" "${processes[$2]}" 2>/dev/null || echo "there was no process to signal" >>said
     if ! wait_until is_over; then
-        result 1 "SIG$1 ends it"
+        result 1 "SIG$1 ends the run"
         kill -KILL -- -$run 2>/dev/null || true
     fi
     { wait $run && status=0 || status=$?; } 2>/dev/null
 }
 
-# is_there WHICH CONDITION: of signalled
+# is_there WHICH CONDITION: sets processes; tests whether the process exists and the condition holds.
 is_there() {
     mapfile -t processes < <(ranks_of)
     [ "${#processes[@]}" -gt "$1" ] && eval "$2"
 }
 is_over() { ! kill -0 "$run"; }
 
-# ranks_of: the processes of this script's runs that are ranks, not launchers.
+# ranks_of: prints the processes of this script's runs that are ranks, not launchers.
 ranks_of() {
     local process
     for process in $(left_over); do
@@ -126,7 +126,7 @@ ranks_of() {
     done
 }
 
-# whole NAME: every file below outcome is valid, and none is unfinished.
+# whole: tests that every file below outcome is valid and no temporary file is left.
 whole() {
     local files
     mapfile -t files < <(find outcome -name '*.json' -o -name '*.jsonl')
@@ -136,51 +136,51 @@ whole() {
 long=("${tiny[@]}" --rounds 1000000)
 before=true
 in_blocks='[ -s outcome/rank_0_metrics.jsonl ]'
-# has_line WORDS PATTERN: a check that what was said has such a line (an extended expression).
+# has_line WORDS PATTERN: checks that stderr has a line matching the extended regular expression.
 has_line() { if grep -qE -- "$2" said; then result 0 "$1"; else result 1 "$1"; fi; }
 
 for signal in HUP INT TERM; do
     try env LD_PRELOAD=faults.so FAULT_SIGNAL="$(kill -l $signal)" "$program" "${long[@]}" --implementations none \
         --output "$PWD/outcome"
-    is "SIG$signal while libraries are loaded ends it" "$status" $((128 + $(kill -l $signal)))
+    is "SIG$signal during the loading of libraries ends the run" "$status" $((128 + $(kill -l $signal)))
     signalled $signal 0 "$before" "$program" "${long[@]}" --implementations none --output "$PWD/outcome"
-    is "SIG$signal while it starts ends it by it" "$status" $((128 + $(kill -l $signal)))
+    is "SIG$signal during the start ends the run" "$status" $((128 + $(kill -l $signal)))
     signalled $signal 0 "$in_blocks" "$program" "${long[@]}" --implementations none --output "$PWD/outcome"
-    check $((128 + $(kill -l $signal))) "SIG$signal in a block, too, with a word" \
+    check $((128 + $(kill -l $signal))) "SIG$signal in a block ends the run with a message" \
         "^ddpbench: rank 0: ended by SIG$signal; what was measured before is in .*/outcome\$"
-    succeeds "and what was measured is whole" whole
+    succeeds "SIG$signal in a block leaves valid files" whole
 done
 signalled TERM 1 "$in_blocks" "${mpirun[@]}" -n 2 "$program" "${long[@]}" --implementations ddp --output "$PWD/outcome"
-has_line "the second rank says so when the signal is for it alone" \
+has_line "SIGTERM to rank 1 only: rank 1 prints the message" \
     "^ddpbench: rank 1: ended by SIGTERM; what was measured before is in .*/outcome\$"
-succeeds "and what both measured is whole" whole
+succeeds "SIGTERM to rank 1 only: the files of both ranks are valid" whole
 nohup "$program" "${tiny[@]}" --rounds 300 --implementations none --output "$PWD/outcome2" >printed 2>said &
 run=$!
 wait_until [ -s outcome2/rank_0_metrics.jsonl ] || true
 kill -HUP $run
 wait $run && status=0 || status=$?
-is "with nohup SIGHUP does not end it" "$status" 0
-# shellcheck disable=SC2016 # signalled evaluates it
+is "SIGHUP does not end a run under nohup" "$status" 0
+# shellcheck disable=SC2016 # signalled evaluates the condition
 signalled TERM 0 '[ -n "$(find outcome -name "*.tmp" -size +64k 2>/dev/null)" ]' "$program" "${tiny[@]}" --profile --profile-implementation ddp \
     --num-epochs 3 --steps-per-epoch 1000 --warmup-epochs 0 --profile-output-dir "$PWD/outcome"
-is "SIGTERM while traces are written ends it" "$((status != 0))" 1
-succeeds "and leaves none half written" whole
-succeeds "and sums up what was captured" test -s outcome/ddp/summary.json
+is "SIGTERM during the writing of traces ends the run" "$((status != 0))" 1
+succeeds "SIGTERM during the writing of traces leaves no partial file" whole
+succeeds "SIGTERM during the writing of traces still writes a summary" test -s outcome/ddp/summary.json
 
-# ---- limits of the machine ----
+# ---- resource limits ----
 
-# limited LIMIT VALUE OPTION...: runs with a limit of the shell.
+# limited LIMIT VALUE OPTION...: runs the program under a limit of the shell (ulimit).
 limited() {
     rm -rf outcome
     limit=200 try bash -c "ulimit -c 0 $1 $2; exec \"\$@\"" bash "$program" "${@:3}" --implementations none --output outcome
 }
 limited -f 16384 "${tiny[@]}" --rounds 1000000
-check 1 "a limit on the size of files ends a run as a full disk does" \
+check 1 "a limit on the file size ends the run with an error" \
     '^ddpbench: cannot write outcome/rank_0_metrics[.]jsonl: File too large; it holds what was written before$'
-succeeds "and what was measured is whole" whole
+succeeds "a limit on the file size leaves valid files" whole
 limited -v 2200000 --device cpu --threads 1 --d-model 1024 --num-layers 8 --d-ff 4096 --vocab-size 10000 --num-heads 4
-check 1 "memory that a limit refuses is named" '^ddpbench: .* memory'
-# of the libraries: too small for a program with CUDA to be loaded, which the dynamic linker says
+check 1 "memory refused by a limit is reported" '^ddpbench: .* memory'
+# says_why: tests the error. If the limit is too small to load the CUDA libraries, the dynamic linker prints it.
 says_why() {
     case $status in
         0) ;;
@@ -191,66 +191,66 @@ says_why() {
 }
 for limit_kb in 250000 350000 450000 600000; do
     limited -v $limit_kb "${tiny[@]}" --rounds 1
-    succeeds "with $limit_kb KiB of address space it ends in time, and says why" says_why
+    succeeds "with $limit_kb KiB of address space the run ends in time with an error" says_why
 done
 if unshare -m --propagation private mount -t tmpfs none /dev/shm 2>/dev/null; then
     try unshare -m --propagation private sh -c 'mount -t tmpfs -o size=64k none /dev/shm && exec "$@"' sh \
         "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --implementations none --output full
-    is "a full /dev/shm ends it" "$((status != 0 && status != 124))" 1
-    is "and is named" "$(grep -c '^ddpbench: /dev/shm has 0[.]1 MB left' said)" 1
+    is "a full /dev/shm ends the run" "$((status != 0 && status != 124))" 1
+    is "a full /dev/shm is reported" "$(grep -c '^ddpbench: /dev/shm has 0[.]1 MB left' said)" 1
     mkdir read-only
     try unshare -m --propagation private sh -c 'mount -t tmpfs -o ro none read-only && exec "$@"' sh \
         "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --implementations none --output read-only
-    is "a read-only directory ends both ranks, by one line" \
+    is "a read-only directory ends both ranks with one error line" \
         "$status $(grep '^ddpbench: ' said)" "1 ddpbench: cannot write read-only/rank_0_metrics.jsonl: Read-only file system"
 else
-    echo "skip - no mounts here: a full /dev/shm, and a read-only directory"
+    echo "skip - a full /dev/shm and a read-only directory: cannot mount here"
 fi
 for jump in 3600 -3600; do
     rm -rf outcome
     try env LD_PRELOAD=faults.so FAULT_CLOCK=$jump "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --timeout 50 \
         --implementations "none,ddp" --output outcome
-    is "a time of day that jumps by $jump s is not taken for a duration" \
+    is "a jump of the wall clock by $jump s does not affect durations" \
         "$status $(awk -F, 'NR > 1 && $5 == "s" && ($6 < -100 || $6 > 100)' outcome/summary.csv)" "0 "
 done
 
-# ---- what others do to the files ----
+# ---- interference by other processes ----
 
 timeout 60 "$program" "${tiny[@]}" --rounds 1000000 --implementations none --output shared >printed 2>said.first &
 run=$!
 wait_until [ -s shared/rank_0_metrics.jsonl ] || true
 try "$program" "${tiny[@]}" --implementations none --output shared
-check 1 "a second run in the directory of one that goes on" '^ddpbench: --output shared: another run or report writes there now; choose another directory$'
+check 1 "a second run in the directory of an active run is refused" '^ddpbench: --output shared: another run or report writes there now; choose another directory$'
 rm shared/rank_0_metrics.jsonl
 status=0
 wait $run || status=$?
 mv said.first said
-check 1 "a run whose metrics another process removes says so" \
+check 1 "metrics removed by another process end the run with an error" \
     '^ddpbench: shared/rank_0_metrics[.]jsonl was removed or changed by another process; nothing more is written to it$'
-succeeds "and what else it wrote is whole" valid shared/*.json
+succeeds "metrics removed by another process: other files are valid" valid shared/*.json
 
 for how in "rm -r shared2" "mv shared2 moved"; do
     rm -rf shared2
     timeout 60 "$program" "${tiny[@]}" --rounds 1000000 --implementations none --output shared2 >printed 2>said &
     run=$!
     wait_until [ -s shared2/rank_0_metrics.jsonl ] || true
-    # shellcheck disable=SC2086 # words
-    wait_until $how || true # rm fails where a temporary file goes meanwhile
+    # shellcheck disable=SC2086 # splits how into words
+    wait_until $how || true # rm fails if a temporary file disappears meanwhile
     wait $run && status=0 || status=$?
-    check 1 "a directory that is gone ($how) ends the run" \
+    check 1 "a removed results directory ($how) ends the run" \
         '^ddpbench: (shared2/rank_0_metrics[.]jsonl was removed or changed by another process; nothing more is written to it|cannot write shared2/summary[.].*: No such file or directory; .*)$'
-    is "and is not made anew" "$(ls shared2 2>/dev/null)" ''
+    is "a removed results directory ($how) is not recreated" "$(ls shared2 2>/dev/null)" ''
 done
-succeeds "what was measured before it was moved is whole" valid moved/run.json moved/rank_0_metrics.jsonl
+succeeds "a moved results directory holds valid files" valid moved/run.json moved/rank_0_metrics.jsonl
 
 mkfifo pipe
 try "$program" allreduce --device cpu --sizes 8 --output piped --prometheus pipe
-check 1 "a pipe as the file of --prometheus" '^ddpbench: --prometheus pipe: is not a regular file; name a file$'
+check 1 "a pipe as --prometheus is refused" '^ddpbench: --prometheus pipe: is not a regular file; name a file$'
 for name in run.json rank_0_metrics.jsonl; do
     rm -rf waits && mkdir waits && mkfifo waits/$name
     try "$program" "${tiny[@]}" --implementations none --output waits
-    check 1 "a pipe that has the name $name of one of its files" "^ddpbench: --output waits already holds $name, which"
-    is "stays, alone" "$(ls -A waits) $(find waits -type p)" "$name waits/$name"
+    check 1 "a pipe named $name in the results directory is refused" "^ddpbench: --output waits already holds $name, which"
+    is "a pipe named $name stays the only file" "$(ls -A waits) $(find waits -type p)" "$name waits/$name"
 done
 
 # left: a run that is killed while it writes leaves a temporary file, which the next one in that place removes.
