@@ -322,8 +322,9 @@ static void measure_cases(struct bench *b)
 
 /* ---- figures ---- */
 
-/* Prints a case. Returns the median over rounds of its bytes per second over those of the copy in the same round. */
-static double print_case(const struct bench *b, const struct kernel_case *k)
+/* Prints a case; the ratio is the median over rounds of its bytes per second over those of the copy in the same round.
+ */
+static void print_case(const struct bench *b, const struct kernel_case *k)
 {
     const struct kernel_case *copy = &b->item[b->copy];
     const char *letters = operation_facts[k->operation < OPERATIONS ? k->operation : OPERATION_COPY].sizes;
@@ -344,15 +345,10 @@ static double print_case(const struct bench *b, const struct kernel_case *k)
     else
         printf("%9.2f %9.3f %19s %8.1f %8.3f %6s\n", 1e-9 * k->flops, 1e3 * median, range, 1e-9 * k->bytes / median,
                1e-12 * k->flops / median, "-");
-    return to_copy;
 }
 
 static void print_figures(const struct bench *b)
 {
-    double enough = b->program.opened.on_gpu ? 0.8 : 0.5;
-    const char *copy = b->item[b->copy].name;
-    char slow[1024] = "";
-    size_t at = 0;
     printf(
         "Operations on %s. Arrays of %.1f MiB; median of n = %zu rounds.\n"
         "A round runs every line (short ones several times in a row), in this order, so drift of the machine hits all\n"
@@ -360,18 +356,9 @@ static void print_figures(const struct bench *b)
         "twice),\n"
         "whatever caches do; attention counts its causal half. The ratio is GB/s over that of the %s in the\n"
         "same round, median over rounds.\n\n",
-        b->program.on, (double)b->array_bytes / 1048576.0, b->rounds, copy);
+        b->program.on, (double)b->array_bytes / 1048576.0, b->rounds, b->item[b->copy].name);
     printf("%-23s %-26s %9s %9s %9s %19s %8s %8s %6s\n", "operation", "sizes", "MB", "Gflop", "ms", "least..most",
            "GB/s", "TFLOP/s", "ratio");
-    for (size_t i = 0; i < b->n; i++) {
-        const struct kernel_case *k = &b->item[i];
-        double ratio = print_case(b, k);
-        if (k->memory_bound && ratio < enough && at < sizeof slow)
-            at += (size_t)snprintf(slow + at, sizeof slow - at, "%s%s", at ? ", " : "", k->name);
-    }
-    if (at)
-        printf("\nBelow %.0f %% of the bandwidth of the %s: %s.\n", 100 * enough, copy, slow);
-    else
-        printf("\nEvery memory-bound operation reaches %.0f %% of the bandwidth of the %s or more.\n", 100 * enough,
-               copy);
+    for (size_t i = 0; i < b->n; i++)
+        print_case(b, &b->item[i]);
 }

@@ -121,7 +121,6 @@ static const struct column overlap_columns[] = {
     {"overlap", "overlap\n(%)", COLUMN_REAL, OVERLAP(overlap.median), "1", 100, 8, 1},
     {"overlap", "[95 % interval]", COLUMN_INTERVAL, COLUMN_ENDS(struct overlap_timing, overlap.ci_low, overlap.ci_high), "1", 100, -20, 1},
     {"rounds", "rounds", COLUMN_COUNT, OVERLAP(overlap.n), NULL, 1, 6, 0},
-    {"matrix_products", NULL, COLUMN_COUNT, OVERLAP(products), NULL, 1, 6, 0},
 };
 /* clang-format on */
 

@@ -104,7 +104,6 @@ void timing_words(const struct collective_timing *timing, char words[TIMING_WORD
 /* One collective concurrent with computation. A sample is a round, the mean over ranks. */
 struct overlap_timing {
     struct collective_timing of;         /* which collective, in place; never timed */
-    size_t products;                     /* matrix products of the computation, about as long as the collective alone */
     struct estimate compute, comm, both; /* seconds: each alone, and both at once */
     struct estimate overlap;             /* 1 - (both - compute) / comm, not clamped: below 0 where both at once take
                                             longer than one after the other. Source: osu_iallreduce */

@@ -5,7 +5,6 @@
 #include "kernels/clock.h"
 #include "kernels/error.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -181,9 +180,6 @@ int monitor_create(struct monitor **monitor, const struct job *job, int cpu, int
     m->pid = allocate((size_t)job->size, sizeof *m->pid);
     if (job->hosts > 1)
         gethostname(m->found.host, sizeof m->found.host - 1);
-    for (char *c = m->found.host; *c; c++) /* as part of a file's name: letters, digits, - _ and . only */
-        if (!isalnum((unsigned char)*c) && !strchr("_-.", *c))
-            *c = '_';
     m->cpu.root = "";
     m->cpu.pid = m->pid;
     m->cpu.pids = find_processes(m, &m->cpu.cpus);
