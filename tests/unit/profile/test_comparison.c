@@ -1,4 +1,4 @@
-/* test_comparison.c - profiles of one run side by side: which step is the shortest, and by how much. */
+/* test_comparison.c - several profiles of one run: which step is the shortest, and by how much. */
 #include "tests/support/suite.h"
 
 #include "profile/summary.h"
@@ -9,8 +9,8 @@
 
 enum { ROUNDS = 8, ROOM = 10, PROFILES = 4 };
 
-/* Steps of 100 ms that grow by a hundredth in each round, and 1.0, 1.2, about 1.0 and 0.5 times as long: the last is
- * that of none, which reduces nothing. */
+/* Made-up profiles: steps take 100 ms, 1 % of that longer in each round, times 1.0, 1.2, about 1.0 and, for `none`,
+ * 0.5. */
 static const struct {
     const char *label;
     const struct strategy *strategy;
@@ -23,7 +23,7 @@ static const struct {
 static struct profile profile[PROFILES];
 static struct measurements measurements;
 
-static int first; /* of the profiles that are compared */
+static int first; /* index of the first profile that is compared */
 
 static cJSON *compare(size_t rounds, struct figure_list *list)
 {
@@ -45,7 +45,7 @@ static cJSON *compare(size_t rounds, struct figure_list *list)
     return summary;
 }
 
-/* The line of a summary's answers that has that text; NULL if none does. */
+/* Returns the first answer of a summary that contains this text; NULL if none does. */
 static const char *answer(const cJSON *summary, const char *text)
 {
     const cJSON *line;
@@ -61,7 +61,7 @@ TEST(the_shortest_is_named_with_those_that_are_slower)
 {
     struct figure_list list = {0};
     cJSON *summary = compare(ROUNDS, &list);
-    /* in that order, and nothing of none */
+    /* answers in their order, without `none` */
     static const char *const expected[] = {"Use ddp: step 103.50 ms [", "Options: --implementations ddp",
                                            "Tie (not significantly slower): alike +0.0 % [-", "Slower: slow +20.0 % [+",
                                            "In %: how much longer a step takes than with the best, "};
@@ -76,7 +76,7 @@ TEST(the_shortest_is_named_with_those_that_are_slower)
     cJSON_Delete(summary);
 }
 
-/* Where none reduces the shortest is that of all; and one round, or two, say nothing of what differs. */
+/* If no profile reduces gradients, the shortest is that of all profiles; with one or two rounds there is no verdict. */
 TEST(too_few_rounds_decide_nothing)
 {
     struct figure_list list = {0};

@@ -1,5 +1,5 @@
-/* test_controls.c - the efficiency of overlap from known numbers; tests/consumers/recompute_trace.py has the other
- * results. */
+/* test_controls.c - the efficiency of overlap from known numbers; recompute_trace.py in tests/consumers/ checks the
+ * rest. */
 #include "profile/controls.h"
 #include "tests/support/suite.h"
 
@@ -28,11 +28,11 @@ TEST_EACH(efficiency_is, LENGTH(efficiencies))
     struct estimate s = controls_efficiency(&on, &off, &alone, &efficiencies[_i].backward, 1);
     ck_assert_uint_eq(s.n, 1);
     ck_assert_msg(fabs(s.median - efficiencies[_i].want) < 1e-12, "%s: %g", efficiencies[_i].what, s.median);
-    ck_assert_double_nan(s.ci_low); /* of one round */
+    ck_assert_double_nan(s.ci_low); /* a single round has no interval */
     ck_assert_double_nan(s.ci_high);
 }
 
-/* Each round is divided by itself: the ratio of the medians would be 1 / 10 here. */
+/* Efficiency is the median of the ratios of each round; the ratio of the medians would be 1 / 10 here. */
 TEST(efficiency_is_paired_by_round)
 {
     static const double on[] = {100, 200, 300, 400, 500, 600, 700}, off[] = {101, 202, 303, 404, 505, 606, 707},
@@ -41,7 +41,7 @@ TEST(efficiency_is_paired_by_round)
     ck_assert_uint_eq(s.n, LENGTH(on));
     ck_assert_double_eq_tol(s.median, 0.1, 1e-12);
     ck_assert_double_eq_tol(s.ci_low, 0.1, 1e-12);
-    ck_assert_double_eq_tol(s.ci_high, 0.5, 1e-12); /* 1 / 5, 2 / 4, 3 / 6 and four times 1 / 10 */
+    ck_assert_double_eq_tol(s.ci_high, 0.5, 1e-12); /* of 1 / 5, 2 / 4, 3 / 6, four times 1 / 10 */
     s = controls_efficiency(on, off, alone, backward, 3);
     ck_assert_double_eq_tol(s.median, 0.5, 1e-12);
     ck_assert_double_nan(s.ci_low);

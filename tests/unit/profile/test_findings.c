@@ -1,4 +1,4 @@
-/* test_findings.c - each threshold of a profile's findings from both of its sides, and which ranks they name. */
+/* test_findings.c - a profile's findings just below and just above each threshold, and the ranks they name. */
 #include "tests/support/healthy.h"
 #include "tests/support/suite.h"
 
@@ -11,7 +11,7 @@
 static struct healthy h;
 static struct findings findings;
 
-static void busy(double percent) /* of rank 1; the other has 80 % */
+static void busy(double percent) /* utilisation of rank 1; rank 0 has 80 % */
 {
     h.rank[1].mean.utilisation = percent / 100;
 }
@@ -21,19 +21,19 @@ static void data_loading(double percent)
     h.figures.phase[PHASE_DATA_LOADING].share = percent / 100;
 }
 
-static void exposed(double percent) /* of rank 0; the other has 2 %. Backward is so long that its share says nothing */
+static void exposed(double percent) /* of rank 0; rank 1 has 2 %. Long backward makes its share small */
 {
     h.rank[0].mean.exposed = percent / 100;
     h.figures.phase[PHASE_BACKWARD].mean = 10;
 }
 
-static void exposed_and_backward(double percent) /* which is half of the step */
+static void exposed_and_backward(double percent) /* backward takes half of the step */
 {
     exposed(percent / 2);
     h.figures.phase[PHASE_BACKWARD].mean = 0.05;
 }
 
-static void exposed_half_of_backward(double percent) /* of the step, which is told from 20 % on */
+static void exposed_half_of_backward(double percent) /* per cent of the step; reported from 20 % on */
 {
     exposed_and_backward(2 * percent);
 }
@@ -43,19 +43,19 @@ static void collectives(double percent)
     h.controls.comm_alone.median = h.controls.backward_none.median * percent / 100;
 }
 
-static void memory(double percent) /* two ranks, the same machine */
+static void memory(double percent) /* of a machine with two ranks */
 {
     h.facts.peak_bytes = (size_t)lround(percent * 5000);
 }
 
-static void gpu_memory(double percent) /* of one GPU, however many ranks the machine has */
+static void gpu_memory(double percent) /* of one GPU, which a single rank uses */
 {
     h.facts.on_gpu = 1;
     h.facts.memory_bytes = 2000000;
     h.facts.peak_bytes = (size_t)lround(percent * 20000);
 }
 
-static void straggling(double percent) /* of three steps of 0.1 s */
+static void straggling(double percent) /* cost of rank 1, per cent of a step of 0.1 s */
 {
     h.straggler[0] = (struct straggler){.last = 30, .most = 1e-3, .cost = 1e-4 / 3};
     h.straggler[1] = (struct straggler){.last = 20, .most = 2.5e-3, .cost = percent / 100 * 0.1};
@@ -66,7 +66,8 @@ static void straggling(double percent) /* of three steps of 0.1 s */
     h.rank[1].saves = 6e-3;
 }
 
-/* One without a core for most of the time that it works longer; and one for so many percent of the step. */
+/* straggling_without_core: a straggler waits for a core for most of its additional time. without_core: a rank waits for
+ * a core for this percentage of the step. */
 static void straggling_without_core(double percent)
 {
     straggling(percent);
@@ -81,7 +82,7 @@ static void without_core(double percent)
 
 static struct link_rates rates[4];
 
-static void sending(double percent) /* of one of four hosts, whose first ranks are 0, 2, 4 and 6 */
+static void sending(double percent) /* rate of the third of four hosts; first ranks: 0, 2, 4, 6 */
 {
     h.facts.hosts = 4;
     for (int i = 0; i < 4; i++)
@@ -96,7 +97,7 @@ static void receiving(double percent)
     rates[3].receive = percent / 100 * 60e6;
 }
 
-static void sending_one_way(double percent) /* of two: what one sends, the other receives */
+static void sending_one_way(double percent) /* between two hosts: a send rate and the other's receive rate */
 {
     sending(100);
     h.facts.hosts = 2;
@@ -107,8 +108,8 @@ static void sending_one_way(double percent) /* of two: what one sends, the other
 static const struct {
     const char *name;
     void (*figure)(double percent);
-    double percent;           /* on the silent side of the limit */
-    double beyond, threshold; /* where it is found; both as told */
+    double percent;           /* on the side of the limit without a finding */
+    double beyond, threshold; /* percentage with a finding; threshold named in its text */
     enum level level;
     const char *words[4];
 } limits[] = {
@@ -188,15 +189,15 @@ TEST(healthy_figures_find_nothing)
     h.facts.peak_bytes = 400000;
     healthy_find(&h, &findings);
     ck_assert_int_eq(findings.n, 0);
-    h.controls = (struct controls){.comm_alone.median = NAN, .backward_none.median = NAN}; /* no round yet */
+    h.controls = (struct controls){.comm_alone.median = NAN, .backward_none.median = NAN}; /* before the first round */
     healthy_find(&h, &findings);
     ck_assert_int_eq(findings.n, 0);
-    h.facts.memory_bytes = 0; /* unknown */
+    h.facts.memory_bytes = 0; /* unknown memory size */
     healthy_find(&h, &findings);
     ck_assert_int_eq(findings.n, 0);
 }
 
-/* What would gain most comes first, with what it gains; two ranks that are late are both named. */
+/* Findings are sorted by the time they cost, largest first; all late ranks are named. */
 TEST(findings_come_by_their_gain)
 {
     healthy_create(&h);
@@ -216,30 +217,30 @@ TEST(findings_come_by_their_gain)
     ck_assert_ptr_nonnull(strstr(findings.finding[1].text, "rank 0 is late in most steps in optimizer_step (5.50 ms)"));
     ck_assert_str_eq(findings.finding[2].name, "little memory left");
     ck_assert_double_nan(findings.finding[2].loss.value);
-    h.rank[0].late_in[PHASE_OPTIMIZER] = 0.0045; /* less than a twentieth of the work, */
+    h.rank[0].late_in[PHASE_OPTIMIZER] = 0.0045; /* under 5 % of the work: rank 0 is not named */
     healthy_find(&h, &findings);
     ck_assert_ptr_null(strstr(findings.finding[1].text, "rank 0 is late"));
-    h.figures.phase[PHASE_GRADIENT_SYNC].median = 0.02; /* to which waiting does not belong */
+    h.figures.phase[PHASE_GRADIENT_SYNC].median = 0.02; /* waiting is not work: over 5 % again */
     healthy_find(&h, &findings);
     ck_assert_ptr_nonnull(strstr(findings.finding[1].text, "rank 0 is late in most steps in optimizer_step (4.50 ms)"));
-    straggling(4.9); /* which costs little, */
+    straggling(4.9); /* a straggler that costs little */
     h.rank[0].late_in[PHASE_OPTIMIZER] = 0.0085;
     healthy_find(&h, &findings);
     ck_assert_int_eq(findings.n, 3);
     ck_assert(findings.finding[1].level == LEVEL_NOTE);
     ck_assert_ptr_nonnull(strstr(findings.finding[1].text, "rank 0 is late in most steps in optimizer_step (8.50 ms)"));
-    h.rank[0].late_in[PHASE_OPTIMIZER] = 0.0075; /* and less than a tenth of the work */
+    h.rank[0].late_in[PHASE_OPTIMIZER] = 0.0075; /* under 10 % of the work: no finding */
     healthy_find(&h, &findings);
     ck_assert_int_eq(findings.n, 2);
     straggling(15);
-    h.rank[1].late = 0; /* it posts late for a reason that is not its own work */
+    h.rank[1].late = 0; /* rank 1 is late, but not because of its work */
     healthy_find(&h, &findings);
     ck_assert_double_eq(findings.finding[1].loss.value, h.straggler[1].cost);
     ck_assert_ptr_null(strstr(findings.finding[1].text, "rank 1 works"));
     ck_assert_ptr_null(strstr(findings.finding[1].text, "it works"));
 }
 
-/* The options' limits count, and what hangs on them moves along. */
+/* Options change the thresholds, and the levels that depend on them. */
 TEST(options_move_the_limits)
 {
     static const struct {
@@ -250,7 +251,7 @@ TEST(options_move_the_limits)
         enum level level;
     } moved[] = {
         {"idle device", busy, {35, 30, 20, 90}, 35, 34.9, LEVEL_WARNING},
-        {"idle device", busy, {35, 30, 20, 90}, 35, 24.9, LEVEL_HIGH}, /* 5 / 7 of it */
+        {"idle device", busy, {35, 30, 20, 90}, 35, 24.9, LEVEL_HIGH}, /* high below 5 / 7 of the threshold */
         {"data loading", data_loading, {70, 60, 20, 90}, 19.9, 59.9, LEVEL_NOTE},
         {"data loading", data_loading, {70, 60, 20, 90}, 19.9, 99.9, LEVEL_WARNING},
         {"data loading", data_loading, {70, 6, 20, 90}, 1.9, 10.1, LEVEL_HIGH},
@@ -264,15 +265,15 @@ TEST(options_move_the_limits)
             h.thresholds = moved[i].limit;
             moved[i].figure(beyond ? moved[i].beyond : moved[i].silent);
             healthy_find(&h, &findings);
-            ck_assert_msg(findings.n == beyond, "number %zu has %d findings", i, findings.n);
+            ck_assert_msg(findings.n == beyond, "case %zu has %d findings", i, findings.n);
             if (beyond) {
                 ck_assert_str_eq(findings.finding[0].name, moved[i].name);
-                ck_assert_msg(findings.finding[0].level == moved[i].level, "number %zu", i);
+                ck_assert_msg(findings.finding[0].level == moved[i].level, "case %zu", i);
             }
         }
 }
 
-/* ---- who ---- */
+/* ---- which ranks are named ---- */
 
 TEST(all_ranks_beyond_a_limit_are_named)
 {
@@ -297,7 +298,7 @@ TEST(all_ranks_beyond_a_limit_are_named)
                   findings.finding[0].text);
 }
 
-/* The costliest rank, though another came last more often. */
+/* The finding names the rank that costs most time, not the one that came last most often. */
 TEST(the_costliest_straggler_is_named)
 {
     for (int costliest = 0; costliest < 4; costliest++) {
@@ -316,7 +317,7 @@ TEST(the_costliest_straggler_is_named)
     }
 }
 
-/* The rounds measure what communication costs; its collectives are in the same finding. */
+/* The cost of exposed communication is the measured sync cost; the same finding has the time of collectives alone. */
 TEST(exposed_communication_costs_what_the_rounds_measure)
 {
     static const struct estimate costs[] = {{.median = 0.012, .ci_low = 0.01, .ci_high = 0.014, .n = 12},

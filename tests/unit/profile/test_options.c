@@ -1,5 +1,5 @@
-/* test_options.c - the command line of profile mode: its rows, its lists, its cycles, and what needs --profile
- * or cannot be with it. */
+/* test_options.c - the command line of profile mode: rows, lists, cycles, and options that need or exclude
+ * --profile. */
 #include "kernels/error.h"
 #include "tests/support/command_line.h"
 #include "tests/support/suite.h"
@@ -8,7 +8,7 @@
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
-/* ---- the rows that a profile is compared with ---- */
+/* ---- profiled rows and their controls ---- */
 
 static const char *const profiles[][2] = {
     {"--profile", "ddp ddp traced captured; untraced ddp; none none traced"},
@@ -24,7 +24,7 @@ static const char *const profiles[][2] = {
     {"--profile|--profile-implementation|ddp_bucketed|--bucket-size-mb|0.5",
      "ddp_bucketed ddp_bucketed 0.5 traced captured; untraced ddp_bucketed 0.5; "
      "after_backward ddp_bucketed 0.5 traced late; none none traced"},
-    /* several: their controls have their labels, and `none` is one of them or the control of all */
+    /* several profiles: controls have the label of their profile; `none` is one of the profiles or a control of all */
     {"--profile|--profile-implementation|ddp,b=ddp_individual",
      "ddp ddp traced captured; untraced:ddp ddp; b ddp_individual traced captured; "
      "untraced:b ddp_individual; after_backward:b ddp_individual traced late; none none traced"},
@@ -50,7 +50,7 @@ TEST_EACH(profile_makes_rows, LENGTH(profiles))
     ck_assert_str_eq(rows_of(parsed(profiles[_i][0])), profiles[_i][1]);
 }
 
-/* ---- what is taken ---- */
+/* ---- accepted options ---- */
 
 static const struct {
     const char *line, *name, *value;
@@ -100,30 +100,31 @@ TEST(delays_know_every_phase)
     ck_assert_int_eq(parsed("")->run.training.delays.n, 0);
 }
 
-/* Blocks of a profile are short, whatever the epochs are. */
+/* Blocks of a profile are short, however long epochs are. */
 TEST(blocks_are_short)
 {
     ck_assert_uint_eq(parsed("--profile")->run.training.block_steps, 3);
     ck_assert_uint_eq(parsed("--profile|--steps-per-epoch|1000")->run.training.block_steps, 3);
     ck_assert_uint_eq(parsed("--profile|--steps-per-block|8")->run.training.block_steps, 8);
-    ck_assert_uint_eq(parsed("--profile|--num-epochs|3")->run.training.block_steps, 3); /* without an active epoch */
+    ck_assert_uint_eq(parsed("--profile|--num-epochs|3")->run.training.block_steps,
+                      3); /* a run without an active epoch */
     ck_assert_uint_eq(parsed("--profile|--steps-per-epoch|1000")->run.training.warmup_steps, 3000);
 }
 
-/* ---- what is refused, and the words for it ---- */
+/* ---- refused options and their errors ---- */
 
 static const struct {
     const char *line, *words[3];
 } refused[] = {
-    /* needs --profile */
+    /* options that need --profile */
     {"--rounds|0", {"--rounds 0", "from 1", "--profile"}},
     {"--profile-implementation|ddp", {"--profile-implementation needs --profile"}},
     {"--profile-wait|0", {"--profile-wait needs --profile"}},
     {"--thresholds|busy=5", {"--thresholds needs --profile"}},
-    /* is not for it */
+    /* options that exclude --profile */
     {"--profile|--implementations|ddp", {"--implementations is for the benchmark", "--profile-implementation"}},
     {"--profile|--output|x", {"--output is for the benchmark", "--profile-output-dir"}},
-    /* which implementation */
+    /* unknown or repeated implementations */
     {"--profile|--profile-implementation|magic", {"--profile-implementation: unknown", "'magic'", "ddp_individual_v2"}},
     {"--profile|--profile-implementation|ddp,ddp", {"'ddp' is listed twice"}},
     {"--profile|--profile-implementation|none=ddp", {"the label 'none' is taken"}},
@@ -148,7 +149,7 @@ static const struct {
     {"--profile|--profile-active|1|--profile-repeat|11", {"11 x 1 steps", "10 steps"}},
     {"--profile|--profile-wait|1000000000|--profile-active|1000000000|--profile-repeat|1000000000", {"2000000000"}},
     {"--profile|--profile-wait|1|--profile-repeat|2", {"--profile-repeat 2 needs --profile-active"}},
-    /* a delay */
+    /* invalid delays */
     {"--inject-delay|5", {"--inject-delay 5", "rank=R,ms=TIME,phase=NAME"}},
     {"--inject-delay|rank=1,ms=5", {"phase=NAME, such as"}},
     {"--inject-delay|rank=1,ms=5,phase=lunch", {"phase lunch", "expected zero_grad, data_loading"}},
@@ -161,7 +162,7 @@ static const struct {
     {"--inject-delay|rank=1,rank=2,ms=5,phase=zero_grad", {"--inject-delay: 'rank' is listed twice"}},
     {"--inject-delay|rank=1,ms=5,phase=zero_grad|--inject-delay|rank=1,ms=6,phase=zero_grad",
      {"has a delay in zero_grad already"}},
-    /* in a phase that no step has */
+    /* a delay in a phase that no step has */
     {"--inject-delay|rank=1,ms=5,phase=checkpoint", {"phase=checkpoint: no step", "it needs --checkpoint-every"}},
     {"--profile|--inject-delay|rank=0,ms=5,phase=zero_grad|--inject-delay|rank=1,ms=5,phase=checkpoint",
      {"phase=checkpoint: no step", "it needs --checkpoint-every"}},
@@ -188,8 +189,8 @@ TEST_EACH(value_is_refused, LENGTH(refused))
 static const struct {
     const char *text;
     int ranks;
-    const char *in;    /* y or n for rank 0, 1, ...; NULL: refused */
-    const char *words; /* then these */
+    const char *in;    /* y or n for rank 0, 1, ...; NULL: the list is refused */
+    const char *words; /* words of the error, if refused */
 } rank_lists[] = {
     {"all", 3, "yyy", NULL},
     {"0", 3, "ynn", NULL},
@@ -221,7 +222,7 @@ TEST_EACH(ranks_are_listed, LENGTH(rank_lists))
         ck_assert_msg(strstr(error_text(), *words) != NULL, "'%s': '%s'", rank_lists[_i].text, error_text());
 }
 
-/* What names a rank is known to be wrong when the ranks are. */
+/* Options that name a rank are checked once the number of ranks is known. */
 TEST(ranks_must_exist)
 {
     static const struct {

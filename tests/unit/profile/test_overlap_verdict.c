@@ -1,4 +1,4 @@
-/* test_overlap_verdict.c - whether overlap happened and why not, from made-up figures. */
+/* test_overlap_verdict.c - the verdict whether communication was overlapped, and if not why, from made-up figures. */
 #include "tests/support/healthy.h"
 #include "tests/support/suite.h"
 
@@ -49,7 +49,7 @@ static void much_communication(void)
     h.controls.comm_alone.median = 0.08;
 }
 
-/* Nothing was hidden; each of the following has one more reason, and the first reason that holds is given. */
+/* No communication was hidden. Each of the next functions adds a reason; the verdict gives the first that applies. */
 static void slowed_down(void)
 {
     h.facts.hosts = 2;
@@ -70,7 +70,7 @@ static void longer_than_backward(void)
 
 static void exposed_tail(double seconds)
 {
-    longer_than_backward(); /* 80 ms alone */
+    longer_than_backward(); /* collectives alone take 80 ms */
     h.rank[0].mean.exposed_tail = seconds;
 }
 
@@ -133,7 +133,7 @@ static void no_progress_with_a_spare_core(void)
 
 static void no_progress_on_gpus(void)
 {
-    oversubscribed(); /* which cores of the host are not, where they compute nothing */
+    oversubscribed(); /* on GPUs, cores of the host do not compute */
     on_gpus();
 }
 
@@ -176,7 +176,7 @@ TEST_EACH(verdict_is, LENGTH(verdicts))
     ck_assert_msg(verdict[strlen(verdict) - 1] == '.', "cut off: %s", verdict);
 }
 
-/* What can all be hidden says nothing of what cannot; nor does a verdict on several hosts blame one memory. */
+/* Verdicts make no claim without ground: nothing "cannot be hidden" if all can be; several hosts share no memory. */
 TEST(verdicts_do_not_say_too_much)
 {
     healthy_create(&h);

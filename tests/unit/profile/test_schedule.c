@@ -1,4 +1,5 @@
-/* test_schedule.c - which steps a profile captures: the cycles of torch.profiler.schedule, cut off by the epochs. */
+/* test_schedule.c - which steps a profile captures: cycles as in torch.profiler.schedule, limited to the steps of the
+ * run. */
 #include "profile/profile.h"
 #include "tests/support/suite.h"
 
@@ -6,19 +7,19 @@
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
-/* What happens in each step: w waits, u warms up, A is active; then the schedule has ended. */
+/* States of the steps until the schedule ends: w waits, u warms up, A is active. */
 static const struct {
     size_t epochs, steps, wait, warmup, active, repeat;
     const char *states;
 } schedules[] = {
-    {3, 1, 0, 0, 0, 0, "AAA"},         /* all there is */
-    {2, 3, 0, 0, 0, 0, "AAAAAA"},      /* over epochs */
-    {1, 1, 0, 0, 0, 0, "A"},           /* one step */
-    {5, 1, 2, 0, 0, 0, "wwAAA"},       /* all that remain */
-    {5, 1, 0, 4, 0, 0, "uuuuA"},       /* one remains behind the warm-up */
-    {8, 1, 0, 0, 3, 0, "AAAAAAAA"},    /* cycle upon cycle */
-    {8, 1, 0, 0, 3, 9, "AAAAAAAA"},    /* more than there are steps */
-    {10, 1, 1, 1, 2, 0, "wuAAwuAAwu"}, /* the epochs end within a cycle */
+    {3, 1, 0, 0, 0, 0, "AAA"},         /* all steps */
+    {2, 3, 0, 0, 0, 0, "AAAAAA"},      /* over several epochs */
+    {1, 1, 0, 0, 0, 0, "A"},           /* a single step */
+    {5, 1, 2, 0, 0, 0, "wwAAA"},       /* all steps after the wait */
+    {5, 1, 0, 4, 0, 0, "uuuuA"},       /* one step after the warm-up */
+    {8, 1, 0, 0, 3, 0, "AAAAAAAA"},    /* cycles without a gap */
+    {8, 1, 0, 0, 3, 9, "AAAAAAAA"},    /* more cycles than steps */
+    {10, 1, 1, 1, 2, 0, "wuAAwuAAwu"}, /* the run ends within a cycle */
     {4, 3, 2, 0, 1, 0, "wwAwwAwwAwwA"},
     {4, 3, 0, 2, 1, 3, "uuAuuAuuA"},
     {7, 1, 0, 0, 1, 3, "AAA"},

@@ -1,5 +1,5 @@
-/* test_tables.c - the tables with a row for each rank: few ranks in their order, of many the worst first and no more
- * than a page, the rest when everything is asked for. */
+/* test_tables.c - tables with a row per rank: few ranks in order; of many ranks the worst first, at most a page unless
+ * all are requested. */
 #include "base/json.h"
 #include "profile/summary.h"
 #include "results/results.h"
@@ -12,8 +12,8 @@
 static struct healthy h;
 static struct link_rates links[HEALTHY_RANKS];
 
-/* A summary of so many ranks, each on a host of its own, where rank r is exposed for (5 r) mod 12 ms and its link is
- * the slower the larger r is. */
+/* Makes a summary of ranks on separate hosts: rank r has (5 r) mod 12 ms of exposed communication, and links get slower
+ * with r. */
 static cJSON *summary_of(int ranks)
 {
     healthy_create(&h);
@@ -50,7 +50,7 @@ static void check_ranks(const cJSON *rows, const int *expected, int n)
         ck_assert_double_eq(json_number(cJSON_GetArrayItem(rows, i), "rank"), expected[i]);
 }
 
-static int says(const cJSON *summary, const char *words)
+static int prints(const cJSON *summary, const char *words)
 {
     char *text = NULL;
     size_t length = 0;
@@ -71,9 +71,9 @@ TEST(the_worst_of_many_ranks_come_first)
     check_ranks(rows_of(summary, "ranks"), by_exposed, 12);
     check_ranks(rows_of(summary, "links"), by_rate, 12);
     check_ranks(rows_of(summary, "stragglers"), by_lateness, 12);
-    ck_assert(says(summary, "... (4 more in summary.json)"));
+    ck_assert(prints(summary, "... (4 more in summary.json)"));
     results_show_all(summary);
-    ck_assert(!says(summary, "more in summary.json"));
+    ck_assert(!prints(summary, "more in summary.json"));
     cJSON_Delete(summary);
 }
 
@@ -84,7 +84,7 @@ TEST(few_ranks_are_in_order)
         cJSON *summary = summary_of(ranks);
         check_ranks(rows_of(summary, "ranks"), order, ranks);
         check_ranks(rows_of(summary, "links"), order, ranks);
-        ck_assert(!says(summary, "more in summary.json"));
+        ck_assert(!prints(summary, "more in summary.json"));
         cJSON_Delete(summary);
     }
 }

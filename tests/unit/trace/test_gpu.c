@@ -1,8 +1,9 @@
-/* test_gpu.c - traces of GPUs: rows of streams, calls, waits and flows from made-up records of a tracer, with
- * known answers, and what remains without one.
+/* test_gpu.c - traces of GPUs: rows of streams, calls, waits and flows, from made-up records of a tracer with known
+ * answers, and from stamps without a tracer.
  *
- * With a directory as its argument it writes the traces of the two made-up ranks there, for other programs to read;
- * with "stamped" behind it those without a tracer, with "mpi" those of collectives on the host. */
+ * Called with a directory as argument, this program writes the traces of the two made-up ranks there, for other
+ * programs to read; with a second argument "stamped", traces without a tracer; with "mpi", with collectives on the
+ * host. */
 #include "ddp/comm.h"
 #include "kernels/activity.h"
 #include "kernels/error.h"
@@ -16,9 +17,9 @@
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
-/* ---- what the tracer of a GPU would have recorded ---- */
+/* ---- made-up records of a GPU's tracer ---- */
 
-/* Two of one kind, which both ranks see. */
+/* Two GPUs of the same model; both ranks see both. */
 #define MADE_UP_GPU(number)                                                                                            \
     {                                                                                                                  \
         .name = "NVIDIA H200", .id = "GPU-01234567-89ab-cdef-0123-456789abcdef", .index = (number),                    \
@@ -41,7 +42,7 @@ static void call(struct activities *activities, int rank, uint32_t correlation, 
                                                   .call = {.number = 211, .marks = marks}});
 }
 
-/* A kernel with the call that led to it, which the training thread of rank_trace_begin makes and which takes 5 us. */
+/* Adds a kernel and the call of 5 us that launched it, made by the training thread of rank_trace_begin. */
 static void made_up_kernel(struct activities *activities, int rank, uint32_t correlation, const char *name,
                            uint32_t stream, int64_t call_us, int64_t start_us, int64_t end_us)
 {
@@ -69,7 +70,7 @@ static void copy(struct activities *activities, int rank)
                                                   .bytes = 65536});
 }
 
-/* Stream 20 waits for stream 7: an event that was recorded before is recorded anew. */
+/* Makes stream 20 wait for stream 7, by an event that is recorded once more. */
 static void wait(struct activities *activities, int rank, uint32_t record, int64_t us)
 {
     call(activities, rank, record, "cudaEventRecord", us, 1);
@@ -98,7 +99,7 @@ static void phase(struct timeline *timeline, enum step_phase phase, int64_t queu
                                .index = (int)phase});
 }
 
-/* As device_traced records it: 10 us on the host. */
+/* Adds an operation as device_traced records it; the call takes 10 us on the host. */
 static void operation(struct timeline *timeline, enum operation operation, int64_t queued, int64_t start, int64_t end)
 {
     timeline_add(timeline, LANE_COMPUTE,
@@ -142,9 +143,9 @@ struct gpu_trace {
     struct activities activities;
 };
 
-/* A step of one of two ranks into a begun trace: the host asks from 1000 us to 1300 us for what the GPU does from 1040
- * us to 2690 us on streams 7 and 20: a copy, four kernels, and two of NCCL that take 600 us on rank 0 and 550 us on
- * rank 1, of which 300 us and 250 us are exposed. Correlations are 100 to 110. Finishes the trace. */
+/* The made-up step: the host queues work from 1000 us to 1300 us, which the GPU does from 1040 us to 2690 us on streams
+ * 7 and 20: a copy, four kernels, and two kernels of NCCL that take 600 us on rank 0 and 550 us on rank 1, of which 300
+ * us and 250 us are exposed. Correlations are 100 to 110. */
 static void attribute(struct gpu_trace *t)
 {
     struct lane work = {0};
@@ -171,7 +172,7 @@ static void gpu_trace_two_ranks(struct gpu_trace *t, int rank)
     made_up_kernel(a, rank, 102, "gemm_b", 7, 1120, 1410, 1810);
     made_up_kernel(a, rank, 101, "void gemm_f<float>(float*, \"a\\b\")", 7, 1060, 1100, 1400);
     copy(a, rank);
-    attribute(t); /* so that collectives have their kernels' times, and no stamps */
+    attribute(t); /* gives collectives the times of their kernels */
     rank_trace_finish(&t->rank, 1);
     collectives_find_last(&t->rank.collectives, 0, t->rank.collectives.n, moments);
     t->rank.trace.device = "cuda";
@@ -191,7 +192,7 @@ static void gpu_trace_destroy(struct gpu_trace *t)
     activities_destroy(&t->activities);
 }
 
-/* ---- its trace ---- */
+/* ---- the trace of that step ---- */
 
 static struct gpu_trace gpu;
 static cJSON *json;
@@ -204,7 +205,7 @@ static void write_and_parse(void)
     free(text);
 }
 
-/* After more activities were added to those of gpu_trace_two_ranks. */
+/* Writes the trace again after activities were added to those of gpu_trace_two_ranks. */
 static void settle_and_write(void)
 {
     attribute(&gpu);
@@ -219,7 +220,7 @@ static void teardown(void)
     gpu = (struct gpu_trace){0};
 }
 
-/* The i-th row of a category; NULL if there are no more. */
+/* Returns the i-th row of a category; NULL if there are fewer rows. */
 static const cJSON *in_category(const char *category, int i)
 {
     const cJSON *row;
@@ -258,9 +259,9 @@ static void check_span(const cJSON *row, const char *name, double ts, double dur
 
 /* ---- with a tracer ---- */
 
-/* The GPU at the top; kernels and copies on their streams, with the calls that led to them, the operations that these
- * belong to and flows between them; NCCL's kernels as collectives; waits and what they wait for; phases on both sides,
- * the host's ahead; and a last step behind all of it. */
+/* The trace has the GPU's properties at the top; kernels and copies on their streams, with their calls, operations and
+ * flows; kernels of NCCL as collectives; waits and the events they wait for; phases on the host, and later on the GPU;
+ * and an empty last step. */
 TEST_EACH(two_ranks_with_known_answers, 2)
 {
     static const char *const name[] = {"gpu_rank_0_trace.json", "gpu_rank_1_trace.json"};
@@ -268,7 +269,7 @@ TEST_EACH(two_ranks_with_known_answers, 2)
     trace_is(trace_text(&gpu.rank.trace), name[_i]);
 }
 
-/* Processes, flows and ids of two ranks differ though each sees its own GPU only. */
+/* In a merged trace, processes, flows and ids of two ranks differ, even if each rank sees one GPU only. */
 TEST(two_ranks_in_one)
 {
     struct gpu_trace both[2];
@@ -282,13 +283,14 @@ TEST(two_ranks_in_one)
     gpu_trace_destroy(&both[1]);
 }
 
-/* What analysers compute from a collective's size and a kernel's time would be wrong for a part of it. */
+/* If a collective has several kernels, none has the collective's size, from which analysers would compute a wrong
+ * rate. */
 TEST(several_kernels_of_a_collective_only_belong_to_it)
 {
     static const char *const name = "ncclDevKernel_AllReduce_Sum_f32_TREE_LL(ncclDevKernelArgsStorage<4096ul>)";
     gpu_trace_two_ranks(&gpu, 0);
-    made_up_kernel(&gpu.activities, 0, 111, name, 20, 1214, 2531, 2540); /* in the call of the second collective */
-    made_up_kernel(&gpu.activities, 0, 112, name, 20, 1222, 2541, 2545); /* in none */
+    made_up_kernel(&gpu.activities, 0, 111, name, 20, 1214, 2531, 2540); /* launched by the second collective */
+    made_up_kernel(&gpu.activities, 0, 112, name, 20, 1222, 2541, 2545); /* launched by no collective */
     settle_and_write();
     ck_assert_ptr_nonnull(row_argument(with_correlation("kernel", 105), "Collective name"));
     for (int correlation = 109; correlation <= 112; correlation++)
@@ -300,11 +302,11 @@ TEST(several_kernels_of_a_collective_only_belong_to_it)
     ck_assert_double_eq(row_number(with_correlation("kernel", 112), "External id"), 0);
 }
 
-/* Records get lost; what is left still is what it is. */
-TEST(collectives_are_told_apart_without_the_others)
+/* If the record of one collective's kernel is lost, the other collective is still recognised. */
+TEST(collectives_are_recognised_without_the_others)
 {
     gpu_trace_two_ranks(&gpu, 1);
-    gpu.rank.alignment.offset_ns = 300 * US; /* which times of collectives have in them already */
+    gpu.rank.alignment.offset_ns = 300 * US; /* times of collectives are aligned already */
     collectives_destroy(&gpu.rank.collectives);
     rank_trace_finish(&gpu.rank, 1);
     for (size_t i = 0; i < gpu.activities.n; i++)
@@ -315,7 +317,7 @@ TEST(collectives_are_told_apart_without_the_others)
     ck_assert_ptr_null(row_argument(with_correlation("kernel", 105), "Collective name"));
 }
 
-/* Events that only take a time are many; nobody waits for them. */
+/* Records of events that no stream waits for (often used only for timing) are left out. */
 TEST(events_that_nobody_waits_for_are_left_out)
 {
     gpu_trace_two_ranks(&gpu, 0);
@@ -331,7 +333,7 @@ TEST(events_that_nobody_waits_for_are_left_out)
     ck_assert_int_eq(trace_rows(json, "X", "cudaEventRecord"), 2);
 }
 
-/* Nothing would be what they refer to. */
+/* A wait for an event that was recorded before the capture is shown as a call only, since its event has no row. */
 TEST(waits_for_what_was_recorded_before_are_calls_only)
 {
     gpu_trace_two_ranks(&gpu, 0);
@@ -349,9 +351,8 @@ TEST(waits_for_what_was_recorded_before_are_calls_only)
     ck_assert_int_eq(trace_rows(json, "X", "Stream Wait Event"), 2);
 }
 
-/* What the host asked for before, between or behind the captured steps does not belong to them, whenever the GPU did
- * it; what it asked for in them belongs to them. */
-TEST(only_captured_steps_are_told_of)
+/* A kernel belongs to the captured steps if the host launched it in one of them, whenever the GPU ran it. */
+TEST(only_work_of_captured_steps_is_shown)
 {
     gpu_trace_two_ranks(&gpu, 0);
     made_up_kernel(&gpu.activities, 0, 90, "before", 7, 990, 1050, 1060);
@@ -371,7 +372,7 @@ TEST(only_captured_steps_are_told_of)
     check_span(trace_row(json, "X", "ProfilerStep#2", 0), "ProfilerStep#2", 2811, 1);
 }
 
-/* Streams run one piece of work after the other, but not always by their times. */
+/* Work on a stream runs in sequence, but recorded times may overlap; then a second lane is used. */
 TEST(rows_that_overlap_get_lanes)
 {
     gpu_trace_two_ranks(&gpu, 0);
@@ -389,7 +390,7 @@ TEST(rows_that_overlap_get_lanes)
 
 /* ---- choices ---- */
 
-TEST(activities_that_were_not_asked_for_are_not_there)
+TEST(activities_that_were_not_requested_are_left_out)
 {
     gpu_trace_two_ranks(&gpu, 0);
     gpu.rank.trace.without_cuda = 1;
@@ -407,7 +408,7 @@ TEST(activities_that_were_not_asked_for_are_not_there)
     ck_assert_int_eq(trace_rows(json, "X", "ProfilerStep#1"), 1);
 }
 
-static int labels_say(const char *words)
+static int count_labels_with(const char *words)
 {
     int said = 0;
     for (int i = 0; i < trace_rows(json, "M", "process_labels"); i++)
@@ -415,16 +416,17 @@ static int labels_say(const char *words)
     return said;
 }
 
-/* Without a tracer the device's stamps time operations and collectives; nothing is called a kernel. */
+/* Without a tracer, operations and collectives have the times of the device's stamps, and no row is a kernel. */
 TEST(stamps_time_what_no_tracer_records)
 {
     gpu_trace_two_ranks(&gpu, 0);
     write_and_parse();
-    ck_assert_int_eq(labels_say("without a tracer"), 0);
+    ck_assert_int_eq(count_labels_with("without a tracer"), 0);
     gpu.rank.trace.activities = NULL;
     gpu.rank.trace.untraced = "another tool traces";
     write_and_parse();
-    ck_assert_int_eq(labels_say("NVIDIA H200; without a tracer, times are of CUDA events: another tool traces"), 1);
+    ck_assert_int_eq(count_labels_with("NVIDIA H200; without a tracer, times are of CUDA events: another tool traces"),
+                     1);
     ck_assert_int_eq(count_category("kernel") + count_category("cuda_runtime") + count_category("ac2g"), 0);
     const cJSON *host = trace_row(json, "X", "adamw", 0), *device = trace_row(json, "X", "adamw", 1);
     check_span(host, "adamw", 1250, 10);
@@ -443,7 +445,7 @@ TEST(stamps_time_what_no_tracer_records)
     trace_check_lanes(json);
 }
 
-/* MPI works on the host, whatever computes: its lane is a thread, and no stream of the GPU has its number. */
+/* Collectives of MPI run on the host, even of data on a GPU: their lane is a thread, not a stream of the GPU. */
 TEST(collectives_of_the_host_stay_there)
 {
     gpu_trace_two_ranks(&gpu, 0);
@@ -455,7 +457,7 @@ TEST(collectives_of_the_host_stay_there)
     const cJSON *row = trace_row(json, "X", "mpi:all_reduce", 0);
     ck_assert_str_eq(row_text(row, "cat"), "cpu_op");
     ck_assert_double_eq(row_number(row, "tid"), 4100);
-    ck_assert_double_eq(row_number(row, "stream"), 0); /* which no stream of a GPU has: theirs begin at 7 */
+    ck_assert_double_eq(row_number(row, "stream"), 0); /* not a stream of the GPU, which are 7 and 20 */
     ck_assert_ptr_null(cJSON_GetObjectItemCaseSensitive(row_member(json, "distributedInfo"), "nccl_version"));
 }
 
@@ -483,7 +485,7 @@ static int write_traces(const char *directory, const char *kind)
             gpu.rank.trace.nccl_version = NULL;
             gpu.rank.trace.comm = "mpi";
             gpu.rank.trace.comm_thread = 4100;
-            for (size_t i = 0; i < 2; i++) { /* while the host is in the step: gradient_sync waits for them */
+            for (size_t i = 0; i < 2; i++) { /* complete within gradient_sync on the host */
                 gpu.rank.collectives.item[i].posted_ns = gpu.rank.collectives.item[i].queued_ns + 1 * US;
                 gpu.rank.collectives.item[i].completed_ns = (1224 + (int64_t)i) * US;
             }

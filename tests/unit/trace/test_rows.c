@@ -1,5 +1,5 @@
-/* test_rows.c - the rows of traces: steps and epochs, phases, ranges, operations with shapes and work,
- * collectives with all that tools look for, memory and counters when asked for, and the step behind the last. */
+/* test_rows.c - the rows of traces: steps and epochs, phases, ranges, operations with shapes and work, collectives with
+ * all members that tools read, memory and counters if requested, and an empty last step. */
 #include "tests/support/made_up.h"
 #include "tests/support/suite.h"
 #include "tests/support/traces.h"
@@ -27,7 +27,7 @@ static void teardown(void)
     rank_trace_destroy(&rank);
 }
 
-/* The only row of that ph and name, and its time in microseconds. */
+/* Returns the row with this ph and name, of which there must be one. */
 static const cJSON *only(const char *ph, const char *name)
 {
     ck_assert_msg(trace_rows(json, ph, name) == 1, "%d rows %s", trace_rows(json, ph, name), name);
@@ -44,8 +44,9 @@ static void check_span(const cJSON *row, const char *category, double ts, double
 
 /* ---- the made-up step with the known answers ---- */
 
-/* Phases, operations and collectives; rank 0 waits 50 us for rank 1 in the second, and of the first the last
- * rank is unknown. Marks of gradients are ours alone, and memory was not asked for. */
+/* The trace has phases, operations and collectives: in the second, rank 0 waits 50 us for rank 1; the last rank of the
+ * first is unknown. It has no marks of gradients, which only this program reads, and no memory, which was not
+ * requested. */
 TEST_EACH(two_ranks_with_known_answers, 2)
 {
     static const char *const name[] = {"cpu_rank_0_trace.json", "cpu_rank_1_trace.json"};
@@ -54,8 +55,8 @@ TEST_EACH(two_ranks_with_known_answers, 2)
     trace_is(trace_text(&rank.trace), name[_i]);
 }
 
-/* Holistic Trace Analysis drops what starts in the last step. */
-TEST(a_step_behind_the_last_is_empty)
+/* An empty step follows the last, since Holistic Trace Analysis drops rows that start in the last step. */
+TEST(an_empty_step_follows_the_last)
 {
     rank_trace_two_ranks(&rank, 0);
     made_up_collective(&rank.timeline, 3, 2, 4, 2890 * US, 3456 * US); /* ends after the step */
@@ -82,8 +83,8 @@ TEST(epochs_hold_their_steps)
         double ts, dur;
     } epochs[] = {{"warmup_epoch_1 (lr=0)", 10, 15},
                   {"warmup_epoch_2 (lr=0.25)", 30, 5},
-                  {"active_epoch_3 (lr=0.5)", 40, 5},   /* a step of it was not captured, */
-                  {"active_epoch_3 (lr=0.5)", 50, 15}}; /* so it is there twice */
+                  {"active_epoch_3 (lr=0.5)", 40, 5},   /* a step of this epoch was not captured, */
+                  {"active_epoch_3 (lr=0.5)", 50, 15}}; /* so the epoch has two rows */
     rank_trace_begin(&rank, 0, 2);
     for (size_t i = 0; i < LENGTH(steps); i++) {
         rank.step[i].number = steps[i].number;
@@ -125,9 +126,9 @@ TEST(ranges_have_their_number)
 
 /* ---- operations ---- */
 
-/* Shapes and work of operations, memory as it grows, and counters; the second step has neither loss nor norm, and no
- * number for them. */
-TEST(all_that_may_be_asked_for)
+/* A trace with all options has shapes and work of operations, memory as it grows, and counters; counters of the second
+ * step leave out loss and norm, which are not finite. */
+TEST(all_options_together)
 {
     static const size_t linear[SPAN_SIZES] = {3, 5, 7}, heads[SPAN_SIZES] = {2, 17, 4, 6}, one[SPAN_SIZES] = {9};
     static const size_t table[SPAN_SIZES] = {3, 11}, bytes[] = {100, 7, 4096};
@@ -153,8 +154,8 @@ TEST(all_that_may_be_asked_for)
 
 /* ---- collectives ---- */
 
-/* Before the ranks have exchanged them, as in a trace that is written while steps go on. */
-TEST(nothing_is_said_of_waiting_before_it_is_known)
+/* Before the ranks have exchanged their times, as in a trace written during training, rows have no waiting times. */
+TEST(waiting_is_left_out_before_it_is_known)
 {
     rank_trace_two_ranks(&rank, 0);
     collectives_destroy(&rank.collectives);

@@ -1,5 +1,5 @@
-/* test_trace.c - the form of traces: strict JSON, what tools look for at the top, lanes that nest, times, escaped
- * names, all ranks in one, and failing writes. */
+/* test_trace.c - the format of traces: strict JSON, the members that tools read at the top, lanes that nest, times,
+ * escaped names, merged ranks, and failing writes. */
 #include "kernels/error.h"
 #include "tests/support/made_up.h"
 #include "tests/support/suite.h"
@@ -37,7 +37,7 @@ TEST(an_empty_trace_is_one)
 
 /* ---- lanes and times ---- */
 
-/* Several in flight, nested, touching, without length, and posted out of order. */
+/* Adds collectives that overlap, nest, touch, have no length, or are posted out of order. */
 static void record_collectives(struct timeline *timeline)
 {
     static const int64_t spans[][2] = {{100, 900}, {150, 400}, {200, 950}, {400, 500}, {500, 501}, {501, 501},
@@ -52,7 +52,7 @@ TEST_EACH(lanes_nest, 2)
     made_up_phase(&rank[0].timeline, PHASE_BACKWARD, 10000, 11000);
     record_collectives(&rank[0].timeline);
     rank_trace_finish(&rank[0], 1);
-    rank[0].trace.comm_thread = _i ? 4100 : 0; /* with a thread of its own, or none */
+    rank[0].trace.comm_thread = _i ? 4100 : 0; /* with or without a communication thread */
     char *text = trace_text(&rank[0].trace);
     cJSON *json = trace_parse(text);
     ck_assert_int_eq(trace_rows(json, "X", "mpi:all_reduce"), 11);
@@ -61,7 +61,7 @@ TEST_EACH(lanes_nest, 2)
     const cJSON *first = trace_row(json, "X", "mpi:all_reduce", 0), *second = trace_row(json, "X", "mpi:all_reduce", 1);
     ck_assert(row_number(first, "tid") != row_number(second, "tid"));
     ck_assert_double_eq(row_number(first, "stream"), 0);
-    int named = 0, reductions = 0; /* every lane has a name */
+    int named = 0, reductions = 0; /* counts lanes with names, and their rows */
     for (int i = 0; i < trace_rows(json, "M", "thread_name"); i++) {
         double tid = row_number(trace_row(json, "M", "thread_name", i), "tid");
         named++;
@@ -69,7 +69,7 @@ TEST_EACH(lanes_nest, 2)
             reductions += row_number(trace_row(json, "X", "mpi:all_reduce", j), "tid") == tid;
     }
     ck_assert_int_eq(reductions, 11);
-    ck_assert_int_eq(named, 1 + 4); /* as many as are in flight at once at most: the training thread's, and these */
+    ck_assert_int_eq(named, 1 + 4); /* one for the training thread, four for the most collectives in flight */
     cJSON_Delete(json);
     free(text);
 }
@@ -82,12 +82,12 @@ static void check_times(const char *text)
             at += strlen(keys[k]);
             size_t whole = strspn(at, "0123456789");
             ck_assert_msg(whole > 0 && at[whole] == '.' && strspn(at + whole + 1, "0123456789") == 3,
-                          "no time with three decimals: %.20s", at);
+                          "not a time with three decimals: %.20s", at);
         }
 }
 
-/* Clocks that are aligned with drift, a base in the middle of the spans: nothing is before it, ends keep their place.
- */
+/* With drifting clocks and a base time in the middle of the spans, no row begins before 0, and ends keep their
+ * times. */
 TEST(times_are_never_negative)
 {
     rank_trace_begin(&rank[0], 1, 2);
@@ -107,7 +107,7 @@ TEST(times_are_never_negative)
     check_times(text);
     cJSON *json = trace_parse(text);
     trace_check_lanes(json);
-    /* 41 ns of drift until then: the forward pass ended 191 ns before the base */
+    /* with 41 ns of drift by then, the forward pass ended 191 ns before the base */
     ck_assert_double_eq(row_number(trace_row(json, "X", "forward_pass", 0), "ts"), 0);
     ck_assert_double_eq(row_number(trace_row(json, "X", "forward_pass", 0), "dur"), 0);
     ck_assert_double_eq_tol(row_number(trace_row(json, "X", "backward_pass", 0), "ts"), 0, 1e-9);
@@ -146,8 +146,8 @@ TEST(long_names_are_cut)
 
 /* ---- all ranks in one ---- */
 
-/* Rows are the ranks' own; processes and ids differ although hosts may number alike. --profile-ranks may leave rank 0
- * out. */
+/* A merged trace has the rows of all its ranks, with different process and other ids even if hosts use the same
+ * numbers. --profile-ranks may leave out rank 0. */
 TEST_EACH(ranks_are_one_trace, 2)
 {
     static const char *const name[] = {"cpu_all_ranks_trace.json", "cpu_later_ranks_trace.json"};
@@ -163,7 +163,7 @@ TEST_EACH(ranks_are_one_trace, 2)
 /* ---- sinks that fail ---- */
 
 struct failing {
-    int left, calls; /* calls that succeed; all */
+    int left, calls; /* calls that are to succeed; calls so far */
     size_t bytes;
 };
 
@@ -176,7 +176,7 @@ static int refuse(void *context, const char *text, size_t n)
     return f->left-- > 0 ? 0 : error_report("a made-up failure");
 }
 
-TEST(a_failing_sink_is_told)
+TEST(a_failing_sink_is_reported)
 {
     rank_trace_begin(&rank[0], 0, 2);
     for (int i = 0; i < 490; i++)
@@ -193,7 +193,7 @@ TEST(a_failing_sink_is_told)
         sink.context = &f;
         error_clear();
         ck_assert_int_eq(trace_write(&rank[0].trace, &sink, TRACE_WHOLE), -1);
-        ck_assert_int_eq(f.calls, left + 1); /* and is left alone then */
+        ck_assert_int_eq(f.calls, left + 1); /* no call follows a failed one */
         ck_assert_str_eq(error_text(), "a made-up failure");
     }
     struct failing at_once = {.left = 0};

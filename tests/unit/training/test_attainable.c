@@ -1,4 +1,4 @@
-/* test_attainable.c - the fastest step that a plan of buckets allows, by hand; and samples for which room is made. */
+/* test_attainable.c - the attainable step time of a bucket plan, compared with values by hand; and growing series. */
 #include "tests/support/suite.h"
 #include "training/training.h"
 
@@ -10,16 +10,16 @@ TEST(attainable_by_hand)
         int n;
         double ready[3], alone[3], backward_end, rest, expected;
     } rows[] = {
-        {0, {0}, {0}, 10, 1, 11},                     /* nothing to send */
-        {1, {10}, {3}, 10, 1, 14},                    /* all after backward */
-        {1, {4}, {3}, 10, 1, 11},                     /* hidden */
-        {1, {4}, {8}, 10, 0, 12},                     /* sticks out by 2 */
-        {3, {2, 6, 10}, {1, 1, 1}, 10, 2, 13},        /* the last one decides */
-        {3, {2, 6, 10}, {5, 5, 1}, 10, 0, 13},        /* the first: 2 + 5 + 5 + 1 */
-        {3, {2, 8, 10}, {1, 6, 1}, 10, 0.5, 15.5},    /* the second: 8 + 6 + 1 */
+        {0, {0}, {0}, 10, 1, 11},                     /* no buckets */
+        {1, {10}, {3}, 10, 1, 14},                    /* sent after backward */
+        {1, {4}, {3}, 10, 1, 11},                     /* hidden by backward */
+        {1, {4}, {8}, 10, 0, 12},                     /* exposed for 2 */
+        {3, {2, 6, 10}, {1, 1, 1}, 10, 2, 13},        /* the last bucket decides */
+        {3, {2, 6, 10}, {5, 5, 1}, 10, 0, 13},        /* the first decides: 2 + 5 + 5 + 1 */
+        {3, {2, 8, 10}, {1, 6, 1}, 10, 0.5, 15.5},    /* the second decides: 8 + 6 + 1 */
         {3, {2, 6, 10}, {0, 0, 0}, 10, 3, 13},        /* free communication */
-        {2, {9, 10}, {0.25, 0.25}, 10.75, 0, 10.75},  /* backward goes on after the last gradient */
-        {2, {0.5, 0.75}, {1e-3, 4}, 1, 0.125, 4.875}, /* a last bucket that is too large */
+        {2, {9, 10}, {0.25, 0.25}, 10.75, 0, 10.75},  /* backward continues after the last gradient */
+        {2, {0.5, 0.75}, {1e-3, 4}, 1, 0.125, 4.875}, /* a large last bucket */
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         ck_assert_double_eq_tol(

@@ -1,4 +1,4 @@
-/* test_memory.c - what does not fit into memory is refused, with the parts that it consists of. */
+/* test_memory.c - a model that exceeds the memory is refused, with an error that lists the parts of the memory. */
 #include "kernels/error.h"
 #include "tests/support/suite.h"
 #include "training/training.h"

@@ -1,4 +1,4 @@
-/* test_options.c - the command line: every default, strictness, lists, what does not fit together, and the help. */
+/* test_options.c - the command line: defaults, strict parsing, lists, conflicting options, and the help. */
 #include "kernels/error.h"
 #include "tests/support/command_line.h"
 #include "tests/support/suite.h"
@@ -16,7 +16,7 @@ TEST(defaults)
     ck_assert_double_eq(o->lr, 0.001);
 }
 
-/* ---- what is taken ---- */
+/* ---- accepted options ---- */
 
 static const struct {
     const char *line, *name, *value;
@@ -50,10 +50,10 @@ TEST(help_and_version_are_flags)
     ck_assert(parsed("--version")->table.version);
 }
 
-/* ---- what is refused, and the words for it ---- */
+/* ---- refused options and their errors ---- */
 
 static const struct {
-    const char *line, *words[3]; /* what the message must hold */
+    const char *line, *words[3]; /* words that the error must contain */
 } refused[] = {
     /* bounds */
     {"--vocab-size|65537", {"--vocab-size 65537", "from 0 to 65536"}},
@@ -104,7 +104,7 @@ static const struct {
     {"--batch-size|8|--batch-size-per-rank|2", {"--batch-size 8 and --batch-size-per-rank 2", "one of the two"}},
     {"--output=", {"--output ''", "not empty"}},
     {"--help|foo", {"--help foo: expected all"}},
-    /* what does not fit together */
+    /* conflicting options */
     {"--data-workers|0|--prefetch|1", {"--prefetch does not go with --data-workers 0"}},
     {"--comm|mpi|--nccl-max-ctas|4", {"--nccl-max-ctas does not go with --comm mpi; leave one of them out"}},
     {"--comm|nccl|--mpi-progress|poll", {"--mpi-progress does not go with --comm nccl"}},
@@ -158,7 +158,7 @@ static const char *const lists[][2] = {
     {"--implementations|ddp,none", "ddp ddp; none none"},
     {"--implementations|ddp_bucketed", "ddp_bucketed ddp_bucketed 25"},
     {"--implementations|ddp_bucketed|--bucket-size-mb|auto", "ddp_bucketed ddp_bucketed 25"},
-    {"--implementations|b=ddp_bucketed|--preset|laptop", "b ddp_bucketed 4.12719727"}, /* of the gradient a quarter */
+    {"--implementations|b=ddp_bucketed|--preset|laptop", "b ddp_bucketed 4.12719727"}, /* a quarter of the gradient */
     {"--implementations|b=ddp_bucketed|--preset|laptop|--bucket-size-mb|100", "b ddp_bucketed 100"},
     {"--implementations|ddp_bucketed|--bucket-size-mb|25", "ddp_bucketed ddp_bucketed 25"},
     {"--implementations|ddp_bucketed|--bucket-size-mb|0.5,1e1,25",
@@ -209,8 +209,8 @@ TEST_EACH(epochs_make_steps, STEPS)
 static const struct {
     const char *line;
     int ranks;
-    size_t batch;        /* 0: refused */
-    const char *said[2]; /* then these words */
+    size_t batch;        /* 0: the line is refused */
+    const char *said[2]; /* words of the error, if refused */
 } fits[] = {
     {"", 1, 32, {NULL}},
     {"", 4, 32, {NULL}},
