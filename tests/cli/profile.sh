@@ -115,7 +115,6 @@ refused_beside() {
     --profile-output-dir "$out/same" >printed 2>said && good=0 || good=1
 [ -d "$out/same/ddp_bucketed-1" ] && [ -d "$out/same/ddp_bucketed.1" ] || good=1
 result "$good" "labels that differ in : and - have directories of their own"
-out=$out/same refused_beside "a single profile where several lie is refused" none " holds several profiles of one run: .*/comparison;"
 profile 1 ddp
 refused_beside "several where one of them lies as a single profile are refused" none,ddp "/ddp already holds run[.]json, which"
 rm "$out/ddp/run.json"
@@ -126,7 +125,7 @@ refused_beside "several beside a file that one of them would write are refused" 
 # ---- what can be asked for ----
 
 profile 2 ddp_bucketed --grad-accumulation 2 --record-shapes --with-flops --profile-counters \
-    --log-grad-norm --profile-sort name --verbose
+    --log-grad-norm --verbose
 ! grep -q "more in summary.json\|with --verbose" printed && good=0 || good=1
 result "$good" "--verbose prints every table whole"
 with_python "all there is: every figure agrees with the traces" agrees

@@ -114,56 +114,24 @@ TEST(spans_nest_by_host_times)
 
 /* ---- order ---- */
 
-/* clang-format off */
-static const struct name_total unsorted[] = {
-    /* mean 100, rates 20 and 3 */
-    {.name = "bee", .kind = KIND_OPERATION, .calls = 4, .total = 400, .self = 300, .flops = 8000, .bytes = 1200},
-    /* mean 400, rates 1 and 1 */
-    {.name = "ant", .kind = KIND_OPERATION, .calls = 2, .total = 800, .self = 100, .flops = 800, .bytes = 800},
-    /* mean 10, rates 0 and 2 */
-    {.name = "eel", .kind = KIND_OPERATION, .calls = 9, .total = 90, .self = 50, .flops = 0, .bytes = 180},
-    /* mean 200, rates 10 and 0 */
-    {.name = "dog", .kind = KIND_OPERATION, .calls = 1, .total = 200, .self = 200, .flops = 2000, .bytes = 0},
-    /* mean 150, rates 1 and 10 */
-    {.name = "cat", .kind = KIND_OPERATION, .calls = 4, .total = 600, .self = 50, .flops = 600, .bytes = 6000},
-};
-/* clang-format on */
-enum { ROWS = sizeof unsorted / sizeof *unsorted };
-static const char *const orders[SORTS] = {
-    [SORT_SELF] = "bdace", [SORT_TOTAL] = "acbde",  [SORT_MEAN] = "adcbe", [SORT_CALLS] = "ebcad",
-    [SORT_NAME] = "abcde", [SORT_GFLOPS] = "bdace", [SORT_GBS] = "cbead",
-};
-
-/* Largest first; equal ones by name. */
-TEST_EACH(rows_are_sorted, SORTS)
+/* A collective of one rank takes no time and has no rate. */
+TEST(rows_are_sorted_by_self_time)
 {
-    totals = (struct totals){.n = ROWS};
-    memcpy(totals.row, unsorted, sizeof unsorted);
-    totals_sort(&totals, (enum sort)_i);
-    for (int i = 0; i < ROWS; i++)
-        ck_assert_msg(totals.row[i].name[0] == orders[_i][i], "by %s: %s is at position %d", sort_name[_i],
-                      totals.row[i].name, i);
-}
-
-/* A collective of one rank takes no time and has no rate; it must not disturb the order of the others. */
-TEST(a_row_without_time_has_no_rate)
-{
-    static const enum sort rates[] = {SORT_GFLOPS, SORT_GBS, SORT_MEAN};
-    for (int s = 0; s < 3; s++)
-        for (int place = 0; place <= ROWS; place++)
-            for (int shift = 0; shift < ROWS; shift++) {
-                const char *want = orders[rates[s]];
-                totals = (struct totals){.n = ROWS + 1};
-                for (int i = 0, row = 0; i <= ROWS; i++)
-                    totals.row[i] = i == place
-                                        ? (struct name_total){.name = "free", .kind = KIND_COLLECTIVE, .calls = 3}
-                                        : unsorted[(row++ + shift) % ROWS];
-                totals_sort(&totals, rates[s]);
-                for (int i = 0; i <= ROWS; i++)
-                    if (totals.row[i].name[0] != 'f')
-                        ck_assert_msg(totals.row[i].name[0] == *want++, "by %s: %s is at position %d",
-                                      sort_name[rates[s]], totals.row[i].name, i);
-            }
+    static const size_t one[SPAN_SIZES] = {1};
+    static const char *const order[] = {"forward_pass", "adamw", "zero", "copy", "all_reduce"};
+    made_up_operation(&timeline, OPERATION_COPY, one, 110, 120);
+    made_up_operation(&timeline, OPERATION_ZERO, one, 120, 150);
+    made_up_operation(&timeline, OPERATION_ADAMW, one, 150, 180);
+    made_up_collective(&timeline, 1, 0, 4, 150, 150);
+    made_up_phase(&timeline, PHASE_FORWARD, 100, 300);
+    totals_create(&totals, &job, &timeline, sizeof(float), 0, 1);
+    ck_assert_int_eq(totals.n, 5);
+    for (int i = 0; i < totals.n; i++)
+        ck_assert_str_eq(totals.row[i].name, order[i]);
+    ck_assert_double_eq_tol(totals.row[0].share, 0.65, 1e-9);
+    ck_assert_double_eq_tol(totals.row[3].mean, 10e-9, 1e-18);
+    ck_assert_double_eq_tol(totals.row[3].bytes_per_second, totals.row[3].bytes / totals.row[3].total, 1);
+    ck_assert_double_nan(totals.row[4].bytes_per_second);
 }
 
 SUITE_OF_RANKS("by_name", job, setup, teardown)

@@ -114,8 +114,6 @@ static const struct option option_rows[] = {
      .help = "ranks that write a trace: all, or a list such as 0,3"},
     {.name = "profile-buffer-mb", .kind = &option_real, .offset = FIELD(buffer_mb), .initial = "12", .low = 0.01,
      .high = 1e6, .help = "memory for captured spans, MiB a rank; a full one ends the capture"},
-    {.name = "profile-sort", .kind = &option_choice, .offset = FIELD(sort), .initial = "self", .choices = sort_name,
-     .help = "order of the table of operations: self, total, mean, calls, name, gflops or gbs"},
     {.name = "record-shapes", .kind = &option_flag, .offset = FIELD(record_shapes),
      .help = "add the shapes of inputs to operations in the trace"},
     {.name = "with-flops", .kind = &option_flag, .offset = FIELD(with_flops),

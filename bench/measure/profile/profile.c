@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* The profiles of a run. */
 struct profiles {
@@ -143,7 +142,6 @@ static int capture_profile(struct profiles *all, struct profile *p)
                                     recorder_computing(&t->engine.recorder), t->engine.recorder.device->asynchronous);
     totals_create(&p->totals, job, &t->engine.recorder.timeline, t->engine.recorder.device->compute_bytes,
                   p->figures.first, p->figures.steps);
-    totals_sort(&p->totals, p->options->sort);
     return status;
 }
 
@@ -175,17 +173,12 @@ static int measure_profiles(struct profiles *all)
     return interrupted ? -1 : status;
 }
 
-/* Checks, before any directory is made, that <top>/<name> does not hold results of another kind: of a single profile,
- * or the directories of several. Returns 0; or -1, reported. */
+/* Checks, before any directory is made, that <top>/<name> is free for each of several profiles. Returns 0; or -1,
+ * reported. */
 static int check_directories(const struct profiles *all, const char *top)
 {
     char path[FILES_PATH];
     int status = 0;
-    snprintf(path, sizeof path, "%.511s/comparison", top);
-    if (all->n == 1 && !access(path, F_OK))
-        return error_report("--profile-output-dir %.511s holds several profiles of one run: %.600s; choose another "
-                            "directory",
-                            top, path);
     for (const struct profile *p = all->of; all->n > 1 && p < all->of + all->n && !status; p++) {
         snprintf(path, sizeof path, "%.511s/%s", top, p->name);
         status = results_check_free("profile-output-dir", path, p->name);

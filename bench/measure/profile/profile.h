@@ -26,7 +26,6 @@ struct profile_options {
     enum activities_wanted activities;
     struct rank_list ranks;
     double buffer_mb;
-    enum sort sort;
     int record_shapes, with_flops, cuda_profiler_range, counters, trace_gzip, verbose;
     struct thresholds thresholds;
 };

@@ -67,15 +67,13 @@ static const struct column operation_columns[] = {
 
 static void add_operations(const struct profile *p, cJSON *summary)
 {
-    char title[160];
-    size_t shown = p->options->sort == SORT_SELF ? 0 : SHOWN_OPERATIONS;
+    size_t shown = 0;
     for (int i = 0; i < p->totals.n && shown < SHOWN_OPERATIONS; i++)
         shown += p->totals.row[i].share >= 0.0005; /* rows of 0.0 %, the last in this order, are not shown */
-    snprintf(title, sizeof title, "Operations in the same steps, all ranks together, by %s (--profile-sort)",
-             sort_name[p->options->sort]);
     results_add_table(summary,
-                      &(struct table){"operations", title, TABLE_COLUMNS(operation_columns), p->totals.row,
-                                      (size_t)p->totals.n, sizeof *p->totals.row, shown,
+                      &(struct table){"operations", "Operations in the same steps, all ranks together",
+                                      TABLE_COLUMNS(operation_columns), p->totals.row, (size_t)p->totals.n,
+                                      sizeof *p->totals.row, shown,
                                       .note = {"self: without the named operations inside, and its share of the steps. "
                                                "mean: of a call. Collectives run in parallel to the rest."}});
 }

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const sort_name[SORTS + 1] = {"self", "total", "mean", "calls", "name", "gflops", "gbs", NULL};
 static const char *const kind_name[] = {
     [KIND_PHASE] = "phase", [KIND_PART] = "part", [KIND_OPERATION] = "operation", [KIND_COLLECTIVE] = "collective"};
 
@@ -82,6 +81,29 @@ static void sum_ranks(struct totals *sum, const struct job *job, const struct to
     free(all);
 }
 
+/* Orders rows by self time, the largest first and unknown ones last; equal ones by name. */
+static int by_self(const void *a, const void *b)
+{
+    const struct name_total *x = a, *y = b;
+    double of_x = isnan(x->self) ? -1 : x->self, of_y = isnan(y->self) ? -1 : y->self;
+    return of_x == of_y ? strcmp(x->name, y->name) : of_x > of_y ? -1 : 1;
+}
+
+/* Computes means, shares and rates from the sums, and sorts the rows. */
+static void derive_rates(struct totals *totals)
+{
+    for (struct name_total *a = totals->row; a < totals->row + totals->n; a++) {
+        a->kind_name = kind_name[a->kind];
+        a->mean = a->total / a->calls;
+        if (a->self < 0) /* by rounding, or by errors between two clocks of a GPU */
+            a->self = 0;
+        a->share = a->self / totals->step;
+        a->flops_per_second = a->flops > 0 && a->total > 0 ? a->flops / a->total : NAN;
+        a->bytes_per_second = a->bytes > 0 && a->total > 0 ? a->bytes / a->total : NAN;
+    }
+    qsort(totals->row, (size_t)totals->n, sizeof *totals->row, by_self);
+}
+
 void totals_create(struct totals *totals, const struct job *job, const struct timeline *timeline, size_t compute_bytes,
                    int first, int count)
 {
@@ -115,29 +137,6 @@ void totals_create(struct totals *totals, const struct job *job, const struct ti
         }
     subtract_children(item, n);
     sum_ranks(totals, job, &mine);
+    derive_rates(totals);
     free(item);
-}
-
-/* ---- order ---- */
-
-static int by_key(const void *a, const void *b)
-{
-    const struct name_total *x = a, *y = b;
-    return x->key == y->key ? strcmp(x->name, y->name) : x->key > y->key ? -1 : 1;
-}
-
-void totals_sort(struct totals *totals, enum sort by)
-{
-    for (struct name_total *a = totals->row; a < totals->row + totals->n; a++) {
-        a->kind_name = kind_name[a->kind];
-        a->mean = a->total / a->calls;
-        if (a->self < 0) /* by rounding, or by errors between two clocks of a GPU */
-            a->self = 0;
-        a->share = a->self / totals->step;
-        a->flops_per_second = a->flops > 0 && a->total > 0 ? a->flops / a->total : NAN;
-        a->bytes_per_second = a->bytes > 0 && a->total > 0 ? a->bytes / a->total : NAN;
-        const double key[SORTS] = {a->self, a->total, a->mean, a->calls, 0, a->flops_per_second, a->bytes_per_second};
-        a->key = isnan(key[by]) ? -1 : key[by]; /* unknown values come last */
-    }
-    qsort(totals->row, (size_t)totals->n, sizeof *totals->row, by_key);
 }

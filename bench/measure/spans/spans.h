@@ -148,12 +148,9 @@ struct name_total {
     double total; /* seconds */
     double self;  /* total without the spans inside; NAN for collectives, which overlap the training thread's spans */
     double flops, bytes; /* without the spans inside; 0 if unknown */
-
-    /* filled by totals_sort */
     const char *kind_name;
     double mean, share;                        /* seconds per call; self / the time of the steps */
     double flops_per_second, bytes_per_second; /* NAN if unknown */
-    double key;                                /* sorts the rows, in decreasing order */
 };
 
 struct totals {
@@ -162,15 +159,10 @@ struct totals {
     double step; /* seconds of the counted steps of all ranks: 100 % of the shares */
 };
 
-/* Adds up slots [first, first + count) of every rank's timeline. Collectives count from post to completion and have no
- * parent, so shares may sum to more than 1. compute_bytes: size of the device's compute type. All ranks call. */
+/* Adds up slots [first, first + count) of every rank's timeline, in rows by decreasing self time. Collectives count
+ * from post to completion and have no parent, so shares may sum to more than 1. compute_bytes: size of the device's
+ * compute type. All ranks call. */
 void totals_create(struct totals *totals, const struct job *job, const struct timeline *timeline, size_t compute_bytes,
                    int first, int count);
-
-enum sort { SORT_SELF, SORT_TOTAL, SORT_MEAN, SORT_CALLS, SORT_NAME, SORT_GFLOPS, SORT_GBS, SORTS };
-extern const char *const sort_name[SORTS + 1]; /* self, total, mean, calls, name, gflops, gbs; then NULL */
-
-/* Computes means, shares and rates, and sorts the rows in decreasing order; names from a to z. */
-void totals_sort(struct totals *totals, enum sort by);
 
 #endif

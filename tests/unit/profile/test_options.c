@@ -141,7 +141,6 @@ static const struct {
     /* words and numbers */
     {"--profile|--profile-activities|cpu;cuda",
      {"--profile-activities cpu;cuda", "expected auto, cpu, cuda or cpu,cuda"}},
-    {"--profile|--profile-sort|selfish", {"--profile-sort selfish", "self, total, mean, calls, name, gflops or gbs"}},
     /* cycles that do not fit */
     {"--profile|--profile-wait|10", {"1 x 11 steps", "10 steps of the run", "--num-epochs"}},
     {"--profile|--profile-active|11", {"1 x 11 steps", "10 steps"}},
