@@ -50,7 +50,7 @@ refuses() {
     check 2 "refused: $words" "^ddpbench: $pattern"
     succeeds "without results" [ ! -e refused ]
 }
-refuses "one rank" 1 'tune compares what communication costs, and one rank has none'
+refuses "one rank" 1 'tune compares costs of communication, which a single rank does not have'
 refuses "a number of rounds" 2 'this command has no --rounds' --rounds 3
 refuses "sizes of its own" 2 'this command has no --bucket-size-mb' --bucket-size-mb 1,2
 check_sentences

@@ -12,7 +12,7 @@ void made_up_profile_create(struct made_up_profile *p, int ranks, const struct s
     struct training_options training = {0};
     struct strategy_list list = {.n = 1, .item = {{.strategy = strategy}}};
     snprintf(list.item->label, sizeof list.item->label, "%s", strategy->name);
-    training.workload.bucket_sizes = (struct bucket_sizes){.n = 1, .item = {{.words = "auto"}}};
+    training.workload.bucket_sizes = (struct bucket_sizes){.n = 1, .automatic = 1};
     ck_assert_int_eq(profile_rows_make(&training, &list), 0);
     ck_assert_int_le(training.n, PROFILE_ROWS);
     for (int i = 0; i < training.n; i++) {

@@ -17,14 +17,15 @@ int benchmark_options_check(struct training_options *o, const struct option_tabl
         return -1;
     o->n = implementations_make(o->implementation, &o->workload.strategies, &o->workload.bucket_sizes,
                                 o->workload.grad_dtype);
+    if (o->n < 0)
+        return -1;
     for (int i = 0; i < o->n; i++)
         reduce += o->implementation[i].strategy->reduces;
-    if (o->n > 0 && o->resolve > 0 && reduce < 2)
+    if (o->resolve > 0 && reduce < 2)
         return error_report("--resolve compares those --implementations that reduce; name two or more of them");
-    if (o->n > 0 && o->attainable &&
-        reduce == o->n) /* the bound needs the times at which gradients are final without communication */
+    if (o->attainable && reduce == o->n) /* no times at which gradients are final without communication */
         return error_report("--attainable needs none among the --implementations");
-    return o->n < 0 ? -1 : 0;
+    return 0;
 }
 
 struct benchmark {

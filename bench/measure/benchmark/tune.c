@@ -52,7 +52,8 @@ int tune_options_check(void *line, const struct option_table *table, int ranks, 
     struct training_options *o = &options->run.training;
     o->rounds = 1; /* that fit at first */
     if (ranks == 1)
-        return error_report("tune compares what communication costs, and one rank has none: mpirun -n 2 or more");
+        return error_report(
+            "tune compares costs of communication, which a single rank does not have: use mpirun -n 2 or more");
     training_options_use_preset(o, table, on_gpus);
     if (training_options_check(o, table, BLOCK_STEPS, 0) || training_options_fit(o, ranks))
         return -1;

@@ -67,7 +67,7 @@ static void add_default_bucket(const struct training_options *o, cJSON *summary)
     char size[CELL];
     for (int i = 0; i < o->n; i++)
         bytes = bytes ? bytes : o->implementation[i].bucket_bytes;
-    if (bytes && !strcmp(o->workload.bucket_sizes.item[0].words, "auto"))
+    if (bytes && o->workload.bucket_sizes.automatic)
         results_add_sentence(summary, "heading", "Buckets: %s (auto: 25 MiB, or a quarter of the gradient if less)",
                              text_memory(size, bytes));
 }
@@ -179,7 +179,7 @@ void training_add_notes(const struct training *t, cJSON *summary)
     add_loss_notes(&run->losses, summary);
     for (int i = 0; i < run->options->n; i++)
         if (t->engine.reducer[i].staged && t->engine.reducer[i].staged_dtype == COMM_BF16)
-            results_add_sentence(summary, "notes", "%s sends bfloat16 (--grad-dtype); its losses are its own.",
+            results_add_sentence(summary, "notes", "%s sends bfloat16 (--grad-dtype), so its losses are not compared.",
                                  run->options->implementation[i].label);
     add_machine_notes(&t->harness, counts, summary);
     if (counts->comm_cpu_seconds > 0)

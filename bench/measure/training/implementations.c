@@ -58,10 +58,9 @@ static int buckets_parse(const struct option *option, const char *text, void *fi
 {
     struct bucket_sizes sizes = {0};
     char word[sizeof sizes.item->words];
-    int more, automatic = !strcmp(text, "auto");
-    if (automatic)
-        strcpy(sizes.item[sizes.n++].words, text);
-    struct option_list list = {option->name, automatic ? "" : text, 0};
+    int more;
+    sizes.automatic = sizes.n = !strcmp(text, "auto");
+    struct option_list list = {option->name, sizes.automatic ? "" : text, 0};
     for (; (more = option_next_word(&list, word, sizeof word)) > 0; sizes.n++) {
         double mb;
         if (sizes.n == MAX_IMPLEMENTATIONS)
@@ -110,7 +109,7 @@ static int delay_parse(const struct option *option, const char *text, void *fiel
         return error_report("--%s %s: expected rank=R,ms=TIME,phase=NAME, such as rank=1,ms=5,phase=backward_pass",
                             option->name, text);
     if (delays->n == most)
-        return error_report("--%s %s: there are %d delays already, and no more can be given", option->name, text, most);
+        return error_report("--%s %s: at most %d delays can be given", option->name, text, most);
     d.phase = (enum step_phase)phase;
     for (int i = 0; i < delays->n; i++)
         if (delays->item[i].rank == d.rank && delays->item[i].phase == d.phase)
@@ -137,15 +136,6 @@ const struct option_kind option_buckets = {VALUE_TEXT, buckets_parse, NULL};
 
 /* ---- the rows ---- */
 
-static void set_size(struct implementation *row, size_t bytes, const char *words)
-{
-    row->bucket_bytes = bytes;
-    if (strcmp(words, "auto") != 0)
-        snprintf(row->bucket_words, sizeof row->bucket_words, "%s", words);
-    else
-        snprintf(row->bucket_words, sizeof row->bucket_words, "%.6g", (double)bytes / 1048576);
-}
-
 int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const struct strategy_list *list,
                          const struct bucket_sizes *sizes, enum comm_dtype grad_dtype)
 {
@@ -159,15 +149,17 @@ int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const s
             if (n == MAX_IMPLEMENTATIONS)
                 return error_report("more than %d rows: name fewer implementations or bucket sizes",
                                     MAX_IMPLEMENTATIONS);
-            row[n] = (struct implementation){.strategy = strategy};
-            snprintf(row[n].label, sizeof row[n].label, several ? "%s:%s" : "%s", list->item[i].label,
+            struct implementation *made = &row[n++];
+            *made = (struct implementation){.strategy = strategy};
+            snprintf(made->label, sizeof made->label, several ? "%s:%s" : "%s", list->item[i].label,
                      sizes->item[b].words);
-            if (strategy->buckets)
-                set_size(&row[n], sizes->item[b].bytes, sizes->item[b].words);
-            n++;
+            if (strategy->buckets) {
+                made->bucket_bytes = sizes->item[b].bytes;
+                snprintf(made->bucket_words, sizeof made->bucket_words, "%s", sizes->item[b].words);
+            }
         }
     }
-    if (!buckets && strcmp(sizes->item[0].words, "auto") != 0)
+    if (!buckets && !sizes->automatic)
         return error_report("--bucket-size-mb: none of the implementations has buckets; %s has",
                             strategy_ddp_bucketed.name);
     if (!stages && grad_dtype != COMM_FLOAT32)

@@ -29,9 +29,9 @@ struct strategy_list {
 };
 extern const struct option_kind option_strategies;
 
-/* --bucket-size-mb: sizes as they were given; or the single size `auto`, of 0 bytes until workload_check. */
+/* --bucket-size-mb: sizes as they were given; or automatic: a single size, which workload_check sets. */
 struct bucket_sizes {
-    int n;
+    int n, automatic;
     struct {
         char words[21];
         size_t bytes;

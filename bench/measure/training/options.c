@@ -12,7 +12,7 @@
 #define HUGE_COUNT      1e15
 
 static const char *const grad_dtype_names[] = {"fp32", "bf16", NULL}; /* the first two of enum comm_dtype */
-static const char *const regime_names[] = {"active", "warmup", NULL};
+const char *const regime_name[] = {"active", "warmup", NULL};
 
 /* clang-format off */
 static const struct option model_rows[] = {
@@ -81,7 +81,7 @@ static const struct option schedule_rows[] = {
      .high = 1e9, .help = "save weights and optimizer state after every N-th step, in the phase checkpoint; 0: never"},
 };
 static const struct option block_rows[] = {
-    {.name = "regime", .kind = &option_choice, .offset = FIELD(regime), .initial = "active", .choices = regime_names,
+    {.name = "regime", .kind = &option_choice, .offset = FIELD(regime), .initial = "active", .choices = regime_name,
      .help = "which epochs are timed: active, or warmup (learning rate ramps, gradients are clipped)"},
     {.name = "rounds", .common = 1, .kind = &option_count, .offset = FIELD(rounds), .initial = "10", .high = 1e6,
      .help = "rounds; each runs one block of every implementation; with --resolve, at least this many"},
@@ -136,7 +136,8 @@ int workload_check(struct workload *w, const char *data)
     struct model model;
     model_plan(&model, &sizes, sizeof(float));
     size_t quarter = model.parameters * sizeof(float) / 4;
-    w->bucket_sizes.item[0].bytes = quarter < BUCKET_DEFAULT_BYTES ? quarter : BUCKET_DEFAULT_BYTES;
+    size_t bytes = w->bucket_sizes.item[0].bytes = quarter < BUCKET_DEFAULT_BYTES ? quarter : BUCKET_DEFAULT_BYTES;
+    snprintf(w->bucket_sizes.item[0].words, sizeof w->bucket_sizes.item[0].words, "%.6g", (double)bytes / 1048576);
     model_destroy(&model);
     return 0;
 }
@@ -178,7 +179,7 @@ int training_options_check(struct training_options *o, const struct option_table
     o->block_steps = o->steps_per_block ? o->steps_per_block : of_regime;
     if (!o->block_steps)
         return error_report("--regime %s has no epochs to time: --num-epochs %zu, --warmup-epochs %zu",
-                            o->regime == REGIME_WARMUP ? "warmup" : "active", o->num_epochs, o->warmup_epochs);
+                            regime_name[o->regime], o->num_epochs, o->warmup_epochs);
     if (o->regime == REGIME_WARMUP && o->block_steps > o->warmup_steps)
         return error_report("--steps-per-block %zu is more than the %zu steps of the warm-up epochs", o->block_steps,
                             o->warmup_steps);

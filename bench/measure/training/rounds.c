@@ -68,7 +68,7 @@ static void show_progress(struct progress *progress, const struct run *run, cons
     char words[160];
     progress->total = progress->total ? run->planned * (size_t)o->n : 0;
     snprintf(words, sizeof words, "round %zu/%zu, %s, %s epochs, lr %g, loss %.4f", b->round + 1, run->planned,
-             o->implementation[b->implementation].label, o->regime == REGIME_WARMUP ? "warmup" : "active",
+             o->implementation[b->implementation].label, regime_name[o->regime],
              (double)schedule_learning_rate(&trainer->schedule, trainer->step - 1),
              run->losses.mean[run->losses.steps - 1]);
     progress_show(progress, done, words);
