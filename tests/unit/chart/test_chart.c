@@ -1,4 +1,4 @@
-/* test_chart.c - charts of known values, of none, and of any: each is well-formed, and nothing in it overlaps. */
+/* test_chart.c - charts of known, missing and random values: each is well-formed, and no texts overlap. */
 #include "chart/chart.h"
 
 #include "base/text.h"
@@ -16,7 +16,7 @@
 static const char title[] = "A finding, which is a sentence that is long enough to need a second line";
 static const char subtitle[] = "ms a step: medians of 12 rounds";
 static char *picture;
-static FILE *pictures; /* NULL, or where each goes */
+static FILE *pictures; /* receives every picture unless NULL */
 
 static void teardown(void)
 {
@@ -24,7 +24,7 @@ static void teardown(void)
     picture = NULL;
 }
 
-/* A picture without a fault, which the test's end frees. */
+/* Checks that a picture has no fault and keeps it until the next one; teardown frees it. */
 static void take(char *made)
 {
     const char *fault = picture_fault(made);
@@ -48,7 +48,7 @@ static void expect(const char *part)
     ck_assert_msg(count(part) > 0, "no '%s' in:\n%s", part, picture);
 }
 
-/* The number behind `before`, at its n-th place from 0. */
+/* Returns the number after the n-th occurrence of `before`, from 0. */
 static double number(const char *before, int n)
 {
     const char *c = picture;
@@ -78,15 +78,15 @@ TEST(points_are_at_their_values)
     struct chart_series series;
     struct chart_xy chart = of_points(&series);
     take(chart_xy(title, subtitle, &chart));
-    ck_assert_uint_eq(count("r=\"4.5\""), 4 + 1);   /* and beside the name */
-    ck_assert_uint_eq(count("dp-line dp-ring"), 2); /* of the point, and what it means */
+    ck_assert_uint_eq(count("r=\"4.5\""), 4 + 1);   /* 4 points, and one next to the name */
+    ck_assert_uint_eq(count("dp-line dp-ring"), 2); /* at the point, and in the legend */
     ck_assert_uint_eq(count(">best<") + count(">tied with the best<"), 2);
-    ck_assert_uint_eq(count("dp-thick"), 3 + 1 + 1); /* intervals, what they are, and the style sheet */
+    ck_assert_uint_eq(count("dp-thick"), 3 + 1 + 1); /* 3 intervals, the legend, the style sheet */
     ck_assert_uint_eq(count(">95 % interval<"), 1);
     ck_assert_uint_eq(count("does not begin at 0"), 0);
     double x[3], y[3];
     for (int i = 0; i < 3; i++) {
-        static const int circle[] = {0, 1, 3}; /* a ring before the point */
+        static const int circle[] = {0, 1, 3}; /* a ring precedes point 2 */
         x[i] = number("<circle cx=\"", circle[i]);
         y[i] = number("\" cy=\"", circle[i]);
     }
@@ -124,7 +124,7 @@ TEST(a_cut_axis_says_so)
     expect(">step, ms (the axis does not begin at 0)<");
 }
 
-/* Names of series and lines of reference stand beside each other, however close their ends are. */
+/* Names of series and reference lines do not overlap, however close the ends of the lines are. */
 TEST(names_of_many_lines)
 {
     enum { LINES = 30 };
@@ -141,7 +141,7 @@ TEST(names_of_many_lines)
     take(chart_xy(
         title, subtitle,
         &(struct chart_xy){.series = series, .n_series = LINES, .reference = reference, .n_references = LINES}));
-    ck_assert_uint_eq(count("class=\"dp-text\""), 40); /* the rest has no room */
+    ck_assert_uint_eq(count("class=\"dp-text\""), 40); /* there is no room for more */
 }
 
 /* ---- rows ---- */
@@ -176,7 +176,7 @@ TEST(charts_of_nothing)
     take(chart_xy(NULL, NULL, &(struct chart_xy){.x = {.is_log = 1}, .y = {.is_log = 1}}));
 }
 
-/* ---- anything ---- */
+/* ---- random input ---- */
 
 static uint64_t counter;
 

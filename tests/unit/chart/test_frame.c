@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The ticks of an axis as words, such as "0 5 10". */
+/* Returns the numbers at an axis's ticks as text, such as "0 5 10". */
 static const char *ticks(const struct axis *axis, size_t most)
 {
     static char words[400];
@@ -78,7 +78,7 @@ TEST(a_linear_axis_begins_at_zero_or_is_cut)
     ck_assert_double_eq(axis_place(&axis, -1), 100);
 }
 
-/* Also of nothing, zero, one value, and numbers as far apart as they can be. */
+/* Every value has a place on the axis, also if the range is invalid, zero, a single value, or as wide as possible. */
 TEST(every_value_has_a_place)
 {
     static const double value[] = {0,        1,      -1,   5e-324,   DBL_MIN,   DBL_MAX,

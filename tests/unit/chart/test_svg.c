@@ -1,4 +1,4 @@
-/* test_svg.c - the elements of a picture; colours that all readers can tell apart; texts that fit. */
+/* test_svg.c - the elements of a picture, colours that all readers can distinguish, and texts that fit. */
 #include "chart/svg.h"
 
 #include "base/text.h"
@@ -27,7 +27,7 @@ static void teardown(void)
     text = NULL;
 }
 
-/* An empty text, in place of one that there may be. */
+/* Begins a new, empty text, and frees the last one. */
 static void setup(void)
 {
     teardown();
@@ -84,7 +84,7 @@ struct rgb {
     double of[3]; /* linear light */
 };
 
-/* The colour behind the n-th place (from 0) of `before` in the sheet. */
+/* Returns the colour after the n-th occurrence (from 0) of `before` in the style sheet. */
 static struct rgb colour(const char *before, int n)
 {
     const char *found = svg_style;
@@ -103,7 +103,7 @@ static struct rgb colour(const char *before, int n)
     return rgb;
 }
 
-/* WCAG 2.1, 1.4.3: from 1 to 21. */
+/* Returns the contrast ratio of two colours, from 1 to 21 (WCAG 2.1, 1.4.3). */
 static double contrast(struct rgb a, struct rgb b)
 {
     double x = 0.2126 * a.of[0] + 0.7152 * a.of[1] + 0.0722 * a.of[2];
@@ -135,7 +135,7 @@ TEST(colours_stand_out)
     }
 }
 
-/* Oklab, times 100 (Ottosson, A perceptual color space for image processing, 2020). */
+/* Converts linear RGB to Oklab times 100 (Ottosson, A perceptual color space for image processing, 2020). */
 static void perceived(const double rgb[3], double lab[3])
 {
     static const double first[3][3] = {{0.4122214708, 0.5363325363, 0.0514459929},
@@ -151,8 +151,8 @@ static void perceived(const double rgb[3], double lab[3])
         lab[i] = 100 * (second[i][0] * cone[0] + second[i][1] * cone[1] + second[i][2] * cone[2]);
 }
 
-/* Seen by all, and without red, green or blue cones (Machado, Oliveira and Fernandes, IEEE TVCG 15 (2009) 1291-1298,
- * severity 1): 2 is what an eye can just tell apart side by side. */
+/* Colours differ by at least 9 for normal vision and for eyes without red, green or blue cones (Machado, Oliveira and
+ * Fernandes, IEEE TVCG 15 (2009) 1291-1298, severity 1); a just noticeable difference is 2. */
 TEST(colours_differ_for_everyone)
 {
     static const double eye[4][3][3] = {
@@ -181,7 +181,7 @@ TEST(colours_differ_for_everyone)
     end_text();
 }
 
-/* A page has other rules, and other pictures. */
+/* All rules apply only to pictures, since a page has rules of its own. */
 TEST(rules_are_of_pictures_alone)
 {
     end_text();
@@ -208,7 +208,7 @@ TEST(paragraphs_are_wrapped)
     ck_assert_double_eq(end, 62);
 }
 
-/* Whatever the words are, lines are within the width, no byte is lost but spaces, and no character is cut. */
+/* Lines of a paragraph fit the width for any words, only spaces are dropped, and no character is cut. */
 TEST(no_line_is_too_wide)
 {
     static const char *const hostile[] = {"wwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwww",

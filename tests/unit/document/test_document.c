@@ -1,5 +1,5 @@
-/* test_document.c - a document as text, Markdown and HTML: known forms of known blocks, and names that try to break
- * them. */
+/* test_document.c - a document as text, Markdown and HTML: known output of known blocks, and names that try to break
+ * the formats. */
 #include "base/json.h"
 #include "base/text.h"
 #include "document/document.h"
@@ -52,7 +52,7 @@ static void destroy(void)
     cJSON_Delete(document);
 }
 
-/* The document in a form; free it. */
+/* Returns the document as `print` writes it; the caller frees it. */
 static char *form(void (*print)(FILE *out, const cJSON *document))
 {
     char *text = NULL;
@@ -70,7 +70,8 @@ static void prints(void (*print)(FILE *out, const cJSON *document), const char *
     free(text);
 }
 
-/* What the parser of XML finds in the HTML; free it. It ends the test where there is none. */
+/* Returns the value of a Python expression about the HTML, from a parser of XML; the caller frees it. Ends the test if
+ * there is no parser. */
 static char *html_ask(const char *expression)
 {
     char *html = form(document_print_html), *answer = xml_ask(html, expression);
@@ -87,7 +88,7 @@ static void html_has(const char *expression, const char *expected)
     free(answer);
 }
 
-/* One of each block. */
+/* Adds every kind of block to the document. */
 static void add_all(void)
 {
     document_add_paragraph(document, "Step %d of `%s` [1.0, 2.0] takes %.1f ms.", 1, "ddp", 2.5);
@@ -100,7 +101,7 @@ static void add_all(void)
     document_add_heading(document, "Where the time goes");
 }
 
-/* A section of pictures alone would be a heading without anything below it. */
+/* As text, sections with only pictures are left out, as their headings would have no content. */
 TEST(text_without_sections_of_pictures)
 {
     document_add_heading(document, "Pictures");
@@ -184,7 +185,7 @@ TEST(a_document_as_html)
     html_has("[''.join(e.itertext()) for e in each('li')]",
              "['Where the time goes', 'Part', 'Where the time goes', 'one', 'two']");
     html_has("[e.get('href') for e in each('a')] == ['#' + e.get('id') for e in each('h2')]", "True");
-    html_has("len({e.get('id') for e in each('h2')})", "3"); /* two have the same words */
+    html_has("len({e.get('id') for e in each('h2')})", "3"); /* two headings have the same words */
     html_has("[e.text for e in each('code')]", "['ddp', 'ddp', 'none']");
     html_has("[' '.join(e.itertext()) for e in each('th')]", "['run', 'step \\nms', '95 %']");
     html_has("[e.text or '' for e in each('td')]", "['ddp', '12.5', '[12.0, 13.0]', 'ddp_flat', 'n/a', '']");
@@ -201,10 +202,10 @@ TEST(a_list_may_be_last)
     prints(document_print_text, "A title\n=======\n\n- last\n");
     prints(document_print_markdown, "# A title\n\n- last\n");
     html_has("[e.text for e in root[1].find('main').find('ul')]", "['last']");
-    html_has("len(each('nav'))", "0"); /* nothing to choose from */
+    html_has("len(each('nav'))", "0"); /* no sections to navigate to */
 }
 
-/* Nothing is fetched and nothing runs: no element that does, no address in the style sheet, and a policy against it. */
+/* The HTML loads and runs nothing: no element does, the style sheet has no address, and a policy forbids both. */
 TEST(html_needs_nothing_else)
 {
     add_all();
@@ -220,9 +221,9 @@ TEST(html_needs_nothing_else)
 /* ---- names that try to break it ---- */
 
 static const struct {
-    const char *name, *seen; /* what is read where it is shown; NULL: the same */
-    const char *markdown;    /* as a cell */
-    const char *item;        /* as an item, where that is something else */
+    const char *name, *seen; /* the name as shown to a reader; NULL: unchanged */
+    const char *markdown;    /* as a cell of a table */
+    const char *item;        /* as an item of a list, if different */
 } nasty[] = {
     {"<script>alert(1)</script>", NULL, "&lt;script&gt;alert(1)&lt;/script&gt;", NULL},
     {"a | b |", NULL, "a \\| b \\|", NULL},
@@ -241,7 +242,7 @@ static const struct {
     {"12. a", NULL, "12. a", "12\\. a"}};
 enum { NASTY = sizeof nasty / sizeof *nasty };
 
-/* A name in each place, past json_text, as where a file was edited. */
+/* Adds a document that has this name in every place, without json_text, as if a file had been edited. */
 static void add_nasty(const char *name)
 {
     static const char *const kinds[] = {"heading", "paragraph", "item"};
@@ -292,7 +293,7 @@ TEST(names_cannot_break_html)
     free(seen);
 }
 
-/* Nothing reaches a terminal that could move its cursor, or change what it shows. */
+/* Text output has no control characters, which could move a terminal's cursor or change what is shown. */
 TEST(names_cannot_break_text)
 {
     for (int i = 0; i < NASTY; i++) {
@@ -309,7 +310,7 @@ TEST(names_cannot_break_text)
 TEST(columns_without_anything_are_left_out)
 {
     const struct run none[] = {{"", NAN, {NAN, NAN}}, {"", 2, {NAN, NAN}}, {"x", 1, {0.9, 1.1}}};
-    struct table one = table; /* of which the third row is not printed */
+    struct table one = table; /* shows two of its rows */
     one.row = none;
     document_add_table(document, &one);
     prints(document_print_text, "A title\n=======\n\nSteps of `ddp`\n  step\n    ms\n   n/a\n2000.0\n"
@@ -317,7 +318,7 @@ TEST(columns_without_anything_are_left_out)
                                 "*: the best.\n= of `none`.\n");
 }
 
-/* What is on a line, after what begins it. */
+/* Checks that the text has a line that consists of begin, line and end. */
 static void has_line(const char *text, const char *begin, const char *line, const char *end)
 {
     char whole[400];
@@ -344,7 +345,7 @@ TEST(names_cannot_break_markdown)
     }
 }
 
-/* Neither what is code nor a title of a picture, in which a bracket ends it, can be left. */
+/* No backquote ends code early, and no bracket ends the title of a picture early. */
 TEST(code_and_pictures_stay_closed)
 {
     document_add_paragraph(document, "a `` b ``c`` `d\ne`");
@@ -363,7 +364,8 @@ TEST(text_is_folded)
     word[sizeof word - 1] = 0;
     document_add_item(document, "%.90s  %.7s %.8s", word, word, word); /* 2 + 90 + 1 + 7 = 100 columns */
     document_add_item(document, "%.90s %.8s\n%s a", word, word, word);
-    document_add_paragraph(document, "%.98s \xe2\x82\xac \xe2\x82\xac \x1b", word); /* characters, not bytes */
+    document_add_paragraph(document, "%.98s \xe2\x82\xac \xe2\x82\xac \x1b",
+                           word); /* the width counts characters, not bytes */
     char *text = form(document_print_text), expected[1000];
     snprintf(
         expected, sizeof expected,
@@ -373,7 +375,7 @@ TEST(text_is_folded)
     free(text);
 }
 
-/* A table that has been saved is copied; what is no table prints nothing. */
+/* A saved table is copied into the document; JSON that is not a table prints nothing. */
 TEST(saved_tables)
 {
     cJSON *saved = table_json(&table), *none = cJSON_CreateObject();

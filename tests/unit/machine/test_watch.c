@@ -1,5 +1,5 @@
-/* test_watch.c - the thread that watches a host, in a job that is made up: its lines, and that it may be
- * stopped at any time. */
+/* test_watch.c - the thread that monitors a host, in a made-up job: it writes a line per sample and may be stopped at
+ * any time. */
 #include "machine/machine.h"
 
 #include "base/files.h"
@@ -17,7 +17,7 @@
 static const struct job job = {.size = 1, .hosts = 1, .local_size = 1, .machine_size = 1, .cores = 1};
 static const char *directory;
 
-/* In place of the one of ddp/job.c, which needs MPI: the thread sanitizer does not know what that does. */
+/* Replaces the function in ddp/job.c, which needs MPI, since ThreadSanitizer does not understand MPI. */
 void job_gather(const struct job *of, const void *mine, size_t bytes, void *all)
 {
     ck_assert_ptr_eq(of, &job);
@@ -53,7 +53,7 @@ TEST(the_monitor_writes_a_line_for_each_sample)
     ck_assert_int_eq(monitor_stop(monitor, &findings), 0);
     monitor_destroy(monitor);
     ck_assert_double_ge(findings.samples, 2);
-    ck_assert_double_eq(findings.samples, (double)count_lines() - 1); /* the first has the names of columns */
+    ck_assert_double_eq(findings.samples, (double)count_lines() - 1); /* the first line is the header */
 }
 
 TEST(the_monitor_stops_at_once)
@@ -67,7 +67,7 @@ TEST(the_monitor_stops_at_once)
         ck_assert_int_eq(monitor_start(monitor, directory, clock_now_ns()), 0);
         if (i % 2)
             ck_assert_int_eq(monitor_stop(monitor, &findings), 0);
-        monitor_destroy(monitor); /* also one that watches */
+        monitor_destroy(monitor); /* may be called while the thread runs */
     }
 }
 

@@ -1,5 +1,5 @@
-/* test_watch_cpu.c - the kernel's files as they are on several machines, made up below a directory; what is made of
- * two readings of them; and each finding from both sides of its threshold. */
+/* test_watch_cpu.c - counters read from made-up copies of the kernel's files on several machines; samples computed from
+ * two readings; and findings just below and just above each threshold. */
 #include "machine/watch.h"
 
 #include "base/files.h"
@@ -51,7 +51,7 @@ static const char stat_text[] = "cpu  100 20 300 4000 50 6 7 8 9 10\n"
                                 "ctxt 987654\n"
                                 "btime 1700000000\n";
 
-/* Every source, of a machine that has them all; CPUs 1 and 3 are the job's. */
+/* Makes the files of a machine that has every source of counters; the job uses CPUs 1 and 3. */
 static void make_machine(void)
 {
     make("proc", "stat", stat_text);
@@ -94,12 +94,12 @@ TEST(a_whole_machine)
     SAME(c.job_resident, 768 * page / 1048576);
 }
 
-/* A machine without a source does not know its numbers, and knows all others. */
+/* If a source of counters is missing, its numbers are unknown (NAN), and all others are known. */
 TEST_EACH(missing_sources_are_unknown, 8)
 {
     static const struct {
         const char *remove;
-        int first, last; /* unknown then, of the doubles in struct cpu_counters */
+        int first, last; /* range of unknown doubles in struct cpu_counters */
     } cases[] = {
         {"proc/stat", 0, 4},
         {"sys/devices/system/cpu/cpu*/cpufreq", 5, 5},
@@ -122,7 +122,7 @@ TEST_EACH(missing_sources_are_unknown, 8)
                       "number %d is %g without %s", i, values[i], cases[_i].remove);
 }
 
-/* A group's line, and where its counters are. */
+/* The throttled time is the sum over the directories of a control group. */
 TEST_EACH(control_groups, 6)
 {
     static const struct {
@@ -131,7 +131,7 @@ TEST_EACH(control_groups, 6)
     } cases[] = {
         {"0::/a\n", {"sys/fs/cgroup/a"}, 3},
         {"9:cpuset:/a\n1:name=systemd:/a\n0::/a/b\n", {"sys/fs/cgroup/a", "sys/fs/cgroup/a/b"}, 6},
-        {"0::/host/a\n", {"sys/fs/cgroup"}, 3}, /* the path is another namespace's */
+        {"0::/host/a\n", {"sys/fs/cgroup"}, 3}, /* a path of another namespace */
         {"0::/\n", {"sys/fs/cgroup"}, 3},
         {"4:cpu,cpuacct:/a\n", {"sys/fs/cgroup/cpu,cpuacct/a"}, NAN}, /* version 1 */
         {"", {"sys/fs/cgroup"}, NAN},
@@ -143,7 +143,7 @@ TEST_EACH(control_groups, 6)
     ck_assert_msg(isnan(cases[_i].ms) ? isnan(ms) : fabs(ms - cases[_i].ms) < 1e-9, "%g ms", ms);
 }
 
-/* More than fits at first, and what counts comes last. */
+/* A file that exceeds the initial buffer is read to its end, where the counted line is. */
 TEST(a_long_file_is_read_whole)
 {
     size_t n = 200000;
@@ -188,8 +188,8 @@ TEST(samples_are_differences_of_counters)
     SAME(sample.thermal_throttles, 0);
     SAME(sample.quota_ms, 30);
     SAME(sample.now.mhz, 2000);
-    b.job_seconds = 13; /* more than the machine counted */
-    b.iowait = 0.9;     /* back */
+    b.job_seconds = 13; /* more than all CPUs of the machine */
+    b.iowait = 0.9;     /* decreases */
     sample = cpu_sample_between(&a, &b, 2);
     SAME(sample.other_processes_cores, 0);
     SAME(sample.iowait, 0);
@@ -209,7 +209,7 @@ static struct cpu_sample healthy(void)
 static const struct limit {
     const char *name;
     size_t field;
-    double silent, beyond, most; /* the second and third of the rows in which it is found */
+    double silent, beyond, most; /* silent: no finding; beyond, most: seconds 2 and 3 of a finding */
     const char *words[3];
 } limits[] = {
     {"other_processes", FIELD(other_processes_cores), 0.24, 0.25, 1.5, {"0.25 cores or more in 2 of 5 s", "1.50 at"}},
@@ -219,7 +219,7 @@ static const struct limit {
     {"cpu_quota_throttling", FIELD(quota_ms), 0, 20, 30, {"stopped it in 2 of 5 s (50 ms)"}},
 };
 
-/* Five seconds; the second is as given, the third has the most. */
+/* Reports on five samples of a second each: the limit's field has the given values in the second and third sample. */
 static void five_seconds(const struct limit *limit, double second, double third, struct monitor_findings *report)
 {
     struct cpu_tally tally = {0};
@@ -240,7 +240,7 @@ TEST_EACH(a_finding_begins_at_its_threshold, LENGTH(limits))
     five_seconds(limit, limit->silent, limit->silent, &report);
     ck_assert_msg(report.n == 0, "%s at %g", report.finding[0].text, limit->silent);
     five_seconds(limit, NAN, NAN, &report);
-    ck_assert_msg(report.n == 0, "%s where it is unknown", report.finding[0].text);
+    ck_assert_msg(report.n == 0, "%s for an unknown value", report.finding[0].text);
     five_seconds(limit, limit->beyond, limit->most, &report);
     ck_assert_int_eq(report.n, 1);
     ck_assert_str_eq(report.finding[0].name, limit->name);
@@ -251,7 +251,7 @@ TEST_EACH(a_finding_begins_at_its_threshold, LENGTH(limits))
     ck_assert_ptr_nonnull(strstr(report.finding[0].text, "in 1 of 5 s"));
 }
 
-/* Clocks that rise are no finding, nor those of cores that idle. */
+/* Rising clocks, and low clocks of idle cores, are no finding. */
 TEST(clocks_that_may_be_low)
 {
     struct cpu_tally tally = {0};
@@ -269,7 +269,7 @@ TEST(clocks_that_may_be_low)
     ck_assert_msg(report.n == 0, "%s", report.finding[0].text);
     idle.user = 45;
     cpu_tally_add(&tally, &idle);
-    idle.now.mhz = NAN; /* and what is unknown counts for nothing */
+    idle.now.mhz = NAN; /* samples with an unknown clock are ignored */
     cpu_tally_add(&tally, &idle);
     cpu_tally_report(&tally, &report);
     ck_assert_int_eq(report.n, 1);

@@ -1,4 +1,4 @@
-/* test_watch_findings.c - what the monitors of several hosts found is joined; what GPUs found, and the words for it. */
+/* test_watch_findings.c - findings of the monitors of several hosts are merged; findings about GPUs, and their text. */
 #include "machine/watch.h"
 
 #include "tests/support/suite.h"
@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- of several hosts ---- */
+/* ---- several hosts ---- */
 
 static struct monitor_findings findings;
 
@@ -70,7 +70,7 @@ TEST(more_than_there_is_room_for)
 
 /* ---- GPUs ---- */
 
-TEST(reasons_in_words)
+TEST(reasons_as_text)
 {
     char text[GPU_REASONS_TEXT];
     ck_assert_str_eq(gpu_reasons_words(0, text), "none");
@@ -79,12 +79,12 @@ TEST(reasons_in_words)
     ck_assert_str_eq(gpu_reasons_words(1ull << 63, text), "other");
     gpu_reasons_words(~0ull, text);
     ck_assert_str_eq(text + strlen(text) - 6, "|other");
-    ck_assert_uint_lt(strlen(text), GPU_REASONS_TEXT - 1); /* nothing was cut */
+    ck_assert_uint_lt(strlen(text), GPU_REASONS_TEXT - 1); /* the text is complete */
 }
 
 static const struct gpu_case {
-    unsigned long long reasons; /* by the numbers of NVML */
-    double used;                /* of 1000 MiB */
+    unsigned long long reasons; /* bits of NVML's clock event reasons */
+    double used;                /* MiB of 1000 MiB */
     const char *name, *words;
 } gpu_cases[] = {
     {0x1 | 0x2 | 0x10 | 0x100, 900, NULL, NULL},
@@ -124,7 +124,7 @@ TEST(the_worst_gpu_is_named)
     struct monitor_findings report = {0};
     struct gpu tally[4] = {{.index = 0}, {.index = 1}, {.index = 2}, {.index = 3}};
     for (int i = 0; i < 6; i++)
-        for (int g = 0; g < 4; g++) { /* GPU 1 never, 2 most often */
+        for (int g = 0; g < 4; g++) { /* GPU 1 is never held back, GPU 2 most often */
             struct gpu_sample sample = {.memory_total = 1000, .has_reasons = 1};
             sample.reasons = (g == 0 && i < 2) || (g == 2 && i < 5) || (g == 3 && i < 3) ? 0x4 : 0;
             gpu_tally_add(&tally[g], &sample);

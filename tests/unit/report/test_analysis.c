@@ -1,4 +1,4 @@
-/* test_analysis.c - where the time goes, scaling and bottlenecks, of runs whose figures are known. */
+/* test_analysis.c - breakdown of the step time, scaling and bottlenecks, from runs with known figures. */
 #include "base/json.h"
 #include "base/text.h"
 #include "report/bottlenecks.h"
@@ -17,7 +17,7 @@ static struct scaling *scaling;
 static size_t scalings;
 static struct bottlenecks found;
 static cJSON *document;
-static char *words; /* of the document */
+static char *words; /* the document as text */
 
 static void setup(void)
 {
@@ -66,7 +66,7 @@ static void add_figure(struct report_run *run, const char *subject, const char *
     figures_add(&run->figures, &figure);
 }
 
-/* A comparison in which ddp takes these milliseconds, the step within 10 % up and down. */
+/* Adds a comparison in which the phases of ddp take these milliseconds; the step has an interval of a factor of 1.1. */
 static struct report_run *add_steps(const char *label, size_t ranks, double tokens, double forward, double backward,
                                     double data, double sync, double step)
 {
@@ -132,7 +132,7 @@ TEST(a_profiles_parts_are_those_of_its_phases)
     ck_assert(isnan(b.step.low));
 }
 
-/* A summary.json may hold any number: words of 300 digits are cut, and stay in their place. */
+/* A summary.json may hold any number: a text with numbers of 300 digits is cut to its buffer. */
 TEST(shares_beyond_any_bound)
 {
     struct report_run *run = add_profile("a", 2, 10);
@@ -147,7 +147,7 @@ TEST(shares_beyond_any_bound)
     cJSON_Delete(document);
 }
 
-/* Neither is a breakdown: the parts would not add up, or shares of it would mean nothing. */
+/* There is no breakdown if a part is unknown, since the parts would not add up, nor for a step of 0 s. */
 TEST(a_run_without_a_part_or_a_step_has_no_breakdown)
 {
     struct breakdown b;
@@ -159,7 +159,7 @@ TEST(a_run_without_a_part_or_a_step_has_no_breakdown)
 
 /* ---- scaling ---- */
 
-/* As many tokens on each rank: steps of 10, 12.5 and 20 ms. */
+/* Weak scaling: each rank has the same number of tokens; steps take 10, 12.5 and 20 ms. */
 TEST(weak_scaling)
 {
     static const double efficiency[] = {1, 0.8, 0.5}, speedup[] = {1, 1.6, 2};
@@ -192,7 +192,7 @@ TEST(weak_scaling)
     ck_assert(isnan(scaling->row[0].efficiency.low));
 }
 
-/* As many tokens in all: a step on 2 ranks should take half as long. */
+/* Strong scaling: the total number of tokens is the same, so a step on 2 ranks should take half as long. */
 TEST(strong_scaling)
 {
     add_steps("1", 1, 100, 3, 6, 0, 0, 10);
@@ -255,7 +255,7 @@ TEST(the_costliest_first)
     ck_assert_int_eq(found.item[0].finding.level, LEVEL_WARNING);
     ck_assert_str_eq(found.item[0].finding.advice, "look at it");
     ck_assert_double_eq_tol(found.item[1].finding.loss.low, 0.001, 1e-12);
-    ck_assert_int_eq(found.item[1].finding.level, LEVEL_HIGH); /* 5 of 12 ms */
+    ck_assert_int_eq(found.item[1].finding.level, LEVEL_HIGH); /* loses 5 of 12 ms */
 }
 
 TEST(communication_is_named_once)
@@ -282,7 +282,7 @@ TEST(data_loading_of_a_comparison)
     ck_assert_uint_eq(found.n, 1);
     ck_assert_str_eq(found.item[0].finding.name, "data loading");
     ck_assert_double_eq_tol(found.item[0].finding.loss.value, 2e-3, 1e-12);
-    ck_assert_int_eq(found.item[0].finding.level, LEVEL_WARNING); /* 2 of 12 ms */
+    ck_assert_int_eq(found.item[0].finding.level, LEVEL_WARNING); /* loses 2 of 12 ms */
 }
 
 TEST(computation_that_is_slower_on_more_ranks)
@@ -297,7 +297,7 @@ TEST(computation_that_is_slower_on_more_ranks)
     ck_assert_double_eq_tol(found.item[0].finding.loss.value, 3e-3, 1e-12);
 }
 
-/* The row is the cause; slower computation is its effect. */
+/* CPU contention is reported instead of slower computation, which is its effect. */
 TEST(cpu_contention_is_why_computation_is_slower)
 {
     add_steps("1node", 1, 100, 3, 6, 0, 0, 10);
@@ -309,7 +309,7 @@ TEST(cpu_contention_is_why_computation_is_slower)
     ck_assert_str_eq(found.item[0].finding.text, "rank 1 is late");
 }
 
-/* Computation of 9 [8, 11] ms on one rank, and of `slower` [-1, +0.5] ms on two. */
+/* Analyses runs whose computation takes 9 [8, 11] ms on one rank, and `slower` [-1, +0.5] ms on two. */
 static void slow_down(double slower)
 {
     add_steps("1node", 1, 100, 0, 0, 0, 0, 10);
@@ -366,7 +366,7 @@ TEST(the_advice_where_ranks_lack_cpus)
     ck_assert_ptr_nonnull(strstr(found.item[0].finding.advice, "fewer ranks on a machine"));
 }
 
-/* The fastest of four equal ones on a rank is luck, so that the base is what is the best on most ranks. */
+/* Scaling is that of the implementation that is best for most numbers of ranks, as being best for one may be chance. */
 TEST(one_implementation_on_all_ranks)
 {
     struct report_run *one = add_steps("1", 1, 100, 3, 6, 0, 0, 10);
@@ -380,9 +380,9 @@ TEST(one_implementation_on_all_ranks)
     ck_assert_double_eq_tol(scaling->row[0].breakdown.step.value, 10e-3, 1e-12);
 }
 
-/* ---- in words ---- */
+/* ---- as text ---- */
 
-/* All of a document as text. */
+/* Returns the whole document as text, valid until the next call. */
 static const char *said(void)
 {
     size_t length;

@@ -8,7 +8,7 @@
 
 enum { RUNS_MOST = 200 };
 static struct grid grid;
-static struct report_runs runs; /* those in the grid */
+static struct report_runs runs; /* the runs in the grid */
 
 static void create(void)
 {
@@ -21,7 +21,7 @@ static void destroy(void)
     runs_destroy(&runs);
 }
 
-/* Adds the run of a repeat, of `buckets` buckets of `tensors` tensors. */
+/* Adds a run: number `repeat` of a row with this step time. */
 static void add_run(size_t ranks, const char *name, struct run_implementation of, size_t repeat, double step)
 {
     ck_assert_uint_lt(runs.n, RUNS_MOST);
@@ -41,7 +41,7 @@ static void add_run(size_t ranks, const char *name, struct run_implementation of
     ck_assert_int_eq(grid_add(&grid, run), 0);
 }
 
-/* Adds runs with these step times, in repeats from 1 on, 0 for one that is not there. */
+/* Adds runs with these step times as repeats 1, 2, ...; 0: the repeat is missing. */
 static void add(size_t ranks, const char *name, const char *strategy, double bucket_mb, const double step[8])
 {
     struct run_implementation of = {.mb = bucket_mb};
@@ -68,8 +68,8 @@ static void has_interval(const char *name, double low, double high)
 
 #define STEPS(...) ((double[8]){__VA_ARGS__})
 
-/* Ratios to the best are 1.1, 0.9, 1.2 (noisy) and e^0.07, e^0.10, e^0.13 (close: p = 0.029 alone, but the best was
- * chosen of three that are left when twice has gone). */
+/* Adds three repeats. Ratios to the best are 1.1, 0.9, 1.2 (noisy), 2 (twice), and e^0.07, e^0.10, e^0.13 (close: p is
+ * 0.029 for the pair alone, but the best is chosen from the three rows that remain without twice). */
 static void three_repeats(void)
 {
     add(2, "noisy", "ddp_bucketed", 4, STEPS(11, 9.9, 14.4));
@@ -93,7 +93,7 @@ TEST(verdicts_and_their_intervals)
     ck_assert_int_eq(point("twice")->verdict, VERDICT_SLOWER);
     ck_assert_double_eq_tol(point("twice")->to_best.ratio, 2, 1e-12);
     ck_assert_double_eq_tol(point("close")->to_best.ratio, exp(0.1), 1e-7);
-    ck_assert_double_lt(point("close")->to_best.ci_low, 1); /* alone from 1.026 to 1.191 */
+    ck_assert_double_lt(point("close")->to_best.ci_low, 1); /* for the pair alone: 1.026 to 1.191 */
     ck_assert_double_gt(point("close")->to_best.ci_high, 1.191);
     ck_assert_double_gt(point("twice")->to_best.ci_low, 1);
     ck_assert_double_eq_tol(point("none")->to_best.ratio, 0.909, 5e-4);
@@ -102,7 +102,7 @@ TEST(verdicts_and_their_intervals)
     ck_assert_uint_eq(grid_group_end(&grid, 0), 5);
 }
 
-/* p of x is 0.029: enough for one pair, but not where the best was chosen of three. */
+/* p = 0.029 decides for a single pair, but not if the best was chosen from three rows by the same data. */
 TEST(the_best_was_chosen_by_the_same_data)
 {
     add(8, "best", "ddp_flat", NAN, STEPS(10, 10, 10));
@@ -117,7 +117,7 @@ TEST(the_best_was_chosen_by_the_same_data)
     ck_assert_int_eq(point("x")->verdict, VERDICT_SLOWER);
 }
 
-/* Faster wherever both were run, but the best by a run that it has alone. */
+/* Rows are compared by repeats that both have; `best` has the least mean because of a repeat that only it has. */
 TEST(pairs_are_of_the_same_repeats)
 {
     add(9, "best", "ddp_flat", NAN, STEPS(20, 21, 22, 5));
@@ -142,7 +142,7 @@ TEST(below_three_repeats_nothing_is_decided)
     ck_assert(isnan(point("a")->interval_s[0]) && isnan(point("b")->to_best.ci_low));
     ck_assert_double_eq_tol(point("b")->to_best.ratio, 2, 1e-12);
     ck_assert_double_eq(point("a")->mean_s, 11);
-    /* a third repeat of one point has none to be compared with */
+    /* a third repeat of a alone adds no pair to compare */
     add(2, "a", "ddp", NAN, STEPS(0, 0, 11));
     grid_judge(&grid);
     ck_assert_int_eq(point("a")->verdict, VERDICT_UNDECIDED);
@@ -161,7 +161,7 @@ TEST(intervals_by_student)
     has_interval("five", 10.37, 49.63);
     has_interval("eight", 24.52, 65.48);
     for (size_t i = 0; i < grid.n; i++)
-        ck_assert_int_eq(grid.point[i].verdict, VERDICT_BEST); /* of its own ranks */
+        ck_assert_int_eq(grid.point[i].verdict, VERDICT_BEST); /* the only row with its number of ranks */
 }
 
 TEST(efficiency_is_against_the_fewest_ranks)
@@ -190,7 +190,7 @@ TEST(controls_alone)
     ck_assert(isnan(point("none")->to_best.ratio));
 }
 
-/* What is advised where the best of three sizes is `mb`, with so many buckets and tensors. */
+/* Returns the advice if the best of three bucket sizes is `mb`, with these numbers of buckets and tensors. */
 static const char *edge_of(double mb, size_t buckets, size_t tensors)
 {
     grid_destroy(&grid);
@@ -199,7 +199,7 @@ static const char *edge_of(double mb, size_t buckets, size_t tensors)
             struct run_implementation of = {
                 .strategy = "ddp_bucketed", .mb = size, .buckets = buckets, .tensors = tensors};
             add_run(2, "b", of, repeat, (size == mb ? 1 : 2) + 0.01 * (double)repeat);
-            of.mb = mb / 8 + mb * size; /* sizes of another, on both sides */
+            of.mb = mb / 8 + mb * size; /* smaller and larger sizes of another row */
             add_run(2, "another", of, repeat, 3);
         }
     grid_judge(&grid);
@@ -212,12 +212,12 @@ TEST(edges_beyond_which_nothing_changes_are_none)
     ck_assert_str_eq(edge_of(1, 3, 9), "smaller.");
     ck_assert_str_eq(edge_of(2, 3, 9), "");
     ck_assert_str_eq(edge_of(4, 3, 9), "larger.");
-    ck_assert_str_eq(edge_of(1, 0, 0), "smaller."); /* not known */
-    ck_assert_str_eq(edge_of(1, 9, 9), "");         /* a bucket a tensor */
-    ck_assert_str_eq(edge_of(4, 1, 9), "");         /* one for all */
+    ck_assert_str_eq(edge_of(1, 0, 0), "smaller."); /* numbers unknown */
+    ck_assert_str_eq(edge_of(1, 9, 9), "");         /* one bucket per tensor */
+    ck_assert_str_eq(edge_of(4, 1, 9), "");         /* one bucket for all tensors */
 }
 
-/* Runs that are elsewhere, have several implementations, or are not complete. */
+/* Runs in other directories, with several implementations, or unfinished, are not part of a sweep. */
 TEST(no_runs_of_a_sweep)
 {
     static const char *const where[] = {"s/ranks=2/model=m/ddp/repeat-1.part", "s/ranks=2/model=m/ddp", "run"};

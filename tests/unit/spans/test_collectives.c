@@ -1,5 +1,5 @@
-/* test_collectives.c - who posted a collective last, and who waited for whom, from made-up times of 1, 2 and 3 ranks.
- */
+/* test_collectives.c - which rank posted a collective last, and which ranks waited, from made-up times of 1 to 3
+ * ranks. */
 #include "spans/spans.h"
 #include "tests/support/made_up.h"
 #include "tests/support/suite.h"
@@ -33,7 +33,7 @@ static void create(int ranks, int64_t residual_ns)
 TEST(collectives_are_taken_in_the_order_of_tickets)
 {
     static const size_t tickets[] = {3, 1, 5, 2, 4};
-    struct alignment alignment = {0, 10000, 1000, 110, 70}; /* 1000 ns a second */
+    struct alignment alignment = {0, 10000, 1000, 110, 70}; /* drifts 1000 ns per second */
     for (size_t i = 0; i < LENGTH(tickets); i++) {
         timeline.step = (int)tickets[i] / 2;
         made_up_collective(&timeline, tickets[i], (int)tickets[i] + 6, tickets[i] * 11, (int64_t)tickets[i] * 100000000,
@@ -46,7 +46,7 @@ TEST(collectives_are_taken_in_the_order_of_tickets)
     ck_assert_uint_eq(collectives.attributed, 0);
     for (size_t i = 0; i < collectives.n; i++) {
         const struct timed_collective *r = &collectives.item[i];
-        int64_t t = (int64_t)i + 1, posted = t * 100000000 + 10000 + t * 100; /* with the drift until then */
+        int64_t t = (int64_t)i + 1, posted = t * 100000000 + 10000 + t * 100; /* includes the drift by then */
         ck_assert_uint_eq(r->ticket, i + 1);
         ck_assert_int_eq(r->posted_ns, posted);
         ck_assert_int_eq(r->queued_ns, posted - 3 * US);
@@ -56,7 +56,7 @@ TEST(collectives_are_taken_in_the_order_of_tickets)
         ck_assert_int_eq(r->index, (int)i + 7);
         ck_assert_int_eq(r->step, ((int)i + 1) / 2);
         ck_assert_int_eq(r->last_rank, -1);
-        for (int q = 0; q < 3; q++) { /* nothing is known of the other ranks */
+        for (int q = 0; q < 3; q++) { /* times of other ranks are unknown */
             ck_assert_int_eq(collective_wait(r, q, 0), -1);
             ck_assert_int_eq(collective_transfer(r, q, 0), -1);
         }
@@ -73,14 +73,14 @@ TEST(an_empty_timeline_has_no_collectives)
     ck_assert_ptr_null(collectives.item);
 }
 
-/* ---- who was last ---- */
+/* ---- the last rank ---- */
 
 static const struct {
     const char *what;
     int ranks;
     int64_t residual, posted[3]; /* of each rank */
     int last;                    /* -1: unknown within the residual of the clocks */
-    int64_t late, wait[3];       /* -1: nor that */
+    int64_t late, wait[3];       /* wait of each rank; -1: unknown */
 } cases[] = {
     {"one rank waits for nobody", 1, 0, {500}, -1, 0, {-1}},
     {"the second of two", 2, 10, {1000, 1500}, 1, 500, {500, 0}},
@@ -114,7 +114,7 @@ TEST_EACH(the_last_rank_is_found, LENGTH(cases))
     ck_assert_int_eq(r.late_ns, cases[_i].late);
     ck_assert_uint_eq(collectives.attributed, cases[_i].last >= 0);
     for (int q = 0; q < cases[_i].ranks; q++) {
-        r.posted_ns = cases[_i].posted[q]; /* as that rank has it */
+        r.posted_ns = cases[_i].posted[q]; /* the time as on rank q */
         int64_t wait = collective_wait(&r, q, cases[_i].residual);
         int64_t transfer = collective_transfer(&r, q, cases[_i].residual);
         ck_assert_msg(wait == cases[_i].wait[q], "%s: rank %d waits %lld ns", cases[_i].what, q, (long long)wait);
@@ -122,7 +122,7 @@ TEST_EACH(the_last_rank_is_found, LENGTH(cases))
     }
 }
 
-/* On rank 1 the second of three ended before rank 0 had posted it: rank 1's clock must be wrong there. */
+/* A collective that ends on rank 1 before rank 0 posts it is impossible: the clock of rank 1 must be wrong. */
 TEST(a_collective_cannot_end_before_its_last_post)
 {
     static const int64_t transfer[] = {700, -1, 800};

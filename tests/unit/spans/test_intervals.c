@@ -1,5 +1,5 @@
-/* test_intervals.c - unions and intersections against a count of single nanoseconds, and the overlap of made-up steps
- * with known answers. */
+/* test_intervals.c - unions and intersections compared with counting single nanoseconds, and the overlap of made-up
+ * steps with known results. */
 #include "kernels/error.h"
 #include "kernels/random.h"
 #include "spans/spans.h"
@@ -21,7 +21,7 @@ TEST(far_from_zero_and_backwards)
     ck_assert(v[1].start == INT64_MAX - 3 && v[1].end == INT64_MAX);
 }
 
-/* ---- random small ones, counted nanosecond by nanosecond ---- */
+/* ---- random short intervals, counted by nanosecond ---- */
 
 enum { SPACE = 60, RANDOM_MOST = 12 };
 
@@ -43,7 +43,7 @@ static size_t random_intervals(uint64_t *state, struct interval *v, char covered
     return n;
 }
 
-/* Sorted, with a gap before each, none empty. */
+/* Checks that v is the union: sorted, with gaps between its intervals, none of them empty. */
 static void check_union(const struct interval *v, size_t n, const char covered[SPACE])
 {
     int64_t length = 0;
@@ -85,7 +85,7 @@ static struct overlap overlap[8];
 static void compute_overlap(int steps)
 {
     struct step_times times[8];
-    memset(overlap, 0x55, sizeof overlap); /* everything has to be set */
+    memset(overlap, 0x55, sizeof overlap); /* all members must be set */
     steps_from_timeline(&timeline, times, steps);
     overlap_of_steps(&timeline, times, steps, &timeline.lane[LANE_COMPUTE], overlap);
 }
@@ -118,10 +118,11 @@ TEST_EACH(two_ranks_with_known_answers, 2)
     check_ns(overlap->exposed, exposed[_i]);
     check_ns(overlap->exposed_tail, 308 * US);
     ck_assert_double_eq(overlap->collectives, 2);
-    ck_assert_double_eq_tol(100 * overlap->span, percent[_i], 0.005); /* the known answers have two decimals */
+    ck_assert_double_eq_tol(100 * overlap->span, percent[_i], 0.005); /* the known values have two decimals */
 }
 
-/* Collectives in flight together count once; two that end before backward leave no tail; steps do not mix. */
+/* Simultaneous collectives count once, collectives that end before backward have no exposed tail, and each step has
+ * only its own spans. */
 TEST(steps_are_apart)
 {
     static const size_t sizes[SPAN_SIZES] = {1};
@@ -161,8 +162,8 @@ TEST(steps_are_apart)
     check_ns(none.step, 0);
 }
 
-/* On a GPU its kernels are computation, not what lies between them; without a record of them it is unknown, and so is
- * all that follows from it. */
+/* On a GPU, computation is its kernels without the gaps between them; without records of kernels, the computation and
+ * all figures derived from it are unknown. */
 TEST(computation_is_what_is_given)
 {
     struct step_times times;
@@ -186,7 +187,7 @@ TEST(computation_is_what_is_given)
     }
 }
 
-/* Communication without a record of operations, as in a run that is not traced. */
+/* All communication is exposed if no operations are recorded, as in a run without tracing. */
 TEST(nothing_is_hidden_by_nothing)
 {
     made_up_phase(&timeline, PHASE_BACKWARD, 100, 300);
@@ -205,8 +206,8 @@ static const struct {
     {1000, 400, 800, 400, {1, 0.5, 0.8}},
     {1000, 400, 800, 0, {0, 0, 0.8}},
     {1000, 1000, 1000, 1000, {1, 1, 1}},
-    {1000, 0, 800, 0, {NAN, NAN, 0.8}}, /* nothing to hide */
-    {1000, 400, 0, 0, {0, NAN, 0}},     /* nothing to hide it behind, or not traced */
+    {1000, 0, 800, 0, {NAN, NAN, 0.8}}, /* no communication */
+    {1000, 400, 0, 0, {0, NAN, 0}},     /* no computation, or none recorded */
     {1000, 0, 0, 0, {NAN, NAN, 0}},
     {0, 0, 0, 0, {NAN, NAN, NAN}},
 };
@@ -229,14 +230,14 @@ TEST(a_lane_is_read_step_by_step)
 {
     struct interval v[8];
     size_t at = 0;
-    for (int s = 0; s < 5; s += 2) { /* 0, 2 and 4 */
+    for (int s = 0; s < 5; s += 2) { /* steps 0, 2 and 4 */
         timeline.step = s;
         made_up_collective(&timeline, 1, 0, 1, s * 100, s * 100 + 10);
         made_up_collective(&timeline, 2, 0, 1, s * 100 + 5, s * 100 + 20);
         made_up_collective(&timeline, 3, 0, 1, s * 100 + 30, s * 100 + 30);
     }
     const struct lane *lane = &timeline.lane[LANE_COMMUNICATION];
-    ck_assert_uint_eq(intervals_of_lane(lane, 1, &at, v), 0); /* skips step 0, and has none of its own */
+    ck_assert_uint_eq(intervals_of_lane(lane, 1, &at, v), 0); /* skips step 0; step 1 has none */
     ck_assert_uint_eq(intervals_of_lane(lane, 2, &at, v), 1);
     ck_assert_int_eq(v[0].start, 200);
     ck_assert_int_eq(v[0].end, 220);

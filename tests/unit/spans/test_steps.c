@@ -1,4 +1,4 @@
-/* test_steps.c - from spans to steps, on made-up ones with known answers. */
+/* test_steps.c - times of steps from made-up spans with known results. */
 #include "spans/spans.h"
 #include "tests/support/suite.h"
 
@@ -19,7 +19,8 @@ static void add_ready(int64_t at, int tensor)
                  (struct span){.name = ready_name, .start_ns = at, .end_ns = at, .index = tensor});
 }
 
-/* Three steps of two micro-batches and two tensors; step s is s + 1 times as long. Step 0 begins at 1000 ns. */
+/* Adds three steps of two micro-batches and two tensors; step s takes s + 1 times as long as step 0, from 1000 ns
+ * on. */
 static void make_steps(void)
 {
     const size_t capacity[TIMELINE_LANES] = {64, 4};
@@ -33,7 +34,7 @@ static void make_steps(void)
         add_phase(PHASE_BACKWARD, at + 10 * u, at + 30 * u, slot);
         add_phase(PHASE_DATA_LOADING, at + 30 * u, at + 31 * u, slot);
         add_phase(PHASE_FORWARD, at + 31 * u, at + 40 * u, slot);
-        add_ready(at + 50 * u, 1); /* inside backward, whose span is recorded when it ends */
+        add_ready(at + 50 * u, 1); /* inside backward, whose span is added at its end */
         add_ready(at + 60 * u, 0);
         add_phase(PHASE_BACKWARD, at + 40 * u, at + 62 * u, slot);
         add_phase(PHASE_GRADIENT_SYNC, at + 62 * u, at + 70 * u, slot);
@@ -85,11 +86,11 @@ TEST(steps_of_nothing_are_zero)
     timeline_destroy(&timeline);
 }
 
-/* Steps 1 and 2 count: tensor 1 is ready after 100 and 150 ns, tensor 0 after 120 and 180. */
-TEST(ready_is_from_the_step_s_start)
+/* In steps 1 and 2, tensor 1 is ready 100 and 150 ns after the start of the step, tensor 0 after 120 and 180 ns. */
+TEST(ready_counts_from_the_start_of_the_step)
 {
     struct step_times steps[3];
-    double ready[2] = {1, 2}; /* it adds */
+    double ready[2] = {1, 2}; /* means are added to these */
     make_steps();
     steps_from_timeline(&timeline, steps, 3);
     steps_add_ready(&timeline, steps, 1, 3, 2, ready);
