@@ -106,7 +106,6 @@ struct overlap_timing overlap_timing_measure(struct endpoint *e, const struct co
     }
     watchdog_doing(e->job->watchdog, "the evaluation of %s", words);
     struct overlap_timing o = {*timing,
-                               work.products,
                                stats_estimate(compute, n),
                                stats_estimate(comm, n),
                                stats_estimate(both, n),
