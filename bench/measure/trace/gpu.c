@@ -30,7 +30,23 @@ struct gpu_row {
     struct gpu_lane *lane;
 };
 
-/* Chooses the calls of the captured steps; calls has room for all records. Returns their number. */
+static int by_correlation(const void *a, const void *b)
+{
+    const struct gpu_call *x = a, *y = b;
+    uint32_t p = x->activity->correlation, q = y->activity->correlation;
+    return (p > q) - (p < q);
+}
+
+/* The call with a correlation, or NULL; calls are sorted by it. */
+static struct gpu_call *find_call(struct gpu_call *call, size_t ncalls, uint32_t correlation)
+{
+    const struct activity made_by = {.correlation = correlation};
+    const struct gpu_call key = {&made_by, 0};
+    return bsearch(&key, call, ncalls, sizeof *call, by_correlation);
+}
+
+/* Chooses the calls of the captured steps, sorted by correlation; calls has room for all records. Returns their number.
+ */
 static size_t choose_calls(const struct trace_writer *w, struct gpu_call *calls)
 {
     const struct activities *all = w->trace->activities;
@@ -46,23 +62,8 @@ static size_t choose_calls(const struct trace_writer *w, struct gpu_call *calls)
                                                                 : 0;
         calls[n++] = (struct gpu_call){a, id};
     }
+    qsort(calls, n, sizeof *calls, by_correlation);
     return n;
-}
-
-static int by_correlation(const void *a, const void *b)
-{
-    struct gpu_call *const *x = a, *const *y = b;
-    uint32_t p = (*x)->activity->correlation, q = (*y)->activity->correlation;
-    return (p > q) - (p < q);
-}
-
-/* The call with a correlation, or NULL. */
-static struct gpu_call *find_call(struct gpu_call *const *call, size_t ncalls, uint32_t correlation)
-{
-    const struct activity made_by = {.correlation = correlation};
-    struct gpu_call like = {&made_by, 0}, *key = &like;
-    struct gpu_call *const *made = bsearch(&key, call, ncalls, sizeof(struct gpu_call *), by_correlation);
-    return made ? *made : NULL;
 }
 
 /* Chooses the rows that calls led to; rows has room for all records. Returns their number. A kernel of NCCL stands for
@@ -71,16 +72,12 @@ static struct gpu_call *find_call(struct gpu_call *const *call, size_t ncalls, u
 static size_t choose_rows(const struct trace_writer *w, struct gpu_call *calls, size_t ncalls, struct gpu_row *rows)
 {
     const struct activities *all = w->trace->activities;
-    struct gpu_call **call = allocate(ncalls + 1, sizeof(struct gpu_call *)); /* by correlation */
     size_t *kernels = allocate(w->trace->collectives->n + 1, sizeof *kernels), n = 0;
-    for (size_t i = 0; i < ncalls; i++)
-        call[i] = &calls[i];
-    qsort(call, ncalls, sizeof(struct gpu_call *), by_correlation);
     for (size_t i = 0; i < all->n; i++) {
         const struct activity *a = &all->of[i];
-        struct gpu_call *made = a->kind == ACTIVITY_CALL ? NULL : find_call(call, ncalls, a->correlation);
+        struct gpu_call *made = a->kind == ACTIVITY_CALL ? NULL : find_call(calls, ncalls, a->correlation);
         if (!made || (a->kind == ACTIVITY_WAIT && a->wait.event != ACTIVITY_NONE &&
-                      !find_call(call, ncalls, a->wait.correlation)))
+                      !find_call(calls, ncalls, a->wait.correlation)))
             continue;
         if (a->collective >= 0)
             kernels[a->collective]++;
@@ -89,7 +86,6 @@ static size_t choose_rows(const struct trace_writer *w, struct gpu_call *calls, 
     for (size_t i = 0; i < n; i++)
         if (rows[i].collective >= 0 && kernels[rows[i].collective] > 1)
             rows[i].collective = -1;
-    free(call);
     free(kernels);
     return n;
 }
