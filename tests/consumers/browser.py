@@ -1,4 +1,4 @@
-"""browser.py - a headless Chromium without a window's library: Chrome's DevTools protocol over two pipes."""
+"""browser.py - controls a headless Chromium by Chrome's DevTools protocol over two pipes, without other libraries."""
 import json
 import os
 import select
@@ -9,19 +9,19 @@ import time
 
 
 class Failure(Exception):
-    """The browser, or a page in it, does not do what it should."""
+    """An error of the browser or of a page, or no answer in time."""
 
 
 class Browser:
-    """One page, for a with statement."""
+    """A browser with one page, for use in a with statement."""
 
     def __init__(self, program):
-        self.directory = tempfile.mkdtemp()  # of its settings and caches
+        self.directory = tempfile.mkdtemp()  # settings and caches of the browser
         theirs, self.requests = os.pipe()
         self.answers, ours = os.pipe()
         options = ["--headless=new", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe", "--hide-scrollbars",
                    "--no-first-run", "--disable-background-networking", f"--user-data-dir={self.directory}", "about:blank"]
-        move = f'exec "$@" 3<&{theirs} 4>&{ours}'  # where Chromium expects them
+        move = f'exec "$@" 3<&{theirs} 4>&{ours}'  # Chromium's descriptors for the pipes
         self.process = subprocess.Popen(["bash", "-c", move, program, program, *options], pass_fds=(theirs, ours),
                                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(theirs)
@@ -52,7 +52,7 @@ class Browser:
         return json.loads(message)
 
     def call(self, method, seconds=60, **parameters):
-        """The result of a command of the protocol; what pages throw meanwhile is gathered in `thrown`."""
+        """Returns the result of a command of the protocol; appends exceptions thrown by pages meanwhile to `thrown`."""
         self.number += 1
         request = {"id": self.number, "method": method, "params": parameters}
         if self.session:
@@ -68,14 +68,14 @@ class Browser:
                 return answer["result"]
 
     def run(self, script):
-        """The value of an expression in the page, awaited if it is a promise."""
+        """Returns the value of an expression in the page; if it is a promise, awaits it."""
         result = self.call("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True)
         if "exceptionDetails" in result:
             raise Failure(describe(result["exceptionDetails"]))
         return result["result"].get("value")
 
     def open(self, address, ready, seconds=60):
-        """Opens a page and waits until the expression `ready` is true there."""
+        """Opens a page and waits until the expression `ready` is true in the page."""
         self.thrown.clear()
         self.call("Page.navigate", url=address)
         self.wait(ready, seconds)

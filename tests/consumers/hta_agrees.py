@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""hta_agrees.py - whether Holistic Trace Analysis finds in a profile's traces what ddpbench says of them."""
+"""hta_agrees.py - checks that Holistic Trace Analysis computes the same figures from a profile's traces as ddpbench."""
 import json
 import os
 import re
@@ -18,7 +18,7 @@ TOLERANCE = 0.01
 
 
 def ours(directory, implementation, rank):
-    """Sums over all captured steps, in microseconds."""
+    """Returns ddpbench's figures of a rank, summed over all captured steps, in microseconds."""
     sums = {"compute_ms": 0, "exposed_ms": 0, "overlap_ms": 0, "communication_ms": 0}
     path = os.path.join(directory, implementation, f"rank_{rank}_metrics.jsonl")
     with open(path, encoding="ascii") as lines:

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""hta_differs.py - whether Holistic Trace Analysis's TraceDiff compares all rows of two directories of traces.
+"""hta_differs.py - checks that TraceDiff of Holistic Trace Analysis compares all rows of two directories of traces.
 
-For each rank the number and the total duration of the rows of each name that it compares, over all steps, have to be those
-of the traces themselves. Not compared are the empty step behind the last one, and phases on a GPU, which end behind the
-host's step: they have the names of the host's phases, which TraceDiff adds to them.
+For each rank and name, TraceDiff must find as many rows, with the same total duration over all steps, as in the traces.
+Not compared are the empty step after the last, and phases on a GPU, which end after the host's step, and which
+TraceDiff adds to the host's phases of the same name.
 """
 import collections
 import glob
@@ -19,7 +19,7 @@ from hta.trace_diff import LabeledTrace, TraceDiff  # noqa: E402 (the variable m
 
 
 def read(directory):
-    """{rank: {name: [rows, microseconds]}}, the steps, and the names of phases on a GPU."""
+    """Returns {rank: {name: [rows, microseconds]}}, the numbers of the steps, and the names of phases on a GPU."""
     ranks, steps, phases = {}, set(), set()
     for path in glob.glob(os.path.join(glob.escape(directory), "*_trace.json*")):
         with (gzip.open if path.endswith(".gz") else open)(path, "rt", encoding="ascii") as file:
@@ -37,7 +37,7 @@ def read(directory):
 
 
 def compare(directories):
-    """The words on each rank, and what is wrong there."""
+    """Yields, for each rank, the name of the check and the names of rows that differ."""
     known = [read(directory) for directory in directories]
     traces = [LabeledTrace(label, trace_dir=directory) for label, directory in zip("ab", directories)]
     for rank in sorted(known[0][0]):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""hta_knows.py - whether Holistic Trace Analysis finds the known answers in the made-up traces of two GPUs."""
+"""hta_knows.py - checks that Holistic Trace Analysis finds the known answers in the made-up traces of two GPUs."""
 import os
 import sys
 
@@ -7,7 +7,7 @@ os.environ["HTA_DISABLE_NS_ROUNDING"] = "1"
 
 from hta.trace_analysis import TraceAnalysis  # noqa: E402 (the variable must be set before)
 
-# of rank 0 and rank 1; the second of two collectives is 50 us shorter on rank 1
+# values of rank 0 and rank 1; the second of two collectives is 50 us shorter on rank 1
 KNOWN = {"compute time, us": [1250, 1250], "exposed communication and copies, us": [350, 300], "overlap, %": [50, 54.55]}
 
 

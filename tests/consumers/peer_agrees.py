@@ -1,7 +1,7 @@
-"""peer_agrees.py - whether the model and the losses of bench/peers are those of ddpbench; prints a line a check.
+"""peer_agrees.py - checks that model and losses of bench/peers equal those of ddpbench; prints a line per check.
 
-The model is held against tests/support/fixture/fixture.json, as tests/unit/ddp/test_model.c does with ours: the weights
-before, losses of three steps of AdamW, gradients and their norm in the first, and the weights afterwards.
+Compares the model with tests/support/fixture/fixture.json, as tests/unit/ddp/test_model.c does for ddpbench: initial
+weights, losses of three steps of AdamW, gradients and their norm in the first step, and final weights.
 
     python3 tests/consumers/peer_agrees.py model | losses RANKS OURS THEIRS [MOST]
 """
@@ -29,13 +29,13 @@ def result(good, words):
 
 
 def apart(a, b):
-    """The largest difference, relative to the largest number."""
+    """Returns the largest difference, relative to the largest number of b."""
     a, b = np.asarray(a, np.float64).ravel(), np.asarray(b, np.float64).ravel()
     return float(np.abs(a - b).max() / max(np.abs(b).max(), 1e-30))
 
 
 def check_model(compiled):
-    """compiled: the formulae that are used then; nothing is compiled."""
+    """Compares the model with the fixture. compiled: uses the formulae of the compiled model, uncompiled."""
     fixture = json.loads((here.parent / "support" / "fixture" / "fixture.json").read_text())
     c, parameters = fixture["config"], fixture["parameters"]
     model = peer_model.Model(c["V"], c["T"], c["C"], c["L"], c["H"], c["F"], c["theta"], compiled)
@@ -69,7 +69,7 @@ def check_model(compiled):
 
 
 def losses_of(directory, rank):
-    """[step] of the first round of each implementation, with gradient norms and learning rates."""
+    """Returns {implementation: [[loss, learning rate, gradient norm] of each step of the first round]}."""
     found = {}
     for line in (pathlib.Path(directory) / f"rank_{rank}_metrics.jsonl").read_text().splitlines():
         step = json.loads(line)
@@ -81,8 +81,8 @@ def losses_of(directory, rank):
 
 
 def check_losses(ranks, ours, theirs, most=1e-4):
-    """Each step of each implementation, on every rank; one that ours has not, such as torch_ddp, is compared with
-    another that reduces."""
+    """Compares the losses of each step of each implementation on every rank. An implementation that only
+    bench/peers has, such as torch_ddp, is compared with another that reduces gradients."""
     for label in losses_of(theirs, 0):
         worst, steps = 0.0, 0
         for rank in range(ranks):
@@ -90,7 +90,7 @@ def check_losses(ranks, ours, theirs, most=1e-4):
             mine = mine[label] if label in mine else next(mine[other] for other in mine if other != "none")
             steps = len(their) if len(their) == len(mine) else 0
             worst = max(worst, *(abs(a - b) / max(abs(a), 1e-9) for x, y in zip(mine, their) for a, b in zip(x, y)))
-        learned = max(x[0] for x in mine) - min(x[0] for x in mine)  # what never changes is easily equal
+        learned = max(x[0] for x in mine) - min(x[0] for x in mine)  # constant losses would prove nothing
         result(
             steps >= 20 and worst < most and learned > 0.01,
             f"{theirs}, {ranks} ranks: losses of {label}, {steps} steps ({worst:.1e})",

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""recompute_report.py - whether what `ddpbench report --output REPORT` wrote is what the runs' summaries say.
+"""recompute_report.py - checks the files of `ddpbench report --output REPORT` against the summaries of the runs.
 
     tests/consumers/recompute_report.py REPORT [LABEL=]DIR...
 
-DIR holds a run.json. Every figure of report.json and report.csv has to be that of the run's summary.json;
-the tables of report.json that list figures of runs have to be those of the summaries (scaling and bottlenecks, which
-are computed from them, have known answers in tests/unit/report); every cell of report.html and
-BOTTLENECK_ANALYSIS.md has to be that number as the column describes it; and report.xml has to have the bottlenecks in their order.
-Prints what differs; exits with status 1 if something does."""
+DIR holds a run.json. Every figure of report.json and report.csv must equal that of the run's summary.json; so must the
+tables of report.json that list figures of runs (tests/unit/report tests scaling and bottlenecks, which are computed
+from them). Every cell of report.html and BOTTLENECK_ANALYSIS.md must be that number as its column formats it. report.xml
+must have the bottlenecks in order. Prints the differences; exits with status 1 if there are any."""
 
 import csv
 import html.parser
@@ -63,7 +62,7 @@ class Run:
         return "" if size is None else f"{size / 2**20:.4g}"
 
     def breakdown(self, subject):
-        """{step, compute, data_loading, exposed, other} in seconds."""
+        """Returns {step, compute, data_loading, exposed, other} in seconds."""
         parts = dict.fromkeys(PARTS, 0.0)
         if self.mode == "profile" and subject == self.summary["implementation"]:
             table = next(t for t in self.summary["tables"] if t["key"] == "phases")
@@ -82,7 +81,7 @@ class Run:
 
 
 def run_of(runs, row, mode=None):
-    """The run that a row of a table is about."""
+    """Returns the run of a row of a table."""
     return next(r for r in runs if r.label == row["run"] and (mode is None or r.mode == mode))
 
 
@@ -121,7 +120,7 @@ def check_collectives(runs, rows):
             same(f"collective, {key}", row[key], run.value(row["collective"], name, field, row["bytes"]))
 
 
-# ---- the cells of the forms ----
+# ---- the cells of text, Markdown and HTML ----
 
 
 def printable(text):
@@ -155,7 +154,7 @@ def words_of(table):
 
 
 class Tables(html.parser.HTMLParser):
-    """The cells of the bodies of all tables of a page."""
+    """Collects the cells of the bodies of all tables of a page."""
 
     def __init__(self, text):
         super().__init__()
@@ -202,7 +201,7 @@ def check_cells(form, tables, blocks):
     same(f"{form}: tables", len(tables), len(wanted))
     for table, words in zip(tables, wanted):
         same(f"{form}: columns without anything", [c for c in zip(*words, strict=True) if not set(c) - {"", "n/a"}], [])
-        for found, row in zip(table, words):  # behind the rows there may be one that says how many more there are
+        for found, row in zip(table, words):  # a last row may count omitted rows
             same(form, found, row)
         same(f"{form}: rows", len(table) >= len(words), True)
 
@@ -249,7 +248,7 @@ def main():
     check_collectives(runs, tables.get("collectives_of_runs", []))
     check_cells("report.html", Tables((report / "report.html").read_text()).tables, document["blocks"])
     check_cells("BOTTLENECK_ANALYSIS.md", tables_of_markdown((report / "BOTTLENECK_ANALYSIS.md").read_text()), document["blocks"])
-    tree.fromstring((report / "report.html").read_text())  # raises where a name has broken it
+    tree.fromstring((report / "report.html").read_text())  # raises an error if a name has broken it
     for picture in report.glob("pictures/*.svg"):
         tree.parse(picture)
     check_junit(runs, tables.get("bottlenecks", []), (report / "report.xml").read_text())

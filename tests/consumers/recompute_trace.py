@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """recompute_trace.py - computes a profile's figures again from its traces alone, and compares them with its summary.
 
-Shares no code with ddpbench: interval unions over whole nanoseconds, read from the traces as any analyser would.
-Also checks what every trace promises: strict JSON, rows of a lane nest or are disjoint, phases cover the step.
+Shares no code with ddpbench: computes unions of intervals in whole nanoseconds, as any analyser could. Also checks the
+rules of every trace: strict JSON, rows of a lane nest or are disjoint, phases cover the step.
 """
 import argparse
 import glob
@@ -21,7 +21,7 @@ TOP_LEVEL = ["schemaVersion", "deviceProperties", "distributedInfo", "displayTim
 
 
 class Wrong(Exception):
-    """What a trace, or a summary, says is not so."""
+    """A trace or a summary is wrong."""
 
 
 def refuse(word):
@@ -29,7 +29,7 @@ def refuse(word):
 
 
 def find(directory, *pattern):
-    """The files below a directory whose names match, whatever the directory is called."""
+    """Returns the files below a directory whose names match; the directory's name may contain any characters."""
     return glob.glob(os.path.join(glob.escape(directory), *pattern))
 
 
@@ -42,7 +42,7 @@ def load(path):
 def ns(us):
     value = Decimal(us) * 1000
     if value != int(value):
-        raise Wrong(f"{us} us is no whole number of nanoseconds")
+        raise Wrong(f"{us} us is not a whole number of nanoseconds")
     return int(value)
 
 
@@ -63,14 +63,14 @@ def length(intervals):
 
 
 def common(a, b):
-    """The length of what two unions share: |a| + |b| - |a and b together|."""
+    """Returns the length of the intersection of two unions: |a| + |b| - |a or b|."""
     return length(a) + length(b) - length(union([*a, *b]))
 
 
 # ---- one trace ----
 
 def rows_of(trace):
-    """Spans of threads."""
+    """Returns the rows of a trace that have a duration."""
     rows = []
     for event in trace["traceEvents"]:
         if event["ph"] == "X":
@@ -97,7 +97,7 @@ def check_nesting(rows):
 
 
 def check_arrows(trace, rows):
-    """Each begins in one row and ends, no earlier, in another."""
+    """Checks that each arrow begins at one row and ends at another, no earlier."""
     lanes = {}
     for row in rows:
         lanes.setdefault((row["pid"], row["tid"]), []).append((row["start"], row["end"]))
@@ -115,7 +115,7 @@ def check_arrows(trace, rows):
 
 
 def steps_of(rows):
-    """The steps that have phases, each with its phases and figures; the sentinel at the end has none."""
+    """Returns the steps that have phases, each with its rows by kind; the empty last step has none."""
     steps = []
     for row in rows:
         match = re.fullmatch(r"ProfilerStep#(\d+)", row["name"])
@@ -183,8 +183,8 @@ def read_trace(path):
 # ---- all ranks ----
 
 def find_waits(ranks, residual_ns, first=0):
-    """Who was last in each collective, how late, and what that cost the others, who waited in gradient_sync; late and
-    stall from step `first` on."""
+    """Returns the waits of each collective on each rank, how late each last rank was, and how long others waited for it in
+    gradient_sync; the latter two from step `first` on."""
     size = len(ranks)
     by_seq = {}
     counted = set()
@@ -203,7 +203,7 @@ def find_waits(ranks, residual_ns, first=0):
         order = sorted(rows, key=lambda r: rows[r]["start"])
         last = rows[order[-1]]["start"]
         possible = min(row["end"] for row in rows.values()) >= last
-        told = possible and size > 1 and last - rows[order[-2]]["start"] >= max(2 * residual_ns, 1) # not of two at once
+        told = possible and size > 1 and last - rows[order[-2]]["start"] >= max(2 * residual_ns, 1) # one last rank
         if told and seq in counted:
             late[order[-1]].append(last - rows[order[-2]]["start"])
         for r, row in rows.items():
@@ -231,12 +231,12 @@ class Comparison:
 
 
 def rows_of_table(summary, key):
-    """Of a table that may be left out where it says nothing."""
+    """Returns the rows of a table of the summary; an empty table may be missing."""
     return next((table["rows"] for table in summary["tables"] if table["key"] == key), [])
 
 
 def figure(summary, name, size=None):
-    """Of the profiled implementation, in the list of figures."""
+    """Returns a figure of the profiled implementation from the list of figures."""
     for f in summary["figures"]:
         if (f["subject"], f["name"], f.get("bytes")) == (summary["implementation"], name, size):
             return f["value"]
@@ -247,7 +247,7 @@ def compare(ranks, directory, summary):
     check = Comparison()
     first = summary["capture"]["first_counted_step"]
     clock = round(1e9 * summary["capture"]["clock_residual"])
-    # a nanosecond for each end of a span; and the traces are on rank 0's clock, the summary's durations on the rank's own
+    # a nanosecond per end of a span, and drift: traces use rank 0's clock, durations of the summary each rank's own
     drift = max(abs(r["clock_drift"]) for r in rows_of_table(summary, "ranks"))
     rounding = max((2e-6 * (len(s["compute"]) + len(s["comm"]) + 8) + drift / (1 - drift) * s["figures"]["step_ms"] * 1e-6
                     for r in ranks for s in r["steps"]), default=1)
@@ -265,7 +265,7 @@ def compare(ranks, directory, summary):
             compare_segments(check, step, theirs[step["number"]], rounding)
             for name, value in step["figures"].items():
                 key = {"comm_busy_ms": "communication_ms", "compute_busy_ms": "compute_ms"}.get(name, name)
-                if value or name != "checkpoint_ms": # not every step saves one
+                if value or name != "checkpoint_ms": # not every step saves a checkpoint
                     check.same(f"rank {rank['rank']} step {step['number']} {name}", value * 1e-6,
                                theirs[step["number"]][key], rounding)
                 if step["number"] >= first:
@@ -279,15 +279,15 @@ def compare(ranks, directory, summary):
         if totals["comm_busy_ms"]:
             name = "hidden_ratio" if "hidden_ratio" in row else "span_overlap"
             check.same(f"rank {rank['rank']} {name}", totals["overlap_ms"] / totals["comm_busy_ms"], row[name], 1e-4)
-    everyone = len(ranks) == ranks[0]["size"] # or some ranks wrote no trace
+    everyone = len(ranks) == ranks[0]["size"] # false if some ranks wrote no trace
     phases = {row["name"]: row for row in rows_of_table(summary, "phases")}
     for phase in [*PHASES, "step"] if everyone else []:
         values = samples[f"{phase}_ms"]
-        if phase not in phases and not any(values): # it never ran
+        if phase not in phases and not any(values): # a phase that never ran
             continue
         check.same(f"{phase} mean", statistics.fmean(values), 1e3 * phases[phase]["mean"], rounding)
         check.same(f"{phase} median", statistics.median(values), 1e3 * phases[phase]["median"], rounding)
-        if phase != "step" or not summary["done"]: # that of the controls
+        if phase != "step" or not summary["done"]: # else the figure is that of the controls
             shown = "mean" if phase == "checkpoint" else "median"
             check.same(f"{phase} figure", phases[phase][shown], figure(summary, phase), 1e-12)
         of_rank = [[s["figures"][f"{phase}_ms"] * 1e-6 for s in rank["steps"] if s["number"] >= first] for rank in ranks]
@@ -323,7 +323,8 @@ def quartile(values):
 
 
 def compare_late(check, ranks, summary, first, rounding):
-    """Work, the phases without gradient_sync and checkpoint, beyond that of the fast ranks, in median steps; and each phase, without waiting for a core, in its lower quartile."""
+    """Checks how much longer each rank works than the fast ranks: in median steps (phases except gradient_sync and
+    checkpoint), and in each phase, as the lower quartile without waiting for a core."""
     names = [p for p in PHASES if p not in ("gradient_sync", "checkpoint")]
     steps = [[s for s in rank["steps"] if s["number"] >= first] for rank in ranks]
     work = [1e-6 * statistics.median(sum(s["figures"][f"{p}_ms"] for p in names) for s in mine) for mine in steps]
@@ -344,7 +345,7 @@ def compare_late(check, ranks, summary, first, rounding):
 
 
 def compare_buckets(check, steps, summary, rounding):
-    """Of collectives of the host, whose steps begin when the training thread's do."""
+    """Checks the table of buckets, for collectives of the host, whose times are relative to the host's steps."""
     table = rows_of_table(summary, "buckets")
     if not table or any(row["cat"] != "cpu_op" for step in steps for row in step["comm"]):
         return
@@ -366,7 +367,7 @@ def compare_buckets(check, steps, summary, rounding):
 
 
 def compare_segments(check, step, line, rounding):
-    """When collectives were in flight: pieces of the step in their order."""
+    """Checks the intervals of a step in which collectives were in flight: in order, with the same total."""
     at = 0
     for segment in line["in_flight"]:
         if segment["start_ms"] < at - 1e-9 or segment["end_ms"] <= segment["start_ms"]:
@@ -379,13 +380,13 @@ def compare_segments(check, step, line, rounding):
 
 
 def compare_operations(check, steps, summary, rounding):
-    """Calls, total and self time by name; a row's self time is without the rows that lie directly in it."""
+    """Checks calls, total and self time by name; the self time of a row leaves out the rows nested directly in it."""
     sums = {}
     for step in steps:
         stack = []
         rows = [(r, "phase") for r in step["phases"]] + [(r, "part") for r in step["parts"]]
         rows += [(r, "operation") for r in step["compute"]]
-        for row, kind in sorted(rows, key=lambda r: (r[0]["start"], -r[0]["end"])): # stable: the outer kind first
+        for row, kind in sorted(rows, key=lambda r: (r[0]["start"], -r[0]["end"])): # stable: outer first
             key = kind, re.sub(r"^layers\.\d+$", "layer", re.sub(r"^layers\.\d+\.", "", row["name"]))
             while stack and stack[-1][0] <= row["start"]:
                 stack.pop()
@@ -412,7 +413,7 @@ def compare_operations(check, steps, summary, rounding):
 
 
 def compare_answer(check, samples, summary):
-    """The first answer: how long a step takes, and the share of each phase that it names, rounded; they fill the step."""
+    """Checks the first answer: the time of a step, and the rounded shares of the phases named, which fill the step."""
     step = statistics.fmean(samples["step_ms"])
     match = re.match(r"A captured step takes ([\d.]+) (s|ms|us) on average: (.*)% other phases", summary["answers"][0])
     if not match:
@@ -479,7 +480,7 @@ def compare_waits(check, ranks, summary, residual_ns):
 # ---- the controls, from the telemetry of their blocks ----
 
 def read_blocks(directory, size):
-    """[label][round][rank]: the timed steps of a block, and what was measured beside it."""
+    """Returns [label][round][rank]: the timed steps of a block, and what was measured next to it."""
     blocks = {}
     for rank in range(size):
         with open(os.path.join(directory, f"rank_{rank}_metrics.jsonl"), encoding="ascii") as lines:
@@ -512,16 +513,16 @@ CONTROLS = {"step_to_none", "compute_slowdown", "sync_cost", "comm_alone", "atta
 
 
 def check_absent(check, summary, names):
-    """Results that do not apply: one rank, nothing to reduce, nothing that overlaps, no round."""
+    """Checks that figures which do not apply are missing: with one rank, no reduction, no overlap, or no round."""
     found = {f["name"] for f in summary["figures"] if f["subject"] == summary["implementation"]}
     check.same("results that do not apply", 0, len(found & names), 0)
 
 
 def compare_controls(check, directory, size, summary):
-    """Every control again, by its definition: medians over rounds, geometric means of ratios of one round."""
+    """Computes every control by its definition: medians over rounds, geometric means of each round's ratios."""
     blocks = read_blocks(directory, size)
     label = summary["implementation"]
-    blocks = {name.removesuffix(":" + label): of for name, of in blocks.items()} # of several profiles in one run
+    blocks = {name.removesuffix(":" + label): of for name, of in blocks.items()} # if a run has several profiles
     rounds = range(int(summary["done"]))
     if not rounds:
         check_absent(check, summary, CONTROLS)
@@ -560,7 +561,7 @@ def compare_controls(check, directory, size, summary):
             expected.update(overlap_efficiency=statistics.median(hidden) if min(alone) > 0.01 else None)
     check_absent(check, summary, CONTROLS - expected.keys())
     for name, value in expected.items():
-        if value is None: # of less than 0.01 ms; a nanosecond is too much
+        if value is None: # below 0.01 ms, where a nanosecond matters
             continue
         rounding = 1e-3 if name in ("overlap_efficiency", "comm_slowdown") else 1e-7
         check.same(f"{name} of {len(rounds)} rounds", value, figure(summary, name), 1e-4 * abs(value) + rounding)
@@ -590,7 +591,7 @@ def check_directory(directory, implementation):
 # ---- several profiles of one run ----
 
 def check_merged(check, directory, names):
-    """Each process of the joint trace has the rows of its own, later or earlier, and each profile begins at 0."""
+    """Checks that each process of the merged trace has the rows of its trace, shifted to begin each profile at 0."""
     trace = load(find(directory, "comparison", "all_ranks", "*.json*")[0])
     rows = rows_of(trace)
     check_nesting(rows)
@@ -611,7 +612,7 @@ def check_merged(check, directory, names):
             merged = of_pid[process[f"{name} rank {alone['distributedInfo']['rank']}"]]
             check.same(f"{name}: rows", len(own), len(merged), 0)
             check.same(f"{name}: shifts", 1, len({a["ts"] - b["ts"] for a, b in zip(own, merged)}), 0)
-            if name == names[0]: # of the others the joint trace has moved the begin
+            if name == names[0]: # the other profiles are shifted
                 moment, joint = (t["baseTimeNanoseconds"] + ns(e["ts"]) for t, e in [(alone, own[0]), (trace, merged[0])])
                 check.same(f"{name}: Unix time of its first row, ns", moment, joint, 0)
             begins.append(next(e["ts"] for e in merged if e["name"].startswith("ProfilerStep")))
@@ -642,7 +643,7 @@ def check_comparison(directory):
             for name in names}
     reduce = [n for n in names if n != "none"] or names
     shortest = min(reduce, key=lambda n: statistics.median(step[n]))
-    others = {} # bytes of staged buffers that the others have: as many for all that do not stage themselves
+    others = {} # staged bytes of other profiles: equal for all that do not stage
     for row in rows_of_table(summary, "implementations"):
         name = row["implementation"]
         check.same(f"{name} step", statistics.median(step[name]), 1e3 * row["step"], 1e-5)
@@ -670,8 +671,8 @@ def made_up(rank, rows):
 
 
 def example(rank):
-    """600 (rank 1: 550) us of communication, of which 300 (250) with nothing computed beside: rank 1 posts its second
-    all-reduce 50 us after rank 0."""
+    """Returns rows with 600 us of communication, 300 us of it exposed (rank 1: 550 and 250 us, since rank 1 posts its
+    second all-reduce 50 us after rank 0)."""
     second = 2230 + 50 * rank
     reduction = {"Collective name": "allreduce", "stream": 20}
     return [(1, "ProfilerStep#1", "user_annotation", 1000, 1900, {}), (1, "forward_pass", "user_annotation", 1000, 405, {}),

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""torch_validates.py - whether PyTorch's own validator of profiler traces finds a violation in ours.
+"""torch_validates.py - checks that PyTorch's validator of profiler traces finds no violation in the traces of ddpbench.
 
-The last one read is broken on purpose, in which it has to find one.
+Then breaks the last trace on purpose, and checks that the validator finds a violation.
 """
 import gzip
 import json
@@ -13,7 +13,7 @@ from torch.profiler._trace_validator import validate_trace
 
 
 def broken(path):
-    """The trace, where a stream waits for an event that nobody recorded."""
+    """Returns the trace, changed so that a stream waits for an event that was never recorded."""
     with (gzip.open if path.endswith(".gz") else open)(path, "rt", encoding="ascii") as file:
         trace = json.load(file)
     next(row for row in trace["traceEvents"] if row["name"] == "Stream Wait Event")["args"][

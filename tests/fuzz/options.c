@@ -1,5 +1,5 @@
-/* options.c - any command line: taken, or refused in words. The words of an input are its lines; the first names the
- * command. */
+/* options.c - fuzzes command lines: any is accepted, or refused with a message. Each line of an input is a word; the
+ * first names the command. */
 #include "allreduce/options.h"
 #include "allreduce/allreduce.h"
 #include "base/text.h"
@@ -22,7 +22,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     return fuzz_begin();
 }
 
-/* What run.json and --help make of a table that was filled. */
+/* Writes the values of a parsed table as run.json and --help do. */
 static void show(const struct option_table *table)
 {
     char *text = NULL;
@@ -84,7 +84,8 @@ static int compare(int argc, char *argv[])
     return status;
 }
 
-/* No run is here, so that none is read, and nothing written; elsewhere there may be some. */
+/* Parses a command line of `report`. Without / and . in the names of directories, no run is found and nothing
+ * written. */
 static int report(int argc, char *argv[])
 {
     for (int i = 1; i < argc; i++)

@@ -1,6 +1,6 @@
-/* results.c - any result directories: compared and reported, or refused in words. An input is files one behind the
- * other, each after a line of its name, such as "== a/run.json"; b is the candidate, or a itself where there is no b.
- */
+/* results.c - fuzzes `compare` and `report`: any result directories are accepted, or refused with a message. An input
+ * is a concatenation of files, each after a line with its name, such as "== a/run.json". The candidate is b, or a if
+ * the input has no file of b. */
 #include "results/results.h"
 #include "compare/compare.h"
 #include "compare/outcome.h"
@@ -27,7 +27,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     return 0;
 }
 
-/* Which file begins here; -1: none. */
+/* Returns the index of the file whose name line is at `at`; -1 if there is none. */
 static int name_at(const uint8_t *at, const uint8_t *end)
 {
     for (int i = 0; i < NAMES; i++) {
@@ -38,7 +38,7 @@ static int name_at(const uint8_t *at, const uint8_t *end)
     return -1;
 }
 
-/* Puts the files; returns whether there is a b. What stands before the first name is left out. */
+/* Writes the files of an input, except bytes before the first name; returns whether there is a file of b. */
 static int put_files(const uint8_t *data, size_t size)
 {
     static int there[NAMES];

@@ -1,6 +1,5 @@
-/* tokens.c - any file given to --data: opened, checked and read to its end, or refused in words. Of an input the first
- * byte says whether it is read as 16-bit tokens, the second the vocabulary, the third the context length; the rest is
- * the file. */
+/* tokens.c - fuzzes --data: any file is opened, checked and read to its end, or refused with a message. The first bytes
+ * of an input are: 1, whether tokens have 16 bits; 2, the vocabulary; 3, the context length. The rest is the file. */
 #include "ddp/data_source.h"
 #include "kernels/error.h"
 #include "tests/fuzz/support/support.h"
@@ -22,7 +21,7 @@ static void read_all(const struct source *source)
     unsigned char *raw = malloc(2 * (source->T + 1));
     for (size_t place = 0; place <= source->sequences; place++) {
         if (source_read(source, place, row, raw, why, sizeof why))
-            FATAL("what was checked cannot be read: %s", why);
+            FATAL("a checked file cannot be read: %s", why);
         for (size_t t = 0; t <= source->T; t++)
             if (row[t] < 0 || (size_t)row[t] >= source->vocabulary)
                 FATAL("token %d is not below %zu", (int)row[t], source->vocabulary);

@@ -17,7 +17,7 @@ enum { ODD_GUARD = 17 * sizeof(float), EVEN_GUARD = 16 * sizeof(float), ARRAYS =
 static const uint32_t guard_bits = 0x7FA5A5A5u;
 
 static struct array arrays[ARRAYS];
-static int arrays_used, all_aligned; /* all_aligned: in this case */
+static int arrays_used, all_aligned; /* all_aligned: all arrays of this case are aligned */
 static void *scratch[64];            /* of array_doubles(), freed by arrays_finish() */
 static int scratch_used;
 static uint32_t random_state = 1;

@@ -10,27 +10,27 @@
 #include <stddef.h>
 
 struct array {
-    size_t bytes;               /* of the array, without guards */
+    size_t bytes;               /* size of the array without guards */
     size_t guard;               /* bytes of each guard */
-    unsigned char *start, *got; /* with guards, before and after the operation */
-    unsigned char *block;       /* with guards, in the device's memory */
+    unsigned char *start, *got; /* host copies with guards, before and after the operation */
+    unsigned char *block;       /* device copy with guards */
     size_t width;               /* bytes of a number: 4 for fp32 and tokens, 2 for bfloat16 */
-    int checked;                /* an output: compared by the test, may change */
+    int checked;                /* set for outputs, which may change */
 };
 
 /* Begins a case: sets the device of its arrays and the name for failures, which must outlive the case, and seeds the
  * random numbers. */
 void arrays_begin(const struct device *on, const char *name);
 
-/* New arrays: of zero bytes, of n random floats in [low, high), of n numbers of the device's compute type in
- * [low, high], of n random tokens in [0, below). */
+/* Make an array of zero bytes; of n random floats in [low, high); of n random numbers of the device's compute type in
+ * [low, high]; and of n random tokens in [0, below). */
 struct array *array_bytes(size_t bytes);
 struct array *array_floats(size_t n, float low, float high);
 struct array *array_numbers(size_t n, float low, float high);
 struct array *array_tokens(size_t n, size_t below);
 
-/* Return the array in the device's memory; on the host before the operation (may be changed until the upload); and on
- * the host after it. */
+/* Return the address of an array on the device; of its host copy before the operation, which may be changed until the
+ * upload; and of its host copy after the operation. */
 void *array_device(const struct array *a);
 void *array_before(const struct array *a);
 void *array_after(const struct array *a);

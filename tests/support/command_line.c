@@ -61,7 +61,7 @@ struct command_line *parsed_on(const char *line, int on_gpus)
 
 void check_refused(const char *line, const char *const *words, int n)
 {
-    ck_assert_msg(!parse(line), "'%s' was taken", line);
+    ck_assert_msg(!parse(line), "'%s' was accepted", line);
     for (int i = 0; i < n && words[i]; i++)
         ck_assert_msg(strstr(error_text(), words[i]) != NULL, "'%s': no '%s' in '%s'", line, words[i], error_text());
     ck_assert_ptr_null(strchr(error_text(), '\n'));

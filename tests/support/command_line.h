@@ -5,8 +5,8 @@
 #include "profile/profile.h"
 #include "training/training.h"
 
-/* The common command line of the benchmark and the profile, with the sections and checks of main.c. Do not copy it: the
- * table points to other members. */
+/* The common command line of the benchmark and the profile, with the sections and checks of main.c. Must not be copied:
+ * the table points to other members. */
 struct command_line {
     struct run_options run;
     struct profile_options profile;
@@ -33,8 +33,8 @@ struct value {
 };
 struct value value_of(const struct command_line *line, const char *name);
 
-/* The implementations of a line: label, strategy, MiB of a bucket, and whether they are traced, captured, or send after
- * backward ("late"), such as "a ddp; b ddp_bucketed 25 traced". In a buffer that the next call overwrites. */
+/* Returns the implementations of a line as text, such as "a ddp; b ddp_bucketed 25 traced": label, strategy, MiB of a
+ * bucket, and whether each is traced, captured, or sends after backward ("late"). The next call overwrites the text. */
 const char *rows_of(const struct command_line *line);
 
 #endif

@@ -10,12 +10,12 @@
 /* A pointer of the device is the host's with a bit set that no address has. */
 #define HIDDEN ((uintptr_t)1 << 62)
 
-/* A delayed copy; from NULL: zeros. */
+/* A delayed copy; if from is NULL, it writes zeros. */
 struct late {
     char *to;
     const char *from;
     size_t bytes;
-    void *own;    /* freed when it is done; NULL: nothing */
+    void *own;    /* freed after the copy unless NULL */
     size_t after; /* asynchronous copies: the number of operations that come first */
     size_t mark;
 };

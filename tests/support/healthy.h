@@ -6,7 +6,7 @@
 
 enum { HEALTHY_RANKS = 12 }; /* capacity in ranks */
 
-/* Do not copy it: members point to each other. */
+/* A profile and its parts. Must not be copied: members point to each other. */
 struct healthy {
     struct profile_facts facts;
     struct thresholds thresholds;
@@ -19,12 +19,12 @@ struct healthy {
     struct controls controls;
 };
 
-/* Default thresholds: busy 70, data loading 30, exposed 20, memory 90. The step takes 100 ms, backward half of it; on
- * each rank 80 % of the step is computation, 2 % exposed communication, 5 % data loading. The machine has 1 MB.
- * ddp_bucketed with 5 buckets; 12 rounds; overlap efficiency 50 %, interval 40 to 60 %. */
+/* Fills a profile. Default thresholds: busy 70, data loading 30, exposed 20, memory 90. The step takes 100 ms, backward
+ * half of it; on each rank 80 % of the step is computation, 2 % exposed communication, 5 % data loading. The machine
+ * has 1 MB. ddp_bucketed with 5 buckets; 12 rounds; overlap efficiency 50 %, interval 40 to 60 %. */
 void healthy_create(struct healthy *healthy);
 
-/* Computes the findings, in memory that is not zero before. */
+/* Computes the findings of a profile, in memory filled with other values first. */
 void healthy_find(const struct healthy *healthy, struct findings *findings);
 
 #endif

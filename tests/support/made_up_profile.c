@@ -1,4 +1,4 @@
-/* made_up_profile.c - controls of a profile that nothing has filled yet. */
+/* made_up_profile.c - controls of a profile without measurements. */
 #include "tests/support/made_up_profile.h"
 
 #include "profile/profile.h"

@@ -13,7 +13,7 @@ enum {
     PROFILE_ROWS = 4
 };
 
-/* Do not copy it: members point to each other. */
+/* A profile and its controls. Must not be copied: members point to each other. */
 struct made_up_profile {
     struct implementation row[PROFILE_ROWS];
     struct bucket bucket[PROFILE_BUCKETS];
@@ -23,7 +23,7 @@ struct made_up_profile {
     struct controls controls;
 };
 
-/* The rows that a profile of that strategy has, of PROFILE_ROUNDS rounds in which everything took no time. */
+/* Creates the rows of a profile of a strategy, with PROFILE_ROUNDS rounds in which every time is 0. */
 void made_up_profile_create(struct made_up_profile *profile, int ranks, const struct strategy *strategy);
 void made_up_profile_destroy(struct made_up_profile *profile);
 

@@ -13,7 +13,7 @@ double noise_normal(void);  /* mean 0, standard deviation 1 */
 int noise_repetitions(int n);
 
 /* Returns the tolerance for the frequency of an event of probability p: three binomial standard errors, 3 sqrt(p (1 -
- * p) / repetitions). With a tenth of the repetitions it is sqrt(10) = 3.2 times as wide. */
+ * p) / repetitions). With a tenth of the repetitions the tolerance is sqrt(10) = 3.2 times as wide. */
 double noise_three_errors(double probability, int repetitions);
 
 #endif

@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Call it before any test. Returns 0, after a line "skip - " with the reason, if TEST_DEVICE names a GPU and there is
- * none. On a GPU, tests run in this process, since GPUs do not survive a fork. */
+/* Must be called before any test. Returns 0, after a line "skip - " with the reason, if TEST_DEVICE names a GPU and
+ * there is no GPU. On a GPU, tests run in this process, since CUDA does not work after a fork. */
 int on_device_is_there(void);
 
 /* Opens the device of TEST_DEVICE: cpu (or not set), cuda, cuda:tf32 or cuda:bf16; ranks use GPUs round-robin. */

@@ -122,7 +122,7 @@ static double dot(const double *a, const double *b, size_t n)
     return sum;
 }
 
-/* The offset of head h of token t of sequence b in an array [B, T, H, D]. */
+/* Returns the offset of head h of token t of sequence b in an array [B, T, H, D]. */
 static size_t at(size_t b, size_t t, size_t h, size_t T, size_t H, size_t D)
 {
     return ((b * T + t) * H + h) * D;

@@ -1,4 +1,4 @@
-/* restore.c - a training that goes on from a saved checkpoint. */
+/* restore.c - resumes training from a saved checkpoint. */
 #include "tests/support/restore.h"
 
 int restore_trainer(struct trainer *trainer, const char *from)

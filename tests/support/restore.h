@@ -1,4 +1,4 @@
-/* restore.h - a training that goes on from a saved checkpoint. */
+/* restore.h - resumes training from a saved checkpoint. */
 #ifndef TESTS_SUPPORT_RESTORE_H
 #define TESTS_SUPPORT_RESTORE_H
 

@@ -5,7 +5,7 @@
 /* Makes a directory below /tmp, at most 16 at a time. */
 const char *scratch_make(void);
 
-/* Removes all these directories with their contents. */
+/* Removes all directories of scratch_make with their contents. */
 void scratch_remove_all(void);
 
 #endif

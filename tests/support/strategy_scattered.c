@@ -1,20 +1,20 @@
-/* strategy_scattered.c - reduce-scatter, a sharded update, and all-gathers that go on into the next forward pass. */
+/* strategy_scattered.c - reduce-scatter, a sharded update, and all-gathers that overlap the next forward pass. */
 #include "tests/support/strategy_scattered.h"
 
 enum { SCATTER, REDUCE_REST, GATHER, COLLECTIVES };
 
 enum scattered_fault scattered_fault;
 static int gathered = -1;   /* buckets from this one down to 0 are being gathered; -1: none */
-static long first_gathered; /* the ticket of the first, bucket plan.n - 1 */
+static long first_gathered; /* ticket of the first all-gather, of bucket plan.n - 1 */
 
-/* The elements of a bucket that each rank owns. */
+/* Returns the number of elements of a bucket that each rank owns. */
 static size_t part_of(const struct reducer *reducer, int bucket)
 {
     return reducer->plan.bucket[bucket].count / (size_t)reducer->comm->ranks;
 }
 
-/* Scatters into this rank's part of the staged buffer, and gathers there: in place in the gradient, the library would
- * overwrite gaps between tensors, which must stay zero. */
+/* Returns a collective in the staged buffer, whose part of this rank receives the scattered sums. In place in the
+ * gradient, the library would overwrite gaps between tensors, which must stay zero. */
 static struct collective collective_of(const struct reducer *reducer, int bucket, int i)
 {
     const struct bucket *b = &reducer->plan.bucket[bucket];

@@ -6,8 +6,8 @@
 
 #include <check.h>
 
-/* A test, run in a separate process. TEST_EACH: n tests, with _i from 0 to n - 1. TEST_RANGE: with _i from `from` to to
- * - 1, each of which must exit with that status. n and to are evaluated when main runs. */
+/* TEST: a test, run in a separate process. TEST_EACH: n tests, with _i from 0 to n - 1. TEST_RANGE: tests with _i from
+ * `from` to to - 1, each of which must exit with the status. n and to are evaluated when main runs. */
 #define TEST(name)         TEST_RANGE(name, 0, 0, 1)
 #define TEST_EACH(name, n) TEST_RANGE(name, 0, 0, n)
 #define TEST_RANGE(name, status, from, to)                                                                             \

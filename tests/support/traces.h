@@ -41,7 +41,7 @@ cJSON *trace_parse(const char *text);
 
 /* Returns the i-th row with that ph and name of a parsed trace; NULL if there are fewer. */
 const cJSON *trace_row(const cJSON *json, const char *ph, const char *name, int i);
-int trace_rows(const cJSON *json, const char *ph, const char *name); /* their number; NULL: any */
+int trace_rows(const cJSON *json, const char *ph, const char *name); /* number of these rows; NULL: any */
 
 /* Returns a member of a row, or of the row's args; fails the test if there is none. */
 const cJSON *row_member(const cJSON *row, const char *name);

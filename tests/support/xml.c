@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Prints the parser's message if it fails. */
+/* Python script that evaluates the expression, or prints the parser's error. */
 static const char script[] = "import sys, xml.etree.ElementTree as tree\n"
                              "root = tree.parse(sys.argv[1]).getroot()\n"
                              "def each(name): return list(root.iter(name))\n"

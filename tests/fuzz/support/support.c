@@ -1,4 +1,4 @@
-/* support.c - what the fuzzed programs share. */
+/* support.c - shared by the fuzzed programs. */
 #include "tests/fuzz/support/support.h"
 
 #include "kernels/error.h"
@@ -14,7 +14,7 @@ static void crash(int status)
     abort();
 }
 
-static size_t printed; /* bytes to stderr since the last question */
+static size_t printed; /* bytes written to stderr since fuzz_was_explained was called */
 
 static ssize_t count_bytes(void *cookie, const char *bytes, size_t n)
 {
@@ -38,7 +38,8 @@ int fuzz_begin(void)
     fatal_set_job(0, crash);
     if (!scratch || chdir(scratch))
         FATAL("FUZZ_SCRATCH has to name an empty directory; tests/fuzz/run.sh makes one");
-    stderr = fopencookie(NULL, "w", (cookie_io_functions_t){.write = count_bytes}); /* libFuzzer has its own */
+    stderr =
+        fopencookie(NULL, "w", (cookie_io_functions_t){.write = count_bytes}); /* libFuzzer uses a stream of its own */
     return stderr ? 0 : 1;
 }
 

@@ -1,4 +1,4 @@
-/* support.h - what the fuzzed programs share: files in memory, and ends of the program that must not pass unseen. */
+/* support.h - shared by the fuzzed programs: files in memory, and fatal errors that libFuzzer reports. */
 #ifndef TESTS_FUZZ_SUPPORT_SUPPORT_H
 #define TESTS_FUZZ_SUPPORT_SUPPORT_H
 
@@ -9,14 +9,14 @@
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Makes FATAL a crash, which libFuzzer reports with its input, goes to the directory $FUZZ_SCRATCH, an empty one in
- * memory (tests/fuzz/run.sh makes it), and returns 0. */
+/* Makes FATAL a crash, which libFuzzer reports with its input, and changes to the directory $FUZZ_SCRATCH, an empty one
+ * in memory (from tests/fuzz/run.sh). Returns 0. */
 int fuzz_begin(void);
 
-/* Puts a file there, by a relative path; or removes it, where data is NULL. */
+/* Writes a file at a path relative to $FUZZ_SCRATCH, or removes it if data is NULL. */
 void fuzz_put_file(const char *path, const uint8_t *data, size_t size);
 
-/* Whether there is an error that was reported, or a line that was printed to stderr since the last question. */
+/* Returns whether an error is reported, or anything was printed to stderr since the last call. */
 int fuzz_was_explained(void);
 
 #endif

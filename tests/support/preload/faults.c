@@ -1,12 +1,12 @@
 /* faults.c - a library to preload: makes one call on files below a directory fail, or ends the process after it.
  *
- * In the environment: FAULT_UNDER, the directory (a part of the path; only calls on files there that are written are
- * counted); FAULT_CALL, one of open, write, fsync, ftruncate, rename, close, mkdir; FAULT_AT, which of them, from 1;
- * FAULT_HOW, the name of an error (ENOSPC, EIO, EINTR, EMFILE), half-ENOSPC (a write accepts half, and the next fails)
- * or kill (the call is made, then SIGKILL ends the process); FAULT_RANK, the rank; FAULT_LOG, a file to create after
- * the fault.
+ * In the environment: FAULT_UNDER, the directory (a part of the path; only calls on files below it that are written are
+ * counted); FAULT_CALL, one of open, write, fsync, ftruncate, rename, close, mkdir; FAULT_AT, the number of the call,
+ * from 1; FAULT_HOW, the name of an error (ENOSPC, EIO, EINTR, EMFILE), half-ENOSPC (a write accepts half, and the next
+ * fails) or kill (the call is made, then SIGKILL ends the process); FAULT_RANK, the rank; FAULT_LOG, a file to create
+ * after the fault.
  *
- * FAULT_CLOCK: the time of day jumps by that many seconds after the first reading.
+ * FAULT_CLOCK: seconds by which the time of day jumps after it was read once.
  *
  * FAULT_SIGNAL: the number of a signal that the rank gets when the other libraries are loaded, before main.
  *
@@ -30,9 +30,9 @@
 enum { FILES = 4096 };
 enum fault { NONE, FAIL, HALF, KILL };
 
-static atomic_int watched[FILES]; /* by descriptor: 1 for a file below the directory */
+static atomic_int watched[FILES]; /* [descriptor]: 1 if the file is below the directory */
 static atomic_long calls;
-static atomic_int full; /* after half of a write */
+static atomic_int full; /* set after half of a write */
 
 static int is_rank(void)
 {
@@ -181,7 +181,7 @@ int ftruncate(int file, off_t length)
     return status;
 }
 
-/* A failed close has closed the file, too. */
+/* Closes the file even if the close fails, as Linux does. */
 int close(int file)
 {
     enum fault fault = is_watched(file) ? fault_of("close") : NONE;

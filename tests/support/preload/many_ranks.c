@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A number in the environment. */
+/* Returns a number from the environment, or `otherwise` if unset. */
 static int number(const char *name, int otherwise)
 {
     const char *text = getenv(name);
@@ -54,7 +54,7 @@ int MPI_Send(const void *bytes, int n, MPI_Datatype type, int to, int tag, MPI_C
     return to < 1 ? PMPI_Send(bytes, n, type, to, tag, comm) : MPI_SUCCESS;
 }
 
-/* Receives from another rank the rows of a trace with MANY_ROWS events (1000), in pieces; and then nothing. */
+/* Receives the rows of a trace with MANY_ROWS events (1000) from another rank, in pieces, then an empty message. */
 static int received;
 int MPI_Recv(void *bytes, int capacity, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Status *status)
 {

@@ -1,5 +1,5 @@
 /* mistaken_openblas.c - a library to preload: makes OpenBLAS mistake the CPU for a Prescott, as an old OpenBLAS does on
- * a newer CPU, by the environment variable for its choice, unless it is set already. */
+ * a newer CPU, by setting OpenBLAS's environment variable for the CPU unless it is set already. */
 #include <dlfcn.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* delayed_tune.c - `ddpbench tune` with a known winner: after each backward every rank spins for some microseconds,
- * more the more a bucket's size differs from a given one. For tests/cli/tune.sh; on the CPU. */
+ * longer the more a bucket's size differs from a given size. Used by tests/cli/tune.sh, on the CPU. */
 #include "benchmark/tune.h"
 #include "ddp/job.h"
 #include "kernels/clock.h"

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether no text of the list is empty or has layout: newlines, leading, trailing or repeated blanks. */
+/* Returns whether all texts of a list are whole sentences: not empty, without newlines or leading, trailing or repeated
+ * blanks. */
 static int sentences(const cJSON *object, const char *list)
 {
     const cJSON *item;
@@ -34,7 +35,7 @@ static int valid(FILE *file, int by_line, int is_summary)
 {
     char *text = NULL;
     size_t room = 0, values = 0, bad = 0;
-    while (getdelim(&text, &room, by_line ? '\n' : 0, file) > 0) { /* no 0 ends a whole file */
+    while (getdelim(&text, &room, by_line ? '\n' : 0, file) > 0) { /* a 0 never occurs, so the whole file is read */
         cJSON *json = cJSON_ParseWithOpts(text, NULL, 1);
         bad += !json || (is_summary && !all_sentences(json)) || (by_line && text[strlen(text) - 1] != '\n');
         cJSON_Delete(json);

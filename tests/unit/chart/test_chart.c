@@ -94,7 +94,7 @@ TEST(points_are_at_their_values)
     ck_assert_double_eq_tol(y[2] - y[1], (y[1] - y[0]) / 10, 0.15);
 }
 
-/* Numbers stand where something was measured, and only there. */
+/* An axis has numbers only at measured points. */
 TEST(ticks_are_at_the_points)
 {
     const struct chart_point odd[] = {{3, 1, NAN, NAN, 0}, {48, 2, NAN, NAN, 0}, {7, 5, NAN, NAN, 0}};
@@ -104,7 +104,7 @@ TEST(ticks_are_at_the_points)
         .x = {.title = "MiB", .is_log = 1}, .y = {.title = "ms", .is_log = 1}, .series = &series, .n_series = 1};
     take(chart_xy(title, subtitle, &chart));
     ck_assert_uint_eq(count(">3</text>") + count(">7</text>") + count(">48</text>"), 3);
-    ck_assert_uint_eq(count(">5<") + count(">10<") + count(">20<"), 1); /* of ms */
+    ck_assert_uint_eq(count(">5<") + count(">10<") + count(">20<"), 1); /* one number on the axis of ms */
     ck_assert_uint_eq(count(">MiB (logarithmic)<") + count(">ms (logarithmic)<"), 2);
     ck_assert_uint_eq(count("interval"), 0);
     for (int i = 0; i < 40; i++)
@@ -162,7 +162,7 @@ TEST(spans_are_drawn)
     expect(">bucket 0<");
     ck_assert_uint_eq(count(">bucket 1<"), 0);
     expect(">rank 1 &lt;b&gt;<");
-    ck_assert_uint_eq(count("dp-soft"), 2 + 1); /* rows that no text ends, and the style sheet */
+    ck_assert_uint_eq(count("dp-soft"), 2 + 1); /* 2 rows without text at their end, the style sheet */
     expect(">10 ms<");
     double whole = strtod(strchr(strstr(picture, "dp-span dp-c0\" d=\""), 'h') + 1, NULL);
     double part = strtod(strchr(strstr(picture, "dp-span dp-c1\" d=\"") + 15, 'h') + 1, NULL);
@@ -206,7 +206,7 @@ static const char *any_text(void)
     return odd[(size_t)(uniform() * 9)];
 }
 
-/* Two charts of anything. */
+/* Draws two charts of random values and texts. */
 static void draw_anything(int seed)
 {
     enum { N = 12 };

@@ -81,7 +81,7 @@ TEST(numbers_have_one_decimal)
 /* ---- the style sheet ---- */
 
 struct rgb {
-    double of[3]; /* linear light */
+    double of[3]; /* linear red, green and blue */
 };
 
 /* Returns the colour after the n-th occurrence (from 0) of `before` in the style sheet. */
