@@ -60,7 +60,8 @@ template <int barrier> static int reverse()
     return 0;
 }
 
-/* Each lane takes the number of the next one, through shared memory; this needs two barriers and makes `barriers`. */
+/* Rotates numbers: each lane takes that of the next lane through shared memory, which needs two barriers; uses
+ * `barriers`. */
 __global__ void rotate_kernel(float *x, int rounds, int barriers)
 {
     float *all = dynamic_shared<float>();

@@ -50,7 +50,8 @@ static const struct activity *find_record(enum activity_kind kind, const char *n
     return nullptr;
 }
 
-/* Queues a kernel, copies, a fill, and work of a second stream that waits for the first, twice by one event. */
+/* Queues a kernel, copies, a fill, and work of a second stream that waits for the first stream, twice by the same
+ * event. */
 static void queue_work(float *x)
 {
     static float host[32];
@@ -147,7 +148,7 @@ TEST(queries_of_events_are_left_out)
     CUDA_CHECK(cudaEventDestroy(event));
 }
 
-/* The activities may be read while the device works. */
+/* Records of work that runs during a pause are kept back, so that activities may be read while the device works. */
 TEST(records_of_a_pause_are_kept_back)
 {
     float *x = memory();
@@ -156,7 +157,7 @@ TEST(records_of_a_pause_are_kept_back)
     size_t before = all.n;
     ck_assert_uint_gt(before, 5);
     queue_work(x);
-    cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED); /* as CUPTI's own thread may */
+    cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED); /* as CUPTI's thread may do */
     ck_assert_uint_eq(all.n, before);
     tracer_resume();
     ck_assert_uint_gt(all.n, before + 5);
@@ -212,7 +213,7 @@ TEST(buffers_never_run_out)
     CUDA_CHECK(cudaEventDestroy(event));
 }
 
-/* All threads share a buffer, also threads that have ended. */
+/* Threads share a buffer, also threads that have ended. */
 TEST(threads_share_a_buffer)
 {
     constexpr size_t THREADS = 40;
@@ -242,7 +243,7 @@ TEST(kernels_without_times_are_counted)
 TEST(records_that_cupti_drops_are_counted)
 {
     float *x = memory();
-    tracer_pause(); /* the record of the allocation comes first */
+    tracer_pause(); /* delivers the record of the allocation first */
     size_t before = all.n + all.marks;
     tracer_resume();
     queue_work(x);

@@ -1,5 +1,5 @@
 /* buckets.c - tests the buckets of a made-up plan, on 1 and 3 ranks: medians over steps and ranks of ready, queued,
- * posted and done times, exposed time, and how often each was last. */
+ * posted and done times, exposed time, and how often each bucket was last. */
 #include "profile/figures.h"
 
 #include "kernels/error.h"
@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-enum { STEPS = 4, FIRST = 1 }; /* the first one is not counted */
+enum { STEPS = 4, FIRST = 1 }; /* the first step is not counted */
 static struct job job;
 static struct timeline timeline;
 static struct bucket bucket[] = {{0, 20, 1, 2}, {20, 10, 0, 1}}; /* tensors 2 and 1, then 0 */

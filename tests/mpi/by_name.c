@@ -1,5 +1,5 @@
-/* by_name.c - tests the totals by name: self times of nested spans, sums over ranks, and every order; made-up spans, on
- * 1 and 3 ranks. */
+/* by_name.c - tests the totals by name from made-up spans, on 1 and 3 ranks: self times of nested spans, sums over
+ * ranks, every sort order. */
 #include "spans/spans.h"
 
 #include "kernels/error.h"
@@ -58,11 +58,11 @@ static void record_step(int step, int64_t at)
         made_up_operation(&timeline, OPERATION_COPY, one, layer + 60, layer + 60);
         made_up_range(&timeline, "layer", l, layer, layer + 100);
     }
-    made_up_phase(&timeline, PHASE_FORWARD, at, at + 200); /* begins with the first layer, ends with the second */
+    made_up_phase(&timeline, PHASE_FORWARD, at, at + 200); /* from the begin of layer 0 to the end of layer 1 */
     made_up_ready(&timeline, 3, at + 250);
     made_up_phase(&timeline, PHASE_BACKWARD, at + 200, at + 300);
     made_up_collective(&timeline, (size_t)step + 1, 0, 9, at + 210, at + 400);
-    made_up_operation(&timeline, OPERATION_ZERO, one, at + 300, at + 350); /* as long as its phase */
+    made_up_operation(&timeline, OPERATION_ZERO, one, at + 300, at + 350); /* an operation as long as its phase */
     made_up_phase(&timeline, PHASE_GRADIENT_SYNC, at + 300, at + 350);
 }
 
@@ -84,18 +84,18 @@ TEST(self_time_excludes_nested_spans)
     check_total("linear_forward", KIND_OPERATION, 4 * ranks, 80 * ranks + 4 * more, 80 * ranks + 4 * more);
     check_total("copy", KIND_OPERATION, 8 * ranks, 40 * ranks, 40 * ranks);
     check_total("zero", KIND_OPERATION, 2 * ranks, 100 * ranks, 100 * ranks);
-    check_total("all_reduce", KIND_COLLECTIVE, 2 * ranks, 380 * ranks, NAN); /* not the training thread's time */
+    check_total("all_reduce", KIND_COLLECTIVE, 2 * ranks, 380 * ranks, NAN); /* collectives have no self time */
     ck_assert_double_eq(find_total("linear_forward", KIND_OPERATION)->flops, 4 * 210 * ranks);
     ck_assert_double_eq(find_total("linear_forward", KIND_OPERATION)->bytes, 4 * 284 * ranks);
     ck_assert_double_eq(find_total("all_reduce", KIND_COLLECTIVE)->bytes, 2 * 36 * ranks);
     ck_assert_double_eq(find_total("layer", KIND_PART)->bytes, 0);
-    double self = 0; /* every ns belongs to one row, apart from the concurrent collective */
+    double self = 0; /* each ns counts in one row, except collectives */
     for (int i = 0; i < totals.n; i++)
         self += totals.row[i].kind != KIND_COLLECTIVE ? totals.row[i].self : 0;
     ck_assert_double_eq_tol(self, totals.step, 1e-15);
 }
 
-/* Two clocks of a GPU may make an operation appear to begin before its phase. Nesting comes from the host's times. */
+/* Spans nest by the host's times, since on a GPU's clock an operation may appear to begin before its phase. */
 TEST(spans_nest_by_host_times)
 {
     timeline_add(&timeline, LANE_COMPUTE,

@@ -45,13 +45,13 @@ TEST(ranks_of_one_clock_have_no_offset)
     ck_assert_int_le(sample.at_ns, clock_now_ns());
 }
 
-/* If ranks treat the same clock as different ones, they agree within the residual. Ranks with a core each answer within
- * a millisecond: in 1 or 2 us on an idle machine, and in one of many tries on a busy one. */
+/* Ranks that compare the same clock as if it were different clocks agree within the residual. With a core per rank, an
+ * answer takes 1 or 2 us on an idle machine, and at most a millisecond in one of many tries on a busy machine. */
 TEST(clocks_are_compared_within_the_residual)
 {
     enum { TRIES = 5, MOST_TRIES = 200, MOST_NS = 1000000 };
     struct job apart = job;
-    struct clock_sample off = {0}; /* a sample that does not agree */
+    struct clock_sample off = {0}; /* a sample beyond its residual, if any */
     int64_t best = INT64_MAX;
     cpu_set_t cpus;
     apart.clock = job.rank;
@@ -115,7 +115,8 @@ TEST(a_wrong_clock_is_corrected)
     check_agrees(&a, begin, end);
     double want = -1000.0 * (double)parts_per_million(); /* ns/s; negative for a fast clock */
     double change = fabs(want) * 1e-9 * (double)(after.at_ns - before.at_ns);
-    if (change > 2.0 * (double)(before.residual_ns + after.residual_ns) + 100) /* drift far above the errors */
+    if (change >
+        2.0 * (double)(before.residual_ns + after.residual_ns) + 100) /* only if the drift is far above the errors */
         ck_assert_double_ne(a.drift, 0);
     if (a.drift != 0 || job.rank == 0)
         ck_assert_double_eq_tol(a.drift, want, a.drift_error + 1e-3 * fabs(want) + 100);
@@ -141,7 +142,7 @@ TEST(bytes_arrive_in_pieces)
     }
     for (int r = 1; r < job.size && !job.rank; r++)
         for (int m = 0; m < LENGTHS; m++) {
-            size_t capacity = m % 2 ? CAPACITY : lengths[m], wrong = 0; /* just enough, or more */
+            size_t capacity = m % 2 ? CAPACITY : lengths[m], wrong = 0; /* room for just the bytes, or for more */
             memset(bytes, GUARD, CAPACITY + 1);
             ck_assert_uint_eq(job_receive(&job, r, bytes, capacity), lengths[m]);
             for (size_t i = 0; i < lengths[m]; i++)

@@ -9,8 +9,8 @@
 
 static struct job job;
 
-/* All ranks post collective i at i + 1 ms, and it completes half a millisecond later. The last rank is late in some,
- * and rank 0 in one; gradient_sync covers all of the wait in some and part of it in others. */
+/* Collective i is posted by all ranks at i + 1 ms and completes half a millisecond later. The last rank is late in some
+ * collectives, rank 0 in one; gradient_sync covers all of the wait in some and part of the wait in others. */
 static const struct {
     int64_t late_us, first_late_us; /* delay of the last rank; of rank 0 */
     int64_t sync_us[2];             /* gradient_sync, relative to the post */
@@ -61,10 +61,10 @@ static void check_collectives(const struct collectives *r)
         const struct straggler *s = &r->straggler[q];
         int last = q == job.size - 1 && q > 0, first = q == 0 && job.size > 1;
         ck_assert_uint_eq(s->last, last ? 3 : first ? 1 : 0);
-        ck_assert_double_eq_tol(s->late, last ? 50e-6 : first ? 30e-6 : 0, 1e-15); /* the median of 50, 70 and 20 */
+        ck_assert_double_eq_tol(s->late, last ? 50e-6 : first ? 30e-6 : 0, 1e-15); /* median of 50, 70 and 20 us */
         ck_assert_double_eq_tol(s->most, last ? 70e-6 : first ? 30e-6 : 0, 1e-15);
         ck_assert_double_eq(s->share, last ? 0.75 : first ? 0.25 : 0);
-        /* 50; 10 of 70, from 60 on; none of 20, since gradient_sync begins later; 20 of rank 0's 30 */
+        /* exposed waits, us: 50 of 50, 10 of 70, 0 of 20 (gradient_sync begins later), and 20 of 30 for rank 0 */
         ck_assert_double_eq_tol(s->cost, last ? 60e-6 : first ? 20e-6 : 0, 1e-15);
     }
 }

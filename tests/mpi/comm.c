@@ -1,5 +1,5 @@
-/* comm.c - tests every comm of the program and the control plane, on 1 to 4 ranks: sums, types, pieces, many in flight,
- * order with the device's work, agreement. */
+/* comm.c - tests every comm of the program and the control plane, on 1 to 4 ranks: sums, types, pieces, many
+ * collectives in flight, order relative to the device's work, agreement of ranks. */
 #include "ddp/comm.h"
 #include "allreduce/payload.h"
 #include "ddp/comm_create.h"
@@ -24,7 +24,7 @@ enum { MOST = 64 };
 static const struct comm_progress progresses[] = {
     {PROGRESS_AUTO, 0, 0}, {PROGRESS_POLL, 0, 0}, {PROGRESS_SLEEP, 100, 0}, {PROGRESS_SLEEP, 100, 1}};
 
-/* A library and a device. */
+/* A communication library with a device. */
 static struct way {
     const struct device *device;
     enum comm_library library;
@@ -61,7 +61,7 @@ static struct comm *create(const struct way *w, struct timeline *timeline)
     return comm;
 }
 
-/* Small whole numbers, whose sum is exact in any order and also in bfloat16. */
+/* Returns a small whole number, so that sums over ranks are exact in any order, also in bfloat16. */
 static float value(int rank, size_t i)
 {
     return (float)((int)((size_t)rank * 5 + i * 3) % 11 - 5);
@@ -82,7 +82,7 @@ static uint16_t bf16(float x)
     return (uint16_t)(bits >> 16);
 }
 
-/* Sets element i of a buffer to x; or compares it with x. */
+/* put sets element i of a buffer to x; is_equal compares element i with x. */
 static void put(void *buffer, size_t i, enum comm_dtype dtype, float x)
 {
     if (dtype == COMM_BF16)
@@ -119,12 +119,12 @@ static void check_sums(const struct way *w, struct comm *comm, const size_t *cou
     }
     comm->join(comm, ticket);
     for (int c = 0; c < n; c++) {
-        size_t wrong = 0; /* counted, since an assertion per element would take longer than the reduction */
+        size_t wrong = 0; /* counts errors, as an assertion per element is slow */
         w->device->download(host[c], buffer[c], (count[c] + 1) * element);
         for (size_t i = 0; i < count[c]; i++)
             wrong += !is_equal(host[c], i, dtype, sum_of_ranks(i));
         ck_assert_uint_eq(wrong, 0);
-        ck_assert(is_equal(host[c], count[c], dtype, 42)); /* the guard behind it */
+        ck_assert(is_equal(host[c], count[c], dtype, 42)); /* the guard after the buffer */
         free(host[c]);
         comm->release(comm, buffer[c]);
     }
@@ -185,7 +185,8 @@ TEST_EACH(a_large_collective_goes_in_pieces, 2)
     comm->destroy(comm);
 }
 
-/* Also many more than the ring of an asynchronous comm holds, since joining does not make the host wait. */
+/* More collectives may be in flight than the ring of an asynchronous comm holds, since joining does not block the
+ * host. */
 TEST_EACH(many_may_be_in_flight, ways)
 {
     size_t count[MOST];
@@ -246,7 +247,7 @@ TEST(progress_is_recorded)
     }
 }
 
-/* Ranks on shared cores wait differently. */
+/* The job knows its ranks, also if they share cores, which changes how ranks wait. */
 TEST_EACH(the_job_knows_its_ranks, 2)
 {
     ck_assert_int_eq(job_set_crowded(&job, _i && job.rank == job.size - 1), _i);
@@ -287,17 +288,17 @@ TEST(ranks_agree_on_a_failure)
 /* Losses of strategies that must agree: equal, slightly different, wrong, and NaN in one of them. */
 TEST(losses_are_compared)
 {
-    double mine[] = {3 + job.rank, 2, 1, 1}; /* the first differs between ranks, which is fine */
+    double mine[] = {3 + job.rank, 2, 1, 1}; /* the first loss may differ between ranks */
     double mean = 3 + (job.size - 1) / 2.0;
     struct losses l;
     losses_create(&l, 4, 1);
     losses_add(&l, &job, mine, 1);
     ck_assert_double_eq_tol(l.mean[0], mean, 1e-12);
-    ck_assert_double_nan(l.difference); /* nothing to compare with yet */
+    ck_assert_double_nan(l.difference); /* no other losses to compare with */
     losses_add(&l, &job, mine, 1);
     ck_assert_double_eq(l.difference, 0);
     mine[1] = 4;
-    losses_add(&l, &job, mine, 0); /* `none` may differ */
+    losses_add(&l, &job, mine, 0); /* losses of `none` may differ */
     ck_assert_double_eq(l.difference, 0);
     mine[1] = 2;
     mine[3] = 1.5; /* in a late step, where rounding may have accumulated */
@@ -317,7 +318,7 @@ TEST(losses_are_compared)
     mine[1] = job.rank == job.size - 1 ? NAN : 1;
     losses_add(&l, &job, mine, 1);
     mine[1] = 1;
-    losses_add(&l, &job, mine, 1); /* earlier findings are kept */
+    losses_add(&l, &job, mine, 1); /* the earlier result is kept */
     ck_assert(l.not_a_number && l.wrong > 1e-3);
     losses_destroy(&l);
 }
@@ -347,7 +348,7 @@ static void check_exact(const struct way *w, struct comm *comm, struct collectiv
     w->device->download(host, c.buffer, bytes);
     size_t result = (size_t)((char *)comm_result(comm, &c) - (char *)c.buffer);
     ck_assert_uint_eq(payload_wrong(&payload, host + result), 0);
-    for (size_t b = 0; b < size; b++) /* the guard behind it */
+    for (size_t b = 0; b < size; b++) /* the guard after the buffer */
         ck_assert_int_eq(host[most * size + b], 0x5a);
     comm->release(comm, in);
     comm->release(comm, c.buffer);
@@ -364,7 +365,7 @@ static void check_kinds(const struct way *w, struct comm *comm, int i)
                            .op = (enum comm_op)(i / COMM_DTYPES % COMM_OPS),
                            .root = job.size - 1};
     if (c.op && (c.kind == COMM_ALL_GATHER || c.kind == COMM_BROADCAST))
-        return; /* they compute nothing */
+        return; /* these collectives compute nothing */
     for (size_t n = 0; n < sizeof counts / sizeof *counts; n++)
         for (int in_place = c.kind == COMM_BROADCAST; in_place < 2; in_place++)
             for (int blocking = 0; blocking < 2; blocking++) {
@@ -378,7 +379,7 @@ enum { EXACT = COMM_KINDS * COMM_DTYPES * COMM_OPS };
 TEST_EACH(every_collective_is_exact, ways)
 {
     if (_i && way[_i].device == way[_i - 1].device && way[_i].library == way[_i - 1].library)
-        return; /* the way to wait does not change numbers */
+        return; /* the kind of progress does not change results */
     struct comm *comm = create(&way[_i], NULL);
     for (int i = 0; i < EXACT; i++)
         check_kinds(&way[_i], comm, i);
@@ -386,7 +387,7 @@ TEST_EACH(every_collective_is_exact, ways)
     ck_assert_int_eq(delayed_device_wrong(), 0);
 }
 
-/* In place, each call sums the result of the one before, and so multiplies by the number of ranks. */
+/* A repeated call in place sums the result of the call before, which multiplies by the number of ranks each time. */
 TEST_EACH(a_call_is_repeated, ways)
 {
     enum { COUNT = 1000, TIMES = 3 };
@@ -415,7 +416,7 @@ TEST(a_job_finds_its_comm)
     struct comm_options options = {.progress = w.progress};
     struct comm *comm = comm_create(&job, w.device, NULL, MOST, &options);
     ck_assert_str_eq(comm->name, job.size > 1 ? "mpi" : "self");
-    for (int i = 0; i < (job.size > 1 ? 1 : EXACT); i++) /* every_collective_is_exact checks MPI's */
+    for (int i = 0; i < (job.size > 1 ? 1 : EXACT); i++) /* every_collective_is_exact tests MPI's collectives */
         check_kinds(&w, comm, i);
     comm->destroy(comm);
     options.library = COMM_NCCL;

@@ -1,5 +1,5 @@
-/* controls.c - what a profile takes from the blocks of its controls, on 1 and 3 ranks that measured different times:
- * means and maxima over ranks, and the bound from the slowest rank. tests/consumers/recompute_trace.py computes the
+/* controls.c - figures of a profile from the blocks of its controls, on 1 and 3 ranks that measured different times:
+ * means and maxima over ranks, and the bound of the slowest rank. tests/consumers/recompute_trace.py computes the
  * ratios. */
 #include "tests/support/made_up.h"
 #include "tests/support/made_up_profile.h"
@@ -44,7 +44,7 @@ static void block_of_none(struct step_times *times, struct overlap *overlap)
     steps_from_timeline(&timeline, times, STEPS);
 }
 
-/* Adds a block as a profile does. */
+/* Adds the measurements of a block, as a profile does. */
 static void add_block(struct step_times *times, struct overlap *overlap, int row, size_t round)
 {
     const struct block block = {.times = times,
@@ -163,15 +163,14 @@ TEST_EACH(collectives_are_measured_alone, 2)
         add_block(times, overlap, row, 1);
     double alone = p.controls.alone[1], slower = p.controls.slowdown[1];
     double alone_most = job_max(&job, alone), most = job_max(&job, slower), least = -job_max(&job, -slower);
-    ck_assert_int_eq(collectives,
-                     job.size > 1 ? PROFILE_BUCKETS : 0); /* checks last: a failed one ends communication */
+    ck_assert_int_eq(collectives, job.size > 1 ? PROFILE_BUCKETS : 0); /* checks after all communication */
     if (job.size == 1) {
         ck_assert_double_eq(alone, -1);
         ck_assert_double_eq(slower, -1);
     } else {
         ck_assert_int_eq(zeroed, 1);
         ck_assert_int_eq(out_of_order, 0);
-        ck_assert_double_eq_tol(alone, 0.001 * PROFILE_BUCKETS * job.size, 1e-12); /* of the slowest rank */
+        ck_assert_double_eq_tol(alone, 0.001 * PROFILE_BUCKETS * job.size, 1e-12); /* the slowest rank's time */
         ck_assert_double_eq_tol(slower, over_ranks(slowdown), 1e-9);
     }
     ck_assert_double_eq_tol(p.controls.exposed[1], over_ranks(computed), 1e-12);

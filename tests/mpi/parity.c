@@ -19,12 +19,12 @@
 
 enum { STEPS = 5 };
 
-static size_t batch = 24; /* of all ranks; set by TEST_BATCH */
+static size_t batch = 24; /* sequences of all ranks; set by TEST_BATCH */
 
 static struct job job;
-static enum comm_library library; /* TEST_COMM: mpi or nccl; default: chosen by the device */
+static enum comm_library library; /* from TEST_COMM: mpi or nccl; default: by the device */
 
-/* A model and its trainer, for one of some ranks. */
+/* A model and its trainer, on one of several ranks. */
 struct one_rank {
     struct model model;
     struct data *data;
@@ -37,7 +37,7 @@ struct one_rank {
 static void one_rank_create(struct one_rank *one, int rank, int ranks, size_t micro_batches, long warmup_steps)
 {
     *one = (struct one_rank){0};
-    /* with this width k and q are not aligned to vectors of bfloat16, and with this ff w1 is not to those of fp32 */
+    /* this width misaligns k and q to vectors of bfloat16, and this feed-forward width misaligns w1 to those of fp32 */
     struct model_sizes sizes = {batch / (size_t)ranks / micro_batches, 9, 61, 18, 2, 3, 41, 10000};
     struct data_options data = {"synthetic", 61, 9, batch, micro_batches, 11, rank, ranks, 1, 1, NULL};
     const struct device *device = on_device(job.rank);
@@ -143,7 +143,7 @@ struct variant {
 static struct variant variants[64];
 static int n_variants;
 
-/* Lists every strategy of the program that reduces; those with buckets at three sizes. */
+/* Lists every strategy of the program that reduces gradients; strategies with buckets at three bucket sizes. */
 static void make_variants(void)
 {
     static const size_t sizes[] = {2000, 9000, 1 << 30};
@@ -176,7 +176,7 @@ static void check_parity(size_t micro_batches, long warmup_steps)
     one_rank_destroy(&one);
 }
 
-/* One step of three strategies, fast enough for an emulated GPU. */
+/* Gradients after one step of three strategies, fast enough for an emulated GPU, equal those of one process. */
 START_TEST(gradients_equal_one_process)
 {
     static const struct variant few[] = {
@@ -206,7 +206,7 @@ START_TEST(accumulation_equals_one_process)
 }
 END_TEST
 
-/* Also the ramp and clipping: the norm is that of the reduced gradient, and the limit is small enough to clip. */
+/* Warm-up steps, with the learning rate's ramp and clipping by the norm of the reduced gradient, equal one process. */
 START_TEST(warmup_equals_one_process)
 {
     check_parity(1, STEPS + 3);
@@ -222,7 +222,7 @@ START_TEST(bf16_is_close_and_the_same_everywhere)
     train(&one, &strategy_ddp, 0, COMM_FLOAT32, 1);
     train(&many, &strategy_ddp_individual_v2, 0, COMM_BF16, 1);
     ck_assert_double_le(gradient_error(&many.model, &one.model), 4 * 0x1p-8); /* 8 bits; rounded at each addition */
-    ck_assert_double_gt(gradient_error(&many.model, &one.model), 1e-5);       /* proves that it was bfloat16 */
+    ck_assert_double_gt(gradient_error(&many.model, &one.model), 1e-5);       /* differs, so bfloat16 was sent */
     size_t bytes = many.model.arena * sizeof(float);
     float *all = allocate((size_t)job.size, bytes);
     float *gradient = on_host(many.model.device, many.model.gradient, many.model.arena);
@@ -238,7 +238,7 @@ END_TEST
 
 /* ---- the check fails on mistakes ---- */
 
-/* A comm that makes a mistake in the use of another one. */
+/* A comm that uses another comm with a mistake. */
 struct faulty {
     struct comm comm, *real;
     int misses_last, runs_twice;
@@ -346,7 +346,7 @@ START_TEST(scattering_equals_one_process)
 }
 END_TEST
 
-/* Spans have every collective of a bucket in each step, with its operation. */
+/* Each step has a span for every collective of a bucket, named by its operation. */
 START_TEST(spans_distinguish_collectives_of_a_bucket)
 {
     struct one_rank one;
@@ -371,7 +371,7 @@ START_TEST(spans_distinguish_collectives_of_a_bucket)
 }
 END_TEST
 
-/* The spans of a step: phases in order without gaps, and one collective per bucket inside the step. */
+/* A step records its phases in order without gaps, and one collective per bucket inside the step. */
 START_TEST(a_step_records_its_phases)
 {
     struct one_rank one;
@@ -405,9 +405,9 @@ START_TEST(a_step_records_its_phases)
 }
 END_TEST
 
-/* The optimizer's scalars in device memory at each step: step number from 1, learning rate, and no clip factor from the
- * step before. */
-START_TEST(the_optimizer_is_told_each_step)
+/* The optimizer reads its scalars in device memory at each step: step number from 1, learning rate, and not the clip
+ * factor of the step before. */
+START_TEST(the_optimizer_gets_its_scalars_each_step)
 {
     struct one_rank one;
     one_rank_create(&one, job.rank, job.size, 1, STEPS - 2);
@@ -431,9 +431,9 @@ START_TEST(the_optimizer_is_told_each_step)
 }
 END_TEST
 
-/* Training saved after the third step and restored by another trainer continues bit for bit: clipped steps and others.
+/* Training saved after the third step and restored by another trainer continues bit for bit, with and without clipping.
  * All ranks are in the phase and wait for the file. */
-START_TEST(a_checkpoint_goes_on_the_same)
+START_TEST(training_resumes_from_a_checkpoint)
 {
     enum { EVERY = 3, DELAY_NS = 50000000 };
     struct one_rank one;
@@ -467,7 +467,7 @@ START_TEST(a_checkpoint_goes_on_the_same)
 
     one_rank_create(&one, job.rank, job.size, 2, EVERY + 1);
     train(&one, &strategy_ddp_bucketed, 2000, COMM_FLOAT32, 1);
-    ck_assert_int_eq(restore_trainer(&one.trainer, checkpoint.path), -1); /* the seed */
+    ck_assert_int_eq(restore_trainer(&one.trainer, checkpoint.path), -1); /* refused: another seed */
     error_clear();
     one.trainer.checkpoint.seed = 3;
     ck_assert_msg(!restore_trainer(&one.trainer, checkpoint.path), "%s", error_text());
@@ -510,8 +510,8 @@ int main(void)
     tcase_add_test(core, gradients_equal_one_process);
     tcase_add_test(core, bf16_is_close_and_the_same_everywhere);
     tcase_add_test(core, a_step_records_its_phases);
-    tcase_add_test(core, the_optimizer_is_told_each_step);
-    tcase_add_test(core, a_checkpoint_goes_on_the_same);
+    tcase_add_test(core, the_optimizer_gets_its_scalars_each_step);
+    tcase_add_test(core, training_resumes_from_a_checkpoint);
     suite_add_tcase(suite, core);
     tcase_add_test(tests, ranks_equal_one_process);
     tcase_add_test(tests, accumulation_equals_one_process);

@@ -13,8 +13,8 @@ static struct job job;
 
 enum { N = 100 };
 
-/* Iterations alternate between 1 and 3 ms, those of the first tenth take a hundred times as long; all are multiplied by
- * a factor of the rank, which is the largest, the number of ranks, on the last but one. */
+/* Returns the factor by which a rank's times are multiplied, from 1 to the number of ranks, which the last rank but one
+ * has. Iterations alternate between 1 and 3 ms, and those of the first tenth take a hundred times as long. */
 static double factor_of(int rank)
 {
     return (rank + 1) % job.size + 1;
@@ -42,7 +42,7 @@ TEST_EACH(each_rank_time_is_its_own, RANK_TIMES)
     ck_assert_double_eq_tol(t.iterations.median, 3e-3 * factor[_i], 1e-12);
     ck_assert_double_eq_tol(t.iterations.p95, 110e-3 * factor[_i], 1e-12); /* 100 + 0.05 x (300 - 100) */
     ck_assert_double_eq_tol(t.iterations.max, 300e-3 * factor[_i], 1e-12);
-    /* neither the mean, 21.8 ms, nor the median: nine of ten parts have a mean of 2 ms, the first of 200 ms */
+    /* the time is neither the mean, 21.8 ms, nor the median: nine of ten parts have a mean of 2 ms, the first 200 ms */
     ck_assert_double_eq_tol(t.time, 2e-3 * factor[_i], 1e-12);
     ck_assert_double_eq_tol(t.cpu_time, 0.1 * mean, 1e-12);
     ck_assert_double_eq_tol(t.algbw, 4000 / t.time, 1e-6);
@@ -50,7 +50,8 @@ TEST_EACH(each_rank_time_is_its_own, RANK_TIMES)
     free(t.seconds);
 }
 
-/* OSU's formula: everything hidden, nothing hidden, and slower than in sequence. */
+/* The overlap ratio follows OSU's formula: 1 if all communication is hidden, 0 if none, negative if slower than in
+ * sequence. */
 TEST(overlap_is_not_clamped)
 {
     ck_assert_double_eq_tol(overlap_timing_ratio(10, 4, 10), 1, 1e-12);
@@ -81,7 +82,7 @@ TEST(sizes_are_whole_elements)
         .kind = COMM_REDUCE_SCATTER, .dtypes = 1 << COMM_FLOAT64 | 1 << COMM_BF16, .ops = 3};
     size_t n;
     struct collective_timing *t = timing_create(&choice, bytes, 4, 3, 0, &n);
-    ck_assert_uint_eq(n, 2 * 2 * 2 + 2 * 2 * 2); /* per rank 1 and 4 doubles, and 1 and 16 bf16; each twice */
+    ck_assert_uint_eq(n, 2 * 2 * 2 + 2 * 2 * 2); /* 1 and 4 doubles, 1 and 16 bf16 per rank; twice each */
     for (size_t i = 0; i < n; i++) {
         const struct collective *c = &t[i].collective;
         size_t large = c->dtype == COMM_FLOAT64 ? 4 : 16;
@@ -114,8 +115,7 @@ TEST_EACH(a_real_timing_is_right, BLOCKINGS *COMM_KINDS)
         ck_assert_uint_eq(t->n, 10);
         for (int i = 1; i < 10; i++)
             same += t->seconds[i] == t->seconds[i - 1];
-        /* those that are queued are timed together; of one rank, copies that take nothing may be as long as each other
-         */
+        /* queued iterations are timed together; on one rank, copies that take no time may be equally long */
         ck_assert(blocking == BLOCKING_NO ? same > 4 : job.size == 1 || same < 5);
         same = 0;
         timing_measure(&endpoint, &options, t, 1);

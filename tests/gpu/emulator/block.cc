@@ -1,6 +1,7 @@
 /* block.cc - runs the blocks of a grid: each thread of a block is a fiber, and fibers switch when they wait.
  *
- * It does not access memory for a kernel, so it is built without AddressSanitizer, which would slow every switch. */
+ * This file does not access memory for a kernel, so it is built without AddressSanitizer, which would slow every
+ * switch. */
 #include "emulated.h"
 #include "kernels/cuda/machine.cuh"
 
@@ -26,9 +27,9 @@ namespace
 constexpr size_t MOST = 1024, STACK = 512 * 1024, GUARD = 4096; /* threads of a block; bytes */
 constexpr int WARP = 32;
 
-/* Where to resume a stack: at first its context, later where it was left. */
+/* Where to resume a stack: first at its context, later where the stack was left. */
 struct Position {
-    void *registers[5]; /* as __builtin_setjmp keeps them */
+    void *registers[5]; /* as saved by __builtin_setjmp */
     bool started;
     ucontext_t first;
 };
@@ -56,11 +57,11 @@ struct Warp {
     void *given[WARP];
 };
 
-auto &fibers = *new std::vector<Fiber *>; /* as many as the largest block so far; reused for the next block */
+auto &fibers = *new std::vector<Fiber *>; /* one per thread of the largest block so far; reused */
 auto &warps = *new std::vector<Warp>;
 auto &ready = *new std::vector<int>; /* threads that can continue */
 Meeting barrier;
-int threads, ended, now; /* of this block; the running thread */
+int threads, ended, now; /* threads of the block, ended threads; the running thread */
 bool entered;            /* a fiber is running */
 bool by_warp;            /* continue with the threads that became ready last */
 const std::function<void()> *kernel;
@@ -70,7 +71,7 @@ size_t dynamic_bytes;
 Position host = {{}, true, {}};
 void *fiber_kept; /* AddressSanitizer's state of the fibers' stacks */
 char *stacks;     /* [MOST, STACK], the lowest page of each without access */
-void *host_stack; /* of the host thread that runs the fibers */
+void *host_stack; /* stack of the host thread that runs the fibers */
 size_t host_stack_size;
 
 __attribute__((noinline)) [[noreturn]] void jump(Position &to)
@@ -97,7 +98,7 @@ void tell_stack(void **kept, const void *bottom, size_t size)
         __sanitizer_start_switch_fiber(kept, bottom, size);
 }
 
-/* Call it right after a change that tell_stack announced. */
+/* Must be called right after a change that tell_stack announced. */
 void changed_stack(void *kept)
 {
     if (__sanitizer_finish_switch_fiber)
@@ -296,7 +297,7 @@ void emulated::run_grid(dim3 grid, dim3 block, size_t shared, const std::functio
         emulated_wrong(__FILE__, __LINE__, "no memory for %zu bytes of shared memory", shared);
     dynamic = static_cast<unsigned char *>(memory);
     dynamic_bytes = shared;
-    if (chance(2)) { /* starts at a random block, backwards or forwards */
+    if (chance(2)) { /* runs blocks from a random one on, backwards or forwards */
         at = chance(static_cast<uint32_t>(blocks > UINT32_MAX ? UINT32_MAX : blocks));
         step = chance(2) ? 1 : blocks - 1;
     }

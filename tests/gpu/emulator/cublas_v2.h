@@ -37,7 +37,7 @@ typedef struct cublasContext *cublasHandle_t;
 
 const char *cublasGetStatusString(cublasStatus_t status);
 cublasStatus_t cublasCreate(cublasHandle_t *handle);
-cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream); /* also forgets the workspace */
+cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream); /* also resets the workspace */
 cublasStatus_t cublasSetWorkspace(cublasHandle_t handle, void *workspace, size_t bytes);
 cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode);
 /* C[m, n] = alpha op(A)[m, k] op(B)[k, n] + beta C; alpha and beta are floats on the host. With beta 0, C is not read.

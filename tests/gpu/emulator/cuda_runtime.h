@@ -4,8 +4,8 @@
  * they wait for each other. Available in kernels: threadIdx blockIdx blockDim gridDim, __syncthreads, __syncwarp,
  * __shfl_sync, __shfl_xor_sync, __any_sync, __ballot_sync, __expf exp2f and the functions of math.h, min, max,
  * __float_as_uint, __uint_as_float, float2, and the contents of cuda_bf16.h. Warp-wide calls need all 32 lanes, at the
- * same line; otherwise the program ends with a message. `__shared__` is `static`: the first block finds zeros there,
- * later ones the data of another block. */
+ * same line; otherwise the program ends with a message. `__shared__` is `static`: the first block finds zeros in it,
+ * later blocks the data of another block. */
 #ifndef EMULATED_CUDA_RUNTIME_H
 #define EMULATED_CUDA_RUNTIME_H
 
@@ -134,7 +134,7 @@ inline float __fdividef(float x, float y)
     return x / y;
 }
 
-/* As in CUDA, also for mixed types. */
+/* min and max also take mixed types, as in CUDA. */
 template <typename A, typename B> constexpr std::common_type_t<A, B> min(A a, B b)
 {
     return b < a ? b : a;

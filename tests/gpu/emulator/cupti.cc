@@ -18,22 +18,22 @@ namespace
 struct Buffer {
     uint8_t *memory;
     size_t size, used;
-    bool incomplete; /* some of its GPU times arrive late: after the first flush */
+    bool incomplete; /* some GPU times arrive late, after the first flush */
 };
 
 std::mutex tracing; /* guards the variables below; never held during a callback that takes a buffer */
 bool enabled[CUPTI_ACTIVITY_KIND_COUNT];
 std::atomic<bool> subscribed, all_waits{true};
-std::atomic<bool> left_out[16]; /* calls of the runtime */
+std::atomic<bool> left_out[16]; /* calls of the runtime that are not recorded */
 CUpti_BuffersCallbackRequestFunc request;
 CUpti_BuffersCallbackCompleteFunc complete;
 CUpti_TimestampCallbackFunc timestamp;
 auto &full = *new std::vector<Buffer>;
-auto &current = *new std::map<pid_t, Buffer>; /* one per thread, or one for all */
+auto &current = *new std::map<pid_t, Buffer>; /* one buffer per thread, or one for all threads */
 bool per_thread = true, zeroed;
 size_t size_of[CUPTI_ACTIVITY_KIND_COUNT]; /* size of the records so far */
 size_t kernels, buffers, records;
-std::atomic<size_t> dropped_records; /* since the last query */
+std::atomic<size_t> dropped_records; /* records dropped since the last query */
 std::atomic<uint32_t> correlations{1000};
 thread_local Traced *going_on;
 

@@ -3,8 +3,8 @@
  *
  * Names, codes and meanings are those of NVIDIA's CUPTI reference; records have only the members that are read.
  * EMULATED_CUPTI: taken: another tool has subscribed; restricted: only administrators may trace; absent: the library
- * does not work here. EMULATED_CUPTI_LOSE=n: every n-th kernel has no times. EMULATED_CUPTI_DROP=n: every n-th record
- * is dropped. EMULATED_CUPTI_US=n: a record costs n us. */
+ * does not work on this machine. EMULATED_CUPTI_LOSE=n: every n-th kernel has no times. EMULATED_CUPTI_DROP=n: every
+ * n-th record is dropped. EMULATED_CUPTI_US=n: a record costs n us. */
 #ifndef EMULATED_CUPTI_H
 #define EMULATED_CUPTI_H
 

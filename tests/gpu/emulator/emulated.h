@@ -11,7 +11,7 @@
 
 namespace emulated
 {
-/* Held while a thread queues or does work: one host thread at a time. */
+/* Lock held while a host thread queues or does work, so that one thread does at a time. */
 extern std::mutex machine;
 typedef std::unique_lock<std::mutex> Lock;
 
@@ -23,22 +23,23 @@ long long setting(const char *name, long long otherwise);
 
 /* Stores the error for cudaGetLastError and returns it. */
 cudaError_t result(cudaError_t error);
-/* The error of every call without a driver or a GPU; cudaSuccess if there is one. */
+/* Returns the error of every call if there is no driver or no GPU, else cudaSuccess. */
 cudaError_t no_machine();
 /* Returns the number of the calling thread's GPU in the machine, before CUDA_VISIBLE_DEVICES renumbers it. */
 int physical_gpu();
-/* Ends the program if another thread has set a GPU other than 0 and this one has set none: its calls would create a
- * context, some hundred MiB, on GPU 0. */
+/* Ends the program if the calling thread has set no GPU but another thread has set one other than 0, since calls would
+ * create a context of some hundred MiB on GPU 0. */
 void check_thread();
 
 /* ---- streams.cc ---- */
 /* Queues work on a stream; work is called again if it returns false, not done yet. The caller holds the lock. */
 cudaError_t queue(Lock &lock, cudaStream_t stream, std::function<bool()> work);
-/* Works until the condition holds. The caller holds the lock, which is released while this waits for other ranks. */
+/* Does queued work until the condition holds. The caller holds the lock, which is released while waiting for other
+ * ranks. */
 void work_until(Lock &lock, const std::function<bool()> &condition);
 /* Does one piece of work, if one is ready. The caller holds the lock. */
 void work_a_little();
-/* Works until all queues are empty. */
+/* Does queued work until all queues are empty. */
 void work_off(Lock &lock);
 
 /* ---- memory.cc ---- */
@@ -58,7 +59,8 @@ struct Copy {
     const void *from;
     int valid, group;
 };
-/* Returns the copies that the running thread has not waited for; *commits: the number of groups that it has ended. */
+/* Returns the copies that the running thread has not waited for; *commits: the number of groups that the thread has
+ * ended. */
 std::vector<Copy> &copies(int **commits);
 } // namespace emulated
 

@@ -1,5 +1,5 @@
-/* hazards.h - for tests of the emulation: functions that must end the program with a message, or give wrong numbers for
- * some order of threads and streams. Each runs in a separate process. */
+/* hazards.h - for tests of the emulation: runs functions, each in a separate process, that must end the program with a
+ * message or give wrong numbers for some order of threads and streams. */
 #ifndef HAZARDS_H
 #define HAZARDS_H
 
@@ -37,7 +37,7 @@ inline int run_apart(int (*run)(), std::string *words, const char *variable = nu
     return words->find("returned normally") != std::string::npos ? WEXITSTATUS(status) : -1;
 }
 
-/* Returns in how many of 20 orders (EMULATED_CUDA_SEED) the run returns 1: wrong numbers. */
+/* Returns in how many of 20 orders (EMULATED_CUDA_SEED) the function returns 1, for wrong numbers. */
 inline int wrong_orders(int (*run)())
 {
     int wrong = 0;
@@ -53,7 +53,7 @@ inline int wrong_orders(int (*run)())
     return wrong;
 }
 
-/* Whether the run ends early with that message. */
+/* Returns whether the function ends its process early with the expected message. */
 inline bool ends_with(int (*run)(), const char *expected, const char *variable = nullptr, const char *value = nullptr)
 {
     std::string words;

@@ -18,7 +18,7 @@ void need_all(int lanes)
         emulated_wrong(__FILE__, __LINE__, "a load of matrices by a warp of %d lanes; it needs 32", lanes);
 }
 
-/* Number `column` of row `row` of matrix i. */
+/* Returns the number at a row and column of matrix i. */
 uint32_t number_of(void **of_lane, int i, int row, int column)
 {
     uint16_t bits;

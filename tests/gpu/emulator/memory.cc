@@ -21,8 +21,8 @@ struct Piece {
 };
 
 auto &pieces = *new std::map<uintptr_t, Piece>;
-size_t used, pinned;                /* bytes of the GPU, and of the host */
-constexpr size_t GUARDED = 1 << 20; /* only the first bytes of an allocation, since guarding all would take too long */
+size_t used, pinned;                /* bytes in use of the GPU, and pinned on the host */
+constexpr size_t GUARDED = 1 << 20; /* guards only the first bytes of an allocation, to save time */
 bool is_open;
 
 void guard(uintptr_t at, size_t bytes, bool open)
@@ -78,7 +78,7 @@ cudaError_t give_back(void *memory, emulated::Kind kind)
     auto piece = pieces.find(reinterpret_cast<uintptr_t>(memory));
     if (piece == pieces.end() || piece->second.kind != kind)
         return emulated::result(cudaErrorInvalidValue);
-    /* does not wait for queued work, since NVIDIA does not promise that */
+    /* does not wait for queued work, which NVIDIA does not promise */
     guard(piece->first, piece->second.bytes, true);
     (kind == emulated::DEVICE ? used : pinned) -= piece->second.bytes;
     pieces.erase(piece);
@@ -219,7 +219,7 @@ cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t 
 
 cudaError_t cudaMemset(void *memory, int value, size_t bytes)
 {
-    return cudaMemsetAsync(memory, value, bytes, nullptr); /* the host does not wait for this one either */
+    return cudaMemsetAsync(memory, value, bytes, nullptr); /* the host does not wait for a fill either */
 }
 
 cudaError_t cudaMemGetInfo(size_t *free, size_t *total)

@@ -30,9 +30,9 @@ struct State {
 };
 
 thread_local ncclResult_t last_result;
-long collectives;               /* issued by this process so far */
+long collectives;               /* collectives issued by this process so far */
 std::atomic<long> threads;      /* started by calls on non-blocking communicators */
-std::atomic<int> communicators; /* while above 0, a thread does work, since other ranks wait for it */
+std::atomic<int> communicators; /* while above 0, a thread works for waiting ranks */
 
 ncclResult_t answer(ncclResult_t result)
 {
@@ -80,7 +80,7 @@ struct ncclComm {
 
 namespace
 {
-/* Called when all ranks are there: NCCL refuses ranks that share a GPU. */
+/* Checks, when all ranks have attached, that no ranks share a GPU, which NCCL refuses. */
 ncclResult_t connect(State &state)
 {
     state.connected = true;
@@ -127,7 +127,7 @@ bool overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes)
     return x < y + b_bytes && y < x + a_bytes;
 }
 
-/* Whether input and output are disjoint, or in place as NCCL allows it for this kind. */
+/* Returns whether input and output are disjoint, or in place as NCCL allows for this kind. */
 bool placed_well(const emulated::Call &call, const Rendezvous &ranks, const char *in, const char *out)
 {
     size_t one = call.count * emulated::type_bytes(call.type), all = one * static_cast<size_t>(ranks.size);
@@ -322,7 +322,7 @@ ncclResult_t ncclCommRegister(ncclComm_t comm, void *buffer, size_t bytes, void 
     if (!comm || emulated::kind_of(buffer) != emulated::DEVICE ||
         emulated::kind_of(static_cast<char *>(buffer) + bytes) != emulated::DEVICE)
         return answer(ncclInvalidArgument);
-    *handle = new size_t(bytes); /* a leak unless it is deregistered */
+    *handle = new size_t(bytes); /* leaks unless deregistered */
     return ncclSuccess;
 }
 

@@ -4,8 +4,8 @@
  * that is done when all ranks have reached it. With a single rank it is a copy, or nothing if in place. Environment
  * variables (n counts a process's collectives from 1):
  *
- *   EMULATED_NCCL_FAIL_RANK=r,call=n   that collective of rank r ends in an asynchronous error and is never done
- *   EMULATED_NCCL_HANG_RANK=r,call=n   that collective never begins on rank r; 0: connecting never ends
+ *   EMULATED_NCCL_FAIL_RANK=r,call=n   collective n of rank r ends in an asynchronous error and is never done
+ *   EMULATED_NCCL_HANG_RANK=r,call=n   collective n never begins on rank r; 0: connecting never ends
  *   EMULATED_NCCL_THREADS=n            the most threads of non-blocking communicators, which start one per call
  *   NCCL_COMM_BLOCKING=0 or 1          whether communicators block; overrides their configuration, as in NCCL
  *   EMULATED_NCCL_VERSION=23000        the result of ncclGetVersion (22809) */
@@ -60,8 +60,8 @@ const char *ncclGetErrorString(ncclResult_t result);
 const char *ncclGetLastError(ncclComm_t comm);
 ncclResult_t ncclGetUniqueId(ncclUniqueId *id);
 ncclResult_t ncclCommInitRank(ncclComm_t *comm, int nranks, ncclUniqueId id, int rank);
-/* With blocking 0 this function and collectives may return ncclInProgress, until ncclCommGetAsyncError no longer does.
- */
+/* If blocking is 0, this function and collectives may return ncclInProgress; they are done when ncclCommGetAsyncError
+ * no longer returns it. */
 ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int nranks, ncclUniqueId id, int rank, ncclConfig_t *config);
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *error);
 ncclResult_t ncclCommFinalize(ncclComm_t comm);

@@ -1,6 +1,7 @@
-/* products.cc - shuffles, and products of small matrices, by a warp; the last lane to arrive makes them for all.
+/* products.cc - shuffles, and products of small matrices, by a warp; the last lane to arrive computes them for all
+ * lanes.
  *
- * It uses only values of lanes, no memory, so it is built without AddressSanitizer. */
+ * This file uses only values of lanes, no memory, so it is built without AddressSanitizer. */
 #include "kernels/cuda/machine.cuh"
 
 namespace
@@ -36,7 +37,7 @@ const Product &product_of(void **of_lane, int lane)
     return *static_cast<Product *>(of_lane[lane]);
 }
 
-/* Number `half` (0 low, 1 high) of a word of two bfloat16. */
+/* Returns half of a word of two bfloat16: 0 the lower, 1 the upper. */
 float bf16_of(uint32_t word, int half)
 {
     return __uint_as_float(half ? word & 0xffff0000 : word << 16);

@@ -13,7 +13,7 @@ namespace emulated
 constexpr size_t SLOT = 256 << 10; /* bytes of a piece */
 
 struct Place {
-    std::atomic<uint64_t> posted, taken; /* pieces that this rank has put into its slot; has taken from all */
+    std::atomic<uint64_t> posted, taken; /* pieces put into this rank's slot; pieces taken from all slots */
     std::atomic<int> here;
     int device;
     Call call;
@@ -106,7 +106,7 @@ static __nv_bfloat16 divide(__nv_bfloat16 sum, int n)
     return __float2bfloat16_rn(__bfloat162float(sum) / static_cast<float>(n));
 }
 
-/* out[n] = op, over ranks, of the n numbers from index `first` on in their slots. */
+/* Computes out[n]: op over ranks, for the n numbers from index `first` on in the slots of the ranks. */
 template <typename T> static void reduce(const Rendezvous &ranks, ncclRedOp_t op, size_t first, size_t n, void *to)
 {
     T *out = static_cast<T *>(to);
@@ -129,7 +129,7 @@ static void reduce_any(const Rendezvous &ranks, const Call &call, size_t first, 
     with(ranks, call.op, first, n, out);
 }
 
-/* ---- pieces: n elements from index `from` on, for each rank if a buffer has `count` for each ---- */
+/* ---- pieces: n elements from index `from` on, per rank if a buffer has `count` for each rank ---- */
 
 static void post(Rendezvous &ranks, const Call &call, const char *in, size_t from, size_t n)
 {

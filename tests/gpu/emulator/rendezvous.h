@@ -10,7 +10,7 @@ namespace emulated
 {
 enum CallKind { ALL_REDUCE, REDUCE_SCATTER, ALL_GATHER, BROADCAST };
 
-/* The parameters that all ranks must agree on. `count` is per rank if a buffer has as many elements for each. */
+/* The parameters that all ranks must agree on. `count` is per rank if a buffer has that many elements for each rank. */
 struct Call {
     CallKind kind;
     ncclDataType_t type;
@@ -36,13 +36,13 @@ struct Rendezvous {
     Rendezvous(const Rendezvous &) = delete;
     Rendezvous &operator=(const Rendezvous &) = delete;
     ~Rendezvous();
-    /* Opens the memory of that name as this rank. Returns false if the system refuses. */
+    /* Opens the shared memory with this name, as rank `rank`. Returns false if the system refuses. */
     bool attach(const char *name, int size, int rank, int device);
-    /* Whether all ranks have attached. */
+    /* Returns whether all ranks have attached. */
     bool all_here();
-    /* Whether two ranks use the same GPU. Call it when all are here. */
+    /* Returns whether two ranks use the same GPU. Must be called when all ranks have attached. */
     bool same_device() const;
-    /* Advances a collective as far as possible without waiting. Returns whether it is done. */
+    /* Advances a collective as far as possible without waiting. Returns whether the collective is done. */
     bool advance(const Call &call, const void *in, void *out, Progress &progress);
 
     char name[NCCL_UNIQUE_ID_BYTES];

@@ -18,8 +18,8 @@ struct Recording {
 
 struct CUevent_st {
     unsigned flags;
-    std::shared_ptr<Recording> last; /* null: never recorded */
-    uint32_t number;                 /* for a tracer */
+    std::shared_ptr<Recording> last; /* null if never recorded */
+    uint32_t number;                 /* id for a tracer */
 };
 
 namespace
@@ -31,8 +31,8 @@ struct Place {
 
 struct Work {
     std::function<bool()> work;
-    std::vector<Place> after;         /* done only after these */
-    std::shared_ptr<Recording> event; /* and after this */
+    std::vector<Place> after;         /* earlier work that must be done first */
+    std::shared_ptr<Recording> event; /* event that must be recorded first */
 };
 } // namespace
 
@@ -42,7 +42,7 @@ struct CUstream_st {
     bool blocking; /* waits for the default stream, and vice versa */
     int priority;
     bool destroyed;
-    uint32_t number; /* for a tracer; the default stream is 7 */
+    uint32_t number; /* id for a tracer; the default stream has 7 */
 };
 
 namespace
@@ -89,7 +89,7 @@ std::vector<Place> find_dependencies(CUstream_st *stream)
 }
 
 /* Does the first work of a random stream whose work may begin. Returns whether some work has ended; sets *waits if some
- * only waits for other ranks. */
+ * work only waits for other ranks. */
 bool advance(bool *waits)
 {
     std::vector<CUstream_st *> able;
@@ -123,7 +123,7 @@ cudaError_t put(Lock &lock, cudaStream_t handle, std::function<bool()> work, std
         work = emulated::traced(stream->number, std::move(work));
     stream->queue.push_back({std::move(work), find_dependencies(stream), std::move(event)});
     stream->queued++;
-    if (!emulated::chance(4)) /* sometimes the GPU is fast */
+    if (!emulated::chance(4)) /* imitates a fast GPU sometimes */
         emulated::work_a_little();
     return cudaSuccess;
 }
@@ -308,7 +308,7 @@ cudaError_t cudaEventQuery(cudaEvent_t event)
     emulated::work_a_little();
     bool done = !last || last->done;
     call.asks(event->number, done);
-    return done ? cudaSuccess : emulated::result(cudaErrorNotReady); /* also stored for cudaGetLastError */
+    return done ? cudaSuccess : emulated::result(cudaErrorNotReady); /* stored for cudaGetLastError, as in CUDA */
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event)

@@ -6,7 +6,8 @@
 
 namespace emulated
 {
-/* A call of the runtime or the driver, for the lifetime of this object; a call within another is part of that. */
+/* A call of the runtime or the driver, for the lifetime of this object; a call within another call is part of the outer
+ * call. */
 class Traced
 {
   public:
@@ -17,8 +18,8 @@ class Traced
     Traced(const Traced &) = delete;
     Traced &operator=(const Traced &) = delete;
 
-    /* Report that a stream has recorded an event; that the host or a stream waits for one (0: none), in CUPTI's
-     * numbers. */
+    /* Report that a stream has recorded an event; that the host or a stream waits for an event (0: none). Types and ids
+     * are CUPTI's. */
     void marks(uint32_t stream, uint32_t event);
     void waits(uint32_t type, uint32_t stream, uint32_t event);
     void asks(uint32_t event, bool done); /* a query of an event: recorded as a wait that takes no time */
@@ -37,7 +38,7 @@ class Traced
     uint64_t start = 0;
 };
 
-/* The call in progress in this thread, or NULL. */
+/* Returns the call in progress in this thread, or NULL. */
 Traced *traced_call();
 
 /* Returns work that also makes a record when it is done, for the call in progress that queues it. */

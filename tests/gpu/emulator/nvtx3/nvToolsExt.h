@@ -1,4 +1,4 @@
-/* nvToolsExt.h - the part of NVTX that this project uses. EMULATED_NVTX=1: a profiler records it. */
+/* nvToolsExt.h - the part of NVTX that this project uses. EMULATED_NVTX=1: a profiler records ranges. */
 #ifndef EMULATED_NVTX_H
 #define EMULATED_NVTX_H
 

@@ -22,11 +22,12 @@ template <typename T> T *dynamic_shared()
  * d: {[g][2t], [g][2t+1], [g+8][2t], [g+8][2t+1]}. */
 void mma_bf16(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], EMULATED_WHERE);
 
-/* Warp: d[16, 8] += a[16, 8] * b[8, 8] of TF32 (as round_tf32 makes them; of others the last 13 bits are dropped).
+/* Warp: d[16, 8] += a[16, 8] * b[8, 8] of TF32 (results of round_tf32; of other floats the last 13 bits are dropped).
  * a: {[g][t], [g+8][t], [g][t+4], [g+8][t+4]}; b: {[t][g], [t+4][g]}; d as above. */
 void mma_tf32(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], EMULATED_WHERE);
 
-/* The bits of x rounded to TF32 (10 bits behind the point), ties away from zero; they are a float's, too. */
+/* Returns the bits of x rounded to TF32 (10 bits of fraction), ties away from zero; they are also the bits of a
+ * float. */
 inline uint32_t round_tf32(float x)
 {
     uint32_t bits = __float_as_uint(x);
@@ -35,7 +36,7 @@ inline uint32_t round_tf32(float x)
     return (bits + 0x1000) & 0xffffe000;
 }
 
-/* 2^x to a relative error of 2^-22; 0 where that is below 2^-126, so also for -inf. */
+/* Returns 2^x with a relative error of 2^-22, and 0 if the result is below 2^-126, also for -inf. */
 inline float exp2_approximate(float x)
 {
     float y = exp2f(x);
@@ -46,21 +47,22 @@ inline float exp2_approximate(float x)
  * matrix i, 16 bytes, aligned to 16. word[i] of each lane becomes row g, columns 2t and 2t+1, of matrix i. */
 void load_matrices(uint32_t (&word)[4], const void *row, EMULATED_WHERE);
 
-/* Warp: the same, but word[i] becomes rows 2t and 2t+1 of column g of matrix i. */
+/* Warp: like load_matrices, but word[i] becomes rows 2t and 2t+1 of column g of matrix i. */
 void load_matrices_transposed(uint32_t (&word)[4], const void *row, EMULATED_WHERE);
 
-/* Would fetch it to a cache; here it must be there. */
+/* On a GPU, fetches memory to a cache; here checks that the memory exists. */
 inline void prefetch(const void *global)
 {
     (void)*static_cast<const volatile char *>(global);
 }
 
 /* Begins to copy 16 bytes, both sides aligned to 16, of which the first `valid` (0 to 16) come from global memory and
- * the rest become 0. They are there for the lane itself once copy_async_wait has said so, and for others after
- * __syncthreads behind that. Until then the emulation shows 0xFF bytes, and reads the source as late as it may. */
+ * the rest become 0. The lane itself may read them after copy_async_wait, other lanes after a following __syncthreads.
+ * Until then the emulation has 0xFF bytes there, and reads the source as late as possible. */
 void copy_async(void *shared, const void *global, int valid, EMULATED_WHERE);
 
-/* Ends a group of this lane's copies; and waits until all of its groups but the last n are complete. */
+/* copy_async_commit ends a group of this lane's copies; copy_async_wait waits until all its groups but the last n are
+ * complete. */
 void copy_async_commit();
 void emulated_copy_wait(int n);
 template <int n> void copy_async_wait()
