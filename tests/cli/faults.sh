@@ -253,7 +253,7 @@ for name in run.json rank_0_metrics.jsonl; do
     is "a pipe named $name stays the only file" "$(ls -A waits) $(find waits -type p)" "$name waits/$name"
 done
 
-# left: a run that is killed while it writes leaves a temporary file, which the next one in that place removes.
+# left: tests that a run killed while it writes leaves a temporary file, which the next run there removes.
 left() {
     { try env LD_PRELOAD=faults.so FAULT_UNDER=written FAULT_CALL=fsync FAULT_AT=1 FAULT_HOW=kill "$program" report saved --output written; } \
         2>/dev/null
@@ -262,16 +262,16 @@ left() {
     try "$program" report saved --output written
     [ "$status" = 0 ] && [ "$(find written -name '*.tmp')" = written/report.html.tmp ]
 }
-succeeds "what a killed one left is removed by the next, and nothing else" left
+succeeds "the next run removes the temporary file of a killed run, and no other file" left
 
-# ---- a full standard output ----
+# ---- stdout on a full device ----
 
 for call in --help --version "report --help" "report saved" "report saved --json -" "compare saved saved2" "compare saved saved2 --json -" \
     "allreduce --device cpu --sizes 8" "${tiny[*]} --implementations none"; do
     status=0
-    # shellcheck disable=SC2086 # its words
+    # shellcheck disable=SC2086 # splits the call into words
     timeout 60 "$program" $call >/dev/full 2>said || status=$?
-    check 1 "nothing can be printed: ${call:0:30}" '^ddpbench: cannot write to the standard output: '
-    is "in one line" "$(grep -c '^ddpbench: ' said)" 1
+    check 1 "stdout is full: ${call:0:30}: error" '^ddpbench: cannot write to the standard output: '
+    is "stdout is full: ${call:0:30}: one error line" "$(grep -c '^ddpbench: ' said)" 1
 done
 exit "$failed"

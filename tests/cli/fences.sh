@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# fences.sh - who may include what, how large folders may be, and no conditionals; each rule is also shown to find a file
-# that breaks it.
-# Rules are called by name, and awk has its own dollars:
+# fences.sh - rules for the sources: allowed includes, maximum sizes of folders, and no conditional compilation; each
+# rule is also shown to detect a file that breaks it.
+# Rules are called through variables, and awk expands its own fields:
 # shellcheck disable=SC2317,SC2016
 set -euo pipefail
 
@@ -14,12 +14,12 @@ case ${1:-} in
 -*)
     # shellcheck source=launch/common.sh
     . "$(dirname "$(realpath "$0")")/../../launch/common.sh"
-    usage_error "unknown option '$1'; known is --help"
+    usage_error "unknown option '$1'; expected --help"
     ;;
 esac
 cd "$(dirname "$0")/../.."
 
-# includes TREE: a line "file header quote" for each include line below TREE's kernels, ddp and bench; quote is " or <.
+# includes TREE: prints "file header quote" for each include in TREE's kernels, ddp and bench; quote is " or <.
 includes() {
     (
         cd "$1"
@@ -32,12 +32,11 @@ includes() {
     )
 }
 
-# only HEADERS FILES: of the lines of includes, those that name a header (a regular expression) in another file.
+# only HEADERS FILES: from the output of includes, prints the includes of HEADERS in files other than FILES (regular expressions).
 only() { awk -v headers="^($1)\$" -v files="^($2)\$" '$2 ~ headers && $1 !~ files { print $1 ": " $2 }'; }
 
-# Floors of rooms, which are the folders of bench and of its two wings, measure and read, and kernels, ddp and main (what lies in
-# bench itself). A file may include rooms of lower floors and its own. Where `only` names what a room includes, it may include
-# nothing else.
+# floor[FOLDER]: layer of kernels, ddp and each folder of bench, measure and read; main means the files in bench itself.
+# A file may include its own folder and lower layers. only[FOLDER] restricts the includes of a folder further.
 rooms='
 BEGIN {
     split("kernels 1 base 2 ddp 2 machine 3 chart 3 document 3 spans 3 results 3 harness 4 training 5 trace 5 benchmark 6 profile 6 allreduce 6" \
@@ -51,12 +50,12 @@ BEGIN {
 function room_of(path) { sub("^bench/((measure|read)/)?", "", path); return sub("/.*", "", path) ? path : "main" }
 '
 
-# Each rule prints the lines of the tree $1 that break it.
+# Each rule is a function that prints the lines in tree $1 that break it.
 mpi() { includes "$1" | only 'mpi[.]h' 'ddp/comm_mpi[.]c|ddp/comm_nccl[.]c|ddp/job[.]c|ddp/links[.]c|kernels/error[.]c|bench/selfbench/allreduce[.]c'; }
 cuda() { includes "$1" | only 'cuda_runtime.*[.]h' 'kernels/cuda/.*|ddp/comm_nccl[.]c'; }
 cblas() { includes "$1" | only 'cblas[.]h' 'kernels/cpu/.*'; }
-# A header of ours is named by its folder: "spans/spans.h", not "spans.h", "../spans/spans.h" or "bench/measure/spans/spans.h". Only
-# those that lie in bench itself have none.
+# names: a header is included by its folder and name: "spans/spans.h", not "spans.h", "../spans/spans.h" or
+# "bench/measure/spans/spans.h". Headers in bench itself have no folder.
 names() {
     includes "$1" | awk '
         $3 == "\"" && ($2 !~ "/" && $1 !~ "^bench/[^/]*$" || $2 ~ /[.][.]/) || $2 ~ "^bench/" { print $1 ": " $2 }'
@@ -72,7 +71,7 @@ floors() {
             else if (floor[to] >= floor[from] || (from in only && $2 !~ only[from])) print $1 ": " $2
         }'
 }
-# The wings never include each other: what measures and what reads share results, base and what lies below.
+# wings: bench/measure and bench/read never include each other; both may include results, base and lower layers.
 wings() {
     includes "$1" | awk -v rooms="$(cd "$1/bench" && echo measure/*/ read/*/)" '
         BEGIN { n = split(rooms, room, " "); for (i = 1; i <= n; i++) { split(room[i], part, "/"); wing[part[2]] = part[1] } }
@@ -82,7 +81,7 @@ wings() {
             if (match($1, "^bench/(measure|read)/") && to in wing && $1 !~ "^bench/" wing[to] "/") print $1 ": " $2
         }'
 }
-# From outside of a folder X of bench only X/X.h is included; base has one header a library, and selfbench may look inside.
+# private: other folders include only X/X.h of a folder X of bench; base has one header per library, and selfbench may include any.
 private() {
     includes "$1" | awk "$rooms"'
         $1 ~ "^bench/" && $3 == "\"" && $2 ~ "/" {
@@ -91,13 +90,13 @@ private() {
             if (to !~ /^(kernels|ddp|base)$/ && from != to && from != "selfbench" && $2 != to "/" to ".h") print $1 ": " $2
         }'
 }
-# Limits of size, in lines. A limit is a promise: a change that deletes code lowers it in the same commit, and only a commit that
-# does nothing else raises it, with the reason (what the program can now do that needs the lines). Longer lines are no way to keep
-# one: clang-format folds C at 120 columns.
+# Size limits in lines. A change that deletes code lowers the limit in the same commit; raising it needs a commit of its
+# own with the reason (what the program can now do). Long lines do not help: clang-format wraps C at 120 columns.
 limits='bench 25930 launch 3590 tests 34750 README.md 230'
 folder_limit=3700
 
-# sizes TREE [LIMITS]: C in bench and in each of its folders; programs and data, but no pages, in launch; programs in tests.
+# sizes TREE [LIMITS]: counts lines of C in bench and each of its folders, of programs and data (not pages) in launch,
+# of programs in tests.
 sizes() {
     (
         cd "$1"
@@ -130,8 +129,8 @@ sizes() {
 conditionals() {
     (
         cd "$1"
-        # the name that guards a header is its path's, first in the file (so that two headers of one name in two folders
-        # are two); the emulated headers stand in for a vendor's, which C and C++ read
+        # The include guard is the header's path, on its first line, so that headers of the same name in two folders
+        # have different guards. Emulated headers stand in for the vendor's and are read as C and C++.
         find kernels ddp bench tests -path tests/gpu/emulator -prune -o \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' \) -print | sort | LC_ALL=C xargs -r awk '
             FNR == 1 {
                 guard = FILENAME
@@ -145,7 +144,7 @@ conditionals() {
             }'
     )
 }
-# An operation of the CPU with vectors of its own, which PORTABLE=1 is to compile for wider ones as well.
+# clones: every CPU operation with omp simd must be CPU_CLONES, which compiles it also for wider vectors with PORTABLE=1.
 clones() {
     (
         cd "$1"
@@ -159,7 +158,7 @@ clones() {
 temporary=$(mktemp -d)
 trap 'rm -rf "$temporary"' EXIT
 
-# good TREE: a small tree that keeps every rule.
+# good TREE: makes a small tree that follows every rule.
 good() {
     local room
     rm -rf "$1"
@@ -183,7 +182,7 @@ good() {
     printf '#include "spans/spans.h"\n#include "ddp/job.h"\n' >"$1/tests/test_spans.c"
 }
 
-# expect RULE FILE LINE: the rule finds nothing in a good tree, and FILE when that line is put into it.
+# expect RULE FILE LINE: checks that the rule finds nothing in a good tree, and reports FILE once LINE is appended to it.
 expect() {
     local rule=$1 file=$2 line=$3 found
     good "$temporary/tree"
@@ -199,14 +198,14 @@ expect() {
     fi
 }
 
-# grown FILE LINES PATTERN: what the rule of sizes finds where the good tree has a file of that many lines.
+# grown FILE LINES PATTERN: checks the output of sizes for a good tree in which FILE has LINES lines.
 grown() {
     local found
     good "$temporary/tree"
     mkdir -p "$(dirname "$temporary/tree/$1")"
     seq "$2" >"$temporary/tree/$1"
     found=$(sizes "$temporary/tree" 'bench 4000 launch 400 tests 500 README.md 23')
-    # shellcheck disable=SC2053 # a pattern
+    # shellcheck disable=SC2053 # $3 is a pattern
     if [[ $found == $3 ]]; then
         echo "ok - sizes, $1 of $2 lines: ${found:-nothing}"
     else
@@ -216,7 +215,7 @@ grown() {
 }
 
 failed=0
-# check RULE WORDS: the rule finds nothing in this tree.
+# check RULE WORDS: checks that the rule finds nothing in this source tree.
 check() {
     local found
     found=$("$1" .)
@@ -276,21 +275,21 @@ grown tests/cli/more.sh 501 'tests: 50? lines, the limit is 500'
 grown tests/cli/more.json 501 ''
 grown README.md 24 'README.md: 24 lines, the limit is 23'
 
-check mpi "mpi.h only in the comms, job.c, links.c, error.c and what is compared with MPI itself"
-check cuda "cuda_runtime only in kernels/cuda and comm_nccl.c"
+check mpi "mpi.h only in comm_mpi.c, comm_nccl.c, job.c, links.c, error.c and selfbench/allreduce.c"
+check cuda "cuda_runtime headers only in kernels/cuda and comm_nccl.c"
 check cblas "cblas.h only in kernels/cpu"
-check clones "operations of the CPU with omp simd are CPU_CLONES"
-check conditionals "no conditionals but include guards"
+check clones "CPU operations with omp simd are CPU_CLONES"
+check conditionals "no conditional compilation except include guards"
 if [ "$(includes . | wc -l)" -gt 100 ]; then
-    echo "ok - include lines are found"
+    echo "ok - includes finds more than 100 lines"
 else
-    echo "not ok - include lines are found"
+    echo "not ok - includes finds more than 100 lines"
     failed=1
 fi
 
-check names "headers are named by their folders"
-check floors "no include of a higher floor, or of another room of one's own"
-check private "no private header of another folder"
-check wings "what measures includes nothing of what reads, nor the other way round"
-check sizes "sizes within $limits, folders of bench within $folder_limit"
+check names "headers are included by folder and name"
+check floors "no include of a higher layer, or of another folder of the same layer"
+check private "no include of another folder's private header"
+check wings "bench/measure and bench/read do not include each other"
+check sizes "sizes in lines are within $limits, folders of bench within $folder_limit"
 exit "$failed"

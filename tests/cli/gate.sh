@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# gate.sh - launch/gate.sh with a made-up lab and a made-up program: which verdicts of its comparisons fail it, where
-# --output goes, and whose lab it takes down.
+# gate.sh - launch/gate.sh with a fake lab and a fake program: which verdicts make it fail, where --output goes, and
+# which lab it removes.
 set -euo pipefail
 
 # shellcheck source=tests/support/cli.sh
@@ -8,7 +8,7 @@ set -euo pipefail
 
 mkdir -p tree/launch tree/build elsewhere
 cp "$root"/launch/{gate,common}.sh tree/launch
-# A lab that is up as long as there is a file called up; it notes what is done with it, and cannot be made if that or refuses is there.
+# The fake netlab.sh: the lab is up while the file `up` exists; commands are recorded in `done`; `up` fails if the file `refuses` exists.
 cat >tree/launch/netlab.sh <<'END'
 #!/bin/sh
 here=$(dirname "$0")/..
@@ -22,7 +22,8 @@ down) rm -f "$here/up" ;;
 esac
 echo "$1" >>"$here/done"
 END
-# A run is a file; comparisons of equal sets end with the statuses in equal, in turn, and those of others with 3.
+# The fake ddpbench: a run makes a file; comparisons of equal sets return the statuses in the file `equal`, one after
+# another, and others 3.
 cat >tree/build/ddpbench <<'END'
 #!/bin/sh
 if [ "$1" = allreduce ]; then
@@ -40,7 +41,7 @@ exit "$status"
 END
 chmod +x tree/launch/netlab.sh tree/build/ddpbench
 
-# repeat WORD N: N lines of it.
+# repeat WORD N: prints WORD on N lines.
 repeat() {
     local i
     for ((i = 0; i < $2; i++)); do
@@ -48,7 +49,7 @@ repeat() {
     done
 }
 
-# gate STATUS WORDS OK REGRESSED AMBIGUOUS: with so many equal sets called so.
+# gate STATUS WORDS OK REGRESSED AMBIGUOUS: runs gate.sh with these numbers of verdicts on equal sets, and checks its status.
 gate() {
     rm -rf elsewhere/out
     {
@@ -63,29 +64,29 @@ gate() {
     check "$1" "$2" .
 }
 
-gate 0 "16 of 20 ok and 3 regressed will do" 16 3 1
-is "--output is taken from where the user stands" "$(echo elsewhere/out/same-20/* tree/out)" "elsewhere/out/same-20/1 elsewhere/out/same-20/2 elsewhere/out/same-20/3 tree/out"
+gate 0 "16 of 20 ok and 3 regressed pass" 16 3 1
+is "--output is relative to the current directory" "$(echo elsewhere/out/same-20/* tree/out)" "elsewhere/out/same-20/1 elsewhere/out/same-20/2 elsewhere/out/same-20/3 tree/out"
 mkdir -p elsewhere/theirs/.gate-part && echo mine >elsewhere/theirs/near-far.txt
 try tree/launch/gate.sh --output elsewhere/theirs
-check 2 "somebody's directory is refused" 'theirs: is not empty and has no .gate that gate.sh wrote'
-is "and left alone" "$(cd elsewhere/theirs && echo .gate* *) $(cat elsewhere/theirs/near-far.txt)" ".gate-part near-far.txt mine"
+check 2 "a directory with a user's files is refused" 'theirs: is not empty and has no .gate that gate.sh wrote'
+is "a directory with a user's files is not changed" "$(cd elsewhere/theirs && echo .gate* *) $(cat elsewhere/theirs/near-far.txt)" ".gate-part near-far.txt mine"
 echo '# written by gate.sh' >elsewhere/gate && ln -s ../gate elsewhere/theirs/.gate
 try tree/launch/gate.sh --output elsewhere/theirs
-check 2 "also with a link to the mark of a gate" 'has no .gate that gate.sh wrote'
-is "it takes its own lab down" "$(tail -n 1 tree/done)" down
-gate 1 "4 of 20 regressed are too many" 16 4 0
-gate 1 "15 of 20 ok are too few" 15 0 5
+check 2 "a directory where .gate is a link is refused" 'has no .gate that gate.sh wrote'
+is "gate.sh removes its own lab" "$(tail -n 1 tree/done)" down
+gate 1 "4 of 20 regressed fail" 16 4 0
+gate 1 "15 of 20 ok fail" 15 0 5
 
 : >tree/done
 : >tree/refuses
-gate 1 "a lab that cannot be made" 20 0 0
-is "is not taken down" "$(cat tree/done)" ""
+gate 1 "a lab that cannot be created is an error" 20 0 0
+is "a lab that could not be created is not removed" "$(cat tree/done)" ""
 rm tree/refuses
 : >tree/up
-gate 1 "somebody else's lab is refused" 20 0 0
-is "and left alone" "$(cat tree/done)" ""
+gate 1 "another user's lab is refused" 20 0 0
+is "another user's lab is not removed" "$(cat tree/done)" ""
 mkdir -p elsewhere/theirs/.gate-part && rm elsewhere/theirs/.gate && echo '# written by gate.sh' >elsewhere/theirs/.gate
 try tree/launch/gate.sh --output elsewhere/theirs
-check 1 "also where it measures into the same directory" '^netlab.sh: refused'
-succeeds "which is left alone" [ -d elsewhere/theirs/.gate-part ]
+check 1 "another user's lab is refused with an existing results directory" '^netlab.sh: refused'
+succeeds "a results directory is not changed if the lab is refused" [ -d elsewhere/theirs/.gate-part ]
 exit "$failed"

@@ -1,26 +1,25 @@
 #!/usr/bin/env bash
-# help.sh - what each command's --help and --help all print: every option with its default and bounds is what
-# tests/support/help says, word for word, so that no default changes unseen; and is in its manual page and its
-# completion. Compares the help of BUILD_DIR/ddpbench with the files in tests/support/help. Where a difference is meant,
-# the file is made anew: BUILD_DIR/ddpbench COMMAND --help all >tests/support/help/COMMAND.txt
+# help.sh - --help and --help all of each command: every option, default and bound equals the copy in
+# tests/support/help, so that no default changes unnoticed, and each option is in the manual page and in the completion.
+# For an intended change, remake the copy: BUILD_DIR/ddpbench COMMAND --help all >tests/support/help/COMMAND.txt
 set -euo pipefail
 
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 
-# options FILE: how many options a help lists
+# options FILE: prints the number of options listed in a help text.
 options() { grep -cE '^  --[a-z]' "$1"; }
 
 succeeds "manual pages are made" "$root/launch/install.sh" "$program" / "$PWD/staged"
 ln -s staged/share/man/man1 man1
-# offered WORD...: what bash offers for the last word
+# offered WORD...: prints the completions for the last word.
 offered() { COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) && _ddpbench && echo "${COMPREPLY[*]}"; }
 # shellcheck source=launch/completion.bash
 . "$root/launch/completion.bash"
 mkdir bin && ln -s "$program" bin/ddpbench
 for script in sweep netlab; do ln -s "$root/launch/$script.sh" bin/ddpbench-$script; done
 PATH=$PWD/bin:$PATH
-# in_page OPTION PAGE: as the page writes it
+# in_page OPTION PAGE: tests whether the manual page contains the option.
 in_page() { grep -qF "\\fB${1//-/\\-}\\fR" "$2"; }
 
 for name in benchmark $("$program" --help | sed -nE 's/.*ddpbench ([a-z]+) .* \(see its --help\)$/\1/p'); do
@@ -28,7 +27,7 @@ for name in benchmark $("$program" --help | sed -nE 's/.*ddpbench ([a-z]+) .* \(
     [ "$name" != benchmark ] || command=()
     "$program" "${command[@]}" --help all >all.txt
     "$program" "${command[@]}" --help >common.txt
-    succeeds "$name --help all is as it is kept" diff "$root/tests/support/help/$name.txt" all.txt
+    succeeds "$name --help all equals tests/support/help/$name.txt" diff "$root/tests/support/help/$name.txt" all.txt
     "$program" "${command[@]}" --help rows >rows.txt
     page=man1/ddpbench${command:+-$name}.1 lacking='' offered=" $(offered ddpbench "${command[@]}" --) "
     while IFS=$'\t' read -r option _; do
@@ -36,36 +35,36 @@ for name in benchmark $("$program" --help | sed -nE 's/.*ddpbench ([a-z]+) .* \(
         in_page "$option" "$page" || lacking+=" $option (page)"
         [[ $offered == *" $option "* ]] || lacking+=" $option (completion)"
     done < <(sed -n 's/^\t//p' rows.txt)
-    is "each option of $name is in its manual page and its completion" "$(grep -c '^	' rows.txt)$lacking" "$(($(options all.txt) - 2))"
-    succeeds "$name --help is short" [ "$(options common.txt)" -le 20 ]
-    succeeds "$name --help says where the rest is" grep -q -- '--help all' common.txt
+    is "each option of $name is in the manual page and the completion" "$(grep -c '^	' rows.txt)$lacking" "$(($(options all.txt) - 2))"
+    succeeds "$name --help lists at most 20 options" [ "$(options common.txt)" -le 20 ]
+    succeeds "$name --help mentions --help all" grep -q -- '--help all' common.txt
     status=0
     "$program" "${command[@]}" --hlep >printed 2>said || status=$?
     check 2 "$name refuses an unknown option" "unknown option '--hlep'.* see --help all"
-    is "in one line" "$(wc -l <said)" 1
+    is "$name refuses an unknown option with one line" "$(wc -l <said)" 1
 done
-succeeds "most options of the benchmark are left for --help all" \
+succeeds "--help all of the benchmark lists more than 40 options" \
     [ "$(options "$root/tests/support/help/benchmark.txt")" -gt 40 ]
 
 # ---- manual pages and completion ----
 
-is "a page for each command and each script" "$(cd man1 && echo *)" "ddpbench-allreduce.1 ddpbench-compare.1 \
+is "each command and each script has a manual page" "$(cd man1 && echo *)" "ddpbench-allreduce.1 ddpbench-compare.1 \
 ddpbench-corpus.1 ddpbench-ncu.1 ddpbench-netlab.1 ddpbench-nsys.1 ddpbench-paper.1 ddpbench-report.1 ddpbench-run.1 \
 ddpbench-slurm.1 ddpbench-sweep.1 ddpbench-tune.1 ddpbench.1"
 for heading in NAME SYNOPSIS DESCRIPTION OPTIONS "EXIT STATUS" "SEE ALSO"; do
     succeeds "ddpbench(1) has $heading" grep -qE "^[.]SH \"?$heading\"?$" man1/ddpbench.1
 done
 if command -v groff >/dev/null; then
-    is "groff has nothing to object to" "$(groff -man -ww -z man1/* 2>&1)" ""
+    is "groff accepts the manual pages" "$(groff -man -ww -z man1/* 2>&1)" ""
 elif command -v mandoc >/dev/null; then
-    is "mandoc has nothing to object to" "$(mandoc -T lint -W error man1/* 2>&1)" ""
+    is "mandoc accepts the manual pages" "$(mandoc -T lint -W error man1/* 2>&1)" ""
 else
-    echo "skip - what groff says of the pages: there is no groff and no mandoc"
+    echo "skip - groff accepts the manual pages: groff and mandoc are not installed"
 fi
-is "choices are completed" "$(offered ddpbench --device = c)" "cpu cuda"
-is "parts of a list" "$(offered ddpbench --implementations none,ddp_f)" "none,ddp_flat"
-is "commands, also behind a launcher" "$(offered mpirun -n 2 bin/ddpbench allr)" allreduce
-is "a command's letters" "$(offered ddpbench allreduce -d b)" bf16
-is "scripts" "$(offered ddpbench-sweep --rep) $(offered ddpbench-netlab u)" "--repeats --report-only up"
-is "and where nothing is known, files" "$(offered ddpbench --data '') $(complete -p ddpbench)" " complete -o default -F _ddpbench ddpbench"
+is "completion offers the choices of an option" "$(offered ddpbench --device = c)" "cpu cuda"
+is "completion offers items of a list" "$(offered ddpbench --implementations none,ddp_f)" "none,ddp_flat"
+is "completion offers commands after a launcher" "$(offered mpirun -n 2 bin/ddpbench allr)" allreduce
+is "completion knows one-letter options" "$(offered ddpbench allreduce -d b)" bf16
+is "completion offers options and commands of scripts" "$(offered ddpbench-sweep --rep) $(offered ddpbench-netlab u)" "--repeats --report-only up"
+is "completion falls back to file names" "$(offered ddpbench --data '') $(complete -p ddpbench)" " complete -o default -F _ddpbench ddpbench"
 exit $failed

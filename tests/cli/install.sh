@@ -1,55 +1,55 @@
 #!/usr/bin/env bash
-# install.sh - launch/install.sh: all works from an installed copy, from any directory; what was installed is listed,
-# and removed again without anything else. Installs BUILD_DIR/ddpbench below a directory of its own and runs it there.
+# install.sh - launch/install.sh: the installed copy works from any directory, its files are listed, and uninstalling
+# removes only them. Installs BUILD_DIR/ddpbench below a temporary directory and runs it there.
 set -euo pipefail
 
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 
 install=$root/launch/install.sh
-# files: those that are there, links included
+# files: lists the files in the prefix, including links.
 files() { (cd staged/usr && find . ! -type d | sed 's,^[.]/,,' | sort); }
 
 mkdir -p staged/usr/bin
 echo mine >staged/usr/bin/ddpbench-mine
-succeeds "it is installed" "$install" "$program" /usr "$temporary/staged"
-is "what is there is listed" "$(files)" "$(sort staged/usr/share/ddpbench/files <(printf '%s\n' bin/ddpbench-mine share/ddpbench/files))"
+succeeds "install.sh succeeds" "$install" "$program" /usr "$temporary/staged"
+is "all installed files are in the list" "$(files)" "$(sort staged/usr/share/ddpbench/files <(printf '%s\n' bin/ddpbench-mine share/ddpbench/files))"
 files >before
-succeeds "it is installed again" "$install" "$program" /usr "$temporary/staged"
-is "which changes nothing" "$(files | cmp - before && echo same)" same
+succeeds "install.sh succeeds a second time" "$install" "$program" /usr "$temporary/staged"
+is "a second installation changes no file name" "$(files | cmp - before && echo same)" same
 
-# From here on only the installed copy is known.
+# From here on, PATH finds the installed copy only.
 PATH=$temporary/staged/usr/bin:$PATH
 tiny='--d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 4 --vocab-size 256'
 read -ra words <<<"$tiny"
 try ddpbench-run -n 1 -- ddpbench "${words[@]}" --implementations none,ddp --rounds 2 --output one
-check 0 "the program, by the script that starts ranks" '^run.sh: 1 rank on this machine'
+check 0 "ddpbench-run starts the installed program" '^run.sh: 1 rank on this machine'
 try ddpbench-sweep --implementations ddp,ddp_bucketed --bucket-size-mb 0.01,0.02 --ranks 1 --model "tiny:$tiny" --rounds 2 --repeats 1 --output sweep
-check 0 "a sweep finds program and launcher" '^sweep.sh: 3 runs: 0 were there, 3 made, 0 failed'
+check 0 "ddpbench-sweep finds program and launcher" '^sweep.sh: 3 runs: 0 were there, 3 made, 0 failed'
 read -ra words <<<"${tiny/--batch-size 4/}"
 try ddpbench-paper --quick --rounds 2 --ranks 2 --every 1 --output paper -- "${words[@]}"
-check 0 "the paper's experiments find all that they read" '^paper.sh: 4 runs: 0 were there, 4 made, 0 failed'
+check 0 "ddpbench-paper finds its files" '^paper.sh: 4 runs: 0 were there, 4 made, 0 failed'
 ln -s "$(command -v true)" staged/usr/bin/nsys
 try ddpbench-nsys --dry-run -n 2 -- ddpbench --profile
-is "a tool finds what starts ranks" "$status $(grep -cF "$(printf %q "$temporary/staged/usr/share/ddpbench/launch/run.sh") -n 2" printed)" "0 1"
+is "ddpbench-nsys finds run.sh" "$status $(grep -cF "$(printf %q "$temporary/staged/usr/share/ddpbench/launch/run.sh") -n 2" printed)" "0 1"
 rm staged/usr/bin/nsys
 for name in corpus ncu netlab nsys paper run slurm sweep; do
     try "ddpbench-$name" --help
-    is "ddpbench-$name calls itself and others by the names that they have there" \
+    is "ddpbench-$name --help uses the installed names" \
         "$status $(sed -nE "1s/^Usage: (ddpbench-[a-z]+) .*/\1/p" printed) $(grep -cE 'launch/|build/' printed)" "0 ddpbench-$name 0"
 done
-is "nothing names what is in the source tree alone" "$(grep -rlE 'launch/|build/' staged/usr/share/ddpbench/launch staged/usr/share/man)" ""
+is "installed files do not mention paths of the source tree" "$(grep -rlE 'launch/|build/' staged/usr/share/ddpbench/launch staged/usr/share/man)" ""
 if command -v man >/dev/null; then
     try man -M staged/usr/share/man -w ddpbench ddpbench-report ddpbench-sweep
-    is "man finds its pages" "$status $(wc -l <printed)" "0 3"
+    is "man finds the pages" "$status $(wc -l <printed)" "0 3"
 else
-    echo "skip - man finds its pages: there is no man"
+    echo "skip - man finds the pages: man is not installed"
 fi
 is "bash finds completion for each command" \
     "$(cd staged/usr/share/bash-completion/completions && for name in *; do bash -c ". ./$name && complete -p $name"; done | wc -l)" 9
 
 try "$install" --uninstall /usr "$temporary/staged"
-is "uninstalled, nothing is left but what was there" "$status $(files)" "0 bin/ddpbench-mine"
+is "--uninstall removes all installed files and no other file" "$status $(files)" "0 bin/ddpbench-mine"
 try "$install" --uninstall /usr "$temporary/staged"
-check 1 "what is not installed cannot be uninstalled" '^install.sh: nothing is installed in .*/staged/usr'
+check 1 "--uninstall without an installation is refused" '^install.sh: nothing is installed in .*/staged/usr'
 exit "$failed"

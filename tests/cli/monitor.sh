@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# monitor.sh - --monitor-cpu and --monitor-gpu from outside: a line a second with what was put there to be seen, which a
-# killed run leaves whole, and words for what is missing. GPUs come from a library that is built here. Tests
-# BUILD_DIR/ddpbench with tiny sizes and the monitors on. Runs a busy loop beside some of it for 3 s.
+# monitor.sh - --monitor-cpu and --monitor-gpu: one line per second with the expected content, complete lines after a
+# kill, and notes and errors. A fake NVML library, built here, provides GPUs. Tests BUILD_DIR/ddpbench with small sizes,
+# partly with a busy loop of 3 s.
 
-# Checks are called by name, and awk has its own dollars:
+# Checks are called by name, and awk expands its own fields:
 # shellcheck disable=SC2317,SC2016
 # wait_until calls functions by name:
 # shellcheck disable=SC2317
@@ -15,29 +15,29 @@ set -euo pipefail
 tiny=(--device cpu --d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 6 --vocab-size 256
     --steps-per-block 2)
 two=(--implementations 'none,ddp')
-# a delay makes steps long and leaves the cores to others, also to other such runs; a run of 3.5 s
+# Makes steps long (a run takes 3.5 s) and leaves the cores idle for other runs.
 slow=(--inject-delay 'rank=0,ms=20,phase=forward_pass' --rounds 22)
 
-# end NAME: end_ranks; $out is their directory.
+# end NAME: waits for the ranks of start_ranks; sets out to their directory.
 end() {
     out=$temporary/$1
     end_ranks "$1"
 }
 
-# begin_benchmark NAME RANKS OPTION...: the benchmark, in the new directory NAME.
+# begin_benchmark NAME RANKS OPTION...: starts the benchmark with results in the new directory NAME.
 begin_benchmark() {
     local name=$1 ranks=$2
     shift 2
     start_ranks "$name" "$ranks" "$program" "${tiny[@]}" "${two[@]}" --output "$temporary/$name" "$@"
 }
 
-# launch NAME RANKS OPTION...: the same, from begin to end.
+# launch NAME RANKS OPTION...: runs the benchmark to its end.
 launch() {
     begin_benchmark "$@"
     end "$1"
 }
 
-# whole FILE: a header and lines with as many fields, each ended; and numbers or nothing in cpu_monitor.csv.
+# whole FILE: tests that the file ends with a newline, all lines have the fields of the header, and cpu_monitor.csv has only numbers.
 whole() {
     [ "$(tail -c 1 "$1" | od -An -c | tr -d ' ')" = '\n' ] || { echo "$1 does not end with a line feed"; return 1; }
     awk -F, -v file="$1" 'NR == 1 { n = NF; if ($1 != "seconds" || n < 10) bad = 1 }
@@ -46,11 +46,11 @@ whole() {
         END { if (bad) print file " is not whole, or holds other things than numbers"; exit bad }' "$1"
 }
 
-# column FILE NAME: the values of that column, a line each.
+# column FILE NAME: prints the values of a column, one per line.
 column() { awk -F, -v name="$2" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i; next } { print $c }' "$1"; }
 
-# a_second FILE: at least 3 lines, no more than seconds, and half of them or more 0.7 to 1.3 s after the one before: where the
-# machine stands still for a moment, one is late.
+# a_second FILE: tests for at least 3 lines, no more lines than seconds, and at least half of them 0.7 to 1.3 s after
+# the line before; a line may be late when the machine stalls.
 a_second() {
     column "$1" seconds | awk '{ t[NR] = $1 } END {
         for (i = 2; i < NR; i++) {
@@ -61,7 +61,7 @@ a_second() {
         exit bad }'
 }
 
-# with_gpus HOW NAME RANKS OPTION...: begin_benchmark with the library that is built here.
+# with_gpus HOW NAME RANKS OPTION...: begin_benchmark with the fake NVML library.
 with_gpus() {
     local how=$1
     shift
@@ -73,7 +73,7 @@ cc=${CC:-cc} no_gpus=''
 
 # ---- CPUs ----
 
-# All of these sleep most of the time, and none asks what others do.
+# These runs sleep most of the time, and no check on them depends on other processes.
 begin_benchmark ranks1 1 "${slow[@]}" --monitor-cpu
 begin_benchmark ranks3 3 "${slow[@]}" --monitor-cpu
 begin_benchmark killed 2 "${slow[@]}" --rounds 10000 --monitor-cpu
@@ -83,30 +83,30 @@ has_lines() { [ "$(wc -l <"$1")" -ge "$2" ]; }
 wait_until has_lines killed/cpu_monitor.csv 3 || true
 for pid in $(left_over killed); do kill -KILL "$pid" 2>/dev/null || true; done
 end killed
-succeeds "SIGKILL leaves whole lines" whole "$out/cpu_monitor.csv"
+succeeds "SIGKILL leaves complete lines" whole "$out/cpu_monitor.csv"
 [ "$(wc -l <"$out/cpu_monitor.csv")" -ge 3 ] && good=0 || good=1
-result "$good" "SIGKILL leaves the lines until then"
-is "no process is left over" "$(gone killed)" ""
+result "$good" "SIGKILL leaves the lines written before"
+is "SIGKILL to all ranks leaves no process" "$(gone killed)" ""
 
 for ranks in 1 3; do
     end "ranks$ranks"
     csv=$out/cpu_monitor.csv
     result "$status" "$ranks ranks: exit status 0"
     [ "$(cd "$out" && echo ./*_monitor*.csv)" = ./cpu_monitor.csv ] && good=0 || good=1
-    result "$good" "$ranks ranks of one host: one file"
-    succeeds "$ranks ranks: whole lines of numbers" whole "$csv"
-    succeeds "$ranks ranks: a line a second" a_second "$csv"
-    # the last line is from behind the last step, and the first from 1 s after the start
+    result "$good" "$ranks ranks on one host: one monitor file"
+    succeeds "$ranks ranks: cpu_monitor.csv has complete lines of numbers" whole "$csv"
+    succeeds "$ranks ranks: cpu_monitor.csv has one line per second" a_second "$csv"
+    # The last line is written after the last step, and the first 1 s after the start.
     step=$(tail -n 1 "$out/rank_0_metrics.jsonl" | sed 's/.*"start": \([0-9.]*\).*/\1/')
-    succeeds "$ranks ranks: seconds are those of rank 0's steps, which end at $step" \
+    succeeds "$ranks ranks: seconds agree with the steps of rank 0, which end at $step" \
         awk -v a="$step" -v b="$(column "$csv" seconds | tail -n 1)" 'BEGIN { exit !(a > 1 && b - a > -0.5 && b - a < 3) }'
-    succeeds "$ranks ranks: the machine's memory, and the ranks' part of it" \
+    succeeds "$ranks ranks: cpu_monitor.csv has used memory and the job's memory" \
         awk -v used="$(column "$csv" memory_used_mib | tail -n 1)" -v job="$(column "$csv" job_resident_mib | tail -n 1)" \
         -v ranks="$ranks" 'BEGIN { exit !(job > 10 * ranks && job < 200 * ranks && used > 0) }'
     succeeds "$ranks ranks: summary.json is valid" valid "$out"/*.json
     grep -q '"cpu_seconds_per_sample"' "$out/summary.json" && good=0 || good=1
-    result "$good" "$ranks ranks: summary.json says what a sample cost"
-    # An upper bound far from the usual 0.2 ms, since other work makes caches cold
+    result "$good" "$ranks ranks: summary.json contains the CPU time of a sample"
+    # The upper bound is far above the usual 0.2 ms, because other processes evict the caches.
     succeeds "$ranks ranks: a sample costs less than 5 ms of CPU time" awk -F: '/cpu_seconds_per_sample/ { seen = $2 + 0 }
         END { print seen " s"; exit !(seen > 0 && seen < 0.005) }' "$out/summary.json"
 done
@@ -115,37 +115,37 @@ done
 
 launch neither 2 --rounds 1
 [ "$status" = 0 ] && ! compgen -G "$out/*_monitor*.csv" >>said && ! grep -q '"monitor"' "$out/summary.json" && good=0 || good=1
-result "$good" "without the options there is no file and nothing in summary.json"
+result "$good" "without --monitor-* there is no monitor file and no entry in summary.json"
 
-# What the ranks use is theirs: no delay, so that two ranks keep two cores busy, or share one.
+# Runs without a delay, so that two ranks keep two cores busy, or share one.
 launch compute 2 --monitor-cpu --rounds 400 --d-model 64
 most=$(column "$out/cpu_monitor.csv" job_cores | sort -n | tail -n 1)
-succeeds "2 ranks that compute: they use $most cores" awk -v most="$most" 'BEGIN { exit !(most > 0.2 && most < 2.3) }' # others have the rest
+succeeds "2 ranks that compute use $most cores" awk -v most="$most" 'BEGIN { exit !(most > 0.2 && most < 2.3) }' # others may use the rest
 
 # busy SECONDS: keeps a core busy.
 busy() { timeout "$1" sh -c 'while :; do :; done' || true; }
 
-# One busy loop beside two runs that sleep nearly all of the time.
+# Runs one busy loop while two runs sleep nearly all of the time.
 (sleep 1.5 && busy 3) &
 busy=$!
-# blocks of a few hundredths of a second, which together show other work too
+# blocks of a few hundredths of a second, which together also detect other processes
 begin_benchmark beside 1 "${slow[@]}" --rounds 120 --steps-per-block 1 --monitor-cpu
 start_ranks profile 1 "$program" "${tiny[@]}" "${slow[@]}" --profile --profile-implementation ddp --num-epochs 20 \
     --profile-output-dir "$temporary/profile" --monitor-cpu
 wait $busy
 end beside
-# of lines that came late, which are about more than a second
+# Counts the interval of each line, because a late line covers more than a second.
 seen=$(paste <(column "$out/cpu_monitor.csv" seconds) <(column "$out/cpu_monitor.csv" other_processes_cores) |
     awk '{ seen += $2 >= 0.25 ? $1 - last : 0; last = $1 } END { printf "%.0f", seen }')
 [ "$seen" -ge 2 ] && good=$status || good=1
-result "$good" "a busy loop of 3 s is seen in the file ($seen s)"
+result "$good" "a busy loop of 3 s is in cpu_monitor.csv ($seen s)"
 most=$(column "$out/cpu_monitor.csv" job_cores | sort -n | tail -n 1)
-succeeds "a busy loop is not taken for the rank, which sleeps most of the time ($most cores)" \
+succeeds "a busy loop is not counted as the job's CPU use ($most cores)" \
     awk -v most="$most" 'BEGIN { exit !(most < 0.6) }'
 if grep -q 'other processes used up to' printed; then good=1; else good=0; fi
-result "$good" "a busy loop is not reported a second time, by blocks"
+result "$good" "a busy loop is not reported a second time per block"
 grep -q '"blocks_with_other_processes":.*[1-9]' "$out/summary.json" && good=0 || good=1
-result "$good" "though other processes ran during blocks"
+result "$good" "summary.json counts the blocks with other processes"
 for file in printed "$out/summary.txt"; do
     grep -qE '^Note: other processes used 0.25 cores or more in [0-9]+ of [0-9]+ s, [0-9.]+ at most\.$' "$file" && good=0 || good=1
     result "$good" "a busy loop is reported in $(basename "$file")"
@@ -154,14 +154,14 @@ grep -q '"other_processes"' "$out/summary.json" && valid "$out/summary.json" >>s
 result "$good" "a busy loop is reported in summary.json"
 
 end profile
-succeeds "a profile: whole lines" whole "$temporary/profile/ddp/cpu_monitor.csv"
+succeeds "a profile: cpu_monitor.csv has complete lines" whole "$temporary/profile/ddp/cpu_monitor.csv"
 grep -q '^Note: other processes used' printed && grep -q '"other_processes"' "$temporary/profile/ddp/summary.json" &&
     valid "$temporary/profile/ddp/summary.json" >>said && good=$status || good=1
 result "$good" "a profile reports a busy loop"
 
 # ---- several hosts ----
 
-# Hosts by name alone: they share the machine, its processes and the directory.
+# Hosts differ only by name: they share the machine, its processes and the directory.
 printf '#!/bin/sh\nhostname "host$((${PMI_RANK:-$OMPI_COMM_WORLD_RANK} / 2))"\nexec "$@"\n' >as_host
 chmod +x as_host
 if [ "$(id -u)" = 0 ] && unshare --uts hostname host0 2>>said; then
@@ -173,25 +173,25 @@ if [ "$(id -u)" = 0 ] && unshare --uts hostname host0 2>>said; then
     end hosts
     result "$status" "2 hosts: exit status 0"
     [ "$(cd hosts && echo ./*_monitor*.csv)" = './cpu_monitor_host0.csv ./cpu_monitor_host1.csv' ] && good=0 || good=1
-    result "$good" "2 hosts: a file of each"
+    result "$good" "2 hosts: one monitor file per host"
     for csv in hosts/*_monitor*.csv; do
-        succeeds "2 hosts: whole lines in $csv" whole "$csv"
-        succeeds "2 hosts: the ranks of both are the job's in $csv" awk -v job="$(column "$csv" job_resident_mib | tail -n 1)" \
+        succeeds "2 hosts: complete lines in $csv" whole "$csv"
+        succeeds "2 hosts: $csv counts the memory of the job's ranks" awk -v job="$(column "$csv" job_resident_mib | tail -n 1)" \
             'BEGIN { exit !(job > 4 * 8) }'
     done
     [ "$(grep -cE '^Note: host[01]: other processes used' printed)" = 2 ] && good=0 || good=1
-    result "$good" "2 hosts: each reports what it saw, by name"
+    result "$good" "2 hosts: a note for each host, by name"
 else
-    echo "skip - 2 hosts: names cannot be set here"
+    echo "skip - 2 hosts: host names cannot be set here"
 fi
 
-# ---- the end ----
+# ---- existing files ----
 
 mkdir -p "$temporary/taken/cpu_monitor.csv"
 launch taken 2 --rounds 1 --monitor-cpu
 [ "$status" = 1 ] && grep -q "^ddpbench: --output $(literal "$temporary")/taken already holds cpu_monitor.csv, which is not overwritten" said &&
     [ "$(grep -c '^ddpbench: ' said)" = 1 ] && good=0 || good=1
-result "$good" "a file of the monitor that is there already is refused (status $status)"
+result "$good" "an existing monitor file is refused (status $status)"
 
 # ---- GPUs ----
 
@@ -204,9 +204,9 @@ end gpus
 csv=$out/gpu_monitor.csv
 result "$status" "GPUs: exit status 0"
 [ "$(cd "$out" && echo ./*_monitor*.csv)" = ./gpu_monitor.csv ] && good=0 || good=1
-result "$good" "GPUs: one file, and none of the CPUs"
-succeeds "GPUs: whole lines" whole "$csv"
-succeeds "GPUs: every line is as the library says" awk -F, '
+result "$good" "GPUs: gpu_monitor.csv is the only monitor file"
+succeeds "GPUs: gpu_monitor.csv has complete lines" whole "$csv"
+succeeds "GPUs: every line equals the values of the library" awk -F, '
     { $1 = ""; rest = $0 }
     NR > 1 && $2 == 0 && rest != " 0 GPU-0000 87 950 1000 312.6 66 1755 sw_power_cap|hw_thermal_slowdown" { print; bad = 1 }
     NR > 1 && $2 == 2 && rest != " 2 GPU-0002     41  " { print; bad = 1 }
@@ -219,20 +219,20 @@ for words in "host GPU 0 (NVML's number) was held back by its power limit in" \
     result "$good" "GPUs: reported: ${words%% in*}"
 done
 [ "$(grep -c '^Note: host GPU' printed)" = 3 ] && valid "$out/summary.json" >>said && good=0 || good=1
-result "$good" "GPUs: nothing else is reported of them"
+result "$good" "GPUs: no other note is reported"
 [ "$(cat gpus.shutdown)" = shutdown ] && good=0 || good=1
-result "$good" "GPUs: one rank of the host used the library, and shut it down"
+result "$good" "GPUs: only one rank per host uses the library, and shuts it down"
 
 with_gpus '' both 2 --rounds 1 --monitor-cpu --monitor-gpu
 end both
 [ "$(cd "$out" && echo ./*_monitor*.csv)" = './cpu_monitor.csv ./gpu_monitor.csv' ] && good=$status || good=1
-result "$good" "both monitors: both files"
+result "$good" "both monitors write both files"
 
 with_gpus many many 2 "${slow[@]}" --rounds 2 --monitor-gpu
 end many
-is "100 GPUs: all are read" "$(column many/gpu_monitor.csv gpu | sort -n | uniq | tail -n 1) $status" "99 0"
+is "100 GPUs: all are sampled" "$(column many/gpu_monitor.csv gpu | sort -n | uniq | tail -n 1) $status" "99 0"
 
-# refused WORDS PATTERN: the launch before failed in one line of words, and left nothing.
+# refused WORDS PATTERN: checks that the last launch failed with one error line and left no files.
 refused() {
     [ "$status" = 1 ] && [ "$(grep -c '^ddpbench: ' said)" = 1 ] && grep -qE "^ddpbench: .*$2" said && [ ! -s printed ] &&
         [ ! -e "$out" ] && good=0 || good=1
@@ -250,7 +250,7 @@ sed 's/nvmlDeviceGetHandleByIndex_v2/nvmlDeviceGetHandleByIndex/' "$root/tests/s
 library=old with_gpus '' too_old 2 --monitor-gpu
 end too_old
 refused "a library that is too old" 'has no nvmlDeviceGetHandleByIndex_v2; it needs a newer driver'
-: >empty/libnvidia-ml.so.1 # found before a real one
+: >empty/libnvidia-ml.so.1 # found before a real library
 library=empty with_gpus '' none 2 --monitor-gpu
 end none
 refused "no library" "--monitor-gpu needs NVIDIA's management library, which comes with the driver: .*libnvidia-ml"

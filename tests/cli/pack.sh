@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# pack.sh - a pack in a root that has glibc, a shell and nothing else: what is packed runs there. Packs programs of
-# BUILD_DIR and runs them in a directory of their own as /, which has besides glibc and bash only /proc, /sys and /dev.
+# pack.sh - the archive of launch/pack.sh works in a root directory with glibc and a shell only. Packs programs of
+# BUILD_DIR and runs them in a chroot, which besides glibc and bash has only /proc, /sys and /dev.
 set -euo pipefail
 
 # shellcheck source=tests/support/cli.sh
@@ -10,16 +10,16 @@ bare=$temporary/root
 inside=(unshare --mount --pid --fork --kill-child)
 [ "$(id -u)" = 0 ] || inside+=(--user --map-root-user)
 if [ "$mpi" != mpich ] || ! command -v mpiexec.hydra >/dev/null || ! command -v hydra_pmi_proxy >/dev/null; then
-    echo "skip - pack: this is not MPICH with its mpirun, which goes with it"
+    echo "skip - pack: needs MPICH and its mpirun"
     exit 0
 fi
 if ! "${inside[@]}" mount -t proc none /proc 2>said; then
-    echo "skip - pack: namespaces are not allowed here: $(tail -n 1 said)"
+    echo "skip - pack: cannot make namespaces here: $(tail -n 1 said)"
     exit 0
 fi
 
 mkdir -p "$bare"/{bin,etc,proc,sys,dev,tmp,usr}
-succeeds "it is packed" "$root/launch/pack.sh" --directory "$bare/pack" "$build" ddpbench tests/unit/kernels/test_device \
+succeeds "pack.sh succeeds" "$root/launch/pack.sh" --directory "$bare/pack" "$build" ddpbench tests/unit/kernels/test_device \
     tests/unit/ddp/test_model tests/mpi/comm tests/mpi/parity
 [ "$failed" = 0 ] || exit 1
 cp -L "$(command -v bash)" "$bare/bin/bash"
@@ -33,9 +33,9 @@ for library in "$loader" "$libc"/lib{c,m,dl,rt,pthread,resolv}.so.[0-9] $(awk '/
 done
 echo "127.0.0.1 localhost $(cat /proc/sys/kernel/hostname)" >"$bare/etc/hosts"
 
-# alone COMMAND...: tries it in the bare root, where the pack lies in /pack
+# alone COMMAND...: tries the command in the chroot, where the pack is in /pack.
 alone() {
-    # shellcheck disable=SC2016 # for the inner shells
+    # shellcheck disable=SC2016 # expanded by the inner shells
     try "${inside[@]}" bash -euc '
         mount -t proc none "$0/proc"; mount --rbind /sys "$0/sys"; mount --rbind /dev "$0/dev"
         exec env -i PATH=/bin OMP_NUM_THREADS=1 "$(command -v chroot)" "$0" /bin/bash -c "cd /pack && exec \"\$@\"" bash "$@"' \
@@ -46,56 +46,56 @@ ranks=(bin/mpirun -n 2)
 tiny=(--d-model 32 --num-layers 2 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 2 --vocab-size 64 --rounds 3)
 
 alone "${ranks[@]}" build/ddpbench "${tiny[@]}" --implementations none,ddp,ddp_bucketed --output out
-check 0 "the benchmark on 2 ranks" '^Use '
-is "it has written its results" "$(cd "$bare/pack/out" && ls run.json summary.json summary.csv)" $'run.json\nsummary.csv\nsummary.json'
+check 0 "the benchmark runs on 2 ranks" '^Use '
+is "the benchmark writes its results" "$(cd "$bare/pack/out" && ls run.json summary.json summary.csv)" $'run.json\nsummary.csv\nsummary.json'
 for name in base today; do
     alone "${ranks[@]}" build/ddpbench allreduce -b 8 -e 32K -f 8 --output "$name"
-    check 0 "allreduce on 2 ranks: $name" '^ +32768 .*'
+    check 0 "allreduce runs on 2 ranks, for $name" '^ +32768 .*'
 done
 alone build/ddpbench compare base --candidate today
-result "$([[ $status == [034] ]] && echo 0 || echo 1)" "compare judges them (status $status)"
+result "$([[ $status == [034] ]] && echo 0 || echo 1)" "compare judges the two runs of allreduce (status $status)"
 for name in unit/kernels/test_device unit/ddp/test_model mpi/comm; do
     alone ${name:+$([ "$name" != mpi/comm ] || echo "${ranks[@]}")} "build/tests/$name"
-    check 0 "$name on the CPU" '^100%: Checks: [1-9][0-9]*, Failures: 0, Errors: 0'
+    check 0 "$name passes on the CPU" '^100%: Checks: [1-9][0-9]*, Failures: 0, Errors: 0'
 done
-succeeds "its tests have what they read" "$bare/pack/tests/run.sh" --help
+succeeds "tests/run.sh of the pack finds its files" "$bare/pack/tests/run.sh" --help
 export CK_RUN_CASE=core
 alone "${ranks[@]}" build/tests/mpi/parity
-check 0 "mpi/parity on the CPU" '^100%: Checks: [1-9][0-9]*, Failures: 0, Errors: 0'
+check 0 "mpi/parity passes on the CPU" '^100%: Checks: [1-9][0-9]*, Failures: 0, Errors: 0'
 
-# ---- measuring a GPU in calls that are cut off, with made-up programs ----
+# ---- bench_gpu.sh, interrupted and continued, with fake programs ----
 
 there=$temporary/there
 mkdir -p "$there/build" "$there/bin"
 cp -r "$bare/pack/launch" "$there"
-# shellcheck disable=SC2016 # all $ are for the made-up programs
+# shellcheck disable=SC2016 # expanded by the fake programs
 {
     printf '#!/bin/sh\necho GPU 0: made up\n' >"$there/bin/nvidia-smi"
     printf '#!/bin/sh\necho "$@" >>"$0.calls"\ncase $* in *bf16*) exit 4 ;; esac\n' >"$there/build/bench_kernels"
-    printf '#!/bin/sh\necho begun; read -r word <"$0.word"\n' >"$there/build/bench_step" # until somebody writes
+    printf '#!/bin/sh\necho begun; read -r word <"$0.word"\n' >"$there/build/bench_step" # blocks until someone writes
     printf '#!/bin/sh\necho "$@" >>"$0.calls"\n' >"$there/bin/mpirun"
 }
 chmod +x "$there"/b*/*
 mkfifo "$there/build/bench_step.word"
 measure=(env PATH="$there/bin:$PATH" "$there/launch/bench_gpu.sh" --output "$temporary/measured" bench)
 try "${measure[@]}" --seconds 1
-check 7 "with no time nothing is begun" 'LEFT after 1 seconds: kernels-fp32 kernels-bf16 step'
+check 7 "--seconds 1 starts no measurement" 'LEFT after 1 seconds: kernels-fp32 kernels-bf16 step'
 setsid "${measure[@]}" >/dev/null 2>said &
 wait_until [ -s measured/step/output.txt ] || true
-# all of its session, as where a container ends
+# kills all processes of the session, as the end of a container does
 { cat /proc/[0-9]*/stat | awk -v session="$!" '$6 == session { print $1 }' | xargs kill -KILL && wait "$!"; } 2>/dev/null || true
-is "what is cut off keeps its output" "$(cat measured/step/output.txt)" begun
-is "and has no status" "$(cd measured && ls ./*/status)" $'./kernels-bf16/status\n./kernels-fp32/status'
+is "a killed measurement keeps its output" "$(cat measured/step/output.txt)" begun
+is "a killed measurement has no status" "$(cd measured && ls ./*/status)" $'./kernels-bf16/status\n./kernels-fp32/status'
 printf '#!/bin/sh\necho done\n' >"$there/build/bench_step"
 try "${measure[@]}"
-check 1 "the same call measures the rest, and names what failed" 'FAILED: kernels-bf16; '
-is "and nothing twice" "$(wc -l <"$there/build/bench_kernels.calls")" 2
-is "all has ended" "$(cd measured && cat kernels-{fp32,bf16}/status {step,step-large,benchmark,profile/ddp_bucketed}/status | xargs)" \
+check 1 "the same call measures the rest, and names failed measurements" 'FAILED: kernels-bf16; '
+is "the same call measures nothing twice" "$(wc -l <"$there/build/bench_kernels.calls")" 2
+is "all measurements have a status" "$(cd measured && cat kernels-{fp32,bf16}/status {step,step-large,benchmark,profile/ddp_bucketed}/status | xargs)" \
     '0 4 0 0 0 0'
 rm -r measured/kernels-bf16
 printf '#!/bin/sh\n' >"$there/build/bench_kernels"
 try "${measure[@]}"
-check 0 "what is removed is measured again" 'step: ended earlier with status 0'
+check 0 "a removed measurement is repeated" 'step: ended earlier with status 0'
 
 # ---- CUDA's libraries ----
 
@@ -104,16 +104,16 @@ if [ ! -d "$bare/pack/lib/absent" ]; then
     exit "$failed"
 fi
 alone build/ddpbench --version
-check 0 "no library of CUDA: it is said, and the program starts" '^pack: computing on CPUs, .* not found: libcublas'
+check 0 "without CUDA's libraries the program starts and reports that" '^pack: computing on CPUs, .* not found: libcublas'
 alone bash -c 'PMI_RANK=1 build/ddpbench --version'
-is "one rank says it" "$(grep -c '^pack: ' said)" 0
+is "only rank 0 reports missing libraries" "$(grep -c '^pack: ' said)" 0
 mkdir -p "$bare/usr/local/cuda/lib64"
-cp "$bare/pack/lib/absent/"* "$bare/usr/local/cuda/lib64" # as good as real ones for a program that calls none
+cp "$bare/pack/lib/absent/"* "$bare/usr/local/cuda/lib64" # valid for a program that calls none of their functions
 alone build/ddpbench --version
-check 0 "a toolkit is found" '^pack: computing on GPUs is possible; libcublas[^ ]* from /usr/local/cuda/lib64; .* not found: libcupti'
+check 0 "an installed CUDA toolkit is found" '^pack: computing on GPUs is possible; libcublas[^ ]* from /usr/local/cuda/lib64; .* not found: libcupti'
 if command -v python3 >/dev/null; then
     try python3 -c 'import ctypes, sys; ctypes.CDLL(sys.argv[1]).ncclGetUniqueId()' "$bare"/pack/lib/absent/libnccl.so.*
-    check 1 "a function of an absent library ends the program" 'ncclGetUniqueId needs libnccl.so.*use --comm mpi'
+    check 1 "calling a function of an absent library ends the program with an error" 'ncclGetUniqueId needs libnccl.so.*use --comm mpi'
 fi
 
 exit "$failed"

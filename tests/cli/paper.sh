@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# paper.sh - launch/paper.sh with the real program at tiny sizes: each experiment is run as its name says, its figures
-# are those of the runs, what the paper gives is below them; it goes on after kill -KILL, refuses other options, and
-# says which runs failed.
+# paper.sh - launch/paper.sh with the real program at small sizes: the runs have the settings of their names, the report
+# has their figures and the paper's; an interrupted series continues, changed options are refused, and failed runs are
+# reported.
 set -euo pipefail
 
 # shellcheck source=tests/support/cli.sh
@@ -15,14 +15,14 @@ grid=("${own[@]}" --ranks '2,1' --every '1,3' --bucket-size-mb '0.010,0.02')
 # ---- all experiments ----
 
 try "$paper" "${grid[@]}" --output out --dry-run -- "${sizes[@]}"
-is "a dry run prints a command for each run, and makes nothing" "$status $(grep -cE "/launch/run[.]sh -n" printed) $(find . -name out)" "0 6 "
+is "--dry-run prints a command for each run, and makes no file" "$status $(grep -cE "/launch/run[.]sh -n" printed) $(find . -name out)" "0 6 "
 cp printed commands
 mkdir locales
 if localedef -i de_DE -f UTF-8 locales/de_DE.UTF-8 2>said; then
     try env LOCPATH="$temporary/locales" LC_ALL=de_DE.UTF-8 "$paper" "${grid[@]}" --output out --dry-run -- "${sizes[@]}"
-    succeeds "and the same ones in German, where 0.01 is 0,01" diff commands printed
+    succeeds "--dry-run prints the same commands in a German locale, where 0.01 is 0,01" diff commands printed
 else
-    echo "skip - and the same ones in German, where 0.01 is 0,01: localedef makes no de_DE here"
+    echo "skip - --dry-run in a German locale: localedef cannot make de_DE here"
 fi
 
 export DDPBENCH_LINK='a "bus", slow'
@@ -33,24 +33,24 @@ cp printed table
 is "each run has a directory with all results" "$(find out -name summary.json | sort | tr '\n' ' ')" \
     "out/buckets/summary.json out/every=1/summary.json out/every=3/summary.json out/latency/ddp_bucketed/summary.json \
 out/ranks=1/summary.json out/ranks=2/summary.json "
-is "nothing else is there" "$(cd out && echo *)" \
+is "no other file is in the output directory" "$(cd out && echo *)" \
     "buckets every=1 every=3 latency paper.csv paper.txt ranks=1 ranks=2 runs.txt"
 cmp -s printed out/paper.txt && good=0 || good=1
-result "$good" "what is printed is in paper.txt"
+result "$good" "paper.txt equals the printed report"
 
-# of RUN NAME: what a run's run.json says
+# of RUN NAME: prints a value of the run's run.json.
 of() { sed -nE 's/^\t\t"'"$2"'":[[:space:]]*"?([^"]*)"?,$/\1/p' "out/$1/run.json"; }
 of_all=$(for run in latency/ddp_bucketed buckets ranks=1 ranks=2 every=1 every=3; do
     echo "$(of $run world_size) $(of $run grad-accumulation) $(of $run batch-size-per-rank) $(of $run rounds)"
 done)
-is "ranks, micro-batches, sequences of a rank and rounds of each run are those of its name" "$of_all" "2 1 2 6
+is "each run has the ranks, micro-batches, batch size and rounds of its name" "$of_all" "2 1 2 6
 2 1 2 6
 1 1 2 6
 2 1 2 6
 2 1 2 6
 2 3 6 6"
-is "the sizes of buckets are those that were asked for" "$(of buckets bucket-size-mb)" 0.01,0.02
-is "and the dry run's commands are what was run" "$(sed -nE "s,^.*(--batch-size-per-rank 6 .*) --output out/every=3$,\1,p" commands)" \
+is "the run named buckets has the requested bucket sizes" "$(of buckets bucket-size-mb)" 0.01,0.02
+is "the commands of --dry-run are those that are run" "$(sed -nE "s,^.*(--batch-size-per-rank 6 .*) --output out/every=3$,\1,p" commands)" \
     "$(sed -nE 's/^\t"argv":\t\["[^"]*", "(.*)", "--output".*/\1/p' out/every=3/run.json | sed 's/", "/ /g; s/none,/none\\,/')"
 
 # ---- the figures ----
@@ -58,36 +58,36 @@ is "and the dry run's commands are what was run" "$(sed -nE "s,^.*(--batch-size-
 for run in latency/ddp_bucketed buckets ranks=1 ranks=2 every=1 every=3; do
     sed -n "2,\$s,^[^,]*,$PWD/out/$run,p" "out/$run/summary.csv"
 done | sort >figures
-succeeds "paper.csv has every figure of every run" diff figures <(sed 1d out/paper.csv | cut -d , -f 1,4- | sort)
+succeeds "paper.csv contains every figure of every run" diff figures <(sed 1d out/paper.csv | cut -d , -f 1,4- | sort)
 "$program" report latency="$PWD/out/latency/ddp_bucketed" buckets="$PWD/out/buckets" ranks-1="$PWD/out/ranks=1" ranks-2="$PWD/out/ranks=2" \
     every-1="$PWD/out/every=1" every-3="$PWD/out/every=3" >alone
-is "what report says of the runs is told" "$(sed -n '4,$p' table | head -n "$(wc -l <alone)" | diff - alone && echo same)" same
-is "with how ranks scale, and every bucket size" "$(grep -cE '^ranks-2 +ddp_bucketed +2 ' table) $(grep -cE '^buckets +2 ddp_bucketed:0[.]0[12] ' table)" "1 2"
-is "and what overlap saves" "$(sed -n '/^1[.] Latency/,/paper:/p' table | grep -ci '^   [a-z ]*overlap')" 1
+is "the printed report contains the output of ddpbench report" "$(sed -n '4,$p' table | head -n "$(wc -l <alone)" | diff - alone && echo same)" same
+is "the printed report has the scaling and every bucket size" "$(grep -cE '^ranks-2 +ddp_bucketed +2 ' table) $(grep -cE '^buckets +2 ddp_bucketed:0[.]0[12] ' table)" "1 2"
+is "the printed report has a sentence on overlap" "$(sed -n '/^1[.] Latency/,/paper:/p' table | grep -ci '^   [a-z ]*overlap')" 1
 
-# ---- the paper's ----
+# ---- the paper's figures ----
 
-is "what the paper gives is below" "$(grep -c '^   paper: ' table) $(sed -nE 's/^   paper: speed-up by overlap: ResNet, NCCL +//p' table)" \
+is "the printed report has all figures of the paper" "$(grep -c '^   paper: ' table) $(sed -nE 's/^   paper: speed-up by overlap: ResNet, NCCL +//p' table)" \
     "$(grep -vc '^#' "$root/launch/paper.tsv") 38.0 %   (section 5.1, figure 6)"
-is "what it does not give is said" "$(grep -c '^   paper: .* not given  *(figure' table)" 4
-is "and what ddpbench cannot repeat" "$(sed -n '/^5[.]/,$s/^   Left out: \(ddpbench\).*/\1/p' table)" ddpbench
+is "figures that the paper does not give are marked" "$(grep -c '^   paper: .* not given  *(figure' table)" 4
+is "experiments that ddpbench cannot repeat are listed" "$(sed -n '/^5[.]/,$s/^   Left out: \(ddpbench\).*/\1/p' table)" ddpbench
 
-# ---- going on ----
+# ---- continuation ----
 
 rm -r out/ranks=1 out/paper.txt
 try env DDPBENCH_LINK=another "$paper" "${grid[@]}" --output out -- "${sizes[@]}"
-check 0 "the same command makes what is missing only" '^paper.sh: 6 runs: 5 were there, 1 made, 0 failed'
+check 0 "the same command makes only the missing run" '^paper.sh: 6 runs: 5 were there, 1 made, 0 failed'
 try "$paper" "${grid[@]}" --output out -- "${sizes[@]}"
-check 0 "and then nothing" '^paper.sh: 6 runs: 6 were there, 0 made, 0 failed'
-is "but tells it again" "$(sed -n '/^1[.]/,/^2[.]/p' printed)" "$(sed -n '/^1[.]/,/^2[.]/p' table)"
+check 0 "the same command makes no run of a complete series" '^paper.sh: 6 runs: 6 were there, 0 made, 0 failed'
+is "the same command prints the report of a complete series" "$(sed -n '/^1[.]/,/^2[.]/p' printed)" "$(sed -n '/^1[.]/,/^2[.]/p' table)"
 try "$paper" "${grid[@]}" --rounds 7 --output out -- "${sizes[@]}"
-check 2 "other rounds are refused, with both" '^paper.sh: --rounds: earlier starts in .*/out had "6", this one has "7"; use the same, or another --output'
+check 2 "a different --rounds is refused, with both values" '^paper.sh: --rounds: earlier starts in .*/out had "6", this one has "7"; use the same, or another --output'
 try "$paper" "${grid[@]}" --output out -- "${sizes[@]}" --lr 1
-check 2 "so are other options of every run" '^paper.sh: --: earlier starts in .*/out had '
+check 2 "different options after -- are refused" '^paper.sh: --: earlier starts in .*/out had '
 mv out/paper.csv ours && ln -s ../mine out/paper.csv && echo mine >mine
 try "$paper" "${grid[@]}" --output out -- "${sizes[@]}"
-check 2 "a table that it did not write is refused" '^paper.sh: .*/out/paper[.]csv was not written by paper.sh'
-is "and stays" "$(readlink out/paper.csv) $(<mine)" "../mine mine"
+check 2 "a paper.csv that paper.sh did not write is refused" '^paper.sh: .*/out/paper[.]csv was not written by paper.sh'
+is "a paper.csv that paper.sh did not write is not changed" "$(readlink out/paper.csv) $(<mine)" "../mine mine"
 mv ours out/paper.csv
 exec 7<out
 flock 7
@@ -95,8 +95,8 @@ try "$paper" "${grid[@]}" --output out -- "${sizes[@]}"
 check 1 "two series cannot share a directory" "^paper.sh: another paper.sh runs in "
 exec 7<&-
 
-export temporary root # which the launcher reads
-# A launcher with which the run of bucket sizes takes hours as long as there is a file called hours, and fails on one called broken.
+export temporary root # the launcher reads them
+# The launcher `slow`: the run `buckets` takes hours while the file `hours` exists, and fails while `broken` exists.
 cat >slow <<END
 #!/bin/sh
 ranks=\$1
@@ -110,51 +110,51 @@ END
 chmod +x slow
 : >hours
 few=("${own[@]}" --rounds 2 --ranks 2 --every 2 --bucket-size-mb 0.01 --launcher "$(quote_words "$temporary/slow") {ranks}")
-# stop SIGNAL STATUS: runs until the second run has begun, and sends the signal; paper.sh ends with STATUS.
+# stop SIGNAL STATUS: sends the signal once the second run has begun; checks that paper.sh ends with STATUS.
 stop() {
     local output=$temporary/stopped-$1
     interrupt "$1" "$output/buckets.part/rank_1_metrics.jsonl" "$paper" "${few[@]}" --output "$output" -- "${sizes[@]}"
-    is "SIG$1 ends it and its run" "$([ -e "$output/latency" ] && [ -n "$began" ] && echo yes) $status $(gone stopped)" "yes $2 "
+    is "SIG$1 ends paper.sh and its run" "$([ -e "$output/latency" ] && [ -n "$began" ] && echo yes) $status $(gone stopped)" "yes $2 "
     for pid in $(left_over stopped); do kill -KILL "$pid" || true; done
 }
 stop TERM 143
-is "SIGTERM leaves nothing half-written" "$(cd stopped-TERM && echo *)" "latency runs.txt"
+is "SIGTERM leaves no incomplete run" "$(cd stopped-TERM && echo *)" "latency runs.txt"
 stop KILL 137
-is "SIGKILL leaves a half-written run under another name" "$(cd stopped-KILL && echo *.part)" buckets.part
+is "SIGKILL leaves an incomplete run under the name *.part" "$(cd stopped-KILL && echo *.part)" buckets.part
 rm hours
 try "$paper" "${few[@]}" --output "$temporary/stopped-KILL" -- "${sizes[@]}"
-check 0 "the same command goes on after SIGKILL" '^paper.sh: 4 runs: 1 were there, 3 made, 0 failed'
-is "with nothing half-written left" "$(find stopped-KILL -name '*.part')" ""
+check 0 "the same command continues after SIGKILL" '^paper.sh: 4 runs: 1 were there, 3 made, 0 failed'
+is "the same command removes the incomplete run after SIGKILL" "$(find stopped-KILL -name '*.part')" ""
 
-# ---- what fails ----
+# ---- failed runs ----
 
 : >broken
 try "$paper" "${few[@]}" --output part -- "${sizes[@]}"
-check 1 "a run that fails is said" '^paper.sh: .*/part/buckets failed with status 3: slow: broken \(all of it: .*/part/buckets.failed/log.txt'
+check 1 "a failed run is reported" '^paper.sh: .*/part/buckets failed with status 3: slow: broken \(all of it: .*/part/buckets.failed/log.txt'
 grep -q '^paper.sh: 4 runs: 0 were there, 3 made, 1 failed' said && good=0 || good=1
-result "$good" "the rest is made"
-is "and told" "$(cut -d, -f2 part/paper.csv | sort -u | tr '\n' ' ')" "every-2 label latency ranks-2 "
+result "$good" "the remaining runs are made after a failed run"
+is "the remaining runs are reported after a failed run" "$(cut -d, -f2 part/paper.csv | sort -u | tr '\n' ' ')" "every-2 label latency ranks-2 "
 rm broken
 try "$paper" "${few[@]}" --output part -- "${sizes[@]}"
-check 0 "the same command makes it, once it can be" '^paper.sh: 4 runs: 3 were there, 1 made, 0 failed'
+check 0 "the same command repeats a failed run" '^paper.sh: 4 runs: 3 were there, 1 made, 0 failed'
 try "$paper" "${few[@]}" --launcher 'true {ranks}' --output nothing -- "${sizes[@]}"
-check 1 "without a complete run there is nothing to tell" '^paper.sh: no run is complete'
+check 1 "no report without a complete run" '^paper.sh: no run is complete'
 
-# refuse WORDS PATTERN OPTION...
+# refuse WORDS PATTERN OPTION...: checks that the options are refused with an error matching PATTERN.
 refuse() {
     local words=$1 pattern=$2
     shift 2
     try "$paper" --program "$program" --output refused "$@"
     check 2 "refused: $words" "^paper.sh: .*$pattern"
 }
-refuse "what is to be given before --" "--rounds after --: give it before --" -- --rounds=3
-refuse "the same with _" "--steps-per-block after --: give it before --" -- --steps_per_block 3
-refuse "what the experiments choose" "--grad-accumulation after --: the experiments set it" -- --grad-accumulation 2
-refuse "a profile" "--profile-implementation after --: the experiments set it" -- --profile-implementation ddp
-refuse "an option that the program has not, once" "run latency: unknown option '--frob'" -- --frob 2
-refuse "a value that it refuses" "run latency: --num-heads 3 does not divide --d-model 64" -- --d-model 64 --num-heads 3
-is "what was refused left nothing" "$(find . -maxdepth 1 -name refused)" ""
+refuse "--rounds after --" "--rounds after --: give it before --" -- --rounds=3
+refuse "--steps_per_block (with _) after --" "--steps-per-block after --: give it before --" -- --steps_per_block 3
+refuse "--grad-accumulation, which the experiments set" "--grad-accumulation after --: the experiments set it" -- --grad-accumulation 2
+refuse "--profile-implementation, which the experiments set" "--profile-implementation after --: the experiments set it" -- --profile-implementation ddp
+refuse "an unknown option, reported once" "run latency: unknown option '--frob'" -- --frob 2
+refuse "a value that the program refuses" "run latency: --num-heads 3 does not divide --d-model 64" -- --d-model 64 --num-heads 3
+is "refused options leave no files" "$(find . -maxdepth 1 -name refused)" ""
 try "$paper" --help
 [ "$status" = 0 ] && [ ! -s said ] && grep -q '^Usage: launch/paper.sh' printed && good=0 || good=1
-result "$good" "--help"
+result "$good" "--help prints the usage and nothing on stderr"
 exit "$failed"

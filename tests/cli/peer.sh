@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# peer.sh - bench/peers/torch_ddp.py does what ddpbench does: the same model, batches and losses with every strategy,
-# the same plans of collectives, result files that ddpbench compare and report read; and bad input is refused in words.
-# Tests bench/peers against BUILD_DIR/ddpbench with tiny sizes, on the CPU. PEER_PYTHON is a Python that has PyTorch and
-# numpy; without it all is skipped.
+# peer.sh - bench/peers/torch_ddp.py equals ddpbench: same model, batches and losses with every strategy, same
+# collectives, result files that ddpbench compare and report accept, and errors in one line. Tests bench/peers against
+# BUILD_DIR/ddpbench with small sizes, on the CPU. PEER_PYTHON is a Python with PyTorch and NumPy; without it all checks
+# are skipped.
 set -euo pipefail
 
 # shellcheck source=tests/support/cli.sh
@@ -17,8 +17,8 @@ if ! "$python" -c "$needed" 2>/dev/null; then
     done
     exit 0
 fi
-export CUDA_VISIBLE_DEVICES='' # this is about the CPU
-# cli.sh reads it
+export CUDA_VISIBLE_DEVICES='' # tests the CPU only
+# used by try in cli.sh:
 # shellcheck disable=SC2034
 limit=120
 peer=$root/bench/peers/torch_ddp.py
@@ -28,7 +28,7 @@ tiny=(--d-model 32 --num-layers 2 --num-heads 2 --d-ff 48 --context-length 16 --
     --steps-per-block 18 --bucket-size-mb 0.01 --log-grad-norm)
 all=none,ddp,ddp_flat,ddp_individual,ddp_individual_v2,ddp_bucketed
 
-# ours RANKS NAME OPTION..., theirs RANKS NAME OPTION...: a run into NAME; theirs by torchrun where ranks are several.
+# ours and theirs RANKS NAME OPTION...: run ddpbench or torch_ddp.py with results in NAME; theirs uses torchrun for several ranks.
 ours() { try "${mpirun[@]}" -n "$1" "$program" "${tiny[@]}" --output "${@:2}"; }
 theirs() {
     local start=("$python")
@@ -36,18 +36,18 @@ theirs() {
     try "${start[@]}" "$peer" "${tiny[@]}" --output "${@:2}"
 }
 
-# agree ARGUMENT...: the lines of peer_agrees.py count as checks of this script.
+# agree ARGUMENT...: runs peer_agrees.py, whose output lines count as checks of this script.
 agree() {
     local good=0
     "$python" "$agrees" "$@" >lines 2>said || good=1
     cat lines
     [ "$good" = 0 ] || failed=1
-    grep -q '^\(not \)\?ok - ' lines || result 1 "peer_agrees.py $1 checks something"
+    grep -q '^\(not \)\?ok - ' lines || result 1 "peer_agrees.py $1 prints a check"
 }
 
-# plans OURS THEIRS: the collectives of each implementation that both have, and the options that both have, are equal.
+# plans OURS THEIRS: tests that collectives of common implementations, and common options, are equal.
 plans() {
-    # shellcheck disable=SC2317 # succeeds calls it
+    # shellcheck disable=SC2317 # called by succeeds
     "$python" - "$@" <<'END'
 import json, sys
 ours, theirs = (json.load(open(f"{name}/run.json")) for name in sys.argv[1:3])
@@ -61,10 +61,10 @@ assert not apart, apart
 END
 }
 
-# names OURS THEIRS: figures of an implementation that both have are figures of ours, in the same unit, and the members
-# of a line of metrics are members of ours.
+# names OURS THEIRS: tests that the peer's figures of common implementations exist in ours with the same unit, and that
+# the members of its metrics lines exist in ours.
 names() {
-    # shellcheck disable=SC2317 # succeeds calls it
+    # shellcheck disable=SC2317 # called by succeeds
     "$python" - "$@" <<'END'
 import json, sys
 ours, theirs = ({(f["subject"], f["name"]): (f["unit"], f["better"], f["judged"]) for f in
@@ -82,85 +82,85 @@ agree model
 
 for ranks in 1 2; do
     ours $ranks ours$ranks --implementations $all
-    result "$status" "$ranks ranks: ddpbench"
+    result "$status" "$ranks ranks: ddpbench succeeds"
     theirs $ranks theirs$ranks --implementations $all,torch_ddp
-    result "$status" "$ranks ranks: torch_ddp.py"
+    result "$status" "$ranks ranks: torch_ddp.py succeeds"
     agree losses $ranks ours$ranks theirs$ranks
-    succeeds "$ranks ranks: the plans of collectives are ours, and so are the options" plans ours$ranks theirs$ranks
+    succeeds "$ranks ranks: the peer has the same collectives and options" plans ours$ranks theirs$ranks
     listed=$(cd theirs$ranks && echo *)
-    is "$ranks ranks: the files are those of ddpbench that it reads back" "$listed" \
+    is "$ranks ranks: the peer writes the files that ddpbench reads" "$listed" \
         "$(cd ours$ranks && echo rank_*_metrics.jsonl run.json summary.json)"
-    succeeds "$ranks ranks: and valid" valid theirs$ranks/*.json theirs$ranks/*.jsonl
-    succeeds "$ranks ranks: figures and telemetry have our names" names ours$ranks theirs$ranks
+    succeeds "$ranks ranks: the peer's files are valid" valid theirs$ranks/*.json theirs$ranks/*.jsonl
+    succeeds "$ranks ranks: the peer's figures and metrics have the same names" names ours$ranks theirs$ranks
 done
 
-# ---- what else the training is made of ----
+# ---- other settings ----
 
 epochs=(--regime warmup --warmup-epochs 18 --num-epochs 20 --steps-per-block 0 --grad-accumulation 2 --seed 7 --lr 0.01
     --data synthetic --vocab-size 97 --bucket-size-mb auto)
 ours 2 warm "${epochs[@]}" --implementations ddp_bucketed
 try "${mpirun[@]}" -n 2 "$python" "$peer" "${tiny[@]}" "${epochs[@]}" --implementations ddp_bucketed,torch_ddp \
     --output their_warm
-result "$status" "warm-up epochs with accumulation on made-up tokens, started by mpirun"
+result "$status" "warm-up epochs: accumulation and synthetic tokens, started by mpirun"
 agree losses 2 warm their_warm
-succeeds "warm-up epochs: and the default size of buckets is ours" plans warm their_warm
+succeeds "warm-up epochs: the default bucket size is the same" plans warm their_warm
 head -c 40000 text | od -An -v -tu1 -w1 | LC_ALL=C awk '{ printf "%c%c", $1 % 200 + 1, 1 }' >shard.bin
 narrow=(--data shard.bin --vocab-size 512 --grad-dtype bf16 --implementations ddp_individual_v2 --bucket-size-mb auto)
 ours 2 narrow "${narrow[@]}"
 theirs 2 their_narrow "${narrow[@]}"
-result "$status" "a shard of tokens, bfloat16 on the wire"
+result "$status" "a token file and --grad-dtype bf16"
 agree losses 2 narrow their_narrow
 theirs 1 autocast --dtype bf16 --implementations none
-result "$status" "bfloat16 by autocast"
+result "$status" "--dtype bf16 by autocast"
 agree losses 1 ours1 autocast 0.02
 theirs 1 pure --dtype bf16 --residual-dtype bf16 --implementations none
-result "$status" "all activations in bfloat16"
+result "$status" "--residual-dtype bf16"
 agree losses 1 ours1 pure 0.02
 if command -v c++ >/dev/null; then
     theirs 1 compiled --implementations ddp_bucketed,torch_ddp --compile
-    result "$status" "torch.compile"
+    result "$status" "--compile succeeds"
     agree losses 1 ours1 compiled
 else
-    echo "skip - torch.compile: there is no C++ compiler"
+    echo "skip - --compile: there is no C++ compiler"
 fi
 
-# ---- beside ours ----
+# ---- compare and report ----
 
 try "$program" compare ours2 --candidate theirs2 --allow implementations --label ddpbench,torch
 cp printed said
-succeeds "compare takes both, whichever is faster" test "$status" = 0 -o "$status" = 3 -o "$status" = 4
-succeeds "and names the programs" grep -qx '  program: baseline ddpbench, candidate torch_ddp[.]py' printed
-succeeds "and has all strategies side by side" test \
+succeeds "compare accepts runs of both programs" test "$status" = 0 -o "$status" = 3 -o "$status" = 4
+succeeds "compare names both programs" grep -qx '  program: baseline ddpbench, candidate torch_ddp[.]py' printed
+succeeds "compare has a row for each strategy" test \
     "$(grep -cE '^(none|ddp[a-z_0-9]*) step .* (ok|ambiguous|regressed|improved) +[-+0-9.]+ %$' printed)" = 6
-succeeds "and the one that only PyTorch has" grep -qE '^torch_ddp step .* new +-$' printed
+succeeds "compare lists torch_ddp as new" grep -qE '^torch_ddp step .* new +-$' printed
 try "$program" report theirs2
 cp printed said
-result "$status" "report takes it"
-succeeds "and has a row for each strategy" test \
+result "$status" "report accepts the peer's run"
+succeeds "report has a row for each strategy of the peer" test \
     "$(grep -cE '^(none|ddp[a-z_0-9]*|torch_ddp) .* [0-9]+$' printed)" = 7
 cp -r theirs2 compiled2
 sed -i 's/"compile": false/"compile": true/' compiled2/run.json
 try "$program" compare theirs2 compiled2
 cp printed said
-is "eager and compiled runs are not the same" "$status" 6
+is "compare refuses eager against compiled runs" "$status" 6
 
 # ---- the command line ----
 
-# defaults COMMAND...: the options that this help shows with a default, "--name value"
+# defaults COMMAND...: prints the options whose help shows a default, as "--name value".
 defaults() { "$@" | sed -n 's/^  \(--[a-z-]*\)  *.*\[\([^]]*\)\]$/\1 \2/p' | sort; }
-# the peer's sizes are those of one preset: "  default   12 layers, width 768, ..."
+# Prints our defaults; the sizes are those of the preset in the line "  default   12 layers, width 768, ...".
 {
     defaults "$program" --help all | grep -v ' by --preset$'
     "$program" --help all | sed -nE 's/^  default +([0-9]+) layers, width ([0-9]+), ([0-9]+) heads, d_ff ([0-9]+), context ([0-9]+); batch: ([0-9]+) .*/--num-layers \1\n--d-model \2\n--num-heads \3\n--d-ff \4\n--context-length \5\n--batch-size \6/p'
 } | sort >mine
 defaults "$python" "$peer" --help >their
 join mine their >both
-# shellcheck disable=SC2016 # those are fields of awk
-succeeds "options of both have the same defaults" awk '{ bad += $2 != $3 } END { exit bad || NR < 25 }' both
+# shellcheck disable=SC2016 # awk fields
+succeeds "common options of both programs have the same defaults" awk '{ bad += $2 != $3 } END { exit bad || NR < 25 }' both
 
-# ---- bad input: one line, of rank 0 ----
+# ---- bad input: one error line, from rank 0 ----
 
-# refuse PATTERN OPTION...
+# refuse PATTERN OPTION...: checks that the options are refused with one line matching PATTERN.
 refuse() {
     local pattern=$1 good=0
     shift
@@ -180,8 +180,8 @@ succeeds "a batch that does not divide is reported once" \
 # ---- kernels ----
 
 try "$python" "$root/bench/peers/torch_kernels.py" --device cpu --quick
-is "torch_kernels.py" "$status" 0
-# shellcheck disable=SC2016 # those are fields of awk
-succeeds "has a rate in every row" \
+is "torch_kernels.py succeeds" "$status" 0
+# shellcheck disable=SC2016 # awk fields
+succeeds "torch_kernels.py prints a rate in every row" \
     awk -F'\t' '!/^#/ && NR > 2 { n++; bad += NF != 9 || $8 !~ /^[0-9.e+]+$/ } END { exit bad || n < 25 }' printed
 exit "$failed"

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# profilers.sh - launch/nsys.sh and launch/ncu.sh with programs that stand in for NVIDIA's: the commands that they run,
-# on which ranks, and their exit status.
+# profilers.sh - launch/nsys.sh and launch/ncu.sh with fake NVIDIA tools: the commands that they run, the ranks they
+# measure, and the exit status.
 set -euo pipefail
 
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 
-# Each tool writes down how it was called and runs the program, which does the same.
+# Each fake tool records its command line and runs the program, which records its own.
 mkdir bin
 cat >bin/nsys <<'END'
 #!/usr/bin/env bash
@@ -30,10 +30,10 @@ export HEARD=$temporary/heard PATH=$temporary/bin:$PATH
 nsys=$root/launch/nsys.sh ncu=$root/launch/ncu.sh
 plain="--mpi-impl=$mpi --sample=none --cpuctxsw=none"
 as_usual="nsys: profile --trace=cuda,nvtx,cublas,mpi $plain --force-overwrite=false"
-ours='.*(_kernel|gemm|gemv|cutlass|nvjet).*' # and not NCCL's
+ours='.*(_kernel|gemm|gemv|cutlass|nvjet).*' # excludes NCCL's kernels
 measures="ncu: --target-processes all --set basic --kernel-name regex:$ours --launch-count 100 --nvtx"
 
-# runs WORDS TOOL_SAID PROGRAM_SAID COMMAND...: what was heard of all ranks' tools (" | " between them) and programs.
+# runs WORDS TOOL_SAID PROGRAM_SAID COMMAND...: checks the recorded command lines of tools and programs on all ranks, joined by "|".
 runs() {
     local words=$1 tool=$2 said_by_program=$3
     shift 3
@@ -45,30 +45,30 @@ runs() {
 
 twice() { echo "$1|$1"; }
 
-runs "nsys, one process" "$as_usual --output=nsys/rank_0 measured a b --profile" 'rank none: [a b] [--profile]' \
+runs "nsys.sh, one process" "$as_usual --output=nsys/rank_0 measured a b --profile" 'rank none: [a b] [--profile]' \
     "$nsys" -- measured 'a b' --profile
-runs "nsys, a range and options" "nsys: profile --trace=cuda,nvtx $plain \
+runs "nsys.sh, --cuda-profiler-range and options" "nsys: profile --trace=cuda,nvtx $plain \
 --force-overwrite=true --output=my reports/rank_0 --capture-range=cudaProfilerApi --capture-range-end=stop measured \
 --cuda-profiler-range" 'rank none: [--cuda-profiler-range]' \
     "$nsys" -o 'my reports' --trace cuda,nvtx --overwrite -- measured --cuda-profiler-range
-runs "nsys, each of two ranks" "$(twice "$as_usual --output=nsys/rank_%q{$rank_variable} measured x")" \
+runs "nsys.sh, a report for each of two ranks" "$(twice "$as_usual --output=nsys/rank_%q{$rank_variable} measured x")" \
     'rank 0: [x]|rank 1: [x]' "$nsys" -n 2 -- measured x
-runs "nsys, one report" "$as_usual --output=nsys/all_ranks $root/launch/run.sh -n 2 -- measured x" \
+runs "nsys.sh, --one-report" "$as_usual --output=nsys/all_ranks $root/launch/run.sh -n 2 -- measured x" \
     'rank 0: [x]|rank 1: [x]' "$nsys" -n 2 --one-report -- measured x
-runs "nsys, Slurm" "$(twice "$as_usual --output=nsys/rank_%q{SLURM_PROCID} measured x")" \
+runs "nsys.sh, --slurm" "$(twice "$as_usual --output=nsys/rank_%q{SLURM_PROCID} measured x")" \
     'rank 0: [x]|rank 1: [x]' env SRUN='srun --mpi=pmi2' "$nsys" --slurm -- measured x
-runs "ncu, one process" "$measures --export ncu/rank_0 measured x" 'rank none: [x]' "$ncu" -- measured x
-runs "ncu, a range and options" "ncu: --target-processes all --set full --kernel-name regex:rope.* --launch-count 5 \
+runs "ncu.sh, one process" "$measures --export ncu/rank_0 measured x" 'rank none: [x]' "$ncu" -- measured x
+runs "ncu.sh, --cuda-profiler-range and options" "ncu: --target-processes all --set full --kernel-name regex:rope.* --launch-count 5 \
 --nvtx --export d/rank_0 --force-overwrite --profile-from-start off measured --cuda-profiler-range" \
     'rank none: [--cuda-profiler-range]' \
     "$ncu" --set full --kernels 'rope.*' --launches 5 --overwrite -o d -- measured --cuda-profiler-range
-runs "ncu, one rank of three" "$measures --export ncu/rank_%q{$rank_variable} measured a b" \
+runs "ncu.sh, one rank of three" "$measures --export ncu/rank_%q{$rank_variable} measured a b" \
     'rank 0: [a b]|rank 1: [a b]|rank 2: [a b]' "$ncu" -n 3 --rank 1 -- measured 'a b'
-runs "ncu, one task of Slurm" "$measures --export ncu/rank_%q{SLURM_PROCID} measured x" 'rank 0: [x]|rank 1: [x]' \
+runs "ncu.sh, one task of Slurm" "$measures --export ncu/rank_%q{SLURM_PROCID} measured x" 'rank 0: [x]|rank 1: [x]' \
     "$ncu" --slurm --rank 1 -- measured x
 for tool in "$nsys" "$ncu"; do
     MEASURED_STATUS=7 try "$tool" -- measured
-    is "${tool##*/}: the program's exit status" "$status" 7
+    is "${tool##*/}: returns the program's exit status" "$status" 7
     rm heard/*
     try "$tool" --dry-run -- measured 'a b'
     is "${tool##*/}: --dry-run prints the command and runs nothing" \
@@ -80,7 +80,7 @@ for name in bash dirname realpath basename mkdir timeout; do ln -s "$(command -v
 cp bin/measured less
 for name in nsys ncu; do
     MPIRUN='' PATH=$temporary/less CUDA_HOME=/nowhere try "$root/launch/$name.sh" -- measured
-    check 1 "$name is not installed" "there is no $name; it comes with NVIDIA Nsight"
+    check 1 "$name.sh reports that $name is not installed" "there is no $name; it comes with NVIDIA Nsight"
 done
 
 exit "$failed"

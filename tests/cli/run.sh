@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# run.sh - launch/run.sh: which threads and cores ranks get on machines of several shapes (told by made-up lscpu and
-# taskset), on the hosts of a file, for real on this machine; what it refuses, and that it leaves nothing when killed.
+# run.sh - launch/run.sh: threads and cores of ranks on machines of several shapes (with fake lscpu and taskset), on the
+# hosts in a file, and on this machine; refused options, and that no process is left when it is killed.
 set -euo pipefail
 
 # shellcheck source=tests/support/cli.sh
@@ -9,13 +9,13 @@ set -euo pipefail
 run=$root/launch/run.sh
 unset OMP_NUM_THREADS HYDRA_LAUNCHER_EXEC OMPI_MCA_plm_rsh_agent
 launcher=$MPIRUN
-export MPIRUN='' temporary # which programs that stand in for others write to
+export MPIRUN='' temporary # fake programs write to $temporary
 tiny=(--d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 4 --vocab-size 256 --rounds 1
     --steps-per-block 1 --implementations ddp_bucketed)
 
-# ---- shapes of machines ----
+# ---- machine shapes ----
 
-# machine FOLDER ALLOWED ROWS...: an lscpu and a taskset that tell of processors CPU,NODE,SOCKET,CORE.
+# machine FOLDER ALLOWED ROWS...: makes an lscpu and a taskset that report these processors, as CPU,NODE,SOCKET,CORE.
 machine() {
     local folder=$1
     mkdir -p "$folder"
@@ -25,7 +25,7 @@ machine() {
     chmod +x "$folder/lscpu" "$folder/taskset"
 }
 
-# What stands in for mpiexec keeps what it was called with; openmpi says that it is Open MPI's.
+# The fake mpiexec records its arguments; openmpi also identifies itself as Open MPI.
 cat >mpiexec <<END
 #!/bin/sh
 [ "\$*" = --version ] || echo "\$*" >"\$temporary/called"
@@ -34,7 +34,7 @@ END
 sed 's/^\[.*--version \]/[ "$*" = --version ] \&\& echo "mpirun (Open MPI) 4.1.4"/' mpiexec >openmpi
 chmod +x mpiexec openmpi
 
-# plan MACHINE THREADS BINDING OPTION...: what the command for MPICH says; BINDING none: there is none.
+# plan MACHINE THREADS BINDING OPTION...: checks threads and binding in the MPICH command; BINDING none: no binding.
 plan() {
     local folder=$1 threads=$2 binding=$3 good=0
     shift 3
@@ -81,13 +81,13 @@ OMP_NUM_THREADS=1 plan eight-cores 1 0+1,4+5 -n 2
 PATH=$temporary/two-cores:$PATH try "$run" -n 3 --dry-run -- "$program"
 check 0 "more ranks than cores are reported" '^run.sh: 3 ranks on this machine, 1 thread each, not pinned: there are more ranks than cores$'
 PATH=$temporary/eight-cores:$PATH try "$run" -n 2 --dry-run -- "$program"
-check 0 "what it does is one line" '^run.sh: 2 ranks on this machine, 3 threads each, pinned to 4 cores, of which one is for communication$'
+check 0 "the plan of threads and cores is printed" '^run.sh: 2 ranks on this machine, 3 threads each, pinned to 4 cores, of which one is for communication$'
 [ "$(wc -l <said)" = 1 ] && good=0 || good=1
-result "$good" "and one line only"
+result "$good" "the plan of threads and cores is one line"
 
 # ---- hosts ----
 
-# An ssh that answers for made-up hosts.
+# Makes an ssh that answers for fake hosts.
 cat >ssh <<END
 #!/bin/sh
 case \$2 in
@@ -100,7 +100,7 @@ exec sh -c "\$*"
 END
 chmod +x ssh
 
-# on_hosts WORDS LINES EXPECTED OPTION...: with these lines in the file, mpiexec is called with EXPECTED.
+# on_hosts WORDS LINES EXPECTED OPTION...: checks the arguments of mpiexec for a hosts file with LINES.
 on_hosts() {
     local words=$1 expected=$3 good=0
     printf '%b' "$2" >hosts
@@ -118,25 +118,25 @@ on_hosts "fewer ranks than slots" 'large1 slots = 2\nlarge2 slots=8\nabsent slot
     'large1:2,large2:1 -bind-to user:0+1+2+3,4+5+6+7 -n 3 -genv OMP_NUM_THREADS 3' -n 3
 on_hosts "--ranks-per-host" 'large1 slots=1\nlarge2\n' \
     'large1:4,large2:4 -bind-to user:0+1,2+3,4+5,6+7 -n 8 -genv OMP_NUM_THREADS 2' --ranks-per-host 4
-on_hosts "one listed twice" 'large1\nsmall2\nlarge1\n' 'large1:2,small2:1 -n 3 -genv OMP_NUM_THREADS 2'
-on_hosts "more ranks than cores on one" 'small1 slots=2\nsmall2 slots=3\n' 'small1:2,small2:3 -n 5 -genv OMP_NUM_THREADS 1'
-# Open MPI's: the ranks bind themselves
+on_hosts "a host listed twice" 'large1\nsmall2\nlarge1\n' 'large1:2,small2:1 -n 3 -genv OMP_NUM_THREADS 2'
+on_hosts "more ranks than cores on one host" 'small1 slots=2\nsmall2 slots=3\n' 'small1:2,small2:3 -n 5 -genv OMP_NUM_THREADS 1'
+# With Open MPI the ranks bind themselves.
 printf 'large1\nlarge2:2\n' >hosts
 try env MPIRUN="$(quote_words "$temporary/openmpi") --mca a b" OMPI_MCA_plm_rsh_agent="$temporary/ssh" "$run" --hosts hosts -- prog 'a b'
-is "hosts by Open MPI" "$status $(sed 's/-c .* take/-c take/' called)" \
+is "hosts with Open MPI" "$status $(sed 's/-c .* take/-c take/' called)" \
     "3 --mca a b --bind-to none --host large1:1,large2:2 -n 3 -x OMP_NUM_THREADS=3 sh -c take 0,1,2,3/4,5,6,7 prog a b"
 MPIRUN=$temporary/openmpi PATH=$temporary/two-cores:$PATH try "$run" -n 3 -- true
-is "this machine by Open MPI" "$status $(cat called)" "3 --bind-to none --host localhost:3 -n 3 -x OMP_NUM_THREADS=1 true"
-# A launcher is a program whatever is in its name, or words as a shell reads them.
+is "this machine with Open MPI" "$status $(cat called)" "3 --bind-to none --host localhost:3 -n 3 -x OMP_NUM_THREADS=1 true"
+# MPIRUN is the path of a program with any characters, or words as a shell splits them.
 mkdir "of \$HOME's [é]"
 cp mpiexec openmpi "of \$HOME's [é]"
 MPIRUN="$temporary/of \$HOME's [é]/mpiexec" try "$run" -n 3 --threads 1 -- true
-is "a launcher in such a folder" "$status $(cat called)" "3 -rmk user -launcher fork -n 3 -genv OMP_NUM_THREADS 1 true"
+is "MPIRUN is a path with special characters" "$status $(cat called)" "3 -rmk user -launcher fork -n 3 -genv OMP_NUM_THREADS 1 true"
 MPIRUN="$(quote_words "$temporary/of \$HOME's [é]/openmpi") --mca \"a b\" c\\ d" try "$run" -n 3 --threads 1 --dry-run -- "of \$HOME's [é]/mpiexec"
-is "and with options: what --dry-run prints runs it" "$(rm called; bash -c "$(cat printed)"; echo $? "$(cat called)")" \
+is "MPIRUN with options: the printed command of --dry-run runs the launcher" "$(rm called; bash -c "$(cat printed)"; echo $? "$(cat called)")" \
     "3 --mca a b c d --bind-to none --host localhost:3 -n 3 -x OMP_NUM_THREADS=1 of \$HOME's [é]/mpiexec"
 MPIRUN="'mpiexec" try "$run" -n 3 -- true
-check 1 "a quote without its end" "^run.sh: MPIRUN='mpiexec: there is no such program\$"
+check 1 "an unclosed quote in MPIRUN is refused" "^run.sh: MPIRUN='mpiexec: there is no such program\$"
 export MPIRUN=$temporary/mpiexec
 printf 'large1\nsmall2\n' >hosts
 HYDRA_LAUNCHER_EXEC="$temporary/ssh" try "$run" --hosts hosts --dry-run -- prog
@@ -144,7 +144,7 @@ check 0 "hosts with different cores are reported" '2 ranks on 2 hosts, 2 threads
 printf 'large1\nnowhere\n' >hosts
 HYDRA_LAUNCHER_EXEC="$temporary/ssh" try "$run" --hosts hosts -- prog
 check 1 "a host that cannot be reached is reported" '^run.sh: host nowhere cannot be used: ssh: .*No route to host; .*: ssh nowhere lscpu$'
-# what ssh says beside the cause comes before it, with a carriage return
+# Prints a warning before the error, both with a carriage return.
 cat >warning <<'END'
 #!/bin/sh
 printf "Warning: Permanently added '%s' (ED25519) to the list of known hosts.\r\n" "$2" >&2
@@ -154,9 +154,9 @@ END
 chmod +x warning
 printf 'new1\n' >hosts
 HYDRA_LAUNCHER_EXEC="$temporary/warning" try "$run" --hosts hosts -- prog
-check 1 "a warning of ssh is not taken for the cause" '^run.sh: host new1 cannot be used: user@new1: Permission denied \(publickey\)[.]; this'
+check 1 "a warning of ssh is not reported as the error" '^run.sh: host new1 cannot be used: user@new1: Permission denied \(publickey\)[.]; this'
 
-# A host that does not answer: what asks it ends with the script, and does not wait for it.
+# Tests signals while a host does not answer: the script ends at once, and its ssh process too.
 mkdir asking
 cat >asking/ssh <<'END'
 #!/bin/bash
@@ -166,7 +166,7 @@ END
 chmod +x asking/ssh
 for signal in HUP:129 INT:130 TERM:143; do
     rm -f asking/asked
-    # with job control the script has SIGINT's default, as it has on a terminal
+    # Job control gives the script the default action of SIGINT, as on a terminal.
     set -m
     HYDRA_LAUNCHER_EXEC="$temporary/asking/ssh" "$run" --hosts hosts -- prog >printed 2>said </dev/null &
     set +m
@@ -176,24 +176,24 @@ for signal in HUP:129 INT:130 TERM:143; do
     kill "-${signal%:*}" $running || true
     status=0
     wait $running 2>/dev/null || status=$?
-    is "SIG${signal%:*} ends it while it asks hosts, and nothing goes on" "$began $status $(gone asking)" "yes ${signal#*:} "
+    is "SIG${signal%:*} ends run.sh while it queries hosts, and no process is left" "$began $status $(gone asking)" "yes ${signal#*:} "
 done
 
-# ---- refused, besides what bad_launch.sh has ----
+# ---- refused, in addition to bad_launch.sh ----
 
 PATH=$temporary/two-cores:$PATH try "$run" -n 2 --comm-core yes -- true
-check 2 "no core for communication" "a rank's share is 1 core; 1 thread and communication need 2"
+check 2 "--comm-core yes without a free core is refused" "a rank's share is 1 core; 1 thread and communication need 2"
 try "$run" --help
 [ "$status" = 0 ] && [ ! -s said ] && grep -q '^Usage: launch/run.sh' printed && good=0 || good=1
-result "$good" "--help"
+result "$good" "--help prints the usage and nothing on stderr"
 
-# ---- for real ----
+# ---- runs on this machine ----
 
 export MPIRUN=$launcher
 
 try "$run" -n 2 -- sh -c 'exit 7'
-check 7 "the program's exit status is handed on" '2 ranks on this machine'
-# of the CPUs that this process may use, those of different cores
+check 7 "run.sh returns the program's exit status" '2 ranks on this machine'
+# Counts the cores among the CPUs that this process may use.
 cores=$({ taskset -cp $$ | sed 's/.*: //' | tr , '\n' | awk -F- '{
     for (cpu = $1; cpu <= $NF; cpu++) print "/sys/devices/system/cpu/cpu" cpu "/topology/thread_siblings_list"
 }' | xargs cat | sort -u | wc -l; } 2>/dev/null) || true
@@ -202,13 +202,13 @@ say_cores='taskset -cp $$ | sed "s/.*: //"'
 if [ "$cores" -ge 2 ]; then
     try "$run" -n 2 --threads 1 --comm-core no -- sh -c "$say_cores"
     [ "$status" = 0 ] && [ "$(sort -u printed | grep -cxE '[0-9]+')" = 2 ] && good=0 || good=1
-    result "$good" "two ranks run on a core each: $(sort printed | tr '\n' ' ')"
+    result "$good" "two ranks run on different cores: $(sort printed | tr '\n' ' ')"
     last=$(taskset -cp $$ | sed 's/.*[ ,-]//')
     try taskset -c "$last" "$run" -n 1 -- sh -c "$say_cores"
     [ "$status" = 0 ] && [ "$(cat printed)" = "$last" ] && good=0 || good=1
-    result "$good" "of the cores only those that may be used"
+    result "$good" "only cores allowed by taskset are used"
 else
-    echo "skip - two ranks on a core each: there is one core"
+    echo "skip - two ranks run on different cores: there is one core"
 fi
 if [ "$cores" -ge 4 ]; then
     for comm_core in yes:poll no:sleep:500; do
@@ -217,28 +217,28 @@ if [ "$cores" -ge 4 ]; then
         result "$good" "--comm-core ${comm_core%%:*}: MPI's progress is ${comm_core#*:}"
     done
 else
-    echo "skip - a core for communication makes MPI's progress poll: there are fewer than 4 cores"
+    echo "skip - --comm-core sets MPI's progress: there are fewer than 4 cores"
 fi
 
-# Where both MPIs are installed, the other launcher, too.
+# Tests Open MPI as well, if both MPIs are installed.
 if [ "$mpi" = openmpi ] || ! command -v mpirun.openmpi >/dev/null; then
-    echo "skip - Open MPI beside MPICH: $([ "$mpi" = openmpi ] && echo "it is what is tested" || echo "it is not installed")"
+    echo "skip - Open MPI as second MPI: $([ "$mpi" = openmpi ] && echo "it is the tested MPI" || echo "it is not installed")"
 else
     export MPIRUN='mpirun.openmpi --allow-run-as-root'
-    # on one core with two hardware threads ranks are not pinned, so that no single CPU is printed
+    # On one core with two hardware threads, ranks are not pinned and print no single CPU.
     try "$run" -n 2 --threads 1 --comm-core no -- sh -c "$say_cores; exit 7"
-    is "Open MPI: status and cores" "$status $(sort -u printed | grep -cxE '[0-9]+')" "7 $((cores > 1 ? 2 : cpus == 1))"
+    is "Open MPI: exit status and cores" "$status $(sort -u printed | grep -cxE '[0-9]+')" "7 $((cores > 1 ? 2 : cpus == 1))"
     # shellcheck disable=SC2016
     try "$run" -n 2 -- sh -c 'kill -SEGV $$'
-    check 139 "Open MPI: a rank that is killed" '2 ranks on this machine'
+    check 139 "Open MPI: a killed rank gives status 139" '2 ranks on this machine'
     try "$run" -n 2 -- "$program" "${tiny[@]}" --output other
-    check 1 "Open MPI: a program of MPICH says so" 'started 2 ranks .OMPI_COMM_WORLD_SIZE=2.*built with MPICH'
+    check 1 "Open MPI: a program built with MPICH is refused" 'started 2 ranks .OMPI_COMM_WORLD_SIZE=2.*built with MPICH'
     export MPIRUN=$launcher
 fi
 
-# begin NAME: starts a run that would take hours and waits until it has written steps; began is yes if it has.
+# begin NAME: starts a run that would take hours and waits until it has written steps; sets began to yes if it has.
 begin() {
-    # with job control the script has SIGINT's default, as it has on a terminal
+    # Job control gives the script the default action of SIGINT, as on a terminal.
     set -m
     "$run" -n 2 -- "$program" "${tiny[@]}" --rounds 1000000 --output "$temporary/$1" >printed 2>said </dev/null &
     set +m
@@ -247,36 +247,36 @@ begin() {
     began=$([ -s "$1/rank_1_metrics.jsonl" ] && [ -n "$(left_over "$1")" ] && echo yes || echo no)
 }
 
-# ended WORDS NAME STATUS: the run ends with a status that matches, whatever mpiexec says, and nothing goes on.
+# ended WORDS NAME STATUS: checks that the run ends with a status matching the pattern STATUS and no process is left.
 ended() {
     local left
     left=$(gone "$2")
     status=0
     for pid in $(left_over "$2"); do kill -KILL "$pid" || true; done
     { wait $running || status=$?; } 2>/dev/null
-    # shellcheck disable=SC2053 # a pattern
+    # shellcheck disable=SC2053 # $3 is a pattern
     is "$1 (status $status)" "$began $([[ $status == $3 ]] && echo right || echo "status $status") $left" "yes right "
 }
 
 for signal in HUP:129 INT:130 TERM:143 KILL:137; do
     begin "killed-$signal"
     kill "-${signal%:*}" $running || true
-    ended "SIG${signal%:*} ends the ranks, and nothing goes on" "killed-$signal" "${signal#*:}"
+    ended "SIG${signal%:*} ends the ranks, and no process is left" "killed-$signal" "${signal#*:}"
 done
 begin group
 kill -INT -- -$running || true
-ended "SIGINT to the launcher, too" group 130
-is "which gets it once" "$(grep -c 'Ctrl-C caught' said)" 0
+ended "SIGINT to the process group ends the run" group 130
+is "SIGINT to the process group reaches mpiexec only once" "$(grep -c 'Ctrl-C caught' said)" 0
 for signal in KILL SEGV; do
     begin "rank-$signal"
     kill -$signal "$(left_over "rank-$signal" | tail -n 1)" || true
     ended "SIG$signal to a rank is a failure" "rank-$signal" '[!0]*'
 done
-# MPICH's mpiexec ends with 0 then
+# MPICH's mpiexec returns 0 after SIGTERM.
 begin mpiexec-TERM
 kill -TERM "$(tr -d ' ' <"/proc/$running/task/$running/children")" || true
 ended "SIGTERM to mpiexec is a failure" mpiexec-TERM '[!0]*'
-# A key press reaches all that the terminal runs.
+# A key press reaches all processes in the foreground of the terminal.
 if ! command -v script >/dev/null; then
     echo "skip - Ctrl-C: there is no 'script' to make a terminal"
 else
@@ -287,10 +287,10 @@ else
         printf '\003'
         gone keys >left
     } | SHELL=$(command -v bash) timeout 200 script -qec "$command" /dev/null >said 2>&1 || status=$?
-    is "Ctrl-C ends it as SIGINT does" "$status $(cat left)" "130 "
+    is "Ctrl-C on a terminal ends the run with status 130" "$status $(cat left)" "130 "
 fi
 
-# By the results of a run whose mpiexec always ends with 0: those of --output, or those that are new in results/.
+# Uses an mpiexec that always returns 0: run.sh checks the results in --output, or new ones in results/.
 mkdir -p results/old
 echo >results/old/run.json
 touch -d '1 hour ago' results/old/run.json
@@ -302,16 +302,16 @@ echo >"$WHERE/run.json"
 [ ! "$DONE" ] || printf '{\n\t"done":\t%s,\n\t"planned":\t2,\n\t"of":\t"rounds"\n}\n' "$DONE" >"$WHERE/summary.json"
 END
 chmod +x always
-# made WHERE DONE ARGUMENT...: the program with the arguments leaves DONE of 2 rounds in WHERE.
+# made WHERE DONE ARGUMENT...: runs a program that leaves DONE of 2 rounds in WHERE.
 made() { MPIRUN=$temporary/always WHERE=$1 DONE=$2 try "$run" -n 1 -- true "${@:3}"; }
 made '' ''
-check 0 "no results, as of --help" '1 rank'
+check 0 "mpiexec returns 0: a run without results succeeds" '1 rank'
 made results/a 2
-check 0 "complete results" '1 rank'
+check 0 "mpiexec returns 0: complete results succeed" '1 rank'
 made results/b ''
-check 1 "results without a summary" 'run.sh: always ended with status 0, .*: results/b/summary.json is not there$'
+check 1 "mpiexec returns 0: results without a summary fail" 'run.sh: always ended with status 0, .*: results/b/summary.json is not there$'
 made x/ddp 1 --profile-output-dir x
-check 1 "results of a part" 'run.sh: always ended with status 0, .*: x/ddp/summary.json has 1 of 2$'
+check 1 "mpiexec returns 0: incomplete results fail" 'run.sh: always ended with status 0, .*: x/ddp/summary.json has 1 of 2$'
 made y 2 --output y
-check 0 "complete results by --output" '1 rank'
+check 0 "mpiexec returns 0: complete results in --output succeed" '1 rank'
 exit "$failed"
