@@ -198,62 +198,44 @@ static double most_late_in(const struct rank_figure *rank)
     return rank->late_in[rank_latest_in(rank)];
 }
 
-/* Names at most 3 phases in which a rank is late by more than `least` seconds, the worst first, such as "forward_pass
- * (5.20 ms) and data_loading (5.06 ms)". The worst one is always named. */
-static void append_late_phases(struct finding *finding, const struct rank_figure *rank, double least)
-{
-    struct rank_figure others = *rank; /* late_in of the named phases becomes 0 */
-    for (int n = 0; n < 3 && (!n || most_late_in(&others) > least); n++) {
-        enum step_phase worst = rank_latest_in(&others);
-        finding_append(finding, "%s%s (%.2f ms)", n ? " and " : "", phase_name[worst], 1e3 * others.late_in[worst]);
-        others.late_in[worst] = 0;
-    }
-}
-
-/* The rank that cost the others most; and the rank that is late in most steps, which may be another one where other
- * processes use the cores of all. A delay that costs little, since communication takes longer than it, is a note. */
+/* Names the rank that costs the others most. If no cost is above the threshold, since communication takes longer than
+ * the delays, notes the rank that is latest in a phase, by 10 % of its work or more. */
 static void check_stragglers(struct findings *f, const struct profile_figures *figures, const struct collectives *c)
 {
-    const struct rank_figure *rank = figures->rank, *end = rank + c->ranks, *costliest = rank, *also_late = NULL,
-                             *latest = rank;
-    double step = figures->phase[PHASES].mean, threshold = 5, most = 0, least_wait = rank->core_wait;
-    double least = (figures->phase[PHASES].median - figures->phase[PHASE_GRADIENT_SYNC].median) * threshold / 100;
-    for (const struct rank_figure *r = rank; r < end; r++) {
-        costliest = c->straggler[r - rank].cost > c->straggler[costliest - rank].cost ? r : costliest;
+    const struct rank_figure *rank = figures->rank, *straggler = rank, *latest = rank, *in_phase = rank;
+    double step = figures->phase[PHASES].mean, threshold = 5, least_wait = rank->core_wait;
+    double work = figures->phase[PHASES].median - figures->phase[PHASE_GRADIENT_SYNC].median;
+    for (const struct rank_figure *r = rank; r < rank + c->ranks; r++) {
+        straggler = c->straggler[r - rank].cost > c->straggler[straggler - rank].cost ? r : straggler;
         latest = r->late > latest->late ? r : latest;
-        most = fmax(most, most_late_in(r));
+        in_phase = most_late_in(r) > most_late_in(in_phase) ? r : in_phase;
         least_wait = fmin(least_wait, r->core_wait);
     }
-    for (const struct rank_figure *r = rank; r < end; r++)
-        if (r != costliest && most_late_in(r) > (also_late ? most_late_in(also_late) : least))
-            also_late = r;
-    const struct straggler *s = &c->straggler[costliest - rank];
-    double value = 100 * s->cost / step, late = costliest->late, core_wait = costliest->core_wait - least_wait;
-    if (!(value > threshold) && !(most > 2 * least))
-        return;
-    int is_explained = costliest == latest && late > s->cost / 2, is_by_cores = late > 0 && core_wait > late / 2;
+    if (!(100 * c->straggler[straggler - rank].cost / step > threshold)) {
+        if (!(100 * most_late_in(in_phase) > 2 * threshold * work))
+            return;
+        straggler = in_phase;
+    }
+    const struct straggler *s = &c->straggler[straggler - rank];
+    double value = 100 * s->cost / step, late = straggler->late, core_wait = straggler->core_wait - least_wait;
+    int is_explained = straggler == latest && late > s->cost / 2, is_by_cores = late > 0 && core_wait > late / 2;
     struct finding *finding = add_finding(
         f, "straggler", level_above(value, threshold, 4 * threshold), value, threshold,
         is_by_cores ? "leave its cores to it: bind ranks to cores, use fewer threads, or stop what else runs there"
                     : "look at what that rank does in its trace: other work on its cores, a slower clock, or more data "
                       "to load");
-    set_loss(finding, (struct measured){is_explained ? costliest->saves : s->cost, NAN, NAN}, step);
+    set_loss(finding, (struct measured){is_explained ? straggler->saves : s->cost, NAN, NAN}, step);
     finding_append(finding,
-                   "rank %td came last in %zu of %zu collectives, by up to %.2f ms, and stalled the others for %.1f %% "
+                   "rank %d came last in %zu of %zu collectives, by up to %.2f ms, and stalled the others for %.1f %% "
                    "of the step (threshold %g %%)",
-                   costliest - rank, s->last, c->attributed, 1e3 * s->most, value, threshold);
+                   straggler->rank, s->last, c->attributed, 1e3 * s->most, value, threshold);
     if (late > 0)
         finding_append(finding, "; it works %.2f ms a step longer than the fast ranks", 1e3 * late);
     if (is_by_cores)
         finding_append(finding, ", and had no core for %.2f ms more than others", 1e3 * core_wait);
-    if (most_late_in(costliest) > least) {
-        finding_append(finding, "%s", late > 0 ? ", most in " : "; it is late in most steps in ");
-        append_late_phases(finding, costliest, least);
-    }
-    if (also_late) {
-        finding_append(finding, "; rank %d is late in most steps in ", also_late->rank);
-        append_late_phases(finding, also_late, least);
-    }
+    if (100 * most_late_in(straggler) > threshold * work)
+        finding_append(finding, "%s%s (%.2f ms)", late > 0 ? ", most in " : "; it is late in most steps in ",
+                       phase_name[rank_latest_in(straggler)], 1e3 * most_late_in(straggler));
 }
 
 static void check_cores(struct findings *f, const struct profile_facts *facts, const struct profile_figures *figures)
