@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# profile.sh - profile mode from outside: its traces say what its summary says, a full buffer or a kill leaves whole
-# traces, a delay that was put in is found, and bad directories are refused before anything runs. Tests
-# BUILD_DIR/ddpbench --profile with tiny sizes. With python3, recompute_trace.py computes every figure again.
+# profile.sh - profile mode: traces agree with the summary, a full buffer or a kill leaves valid traces, an injected
+# delay is found, and bad directories are refused before the run. Tests BUILD_DIR/ddpbench --profile with small sizes.
+# With python3, recompute_trace.py recomputes every figure.
 
 # Checks are called by name:
 # shellcheck disable=SC2317
@@ -15,14 +15,14 @@ tiny=(--d-model 32 --num-layers 2 --num-heads 2 --d-ff 48 --context-length 16 --
     --num-epochs 5 --warmup-epochs 2)
 runs=0
 
-# expect WORDS COMMAND...: a check that a command succeeds.
+# expect WORDS COMMAND...: checks that a command succeeds.
 expect() {
     local words=$1
     shift
     if "$@" >>said 2>&1; then result 0 "$words"; else result 1 "$words"; fi
 }
 
-# with_python WORDS COMMAND...: the same, where there is a python3.
+# with_python WORDS COMMAND...: expect, skipped without python3.
 with_python() {
     if [ -n "$python" ]; then
         expect "$@"
@@ -31,7 +31,7 @@ with_python() {
     fi
 }
 
-# profile RANKS IMPLEMENTATION OPTION...: runs in the new directory $out; status is the exit status.
+# profile RANKS IMPLEMENTATION OPTION...: makes a profile in the new directory $out; sets status.
 profile() {
     local ranks=$1
     implementation=$2
@@ -43,11 +43,11 @@ profile() {
 
 agrees() { "$python" "$root/tests/consumers/recompute_trace.py" "$out" "$implementation"; }
 
-# summary EXPRESSION: whether it is true of summary.json, as s, with the rows of its tables by key, as t.
+# summary EXPRESSION: tests a Python expression on s, the summary.json, and t, the rows of its tables by key.
 summary() { "$python" -c "import json, sys; s = json.load(open(sys.argv[1], encoding='utf-8'))
 t = {table['key']: table['rows'] for table in s['tables']}; assert ($1), t['stragglers']" "$out/$implementation/summary.json"; }
 
-# rows EXPRESSION: whether it is true of the rows of rank 0's trace, as a list of names in rows, and all of it in t.
+# rows EXPRESSION: tests a Python expression on rank 0's trace: rows, a list of names, and t, all events.
 rows() {
     "$python" -c "import json, sys; t = json.load(open(sys.argv[1], encoding='utf-8'))['traceEvents']
 rows = [r['name'] for r in t]; assert $1, rows" "$out/${implementation}_rank_0_trace.json"
@@ -55,7 +55,7 @@ rows = [r['name'] for r in t]; assert $1, rows" "$out/${implementation}_rank_0_t
 
 together() { "$python" "$root/tests/consumers/recompute_trace.py" "$out"; }
 
-with_python "recompute_trace.py knows made-up traces, and finds broken ones" "$root/tests/consumers/recompute_trace.py" --self-test
+with_python "recompute_trace.py accepts valid test traces and rejects broken ones" "$root/tests/consumers/recompute_trace.py" --self-test
 
 # ---- every implementation ----
 
@@ -67,40 +67,40 @@ for implementation in ddp ddp_individual ddp_individual_v2 ddp_bucketed ddp_flat
         [ "$status" = 0 ] && [ -s "$out/${implementation}_summary.txt" ] &&
             valid "$out"/*.json "$out/$implementation"/*.json* "$out/$implementation"/all_ranks/*.json >>said &&
             good=0 || good=1
-        result "$good" "$implementation, $ranks ranks: ends well and leaves valid files (status $status)"
+        result "$good" "$implementation, $ranks ranks: succeeds and leaves valid files (status $status)"
         with_python "$implementation, $ranks ranks: every figure agrees with the traces" agrees
     done
 done
 
-# the runs before: number 2 is of ddp on 3 ranks, number 6 of ddp_bucketed
+# Compares run 2 (ddp on 3 ranks) with run 6 (ddp_bucketed).
 "$program" compare "$temporary/out2" --candidate "$temporary/out6" --label ddp,bucketed >printed 2>said && status=0 || status=$?
 case $status in 0 | 3 | 4) good=0 ;; *) good=1 ;; esac
 for line in 'profile-implementation: baseline ddp, candidate ddp_bucketed' 'profiled step ' 'profiled backward_pass ' \
     'profiled linear_forward_self ' 'profiled collective '; do
     grep -q "^ *$line" printed || good=1
 done
-result "$good" "compare sets profiles of two implementations side by side (status $status)"
+result "$good" "compare accepts profiles of two implementations (status $status)"
 
-# ---- several in one run ----
+# ---- several profiles in one run ----
 
 profile 2 all --rounds 7 --steps-per-block 2 --bucket-size-mb 0.02,0.05 --profile-ranks 0,1
 [ "$status" = 0 ] && valid "$out"/comparison/*.json "$out"/comparison/all_ranks/*.json "$out"/*/*/*.json >>said && good=0 || good=1
-result "$good" "all implementations and two bucket sizes in one run: valid files (status $status)"
-with_python "all of them: each profile, their joint trace and their comparison agree with the traces and telemetry" together
+result "$good" "--profile-implementation all with two bucket sizes leaves valid files (status $status)"
+with_python "--profile-implementation all: profiles, joint trace and comparison agree with traces and metrics" together
 grep -q '^Use ddp' "$out/comparison_summary.txt" && grep -q '^ddp_bucketed:0.05: Overlap' printed &&
     [ "$(cd "$out" && echo *)" = "comparison comparison_summary.txt ddp ddp_bucketed.0.02 ddp_bucketed.0.05 ddp_flat ddp_individual ddp_individual_v2 none" ] &&
     good=0 || good=1
-result "$good" "all of them: a directory each, and on stdout what was found of each"
+result "$good" "--profile-implementation all: a directory and printed findings for each"
 "$program" compare "$out/ddp_bucketed.0.02" --candidate "$out/ddp_bucketed.0.05" >printed 2>said && status=0 || status=$?
 grep -q '^profiled step ' printed && good=0 || good=1
-result "$good" "compare sets two profiles of one run side by side (status $status)"
+result "$good" "compare accepts two profiles of one run (status $status)"
 profile 2 ddp,ddp_individual_v2 --rounds 0
 grep -q '^ddp_individual_v2: Overlap' printed && grep -q '^The steps are not compared' printed && ! grep -q 'Shortest' printed &&
     good=$status || good=1
-result "$good" "two without rounds: what was found of each, and that times are not compared (status $status)"
+result "$good" "two profiles with --rounds 0: findings of each, and a note that steps are not compared (status $status)"
 profile 2 ddp,ddp_individual_v2 --profile-output-dir /dev/full/x
 [ "$status" = 1 ] && good=0 || good=1
-result "$good" "two into a directory that cannot be: refused (status $status)"
+result "$good" "two profiles in an impossible directory are refused (status $status)"
 
 refused_beside() {
     local before
@@ -114,65 +114,65 @@ refused_beside() {
 "$program" "${tiny[@]}" --rounds 0 --bucket-size-mb 1,2 --profile-implementation none,ddp_bucketed-1=none,ddp_bucketed \
     --profile-output-dir "$out/same" >printed 2>said && good=0 || good=1
 [ -d "$out/same/ddp_bucketed-1" ] && [ -d "$out/same/ddp_bucketed.1" ] || good=1
-result "$good" "labels that differ in : and - have directories of their own"
+result "$good" "labels that differ in : and - have different directories"
 profile 1 ddp
-refused_beside "several where one of them lies as a single profile are refused" none,ddp "/ddp already holds run[.]json, which"
+refused_beside "several profiles in a directory with a single profile are refused" none,ddp "/ddp already holds run[.]json, which"
 rm "$out/ddp/run.json"
 mkdir -p "$out/ddp/ddp"
 echo mine >"$out/ddp/ddp/summary.json"
-refused_beside "several beside a file that one of them would write are refused" none,ddp "/ddp/ddp already holds summary[.]json, which"
+refused_beside "several profiles are refused if a file to be written exists" none,ddp "/ddp/ddp already holds summary[.]json, which"
 
-# ---- what can be asked for ----
+# ---- options ----
 
 profile 2 ddp_bucketed --grad-accumulation 2 --record-shapes --with-flops --profile-counters \
     --log-grad-norm --verbose
 ! grep -q "more in summary.json\|with --verbose" printed && good=0 || good=1
-result "$good" "--verbose prints every table whole"
-with_python "all there is: every figure agrees with the traces" agrees
-with_python "--record-shapes, --with-flops: in the rows" rows \
+result "$good" "--verbose prints all rows of every table"
+with_python "all optional data: every figure agrees with the traces" agrees
+with_python "--record-shapes and --with-flops: shapes and flops are in the trace" rows \
     "[r['args']['Input Dims'] for r in t if r['name'] == 'linear_forward'][0] == [[48, 32], [96, 32]] and [r['args']['flops'] for r in t if r['name'] == 'linear_forward'][0] == 2 * 48 * 32 * 96"
-with_python "memory always, with --profile-counters more: in the rows" rows \
+with_python "--profile-counters: the trace has the counters" rows \
     "'[memory]' in rows and {'memory', 'learning_rate', 'loss', 'grad_norm'} <= set(rows)"
-with_python "warm-up epochs: named with their learning rate, and clipping is in them alone" rows \
+with_python "warm-up epochs: named with the learning rate, and only they clip gradients" rows \
     "rows.count('gradient_clipping_warmup') == 2 and 'warmup_epoch_1 (lr=0)' in rows and 'warmup_epoch_2 (lr=0.0005)' in rows and 'active_epoch_3 (lr=0.001)' in rows"
 profile 3 ddp_bucketed --checkpoint-every 2 --num-epochs 7 --data-workers 2 --prefetch 3
 with_python "--checkpoint-every 2: every figure agrees with the traces" agrees
-with_python "--checkpoint-every 2: a phase of every second step, in the table too" rows \
+with_python "--checkpoint-every 2: the trace has a checkpoint every second step" rows \
     "rows.count('checkpoint') == 3 and 'ProfilerStep#7' in rows"
-with_python "--checkpoint-every 2: no rank is late because it waits for the file" summary \
+with_python "--checkpoint-every 2: a rank waiting for the file is not a straggler" summary \
     "'checkpoint' in [row['name'] for row in t['phases']] and 'checkpoint' not in [row['late_phase'] for row in t['stragglers']]"
 profile 2 ddp_bucketed --trace-gzip
 grep -q "^In summary.json, or with --verbose: all tables with all rows.$" printed &&
     good=0 || good=1
-result "$good" "without --verbose the summary says what it leaves out"
+result "$good" "without --verbose the summary mentions omitted rows"
 with_python "--trace-gzip: every figure agrees with the traces" agrees
 [ -s "$out/ddp_bucketed_rank_1_trace.json.gz" ] && [ ! -e "$out/ddp_bucketed_rank_1_trace.json" ] && good=0 || good=1
-result "$good" "--trace-gzip: compressed traces, and no others"
+result "$good" "--trace-gzip: only compressed traces"
 profile 3 ddp_bucketed --profile-ranks 1
 [ "$(cd "$out" && echo ./*.json)" = ./ddp_bucketed_rank_1_trace.json ] && good=$status || good=1
-result "$good" "--profile-ranks 1: one trace"
-with_python "--profile-ranks 1: it agrees with the summary, which is about all" agrees
+result "$good" "--profile-ranks 1: only the trace of rank 1"
+with_python "--profile-ranks 1: the trace agrees with the summary of all ranks" agrees
 profile 2 ddp_individual --profile-wait 1 --profile-warmup 1 --profile-active 2 --profile-repeat 2 --num-epochs 10
-with_python "--profile-wait 1, -warmup 1, -active 2, -repeat 2: steps 3, 4, 7 and 8" summary "s['capture']['steps'] == [3, 4, 7, 8]"
-with_python "--profile-wait and so on: every figure agrees with the traces" agrees
+with_python "--profile-wait 1, -warmup 1, -active 2, -repeat 2 capture steps 3, 4, 7 and 8" summary "s['capture']['steps'] == [3, 4, 7, 8]"
+with_python "--profile-wait, -warmup, -active, -repeat: every figure agrees with the traces" agrees
 profile 2 ddp_individual --num-layers 20 --d-model 8 --num-heads 1 --d-ff 8 --record-shapes
 with_python "hundreds of collectives: every figure agrees with the traces" agrees
 
-# ---- a delay that was put in is found ----
+# ---- injected delays are found ----
 
 for implementation in ddp ddp_bucketed; do
-    # long compared with what busy cores delay the other rank by
+    # longer than the delay of the other rank on busy cores
     profile 2 "$implementation" --inject-delay rank=1,ms=400,phase=backward_pass --num-epochs 8
-    with_python "$implementation with 400 ms of delay on rank 1: the table names it, the phase and its cost" summary \
+    with_python "$implementation with 400 ms of delay on rank 1: the table has rank, phase and cost" summary \
         "[row['rank'] for row in t['stragglers']] == [1, 0] and t['stragglers'][0]['late_phase'] == 'backward_pass' and
          t['stragglers'][0]['late'] > 0.2 and t['stragglers'][0]['saves'] > 0.2 and
          t['stragglers'][0]['behind_most'] > 0.2 and t['stragglers'][0]['cost'] > 0.2 and t['stragglers'][1]['cost'] < 0.2"
     texts "$out/$implementation/summary.json" |
         grep -q "^straggler (high, up to .* ms of a step): rank 1 came last .*; it works .*, most in backward_pass" && good=0 || good=1
-    result "$good" "$implementation with 400 ms of delay on rank 1: it is a finding"
+    result "$good" "$implementation with 400 ms of delay on rank 1: the straggler is a finding"
 done
 profile 3 ddp --inject-delay rank=1,ms=280,phase=forward_pass --inject-delay rank=2,ms=400,phase=optimizer_step --num-epochs 8
-with_python "280 ms on rank 1 and 400 on rank 2: the table names both, and what each costs alone and together" summary \
+with_python "280 ms on rank 1 and 400 on rank 2: the table has both ranks, the cost of each and of both" summary \
     "[row['rank'] for row in t['stragglers']] == [2, 1, 0] and
      [row['late_phase'] for row in t['stragglers'][:2]] == ['optimizer_step', 'forward_pass'] and
      0 < t['stragglers'][0]['saves'] < 0.2 and t['stragglers'][1]['saves'] > 0.2"
@@ -181,19 +181,19 @@ texts "$out/ddp/summary.json" |
     good=0 || good=1
 result "$good" "280 ms on rank 1 and 400 on rank 2: the finding names the costlier, and its phase"
 
-# ---- too much, and the end of it ----
+# ---- full buffers and interrupted captures ----
 
 profile 2 ddp_bucketed --num-epochs 500 --profile-buffer-mb 0.2
 grep -q "The capture ended after [0-9]* steps: the buffer of 0.2 MiB is full" said && good=$status || good=1
-result "$good" "a full buffer ends the capture in words, not the run (status $status)"
+result "$good" "a full buffer ends the capture with a message, but not the run (status $status)"
 with_python "a full buffer: every figure agrees with the traces" agrees
-with_python "a full buffer: the summary says so" summary "s['capture']['buffer_full'] and len(s['capture']['steps']) < 500"
+with_python "a full buffer is recorded in the summary" summary "s['capture']['buffer_full'] and len(s['capture']['steps']) < 500"
 profile 2 ddp_bucketed --profile-buffer-mb 0.01
 [ "$status" = 1 ] && grep -q "^ddpbench: --profile-buffer-mb 0.01 holds no step of this model" said && good=0 || good=1
-result "$good" "a buffer that holds no step is refused"
+result "$good" "a buffer too small for one step is refused"
 
-# stop SIGNAL [one]: a long capture, ended by a signal to its ranks, or to one, when it has written a trace. The delay makes
-# its steps few, since each is computed again.
+# stop SIGNAL [one]: starts a long capture and sends the signal to its ranks, or to one, once it has written traces. A
+# delay keeps the number of steps small, because recompute_trace.py recomputes each.
 stop() {
     runs=$((runs + 1)) out=$temporary/out$runs implementation=ddp_bucketed
     "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --num-epochs 1000000 --profile-buffer-mb 1000 \
@@ -218,13 +218,13 @@ for how in "TERM" "INT" "TERM one" "INT one"; do
     stop "${words[@]}"
     grep -q "^Interrupted: the capture ends after [0-9]* steps, without controls.$" said &&
         valid "$out"/*.json "$out/$implementation"/*.json* "$out/$implementation"/all_ranks/*.json >>said && good=0 || good=1
-    result "$good" "SIG${words[0]} to ${words[1]:-all} ends the capture in words, with whole files"
+    result "$good" "SIG${words[0]} to ${words[1]:-all} ends the capture with a message and valid files"
     with_python "SIG${words[0]} to ${words[1]:-all}: every figure agrees with the traces" agrees
 done
 
 # ---- directories ----
 
-# refused WORDS PATTERN DIRECTORY: status 1 and one line, before anything ran.
+# refused WORDS PATTERN DIRECTORY: checks for status 1 and one error line, before the run starts.
 refused() {
     status=0
     timeout 60 "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --profile-output-dir "$3" >printed 2>said </dev/null || status=$?
@@ -233,21 +233,21 @@ refused() {
     result "$good" "$1 (status $status)"
 }
 touch file
-refused "a directory below a file is refused" "cannot make the directory .*: Not a directory" file/below
-refused "a directory in /proc is refused" "cannot make the directory" /proc/profile
+refused "an output directory below a file is refused" "cannot make the directory .*: Not a directory" file/below
+refused "an output directory in /proc is refused" "cannot make the directory" /proc/profile
 mkdir -p "$temporary/out$((runs + 1))/ddp"
-for directory in . ddp; do : >"$temporary/out$((runs + 1))/$directory/.ddpbench-0123abcd.tmp"; done # as killed ones leave them
+for directory in . ddp; do : >"$temporary/out$((runs + 1))/$directory/.ddpbench-0123abcd.tmp"; done # leftovers of killed runs
 profile 2 ddp
 [ "$status" = 0 ] && [ -z "$(find "$out" -name '.ddpbench-*')" ] && good=0 || good=1
-result "$good" "what killed runs left in its directories is removed"
+result "$good" "temporary files of killed runs are removed"
 refused "a directory that holds a profile of the same implementation is refused" "already holds ddp_rank_0_trace[.]json, which is not overwritten" "$out"
 status=0
 "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --rounds 0 --profile-implementation ddp_flat --profile-output-dir "$out" \
     >printed 2>said </dev/null || status=$?
 [ -s "$out/ddp_flat_rank_0_trace.json" ] && [ -s "$out/ddp_rank_0_trace.json" ] && good=$status || good=1
-result "$good" "another implementation may go into the same directory"
+result "$good" "a profile of another implementation in the same directory succeeds"
 
-# full BYTES IMPLEMENTATION RUN_JSON: files may not grow above that, from when the run has begun.
+# full BYTES IMPLEMENTATION RUN_JSON: makes a profile, limiting the file size to BYTES once RUN_JSON is written.
 full() {
     runs=$((runs + 1)) out=$temporary/out$runs status=0
     "$program" "${tiny[@]}" --rounds 0 --inject-delay rank=0,ms=300,phase=forward_pass --profile-output-dir "$out" \
@@ -260,13 +260,13 @@ full() {
 full 20000 ddp ddp/run.json
 [ "$status" = 1 ] && grep -q "^ddpbench: cannot write .*_rank_0_trace.json: File too large" said &&
     [ -z "$(find "$out" -name '*.tmp')" ] && [ ! -e "$out/ddp_rank_0_trace.json" ] && good=0 || good=1
-result "$good" "a trace that cannot be written ends the run in words, and no part of it stays (status $status)"
+result "$good" "a trace that cannot be written ends the run with an error and leaves no partial file (status $status)"
 profile 1 ddp,none
 full $(($(stat -c %s "$out/ddp/ddp_rank_0_trace.json") * 3 / 2)) ddp,ddp_individual,none comparison/run.json
 [ "$status" = 1 ] && grep -q "^ddpbench: cannot write $(literal "$out")/comparison/all_ranks/.*: File too large" said &&
     [ "$(grep "^ddpbench: " said | grep -vc "computing on the CPU")" = 1 ] && [ -z "$(find "$out" -name '*.tmp')" ] &&
     [ -s "$out/ddp_individual/ddp_individual_rank_0_trace.json" ] && [ ! -e "$out/none/none_rank_0_trace.json" ] &&
     [ ! -e "$out/comparison/all_ranks/comparison_all_ranks_trace.json" ] && good=0 || good=1
-result "$good" "a joint trace that cannot be written ends the run at once, in words (status $status)"
+result "$good" "a joint trace that cannot be written ends the run immediately with an error (status $status)"
 check_sentences
 exit "$failed"
