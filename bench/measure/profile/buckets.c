@@ -14,7 +14,7 @@ static double *time_of(double *seconds, int bucket, enum bucket_time time, int s
     return seconds + ((size_t)bucket * TIMES + time) * (size_t)steps;
 }
 
-/* When the last gradient of each bucket was final. */
+/* Adds when the last gradient of each bucket was final. */
 static void add_ready(const struct profile_figures *f, const struct capture *capture, const struct timeline *timeline,
                       const struct plan *plan, double *seconds)
 {
@@ -26,7 +26,7 @@ static void add_ready(const struct profile_figures *f, const struct capture *cap
                     1e-9 * (double)(s->start_ns - capture->times[s->step].start_ns);
 }
 
-/* The collectives of this rank. computing is NULL if it is unknown when the rank computed. */
+/* Adds the collectives of this rank. computing is NULL if it is unknown when the rank computed. */
 static void add_collectives(const struct profile_figures *f, const struct capture *capture,
                             const struct timeline *timeline, const struct lane *computing, int host_is_ahead,
                             double *seconds)

@@ -19,7 +19,7 @@ struct capture {
     struct collectives collectives;   /* counts those of active epochs; of warm-up epochs if all captured steps are */
     int in_range;                     /* the vendor's profiler is on */
     struct gpu_facts *seen, *of_rank; /* GPUs that this process sees; [ranks] that each rank computes on */
-    char missing[640];                /* what the traces lack of the GPU, without a full stop; "": nothing */
+    char missing[640];                /* tells what the traces lack of the GPU, without a full stop; "": nothing */
     struct trace trace;
 };
 

@@ -18,7 +18,7 @@ static void find_quantiles(double *of_rank, const double *seconds, int ranks, si
         of_rank[r] = stats_quantile(seconds + (size_t)r * steps, steps, q);
 }
 
-/* The first rank whose value is the largest, times a sign. */
+/* Returns the first rank with the largest value; with the least if sign is -1. */
 static int rank_of_most(const double *of_rank, int ranks, int sign)
 {
     int most = 0;
@@ -27,14 +27,14 @@ static int rank_of_most(const double *of_rank, int ranks, int sign)
     return most;
 }
 
-/* What the fast ranks need: the lower quartile over ranks; of four or fewer ranks the least. */
+/* Returns the time of the fast ranks: the lower quartile over ranks; of four or fewer ranks the least. */
 static double pace_of(const double *of_rank, int ranks)
 {
     int quarter = (ranks - 1) / 4;
     return stats_quantile(of_rank, (size_t)ranks, ranks > 1 ? (double)quarter / (ranks - 1) : 0);
 }
 
-/* From the median work of each rank: how late it is, and what a step would gain without that. */
+/* Sets how late each rank is by its median work, and what a step would gain without that. */
 static void find_late(struct profile_figures *figures, const double *work)
 {
     double pace = pace_of(work, figures->ranks), most = work[rank_of_most(work, figures->ranks, 1)];
@@ -108,7 +108,8 @@ static void describe_phase(struct profile_figures *f, int phase, const double *s
     compare_with_usual(p, phase);
 }
 
-/* Of a phase (PHASES: of the step) of this rank: seconds[steps], and the part of it that waited for a core. */
+/* Reads this rank's seconds[steps] in a phase (PHASES: in the step), and waits[steps], the part of them without a core.
+ */
 static void read_phase(const struct profile_figures *f, const struct capture *capture, int phase, double *seconds,
                        double *waits)
 {
@@ -119,8 +120,8 @@ static void read_phase(const struct profile_figures *f, const struct capture *ca
     }
 }
 
-/* A rank is late in a phase by the lower quartile of its time there without waiting for a core, which other processes
- * on these cores hardly change. */
+/* Describes the phases and the step, and how late each rank is. A rank is late in a phase by the lower quartile of its
+ * time there with a core, which other processes on the cores hardly change. */
 static void find_phases(struct profile_figures *f, const struct job *job, const struct capture *capture)
 {
     size_t steps = (size_t)f->steps, n = steps * (size_t)f->ranks;

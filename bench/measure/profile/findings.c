@@ -261,8 +261,8 @@ static void check_cores(struct findings *f, const struct profile_facts *facts, c
 
 /* ---- links ---- */
 
-/* The host whose sending or receiving side is the slowest, compared with the median of the others'. Of two hosts one
- * receives what the other sends, so only the sending sides are compared. */
+/* Finds the host whose sending or receiving side is the slowest, compared with the median of the others'. Of two hosts
+ * one receives what the other sends, so only the sending sides are compared. */
 static void check_links(struct findings *f, const struct link_rates *link, int hosts)
 {
     double threshold = 50, value = threshold, rate = 0, reached = NAN, others = NAN;

@@ -10,8 +10,8 @@
 
 /* ---- capture and findings ---- */
 
-/* Adds where the time of a step goes, in the order of its phases: those of 5 % and more, and always waiting for
- * communication. */
+/* Adds where the time of a step goes, in the order of phases: those of 5 % and more, and gradient_sync wherever ranks
+ * communicate. */
 static void add_step(const struct profile *p, cJSON *summary)
 {
     const struct phase_figure *phase = p->figures.phase;
