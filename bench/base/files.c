@@ -31,53 +31,7 @@ int files_make_directories(const char *option, const char *path)
     }
 }
 
-/* Cuts off the last part of a path, but not the / before it. Returns the length of the rest. */
-static size_t cut_last(char *path)
-{
-    size_t n = strlen(path);
-    while (n && path[n - 1] == '/')
-        n--;
-    while (n && path[n - 1] != '/')
-        n--;
-    path[n] = 0;
-    return n;
-}
-
-size_t files_there(const char *path)
-{
-    char part[FILES_PATH];
-    struct stat status;
-    size_t n = (size_t)snprintf(part, sizeof part, "%s", path);
-    while (n && lstat(part, &status))
-        n = cut_last(part);
-    return n;
-}
-
-void files_remove_empty(const char *path, size_t there)
-{
-    char part[FILES_PATH], made[FILES_PATH + 2];
-    size_t n = (size_t)snprintf(part, sizeof part, "%s", path);
-    snprintf(made, sizeof made, "/%s/", part + there);
-    /* some may not have been made; of new/../old/run, where new was not there, old may have been */
-    while (n > there + (n && part[n - 1] == '/') && !strstr(made, "/../") && (!rmdir(part) || errno != ENOTEMPTY))
-        n = cut_last(part);
-}
-
-/* ---- a file that appears when it is complete ---- */
-
-enum { BUFFER = 1 << 16 };
-
-struct new_file_buffer {
-    z_stream stream; /* of gzip */
-    int gzip;
-    size_t n; /* of the bytes, not yet written */
-    char bytes[BUFFER];
-};
-
-static int cannot_write(const struct new_file *file, int why)
-{
-    return error_report("cannot write %s: %s; files written earlier are complete", file->path, strerror(why));
-}
+/* ---- reading ---- */
 
 FILE *files_open(const char *path, size_t most, char why[FILES_WHY])
 {
@@ -129,174 +83,101 @@ size_t files_find(glob_t *found, const char *directory, const char *pattern)
     return glob(path, 0, NULL, found) ? 0 : found->gl_pathc;
 }
 
-static int refuse(const char *option, const char *path, const char *why)
-{
-    return error_report("%s%s %s: %s", option ? "--" : "cannot ", option ? option : "write", path, why);
-}
+/* ---- a file that appears when it is complete ---- */
 
-/* Whether a line begins with the mark, possibly after blanks. */
-static int has_mark(const char *begin, size_t n, const char *mark)
+static int cannot_write(const struct new_file *file)
 {
-    size_t length = strlen(mark);
-    for (const char *at = begin, *end = begin + n; (at = memmem(at, (size_t)(end - at), mark, length)); at++) {
-        const char *before = at;
-        while (before > begin && (before[-1] == ' ' || before[-1] == '\t'))
-            before--;
-        if (before == begin || before[-1] == '\n')
-            return 1;
-    }
-    return 0;
-}
-
-/* Checks that the path does not exist, or is an empty file or one with the mark (NULL: any file). Returns 0; or -1,
- * reported. */
-static int check_replaced(const char *option, const char *path, const char *mark)
-{
-    char begin[FILES_MARKED];
-    struct stat status;
-    if (strlen(path) >= FILES_PATH)
-        return error_report("%s%s %.60s...: the path is longer than %d characters", option ? "--" : "cannot ",
-                            option ? option : "write", path, FILES_PATH - 1);
-    if (!mark)
-        return 0;
-    if (lstat(path, &status)) /* writing it finds any other failure */
-        return errno == ENAMETOOLONG ? refuse(option, path, strerror(errno)) : 0;
-    if (S_ISLNK(status.st_mode))
-        return refuse(option, path, "is a symbolic link; name the file itself");
-    if (!S_ISREG(status.st_mode))
-        return refuse(option, path, "is not a regular file; name a file");
-    if (!status.st_size)
-        return 0;
-    int file = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    ssize_t n = file < 0 ? -1 : TEMP_FAILURE_RETRY(read(file, begin, sizeof begin));
-    if (file >= 0)
-        close(file);
-    return n > 0 && has_mark(begin, (size_t)n, mark)
-               ? 0
-               : refuse(option, path,
-                        "exists, and is not what ddpbench writes there; choose another name, or remove it");
-}
-
-static int begin_file(struct new_file *file, const char *option, const char *path, const char *mark, int gzip)
-{
-    const int fast = 1, of_gzip = 15 + 16, usual_memory = 8;
-    *file = (struct new_file){.option = option, .mark = mark};
-    snprintf(file->path, sizeof file->path, "%s", path);
-    file->file = files_begin(file->temporary, sizeof file->temporary, path);
-    if (file->file < 0)
-        return cannot_write(file, errno);
-    file->buffer = allocate(1, sizeof *file->buffer);
-    file->buffer->gzip = gzip;
-    if (gzip && deflateInit2(&file->buffer->stream, fast, Z_DEFLATED, of_gzip, usual_memory, Z_DEFAULT_STRATEGY))
-        fatal_no_memory(0, 0);
-    return 0;
+    return error_report("cannot write %s: %s; files written earlier are complete", file->path, strerror(errno));
 }
 
 int new_file_open(struct new_file *file, const char *path, int gzip)
 {
-    return begin_file(file, NULL, path, NULL, gzip);
-}
-
-int new_file_open_named(struct new_file *file, const char *option, const char *path, const char *mark)
-{
     *file = (struct new_file){0};
-    return check_replaced(option, path, mark) ? -1 : begin_file(file, option, path, mark, 0);
-}
-
-static int flush_buffer(struct new_file *file)
-{
-    size_t n = file->buffer->n;
-    file->buffer->n = 0;
-    return files_write(file->file, file->buffer->bytes, n);
-}
-
-/* Compresses n bytes; with Z_FINISH, also writes what zlib has kept. Returns 0; or -1 with errno. */
-static int compress_bytes(struct new_file *file, const char *text, size_t n, int flush)
-{
-    struct new_file_buffer *b = file->buffer;
-    int state = Z_OK;
-    b->stream.next_in = (Bytef *)text;
-    b->stream.avail_in = (uInt)n;
-    while (b->stream.avail_in || (flush == Z_FINISH && state != Z_STREAM_END)) {
-        b->stream.next_out = (Bytef *)b->bytes + b->n;
-        b->stream.avail_out = (uInt)(BUFFER - b->n);
-        state = deflate(&b->stream, flush);
-        b->n = BUFFER - b->stream.avail_out;
-        if (b->n == BUFFER && flush_buffer(file))
-            return -1;
+    snprintf(file->path, sizeof file->path, "%s", path);
+    file->file = files_begin(file->temporary, sizeof file->temporary, path);
+    if (file->file < 0) {
+        *file->temporary = 0;
+        return cannot_write(file);
     }
+    int copy = gzip ? fcntl(file->file, F_DUPFD_CLOEXEC, 0) : -1; /* for gzclose to close */
+    file->gzip = gzip ? gzdopen(copy, "wb1") : NULL;
+    if (gzip && !file->gzip)
+        fatal_no_memory(0, 0);
     return 0;
-}
-
-/* Copies n bytes, which fit into the buffer. */
-static int copy_bytes(struct new_file *file, const char *text, size_t n)
-{
-    struct new_file_buffer *b = file->buffer;
-    memcpy(b->bytes + b->n, text, n);
-    b->n += n;
-    return b->n == BUFFER ? flush_buffer(file) : 0;
 }
 
 int new_file_write(struct new_file *file, const char *text, size_t n)
 {
-    const struct new_file_buffer *b = file->buffer;
-    while (n) {
-        size_t room = BUFFER - b->n, piece = n < room ? n : room;
-        if (b->gzip ? compress_bytes(file, text, piece, Z_NO_FLUSH) : copy_bytes(file, text, piece))
-            return -1;
-        text += piece;
-        n -= piece;
-    }
-    return 0;
+    int failed = file->gzip ? gzfwrite(text, 1, n, file->gzip) != n : files_write(file->file, text, n);
+    return failed ? cannot_write(file) : 0;
 }
 
-static void forget_buffer(struct new_file *file)
+int new_file_end(struct new_file *file, int failed)
 {
-    if (file->buffer->gzip)
-        deflateEnd(&file->buffer->stream);
-    free(file->buffer);
-    file->buffer = NULL;
-}
-
-int new_file_abandon(struct new_file *file)
-{
-    if (!file->buffer)
-        return 0;
-    forget_buffer(file);
-    return files_abandon(file->file, file->temporary);
-}
-
-int new_file_commit(struct new_file *file)
-{
-    if ((file->buffer->gzip && compress_bytes(file, NULL, 0, Z_FINISH)) || flush_buffer(file)) {
-        int why = errno;
-        new_file_abandon(file);
-        return cannot_write(file, why);
-    }
-    if (check_replaced(file->option, file->path, file->mark)) { /* another process may have made it since */
-        new_file_abandon(file);
+    if (!*file->temporary)
         return -1;
-    }
-    forget_buffer(file);
-    return files_publish(file->file, file->temporary, file->path) ? cannot_write(file, errno) : 0;
+    if (file->gzip && gzclose(file->gzip) && !failed)
+        failed = cannot_write(file);
+    if (failed)
+        (void)files_abandon(file->file, file->temporary);
+    else if (files_publish(file->file, file->temporary, file->path))
+        failed = cannot_write(file);
+    *file->temporary = 0;
+    return failed ? -1 : 0;
 }
 
-/* Writes and commits a text. Returns 0; or -1, reported. */
-static int put_text(struct new_file *file, const char *text)
+static int write_file(const char *path, const char *text)
 {
-    if (!new_file_write(file, text, strlen(text)))
-        return new_file_commit(file);
-    int why = errno;
-    new_file_abandon(file);
-    return cannot_write(file, why);
+    struct new_file file;
+    return new_file_end(&file, new_file_open(&file, path, 0) || new_file_write(&file, text, strlen(text)));
 }
 
 int files_replace(const char *directory, const char *name, const char *text)
 {
     char path[FILES_PATH];
-    struct new_file file;
     snprintf(path, sizeof path, "%s/%s", directory, name);
-    return new_file_open(&file, path, 0) ? -1 : put_text(&file, text);
+    return write_file(path, text);
+}
+
+/* ---- a path that an option named ---- */
+
+/* Whether a line begins with the mark, possibly after blanks. */
+static int has_mark(const char *text, const char *mark)
+{
+    for (; text; text = strchr(text, '\n')) {
+        text += strspn(text, "\n \t");
+        if (!strncmp(text, mark, strlen(mark)))
+            return 1;
+    }
+    return 0;
+}
+
+/* Why the path may not be replaced; NULL: it does not exist, or is an empty file or one with the mark. */
+static const char *find_obstacle(const char *path, const char *mark)
+{
+    char begin[FILES_MARKED + 1] = "";
+    struct stat status;
+    if (lstat(path, &status)) /* writing it finds any other failure */
+        return errno == ENAMETOOLONG ? strerror(errno) : NULL;
+    if (S_ISLNK(status.st_mode))
+        return "is a symbolic link; name the file itself";
+    if (!S_ISREG(status.st_mode))
+        return "is not a regular file; name a file";
+    int file = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    ssize_t n = file < 0 ? -1 : TEMP_FAILURE_RETRY(read(file, begin, FILES_MARKED));
+    if (file >= 0)
+        close(file);
+    return !status.st_size || (n > 0 && has_mark(begin, mark))
+               ? NULL
+               : "exists, and is not what ddpbench writes there; choose another name, or remove it";
+}
+
+static int check_replaced(const char *option, const char *path, const char *mark)
+{
+    if (strlen(path) >= FILES_PATH)
+        return error_report("--%s %.60s...: the path is longer than %d characters", option, path, FILES_PATH - 1);
+    const char *why = find_obstacle(path, mark);
+    return why ? error_report("--%s %s: %s", option, path, why) : 0;
 }
 
 int files_check_path(const char *option, const char *path, const char *mark)
@@ -304,16 +185,18 @@ int files_check_path(const char *option, const char *path, const char *mark)
     char temporary[FILES_PATH + FILES_TEMPORARY];
     if (check_replaced(option, path, mark))
         return -1;
-    int file = files_begin(temporary, sizeof temporary, path), failed = file < 0 || files_abandon(file, temporary);
-    int why = errno;
-    files_remove_left(cut_last(strcpy(temporary, path)) ? temporary : ".");
-    return failed ? error_report("--%s: cannot write %s: %s", option, path, strerror(why)) : 0;
+    int file = files_begin(temporary, sizeof temporary, path);
+    if (file < 0 || files_abandon(file, temporary))
+        return error_report("--%s: cannot write %s: %s", option, path, strerror(errno));
+    const char *slash = strrchr(path, '/');
+    snprintf(temporary, sizeof temporary, "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
+    files_remove_left(temporary);
+    return 0;
 }
 
 int files_replace_path(const char *option, const char *path, const char *mark, const char *text)
 {
-    struct new_file file;
-    return new_file_open_named(&file, option, path, mark) ? -1 : put_text(&file, text);
+    return check_replaced(option, path, mark) ? -1 : write_file(path, text);
 }
 
 int files_lock_directory(const char *option, const char *directory, int *lock)

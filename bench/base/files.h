@@ -14,13 +14,6 @@ enum { FILES_PATH = 800 };
 /* Makes a directory and its parents. Returns 0; or -1, reported with the option that named it. */
 int files_make_directories(const char *option, const char *path);
 
-/* The length of the longest beginning of a path that exists. */
-size_t files_there(const char *path);
-
-/* Removes a directory and its parents as long as they are empty and the path is longer than `there`, the result of
- * files_there before they were made; removes nothing if one of them is named `..`. */
-void files_remove_empty(const char *path, size_t there);
-
 /* Limits on reading: a file of lines, which may hold 100,000 steps, and a line. */
 #define FILES_MOST_BYTES ((size_t)8 << 30)
 #define FILES_MOST_LINE  ((size_t)4 << 20)
@@ -40,28 +33,20 @@ size_t files_find(glob_t *found, const char *directory, const char *pattern);
 
 /* A file that is being written: it has a temporary name until it is complete. */
 struct new_file {
-    char path[FILES_PATH], temporary[FILES_PATH + FILES_TEMPORARY];
-    const char *option, *mark;      /* of new_file_open_named; or NULL */
-    struct new_file_buffer *buffer; /* not written yet; NULL: the file is closed */
+    char path[FILES_PATH], temporary[FILES_PATH + FILES_TEMPORARY]; /* temporary "": it is not open */
+    struct gzFile_s *gzip;                                          /* compresses it; NULL: it is as it was written */
     int file;
 };
 
 /* Begins a file in a directory of this run, compressed by gzip or not. Returns 0; or -1, reported. */
 int new_file_open(struct new_file *file, const char *path, int gzip);
 
-/* The same at any path that files_check_path allows; this is checked now and again at the end. The option (NULL: none
- * named the path) and the mark have to outlive the file. */
-int new_file_open_named(struct new_file *file, const char *option, const char *path, const char *mark);
-
-/* Appends n bytes. Returns 0; or -1 with errno: then call new_file_abandon. */
+/* Appends n bytes. Returns 0; or -1, reported. */
 int new_file_write(struct new_file *file, const char *text, size_t n);
 
-/* Gives the file its name, which replaces an older file. Returns 0; or -1, reported: then the new file is gone, and the
- * older one stays. */
-int new_file_commit(struct new_file *file);
-
-/* Removes the file. Returns 0; or -1 with errno, such as ENOSPC. */
-int new_file_abandon(struct new_file *file);
+/* Gives the file its name, which replaces an older file; or removes it, if `failed` or if that fails: then the older
+ * file stays. Returns 0; or -1, reported unless `failed`, also for a file that could not be opened. */
+int new_file_end(struct new_file *file, int failed);
 
 /* Writes text to directory/name in a directory of this run, completely or not at all. Returns 0; or -1, reported. */
 int files_replace(const char *directory, const char *name, const char *text);

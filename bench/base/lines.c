@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 int lines_open(struct lines *lines, const char *path)
@@ -18,27 +17,8 @@ int lines_open(struct lines *lines, const char *path)
     return lines->file < 0 ? error_report("cannot write %s: %s", path, strerror(errno)) : 0;
 }
 
-/* Sets error if the path no longer names the file, or if its length has changed. */
-static void check_file(struct lines *lines)
-{
-    struct stat ours, named;
-    if (!lines->error && fstat(lines->file, &ours))
-        lines->error = errno;
-    if (!lines->error && (stat(lines->path, &named) || named.st_ino != ours.st_ino || named.st_dev != ours.st_dev ||
-                          named.st_size != lines->length))
-        lines->error = ESTALE;
-}
-
-int lines_check(struct lines *lines)
-{
-    if (lines->file >= 0)
-        check_file(lines);
-    return lines_report(lines);
-}
-
 int lines_append(struct lines *lines, const char *text, size_t length)
 {
-    check_file(lines);
     if (lines->error)
         return -1;
     if (!files_write(lines->file, text, length)) {
@@ -53,8 +33,6 @@ int lines_append(struct lines *lines, const char *text, size_t length)
 
 int lines_report(const struct lines *lines)
 {
-    if (lines->error == ESTALE)
-        return error_report("%s was removed or changed by another process; nothing more is written to it", lines->path);
     return lines->error ? error_report("cannot write %s: %s; it holds what was written before", lines->path,
                                        strerror(lines->error))
                         : 0;

@@ -11,15 +11,11 @@ struct lines {
     char path[FILES_PATH];
     int file;     /* -1: none */
     off_t length; /* of the whole lines */
-    int error;    /* errno of the first write that failed; ESTALE: another process changed the file; 0: none */
+    int error;    /* errno of the first write that failed; 0: none */
 };
 
-/* Creates an empty file, which replaces another of that name. Returns 0; or -1, reported. */
+/* Creates an empty file (files_create). Returns 0; or -1, reported. */
 int lines_open(struct lines *lines, const char *path);
-
-/* Checks that nobody has changed or removed the file, or moved its directory. Returns 0; or -1, reported: then nothing
- * more is written. */
-int lines_check(struct lines *lines);
 
 /* Appends whole lines: the whole text, or nothing. Nothing is written after a failure. Returns 0; or -1, which
  * lines_report and lines_close report. */

@@ -376,13 +376,3 @@ cJSON *option_table_json(const struct option_table *table)
     }
     return json;
 }
-
-int option_check_files(const struct option_value *option, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < i; j++)
-            if (*option[i].value && !strcmp(option[i].value, option[j].value))
-                return error_report("--%s %s and --%s %s: both name the same output; name another for one of them",
-                                    option[j].name, option[j].value, option[i].name, option[i].value);
-    return 0;
-}

@@ -102,13 +102,6 @@ void option_table_help(FILE *out, const struct option_table *table, enum option_
  */
 cJSON *option_table_json(const struct option_table *table);
 
-/* Checks that no two of n options have the same value, the name of a file; "" names none. Returns 0; or -1, reported.
- */
-struct option_value {
-    const char *name, *value;
-};
-int option_check_files(const struct option_value *option, size_t n);
-
 /* Parses a text that is a finite number. Returns 0; or -1, without a report. */
 int option_number(const char *text, double *value);
 

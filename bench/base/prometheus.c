@@ -6,41 +6,15 @@
 
 #include <ctype.h>
 #include <math.h>
-#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { VALUE, LOW, HIGH, SAMPLES, PARTS, NAME = 128 };
-static const char *const part_name[PARTS] = {"", "_low", "_high", "_samples"};
+enum { PARTS = 4, NAME = 128 };
 
-/* A sample of a metric. Since there may be a million, all samples of a metric share one copy of its name. */
+/* A sample of a metric. */
 struct sample {
-    const char *metric;
-    int part;
-    const struct figure *figure;
-    const struct prometheus_run *run;
+    const char *metric, *rest; /* name; labels and value */
 };
-
-/* ---- names ---- */
-
-static const struct {
-    const char *unit, *ending, *words;
-} units[] = {{"s", "_seconds", "in seconds"},
-             {"B", "_bytes", "in bytes"},
-             {"B/s", "_bytes_per_second", "in bytes per second"},
-             {"1/s", "_per_second", "per second"},
-             {"FLOP/s", "_flops_per_second", "in floating-point operations per second"},
-             {"1", "", "a ratio or a count"}};
-enum { UNITS = sizeof units / sizeof *units };
-
-/* The index of a figure's unit; UNITS if it is not listed. */
-static size_t unit_of(const struct figure *figure)
-{
-    size_t i = 0;
-    while (i < UNITS && strcmp(figure->unit, units[i].unit) != 0)
-        i++;
-    return i;
-}
 
 static int ends_with(const char *text, const char *ending)
 {
@@ -48,39 +22,24 @@ static int ends_with(const char *text, const char *ending)
     return length >= n && !strcmp(text + length - n, ending);
 }
 
-static void make_name(char metric[NAME], const struct figure *figure, int part)
+static void make_name(char metric[NAME], const struct figure *figure, const char *part)
 {
-    char ending[sizeof figure->unit + 1];
-    size_t unit = unit_of(figure);
+    static const struct {
+        const char *unit, *ending;
+    } units[] = {{"s", "_seconds"},
+                 {"B", "_bytes"},
+                 {"B/s", "_bytes_per_second"},
+                 {"1/s", "_per_second"},
+                 {"FLOP/s", "_flops_per_second"},
+                 {"1", ""}};
+    char ending[32];
     snprintf(ending, sizeof ending, "_%s", figure->unit);
-    const char *known = unit < UNITS ? units[unit].ending : ending;
-    snprintf(metric, NAME, "ddpbench_result_%s%s%s", figure->name, ends_with(figure->name, known) ? "" : known,
-             part_name[part]);
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (!strcmp(figure->unit, units[i].unit))
+            strcpy(ending, units[i].ending);
+    snprintf(metric, NAME, "ddpbench_result_%s%s%s", figure->name, ends_with(figure->name, ending) ? "" : ending, part);
     for (char *c = metric; *c; c++)
         *c = (char)(*c & 0x80 || !isalnum((unsigned char)*c) ? '_' : tolower((unsigned char)*c));
-}
-
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(a, b);
-}
-
-/* The shared copy of a name, in a tree that owns it. */
-static const char *only_copy(void **names, const char *name)
-{
-    const char **found = tsearch(name, names, by_name);
-    if (found && *found == name) /* it is new */
-        *found = strdup(name);
-    if (!found || !*found)
-        fatal_no_memory(strlen(name) + 1, 1);
-    return *found;
-}
-
-/* ---- lines ---- */
-
-static void print_head(FILE *out, const char *metric, const char *help)
-{
-    fprintf(out, "# HELP %s %s\n# TYPE %s gauge\n", metric, help, metric);
 }
 
 static void print_label(FILE *out, const char *name, const char *value)
@@ -95,11 +54,14 @@ static void print_label(FILE *out, const char *name, const char *value)
     putc('"', out);
 }
 
-/* figure: NULL for a line about the whole run. */
-static void print_line(FILE *out, const char *metric, const struct prometheus_run *run, const struct figure *figure,
-                       double value)
+/* Prints the texts of a struct sample, each ended by 0. figure: NULL for a sample of the whole run. Returns 1; or 0,
+ * with nothing printed, for a value that is not finite. */
+static size_t print_sample(FILE *out, const char *metric, const struct prometheus_run *run, const struct figure *figure,
+                           double value)
 {
-    fprintf(out, "%s{", metric);
+    if (!isfinite(value))
+        return 0;
+    fprintf(out, "%s%c{", metric, 0);
     print_label(out, "run", run->run);
     print_label(out, ",mode", run->mode);
     print_label(out, ",directory", run->directory);
@@ -107,92 +69,55 @@ static void print_line(FILE *out, const char *metric, const struct prometheus_ru
         print_label(out, ",subject", figure->subject);
     if (figure && figure->bytes > 0)
         fprintf(out, ",bytes=\"%.15g\"", figure->bytes);
-    fprintf(out, "} %.15g\n", value);
+    fprintf(out, "} %.15g%c", value, 0);
+    return 1;
 }
 
-/* ---- samples in order ---- */
-
-static double value_of(const struct sample *s)
+static size_t print_run(FILE *out, const struct prometheus_run *run)
 {
-    const double value[PARTS] = {s->figure->value, s->figure->low, s->figure->high, (double)s->figure->n};
-    return value[s->part];
+    static const char *const part[PARTS] = {"", "_low", "_high", "_samples"};
+    char metric[NAME];
+    size_t n = print_sample(out, "ddpbench_run_done", run, NULL, run->done) +
+               print_sample(out, "ddpbench_run_planned", run, NULL, run->planned);
+    for (const struct figure *f = run->figures->item; f < run->figures->item + run->figures->n; f++) {
+        const double value[PARTS] = {f->value, f->low, f->high, (double)f->n};
+        for (int i = 0; i < PARTS; i++) {
+            make_name(metric, f, part[i]);
+            n += print_sample(out, metric, run, f, value[i]);
+        }
+    }
+    return n;
 }
 
-/* Compares metrics and labels: 0 for two samples that have the same. */
-static int compare_names(const struct sample *a, const struct sample *b)
-{
-    int order = a->metric == b->metric ? 0 : strcmp(a->metric, b->metric);
-    if (!order)
-        order = strcmp(a->run->run, b->run->run);
-    if (!order)
-        order = strcmp(a->run->directory, b->run->directory);
-    if (!order)
-        order = strcmp(a->figure->subject, b->figure->subject);
-    return order ? order : (a->figure->bytes > b->figure->bytes) - (a->figure->bytes < b->figure->bytes);
-}
-
-/* Sorts by metric and labels; samples that have the same keep the order of their figures in the array. */
+/* By metric; samples of one keep their order, that of their texts. */
 static int compare_samples(const void *first, const void *second)
 {
     const struct sample *a = first, *b = second;
-    int order = compare_names(a, b);
-    return order ? order : (a->figure > b->figure) - (a->figure < b->figure);
-}
-
-static void print_head_of(FILE *out, const struct sample *s)
-{
-    static const char *const better[] = {"; lower is better", "; higher is better", ""};
-    char help[2 * NAME];
-    const char *figure = s->metric + strlen("ddpbench_result_");
-    int length = (int)(strlen(figure) - strlen(part_name[s->part]));
-    size_t unit = unit_of(s->figure);
-    const char *in = unit < UNITS ? units[unit].words : "in a unit of its own";
-    if (s->part == VALUE)
-        snprintf(help, sizeof help, "Figure of a run: %s, %s%s.", figure, in, better[s->figure->better]);
-    else if (s->part == SAMPLES)
-        snprintf(help, sizeof help, "Number of samples of %.*s.", length, figure);
-    else
-        snprintf(help, sizeof help, "%s end of the 95 %% interval of %.*s, %s.", s->part == LOW ? "Low" : "High",
-                 length, figure, in);
-    print_head(out, s->metric, help);
-}
-
-static void print_progress(FILE *out, const struct prometheus_run *run, size_t runs)
-{
-    print_head(out, "ddpbench_run_done", "Rounds or rows that are complete.");
-    for (size_t i = 0; i < runs; i++)
-        print_line(out, "ddpbench_run_done", &run[i], NULL, run[i].done);
-    print_head(out, "ddpbench_run_planned", "Rounds or rows that the run plans, as far as is known.");
-    for (size_t i = 0; i < runs; i++)
-        print_line(out, "ddpbench_run_planned", &run[i], NULL, run[i].planned);
+    int order = strcmp(a->metric, b->metric);
+    return order ? order : (a->metric > b->metric) - (a->metric < b->metric);
 }
 
 void prometheus_print(FILE *out, const struct prometheus_run *run, size_t runs)
 {
-    void *names = NULL;
-    char name[NAME];
-    size_t most = 0, n = 0;
+    char *text = NULL;
+    size_t length = 0, n = 0;
+    FILE *samples = text_begin(&text, &length);
     for (size_t i = 0; i < runs; i++)
-        most += run[i].figures->n * PARTS;
-    struct sample *sample = allocate(most + 1, sizeof *sample);
-    for (size_t i = 0; i < runs; i++)
-        for (size_t k = 0; k < run[i].figures->n; k++)
-            for (int part = 0; part < PARTS; part++) {
-                sample[n] = (struct sample){.part = part, .figure = &run[i].figures->item[k], .run = &run[i]};
-                if (!isfinite(value_of(&sample[n])))
-                    continue;
-                make_name(name, sample[n].figure, part);
-                sample[n++].metric = only_copy(&names, name);
-            }
-    qsort(sample, n, sizeof *sample, compare_samples);
-    if (runs)
-        print_progress(out, run, runs);
+        n += print_run(samples, &run[i]);
+    text_end(samples);
+    struct sample *sample = allocate(n + 1, sizeof *sample);
+    const char *at = text;
     for (size_t i = 0; i < n; i++) {
-        if (!i || sample[i].metric != sample[i - 1].metric)
-            print_head_of(out, &sample[i]);
-        if (!i || compare_names(&sample[i], &sample[i - 1]) != 0)
-            print_line(out, sample[i].metric, sample[i].run, sample[i].figure, value_of(&sample[i]));
+        sample[i].metric = at;
+        sample[i].rest = at += strlen(at) + 1;
+        at += strlen(at) + 1;
+    }
+    qsort(sample, n, sizeof *sample, compare_samples);
+    for (size_t i = 0; i < n; i++) {
+        if (!i || strcmp(sample[i].metric, sample[i - 1].metric) != 0)
+            fprintf(out, "# TYPE %s gauge\n", sample[i].metric);
+        fprintf(out, "%s%s\n", sample[i].metric, sample[i].rest);
     }
     free(sample);
-    tdestroy(names, free);
+    free(text);
 }

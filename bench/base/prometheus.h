@@ -7,8 +7,8 @@
  * figure is not repeated. The ends of the 95 % interval, if there is one, and the number of samples are metrics of
  * their own, with _low, _high and _samples behind the name, so that a sum over a metric has a meaning. Labels are run,
  * mode and directory, and of figures also subject, and bytes for a size. Names are in lower case, with _ in place of
- * characters that Prometheus does not allow. Of figures with the same name and labels the first is kept. Sources:
- * https://prometheus.io/docs/instrumenting/exposition_formats/ and https://prometheus.io/docs/practices/naming/. */
+ * characters that Prometheus does not allow. Sources: https://prometheus.io/docs/instrumenting/exposition_formats/ and
+ * https://prometheus.io/docs/practices/naming/. */
 #ifndef BENCH_BASE_PROMETHEUS_H
 #define BENCH_BASE_PROMETHEUS_H
 

@@ -67,43 +67,12 @@ static void name_directory(struct results *results, const struct job *job, const
     free(all);
 }
 
-/* Removes what was made after a rank could not open its part. there: files_there of the directory before it was made.
- */
-static int abandon(struct results *results, const struct job *job, size_t there)
-{
-    if (results->telemetry.file >= 0) {
-        (void)lines_close(&results->telemetry);
-        (void)unlink(results->telemetry.path);
-    }
-    job_barrier(job);
-    if (job->local_rank == 0 && results->lock >= 0)
-        files_remove_empty(results->directory, there);
-    return -1;
-}
-
 /* The names of all files that a run of any mode writes to its directory, on any rank and host, for fnmatch. Case is
  * ignored, as some file systems do. */
 static const char of_runs[] =
     "@(run.json|summary.@(json|csv|txt|prom)|metrics.csv|rank_*_metrics.jsonl|@(cpu|gpu)_monitor*.csv|checkpoint.bin|"
     "all_ranks)";
 enum { MATCH = FNM_EXTMATCH | FNM_CASEFOLD };
-
-/* The names of the files that a profile writes to the directory above. */
-static const char of_profiles[] = "*_@(summary.txt|rank_*_trace.json?(.gz))";
-
-int results_check_apart(const char *option, const char *path, const char *directory)
-{
-    const char *slash = strrchr(path, '/');
-    char folder[FILES_PATH] = ".";
-    struct stat one, other;
-    if (slash)
-        snprintf(folder, sizeof folder, "%.*s", (int)(slash - path) + 1, path);
-    const char *name = slash ? slash + 1 : path;
-    if ((fnmatch(of_runs, name, MATCH) && fnmatch(of_profiles, name, MATCH)) || stat(folder, &one) ||
-        stat(directory, &other) || one.st_dev != other.st_dev || one.st_ino != other.st_ino)
-        return 0;
-    return error_report("--%s %s: the run writes a file of this name there; choose another name", option, path);
-}
 
 /* Checks that no file directory/all (glob(7)) has one of the names (fnmatch), except empty files with a single name,
  * which may be written to. Returns 0; or -1, reported. */
@@ -112,7 +81,7 @@ static int check_names(const char *option, const char *directory, const char *al
     glob_t found;
     struct stat status;
     int taken = 0;
-    if (access(directory, R_OK) && errno != ENOENT)
+    if (access(directory, R_OK) && errno == EACCES)
         return error_report("--%s %s: cannot list what it holds: %s; choose another directory", option, directory,
                             strerror(errno));
     size_t n = files_find(&found, directory, all);
@@ -135,18 +104,13 @@ int results_check_free(const char *option, const char *top, const char *below)
     return check_names(option, top, "*", names) || check_names(option, directory, "*", of_runs) ? -1 : 0;
 }
 
-/* Makes the directory, checks that it holds no results, and removes temporary files of killed runs. Rank 0 locks it
- * until results_close and checks the file of --prometheus. Returns 0; or -1, reported. */
+/* Checks that the directory holds no results, makes it, and removes temporary files of killed runs. Rank 0 locks it
+ * until results_close. Returns 0; or -1, reported. */
 static int take_directory(struct results *results, const struct results_target *target)
 {
-    if (files_make_directories(target->option, results->directory) ||
-        (results->rank == 0 && files_lock_directory(target->option, results->directory, &results->lock)) ||
-        results_check_free(target->option, results->top, target->below))
-        return -1;
-    if (results->rank == 0 && *target->prometheus &&
-        (results_check_apart("prometheus", target->prometheus, results->directory) ||
-         results_check_apart("prometheus", target->prometheus, results->top) ||
-         files_check_path("prometheus", target->prometheus, RESULTS_PROMETHEUS_MARK)))
+    if (results_check_free(target->option, results->top, target->below) ||
+        files_make_directories(target->option, results->directory) ||
+        (results->rank == 0 && files_lock_directory(target->option, results->directory, &results->lock)))
         return -1;
     if (results->rank == 0) {
         files_remove_left(results->top);
@@ -163,16 +127,19 @@ int results_open(struct results *results, const struct job *job, const struct re
     if (strlen(target->given) >= sizeof results->top - 64) /* the same on every rank */
         return job_agree(job, error_report("--%s: the path is longer than %zu characters", target->option,
                                            sizeof results->top - 65));
+    if (job_agree(job, job->rank == 0 && *target->prometheus
+                           ? files_check_path("prometheus", target->prometheus, RESULTS_PROMETHEUS_MARK)
+                           : 0))
+        return -1; /* before anything is made */
     snprintf(results->label, sizeof results->label, "%s", target->label);
-    size_t there = files_there(*target->given ? target->given : "results"); /* before name_directory makes it */
     name_directory(results, job, target->given, target->label);
     snprintf(results->directory, sizeof results->directory, *target->below ? "%s/%s" : "%s", results->top,
              target->below);
     if (job_agree(job, take_directory(results, target)))
-        return abandon(results, job, there);
+        return -1;
     snprintf(path, sizeof path, "%s/rank_%d_metrics.jsonl", results->directory, results->rank);
     if (job_agree(job, lines_open(&results->telemetry, path)))
-        return abandon(results, job, there);
+        return -1;
     exit_handlers_set_message("; what was measured before is in %s", results->top);
     return 0;
 }

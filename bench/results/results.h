@@ -8,7 +8,6 @@
 #include "base/option_table.h"
 #include "ddp/job.h"
 #include "results/findings.h"
-#include "results/metrics.h"
 #include "results/place.h"
 #include "results/provenance.h"
 #include "results/saved_run.h"
@@ -62,12 +61,15 @@ int results_open(struct results *results, const struct job *job, const struct re
  * or -1, reported. */
 int results_check_free(const char *option, const char *top, const char *below);
 
-/* Checks that a path that another option names is not a file that a run writes to the directory, which need not exist.
- * Returns 0; or -1, reported. */
-int results_check_apart(const char *option, const char *path, const char *directory);
-
 /* Appends whole lines to this rank's metrics, all or none of them, and frees the text. Returns 0; or -1, reported. */
 int results_append(struct results *results, char *text, size_t length);
+
+/* Makes metrics.csv from rank_0_metrics.jsonl in the directory of a run, which may be running or killed. Each line
+ * becomes a row; each member of any line that is neither array nor object becomes a column, in the order of first
+ * appearance. Numbers keep their value; a missing member or null is an empty field; texts are quoted by RFC 4180. A
+ * last line that was cut off is left out; without any line no file is written. Only one line is in memory at a time.
+ * Returns 0; or -1, reported. */
+int results_write_metrics_csv(const char *directory);
 
 /* Closes this rank's metrics. Rank 0 also makes metrics.csv from its metrics. Returns 0; or -1, reported, also if the
  * last summary could not be copied to the file of --prometheus. Closed results are fine. */

@@ -263,7 +263,6 @@ for ((i = 7; i < n; i += 40)); do
     case ${cases[i]} in *"${end}compare$end"* | *"${end}report$end"* | *--inject-delay* | *--overlap* | *--root* | *--profile-ranks*) continue ;; esac
     cases+=("2${cases[i]#1}")
 done
-bad "one/two" "${tiny[@]}" --output "one/two/$name300"
 for kind in empty high fifo odd.bin; do bad "../in/$kind" "${tiny[@]}" --data "../in/$kind"; done
 bad "--inject-delay" "${tiny[@]}" --inject-delay rank=2,ms=1,phase=forward_pass
 bad "--root" "${allreduce[@]}" --root 2

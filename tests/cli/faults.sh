@@ -216,18 +216,14 @@ done
 
 # ---- interference by other processes ----
 
-timeout 60 "$program" "${tiny[@]}" --rounds 1000000 --implementations none --output shared >printed 2>said.first &
+timeout 60 "$program" "${tiny[@]}" --rounds 1000000 --implementations none --output shared >printed 2>&1 &
 run=$!
 wait_until [ -s shared/rank_0_metrics.jsonl ] || true
 try "$program" "${tiny[@]}" --implementations none --output shared
 check 1 "a second run in the directory of an active run is refused" '^ddpbench: --output shared: another run or report writes there now; choose another directory$'
-rm shared/rank_0_metrics.jsonl
-status=0
-wait $run || status=$?
-mv said.first said
-check 1 "metrics removed by another process end the run with an error" \
-    '^ddpbench: shared/rank_0_metrics[.]jsonl was removed or changed by another process; nothing more is written to it$'
-succeeds "metrics removed by another process: other files are valid" valid shared/*.json
+kill $run
+wait $run || true
+succeeds "the files of the active run are valid" valid shared/*.json
 
 for how in "rm -r shared2" "mv shared2 moved"; do
     rm -rf shared2
@@ -238,7 +234,7 @@ for how in "rm -r shared2" "mv shared2 moved"; do
     wait_until $how || true # rm fails if a temporary file disappears meanwhile
     wait $run && status=0 || status=$?
     check 1 "a removed results directory ($how) ends the run" \
-        '^ddpbench: (shared2/rank_0_metrics[.]jsonl was removed or changed by another process; nothing more is written to it|cannot write shared2/summary[.].*: No such file or directory; .*)$'
+        '^ddpbench: cannot write shared2/summary[.].*: No such file or directory; .*$'
     is "a removed results directory ($how) is not recreated" "$(ls shared2 2>/dev/null)" ''
 done
 succeeds "a moved results directory holds valid files" valid moved/run.json moved/rank_0_metrics.jsonl

@@ -18,18 +18,9 @@ static int write_to_file(void *context, const char *text, size_t n)
 {
     struct trace_file *out = context;
     watchdog_wait(out->watchdog, "writing a trace", 0, 0);
-    int failed = new_file_write(&out->file, text, n), why = errno;
+    int status = new_file_write(&out->file, text, n);
     watchdog_arrived(out->watchdog);
-    return failed ? error_report("cannot write %s: %s", out->file.path, strerror(why)) : 0;
-}
-
-/* Gives a file its name, or removes it if writing it failed. */
-static int end_file(struct new_file *file, int failed)
-{
-    if (!failed)
-        return new_file_commit(file);
-    new_file_abandon(file);
-    return -1;
+    return status;
 }
 
 int trace_file_write(const struct profile_options *options, const struct results *results, const struct trace *trace)
@@ -41,8 +32,8 @@ int trace_file_write(const struct profile_options *options, const struct results
         return 0;
     snprintf(path, sizeof path, "%.540s/%.80s_rank_%d_trace.json%s", results->top, trace->name, trace->rank,
              options->trace_gzip ? ".gz" : "");
-    return end_file(&out.file,
-                    new_file_open(&out.file, path, options->trace_gzip) || trace_write(trace, &sink, TRACE_WHOLE));
+    return new_file_end(&out.file,
+                        new_file_open(&out.file, path, options->trace_gzip) || trace_write(trace, &sink, TRACE_WHOLE));
 }
 
 /* ---- all ranks in one trace ---- */
@@ -102,7 +93,7 @@ int merged_trace_end(struct trace_file *m, const char *name)
 {
     const struct trace trace = {.name = name};
     struct trace_sink sink = {write_to_file, m};
-    return m->begun ? end_file(&m->file, m->failed || trace_write(&trace, &sink, TRACE_MERGED_TAIL)) : 0;
+    return m->begun ? new_file_end(&m->file, m->failed || trace_write(&trace, &sink, TRACE_MERGED_TAIL)) : 0;
 }
 
 /* ---- telemetry ---- */

@@ -142,31 +142,6 @@ static enum compare_status judge(cJSON *json, const struct compare_options *o, c
     return status;
 }
 
-static const char *profiled(const struct compare_run *run)
-{
-    return strcmp(json_string(run->saved.run, "mode"), "profile") ? ""
-                                                                  : json_string(run->saved.summary, "implementation");
-}
-
-/* If the baselines profile one implementation and the candidates another, compares the two under the name "profiled",
- * and judges none of their controls, which differ. Returns whether that is so. */
-static int match_profiles(struct compare_run *run, size_t baselines, size_t n)
-{
-    const char *baseline = profiled(&run[0]), *candidate = profiled(&run[baselines]);
-    if (!*baseline || !*candidate || !strcmp(baseline, candidate))
-        return 0;
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(profiled(&run[i]), i < baselines ? baseline : candidate) != 0)
-            return 0;
-    for (size_t i = 0; i < n; i++)
-        for (struct figure *f = run[i].saved.figures.item; f < run[i].saved.figures.item + run[i].saved.figures.n; f++)
-            if (!strcmp(f->subject, profiled(&run[i])))
-                snprintf(f->subject, sizeof f->subject, "profiled");
-            else
-                f->judged = 0;
-    return 1;
-}
-
 static void print_json(FILE *out, const cJSON *json, const struct compare_options *o)
 {
     char *text = cJSON_Print(json);
@@ -191,9 +166,6 @@ static int check_files(const struct compare_options *o)
         const char *path = o->form[f];
         if (!*path || !strcmp(path, "-"))
             continue;
-        for (size_t i = 0; i < o->baselines + o->candidates; i++)
-            if (results_check_apart(form->option, path, o->directory[i]))
-                return -1;
         if (files_check_path(form->option, path, form->mark))
             return -1;
     }
@@ -215,8 +187,6 @@ static enum compare_status compare_runs(cJSON *json, const struct compare_option
     cJSON *differences = cJSON_GetObjectItemCaseSensitive(json, "differences");
     for (size_t i = 1; i < runs; i++)
         differences_add(differences, &run[0], &run[i], i < o->baselines ? "another baseline" : "candidate");
-    if (match_profiles(run, o->baselines, runs) && differences_allow(differences, "profile-implementation", &run[0]))
-        return COMPARE_FAILED;
     if (differences_allow(differences, o->allow, &run[0]))
         return COMPARE_USAGE;
     for (const cJSON *difference = differences->child; difference; difference = difference->next)

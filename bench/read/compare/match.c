@@ -25,36 +25,35 @@ static int by_figure(const void *a, const void *b)
     return by_group ? by_group : (x->figure->bytes > y->figure->bytes) - (x->figure->bytes < y->figure->bytes);
 }
 
-static const struct verdict_figure *find_line(const struct compare_lines *lines, const struct figure *figure)
+/* The number of the line of a figure: of a new one, without values, unless it has one. lines->item has room for it. */
+static size_t find_or_add(struct compare_lines *lines, const struct figure *figure, size_t baselines)
 {
-    const struct verdict_figure key = {.figure = figure}, *const *found = tfind(&key, &lines->tree, by_figure);
-    return found ? *found : NULL;
-}
-
-/* Adds a line for a figure unless it has one; lines->item has room for it. */
-static void add_line(struct compare_lines *lines, const struct figure *figure)
-{
-    struct verdict_figure *line = &lines->item[lines->n];
+    size_t n = lines->n;
+    struct verdict_figure *line = &lines->item[n];
     *line = (struct verdict_figure){
         .higher_is_better = figure->better == BETTER_HIGHER, .figure = figure, .judged = figure->judged};
     struct verdict_figure *const *group = tfind(line, &lines->tree, by_size_group);
-    line->size_group = group ? (*group)->size_group : lines->size_groups;
     struct verdict_figure *const *found = tsearch(line, &lines->tree, by_figure);
     if (!found)
         fatal_no_memory(0, 0);
-    lines->n += *found == line;
-    lines->size_groups += !group;
+    if (*found != line)
+        return (size_t)(*found - lines->item);
+    line->size_group = group ? (*group)->size_group : lines->size_groups++;
+    lines->values[n] = allocate(lines->runs, sizeof **lines->values);
+    for (size_t r = 0; r < lines->runs; r++)
+        lines->values[n][r] = NAN;
+    line->baseline = lines->values[n];
+    line->candidate = line->baseline + baselines;
+    return lines->n++;
 }
 
 static int add_run(struct compare_lines *lines, const struct saved_run *saved, size_t r, size_t baselines)
 {
-    for (size_t i = 0; i < saved->figures.n; i++) {
-        const struct figure *figure = &saved->figures.item[i];
-        double *value = &lines->values[(size_t)(find_line(lines, figure) - lines->item) * lines->runs + r];
-        if (r < baselines && !strcmp(figure->name, "wrong_elements") && figure->value > 0)
+    for (const struct figure *f = saved->figures.item; f < saved->figures.item + saved->figures.n; f++) {
+        if (r < baselines && !strcmp(f->name, "wrong_elements") && f->value > 0)
             return error_report("%s: found wrong elements in %s of %.0f bytes, so it is no baseline; leave it out",
-                                saved->directory, figure->subject, figure->bytes);
-        *value = figure->value;
+                                saved->directory, f->subject, f->bytes);
+        lines->values[find_or_add(lines, f, baselines)][r] = f->value;
     }
     return 0;
 }
@@ -64,26 +63,19 @@ int compare_match(struct compare_lines *lines, const struct compare_run *run, si
     size_t most = 1, runs = baselines + candidates; /* and one more, since a line is written before it is looked up */
     for (size_t r = 0; r < runs; r++)
         most += run[r].saved.figures.n;
-    *lines = (struct compare_lines){.item = allocate(most, sizeof *lines->item), .runs = runs, .run = run};
-    for (size_t r = 0; r < runs; r++)
-        for (size_t i = 0; i < run[r].saved.figures.n; i++)
-            add_line(lines, &run[r].saved.figures.item[i]);
-    lines->values = allocate(lines->n * runs, sizeof *lines->values);
-    for (size_t i = 0; i < lines->n * runs; i++)
-        lines->values[i] = NAN;
-    for (size_t i = 0; i < lines->n; i++) {
-        lines->item[i].baseline = &lines->values[i * runs];
-        lines->item[i].candidate = lines->item[i].baseline + baselines;
-    }
+    *lines = (struct compare_lines){.item = allocate(most, sizeof *lines->item),
+                                    .values = allocate(most, sizeof *lines->values),
+                                    .runs = runs,
+                                    .run = run};
     for (size_t r = 0; r < runs; r++)
         if (add_run(lines, &run[r].saved, r, baselines))
             return -1;
     for (size_t i = 0; i < lines->n; i++) { /* wrong elements make all figures of their subject and size wrong */
         struct figure figure = *lines->item[i].figure;
         strcpy(figure.name, "wrong_elements");
-        const struct verdict_figure *wrong = find_line(lines, &figure);
+        const struct verdict_figure key = {.figure = &figure}, *const *wrong = tfind(&key, &lines->tree, by_figure);
         for (size_t r = baselines; wrong && r < runs; r++)
-            lines->item[i].wrong |= wrong->baseline[r] > 0;
+            lines->item[i].wrong |= (*wrong)->baseline[r] > 0;
     }
     return 0;
 }
@@ -172,6 +164,8 @@ static void keep_line(void *line)
 void compare_lines_destroy(struct compare_lines *lines)
 {
     tdestroy(lines->tree, keep_line);
+    while (lines->n)
+        free(lines->values[--lines->n]);
     free(lines->item);
     free(lines->values);
     *lines = (struct compare_lines){0};

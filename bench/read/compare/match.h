@@ -9,7 +9,7 @@ struct compare_lines {
     struct verdict_figure *item; /* sorted: judged ones first, then by size group and size */
     size_t n, judged, runs, size_groups;
     const struct compare_run *run; /* [runs] */
-    double *values;                /* [n, runs] */
+    double **values;               /* [n] arrays of [runs], in the order in which figures were found */
     void *tree;                    /* of items (tsearch), until they are sorted */
 };
 

@@ -86,9 +86,7 @@ int compare_options_parse(struct compare_options *options, int argc, char *const
         return error_report("no baseline: name the result directories of baseline runs before --candidate; see --help");
     if (!options->candidates)
         return error_report("no candidate: name the result directories to judge after --candidate; see --help");
-    const struct option_value files[] = {{"json", options->form[COMPARE_JSON]},
-                                         {"junit", options->form[COMPARE_JUNIT]}};
-    return option_check_files(files, 2) ? -1 : take_names(options);
+    return take_names(options);
 }
 
 void compare_options_destroy(struct compare_options *options)

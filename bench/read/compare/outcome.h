@@ -2,7 +2,6 @@
 #ifndef BENCH_READ_COMPARE_OUTCOME_H
 #define BENCH_READ_COMPARE_OUTCOME_H
 
-#include "base/text.h"
 #include "compare/options.h"
 
 #include <cJSON.h>
@@ -24,12 +23,6 @@ enum compare_status {
  * sides' label and directories, "differences" (settings.h), "judged" rows, "figures" that are not judged, verdict and
  * exit_status. */
 void compare_print(FILE *out, const cJSON *json, const struct compare_options *options);
-
-/* A row of the table: a figure, judged or not, as text, since units differ from row to row. */
-struct compare_cells {
-    char name[180], size[CELL], baseline[CELL + 16], candidate[CELL + 16], verdict[128], change[CELL], ratio[CELL];
-};
-void compare_fill_cells(struct compare_cells *cells, const cJSON *figure, const struct compare_options *options);
 
 /* Prints the comparison as JUnit's XML (base/junit.h): a case for equal settings, which is an error if they differ; and
  * one for each judged row, whose duration is the candidate's median if that is a time. Regressed and missing figures

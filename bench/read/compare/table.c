@@ -1,7 +1,8 @@
-/* table.c - prints a comparison as text. */
+/* table.c - a comparison as text, and as test cases for CI systems. */
 #include "compare/outcome.h"
 
 #include "base/json.h"
+#include "base/junit.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "compare/settings.h"
@@ -9,6 +10,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- the runs and their differences ---- */
@@ -57,45 +59,14 @@ static void print_kind(FILE *out, const char *heading, const cJSON *differences,
     }
 }
 
-static void print_differences(FILE *out, const cJSON *differences)
-{
-    print_kind(out, "Settings differ:\n", differences, difference_is_refused);
-    print_kind(out, "Settings differ, as allowed:\n", differences, is_allowed_setting);
-    print_kind(out, "Other differences (informational):\n", differences, is_informational);
-}
-
-/* The first refused difference of a key; NULL: none. */
-static const cJSON *refused(const cJSON *differences, const char *key)
-{
-    const cJSON *d = differences->child;
-    while (d && (!difference_is_refused(d) || strcmp(json_string(d, "key"), key) != 0))
-        d = d->next;
-    return d;
-}
-
-/* Prints why the runs are incomparable, and the --allow that compares them anyway. Runs of different modes have few
- * options in common, so only the modes are printed. */
-static void print_incomparable(FILE *out, const cJSON *differences, const char *allow)
-{
-    const cJSON *mode = refused(differences, "mode");
-    const char *separator = *allow ? "," : "";
-    if (mode)
-        fprintf(out, "Modes differ: baseline %s, %s %s.\n", json_string(mode, "baseline"), json_string(mode, "side"),
-                json_string(mode, "other"));
-    else
-        print_differences(out, differences);
-    fprintf(out, "To compare them anyway: --allow %s", mode ? "all" : allow);
-    for (const cJSON *d = differences->child; d && !mode; d = d->next)
-        if (d == refused(differences, json_string(d, "key"))) {
-            fprintf(out, "%s%s", separator, json_string(d, "key"));
-            separator = ",";
-        }
-    fprintf(out, "\n\nVerdict: incomparable: the runs were made with different settings.\n");
-}
-
 /* ---- the tables ---- */
 
-#define CELLS(field) COLUMN_CHARS, offsetof(struct compare_cells, field)
+/* A row of the table: a figure, judged or not, as text, since units differ from row to row. */
+struct cells {
+    char name[180], size[CELL], baseline[CELL + 16], candidate[CELL + 16], verdict[128], change[CELL], ratio[CELL];
+};
+
+#define CELLS(field) COLUMN_CHARS, offsetof(struct cells, field)
 static const struct column columns[] = {
     {"name", "figure", CELLS(name), .width = -1},        {"size", "size", CELLS(size), .width = 9},
     {"baseline", NULL, CELLS(baseline), .width = 16},    {"candidate", NULL, CELLS(candidate), .width = 16},
@@ -131,7 +102,7 @@ static void print_median(char text[CELL + 16], const cJSON *figure, const char *
         snprintf(text + length, CELL + 16 - length, " (n=%.0f)", n);
 }
 
-void compare_fill_cells(struct compare_cells *cells, const cJSON *figure, const struct compare_options *o)
+static void fill_cells(struct cells *cells, const cJSON *figure, const struct compare_options *o)
 {
     const char *verdict = json_string(figure, "verdict");
     char missing[64] = "";
@@ -153,15 +124,15 @@ void compare_fill_cells(struct compare_cells *cells, const cJSON *figure, const 
 
 static void add_row(cJSON *table, const cJSON *figure, const struct compare_options *o)
 {
-    struct compare_cells cells = {0};
-    compare_fill_cells(&cells, figure, o);
+    struct cells cells = {0};
+    fill_cells(&cells, figure, o);
     table_add_row(table, columns, COLUMNS, &cells);
 }
 
 /* Adds one row for all sizes of a figure that are ok. */
 static void add_ok(cJSON *table, const cJSON *figure, size_t sizes, double least, double most)
 {
-    struct compare_cells cells = {.verdict = "ok"};
+    struct cells cells = {.verdict = "ok"};
     snprintf(cells.name, sizeof cells.name, "%s %s", json_string(figure, "subject"), json_string(figure, "name"));
     snprintf(cells.size, sizeof cells.size, "%zu size%s", sizes, text_plural(sizes));
     snprintf(cells.change, sizeof cells.change, "%+.1f to %+.1f %%", 100 * (least - 1), 100 * (most - 1));
@@ -249,12 +220,7 @@ static void print_worst(FILE *out, const cJSON *judged, const char *verdict)
 static void print_confidence(FILE *out, const cJSON *json, const struct compare_options *o, double far, int possible)
 {
     char change[CELL];
-    size_t without = 0; /* figures that enough baselines, but too few of them, have */
     text_change(change, far, NAN, NAN);
-    for (const cJSON *row = cJSON_GetObjectItemCaseSensitive(json, "judged")->child; row; row = row->next) {
-        double n = json_number(row, "n_baseline");
-        without += n > 0 && n < VERDICT_RUNS && json_number(row, "n_candidate") == (double)o->candidates;
-    }
     if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, "judged_by_spread")))
         fprintf(out, "%g %% chance of any false alarm; ", 100 * json_number(json, "level"));
     if (!possible)
@@ -262,9 +228,6 @@ static void print_confidence(FILE *out, const cJSON *json, const struct compare_
     else if (o->baselines < VERDICT_RUNS)
         fprintf(out, "fewer than %d baselines, so only what is beyond %s in every run is called regressed; ",
                 VERDICT_RUNS, change);
-    else if (without)
-        fprintf(out, "%zu figure%s in fewer than %d baselines, regressed only if beyond %s in every run; ", without,
-                text_plural(without), VERDICT_RUNS, change);
     fprintf(out, "%zu against %zu run%s", o->candidates, o->baselines, text_plural(o->baselines));
 }
 
@@ -280,22 +243,20 @@ static void print_verdict(FILE *out, const cJSON *json, const struct compare_opt
     const cJSON *judged = cJSON_GetObjectItemCaseSensitive(json, "judged");
     size_t n[VERDICTS] = {0}, rows = (size_t)cJSON_GetArraySize(judged), means = 0;
     int status = (int)json_number(json, "exit_status");
-    double level = json_number(json, "level"), bar = o->tolerance;
     double far = (1 + o->tolerance / 100) * (1 + o->floor / 100); /* what counts where the spread is unknown */
+    int possible =
+        o->baselines >= VERDICT_RUNS || verdict_is_possible(o->baselines, o->candidates, json_number(json, "level"));
     for (const cJSON *row = first_mean(judged); row; row = row->next)
         means++;
     for (const cJSON *row = judged->child; row; row = row->next) {
         for (int v = 0; v < VERDICTS; v++)
             n[v] += !strcmp(json_string(row, "verdict"), verdict_name[v]);
-        if (status == COMPARE_OK && json_number(row, "n_baseline") < VERDICT_RUNS &&
-            !verdict_is_possible(json_count(row, "n_baseline"), o->candidates, level))
-            bar = 100 * (far - 1);
     }
     fprintf(out, "\nVerdict: %s", json_string(json, "verdict"));
     if (status == COMPARE_REGRESSED || status == COMPARE_AMBIGUOUS)
         print_worst(out, judged, json_string(json, "verdict"));
     fprintf(out, ": ");
-    fprintf(out, claim[status], bar);
+    fprintf(out, claim[status], status == COMPARE_OK && !possible ? 100 * (far - 1) : o->tolerance);
     fprintf(out, " (%zu judged", rows - means);
     if (means)
         fprintf(out, " and %zu means over sizes", means);
@@ -303,8 +264,7 @@ static void print_verdict(FILE *out, const cJSON *json, const struct compare_opt
         if (n[v])
             fprintf(out, ", %zu %s", n[v], verdict_name[v]);
     fprintf(out, "; tolerance %g %%; ", o->tolerance);
-    print_confidence(out, json, o, far,
-                     o->baselines >= VERDICT_RUNS || verdict_is_possible(o->baselines, o->candidates, level));
+    print_confidence(out, json, o, far, possible);
     fprintf(out, ").\n");
 }
 
@@ -313,13 +273,76 @@ void compare_print(FILE *out, const cJSON *json, const struct compare_options *o
     const cJSON *differences = cJSON_GetObjectItemCaseSensitive(json, "differences");
     print_runs(out, cJSON_GetObjectItemCaseSensitive(json, "baseline"));
     print_runs(out, cJSON_GetObjectItemCaseSensitive(json, "candidate"));
+    print_kind(out, "Settings differ:\n", differences, difference_is_refused);
+    print_kind(out, "Settings differ, as allowed:\n", differences, is_allowed_setting);
+    print_kind(out, "Other differences (informational):\n", differences, is_informational);
     if (json_number(json, "exit_status") == COMPARE_INCOMPARABLE) {
-        print_incomparable(out, differences, o->allow);
+        fprintf(out, "To compare them anyway, name these settings with --allow, or all\n\n"
+                     "Verdict: incomparable: the runs were made with different settings.\n");
         return;
     }
-    print_differences(out, differences);
     print_judged(out, cJSON_GetObjectItemCaseSensitive(json, "judged"), o);
     if (*o->label)
         print_others(out, cJSON_GetObjectItemCaseSensitive(json, "figures"), o);
     print_verdict(out, json, o);
+}
+
+/* ---- test cases ---- */
+
+static void add_settings(struct junit *junit, const cJSON *json)
+{
+    int differ = json_number(json, "exit_status") == COMPARE_INCOMPARABLE;
+    junit_add(junit, &(struct junit_case){.class = "ddpbench.compare",
+                                          .name = "the same settings",
+                                          .seconds = NAN,
+                                          .outcome = differ ? JUNIT_ERROR : JUNIT_PASSED,
+                                          .type = "incomparable",
+                                          .message = "the settings of the runs differ; see the output"});
+}
+
+static enum junit_outcome outcome_of(const char *verdict)
+{
+    return !strcmp(verdict, verdict_name[VERDICT_REGRESSED]) || !strcmp(verdict, verdict_name[VERDICT_MISSING])
+               ? JUNIT_FAILED
+           : !strcmp(verdict, verdict_name[VERDICT_AMBIGUOUS]) ? JUNIT_SKIPPED
+                                                               : JUNIT_PASSED;
+}
+
+static void add_case(struct junit *junit, const cJSON *figure, const struct compare_options *o)
+{
+    const char *verdict = json_string(figure, "verdict");
+    struct cells cells = {0};
+    char name[300], message[600];
+    fill_cells(&cells, figure, o);
+    int sized = *cells.size != '-';
+    snprintf(name, sizeof name, "%s%s%s", cells.name, sized ? " " : "", sized ? cells.size : "");
+    if (json_number(figure, "sizes") > 1)
+        snprintf(message, sizeof message, "%s: change %s, the mean over %.0f sizes", cells.verdict, cells.change,
+                 json_number(figure, "sizes"));
+    else
+        snprintf(message, sizeof message, "%s: %s %s, %s %s, change %s", cells.verdict, o->name[0], cells.baseline,
+                 o->name[1], cells.candidate, cells.change);
+    junit_add(junit, &(struct junit_case){
+                         .class = "ddpbench.compare",
+                         .name = name,
+                         .seconds = strcmp(json_string(figure, "unit"), "s") ? NAN : json_number(figure, "candidate"),
+                         .outcome = outcome_of(verdict),
+                         .type = verdict,
+                         .message = message});
+}
+
+void compare_print_junit(FILE *out, const cJSON *json, const struct compare_options *o)
+{
+    struct junit junit;
+    char *words = NULL;
+    size_t length = 0;
+    FILE *text = text_begin(&words, &length);
+    compare_print(text, json, o);
+    text_end(text);
+    junit_begin(&junit);
+    add_settings(&junit, json);
+    for (const cJSON *row = cJSON_GetObjectItemCaseSensitive(json, "judged")->child; row; row = row->next)
+        add_case(&junit, row, o);
+    junit_end(&junit, out, "ddpbench compare", words);
+    free(words);
 }

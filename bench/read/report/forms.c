@@ -178,21 +178,17 @@ static void print_output(struct output *output, enum report_form form, const cJS
     text_end(out);
 }
 
-/* Adds the forms that options name. Returns 0; or -1, reported: one is a file of a run. */
-static int add_named(struct outputs *all, const char *const path[FORMS], const cJSON *document,
-                     const struct report_runs *runs)
+/* Adds the forms that options name. */
+static void add_named(struct outputs *all, const char *const path[FORMS], const cJSON *document,
+                      const struct report_runs *runs)
 {
     for (enum report_form i = 0; i < FORMS; i++) {
         if (!*path[i] || !strcmp(path[i], "-"))
             continue;
-        for (size_t r = 0; r < runs->n; r++)
-            if (results_check_apart(form_option[i], path[i], runs->item[r].directory))
-                return -1;
         struct output *output = append_output(all, form_option[i], forms[i].mark);
         snprintf(output->path, sizeof output->path, "%s", path[i]);
         print_output(output, i, document, runs);
     }
-    return 0;
 }
 
 /* Adds the pictures and all forms. */
@@ -232,12 +228,8 @@ static int write_directory(const struct outputs *all, const char *directory)
     char pictures[FILES_PATH];
     int lock = -1;
     snprintf(pictures, sizeof pictures, "%.*s/pictures", FORMS_DIRECTORY, directory);
-    size_t there = files_there(pictures);
-    int made = !files_make_directories("output", directory);
-    int locked_out = made && files_lock_directory("output", directory, &lock);
-    int failed = !made || locked_out || files_make_directories("output", pictures) || write_outputs(all);
-    if (!locked_out)
-        files_remove_empty(pictures, there);
+    int failed = files_make_directories("output", directory) || files_lock_directory("output", directory, &lock) ||
+                 files_make_directories("output", pictures) || write_outputs(all);
     if (lock >= 0)
         close(lock);
     return failed ? -1 : 0;
@@ -247,11 +239,10 @@ int forms_write(const char *const path[FORMS], const char *directory, const cJSO
                 const struct report_runs *runs)
 {
     struct outputs all = {0};
-    int status = add_named(&all, path, document, runs);
-    if (!status && *directory)
+    add_named(&all, path, document, runs);
+    if (*directory)
         add_all(&all, directory, document, runs);
-    if (!status)
-        status = *directory ? write_directory(&all, directory) : write_outputs(&all);
+    int status = *directory ? write_directory(&all, directory) : write_outputs(&all);
     for (size_t i = 0; i < all.n; i++)
         free(all.item[i].text);
     free(all.item);

@@ -93,7 +93,7 @@ TEST_EACH(a_file_appears_when_it_is_complete, 2)
         ck_assert_int_eq(new_file_open(&file, path, _i), 0);
         ck_assert_int_eq(write_pieces(&file, sizes[i]), 0);
         ck_assert_int_eq(access(path, F_OK), -1);
-        ck_assert_int_eq(new_file_commit(&file), 0);
+        ck_assert_int_eq(new_file_end(&file, 0), 0);
         ck_assert_int_eq(names(), 1);
         check_content(path, sizes[i]);
         ck_assert_int_eq(is_gzip(path), _i);
@@ -110,9 +110,7 @@ TEST_EACH(an_abandoned_file_leaves_nothing, 2)
         ck_assert_int_eq(new_file_open(&file, path_of("old"), _i), 0);
         ck_assert_int_eq(write_pieces(&file, written ? 100000 : 0), 0);
         ck_assert_int_eq(names(), 2);
-        new_file_abandon(&file);
-        ck_assert_int_eq(names(), 1);
-        new_file_abandon(&file); /* has no effect after a commit */
+        ck_assert_int_eq(new_file_end(&file, 1), -1);
         ck_assert_int_eq(names(), 1);
     }
     FILE *old = fopen(path_of("old"), "r");
@@ -128,7 +126,7 @@ TEST_EACH(an_older_file_is_replaced, 2)
     for (size_t n = 5000; n > 1000; n -= 999) { /* each shorter than the one before */
         ck_assert_int_eq(new_file_open(&file, path_of("f"), _i), 0);
         ck_assert_int_eq(write_pieces(&file, n), 0);
-        ck_assert_int_eq(new_file_commit(&file), 0);
+        ck_assert_int_eq(new_file_end(&file, 0), 0);
         check_content(path_of("f"), n);
         ck_assert_int_eq(names(), 1);
     }
@@ -143,9 +141,9 @@ TEST_EACH(the_last_of_two_writers_wins, 2)
     ck_assert_int_eq(new_file_open(&second, path_of("f"), _i), 0);
     ck_assert_int_eq(write_pieces(&second, 500), 0);
     ck_assert_int_eq(names(), 2);
-    ck_assert_int_eq(new_file_commit(&second), 0);
+    ck_assert_int_eq(new_file_end(&second, 0), 0);
     check_content(path_of("f"), 500);
-    ck_assert_int_eq(new_file_commit(&first), 0);
+    ck_assert_int_eq(new_file_end(&first, 0), 0);
     check_content(path_of("f"), 70000);
     ck_assert_int_eq(names(), 1);
 }
@@ -158,7 +156,7 @@ TEST_EACH(other_files_of_a_similar_name_stay, 2)
     ck_assert_int_eq(symlink("f.tmp", path_of(".f.tmp")), 0);
     ck_assert_int_eq(new_file_open(&file, path_of("f"), _i), 0);
     ck_assert_int_eq(write_pieces(&file, 1000), 0);
-    ck_assert_int_eq(_i ? new_file_commit(&file) : new_file_abandon(&file), 0);
+    ck_assert_int_eq(new_file_end(&file, !_i), _i - 1);
     ck_assert_int_eq(names(), 2 + _i);
     memcpy(text, "abc", 3);
     check_content(path_of(".f.tmp"), 3);
@@ -181,7 +179,7 @@ TEST_EACH(temporary_files_of_killed_processes_are_removed, 2)
     ck_assert_int_eq(files_check_path("json", path_of("other"), "x"), 0);
     ck_assert_int_eq(names(), 7);
     ck_assert_int_eq(access(path_of(".ddpbench-0123cdef.tmp"), F_OK), -1);
-    ck_assert_int_eq(new_file_commit(&file), 0);
+    ck_assert_int_eq(new_file_end(&file, 0), 0);
     check_content(path_of("f"), 1000);
 }
 
@@ -194,7 +192,7 @@ TEST_EACH(a_file_that_cannot_have_its_name, 2)
     ck_assert_int_eq(mkdir(path_of("taken"), 0777), 0);
     ck_assert_int_eq(new_file_open(&file, path_of("taken"), _i), 0);
     ck_assert_int_eq(write_pieces(&file, 1000), 0);
-    ck_assert_int_eq(new_file_commit(&file), -1);
+    ck_assert_int_eq(new_file_end(&file, 0), -1);
     ck_assert_ptr_nonnull(strstr(error_text(), "taken"));
     ck_assert_ptr_nonnull(strstr(error_text(), strerror(EISDIR)));
     ck_assert_int_eq(names(), 1);
@@ -216,16 +214,10 @@ TEST_EACH(a_full_disk_is_told, 2)
     struct new_file file;
     fill_disk(1);
     ck_assert_int_eq(new_file_open(&file, path_of("f"), _i), 0);
-    errno = 0;
     int failed = write_pieces(&file, _i ? 10 : MOST);
-    if (failed) {
-        ck_assert_int_eq(errno, EFBIG);
-        new_file_abandon(&file);
-    } else {
-        ck_assert_int_eq(_i, 1);
-        ck_assert_int_eq(new_file_commit(&file), -1);
-        ck_assert_ptr_nonnull(strstr(error_text(), strerror(EFBIG)));
-    }
+    ck_assert_int_eq(failed, _i - 1);
+    ck_assert_int_eq(new_file_end(&file, failed), -1);
+    ck_assert_ptr_nonnull(strstr(error_text(), strerror(EFBIG)));
     fill_disk(0);
     ck_assert_int_eq(names(), 0);
 }
@@ -265,8 +257,6 @@ TEST(a_named_path_is_replaced)
  * whatever their names, also behind hard and symbolic links. */
 TEST(a_named_path_of_somebody_else)
 {
-    struct new_file file;
-    ck_assert_int_eq(new_file_open_named(&file, "json", path_of("late"), mark), 0);
     memset(text, ' ', FILES_MARKED);
     memcpy(text, "Not ", 4);
     memcpy(text + 4, mark, strlen(mark)); /* inside a line, not at its start */
@@ -274,7 +264,6 @@ TEST(a_named_path_of_somebody_else)
     text[FILES_MARKED - 4] = '\n';
     ck_assert_int_eq(files_replace(directory, "own", text), 0);
     ck_assert_int_eq(link(path_of("own"), path_of("hard")), 0);
-    ck_assert_int_eq(link(path_of("own"), path_of("late")), 0);
     ck_assert_int_eq(symlink("own", path_of("soft")), 0);
     ck_assert_int_eq(symlink("nowhere", path_of("dangling")), 0);
     static const char *const name[] = {"own", "hard", "soft", "dangling"};
@@ -288,11 +277,8 @@ TEST(a_named_path_of_somebody_else)
             ck_assert_ptr_nonnull(
                 strstr(error_text(), i < 2 ? ": exists, and is not what ddpbench" : ": is a symbolic link; name"));
         }
-    error_clear();
-    ck_assert_int_eq(new_file_commit(&file), -1); /* the file appeared after the open */
-    ck_assert_ptr_nonnull(strstr(error_text(), "--json /"));
-    ck_assert_int_eq(names(), 5);
-    check_content(path_of("late"), strlen(text));
+    ck_assert_int_eq(names(), 4);
+    check_content(path_of("own"), strlen(text));
 }
 
 /* A pipe, a directory and a device are not replaced, and a path that is too long is refused. */
@@ -330,27 +316,6 @@ TEST(directories_are_made)
     ck_assert_int_eq(chdir(directory), 0);
     ck_assert_int_eq(files_make_directories("output", "x/y"), 0);
     ck_assert_int_eq(access(path_of("x/y"), W_OK), 0);
-}
-
-/* Made directories are removed again; of a path with .. some may stay, since they may have existed before. */
-TEST(made_directories_are_removed)
-{
-    static const struct {
-        const char *path;
-        int left;
-    } paths[] = {{"a/b/c", 0}, {"a..b/..c/d..", 0}, {"a/.../b/", 0}, {"a/../old/b", 2}, {"a/..", 1}, {"a/b/../..", 1}};
-    size_t n = sizeof paths / sizeof *paths;
-    for (size_t i = 0; i < n; i++) {
-        char command[256];
-        const char *path = path_of(paths[i].path);
-        size_t there = files_there(path);
-        ck_assert_uint_eq(there, strlen(directory) + 1);
-        ck_assert_int_eq(files_make_directories("output", path), 0);
-        files_remove_empty(path, there);
-        ck_assert_msg(names() == paths[i].left, "%s: %d", path, names());
-        snprintf(command, sizeof command, "rm -rf %.63s/*", directory);
-        ck_assert_int_eq(system(command), 0);
-    }
 }
 
 /* ---- reading ---- */

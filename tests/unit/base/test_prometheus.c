@@ -68,7 +68,7 @@ static const char *labels_end(const char *at)
     return at + 1;
 }
 
-/* Parses the whole text as metrics with HELP, TYPE and samples, none of them twice. Returns the number of samples. */
+/* Parses the whole text as metrics with TYPE and samples, none of them twice. Returns the number of samples. */
 static int check_format(void)
 {
     static char known[400][600];
@@ -80,14 +80,11 @@ static int check_format(void)
         end = strchr(line, '\n');
         ck_assert_msg(end != NULL, "line without an end: %.200s", line);
         if (*line == '#') {
-            const char *name = line + strlen("# HELP ");
+            const char *name = line + strlen("# TYPE ");
             snprintf(metric, sizeof metric, "%.*s", (int)(name_end(name, "_:") - name), name);
-            snprintf(word, sizeof word, "# HELP %s ", metric);
-            ck_assert_msg(!strncmp(line, word, strlen(word)), "no HELP: %.200s", line);
             snprintf(word, sizeof word, "# TYPE %s gauge\n", metric);
-            ck_assert_msg(!strncmp(end + 1, word, strlen(word)), "no TYPE: %.200s", end);
+            ck_assert_msg(!strncmp(line, word, strlen(word)), "no TYPE: %.200s", line);
             snprintf(word, sizeof word, "# %s", metric);
-            end = strchr(end + 1, '\n');
             metrics++;
         } else {
             const char *name = name_end(line, "_:"), *labels = labels_end(name);
@@ -122,59 +119,45 @@ TEST(known_figures)
     print("a", "b");
     ck_assert_str_eq(
         text,
-        "# HELP ddpbench_run_done Rounds or rows that are complete.\n"
-        "# TYPE ddpbench_run_done gauge\n"
-        "ddpbench_run_done{run=\"a\",mode=\"tune\",directory=\"/1\"} 3\n"
-        "ddpbench_run_done{run=\"b\",mode=\"tune\",directory=\"/2\"} 5\n"
-        "# HELP ddpbench_run_planned Rounds or rows that the run plans, as far as is known.\n"
-        "# TYPE ddpbench_run_planned gauge\n"
-        "ddpbench_run_planned{run=\"a\",mode=\"tune\",directory=\"/1\"} 4\n"
-        "ddpbench_run_planned{run=\"b\",mode=\"tune\",directory=\"/2\"} 5\n"
-        "# HELP ddpbench_result_busbw_bytes_per_second Figure of a run: busbw_bytes_per_second, in bytes per second.\n"
         "# TYPE ddpbench_result_busbw_bytes_per_second gauge\n"
-        "ddpbench_result_busbw_bytes_per_second{run=\"a\",mode=\"tune\",directory=\"/1\",subject=\"all_reduce "
-        "float\",bytes=\"64\"} 1000000\n"
         "ddpbench_result_busbw_bytes_per_second{run=\"a\",mode=\"tune\",directory=\"/1\",subject=\"all_reduce "
         "float\",bytes=\"1073741824\"} "
         "1250000000\n"
-        "# HELP ddpbench_result_busbw_bytes_per_second_samples Number of samples of busbw_bytes_per_second.\n"
+        "ddpbench_result_busbw_bytes_per_second{run=\"a\",mode=\"tune\",directory=\"/1\",subject=\"all_reduce "
+        "float\",bytes=\"64\"} 1000000\n"
         "# TYPE ddpbench_result_busbw_bytes_per_second_samples gauge\n"
-        "ddpbench_result_busbw_bytes_per_second_samples{run=\"a\",mode=\"tune\",directory=\"/1\",subject=\"all_reduce "
-        "float\",bytes=\"64\"} 3\n"
         "ddpbench_result_busbw_bytes_per_second_samples{run=\"a\",mode=\"tune\",directory=\"/1\",subject=\"all_reduce "
         "float\",bytes=\"1073741824\"} "
         "3\n"
-        "# HELP ddpbench_result_communication_ratio Figure of a run: communication_ratio, a ratio or a count; lower "
-        "is "
-        "better.\n"
+        "ddpbench_result_busbw_bytes_per_second_samples{run=\"a\",mode=\"tune\",directory=\"/1\",subject=\"all_reduce "
+        "float\",bytes=\"64\"} 3\n"
         "# TYPE ddpbench_result_communication_ratio gauge\n"
         "ddpbench_result_communication_ratio{run=\"b\",mode=\"tune\",directory=\"/2\",subject=\"ddp\"} "
         "0.333333333333333\n"
-        "# HELP ddpbench_result_communication_ratio_samples Number of samples of communication_ratio.\n"
         "# TYPE ddpbench_result_communication_ratio_samples gauge\n"
         "ddpbench_result_communication_ratio_samples{run=\"b\",mode=\"tune\",directory=\"/2\",subject=\"ddp\"} 2\n"
-        "# HELP ddpbench_result_step_seconds Figure of a run: step_seconds, in seconds; lower is better.\n"
         "# TYPE ddpbench_result_step_seconds gauge\n"
         "ddpbench_result_step_seconds{run=\"a\",mode=\"tune\",directory=\"/1\",subject=\"ddp\"} 0.0025\n"
         "ddpbench_result_step_seconds{run=\"b\",mode=\"tune\",directory=\"/2\",subject=\"ddp\"} 0.0025\n"
-        "# HELP ddpbench_result_step_seconds_high High end of the 95 % interval of step_seconds, in seconds.\n"
         "# TYPE ddpbench_result_step_seconds_high gauge\n"
         "ddpbench_result_step_seconds_high{run=\"a\",mode=\"tune\",directory=\"/1\",subject=\"ddp\"} 0.003\n"
         "ddpbench_result_step_seconds_high{run=\"b\",mode=\"tune\",directory=\"/2\",subject=\"ddp\"} 0.003\n"
-        "# HELP ddpbench_result_step_seconds_low Low end of the 95 % interval of step_seconds, in seconds.\n"
         "# TYPE ddpbench_result_step_seconds_low gauge\n"
         "ddpbench_result_step_seconds_low{run=\"a\",mode=\"tune\",directory=\"/1\",subject=\"ddp\"} 0.002\n"
         "ddpbench_result_step_seconds_low{run=\"b\",mode=\"tune\",directory=\"/2\",subject=\"ddp\"} 0.002\n"
-        "# HELP ddpbench_result_step_seconds_samples Number of samples of step_seconds.\n"
         "# TYPE ddpbench_result_step_seconds_samples gauge\n"
         "ddpbench_result_step_seconds_samples{run=\"a\",mode=\"tune\",directory=\"/1\",subject=\"ddp\"} 6\n"
         "ddpbench_result_step_seconds_samples{run=\"b\",mode=\"tune\",directory=\"/2\",subject=\"ddp\"} 6\n"
-        "# HELP ddpbench_result_tokens_per_second Figure of a run: tokens_per_second, per second; higher is better.\n"
         "# TYPE ddpbench_result_tokens_per_second gauge\n"
         "ddpbench_result_tokens_per_second{run=\"b\",mode=\"tune\",directory=\"/2\",subject=\"ddp\"} 800\n"
-        "# HELP ddpbench_result_tokens_per_second_samples Number of samples of tokens_per_second.\n"
         "# TYPE ddpbench_result_tokens_per_second_samples gauge\n"
-        "ddpbench_result_tokens_per_second_samples{run=\"b\",mode=\"tune\",directory=\"/2\",subject=\"ddp\"} 2\n");
+        "ddpbench_result_tokens_per_second_samples{run=\"b\",mode=\"tune\",directory=\"/2\",subject=\"ddp\"} 2\n"
+        "# TYPE ddpbench_run_done gauge\n"
+        "ddpbench_run_done{run=\"a\",mode=\"tune\",directory=\"/1\"} 3\n"
+        "ddpbench_run_done{run=\"b\",mode=\"tune\",directory=\"/2\"} 5\n"
+        "# TYPE ddpbench_run_planned gauge\n"
+        "ddpbench_run_planned{run=\"a\",mode=\"tune\",directory=\"/1\"} 4\n"
+        "ddpbench_run_planned{run=\"b\",mode=\"tune\",directory=\"/2\"} 5\n");
     ck_assert_int_eq(check_format(), 20);
 }
 
@@ -210,25 +193,6 @@ TEST(label_values_are_escaped)
         free(text);
         text = NULL;
     }
-}
-
-/* Of two names that become the same metric, only the first is written. */
-TEST(nothing_stands_twice)
-{
-    struct estimate step = {.median = 2, .ci_low = 1, .ci_high = 3, .n = 6};
-    figures_add_estimate(&list[0], "ddp", "step", "s", &step, BETTER_LOWER, 1);
-    add(&list[0], "ddp", "step_seconds_low", "1", 0, 5);
-    add(&list[0], "ddp", "Step", "s", 0, 7);
-    add(&list[1], "ddp", "step", "s", 0, 8);
-    add(&list[1], "ddp", "step", "s", 0, 9);
-    print("same", "same");
-    ck_assert_int_eq(check_format(), 11);
-    ck_assert_ptr_nonnull(
-        strstr(text, "ddpbench_result_step_seconds{run=\"same\",mode=\"tune\",directory=\"/1\",subject=\"ddp\"} 2\n"));
-    ck_assert_ptr_nonnull(strstr(
-        text, "ddpbench_result_step_seconds_low{run=\"same\",mode=\"tune\",directory=\"/1\",subject=\"ddp\"} 1\n"));
-    ck_assert_ptr_nonnull(
-        strstr(text, "ddpbench_result_step_seconds{run=\"same\",mode=\"tune\",directory=\"/2\",subject=\"ddp\"} 8\n"));
 }
 
 TEST(without_figures_there_is_the_progress)

@@ -102,24 +102,4 @@ TEST(a_directory_that_cannot_be_listed_is_refused)
     ck_assert_ptr_nonnull(strstr(error_text(), listed ? "already holds summary.json" : strerror(EACCES)));
 }
 
-TEST(an_output_is_apart_from_the_files_of_the_run)
-{
-    static const char *const of_run[] = {"summary.json", "SUMMARY.json", "rank_3_metrics.jsonl", "../ddp/run.json",
-                                         "./metrics.csv"};
-    static const char *const apart[] = {"other.json", "../summary.json", "summary.json.txt"};
-    char path[300], directory[200];
-    saved_file(path_of("ddp"), "notes", "");
-    snprintf(directory, sizeof directory, "%s", path_of("ddp"));
-    for (size_t i = 0; i < sizeof of_run / sizeof *of_run; i++) {
-        snprintf(path, sizeof path, "%s/%s", directory, of_run[i]);
-        error_clear();
-        ck_assert_int_eq(results_check_apart("prometheus", path, directory), -1);
-        ck_assert_msg(strstr(error_text(), "--prometheus ") && strstr(error_text(), of_run[i]), "%s", error_text());
-    }
-    for (size_t i = 0; i < sizeof apart / sizeof *apart; i++) {
-        snprintf(path, sizeof path, "%s/%s", directory, apart[i]);
-        ck_assert_msg(results_check_apart("prometheus", path, directory) == 0, "%s", path);
-    }
-}
-
 SUITE("results_directory", setup, scratch_remove_all)
