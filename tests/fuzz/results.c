@@ -1,6 +1,6 @@
 /* results.c - fuzzes `compare` and `report`: any result directories are accepted, or refused with a message. An input
- * is a concatenation of files, each after a line with its name, such as "== a/run.json". The candidate is b, or a if
- * the input has no file of b. */
+ * is a series of files, each after a line with its name, "== a/run.json". The candidate is b, or a if the input has no
+ * b. */
 #include "results/results.h"
 #include "compare/compare.h"
 #include "compare/outcome.h"

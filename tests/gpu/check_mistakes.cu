@@ -60,8 +60,7 @@ template <int barrier> static int reverse()
     return 0;
 }
 
-/* Rotates numbers: each lane takes that of the next lane through shared memory, which needs two barriers; uses
- * `barriers`. */
+/* Rotates numbers: a lane takes that of the next through shared memory, which needs two barriers; uses `barriers`. */
 __global__ void rotate_kernel(float *x, int rounds, int barriers)
 {
     float *all = dynamic_shared<float>();

@@ -50,8 +50,7 @@ static const struct activity *find_record(enum activity_kind kind, const char *n
     return nullptr;
 }
 
-/* Queues a kernel, copies, a fill, and work of a second stream that waits for the first stream, twice by the same
- * event. */
+/* Queues a kernel, copies, a fill, and work of a second stream that waits for the first, twice by the same event. */
 static void queue_work(float *x)
 {
     static float host[32];

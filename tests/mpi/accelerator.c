@@ -1,5 +1,4 @@
-/* accelerator.c - ranks find, choose, open and use a fake accelerator, which replaces the rows of
- * kernels/accelerator.c. */
+/* accelerator.c - ranks find, choose, open and use a fake accelerator in place of the rows of kernels/accelerator.c. */
 #include "kernels/accelerator.h"
 
 #include "ddp/comm_create.h"

@@ -96,8 +96,8 @@ static int is_equal(const void *buffer, size_t i, enum comm_dtype dtype, float x
     return dtype == COMM_BF16 ? ((const uint16_t *)buffer)[i] == bf16(x) : ((const float *)buffer)[i] == x;
 }
 
-/* Starts collectives of these sizes without waiting for earlier device work, joins them, and compares every element and
- * the guards. */
+/* Starts collectives of these sizes without waiting for earlier device work, joins them, and checks elements and
+ * guards. */
 static void check_sums(const struct way *w, struct comm *comm, const size_t *count, int n, enum comm_dtype dtype)
 {
     size_t element = comm_dtype_bytes(dtype);
@@ -185,8 +185,7 @@ TEST_EACH(a_large_collective_goes_in_pieces, 2)
     comm->destroy(comm);
 }
 
-/* More collectives may be in flight than the ring of an asynchronous comm holds, since joining does not block the
- * host. */
+/* More collectives may be in flight than an asynchronous comm's ring holds, since joining does not block the host. */
 TEST_EACH(many_may_be_in_flight, ways)
 {
     size_t count[MOST];

@@ -1,6 +1,5 @@
 /* controls.c - figures of a profile from the blocks of its controls, on 1 and 3 ranks that measured different times:
- * means and maxima over ranks, and the bound of the slowest rank. tests/consumers/recompute_trace.py computes the
- * ratios. */
+ * means, maxima, and the bound of the slowest rank. tests/consumers/recompute_trace.py computes the ratios. */
 #include "tests/support/made_up.h"
 #include "tests/support/made_up_profile.h"
 #include "tests/support/suite.h"
@@ -133,8 +132,8 @@ static void synchronize(void)
     host_now = device_now > host_now ? device_now : host_now;
 }
 
-/* Every collective takes 60 ms during counted steps, and 1 ns during the others. The time of the launch by the host
- * does not matter. */
+/* Every collective takes 60 ms in counted steps and 1 ns in others; the time at which the host launches it has no
+ * effect. */
 TEST_EACH(collectives_are_measured_alone, 2)
 {
     struct step_times times[STEPS] = {{0}};

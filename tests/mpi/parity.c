@@ -405,8 +405,7 @@ START_TEST(a_step_records_its_phases)
 }
 END_TEST
 
-/* The optimizer reads its scalars in device memory at each step: step number from 1, learning rate, and not the clip
- * factor of the step before. */
+/* Device memory has the optimizer's scalars at each step: step number from 1, learning rate, the step's clip factor. */
 START_TEST(the_optimizer_gets_its_scalars_each_step)
 {
     struct one_rank one;

@@ -1,5 +1,5 @@
-/* timing.c - tests the figures of a timing, from made-up times of 1 to 4 ranks (choice of the rank, order of the
- * statistics), and real timings. */
+/* timing.c - tests the figures of a timing, from made-up times of 1 to 4 ranks (choice of rank, statistics), and real
+ * timings. */
 #include "allreduce/timing.h"
 
 #include "kernels/error.h"

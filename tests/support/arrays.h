@@ -18,8 +18,7 @@ struct array {
     int checked;                /* set for outputs, which may change */
 };
 
-/* Begins a case: sets the device of its arrays and the name for failures, which must outlive the case, and seeds the
- * random numbers. */
+/* Begins a case: sets the device of its arrays, the name for failures (must outlive the case), and the random seed. */
 void arrays_begin(const struct device *on, const char *name);
 
 /* Make an array of zero bytes; of n random floats in [low, high); of n random numbers of the device's compute type in
@@ -43,13 +42,13 @@ double *array_wide(const struct array *a);
 void array_set(struct array *a, size_t i, double value);
 double array_rounded(const struct array *a, double value);
 
-/* Uploads all arrays as they were before the operation; downloads all arrays, which in pass 1 must equal those of pass
- * 0 bit for bit. */
+/* arrays_upload uploads all arrays in their state before the operation; arrays_download downloads them, and fails the
+ * test unless passes 0 and 1 give the same bits. */
 void arrays_upload(void);
 void arrays_download(int pass);
 
-/* Fail unless every number is within relative * |want| + absolute of want, plus half a unit for bfloat16; and unless
- * the array equals want bit for bit. */
+/* array_near fails the test unless every number is within relative * |want| + absolute of want (plus half a unit for
+ * bfloat16); array_equal fails the test unless the arrays are equal bit for bit. */
 void array_near(struct array *a, const double *want, double relative, double absolute);
 void array_equal(struct array *a, const void *want);
 

@@ -1,5 +1,4 @@
-/* delayed_device.h - a device in host memory that the host cannot access, and that delays every operation and copy as
- * long as the rules allow. */
+/* delayed_device.h - a device whose memory the host cannot access, and that delays operations and copies as allowed. */
 #ifndef TESTS_SUPPORT_DELAYED_DEVICE_H
 #define TESTS_SUPPORT_DELAYED_DEVICE_H
 

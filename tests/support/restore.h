@@ -4,8 +4,7 @@
 
 #include "ddp/step.h"
 
-/* Sets weights, moments and step of a trainer to those of a checkpoint. Returns 0; or -1, reported, with the trainer
- * unchanged. */
+/* Sets weights, moments and step of a trainer to those of a checkpoint. Returns 0; or -1, reported, without changes. */
 int restore_trainer(struct trainer *trainer, const char *from);
 
 #endif

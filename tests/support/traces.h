@@ -49,8 +49,7 @@ double row_number(const cJSON *row, const char *name);
 const char *row_text(const cJSON *row, const char *name);
 const cJSON *row_argument(const cJSON *row, const char *name); /* NULL if there is none */
 
-/* Fails the test unless rows of a lane nest or are disjoint, in whole nanoseconds, since sums of decimals are not
- * exact. */
+/* Fails the test unless rows of a lane nest or are disjoint, in whole nanoseconds, as sums of decimals are inexact. */
 void trace_check_lanes(const cJSON *json);
 
 #endif

@@ -1,7 +1,6 @@
 /* block.cc - runs the blocks of a grid: each thread of a block is a fiber, and fibers switch when they wait.
  *
- * This file does not access memory for a kernel, so it is built without AddressSanitizer, which would slow every
- * switch. */
+ * This file does not access kernels' memory, so it is built without AddressSanitizer, which would slow every switch. */
 #include "emulated.h"
 #include "kernels/cuda/machine.cuh"
 

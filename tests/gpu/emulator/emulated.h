@@ -34,8 +34,7 @@ void check_thread();
 /* ---- streams.cc ---- */
 /* Queues work on a stream; work is called again if it returns false, not done yet. The caller holds the lock. */
 cudaError_t queue(Lock &lock, cudaStream_t stream, std::function<bool()> work);
-/* Does queued work until the condition holds. The caller holds the lock, which is released while waiting for other
- * ranks. */
+/* Does queued work until the condition holds. The caller holds the lock, released while waiting for other ranks. */
 void work_until(Lock &lock, const std::function<bool()> &condition);
 /* Does one piece of work, if one is ready. The caller holds the lock. */
 void work_a_little();
@@ -59,8 +58,7 @@ struct Copy {
     const void *from;
     int valid, group;
 };
-/* Returns the copies that the running thread has not waited for; *commits: the number of groups that the thread has
- * ended. */
+/* Returns the copies that the running thread has not waited for; *commits: the number of groups it has ended. */
 std::vector<Copy> &copies(int **commits);
 } // namespace emulated
 

@@ -1,5 +1,5 @@
-/* loads.cc - loads of small matrices by a warp, made by the last lane to arrive; and copies to shared memory that
- * complete late. */
+/* loads.cc - loads of small matrices by a warp, made by its last lane; and copies to shared memory that complete
+ * late. */
 #include "emulated.h"
 #include "kernels/cuda/machine.cuh"
 

@@ -1,5 +1,4 @@
-/* products.cc - shuffles, and products of small matrices, by a warp; the last lane to arrive computes them for all
- * lanes.
+/* products.cc - shuffles, and products of small matrices, by a warp; the last lane to arrive computes them for all.
  *
  * This file uses only values of lanes, no memory, so it is built without AddressSanitizer. */
 #include "kernels/cuda/machine.cuh"

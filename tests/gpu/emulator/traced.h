@@ -6,8 +6,7 @@
 
 namespace emulated
 {
-/* A call of the runtime or the driver, for the lifetime of this object; a call within another call is part of the outer
- * call. */
+/* A call of the runtime or the driver, for the lifetime of this object; a nested call is part of the outer call. */
 class Traced
 {
   public:
@@ -18,8 +17,8 @@ class Traced
     Traced(const Traced &) = delete;
     Traced &operator=(const Traced &) = delete;
 
-    /* Report that a stream has recorded an event; that the host or a stream waits for an event (0: none). Types and ids
-     * are CUPTI's. */
+    /* Report that a stream has recorded an event; that the host or a stream waits for an event (0: none), by CUPTI's
+     * ids. */
     void marks(uint32_t stream, uint32_t event);
     void waits(uint32_t type, uint32_t stream, uint32_t event);
     void asks(uint32_t event, bool done); /* a query of an event: recorded as a wait that takes no time */

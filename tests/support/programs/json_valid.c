@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns whether all texts of a list are whole sentences: not empty, without newlines or leading, trailing or repeated
+/* Returns whether all texts of a list are sentences: not empty, no newlines, no leading, trailing or repeated
  * blanks. */
 static int sentences(const cJSON *object, const char *list)
 {

@@ -28,8 +28,7 @@ static const struct truth links[LINKS] = {
 enum { MOST = 64 };
 static double bytes[MOST], seconds[MOST];
 
-/* Fills bytes with n sizes from 8 B to 256 MiB, evenly spaced logarithms, and seconds with times with relative
- * noise. */
+/* Fills bytes with n sizes from 8 B to 256 MiB, spaced geometrically, and seconds with times with relative noise. */
 static void make_times(const struct truth *truth, size_t n, double noise)
 {
     for (size_t i = 0; i < n; i++) {
@@ -111,8 +110,8 @@ TEST(a_regime_has_four_sizes)
 enum { FEW = 6 };
 static const double few_bytes[FEW] = {100, 300, 1000, 3000, 5000, 9000};
 
-/* Solves the normal equations, sum w (1, x)(1, x)' (latency, slope)' = sum w (1, x)' t; the inverse matrix gives the
- * standard errors. */
+/* Computes latency, slope and their errors from the normal equations, sum w (1, x)(1, x)' (latency, slope)' = sum w (1,
+ * x)' t. */
 TEST(line_and_intervals_by_the_normal_equations)
 {
     static const double times[FEW] = {11e-6, 13.5e-6, 19e-6, 41e-6, 61e-6, 97e-6};
@@ -173,8 +172,7 @@ static double at_most(double probability)
     return (probability + noise_three_errors(probability, fits)) * fits;
 }
 
-/* At most 5 % of fits have a wrong number of regimes: one line cut in two, or a missed change (end of a burst, latency
- * x 1.5). */
+/* At most 5 % of fits have a wrong number of regimes: a line cut in two, or a missed change (burst, latency x 1.5). */
 TEST(regimes_are_those_of_the_link)
 {
     static const double noise[] = {0.01, 0.03, 0.1};

@@ -1,6 +1,5 @@
-/* test_best.c - comparisons of several series with the shortest one, on known samples; and by simulation how often
- * equal series are called different and how many slower ones are found, compared with Holm's adjustment of Student's t
- * over all pairs. */
+/* test_best.c - comparisons of several series with the shortest one, on known samples; and by simulation the error rate
+ * and power, compared with Holm's adjustment of Student's t over all pairs. */
 #include "base/best.h"
 #include "tests/support/noise.h"
 #include "tests/support/suite.h"
@@ -189,8 +188,7 @@ static double two_noisy(int i, int k)
     return i < 2 ? 4 : 1;
 }
 
-/* Fills k series of n samples whose logarithms are normal. All series share an effect of the round that is twice as
- * large as the noise of a series. */
+/* Fills k series of n samples whose logarithms are normal. Series share an effect of each round, twice the noise. */
 static void make_up(const struct situation *of, int k, size_t n)
 {
     double error = 0.02 * sqrt(2 / (double)n);

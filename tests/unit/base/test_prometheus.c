@@ -1,5 +1,4 @@
-/* test_prometheus.c - figures as Prometheus metrics, read back by a parser: known figures, and names that try to break
- * the format. */
+/* test_prometheus.c - figures as Prometheus metrics, read back by a parser; names that try to break the format. */
 #include "base/prometheus.h"
 #include "base/text.h"
 #include "tests/support/suite.h"

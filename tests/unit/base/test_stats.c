@@ -1,7 +1,7 @@
 /* test_stats.c - known values of all statistics, and simulations of how often the intervals cover the true value.
  *
- * The simulations have a fixed seed, and their bounds allow three standard errors. They do a tenth of their repetitions
- * unless TEST_LONG is set. */
+ * Simulations have a fixed seed and bounds of three standard errors, and a tenth of the repetitions unless TEST_LONG is
+ * set. */
 #include "base/stats.h"
 #include "tests/support/noise.h"
 #include "tests/support/suite.h"
@@ -67,8 +67,7 @@ TEST(quantile_type_7)
     ck_assert(sample[0] == 7 && sample[1] == 1 && sample[2] == 3 && sample[3] == 10 && sample[4] == 2);
 }
 
-/* The expected ranks come from exact integer sums of binomial coefficients; the largest sample checks the
- * logarithms. */
+/* Expected ranks come from exact integer sums of binomial coefficients; the largest sample checks the logarithms. */
 TEST(median_interval_ranks)
 {
     static const size_t known[][2] = {

@@ -145,8 +145,7 @@ TEST(slower_than_the_fastest)
 
 /* ---- enough rounds for --resolve ---- */
 
-/* Ranks two implementations whose logarithms of step times differ by `more` +- 2 %, spread evenly over the rounds by
- * the golden section. */
+/* Ranks two implementations whose logarithms of step times differ by `more` +- 2 %, spread evenly over the rounds. */
 static struct ranking spread_evenly(size_t rounds, double more, double resolve, double *needed)
 {
     static const struct implementation rows[] = {ROW(none), ROW(ddp), ROW(ddp_flat)};
@@ -192,8 +191,8 @@ TEST_EACH(rounds_until_resolved, 5)
         ck_assert_double_eq_tol((double)rounds / expected, 1, 0.34);
 }
 
-/* A row that is at most 1 % slower is undecided if it may be over 1 % faster: in five of twelve rounds it is 3 %
- * faster. */
+/* A row at most 1 % slower is undecided if it may be over 1 % faster: here it is 3 % faster in five of twelve
+ * rounds. */
 TEST(within_holds_on_both_sides)
 {
     static const struct implementation rows[] = {ROW(ddp), ROW(ddp_flat)};
@@ -234,8 +233,7 @@ static void make_run(int n, double slow)
     }
 }
 
-/* At most 5 % of runs (and three standard errors) call any of n equal rows slower; nearly all detect one 20 %
- * slower. */
+/* At most 5 % of runs (and three standard errors) call any of n equal rows slower; nearly all find one 20 % slower. */
 TEST_RANGE(equals_are_called_different_rarely, 0, 3, 7)
 {
     enum { ROUNDS = 12 };

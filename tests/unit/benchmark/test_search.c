@@ -30,8 +30,8 @@ static void release(void)
     memset(&machine, 0, sizeof machine);
 }
 
-/* Makes a search with a control of 1 s, `strategies` rows without a bucket size, and `sizes` rows with one, every
- * second of them in reserve. */
+/* Makes a search of a control of 1 s, `strategies` rows without and `sizes` rows with a size, half of these in
+ * reserve. */
 static void create(int strategies, int sizes, double noise)
 {
     struct search *s = &machine.search;
@@ -181,8 +181,7 @@ TEST(time_is_kept)
 
 /* Returns how much longer a step with the chosen bucket size takes than with the best size, relatively. The sync cost
  * by size is 20 % of a step at size number `bottom` and up to 100 % at the ends, as on a link on which communication
- * takes as long as backward. Blocks have 2 % of noise, a search lasts `limit` seconds, and `drift` is that of a
- * round. */
+ * takes as long as backward. Blocks have 2 % of noise, rounds have `drift`, and a search lasts `limit` seconds. */
 static double excess(double limit, double drift, double bottom)
 {
     double least = INFINITY;

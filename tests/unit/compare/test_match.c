@@ -165,8 +165,7 @@ TEST(a_baseline_with_wrong_elements_is_refused)
     ck_assert_str_eq(error_text(), "DIR: found wrong elements in a of 8 bytes, so it is no baseline; leave it out");
 }
 
-/* A figure of 0 or less has no ratio, so judging it is an error, in a baseline or a candidate, whether or not --metrics
- * names it. */
+/* A figure of 0 or less has no ratio, so judging it is an error, in any run, whether or not --metrics names it. */
 TEST(figures_of_zero_have_no_ratio)
 {
     for (int zero = 0; zero < 2; zero++)

@@ -51,8 +51,7 @@ static struct figure_verdict_row judged(const double *baseline, size_t baselines
 
 static const double spread[] = {100, 101, 99, 100.5, 99.5};
 
-/* The interval of 5 + 5 runs, computed by hand: pooled variance, and the 5 % point of t on 8 degrees of freedom,
- * 1.8595. */
+/* The interval of 5 + 5 runs by hand: pooled variance, and the 5 % point of t on 8 degrees of freedom, 1.8595. */
 TEST(an_interval_has_known_ends)
 {
     double slower[5], squares = 0, mean = 0;
@@ -224,7 +223,7 @@ TEST(size_groups)
 
 /* ---- error rate and power ---- */
 
-/* Fills runs[groups, n] with noise sd, common to all sizes or not; multiplies times of size `which` (-1: all) by
+/* Fills runs[groups, n] with noise sd, common to all sizes or not; multiplies times of size which (-1: all) by
  * slower. */
 static void make_runs(double runs[GROUPS][RUNS], size_t n, double sd, int common, double slower, int which)
 {
@@ -280,8 +279,7 @@ TEST(false_regressed)
                 double wrong = share(VERDICT_REGRESSED, n, candidates, common, truths[t], -1);
                 ck_assert_msg(wrong <= 0.05 + (truths[t] > 1 ? noise_three_errors(0.05, n) : 0),
                               "common %d, truth %g, %zu candidates: %g", common, truths[t], candidates, wrong);
-                /* the test keeps its power: with independent noise and a truth of 1.05, the error rate is close to 5
-                 * % */
+                /* the test is not too strict: with independent noise and a truth of 1.05, errors are close to 5 % */
                 ck_assert(common || truths[t] == 1 || wrong > fmax(0, 0.04 - noise_three_errors(0.04, n)));
             }
 }

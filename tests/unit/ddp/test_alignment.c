@@ -43,8 +43,7 @@ TEST(drift_is_per_second)
     ck_assert_int_eq(alignment_apply(&a, 1000 + second / 20), 1000 + second / 20 - 500);
 }
 
-/* Drift is ignored within its error or beyond what a crystal can have; then the more precise of the two samples
- * counts. */
+/* Drift is ignored within its error or beyond that of any crystal; then the more precise of the two samples counts. */
 static const struct {
     const char *what;
     struct clock_sample before, after;

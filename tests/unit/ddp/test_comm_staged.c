@@ -1,5 +1,4 @@
-/* test_comm_staged.c - a staged comm accepts only memory that it has allocated; tests/mpi/comm.c tests its
- * collectives. */
+/* test_comm_staged.c - a staged comm accepts only memory it has allocated; tests/mpi/comm.c tests collectives. */
 #include "ddp/comm_staged.h"
 #include "tests/support/delayed_device.h"
 #include "tests/support/suite.h"
@@ -11,8 +10,7 @@ static void inner_destroy(void *state)
     (void)state;
 }
 
-/* A staged transport of one rank. It is static, so that a leak checker finds its memory in use when a test ends in an
- * exit. */
+/* A staged transport of one rank, static so that a leak checker finds its memory in use if a test ends in an exit. */
 static struct transport staged;
 static struct device device; /* delayed device, with memory that a leak checker sees */
 static float *memory;

@@ -134,8 +134,7 @@ TEST_EACH(joined_collectives_are_complete, sizeof progresses / sizeof *progresse
     finish(comm, &m, &timeline);
 }
 
-/* Blocking collectives run in order with the others and are complete on return; later collectives continue after
- * them. */
+/* Blocking collectives run in order with others and are complete on return; later collectives continue afterwards. */
 TEST_EACH(a_run_is_complete_on_return, sizeof progresses / sizeof *progresses)
 {
     struct made_up m;
@@ -189,8 +188,7 @@ TEST_EACH(collectives_progress_without_join, 2 * sizeof progresses / sizeof *pro
     finish(comm, &m, &timeline);
 }
 
-/* Between a join and the next start the thread makes no call to the transport, so that the training thread may use
- * it. */
+/* Between a join and the next start the thread does not call the transport, so that the training thread may use it. */
 TEST_EACH(transport_is_not_called_while_idle, sizeof progresses / sizeof *progresses)
 {
     struct made_up m;

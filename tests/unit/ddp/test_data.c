@@ -1,6 +1,6 @@
 /* test_data.c - training data: every kind of source, the order of sequences, their division over ranks, and errors.
  *
- * Token i of a test file has the value i, so that a row that starts with n T is sequence n and batches show the
+ * Token i of a test file has the value i, so that a row that starts with n T is sequence n, and batches show the
  * order. */
 #include "ddp/data.h"
 
@@ -35,8 +35,7 @@ static void write_file(const char *name, const void *content, size_t bytes)
     ck_assert_int_eq(fclose(file), 0);
 }
 
-/* Writes a shard of n tokens 0, 1, 2, ... in which token number `at` is `token`; with_header: after a header of magic,
- * version and count. */
+/* Writes a shard of n tokens 0, 1, 2, ..., but `token` at index `at`; with_header: after a magic, version and count. */
 static void write_shard(size_t n, size_t at, int token, int with_header, int version, int count)
 {
     unsigned char *content = calloc(1024 + 2 * n, 1), *to = content + (with_header ? 1024 : 0);
@@ -57,8 +56,8 @@ static void write_counting_shard(size_t n)
     write_shard(n, n, 0, 0, 0, 0);
 }
 
-/* Numbers of workers and of batches that each prefetches: batches must not depend on them. Tests that fetch many
- * batches run with each pair. */
+/* Numbers of workers and of batches each prefetches, on which batches must not depend; larger tests run with each
+ * pair. */
 static const int ways[][2] = {{1, 1}, {0, 1}, {1, 4}, {3, 1}, {3, 4}};
 enum { WAYS = sizeof ways / sizeof *ways };
 static int way;

@@ -1,5 +1,4 @@
-/* test_plan.c - buckets tile the gradient, and every strategy sends each element of the gradient exactly once, at the
- * right time, as recorded by a comm. */
+/* test_plan.c - buckets tile the gradient, and strategies send each element exactly once, at the right time. */
 #include "ddp/step.h"
 #include "kernels/error.h"
 #include "tests/support/suite.h"

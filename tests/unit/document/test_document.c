@@ -1,5 +1,4 @@
-/* test_document.c - a document as text, Markdown and HTML: known output of known blocks, and names that try to break
- * the formats. */
+/* test_document.c - a document as text, Markdown and HTML: known blocks, and names that try to break formats. */
 #include "base/json.h"
 #include "base/text.h"
 #include "document/document.h"
@@ -70,8 +69,8 @@ static void prints(void (*print)(FILE *out, const cJSON *document), const char *
     free(text);
 }
 
-/* Returns the value of a Python expression about the HTML, from a parser of XML; the caller frees it. Ends the test if
- * there is no parser. */
+/* Returns the value of a Python expression about the HTML, parsed as XML; the caller frees it. Without python3,
+ * exits. */
 static char *html_ask(const char *expression)
 {
     char *html = form(document_print_html), *answer = xml_ask(html, expression);

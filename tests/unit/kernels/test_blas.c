@@ -81,7 +81,7 @@ static double rate_of_products(void)
     return 2.0 * SIDE * SIDE * SIDE / least_ns;
 }
 
-/* has_quick_vectors: whether this build has FMA, as the library has, and no sanitizer. Compilers define these names as
+/* has_quick_vectors: whether this build has FMA, as the library, and no sanitizer. Compilers define these names as
  * 1. */
 #define WORDS(name) #name
 #define VALUE(name) WORDS(name)

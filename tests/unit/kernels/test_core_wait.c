@@ -1,5 +1,4 @@
-/* test_core_wait.c - time spent waiting for a core compared with the kernel's count, on a core shared with a
- * process. */
+/* test_core_wait.c - time spent waiting for a core compared with the kernel's count, on a shared core. */
 #include "kernels/clock.h"
 #include "kernels/core_wait.h"
 #include "tests/support/suite.h"

@@ -1,7 +1,6 @@
-/* test_device.c - every operation of every device compared with the double-precision reference, at odd sizes.
+/* test_device.c - every operation of every device compared with the double-precision reference; odd sizes.
  *
- * Each operation runs twice from the same start and must give the same bits. It must not change its inputs, nor the
- * memory around its arrays. */
+ * Operations run twice from the same start and must give the same bits, without changing inputs or other memory. */
 #include "kernels/bf16.h"
 #include "kernels/clock.h"
 #include "kernels/cpu/cpu.h"
@@ -118,8 +117,7 @@ static void test_stamps(void)
     arrays_finish();
 }
 
-/* stage_out copies data that was computed before the call, and data of stage_in has arrived once its mark is
- * reached. */
+/* stage_out copies data computed before the call, and data of stage_in has arrived once its mark is reached. */
 static void test_staging(void)
 {
     enum { MARKS = 3 };
@@ -287,8 +285,7 @@ static void test_embedding_forward(void)
         }
 }
 
-/* The result equals floats added in the documented order exactly; the double-precision reference checks that the right
- * rows are added. */
+/* The result equals floats added in the documented order exactly; the double reference checks which rows are added. */
 static void test_embedding_backward(void)
 {
     static const size_t sizes[][2] = {{1, 5}, {3, 1}, {3, 130}, {257, 6}}; /* V, C; tokens repeat if V is 1 or 3 */
@@ -382,8 +379,7 @@ static void rmsnorm_forward_case(size_t N, size_t C, int residual)
         sum[i] = array_rounded(x, sum[i] + add[i]);
     double *want = array_doubles(N * C), *want_rstd = array_doubles(N);
     reference_rmsnorm_forward(want, want_rstd, sum, array_wide(w), N, C);
-    /* The tolerance is half the error of a sum of C positive numbers, C u, since the root halves it, and some
-     * roundings. */
+    /* The tolerance is half the error C u of a sum of C positive numbers, as the root halves it, and some roundings. */
     array_near(y, want, ((double)C / 2.0 + 6.0) * UNIT, 0.0);
     array_near(rstd, want_rstd, ((double)C / 2.0 + 4.0) * UNIT, 0.0);
     if (residual)

@@ -1,5 +1,4 @@
-/* test_operations.c - shapes, FLOPs and bytes of every operation compared with values computed by hand; and the
- * published peak rates of GPUs. */
+/* test_operations.c - shapes, FLOPs and bytes of operations against values by hand; peak rates of GPUs. */
 #include "kernels/gpu_peak.h"
 #include "kernels/operations.h"
 #include "tests/support/suite.h"

@@ -1,5 +1,4 @@
-/* test_timeline.c - spans get the current step, a full lane counts dropped spans, and clearing and rewinding remove
- * spans. */
+/* test_timeline.c - spans get the current step, a full lane counts dropped spans, clear and rewind remove spans. */
 #include "tests/support/made_up.h"
 #include "tests/support/suite.h"
 

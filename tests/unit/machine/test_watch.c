@@ -1,5 +1,4 @@
-/* test_watch.c - the thread that monitors a host, in a made-up job: it writes a line per sample and may be stopped at
- * any time. */
+/* test_watch.c - the thread that monitors a host, in a made-up job: writes a line per sample, stops at any time. */
 #include "machine/machine.h"
 
 #include "base/files.h"

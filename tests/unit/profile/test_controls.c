@@ -1,5 +1,4 @@
-/* test_controls.c - the efficiency of overlap from known numbers; recompute_trace.py in tests/consumers/ checks the
- * rest. */
+/* test_controls.c - the efficiency of overlap from known numbers; recompute_trace.py checks the other figures. */
 #include "profile/controls.h"
 #include "tests/support/suite.h"
 

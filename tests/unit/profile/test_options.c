@@ -1,5 +1,4 @@
-/* test_options.c - the command line of profile mode: rows, lists, cycles, and options that need or exclude
- * --profile. */
+/* test_options.c - the command line of profile mode: rows, lists, cycles, options that need or exclude it. */
 #include "kernels/error.h"
 #include "tests/support/command_line.h"
 #include "tests/support/suite.h"

@@ -1,5 +1,4 @@
-/* test_schedule.c - which steps a profile captures: cycles as in torch.profiler.schedule, limited to the steps of the
- * run. */
+/* test_schedule.c - which steps a profile captures: cycles as in torch.profiler.schedule, up to the run's end. */
 #include "profile/profile.h"
 #include "tests/support/suite.h"
 

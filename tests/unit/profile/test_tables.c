@@ -12,8 +12,7 @@
 static struct healthy h;
 static struct link_rates links[HEALTHY_RANKS];
 
-/* Makes a summary of ranks on separate hosts: rank r has (5 r) mod 12 ms of exposed communication, and links get slower
- * with r. */
+/* Makes a summary of ranks on separate hosts: rank r exposes (5 r) mod 12 ms, and links get slower with r. */
 static cJSON *summary_of(int ranks)
 {
     healthy_create(&h);

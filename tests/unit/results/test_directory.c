@@ -90,8 +90,7 @@ TEST(a_directory_of_that_name_is_taken)
     ck_assert_ptr_nonnull(strstr(error_text(), "all_ranks"));
 }
 
-/* A directory that is writable but cannot be listed is refused. Root can list it, and is refused because of its
- * file. */
+/* A directory that is writable but cannot be listed is refused; for root, who can list it, because of its file. */
 TEST(a_directory_that_cannot_be_listed_is_refused)
 {
     saved_file(path_of("ddp"), "summary.json", "somebody's");

@@ -1,5 +1,4 @@
-/* test_saved_run.c - saved runs are read back unchanged; directories without a finished run of this schema are
- * refused. */
+/* test_saved_run.c - saved runs are read back unchanged; all but finished runs of this schema are refused. */
 #include "base/table.h"
 #include "kernels/error.h"
 #include "results/results.h"
@@ -95,8 +94,7 @@ TEST(a_profile_lies_one_below)
     ck_assert(saved.inode == inode && inode != 0);
 }
 
-/* {file, text to replace, replacement, words of the error}; the summary has a line per member, with a tab after the
- * name */
+/* {file, text to replace, replacement, words of the error}; in the summary a tab follows each name */
 static const char *const refusals[][4] = {
     {"run.json", "\"schema_version\": 3", "\"schema_version\": 1",
      "run.json: schema_version 1: written by an older "

@@ -1,5 +1,4 @@
-/* test_collectives.c - which rank posted a collective last, and which ranks waited, from made-up times of 1 to 3
- * ranks. */
+/* test_collectives.c - which rank posted a collective last, and which ranks waited, on 1 to 3 made-up ranks. */
 #include "spans/spans.h"
 #include "tests/support/made_up.h"
 #include "tests/support/suite.h"

@@ -1,5 +1,4 @@
-/* test_intervals.c - unions and intersections compared with counting single nanoseconds, and the overlap of made-up
- * steps with known results. */
+/* test_intervals.c - unions and intersections compared with counted nanoseconds; overlap of made-up steps. */
 #include "kernels/error.h"
 #include "kernels/random.h"
 #include "spans/spans.h"
@@ -121,8 +120,7 @@ TEST_EACH(two_ranks_with_known_answers, 2)
     ck_assert_double_eq_tol(100 * overlap->span, percent[_i], 0.005); /* the known values have two decimals */
 }
 
-/* Simultaneous collectives count once, collectives that end before backward have no exposed tail, and each step has
- * only its own spans. */
+/* Simultaneous collectives count once, those that end before backward have no exposed tail, and steps stay separate. */
 TEST(steps_are_apart)
 {
     static const size_t sizes[SPAN_SIZES] = {1};

@@ -19,8 +19,8 @@ static void add_ready(int64_t at, int tensor)
                  (struct span){.name = ready_name, .start_ns = at, .end_ns = at, .index = tensor});
 }
 
-/* Adds three steps of two micro-batches and two tensors; step s takes s + 1 times as long as step 0, from 1000 ns
- * on. */
+/* Adds three steps of two micro-batches and two tensors, from 1000 ns on; step s takes s + 1 times as long as step
+ * 0. */
 static void make_steps(void)
 {
     const size_t capacity[TIMELINE_LANES] = {64, 4};

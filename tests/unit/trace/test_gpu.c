@@ -2,8 +2,8 @@
  * answers, and from stamps without a tracer.
  *
  * Called with a directory as argument, this program writes the traces of the two made-up ranks there, for other
- * programs to read; with a second argument "stamped", traces without a tracer; with "mpi", with collectives on the
- * host. */
+ * programs to read; with a second argument "stamped", those without a tracer; with "mpi", those with host
+ * collectives. */
 #include "ddp/comm.h"
 #include "kernels/activity.h"
 #include "kernels/error.h"
@@ -283,8 +283,7 @@ TEST(two_ranks_in_one)
     gpu_trace_destroy(&both[1]);
 }
 
-/* If a collective has several kernels, none has the collective's size, from which analysers would compute a wrong
- * rate. */
+/* If a collective has several kernels, none has its size, from which analysers would compute a wrong rate. */
 TEST(several_kernels_of_a_collective_only_belong_to_it)
 {
     static const char *const name = "ncclDevKernel_AllReduce_Sum_f32_TREE_LL(ncclDevKernelArgsStorage<4096ul>)";

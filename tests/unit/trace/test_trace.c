@@ -86,8 +86,7 @@ static void check_times(const char *text)
         }
 }
 
-/* With drifting clocks and a base time in the middle of the spans, no row begins before 0, and ends keep their
- * times. */
+/* With drifting clocks and a base time in the middle of the spans, no row begins before 0, and ends keep their time. */
 TEST(times_are_never_negative)
 {
     rank_trace_begin(&rank[0], 1, 2);

@@ -26,8 +26,7 @@ void mma_bf16(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], EMU
  * a: {[g][t], [g+8][t], [g][t+4], [g+8][t+4]}; b: {[t][g], [t+4][g]}; d as above. */
 void mma_tf32(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], EMULATED_WHERE);
 
-/* Returns the bits of x rounded to TF32 (10 bits of fraction), ties away from zero; they are also the bits of a
- * float. */
+/* Returns the bits of x rounded to TF32 (10 bits of fraction), ties away from zero, which are also those of a float. */
 inline uint32_t round_tf32(float x)
 {
     uint32_t bits = __float_as_uint(x);
@@ -61,8 +60,7 @@ inline void prefetch(const void *global)
  * Until then the emulation has 0xFF bytes there, and reads the source as late as possible. */
 void copy_async(void *shared, const void *global, int valid, EMULATED_WHERE);
 
-/* copy_async_commit ends a group of this lane's copies; copy_async_wait waits until all its groups but the last n are
- * complete. */
+/* copy_async_commit ends a group of this lane's copies; copy_async_wait waits for all its groups but the last n. */
 void copy_async_commit();
 void emulated_copy_wait(int n);
 template <int n> void copy_async_wait()
