@@ -105,10 +105,7 @@ struct overlap_timing overlap_timing_measure(struct endpoint *e, const struct co
         overlap[i] = overlap_timing_ratio(compute[i], comm[i], both[i]);
     }
     watchdog_doing(e->job->watchdog, "the evaluation of %s", words);
-    struct overlap_timing o = {*timing,
-                               stats_estimate(compute, n),
-                               stats_estimate(comm, n),
-                               stats_estimate(both, n),
+    struct overlap_timing o = {*timing, stats_estimate(compute, n), stats_estimate(comm, n), stats_estimate(both, n),
                                stats_estimate(overlap, n)};
     free(comm);
     e->device->release(work.matrix);

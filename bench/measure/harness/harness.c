@@ -97,7 +97,7 @@ int harness_start_monitors(struct harness *h)
 
 int harness_stop_monitors(struct harness *h)
 {
-    return job_agree(h->job, monitor_stop(h->monitor, &h->findings));
+    return job_agree(h->job, monitor_stop(h->monitor));
 }
 
 int harness_close(struct harness *h, int status, int print_directory)
@@ -127,13 +127,11 @@ void harness_add_heading(const struct harness *h, const char *mode, const char *
 
 void harness_add_findings(const struct harness *h, cJSON *summary)
 {
-    for (int i = 0; i < h->findings.n; i++)
-        results_add_sentence(summary, "notes", "Note: %s.", h->findings.finding[i].text);
-    if (h->findings.dropped)
-        results_add_sentence(summary, "notes",
-                             "Note: %d more findings of monitors; see cpu_monitor*.csv and gpu_monitor*.csv.",
-                             h->findings.dropped);
-    monitor_findings_describe(&h->findings, summary);
+    const cJSON *found = monitor_findings(h->monitor), *finding;
+    cJSON_ArrayForEach(finding, cJSON_GetObjectItemCaseSensitive(found, "findings"))
+        results_add_sentence(summary, "notes", "Note: %s.", json_string(finding, "text"));
+    if (found)
+        cJSON_AddItemToObject(summary, "monitor", cJSON_Duplicate(found, 1));
 }
 
 void harness_show_heading(const struct harness *h, cJSON *summary)

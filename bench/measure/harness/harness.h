@@ -48,7 +48,6 @@ struct harness {
     struct open_device opened;
     struct comm_options comm; /* options->comm, with the fields that follow from the machine */
     struct monitor *monitor;
-    struct monitor_findings findings; /* complete after harness_stop_monitors */
     struct results results;
 };
 

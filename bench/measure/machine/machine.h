@@ -149,29 +149,15 @@ int monitor_create(struct monitor **monitor, const struct job *job, int cpu, int
 /* Opens the files in a directory and starts to watch; times count from origin_ns. Returns 0; or -1, reported. */
 int monitor_start(struct monitor *monitor, const char *directory, int64_t origin_ns);
 
-enum { MONITOR_HOST = 64, MONITOR_TEXT = 320, MONITOR_FINDINGS_MOST = 24 };
+/* Stops, and gathers what all hosts found. All ranks call. Returns 0; or -1, reported, if a line could not be written:
+ * the lines before it are whole. A NULL monitor is fine. */
+int monitor_stop(struct monitor *monitor);
 
-/* A condition that makes measured times doubtful. */
-struct monitor_finding {
-    char name[32];           /* of its kind, such as "other_processes" */
-    char text[MONITOR_TEXT]; /* a sentence without a full stop; with several hosts it begins with the host */
-};
-
-/* The findings of one host, or those of all hosts joined. */
-struct monitor_findings {
-    char host[MONITOR_HOST]; /* its name; "" with one host, and for all hosts */
-    int n, dropped;          /* findings kept, and those without room */
-    struct monitor_finding finding[MONITOR_FINDINGS_MOST];
-    double samples, cpu_seconds; /* how many samples were taken, and their CPU time */
-};
-
-/* Stops, and joins the findings of all hosts. All ranks call. Returns 0; or -1, reported, if a line could not be
- * written: the lines before it are whole. A NULL monitor finds nothing. */
-int monitor_stop(struct monitor *monitor, struct monitor_findings *findings);
+/* The conditions that make measured times doubtful: {samples, cpu_seconds_per_sample, findings: [{name, text}]}. A text
+ * is a sentence without a full stop; with several hosts it begins with the host. NULL before monitor_stop, or if there
+ * was no sample. The monitor owns it. */
+const cJSON *monitor_findings(const struct monitor *monitor);
 
 void monitor_destroy(struct monitor *monitor); /* NULL is fine, and one that still watches */
-
-/* Adds the member "monitor" with findings, samples and the CPU seconds per sample, if there are samples. */
-void monitor_findings_describe(const struct monitor_findings *findings, cJSON *json);
 
 #endif

@@ -23,6 +23,7 @@ struct monitor {
     struct monitor_cpu cpu;
     struct monitor_gpu gpu;
     struct monitor_findings found; /* by this rank */
+    cJSON *joined;                 /* of all ranks, after monitor_stop; NULL: none */
     int64_t origin_ns, start_ns;
     int watching; /* the thread is there */
     pthread_t thread;
@@ -44,40 +45,33 @@ void monitor_findings_add(struct monitor_findings *findings, const char *name, c
     va_end(arguments);
 }
 
-void monitor_findings_join(struct monitor_findings *findings, const struct monitor_findings *all, int n)
+cJSON *monitor_findings_join(const struct monitor_findings *all, int n)
 {
-    *findings = (struct monitor_findings){0};
-    for (const struct monitor_findings *of_rank = all; of_rank < all + n; of_rank++) {
-        findings->samples += of_rank->samples;
-        findings->cpu_seconds += of_rank->cpu_seconds;
-        for (int i = 0; i < of_rank->n; i++) {
-            if (findings->n == MONITOR_FINDINGS_MOST) {
-                findings->dropped++;
-                continue;
-            }
-            struct monitor_finding *joined = &findings->finding[findings->n++];
-            *joined = of_rank->finding[i];
-            if (*of_rank->host)
-                snprintf(joined->text, sizeof joined->text, "%s: %.*s", of_rank->host, MONITOR_TEXT - MONITOR_HOST - 2,
-                         of_rank->finding[i].text);
+    double samples = 0, cpu_seconds = 0;
+    cJSON *json = cJSON_CreateObject(), *list = cJSON_CreateArray();
+    for (const struct monitor_findings *host = all; host < all + n; host++) {
+        samples += host->samples;
+        cpu_seconds += host->cpu_seconds;
+        for (int i = 0; i < host->n; i++) {
+            char text[MONITOR_HOST + MONITOR_TEXT + 2];
+            cJSON *finding = json_add_row(list);
+            snprintf(text, sizeof text, "%s%s%s", host->host, *host->host ? ": " : "", host->finding[i].text);
+            json_add_text(finding, "name", host->finding[i].name);
+            json_add_text(finding, "text", text);
         }
     }
+    json_add_number(json, "samples", samples);
+    json_add_number(json, "cpu_seconds_per_sample", cpu_seconds / samples);
+    cJSON_AddItemToObject(json, "findings", list);
+    if (samples > 0)
+        return json;
+    cJSON_Delete(json);
+    return NULL;
 }
 
-void monitor_findings_describe(const struct monitor_findings *findings, cJSON *json)
+const cJSON *monitor_findings(const struct monitor *m)
 {
-    if (findings->samples <= 0)
-        return;
-    cJSON *monitor = cJSON_AddObjectToObject(json, "monitor");
-    json_add_number(monitor, "samples", findings->samples);
-    json_add_number(monitor, "cpu_seconds_per_sample", findings->cpu_seconds / findings->samples);
-    cJSON *list = cJSON_AddArrayToObject(monitor, "findings");
-    for (int i = 0; i < findings->n; i++) {
-        cJSON *finding = json_add_row(list);
-        json_add_text(finding, "name", findings->finding[i].name);
-        json_add_text(finding, "text", findings->finding[i].text);
-    }
-    json_add_number(monitor, "dropped", findings->dropped);
+    return m ? m->joined : NULL;
 }
 
 /* ---- the thread ---- */
@@ -222,9 +216,8 @@ int monitor_start(struct monitor *m, const char *directory, int64_t origin_ns)
     return 0;
 }
 
-int monitor_stop(struct monitor *m, struct monitor_findings *findings)
+int monitor_stop(struct monitor *m)
 {
-    *findings = (struct monitor_findings){0};
     if (!m)
         return 0;
     stop_watching(m);
@@ -235,7 +228,7 @@ int monitor_stop(struct monitor *m, struct monitor_findings *findings)
         gpu_tally_report(m->gpu.gpu, m->gpu.n, &m->found);
     struct monitor_findings *all = allocate((size_t)m->job->size, sizeof *all);
     job_gather(m->job, &m->found, sizeof m->found, all);
-    monitor_findings_join(findings, all, m->job->size);
+    m->joined = monitor_findings_join(all, m->job->size);
     free(all);
     return cpu_failed || gpu_failed ? -1 : 0;
 }
@@ -248,6 +241,7 @@ void monitor_destroy(struct monitor *m)
     (void)lines_close(&m->cpu.csv);
     (void)lines_close(&m->gpu.csv);
     free(m->cpu.text);
+    cJSON_Delete(m->joined);
     monitor_gpu_destroy(&m->gpu);
     free(m->pid);
     free(m);

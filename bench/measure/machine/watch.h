@@ -10,12 +10,25 @@
 
 /* ---- findings (watch.c) ---- */
 
-/* Adds a finding (printf's format, no full stop) to those of a host, at most one of each name. */
+enum { MONITOR_HOST = 64, MONITOR_TEXT = 256, MONITOR_FINDINGS_MOST = 9 };
+
+/* What one host found. */
+struct monitor_findings {
+    char host[MONITOR_HOST]; /* its name; "" in a job of one host */
+    int n;
+    struct monitor_finding {
+        char name[32], text[MONITOR_TEXT]; /* its kind, such as "other_processes"; a sentence without a full stop */
+    } finding[MONITOR_FINDINGS_MOST];
+    double samples, cpu_seconds; /* how many samples were taken, and their CPU time */
+};
+
+/* Adds a finding (printf's format) to those of a host, at most one of each name. */
 void monitor_findings_add(struct monitor_findings *findings, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Joins the findings of all ranks, all[n]; those of ranks that watched nothing are zeroed. */
-void monitor_findings_join(struct monitor_findings *findings, const struct monitor_findings *all, int n);
+/* Joins the findings of all ranks, all[n], as monitor_findings returns them; NULL without a sample. Those of ranks that
+ * watched nothing are zeroed. The caller owns the JSON. */
+cJSON *monitor_findings_join(const struct monitor_findings *all, int n);
 
 /* ---- CPUs ---- */
 

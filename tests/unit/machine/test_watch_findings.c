@@ -1,6 +1,7 @@
 /* test_watch_findings.c - findings of the monitors of several hosts are merged; findings about GPUs, and their text. */
 #include "machine/watch.h"
 
+#include "base/json.h"
 #include "tests/support/suite.h"
 
 #include <cJSON.h>
@@ -9,62 +10,36 @@
 
 /* ---- several hosts ---- */
 
-static struct monitor_findings findings;
-
-static void join(const struct monitor_findings *all, int n)
+TEST(findings_of_hosts_follow_one_another)
 {
-    memset(&findings, 0x55, sizeof findings);
-    monitor_findings_join(&findings, all, n);
-}
-
-static const char *text_of(int i)
-{
-    ck_assert_int_lt(i, findings.n);
-    return findings.finding[i].text;
-}
-
-TEST(reports_follow_one_another)
-{
-    struct monitor_findings all[4] = {{.host = "a"}, {.host = ""}, {.host = "b"}, {.host = ""}};
+    static const char *const text[] = {"a: quota 1", "a: load 2", "b: load 3"};
+    struct monitor_findings all[4] = {{.host = "a", .samples = 10, .cpu_seconds = 0.002},
+                                      {.host = ""},
+                                      {.host = "b", .samples = 30, .cpu_seconds = 0.004},
+                                      {.host = ""}};
     monitor_findings_add(&all[0], "cpu_quota", "quota %d", 1);
     monitor_findings_add(&all[0], "other", "load %d", 2);
     monitor_findings_add(&all[2], "other", "load %d", 3);
-    join(all, 4);
-    ck_assert_int_eq(findings.n, 3);
-    ck_assert_str_eq(text_of(0), "a: quota 1");
-    ck_assert_str_eq(text_of(1), "a: load 2");
-    ck_assert_str_eq(text_of(2), "b: load 3");
-    ck_assert_str_eq(findings.finding[0].name, "cpu_quota");
-    all[0].samples = 10;
-    all[0].cpu_seconds = 0.002;
-    all[2].samples = 30;
-    all[2].cpu_seconds = 0.004;
-    join(all, 4);
-    ck_assert(findings.samples == 40);
-    ck_assert_double_eq_tol(findings.cpu_seconds, 0.006, 1e-12);
+    cJSON *json = monitor_findings_join(all, 4), *findings = cJSON_GetObjectItem(json, "findings");
+    ck_assert_int_eq(cJSON_GetArraySize(findings), 3);
+    for (int i = 0; i < 3; i++)
+        ck_assert_str_eq(json_string(cJSON_GetArrayItem(findings, i), "text"), text[i]);
+    ck_assert_str_eq(json_string(cJSON_GetArrayItem(findings, 0), "name"), "cpu_quota");
+    ck_assert_double_eq(json_number(json, "samples"), 40);
+    ck_assert_double_eq_tol(json_number(json, "cpu_seconds_per_sample"), 0.00015, 1e-12);
+    cJSON_Delete(json);
+    all[0].samples = all[2].samples = 0;
+    ck_assert_ptr_null(monitor_findings_join(all, 4));
 }
 
-TEST(more_than_there_is_room_for)
+TEST(a_long_name_and_text_are_kept)
 {
-    enum { HOSTS = MONITOR_FINDINGS_MOST + 7 };
-    struct monitor_findings all[HOSTS] = {{.n = 0}};
-    for (int r = 0; r < HOSTS; r++) {
-        memset(all[r].host, 'h', MONITOR_HOST - 1);
-        monitor_findings_add(&all[r], "steal", "%300d", r);
-    }
-    join(all, HOSTS);
-    ck_assert_int_eq(findings.n, MONITOR_FINDINGS_MOST);
-    ck_assert_int_eq(findings.dropped, 7);
-    for (int i = 0; i < findings.n; i++)
-        ck_assert_uint_lt(strlen(text_of(i)), MONITOR_TEXT);
-    findings.samples = 40;
-    findings.cpu_seconds = 0.006;
-    cJSON *json = cJSON_CreateObject(), *monitor;
-    monitor_findings_describe(&findings, json);
-    ck_assert_ptr_nonnull(monitor = cJSON_GetObjectItem(json, "monitor"));
-    ck_assert_int_eq(cJSON_GetArraySize(cJSON_GetObjectItem(monitor, "findings")), MONITOR_FINDINGS_MOST);
-    ck_assert_int_eq(cJSON_GetObjectItem(monitor, "dropped")->valueint, 7);
-    ck_assert_double_eq_tol(cJSON_GetObjectItem(monitor, "cpu_seconds_per_sample")->valuedouble, 0.00015, 1e-12);
+    struct monitor_findings all = {.samples = 1};
+    memset(all.host, 'h', MONITOR_HOST - 1);
+    monitor_findings_add(&all, "steal", "%300d", 7);
+    cJSON *json = monitor_findings_join(&all, 1), *findings = cJSON_GetObjectItem(json, "findings");
+    ck_assert_uint_eq(strlen(json_string(cJSON_GetArrayItem(findings, 0), "text")),
+                      MONITOR_HOST - 1 + 2 + MONITOR_TEXT - 1);
     cJSON_Delete(json);
 }
 
