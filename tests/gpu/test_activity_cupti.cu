@@ -156,7 +156,7 @@ TEST(records_of_a_pause_are_kept_back)
     size_t before = all.n;
     ck_assert_uint_gt(before, 5);
     queue_work(x);
-    cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED); /* as CUPTI's thread may do */
+    cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED); /* CUPTI's thread may flush too */
     ck_assert_uint_eq(all.n, before);
     tracer_resume();
     ck_assert_uint_gt(all.n, before + 5);
@@ -195,7 +195,7 @@ TEST(records_without_room_are_counted)
 /* A long pause, whose records fill more than the initial buffers, loses nothing. */
 TEST(buffers_never_run_out)
 {
-    constexpr size_t EVENTS = 600000; /* with two records each, 64 bytes together */
+    constexpr size_t EVENTS = 600000; /* two records of 64 bytes in total per event */
     cudaEvent_t event;
     teardown();
     create_activities(2 * EVENTS + 100);

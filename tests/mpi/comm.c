@@ -300,7 +300,7 @@ TEST(losses_are_compared)
     losses_add(&l, &job, mine, 0); /* losses of `none` may differ */
     ck_assert_double_eq(l.difference, 0);
     mine[1] = 2;
-    mine[3] = 1.5; /* in a late step, where rounding may have accumulated */
+    mine[3] = 1.5; /* changes a late step: rounding accumulates */
     losses_add(&l, &job, mine, 1);
     ck_assert_double_eq(l.difference, 0.5);
     ck_assert(l.wrong <= 1e-3);
@@ -422,7 +422,7 @@ TEST(a_job_finds_its_comm)
     ck_assert_ptr_null(comm_create(&job, w.device, NULL, MOST, &options)); /* NCCL needs GPUs */
     options.library = COMM_MPI;
     comm = comm_create(&job, delayed_device(), NULL, MOST, &options);
-    ck_assert_str_eq(comm->name, "mpi"); /* also for one rank, so that the copies are measured */
+    ck_assert_str_eq(comm->name, "mpi"); /* one rank uses it too, to measure copies */
     ck_assert_ptr_nonnull(strstr(comm->progress, "staged"));
     comm->destroy(comm);
 }

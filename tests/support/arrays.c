@@ -18,7 +18,7 @@ static const uint32_t guard_bits = 0x7FA5A5A5u;
 
 static struct array arrays[ARRAYS];
 static int arrays_used, all_aligned; /* all_aligned: all arrays of this case are aligned */
-static void *scratch[64];            /* of array_doubles(), freed by arrays_finish() */
+static void *scratch[64];            /* memory of array_doubles(), freed by arrays_finish() */
 static int scratch_used;
 static uint32_t random_state = 1;
 static const struct device *device;

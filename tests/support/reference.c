@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Returns the float with bits b; for infinity the next power of two, so that distances are finite. */
+/* Returns the float with bits b, but the next power of two for infinity, so that distances are finite. */
 static double magnitude(uint32_t b)
 {
     float x;

@@ -28,7 +28,7 @@ constexpr int WARP = 32;
 
 /* Where to resume a stack: first at its context, later where the stack was left. */
 struct Position {
-    void *registers[5]; /* as saved by __builtin_setjmp */
+    void *registers[5]; /* saved by __builtin_setjmp */
     bool started;
     ucontext_t first;
 };

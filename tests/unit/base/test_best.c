@@ -149,8 +149,8 @@ TEST(too_little_to_compare)
 
 /* ---- error rate and power ---- */
 
-/* above(i): true excess of series i over the least series, in standard errors of the difference of two series. noise(i,
- * k): noise of series i of k, as a multiple of the usual noise. */
+/* above(i) is the true excess of series i over the least series, in standard errors of the difference of two series;
+ * noise(i, k) is the noise of series i of k, as a multiple of the usual noise. */
 struct situation {
     const char *name;
     double (*above)(int i), (*noise)(int i, int k);

@@ -253,8 +253,8 @@ TEST(a_named_path_is_replaced)
     ck_assert_ptr_nonnull(strstr(error_text(), "missing/named"));
 }
 
-/* An existing file is replaced only if one of its first lines begins with the mark of this program. Other files stay,
- * whatever their names, also behind hard and symbolic links. */
+/* An existing file is replaced only if one of its first lines begins with the mark of this program. Other files are
+ * kept, whatever their names, also if the path is a hard or symbolic link. */
 TEST(a_named_path_of_somebody_else)
 {
     memset(text, ' ', FILES_MARKED);

@@ -28,7 +28,7 @@ static void add(struct figure_list *to, const char *subject, const char *name, c
     figures_add(to, &figure);
 }
 
-/* Prints both lists as text, as those of two runs named first and second in the directories /1 and /2. */
+/* Prints both lists as figures of two runs, named first and second, in the directories /1 and /2. */
 static void print(const char *first, const char *second)
 {
     const struct prometheus_run run[] = {{&list[0], first, "tune", "/1", 3, 4}, {&list[1], second, "tune", "/2", 5, 5}};

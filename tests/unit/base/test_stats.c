@@ -329,7 +329,7 @@ TEST(paired_interval_is_narrow)
     noise_start(3);
     drifting_pair(a, b, 200, 1.01, 0.5);
     struct paired x = stats_paired(a, b, 200, 0.95);
-    double expected = 2 * 1.972 * 0.02 * sqrt(2) / sqrt(200); /* 2 t s / sqrt n; s: of a difference of two */
+    double expected = 2 * 1.972 * 0.02 * sqrt(2) / sqrt(200); /* 2 t s / sqrt n, where s is that of a difference */
     ck_assert_double_eq_tol(log(x.ci_high / x.ci_low) / expected, 1, 0.15);
     ck_assert_double_lt(x.p, 0.01);
 }

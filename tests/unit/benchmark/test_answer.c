@@ -24,7 +24,7 @@ static struct figure_list figures;
 static cJSON *summary;
 
 /* Steps take 10 ms without communication, else 16, 12, 12.1 and 20 ms; from round 3 on the machine is half as fast. The
- * last row was dropped after 3 rounds, when the final began; there ddp is slower, and 2 MiB undecided. */
+ * last row was dropped after 3 rounds, when the final began; in the final ddp is slower, and 2 MiB undecided. */
 static void setup(void)
 {
     static const double step[ROWS] = {0.010, 0.016, 0.012, 0.0121, 0.020};

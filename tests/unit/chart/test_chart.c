@@ -79,7 +79,7 @@ TEST(points_are_at_their_values)
     struct chart_xy chart = of_points(&series);
     take(chart_xy(title, subtitle, &chart));
     ck_assert_uint_eq(count("r=\"4.5\""), 4 + 1);   /* 4 points, and one next to the name */
-    ck_assert_uint_eq(count("dp-line dp-ring"), 2); /* at the point, and in the legend */
+    ck_assert_uint_eq(count("dp-line dp-ring"), 2); /* one at the point, one in the legend */
     ck_assert_uint_eq(count(">best<") + count(">tied with the best<"), 2);
     ck_assert_uint_eq(count("dp-thick"), 3 + 1 + 1); /* 3 intervals, the legend, the style sheet */
     ck_assert_uint_eq(count(">95 % interval<"), 1);

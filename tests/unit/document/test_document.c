@@ -221,8 +221,8 @@ TEST(html_needs_nothing_else)
 
 static const struct {
     const char *name, *seen; /* the name as shown to a reader; NULL: unchanged */
-    const char *markdown;    /* as a cell of a table */
-    const char *item;        /* as an item of a list, if different */
+    const char *markdown;    /* the name as a cell of a table */
+    const char *item;        /* the name as an item of a list, if different */
 } nasty[] = {
     {"<script>alert(1)</script>", NULL, "&lt;script&gt;alert(1)&lt;/script&gt;", NULL},
     {"a | b |", NULL, "a \\| b \\|", NULL},

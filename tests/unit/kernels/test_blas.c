@@ -35,7 +35,7 @@ static const struct {
     {"Presc", AVX512, 0, NULL},
     {"", AVX512, 0, NULL},
     {"armv8", NEON " sve", 32, "ARMV8SVE"},
-    {"neoversen1", NEON " sve", 16, NULL}, /* with vectors of 16 bytes */
+    {"neoversen1", NEON " sve", 16, NULL}, /* SVE vectors of 16 bytes gain nothing */
     {"armv8", NEON, 0, NULL},
     {"neoversev1", NEON " sve", 32, NULL},
     {"Prescott", NEON " sve", 32, NULL},

@@ -134,7 +134,7 @@ TEST(the_program_is_taken_of_several_processes)
     }
 }
 
-/* In a container that shows the host's /proc, the process id of this process belongs to another process there. */
+/* A process in a container that shows the host's /proc finds no ranks, since /proc has other process ids. */
 TEST(another_pid_namespace_has_no_siblings)
 {
     enum { NONE, FOUND, NO_NAMESPACE };

@@ -40,7 +40,7 @@ TEST(efficiency_is_paired_by_round)
     ck_assert_uint_eq(s.n, LENGTH(on));
     ck_assert_double_eq_tol(s.median, 0.1, 1e-12);
     ck_assert_double_eq_tol(s.ci_low, 0.1, 1e-12);
-    ck_assert_double_eq_tol(s.ci_high, 0.5, 1e-12); /* of 1 / 5, 2 / 4, 3 / 6, four times 1 / 10 */
+    ck_assert_double_eq_tol(s.ci_high, 0.5, 1e-12); /* ratios: 1 / 5, 2 / 4, 3 / 6, four times 1 / 10 */
     s = controls_efficiency(on, off, alone, backward, 3);
     ck_assert_double_eq_tol(s.median, 0.5, 1e-12);
     ck_assert_double_nan(s.ci_low);

@@ -21,7 +21,7 @@ static void data_loading(double percent)
     h.figures.phase[PHASE_DATA_LOADING].share = percent / 100;
 }
 
-static void exposed(double percent) /* of rank 0; rank 1 has 2 %. Long backward makes its share small */
+static void exposed(double percent) /* share of rank 0; rank 1 has 2 %. Long backward: low share */
 {
     h.rank[0].mean.exposed = percent / 100;
     h.figures.phase[PHASE_BACKWARD].mean = 10;
@@ -43,12 +43,12 @@ static void collectives(double percent)
     h.controls.comm_alone.median = h.controls.backward_none.median * percent / 100;
 }
 
-static void memory(double percent) /* of a machine with two ranks */
+static void memory(double percent) /* memory of a machine with two ranks */
 {
     h.facts.peak_bytes = (size_t)lround(percent * 5000);
 }
 
-static void gpu_memory(double percent) /* of one GPU, which a single rank uses */
+static void gpu_memory(double percent) /* memory of a GPU that a single rank uses */
 {
     h.facts.on_gpu = 1;
     h.facts.memory_bytes = 2000000;
@@ -107,7 +107,7 @@ static void sending_one_way(double percent) /* between two hosts: a send rate an
 static const struct {
     const char *name;
     void (*figure)(double percent);
-    double percent;           /* on the side of the limit without a finding */
+    double percent;           /* value just without a finding */
     double beyond, threshold; /* percentage with a finding; threshold named in its text */
     enum level level;
     const char *words[4];

@@ -366,7 +366,7 @@ TEST(the_advice_where_ranks_lack_cpus)
     ck_assert_ptr_nonnull(strstr(found.item[0].finding.advice, "fewer ranks on a machine"));
 }
 
-/* Scaling is that of the implementation that is best for most numbers of ranks, as being best for one may be chance. */
+/* Scaling uses the implementation that is best for most numbers of ranks; to be best for one may be chance. */
 TEST(one_implementation_on_all_ranks)
 {
     struct report_run *one = add_steps("1", 1, 100, 3, 6, 0, 0, 10);

@@ -93,7 +93,7 @@ TEST(verdicts_and_their_intervals)
     ck_assert_int_eq(point("twice")->verdict, VERDICT_SLOWER);
     ck_assert_double_eq_tol(point("twice")->to_best.ratio, 2, 1e-12);
     ck_assert_double_eq_tol(point("close")->to_best.ratio, exp(0.1), 1e-7);
-    ck_assert_double_lt(point("close")->to_best.ci_low, 1); /* for the pair alone: 1.026 to 1.191 */
+    ck_assert_double_lt(point("close")->to_best.ci_low, 1); /* 1.026 to 1.191 for this pair alone */
     ck_assert_double_gt(point("close")->to_best.ci_high, 1.191);
     ck_assert_double_gt(point("twice")->to_best.ci_low, 1);
     ck_assert_double_eq_tol(point("none")->to_best.ratio, 0.909, 5e-4);

@@ -294,8 +294,8 @@ static void check_median(const struct saved_run *saved, const char *subject, con
 }
 
 /* Figures are the medians of the lines. A round's step time is that of the slowest rank, from the start of its first
- * timed step to the end of its last. It is measured slightly outside the steps, which adds much only if a rank loses
- * its core there. A phase is a mean over ranks. */
+ * timed step to the end of its last. Its clock is read slightly outside the steps, which adds much only if a rank loses
+ * its core meanwhile. A phase is a mean over ranks. */
 TEST(medians_are_of_the_lines)
 {
     struct saved_run saved;

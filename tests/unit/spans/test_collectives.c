@@ -77,7 +77,7 @@ TEST(an_empty_timeline_has_no_collectives)
 static const struct {
     const char *what;
     int ranks;
-    int64_t residual, posted[3]; /* of each rank */
+    int64_t residual, posted[3]; /* posted: time on each rank */
     int last;                    /* -1: unknown within the residual of the clocks */
     int64_t late, wait[3];       /* wait of each rank; -1: unknown */
 } cases[] = {

@@ -456,7 +456,7 @@ TEST(collectives_of_the_host_stay_there)
     const cJSON *row = trace_row(json, "X", "mpi:all_reduce", 0);
     ck_assert_str_eq(row_text(row, "cat"), "cpu_op");
     ck_assert_double_eq(row_number(row, "tid"), 4100);
-    ck_assert_double_eq(row_number(row, "stream"), 0); /* not a stream of the GPU, which are 7 and 20 */
+    ck_assert_double_eq(row_number(row, "stream"), 0); /* the GPU's streams are 7 and 20 */
     ck_assert_ptr_null(cJSON_GetObjectItemCaseSensitive(row_member(json, "distributedInfo"), "nccl_version"));
 }
 
