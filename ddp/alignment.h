@@ -13,7 +13,7 @@
 struct clock_sample {
     int64_t at_ns;       /* time on this rank's clock */
     int64_t offset_ns;   /* rank 0's clock minus this one */
-    int64_t residual_ns; /* the largest error of the offset: half of the shortest round trip; 0 for rank 0's clock */
+    int64_t residual_ns; /* largest error of the offset: half of the shortest round trip; 0 for rank 0's clock */
 };
 
 /* The correction of a time t is offset + drift * (t - at). A zeroed alignment changes nothing. */
@@ -23,21 +23,21 @@ struct alignment {
     int64_t residual_ns;       /* the largest error of an aligned time between the samples */
 };
 
-/* The alignment by a single sample, without drift. */
+/* Returns the alignment from a single sample, without drift. */
 struct alignment alignment_from(const struct clock_sample *sample);
 
-/* The alignment by a sample before the run and one after it. If the offsets differ by more than both residuals, but by
- * no more than crystals drift (200 us/s), the drift is the difference over the time between, with an error of both
- * residuals over that time. Otherwise the drift is 0, the offset is that of the sample with the smaller residual, and
- * the residual covers the other sample or the drift of crystals. */
+/* Returns the alignment from a sample before the run and one after it. If the offsets differ by more than both
+ * residuals, but by no more than crystals drift (200 us/s), the drift is this difference over the time between the
+ * samples, with an error of both residuals over that time. Otherwise the drift is 0, the offset is that of the sample
+ * with the smaller residual, and the residual covers the other sample or the drift of crystals. */
 struct alignment alignment_between(const struct clock_sample *before, const struct clock_sample *after);
 
 /* Converts a time of this rank's clock to rank 0's clock. */
 int64_t alignment_apply(const struct alignment *alignment, int64_t ns);
 
 /* Shifts the alignment by as little as possible, so that aligned times move by at least `least` and at most `most`,
- * which may be negative, and lowers the residual to the error that these bounds still allow. For bounds that contradict
- * the residual or each other it takes the middle, and raises the residual. */
+ * which may be negative, and lowers the residual to the error that these bounds still allow. If the bounds contradict
+ * the residual or each other, shifts by the middle of the bounds and raises the residual. */
 void alignment_bound(struct alignment *alignment, int64_t least, int64_t most);
 
 #endif

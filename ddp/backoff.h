@@ -1,13 +1,13 @@
-/* backoff.h - how a polling thread leaves its core to others between two polls. */
+/* backoff.h - how a polling thread yields its core between two polls. */
 #ifndef DDP_BACKOFF_H
 #define DDP_BACKOFF_H
 
 #include <sched.h>
 #include <time.h>
 
-/* Waits between two polls. On an oversubscribed machine (crowded) it sleeps, from 20 us up to 500 us as the wait goes
- * on: the awaited thread may need this core, and Linux's scheduler soon returns to a thread that only yields. Elsewhere
- * it yields. pauses: the number of earlier pauses in this wait, 0 at first. */
+/* Waits between two polls. On an oversubscribed machine (crowded) it sleeps, from 20 us up to 500 us as the wait
+ * continues: the awaited thread may need this core, and Linux's scheduler soon returns to a thread that only yields.
+ * Otherwise it yields. pauses: the number of earlier pauses in this wait, 0 at first. */
 static inline void backoff_pause(int crowded, unsigned *pauses)
 {
     const long shortest_ns = 20000, longest_ns = 500000;

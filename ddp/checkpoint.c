@@ -44,7 +44,7 @@ static struct checkpoint_header header_of(const struct checkpoint *c, struct tra
                                       .update = t.update};
 }
 
-/* A part of an array; pieces are in the order of the file. */
+/* A part of one of the arrays; pieces are in the order of the file. */
 struct piece {
     int array;
     size_t first, n; /* floats; n is 0 after the last piece */
@@ -97,7 +97,7 @@ int checkpoint_write(const char *path, const struct checkpoint *c, struct traini
 
 /* ---- reading ---- */
 
-/* Returns 0; or -1, reported. */
+/* Reads bytes [offset, offset + bytes) of the file. Returns 0; or -1, reported. */
 static int read_part(int fd, const char *path, void *to, size_t bytes, size_t offset)
 {
     if (!read_fully(fd, to, bytes, offset))
@@ -105,15 +105,15 @@ static int read_part(int fd, const char *path, void *to, size_t bytes, size_t of
     return error_report("checkpoint %s: cannot read it: %s", path, errno ? strerror(errno) : "it became shorter");
 }
 
-/* Reads a piece of the arrays; returns as read_part. */
+/* Reads a piece of the arrays. Returns 0; or -1, reported. */
 static int read_piece(int fd, const char *path, void *to, const struct piece *piece, size_t floats)
 {
     size_t before = (size_t)piece->array * floats + piece->first;
     return read_part(fd, path, to, piece->n * sizeof(float), sizeof(struct checkpoint_header) + before * sizeof(float));
 }
 
-/* Checks that the header h of a file of `bytes` bytes has the same model and seed as ours. Returns 0; or -1, reported.
- */
+/* Checks that the header h, of a file of `bytes` bytes, has the same model and seed as ours. Returns 0; or -1,
+ * reported. */
 static int check_header(const char *path, const struct checkpoint_header *h, size_t bytes,
                         const struct checkpoint_header ours)
 {
@@ -135,12 +135,12 @@ static int check_header(const char *path, const struct checkpoint_header *h, siz
     return 0;
 }
 
-/* Opens a file and reads its header, which must match ours. Returns a descriptor; or -1, reported. */
+/* Opens a file and reads its header, which must match ours. Returns a file descriptor; or -1, reported. */
 static int open_state(const char *path, const struct checkpoint_header ours, struct checkpoint_header *header)
 {
     struct stat status;
     int fd =
-        open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* refuses a pipe at once instead of waiting for its writer */
+        open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* O_NONBLOCK refuses a pipe instead of waiting for its writer */
     if (fd < 0 || fstat(fd, &status)) {
         error_report("checkpoint %s: cannot open it: %s", path, strerror(errno));
     } else if (!S_ISREG(status.st_mode)) {
@@ -206,7 +206,7 @@ int checkpoint_restore(const char *path, const struct checkpoint *c, struct trai
     return result;
 }
 
-/* ---- when ---- */
+/* ---- when to save ---- */
 
 int checkpoint_is_due(const struct checkpoint *c, long step)
 {

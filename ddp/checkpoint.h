@@ -1,9 +1,9 @@
 /* checkpoint.h - writes the state of training to a file, and reads it back.
  *
  * Under a strategy that reduces gradients all ranks hold the same weights and moments, so only rank 0 writes, as is
- * usual for DDP; under `none` the file holds rank 0's. The other ranks wait for rank 0 in the same phase. Otherwise
- * they would wait in the next step's reduction, and the time of the file would count as communication. The step takes
- * the same time either way.
+ * usual for DDP; under `none` the file holds rank 0's. The other ranks wait for rank 0 in the phase `checkpoint`.
+ * Without that wait they would wait in the next step's reduction, and the time of the file would count as
+ * communication; a step takes the same time with and without it.
  *
  * The file: struct checkpoint_header, then three arrays of `floats` fp32 numbers in the layout of the model's arena
  * (model.h): weights, AdamW's first moments, its second moments; in the byte order of the machine. The learning rate
@@ -20,45 +20,45 @@ struct checkpoint_header {
     char magic[8];    /* "DDPBENCH" */
     uint64_t version; /* 1 */
     uint64_t vocabulary, width, layers, heads, ff;
-    uint64_t floats; /* of each array */
-    uint64_t seed;   /* of the initial weights and of the order of the data */
-    int64_t step;    /* the schedule's next step */
-    int64_t update;  /* AdamW's number of that step, from 1 */
+    uint64_t floats; /* the number of elements of each array */
+    uint64_t seed;   /* seed of the initial weights and of the order of the data */
+    int64_t step;    /* the next step of the schedule */
+    int64_t update;  /* AdamW's number of that next step, from 1 */
 };
 
-/* When and where to save; zeroed: never. */
+/* When and where to save checkpoints; zeroed: never. */
 struct checkpoint {
     size_t every; /* steps of the schedule */
     const struct job *job;
     uint64_t seed;
     char path[640];
 
-    void *piece; /* host memory of checkpoint_piece_bytes(), on rank 0; the trainer owns it */
-    int failed;  /* on every rank: a write failed; no further ones are tried */
+    void *piece; /* host memory of checkpoint_piece_bytes() bytes, on rank 0; owned by the trainer */
+    int failed;  /* set on every rank when a write failed; no further checkpoints are tried */
     size_t saved;
-    double seconds; /* that rank 0 took for the saved ones, in total */
+    double seconds; /* total time that rank 0 took for all saved checkpoints */
 };
 
-/* What a checkpoint holds. Owns nothing. */
+/* The content of a checkpoint. Owns nothing. */
 struct training_state {
     const struct model *model;
     const struct optimizer *optimizer;
     long step, update;
 };
 
-/* The size of a file, and of `piece`. */
+/* Return the size of a checkpoint file, and of `piece`, in bytes. */
 size_t checkpoint_bytes(size_t floats);
 size_t checkpoint_piece_bytes(void);
 
-/* Whether a checkpoint is due before that step. */
+/* Tests whether a checkpoint is due before that step. */
 int checkpoint_is_due(const struct checkpoint *checkpoint, long step);
 
-/* Saves the state. All ranks call; returns when rank 0 has written the file. A failure sets `failed`, and rank 0 keeps
- * the reported error. */
+/* Saves the state. All ranks call it; returns when rank 0 has written the file. A failure sets `failed`, and rank 0
+ * keeps the reported error. */
 void checkpoint_save(struct checkpoint *checkpoint, struct training_state state);
 
-/* Saves once, reads the file back and compares it with memory. All ranks call, before anything is timed. Returns 0,
- * also if no checkpoint will be due; or -1, reported on rank 0. */
+/* Saves one checkpoint, reads it back and compares it with memory. All ranks call it, before anything is timed. Returns
+ * 0, also if no checkpoint will be due; or -1, reported on rank 0. */
 int checkpoint_try(struct checkpoint *checkpoint, struct training_state state);
 
 /* Writes the state to a temporary file and renames it once it is on disk. Needs checkpoint->piece. Waits for the
@@ -69,9 +69,9 @@ int checkpoint_write(const char *path, const struct checkpoint *checkpoint, stru
  * are equal; or -1, reported. */
 int checkpoint_compare(const char *path, const struct checkpoint *checkpoint, struct training_state state);
 
-/* Reads a file of the same model and seed into the arrays, the step and the update of the state. Afterwards call
- * trainer_set_step. Returns 0; or -1, reported: the file cannot be read, is not a checkpoint of this version, is
- * incomplete, or is of another model or seed; the state is then unchanged, unless reading failed midway. */
+/* Reads a file of the same model and seed into the arrays, the step and the update of the state. Call trainer_set_step
+ * afterwards. Returns 0; or -1, reported: the file cannot be read, is not a checkpoint of this version, is incomplete,
+ * or has another model or seed; the state is then unchanged, unless reading failed midway. */
 int checkpoint_restore(const char *path, const struct checkpoint *checkpoint, struct training_state *state);
 
 #endif

@@ -1,8 +1,8 @@
 /* comm.h - collectives that run concurrently with the device.
  *
  * The contract: a collective starts after the device work issued before it, and `join` makes device work issued later
- * wait for it. Collectives start in the order of their tickets, and several may be in flight. Between the first start
- * and the join of the last ticket only the comm may use MPI. */
+ * wait for the collective. Collectives start in the order of their tickets, and several may be in flight. Between the
+ * first start and the join of the last ticket only the comm may use MPI. */
 #ifndef DDP_COMM_H
 #define DDP_COMM_H
 
@@ -37,26 +37,26 @@ struct collective {
     void *buffer;
     size_t count;
     enum comm_dtype dtype;
-    int index; /* its bucket in the strategy's plan; -1: none */
+    int index; /* index of its bucket in the strategy's plan; -1: none */
     enum comm_kind kind;
     enum comm_op op;
     const void *in;
     int root;
 };
 
-/* 1 if a collective of this kind sums (or the like) over ranks; 0 if it only moves elements. */
+/* Returns 1 if a collective of this kind reduces over ranks (sum, max, avg); 0 if it only moves elements. */
 static inline int comm_reduces(enum comm_kind kind)
 {
     return kind == COMM_ALL_REDUCE || kind == COMM_REDUCE_SCATTER;
 }
 
-/* The larger buffer of a collective has this many times `count` elements. */
+/* Returns the size of the larger buffer of a collective, in units of `count` elements. */
 static inline size_t comm_parts(enum comm_kind kind, int ranks)
 {
     return kind == COMM_REDUCE_SCATTER || kind == COMM_ALL_GATHER ? (size_t)ranks : 1;
 }
 
-/* The span of a collective, as every comm records it on the communication lane. */
+/* Makes the span of a collective, as every comm records it on the communication lane. */
 static inline struct span collective_span(const struct collective *c, long ticket, int64_t queued_ns, int64_t posted_ns,
                                           int64_t completed_ns)
 {
@@ -75,7 +75,7 @@ struct watchdog;
 
 struct comm {
     const char *name;     /* "self", "mpi" or "nccl" */
-    int rank, ranks;      /* of this process, and in total */
+    int rank, ranks;      /* rank of this process, and number of ranks */
     const char *progress; /* how collectives advance while the device works, for the results; NCCL: its version and
                              settings */
     size_t scattered;     /* reduce_scatter in place leaves its result at buffer[scattered]: 0 with MPI, the rank with
@@ -89,20 +89,20 @@ struct comm {
      */
     void *(*allocate)(struct comm *comm, size_t bytes);
     void (*release)(struct comm *comm, void *memory);
-    /* Queues a collective and returns its ticket, one more than the last. Does not wait for it. */
+    /* Queues a collective and returns its ticket, one more than the last. Returns before the collective is complete. */
     long (*start)(struct comm *comm, const struct collective *collective);
     /* Makes device work issued later wait until every collective up to that ticket is complete. The host waits too with
      * MPI, and if the device is not asynchronous. */
     void (*join)(struct comm *comm, long ticket);
-    /* Start and join in one, on the calling thread. */
+    /* Runs a collective to completion on the calling thread, as start and join together do. */
     void (*run_blocking)(struct comm *comm, const struct collective *collective);
-    /* Calls the library n times, complete on return, without spans: for measuring the library. On the device the calls
-     * are queued and waited for once. Nothing may be in flight, and the device must be idle (synchronize). If ranks
-     * share cores, it may hold one for a whole time slice of the scheduler; `run_blocking` does not. */
+    /* Calls the library n times, complete on return, without recording spans: for measuring the library. On the device
+     * the calls are queued and waited for once. Nothing may be in flight, and the device must be idle (synchronize). If
+     * ranks share cores, a call may hold one for a whole time slice of the scheduler; `run_blocking` does not. */
     void (*call)(struct comm *comm, const struct collective *collective, size_t n);
-    /* The thread id of the comm's own thread; 0: it has none. */
+    /* Returns the thread id of the comm's own thread; 0: the comm has none. */
     long (*thread_id)(struct comm *comm);
-    /* The CPU seconds that the comm's own threads have used. */
+    /* Returns the CPU seconds used by the comm's own threads. */
     double (*cpu_seconds)(struct comm *comm);
     void (*destroy)(struct comm *comm); /* nothing may be in flight */
 };
@@ -115,7 +115,7 @@ struct comm_progress {
     int crowded; /* the ranks of this machine have more threads than cores: the training thread pauses too */
 };
 
-/* The library; auto: NCCL if each rank has a GPU of its own, otherwise MPI. */
+/* The communication library; auto: NCCL if each rank has its own GPU, otherwise MPI. */
 enum comm_library { COMM_AUTO, COMM_MPI, COMM_NCCL, COMM_LIBRARIES };
 extern const char *const comm_library_name[COMM_LIBRARIES + 1]; /* auto, mpi, nccl; then NULL */
 
@@ -128,16 +128,16 @@ struct comm_options {
     double timeout_s;     /* the limit of the job's watchdog, set by the caller; 0: none */
 };
 
-/* The start of a collective's result. */
+/* Returns the start of a collective's result. */
 static inline void *comm_result(const struct comm *comm, const struct collective *c)
 {
     size_t skip = c->kind == COMM_REDUCE_SCATTER && !c->in ? comm->scattered * c->count : 0;
     return (char *)c->buffer + skip * comm_dtype_bytes(c->dtype);
 }
 
-/* Bus bandwidth is algorithm bandwidth times this factor, to compare with the rate of a link: 2 (n - 1) / n for
- * all-reduce, (n - 1) / n for reduce-scatter and all-gather, 1 for broadcast; 0 for one rank. Source: nccl-tests,
- * doc/PERFORMANCE.md. */
+/* Returns the factor from algorithm bandwidth to bus bandwidth, which can be compared with the rate of a link: 2 (n -
+ * 1) / n for all-reduce, (n - 1) / n for reduce-scatter and all-gather, 1 for broadcast; 0 for one rank. Source:
+ * nccl-tests, doc/PERFORMANCE.md. */
 double comm_bus_factor(enum comm_kind kind, int ranks);
 
 /* Describes a collective for messages, with its ticket (0: none). */

@@ -1,4 +1,4 @@
-/* comm_create.c - the table of communication backends, and the choice among them. */
+/* comm_create.c - the table of communication backends, and the choice of a backend. */
 #include "ddp/comm_create.h"
 
 #include "ddp/comm_mpi.h"
@@ -27,7 +27,8 @@ static int nccl_check(const struct device *device, const struct comm_options *o)
 
 /* ---- one rank ---- */
 
-/* One rank on a GPU uses MPI and the copies for it, as several ranks do, so that their cost shows. */
+/* Serves one rank on the CPU only. One rank on a GPU uses MPI and its copies, as several ranks do, so that they are
+ * measured. */
 static int self_serves(const struct job *job, const struct device *device, const struct comm_options *o)
 {
     (void)o;
@@ -51,8 +52,8 @@ static int mpi_serves(const struct job *job, const struct device *device, const 
 
 /* ---- the table ---- */
 
-/* The first backend that serves a job, device and options is used. To add one, add a row, and for --comm a name in
- * comm.h. */
+/* The job uses the first backend that serves its ranks, device and options. To add a backend, add a row here, and a
+ * name for --comm in comm.h. */
 static const struct backend {
     int (*serves)(const struct job *job, const struct device *device, const struct comm_options *options);
     int (*check)(const struct device *device, const struct comm_options *options); /* 0; or -1, reported; may be NULL */

@@ -6,13 +6,13 @@
 #include "ddp/job.h"
 #include "kernels/device.h"
 
-/* Whether the backend will copy the device's memory through host memory (comm_staged.h); it then needs as much host
- * memory as the comm allocates. */
+/* Tests whether the backend will copy the device's memory through host memory (comm_staged.h); it then needs as much
+ * host memory as the comm allocates. */
 int comm_stages(const struct job *job, const struct device *device, const struct comm_options *options);
 
-/* Creates the comm of a job for memory of that device: NCCL between GPUs of their own, comm_self for one rank on the
- * CPU, otherwise MPI, or the library that the options name. options->core_to_spare is this rank's; it counts if all
- * ranks have one. capacity: the most collectives in flight. timeline NULL: records no spans. All ranks call. Returns
+/* Creates the comm of a job for memory of that device: NCCL if each rank has its own GPU, comm_self for one rank on the
+ * CPU, otherwise MPI; or the library that the options name. options->core_to_spare is this rank's; it counts if all
+ * ranks have one. capacity: the most collectives in flight. timeline NULL: records no spans. All ranks call it. Returns
  * NULL on every rank, reported by rank 0, if the library does not fit the device or is missing. */
 struct comm *comm_create(const struct job *job, const struct device *device, struct timeline *timeline, size_t capacity,
                          const struct comm_options *options);

@@ -1,4 +1,4 @@
-/* comm_mpi.c - collectives by MPI, on a communicator of their own. */
+/* comm_mpi.c - collectives by MPI, on a separate communicator. */
 #include "ddp/comm_mpi.h"
 
 #include "ddp/comm_staged.h"
@@ -10,7 +10,7 @@
 #include <mpi.h>
 #include <stdlib.h>
 
-/* MPI counts in int, so a collective is sent in pieces; a slot has a request for each piece. */
+/* A collective in flight: MPI counts in int, so it is sent in pieces, with one request each. */
 struct slot {
     MPI_Request *request;
     int pieces, capacity;
@@ -72,7 +72,7 @@ static MPI_Op op_of(const struct mpi_state *s, const struct collective *c)
     return c->op == COMM_MAX ? MPI_MAX : MPI_SUM;
 }
 
-/* MPI has no average, so this divides complete sums by the number of ranks. */
+/* Divides complete sums by the number of ranks, because MPI has no average. */
 static void divide_average(const struct mpi_state *s, const struct collective *c)
 {
     if (c->op != COMM_AVG || c->kind == COMM_ALL_GATHER || c->kind == COMM_BROADCAST)
@@ -94,7 +94,7 @@ static void divide_average(const struct mpi_state *s, const struct collective *c
         }
 }
 
-/* Elements [at, at + n) of a collective as MPI takes them. */
+/* Elements [at, at + n) of a collective, as arguments for MPI. */
 struct piece {
     const void *in;
     void *out;

@@ -1,7 +1,7 @@
-/* comm_nccl.c - collectives by NCCL, on a stream of their own, concurrently with the device's.
+/* comm_nccl.c - collectives by NCCL, on a separate stream, concurrently with the device's stream.
  *
- * Events alone order the two streams: the host waits only for NCCL's own set-up. The communicator is blocking, because
- * NCCL starts a thread for each call on one that is not. The watchdog, which runs from before the ranks connect until
+ * Events alone order the two streams: the host waits only for NCCL's set-up. The communicator is blocking, because NCCL
+ * starts a thread for each call on a non-blocking one. The watchdog, which runs from before the ranks connect until
  * they have disconnected, handles calls that do not return. */
 #include "ddp/comm_nccl.h"
 
@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* A collective that was issued. */
+/* A collective that was issued to the stream. */
 struct entry {
     struct collective collective;
     long number; /* from watchdog_started */
@@ -81,7 +81,8 @@ const char *comm_nccl_version(void)
 
 int comm_nccl_check(const struct comm_options *options)
 {
-    /* Source: NCCL's user guide, environment variables, NCCL_MULTI_RANK_GPU_ENABLE; before, init.cc refused it */
+    /* Source: NCCL's user guide, environment variables, NCCL_MULTI_RANK_GPU_ENABLE; init.cc of older versions refuses
+     * it. */
     enum { SHARING_SINCE = 23000 };
     if (options->shares_gpu && version_number() < SHARING_SINCE)
         return error_report(
@@ -99,7 +100,7 @@ int comm_nccl_check(const struct comm_options *options)
 
 /* ---- calls that the host waits for ---- */
 
-/* The watchdog limits the time until end_call. */
+/* Begins a call of NCCL in which the host waits; the watchdog limits the time until end_call. */
 static void begin_call(struct comm_nccl *c, const char *words)
 {
     struct watched call = {.since_ns = clock_now_ns(), .number = watchdog_started(c->comm.watchdog)};
@@ -168,7 +169,7 @@ static struct entry *add_entry(struct comm_nccl *c, const struct collective *col
     pthread_mutex_lock(&c->lock);
     struct entry *e = &c->ring[++c->started % c->capacity];
     if (c->completed < c->started - c->capacity)
-        c->completed = c->started - c->capacity; /* only the descriptions of older ones are lost */
+        c->completed = c->started - c->capacity; /* only descriptions of older collectives are lost */
     *e = (struct entry){*collective, number, now, e->done};
     pthread_mutex_unlock(&c->lock);
     return e;
@@ -199,7 +200,7 @@ static long nccl_start(struct comm *comm, const struct collective *collective)
 static void nccl_join(struct comm *comm, long ticket)
 {
     struct comm_nccl *c = (struct comm_nccl *)comm;
-    if (ticket > 0) /* if the ring has wrapped around, waits for a later collective */
+    if (ticket > 0) /* if the ring has wrapped around, waits for a later collective instead */
         CUDA_CHECK(cudaStreamWaitEvent(cuda_stream, c->ring[ticket % c->capacity].done, 0));
 }
 
@@ -223,7 +224,7 @@ static void nccl_call(struct comm *comm, const struct collective *collective, si
 /* ---- watching ---- */
 
 /* Advances `completed` to the last collective that the GPU has completed; the caller holds the lock. Returns the GPU's
- * error. */
+ * error status. */
 static cudaError_t advance_completed(struct comm_nccl *c)
 {
     cudaError_t code = cudaSuccess;
@@ -234,11 +235,11 @@ static cudaError_t advance_completed(struct comm_nccl *c)
             c->completed_ns = clock_now_ns();
         }
     }
-    (void)cudaGetLastError(); /* clears "not ready", which the next check would find */
+    (void)cudaGetLastError(); /* clears the "not ready" error, which the next check would report */
     return code == cudaErrorNotReady ? cudaSuccess : code;
 }
 
-/* Called by the watchdog, on its thread. */
+/* Reports the collective in flight to the watchdog, on the watchdog's thread. */
 static void nccl_look(void *state, struct watched *watched)
 {
     struct comm_nccl *c = state;
@@ -257,7 +258,7 @@ static void nccl_look(void *state, struct watched *watched)
     pthread_mutex_unlock(&c->lock);
     if (gpu != cudaSuccess)
         snprintf(watched->broken, sizeof watched->broken, "CUDA: %s", cudaGetErrorString(gpu));
-    /* a thread that is inside NCCL checks for errors itself */
+    /* Skip the check for errors while another thread is inside NCCL, which checks for errors itself. */
     if (watched->since_ns == INT64_MAX || gpu != cudaSuccess || pthread_mutex_trylock(&c->calling))
         return;
     if (code == ncclSuccess && c->nccl)
@@ -285,7 +286,7 @@ static void describe_settings(struct comm_nccl *c)
                                      : "registered in part");
 }
 
-/* Allocates memory by NCCL, which can map it into other GPUs and networks; by CUDA if NCCL has none. */
+/* Allocates memory by NCCL, which can map it into other GPUs and networks; by CUDA if NCCL provides none. */
 static void *nccl_allocate(struct comm *comm, size_t bytes)
 {
     struct comm_nccl *c = (struct comm_nccl *)comm;
@@ -298,7 +299,7 @@ static void *nccl_allocate(struct comm *comm, size_t bytes)
             b->handle = handle;
         b->next = c->buffers;
         c->buffers = b;
-        if (c->timeline && c->timeline->lane[LANE_MEMORY].capacity) /* the traced device does not record it */
+        if (c->timeline && c->timeline->lane[LANE_MEMORY].capacity) /* not recorded by the traced device */
             timeline_add_memory(c->timeline, bytes, b->memory);
     } else {
         (void)cudaGetLastError();

@@ -14,8 +14,8 @@ struct mirrored {
 
 struct staged_collective {
     struct collective wanted; /* in device memory */
-    struct collective staged; /* the same in host memory */
-    int copying_in;           /* the library is done, and the result is being copied */
+    struct collective staged; /* the same collective in host memory */
+    int copying_in;           /* the library has finished, and the result is being copied */
 };
 
 struct staged {
@@ -27,7 +27,7 @@ struct staged {
     size_t capacity;
 };
 
-/* The mark of a copy out is even, that of the copy in the next number. */
+/* Return the marks of a slot's copies: even for the copy out, the next number for the copy in. */
 static size_t mark_out(size_t slot)
 {
     return 2 * slot;
@@ -79,7 +79,8 @@ static void *find_mirror(const struct staged *s, const void *memory, size_t n)
 
 /* ---- copies ---- */
 
-/* The sizes of this rank's input and result, and the place of the input, by the table of struct collective. */
+/* The sizes of this rank's input and result, and the position of the input, from the table in comm.h (struct
+ * collective). */
 struct shape {
     size_t input_bytes, buffer_bytes;
     size_t own_offset; /* of an in-place input in the buffer, in bytes */
@@ -134,7 +135,7 @@ static void staged_queue(void *state, size_t index, const struct collective *c)
     copy_out(state, index, c);
 }
 
-/* Whether the input is in host memory. */
+/* Tests whether the input of a queued collective has arrived in host memory. */
 static int staged_ready(void *state, size_t index)
 {
     return ((struct staged *)state)->device->stage_reached(mark_out(index));

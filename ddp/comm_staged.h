@@ -1,17 +1,17 @@
 /* comm_staged.h - collectives by a host library on device memory that the host cannot read, staged in host memory.
  *
- * The comm's device memory is mirrored in pinned host memory of the same size, so nothing is allocated for a
- * collective. The input is copied to the mirror after the operations issued before the collective, concurrently with
- * later ones; the library runs the collective in the mirror; the result is copied back. The library gets collectives in
- * the order of their tickets, which is the same on every rank, in whatever order copies complete. */
+ * The comm's device memory is mirrored in pinned host memory of the same size, so that a collective allocates nothing.
+ * The input is copied to the mirror after the operations issued before the collective, concurrently with later ones;
+ * the library runs the collective in the mirror; the result is copied back. The library gets collectives in the order
+ * of their tickets, which is the same on every rank, in whatever order copies complete. */
 #ifndef DDP_COMM_STAGED_H
 #define DDP_COMM_STAGED_H
 
 #include "ddp/comm_thread.h"
 #include "kernels/device.h"
 
-/* Wraps a transport whose collectives work in host memory, and owns it from now on. capacity: that of the comm_thread
- * that will use it. A collective in memory that the comm did not allocate is fatal. */
+/* Wraps a transport whose collectives work in host memory, and owns it from now on. capacity: the capacity of the
+ * comm_thread that will use the transport. A collective in memory that the comm did not allocate is fatal. */
 struct transport comm_staged(struct transport inner, const struct device *device, int rank, int ranks, size_t capacity);
 
 #endif

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TESTS_PER_WAKE = 16 }; /* a test advances one piece of a collective; a wake should advance all */
+enum { TESTS_PER_WAKE = 16 }; /* a test advances one piece of a collective; a wake-up should advance all pieces */
 
 struct entry {
     struct collective collective;
@@ -117,11 +117,11 @@ static void wait_work(struct comm_thread *c, unsigned us)
     pthread_cond_timedwait(&c->work, &c->lock, &until);
 }
 
-/* The thread's function: drives collectives while the training thread computes. */
+/* Drives collectives while the training thread computes; the function of the comm's thread. */
 static void *run_thread(void *argument)
 {
     struct comm_thread *c = argument;
-    prctl(PR_SET_TIMERSLACK, 1UL); /* with the default, short sleeps take up to 50 us longer */
+    prctl(PR_SET_TIMERSLACK, 1UL); /* sleep precisely: by default, short sleeps take up to 50 us longer */
     __atomic_store_n(&c->thread_id, (long)gettid(), __ATOMIC_RELEASE);
     pthread_mutex_lock(&c->lock);
     for (;;) {
@@ -135,8 +135,7 @@ static void *run_thread(void *argument)
         long completed = drive(c, queued, TESTS_PER_WAKE);
         pthread_mutex_unlock(&c->driving);
         if (c->progress.kind == PROGRESS_POLL && completed < queued)
-            sched_yield(); /* costs nothing on a core of its own; on a shared one the training thread must get its turn
-                            */
+            sched_yield(); /* free on a core of its own; on a shared core it lets the training thread run */
         pthread_mutex_lock(&c->lock);
         if (c->progress.kind == PROGRESS_SLEEP && c->queued == queued && c->completed < queued && !c->joining &&
             !c->stop)
@@ -150,7 +149,7 @@ static long enqueue(struct comm_thread *c, const struct collective *collective, 
 {
     int64_t now = clock_now_ns();
     long ticket = c->queued + 1;
-    if (ticket - c->seen_complete > c->capacity) { /* a lower bound; reads the current value only now */
+    if (ticket - c->seen_complete > c->capacity) { /* a lower bound; reads the current value if too low */
         pthread_mutex_lock(&c->lock);
         c->seen_complete = c->completed;
         pthread_mutex_unlock(&c->lock);
@@ -180,8 +179,8 @@ static long thread_start(struct comm *comm, const struct collective *collective)
     return ticket;
 }
 
-/* The training thread is idle now, so it drives collectives itself: handing them to the thread would cost two wake-ups.
- */
+/* Waits for collectives by driving them on the training thread, which is idle now: handing them to the comm's thread
+ * would cost two wake-ups. */
 static void thread_join(struct comm *comm, long ticket)
 {
     struct comm_thread *c = (struct comm_thread *)comm;
@@ -332,7 +331,7 @@ struct comm *comm_thread_create(const char *name, struct transport transport, co
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (status)
         FATAL("cannot start the communication thread: error %d", status);
-    while (!thread_id(&c->comm)) /* so that it is known from now on */
+    while (!thread_id(&c->comm)) /* waits until the thread has set its id */
         sched_yield();
     return &c->comm;
 }

@@ -15,18 +15,18 @@ struct slot {
     int32_t *input, *target; /* [B, T] */
     uint64_t number;         /* index of the micro-batch in the whole run, from 0 */
     int busy, ready;         /* a worker is filling it; it is filled, or failed */
-    int failed;              /* it could not be read */
+    int failed;              /* the micro-batch could not be read */
 };
 
 /* What one thread needs to fetch. */
 struct worker {
     struct data *data;
     int32_t *row;       /* [T + 1] tokens of the sequence being fetched */
-    unsigned char *raw; /* the same in the file's format */
+    unsigned char *raw; /* the same tokens in the file's format */
     pthread_t thread;
 };
 
-/* The slots are a ring: the slot after the one served last gets the next micro-batch, and so on around the ring. A seek
+/* A source with its threads and a ring of slots: the slot after the one served last gets the next micro-batch. A seek
  * changes the numbers of the micro-batches, not the order of the slots. */
 struct data {
     struct source source;
@@ -76,7 +76,7 @@ static struct slot *find_work(struct data *data)
         struct slot *slot = &data->slot[(data->served + 1 + (number - data->next)) % data->slots];
         int planned = slot->number == number && (slot->busy || slot->ready);
         if (!planned && slot->busy)
-            continue; /* for a position before a seek */
+            continue; /* still being filled for a position before a seek */
         data->planned += number == data->planned;
         if (!planned) {
             slot->number = number;
@@ -110,7 +110,7 @@ static void *fetch_ahead(void *argument)
     return NULL;
 }
 
-/* Blocks signals in the thread: they go to the training thread. */
+/* Starts a worker's thread with signals blocked, so that they go to the training thread. */
 static void start_thread(struct worker *worker)
 {
     sigset_t all, before;
@@ -203,14 +203,14 @@ void data_next(struct data *data, const int32_t **input, const int32_t **target)
     while (data->workers && (!slot->ready || slot->number != data->next))
         pthread_cond_wait(&data->filled, &data->lock);
     slot->number = data->next;
-    /* A failed read is fatal only when the batch is needed. Reads again, for the message. */
+    /* A failed read is fatal only when its batch is needed; reading again gives the message. */
     if ((!data->workers || slot->failed) && fetch_batch(&data->worker[data->workers], slot, failure, sizeof failure))
         FATAL("%s", failure);
     watchdog_arrived(data->watchdog);
     data->served = (size_t)(slot - data->slot);
     data->next++;
     pthread_mutex_unlock(&data->lock);
-    pthread_cond_signal(&data->wanted); /* after unlocking, because the woken thread locks at once */
+    pthread_cond_signal(&data->wanted); /* after unlocking, because the woken thread locks immediately */
     *input = slot->input;
     *target = slot->target;
 }

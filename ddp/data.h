@@ -36,8 +36,7 @@ struct data; /* a source, its threads, and the micro-batches in memory */
 int data_create(struct data **data, const struct data_options *options);
 void data_destroy(struct data *data); /* stops the threads, even during a fetch; NULL is fine */
 
-/* Returns the bytes of memory for micro-batches, with B as below: the one served last, and workers * prefetch others.
- */
+/* Returns the bytes of memory for micro-batches of B sequences: the one served last, and workers * prefetch others. */
 size_t data_bytes(size_t B, size_t T, int workers, int prefetch);
 
 /* Returns the next micro-batch of this rank: input[B, T] and target[B, T] (the input shifted by one token), with B =
@@ -45,13 +44,13 @@ size_t data_bytes(size_t B, size_t T, int workers, int prefetch);
  * and their order do not depend on workers and prefetch. A file that can no longer be read is fatal. */
 void data_next(struct data *data, const int32_t **input, const int32_t **target);
 
-/* Goes to the start of a step: the next data_next serves the first micro-batch of that step. */
+/* Continues at the start of a step: the next data_next serves the first micro-batch of that step. */
 void data_seek(struct data *data, size_t step);
 
-/* Returns the number of tokens in the source; 0 for synthetic data, which is endless. */
+/* Returns the number of tokens in the source; 0 for synthetic data, which is unlimited. */
 size_t data_tokens(const struct data *data);
 
-/* How the name of a path determines its format: 16-bit tokens (".bin"), bytes, or none ("synthetic"). */
+/* The format of a file, determined by the name of its path: 16-bit tokens (".bin"), bytes, or none ("synthetic"). */
 enum data_kind { DATA_SYNTHETIC, DATA_BYTES, DATA_TOKENS };
 enum data_kind data_kind_of(const char *path);
 

@@ -18,8 +18,8 @@
 #define SHARD_VERSION      1
 #define SHARD_HEADER_BYTES 1024
 
-#define SCAN_TOKENS 65536             /* read at once for the check of the vocabulary */
-#define SCAN_MOST   ((size_t)1 << 28) /* checked at the start, in a fraction of a second; the rest when read */
+#define SCAN_TOKENS 65536             /* tokens read at once for the check of the vocabulary */
+#define SCAN_MOST   ((size_t)1 << 28) /* tokens checked at the start, in a fraction of a second; others when read */
 
 /* ---- random numbers that depend only on the seed and a position, and so are the same on every rank ---- */
 
@@ -94,7 +94,7 @@ enum data_kind data_kind_of(const char *path)
     return n >= 4 && !strcmp(path + n - 4, ".bin") ? DATA_TOKENS : DATA_BYTES;
 }
 
-/* Looks for the header of a shard, and checks it and the size of the file. */
+/* Reads and checks the header of a token file, if it has one, and the size of the file. */
 static int read_header(struct source *source, size_t file_bytes)
 {
     unsigned char raw[12] = {0};
@@ -110,7 +110,7 @@ static int read_header(struct source *source, size_t file_bytes)
         field[i] = (int32_t)(raw[4 * i] | (uint32_t)raw[4 * i + 1] << 8 | (uint32_t)raw[4 * i + 2] << 16 |
                              (uint32_t)raw[4 * i + 3] << 24);
     if (field[0] != SHARD_MAGIC)
-        return 0; /* tokens from the first byte on */
+        return 0; /* no header: tokens begin at byte 0 */
     if (file_bytes < SHARD_HEADER_BYTES)
         return error_report("--data %s: begins like a token shard with a header of %d bytes, but has only %zu bytes",
                             source->path, SHARD_HEADER_BYTES, file_bytes);
@@ -146,11 +146,11 @@ static int open_file(struct source *source)
     return 0;
 }
 
-/* Checks this rank's part of the file, at most SCAN_MOST tokens. */
+/* Checks the tokens of this rank's part of the file, at most SCAN_MOST, against the vocabulary. */
 static int check_tokens(const struct source *source, int rank, int ranks)
 {
     if (source->vocabulary > (source->token_bytes == 1 ? 0xff : 0xffff))
-        return 0; /* no token can be outside it */
+        return 0; /* every byte is below the vocabulary size */
     size_t part = source->tokens / (size_t)ranks, position = part * (size_t)rank;
     size_t end = rank + 1 < ranks ? position + part : source->tokens;
     if (end - position > SCAN_MOST)
@@ -177,7 +177,7 @@ int source_open(struct source *source, const struct data_options *options)
 {
     size_t T = options->context_length, batch = options->global_batch, bytes = strlen(options->path) + 1;
     *source = (struct source){.kind = data_kind_of(options->path),
-                              .path = memcpy(allocate(bytes, 1), options->path, bytes), /* the caller may free its */
+                              .path = memcpy(allocate(bytes, 1), options->path, bytes), /* a copy of the caller's */
                               .fd = -1,
                               .T = T,
                               .vocabulary = options->vocabulary,

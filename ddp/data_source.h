@@ -17,7 +17,7 @@ struct source {
     uint64_t seed;
 };
 
-/* Opens the source and checks it, see data_create. Returns 0; or -1, reported, when there is nothing to close. */
+/* Opens the source and checks it, as described at data_create. Returns 0; or -1, reported, and then nothing is open. */
 int source_open(struct source *source, const struct data_options *options);
 void source_close(struct source *source);
 

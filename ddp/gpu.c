@@ -10,11 +10,11 @@
 
 int gpu_index(int local_rank, int local_size, int n)
 {
-    /* if the launcher shows each rank one GPU, n is 1 and the index 0 */
+    /* If the launcher shows each rank its own GPU only, n is 1 and the index 0. */
     return n >= local_size ? local_rank : local_rank % n;
 }
 
-/* "0, 2 and 5" */
+/* Appends a rank to a list such as "0, 2 and 5". */
 static void append_rank(char *text, size_t size, int rank, int nth, int of)
 {
     size_t at = strlen(text);
@@ -26,7 +26,7 @@ int gpu_check_choices(const struct gpu_choice *choice, int ranks, int rank)
     const struct gpu_choice *mine = &choice[rank];
     char list[256] = "";
     int sharing = 0, nth = 0;
-    /* compares ids on all hosts: containers on one machine count as hosts and may see the same GPU */
+    /* Compare ids across all hosts: containers on one machine count as hosts and may see the same GPU. */
     for (int r = 0; r < ranks; r++)
         sharing += choice[r].chosen && mine->chosen && !strcmp(choice[r].id, mine->id);
     if (sharing < 2)
@@ -52,7 +52,7 @@ int gpu_choose(const struct accelerator *accelerator, const struct job *job, int
         snprintf(mine.gpu_name, sizeof mine.gpu_name, "%s", gpu.name);
         snprintf(mine.id, sizeof mine.id, "%s", gpu.id);
     }
-    job_gather(job, &mine, sizeof mine, all); /* ranks that failed take part, too */
+    job_gather(job, &mine, sizeof mine, all); /* ranks that failed take part, too, so that the others do not hang */
     if (!status && !share)
         status = gpu_check_choices(all, job->size, job->rank);
     free(all);

@@ -11,7 +11,7 @@
  * GPU. */
 int gpu_choose(const struct accelerator *accelerator, const struct job *job, int share, int *index);
 
-/* The GPU that a rank would use, as ranks exchange it. */
+/* The GPU that a rank would use, as exchanged between ranks. */
 struct gpu_choice {
     int chosen; /* 0: the rank found none */
     char host_name[64], gpu_name[256], id[48];

@@ -23,8 +23,8 @@
 enum { NAME = 256 };
 
 static MPI_Comm machine_comm;   /* the ranks of this machine */
-static struct job_board doings; /* for the watchdogs */
-static int crowded;             /* see job_set_crowded: ranks that wait sleep */
+static struct job_board doings; /* what each rank does, for the watchdogs */
+static int crowded;             /* see job_set_crowded: waiting ranks sleep */
 
 /* Tells the watchdog that a wait of all ranks begins. */
 static void wait_for_all(const struct job *job, const char *words, double grace_s)
@@ -32,7 +32,8 @@ static void wait_for_all(const struct job *job, const char *words, double grace_
     watchdog_wait(job->watchdog, words, watchdog_started(job->watchdog), grace_s);
 }
 
-/* On a crowded machine, sleeps until the request is complete: MPI itself would spin on a core that others need. */
+/* Sleeps until the request is complete. Used on a crowded machine, where MPI would spin on a core that other ranks
+ * need. */
 static void sleep_until_complete(MPI_Request request)
 {
     unsigned pauses = 0;
@@ -67,9 +68,9 @@ static void reduce_one(const void *mine, void *of_all, MPI_Datatype type, MPI_Op
     MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
-/* The watchdog calls it even while another thread is inside MPI, which MPI_THREAD_SERIALIZED does not allow. It is
- * safe: MPICH and Open MPI take no lock here and only ask the launcher to end the job, and fatal() ends the process if
- * they return. */
+/* Ends the job by MPI_Abort. The watchdog calls it even while another thread is inside MPI, which MPI_THREAD_SERIALIZED
+ * does not allow. This is safe: MPICH and Open MPI take no lock in MPI_Abort and only ask the launcher to end the job,
+ * and fatal() ends the process if they return. */
 static void end_job(int status)
 {
     MPI_Abort(MPI_COMM_WORLD, status);
@@ -124,7 +125,7 @@ static int group_by_name(const struct job *job, const char mine[NAME], int *grou
     return groups;
 }
 
-/* Identifies the machine by the kernel's boot id, or by the host's name if there is none. */
+/* Identifies the machine of each rank by the kernel's boot id, or by the host's name if there is none. */
 static void find_places(struct job *job)
 {
     char host[NAME] = "", machine[NAME] = "", clock[NAME] = "", namespace[64] = "";
@@ -145,7 +146,7 @@ static void find_places(struct job *job)
     job->machine = group[job->rank];
     for (int r = 0; r < job->size; r++)
         job->machine_size += group[r] == job->machine;
-    /* kernels before 5.6 have no time namespaces, so a machine has one clock */
+    /* kernels before 5.6 have no time namespaces, so all processes of a machine share one clock */
     if (readlink("/proc/self/ns/time", namespace, sizeof namespace - 1) < 0)
         *namespace = 0;
     snprintf(clock, NAME, "%.150s %s", machine, namespace);
@@ -169,7 +170,8 @@ static void warn_of_shared_memory(void)
                 1e-6 * left, 1e-6 * each * ranks);
 }
 
-/* The logical CPUs that this rank may use, divided evenly among the ranks of its machine that may use the same ones. */
+/* Returns the logical CPUs that this rank may use, divided evenly among the ranks of its machine that may use the same
+ * ones. */
 static double share_of_cores(const struct job *job)
 {
     struct affinity {
@@ -191,12 +193,12 @@ static double share_of_cores(const struct job *job)
             cores += 1.0 / ranks;
         }
     free(all);
-    return round(1e9 * cores) / 1e9; /* so that 6 CPUs of 3 ranks are 2, not 1.9999999999999998 */
+    return round(1e9 * cores) / 1e9; /* rounds, so that 6 CPUs of 3 ranks are 2, not 1.9999999999999998 */
 }
 
 static int starting; /* MPI_Init is running */
 
-/* Explains MPI's error message if MPI cannot start and ends the process. */
+/* Explains MPI's error message and ends the process, if MPI cannot start. */
 static void introduce_failure(void)
 {
     if (starting)
@@ -221,7 +223,7 @@ static void start_mpi(const struct job *job)
               provided, MPI_THREAD_SERIALIZED);
 }
 
-/* Reads --timeout before the command line is parsed; the default if it is missing or wrong. */
+/* Reads --timeout before the command line is parsed; returns the default if it is missing or wrong. */
 static double early_timeout(int argc, char *const argv[])
 {
     const char *text = early_option(argc, argv, "timeout", 'T');
@@ -242,7 +244,7 @@ int job_begin(struct job *job, int argc, char *const argv[])
     MPI_Comm_rank(MPI_COMM_WORLD, &job->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &job->size);
     fatal_set_job(job->rank, end_job);
-    exit_handlers_install(job->rank); /* again, because MPI may have loaded libraries that handle signals */
+    exit_handlers_install(job->rank); /* install again, because MPI may have loaded libraries that handle signals */
     find_places(job);
     job->cores = share_of_cores(job);
     job_set_crowded(job, job->cores < 1);
@@ -275,8 +277,8 @@ void job_end(struct job *job)
     ending_size = job->size;
     fatal_set_job(job->rank, end_siblings);
     if (job->hosts > 1) {
-        /* MPICH 4.0 over UCX's TCP: a rank in MPI_Finalize no longer answers its peers, so that a peer with data to
-         * flush waits forever (with 3 ranks in half of the runs). A tenth of a second lets all ranks flush. */
+        /* Work around MPICH 4.0 over UCX's TCP: a rank in MPI_Finalize no longer answers its peers, so that a peer with
+         * data to flush waits forever (with 3 ranks in half of the runs). A tenth of a second lets all ranks flush. */
         MPI_Barrier(MPI_COMM_WORLD);
         usleep(100000);
     }
@@ -332,7 +334,7 @@ double job_max(const struct job *job, double value)
 
 enum { TAG_TURN = 71, TAG_FIRST, TAG_CLOCK, TAG_BYTES };
 
-/* Waits for a message from rank 0 without keeping a core busy. Returns the number in it; 0 if it is empty. */
+/* Waits for a message from rank 0 without keeping a core busy. Returns the number in the message; 0 if it is empty. */
 static int wait_first(int tag)
 {
     int arrived = 0, value = 0;
@@ -365,7 +367,7 @@ int job_from_first(const struct job *job, int value, double grace_s)
 
 /* ---- clocks ---- */
 
-/* Rank 0 answers each request with its time, until the request is 0. */
+/* Answers each request of a rank with rank 0's time, until the request is 0. */
 static void answer_clock(int64_t (*now)(void), int rank)
 {
     MPI_Send(NULL, 0, MPI_BYTE, rank, TAG_TURN, MPI_COMM_WORLD);
@@ -385,7 +387,7 @@ static void ask_clock(int64_t (*now)(void), int64_t longest_ns, struct clock_sam
     enum { ALIKE = 20 };
     int64_t begin = now(), shortest = INT64_MAX, question = 1, answer;
     for (int alike = 0; alike < ALIKE && now() - begin < longest_ns;) {
-        sched_yield(); /* so that a busy core is lost between round trips, not during one */
+        sched_yield(); /* so that a core is lost between round trips, not during one */
         int64_t sent = now();
         MPI_Send(&question, 1, MPI_INT64_T, 0, TAG_CLOCK, MPI_COMM_WORLD);
         MPI_Recv(&answer, 1, MPI_INT64_T, 0, TAG_CLOCK, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -402,7 +404,7 @@ static void ask_clock(int64_t (*now)(void), int64_t longest_ns, struct clock_sam
     MPI_Send(&question, 1, MPI_INT64_T, 0, TAG_CLOCK, MPI_COMM_WORLD);
 }
 
-/* The first rank that reads the same clock as this one. */
+/* Returns the first rank that reads the same clock as this one. */
 static int find_first_reader(const int *clock, int rank)
 {
     int first = 0;
@@ -518,7 +520,7 @@ void job_board_create(struct job_board *board, const struct job *job, size_t byt
     MPI_Comm_size(w->sharing, &n);
     int *rank = allocate((size_t)n, sizeof *rank);
     MPI_Allgather(&job->rank, 1, MPI_INT, rank, 1, MPI_INT,
-                  w->sharing); /* afterwards the bytes of all ranks are zero */
+                  w->sharing); /* makes the zeroed bytes of all ranks visible */
     for (int i = 0; i < n; i++) {
         MPI_Aint size;
         int unit;
@@ -545,7 +547,7 @@ const char *job_library(void)
     MPI_Get_library_version(text, &length);
     for (char *c = text; *c; c++)
         if (*c == '\n')
-            *c = 0; /* the first line has the name and version */
+            *c = 0; /* keeps the first line, which has the name and version */
         else if (isspace((unsigned char)*c))
             *c = ' ';
     return text;

@@ -12,13 +12,13 @@ struct watchdog;
 
 struct job {
     int rank, size;
-    int host, hosts;            /* number of this rank's host, and of hosts; by host name */
+    int host, hosts;            /* index of this rank's host, and number of hosts; by host name */
     int local_rank, local_size; /* among the ranks of this host */
     int machine, machine_size;  /* which kernel this rank runs under, and how many ranks do: hosts made of namespaces or
                                    containers share its cores and its memory */
     double cores;              /* the logical CPUs that this rank may use, divided evenly among the ranks of its machine
                                   that may use the same ones */
-    int clock;                 /* which CLOCK_MONOTONIC it reads: one a kernel and time namespace */
+    int clock;                 /* index of the CLOCK_MONOTONIC that it reads: one per kernel and time namespace */
     struct watchdog *watchdog; /* watches every wait below */
 };
 
@@ -45,10 +45,11 @@ void job_barrier(const struct job *job);
 void job_gather(const struct job *job, const void *mine, size_t bytes, void *all);
 
 /* Sets whether this rank has more threads than cores (job_begin assumes one thread per rank). The machine is crowded if
- * one rank has; then ranks that wait in this module sleep 20 to 500 us at a time. Returns whether it is crowded. */
+ * any of its ranks has; then ranks that wait in this module sleep 20 to 500 us at a time. Returns whether the machine
+ * is crowded. */
 int job_set_crowded(const struct job *job, int this_rank);
 
-/* The sum of a value over the ranks of this machine; and its maximum over all ranks. */
+/* Return the sum of a value over the ranks of this machine; and the maximum over all ranks. */
 double job_sum_machine(const struct job *job, double value);
 double job_max(const struct job *job, double value);
 
@@ -57,9 +58,9 @@ double job_max(const struct job *job, double value);
 int job_from_first(const struct job *job, int value, double grace_s);
 
 /* Compares this rank's clock, `now`, with rank 0's. Ranks that read rank 0's clock (job->clock) need no comparison; for
- * each other clock, the first rank that reads it measures round trips to rank 0, the shortest of which counts. It stops
- * when several are about as short, or after a second per clock or 10 s for all clocks. Ranks measure in turn and sleep
- * while they wait. */
+ * each other clock, the first rank that reads it measures round trips to rank 0, the shortest of which counts. A
+ * measurement stops when several round trips are about as short, or after a second per clock or 10 s for all clocks.
+ * Ranks measure one after another and sleep while they wait. */
 void job_compare_clocks(const struct job *job, int64_t (*now)(void), struct clock_sample *sample);
 
 /* job_send sends n bytes to rank 0; there, each job_receive takes the bytes of one job_send of a rank and returns their
@@ -85,7 +86,7 @@ struct job_board {
 void job_board_create(struct job_board *board, const struct job *job, size_t bytes);
 void job_board_destroy(struct job_board *board); /* all ranks; a zeroed board is fine */
 
-/* The MPI library's own description of itself, one line, static. */
+/* Returns the MPI library's description of itself, one line, static. */
 const char *job_library(void);
 
 #endif

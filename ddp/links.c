@@ -24,8 +24,8 @@ static void find_leaders(const struct job *job, int *leader)
     free(all);
 }
 
-/* Hosts of one class send at the same time, to hosts of other classes: a host that sends and receives at once would
- * answer late. There are two classes; with an odd number of hosts the last host is a third. */
+/* Classes of hosts that send at the same time, always to hosts of other classes, because a host that sends and receives
+ * at once would answer late. There are two classes; with an odd number of hosts the last host is a third. */
 enum { CLASSES = 3 };
 static int class_of(int host, int hosts)
 {
@@ -62,9 +62,9 @@ void links_measure(const struct job *job, struct link_rates *rates)
     find_leaders(job, leader);
     for (int h = 0; h < hosts; h++)
         rates[h] = (struct link_rates){.rank = leader[h]};
-    mine[0] = receive_rate(job, leader, 1, message); /* from the host before */
+    mine[0] = receive_rate(job, leader, 1, message); /* received from the previous host */
     if (hosts > 2)
-        mine[1] = receive_rate(job, leader, hosts - 1, message); /* from the next one */
+        mine[1] = receive_rate(job, leader, hosts - 1, message); /* received from the next host */
     job_gather(job, mine, sizeof mine, all);
     for (int h = 0; h < hosts; h++)
         for (int direction = 0; direction < 2; direction++) {

@@ -4,7 +4,7 @@
 
 #include "ddp/job.h"
 
-/* The best rates over the peers, in bytes per second: a host that is slow with every peer is slow itself. */
+/* The best rates of a host over its peers, in bytes per second: a host that is slow with every peer is slow itself. */
 struct link_rates {
     int rank; /* the first rank of the host */
     double send, receive;

@@ -14,14 +14,14 @@
  * device's compute type. */
 struct layer {
     void *x;    /* (N, C) output of the layer before; norm 1 turns it into the residual stream */
-    void *n1;   /* (N, C) normalised x */
-    float *r1;  /* (N) its scale */
+    void *n1;   /* (N, C) x after norm 1 */
+    float *r1;  /* (N) its scale (1 / RMS) */
     void *vkq;  /* (N, 3C) v, k and q of each token, in the order of their weights; attention rotates k and q */
     void *att;  /* (N, C) attention's output */
     float *lse; /* (B, H, T) its log-sums */
     void *mid;  /* (N, C) output of attention's projection; norm 2 turns it into the residual stream */
-    void *n2;   /* (N, C) */
-    float *r2;  /* (N) */
+    void *n2;   /* (N, C) mid after norm 2 */
+    float *r2;  /* (N) its scale (1 / RMS) */
     void *ga;   /* (N, 2F) g = w3 n2 and a = w1 n2 of each token */
     void *h;    /* (N, F) silu(a) * g */
 };
@@ -29,7 +29,7 @@ struct layer {
 struct activations {
     struct layer *layer; /* [L] */
     void *x, *n;         /* (N, C) after the last layer: residual stream, and normalised */
-    float *r;            /* (N) its scale */
+    float *r;            /* (N) the scale of n */
     void *logits;        /* (N, V), and their gradient after the loss */
     float *rope;         /* (T, D / 2, 2) cosines and sines */
     void *dx, *dn;       /* (N, C) gradient of the residual stream, and of a norm's output */
@@ -40,7 +40,7 @@ struct activations {
     size_t used;
 };
 
-/* ---- layout ---- */
+/* ---- layout of tensors and memory ---- */
 
 static void add_tensor(struct model *model, size_t rows, size_t columns, int joined, const char *format, ...)
 {
@@ -75,7 +75,7 @@ static void register_tensors(struct model *model)
     add_tensor(model, 1, C, 1, "norm");
     add_tensor(model, V, C, 1, "output");
     model->matmul_parameters = L * (4 * C * C + 3 * C * F) + V * C;
-    for (int i = model->tensors - 1; i >= 0; i--) { /* backward finishes the last one registered first */
+    for (int i = model->tensors - 1; i >= 0; i--) { /* backward finishes the tensor registered last first */
         if (model->tensor[i].joined)
             model->arena = (model->arena + TENSOR_ALIGNMENT - 1) / TENSOR_ALIGNMENT * TENSOR_ALIGNMENT;
         model->tensor[i].offset = model->arena;
@@ -84,7 +84,7 @@ static void register_tensors(struct model *model)
     model->arena = (model->arena + TENSOR_ALIGNMENT - 1) / TENSOR_ALIGNMENT * TENSOR_ALIGNMENT;
 }
 
-/* Returns memory from the block for an output. Without a block it only counts the bytes, so that plan and allocation
+/* Returns memory from the block for an output. Without a block, only counts the bytes, so that plan and allocation
  * agree. */
 static void *take_memory(struct model *model, size_t bytes)
 {
@@ -190,7 +190,7 @@ void model_destroy(struct model *model)
 /* ---- initial weights ---- */
 
 /* Returns quantiles of a normal distribution truncated at 3: number i is the (i + 1/2) / QUANTILES quantile. Each is
- * found by Newton's method from the one before. The caller frees them. */
+ * found by Newton's method from the previous quantile. The caller frees them. */
 enum { QUANTILES = 1 << 16 };
 static float *normal_quantiles(void)
 {
@@ -235,7 +235,7 @@ void model_weights_changed(struct model *model)
 
 /* ---- forward ---- */
 
-/* The weights that layers read, in the compute type. */
+/* Returns a tensor of the weights that layers read, in the compute type. */
 static const void *layer_weight(const struct model *model, int tensor)
 {
     const char *first = model->narrow_weight ? model->narrow_weight : (void *)model->weight;
@@ -247,7 +247,7 @@ static float *gradient(const struct model *model, int tensor)
     return model->gradient + model->tensor[tensor].offset;
 }
 
-/* Returns the address of number `at` of an array of the compute type. */
+/* Returns the address of element `at` of an array of the compute type. */
 static void *element(const struct model *model, void *array, size_t at)
 {
     return (char *)array + at * model->compute_bytes;
@@ -303,8 +303,8 @@ void model_forward(struct model *model, const int32_t *input, const int32_t *tar
     d->range_end();
 }
 
-/* ---- backward: mirrors forward's calls; computes the gradient of a weight before that of the input, to announce it
- * earlier ---- */
+/* ---- backward: mirrors forward's calls; computes the gradient of a weight before that of the input, so that the
+ * weight's gradient is announced earlier ---- */
 
 static void announce_gradient(const struct gradient_hook *hook, int tensor)
 {
@@ -312,13 +312,13 @@ static void announce_gradient(const struct gradient_hook *hook, int tensor)
         hook->ready(hook->context, tensor);
 }
 
-/* Arguments for gradients of weights. */
+/* Arguments for functions that compute gradients of weights. */
 struct backward_pass {
-    int accumulate; /* add to the gradient of earlier micro-batches */
+    int accumulate; /* add to the gradient of earlier micro-batches instead of overwriting it */
     const struct gradient_hook *hook;
 };
 
-/* Computes the gradient of the matrix that begins with this tensor. */
+/* Computes the gradient of the matrix whose first tensor is `tensor`. */
 static void weight_gradient(struct model *model, const struct backward_pass *pass, int tensor, const void *dy,
                             const void *x)
 {

@@ -42,11 +42,11 @@ struct tensor {
     size_t rows, columns; /* [rows, columns]; a norm's weight is [1, C] */
     size_t count;         /* rows * columns */
     /* The number of tensors, this one and those registered before it, that form one matrix: they have the same input,
-     * so that one product computes all, and no gaps in the arenas. 3 for v, k and q; 2 for w3 and w1; 0 for a tensor in
-     * another's matrix; 1 for all others. */
+     * so that one product computes all of them, and there are no gaps between them in the arenas. 3 for v, k and q; 2
+     * for w3 and w1; 0 for a tensor in another tensor's matrix; 1 for all others. */
     int joined;
 };
-/* In floats. A tensor that is not in another's matrix starts at a multiple of it; gaps stay zero. */
+/* Alignment in floats. A tensor that begins a matrix starts at a multiple of it; gaps stay zero. */
 enum { TENSOR_ALIGNMENT = 16 };
 
 struct model {
@@ -66,12 +66,12 @@ struct model {
     struct activations *activations;
 };
 
-/* Lays out a model of these sizes, for a compute type of that many bytes. Computes the memory that it needs, but
- * allocates no arrays. Release with model_destroy. */
+/* Plans a model of these sizes, for a compute type of compute_bytes bytes: the layout of its tensors and the memory
+ * that it needs. Allocates no arrays. Release with model_destroy. */
 void model_plan(struct model *model, const struct model_sizes *sizes, size_t compute_bytes);
 
 /* Allocates the arrays on a device; weights and gradients are zero. gradient: [arena] zeroed memory of the device that
- * the caller keeps; NULL: the model allocates it, too. */
+ * the caller owns; NULL: the model allocates it. */
 void model_allocate(struct model *model, const struct device *device, float *gradient);
 void model_destroy(struct model *model); /* a zeroed model is fine */
 
@@ -80,7 +80,7 @@ void model_destroy(struct model *model); /* a zeroed model is fine */
  * For speed, 16 random bits select one of 65536 quantiles. */
 void model_initialize(struct model *model, uint64_t seed);
 
-/* Updates the copy of the weights that layers read. Call it after a change of model->weight. */
+/* Updates the copy of the weights that layers read. Call it after changing model->weight. */
 void model_weights_changed(struct model *model);
 
 /* Forward calls this before it uses the weights of a part: 0 the embedding, 1 + l layer l, layers + 1 the output. */
@@ -95,7 +95,7 @@ struct forward_hook {
 void model_forward(struct model *model, const int32_t *input, const int32_t *target, float *loss, float loss_scale,
                    float grad_scale, const struct forward_hook *hook);
 
-/* Backward calls this as soon as the gradient of a tensor is final: tensors - 1 first, 0 last. Those of one matrix
+/* Backward calls this as soon as the gradient of a tensor is final: tensors - 1 first, 0 last. Gradients of one matrix
  * become final together. */
 struct gradient_hook {
     void (*ready)(void *context, int tensor);
@@ -106,7 +106,7 @@ struct gradient_hook {
  * each tensor to the hook, which may be NULL. Does not write the gaps between tensors. input: that of forward. */
 void model_backward(struct model *model, const int32_t *input, int accumulate, const struct gradient_hook *hook);
 
-/* The number of device operations of one forward and one backward pass together; and of ranges of the model. */
+/* Return the number of device operations of one forward and one backward pass together; and of ranges of the model. */
 size_t model_operations(const struct model *model);
 size_t model_ranges(const struct model *model);
 

@@ -18,7 +18,7 @@ const char *const phase_name[PHASES + 1] = {
 const char *const ready_name = "ready";
 static const char *const delay_name = "injected_delay";
 
-/* Waits for the device, which would otherwise continue to work, and sleeps. */
+/* Waits for the device, which would otherwise continue to work during the delay, and sleeps. */
 static void sleep_for_delay(struct trainer *t, int64_t ns)
 {
     t->device->synchronize();
@@ -32,8 +32,8 @@ static void sleep_for_delay(struct trainer *t, int64_t ns)
             .name = delay_name, .queued_ns = now, .returned_ns = end, .start_ns = now, .end_ns = end, .index = -1});
 }
 
-/* Ends the current phase and begins the next one (PHASES: none) with one stamp of the device, so that there is no gap
- * between phases. Sleeps for the phase's requested delay, if any. */
+/* Ends the current phase and begins the next one (PHASES: none) with a single stamp of the device, so that there is no
+ * gap between phases. Sleeps for the phase's injected delay, if any. */
 static void enter_phase(struct trainer *t, enum step_phase phase)
 {
     int64_t stamp = t->device->stamp(), now = t->device->asynchronous ? clock_now_ns() : stamp;
@@ -56,7 +56,7 @@ static void enter_phase(struct trainer *t, enum step_phase phase)
         sleep_for_delay(t, t->delay_ns[phase]);
 }
 
-/* Called by backward as soon as a tensor's gradient is final, so that the strategy may start to reduce it. */
+/* Lets the strategy reduce a tensor's gradient. Backward calls it as soon as the gradient is final. */
 static void gradient_ready(void *context, int tensor)
 {
     struct trainer *t = context;
@@ -71,7 +71,8 @@ static void gradient_ready(void *context, int tensor)
     reducer_gradient_ready(t->reducer, tensor);
 }
 
-/* Called by forward before it uses the weights of a part, which the strategy may still have to gather. */
+/* Lets the strategy wait for weights that it still gathers. Forward calls it before it uses the weights of a part of
+ * the model. */
 static void before_forward(void *context, int part)
 {
     struct reducer *reducer = context;
@@ -83,7 +84,7 @@ void step_run(struct trainer *t, int slot)
     const struct device *device = t->device;
     struct model *model = t->model;
     struct optimizer *optimizer = &t->optimizer;
-    size_t tokens = model->sizes.batch * model->sizes.context; /* per micro-batch and rank */
+    size_t tokens = model->sizes.batch * model->sizes.context; /* tokens per micro-batch and rank */
     float loss_scale = 1 / ((float)tokens * (float)t->micro_batches);
     float grad_scale = loss_scale / (float)t->ranks;
     const struct forward_hook forward_hook = {before_forward, t->reducer};
@@ -104,7 +105,7 @@ void step_run(struct trainer *t, int slot)
         device->upload(t->target, target, tokens * sizeof *target);
 
         enter_phase(t, PHASE_FORWARD);
-        int waits = m == 0 && t->reducer->strategy->before_forward; /* for weights gathered in the step before */
+        int waits = m == 0 && t->reducer->strategy->before_forward; /* the last step may still gather weights */
         model_forward(model, t->input, t->target, loss, loss_scale, grad_scale, waits ? &forward_hook : NULL);
 
         enter_phase(t, PHASE_BACKWARD);
@@ -122,7 +123,7 @@ void step_run(struct trainer *t, int slot)
         enter_phase(t, PHASE_OPTIMIZER);
     } else {
         enter_phase(t, PHASE_OPTIMIZER);
-        if (t->log_grad_norm) { /* recorded, but not clipped */
+        if (t->log_grad_norm) { /* the norm is recorded, but gradients are not clipped */
             device->grad_norm(optimizer->scalars, model->gradient, model->arena, 0);
             device->copy(norm, optimizer->scalars + SCALAR_GRAD_NORM, 1);
         }
@@ -210,7 +211,7 @@ int step_phase_of(const struct span *span)
 void step_spans(const struct model *model, size_t micro_batches, size_t collectives, int traced,
                 size_t spans[TIMELINE_LANES])
 {
-    enum { OF_STEP = 4 }; /* operations of step_run itself */
+    enum { OF_STEP = 4 }; /* device operations of step_run itself */
     size_t phases = PHASES + 3 * micro_batches;
     spans[LANE_HOST] = 2 * phases + (size_t)model->tensors; /* each occurrence of a phase may have a delay */
     spans[LANE_COMMUNICATION] = collectives;

@@ -24,7 +24,7 @@ enum step_phase {
     PHASE_CHECKPOINT,
     PHASES
 };
-extern const char *const phase_name[PHASES + 1]; /* then NULL */
+extern const char *const phase_name[PHASES + 1]; /* names of the phases, then NULL */
 
 /* The name of the mark on the host lane for a final gradient; the mark's index is the tensor. */
 extern const char *const ready_name;
@@ -43,10 +43,10 @@ struct trainer {
     struct timeline *timeline;
     int ranks;
     size_t micro_batches;     /* gradient accumulation: only the last one reduces */
-    float max_norm;           /* of the gradient in warm-up steps */
-    int log_grad_norm;        /* compute the norm in the other steps as well */
+    float max_norm;           /* the limit of the gradient's norm in warm-up steps */
+    int log_grad_norm;        /* compute the gradient's norm in all other steps as well */
     int watch_core;           /* phases record how long the training thread waited for a core */
-    int64_t delay_ns[PHASES]; /* this rank sleeps that long whenever the phase begins */
+    int64_t delay_ns[PHASES]; /* this rank sleeps this long whenever the phase begins */
     struct checkpoint checkpoint;
 
     long step;               /* position in the schedule and the data */
@@ -64,17 +64,17 @@ struct trainer {
 void trainer_create(struct trainer *trainer, const struct adamw *adamw, size_t slots);
 void trainer_destroy(struct trainer *trainer); /* a zeroed trainer is fine */
 
-/* Restores the starting weights and zero moments, for a first update of AdamW, and sets schedule and data to `step`
- * (the data to 0 if step is negative). */
+/* Restores the starting weights, zeroes the moments, restarts AdamW's update number at 1, and sets schedule and data to
+ * `step` (the data to 0 if step is negative). */
 void trainer_reset(struct trainer *trainer, long step);
 
-/* Sets the step of schedule and data and AdamW's update number, and keeps weights and moments. Waits for the device. */
+/* Sets the step of schedule and data, and AdamW's update number; keeps weights and moments. Waits for the device. */
 void trainer_set_step(struct trainer *trainer, long step, long update);
 
-/* The state for a checkpoint of the trainer. */
+/* Returns the trainer's state for a checkpoint. */
 struct training_state trainer_state(const struct trainer *trainer);
 
-/* Changes to another device with the same memory (traced or not) and another reducer. */
+/* Switches to another device with the same memory (traced or not) and another reducer. */
 void trainer_use(struct trainer *trainer, const struct device *device, struct reducer *reducer);
 
 /* Trains one step with the trainer's reducer, recording its spans (step = slot) and its loss and gradient norm. Does

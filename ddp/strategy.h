@@ -20,12 +20,12 @@ struct reducer {
     struct comm *comm;
     struct plan plan;
 
-    struct arena_range *owned; /* [ranges] that this rank's optimizer updates; by default the whole arena */
+    struct arena_range *owned; /* [ranges] the ranges that this rank's optimizer updates; by default the whole arena */
     int ranges;
 
     int after_backward; /* 1: gradient_ready's work is deferred until backward is over, in the same order */
     int started;        /* buckets of this step whose reduction has started */
-    long ticket;        /* of the last collective */
+    long ticket;        /* ticket of the last collective */
 
     enum comm_dtype staged_dtype; /* the type of `staged` */
     size_t staged_bytes;
@@ -39,7 +39,7 @@ struct strategy {
     int overlaps;        /* 1 if it starts reductions during backward */
     int stages;          /* 1 if it needs the staged buffer */
     int buckets;         /* 1 if it obeys --bucket-size-mb */
-    int collectives;     /* the most per bucket and step */
+    int collectives;     /* the most collectives per bucket and step */
     /* Cuts the gradient into its buckets (plan.h); max_bytes is --bucket-size-mb in bytes. */
     void (*plan)(struct plan *plan, const struct tensor *tensor, int tensors, size_t max_bytes);
     /* Called when the gradient of a tensor is final (tensors - 1 first, 0 last). */
@@ -80,7 +80,7 @@ void reducer_destroy(struct reducer *reducer); /* a zeroed reducer is fine */
 void reducer_begin(struct reducer *reducer);
 
 /* Call these when the gradient of a tensor is final; after backward; after the optimizer has updated the owned ranges.
- */
+ * */
 void reducer_gradient_ready(struct reducer *reducer, int tensor);
 void reducer_finish(struct reducer *reducer);
 void reducer_after_optimizer(struct reducer *reducer);
@@ -89,7 +89,7 @@ void reducer_after_optimizer(struct reducer *reducer);
  * before anything else uses the weights or MPI. */
 void reducer_settle(struct reducer *reducer);
 
-/* Starts collective i of a bucket; or runs it to completion. */
+/* Starts collective i of a bucket; reducer_run runs it to completion. */
 void reducer_start(struct reducer *reducer, int bucket, int i);
 void reducer_run(struct reducer *reducer, int bucket, int i);
 

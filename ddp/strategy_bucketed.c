@@ -1,5 +1,5 @@
-/* strategy_bucketed.c - overlap in place: all-reduces a bucket as soon as its last gradient is final, during backward.
- * With a bucket per tensor this is ddp_individual, with buckets of --bucket-size-mb it is ddp_bucketed. */
+/* strategy_bucketed.c - overlap in place: all-reduces a bucket during backward, as soon as its last gradient is final.
+ * ddp_individual has a bucket per tensor, ddp_bucketed has buckets of --bucket-size-mb. */
 #include "ddp/strategy.h"
 
 static void start_completed_bucket(struct reducer *reducer, int tensor)

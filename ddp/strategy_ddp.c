@@ -1,4 +1,4 @@
-/* strategy_ddp.c - synchronous data parallelism: after backward, one blocking all-reduce after the other. */
+/* strategy_ddp.c - synchronous data parallelism: after backward, blocking all-reduces one after another. */
 #include "ddp/strategy.h"
 
 static void wait_for_backward(struct reducer *reducer, int tensor)
@@ -8,7 +8,7 @@ static void wait_for_backward(struct reducer *reducer, int tensor)
 
 static void reduce_in_turn(struct reducer *reducer)
 {
-    for (int i = reducer->plan.n - 1; i >= 0; i--) /* the plan is in backward's order; this is that of registration */
+    for (int i = reducer->plan.n - 1; i >= 0; i--) /* backward's order reversed: that of registration */
         reducer_run(reducer, i, 0);
 }
 
@@ -22,7 +22,7 @@ const struct strategy strategy_ddp = {
     .finish = reduce_in_turn,
 };
 
-/* The control for the cost of many calls: like ddp, with a single all-reduce. */
+/* ddp_flat, the control for the cost of many calls: like ddp, with a single all-reduce. */
 const struct strategy strategy_ddp_flat = {
     .name = "ddp_flat",
     .summary = "after backward, one all-reduce of the whole gradient",

@@ -1,5 +1,5 @@
-/* strategy_none.c - the control: the same ranks do the same work without reduction. A strategy's cost is its step time
- * minus this one's. */
+/* strategy_none.c - the control: the same ranks do the same work without reduction. The cost of a strategy is its step
+ * time minus that of `none`. */
 #include "ddp/strategy.h"
 
 static void ignore_gradient(struct reducer *reducer, int tensor)

@@ -22,8 +22,8 @@ enum { LAST_WORDS_S = 2, OFTEN_S = 1, DOING = 128 };
  * new words. */
 struct shown {
     _Atomic long started;    /* number of common waits started */
-    _Atomic long ending;     /* 1: it ends the job after a timeout or an error of a library */
-    _Atomic int64_t beat_ns; /* last check by its watchdog */
+    _Atomic long ending;     /* 1: this rank is ending the job after a timeout or an error of a library */
+    _Atomic int64_t beat_ns; /* time of the last check by its watchdog */
     _Atomic long mark;
     _Atomic char doing[DOING];
 };
@@ -33,7 +33,7 @@ const size_t watchdog_board_bytes = (sizeof(struct shown) + 7) / 8 * 8;
 struct watchdog {
     int rank, ranks;
     struct shown *mine;
-    void **board;        /* [ranks]: struct shown of each; NULL: another host, or no board */
+    void **board;        /* [ranks]: struct shown of each rank; NULL: another host, or no board */
     struct shown hidden; /* used by this rank while there is no board */
     pthread_t thread;
     pthread_mutex_t lock; /* guards the members below */
@@ -41,7 +41,7 @@ struct watchdog {
     double timeout_s;
     void (*look)(void *state, struct watched *watched);
     void *state;
-    struct watched wait; /* set by watchdog_wait */
+    struct watched wait; /* the current wait, set by watchdog_wait */
     int stop;
 };
 
@@ -112,23 +112,23 @@ static void add(char *text, size_t size, const char *format, ...)
     va_end(arguments);
 }
 
-/* Returns for how many seconds a rank's process has not run, by the last check of its watchdog; 0 if it runs or ends
- * the job. */
+/* Returns for how many seconds a rank's process has not run, judged by the last check of its watchdog; 0 if it runs or
+ * ends the job. */
 static double seconds_stopped(const struct shown *shown)
 {
     double seconds = seconds_since(atomic_load(&shown->beat_ns));
     return seconds > 2 * OFTEN_S && !atomic_load(&shown->ending) ? seconds : 0;
 }
 
-/* The list of missing ranks, and their numbers. */
+/* The list of missing ranks, as text and as numbers. */
 struct missing {
-    char *text; /* the list */
+    char *text; /* the list as text */
     size_t size;
     int named, elsewhere;
 };
 enum { NAMED = 4 };
 
-/* Returns whether a rank must be named, and if so appends its number. */
+/* Decides whether a rank must be named; if so, appends its number and returns 1. */
 static int name_rank(struct missing *missing, int rank, int started, double stopped)
 {
     if ((started && stopped == 0) || missing->named++ >= NAMED)
@@ -227,7 +227,7 @@ static void report_and_end(struct watchdog *w, const struct watched *stuck)
     atomic_store(&w->mine->ending, 0);
 }
 
-/* Whether a rank of this host is about to end the job. */
+/* Tests whether a rank of this host is about to end the job. */
 static int is_ending(const struct watchdog *w)
 {
     int ending = 0;
@@ -353,7 +353,7 @@ void watchdog_look(struct watchdog *w, void (*look_at)(void *state, struct watch
     pthread_mutex_unlock(&w->lock);
 }
 
-/* Whether a rank of this host has not reached the wait of that number yet. */
+/* Tests whether a rank of this host has not reached the wait of that number yet. */
 static int is_awaited(const struct watchdog *w, long number)
 {
     struct sibling *sibling = find_siblings(w);
@@ -374,12 +374,12 @@ void watchdog_await(struct watchdog *w)
     const struct itimerspec limit = {.it_value.tv_sec = (time_t)ceil(w->timeout_s) + 2 * LAST_WORDS_S};
     timer_t timer;
     int limited = w->timeout_s > 0 && !timer_create(CLOCK_MONOTONIC, &killing, &timer);
-    if (limited) /* before the others can leave */
+    if (limited) /* shown before the other ranks can leave */
         timer_settime(timer, 0, &limit, NULL);
     long number = watchdog_started(w);
     watchdog_wait(w, "waiting for the other ranks to end", number, 0);
     for (;; pause.tv_nsec = pause.tv_nsec < longest_ns ? 2 * pause.tv_nsec : longest_ns) {
-        if (limited) /* again: a running process ends the job itself and prints why */
+        if (limited) /* tested again: a running process ends the job itself and prints why */
             timer_settime(timer, 0, &limit, NULL);
         if (!is_awaited(w, number))
             return;

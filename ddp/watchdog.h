@@ -11,15 +11,15 @@
 
 /* What a rank is waiting for. */
 struct watched {
-    int64_t since_ns; /* time of the last progress; INT64_MAX: not waiting */
+    int64_t since_ns; /* time of the last progress; INT64_MAX: this rank does not wait */
     long number;      /* from watchdog_started; 0: none */
     char words[160];  /* describes the wait: a collective, a barrier, a file, connecting to the other ranks */
-    char broken[256]; /* the library's error; "": none */
+    char broken[256]; /* error message of the library; "": none */
 };
 
 struct watchdog;
 
-/* Bytes per rank of the board for watchdog_show. */
+/* Size of the board for watchdog_show, in bytes per rank. */
 extern const size_t watchdog_board_bytes;
 
 /* Starts the thread that watches this rank. Every rank has one, from before MPI starts until after it has ended. rank
@@ -48,7 +48,8 @@ void watchdog_hide(struct watchdog *watchdog);
  * the limit and a few seconds. Call it after watchdog_hide, as the last wait of a process. */
 void watchdog_await(struct watchdog *watchdog);
 
-/* From now on also calls `look` on the watchdog's thread, with *watched preset to not waiting; NULL: no longer. */
+/* From now on, also calls `look` on the watchdog's thread, with *watched preset to not waiting; NULL: stops these
+ * calls. */
 void watchdog_look(struct watchdog *watchdog, void (*look)(void *state, struct watched *watched), void *state);
 
 /* Call it when this rank starts an operation that all ranks do in the same order, for example a collective. Returns its
@@ -58,14 +59,14 @@ long watchdog_started(struct watchdog *watchdog);
 /* Begins a wait of this rank; words and number as in struct watched. The first grace_s seconds do not count. */
 void watchdog_wait(struct watchdog *watchdog, const char *words, long number, double grace_s);
 
-/* Ends the wait. Waits cannot be nested. */
+/* Ends the wait begun by watchdog_wait. Waits cannot be nested. */
 void watchdog_arrived(struct watchdog *watchdog);
 
-/* Sets what this rank does from now on, for messages, by printf's format. A # in it stands for the number of
+/* Sets what this rank does from now on, for messages, by printf's format. A # in the text stands for the number set by
  * watchdog_mark. */
 void watchdog_doing(struct watchdog *watchdog, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Sets the number for the #: one store, no system call. */
+/* Sets the number for the # in the text of watchdog_doing: one store, no system call. */
 void watchdog_mark(struct watchdog *watchdog, long i);
 
 #endif
