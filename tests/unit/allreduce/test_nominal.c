@@ -43,7 +43,7 @@ static void refused(const char *text, const char *words, const char *more)
     error_clear();
 }
 
-TEST(other_words_are_no_rates)
+TEST(other_words_are_not_rates)
 {
     static const char *const bad[] = {
         "",      "gbit", "-1gbit",  "0gbit", "1e9",      "nvlink",   "pcie4", "5gb it",

@@ -125,7 +125,7 @@ TEST_EACH(broken_lists_are_refused, sizeof broken / sizeof *broken)
     cJSON_Delete(json);
 }
 
-TEST(a_list_by_hand_is_taken)
+TEST(a_list_written_by_hand_is_accepted)
 {
     cJSON *json = cJSON_Parse("[" GOOD "]");
     ck_assert_int_eq(figures_read(&list, "PATH", json), 0);

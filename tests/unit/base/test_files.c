@@ -209,7 +209,7 @@ static void fill_disk(int full)
 }
 
 /* For a compressed file, a full disk may only be noticed when the file is closed. */
-TEST_EACH(a_full_disk_is_told, 2)
+TEST_EACH(a_full_disk_is_reported, 2)
 {
     struct new_file file;
     fill_disk(1);

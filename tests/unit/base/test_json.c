@@ -38,7 +38,7 @@ static void *scarce(size_t size)
     return NULL;
 }
 
-TEST(no_memory_is_no_mistake_in_a_file)
+TEST(missing_memory_is_not_a_mistake_in_a_file)
 {
     static const char text[] = "{\"a\": [1, \"two\"], \"b\": {\"c\": null}}";
     cJSON *json = NULL;

@@ -75,7 +75,7 @@ TEST(fields_and_lines)
     check_file("m.csv", "a,b,c\n1.01,,a   b  \n,-3\n");
 }
 
-TEST(a_line_that_is_too_long_is_still_one)
+TEST(a_line_that_is_too_long_is_cut)
 {
     struct csv_line line = {0};
     char text[3000];
@@ -109,7 +109,7 @@ TEST(a_full_disk_keeps_whole_lines)
     ck_assert_int_eq(lines_close(&lines), 0);
 }
 
-TEST(a_file_that_cannot_be)
+TEST(a_file_that_cannot_be_opened)
 {
     ck_assert_int_eq(lines_open(&lines, "/proc/nowhere/m.csv"), -1);
     ck_assert_ptr_nonnull(strstr(error_text(), "/proc/nowhere/m.csv"));

@@ -109,7 +109,7 @@ TEST(defaults_are_set)
     ck_assert(v.bytes == 8 && v.count == 20 && v.real == 2 && !strcmp(v.text, "float") && !v.flag);
 }
 
-TEST(every_spelling_is_taken)
+TEST(every_spelling_is_accepted)
 {
     struct values v;
     ck_assert_int_eq(read_line(&v, "-b 64K -n7 --factor=1.5 --dtype bf16 -c", NULL), 0);
@@ -196,7 +196,7 @@ TEST_EACH(bad_words_are_refused, sizeof refused / sizeof *refused)
     ck_assert_msg(strstr(error_text(), refused[_i][1]) != NULL, "'%s' not in '%s'", refused[_i][1], error_text());
 }
 
-TEST(words_go_to_their_taker)
+TEST(operands_go_to_their_function)
 {
     struct values v;
     ck_assert_int_eq(read_line(&v, "one -n 3 two -", take), 0);

@@ -160,7 +160,7 @@ TEST(known_figures)
     ck_assert_int_eq(check_format(), 20);
 }
 
-TEST(names_cannot_break_it)
+TEST(names_cannot_break_the_format)
 {
     static const char *const nasty[] = {"a\"} 1\nb{x=\"",       "\\",        "\\n\\\"", "two\nlines\\", "\x01\x1b[0m",
                                         "\xe2\x82\xac <b> | `", "\xff \xc3", "",        "# HELP x",     "{}"};

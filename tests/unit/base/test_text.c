@@ -104,7 +104,7 @@ TEST(ratios_have_three_decimals)
     check_behind();
 }
 
-TEST(seconds_in_words)
+TEST(seconds_as_text)
 {
     static const struct {
         double seconds;
@@ -117,7 +117,7 @@ TEST(seconds_in_words)
     }
 }
 
-TEST(bytes_in_words)
+TEST(bytes_as_text)
 {
     static const struct {
         size_t bytes;

@@ -90,7 +90,7 @@ static char *verdict(const struct implementation *rows, int n, size_t rounds, in
     return printed();
 }
 
-TEST(words_say_what_the_figures_say)
+TEST(words_agree_with_the_figures)
 {
     char *text = verdict(row, ROWS, ROUNDS, 2);
     expect(
@@ -156,7 +156,7 @@ TEST_EACH(a_missing_verdict_has_its_reason, 4)
 }
 
 /* The result of --resolve as text and JSON: ddp is slower, tied or undecided; "so far" before the last round. */
-TEST_EACH(resolution_is_told, 4)
+TEST_EACH(resolution_is_reported, 4)
 {
     static const struct {
         double within, spread;

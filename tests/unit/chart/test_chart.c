@@ -116,7 +116,7 @@ TEST(ticks_are_at_the_points)
     ck_assert_uint_eq(count(">6 B<"), 0);
 }
 
-TEST(a_cut_axis_says_so)
+TEST(a_cut_axis_is_marked)
 {
     const struct chart_point high[] = {{1, 905, NAN, NAN, 0}, {2, 940, NAN, NAN, 0}};
     const struct chart_series series = {NULL, high, 2, 0, 1};
@@ -169,7 +169,7 @@ TEST(spans_are_drawn)
     ck_assert_double_eq_tol(part + 0.6, (whole + 0.6) / 2, 0.2);
 }
 
-TEST(charts_of_nothing)
+TEST(charts_without_data)
 {
     take(chart_rows(title, subtitle, &(struct chart_rows){0}));
     take(chart_xy(title, subtitle, &(struct chart_xy){0}));
@@ -238,7 +238,7 @@ static void draw_anything(int seed)
     take(chart_rows(any_text(), any_text(), &(struct chart_rows){row, kind, span, 3, 3, n}));
 }
 
-TEST(anything_is_a_picture)
+TEST(random_input_gives_a_picture)
 {
     char *text, *answer;
     size_t length;

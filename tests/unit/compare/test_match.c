@@ -100,7 +100,7 @@ TEST(figures_of_runs_are_matched)
 }
 
 /* Sizes that are not finite, which no saved run has, must not lead to access outside of the list. */
-TEST(sizes_that_are_not_finite_are_survived)
+TEST(sizes_that_are_not_finite_are_safe)
 {
     static const double bytes[] = {NAN, INFINITY, 8, -INFINITY, NAN, 64};
     for (int i = 0; i < 3; i++)

@@ -146,7 +146,7 @@ static double worst(const float *arena, const struct tensor *t, const cJSON *par
     return difference / largest;
 }
 
-TEST(gradients_are_pytorchs)
+TEST(gradients_equal_pytorchs)
 {
     struct model model;
     create_model(&model);
@@ -195,7 +195,7 @@ TEST(gradients_of_micro_batches_add_up)
     model_destroy(&model);
 }
 
-TEST(three_steps_are_pytorchs)
+TEST(three_steps_equal_pytorchs)
 {
     struct model model;
     struct optimizer optimizer;

@@ -160,7 +160,7 @@ static void late(void)
     sleep_s(0.6);
 }
 
-TEST(a_wait_that_ends_while_it_is_told_goes_on)
+TEST(a_wait_that_ends_while_it_is_reported_continues)
 {
     play(late);
     ended_with(0);

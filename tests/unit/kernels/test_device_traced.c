@@ -159,7 +159,7 @@ static void nothing_to_join(struct comm *comm, long ticket)
 }
 
 /* A copy that follows a wait for communication starts at a stamp after the wait. */
-TEST(waiting_is_no_part_of_an_operation)
+TEST(waiting_is_not_part_of_an_operation)
 {
     float x[3] = {0}, staged[3] = {0};
     struct bucket bucket = {.count = 3};

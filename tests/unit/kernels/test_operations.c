@@ -59,7 +59,7 @@ static const struct {
     {OPERATION_ADAMW, {X}, 0, 4 * (3 * 2 * X + X)},
 };
 
-TEST_EACH(work_is, OPERATIONS)
+TEST_EACH(work_has_known_values, OPERATIONS)
 {
     const struct operation_facts *f = &operation_facts[values[_i].operation];
     ck_assert_int_eq((int)values[_i].operation, _i); /* no operation is left out */

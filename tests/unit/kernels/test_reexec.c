@@ -18,7 +18,7 @@ static const struct {
     {0, 4, 2, 2, 0},   {2, LONG_MAX, 2, 2, 1}, {LONG_MAX, LONG_MAX, 2, 2, 1},
 };
 
-TEST_EACH(too_many_threads_are_a_crowd, sizeof cases / sizeof *cases)
+TEST_EACH(too_many_threads_oversubscribe, sizeof cases / sizeof *cases)
 {
     ck_assert_int_eq(
         reexec_is_oversubscribed(cases[_i].ranks, cases[_i].threads, cases[_i].cpus, cases[_i].launcher_cpus),
@@ -35,7 +35,7 @@ static void ask(const char *ranks, char *option, const char *policy)
     ck_assert_pstr_eq(getenv("OMP_WAIT_POLICY"), policy);
 }
 
-TEST(only_a_crowd_waits_quietly)
+TEST(threads_wait_passively_only_if_oversubscribed)
 {
     unsetenv("OMP_WAIT_POLICY");
     unsetenv("OPENBLAS_THREAD_TIMEOUT");

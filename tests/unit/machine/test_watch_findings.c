@@ -72,7 +72,7 @@ static const struct gpu_case {
     {0, NAN, NULL, NULL},
 };
 
-TEST_EACH(gpu_finding_is, sizeof gpu_cases / sizeof *gpu_cases)
+TEST_EACH(gpu_finding_has_known_words, sizeof gpu_cases / sizeof *gpu_cases)
 {
     const struct gpu_case *c = &gpu_cases[_i];
     struct monitor_findings report = {0};

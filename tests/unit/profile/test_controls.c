@@ -21,7 +21,7 @@ static const struct {
     {"tiny numbers", 1e-9, 3e-9, 8e-9, 9e-9, 0.25},
 };
 
-TEST_EACH(efficiency_is, LENGTH(efficiencies))
+TEST_EACH(efficiency_has_known_values, LENGTH(efficiencies))
 {
     double on = efficiencies[_i].on, off = efficiencies[_i].off, alone = efficiencies[_i].alone;
     struct estimate s = controls_efficiency(&on, &off, &alone, &efficiencies[_i].backward, 1);
@@ -46,7 +46,7 @@ TEST(efficiency_is_paired_by_round)
     ck_assert_double_nan(s.ci_low);
 }
 
-TEST(efficiency_of_no_rounds_is_nothing)
+TEST(efficiency_of_no_rounds_is_unknown)
 {
     struct estimate s = controls_efficiency(NULL, NULL, NULL, NULL, 0);
     ck_assert(s.n == 0 && isnan(s.median) && isnan(s.ci_low) && isnan(s.ci_high));

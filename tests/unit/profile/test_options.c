@@ -78,7 +78,7 @@ static const struct {
     {"--profile|--profile-wait|20|--profile-active|1|--steps-per-epoch|3", "profile-wait", "20"},
 };
 
-TEST_EACH(value_is_taken, LENGTH(taken))
+TEST_EACH(value_is_accepted, LENGTH(taken))
 {
     ck_assert_str_eq(value_of(parsed(taken[_i].line), taken[_i].name).text, taken[_i].value);
 }

@@ -166,7 +166,7 @@ static const struct {
     {no_progress_on_gpus, {"did not happen", "no progress: the collectives, 80.0 ms", "--nccl-max-ctas"}},
 };
 
-TEST_EACH(verdict_is, LENGTH(verdicts))
+TEST_EACH(verdict_has_known_words, LENGTH(verdicts))
 {
     healthy_create(&h);
     verdicts[_i].spoil();
@@ -177,7 +177,7 @@ TEST_EACH(verdict_is, LENGTH(verdicts))
 }
 
 /* Verdicts make no claim without ground: nothing "cannot be hidden" if all can be; several hosts share no memory. */
-TEST(verdicts_do_not_say_too_much)
+TEST(verdicts_claim_no_more_than_is_known)
 {
     healthy_create(&h);
     overlap_verdict_write(verdict, &h.facts, h.rank[0].mean.exposed_tail, &h.controls);

@@ -25,7 +25,7 @@ static const struct {
     {4, 1, 3, 0, 1, 1, "wwwA"}, /* a cycle as long as the run */
 };
 
-TEST_EACH(schedule_is, LENGTH(schedules))
+TEST_EACH(schedule_has_known_states, LENGTH(schedules))
 {
     static const char letter[] = {[CAPTURE_WAIT] = 'w', [CAPTURE_WARMUP] = 'u', [CAPTURE_ACTIVE] = 'A'};
     const struct profile_options o = {.wait = schedules[_i].wait,

@@ -268,7 +268,7 @@ TEST(communication_is_named_once)
     ck_assert_str_eq(found.item[0].finding.name, "exposed communication");
 }
 
-TEST(an_insignificant_cost_is_no_bottleneck)
+TEST(an_insignificant_cost_is_not_a_bottleneck)
 {
     add_figure(add_steps("a", 2, 200, 3, 6, 0.9, 0, 12), "ddp", "sync_cost", 0.005, -0.001, 0.009);
     analyse();
@@ -338,7 +338,7 @@ TEST(slower_computation_has_an_interval)
     ck_assert_double_eq_tol(found.item[0].finding.loss.high, 4e-3 + 1e-3 * hypot(0.5, 1), 1e-12);
 }
 
-TEST(insignificant_losses_come_behind_significant_ones)
+TEST(insignificant_losses_come_after_significant_ones)
 {
     struct report_run *profile = add_profile("2node", 2, 50);
     add_finding(profile, "straggler", LEVEL_NOTE, 0.001);
@@ -482,7 +482,7 @@ static void add_call(struct report_run *run, double bytes, double us)
     figures_add(&run->figures, &f);
 }
 
-TEST(one_ranks_calls_are_no_communication)
+TEST(calls_of_one_rank_are_not_communication)
 {
     struct report_run *one = add_run("allreduce", "single", 1, NAN), *two = add_run("allreduce", "quick", 2, NAN);
     struct report_run *four = add_run("allreduce", "slow", 4, NAN);

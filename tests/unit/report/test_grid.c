@@ -207,7 +207,7 @@ static const char *edge_of(double mb, size_t buckets, size_t tensors)
     return !*grid_edge_advice(advice, grid.point, grid.n) ? "" : strstr(advice, "try ") + 4;
 }
 
-TEST(edges_beyond_which_nothing_changes_are_none)
+TEST(no_advice_beyond_an_edge_where_nothing_changes)
 {
     ck_assert_str_eq(edge_of(1, 3, 9), "smaller.");
     ck_assert_str_eq(edge_of(2, 3, 9), "");

@@ -99,7 +99,7 @@ static void check_reported(const char *words)
 }
 
 /* A line that is not a JSON object is an error; an incomplete last line is only left out. */
-TEST(a_line_that_is_no_object_is_an_error)
+TEST(a_line_that_is_not_an_object_is_an_error)
 {
     static const char *const broken[] = {
         "[1, 2]",

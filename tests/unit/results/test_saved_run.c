@@ -82,7 +82,7 @@ TEST(a_run_is_read_back)
     ck_assert(time && time->value == 1e-5 && time->bytes == 1024);
 }
 
-TEST(a_profile_lies_one_below)
+TEST(a_profile_is_one_directory_below)
 {
     ino_t inode;
     write_run(below("profile/ddp"));

@@ -186,7 +186,7 @@ TEST(computation_is_what_is_given)
 }
 
 /* All communication is exposed if no operations are recorded, as in a run without tracing. */
-TEST(nothing_is_hidden_by_nothing)
+TEST(communication_is_exposed_without_operations)
 {
     made_up_phase(&timeline, PHASE_BACKWARD, 100, 300);
     made_up_collective(&timeline, 1, 0, 1, 200, 250);

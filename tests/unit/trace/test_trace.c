@@ -21,7 +21,7 @@ static void teardown(void)
 
 /* ---- the top ---- */
 
-TEST(an_empty_trace_is_one)
+TEST(an_empty_trace_is_valid)
 {
     rank_trace_begin(&rank[0], 0, 1);
     rank_trace_finish(&rank[0], 0);

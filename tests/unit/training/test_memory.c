@@ -7,7 +7,7 @@
 
 static const struct job job = {.machine_size = 2};
 
-TEST(what_fits_is_taken)
+TEST(a_model_that_fits_is_accepted)
 {
     const size_t bytes[MEMORY_PARTS] = {[MEMORY_WEIGHTS] = 1024};
     ck_assert_int_eq(memory_check(&job, &(struct open_device){0}, bytes), 0);

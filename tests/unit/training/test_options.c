@@ -36,7 +36,7 @@ static const struct {
 };
 enum { TAKEN = sizeof taken / sizeof *taken };
 
-TEST_EACH(value_is_taken, TAKEN)
+TEST_EACH(value_is_accepted, TAKEN)
 {
     ck_assert_str_eq(value_of(parsed(taken[_i].line), taken[_i].name).text, taken[_i].value);
 }
