@@ -50,8 +50,6 @@ static void add_block(struct step_times *times, struct overlap *overlap, int row
                                 .overlap = overlap,
                                 .implementation = row,
                                 .round = round,
-                                .comm_cpu_seconds = 0.25,
-                                .comm_seconds = 0.5,
                                 .peak_bytes = 1000 * (size_t)(1 + job.rank)};
     if (controls_measure_alone(&p.controls, row))
         attainable_measure(p.attainable, &job, &timeline, &block);
@@ -175,7 +173,6 @@ TEST_EACH(collectives_are_measured_alone, 2)
     ck_assert_double_eq_tol(p.controls.exposed[1], over_ranks(computed), 1e-12);
     ck_assert_double_eq_tol(p.controls.overlap[1], 2 * over_ranks(computed), 1e-12);
     ck_assert_double_eq(p.controls.peak[1], 1000.0 * job.size - 40); /* the largest rank, not the sum */
-    ck_assert_double_eq(p.controls.comm_cpu_seconds, 0.25 * p.controls.rows.none);
     ck_assert_double_eq(alone, alone_most); /* the same on every rank */
     ck_assert_double_eq(slower, most);
     ck_assert_double_eq(slower, least);

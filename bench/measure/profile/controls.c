@@ -33,8 +33,6 @@ const struct control_result control_results[CONTROL_RESULTS] = {
     {NULL, "compute_slowdown", "compute slowdown", "time of computation / without communication", "1",
      FIELD(compute_slowdown), BETTER_LOWER},
     {NULL, "profiling_overhead", "profiling overhead", "step / untraced step", "1", FIELD(profiling_overhead), BETTER_LOWER},
-    {NULL, "communication_thread_cores", "comm thread", "cores used by rank 0's communication thread", "1",
-     FIELD(comm_thread_cores), BETTER_LOWER},
 };
 /* clang-format on */
 
@@ -75,10 +73,6 @@ void controls_add_block(struct controls *c, const struct job *job, const struct 
                         const struct block *b, int timed)
 {
     size_t round = b->round;
-    if (b->implementation != c->rows.none) {
-        c->comm_cpu_seconds += b->comm_cpu_seconds;
-        c->comm_seconds += b->comm_seconds;
-    }
     struct overlap mean = overlap_mean(b->overlap, DISCARDED_STEPS, timed);
     if (b->implementation == c->rows.none)
         c->compute_none[round] = mean_over_ranks(job, mean.compute);
@@ -149,8 +143,6 @@ void controls_compute(struct controls *c, const struct job *job, const struct me
     c->exposed_of_rounds = estimate_known(c->exposed, of_communication);
     c->overlap_of_rounds = estimate_known(c->overlap, of_communication);
     c->peak_bytes = estimate_known(c->peak, n);
-    double cores = c->comm_cpu_seconds > 0 && job->size > 1 ? c->comm_cpu_seconds / c->comm_seconds : NAN;
-    c->comm_thread_cores = (struct estimate){cores, NAN, NAN, NAN, NAN, n};
     c->comm_alone = stats_estimate(c->alone, of_communication);
     c->comm_slowdown = stats_estimate(c->slowdown, of_communication);
     c->saved = stats_differences(after_backward, step, of_overlap);

@@ -44,8 +44,6 @@ struct controls {
     double *slowdown;               /* duration of a collective / its duration alone */
     double *peak;                   /* bytes in use without others_staged, on the rank with the most */
 
-    double comm_cpu_seconds, comm_seconds; /* of its blocks, as in struct block */
-
     /* Results over `rounds` rounds, in seconds and ratios; control_results gives their meaning. A result that does not
      * apply (one rank, nothing to reduce, nothing that overlaps) has n = 0 and NAN. */
     size_t rounds;
@@ -55,7 +53,6 @@ struct controls {
     struct estimate overlap_efficiency; /* saved / min(comm_alone, backward_none), not clamped */
     struct estimate comm_slowdown;      /* waiting for a straggler is included */
     struct estimate profiling_overhead, step_to_none, compute_slowdown, step_to_attainable; /* geometric means */
-    struct estimate comm_thread_cores;                                                      /* without an interval */
 };
 
 /* Makes room for that many rounds. `attainable` must outlive the controls. Release with controls_destroy. */
@@ -90,7 +87,7 @@ struct control_result {
     size_t offset; /* in struct controls */
     enum better better;
 };
-enum { CONTROL_RESULTS = 16 };
+enum { CONTROL_RESULTS = 15 };
 extern const struct control_result control_results[CONTROL_RESULTS];
 static inline const struct estimate *control_estimate(const struct controls *controls, const struct control_result *r)
 {
