@@ -284,7 +284,7 @@ TEST(ranks_agree_on_a_failure)
     ck_assert_int_eq(job_agree(&job, 0), 0);
 }
 
-/* Losses of strategies that must agree: equal, slightly different, wrong, and NaN in one of them. */
+/* Compares losses of strategies that must agree: equal, slightly different, wrong, and NaN in one strategy. */
 TEST(losses_are_compared)
 {
     double mine[] = {3 + job.rank, 2, 1, 1}; /* the first loss may differ between ranks */

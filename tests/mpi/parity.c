@@ -213,7 +213,7 @@ START_TEST(warmup_equals_one_process)
 }
 END_TEST
 
-/* With gradients sent as bfloat16, the mean is within the precision of bfloat16, and all ranks have the same. */
+/* With gradients sent as bfloat16, the mean is right to the precision of bfloat16, and equal on all ranks. */
 START_TEST(bf16_is_close_and_the_same_everywhere)
 {
     struct one_rank one, many;

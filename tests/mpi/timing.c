@@ -40,7 +40,7 @@ TEST_EACH(each_rank_time_is_its_own, RANK_TIMES)
     ck_assert_double_eq_tol(t.iterations.min, 1e-3 * factor[_i], 1e-12);
     ck_assert_double_eq_tol(t.iterations.mean, (0.9 * 2e-3 + 0.1 * 200e-3) * factor[_i], 1e-12);
     ck_assert_double_eq_tol(t.iterations.median, 3e-3 * factor[_i], 1e-12);
-    ck_assert_double_eq_tol(t.iterations.p95, 110e-3 * factor[_i], 1e-12); /* 100 + 0.05 x (300 - 100) */
+    ck_assert_double_eq_tol(t.iterations.p95, 110e-3 * factor[_i], 1e-12); /* 100 + 0.05 x (300 - 100) ms */
     ck_assert_double_eq_tol(t.iterations.max, 300e-3 * factor[_i], 1e-12);
     /* the time is neither the mean, 21.8 ms, nor the median: nine of ten parts have a mean of 2 ms, the first 200 ms */
     ck_assert_double_eq_tol(t.time, 2e-3 * factor[_i], 1e-12);

@@ -56,8 +56,8 @@ static void do_operations(void)
         carry_out(&operation[operations_done++ % MOST_LATE]);
 }
 
-/* Does up to three operations and three copies, at random: a later one may be complete although an earlier test of its
- * predecessor failed. */
+/* Does up to three operations and three copies, at random: a later copy may be complete although the copy before was
+ * not at its last test. */
 static void roll(void)
 {
     dice = dice * 6364136223846793005u + 1442695040888963407u;

@@ -21,7 +21,8 @@ void made_up_collective(struct timeline *timeline, size_t ticket, int index, siz
 
 /* Records a step of one of two ranks, from 1000 us to 2900 us, in an empty timeline: four operations, and two
  * collectives in flight for 600 us (300 us exposed) on rank 0 and 550 us (250 us exposed) on rank 1, which posts its
- * second one 50 us later. Both end at 2530 us, 308 us after backward; gradient_sync lasts from 2222 to 2535 us. */
+ * second collective 50 us later. Both end at 2530 us, 308 us after backward; gradient_sync lasts from 2222 to 2535
+ * us. */
 void made_up_two_ranks(struct timeline *timeline, int rank);
 
 #endif

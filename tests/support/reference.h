@@ -27,7 +27,7 @@ void reference_rmsnorm_backward(double *dx, double *dw, const double *dy, const 
 
 void reference_rope(double *x, const double *table, size_t B, size_t T, size_t H, size_t D, int inverse);
 
-/* p[T] is scratch memory. */
+/* Attention: p[T] is scratch memory. */
 void reference_attention_forward(double *o, double *lse, const double *q, const double *k, const double *v, double *p,
                                  size_t B, size_t T, size_t H, size_t D);
 void reference_attention_backward(double *dq, double *dk, double *dv, const double *d_o, const double *o,

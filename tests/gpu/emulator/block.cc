@@ -230,7 +230,7 @@ void make_fibers(size_t n)
         char *stack = stacks + fibers.size() * STACK;
         if (mprotect(stack, GUARD, PROT_NONE))
             emulated_wrong(__FILE__, __LINE__, "the system cannot protect a page of a stack");
-        /* tops at different offsets, since equal ones would evict each other from the processor's caches */
+        /* stacks start at different offsets, since equal offsets would evict each other from the caches */
         begin_context(&fiber->position.first, stack + GUARD, STACK - GUARD - fibers.size() % 64 * (4096 + 64));
         fibers.push_back(fiber);
     }

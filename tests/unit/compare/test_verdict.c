@@ -85,7 +85,7 @@ TEST(one_candidate_has_a_prediction_interval)
     ck_assert_int_eq(row.verdict, VERDICT_REGRESSED);
     ck_assert_int_eq(judged(RUNS_OF(spread), (double[]){106}, 1).verdict, VERDICT_AMBIGUOUS);
     ck_assert_int_eq(judged(RUNS_OF(spread), (double[]){104}, 1).verdict, VERDICT_OK);
-    ck_assert_int_eq(judged(RUNS_OF(spread), (double[]){94}, 1).verdict, VERDICT_OK); /* perhaps better by chance */
+    ck_assert_int_eq(judged(RUNS_OF(spread), (double[]){94}, 1).verdict, VERDICT_OK); /* maybe better by chance */
     ck_assert_int_eq(judged(RUNS_OF(spread), (double[]){91}, 1).verdict, VERDICT_IMPROVED);
 }
 

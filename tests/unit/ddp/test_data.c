@@ -395,7 +395,7 @@ TEST(wrong_shards)
     struct data_options options = options_for(bin_path, 65536, 4, 3);
     write_counting_shard(12);
     REFUSED(options, "12 tokens", "needs 13", "--batch-size", "--context-length");
-    write_counting_shard(13); /* exactly enough */
+    write_counting_shard(13); /* just enough tokens for a batch */
     data_destroy(open_data(&options));
     const int32_t magic = MAGIC;
     write_file(bin_path, "0123456789abcdefghijklmnopqrstuvw", 33);

@@ -47,7 +47,7 @@ static const struct {
 
 static const struct device *device; /* the device under test */
 
-/* Which pointers of struct device the running test has called. */
+/* Records which pointers of struct device the running test has called. */
 enum { SLOTS = sizeof(struct device) / sizeof(void *) };
 static int called[SLOTS];
 #define SLOT(operation) (offsetof(struct device, operation) / sizeof(void *))
