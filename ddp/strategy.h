@@ -80,7 +80,7 @@ void reducer_destroy(struct reducer *reducer); /* a zeroed reducer is fine */
 void reducer_begin(struct reducer *reducer);
 
 /* Call these when the gradient of a tensor is final; after backward; after the optimizer has updated the owned ranges.
- * */
+ */
 void reducer_gradient_ready(struct reducer *reducer, int tensor);
 void reducer_finish(struct reducer *reducer);
 void reducer_after_optimizer(struct reducer *reducer);

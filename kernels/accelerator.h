@@ -6,7 +6,7 @@
 
 #include "kernels/device.h"
 
-/* Describes one GPU. The members from compute_major on are named as in profilers. */
+/* Facts about one GPU. The members from compute_major on are named as in profilers. */
 struct gpu_facts {
     char name[256];
     char id[48];         /* "GPU-..."; the same in every process, unlike the index */
@@ -25,8 +25,8 @@ struct accelerator {
     /* Returns the number of GPUs visible to this process, at least 1; or -1, reported, if the program was built without
      * support, or the driver is missing, too old, or shows no GPU. */
     int (*count)(void);
-    /* Describes GPU `index` in [0, count()). Returns 0; or -1, reported. This may allocate some of the GPU's memory,
-     * which lowers free_memory from then on. */
+    /* Describes GPU `index` in [0, count()). Returns 0; or -1, reported. May allocate some of the GPU's memory, which
+     * lowers free_memory from then on. */
     int (*describe)(int index, struct gpu_facts *gpu);
     /* Like describe, but does not use the GPU and sets free_memory to 0. Returns 0; or -1, not reported. */
     int (*identify)(int index, struct gpu_facts *gpu);

@@ -23,28 +23,29 @@ enum activity_kind {
 
 struct activity {
     enum activity_kind kind;
-    uint32_t correlation;     /* links a call to the GPU's work that it started; rises with every call */
-    const char *name;         /* a kernel's (demangled), a call's, or words like "Memcpy HtoD (Pinned -> Device)" */
-    int64_t start_ns, end_ns; /* in clock.h's time; calls and waits: as seen by the host */
-    uint32_t device, context, stream; /* not for calls; ACTIVITY_NONE if a wait has none */
+    uint32_t correlation;     /* links a call to the GPU's work that it started; increases with every call */
+    const char *name;         /* of a kernel (demangled) or a call, or text like "Memcpy HtoD (Pinned -> Device)" */
+    int64_t start_ns, end_ns; /* in clock.h's time; calls and waits: times on the host */
+    uint32_t device, context, stream; /* not for calls; ACTIVITY_NONE if a wait does not refer to one */
     uint32_t thread;                  /* calls: the thread id of the operating system */
     /* Set by activities_attribute: indices of spans in lanes of a timeline, -1 for none. The operation made this call,
-     * or the call that started this work; the collective is set for NCCL's kernels and the calls that launched them. */
+     * or made the call that started this work; the collective is set for NCCL's kernels and the calls that launched
+     * them. */
     int operation, collective;
     union {
         struct {
             uint32_t grid[3], block[3];
-            uint32_t registers, shared_bytes; /* per thread; per block */
+            uint32_t registers, shared_bytes; /* registers per thread; shared memory per block */
         } kernel;
-        size_t bytes; /* copies and fills */
+        size_t bytes; /* size of copies and fills */
         struct {
             uint32_t number;
-            int driver, marks, waited; /* of the driver, not the runtime; records an event; a wait refers to it */
+            int driver, marks, waited; /* 1: to the driver, not the runtime; records an event; a wait refers to it */
         } call;
         struct {
             uint32_t event;       /* ACTIVITY_NONE: none */
             uint32_t stream;      /* the stream waited for: where the event was recorded */
-            uint32_t correlation; /* of the call that recorded it; ACTIVITY_NONE until known */
+            uint32_t correlation; /* correlation of the call that recorded the event; ACTIVITY_NONE until known */
         } wait;
     };
 };
@@ -54,26 +55,28 @@ struct activity_mark {
     uint32_t correlation, context, stream, event;
 };
 
-/* Lists of fixed capacity: further records are dropped. Names belong to the tracer and outlive the lists. */
+/* Lists of fixed capacity: records beyond it are dropped. Names belong to the tracer and outlive the lists. */
 struct activities {
     struct activity *of; /* [n], in order of start after activities_settle */
     size_t n, capacity;
     struct activity_mark *mark;
     size_t marks, mark_capacity;
     uint32_t thread; /* the thread that started the tracer and issues operations */
-    size_t dropped;  /* records for which this list or the tracer had no room */
-    size_t untimed;  /* records without times, because the GPU had no memory left for them */
+    size_t dropped;  /* records for which this list or the tracer had no space */
+    size_t untimed;  /* records without times, because the GPU had no memory left for times */
 };
 
-/* Allocates (and touches) memory for that many activities and marks; fatal when memory runs out. */
+/* Allocates (and touches) memory for the given numbers of activities and marks; fatal when memory runs out. */
 void activities_create(struct activities *activities, size_t capacity, size_t mark_capacity);
-void activities_destroy(struct activities *activities); /* a zeroed one is fine */
+void activities_destroy(struct activities *activities); /* a zeroed struct is fine */
 
-/* Adds one record. If it has no times or the list is full, counts it as untimed or dropped instead. */
+/* Adds a record. Counts a record without times as untimed, and one that does not fit as dropped, instead of adding
+ * it. */
 void activities_add(struct activities *activities, const struct activity *activity);
 void activities_add_mark(struct activities *activities, const struct activity_mark *mark);
 
-/* Remembers the lengths of both lists; and truncates the lists to remembered lengths, keeping the memory. */
+/* Remembers the lengths of both lists; a second function truncates the lists to remembered lengths, keeping the
+ * memory. */
 struct activities_mark {
     size_t n, marks;
 };

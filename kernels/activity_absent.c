@@ -1,4 +1,4 @@
-/* activity_absent.c - takes the place of the GPU's tracer in a program built without CUPTI. */
+/* activity_absent.c - replaces the GPU's tracer in a program built without CUPTI. */
 #include "kernels/activity.h"
 
 #include "kernels/error.h"

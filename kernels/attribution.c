@@ -1,11 +1,12 @@
-/* attribution.c - finds the operation or collective of each record of a GPU's tracer, and from them when it ran. */
+/* attribution.c - finds the operation or collective of each record of a GPU's tracer, and computes their times from the
+ * records. */
 #include "kernels/activity.h"
 #include "kernels/error.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The number of spans of a lane that the host had issued before that time; spans are in this order. */
+/* Returns the number of spans of a lane that the host had issued before that time; spans are in this order. */
 static size_t count_issued_before(const struct lane *lane, int64_t ns)
 {
     size_t low = 0, high = lane->n;
@@ -19,7 +20,8 @@ static size_t count_issued_before(const struct lane *lane, int64_t ns)
     return low;
 }
 
-/* The index of the span that the host was issuing at that time, or -1; it issues one after another. */
+/* Returns the index of the span that the host was issuing at that time, or -1; the host issues spans one after
+ * another. */
 static int find_span_at(const struct lane *lane, int64_t ns)
 {
     size_t n = count_issued_before(lane, ns + 1);
@@ -104,10 +106,10 @@ static void add_work(struct lane *work, const struct activity *a, const struct s
                                           .step = operation->step};
 }
 
-/* A stream runs its operations in order. */
+/* Sets the times of operations from their records. A stream runs its operations in order. */
 static void time_operations(struct lane *lane, const struct extent *extent)
 {
-    int64_t last = 0; /* the end of the operation before */
+    int64_t last = 0; /* end of the previous operation */
     for (size_t i = 0; i < lane->n; i++) {
         struct span *s = &lane->span[i];
         if (!s->start_ns) {

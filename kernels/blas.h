@@ -5,31 +5,31 @@
 struct blas_facts {
     char library[64];  /* for example "OpenBLAS 0.3.21"; the file's name if the library has no version */
     char kernels[32];  /* the CPU family of its kernels, as the library names it; "" if unknown */
-    char replaced[32]; /* the family that blas_choose_kernels replaced; "": none */
-    double product_gflops, vector_gflops; /* of one thread, measured by blas_measure */
+    char replaced[32]; /* the family that blas_choose_kernels replaced; "": it replaced none */
+    double product_gflops, vector_gflops; /* rates of one thread, measured by blas_measure */
 };
 
 /* Corrects OpenBLAS's choice of kernels on CPUs that are newer than the library: it mistakes an Emerald Rapids for a
- * Prescott of 2004. If its kernels use narrower vectors than this CPU has, requests that the program be executed again
- * (reexec.h) with OPENBLAS_CORETYPE set to the best family that the CPU can run. Changes nothing if OPENBLAS_CORETYPE
- * is set, for other libraries, for unknown families, or if OpenBLAS was built for one family. Source: OpenBLAS's issue
- * 4267 and its user manual, "Runtime variables". */
+ * Prescott of 2004. If OpenBLAS's kernels use narrower vectors than this CPU has, requests that the program be executed
+ * again (reexec.h) with OPENBLAS_CORETYPE set to the best family that the CPU can run. Changes nothing if
+ * OPENBLAS_CORETYPE is set, for other libraries, for unknown families, or if OpenBLAS was built for one family. Source:
+ * OpenBLAS's issue 4267 and its user manual, "Runtime variables". */
 void blas_choose_kernels(void);
 
 /* Returns the family that suits a CPU better than `kernels`, a static string; or NULL if there is none. features: the
  * CPU's, separated by spaces, as in /proc/cpuinfo; sve_bytes: the length of its SVE vectors, 0 without SVE. */
 const char *blas_better_kernels(const char *kernels, const char *features, long sve_bytes);
 
-/* The same for this CPU. */
+/* Returns the family that suits this machine's CPU better than `kernels`, like blas_better_kernels. */
 const char *blas_better_kernels_here(const char *kernels);
 
 /* Fills library, kernels and replaced. `replaced` is filled only if the kernels have changed: an OpenBLAS that does not
  * know the requested family keeps its own choice. */
 void blas_describe(struct blas_facts *facts);
 
-/* Measures two rates in GFLOP/s on the calling thread: that of an fp32 product of two 256 x 256 matrices, which is 2 *
- * 256^3 operations; and that of fused multiply-adds between registers, two operations per element, which is the peak of
- * the CPU's vector units. Each is the best of 21 repetitions, or of as many as begin within 2 s; this usually takes
+/* Measures two rates in GFLOP/s on the calling thread: of an fp32 product of two 256 x 256 matrices, with 2 * 256^3
+ * operations; and of fused multiply-adds between registers, with two operations per element, which is the peak of the
+ * CPU's vector units. Each is the best of 21 repetitions, or of as many as begin within 2 s; measuring usually takes
  * about 20 ms. */
 void blas_measure(struct blas_facts *facts);
 

@@ -6,7 +6,8 @@
 #include <stdint.h>
 #include <time.h>
 
-/* Nanoseconds of CLOCK_MONOTONIC: it is never set back, and starts at an arbitrary time that differs by machine. */
+/* Returns CLOCK_MONOTONIC in nanoseconds: this clock is never set back, and starts at an arbitrary time that differs by
+ * machine. */
 static inline int64_t clock_now_ns(void)
 {
     struct timespec t;
@@ -14,7 +15,7 @@ static inline int64_t clock_now_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* Sleeps until that time. */
+/* Sleeps until that time of clock_now_ns. */
 static inline void clock_sleep_until(int64_t ns)
 {
     struct timespec t = {ns / 1000000000, ns % 1000000000};

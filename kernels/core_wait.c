@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* The second number of /proc/thread-self/schedstat; 0 if there is no such file. */
+/* Returns the second number of /proc/thread-self/schedstat; 0 if the file does not exist. */
 static int64_t read_wait(void)
 {
     enum { CLOSED = -1, ABSENT = -2 };
@@ -18,14 +18,14 @@ static int64_t read_wait(void)
     if (n <= 0)
         return 0;
     text[n] = 0;
-    strtoll(text, &end, 10); /* skips the time on a core */
+    strtoll(text, &end, 10); /* skips the first number, time on a core */
     return strtoll(end, NULL, 10);
 }
 
 int64_t core_wait_ns(void)
 {
     static _Thread_local int64_t wait;
-    static _Thread_local long switches = -1; /* at the last reading */
+    static _Thread_local long switches = -1; /* the thread's context switches at the last reading */
     struct rusage usage;
     getrusage(RUSAGE_THREAD, &usage);
     if (usage.ru_nvcsw + usage.ru_nivcsw != switches)

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Values that change from step to step, in device memory: one array of SCALARS floats. */
+/* Values that change from step to step, stored in device memory as an array of SCALARS floats. */
 enum scalar {
     SCALAR_LEARNING_RATE,
     SCALAR_STEP,      /* the optimizer's step number, 1 in the first step */
@@ -27,7 +27,7 @@ struct adamw {
     float beta1, beta2, epsilon, weight_decay;
 };
 
-/* How matrix products and attention compute, and the compute type: fp32 arrays with fp32 products; fp32 arrays whose
+/* Precision of matrix products and attention, and the compute type: fp32 arrays with fp32 products; fp32 arrays whose
  * products round their inputs to TF32; bfloat16 arrays. */
 enum precision { PRECISION_FP32, PRECISION_TF32, PRECISION_BF16, PRECISIONS };
 extern const char *const precision_name[PRECISIONS + 1]; /* fp32, tf32, bf16; then NULL */
@@ -46,8 +46,8 @@ struct device {
     /* ---- memory ---- */
     void *(*allocate)(size_t bytes); /* zeroed, aligned to 64 bytes at least; fatal when memory runs out */
     void (*release)(void *memory);   /* NULL is fine */
-    /* Copies, in order with the operations. from_host may be reused on return; the host waits only when it is far
-     * ahead. */
+    /* Copies, in order with the operations. from_host may be reused on return; the host waits only when it is far ahead
+     * of the device. */
     void (*upload)(void *to, const void *from_host, size_t bytes);
     void (*download)(void *to_host, const void *from, size_t bytes); /* waits until the data has arrived */
     void (*synchronize)(void);
@@ -79,10 +79,10 @@ struct device {
     int (*stage_reached)(size_t mark); /* 1: all copies up to the mark are complete, else 0; from any thread */
 
     /* ---- names for profilers ---- */
-    /* Begins a phase of a step (NULL: only ends the last one), for the vendor's profilers. */
+    /* Begins a phase of a step, for the vendor's profilers (NULL: only ends the last phase). */
     void (*phase)(const char *name);
-    /* Begin and end a part of the model, for example "layer" number 3 (-1: there is only one), to which the operations
-     * between them belong; ranges nest. The name is a string that outlives the run. Costs nothing unless the device is
+    /* Begin and end a part of the model, for example "layer" number 3 (-1: there is only one), which contains the
+     * operations between; ranges nest. The name is a string that outlives the run. Costs nothing unless the device is
      * traced. */
     void (*range_begin)(const char *name, int number);
     void (*range_end)(void);
@@ -94,7 +94,7 @@ struct device {
     /* ---- moving numbers ---- */
     void (*zero)(float *x, size_t n);
     void (*copy)(float *to, const float *from, size_t n);
-    /* fp32 to bfloat16 and back; packing rounds to nearest, ties to even; NaN stays NaN. */
+    /* Convert fp32 to bfloat16 and back; packing rounds to nearest, ties to even; NaN stays NaN. */
     void (*pack_bf16)(uint16_t *to, const float *from, size_t n);
     void (*unpack_bf16)(float *to, const uint16_t *from, size_t n);
 
@@ -126,14 +126,14 @@ struct device {
 
     /* Causal attention of each head, softmax(q k^T / sqrt(D)) v over earlier and equal positions. o is [B, T, H, D]; q,
      * k and v are [H, D] for each token, `stride` numbers from one token to the next, at least H * D. q and k are first
-     * turned, in place: each pair (x[2i], x[2i+1]) of each head by the angle t * theta^(-2i/D) of its position t, whose
-     * cosine and sine rope[T, D/2, 2] holds. lse[B, H, T], the logarithm of each row's sum of exponentials, is kept for
-     * backward. Works tile by tile; no T x T matrix exists. Sources: Dao et al., FlashAttention, 2022,
+     * rotated, in place: each pair (x[2i], x[2i+1]) of each head by the angle t * theta^(-2i/D) of its position t,
+     * whose cosine and sine rope[T, D/2, 2] holds. lse[B, H, T], the logarithm of each row's sum of exponentials, is
+     * kept for backward. Works tile by tile; no T x T matrix exists. Sources: Dao et al., FlashAttention, 2022,
      * arXiv:2205.14135; Su et al., RoFormer, 2021, arXiv:2104.09864. */
     void (*attention_forward)(void *o, float *lse, void *q, void *k, const void *v, const float *rope, size_t B,
                               size_t T, size_t H, size_t D, size_t stride);
-    /* q and k are as forward left them, and dq and dk the gradients with respect to what they were before; dq, dk, dv,
-     * q, k and v have that stride. */
+    /* Gradients of attention_forward. q and k are as rotated by forward, and dq and dk are gradients with respect to
+     * the values before the rotation; dq, dk, dv, q, k and v have the same stride. */
     void (*attention_backward)(void *dq, void *dk, void *dv, const void *d_o, const void *o, const float *lse,
                                const void *q, const void *k, const void *v, const float *rope, size_t B, size_t T,
                                size_t H, size_t D, size_t stride);
@@ -141,8 +141,8 @@ struct device {
     /* h[N, F] = a * sigmoid(a) * g; rows of a and g begin every `stride` numbers, at least F. Source: Shazeer, GLU
      * Variants Improve Transformer, 2020, arXiv:2002.05202. */
     void (*swiglu_forward)(void *h, const void *a, const void *g, size_t N, size_t F, size_t stride);
-    /* da = dh * g * s * (1 + a * (1 - s)), dg = dh * a * s, with s = sigmoid(a); da, dg, a and g have that stride, and
-     * da may be a, and dg may be g. */
+    /* da = dh * g * s * (1 + a * (1 - s)), dg = dh * a * s, with s = sigmoid(a); da, dg, a and g have the same stride,
+     * and da may be a, and dg may be g. */
     void (*swiglu_backward)(void *da, void *dg, const void *dh, const void *a, const void *g, size_t N, size_t F,
                             size_t stride);
 
@@ -152,9 +152,9 @@ struct device {
                           float grad_scale);
 
     /* ---- optimizer ---- */
-    /* scalars[SCALAR_GRAD_NORM] = sqrt(sum of g[n]^2), the sum in double in an order that n and the device's threads
-     * alone decide; if max_norm > 0 also scalars[SCALAR_CLIP] = min(1, max_norm / (norm + 1e-6)), as PyTorch's
-     * clip_grad_norm_; if max_norm is 0, SCALAR_CLIP is left as it is. */
+    /* scalars[SCALAR_GRAD_NORM] = sqrt(sum of g[n]^2), summed in double in an order that depends only on n and the
+     * device's threads; if max_norm > 0 also scalars[SCALAR_CLIP] = min(1, max_norm / (norm + 1e-6)), as PyTorch's
+     * clip_grad_norm_; if max_norm is 0, SCALAR_CLIP is unchanged. */
     void (*grad_norm)(float *scalars, const float *g, size_t n, float max_norm);
     /* One AdamW step over all n elements, with G = g * scalars[SCALAR_CLIP], t = scalars[SCALAR_STEP] and
      * lr = scalars[SCALAR_LEARNING_RATE]: w *= 1 - lr * weight_decay; m = beta1 m + (1 - beta1) G;
@@ -167,8 +167,8 @@ struct device {
 
 #define RMSNORM_EPSILON 1e-5f
 
-/* The CPU: C with OpenMP, matrix products from a CBLAS, each operation on at most `threads` (>= 1) threads.
- * The table is static; a later call changes the number of threads for all. */
+/* Returns the CPU device: C with OpenMP, matrix products from a CBLAS, each operation on at most `threads` (>= 1)
+ * threads. The table is static; a later call changes the number of threads for all users. */
 const struct device *device_cpu(int threads);
 
 #endif

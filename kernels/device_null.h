@@ -4,7 +4,8 @@
 
 #include "kernels/device.h"
 
-/* Allocates zeroed memory like the CPU's, but untouched; every other operation returns at once. */
+/* Returns a device that allocates zeroed memory like the CPU's, but untouched; every other operation returns
+ * immediately. */
 const struct device *device_null(void);
 
 #endif

@@ -6,7 +6,7 @@
 static const struct device *inner;
 static struct timeline *timeline;
 static int stamped;    /* times come from the device's stamps, because it runs behind the host */
-static int64_t newest; /* the newest stamp; 0: none yet */
+static int64_t newest; /* the newest stamp; 0: no stamp yet */
 
 enum { DEEPEST = 16 };
 static struct span open_range[DEEPEST]; /* ranges that have not ended yet */
@@ -24,13 +24,13 @@ static void traced_stamps_begin(void)
     newest = 0;
 }
 
-/* A point in the program: when the host reached it, and when the device does. */
+/* A point in the program: the times when the host and the device reach it. */
 struct moment {
     int64_t host_ns, device_ns; /* device_ns: a time, a ticket, or 0 if the device's tracer will supply it */
 };
 
-/* If the device runs behind the host, device_ns is the last stamp. The start of an operation is the end of the one
- * before, because another event between two kernels would cost time. */
+/* Returns the current moment. If the device runs behind the host, device_ns is the last stamp. The start of an
+ * operation is the end of the previous one, because another event between two kernels would cost time. */
 static struct moment moment_now(void)
 {
     if (!inner->asynchronous) {

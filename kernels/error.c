@@ -18,14 +18,14 @@ static void (*end_job)(int status);
 
 /* ---- a message on one line ---- */
 
-/* Whether the byte continues a UTF-8 character. */
+/* Tests whether the byte continues a UTF-8 character. */
 static int continues_character(char byte)
 {
     return ((unsigned char)byte & 0xc0) == 0x80;
 }
 
-/* Prints into line[size] as one line: control characters are escaped as \n or \x1b, and a message that is too long
- * loses its middle, because the end tells what is allowed. */
+/* Prints a message into line[size] as one line: control characters are escaped as \n or \x1b, and a long message is
+ * shortened in the middle, because its end explains what is allowed. */
 static void print_line(char *line, size_t size, const char *format, va_list arguments)
 {
     char *words = NULL, *plain = NULL;
@@ -89,12 +89,12 @@ void error_print(void)
 }
 
 /* Prints the message and ends every rank. If all ranks have the same error, only the lowest prints it: the others wait
- * a little, and are ended meanwhile. */
+ * a little, and are killed meanwhile. */
 static void print_and_end(const char *place, const char *message) __attribute__((noreturn));
 static void print_and_end(const char *place, const char *message)
 {
     const int turn_ms = 300, most_turns = 8;
-    const struct timespec read_ms = {.tv_nsec = 200000000}; /* so that the launcher reads the line before the end */
+    const struct timespec read_ms = {.tv_nsec = 200000000}; /* lets the launcher read the line before the end */
     int wait_ms = turn_ms * (job_rank < most_turns ? job_rank : most_turns);
     nanosleep(&(struct timespec){wait_ms / 1000, wait_ms % 1000 * 1000000}, NULL);
     fprintf(stderr, "ddpbench: rank %d: %s%s\n", job_rank, place, message);
@@ -145,7 +145,7 @@ void *allocate(size_t n, size_t size)
 
 void *allocate_more(void *list, size_t n, size_t size)
 {
-    if (n & (n - 1)) /* capacity left: the next power of two is larger */
+    if (n & (n - 1)) /* there is capacity left: the next power of two is larger */
         return list;
     size_t room = n ? 2 * n : 1;
     list = reallocarray(list, room, size);

@@ -1,18 +1,19 @@
 /* error.h - the two kinds of error: one that a person can correct (error_report) and one that ends the job (fatal).
  *
- * error_report() keeps the words until one place prints them (job_agree), so that a mistake that every rank makes is
- * printed once. fatal() prints at once and ends every rank. */
+ * error_report() keeps the message until one place prints it (job_agree), so that an error of every rank is printed
+ * once. fatal() prints immediately and ends every rank. */
 #ifndef KERNELS_ERROR_H
 #define KERNELS_ERROR_H
 
 #include <stddef.h>
 
 /* Keeps the message (printf's format: what was wrong, what is allowed) and returns -1, for `return error_report(...)`.
- * It is kept as one line of printable UTF-8: other characters are escaped as \n or \x1b, and a long message loses its
- * middle. The first message is kept until error_clear; later ones are dropped. May be called from any thread. */
+ * It is kept as one line of printable UTF-8: other characters are escaped as \n or \x1b, and a long message is
+ * shortened in the middle. The first message is kept until error_clear; later ones are dropped. May be called from any
+ * thread. */
 int error_report(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The message kept by error_report, or "" if there is none. Valid until error_clear. */
+/* Returns the message kept by error_report, or "" if there is none. Valid until error_clear. */
 const char *error_text(void);
 void error_clear(void);
 

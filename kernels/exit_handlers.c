@@ -26,11 +26,11 @@ static struct {
 } files[FILES];
 static char line[ENDS][WORDS + 64]; /* formatted beforehand: printf is not safe in a handler */
 static int my_rank;
-static struct sigaction given[ENDS]; /* the actions at the start of the process */
+static struct sigaction given[ENDS]; /* the signal actions at the start of the process */
 static sigset_t given_mask;
 
-/* Libraries install handlers while they are loaded (UCX installs one for SIGHUP that changes its log level). Blocks the
- * signals until all libraries are loaded, then restores the former actions. */
+/* Blocks the signals until all libraries are loaded; after_libraries restores the former actions. Libraries install
+ * handlers while they are loaded (UCX installs one for SIGHUP that changes its log level). */
 static void before_libraries(void)
 {
     sigset_t set;
@@ -43,7 +43,7 @@ static void before_libraries(void)
 }
 __attribute__((section(".preinit_array"), used)) static void (*const first)(void) = before_libraries;
 
-/* Runs after the constructors of all libraries. */
+/* Restores the former signal actions, after the constructors of all libraries. */
 __attribute__((constructor)) static void after_libraries(void)
 {
     for (int i = 0; i < ENDS; i++)
@@ -90,7 +90,8 @@ void exit_handlers_set_message(const char *format, ...)
         snprintf(line[i], sizeof line[i], "ddpbench: rank %d: ended by %s%s\n", my_rank, ends[i].name, words);
 }
 
-/* Whether all ranks got the signal: from the launcher, their parent, or from the kernel for a key of the terminal. */
+/* Tests whether all ranks got the signal: from the launcher, their parent, or from the kernel for a key of the
+ * terminal. */
 static int came_to_all(const siginfo_t *info)
 {
     return info->si_code == SI_KERNEL || info->si_pid == getppid();
@@ -105,7 +106,7 @@ static void handle_signal(int number, siginfo_t *info, void *context)
     exit_handlers_remove_files();
     if (my_rank == 0 || number == SIGXCPU || !came_to_all(info))
         (void)!write(STDERR_FILENO, line[i], strlen(line[i]));
-    else /* lets rank 0 print first: MPI may abort it once this rank has ended */
+    else /* lets rank 0 print first: MPI may abort rank 0 once this rank has ended */
         nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
     raise(number); /* the default action (SA_RESETHAND), once this handler returns */
 }

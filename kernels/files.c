@@ -21,7 +21,7 @@ int files_create(const char *path)
     int file = (int)TEMP_FAILURE_RETRY(open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666));
     if (file >= 0 && !fstat(file, &status) && S_ISREG(status.st_mode) && !status.st_size && status.st_nlink == 1)
         return file;
-    if (file < 0 && errno != ELOOP && errno != ENXIO) /* a link; a pipe that nobody reads */
+    if (file < 0 && errno != ELOOP && errno != ENXIO) /* a symbolic link; a pipe without a reader */
         return -1;
     if (file >= 0)
         close(file);
@@ -31,7 +31,7 @@ int files_create(const char *path)
 
 int files_close(int file)
 {
-    return close(file) && errno != EINTR ? -1 : 0; /* Linux has closed it */
+    return close(file) && errno != EINTR ? -1 : 0; /* after EINTR, Linux has closed it */
 }
 
 int files_write(int file, const void *bytes, size_t n)
@@ -51,7 +51,7 @@ int files_write(int file, const void *bytes, size_t n)
 static const char first[] = ".ddpbench-", last[] = ".tmp";
 enum { DIGITS = 8 };
 
-/* Each call chooses another name. If two processes choose the same, which is unlikely, files_begin notices. */
+/* Chooses another name on each call. If two processes choose the same, which is unlikely, files_begin detects that. */
 static int choose_name(char *temporary, size_t size, const char *path)
 {
     static atomic_uint calls;
@@ -104,7 +104,7 @@ int files_begin(char *temporary, size_t size, const char *path)
 
 int files_abandon(int file, const char *temporary)
 {
-    int status = unlink(temporary); /* while it is locked */
+    int status = unlink(temporary); /* removed while it is locked */
     if (files_close(file))
         status = -1;
     exit_handlers_keep_file(temporary);
@@ -119,7 +119,7 @@ int files_publish(int file, const char *temporary, const char *path)
         (void)files_abandon(file, temporary);
     } else {
         exit_handlers_keep_file(temporary);
-        if (files_close(file)) /* after the rename: until then it has to be locked */
+        if (files_close(file)) /* after the rename, because the file must stay locked until then */
             why = errno;
     }
     errno = why;

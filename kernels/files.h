@@ -21,7 +21,7 @@ enum { FILES_TEMPORARY = 24 };
 int files_begin(char *temporary, size_t size, const char *path);
 
 /* Syncs the file to the disk, renames it to its path, replacing any file there, and closes it. Returns 0; or -1 with
- * errno, when it is removed, unless only closing failed. */
+ * errno, and then the file is removed, unless only closing failed. */
 int files_publish(int file, const char *temporary, const char *path);
 
 /* Closes and removes the file. Returns 0; or -1 with errno, such as a full disk. */

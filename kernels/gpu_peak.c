@@ -4,7 +4,8 @@
 #include <ctype.h>
 #include <string.h>
 
-/* The first row whose words are all in the GPU's name counts. "H100" alone would match three models. */
+/* Peak rates by name: the first row whose words are all in the GPU's name counts. "H100" alone would match three
+ * models. */
 static const struct {
     const char *words;
     double tera[PRECISIONS];
@@ -15,7 +16,7 @@ static const struct {
     {"A40", {37.4, 74.8, 149.7}},         {"L40S", {91.6, 183, 362}},    {"L4", {30.3, 60, 121}},
 };
 
-/* Whether a name, for example "NVIDIA A100-SXM4-80GB", contains all of these as whole words. */
+/* Tests whether a name, for example "NVIDIA A100-SXM4-80GB", contains all words of `words` as whole words. */
 static int has_words(const char *name, const char *words)
 {
     for (const char *at = strstr(name, words); at; at = strstr(at + 1, words))
@@ -26,7 +27,7 @@ static int has_words(const char *name, const char *words)
 
 double gpu_peak(const char *name, enum precision precision)
 {
-    if (has_words(name, "MIG")) /* a slice has only some of the GPU's units */
+    if (has_words(name, "MIG")) /* a MIG slice has only some of the GPU's units */
         return 0;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (has_words(name, known[i].words))

@@ -17,7 +17,7 @@ static const char *const variables[LAUNCHERS][QUESTIONS] = {
     [SLURM] = {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "SLURM_STEP_TASKS_PER_NODE"},
 };
 
-/* Returns an element of a list in Slurm's notation, such as 4(x2),3; the last one if the list is too short. */
+/* Returns an element of a list in Slurm's notation, such as 4(x2),3; the last element if the list is too short. */
 static long read_element(const char *list, long index)
 {
     for (;;) {

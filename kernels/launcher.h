@@ -6,22 +6,22 @@
 #ifndef KERNELS_LAUNCHER_H
 #define KERNELS_LAUNCHER_H
 
-/* Whether a launcher started this process as a rank. The batch script of a Slurm job and the shell that salloc may
- * start are steps of Slurm too, but not ranks. */
+/* Tests whether a launcher started this process as a rank. The batch script of a Slurm job and the shell that salloc
+ * may start are steps of Slurm too, but not ranks. */
 int launcher_started_this(void);
 
-/* This rank among all ranks, and among the ranks of this machine, from 0; 0 without a launcher. */
+/* Return this rank among all ranks, and among the ranks of this machine, from 0; 0 without a launcher. */
 long launcher_rank(void);
 long launcher_rank_here(void);
 
-/* The name of the variable that launcher_rank reads; NULL: none. */
+/* Returns the name of the variable that launcher_rank reads; NULL if there is none. */
 const char *launcher_rank_variable(void);
 
-/* The number of ranks started on this machine; 1 without a launcher. */
+/* Returns the number of ranks started on this machine; 1 without a launcher. */
 long launcher_ranks_here(void);
 
-/* The name of a variable by which more than one rank was started, and their number in *ranks; NULL and 1 if there is
- * none. Counts every launcher, also one that started another launcher, so MPI may report fewer ranks. */
+/* Returns the name of a variable by which more than one rank was started, and their number in *ranks; NULL and 1 if
+ * there is none. Considers every launcher, also one that started another launcher, so MPI may report fewer ranks. */
 const char *launcher_of_several(long *ranks);
 
 #endif

@@ -12,7 +12,7 @@
  * first products of OpenBLAS, which take about 200 MB, mostly for threads. */
 enum { LOADING_S = 2, MPI_AND_BLAS_BYTES = 300000000 };
 
-/* The limit of the address space; RLIM_INFINITY: none. */
+/* Returns the limit of the address space; RLIM_INFINITY: no limit. */
 static rlim_t limit_of_address_space(void)
 {
     struct rlimit limit;
@@ -46,7 +46,7 @@ static void before_libraries(void)
 }
 __attribute__((section(".preinit_array"), used)) static void (*const first)(void) = before_libraries;
 
-/* Runs after the constructors of all libraries. */
+/* Stops the timer and checks the memory that is left, after the constructors of all libraries. */
 __attribute__((constructor)) static void after_libraries(void)
 {
     unsigned long pages = 0;

@@ -26,14 +26,14 @@ void reexec_if_needed(char *const argv[])
     if (n && readlink("/proc/self/exe", path, sizeof path - 1) > 0)
         execv(path, argv); /* keeps the name of the process */
     if (n)
-        execv("/proc/self/exe", argv); /* the file was removed or moved; the process is then named exe */
+        execv("/proc/self/exe", argv); /* if the file was removed or moved; the process is then named exe */
     while (n)
         unsetenv(asked[--n]);
 }
 
 /* ---- oversubscribed machines ---- */
 
-/* The number of threads requested for each rank; 0 for as many as there are CPUs. */
+/* Returns the number of threads requested for each rank; 0 for as many as there are CPUs. */
 static long threads_wanted(int argc, char *const argv[])
 {
     const char *threads = early_option(argc, argv, "threads", 0);
@@ -42,7 +42,7 @@ static long threads_wanted(int argc, char *const argv[])
     return threads ? strtol(threads, NULL, 10) : 0;
 }
 
-/* The number of logical CPUs that a process may use; 0 if unknown. */
+/* Returns the number of logical CPUs that a process may use; 0 if unknown. */
 static int cpus_of(pid_t process)
 {
     cpu_set_t set;
@@ -51,7 +51,7 @@ static int cpus_of(pid_t process)
 
 int reexec_is_oversubscribed(long ranks, long threads, int cpus, int launcher_cpus)
 {
-    long sharing = cpus < launcher_cpus ? 1 : ranks; /* a rank bound to CPUs of its own does not share them */
+    long sharing = cpus < launcher_cpus ? 1 : ranks; /* a rank bound to its own CPUs does not share them */
     return cpus > 0 && threads > 1 && sharing > 0 && threads > cpus / sharing;
 }
 

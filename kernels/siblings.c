@@ -118,7 +118,7 @@ static long read_waits(int process)
     return waits;
 }
 
-/* If a rank has several processes, the one with the largest weight counts. */
+/* Weighs a process: if a rank has several processes, the one with the largest weight counts. */
 static int weigh_process(const struct sibling *sibling)
 {
     return sibling->process ? 1 + 2 * sibling->runs + 4 * (sibling->waits >= 0) : 0;

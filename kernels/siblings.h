@@ -8,14 +8,14 @@
 
 #include <pthread.h>
 
-/* The process of a rank. If there are several, such as a shell and the program that it started: the one that publishes
- * its waits, else one that runs the same program as this process, else the first. */
+/* The process of a rank. If there are several, such as a shell and the program that it started, this is the one that
+ * publishes its waits, else one that runs the same program as this process, else the first. */
 struct sibling {
-    int process;      /* its id; 0: none is visible on this host, and all other members are 0 */
+    int process;      /* process id; 0: none is visible on this host, and all other members are 0 */
     int runs;         /* 1: this program, or one that publishes its waits; 0: another, such as a shell */
-    int stopped;      /* by a signal or a debugger */
+    int stopped;      /* stopped by a signal or a debugger */
     long waits;       /* published by siblings_show; -1: nothing */
-    char program[16]; /* its name */
+    char program[16]; /* name of the program */
 };
 
 /* Fills sibling[ranks]. Finds none without a launcher or without /proc. */

@@ -64,7 +64,7 @@ struct timeline {
 void timeline_create(struct timeline *timeline, const size_t capacity[TIMELINE_LANES]);
 void timeline_destroy(struct timeline *timeline); /* a zeroed timeline is fine */
 
-/* Forgets the spans of all steps but keeps the memory. Call it only while no thread records. */
+/* Discards the spans of all steps but keeps the memory. Call it only while no thread records. */
 void timeline_clear(struct timeline *timeline);
 
 /* Records one span, in span.step; a full lane counts it as dropped instead. */
@@ -90,7 +90,7 @@ void timeline_add_memory(struct timeline *timeline, size_t bytes, const void *me
 /* Replaces the tickets of a device's stamps (below 0) by their times, which time_of must know. */
 void timeline_settle(struct timeline *timeline, int64_t (*time_of)(int64_t ticket));
 
-/* Remembers the number of spans in each lane; and truncates the lanes to remembered numbers. */
+/* Remembers the number of spans in each lane; a second function truncates the lanes to remembered numbers. */
 struct timeline_mark {
     size_t n[TIMELINE_LANES];
 };

@@ -25,7 +25,7 @@ static size_t tiles_of(size_t T)
     return (T + TILE - 1) / TILE;
 }
 
-/* The tile of query tile i and key tile j. */
+/* Returns the tile of query tile i and key tile j. */
 static struct tile tile_at(size_t i, size_t j, size_t T, size_t H, size_t D, size_t stride)
 {
     size_t q0 = i * TILE, k0 = j * TILE;
@@ -182,7 +182,7 @@ static void backward_tile(float *dq, float *dk, float *dv, const float *d_o, con
                           const float *q, const float *k, const float *v, size_t i, size_t T, size_t H, size_t D,
                           size_t stride)
 {
-    _Alignas(64) float p[TILE * TILE], dp[TILE * TILE] = {0}; /* columns that no key fills must stay finite */
+    _Alignas(64) float p[TILE * TILE], dp[TILE * TILE] = {0}; /* initialized, because unused columns must stay finite */
     float delta[TILE];
     size_t q0 = i * TILE * stride, out = H * D, o0 = i * TILE * out;
     for (size_t r = 0; r < TILE && i * TILE + r < T; r++) {

@@ -9,7 +9,8 @@
 #include <limits.h>
 #include <string.h>
 
-/* ISO C has no cast from void * to a function pointer; POSIX promises that the bits are the same. */
+/* Stores the symbol's address in a function pointer by memcpy: ISO C has no cast from void *, and POSIX guarantees the
+ * same bits. */
 int cpu_blas_look_up(const char *name, void *function, size_t size)
 {
     void *address = dlsym(RTLD_DEFAULT, name);
@@ -30,7 +31,8 @@ void cpu_blas_set_threads(int threads)
         set_int64(threads);
 }
 
-/* Whether this is OpenBLAS with POSIX threads, for which its function returns 1 (0: no threads; 2: OpenMP). */
+/* Tests whether the library is OpenBLAS with POSIX threads, for which its function returns 1 (0: no threads; 2:
+ * OpenMP). */
 static int has_own_threads(void)
 {
     int (*get_parallel)(void);

@@ -35,7 +35,7 @@ static const struct {
     {SVE, " armv8sve neoversev1 neoversen2 neoversev2 a64fx "},
 };
 
-/* Whether a list of words separated by spaces contains the word. */
+/* Tests whether a list of words separated by spaces contains the word. */
 static int has_word(const char *list, const char *word)
 {
     size_t length = strlen(word);
@@ -88,7 +88,7 @@ const char *blas_better_kernels_here(const char *kernels)
     return features ? blas_better_kernels(kernels, features + 1, sve > 0 ? sve & PR_SVE_VL_LEN_MASK : 0) : NULL;
 }
 
-/* ---- facts from the library ---- */
+/* ---- facts reported by the library ---- */
 
 /* Calls a function of the library that returns text; "" if the library lacks it. */
 static const char *text_by(const char *name)
@@ -97,13 +97,14 @@ static const char *text_by(const char *name)
     return cpu_blas_look_up(name, &function, sizeof function) ? function() : "";
 }
 
-/* For example "OpenBLAS 0.3.21 DYNAMIC_ARCH NO_AFFINITY SkylakeX MAX_THREADS=64"; "" for other libraries. */
+/* Returns OpenBLAS's description, such as "OpenBLAS 0.3.21 DYNAMIC_ARCH NO_AFFINITY SkylakeX MAX_THREADS=64"; "" for
+ * other libraries. */
 static const char *openblas_build(void)
 {
     return text_by("openblas_get_config");
 }
 
-/* BLIS returns a number for its family, and a name for the number. */
+/* Returns the name of BLIS's kernel family, from the number that BLIS returns for it. */
 static const char *blis_kernels(void)
 {
     int (*number)(void);
@@ -114,7 +115,7 @@ static const char *blis_kernels(void)
                : "";
 }
 
-/* Stores the name of the library's file, including the version at its end. */
+/* Stores the file name of the library, including the version at its end. */
 static void name_file(char *name, size_t capacity)
 {
     Dl_info at;
@@ -135,7 +136,7 @@ void blas_describe(struct blas_facts *facts)
     *facts = (struct blas_facts){0};
     if (cpu_blas_look_up("MKL_Get_Version_String", &mkl_words, sizeof mkl_words))
         mkl_words(mkl, (int)sizeof mkl - 1);
-    if (*build) /* its first two words */
+    if (*build) /* keeps the first two words */
         snprintf(facts->library, sizeof facts->library, "%.*s",
                  (int)(strcspn(build, " ") + 1 + strcspn(build + strcspn(build, " ") + 1, " ")), build);
     else if (*blis)
@@ -145,11 +146,11 @@ void blas_describe(struct blas_facts *facts)
     else
         name_file(facts->library, sizeof facts->library);
     snprintf(facts->kernels, sizeof facts->kernels, "%s", *build ? text_by("openblas_get_corename") : blis_kernels());
-    if (replaced && strcasecmp(replaced, facts->kernels)) /* equal if it does not know the requested family */
+    if (replaced && strcasecmp(replaced, facts->kernels)) /* equal if OpenBLAS does not know the requested family */
         snprintf(facts->replaced, sizeof facts->replaced, "%s", replaced);
 }
 
-/* ---- the right kernels ---- */
+/* ---- choosing kernels ---- */
 
 void blas_choose_kernels(void)
 {

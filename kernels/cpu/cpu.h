@@ -6,23 +6,24 @@
 
 #include <math.h>
 
-/* Marks an operation that gains from vectors wider than every CPU has: the Makefile defines CPU_CLONES as one of these.
- * On x86_64, PORTABLE=1 compiles the operation and the functions that it calls here three times, and the program
- * selects the widest version at its start. Wider versions use fused multiply-adds, as -ffp-contract allows, and longer
- * partial sums, so that results may differ between CPUs in their last bits, as between builds for these CPUs. */
+/* Marks an operation that is faster with vectors wider than every CPU has: the Makefile defines CPU_CLONES as one of
+ * these macros. On x86_64, PORTABLE=1 compiles the operation and the functions that it calls in this file three times,
+ * and the program selects the widest version at its start. Wider versions use fused multiply-adds, as -ffp-contract
+ * allows, and longer partial sums, so that results may differ between CPUs in their last bits, as between builds for
+ * these CPUs. */
 #define CPU_CLONES_none
 #define CPU_CLONES_x86_64 __attribute__((flatten, target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
 
-/* The number of threads of each operation. Every parallel region names it, so that it applies whichever thread calls.
- */
+/* The number of threads of each operation. Every parallel region names it, so that it applies to calls from any
+ * thread. */
 extern int cpu_threads;
 
-/* Returns scratch memory for n floats, aligned to 64 bytes, with undefined contents, valid until the next call. It is
- * reused, and reallocated only for a larger n than ever before, so that only the first step allocates. */
+/* Returns scratch memory for n floats, aligned to 64 bytes, with undefined contents, valid until the next call. The
+ * memory is reused, and reallocated only for a larger n than ever before, so that only the first step allocates. */
 float *cpu_scratch(size_t n);
 
-/* Looks up a function of the loaded libraries by name and stores it in the function pointer at `function`, of `size`
- * bytes. Returns 1 if there is one; otherwise 0, and the pointer is null. */
+/* Looks up a function of the loaded libraries by name and stores its address in the function pointer at `function`, of
+ * `size` bytes. Returns 1 if it exists; otherwise 0, and the pointer is null. */
 int cpu_blas_look_up(const char *name, void *function, size_t size);
 
 /* Sets the number of threads of every CBLAS that is loaded. */

@@ -64,7 +64,8 @@ const struct device *device_cpu(int threads)
     return &table;
 }
 
-/* Aligns large blocks to huge pages and requests these, for fewer TLB misses in long streams. */
+/* Allocates zeroed memory. Aligns large blocks to huge pages and requests huge pages, for fewer TLB misses in long
+ * streams. */
 void *cpu_allocate(size_t bytes)
 {
     const size_t huge_page = (size_t)2 << 20, cache_line = 64;
@@ -117,7 +118,7 @@ void cpu_synchronize(void)
 
 int64_t cpu_stamp(void)
 {
-    return clock_now_ns(); /* all operations issued so far are complete */
+    return clock_now_ns(); /* correct, because all operations issued so far are complete */
 }
 
 int64_t cpu_stamp_ns(int64_t ticket)
@@ -144,7 +145,7 @@ int cpu_stage_reached(size_t mark)
 
 void cpu_phase(const char *name)
 {
-    (void)name; /* there is no vendor's profiler */
+    (void)name; /* ignored: there is no vendor's profiler */
 }
 
 void cpu_range_begin(const char *name, int number)

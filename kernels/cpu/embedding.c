@@ -13,7 +13,8 @@ void cpu_embedding_forward(void *x_, const void *table_, const int32_t *token, s
         memcpy(x + i * C, table + (size_t)token[i] * C, C * sizeof *x);
 }
 
-/* Each thread adds all rows, in order, for a part of the columns, so that no two threads write the same number. */
+/* Adds the rows of equal tokens. Each thread adds all rows, in order, for a part of the columns, so that no two threads
+ * write the same number. */
 CPU_CLONES void cpu_embedding_backward(float *dtable, const void *dx_, const int32_t *token, size_t N, size_t C,
                                        size_t V, int accumulate)
 {

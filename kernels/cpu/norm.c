@@ -49,7 +49,8 @@ static void backward_row(float *dx, float *dw, const float *dy, const float *x, 
     }
 }
 
-/* Each thread sums dw over its rows, in order, in separate memory; then the sums of threads are added in order. */
+/* Computes dx and dw. Each thread sums dw over its rows, in order, in separate memory; then the sums of threads are
+ * added in order. */
 CPU_CLONES void cpu_rmsnorm_backward(void *dx_, float *dw, const void *dy_, const void *x_, const void *w_,
                                      const float *rstd, size_t N, size_t C, int accumulate, int accumulate_weight)
 {

@@ -24,7 +24,8 @@ CPU_CLONES void cpu_grad_norm(float *scalars, const float *g, size_t n, float ma
         scalars[SCALAR_CLIP] = (float)fmin(1.0, (double)max_norm / (norm + 1e-6));
 }
 
-/* Factors that are the same for all elements are computed once, in double, because 1 - beta^t loses digits in float. */
+/* Makes one AdamW step. Factors common to all elements are computed once, in double, because 1 - beta^t loses digits in
+ * float. */
 CPU_CLONES void cpu_adamw(float *w, void *compute_w, float *m, float *v, const float *g, size_t n, const float *scalars,
                           const struct adamw *adamw)
 {

@@ -24,9 +24,9 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 
 static struct {
     struct cupti cupti;
-    struct activities *into; /* NULL: not tracing */
+    struct activities *into; /* destination of records; NULL: not tracing */
     CUpti_SubscriberHandle subscriber;
-    uint32_t starter, starter_thread; /* the thread that started it, numbered by CUPTI and by the operating system */
+    uint32_t starter, starter_thread; /* the thread that started the tracer, as numbered by CUPTI and by the system */
     pthread_mutex_t lock;             /* guards the members below and the activities; held while CUPTI reads records */
     int paused;
     struct cupti_buffer *kept; /* buffers returned while paused */
@@ -118,7 +118,7 @@ static void take_mark(const cupti_mark *m)
                                                              .event = m->eventId});
 }
 
-/* Every record begins with its kind, which determines its layout (CUPTI documentation). */
+/* Converts one record. Every record begins with its kind, which determines its layout (CUPTI documentation). */
 static void convert_record(const CUpti_Activity *record)
 {
     const void *r = record;
@@ -148,17 +148,17 @@ static void convert_record(const CUpti_Activity *record)
     }
 }
 
-/* ---- what CUPTI calls ---- */
+/* ---- callbacks of CUPTI ---- */
 
 static void CUPTIAPI give_buffer(uint8_t **bytes, size_t *size, size_t *records)
 {
     struct cupti_buffer *buffer = cupti_buffer_take();
     *bytes = buffer->bytes;
     *size = sizeof buffer->bytes;
-    *records = 0; /* as many as fit */
+    *records = 0; /* no limit on their number */
 }
 
-/* The caller holds the lock. */
+/* Converts the records in a buffer; the caller holds the lock. */
 static void read_buffer(struct cupti_buffer *buffer)
 {
     CUpti_Activity *record = NULL;
@@ -194,7 +194,8 @@ static uint64_t CUPTIAPI time_now(void)
     return (uint64_t)clock_now_ns();
 }
 
-/* CUPTI allows one subscriber, so a successful subscription shows that no other tool traces. It is never called. */
+/* Callback for the subscription, never called. CUPTI allows one subscriber, so a successful subscription shows that no
+ * other tool traces. */
 static void CUPTIAPI subscribed(void *context, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void *data)
 {
     (void)context, (void)domain, (void)id, (void)data;
@@ -235,7 +236,7 @@ void tracer_pause(void)
     if (!tracer.into)
         return;
     tracer_resume();
-    (void)tracer.cupti.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED); /* otherwise it may hold back complete records */
+    (void)tracer.cupti.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED); /* forced: CUPTI may hold back complete records */
     hold_records();
 }
 

@@ -31,7 +31,7 @@ struct attention_sizes {
     unsigned stride;  /* from a token to the next in q, k, v and their gradients */
     unsigned out;     /* H * D, the same in o and its gradient */
     float scale;      /* 1 / sqrt(D) */
-    float scale_log2; /* the same times log2(e): exponentials are powers of two */
+    float scale_log2; /* scale times log2(e): exponentials are computed as powers of two */
 };
 
 inline int attention_aligned(const void *x)
@@ -85,7 +85,7 @@ void attention_plan(Issue issue)
     issue(Ample());
 }
 
-/* The offset of the block's head in an array of that stride from token to token; x of the grid is [B, H]. */
+/* Returns the offset of the block's head in an array with that stride from token to token; x of the grid is [B, H]. */
 __device__ inline size_t attention_head(const struct attention_sizes &sizes, unsigned stride)
 {
     size_t b = blockIdx.x / sizes.H, h = blockIdx.x % sizes.H;

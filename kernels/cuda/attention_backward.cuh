@@ -13,7 +13,7 @@
 /* Two numbers per row, fp32 arrays [B * H, rows]. Rows from T on are padding and 0; they change nothing, because tiles
  * of queries and gradients are 0 there, too. */
 struct attention_rows {
-    float *lse;   /* times log2(e) */
+    float *lse;   /* lse times log2(e) */
     float *delta; /* sum of d_o * o */
     int rows;
 };
@@ -74,12 +74,12 @@ __global__ void __launch_bounds__(ATTENTION_THREADS)
 
     for (int tile = 0; tile < tiles; tile++) {
         copy_async_wait<0>();
-        __syncthreads(); /* the tile is there for all, and none reads the other buffer any more */
+        __syncthreads(); /* all threads see the tile, and none reads the other buffer any more */
         if (tile + 1 < tiles)
             stream(tile + 1);
         int k0 = tile * KEYS;
         if (k0 > first + 16 * M - 1)
-            continue; /* all of its keys are behind the warp's queries */
+            continue; /* all of its keys are after the warp's queries */
         const Number *buffer = streamed + tile % 2 * 2 * KEYS * ROW;
         float scores[M][KEYS / 8][4], dscores[M][KEYS / 8][4];
         multiply_transposed<Products, DEPTH, M, KEYS>(scores, query, buffer);
@@ -100,7 +100,7 @@ __global__ void __launch_bounds__(ATTENTION_THREADS)
     float factor[M][2];
     for (int m = 0; m < M; m++)
         factor[m][0] = factor[m][1] = sizes.scale;
-    __syncthreads(); /* all have read their queries */
+    __syncthreads(); /* all threads have read their queries */
     store_sums<Number, DEPTH, Plan::COLUMNS, true>(dq + head, sizes.stride, first, column, queries + own * ROW, results,
                                                    factor, rope, sizes);
 }
@@ -166,12 +166,12 @@ __global__ void __launch_bounds__(ATTENTION_THREADS)
 
     for (int tile = first_tile; tile < tiles; tile++) {
         copy_async_wait<0>();
-        __syncthreads(); /* the tile is there for all, and none reads the other buffer any more */
+        __syncthreads(); /* all threads see the tile, and none reads the other buffer any more */
         if (tile + 1 < tiles)
             stream(tile + 1);
         int q0 = tile * QUERIES;
         if (first > q0 + QUERIES - 1)
-            continue; /* all of the warp's keys are behind its queries */
+            continue; /* all of the warp's keys are after its queries */
         const Number *buffer = streamed + tile % 2 * 2 * QUERIES * ROW;
         const float *lse = streamed_rows + tile % 2 * 2 * QUERIES, *delta = lse + QUERIES;
         float scores[M][QUERIES / 8][4], dscores[M][QUERIES / 8][4];
@@ -206,7 +206,7 @@ __global__ void __launch_bounds__(ATTENTION_THREADS)
             factor[m][half] = sizes.scale;
             one[m][half] = 1.0f;
         }
-    __syncthreads(); /* all have read their keys and values */
+    __syncthreads(); /* all threads have read their keys and values */
     store_sums<Number, DEPTH, COLUMNS, false>(dv + head, sizes.stride, first, column, values + own * ROW, value_results,
                                               one, nullptr, sizes);
     store_sums<Number, DEPTH, COLUMNS, true>(dk + head, sizes.stride, first, column, keys + own * ROW, key_results,

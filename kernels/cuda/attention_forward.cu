@@ -138,12 +138,12 @@ __global__ void __launch_bounds__(ATTENTION_THREADS)
 
     for (int tile = 0; tile < tiles; tile++) {
         copy_async_wait<0>();
-        __syncthreads(); /* the tile is there for all, and none reads the other buffer any more */
+        __syncthreads(); /* all threads see the tile, and none reads the other buffer any more */
         if (tile + 1 < tiles)
             stream(tile + 1);
         int k0 = tile * KEYS;
         if (k0 > first + 16 * M - 1)
-            continue; /* all of its keys are behind the warp's queries */
+            continue; /* all of its keys are after the warp's queries */
         const Number *buffer = streamed + tile % 2 * 2 * KEYS * ROW;
         float scores[M][KEYS / 8][4];
         multiply_transposed<Products, DEPTH, M, KEYS>(scores, left, buffer);
@@ -155,7 +155,7 @@ __global__ void __launch_bounds__(ATTENTION_THREADS)
     float factor[M][2];
     float *lse_of_head = column == 0 ? lse + static_cast<size_t>(blockIdx.x) * sizes.T : nullptr;
     softmax_finish(factor, lse_of_head, first, state, sizes);
-    __syncthreads(); /* all have read their queries */
+    __syncthreads(); /* all threads have read their queries */
     store_sums<Number, DEPTH, Plan::COLUMNS, false>(o + attention_head(sizes, sizes.out), sizes.out, first, column,
                                                     queries + own * ROW, results, factor, nullptr, sizes);
 }

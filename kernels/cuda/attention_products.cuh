@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-/* bfloat16 tiles. */
+/* Products of bfloat16 tiles. */
 struct products_bf16 {
     typedef bf16 Number;
     static constexpr int STEP = 16, WORDS = 1; /* WORDS: operand words per word of a tile */
@@ -59,7 +59,7 @@ struct products_bf16 {
     }
 };
 
-/* Shared by both ways to multiply fp32 numbers. */
+/* Loads of fp32 tiles, shared by TF32 products and fp32 products. */
 struct tiles_fp32 {
     typedef float Number;
     static constexpr int STEP = 8;
@@ -84,7 +84,7 @@ struct tiles_fp32 {
     }
 };
 
-/* fp32 tiles, factors rounded to TF32. */
+/* Products of fp32 tiles, with factors rounded to TF32. */
 struct products_tf32 : tiles_fp32 {
     static constexpr int WORDS = 1;
 

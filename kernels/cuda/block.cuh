@@ -35,7 +35,7 @@ __device__ inline Group<T, count> load(const T *x, size_t start, size_t end)
     }
 }
 
-/* Stores `count` numbers at x[start] likewise. */
+/* Stores `count` numbers at x[start], with `whole` and `end` as in the load above. */
 template <bool whole, int count, typename T>
 __device__ inline void store(T *x, const Group<T, count> &group, size_t start, size_t end)
 {
@@ -66,7 +66,7 @@ template <int threads, typename T> __device__ inline T block_sum(T x)
         of_warp[threadIdx.x / WARP] = x;
     __syncthreads();
     T sum = warp_sum(lane < warps ? of_warp[lane] : T());
-    __syncthreads(); /* all threads have read; the next sum may begin */
+    __syncthreads(); /* all threads have read, so the next sum may begin */
     return sum;
 }
 

@@ -24,7 +24,7 @@ void cupti_buffers_make(void)
 {
     enum { USUAL = 32 };
     static int made;
-    for (; made < USUAL; made++) /* touches them now, not in a timed region */
+    for (; made < USUAL; made++) /* touches the buffers now, not in a timed region */
         cupti_buffer_put(allocate(1, sizeof(struct cupti_buffer)));
 }
 

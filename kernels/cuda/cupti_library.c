@@ -9,7 +9,7 @@
 #include <string.h>
 
 static const struct function {
-    size_t offset; /* in struct cupti */
+    size_t offset; /* offset of the pointer in struct cupti */
     int needed;
     const char *name;
 } functions[] = {
@@ -30,8 +30,8 @@ static const struct function {
     {offsetof(struct cupti, enable_all_waits), 0, "cuptiActivityEnableAllSyncRecords"},
 };
 
-/* Loads the library of the toolkit that the program was built with, from the program's search path; NULL if it is
- * missing. */
+/* Loads the library of the toolkit that the program was built with, from the program's search path; returns NULL if it
+ * is missing. */
 static void *load(char *name, size_t size)
 {
     void *self = dlopen(NULL, RTLD_NOW);

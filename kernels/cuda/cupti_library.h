@@ -6,7 +6,7 @@
 
 #include <cupti.h>
 
-/* Layouts in every toolkit from 12.0 on. Newer libraries write longer records with the same beginning. */
+/* Layouts of records in every toolkit since 12.0. Newer libraries write longer records with the same beginning. */
 typedef CUpti_ActivityKernel9 cupti_kernel;
 typedef CUpti_ActivityMemcpy5 cupti_copy;
 typedef CUpti_ActivityMemset4 cupti_fill;
@@ -14,7 +14,7 @@ typedef CUpti_ActivityAPI cupti_call;
 typedef CUpti_ActivitySynchronization cupti_wait;
 typedef CUpti_ActivityCudaEvent cupti_mark;
 
-/* The functions below the line are NULL if an old library lacks them. */
+/* Functions of CUPTI. Those after the marked line are NULL if an old library lacks them. */
 struct cupti {
     __typeof__(&cuptiSubscribe) subscribe;
     __typeof__(&cuptiUnsubscribe) unsubscribe;
@@ -27,7 +27,7 @@ struct cupti {
     __typeof__(&cuptiActivityGetNumDroppedRecords) dropped;
     __typeof__(&cuptiGetCallbackName) callback_name;
     __typeof__(&cuptiGetResultString) result_string;
-    /* ---- */
+    /* ---- functions that may be NULL ---- */
     __typeof__(&cuptiActivitySetAttribute) set_attribute;
     __typeof__(&cuptiSetThreadIdType) set_thread_id_type;
     CUptiResult (*enable_runtime_call)(CUpti_CallbackId call, uint8_t on); /* not in all toolkits' headers */

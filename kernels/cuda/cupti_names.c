@@ -10,7 +10,7 @@
 
 /* ---- kernels ---- */
 
-/* From the C++ library; returns NULL for a name that is not mangled. */
+/* Demangles a name, by the C++ library; returns NULL for a name that is not mangled. */
 char *__cxa_demangle(const char *mangled, char *to, size_t *size, int *status); /* NOLINT: the C++ ABI's own name */
 
 enum { KERNELS = 4096 };
@@ -100,7 +100,7 @@ static int is_kept(int driver, const char *name)
     return 0;
 }
 
-/* "cudaLaunchKernel_v7000" and "cudaLaunchKernel_ptsz_v7000" are cudaLaunchKernel. */
+/* Strips suffixes: "cudaLaunchKernel_v7000" and "cudaLaunchKernel_ptsz_v7000" become cudaLaunchKernel. */
 static void strip_suffixes(char *name)
 {
     char *version = strstr(name, "_v");

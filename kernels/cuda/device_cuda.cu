@@ -28,7 +28,7 @@ static int cuda_count(void)
 {
     int count = 0, driver = 0, runtime = 0;
     cudaError_t code = cudaGetDeviceCount(&count);
-    cudaGetLastError(); /* clears the error, which the next check would find */
+    cudaGetLastError(); /* clears the error, which the next check would report */
     if (code == cudaSuccess && count > 0)
         return count;
     cudaDriverGetVersion(&driver);
@@ -102,7 +102,7 @@ static int cuda_identify(int index, struct gpu_facts *gpu)
 {
     if (read_facts(index, gpu) == cudaSuccess)
         return 0;
-    cudaGetLastError(); /* clears the error, which the next check would find */
+    cudaGetLastError(); /* clears the error, which the next check would report */
     return -1;
 }
 
@@ -111,7 +111,7 @@ static void cuda_profiler(int on)
     CUDA_CHECK(on ? cudaProfilerStart() : cudaProfilerStop());
 }
 
-/* ---- the tables ---- */
+/* ---- the tables of operations ---- */
 
 template <typename Number> static struct device make_table(enum precision precision)
 {
@@ -166,7 +166,7 @@ template <typename Number> static struct device make_table(enum precision precis
 
 static struct device table;
 
-/* Does nothing. Shows whether the program has code for a GPU. */
+/* An empty kernel: launching it shows whether the program has code for a GPU. */
 __global__ static void empty_kernel() {}
 
 static int cuda_open(int index, enum precision precision, const struct device **device)

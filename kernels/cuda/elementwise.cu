@@ -1,7 +1,7 @@
 /* elementwise.cu - operations that touch each number once: filling, copying, bfloat16, and SwiGLU.
  *
- * Each thread handles one group: 16 bytes of the narrowest array. So enough loads are in flight to saturate the memory
- * bus. Arrays that are not aligned to 16 bytes are moved number by number. */
+ * Each thread handles one group: 16 bytes of the narrowest array, so that enough loads are in flight to saturate the
+ * memory bus. Arrays that are not aligned to 16 bytes are moved number by number. */
 #include "kernels/cuda/block.cuh"
 #include "kernels/cuda/operations.cuh"
 
@@ -21,7 +21,7 @@ void cuda_copy(float *to, const float *from, size_t n)
 
 /* ---- bfloat16 ---- */
 
-/* The conversion turns every NaN into 0x7FFF, and keeps subnormals. */
+/* Rounds floats to bfloat16. The conversion turns every NaN into 0x7FFF, and keeps subnormals. */
 template <bool whole> __device__ inline void pack_bf16(bf16 *to, const float *from, size_t start, size_t n)
 {
     constexpr int count = Vector<bf16>::count;
@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(THREADS) pack_bf16_kernel(bf16 *to, const floa
         pack_bf16<false>(to, from, start, n);
 }
 
-/* A bfloat16 is the upper half of a float. */
+/* Widens bfloat16 to float, of which it is the upper half. */
 template <bool whole> __device__ inline void unpack_bf16(float *to, const uint16_t *from, size_t start, size_t n)
 {
     constexpr int count = Vector<uint16_t>::count;
@@ -81,14 +81,14 @@ void cuda_unpack_bf16(float *to, const uint16_t *from, size_t n)
 
 /* ---- SwiGLU ---- */
 
-/* If e^-x overflows, 1 / infinity is 0, which is correct. */
+/* Returns 1 / (1 + e^-x). If e^-x overflows, 1 / infinity is 0, which is correct. */
 template <typename T> __device__ inline float sigmoid(float x);
 template <> __device__ inline float sigmoid<float>(float x)
 {
     return 1.0f / (1.0f + expf(-x));
 }
-/* Fast functions, because exact ones would take longer than the memory accesses. Their errors, a few ulps of fp32 per
- * unit of x, are far below the rounding of the result. */
+/* Uses fast functions, because exact ones would take longer than the memory accesses. Their errors, a few ulps of fp32
+ * per unit of x, are far below the rounding of the result. */
 template <> __device__ inline float sigmoid<bf16>(float x)
 {
     const float log2_e = 1.44269504f;
@@ -100,7 +100,7 @@ template <int count> struct Place {
     size_t column, start, flat;
     bool there;
 
-    /* x of the grid covers the pieces of all rows. */
+    /* x of the grid covers the groups of all rows. */
     __device__ Place(size_t N, unsigned F, size_t stride)
     {
         unsigned pieces = (F + count - 1) / count;
@@ -139,7 +139,7 @@ __global__ void __launch_bounds__(THREADS)
         swiglu_forward<T, false>(h, a, g, at, F);
 }
 
-/* da may be a, and dg may be g: a thread reads all its numbers before it writes any. */
+/* Computes da and dg. da may be a, and dg may be g: a thread reads all its numbers before it writes any. */
 template <typename T, bool whole, int count>
 __device__ inline void swiglu_backward(T *da, T *dg, const T *dh, const T *a, const T *g, const Place<count> &at,
                                        unsigned F)
@@ -170,13 +170,13 @@ __global__ void __launch_bounds__(THREADS) swiglu_backward_kernel(T *da, T *dg, 
         swiglu_backward<T, false>(da, dg, dh, a, g, at, F);
 }
 
-/* The number of blocks for N rows of F numbers, with a thread for each piece of a row. */
+/* Returns the number of blocks for N rows of F numbers, with a thread for each group of a row. */
 template <typename Number> static unsigned swiglu_blocks(size_t N, size_t F)
 {
     return blocks_of(N * ((F + Vector<Number>::count - 1) / Vector<Number>::count), THREADS);
 }
 
-/* Whether all rows consist of whole, aligned vectors. */
+/* Tests whether all rows consist of whole, aligned vectors. */
 template <typename Number, typename... T> static bool swiglu_vectors(size_t F, size_t stride, const T *...arrays)
 {
     return F % Vector<Number>::count == 0 && stride % Vector<Number>::count == 0 && aligned(arrays...);

@@ -9,15 +9,15 @@
 #include "kernels/cuda/block.cuh"
 #include "kernels/cuda/operations.cuh"
 
-constexpr int WARPS = 8;         /* of a block, in kernels with a warp per row */
+constexpr int WARPS = 8;         /* warps per block, in kernels with a warp per row */
 constexpr int TILE = 256;        /* rows that a block sorts, one per thread */
-constexpr int COLUMNS = 4;       /* per lane in the sum, if addresses are aligned */
+constexpr int COLUMNS = 4;       /* columns per lane in the sum, if addresses are aligned */
 constexpr int BATCH = 8;         /* rows that a warp loads at once; divides 32 */
-constexpr size_t SLICES = 65535; /* the limit of a grid */
+constexpr size_t SLICES = 65535; /* the limit of a grid along y */
 
 /* ---- forward ---- */
 
-/* x[N, C] and table[V, C] in pieces of any type: whole vectors, or numbers. */
+/* Looks up rows. x[N, C] and table[V, C] consist of pieces: whole vectors, or single numbers. */
 template <typename Piece>
 __global__ void __launch_bounds__(WARPS *WARP)
     embedding_forward_kernel(Piece *__restrict__ x, const Piece *__restrict__ table, const int32_t *__restrict__ token,
@@ -94,7 +94,7 @@ __global__ void __launch_bounds__(TILE)
     size_t own = row / TILE, at = place[row];
     for (size_t tile = 0; tile * TILE < N; tile++) {
         int rows = static_cast<int>(min(N - tile * TILE, static_cast<size_t>(TILE)));
-        if (tile != own) /* of equal tokens, those of earlier tiles come first */
+        if (tile != own) /* rows of equal tokens in earlier tiles come first */
             at += count_below(sorted + tile * TILE, rows, tile < own ? mine + 1 : mine);
     }
     row_at[at] = static_cast<int32_t>(row);

@@ -28,7 +28,7 @@ void cuda_release(void *memory)
 {
     if (!memory)
         return;
-    CUDA_CHECK(cudaDeviceSynchronize()); /* for queued work that uses it: cudaFree does not always wait */
+    CUDA_CHECK(cudaDeviceSynchronize()); /* cudaFree does not always wait for queued work that uses the memory */
     CUDA_CHECK(cudaFree(memory));
 }
 
@@ -44,13 +44,13 @@ void *cuda_scratch(size_t bytes)
     return scratch;
 }
 
-/* ---- uploads: through a ring of pinned memory, so that the host may reuse its buffer at once ---- */
+/* ---- uploads through a ring of pinned memory, so that the host may reuse its buffer immediately ---- */
 
 enum { RING_BYTES = 16 << 20, PARTS = 64, PART_BYTES = RING_BYTES / PARTS };
 
 static char *ring;                /* [PARTS, PART_BYTES] */
 static cudaEvent_t copied[PARTS]; /* recorded after the part's last copy */
-static size_t parts_used;         /* in total; parts_used % PARTS is next */
+static size_t parts_used;         /* number of parts used in total; parts_used % PARTS is next */
 
 static void make_ring(void)
 {
@@ -90,7 +90,7 @@ static cudaStream_t out_lane, in_lane; /* one stream per direction */
 static cudaEvent_t issued;             /* recorded after the operations before a copy */
 static cudaEvent_t *mark;              /* [marks] */
 static size_t marks;
-static int gpu; /* of the streams */
+static int gpu; /* the GPU of the streams */
 
 void *cuda_allocate_host(size_t bytes)
 {
@@ -107,7 +107,8 @@ void cuda_release_host(void *memory)
     CUDA_CHECK(cudaFreeHost(memory));
 }
 
-/* CUDA's current GPU is set per thread; a thread that has not set it would create a context on GPU 0. */
+/* Sets the calling thread's GPU, because CUDA's current GPU is set per thread; a thread that has not set it would
+ * create a context on GPU 0. */
 static void choose_gpu(void)
 {
     static _Thread_local int chosen;
@@ -164,7 +165,7 @@ int cuda_stage_reached(size_t i)
     choose_gpu();
     cudaError_t code = cudaEventQuery(mark[i]);
     if (code == cudaErrorNotReady) {
-        (void)cudaGetLastError(); /* clears "not ready", which the next check would find */
+        (void)cudaGetLastError(); /* clears the "not ready" error, which the next check would report */
         return 0;
     }
     CUDA_CHECK(code);

@@ -39,7 +39,7 @@ __device__ inline float widen(bf16 x)
 {
     return __bfloat162float(x);
 }
-/* Converts to the compute type, rounded to nearest, ties to even. */
+/* Rounds x to the compute type: to nearest, ties to even. */
 template <typename T> __device__ inline T narrow(float x);
 template <> __device__ inline float narrow<float>(float x)
 {
@@ -50,7 +50,7 @@ template <> __device__ inline bf16 narrow<bf16>(float x)
     return __float2bfloat16_rn(x);
 }
 
-/* The numbers of one load or store of 16 bytes. */
+/* The numbers of a single load or store of 16 bytes. */
 template <typename T> struct alignas(16) Vector {
     static constexpr int count = 16 / sizeof(T);
     T number[count];

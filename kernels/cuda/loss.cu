@@ -43,7 +43,7 @@ template <> __device__ inline float exponential<bf16>(float x, float max)
 struct Softmax {
     float max, sum;
 
-    /* No number yet. max is finite, so that it can be subtracted from -infinity. */
+    /* Starts without a number. max is finite, so that it can be subtracted from -infinity. */
     __device__ Softmax() : max(-FLT_MAX), sum(0.0f) {}
     template <typename T, int count> __device__ void add(const T (&x)[count])
     {
@@ -93,7 +93,7 @@ __global__ void __launch_bounds__(threads, held > 0 ? 1024 / threads : 2)
     T *row = logits + blockIdx.x * V, *right = row + target[blockIdx.x];
     Pieces<T> pieces(row, V);
     Vector<T> *vectors = reinterpret_cast<Vector<T> *>(row + pieces.head), kept[held > 0 ? held : 1];
-    float at_target = threadIdx.x == 0 ? widen(*right) : 0.0f; /* before it changes */
+    float at_target = threadIdx.x == 0 ? widen(*right) : 0.0f; /* read before the target's element changes */
     T *edge = threadIdx.x < pieces.edges ? row + pieces.column(threadIdx.x) : nullptr;
 
     Softmax own;
@@ -140,7 +140,7 @@ __global__ void __launch_bounds__(threads, held > 0 ? 1024 / threads : 2)
             put(v, vectors[v]);
     }
     __syncthreads();        /* the target's gradient is written and is now corrected */
-    if (threadIdx.x == 0) { /* in double, because a good prediction makes the difference small */
+    if (threadIdx.x == 0) { /* computed in double, because a good prediction makes the difference small */
         *right = narrow<T>(static_cast<float>(grad_scale * (exponential<T>(at_target, max) / sum - 1.0)));
         losses[blockIdx.x] = logf(static_cast<float>(sum)) + (max - at_target);
     }
@@ -167,7 +167,7 @@ void cuda_cross_entropy(float *loss, void *logits, const int32_t *target, size_t
     auto issue = [&](decltype(&cross_entropy_kernel<Number, THREADS, 0>) kernel, int threads) {
         launch(kernel, blocks_of(N, 1), threads, 0, losses, static_cast<Number *>(logits), target, V, grad_scale);
     };
-    size_t vectors = V / Vector<Number>::count; /* of a row at most */
+    size_t vectors = V / Vector<Number>::count; /* at most this many in a row */
     if (vectors <= 256 * 2)
         issue(cross_entropy_kernel<Number, 256, 2>, 256);
     else if (vectors <= 256 * 5) /* 10,000 bfloat16 */

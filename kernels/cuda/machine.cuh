@@ -74,7 +74,7 @@ __device__ inline void load_matrices(uint32_t (&word)[4], const void *row)
                  : "memory");
 }
 
-/* Warp: the same, but word[i] becomes rows 2t and 2t+1 of column g of matrix i. */
+/* Warp: like load_matrices, but word[i] becomes rows 2t and 2t+1 of column g of matrix i. */
 __device__ inline void load_matrices_transposed(uint32_t (&word)[4], const void *row)
 {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"

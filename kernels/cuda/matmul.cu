@@ -28,13 +28,13 @@ void cuda_matmul_create()
     const size_t workspace_bytes = static_cast<size_t>(32) << 20; /* recommended by cuBLAS for sm_90 */
     CUBLAS_CHECK(cublasCreate(&handle));
     CUBLAS_CHECK(cublasSetStream(handle, cuda_stream));
-    /* otherwise parts of a bf16 result's sum may be added in bf16 */
+    /* Keeps sums in fp32: by default parts of a bf16 result's sum may be added in bf16. */
     CUBLAS_CHECK(cublasSetMathMode(
         handle, static_cast<cublasMath_t>(CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION)));
-    CUBLAS_CHECK(cublasSetWorkspace(handle, cuda_allocate(workspace_bytes), workspace_bytes)); /* kept to the end */
+    CUBLAS_CHECK(cublasSetWorkspace(handle, cuda_allocate(workspace_bytes), workspace_bytes)); /* never freed */
 }
 
-/* Converts a size to cuBLAS's int. */
+/* Converts a size to cuBLAS's int; fatal if it does not fit. */
 static int size_of(size_t n)
 {
     if (n > INT_MAX)
@@ -52,8 +52,8 @@ template <> cudaDataType_t type_of<bf16>()
     return CUDA_R_16BF;
 }
 
-/* Row-major c[rows, columns] = op(a) op(b) + beta c, with `inner` summed over; a is [rows, inner] or, transposed,
- * [inner, rows], and b likewise. Sums are fp32. */
+/* Computes row-major c[rows, columns] = op(a) op(b) + beta c, summing over `inner`; a is [rows, inner] or, transposed,
+ * [inner, rows], and b is [inner, columns] or transposed. Sums are fp32. */
 template <typename In, typename Out>
 static void multiply(Out *c, const In *a, int transpose_a, const In *b, int transpose_b, size_t rows, size_t columns,
                      size_t inner, float beta)

@@ -6,13 +6,13 @@
 #include "kernels/cuda/block.cuh"
 #include "kernels/cuda/operations.cuh"
 
-constexpr int PLAIN_THREADS = 256; /* of a block of the plain kernels */
+constexpr int PLAIN_THREADS = 256; /* threads per block of the plain kernels */
 
-/* The most blocks that sum dw. Fixed, so that all GPUs give the same bits; enough to fill them, and few enough that
- * reading the sums of blocks takes little time compared with dx. */
+/* The most blocks that sum dw. The number is fixed, so that all GPUs give the same bits; it is large enough to fill a
+ * GPU, and small enough that reading the sums of blocks takes little time compared with dx. */
 constexpr size_t PARTIALS = 512;
 
-/* Threads of a block: those of one row, or several warps with a row each, as many as registers allow. */
+/* Threads per block: those of one row, or several warps with a row each, as many as registers allow. */
 constexpr int block_threads(int threads, int held)
 {
     return threads > WARP ? threads : held > 8 ? 128 : 256;
@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(block_threads(threads, held))
     constexpr int count = Vector<T>::count, vectors = held / count;
     int lane = threadIdx.x % threads, most = C / count;
     size_t row = thread_of_grid() / threads;
-    if (row >= N) /* the same for all threads of the row, and so of the warp */
+    if (row >= N) /* the condition is the same for all threads of the row, and so of the warp */
         return;
     const Vector<T> *weights = reinterpret_cast<const Vector<T> *>(w);
     Vector<T> *from = reinterpret_cast<Vector<T> *>(x + row * C), *to = reinterpret_cast<Vector<T> *>(y + row * C);
@@ -144,7 +144,7 @@ __global__ void __launch_bounds__(block_threads(threads, held))
             if (k * threads + lane < most) {
                 xs[k] = from[k * threads + lane];
                 ds[k] = above[k * threads + lane];
-                if (accumulate) /* fetched during the row's sum, since registers do not suffice to load it */
+                if (accumulate) /* prefetched during the row's sum, because registers do not suffice to load it */
                     prefetch(to + k * threads + lane);
             }
         float r = rstd[row], sum = 0.0f;
@@ -176,7 +176,7 @@ __global__ void __launch_bounds__(block_threads(threads, held))
     write_partial<threads>(partial + static_cast<size_t>(blockIdx.x) * C, dw, C);
 }
 
-/* ---- any rows ---- */
+/* ---- plain kernels, for any rows ---- */
 
 template <typename T>
 __global__ void __launch_bounds__(PLAIN_THREADS)
@@ -197,7 +197,7 @@ __global__ void __launch_bounds__(PLAIN_THREADS)
         y[start + c] = narrow<T>(widen(x[start + c]) * r * widen(w[c]));
 }
 
-/* Like the kernel above; each column belongs to one thread, which sums its dw in memory. */
+/* Plain kernel for backward. Each column belongs to one thread, which sums its dw in memory. */
 template <typename T>
 __global__ void __launch_bounds__(PLAIN_THREADS)
     rmsnorm_backward_plain_kernel(T *__restrict__ dx, float *__restrict__ partial, const T *__restrict__ dy,
@@ -222,8 +222,8 @@ __global__ void __launch_bounds__(PLAIN_THREADS)
     }
 }
 
-/* dw[C] = or += sum of partial[blocks, C]: lanes of a warp handle neighbouring columns, and each warp of the block
- * every 32nd row; then the sums of warps are added in order. */
+/* Computes dw[C] = or += sum of partial[blocks, C]: lanes of a warp handle neighbouring columns, and each warp of the
+ * block every 32nd row; then the sums of warps are added in order. */
 __global__ void __launch_bounds__(WARP *WARP)
     rmsnorm_weight_kernel(float *__restrict__ dw, const float *__restrict__ partial, unsigned blocks, int C,
                           bool accumulate)
@@ -246,7 +246,7 @@ __global__ void __launch_bounds__(WARP *WARP)
 
 /* ---- choice of the kernel ---- */
 
-/* Rows of at most that many numbers are spread over that many threads. Few threads with long pieces of a row have more
+/* Rows of at most `numbers` numbers are spread over that many threads. Few threads with long pieces of a row have more
  * bytes in flight; threads of several warps need barriers. */
 template <typename T> struct Spread {
     int widest, threads, block_threads;
@@ -259,7 +259,7 @@ template <typename T, int threads, int held> constexpr Spread<T> spread()
             rmsnorm_backward_kernel<T, threads, held>};
 }
 
-/* Returns the first one that a row fits, or NULL. */
+/* Returns the first spread into which a row fits, or NULL. */
 template <typename T> static const Spread<T> *find_spread(size_t C)
 {
     static const Spread<T> spreads[] = {spread<T, 32, 8>(), spread<T, 32, 32>(), spread<T, 128, 16>(),

@@ -6,11 +6,11 @@ constexpr int THREADS = 256;
 constexpr int SUM_THREADS = 1024;
 constexpr int COUNT = 4; /* numbers that a thread handles at a time */
 
-/* The most blocks. Fixed, so that all GPUs add a norm in the same order; several times as many as run at once, so that
- * the last ones to end cost little time. */
+/* The most blocks. The number is fixed, so that all GPUs add a norm in the same order; it is several times what runs at
+ * once, so that the last blocks to end cost little time. */
 constexpr unsigned BLOCKS = 4096;
 
-/* The first numbers of a thread, and the distance to its next ones. */
+/* Return the first group of a thread, and the distance to its next group. */
 __device__ inline size_t first_group()
 {
     return thread_of_grid() * COUNT;
@@ -77,7 +77,7 @@ void cuda_grad_norm(float *scalars, const float *g, size_t n, float max_norm)
 
 /* ---- AdamW ---- */
 
-/* Factors that are the same for all elements; computed in double, because 1 - beta^t loses digits in float. */
+/* Factors common to all elements; computed in double, because 1 - beta^t loses digits in float. */
 struct Step {
     float beta1, rest1, beta2, rest2, decay, rate, root, clip, epsilon;
 };

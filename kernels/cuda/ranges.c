@@ -9,7 +9,7 @@
 
 static int in_phase;
 
-/* Returns NULL if no profiler runs. */
+/* Returns the domain; NULL if no profiler runs. */
 static nvtxDomainHandle_t get_domain(void)
 {
     static nvtxDomainHandle_t made;

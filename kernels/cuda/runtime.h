@@ -20,9 +20,9 @@ extern cudaStream_t cuda_stream;
 /* The most bytes of shared memory that the GPU allows a block. */
 extern size_t cuda_block_shared;
 
-/* Returns that many bytes of the GPU's memory, aligned to 256, with undefined contents, for the current operation only:
- * the next operation may get the same memory. It is reallocated only for more bytes than ever before, so that only the
- * first step allocates. */
+/* Returns scratch memory of that many bytes on the GPU, aligned to 256 bytes, with undefined contents, for the current
+ * operation only: the next operation may get the same memory. It is reallocated only for more bytes than ever before,
+ * so that only the first step allocates. */
 void *cuda_scratch(size_t bytes);
 
 #endif

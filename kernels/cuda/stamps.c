@@ -10,16 +10,16 @@
  * stamps_begin, so that the first block of a run creates all of them. */
 static struct stamp {
     cudaEvent_t event;
-    double ms; /* since the first anchor; set by stamps_end */
+    double ms; /* ms since the first anchor; set by stamps_end */
 } * stamp;
 static size_t stamps, made, known; /* recorded; events created; times known */
 
-/* CUDA's elapsed times are floats of milliseconds, whose 24 bits resolve only a microsecond after 16 s. So each stamp
- * is compared with a recent anchor, a stamp at least ANCHOR_MS after the anchor before, and the distances of anchors
- * are added in double. */
+/* Distance of anchors. CUDA's elapsed times are floats of milliseconds, whose 24 bits resolve only a microsecond after
+ * 16 s. So each stamp is compared with a recent anchor, which is a stamp at least ANCHOR_MS after the previous anchor,
+ * and the distances of anchors are added in double. */
 enum { ANCHOR_MS = 100 };
 
-/* A pair of times: when the host's clock had this time, the GPU was at this stamp. */
+/* A pair of times on both clocks: at host_ns on the host's clock, the GPU was at this stamp. */
 struct ranking {
     int64_t host_ns;
     int64_t ticket;
@@ -59,8 +59,8 @@ int64_t cuda_stamp(void)
     return cuda_stamp_on(cuda_stream);
 }
 
-/* Compares the clocks while the GPU is idle. Records several stamps and takes the one that was recorded in the shortest
- * time on the host: it lies in the middle of this time, with an error of at most half of it. */
+/* Compares the clocks while the GPU is idle. Records several stamps and uses the one recorded in the shortest time on
+ * the host: the stamp lies in the middle of this time, with an error of at most half of it. */
 static struct ranking compare_clocks(void)
 {
     enum { TRIES = 10 };
@@ -86,8 +86,8 @@ void cuda_stamps_begin(void)
     last = first;
 }
 
-/* Finds the times of all stamps since the last call. Streams run concurrently, so a stamp may be earlier than the one
- * before; only later ones become anchors. */
+/* Finds the times of all stamps since the last call. Streams run concurrently, so a stamp may be earlier than the
+ * previous one; only later ones become anchors. */
 static void find_times(void)
 {
     static size_t anchor;
@@ -116,6 +116,6 @@ int64_t cuda_stamp_ns(int64_t ticket)
     if ((size_t)(-ticket) > known)
         FATAL("the time of stamp %lld is unknown before stamps_end", (long long)ticket);
     double begin = stamp_of(first.ticket)->ms, length = stamp_of(last.ticket)->ms - begin;
-    double rate = length > 0 ? (double)(last.host_ns - first.host_ns) / length : 1e6; /* ns of the host in a GPU's ms */
+    double rate = length > 0 ? (double)(last.host_ns - first.host_ns) / length : 1e6; /* host ns per GPU ms */
     return first.host_ns + (int64_t)((stamp_of(ticket)->ms - begin) * rate);
 }

@@ -11,7 +11,7 @@
 /* Records a stamp after all work issued to the stream so far. Returns its ticket, below 0. */
 int64_t cuda_stamp_on(cudaStream_t stream);
 
-/* Functions of struct device. */
+/* Functions of struct device for stamps. */
 int64_t cuda_stamp(void);
 void cuda_stamps_begin(void);
 void cuda_stamps_end(void);
