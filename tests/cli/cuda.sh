@@ -122,7 +122,7 @@ EMULATED_CUDA_SHARED=65536 broken 2 --device cuda
 check 1 "too little shared memory" 'lets a block have 65536 bytes of shared memory; attention needs 101376; choose another GPU, or --device cpu'
 EMULATED_CUDA_MEMORY=1074000000 broken 2 --device cuda
 check 1 "too little GPU memory is detected before allocation" \
-    'beside what its libraries take, .* has .* KiB of memory free and 1 rank on it needs'
+    'apart from its libraries, .* has .* KiB of memory free and 1 rank on it needs'
 EMULATED_NCCL_FAIL_RANK=1,call=9 broken 2 --device cuda --comm nccl --timeout 5
 check 1 "NCCL fails on one rank: the collective is named" 'all_reduce of [0-9]+ float'
 result "$([ -s out/run.json ] && echo 0 || echo 1)" "NCCL fails on one rank: run.json is kept"

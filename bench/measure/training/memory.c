@@ -102,13 +102,14 @@ const char *memory_words(const size_t bytes[MEMORY_PARTS], int from, int to, cha
 int memory_check(const struct job *job, const struct open_device *opened, const size_t bytes[MEMORY_PARTS])
 {
     const int first_of_host = opened->on_gpu ? MEMORY_STAGING : 0;
+    char gpu[300];
+    snprintf(gpu, sizeof gpu, "apart from its libraries, %s", opened->gpu.name);
     const struct place {
         const char *name;
         size_t available;
         int ranks, from, to; /* ranks that share it; the parts of a rank that it holds */
         const char *advice;
-    } place[] = {{opened->gpu.name, open_device_available(opened), opened->sharing, 0, first_of_host,
-                  "--dtype bf16, or more GPUs"},
+    } place[] = {{gpu, open_device_available(opened), opened->sharing, 0, first_of_host, "--dtype bf16, or more GPUs"},
                  {"this machine", host_memory_available(), job->machine_size, first_of_host, MEMORY_PARTS,
                   "fewer --steps-per-block or --data-workers, or more hosts"}};
     for (const struct place *p = place; p < place + 2; p++) {
