@@ -119,7 +119,7 @@ git ls-files -- launch tests/{run.sh,cli/cuda.sh,cli/cuda_profile.sh,support/{cl
 # newest_glibc DIRECTORY OPTION...: prints the newest glibc version that files below the directory need
 newest_glibc() { grep -rhoaE 'GLIBC_2\.[0-9]+' "$@" | sort -uV | tail -n 1 | cut -d _ -f 2; }
 version=$(git describe --always --dirty --tags 2>/dev/null || echo unknown)
-sed -e "s/@VERSION@/$version/" -e "s/@MACHINE@/$(uname -m)/" -e "s/@CUDA@/${cuda:-of this pack none, it was built without CUDA}/" \
+sed -e "s/@VERSION@/$version/" -e "s/@MACHINE@/$(uname -m)/" -e "s/@CUDA@/${cuda:-none: this pack was built without CUDA}/" \
     -e "s/@GLIBC@/$(newest_glibc "$pack" --exclude-dir compiler)/" -e "s/@WITHOUT@/$(newest_glibc "$pack/lib/compiler")/" \
     launch/pack/README.md >"$pack/README.md"
 begun=
