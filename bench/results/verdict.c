@@ -120,7 +120,7 @@ static int add_obstacle(const struct verdict *verdict, const char *list, cJSON *
     else if (verdict->candidates < 2)
         results_add_sentence(summary, list, "Nothing to choose: fewer than two strategies that reduce.");
     else if (!verdict->label || (verdict->step.n < STATS_LEAST_PAIRS && !(verdict->within > 0)))
-        results_add_sentence(summary, list, "No verdict: too few %ss for an interval; let there be %d or more (--%ss).",
+        results_add_sentence(summary, list, "No verdict: too few %ss for an interval; use %d or more (--%ss).",
                              verdict->sample, STATS_LEAST_PAIRS, verdict->sample);
     else
         return 0;

@@ -301,7 +301,7 @@ is "a strategy that is slower only without correction for several candidates is 
 is "none is not a candidate" "$(row none)" " none 10.00 [7.52, 12.48] 3 0.909 [0.888, 0.930] 1000"
 is "a row on more ranks has the scaling efficiency" "$(row best 2)" "* best 11.00 [8.52, 13.48] 3 1.000 1100 0.500"
 is "two repeats give no interval" "$(row two)" " two 11.00 2 1.000 1100"
-is "two repeats: the report gives no verdict" "$(grep -cx 'No verdict: too few repeats for an interval; let there be 3 or more (--repeats)[.]' printed)" 1
+is "two repeats: the report gives no verdict" "$(grep -cx 'No verdict: too few repeats for an interval; use 3 or more (--repeats)[.]' printed)" 1
 is "one candidate leaves nothing to choose" "$(grep '^Nothing' printed)" "Nothing to choose: fewer than two strategies that reduce."
 is "tables are in order of ranks" "$(sed -nE 's/^([0-9]+ ranks?, model m, .*)/\1/p' printed | tr '\n' ';')" \
     "$(printf '%s ranks, model m, link: mpi on 1 host, machine: Some(R) CPU @ 1.0GHz;' 2 4 10)"
@@ -338,7 +338,7 @@ try "$program" report edge --output edge/report
 is "the report notes a best bucket size at the edge" "$(grep -o 'b is best.*' printed)" "b is best at the smallest size tried: try smaller."
 is "the picture notes a best bucket size at the edge" "$(grep -o 'try smaller' edge/report/pictures/sweep_m_2-ranks.svg | sort -u)" "try smaller"
 is "without intervals the picture marks no best strategy" "$(grep -oE '>(No verdict[^<]*[.]|Use[^<]*|best)<' edge/report/pictures/sweep_m_3-ranks.svg | sort -u)" \
-    ">No verdict: too few repeats for an interval; let there be 3 or more (--repeats).<"
+    ">No verdict: too few repeats for an interval; use 3 or more (--repeats).<"
 
 
 mkdir -p nothing/ranks=2/model=m/ddp/repeat-1.failed

@@ -145,8 +145,8 @@ TEST_EACH(a_missing_verdict_has_its_reason, 4)
         size_t rounds;
         const char *words;
     } cases[] = {{ROWS, 1, ROUNDS, "Nothing to choose: one rank has nothing to reduce"},
-                 {ROWS, 2, 1, "No verdict: too few rounds for an interval; let there be 3 or more (--rounds)."},
-                 {ROWS, 2, 2, "No verdict: too few rounds for an interval; let there be 3 or more (--rounds)."},
+                 {ROWS, 2, 1, "No verdict: too few rounds for an interval; use 3 or more (--rounds)."},
+                 {ROWS, 2, 2, "No verdict: too few rounds for an interval; use 3 or more (--rounds)."},
                  {2, 2, ROUNDS, "Nothing to choose: fewer than two strategies that reduce."}};
     char *text = verdict(row, cases[_i].n, cases[_i].rounds, cases[_i].ranks);
     expect(text, cases[_i].words);
