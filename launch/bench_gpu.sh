@@ -3,7 +3,7 @@
 #
 # Usage: launch/bench_gpu.sh [OPTION]... [PART]..., by `make bench-gpu`, or in an unpacked `make pack`
 # Parts (default: bench peer), each of which takes less than ten minutes on one GPU:
-#   smoke  everything at small sizes, to see that it runs
+#   smoke  all measurements at small sizes, as a quick test
 #   bench  kernels, a step against its matrix products, the strategies, a profile, and NCCL where there are several GPUs
 #   tests  tests/run.sh --gpu, group by group
 #   torch  PyTorch's kernels
@@ -11,14 +11,14 @@
 #   tools  compute-sanitizer and Nsight Compute, where they are installed
 # Options:
 #   --output DIR      directory of the results (default results/gpu-<time>): provenance.txt and, for each measurement, a
-#                     directory with output.txt and status. What ended in an earlier call is not repeated
+#                     directory with output.txt and status. Measurements that ended in an earlier call are not repeated
 #   --seconds N       stops after N seconds (default: no limit)
-#   --reference DIR   results of an earlier call, with which new ones are compared by ddpbench compare
+#   --reference DIR   results of an earlier call; ddpbench compare compares the new ones with them
 #   --python PROGRAM  a Python with PyTorch and NumPy (default python3); without them torch and peer are skipped
 #   --bare            for minimal containers, as root: makes the host's name resolve, mounts /dev/shm and brings lo up
 #   --dry-run         prints the commands instead of running them; needs no GPU
 # A failed measurement does not stop the others; remove its directory to repeat it.
-# Exit status: 1 a measurement failed, now or earlier; 7 some are left; otherwise the highest of the comparisons.
+# Exit status: 1 a measurement failed, now or earlier; 7 some remain; otherwise the highest of the comparisons.
 
 # shellcheck disable=SC2317 # functions are called through variables
 set -euo pipefail

@@ -3,7 +3,7 @@
 #
 # Usage: launch/install.sh PROGRAM PREFIX [DESTDIR], by `make install`
 #        launch/install.sh --uninstall PREFIX [DESTDIR], by `make uninstall`
-# Scripts lie in share/ddpbench/launch, with links to them as bin/ddpbench-NAME. share/ddpbench/files lists all files; only
+# Scripts are installed in share/ddpbench/launch, with links to them as bin/ddpbench-NAME. share/ddpbench/files lists all files; only
 # what it lists is removed, by --uninstall and before anything is installed again.
 set -euo pipefail
 

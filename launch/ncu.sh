@@ -7,12 +7,12 @@
 #   --rank R          with --ranks or --slurm: the rank whose kernels are measured (default 0); the others run normally
 #   -o, --output DIR  directory of the report, rank_0.ncu-rep (default ncu)
 #   --set NAME        metrics: basic, detailed, full, roofline (default basic); see ncu --list-sets
-#   --kernels REGEX   kernels (default: those of ddpbench and of cuBLAS). Never NCCL's, since ncu runs a kernel repeatedly
+#   --kernels REGEX   kernels (default: those of ddpbench and of cuBLAS). Never NCCL's, as ncu repeats kernels
 #   --launches N      number of kernels to measure (default 100)
 #   --overwrite       replaces an existing report
 #   --dry-run         prints the command instead of running it
-# With ddpbench's --profile --cuda-profiler-range only the captured steps are measured. Times of a run under ncu mean
-# nothing. Where the driver reports ERR_NVGPUCTRPERM, counters are for administrators only.
+# With ddpbench's --profile --cuda-profiler-range only the captured steps are measured. Times under ncu are
+# meaningless. If the driver reports ERR_NVGPUCTRPERM, only administrators may read the counters.
 set -euo pipefail
 
 # shellcheck source=launch/profiler.sh

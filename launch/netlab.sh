@@ -9,7 +9,7 @@
 #   run [-n RANKS] -- PROGRAM [ARGUMENT...]  runs an MPI program over TCP, one pinned rank per node (default: on all nodes)
 #   rate RATE                                changes the rate of the links and measures again
 #   show                                     prints nodes and links; exit status 1 if there are none
-#   down                                     removes everything, also what a killed command left
+#   down                                     removes everything, including leftovers of a killed command
 # RATE is 1mbit to 100gbit in each direction, such as 10mbit or 2.5gbit; TIME is 10us to 1s in one direction, such as 500us.
 set -euo pipefail
 
@@ -231,8 +231,8 @@ up() {
     local wish='' k
     option_rows=("--nodes nodes check_integer 2 64" "--rate rate check_rate" "--delay wish check_delay")
     read_options "$@"
-    [ -n "$nodes" ] || usage_error "up: --nodes is missing, such as --nodes 2"
-    [ -n "$rate" ] || usage_error "up: --rate is missing, such as --rate 100mbit"
+    [ -n "$nodes" ] || usage_error "up: --nodes is missing; give for example --nodes 2"
+    [ -n "$rate" ] || usage_error "up: --rate is missing; give for example --rate 100mbit"
     bits=$(rate_bits "$rate")
     need_root
     lock

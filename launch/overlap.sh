@@ -6,7 +6,7 @@
 #   --rounds N    rounds of the comparison (default 10)
 #   --output DIR  result directory, which must not hold results yet (default results/<time>-overlap)
 # Perfect overlap would reach `attainable`. The best bucket size has to come within 1.10 x of it, and ddp, which does not
-# overlap, has to take 1.3 x or more. Exit status: 1 overlap was not shown; 3 the link is so fast that there is too little to hide.
+# overlap, has to take 1.3 x or more. Exit status: 1 overlap was not shown; 3 communication is too short to show overlap.
 set -euo pipefail
 
 # shellcheck source=launch/common.sh

@@ -36,7 +36,7 @@ files=("${programs[@]/#/$build/}")
 for file in "${files[@]}"; do
     [[ -f $file && -x $file ]] || die "there is no program $file; make pack builds it"
 done
-[[ $(ldd "${files[0]}") != *libopen-*([[:alnum:]_])* ]] || die "${files[0]} is not linked with MPICH, whose mpirun goes with it"
+[[ $(ldd "${files[0]}") != *libopen-*([[:alnum:]_])* ]] || die "${files[0]} is not linked with MPICH, whose mpirun is packed"
 
 work=$(mktemp -d)
 begun=$pack # a directory to remove if the script fails

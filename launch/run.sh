@@ -2,7 +2,7 @@
 # run.sh - starts the ranks of an MPI program on this machine or on the hosts in a file, each with its own threads and cores
 #
 # A core is a physical one. Only its first hardware thread is used, so that two threads never share a core unnoticed.
-# The program polls for communication if it has more cores than threads, so that binding decides about that, too.
+# The program polls for communication if it has more cores than threads, so binding also determines whether it polls.
 #
 # Usage: launch/run.sh [OPTION...] -- PROGRAM [ARGUMENT...]
 #   -n, --ranks N          number of ranks (default: all slots of --hosts)

@@ -138,6 +138,6 @@ end_runs() {
     trap - EXIT HUP INT TERM
     printf '%s' "$clear_line" >&2
     clear_line=''
-    say "$1 run$([ "$1" = 1 ] || echo s): $(($1 - runs)) were there, $((runs - failed)) made, $failed failed," \
+    say "$1 run$([ "$1" = 1 ] || echo s): $(($1 - runs)) existed, $((runs - failed)) made, $failed failed," \
         "in $(format_duration $((SECONDS - begin)))"
 }

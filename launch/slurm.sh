@@ -4,16 +4,16 @@
 # Usage: launch/slurm.sh configure [OPTION...]
 #        launch/slurm.sh submit --nodes LIST [OPTION...] [-- OPTION OF DDPBENCH...]
 #        launch/slurm.sh status|wait|cancel|collect|analyze [--output DIR] [SUBMISSION]
-# Each command can be repeated, also after an earlier call was killed.
+# Each command can be repeated, even after an earlier call was killed.
 #
 # Commands:
 #   configure          writes the settings of all jobs, DIR/slurm.conf, from the options and the defaults
 #   submit             submits a job for each number of nodes, and a last one that collects and analyzes
-#   status             prints a line for each job: run, number, state, time, nodes, and what went wrong
+#   status             prints a line for each job: run, number, state, time, nodes, and errors
 #   wait               waits until all jobs have ended
-#   cancel             ends jobs that wait or run
-#   collect            copies what Slurm knows of each job, and the monitors' files, into its directory
-#   analyze            collects, and reports each run, and all of them together in the submission's directory
+#   cancel             cancels all jobs that wait or run
+#   collect            copies the accounting of each job, and the monitors' files, into its directory
+#   analyze            collects, and reports each run, and all runs together in the submission's directory
 # SUBMISSION is DIR/run_<time> (default: the newest in DIR).
 #
 # Options of configure:
@@ -34,7 +34,7 @@
 #   --cpu                 runs on CPUs, without GPUs; the runs are called cpu_2node and so on
 #   --requeue             Slurm may restart a job whose node failed; it continues where it stopped
 #   --nsys                records the profile's steps also with Nsight Systems, in nsys/
-#   --no-analyze          submits no last job
+#   --no-analyze          does not submit the job that collects and analyzes
 #
 # Options of all commands:
 #   --output DIR          directory of all files (default results/profiling)
@@ -231,7 +231,7 @@ check_nodes() {
     read_partition "${conf[partition]}"
     for n in "${of_nodes[@]}"; do
         [ "$n" -le "${of_partition[1]}" ] ||
-            usage_error "--nodes $n: partition ${of_partition[0]} has ${of_partition[1]} nodes, so that the job would wait for ever"
+            usage_error "--nodes $n: partition ${of_partition[0]} has ${of_partition[1]} nodes, so the job would never start"
     done
 }
 

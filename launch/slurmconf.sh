@@ -138,6 +138,6 @@ configure() {
     error=$(write_file "$1" write_configuration 2>&1) || die "cannot write $1: ${error##*: }"
     cat "$1"
     add_job_options 1 "${conf[gpus_per_node]}"
-    error=$(timeout 60 sbatch --test-only "${options[@]}" --wrap true 2>&1) || say "Slurm would reject such a job now: $error"
+    error=$(timeout 60 sbatch --test-only "${options[@]}" --wrap true 2>&1) || say "Slurm would reject a job with these settings now: $error"
     say "configured: $1"
 }

@@ -9,7 +9,7 @@ find_submission() {
     if [ -z "$submission" ]; then
         newest=("$output"/run_*/job_ids.txt)
         [ -e "${newest[-1]}" ] ||
-            usage_error "there is no submission in $output; launch/slurm.sh submit makes one, --output says where"
+            usage_error "there is no submission in $output; make one with launch/slurm.sh submit, or give its --output"
         submission=${newest[-1]%/*}
     fi
     submission=$(realpath -m -- "$submission")
@@ -168,7 +168,7 @@ cancel_jobs() {
     done
     [ ${#ids[@]} -gt 0 ] || { say "none of the jobs waits or runs"; return; }
     error=$(timeout 60 scancel --quiet "${ids[@]}" 2>&1) || die_of_slurm "$error"
-    say "cancelled: ${ids[*]}; what they measured is kept"
+    say "cancelled: ${ids[*]}; their measurements are kept"
 }
 
 # ---- results ----
@@ -268,7 +268,7 @@ analyze_jobs() {
         runs+=("$job")
         run=$(run_of "$job")
         ask_job "${job% *}" "$run"
-        [[ $state != @(RUNNING|PENDING) ]] || say "${job#* }, job ${job% *}, is $state: reported as far as it is"
+        [[ $state != @(RUNNING|PENDING) ]] || say "${job#* }, job ${job% *}, is $state: the report contains the measurements so far"
         report_jobs "$run/report" "$job" >/dev/null 2>&1 || true # the joint report prints the reason
     done
     report_jobs "$submission" "${runs[@]}" ||

@@ -106,20 +106,20 @@ broken() {
 lines() { grep -c 'ddpbench: ' said || true; }
 
 EMULATED_CUDA_DRIVER=none broken 2 --device cuda
-check 1 "no driver" 'there is no NVIDIA driver on this machine'
+check 1 "--device cuda without a driver is an error" 'there is no NVIDIA driver on this machine'
 is "no driver: the error is printed once" "$(lines)" 1
 EMULATED_CUDA_DRIVER=none broken 2 --device auto
 check 0 "no driver, --device auto: runs on the CPU and prints the reason" 'computing on the CPU: there is no NVIDIA driver on this machine'
 EMULATED_CUDA_DRIVER=old broken 2 --device cuda
-check 1 "a driver that is too old" 'the NVIDIA driver is too old: it supports CUDA up to [0-9.]+, and this program was built with [0-9.]+'
+check 1 "a driver that is too old is an error" 'the NVIDIA driver is too old: it supports CUDA up to [0-9.]+, and this program was built with [0-9.]+'
 EMULATED_CUDA_GPUS=0 broken 2 --device cuda
-check 1 "no GPU" 'shows no GPU'
+check 1 "--device cuda without a GPU is an error" 'shows no GPU'
 EMULATED_CUDA_GPUS=1 broken 2 --device cuda
-check 1 "two ranks on one GPU" 'share.*--share-gpu'
+check 1 "two ranks on one GPU are refused" 'share.*--share-gpu'
 EMULATED_CUDA_ARCH=70 broken 2 --device cuda
-check 1 "a GPU of an architecture that was not built" 'is sm_70: build with CUDA_ARCHITECTURES=70'
+check 1 "a GPU of an architecture that was not built is an error" 'is sm_70: build with CUDA_ARCHITECTURES=70'
 EMULATED_CUDA_SHARED=65536 broken 2 --device cuda
-check 1 "too little shared memory" 'lets a block have 65536 bytes of shared memory; attention needs 101376; choose another GPU, or --device cpu'
+check 1 "too little shared memory is an error" 'lets a block have 65536 bytes of shared memory; attention needs 101376; choose another GPU, or --device cpu'
 EMULATED_CUDA_MEMORY=1074000000 broken 2 --device cuda
 check 1 "too little GPU memory is detected before allocation" \
     'apart from its libraries, .* has .* KiB of memory free and 1 rank on it needs'

@@ -25,10 +25,10 @@ read -ra words <<<"$tiny"
 try ddpbench-run -n 1 -- ddpbench "${words[@]}" --implementations none,ddp --rounds 2 --output one
 check 0 "ddpbench-run starts the installed program" '^run.sh: 1 rank on this machine'
 try ddpbench-sweep --implementations ddp,ddp_bucketed --bucket-size-mb 0.01,0.02 --ranks 1 --model "tiny:$tiny" --rounds 2 --repeats 1 --output sweep
-check 0 "ddpbench-sweep finds program and launcher" '^sweep.sh: 3 runs: 0 were there, 3 made, 0 failed'
+check 0 "ddpbench-sweep finds program and launcher" '^sweep.sh: 3 runs: 0 existed, 3 made, 0 failed'
 read -ra words <<<"${tiny/--batch-size 4/}"
 try ddpbench-paper --quick --rounds 2 --ranks 2 --every 1 --output paper -- "${words[@]}"
-check 0 "ddpbench-paper finds its files" '^paper.sh: 4 runs: 0 were there, 4 made, 0 failed'
+check 0 "ddpbench-paper finds its files" '^paper.sh: 4 runs: 0 existed, 4 made, 0 failed'
 ln -s "$(command -v true)" staged/usr/bin/nsys
 try ddpbench-nsys --dry-run -n 2 -- ddpbench --profile
 is "ddpbench-nsys finds run.sh" "$status $(grep -cF "$(printf %q "$temporary/staged/usr/share/ddpbench/launch/run.sh") -n 2" printed)" "0 1"

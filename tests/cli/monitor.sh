@@ -241,17 +241,17 @@ refused() {
 
 with_gpus no_driver no_driver 2 --monitor-gpu
 end no_driver
-refused "GPUs without a driver" '--monitor-gpu: libnvidia-ml[.]so[.]1 cannot start [(]error 9: Driver Not Loaded[)]'
+refused "--monitor-gpu without a driver" '--monitor-gpu: libnvidia-ml[.]so[.]1 cannot start [(]error 9: Driver Not Loaded[)]'
 with_gpus no_gpu no_gpu 2 --monitor-gpu
 end no_gpu
-refused "a driver without GPUs" '--monitor-gpu: the driver is loaded, but reports no GPU'
+refused "--monitor-gpu with a driver but no GPUs" '--monitor-gpu: the driver is loaded, but reports no GPU'
 sed 's/nvmlDeviceGetHandleByIndex_v2/nvmlDeviceGetHandleByIndex/' "$root/tests/support/fixture/fake_nvml.c" >old/old.c
 "$cc" -shared -fPIC -o old/libnvidia-ml.so.1 old/old.c
 library=old with_gpus '' too_old 2 --monitor-gpu
 end too_old
-refused "a library that is too old" 'has no nvmlDeviceGetHandleByIndex_v2; it needs a newer driver'
+refused "--monitor-gpu with an NVML that is too old" 'has no nvmlDeviceGetHandleByIndex_v2; it needs a newer driver'
 : >empty/libnvidia-ml.so.1 # found before a real library
 library=empty with_gpus '' none 2 --monitor-gpu
 end none
-refused "no library" "--monitor-gpu needs NVIDIA's management library, which comes with the driver: .*libnvidia-ml"
+refused "--monitor-gpu without NVML" "--monitor-gpu needs NVIDIA's management library, which comes with the driver: .*libnvidia-ml"
 exit "$failed"

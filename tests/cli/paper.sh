@@ -28,7 +28,7 @@ fi
 export DDPBENCH_LINK='a "bus", slow'
 try "$paper" "${grid[@]}" --output out -- "${sizes[@]}"
 unset DDPBENCH_LINK
-check 0 "all experiments end with status 0" '^paper.sh: 6 runs: 0 were there, 6 made, 0 failed'
+check 0 "all experiments end with status 0" '^paper.sh: 6 runs: 0 existed, 6 made, 0 failed'
 cp printed table
 is "each run has a directory with all results" "$(find out -name summary.json | sort | tr '\n' ' ')" \
     "out/buckets/summary.json out/every=1/summary.json out/every=3/summary.json out/latency/ddp_bucketed/summary.json \
@@ -76,9 +76,9 @@ is "experiments that ddpbench cannot repeat are listed" "$(sed -n '/^5[.]/,$s/^ 
 
 rm -r out/ranks=1 out/paper.txt
 try env DDPBENCH_LINK=another "$paper" "${grid[@]}" --output out -- "${sizes[@]}"
-check 0 "the same command makes only the missing run" '^paper.sh: 6 runs: 5 were there, 1 made, 0 failed'
+check 0 "the same command makes only the missing run" '^paper.sh: 6 runs: 5 existed, 1 made, 0 failed'
 try "$paper" "${grid[@]}" --output out -- "${sizes[@]}"
-check 0 "the same command makes no run of a complete series" '^paper.sh: 6 runs: 6 were there, 0 made, 0 failed'
+check 0 "the same command makes no run of a complete series" '^paper.sh: 6 runs: 6 existed, 0 made, 0 failed'
 is "the same command prints the report of a complete series" "$(sed -n '/^1[.]/,/^2[.]/p' printed)" "$(sed -n '/^1[.]/,/^2[.]/p' table)"
 try "$paper" "${grid[@]}" --rounds 7 --output out -- "${sizes[@]}"
 check 2 "a different --rounds is refused, with both values" '^paper.sh: --rounds: earlier starts in .*/out had "6", this one has "7"; use the same, or another --output'
@@ -123,7 +123,7 @@ stop KILL 137
 is "SIGKILL leaves an incomplete run under the name *.part" "$(cd stopped-KILL && echo *.part)" buckets.part
 rm hours
 try "$paper" "${few[@]}" --output "$temporary/stopped-KILL" -- "${sizes[@]}"
-check 0 "the same command continues after SIGKILL" '^paper.sh: 4 runs: 1 were there, 3 made, 0 failed'
+check 0 "the same command continues after SIGKILL" '^paper.sh: 4 runs: 1 existed, 3 made, 0 failed'
 is "the same command removes the incomplete run after SIGKILL" "$(find stopped-KILL -name '*.part')" ""
 
 # ---- failed runs ----
@@ -131,12 +131,12 @@ is "the same command removes the incomplete run after SIGKILL" "$(find stopped-K
 : >broken
 try "$paper" "${few[@]}" --output part -- "${sizes[@]}"
 check 1 "a failed run is reported" '^paper.sh: .*/part/buckets failed with status 3: slow: broken \(all of it: .*/part/buckets.failed/log.txt'
-grep -q '^paper.sh: 4 runs: 0 were there, 3 made, 1 failed' said && good=0 || good=1
+grep -q '^paper.sh: 4 runs: 0 existed, 3 made, 1 failed' said && good=0 || good=1
 result "$good" "the remaining runs are made after a failed run"
 is "the remaining runs are reported after a failed run" "$(cut -d, -f2 part/paper.csv | sort -u | tr '\n' ' ')" "every-2 label latency ranks-2 "
 rm broken
 try "$paper" "${few[@]}" --output part -- "${sizes[@]}"
-check 0 "the same command repeats a failed run" '^paper.sh: 4 runs: 3 were there, 1 made, 0 failed'
+check 0 "the same command repeats a failed run" '^paper.sh: 4 runs: 3 existed, 1 made, 0 failed'
 try "$paper" "${few[@]}" --launcher 'true {ranks}' --output nothing -- "${sizes[@]}"
 check 1 "no report without a complete run" '^paper.sh: no run is complete'
 

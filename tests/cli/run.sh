@@ -123,10 +123,10 @@ on_hosts "more ranks than cores on one host" 'small1 slots=2\nsmall2 slots=3\n' 
 # With Open MPI the ranks bind themselves.
 printf 'large1\nlarge2:2\n' >hosts
 try env MPIRUN="$(quote_words "$temporary/openmpi") --mca a b" OMPI_MCA_plm_rsh_agent="$temporary/ssh" "$run" --hosts hosts -- prog 'a b'
-is "hosts with Open MPI" "$status $(sed 's/-c .* take/-c take/' called)" \
+is "ranks on hosts with Open MPI" "$status $(sed 's/-c .* take/-c take/' called)" \
     "3 --mca a b --bind-to none --host large1:1,large2:2 -n 3 -x OMP_NUM_THREADS=3 sh -c take 0,1,2,3/4,5,6,7 prog a b"
 MPIRUN=$temporary/openmpi PATH=$temporary/two-cores:$PATH try "$run" -n 3 -- true
-is "this machine with Open MPI" "$status $(cat called)" "3 --bind-to none --host localhost:3 -n 3 -x OMP_NUM_THREADS=1 true"
+is "ranks on this machine with Open MPI" "$status $(cat called)" "3 --bind-to none --host localhost:3 -n 3 -x OMP_NUM_THREADS=1 true"
 # MPIRUN is the path of a program with any characters, or words as a shell splits them.
 mkdir "of \$HOME's [é]"
 cp mpiexec openmpi "of \$HOME's [é]"

@@ -216,7 +216,7 @@ mkdir -p ended && cp conf ended/slurm.conf
 jobs submit ended --nodes 2 -- "${slow[@]}" --rounds 10000
 wait_until measures ended 2node || true
 jobs cancel ended
-check 0 "cancel succeeds" 'cancelled: [0-9]+ [0-9]+; what they measured is kept'
+check 0 "cancel succeeds" 'cancelled: [0-9]+ [0-9]+; their measurements are kept'
 jobs wait ended
 is "wait reports a cancelled job and its analysis" "$status $(grep -cE '^(2node|analyze) .* CANCELLED' printed)" "4 2"
 run=$(run_of ended 2node)

@@ -29,7 +29,7 @@ chmod +x launcher
 grid+=(--launcher "$(quote_words "$temporary/launcher") {ranks}")
 grid+=(--link-name 'a bus')
 try "$sweep" "${grid[@]}" --output out -- --steps-per-block 1 --threads 1
-check 0 "a sweep succeeds and prints the number of runs" '^sweep.sh: 16 runs: 0 were there, 16 made, 0 failed'
+check 0 "a sweep succeeds and prints the number of runs" '^sweep.sh: 16 runs: 0 existed, 16 made, 0 failed'
 is "each point has a directory with all results" "$(find out -path '*/repeat-[12]/summary.json' | sort | sed 's/.*model=tiny.//' | tr '\n' ' ')" \
     "$(for i in 1 2; do for p in a-b none x-1-0.01 x-1-5e-05; do printf '%s/repeat-%d/summary.json ' $p 1 $p 2; done; done)"
 is "a complete sweep leaves no .part and no .failed directory" "$(find out -name '*.part' -o -name '*.failed')" ""
@@ -66,7 +66,7 @@ mkdir few && : >few/something
 
 : >order
 try "$sweep" "${grid[@]}" --output out -- --steps-per-block 1 --threads 1
-check 0 "a complete sweep repeats no run" '^sweep.sh: 16 runs: 16 were there, 0 made, 0 failed'
+check 0 "a complete sweep repeats no run" '^sweep.sh: 16 runs: 16 existed, 0 made, 0 failed'
 is "a complete sweep does not call the launcher" "$(cat order)" ""
 try "$sweep" "${grid[@]}" --repeats 1 --output out -- --steps-per-block 1 --threads 1
 check 2 "fewer repeats are refused, with both values" '^sweep.sh: --repeats: earlier starts in out had "2", this one has "1"; use the same or more,'
@@ -113,12 +113,12 @@ stop KILL 137
 is "SIGKILL leaves an incomplete run under the name *.part" "$(cd stopped-KILL/ranks=2/model=tiny && echo */*.part)" ddp_flat/repeat-1.part
 rm hours
 try "$sweep" "${stopped[@]}" --output "$temporary/stopped-KILL"
-check 0 "the same command continues after SIGKILL" '^sweep.sh: 3 runs: 1 were there, 2 made, 0 failed'
+check 0 "the same command continues after SIGKILL" '^sweep.sh: 3 runs: 1 existed, 2 made, 0 failed'
 valid stopped-KILL/*/*/*/repeat-1/*.json stopped-KILL/*/*/*/repeat-1/*.jsonl >>said && good=0 || good=1
 result $good "all results are valid after SIGKILL and continuation"
 is "the continuation removes the incomplete run" "$(find stopped-KILL -name '*.part')" ""
 try "$sweep" "${stopped[@]}" --repeats 2 --output "$temporary/stopped-KILL"
-check 0 "more repeats continue in the same directory" '^sweep.sh: 6 runs: 3 were there, 3 made, 0 failed'
+check 0 "more repeats continue in the same directory" '^sweep.sh: 6 runs: 3 existed, 3 made, 0 failed'
 is "sweep.txt records the larger number of repeats" "$(grep -- '^--repeats' stopped-KILL/sweep.txt)" "--repeats	2"
 try "$sweep" "${stopped[@]}" --output "$temporary/stopped-KILL"
 check 2 "fewer repeats are refused after an increase" '^sweep.sh: --repeats: earlier starts in .* had "2", this one has "1"'
@@ -128,13 +128,13 @@ mkdir "a sweep"
 cp -r "$root/launch" "$program" "a sweep"
 try "a sweep/launch/sweep.sh" --program "$temporary/a sweep/ddpbench" --implementations ddp --ranks 2 --model "tiny:$sizes" \
     --rounds 2 --repeats 1 --output "a sweep/out"
-check 0 "paths may contain blanks" '^sweep.sh: 1 run: 0 were there, 1 made, 0 failed'
+check 0 "paths may contain blanks" '^sweep.sh: 1 run: 0 existed, 1 made, 0 failed'
 
 # ---- failed runs ----
 
 try "$sweep" --program "$program" --implementations ddp --ranks 1,3 --model "tiny:$sizes" --repeats 1 --rounds 2 --output part -- --steps-per-block 1
 check 1 "a failed point is reported" '^sweep.sh: part/ranks=3/.*/ddp/repeat-1 failed with status 2: ddpbench: .*batch of 4 .*3 ranks'
-grep -q '^sweep.sh: 2 runs: 0 were there, 1 made, 1 failed' said && good=0 || good=1
+grep -q '^sweep.sh: 2 runs: 0 existed, 1 made, 1 failed' said && good=0 || good=1
 result $good "the sweep continues after a failed point"
 is "the report has only complete runs" "$(cd part/ && echo ranks=*/*/ddp/repeat-1 && cut -d, -f1 report/report.csv | sort -u | tr '\n' ' ')" \
     "ranks=1/model=tiny/ddp/repeat-1
@@ -142,7 +142,7 @@ directory part/ranks=1/model=tiny/ddp/repeat-1 "
 grep -q 'batch of 4' part/ranks=3/model=tiny/ddp/repeat-1.failed/log.txt && good=0 || good=1
 result $good "the log of a failed run is kept"
 try "$sweep" --program "$program" --implementations ddp --model "tiny:$sizes" --repeats 1 --launcher 'true {ranks}' --output nothing
-check 1 "a launcher that runs nothing and returns 0 is a failure" '^sweep.sh: 1 run: 0 were there, 0 made, 1 failed'
+check 1 "a launcher that runs nothing and returns 0 is a failure" '^sweep.sh: 1 run: 0 existed, 0 made, 1 failed'
 grep -q '^ddpbench: nothing: no run in it is complete' said && good=0 || good=1
 result $good "a sweep without a complete run has no report"
 

@@ -6,7 +6,7 @@
 #   --only PLACE  machine: three ranks on this machine; lab: on three nodes of launch/netlab.sh, which needs root
 #                 (default: both)
 #   --runs N      profiles of each phase and place (default 20)
-#   --load N      busy loops beside them (default 8)
+#   --load N      busy loops that run at the same time (default 8)
 #   --ms TIME     the delay of rank 2 in a phase of each step (default 5)
 #   --rate RATE   of the lab's links (default 400mbit)
 set -euo pipefail
