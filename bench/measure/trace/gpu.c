@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the choice of records, in order of start ---- */
+/* ---- the choice of records ---- */
 
 /* A call of the runtime or the driver in a captured step. */
 struct gpu_call {
@@ -45,8 +45,8 @@ static struct gpu_call *find_call(struct gpu_call *call, size_t ncalls, uint32_t
     return bsearch(&key, call, ncalls, sizeof *call, by_correlation);
 }
 
-/* Chooses the calls of the captured steps, sorted by correlation; calls has room for all records. Returns their number.
- */
+/* Chooses the calls of the captured steps, sorts them by correlation, and returns how many they are. calls has room for
+ * all records. */
 static size_t choose_calls(const struct trace_writer *w, struct gpu_call *calls)
 {
     const struct activities *all = w->trace->activities;
@@ -66,9 +66,9 @@ static size_t choose_calls(const struct trace_writer *w, struct gpu_call *calls)
     return n;
 }
 
-/* Chooses the rows that calls led to; rows has room for all records. Returns their number. A kernel of NCCL stands for
- * its collective if that has no other kernel. Leaves out waits for an event that none of the calls recorded: the event
- * was recorded earlier or never, and nothing waited. */
+/* Chooses the rows that calls led to, in order of start; rows has room for all records. Returns their number. A kernel
+ * of NCCL stands for its collective if that has no other kernel. Leaves out waits for an event that none of the calls
+ * recorded: the event was recorded earlier or never, and nothing waited. */
 static size_t choose_rows(const struct trace_writer *w, struct gpu_call *calls, size_t ncalls, struct gpu_row *rows)
 {
     const struct activities *all = w->trace->activities;

@@ -22,7 +22,7 @@ struct trace_writer {
     long id;           /* the last one in use */
     long host_id, operation_id, collective_id;
     int first; /* no row was written yet */
-    int *slot; /* [collectives] the lane of each collective of the host's library; in flight together, they differ */
+    int *slot; /* [collectives] the lane of each of the host's library; those in flight together differ */
     int slots;
     struct interval *step; /* [steps] the time of the training thread in each; 0: not recorded */
     int64_t end;           /* of the spans until now, as ts */

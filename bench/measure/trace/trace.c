@@ -80,8 +80,7 @@ static void put_step(struct trace_writer *w, int i)
     put_annotation(w, name, w->step[i].start, w->step[i].end, ++w->id, 0);
 }
 
-/* Writes a last step in which nothing starts, since Holistic Trace Analysis drops the rows that start in the last step.
- */
+/* Writes a last step without rows, since Holistic Trace Analysis drops the rows that start in the last step. */
 static void put_sentinel(struct trace_writer *w)
 {
     const struct trace *t = w->trace;
