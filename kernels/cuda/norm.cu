@@ -246,8 +246,8 @@ __global__ void __launch_bounds__(WARP *WARP)
 
 /* ---- choice of the kernel ---- */
 
-/* Rows of at most `numbers` numbers are spread over that many threads. Few threads with long pieces of a row have more
- * bytes in flight; threads of several warps need barriers. */
+/* The kernels for rows of at most `widest` numbers, each row spread over `threads` threads. Few threads with long
+ * pieces of a row have more bytes in flight; threads of several warps need barriers. */
 template <typename T> struct Spread {
     int widest, threads, block_threads;
     decltype(&rmsnorm_forward_kernel<T, WARP, 8>) forward;

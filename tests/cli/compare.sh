@@ -95,9 +95,9 @@ expect 3 '^ddp step .* [mu]s regressed +[+]30[.]0 % \[[+]2[0-9.]+, [+]3[0-9.]+\]
 [ "$(grep -c ' ok ' printed)" = 2 ] && grep -q '^Verdict: regressed +30[.]0 % (ddp step): ' printed && good=0 || good=1
 result "$good" "only the slower strategy is regressed, in the table and in the verdict"
 expect 3 '^ddp step .* regressed .*\]$' "five baselines against one slower candidate" "${five[@]}" slow1
-expect 4 '^ddp step .* ambiguous +[+]5[.]8 % ' "slightly slower than the tolerance" \
+expect 4 '^ddp step .* ambiguous +[+]5[.]8 % ' "candidates slightly slower than the tolerance are ambiguous" \
     "${five[@]}" little1 little2 little3 little4 little5
-expect 0 '^Verdict: ok: no figure is worse by more than 10 %' "another tolerance" "${five[@]}" little1 --tolerance 10
+expect 0 '^Verdict: ok: no figure is worse by more than 10 %' "--tolerance 10 accepts a candidate that is 5.8 % slower" "${five[@]}" little1 --tolerance 10
 expect 0 '^ddp step .* improved +-30[.]0 % ' "faster candidates are improved" "${five[@]}" fast1 fast2 fast3 fast4 fast5
 expect 4 '^ddp step .* ambiguous +[+]30[.]0 %$' "one baseline against one slower candidate is never regressed" base1 slow1
 grep -q '^Verdict: ambiguous +30[.]0 % (ddp step): .* may be chance: use more runs .*so only what is beyond +15[.]5 % counts, and as ambiguous; 1 against 1 run)' printed &&
@@ -110,23 +110,23 @@ expect 3 'fewer than 5 baselines, so only what is beyond [+]15[.]5 % in every ru
     "three baselines against three slower candidates" base1 base2 base3 --candidate slow1 slow2 slow3
 
 cp -r same1 lacking && edit lacking/summary.json ddp step gone
-expect 5 '^ddp step .* missing in 1 of 2 ' "a figure that one candidate lacks" "${five[@]}" same2 lacking
-expect 5 '^Verdict: missing: ' "a figure that the only candidate lacks" base1 lacking
-expect 0 '^ddp step .* new ' "a figure that only the candidate has" lacking base1
+expect 5 '^ddp step .* missing in 1 of 2 ' "a figure that one candidate lacks is missing" "${five[@]}" same2 lacking
+expect 5 '^Verdict: missing: ' "a figure that the only candidate lacks is missing" base1 lacking
+expect 0 '^ddp step .* new ' "a figure that only the candidate has is new" lacking base1
 for i in 1 2 3 4 5; do
     cp -r lacking "lacking$i"
 done
 expect 0 '\(3 judged; tolerance 5 %; 5 % chance of any false alarm; 1 against 5 runs\)' \
     "a figure that some baselines lack" base1 base2 base3 lacking4 lacking5 --candidate same1
-expect 5 ' [+]15[.]5 % counts, and as ambiguous; 1 against 4 runs' "a figure that one of four baselines and the candidate lack" \
+expect 5 ' [+]15[.]5 % counts, and as ambiguous; 1 against 4 runs' "a figure that one of four baselines and the candidate lack is missing" \
     base1 base2 base3 lacking4 --candidate lacking
 for i in 1 2 3 4 5; do
     edit "lacking$i/summary.json" '.*' step gone
 done
-expect 5 '^Verdict: missing: .*tolerance 5 %; 5 against 5 runs' "five candidates that lack all figures" "${five[@]}" lacking{1..5}
+expect 5 '^Verdict: missing: .*tolerance 5 %; 5 against 5 runs' "figures that all five candidates lack are missing" "${five[@]}" lacking{1..5}
 scaled base1 huge ddp 1e300
-expect 0 '^ddp step .* [0-9.]+e[+][0-9]+ s \(n=1\) .* ok +-100[.]0 %$' "a huge value in a baseline" lacking huge --candidate same1
-expect 4 '^ddp step .* ambiguous +[+][0-9]+$' "a huge value in a candidate" same1 huge
+expect 0 '^ddp step .* [0-9.]+e[+][0-9]+ s \(n=1\) .* ok +-100[.]0 %$' "a huge value in a baseline is printed and judged" lacking huge --candidate same1
+expect 4 '^ddp step .* ambiguous +[+][0-9]+$' "a huge value in a candidate is ambiguous" same1 huge
 scaled lacking lacking_slow ddp_flat 1.3
 expect 3 '^ddp step .* missing in 1 of 1 +-$' "regressed comes before missing" "${five[@]}" lacking_slow
 expect 5 '^ddp_flat step .* ambiguous ' "missing comes before ambiguous" base1 lacking_slow
@@ -134,7 +134,7 @@ expect 5 '^ddp_flat step .* ambiguous ' "missing comes before ambiguous" base1 l
 # ---- selection of figures ----
 
 expect 0 '^ddp tokens_per_second .* ok ' "other figures can be judged" base1 slow1 --metrics tokens_per_second
-expect 2 "--metrics 'bandwidth': the runs have no such figure; they have: step " "a figure that the runs lack" base1 slow1 \
+expect 2 "--metrics 'bandwidth': the runs have no such figure; they have: step " "a figure in --metrics that the runs lack is refused" base1 slow1 \
     --metrics bandwidth
 expect 0 '^ddp backward_pass +- +[0-9.]+ [mu]?s +[0-9.]+ [mu]?s +1[.]000$' "labels show all figures side by side" base1 same1 \
     --label cuda,rocm
@@ -155,12 +155,12 @@ expect 0 '^ddp_bucketed exposed_tail +- +0 ms +5 ms ' "a figure of 0 is shown wi
 
 cp -r profile profile2
 edit profile2/ddp_bucketed/summary.json none step '*10'
-expect 4 '^none step .* ambiguous +[+]900[.]0 %$' "a slower control of a profile" profile profile2
+expect 4 '^none step .* ambiguous +[+]900[.]0 %$' "a slower control of a profile is judged" profile profile2
 grep -q '^ddp_bucketed step .* ok ' printed && grep -q '^after_backward step .* ok ' printed && good=0 || good=1
 result "$good" "steps of a profile are judged"
 cp -r profile profile_again
-expect 0 '^ddp_bucketed compute_coverage ' "a profile named by its strategy's directory" profile/ddp_bucketed profile_again --label a,b
-expect 6 '^  mode: baseline profile, candidate benchmark$' "a profile against a benchmark" profile base1
+expect 0 '^ddp_bucketed compute_coverage ' "a profile can be named by its strategy's directory" profile/ddp_bucketed profile_again --label a,b
+expect 6 '^  mode: baseline profile, candidate benchmark$' "a profile and a benchmark are incomparable" profile base1
 
 "${mpirun[@]}" -n 2 "$program" allreduce --sizes 8,1K,4K,1M --iters 20 --output real_sweep >said 2>&1 && good=0 || good=1
 result "$good" "a run of allreduce to compare is made"
@@ -181,29 +181,29 @@ edit wrong/summary.json '.*' wrong_elements 3 '^8$'
 sweeps=(sweep1 sweep2 sweep3 sweep4 sweep5 --candidate)
 expect 0 '^all_reduce float sum in_place time +4 sizes .* ok +[-+][0-9.]+ to [-+][0-9.]+ %$' "sizes that are ok share one line" "${sweeps[@]}" again1 again2
 expect 0 '^all_reduce float sum in_place time +1 MiB +[0-9.]+ [mu]s .* ok +[-+][0-9.]+ % ' "--all shows each size" "${sweeps[@]}" again1 --all
-expect 3 '^all_reduce float sum in_place time +all sizes .* regressed +[+]7[.]5 % ' "all sizes slower" \
+expect 3 '^all_reduce float sum in_place time +all sizes .* regressed +[+]7[.]5 % ' "all sizes slower: one line for all sizes" \
     "${sweeps[@]}" slower_sweep{1..5}
-expect 3 '^all_reduce .* 8 B .* regressed: wrong elements ' "wrong elements" "${sweeps[@]}" again1 wrong
-expect 3 '^Verdict: regressed: the marked' "wrong elements in a single pair of runs" sweep1 wrong
-expect 3 '^all_reduce .* busbw +8 B .* regressed: wrong elements ' "wrong elements, whatever is judged" \
+expect 3 '^all_reduce .* 8 B .* regressed: wrong elements ' "wrong elements are a regression" "${sweeps[@]}" again1 wrong
+expect 3 '^Verdict: regressed: the marked' "wrong elements are a regression also in a single pair of runs" sweep1 wrong
+expect 3 '^all_reduce .* busbw +8 B .* regressed: wrong elements ' "wrong elements are a regression whatever --metrics lists" \
     "${sweeps[@]}" again1 wrong --metrics busbw
 expect 1 'wrong: found wrong elements in all_reduce float sum (out_of|in)_place of 8 bytes, so it is no baseline' \
-    "wrong elements in a baseline" sweep1 wrong --candidate sweep2
+    "wrong elements in a baseline are refused" sweep1 wrong --candidate sweep2
 
 # ---- comparability ----
 
 cp -r base1 other && sed -i 's/"d-model":\t32/"d-model":\t64/; s/"world_size":\t2/"world_size":\t4/' other/run.json
-expect 6 '^  d-model: baseline 32, candidate 64$' "another model" base1 other
+expect 6 '^  d-model: baseline 32, candidate 64$' "runs of different models are incomparable" base1 other
 grep -qx '  world_size: baseline 2, candidate 4' printed && grep -qx 'To compare them anyway, name these settings with --allow, or all' printed &&
     good=0 || good=1
 result "$good" "every difference is listed, and how to allow it"
-expect 6 '^  d-model: baseline 32, another baseline 64$' "another model among the baselines" base1 other --candidate same1
-expect 6 '^  world_size: ' "one allowed of two" base1 other --allow d_model
-expect 0 '^Settings differ, as allowed:' "both allowed" base1 other --allow d-model,world_size
-expect 0 'ok' "all allowed" base1 other --allow all
-expect 2 "--allow 'width': the runs have no such setting; known: all mode " "an unknown setting in --allow" base1 other \
+expect 6 '^  d-model: baseline 32, another baseline 64$' "baselines of different models are incomparable" base1 other --candidate same1
+expect 6 '^  world_size: ' "--allow with one of two different settings is incomparable" base1 other --allow d_model
+expect 0 '^Settings differ, as allowed:' "--allow with both different settings compares" base1 other --allow d-model,world_size
+expect 0 'ok' "--allow all compares runs with different settings" base1 other --allow all
+expect 2 "--allow 'width': the runs have no such setting; known: all mode " "an unknown setting in --allow is refused" base1 other \
     --allow width
-expect 0 'ok' "--allow all,threads" base1 other --allow all,threads
+expect 0 'ok' "--allow all,threads is accepted" base1 other --allow all,threads
 cp -r base1 older && sed -i '/"warmup-epochs"/d' older/run.json && ! cmp -s base1/run.json older/run.json && good=0 || good=1
 result "$good" "a run without the option warmup-epochs is made"
 expect 0 '^  warmup-epochs: baseline not set, candidate ' "an option that one side lacks is listed, not refused" older base1
@@ -211,7 +211,7 @@ grep -qx 'Other differences (informational):' printed && good=0 || good=1
 result "$good" "a missing option is listed under other differences"
 cp -r base1 watched && sed -i 's/"monitor-cpu":\tfalse/"monitor-cpu":\ttrue/' watched/run.json
 expect 0 '^  monitor-cpu: baseline false, candidate true$' "monitoring is listed, not refused" base1 watched
-expect 2 'base1 and [.]/base1 are the same run; name each run once' "a baseline twice" base1 base2 ./base1/ --candidate same1
+expect 2 'base1 and [.]/base1 are the same run; name each run once' "a baseline listed twice is refused" base1 base2 ./base1/ --candidate same1
 
 # which_differ RUN: prints the options in which another run of its mode may differ from it, in one line.
 which_differ() {
@@ -234,8 +234,8 @@ is "options in which runs of allreduce may differ" "$(which_differ real_sweep)" 
 cp -r base1 longer && sed -i 's/"rounds":\t2,/"rounds":\t3,/' longer/run.json
 expect 0 '^  rounds: baseline 2, candidate 3$' "more rounds are listed, not refused" base1 longer
 ln -s same1 link
-expect 2 'same1 and link are the same run' "a candidate twice, by a link" base1 --candidate same1 same2 link
-expect 2 'base1 and link/../base1 are the same run' "a run against itself" base1 base2 --candidate link/../base1
+expect 2 'same1 and link are the same run' "a candidate listed twice, once by a link, is refused" base1 --candidate same1 same2 link
+expect 2 'base1 and link/../base1 are the same run' "a run compared with itself is refused" base1 base2 --candidate link/../base1
 cp -r base1 elsewhere && sed -i 's/"kernel":\t"[^"]*"/"kernel":\t"Linux 1.0"/; s/"version":\t"[^"]*"/"version":\t"old"/
     s/"label":\t""/"label":\t"x"/' elsewhere/run.json
 expect 0 '^  kernel: baseline .*, candidate Linux 1[.]0$' "another kernel is listed, not refused" base1 elsewhere
@@ -250,11 +250,11 @@ expect 0 '^  program: baseline ddpbench, candidate peer[.]py$' "a run of another
 expect 3 '^ddp step' "--json FILE keeps the verdict" "${five[@]}" slow1 --json out.json
 valid out.json >>said && grep -q '"verdict":	"regressed"' out.json && grep -q '"exit_status":	3' out.json && good=0 || good=1
 result "$good" "the file of --json is valid and contains the verdict"
-expect 6 '"verdict":.*"incomparable"' "JSON on standard output" base1 other --json -
+expect 6 '"verdict":.*"incomparable"' "--json - prints the verdict as JSON" base1 other --json -
 cp printed printed.json
 valid printed.json && good=0 || good=1
 result "$good" "--json -: the output is valid JSON and nothing else"
-expect 4 '"verdict":.*"ambiguous"' "JSON of five runs" "${five[@]}" little{1..5} --json - --label a,b
+expect 4 '"verdict":.*"ambiguous"' "--json - prints the verdict of five runs as JSON" "${five[@]}" little{1..5} --json - --label a,b
 cp printed printed.json
 valid printed.json && good=0 || good=1
 result "$good" "--json - of five runs: the output is valid JSON"
@@ -273,18 +273,18 @@ xml_has "--junit: a regressed figure is a failure with the text of the table" ou
 words out.xml
 xml_has "--junit: the time of a test case is the candidate's step time" out.xml "[round(float(case.get('time')), 9) for case in root[0][1:-1]] ==\
  [round(row['candidate'], 9) for row in __import__('json').load(open('out.json'))['judged']]" True
-expect 4 'ambiguous' "--junit: an ambiguous verdict" "${five[@]}" little{1..5} --junit out.xml
+expect 4 'ambiguous' "--junit keeps an ambiguous verdict" "${five[@]}" little{1..5} --junit out.xml
 xml_has "--junit: an ambiguous figure is skipped" out.xml "$counts" "\['4', '0', '0', '1'\]"
 words out.xml
-expect 5 'missing in 1 of 1' "--junit: a missing figure" "${five[@]}" lacking --junit out.xml
+expect 5 'missing in 1 of 1' "--junit keeps a missing verdict" "${five[@]}" lacking --junit out.xml
 xml_has "--junit: a missing figure is a failure" out.xml "$each" ".*; ddp step failure missing: missing in 1 of 1: baseline [0-9.]+ [mu]s, candidate -, change -.*"
-expect 6 'incomparable' "--junit: incomparable runs" base1 other --junit out.xml
+expect 6 'incomparable' "--junit keeps an incomparable verdict" base1 other --junit out.xml
 xml_has "--junit: incomparable runs are one error" out.xml "$counts, $each" "\(\['1', '0', '1', '0'\], 'the same settings error incomparable: the settings .*'\)"
 words out.xml
 expect 3 '^<testsuites name="ddpbench compare" tests="4"' "--junit - prints XML" "${five[@]}" slow1 --junit -
 xml_has "--junit -: the output is XML and nothing else" printed "$counts" "\['4', '1', '0', '0'\]"
 cp -r slow1 nasty && sed -i 's/^\t\t\t"subject":\t"ddp"/\t\t\t"subject":\t"<b>\&\\"]]>"/' nasty/summary.json
-expect 5 '<b>&"]]> step' "--junit: a name that contains markup" "${five[@]}" nasty --junit out.xml
+expect 5 '<b>&"]]> step' "--junit accepts a name that contains markup" "${five[@]}" nasty --junit out.xml
 xml_has "--junit: a name that contains markup is escaped" out.xml "$each" '.*; <b>&"]]> step.*'
 
 # ---- input and output errors ----
@@ -293,7 +293,7 @@ fails() {
     local status=0
     timeout 60 "$program" compare base1 --candidate same1 "${@:3}" >printed 2>said </dev/null || status=$?
     [ "$status" = 1 ] && grep -qE "^ddpbench: $1" said && [ "$(wc -l <said)" = 1 ] && good=0 || good=1
-    result "$good" "$2"
+    result "$good" "refused: $2"
 }
 fails 'cannot read absent: No such file' "a missing directory" absent
 cp -r base1 half && rm half/summary.json

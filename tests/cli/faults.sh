@@ -64,7 +64,7 @@ fail_each() {
     done
     [ ! -e wrongs ] || mv wrongs said
     [ "$k" -gt "$least" ] || { wrong=1; echo "only $((k - 1)) calls failed, and $least were expected" >>said; }
-    result "$wrong" "$kind, ${5:+rank $5: }$call: $how ($((k - 1)) calls)"
+    result "$wrong" "$kind${5:+, rank $5}: each $call that ends by $how is handled ($((k - 1)) calls)"
 }
 
 # Starts the longest first.

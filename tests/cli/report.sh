@@ -162,8 +162,8 @@ with_python "figures of interrupted runs equal their summaries" \
 # refuses STATUS WORDS PATTERN ARGUMENT...: checks the status and the one error line of a refused report.
 refuses() {
     try "$program" report "${@:4}"
-    check "$1" "$2" "^ddpbench: $3"
-    is "$2: one error line and no output" "$(wc -l <said) $(wc -c <printed)" "1 0"
+    check "$1" "refused: $2" "^ddpbench: $3"
+    is "refused: $2: one error line and no output" "$(wc -l <said) $(wc -c <printed)" "1 0"
 }
 cp -r "a benchmark" loud && sed -i 's/"mode":.*/"mode": "\\u001b[31m",/' loud/run.json
 refuses 1 "a mode with a terminal escape sequence" 'loud: run.json has mode [\]x1b[[]31m and summary.json has mode benchmark' loud
