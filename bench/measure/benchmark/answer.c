@@ -21,7 +21,7 @@ struct answer_row {
 };
 
 struct answer {
-    int n, best;
+    int n, best; /* best: -1 before the first comparison of the search */
     struct answer_row row[MAX_IMPLEMENTATIONS];
 };
 
@@ -142,15 +142,17 @@ static void add_end(const struct search *s, cJSON *summary)
 void answer_add(const struct search *s, const struct measurements *m, const struct implementation *implementation,
                 const struct reducer *reducer, cJSON *summary, struct figure_list *figures)
 {
-    struct answer a = {0};
+    struct answer a = {.best = -1};
     make_rows(&a, s, m, implementation, reducer);
-    add_verdict(&a, s, implementation[s->best].strategy, summary);
-    add_end(s, summary);
-    add_table(&a, summary);
     for (const struct answer_row *row = a.row; row < a.row + a.n; row++) {
         figures_add_estimate(figures, row->label, "step", "s", &row->step, BETTER_LOWER, 0);
         figures_add_estimate(figures, row->label, "sync_cost", "s", &row->cost, BETTER_LOWER, 0);
     }
+    if (a.best < 0)
+        return;
     /* the figure that every search has, whatever it dropped */
     figures_add_estimate(figures, "best", "step", "s", &a.row[a.best].step, BETTER_LOWER, 1);
+    add_verdict(&a, s, implementation[s->best].strategy, summary);
+    add_end(s, summary);
+    add_table(&a, summary);
 }

@@ -5,9 +5,9 @@
 #include "benchmark/search.h"
 #include "training/training.h"
 
-/* Adds to a summary, as its answers: what to use and what it costs, what ties, and why the search ended; a table of all
- * candidates that ran; and their figures, each over the rounds of its row in the search. implementation[n] and
- * reducer[n] are the rows of the search, which has compared them once at least (search.best). */
+/* Adds the figures of all candidates that ran, each over the rounds of its row in the search; and once the search has
+ * compared them, to the summary: what to use and what it costs, what ties, why the search ended, and a table of the
+ * candidates. implementation[n] and reducer[n] are the rows of the search. */
 void answer_add(const struct search *search, const struct measurements *measurements,
                 const struct implementation *implementation, const struct reducer *reducer, cJSON *summary,
                 struct figure_list *figures);

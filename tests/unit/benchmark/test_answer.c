@@ -135,4 +135,13 @@ TEST(within_one_percent_is_a_tie)
     ck_assert_int_eq(verdict_kind_of(cJSON_GetObjectItem(summary, "verdict"), "ddp_bucketed:2"), VERDICT_TIE);
 }
 
+TEST(before_a_comparison_there_are_figures_but_no_answer)
+{
+    search.best = -1;
+    make(SEARCH_GOES_ON);
+    ck_assert_double_eq_tol(figure("ddp_bucketed:0.01", "step"), 0.024, 1e-9);
+    ck_assert_ptr_null(figures_find(&figures, "best", "step", 0));
+    ck_assert_int_eq(cJSON_GetArraySize(cJSON_GetObjectItem(summary, "answers")), 0);
+}
+
 SUITE("answer", setup, teardown)
