@@ -137,7 +137,7 @@ void collectives_find_last(struct collectives *collectives, size_t from, size_t 
 
 enum { TOTALS_MOST = 64 };
 
-/* Kinds of spans, from the outer to the inner ones; a part is one of the model. */
+/* Kinds of spans, from the outer to the inner ones; a part is a layer or another range of the model. */
 enum total_kind { KIND_PHASE, KIND_PART, KIND_OPERATION, KIND_COLLECTIVE };
 
 /* The spans of one name on all ranks. */
@@ -160,8 +160,7 @@ struct totals {
 };
 
 /* Adds up slots [first, first + count) of every rank's timeline, in rows by decreasing self time. Collectives count
- * from post to completion and have no parent, so shares may sum to more than 1. compute_bytes: size of the device's
- * compute type. All ranks call. */
+ * from post to completion. compute_bytes: size of the device's compute type. All ranks call. */
 void totals_create(struct totals *totals, const struct job *job, const struct timeline *timeline, size_t compute_bytes,
                    int first, int count);
 
