@@ -57,10 +57,6 @@ class Run:
     def value(self, subject, name, field="value", size=0):
         return self.figures.get((subject, name, size), {}).get(field)
 
-    def bucket(self, subject):
-        size = next((i.get("bucket_bytes") for i in self.run["implementations"] if i["name"] == subject), None)
-        return "" if size is None else f"{size / 2**20:.4g}"
-
     def breakdown(self, subject):
         """Returns {step, compute, data_loading, exposed, other} in seconds."""
         parts = dict.fromkeys(PARTS, 0.0)
@@ -95,11 +91,6 @@ def check_times(runs, rows):
         for part in PARTS:
             same(part, row[part], parts[part])
             same(f"{part}, share", row[f"{part}_share"], parts[part] / parts["step"])
-        run = run_of(runs, row, row["mode"])
-        same("bucket size", row["bucket"], run.bucket(row["implementation"]))
-        ranks = run.ranks if row["mode"] == "profile" else 1
-        counted = f"{row['n'] // ranks} {'step' if row['mode'] == 'profile' else 'round'}{'s' * (row['n'] != ranks)}"
-        same("n in words", row["samples"], counted + f" x {ranks}" * (row["mode"] == "profile"))
 
 
 def check_buckets(runs, rows):

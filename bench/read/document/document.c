@@ -1,4 +1,4 @@
-/* document.c - builds a document, block by block. */
+/* document.c - builds a document, block by block, and prints it as plain text. */
 #include "document/document.h"
 
 #include "base/json.h"
@@ -115,5 +115,37 @@ void document_each_piece(FILE *out, const char *text, void (*print)(FILE *out, c
         print(out, piece, code);
         free(piece);
         text += length + (code ? 2 : 0);
+    }
+}
+
+/* ---- plain text ---- */
+
+/* Prints a heading, underlined with the character. */
+static void print_heading(FILE *out, const char *text, char underline)
+{
+    for (int width = text_wrap(out, "", text); width > 0; width--)
+        fputc(underline, out);
+    fputs("\n", out);
+}
+
+void document_print_text(FILE *out, const cJSON *document)
+{
+    const cJSON *block;
+    const char *before = "";
+    print_heading(out, json_string(document, "title"), '=');
+    cJSON_ArrayForEach(block, cJSON_GetObjectItemCaseSensitive(document, "blocks"))
+    {
+        const char *kind = json_string(block, "kind"), *text = json_string(block, "text");
+        int item = !strcmp(kind, "item"), table = !strcmp(kind, "table"); /* a table begins with an empty line */
+        if (!strcmp(kind, "picture"))
+            continue;
+        fputs(table || (item && !strcmp(before, "item")) ? "" : "\n", out);
+        if (!strcmp(kind, "heading"))
+            print_heading(out, text, '-');
+        else if (table)
+            table_print(out, "", cJSON_GetObjectItemCaseSensitive(block, "table"));
+        else
+            text_wrap(out, item ? "- " : "", text);
+        before = kind;
     }
 }

@@ -28,8 +28,8 @@ void document_add_saved_table(cJSON *document, const cJSON *table);
  * document. title: a description for readers of Markdown who cannot see it. */
 void document_add_picture(cJSON *document, const char *name, const char *title, char *svg);
 
-/* Print the document: as text, without pictures and without headings that have only pictures below them; as GitHub's
- * Markdown, with pictures as links to pictures/NAME.svg; as one HTML file without JavaScript or references to other
+/* Print the document: as text, without pictures; as GitHub's Markdown, with pictures as links to pictures/NAME.svg; as
+ * one HTML file without JavaScript or references to other
  * files, which is XML as well, and follows the light or dark setting of the reader's system. No text in the document
  * can break any of these. */
 void document_print_text(FILE *out, const cJSON *document);

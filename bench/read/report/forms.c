@@ -17,29 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A run as JSON: {label, directory, problem, state}, and without a problem also {mode, ..., figures}. The caller owns
- * it. */
-static cJSON *run_json(const struct report_run *run)
-{
-    cJSON *json = cJSON_CreateObject();
-    json_add_text(json, "label", run->label);
-    json_add_text(json, "directory", run->directory);
-    json_add_text(json, "problem", run->problem);
-    json_add_text(json, "state", run_state(run));
-    if (*run->problem)
-        return json;
-    json_add_text(json, "mode", run->mode);
-    json_add_text(json, "time", run->time);
-    json_add_number(json, "ranks", (double)run->ranks);
-    json_add_number(json, "hosts", (double)run->hosts);
-    json_add_text(json, "machine", run->machine);
-    json_add_text(json, "workload", run->workload);
-    json_add_text(json, "subject", run->subject);
-    cJSON_AddItemToObject(json, "figures", figures_json(&run->figures));
-    return json;
-}
-
-/* Prints {title, blocks, runs}, without pictures. */
+/* Prints {title, blocks, runs}, without pictures; a run is {label, directory, state, figures}. */
 static void print_json(FILE *out, const cJSON *document, const struct report_runs *runs)
 {
     cJSON *block, *json = cJSON_Duplicate(document, 1), *list = cJSON_AddArrayToObject(json, "runs");
@@ -47,8 +25,13 @@ static void print_json(FILE *out, const cJSON *document, const struct report_run
     {
         cJSON_DeleteItemFromObjectCaseSensitive(block, "svg");
     }
-    for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
-        cJSON_AddItemToArray(list, run_json(run));
+    for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
+        cJSON *row = json_add_row(list);
+        json_add_text(row, "label", run->label);
+        json_add_text(row, "directory", run->directory);
+        json_add_text(row, "state", run_state(run));
+        cJSON_AddItemToObject(row, "figures", figures_json(&run->figures));
+    }
     char *text = cJSON_PrintUnformatted(json);
     if (!text)
         fatal_no_memory(0, 0);

@@ -178,9 +178,11 @@ const char *grid_edge_advice(char text[200], const struct grid_point *point, siz
             smaller |= p->of->mb < best->of->mb;
             larger |= p->of->mb > best->of->mb;
         }
-    const char *advice = run_edge_advice(best->of, smaller, larger);
-    if (advice)
-        snprintf(text, 200, "%s is best at %s.", best->implementation, advice);
+    const struct run_implementation *of = best->of;
+    if (larger && !smaller && (!of->tensors || of->buckets < of->tensors))
+        snprintf(text, 200, "%s is best at the smallest size tried: try smaller.", best->implementation);
+    if (smaller && !larger && of->buckets != 1)
+        snprintf(text, 200, "%s is best at the largest size tried: try larger.", best->implementation);
     return text;
 }
 

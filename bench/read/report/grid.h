@@ -56,8 +56,8 @@ void grid_judge(struct grid *grid);
 /* Where the group that begins with point `first` ends. */
 size_t grid_group_end(const struct grid *grid, size_t first);
 
-/* Tells, as a sentence, if the best bucket size of a judged group is the smallest or the largest that was tried
- * (run_edge_advice); "" if it is neither, or no size has a verdict. */
+/* Tells, as a sentence, if the best bucket size of a judged group is the smallest or the largest that was tried; "" if
+ * it is neither, no size has a verdict, or a size beyond it would cut the gradient into the same buckets. */
 const char *grid_edge_advice(char text[200], const struct grid_point *point, size_t n);
 
 void grid_destroy(struct grid *grid); /* a zeroed grid is fine */

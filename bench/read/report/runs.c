@@ -30,21 +30,15 @@ static enum step_part part_of(const char *phase)
     return !strcmp(phase, "data_loading") ? PART_DATA : !strcmp(phase, "gradient_sync") ? PART_EXPOSED : PART_OTHER;
 }
 
-const cJSON *run_table_rows(const struct report_run *run, const char *key)
-{
-    const cJSON *table;
-    cJSON_ArrayForEach(table, cJSON_GetObjectItemCaseSensitive(run->summary, "tables"))
-    {
-        if (!strcmp(json_string(table, "key"), key))
-            return cJSON_GetObjectItemCaseSensitive(table, "rows");
-    }
-    return NULL;
-}
-
 /* Reads the mean times of a profile's phases. */
 static void read_phases(struct report_run *run)
 {
-    const cJSON *row, *rows = run_table_rows(run, "phases");
+    const cJSON *table, *row, *rows = NULL;
+    cJSON_ArrayForEach(table, cJSON_GetObjectItemCaseSensitive(run->summary, "tables"))
+    {
+        if (!strcmp(json_string(table, "key"), "phases"))
+            rows = cJSON_GetObjectItemCaseSensitive(table, "rows");
+    }
     for (int i = 0; i <= PARTS; i++)
         run->phase_s[i] = rows ? 0 : NAN;
     cJSON_ArrayForEach(row, rows)
@@ -231,25 +225,10 @@ int run_compares(const struct report_run *run)
     return !*run->problem && (!strcmp(run->mode, "benchmark") || !strcmp(run->mode, "tune"));
 }
 
-const struct run_implementation *run_find_implementation(const struct report_run *run, const char *subject)
-{
-    for (size_t i = 0; i < run->implementations; i++)
-        if (!strcmp(run->implementation[i].subject, subject))
-            return &run->implementation[i];
-    return NULL;
-}
-
 struct measured run_figure(const struct report_run *run, const char *subject, const char *name)
 {
     const struct figure *f = figures_find(&run->figures, subject, name, 0);
     return f ? (struct measured){f->value, f->low, f->high} : (struct measured){NAN, NAN, NAN};
-}
-
-const char *run_edge_advice(const struct run_implementation *best, int tried_smaller, int tried_larger)
-{
-    if (tried_larger && !tried_smaller && (!best->tensors || best->buckets < best->tensors))
-        return "the smallest size tried: try smaller";
-    return tried_smaller && !tried_larger && best->buckets != 1 ? "the largest size tried: try larger" : NULL;
 }
 
 /* ---- where the time of a step goes ---- */

@@ -60,20 +60,11 @@ void runs_destroy(struct report_runs *runs); /* zeroed runs are fine */
 /* "complete", `unfinished`, or "unreadable". */
 const char *run_state(const struct report_run *run);
 
-/* The rows of the summary's table with that key; or NULL. */
-const cJSON *run_table_rows(const struct report_run *run, const char *key);
-
 /* Whether the run compares implementations, round by round. */
 int run_compares(const struct report_run *run);
 
-/* The implementation of that subject, or NULL. */
-const struct run_implementation *run_find_implementation(const struct report_run *run, const char *subject);
 /* A figure of a subject with its interval; all NAN: there is none. */
 struct measured run_figure(const struct report_run *run, const char *subject, const char *name);
-
-/* What to try if the bucket size of the best implementation is the smallest or the largest that was tried; NULL if it
- * is neither, or if a size beyond it would cut the gradient into the same buckets. */
-const char *run_edge_advice(const struct run_implementation *best, int tried_smaller, int tried_larger);
 
 /* ---- where the time of a step goes ---- */
 

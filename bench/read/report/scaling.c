@@ -17,24 +17,17 @@ static int by_ranks(const void *a, const void *b)
                                 : strcmp(x->run->directory, y->run->directory);
 }
 
-struct measured scaling_throughput(const struct scaling_row *row, const struct scaling_row *other)
+/* The throughput of a row divided by that of another. */
+static struct measured throughput_ratio(const struct scaling_row *row, const struct scaling_row *other)
 {
     struct measured ratio = stats_ratio(other->breakdown.step, row->breakdown.step);
     double tokens = row->run->tokens / other->run->tokens;
     return (struct measured){ratio.value * tokens, ratio.low * tokens, ratio.high * tokens};
 }
 
-const struct scaling_row *scaling_fastest(const struct scaling *s)
-{
-    const struct scaling_row *fastest = s->row;
-    for (const struct scaling_row *row = s->row; row < s->row + s->n; row++)
-        fastest = row->tokens_s >= fastest->tokens_s ? row : fastest;
-    return fastest;
-}
-
 static void compare_with_base(struct scaling_row *row, const struct scaling_row *base)
 {
-    const struct measured first = base->breakdown.step, speedup = scaling_throughput(row, base);
+    const struct measured first = base->breakdown.step, speedup = throughput_ratio(row, base);
     double ranks = (double)row->ranks / (double)base->ranks;
     row->work = row->run->tokens / base->run->tokens / ranks;
     row->speedup = speedup.value;

@@ -31,12 +31,6 @@ struct scaling {
  * in *scaling, which the caller frees with scaling_destroy. */
 size_t scaling_find(struct scaling **scaling, const struct report_runs *runs);
 
-/* The row with the most tokens per second, the last of equal ones. */
-const struct scaling_row *scaling_fastest(const struct scaling *scaling);
-
-/* The throughput of `row` divided by that of `other`. */
-struct measured scaling_throughput(const struct scaling_row *row, const struct scaling_row *other);
-
 void scaling_destroy(struct scaling *scaling, size_t n);
 
 #endif

@@ -135,8 +135,6 @@ void section_add_steps(cJSON *document, const struct report_runs *runs)
         size_t ranks = strcmp(run->mode, "profile") != 0 ? 0 : read_picture(p, run);
         if (!ranks)
             continue;
-        if (!drawn)
-            document_add_heading(document, "A step, rank by rank");
         snprintf(title, sizeof title, "%s: a step, rank by rank", run->label);
         int at = snprintf(subtitle, sizeof subtitle,
                           "ProfilerStep#%.0f of %s on %zu rank%s, the step nearest to the mean; ms since it started%s.",

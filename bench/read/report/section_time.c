@@ -14,7 +14,6 @@
 struct time_row {
     const char *label, *mode, *subject;
     size_t ranks;
-    char bucket[24], samples[40];
     struct breakdown breakdown;
     double share[PARTS];
 };
@@ -25,7 +24,6 @@ static const struct column time_columns[] = {
     {"run", "run", COLUMN_NAME, FIELD(label), NULL, 1, -10, 0},
     {"mode", "source", COLUMN_NAME, FIELD(mode), NULL, 1, -9, 0},
     {"implementation", "implementation", COLUMN_NAME, FIELD(subject), NULL, 1, -14, 0},
-    {"bucket", "bucket\nMiB", COLUMN_CHARS, FIELD(bucket), NULL, 1, 6, 0},
     {"ranks", "ranks", COLUMN_COUNT, FIELD(ranks), "1", 1, 5, 0},
     {"step", "step\nms", COLUMN_REAL, FIELD(breakdown.step.value), "s", 1e3, 8, 2},
     {"step_95", "95 %\ninterval", COLUMN_INTERVAL, COLUMN_ENDS(struct time_row, breakdown.step.low, breakdown.step.high), "s", 1e3, -16, 2},
@@ -37,8 +35,7 @@ static const struct column time_columns[] = {
     {"exposed_share", "%", COLUMN_REAL, FIELD(share[PART_EXPOSED]), "1", 100, 5, 1},
     {"other", "other\nms", COLUMN_REAL, FIELD(breakdown.part[PART_OTHER]), "s", 1e3, 7, 2},
     {"other_share", "%", COLUMN_REAL, FIELD(share[PART_OTHER]), "1", 100, 5, 1},
-    {"n", NULL, COLUMN_COUNT, FIELD(breakdown.n), "1", 1, 0, 0},
-    {"samples", "n", COLUMN_CHARS, FIELD(samples), NULL, 1, -9, 0},
+    {"n", "n", COLUMN_COUNT, FIELD(breakdown.n), "1", 1, 4, 0},
 };
 /* clang-format on */
 #undef FIELD
@@ -49,14 +46,6 @@ static size_t take_time(struct time_row *row, const struct report_run *run, cons
     *row = (struct time_row){.label = run->label, .mode = run->mode, .subject = subject, .ranks = run->ranks};
     if (run_breakdown(&row->breakdown, run, subject))
         return 0;
-    const struct run_implementation *of = run_find_implementation(run, subject);
-    if (of && isfinite(of->mb))
-        snprintf(row->bucket, sizeof row->bucket, "%.4g", of->mb);
-    size_t n = row->breakdown.n, of_rank = n / (run->ranks ? run->ranks : 1);
-    if (strcmp(run->mode, "profile") != 0)
-        snprintf(row->samples, sizeof row->samples, "%zu round%s", n, text_plural(n));
-    else
-        snprintf(row->samples, sizeof row->samples, "%zu step%s x %zu", of_rank, text_plural(of_rank), run->ranks);
     for (int p = 0; p < PARTS; p++)
         row->share[p] = row->breakdown.part[p] / row->breakdown.step.value;
     return 1;
@@ -117,9 +106,9 @@ void section_add_breakdown(cJSON *document, const struct report_runs *runs)
                 .note = {
                     "compute: zero_grad, forward, backward, clipping and optimizer. exposed: waiting for communication "
                     "after backward. other: the rest of the step.",
-                    "A benchmark has medians over the rounds, and its step is that of the slowest rank. A profile has "
-                    "means over the captured steps of all ranks (n: steps x ranks), without an interval, since "
-                    "consecutive steps are not independent."}});
+                    "A benchmark has medians over n rounds, and the step of the slowest rank. A profile has means over "
+                    "the captured steps of all ranks (n: steps x ranks), without an interval, since consecutive steps "
+                    "are not independent."}});
     }
     free(row);
 }

@@ -9,7 +9,7 @@
 #include "report/grid.h"
 #include "report/scaling.h"
 
-/* The summary: the step or the efficiency, and the costliest bottleneck with its remedy. */
+/* The summary: what was measured, warnings, the costliest bottleneck and what to try, the efficiency. */
 void section_add_summary(cJSON *document, const struct report_runs *runs, const struct scaling *scaling,
                          size_t scalings, const struct bottlenecks *bottlenecks);
 void section_add_bottlenecks(cJSON *document, const struct bottlenecks *bottlenecks);

@@ -100,20 +100,6 @@ static void add_all(void)
     document_add_heading(document, "Where the time goes");
 }
 
-/* As text, sections with only pictures are left out, as their headings would have no content. */
-TEST(text_without_sections_of_pictures)
-{
-    document_add_heading(document, "Pictures");
-    document_add_picture(document, "a", "A", strdup("<svg/>"));
-    document_add_picture(document, "b", "B", strdup("<svg/>"));
-    document_add_heading(document, "And a picture");
-    document_add_picture(document, "c", "C", strdup("<svg/>"));
-    document_add_paragraph(document, "%s", "Two.");
-    document_add_heading(document, "Last picture");
-    document_add_picture(document, "d", "D", strdup("<svg/>"));
-    prints(document_print_text, "A title\n=======\n\nAnd a picture\n-------------\n\nTwo.\n");
-}
-
 TEST(a_document_as_text)
 {
     add_all();
