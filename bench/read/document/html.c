@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* The colours are those of the pictures (chart/svg.c). Print is always light. Wide content scrolls in its own box. */
+/* Pictures have the same colours (chart/svg.c). Print is always light. Wide content scrolls in a box. */
 static const char style[] =
     ":root { color-scheme: light dark; --ink: #1b1f24; --paper: #ffffff; --faint: #505963; --line: #d5d9de;\n"
     "  --band: #f3f5f7; --link: #0b57a4; }\n"
@@ -35,10 +35,11 @@ static const char style[] =
     ".wide > svg > style + rect { fill: none; }\n"
     "table { border-collapse: collapse; font-size: .875rem; font-variant-numeric: tabular-nums; }\n"
     "th, td { padding: .25rem .6rem; text-align: right; white-space: nowrap; vertical-align: top; }\n"
-    "th { vertical-align: bottom; border-bottom: 2px solid var(--line); }\n"
+    "th { white-space: normal; vertical-align: bottom; border-bottom: 2px solid var(--line); }\n"
     "td { border-bottom: 1px solid var(--line); }\n"
     ".left { text-align: left; }\n"
     "td.long { white-space: normal; min-width: 22rem; overflow-wrap: anywhere; }\n"
+    ".note { margin: .3rem 0; }\n"
     ".note, footer { color: var(--faint); font-size: .875rem; }\n"
     "footer { margin-top: 3rem; }\n"
     "@media print {\n"
@@ -64,22 +65,14 @@ static void print_piece(FILE *out, const char *piece, int code)
     fputs(code ? "</code>" : "", out);
 }
 
-static void print_element(FILE *out, const char *name, const char *text)
+static void print_element(FILE *out, const char *name, const char *attributes, const char *text)
 {
-    fprintf(out, "<%s>", name);
+    fprintf(out, "<%s%s>", name, attributes);
     document_each_piece(out, text, print_piece);
     fprintf(out, "</%s>\n", name);
 }
 
 /* ---- headings and the table of contents ---- */
-
-/* Prints a heading; its id has its number. */
-static void print_heading(FILE *out, const cJSON *block, int number)
-{
-    fprintf(out, "<h2 id=\"s%d\">", number);
-    text_print_markup(out, json_string(block, "text"));
-    fputs("</h2>\n", out);
-}
 
 /* Prints links to the headings, if there are two or more. */
 static void print_contents(FILE *out, const cJSON *blocks)
@@ -102,29 +95,21 @@ static void print_contents(FILE *out, const cJSON *blocks)
     fputs("</ul>\n</nav>\n", out);
 }
 
-/* ---- tables and pictures ---- */
+/* ---- tables ---- */
 
 /* Prints the cells of a row; row NULL: the headings. */
 static void print_row(FILE *out, const struct table_view *view, const cJSON *row)
 {
-    char cell[TABLE_CELL], line[TABLE_CELL];
+    char cell[TABLE_CELL];
     fputs("<tr>", out);
     for (int i = 0; i < view->columns; i++) {
         int left = table_is_left(view->column[i]), is_long = strlen(table_cell(cell, view->column[i], row)) > 48;
-        if (row) {
-            fprintf(out, "<td%s>", !left ? "" : is_long ? " class=\"left long\"" : " class=\"left\"");
-            text_print_markup(out, cell);
-            fputs("</td>", out);
-        } else {
-            fprintf(out, "<th scope=\"col\"%s>", left ? " class=\"left\"" : "");
-            for (const char *c = cell; *c; c += *c == '\n') { /* line by line */
-                fputs(c > cell ? "<br/>\n" : "", out);
-                snprintf(line, sizeof line, "%.*s", (int)strcspn(c, "\n"), c);
-                text_print_markup(out, line);
-                c += strlen(line);
-            }
-            fputs("</th>", out);
-        }
+        fprintf(out, "%s%s>", row ? "<td" : "<th scope=\"col\"",
+                !left     ? ""
+                : is_long ? " class=\"left long\""
+                          : " class=\"left\"");
+        text_print_markup(out, cell);
+        fputs(row ? "</td>" : "</th>", out);
     }
     fputs("</tr>\n", out);
 }
@@ -136,7 +121,7 @@ static void print_table(FILE *out, const cJSON *table)
         return;
     fputs("<figure>\n", out);
     if (*view.title)
-        print_element(out, "figcaption", view.title);
+        print_element(out, "figcaption", "", view.title);
     fputs("<div class=\"wide\">\n<table>\n<thead>\n", out);
     print_row(out, &view, NULL);
     fputs("</thead>\n<tbody>\n", out);
@@ -144,25 +129,14 @@ static void print_table(FILE *out, const cJSON *table)
     for (int i = 0; i < view.rows; i++, row = row->next)
         print_row(out, &view, row);
     fputs("</tbody>\n</table>\n</div>\n", out);
-    if (view.more || view.note)
-        fputs("<p class=\"note\">", out);
     if (view.more) {
-        fprintf(out, "... (%d more in ", view.more);
+        fprintf(out, "<p class=\"note\">... (%d more in ", view.more);
         text_print_markup(out, view.rest);
-        fputs(view.note ? ")<br/>\n" : ")", out);
+        fputs(")</p>\n", out);
     }
-    for (const cJSON *note = view.note; note; note = note->next) {
-        document_each_piece(out, note->valuestring, print_piece);
-        fputs(note->next ? "<br/>\n" : "", out);
-    }
-    fputs(view.more || view.note ? "</p>\n</figure>\n" : "</figure>\n", out);
-}
-
-/* Prints the svg element, without a declaration such as <?xml ...?>. It contains its title, so it has no caption. */
-static void print_picture(FILE *out, const cJSON *block)
-{
-    const char *svg = strstr(json_string(block, "svg"), "<svg");
-    fprintf(out, "<figure>\n<div class=\"wide\">\n%s</div>\n</figure>\n", svg ? svg : "");
+    for (const cJSON *note = view.note; note; note = note->next)
+        print_element(out, "p", " class=\"note\"", note->valuestring);
+    fputs("</figure>\n", out);
 }
 
 /* ---- all together ---- */
@@ -178,14 +152,16 @@ static void print_blocks(FILE *out, const cJSON *blocks)
         if (item != in_list)
             fputs(item ? "<ul>\n" : "</ul>\n", out);
         in_list = item;
-        if (!strcmp(kind, "heading"))
-            print_heading(out, block, ++number);
-        else if (!strcmp(kind, "table"))
+        if (!strcmp(kind, "heading")) {
+            fprintf(out, "<h2 id=\"s%d\">", ++number);
+            text_print_markup(out, text);
+            fputs("</h2>\n", out);
+        } else if (!strcmp(kind, "table"))
             print_table(out, cJSON_GetObjectItemCaseSensitive(block, "table"));
         else if (!strcmp(kind, "picture"))
-            print_picture(out, block);
+            fprintf(out, "<figure>\n<div class=\"wide\">\n%s</div>\n</figure>\n", json_string(block, "svg"));
         else
-            print_element(out, item ? "li" : "p", text);
+            print_element(out, item ? "li" : "p", "", text);
     }
     fputs(in_list ? "</ul>\n" : "", out);
 }

@@ -162,7 +162,7 @@ void section_add_bottlenecks(cJSON *document, const struct bottlenecks *found)
                     "interval: the steps of one capture are not independent, or there are fewer than 6 rounds.",
                     "level: of a profile's finding by its threshold; of the others high above 20 % of the step, "
                     "warning above 5 %, note below."}});
-    for (size_t i = 0; i < found->n && i < EXPLAINED; i++) {
+    for (size_t i = 1; i < found->n && i < EXPLAINED; i++) { /* the summary has the first */
         const struct finding *b = &found->item[i].finding;
         size_t first = 0; /* bottleneck with this advice */
         while (strcmp(found->item[first].finding.advice, b->advice) != 0)
