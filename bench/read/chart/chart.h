@@ -39,7 +39,7 @@ struct chart_reference {
 };
 
 /* Lines are straight between points. The ticks of a logarithmic x axis are at the points, or at every k-th of them. A
- * linear y axis begins at 0; it is cut, and its title tells so, where all values are in the upper 40 %. The first 40
+ * linear y axis begins at 0, or is cut where all values are in the upper 40 %, as the title then tells. The first 40
  * names are drawn. */
 struct chart_xy {
     struct chart_axis x, y;

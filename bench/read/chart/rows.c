@@ -41,7 +41,7 @@ static void draw_spans(FILE *out, const struct chart_rows *c, int kind, const st
 /* Draws the labels that fit into their spans, none over another; and the texts behind the spans of their row. */
 static void draw_labels(FILE *out, const struct chart_rows *c, const struct axis *axis, double top)
 {
-    double used[CHART_ROWS] = {0}, last[CHART_ROWS]; /* the ends of a row's last span with a label, and of its spans */
+    double used[CHART_ROWS] = {0}, last[CHART_ROWS]; /* where the last labelled span of a row ends, and the last span */
     char classes[24], label[SVG_LABEL];
     for (size_t i = 0; i < c->rows; i++)
         last[i] = axis->from;

@@ -1,4 +1,4 @@
-/* svg.c - the elements of an SVG picture, and its style sheet. */
+/* svg.c - the elements of an SVG picture, and the style sheet. */
 #include "chart/svg.h"
 
 #include "base/text.h"
@@ -6,8 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The unit test reads the colours, one a line. Shapes are drawn in `color`, so that each colour class needs one rule.
- */
+/* The unit test reads the colours, one a line. Shapes are drawn in `color`, so a colour class needs only one rule. */
 const char svg_style[] = ".dp{max-width:100%;height:auto;color:#1b1f24;"
                          "font:16px system-ui,-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif}\n"
                          ".dp-page{fill:#ffffff}\n"

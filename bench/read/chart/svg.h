@@ -1,6 +1,6 @@
 /* svg.h - writes a picture as SVG, element by element; chart/chart.h draws whole charts.
  *
- * A picture works as a file, and several work inside one HTML page: each contains its style sheet (equal rules do not
+ * A picture works as a file, and several work inside one HTML page: each contains the style sheet (equal rules do not
  * conflict), no id, no script, and no reference to anything outside; the class of every rule begins with "dp". It is
  * SVG_WIDTH wide, shrinks to fit, and follows the light or dark setting of the reader's system.
  *
@@ -24,7 +24,7 @@ enum svg_anchor { SVG_START, SVG_MIDDLE, SVG_END };
  * test checks the distances). */
 extern const char svg_style[];
 
-/* The begin of each picture, by which files_check_path knows it. */
+/* The first characters of each picture, by which files_check_path knows it. */
 #define SVG_MARK "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"dp\""
 
 /* Begin and end of the whole picture. Screen readers read title and description. */
@@ -37,7 +37,7 @@ void svg_text(FILE *out, double x, double y, enum svg_anchor anchor, const char 
 void svg_line(FILE *out, double x1, double y1, double x2, double y2, const char *classes, int colour);
 void svg_rect(FILE *out, double x, double y, double width, double height, const char *classes, int colour);
 void svg_circle(FILE *out, double x, double y, double radius, const char *classes, int colour);
-/* Begin and end of a path element; in between the caller writes the value of the attribute d, such as by svg_path_to: a
+/* Begin and end of a path element. In between the caller writes the attribute d, for example with svg_path_to: a
  * command, M or L, with a point. */
 void svg_path_begin(FILE *out, const char *classes, int colour);
 void svg_path_to(FILE *out, char command, double x, double y);

@@ -74,7 +74,7 @@ static struct plot plot_of(const struct chart_xy *c)
     return (struct plot){.chart = c, .x = axis_for(&c->x, x[0], x[1]), .y = axis_for(&c->y, y[0], y[1])};
 }
 
-/* ---- names at the right edge, beside the end of their line ---- */
+/* ---- names at the right edge, next to the end of the line ---- */
 
 enum { NAMES = 40, NAME_GAP = 20, NAME_WIDTH = 250, SIGN = 22 };
 

@@ -24,14 +24,14 @@ void document_add_item(cJSON *document, const char *format, ...) __attribute__((
 void document_add_table(cJSON *document, const struct table *table);
 void document_add_saved_table(cJSON *document, const cJSON *table);
 
-/* Appends a picture, and frees svg, the text of an SVG file from chart/. name: its file without .svg, unique in the
- * document. title: a description for readers of Markdown who cannot see it. */
+/* Appends a picture, and frees svg, the text of an SVG file from chart/. name: of the file, without .svg, unique in
+ * the document. title: a description for readers of Markdown who cannot see the picture. */
 void document_add_picture(cJSON *document, const char *name, const char *title, char *svg);
 
 /* Print the document: as text, without pictures; as GitHub's Markdown, with pictures as links to pictures/NAME.svg; as
  * one HTML file without JavaScript or references to other
  * files, which is XML as well, and follows the light or dark setting of the reader's system. No text in the document
- * can break any of these. */
+ * can break a form. */
 void document_print_text(FILE *out, const cJSON *document);
 void document_print_markdown(FILE *out, const cJSON *document);
 void document_print_html(FILE *out, const cJSON *document);

@@ -15,7 +15,7 @@ static int is_marking(const char *text, size_t at)
     char c = text[at], next = text[at + 1];
     if (c == ']') /* a link, or where one leads; an interval is left as it is */
         return next && strchr("([:", next);
-    if (c == '_') /* not within a name, such as ddp_bucketed */
+    if (c == '_') /* not within a name like ddp_bucketed */
         return !(at && isalnum((unsigned char)text[at - 1]) && isalnum((unsigned char)next));
     if (c == ':') /* an address, which becomes a link */
         return next == '/';
@@ -59,7 +59,7 @@ static void print_piece(FILE *out, const char *piece, int code)
     fputc('`', out);
 }
 
-/* Prints a line that is no list, heading or code, whatever its first character is. */
+/* Prints a line, and escapes what would begin a list, heading or code. */
 static void print_line(FILE *out, const char *text)
 {
     text += strspn(text, " \t\n");

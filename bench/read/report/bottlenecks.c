@@ -18,7 +18,7 @@ static struct finding *append_bottleneck(struct bottlenecks *found, const struct
     return &b->finding;
 }
 
-/* Adds a finding that is made here, without its text. Ranks with fewer CPUs than threads need other advice. */
+/* Adds a finding without a text. Ranks with fewer CPUs than threads need other advice. */
 static struct finding *add_finding(struct bottlenecks *found, const struct report_run *run, const char *name,
                                    struct measured loss, double step, const char *advice)
 {

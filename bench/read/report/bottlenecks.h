@@ -18,12 +18,12 @@ struct bottlenecks {
 };
 
 /* Finds one bottleneck for each loss:
- * - every finding of every profile, as the profile wrote it;
+ * - every finding of every profile, unchanged;
  * - "communication" of the best implementation of a comparison (sync_cost), where it is significant, and its "data
  *   loading" from 10 % of the step on; each unless a profile of that label on as many ranks found the same;
  * - "slower computation" on more ranks, where runs on several numbers of ranks were compared, it is significant and at
- *   least 5 % of the base's step; unless a profile of that label on as many ranks found CPU contention, its cause.
- * Those that are not a profile's are high above 20 % of the step, a warning above 5 %. Release with
+ *   least 5 % of the base's step; unless a profile of that label on as many ranks found CPU contention, which is the
+ * cause. Bottlenecks that are not a profile's are high above 20 % of the step, a warning above 5 %. Release with
  * bottlenecks_destroy. */
 void bottlenecks_find(struct bottlenecks *found, const struct report_runs *runs, const struct scaling *scaling,
                       size_t scalings);

@@ -1,4 +1,4 @@
-/* forms.c - prints a report in its file formats, and writes the files. */
+/* forms.c - prints a report in all file formats, and writes the files. */
 #include "report/forms.h"
 
 #include "base/files.h"
@@ -80,7 +80,7 @@ static const cJSON *rows_of(const cJSON *document, const char *key)
 }
 
 /* Prints a test case for each run, an error if it cannot be read and failed if it is not complete; and for each
- * bottleneck, in their order, failed if its level is high. */
+ * bottleneck, in the order of the table, failed if the level is high. */
 static void print_junit(FILE *out, const cJSON *document, const struct report_runs *runs)
 {
     struct junit junit;
@@ -116,8 +116,8 @@ static void print_markdown(FILE *out, const cJSON *document, const struct report
 }
 
 static const struct form {
-    const char *file; /* its name in the directory */
-    const char *mark; /* near its begin, for files_check_path */
+    const char *file; /* name in the directory */
+    const char *mark; /* begins a line near the top, for files_check_path */
     void (*print)(FILE *out, const cJSON *document, const struct report_runs *runs);
 } forms[FORMS] = {[FORM_HTML] = {"report.html", "<title>" FORMS_TITLE, print_html},
                   [FORM_MARKDOWN] = {"BOTTLENECK_ANALYSIS.md", "# " FORMS_TITLE, print_markdown},

@@ -20,7 +20,7 @@ int grid_is_in(const char *directory)
     return n > 0;
 }
 
-/* Reads model and repeat from the directory of a run. Returns 0; or -1: it is not that of a run of a sweep. */
+/* Reads model and repeat from the directory of a run. Returns 0; or -1: no run of a sweep has this path. */
 static int parse_directory(const char *directory, char model[128], size_t *repeat)
 {
     for (const char *at = directory; (at = strstr(at, "ranks=")); at++) {

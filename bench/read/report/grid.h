@@ -31,7 +31,7 @@ struct grid_point {
     double interval_s[2];      /* of the mean, 95 % by Student's t; NAN below GRID_REPEATS */
     double tokens_mean_s;      /* mean tokens per second */
     double efficiency;         /* tokens per second and rank / those of the same point on the fewest ranks; NAN there */
-    struct paired to_best;     /* step / that of the best in the same repeats; its interval is NAN below GRID_REPEATS */
+    struct paired to_best;     /* step / step of the best in the same repeats; the interval is NAN below GRID_REPEATS */
     enum verdict_kind verdict; /* VERDICT_KINDS: a control; all others are undecided below GRID_REPEATS */
     const char *mark;          /* "*" best, "=" tie, "" */
 };
@@ -44,7 +44,7 @@ struct grid {
 /* Whether the directory holds runs of a sweep, below ranks=<n>/model=<name>/<implementation>/repeat-<k>. */
 int grid_is_in(const char *directory);
 
-/* Adds a run, which has to stay where it is, to its point. Returns 0; or -1, reported: the run cannot be read, is not
+/* Adds a run, whose address must not change, to a point. Returns 0; or -1, reported: the run cannot be read, is not
  * complete, or is not the benchmark of one implementation in a directory of a sweep. */
 int grid_add(struct grid *grid, const struct report_run *run);
 

@@ -1,4 +1,4 @@
-/* report.c - `ddpbench report`: reads runs, prints the report, and writes its files. */
+/* report.c - `ddpbench report`: reads runs, prints the report, and writes files. */
 #include "report/report.h"
 
 #include "base/files.h"
@@ -145,7 +145,7 @@ static cJSON *create_report(const struct report_runs *runs)
     return document;
 }
 
-/* The report on a sweep. NULL, reported: its runs cannot be reported. */
+/* The report on a sweep; NULL, reported, if the directory holds anything else. */
 static cJSON *create_sweep(const char *directory, const struct report_runs *runs)
 {
     struct grid grid = {0};

@@ -140,7 +140,7 @@ static void add_run(struct report_runs *runs, const char *label, const char *dir
         run->summary = saved.summary;
         run->figures = saved.figures;
         saved = (struct saved_run){0};
-        cJSON_DeleteItemFromObjectCaseSensitive(run->summary, "figures"); /* most of its memory */
+        cJSON_DeleteItemFromObjectCaseSensitive(run->summary, "figures"); /* which take most of the memory */
         take_facts(run);
     }
     saved_run_destroy(&saved);
@@ -201,7 +201,7 @@ void runs_add(struct report_runs *runs, const char *label, const char *directory
         add_run(runs, label, path);
     const char *slash = strrchr(path, '/'), *name = slash && slash[1] ? slash + 1 : path;
     for (struct report_run *run = &runs->item[first]; run < runs->item + runs->n; run++)
-        if (!*run->label) /* of a single run its name, of several the path from there on */
+        if (!*run->label) /* a single run: name of the directory; several: path from there on */
             snprintf(run->label, sizeof run->label, "%.*s", RUN_LABEL - 1,
                      n > 1 ? run->directory + (name - path) : name);
 }

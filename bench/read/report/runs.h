@@ -52,7 +52,7 @@ struct report_runs {
 };
 
 /* Adds the run in the directory, or all runs below it, at most four levels deep, in the order of their names. label "":
- * the run's own label, or else the name of its directory. A run that cannot be read is added with its problem. */
+ * the run's own label, or else the name of its directory. A run that cannot be read is added with `problem`. */
 void runs_add(struct report_runs *runs, const char *label, const char *directory);
 
 void runs_destroy(struct report_runs *runs); /* zeroed runs are fine */
@@ -63,7 +63,7 @@ const char *run_state(const struct report_run *run);
 /* Whether the run compares implementations, round by round. */
 int run_compares(const struct report_run *run);
 
-/* A figure of a subject with its interval; all NAN: there is none. */
+/* A figure of a subject, with the interval; all NAN if the run does not have it. */
 struct measured run_figure(const struct report_run *run, const char *subject, const char *name);
 
 /* ---- where the time of a step goes ---- */
@@ -71,8 +71,8 @@ struct measured run_figure(const struct report_run *run, const char *subject, co
 struct breakdown {
     double part[PARTS];   /* seconds; their sum is the step */
     struct measured step; /* seconds, with a 95 % interval; NAN: none */
-    /* The sum of the computation's phases. Its interval is the sums of their ends, which contains it however the phases
-     * depend on each other. */
+    /* The sum of the computation's phases. The ends of the interval are the sums of the ends of the phases' intervals:
+     * wide enough however the phases depend on each other. */
     struct measured compute;
     size_t n; /* samples */
 };

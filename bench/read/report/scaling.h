@@ -20,7 +20,7 @@ struct scaling_row {
 
 /* Runs of one mode and workload on at least two numbers of ranks. The base is the first row, with the fewest ranks. All
  * rows are of the implementation that is best on the most ranks, since the best of each run, of several that tie, is
- * the best by chance; only where a run lacks that implementation, each row is of its own run's subject. */
+ * the best by chance; only where a run lacks that implementation, each row is of the subject of the run. */
 struct scaling {
     const char *mode, *workload, *subject; /* subject "": each row has its own */
     struct scaling_row *row;               /* [n], sorted by ranks; owned */

@@ -67,7 +67,7 @@ static void draw_group(cJSON *document, const struct grid_point *point, size_t n
             size_t before = 0;
             while (strcmp(point[before].implementation, subject) != 0 || !*point[before].bucket)
                 before++;
-            if (&point[before] < p) /* the implementation has its line already */
+            if (&point[before] < p) /* drawn with the first point */
                 continue;
             size_t sizes = take_sizes(&taken[points], point, n, subject);
             series[lines] = (struct chart_series){subject, &taken[points], sizes, (int)(lines % SVG_COLOURS), 0};

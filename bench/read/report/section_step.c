@@ -1,4 +1,4 @@
-/* section_step.c - a captured step as a timeline of its ranks. */
+/* section_step.c - a captured step as a timeline of the ranks. */
 #include "report/sections.h"
 
 #include "base/files.h"
@@ -44,7 +44,7 @@ static void add_span(struct step_picture *p, double begin, double end, size_t ro
         p->span[p->spans++] = (struct chart_span){begin, end, row, kind, label};
 }
 
-/* Adds the row of a rank whose step starts at `start` ms, and a row of its communication if it has any. */
+/* Adds a row for a rank whose step starts at `start` ms, and a row for communication if the rank has any. */
 static void add_rank(struct step_picture *p, const cJSON *line, size_t rank, double start)
 {
     const cJSON *segment;
@@ -142,7 +142,7 @@ void section_add_steps(cJSON *document, const struct report_runs *runs)
                           run->ranks > 1 ? " on the first rank, with synchronised clocks" : "");
         if (ranks < run->ranks)
             snprintf(subtitle + at, sizeof subtitle - (size_t)at,
-                     ranks < RANKS ? " Only %zu of %zu ranks: rank_%zu_metrics.jsonl has no such step."
+                     ranks < RANKS ? " Only %zu of %zu ranks: rank_%zu_metrics.jsonl lacks the step."
                                    : " The first %zu of %zu ranks.",
                      ranks, run->ranks, ranks);
         snprintf(name, sizeof name, "step-%zu", ++drawn);

@@ -148,7 +148,7 @@ void section_add_bottlenecks(cJSON *document, const struct bottlenecks *found)
     enum { EXPLAINED = 8 };
     document_add_heading(document, "Top bottlenecks");
     if (!found->n)
-        document_add_paragraph(document, "None: no figure is beyond its threshold.");
+        document_add_paragraph(document, "None: no figure is beyond a threshold.");
     if (found->n)
         document_add_table(
             document,
@@ -160,7 +160,7 @@ void section_add_bottlenecks(cJSON *document, const struct bottlenecks *found)
                 .note = {
                     "lost: by how much a step is longer. Losses overlap, so they do not add up. n/a: not known. No "
                     "interval: the steps of one capture are not independent, or there are fewer than 6 rounds.",
-                    "level: of a profile's finding by its threshold; of the others high above 20 % of the step, "
+                    "level: a profile's finding by a threshold of its own; others high above 20 % of the step, "
                     "warning above 5 %, note below."}});
     for (size_t i = 1; i < found->n && i < EXPLAINED; i++) { /* the summary has the first */
         const struct finding *b = &found->item[i].finding;

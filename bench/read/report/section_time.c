@@ -152,14 +152,15 @@ static void add_scaling_tables(cJSON *document, const struct scaling_row *row, s
                       .note = {"speed-up: tokens per second / those of the first row. efficiency: speed-up / ratio of "
                                "ranks. Intervals count the two steps as independent."}});
     document_add_table(
-        document, &(struct table){
-                      .key = "where_efficiency_is_lost",
-                      .title = "Where efficiency is lost, ms a step",
-                      TABLE_COLUMNS(lost_columns),
-                      TABLE_ROWS(row + 1, n - 1),
-                      .note = {"lost: how much longer a step takes than in the first row above, for as many tokens on "
-                               "each rank; the other columns are its parts. Waiting for a straggler counts as exposed "
-                               "communication of the other ranks."}});
+        document,
+        &(struct table){
+            .key = "where_efficiency_is_lost",
+            .title = "Where efficiency is lost, ms a step",
+            TABLE_COLUMNS(lost_columns),
+            TABLE_ROWS(row + 1, n - 1),
+            .note = {"lost: how much longer a step takes than in the first row above, for as many tokens on "
+                     "each rank; the other columns are parts of it. Waiting for a straggler counts as exposed "
+                     "communication of the other ranks."}});
 }
 
 static void draw_scaling(cJSON *document, const struct scaling *s, size_t number)

@@ -1,4 +1,4 @@
-/* sections.h - the sections of a report. Each function appends its headings, text, tables and pictures to a document,
+/* sections.h - the sections of a report. Each function appends headings, text, tables and pictures to a document,
  * or nothing where the runs have no figures for it. */
 #ifndef BENCH_READ_REPORT_SECTIONS_H
 #define BENCH_READ_REPORT_SECTIONS_H
@@ -18,7 +18,7 @@ void section_add_choices(cJSON *document, const struct report_runs *runs);
 
 /* Where the time goes: all implementations of a single run, or the subject of each of several. */
 void section_add_breakdown(cJSON *document, const struct report_runs *runs);
-/* A captured step of each of the first profiles, as a timeline of its ranks, from the runs' own files. */
+/* A captured step of each of the first profiles, as a timeline of the ranks, from the runs' own files. */
 void section_add_steps(cJSON *document, const struct report_runs *runs);
 void section_add_scaling(cJSON *document, const struct scaling *scaling, size_t scalings);
 void section_add_buckets(cJSON *document, const struct report_runs *runs);
