@@ -71,32 +71,9 @@ const char *json_string(const cJSON *object, const char *name)
     return cJSON_IsString(item) ? item->valuestring : "";
 }
 
-/* Where a text, which need not be JSON, exceeds a limit, and how (*what); NULL: nowhere. */
-static const char *find_too_much(const char *text, const char **what)
-{
-    size_t depth = 0, values = 1;
-    for (const char *c = text; *c; c++) {
-        if (*c == '"')
-            while (*++c && *c != '"')
-                c += *c == '\\' && c[1];
-        if (!*c)
-            break;
-        if (*c < ',') /* skips spaces, most of a file that is indented */
-            continue;
-        depth += *c == '[' || *c == '{';
-        depth -= depth && (*c == ']' || *c == '}');
-        values += *c == ',';
-        *what = depth > JSON_DEEPEST ? "is nested too deep" : "holds too many values";
-        if (depth > JSON_DEEPEST || values > JSON_MOST_VALUES)
-            return c;
-    }
-    return NULL;
-}
-
 cJSON *json_object(const char *text)
 {
-    const char *what;
-    cJSON *json = find_too_much(text, &what) ? NULL : cJSON_ParseWithOpts(text, NULL, 1);
+    cJSON *json = cJSON_ParseWithOpts(text, NULL, 1);
     if (cJSON_IsObject(json))
         return json;
     cJSON_Delete(json);
@@ -106,7 +83,7 @@ cJSON *json_object(const char *text)
 cJSON *json_read(const char *directory, const char *name)
 {
     char path[FILES_PATH + 64], why[FILES_WHY] = "", *text = NULL;
-    const char *end = NULL, *what;
+    const char *end = NULL;
     size_t room = 0, line = 1;
     snprintf(path, sizeof path, "%s/%s", directory, name);
     FILE *file = files_open(path, JSON_MOST_BYTES, why);
@@ -115,19 +92,14 @@ cJSON *json_read(const char *directory, const char *name)
         snprintf(why, sizeof why, "%s", strerror(errno));
     if (file)
         fclose(file);
-    const char *too_much = n >= 0 ? find_too_much(text, &what) : NULL;
     errno = 0;
-    cJSON *json = n >= 0 && !too_much && strlen(text) == (size_t)n ? cJSON_ParseWithOpts(text, &end, 1) : NULL;
+    cJSON *json = n >= 0 && strlen(text) == (size_t)n ? cJSON_ParseWithOpts(text, &end, 1) : NULL;
     if (!json && errno == ENOMEM) /* set by malloc; cJSON does not tell */
         snprintf(why, sizeof why, "%s", strerror(errno));
-    end = too_much ? too_much : end;
     for (const char *c = text; end && c < end; c++)
         line += *c == '\n';
     if (*why)
         error_report("cannot read %s: %s", path, why);
-    else if (too_much)
-        error_report("%s: %s (line %zu): at most %d values are read, at most %d levels deep", path, what, line,
-                     JSON_MOST_VALUES, JSON_DEEPEST);
     else if (!json)
         error_report("%s: is not valid JSON (line %zu); the run that wrote it may have been cut off or the file edited",
                      path, line);

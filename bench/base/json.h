@@ -25,10 +25,10 @@ double json_number(const cJSON *object, const char *name);
 size_t json_count(const cJSON *object, const char *name);
 const char *json_string(const cJSON *object, const char *name);
 
-/* Limits on what is read, which bound the memory. A run of 1,000 ranks writes a few MB, 8 levels deep. */
-enum { JSON_MOST_BYTES = 64 << 20, JSON_DEEPEST = 32, JSON_MOST_VALUES = 4000000 };
+/* The largest file that is read. A run of 1,000 ranks writes a few MB. */
+enum { JSON_MOST_BYTES = 64 << 20 };
 
-/* Parses a text that is one JSON object within these limits; NULL for any other text. The caller deletes it. */
+/* Parses a text that is one JSON object; NULL for any other text. The caller deletes it. */
 cJSON *json_object(const char *text);
 
 /* Reads directory/name, which holds one JSON object. The caller deletes it. Or NULL, reported with the path, and with

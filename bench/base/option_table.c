@@ -196,9 +196,8 @@ static size_t find_row(const struct option_table *table, const char *name, char 
 void option_table_remove(struct option_table *table, const char *name)
 {
     size_t at = find_row(table, name, 0);
-    if (at == table->rows || table->removals == OPTIONS_REMOVED)
-        FATAL("there is no option --%s, or no room", name);
-    table->removed[table->removals++] = table->row[at].option;
+    if (at == table->rows)
+        FATAL("there is no option --%s", name);
     table->rows--;
     memmove(table->row + at, table->row + at + 1, (table->rows - at) * sizeof *table->row);
 }
@@ -217,17 +216,12 @@ static int distance(const char *a, size_t n, const char *b)
     return strncmp(a, b, n) ? sum : 1;
 }
 
-/* Reports an unknown option, with up to three that have a similar name; or one that was removed. */
+/* Reports an unknown option, with up to three that have a similar name. */
 static int report_unknown(const struct option_table *table, const char *word, size_t length)
 {
     size_t dashes = *word == '-' ? strspn(word, "-") : 0, at = 0;
     int limit = 1 + (int)length / 3, shown = 0;
     char known[200] = "";
-    for (size_t i = 0; i < table->removals; i++) {
-        const char *name = table->removed[i]->name;
-        if (dashes == 2 && strlen(name) == length - dashes && !strncmp(word + dashes, name, length - dashes))
-            return error_report("this command has no --%s; see its --help all", name);
-    }
     for (int far = 0; far <= limit && length > dashes && length < 64; far++) /* no name is longer */
         for (size_t i = 0; i < table->rows && shown < 3 && at < sizeof known; i++)
             if (distance(word + dashes, length - dashes, table->row[i].option->name) == far)

@@ -56,7 +56,7 @@ struct option_section {
 };
 #define OPTION_ROWS(rows) (rows), sizeof(rows) / sizeof *(rows)
 
-enum { OPTION_SECTIONS = 16, OPTIONS_MOST = 128, OPTIONS_REMOVED = 16 };
+enum { OPTION_SECTIONS = 16, OPTIONS_MOST = 128 };
 
 /* A command line: the options that it may have and, once it is parsed, those that it has. */
 struct option_table {
@@ -67,9 +67,7 @@ struct option_table {
         size_t section;
         const char *text; /* of the value, given or default; NULL for a flag */
         int given;
-    } row[OPTIONS_MOST];                           /* of all sections */
-    const struct option *removed[OPTIONS_REMOVED]; /* by option_table_remove */
-    size_t removals;
+    } row[OPTIONS_MOST]; /* of all sections */
     /* Takes a word that is not an option. Returns 0; or -1, reported. NULL: such words are refused. */
     int (*word)(void *context, const char *word);
     void *context;
@@ -80,8 +78,8 @@ struct option_table {
 /* Appends a section to a table, which is zeroed at first. The help keeps the order. */
 void option_table_add(struct option_table *table, struct option_section section);
 
-/* Removes an option from the table of a command that does not have it; an error message will name it. The field is left
- * as it is. An unknown name is fatal. */
+/* Removes an option from the table of a command that does not have it. The field is left as it is. An unknown name is
+ * fatal. */
 void option_table_remove(struct option_table *table, const char *name);
 
 /* Sets all defaults, then parses argv[1..] strictly: `--name value`, `--name=value`, `-l value`, `-lvalue`. A value

@@ -1,11 +1,10 @@
 /* provenance.c - run.json: what was run, where and with what. */
-#include "results/provenance.h"
+#include "results/results.h"
 
 #include "base/json.h"
 #include "base/version.h"
 #include "ddp/watchdog.h"
 #include "kernels/error.h"
-#include "results/results.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,10 +6,9 @@
 
 #include "base/lines.h"
 #include "base/option_table.h"
+#include "ddp/comm.h"
 #include "ddp/job.h"
 #include "results/findings.h"
-#include "results/place.h"
-#include "results/provenance.h"
 #include "results/saved_run.h"
 #include "results/summary.h"
 #include "results/verdict.h"
@@ -60,6 +59,28 @@ int results_open(struct results *results, const struct job *job, const struct re
 /* Checks that top and top/below, which need not exist, hold no file that a run with this target would write. Returns 0;
  * or -1, reported. */
 int results_check_free(const char *option, const char *top, const char *below);
+
+/* ---- run.json: what was run, where and with what ---- */
+
+/* A command line, and the table that it was parsed with. */
+struct command {
+    int argc;
+    char *const *argv;
+    const struct option_table *table;
+};
+
+/* Creates a run.json with schema version, program, version, mode, time, label, argv, and the value of every option as
+ * "configuration". The caller owns it. */
+cJSON *provenance_create(const char *mode, const char *label, const struct command *command);
+
+/* Adds the communication backend, how its messages progress or which NCCL it is, and the MPI library. */
+void provenance_add_comm(cJSON *json, const struct comm *comm);
+
+/* Adds the environment variables that affect a run, and writes run.json on rank 0. Deletes the JSON on every rank.
+ * Returns 0; or -1, reported. */
+int provenance_write(const struct results *results, cJSON *json);
+
+/* ---- the steps of a rank ---- */
 
 /* Appends whole lines to this rank's metrics, all or none of them, and frees the text. Returns 0; or -1, reported. */
 int results_append(struct results *results, char *text, size_t length);

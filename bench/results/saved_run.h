@@ -26,4 +26,23 @@ int saved_run_read_so_far(struct saved_run *saved, const char *directory);
 
 void saved_run_destroy(struct saved_run *saved); /* a zeroed one is fine */
 
+/* ---- where it ran, from run.json ---- */
+
+/* Each text is "" if run.json does not have it; control characters are replaced by spaces. */
+
+/* The model of the GPU, or of the CPU of the first host. */
+void place_machine(char *text, size_t size, const cJSON *run);
+
+/* The machines that the ranks run on. All 0 if run.json does not have it. */
+struct place {
+    size_t machines;     /* kernels: fewer than hosts if containers or namespaces share one */
+    size_t cpus;         /* logical CPUs of all machines */
+    double memory_bytes; /* of all machines */
+};
+struct place place_of(const cJSON *run);
+
+/* The link between the ranks: DDPBENCH_LINK of the run, or else the communication backend and the number of hosts; ""
+ * for one rank. */
+void place_link(char *text, size_t size, const cJSON *run);
+
 #endif

@@ -51,7 +51,7 @@ refuses() {
     succeeds "refused: $words: no results" [ ! -e refused ]
 }
 refuses "tune on one rank" 1 'tune compares costs of communication, which a single rank does not have'
-refuses "--rounds" 2 'this command has no --rounds' --rounds 3
-refuses "--bucket-size-mb" 2 'this command has no --bucket-size-mb' --bucket-size-mb 1,2
+refuses "--rounds" 2 "unknown option '--rounds'" --rounds 3
+refuses "--bucket-size-mb" 2 "unknown option '--bucket-size-mb'" --bucket-size-mb 1,2
 check_sentences
 exit $failed
