@@ -1,4 +1,4 @@
-/* main.c - the program: reads the command line and runs what it asks for. */
+/* main.c - the program: reads the command line and runs the command. */
 #include "allreduce/allreduce.h"
 #include "base/files.h"
 #include "benchmark/benchmark.h"

@@ -28,8 +28,8 @@ struct kernel_case {
     double *seconds;  /* [rounds] of a call */
 };
 
-/* What operations work on. Roles keep all values bounded however often operations repeat: y and z are written, a and b
- * hold numbers in [-0.5, 0.5), v in [0, 1). Attention uses both halves of y, z and a. */
+/* The arrays of the operations. Roles keep all values bounded however often operations repeat: y and z are written, a
+ * and b hold numbers in [-0.5, 0.5), v in [0, 1). Attention uses both halves of y, z and a. */
 struct kernel_arrays {
     void *y, *z, *a, *b, *v;      /* [numbers] of the compute type */
     float *y32, *z32, *a32, *v32; /* [numbers]; where the compute type is fp32, the same arrays */
@@ -42,11 +42,11 @@ struct kernel_arrays {
 struct bench {
     struct program program;
     size_t array_mib, rounds; /* options */
-    size_t array_bytes;       /* of what memory-bound operations work on */
+    size_t array_bytes;       /* of an array of a memory-bound operation */
     size_t numbers;           /* in an array, so that each case fits */
     struct kernel_arrays arrays;
     struct kernel_case item[MOST_CASES];
-    size_t n, copy; /* item[copy] is what memory-bound ones are compared with */
+    size_t n, copy; /* memory-bound cases are compared with item[copy] */
 };
 
 /* clang-format off */
@@ -200,7 +200,7 @@ static void create_arrays(struct bench *b)
     x->rstd = random_numbers(d, wide, N, 0.5, 1.5);
     x->lse = random_numbers(d, wide, n / D, 0, 1); /* [B, H, T] */
 
-    float *turn = allocate(2 * MOST_ANGLES, sizeof *turn); /* keeps what is turned again and again as long as it is */
+    float *turn = allocate(2 * MOST_ANGLES, sizeof *turn); /* rotations, which keep the length however often */
     for (size_t i = 0; i < 2 * MOST_ANGLES; i += 2) {
         turn[i] = cosf((float)(i % 1000));
         turn[i + 1] = sinf((float)(i % 1000));
@@ -281,7 +281,7 @@ static void run_case(const struct bench *b, const struct kernel_case *k)
     case OPERATION_ADAMW:
         d->adamw(x->y32, x->y == x->y32 ? NULL : x->y, x->z32, x->v32, x->a32, s[0], x->scalars, &adamw);
         break;
-    case OPERATIONS: /* on the CPU what everything is compared with: a plain loop, optimised by the compiler alone */
+    case OPERATIONS: /* the copy on the CPU: a plain loop, optimised by the compiler alone */
 #pragma omp parallel for num_threads(b->program.threads)
         for (size_t i = 0; i < s[0]; i++)
             x->y32[i] = x->a32[i];
@@ -322,8 +322,7 @@ static void measure_cases(struct bench *b)
 
 /* ---- figures ---- */
 
-/* Prints a case; the ratio is the median over rounds of its bytes per second over those of the copy in the same round.
- */
+/* Prints a case. ratio: bytes per second over those of the copy in the same round, median over rounds. */
 static void print_case(const struct bench *b, const struct kernel_case *k)
 {
     const struct kernel_case *copy = &b->item[b->copy];

@@ -244,7 +244,7 @@ end no_driver
 refused "--monitor-gpu without a driver" '--monitor-gpu: libnvidia-ml[.]so[.]1 cannot start [(]error 9: Driver Not Loaded[)]'
 with_gpus no_gpu no_gpu 2 --monitor-gpu
 end no_gpu
-refused "--monitor-gpu with a driver but no GPUs" '--monitor-gpu: the driver is loaded, but reports no GPU'
+refused "--monitor-gpu with a driver but no GPUs" '--monitor-gpu: the driver is loaded, but no GPU can be accessed'
 sed 's/nvmlDeviceGetHandleByIndex_v2/nvmlDeviceGetHandleByIndex/' "$root/tests/support/fixture/fake_nvml.c" >old/old.c
 "$cc" -shared -fPIC -o old/libnvidia-ml.so.1 old/old.c
 library=old with_gpus '' too_old 2 --monitor-gpu

@@ -19,8 +19,8 @@ struct allreduce {
     struct harness harness;
     const struct allreduce_options *options;
     struct endpoint endpoint;
-    struct collective_timing *timing; /* [timings]; with --overlap only the collectives to measure */
-    size_t timings, finished;         /* of these, so many have their figures */
+    struct collective_timing *timing; /* [timings]; with --overlap it only names the collectives */
+    size_t timings, finished;         /* finished: have their figures */
     double wrong;                     /* elements, so far */
     double busbw;                     /* sum over the finished timings */
     struct figure_list figures;
@@ -46,7 +46,7 @@ static int check_messages(const struct allreduce_options *o, const struct harnes
 {
     const struct job *job = h->job;
     size_t most_iterations = o->timing.iters ? o->timing.iters : TIMING_MOST_ITERATIONS;
-    size_t buffers = 2 * most_bytes; /* and the samples: those of all sizes, and of one size those of all ranks */
+    size_t buffers = 2 * most_bytes; /* samples: of all sizes, and of all ranks for one size */
     size_t samples = most_iterations * sizeof(double) * (2 * o->messages.n + (size_t)job->size);
     size_t of_host = buffers * (comm_stages(job, h->opened.device, &h->comm) ? 2 : 1) + samples;
     double needed = job_sum_machine(job, (double)of_host), on_gpu = (double)buffers * h->opened.sharing;
@@ -56,21 +56,11 @@ static int check_messages(const struct allreduce_options *o, const struct harnes
                               : 0);
 }
 
-/* Writes run.json. All ranks call. */
-static int write_run_json(const struct allreduce *a, const struct command *command)
-{
-    cJSON *json = harness_run_json(&a->harness, "allreduce", a->endpoint.comm, command);
-    enum blocking blocking = timing_blocking(&a->endpoint, a->options->timing.blocking);
-    if (!a->options->overlap)
-        json_add_text(cJSON_GetObjectItemCaseSensitive(json, "derived"), "blocking", blocking_name[blocking]);
-    return harness_write_run_json(&a->harness, &a->harness.results, json);
-}
-
 static int set_up(struct allreduce *a, const struct job *job, const struct command *command)
 {
     const struct allreduce_options *o = a->options;
     struct harness *h = &a->harness;
-    enum { LONGEST_ELEMENT = 8 }; /* a message has a whole one of each rank, at least */
+    enum { LONGEST_ELEMENT = 8 }; /* a message has at least a whole one for each rank */
     size_t most_bytes = o->messages.bytes[o->messages.n - 1] + LONGEST_ELEMENT * (size_t)job->size;
     if (harness_open(h, job, &o->harness) || check_messages(o, h, most_bytes))
         return -1;
@@ -88,7 +78,11 @@ static int set_up(struct allreduce *a, const struct job *job, const struct comma
                 "ddpbench: %d ranks share the cores: a blocking call may hold one for a time slice of the "
                 "scheduler; --blocking yield does not\n",
                 job->machine_size);
-    return write_run_json(a, command) ? -1 : harness_start_monitors(h);
+    cJSON *json = harness_run_json(h, "allreduce", a->endpoint.comm, command);
+    if (!o->overlap)
+        json_add_text(cJSON_GetObjectItemCaseSensitive(json, "derived"), "blocking",
+                      blocking_name[timing_blocking(&a->endpoint, o->timing.blocking)]);
+    return harness_write_run_json(h, &h->results, json) ? -1 : harness_start_monitors(h);
 }
 
 /* ---- the summary ---- */
@@ -116,7 +110,7 @@ static void add_heading(const struct allreduce *a, cJSON *summary)
         comm_kind_name[o->choice.kind], iters, t->warmup_iters, t->cycles, t->check, rank_time_name[t->time]);
 }
 
-/* What share of the nominal rate the largest size of each type, operation and placement reaches. */
+/* Adds the share of the nominal rate that the largest size of each type, operation and placement reaches. */
 static void add_nominal(const struct allreduce *a, cJSON *summary, const struct fitted_link *link, size_t links)
 {
     const struct nominal *nominal = &a->options->nominal;
@@ -197,7 +191,7 @@ static int write_iterations(struct allreduce *a, const struct collective_timing 
     return results_append(&a->harness.results, text, length);
 }
 
-/* Timing i in one cycle, or its overlap. */
+/* Measures timing i in one cycle, or the overlap of its collective. */
 static int measure_one(struct allreduce *a, size_t i, size_t cycle)
 {
     struct collective_timing *t = &a->timing[i];
@@ -242,7 +236,7 @@ static int measure(struct allreduce *a)
     return 0;
 }
 
-/* What stands before the rows of the growing table. */
+/* Prints everything above the rows of the growing table. */
 static void print_head(const struct allreduce *a)
 {
     cJSON *summary = create_summary(a);
@@ -252,8 +246,7 @@ static void print_head(const struct allreduce *a)
     fflush(stdout);
 }
 
-/* Rank 0, once all is measured or measuring has failed: writes what there is; prints the rest of the table if `print`.
- */
+/* Rank 0, after measuring has ended or failed: writes the summary; prints the rest of the table if `print`. */
 static int finish(struct allreduce *a, int print)
 {
     cJSON *summary = create_summary(a);
@@ -275,7 +268,7 @@ static int run(struct allreduce *a)
     int status = measure(a);
     if (harness_stop_monitors(&a->harness))
         status = -1;
-    /* also after a failure to write a row: what was measured is kept if it still can be */
+    /* also after a failure to write a row, so that the figures so far are kept */
     return job_agree_after(job, status, job->rank ? 0 : finish(a, !status));
 }
 

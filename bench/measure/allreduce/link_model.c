@@ -5,15 +5,15 @@
 
 #include <math.h>
 
-/* A line with the standard errors of its numbers, for residuals of standard deviation 1, its degrees of freedom, and
- * the sum of squared relative residuals. */
+/* A line; the standard errors of latency and slope for residuals of standard deviation 1; degrees of freedom; and the
+ * sum of squared relative residuals. */
 struct line {
     double latency, slope, latency_error, slope_error, df, residuals;
 };
 
-/* The line of least squares, with weights 1 / seconds^2, into *unbounded; and returns the best with both numbers at
- * least 0. Of *unbounded at most one is below 0, since it goes through the means, which are above 0; the best line then
- * has 0 there. What no clock shows, 1e-9 of the shortest time, is 0 as well. */
+/* Sets *unbounded to the line of least squares with weights 1 / seconds^2; returns the best line whose latency and
+ * slope are at least 0. The line of least squares goes through the means, which are above 0, so at most one of the two
+ * is below 0, and the best line has 0 there. Less than 1e-9 of the shortest time, which no clock shows, counts as 0. */
 static struct line fit_line(const double *bytes, const double *seconds, size_t n, struct line *unbounded)
 {
     double weight = 0, x_mean = 0, t_mean = 0, xx = 0, xt = 0, shortest = INFINITY;
@@ -48,7 +48,8 @@ static struct line fit_line(const double *bytes, const double *seconds, size_t n
     return line;
 }
 
-/* Where a number is 0 because the line of least squares has it below, its interval reaches as high as that line's. */
+/* Where latency or slope is 0 because the line of least squares has it below 0, its interval ends where that line's
+ * does. */
 static struct link_regime regime_of(const double *bytes, const double *seconds, size_t n)
 {
     struct line unbounded, line = fit_line(bytes, seconds, n, &unbounded);
@@ -70,7 +71,7 @@ static struct link_regime regime_of(const double *bytes, const double *seconds, 
     };
 }
 
-/* How many sizes the first of two regimes has; n: one line will do. */
+/* Returns the number of sizes in the first of two regimes; n: one line is enough. */
 static size_t find_cut(const double *bytes, const double *seconds, size_t n)
 {
     const double good_enough = 0.02, level = 0.001;

@@ -15,7 +15,7 @@
 
 /* ---- lists of names ---- */
 
-/* Some of the row's choices, or all: bit i of an unsigned is the ith. */
+/* A list of the row's choices, or all: bit i of an unsigned stands for choice i. */
 static int names_parse(const struct option *option, const char *text, void *field)
 {
     unsigned names = 0;
@@ -85,7 +85,6 @@ static const struct option measure_rows[] = {
      .help = "instead: computation alone, communication alone and both at once, for each size"},
 };
 
-/* Of timings, not of overlaps. */
 static const struct option timing_rows[] = {
     {.name = "warmup-iters", .letter = 'w', .kind = &option_count, .offset = FIELD(timing.warmup_iters),
      .initial = "5", .low = 1, .high = 1e6, .help = "iterations before the timed ones"},
@@ -110,7 +109,7 @@ static const struct option timing_rows[] = {
 
 /* ---- the sizes of messages ---- */
 
-/* At its place, once; returns whether it is new. */
+/* Inserts a size in order, unless it is there. Returns whether it is new. */
 static int add_size(struct message_sizes *sizes, size_t bytes)
 {
     size_t at = sizes->n;

@@ -12,13 +12,13 @@ struct message_sizes {
 };
 
 struct allreduce_options {
-    /* sizes: from min to max, each the last times the factor; or, where step_bytes is above 0, plus that */
+    /* sizes from min to max, each the last times the factor; or plus step_bytes, if that is above 0 */
     size_t min_bytes, max_bytes, step_bytes;
     double step_factor;
     const char *sizes;    /* or a list; "": none */
-    int sizes_from_model; /* or 1: what is sent for `workload` */
+    int sizes_from_model; /* or 1: the messages that are sent for `workload` */
     struct workload workload;
-    struct message_sizes messages; /* what these come to */
+    struct message_sizes messages; /* made from the above */
     struct collective_choice choice;
     struct timing_options timing;
     int overlap;                           /* 1: overlaps are measured instead of timings */
@@ -30,9 +30,8 @@ struct allreduce_options {
 /* Adds the options to a table. */
 void allreduce_options_add(struct option_table *table, struct allreduce_options *options);
 
-/* Makes the sizes of messages, for a number of ranks which compute on GPUs or not, and checks the options, such as that
- * listed sizes hold whole elements; line: the struct allreduce_options. The caller frees messages.bytes in any case.
- * Returns 0; or -1, reported. */
+/* Makes the sizes of messages and checks the options, for a number of ranks which compute on GPUs or not; line: the
+ * struct allreduce_options. The caller frees messages.bytes in any case. Returns 0; or -1, reported. */
 int allreduce_options_check(void *line, const struct option_table *table, int ranks, int on_gpus);
 
 #endif

@@ -1,4 +1,4 @@
-/* overlap.c - how much of a collective computation hides. */
+/* overlap.c - measures how much of a collective is hidden by computation. */
 #include "allreduce/timing.h"
 
 #include "ddp/watchdog.h"

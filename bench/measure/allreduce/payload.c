@@ -15,7 +15,7 @@ static uint64_t mix(uint64_t x)
     return x ^ x >> 31;
 }
 
-/* What all elements of a payload have in common. */
+/* Numbers that are the same for all elements of a payload. */
 struct rule {
     int64_t ranks, ramp; /* ranks in the ramp */
     int64_t carriers;    /* ranks that add the base, those of the ramp first */
@@ -102,7 +102,7 @@ void payload_fill(const struct payload *p, void *in, void *buffer)
         put(c->dtype, in ? in : own, i, input_value(c, &rule, p->rank, i));
 }
 
-/* Of floating point: only those have a tolerance. */
+/* Element i of an array of floating point, since only these types have a tolerance. */
 static double value_at(enum comm_dtype dtype, const void *array, size_t i)
 {
     return dtype == COMM_FLOAT64 ? ((const double *)array)[i]

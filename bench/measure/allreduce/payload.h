@@ -1,4 +1,4 @@
-/* payload.h - what collectives are checked with: inputs whose reduction is exact in any order, and what it comes to.
+/* payload.h - checks collectives: inputs whose reduction is exact in any order, and the correct results.
  *
  * For reductions every element e has a base h(e), to which each rank adds a value of an arithmetic ramp that is
  * symmetric about 0 and dealt out anew for each element: the sum over c ranks with the base is c h, the average h, the
@@ -13,9 +13,9 @@
 struct payload {
     struct collective collective; /* kind, dtype, op, count and root are read */
     int rank, ranks;
-    int rounds_average; /* as in struct comm: then totals of a number of ranks that is no power of two are compared
-                           with a tolerance, what n + 2 roundings may add up to */
-    unsigned round;     /* another one, other numbers */
+    int rounds_average; /* as in struct comm: averages over a number of ranks that is not a power of two are then
+                           compared with a tolerance, the sum of n + 2 roundings */
+    unsigned round;     /* each round has other numbers */
 };
 
 /* Elements of the result, as struct collective counts them. */
@@ -25,8 +25,8 @@ size_t payload_result(const struct collective *collective, int ranks);
  * element of the buffer becomes a number that is not the result. */
 void payload_fill(const struct payload *payload, void *in, void *buffer);
 
-/* How many elements of the result differ from what they have to be, bit for bit; but for totals with rounds_average,
- * which may be off by the tolerance. */
+/* Returns the number of elements of the result that differ from the correct ones, bit for bit, or, averages with
+ * rounds_average, by more than the tolerance. */
 size_t payload_wrong(const struct payload *payload, const void *result);
 
 #endif

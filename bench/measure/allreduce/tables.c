@@ -9,7 +9,7 @@
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
-/* The figure that a column shows of a row, without its interval. */
+/* Makes the figure that a column shows in a row, without the interval. */
 static struct figure figure_of(const struct collective_timing *t, const struct column *column, const char *name,
                                const void *row)
 {
@@ -37,7 +37,7 @@ static const struct column size_columns[] = {
     {"root", "\nroot", COLUMN_INT, TIMING(root), NULL, 1, 4, 0},
 };
 
-/* Of each placement: its columns are those of a timing, under keys and headings of its own. */
+/* Columns that each placement has, under keys and headings of its own. */
 static const struct {
     const char *name, *key[2], *heading[2];
     enum { SHOW_NEVER = 0, SHOW_ALWAYS = 1, SHOW_TIME = 2, SHOW_CPU_TIME = 4, SHOW_ITERATIONS = 8, SHOW_NOMINAL = 16 } show;

@@ -7,7 +7,7 @@
 #include "base/figures.h"
 #include "base/table.h"
 
-/* A table that is printed as it grows: as JSON, with the columns for table_add_row. Delete the JSON. */
+/* A table that is printed as it grows, with the columns for table_add_row. The owner deletes the JSON. */
 struct growing_table {
     cJSON *json;
     struct column column[48];
@@ -31,8 +31,8 @@ void overlap_timing_figures(struct figure_list *list, const struct overlap_timin
 
 /* The model of the link (link_model.h) fitted to the timings of one type, operation and placement. */
 struct fitted_link {
-    const struct collective_timing *largest; /* of these timings */
-    double bus_bytes;                        /* of that one */
+    const struct collective_timing *largest; /* timing by bytes */
+    double bus_bytes;                        /* of the largest */
     int regimes;                             /* 0: nothing could be fitted */
     struct link_regime regime[LINK_REGIMES]; /* from_bytes and to_bytes are those of messages */
 };

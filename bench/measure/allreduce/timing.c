@@ -128,8 +128,8 @@ static void iterate(struct endpoint *e, const struct collective *c, enum blockin
         }
 }
 
-/* One round of inputs, whose results are compared with what they have to be. Where the host cannot reach the device's
- * memory, both are copied. Returns how many elements of this rank are wrong. */
+/* Checks the results of one round of inputs. Where the host cannot reach the device's memory, both are copied. Returns
+ * the number of wrong elements of this rank. */
 static size_t check_once(struct endpoint *e, const struct timing_options *options, const struct collective_timing *t,
                          const struct collective *c, size_t round)
 {
@@ -202,7 +202,7 @@ void timing_measure(struct endpoint *e, const struct timing_options *options, st
             t->wrong += (double)check_once(e, options, t, &c, i);
         watchdog_doing(e->job->watchdog, "the evaluation of %s", words);
     }
-    /* zeros: sums in place stay what they are, however often */
+    /* sums of zeros in place stay zero, however often */
     e->device->zero(e->in, buffer_floats(t->bytes));
     e->device->zero(e->buffer, buffer_floats(t->bytes));
     e->device->synchronize();

@@ -9,13 +9,13 @@
 
 #include <stdint.h>
 
-/* What a rank runs collectives with: a comm, its device, and two buffers for the largest message. */
+/* Everything that a rank needs to run collectives: a comm, its device, and two buffers for the largest message. */
 struct endpoint {
     const struct job *job;
     const struct device *device;
     struct comm *comm;
     void *in, *buffer;           /* [most bytes], in the device's memory */
-    void *host_in, *host_buffer; /* what the host reads and writes of them: the same memory where it can */
+    void *host_in, *host_buffer; /* copies for the host; where it can reach the device's memory, the same memory */
 };
 
 /* Makes the comm, and buffers for messages of most_bytes. All ranks call. Returns 0; or -1 on every rank, reported by
@@ -50,13 +50,13 @@ struct timing_options {
     enum blocking blocking;
 };
 
-/* One collective, and what its iterations took. */
+/* One collective, and the times of its iterations. */
 struct collective_timing {
     struct collective collective; /* without buffers */
     int in_place;
     const char *dtype, *op, *placement; /* in words: op is "none" where nothing is reduced; out_of_place or in_place */
     int root;                           /* -1: there is none */
-    size_t bytes; /* of the whole message: what a rank ends up with, or, reduce-scatter, what it starts with */
+    size_t bytes;                       /* of the whole message: a rank's result, or, reduce-scatter, its input */
 
     size_t n;           /* iterations timed so far */
     double *seconds;    /* [n] of this rank, all cycles; the mean of a stretch whose iterations were queued */
@@ -78,17 +78,17 @@ struct collective_timing {
 };
 
 /* Makes a timing for each type, operation, size and placement, in this order: out of place (not for a broadcast or with
- * in_place_only) before in place. bytes[sizes] increase; they are rounded down to whole elements in equal parts for the
- * ranks, and equal ones are timed once. Release with timing_destroy. */
+ * in_place_only) before in place. bytes[sizes] increase. Sizes are rounded down to whole elements in equal parts for
+ * the ranks, and equal ones are timed once. Release with timing_destroy. */
 struct collective_timing *timing_create(const struct collective_choice *choice, const size_t *bytes, size_t sizes,
                                         int ranks, int in_place_only, size_t *n);
 
 void timing_destroy(struct collective_timing *timing, size_t n);
 
-/* How iterations follow one another if that is asked for: never BLOCKING_AUTO. */
+/* Resolves BLOCKING_AUTO for this endpoint. */
 enum blocking timing_blocking(const struct endpoint *endpoint, enum blocking asked);
 
-/* One cycle of a collective: checks its results (in cycle 0), warms up, times. All ranks call. */
+/* Runs one cycle of a collective: checks results (in cycle 0), warms up, times. All ranks call. */
 void timing_measure(struct endpoint *endpoint, const struct timing_options *options, struct collective_timing *timing,
                     size_t cycle);
 

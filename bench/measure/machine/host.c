@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/utsname.h>
+#include <time.h>
 #include <unistd.h>
 
 void host_facts(struct host_facts *facts)
@@ -43,8 +43,7 @@ void host_facts(struct host_facts *facts)
     hwloc_topology_destroy(topology);
 }
 
-/* Reads the first line of a file that begins as the format says; returns how many values it gave, 0 for no such line.
- */
+/* Scans the first line of a file that matches the format; returns the number of values, 0 if no line matches. */
 __attribute__((format(scanf, 2, 3))) static int scan_line(const char *path, const char *format, ...)
 {
     char line[512];
@@ -61,8 +60,8 @@ __attribute__((format(scanf, 2, 3))) static int scan_line(const char *path, cons
     return found < 1 ? 0 : found;
 }
 
-/* The bytes that a control group still allows, with the file pages that it could give back; SIZE_MAX: it has no limit.
- * Its files have these names; `inactive` is the format of the line of inactive pages in memory.stat. */
+/* The bytes that a control group still allows, with the file pages that it could give back; SIZE_MAX: no limit.
+ * limit_name and used_name are files of the group; `inactive` is the format of a line in memory.stat. */
 static size_t group_left(const char *directory, const char *limit_name, const char *used_name, const char *inactive)
 {
     char path[640];
@@ -79,8 +78,8 @@ static size_t group_left(const char *directory, const char *limit_name, const ch
     return limit > used ? limit - used : 0;
 }
 
-/* The least that a control group of this process still allows: version 2, where each level has a limit of its own, or
- * version 1's memory controller. */
+/* The fewest bytes that a control group of this process still allows: of version 2, where each level has a limit, or of
+ * the memory controller of version 1. */
 static size_t group_memory_left(void)
 {
     char line[512], directory[600];
@@ -113,7 +112,7 @@ int host_threads(size_t requested, double cores_per_rank)
     const char *omp = getenv("OMP_NUM_THREADS");
     if (requested || !omp || !*omp)
         return requested ? (int)requested : cores_per_rank < 1 ? 1 : (int)cores_per_rank;
-    size_t digits = strspn(omp, "0123456789"); /* of a list the first number, which is for the outermost threads */
+    size_t digits = strspn(omp, "0123456789"); /* a list begins with the number for the outermost threads */
     double threads = strtod(omp, NULL);
     if (!digits || (omp[digits] && omp[digits] != ',') || threads < 1 || threads > HOST_MOST_THREADS)
         return error_report("OMP_NUM_THREADS is '%s' in the environment: expected a whole number from 1 to %d; or give "
@@ -152,10 +151,9 @@ int host_reset_peak_memory(void)
 
 double host_process_cpu_seconds(void)
 {
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-           1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 double host_machine_cpu_seconds(void)

@@ -43,7 +43,7 @@ size_t host_memory_available(void);
 /* Resident bytes of this process; 0: unknown. */
 size_t host_resident_memory(void);
 
-/* The most of them since the last reset (proc(5): clear_refs), or since the program began. */
+/* The most resident bytes since the last reset (proc(5): clear_refs), or since the program began. */
 size_t host_peak_memory(void);
 int host_reset_peak_memory(void); /* 0, or -1 where the kernel does not allow it */
 
@@ -64,7 +64,7 @@ struct device_options {
 
 struct option_section open_device_options(struct device_options *options);
 
-/* What a rank computes on. */
+/* The device that a rank computes on. */
 struct open_device {
     const struct device *device;
     int on_gpu;           /* 1: a GPU; 0: the CPU, and gpu and sharing are zero */
@@ -77,7 +77,7 @@ struct open_device {
  * ranks call. Returns 0; or -1 on every rank, reported by rank 0. */
 int open_device(struct open_device *opened, const struct job *job, const struct device_options *options, int threads);
 
-/* The same for a program of one process, on the first GPU that it sees. Returns 0; or -1, reported. */
+/* Opens the device of a program of one process, on the first GPU that it sees. Returns 0; or -1, reported. */
 int open_device_alone(struct open_device *opened, const struct device_options *options, int threads);
 
 /* Whether a run with these options computes on GPUs: one is asked for, or a rank sees one. All ranks call. */
@@ -106,8 +106,8 @@ void open_device_describe(const struct open_device *opened, cJSON *json);
 
 /* ---- the CPU's matrix products ---- */
 
-/* Measures them on every rank. Returns the rank where they are slowest for its CPU, with its facts. All ranks call,
- * after the device is open. */
+/* Measures matrix products on every rank. Returns the rank where they are slowest for its CPU, with the facts of that
+ * rank. All ranks call, after the device is open. */
 int products_measure(const struct job *job, struct blas_facts *slowest);
 
 /* The library and its kernels, such as "OpenBLAS 0.3.21 (SkylakeX)". */

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What products should reach of what the vector units can do. Another program, or rank, on the core's second hardware
- * thread takes more from products, which load from the caches, than from multiplications between registers: with the
- * CPU's own kernels it takes half at times. */
+/* The least share of the vector units' rate that products should reach. Another program, or rank, on the core's second
+ * hardware thread slows down products, which load from the caches, more than multiplications between registers: it may
+ * halve them even with the CPU's own kernels. */
 enum { LEAST_PERCENT = 50, LEAST_PERCENT_OF_OWN_KERNELS = 30 };
 
 static double share_of(const struct blas_facts *blas)
@@ -54,8 +54,8 @@ const char *products_warning(const struct blas_facts *blas, char text[400])
     int own = *blas->kernels && !better;
     if (100 * share_of(blas) >= (own ? LEAST_PERCENT_OF_OWN_KERNELS : LEAST_PERCENT))
         return NULL;
-    if (better && getenv("OPENBLAS_CORETYPE"))
-        snprintf(advice, sizeof advice, "unset OPENBLAS_CORETYPE, or set it to %s", better);
+    if (better)
+        snprintf(advice, sizeof advice, "set OPENBLAS_CORETYPE to %s", better);
     else
         snprintf(advice, sizeof advice, "%stry a newer version or another library (make BLAS=name)",
                  own ? "other work may share its core; if none does, " : "");

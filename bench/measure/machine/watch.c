@@ -1,4 +1,4 @@
-/* watch.c - the thread that watches a host, a line a second, and what it finds. */
+/* watch.c - the thread that watches a host, and its findings. */
 #include "machine/watch.h"
 
 #include "base/json.h"
@@ -30,7 +30,7 @@ struct monitor {
     int until[2]; /* a pipe; the thread watches until its other end is closed */
 };
 
-/* A sample over less at the end of a run is left out, since the kernel counts CPU time in hundredths of a second. */
+/* A shorter sample at the end of a run is left out, since the kernel counts CPU time in hundredths of a second. */
 #define SHORTEST_S 0.2
 
 /* ---- findings ---- */
@@ -76,7 +76,7 @@ const cJSON *monitor_findings(const struct monitor *m)
 
 /* ---- the thread ---- */
 
-/* A line a second until the other end of the pipe is closed. */
+/* Writes a line a second until the other end of the pipe is closed. */
 static void *watch_host(void *argument)
 {
     struct monitor *m = argument;
@@ -115,7 +115,7 @@ static void stop_watching(struct monitor *m)
     m->watching = 0;
 }
 
-/* ---- what to watch ---- */
+/* ---- set-up ---- */
 
 /* clang-format off */
 static const struct option rows[] = {
@@ -182,8 +182,8 @@ int monitor_create(struct monitor **monitor, const struct job *job, int cpu, int
     return m->with_gpu ? monitor_gpu_create(&m->gpu) : 0;
 }
 
-/* Creates directory/<kind>_monitor.csv, with the host in its name in a job of several, and its first line. Returns 0;
- * or -1, reported. */
+/* Creates directory/<kind>_monitor.csv, or with a host <kind>_monitor_<host>.csv, and writes the header. Returns 0; or
+ * -1, reported. */
 static int open_csv(struct lines *csv, const char *directory, const char *kind, const char *host, const char *columns)
 {
     char path[FILES_PATH];

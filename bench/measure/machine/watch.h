@@ -1,4 +1,4 @@
-/* watch.h - the parts of the monitor of a host: CPUs, GPUs, and what they find. */
+/* watch.h - the parts of the monitor of a host: CPUs, GPUs, findings. */
 #ifndef BENCH_MEASURE_MACHINE_WATCH_H
 #define BENCH_MEASURE_MACHINE_WATCH_H
 
@@ -12,7 +12,7 @@
 
 enum { MONITOR_HOST = 64, MONITOR_TEXT = 256, MONITOR_FINDINGS_MOST = 9 };
 
-/* What one host found. */
+/* The findings of one host. */
 struct monitor_findings {
     char host[MONITOR_HOST]; /* its name; "" in a job of one host */
     int n;
@@ -42,7 +42,7 @@ struct cpu_counters {
     double job_seconds, job_resident;         /* of the job's processes: CPU seconds so far, MiB now */
 };
 
-/* What happened between two readings of the counters; NAN is unknown. */
+/* The time between two readings of the counters; NAN is unknown. */
 struct cpu_sample {
     double length;                           /* s */
     double user, system, iowait, steal;      /* percent of the machine's CPU time */
@@ -51,7 +51,6 @@ struct cpu_sample {
     struct cpu_counters now; /* the later reading: clock, memory */
 };
 
-/* length_s is the time between the two. */
 struct cpu_sample cpu_sample_between(const struct cpu_counters *before, const struct cpu_counters *after,
                                      double length_s);
 
@@ -96,7 +95,7 @@ struct monitor_cpu {
 /* Reads all counters now. Sources: Linux Documentation/filesystems/proc.rst, admin-guide/cgroup-v2.rst. */
 struct cpu_counters cpu_counters_read(struct monitor_cpu *cpu);
 
-extern const char cpu_column_names[]; /* of its file, a line */
+extern const char cpu_column_names[]; /* the header of the file, a line */
 
 /* Reads the counters and writes a line about the time since the last reading; `seconds` is its time. */
 void monitor_cpu_sample(struct monitor_cpu *cpu, double seconds);
@@ -149,7 +148,7 @@ struct monitor_gpu {
 int monitor_gpu_create(struct monitor_gpu *monitor);
 void monitor_gpu_destroy(struct monitor_gpu *monitor); /* a zeroed one is fine; leaves csv alone */
 
-extern const char gpu_column_names[]; /* of its file, a line */
+extern const char gpu_column_names[]; /* the header of the file, a line */
 
 /* Reads every GPU and writes its line, with `seconds` as its time. */
 void monitor_gpu_sample(struct monitor_gpu *monitor, double seconds);

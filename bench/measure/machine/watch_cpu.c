@@ -1,4 +1,4 @@
-/* watch_cpu.c - what the CPUs do, second by second, from the kernel's counters. */
+/* watch_cpu.c - watches the CPUs by the kernel's counters. */
 #include "machine/watch.h"
 
 #include "kernels/clock.h"
@@ -13,7 +13,7 @@
 
 /* ---- the kernel's files ---- */
 
-/* What follows `key` at the start of a line; NULL if no line begins so. */
+/* The text behind `key` at the start of a line; NULL if no line begins with it. */
 static const char *after_key(const char *text, const char *key)
 {
     size_t length = strlen(key);
@@ -68,7 +68,7 @@ static double sum_over_cpus(struct monitor_cpu *cpu, enum cpu_file file, int *n)
     return *n ? sum : NAN;
 }
 
-/* Of this process's control group (version 2) and those above it, which may have a quota, too. */
+/* Sums up the control group of this process (version 2) and those above it, each of which may have a quota. */
 static double read_quota_ms(struct monitor_cpu *cpu)
 {
     double ms = NAN;
@@ -85,7 +85,7 @@ static double read_quota_ms(struct monitor_cpu *cpu)
     return ms;
 }
 
-/* From /proc/<pid>/stat; unknown unless every process can be read. */
+/* Reads /proc/<pid>/stat of the job's processes; unknown unless all can be read. */
 static void read_processes(struct monitor_cpu *cpu, double tick, struct cpu_counters *c)
 {
     double seconds = 0, pages = 0;

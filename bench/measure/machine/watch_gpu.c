@@ -1,4 +1,4 @@
-/* watch_gpu.c - what the GPUs of a host do, second by second. */
+/* watch_gpu.c - watches the GPUs of a host. */
 #include "machine/watch.h"
 
 #include "base/text.h"
@@ -200,25 +200,20 @@ int monitor_gpu_create(struct monitor_gpu *monitor)
     unsigned count = 0;
     if (nvml_open())
         return -1;
-    int error = nvml.count(&count);
+    if (nvml.count(&count) != NVML_OK)
+        count = 0;
     monitor->gpu = allocate(count, sizeof *monitor->gpu);
     for (unsigned i = 0; i < count; i++) {
         struct gpu *gpu = &monitor->gpu[monitor->n];
-        int refused = nvml.handle(i, &gpu->device);
-        if (refused != NVML_OK) {
-            error = refused;
+        if (nvml.handle(i, &gpu->device) != NVML_OK) /* a GPU of another user */
             continue;
-        }
         monitor->n++;
         gpu->index = i;
         if (nvml.uuid(gpu->device, gpu->uuid, sizeof gpu->uuid) != NVML_OK)
             *gpu->uuid = 0;
     }
-    if (monitor->n)
-        return 0;
-    return error == NVML_OK ? error_report("--monitor-gpu: the driver is loaded, but reports no GPU")
-                            : error_report("--monitor-gpu: no GPU can be accessed (error %d: %s); see nvidia-smi",
-                                           error, nvml.error(error));
+    return monitor->n ? 0
+                      : error_report("--monitor-gpu: the driver is loaded, but no GPU can be accessed; see nvidia-smi");
 }
 
 void monitor_gpu_destroy(struct monitor_gpu *monitor)
