@@ -1,6 +1,5 @@
 /* allreduce.c - checks that `ddpbench allreduce` measures the time of MPI_Allreduce: times the same sizes in a plain
- * loop around the call and by timing.c, in turn, in one run. The plain loop calls MPI itself and shares only the clock.
- */
+ * loop around the call and by timing.c, in turn, in one run. The plain loop calls MPI and shares only the clock. */
 #include "allreduce/timing.h"
 #include "base/stats.h"
 #include "kernels/clock.h"

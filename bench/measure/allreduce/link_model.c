@@ -48,8 +48,7 @@ static struct line fit_line(const double *bytes, const double *seconds, size_t n
     return line;
 }
 
-/* Where latency or slope is 0 because the line of least squares has it below 0, its interval ends where that line's
- * does. */
+/* Where latency or slope is 0 because the line of least squares has it below 0, that line gives the upper end. */
 static struct link_regime regime_of(const double *bytes, const double *seconds, size_t n)
 {
     struct line unbounded, line = fit_line(bytes, seconds, n, &unbounded);

@@ -20,8 +20,7 @@ struct nominal {
 /* Reads 100gbit and the like, a name such as nvlink4, or bytes / second with a decimal suffix, such as 12.5G/s. */
 extern const struct option_kind option_nominal; /* struct nominal, with the name in argv */
 
-/* The reason, in words, why this link cannot carry data between the ranks; NULL: it can. on_device: collectives are
- * work of the GPUs. */
+/* Why this link cannot carry data between the ranks, in words; NULL: it can. on_device: GPUs run the collectives. */
 const char *nominal_unused(const struct nominal *nominal, int hosts, int on_device);
 
 /* The largest share of the rate that a latency allows: t / (latency + t), where t = bus_bytes / rate. */

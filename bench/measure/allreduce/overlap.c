@@ -24,8 +24,7 @@ struct work {
 
 enum { COMM, COMPUTE, BOTH, RUNS };
 
-/* Starts the collective (NULL: none), computes (work NULL: nothing) and joins it. Returns the seconds that this took.
- */
+/* Starts the collective (NULL: none), computes (work NULL: nothing) and joins it. Returns the seconds. */
 static double run_once(struct endpoint *e, const struct collective *c, const struct work *work)
 {
     const struct device *device = e->device;
