@@ -121,13 +121,8 @@ static int by_evidence(const void *a, const void *b)
 
 static struct candidate candidate_of(int series, const double *a, const double *best, size_t n)
 {
-    double sum = 0, squares = 0, first = log(a[0] / best[0]);
-    for (size_t i = 0; i < n; i++)
-        sum += log(a[i] / best[i]) - first; /* exactly 0 where all are equal */
-    double mean = first + sum / (double)n;
-    for (size_t i = 0; i < n; i++)
-        squares += (log(a[i] / best[i]) - mean) * (log(a[i] / best[i]) - mean);
-    double error = sqrt(squares / (double)(n - 1) / (double)n);
+    struct unpaired ratio = stats_log_ratio(a, best, n);
+    double mean = ratio.difference, error = ratio.error;
     return (struct candidate){series, mean, error, error > 0 ? mean / error : mean != 0 ? copysign(INFINITY, mean) : 0};
 }
 

@@ -158,26 +158,31 @@ double stats_t_quantile(double p, double df)
     return p < 0.5 ? -high : high;
 }
 
+struct unpaired stats_log_ratio(const double *a, const double *b, size_t n)
+{
+    double first = log(a[0] / b[0]), sum = 0, squares = 0, count = (double)n;
+    for (size_t i = 0; i < n; i++)
+        sum += log(a[i] / b[i]) - first; /* exactly 0 where all are equal */
+    double mean = first + sum / count, df = count - 1;
+    for (size_t i = 0; i < n; i++)
+        squares += (log(a[i] / b[i]) - mean) * (log(a[i] / b[i]) - mean);
+    return (struct unpaired){mean, sqrt(squares / df / count), df};
+}
+
 struct paired stats_paired(const double *a, const double *b, size_t n, double level)
 {
     struct paired paired = {NAN, NAN, NAN, 1, n};
     if (n == 0)
         return paired;
-    double first = log(a[0] / b[0]), sum = 0, squares = 0, count = (double)n;
-    for (size_t i = 0; i < n; i++)
-        sum += log(a[i] / b[i]) - first; /* exactly 0 where all are equal */
-    double mean = first + sum / count;
+    struct unpaired log_ratio = stats_log_ratio(a, b, n);
+    double mean = log_ratio.difference, error = log_ratio.error;
     paired.ratio = exp(mean);
     if (n < STATS_LEAST_PAIRS)
         return paired;
-    for (size_t i = 0; i < n; i++) {
-        double deviation = log(a[i] / b[i]) - mean;
-        squares += deviation * deviation;
-    }
-    double df = count - 1, error = sqrt(squares / df / count), t = stats_t_quantile(0.5 + level / 2, df);
+    double t = stats_t_quantile(0.5 + level / 2, log_ratio.df);
     paired.ci_low = exp(mean - t * error);
     paired.ci_high = exp(mean + t * error);
-    paired.p = error > 0 ? 2 * t_tail(fabs(mean) / error, df) : mean == 0;
+    paired.p = error > 0 ? 2 * t_tail(fabs(mean) / error, log_ratio.df) : mean == 0;
     return paired;
 }
 

@@ -63,6 +63,9 @@ struct unpaired {
 };
 struct unpaired stats_unpaired(const double *a, size_t n_a, const double *b, size_t n_b, double least_sd);
 
+/* The mean of log(a[i] / b[i]), i < n, with its standard error and n - 1 degrees of freedom; n is at least 1. */
+struct unpaired stats_log_ratio(const double *a, const double *b, size_t n);
+
 /* A measurement with its interval; NAN: none. */
 struct measured {
     double value, low, high;

@@ -123,7 +123,7 @@ static int check_summary(const char *directory, const cJSON *run, const cJSON *s
     return 0;
 }
 
-static int read_run(struct saved_run *saved, const char *directory, int so_far)
+int saved_run_read(struct saved_run *saved, const char *directory, int so_far)
 {
     char path[FILES_PATH + 16];
     *saved = (struct saved_run){0};
@@ -137,16 +137,6 @@ static int read_run(struct saved_run *saved, const char *directory, int so_far)
         return -1;
     snprintf(path, sizeof path, "%s/summary.json", saved->directory);
     return figures_read(&saved->figures, path, cJSON_GetObjectItemCaseSensitive(saved->summary, "figures"));
-}
-
-int saved_run_read(struct saved_run *saved, const char *directory)
-{
-    return read_run(saved, directory, 0);
-}
-
-int saved_run_read_so_far(struct saved_run *saved, const char *directory)
-{
-    return read_run(saved, directory, 1);
 }
 
 void saved_run_destroy(struct saved_run *saved)

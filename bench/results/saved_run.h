@@ -16,14 +16,11 @@ struct saved_run {
     struct figure_list figures; /* of the summary */
 };
 
-/* Reads a complete run from its directory, or from the directory above if that holds no other run (a profile). Returns
- * 0; or -1, reported with the directory or file: it cannot be read, is not complete, has another schema, or was not
- * written by ddpbench. Release with saved_run_destroy in either case. */
-int saved_run_read(struct saved_run *saved, const char *directory);
-
-/* The same, but also takes a run that was interrupted or is still running, if at least one round or row is done. */
-int saved_run_read_so_far(struct saved_run *saved, const char *directory);
-
+/* Reads a run from its directory, or from the directory above if that holds no other run (a profile). so_far: also one
+ * that was interrupted or is still running, if at least one round or row is done. Returns 0; or -1, reported with the
+ * directory or file: it cannot be read, is not complete, has another schema, or was not written by ddpbench. Release
+ * with saved_run_destroy in either case. */
+int saved_run_read(struct saved_run *saved, const char *directory, int so_far);
 void saved_run_destroy(struct saved_run *saved); /* a zeroed one is fine */
 
 /* ---- where it ran, from run.json ---- */

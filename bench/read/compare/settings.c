@@ -104,7 +104,7 @@ static void add_ranks(struct compare_run *run, const char *name, const cJSON *ho
 
 int compare_run_read(struct compare_run *run, const char *directory)
 {
-    if (saved_run_read(&run->saved, directory))
+    if (saved_run_read(&run->saved, directory, 0))
         return -1;
     const cJSON *json = run->saved.run, *hosts = cJSON_GetObjectItemCaseSensitive(json, "hosts");
     const cJSON *configuration = cJSON_GetObjectItemCaseSensitive(json, "configuration");

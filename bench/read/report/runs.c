@@ -128,7 +128,7 @@ static void add_run(struct report_runs *runs, const char *label, const char *dir
     runs->item = allocate_more(runs->item, runs->n, sizeof *runs->item);
     struct report_run *run = &runs->item[runs->n++];
     struct saved_run saved;
-    int failed = saved_run_read_so_far(&saved, directory);
+    int failed = saved_run_read(&saved, directory, 1);
     *run = (struct report_run){.tokens = NAN};
     snprintf(run->directory, sizeof run->directory, "%.*s", FILES_PATH - 1, directory);
     snprintf(run->label, sizeof run->label, "%s", *label ? label : json_string(saved.run, "label"));

@@ -97,7 +97,7 @@ static void read_saved(struct saved_run *saved, const char *run)
 {
     char path[256];
     snprintf(path, sizeof path, "%s/%s", folder, run);
-    ck_assert_msg(!saved_run_read(saved, path), "%s", error_text());
+    ck_assert_msg(!saved_run_read(saved, path, 0), "%s", error_text());
 }
 
 /* Runs the program once for all tests, before Check forks a process per test. */

@@ -69,7 +69,7 @@ static void write_run(const char *directory)
 TEST(a_run_is_read_back)
 {
     write_run(below("run"));
-    ck_assert_msg(saved_run_read(&saved, below("run/")) == 0, "%s", error_text());
+    ck_assert_msg(saved_run_read(&saved, below("run/"), 0) == 0, "%s", error_text());
     ck_assert_str_eq(saved.directory, below("run"));
     ck_assert_uint_eq(saved.figures.n, 3); /* a figure that is not finite is left out */
     const struct figure *step = figures_find(&saved.figures, "ddp", "step", 0);
@@ -86,11 +86,11 @@ TEST(a_profile_is_one_directory_below)
 {
     ino_t inode;
     write_run(below("profile/ddp"));
-    ck_assert_int_eq(saved_run_read(&saved, below("profile")), 0);
+    ck_assert_int_eq(saved_run_read(&saved, below("profile"), 0), 0);
     ck_assert_str_eq(saved.directory, below("profile/ddp"));
     inode = saved.inode;
     saved_run_destroy(&saved);
-    ck_assert_int_eq(saved_run_read(&saved, below("profile/ddp")), 0);
+    ck_assert_int_eq(saved_run_read(&saved, below("profile/ddp"), 0), 0);
     ck_assert(saved.inode == inode && inode != 0);
 }
 
@@ -152,7 +152,7 @@ TEST_EACH(edited_files_are_refused, sizeof refusals / sizeof *refusals)
     const char *const *row = refusals[_i];
     write_run(below("run"));
     edit(below("run"), row[0], row[1], row[2]);
-    ck_assert_msg(saved_run_read(&saved, below("run")) == -1, "'%s' for '%s' is accepted", row[2], row[1]);
+    ck_assert_msg(saved_run_read(&saved, below("run"), 0) == -1, "'%s' for '%s' is accepted", row[2], row[1]);
     ck_assert_msg(strstr(error_text(), row[3]) != NULL, "'%s' for '%s': %s", row[2], row[1], error_text());
     ck_assert_ptr_nonnull(strstr(error_text(), below("run")));
 }
@@ -160,7 +160,7 @@ TEST_EACH(edited_files_are_refused, sizeof refusals / sizeof *refusals)
 static void refuses(const char *name, const char *words)
 {
     error_clear();
-    ck_assert_int_eq(saved_run_read(&saved, below(name)), -1);
+    ck_assert_int_eq(saved_run_read(&saved, below(name), 0), -1);
     ck_assert_msg(strstr(error_text(), words) != NULL, "%s: %s", name, error_text());
     saved_run_destroy(&saved);
 }
@@ -181,7 +181,7 @@ TEST(no_directory_of_a_run)
     memset(longer, 'x', sizeof longer - 1);
     longer[sizeof longer - 1] = 0;
     error_clear();
-    ck_assert_int_eq(saved_run_read(&saved, longer), -1);
+    ck_assert_int_eq(saved_run_read(&saved, longer, 0), -1);
     ck_assert_ptr_nonnull(strstr(error_text(), "the path is longer than"));
 }
 
@@ -260,7 +260,7 @@ TEST(lists_have_limits)
         write_run(below("run"));
         fill(lists[i].name, lists[i].item, lists[i].most, lists[i].open);
         error_clear();
-        ck_assert_msg(saved_run_read(&saved, below("run")) == 0, "%s", error_text());
+        ck_assert_msg(saved_run_read(&saved, below("run"), 0) == 0, "%s", error_text());
         saved_run_destroy(&saved);
         fill(lists[i].name, lists[i].item, lists[i].most + 1, lists[i].open);
         refuses("run", lists[i].words);
@@ -272,18 +272,18 @@ TEST(a_run_that_was_interrupted)
 {
     char words[RESULTS_UNFINISHED];
     write_run(below("run"));
-    ck_assert_int_eq(saved_run_read_so_far(&saved, below("run")), 0);
+    ck_assert_int_eq(saved_run_read(&saved, below("run"), 1), 0);
     ck_assert_str_eq(results_unfinished(words, saved.summary), "");
     saved_run_destroy(&saved);
     edit(below("run"), "summary.json", "\"done\":\t2", "\"done\":\t1");
-    ck_assert_int_eq(saved_run_read_so_far(&saved, below("run")), 0);
+    ck_assert_int_eq(saved_run_read(&saved, below("run"), 1), 0);
     ck_assert_uint_eq(saved.figures.n, 3);
     ck_assert_str_eq(results_unfinished(words, saved.summary), "1 of 2 rounds");
     cJSON_ReplaceItemInObject(saved.summary, "mode", cJSON_CreateString("tune"));
     ck_assert_str_eq(results_unfinished(words, saved.summary), "1 of at least 2 rounds");
     saved_run_destroy(&saved);
     edit(below("run"), "summary.json", "\"done\":\t1", "\"done\":\t0");
-    ck_assert_int_eq(saved_run_read_so_far(&saved, below("run")), -1);
+    ck_assert_int_eq(saved_run_read(&saved, below("run"), 1), -1);
     ck_assert_ptr_nonnull(strstr(error_text(), "has 0 of 2 rounds: the run has not finished"));
 }
 
@@ -334,7 +334,7 @@ TEST(a_summary_as_text)
     cJSON_AddItemToArray(cJSON_GetObjectItem(summary, "tables"), table_json(&table));
     ck_assert_int_eq(results_write_summary(&results, summary, &none), 0);
     cJSON_Delete(summary);
-    ck_assert_int_eq(saved_run_read(&saved, results.directory), 0);
+    ck_assert_int_eq(saved_run_read(&saved, results.directory, 0), 0);
     FILE *out = open_memstream(&text, &length);
     results_print_summary(out, saved.summary);
     fclose(out);
@@ -366,7 +366,7 @@ TEST(a_summary_is_replaced_whole)
     figures_destroy(&list);
     ck_assert_ptr_nonnull(strstr(error_text(), "summary.json"));
     ck_assert_int_ne(access(below("run/summary.json.tmp"), F_OK), 0);
-    ck_assert_int_eq(saved_run_read(&saved, below("run")), 0);
+    ck_assert_int_eq(saved_run_read(&saved, below("run"), 0), 0);
     ck_assert_str_eq(cJSON_GetObjectItem(saved.summary, "label")->valuestring, "l");
 }
 
