@@ -25,7 +25,7 @@ of() {
     ranks) command=("${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --implementations "none,ddp" --output outcome) ;;
     profile) command=("$program" "${tiny[@]}" --profile --profile-implementation ddp --num-epochs 1 --steps-per-epoch 3
         --warmup-epochs 0 --profile-output-dir outcome) ;;
-    allreduce) command=("$program" allreduce --device cpu --sizes "8,64" --iters 2 --output outcome/run -J outcome/file.json) ;;
+    allreduce) command=("$program" allreduce --device cpu --sizes "8,64" --iters 2 --output outcome/run) ;;
     report) command=("$program" report ../saved --output outcome) ;;
     compare) command=("$program" compare ../saved --candidate ../saved2 --json outcome/compared.json --junit outcome/compared.xml) ;;
     esac
@@ -220,7 +220,7 @@ timeout 60 "$program" "${tiny[@]}" --rounds 1000000 --implementations none --out
 run=$!
 wait_until [ -s shared/rank_0_metrics.jsonl ] || true
 try "$program" "${tiny[@]}" --implementations none --output shared
-check 1 "a second run in the directory of an active run is refused" '^ddpbench: --output shared: another run or report writes there now; choose another directory$'
+check 1 "a second run in the directory of an active run is refused" '^ddpbench: --output shared already holds [^ ]*, which is not overwritten; choose another directory$'
 kill $run
 wait $run || true
 succeeds "the files of the active run are valid" valid shared/*.json
