@@ -1,4 +1,4 @@
-/* allreduce.c - `ddpbench allreduce`: times a collective size by size, prints and keeps the figures. */
+/* allreduce.c - `ddpbench allreduce`: times a collective for each message size, prints and stores the figures. */
 #include "allreduce/allreduce.h"
 
 #include "allreduce/options.h"
@@ -19,9 +19,9 @@ struct allreduce {
     struct harness harness;
     const struct allreduce_options *options;
     struct endpoint endpoint;
-    struct collective_timing *timing; /* [timings]; with --overlap it only names the collectives */
-    size_t timings, finished;         /* finished: have their figures */
-    double wrong;                     /* elements, so far */
+    struct collective_timing *timing; /* [timings]; with --overlap only the collective in each is used */
+    size_t timings, finished;         /* finished: number of timings that have their figures */
+    double wrong;                     /* number of wrong elements so far */
     double busbw;                     /* sum over the finished timings */
     struct figure_list figures;
     struct growing_table table;
@@ -41,12 +41,12 @@ static int check_memory(const char *where, double needed, size_t available)
         text_memory(need, (size_t)fmin(needed, 1e19)), where, text_memory(have, available));
 }
 
-/* Checks that messages of most_bytes fit into the memory of this machine and of the GPU. All ranks call. */
+/* Checks that two buffers of most_bytes per rank fit into the memory of this machine and of the GPU. All ranks call. */
 static int check_messages(const struct allreduce_options *o, const struct harness *h, size_t most_bytes)
 {
     const struct job *job = h->job;
     size_t most_iterations = o->timing.iters ? o->timing.iters : TIMING_MOST_ITERATIONS;
-    size_t buffers = 2 * most_bytes; /* samples: of all sizes, and of all ranks for one size */
+    size_t buffers = 2 * most_bytes; /* `samples` below: this rank's for all sizes, and all ranks' for one size */
     size_t samples = most_iterations * sizeof(double) * (2 * o->messages.n + (size_t)job->size);
     size_t of_host = buffers * (comm_stages(job, h->opened.device, &h->comm) ? 2 : 1) + samples;
     double needed = job_sum_machine(job, (double)of_host), on_gpu = (double)buffers * h->opened.sharing;
@@ -60,7 +60,7 @@ static int set_up(struct allreduce *a, const struct job *job, const struct comma
 {
     const struct allreduce_options *o = a->options;
     struct harness *h = &a->harness;
-    enum { LONGEST_ELEMENT = 8 }; /* a message has at least a whole one for each rank */
+    enum { LONGEST_ELEMENT = 8 }; /* bytes; even the smallest message has one whole element for each rank */
     size_t most_bytes = o->messages.bytes[o->messages.n - 1] + LONGEST_ELEMENT * (size_t)job->size;
     if (harness_open(h, job, &o->harness) || check_messages(o, h, most_bytes))
         return -1;
@@ -110,7 +110,7 @@ static void add_heading(const struct allreduce *a, cJSON *summary)
         comm_kind_name[o->choice.kind], iters, t->warmup_iters, t->cycles, t->check, rank_time_name[t->time]);
 }
 
-/* Adds the share of the nominal rate that the largest size of each type, operation and placement reaches. */
+/* Adds a note for each type, operation and placement: the largest message's share of the nominal rate. */
 static void add_nominal(const struct allreduce *a, cJSON *summary, const struct fitted_link *link, size_t links)
 {
     const struct nominal *nominal = &a->options->nominal;
@@ -130,8 +130,8 @@ static void add_nominal(const struct allreduce *a, cJSON *summary, const struct 
     }
 }
 
-/* Rank 0: makes the summary so far, without its figures: heading, the growing table (by reference: it must outlive the
- * summary), the fitted link once all timings are finished, and notes. The caller owns it. */
+/* Rank 0: makes the summary so far, without its figures: heading, growing table, notes, and once all timings are
+ * finished the fitted link. It refers to the growing table, which must outlive it. The caller owns the summary. */
 static cJSON *create_summary(const struct allreduce *a)
 {
     const char *label = a->options->harness.results.label;
@@ -158,7 +158,7 @@ static cJSON *create_summary(const struct allreduce *a)
 
 /* ---- measuring ---- */
 
-/* Rank 0: prints a row as soon as it is complete, and keeps the summary up to date within a second. */
+/* Rank 0: prints a row of the table as soon as it is complete; updates the summary file at most once a second. */
 static int show_row(struct allreduce *a, const cJSON *row)
 {
     progress_end(&a->progress);
@@ -191,7 +191,7 @@ static int write_iterations(struct allreduce *a, const struct collective_timing 
     return results_append(&a->harness.results, text, length);
 }
 
-/* Measures timing i in one cycle, or the overlap of its collective. */
+/* Runs one cycle of timing i; with --overlap, measures the overlap of its collective instead. */
 static int measure_one(struct allreduce *a, size_t i, size_t cycle)
 {
     struct collective_timing *t = &a->timing[i];
@@ -211,7 +211,7 @@ static int measure_one(struct allreduce *a, size_t i, size_t cycle)
         timing_figures(&a->figures, t);
         a->wrong += t->wrong > 0 ? t->wrong : 0;
         a->busbw += t->busbw;
-        if (t->in_place) /* a row begins with the timing out of place, where there is one */
+        if (t->in_place) /* the row starts at the out-of-place timing of the same size, if there is one */
             row = table_add_row(table->json, table->column, table->columns, t - (i && !t[-1].in_place));
     }
     a->finished = i + 1;
@@ -222,7 +222,7 @@ static int measure(struct allreduce *a)
 {
     size_t total = 0, done = 0, cycles = a->options->overlap ? 1 : a->options->timing.cycles;
     char words[CELL];
-    for (size_t i = 0; i < a->timings; i++) /* a MiB takes about as long as anything below it */
+    for (size_t i = 0; i < a->timings; i++) /* progress weight: all sizes up to 1 MiB take about the same time */
         total += (1 + a->timing[i].bytes / 1048576) * cycles;
     progress_begin(&a->progress, a->harness.job->rank ? 0 : total);
     for (size_t cycle = 0; cycle < cycles; cycle++)
@@ -236,7 +236,7 @@ static int measure(struct allreduce *a)
     return 0;
 }
 
-/* Prints everything above the rows of the growing table. */
+/* Prints the heading and the column headings of the growing table. */
 static void print_head(const struct allreduce *a)
 {
     cJSON *summary = create_summary(a);
@@ -253,7 +253,7 @@ static int finish(struct allreduce *a, int print)
     int status = a->finished ? results_write_summary(&a->harness.results, summary, &a->figures) : 0;
     if (print) {
         table_print_notes(stdout, "# ", a->table.json);
-        cJSON_DeleteItemFromArray(cJSON_GetObjectItemCaseSensitive(summary, "tables"), 0); /* printed by now */
+        cJSON_DeleteItemFromArray(cJSON_GetObjectItemCaseSensitive(summary, "tables"), 0); /* printed already */
         results_print_body(stdout, summary);
     }
     cJSON_Delete(summary);
@@ -268,7 +268,7 @@ static int run(struct allreduce *a)
     int status = measure(a);
     if (harness_stop_monitors(&a->harness))
         status = -1;
-    /* also after a failure to write a row, so that the figures so far are kept */
+    /* finish() runs even if a row could not be written, so that the figures measured so far are kept */
     return job_agree_after(job, status, job->rank ? 0 : finish(a, !status));
 }
 

@@ -1,19 +1,19 @@
-/* link_model.c - fits latency and bandwidth by weighted least squares, in one range of sizes or in two. */
+/* link_model.c - fits latency and bandwidth by weighted least squares, over one or two ranges of sizes. */
 #include "allreduce/link_model.h"
 
 #include "base/stats.h"
 
 #include <math.h>
 
-/* A line; the standard errors of latency and slope for residuals of standard deviation 1; degrees of freedom; and the
- * sum of squared relative residuals. */
+/* A fitted line. latency_error and slope_error are the standard errors for residuals of standard deviation 1; df the
+ * degrees of freedom; residuals the sum of squared relative residuals. */
 struct line {
     double latency, slope, latency_error, slope_error, df, residuals;
 };
 
-/* Sets *unbounded to the line of least squares with weights 1 / seconds^2; returns the best line whose latency and
- * slope are at least 0. The line of least squares goes through the means, which are above 0, so at most one of the two
- * is below 0, and the best line has 0 there. Less than 1e-9 of the shortest time, which no clock shows, counts as 0. */
+/* Sets *unbounded to the least-squares line with weights 1 / seconds^2; returns the best line whose latency and slope
+ * are at least 0. The least-squares line goes through the means, which are positive, so at most one of the two is
+ * negative, and is 0 in the best line. Less than 1e-9 of the shortest time, too little for any clock, counts as 0. */
 static struct line fit_line(const double *bytes, const double *seconds, size_t n, struct line *unbounded)
 {
     double weight = 0, x_mean = 0, t_mean = 0, xx = 0, xt = 0, shortest = INFINITY;
@@ -26,7 +26,7 @@ static struct line fit_line(const double *bytes, const double *seconds, size_t n
     }
     x_mean /= weight;
     t_mean /= weight;
-    for (size_t i = 0; i < n; i++) { /* about the means, in a second pass, which cancels no digits */
+    for (size_t i = 0; i < n; i++) { /* a second pass, about the means, avoids cancellation */
         double w = 1 / (seconds[i] * seconds[i]), x = bytes[i] - x_mean;
         xx += w * x * x;
         xt += w * x * (seconds[i] - t_mean);
@@ -35,7 +35,7 @@ static struct line fit_line(const double *bytes, const double *seconds, size_t n
     *unbounded =
         (struct line){t_mean - slope * x_mean, slope, sqrt(1 / weight + x_mean * x_mean / xx), 1 / sqrt(xx), df, 0};
     struct line line = *unbounded;
-    if (line.latency < 1e-9 * shortest) /* through 0: sum w x t / sum w x^2 */
+    if (line.latency < 1e-9 * shortest) /* line through the origin: slope = sum w x t / sum w x^2 */
         line = (struct line){0, (xt + weight * x_mean * t_mean) / squares, 0, 1 / sqrt(squares), df + 1, 0};
     else if (slope * bytes[n - 1] < 1e-9 * shortest)
         line = (struct line){t_mean, 0, 1 / sqrt(weight), 0, df + 1, 0};
@@ -48,7 +48,7 @@ static struct line fit_line(const double *bytes, const double *seconds, size_t n
     return line;
 }
 
-/* Where latency or slope is 0 because the line of least squares has it below 0, that line gives the upper end. */
+/* Where latency or slope is 0 because the unbounded line has it negative, that line gives the interval's upper end. */
 static struct link_regime regime_of(const double *bytes, const double *seconds, size_t n)
 {
     struct line unbounded, line = fit_line(bytes, seconds, n, &unbounded);
@@ -64,13 +64,13 @@ static struct link_regime regime_of(const double *bytes, const double *seconds, 
         .sizes = n,
         .latency = line.latency,
         .latency_interval = {fmax(0, line.latency - reach * line.latency_error), latency_high},
-        .bandwidth = 1 / line.slope, /* of 0: INFINITY */
+        .bandwidth = 1 / line.slope, /* INFINITY if the slope is 0 */
         .bandwidth_interval = {1 / slope_high, 1 / fmax(0, line.slope - reach * line.slope_error)},
         .residual = sqrt(line.residuals / (double)n),
     };
 }
 
-/* Returns the number of sizes in the first of two regimes; n: one line is enough. */
+/* Returns the number of sizes in the first of two regimes, or n if one line is enough. */
 static size_t find_cut(const double *bytes, const double *seconds, size_t n)
 {
     const double good_enough = 0.02, level = 0.001;
@@ -87,7 +87,7 @@ static size_t find_cut(const double *bytes, const double *seconds, size_t n)
             cut = i;
         }
     }
-    /* P-value of F = ((one - two) / 2) / (two / d), d = n - 4, with 2 and d degrees of freedom: (two / one)^(d / 2) */
+    /* F = ((one - two) / 2) / (two / d), d = n - 4, has 2 and d degrees of freedom; P-value: (two / one)^(d / 2) */
     return cut < n && two <= one / 4 && pow(two / one, ((double)n - 4) / 2) <= level ? cut : n;
 }
 

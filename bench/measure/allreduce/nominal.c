@@ -1,4 +1,4 @@
-/* nominal.c - known links: their rates, and the shares of these that are normal. */
+/* nominal.c - known links: their rates, and the share of the rate that is normal for each. */
 #include "allreduce/nominal.h"
 
 #include "kernels/error.h"
@@ -14,7 +14,7 @@ static const struct link_sort nvlink = {1, 0.75, 0.85, "75 to 85 % with NCCL"};
 static const struct link_sort pcie = {1, 0.75, 0.85, "75 to 85 % from GPU to GPU, less through a CPU"};
 static const struct link_sort unknown = {0, NAN, NAN, "not known for a rate without the name of a link"};
 
-/* Rates of one GPU in each direction: x16 slots have 16 lanes x 128/130, NVLink 12 x 25, 18 x 25 and 18 x 50 GB/s. */
+/* Rates of one GPU in each direction: PCIe x16 has 16 lanes x 128/130; NVLink 12 x 25, 18 x 25 and 18 x 50 GB/s. */
 static const struct {
     const char *name;
     double rate;
@@ -23,7 +23,7 @@ static const struct {
              {"pcie5x16", 64e9 * 128 / 130, &pcie}, {"nvlink3", 300e9, &nvlink},
              {"nvlink4", 450e9, &nvlink},           {"nvlink5", 900e9, &nvlink}};
 
-/* Suffixes of a number, in any case but for the B of bytes. /s may follow. */
+/* Suffixes of a number; /s may follow. Case is ignored, but b in place of B is refused as ambiguous. */
 static const struct {
     const char *suffix;
     double bytes;

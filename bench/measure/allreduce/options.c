@@ -1,5 +1,5 @@
-/* options.c - the command line of `ddpbench allreduce`: the names and letters are nccl-tests' where it has them; and
- * the message sizes that it specifies: a range, a list, or those that a model's strategies send. */
+/* options.c - the command line of `ddpbench allreduce`, with the names and letters of nccl-tests where it has the
+ * option; and the message sizes that are asked for: a range, a list, or the messages that a model's strategies send. */
 #include "allreduce/options.h"
 
 #include "ddp/comm_mpi.h"
@@ -15,7 +15,7 @@
 
 /* ---- lists of names ---- */
 
-/* A list of the row's choices, or all: bit i of an unsigned stands for choice i. */
+/* Parses "all" or a comma-separated list of the option's choices into an unsigned whose bit i stands for choice i. */
 static int names_parse(const struct option *option, const char *text, void *field)
 {
     unsigned names = 0;
@@ -29,7 +29,7 @@ static int names_parse(const struct option *option, const char *text, void *fiel
              names |= 1u << choice)
             if ((choice = option_choose(option, word, option->choices)) < 0)
                 return -1;
-    if (more < 0 || !names) /* no list: reported with the names that there are */
+    if (more < 0 || !names) /* malformed or empty list: option_choose reports it with the known names */
         return option_choose(option, *text ? text : "''", option->choices);
     *(unsigned *)field = names;
     return 0;
@@ -109,7 +109,7 @@ static const struct option timing_rows[] = {
 
 /* ---- the sizes of messages ---- */
 
-/* Inserts a size in order, unless it is there. Returns whether it is new. */
+/* Inserts a size in increasing order, unless the list has it already. Returns 1 if it was inserted, else 0. */
 static int add_size(struct message_sizes *sizes, size_t bytes)
 {
     size_t at = sizes->n;
@@ -129,7 +129,7 @@ static int of_range(struct message_sizes *sizes, const struct allreduce_options 
     if (o->max_bytes < o->min_bytes)
         return error_report("--max-bytes %zu is less than --min-bytes %zu", o->max_bytes, o->min_bytes);
     size_t range = o->max_bytes - o->min_bytes;
-    if (o->step_bytes && range / o->step_bytes >= MOST_SIZES) /* the smallest --step-factor makes fewer */
+    if (o->step_bytes && range / o->step_bytes >= MOST_SIZES) /* --step-factor cannot make this many */
         return error_report(
             "--step-bytes %zu: %zu to %zu bytes are %zu sizes, more than %d sizes; use a step of %zu or more",
             o->step_bytes, o->min_bytes, o->max_bytes, range / o->step_bytes + 1, MOST_SIZES, range / MOST_SIZES + 1);
@@ -201,7 +201,7 @@ void allreduce_options_add(struct option_table *table, struct allreduce_options 
     option_table_add(table, implementations);
 }
 
-/* Makes the sizes of messages. Returns 0; or -1, reported. */
+/* Fills o->messages with the sizes to time. Returns 0; or -1, reported. */
 static int make_sizes(struct allreduce_options *o, const struct option_table *table, int on_gpus)
 {
     if (option_was_given(table, "sizes"))
@@ -232,7 +232,7 @@ int allreduce_options_check(void *line, const struct option_table *table, int ra
             return error_report("--collective %s: %zu bytes of %s over %d ranks are more than %zu elements a rank, "
                                 "which is the most",
                                 comm_kind_name[kind], most_bytes, comm_dtype_name[d], ranks, COMM_MPI_PIECE);
-        for (size_t i = 0; *o->sizes && i < o->messages.n; i++) /* of a range they are rounded */
+        for (size_t i = 0; *o->sizes && i < o->messages.n; i++) /* sizes of a range are rounded instead */
             if (o->messages.bytes[i] % whole)
                 return error_report("--sizes: %zu bytes of %s are no whole number of elements%s; use multiples of %zu",
                                     o->messages.bytes[i], comm_dtype_name[d], parts > 1 ? " of each rank" : "", whole);

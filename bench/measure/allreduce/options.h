@@ -7,31 +7,31 @@
 #include "training/training.h"
 
 struct message_sizes {
-    size_t *bytes; /* [n], increasing */
+    size_t *bytes; /* [n], in increasing order */
     size_t n;
 };
 
 struct allreduce_options {
-    /* sizes from min to max, each the last times the factor; or plus step_bytes, if that is above 0 */
+    /* a range of sizes: each is the previous one times step_factor, or plus step_bytes if that is above 0 */
     size_t min_bytes, max_bytes, step_bytes;
     double step_factor;
-    const char *sizes;    /* or a list; "": none */
-    int sizes_from_model; /* or 1: the messages that are sent for `workload` */
+    const char *sizes;    /* or a list of sizes; "": no list */
+    int sizes_from_model; /* or, if 1, the messages that training `workload` sends */
     struct workload workload;
-    struct message_sizes messages; /* made from the above */
+    struct message_sizes messages; /* the sizes, from one of the above */
     struct collective_choice choice;
     struct timing_options timing;
-    int overlap;                           /* 1: overlaps are measured instead of timings */
-    struct nominal nominal;                /* rate of the link */
-    size_t show_cpu_time, show_iterations; /* 0 or 1, in the table */
+    int overlap;                           /* 1: measure overlap with computation instead of times */
+    struct nominal nominal;                /* nominal rate of the link */
+    size_t show_cpu_time, show_iterations; /* 1: show them in the table */
     struct harness_options harness;
 };
 
 /* Adds the options to a table. */
 void allreduce_options_add(struct option_table *table, struct allreduce_options *options);
 
-/* Makes the sizes of messages and checks the options, for a number of ranks which compute on GPUs or not; line: the
- * struct allreduce_options. The caller frees messages.bytes in any case. Returns 0; or -1, reported. */
+/* Checks the options for a number of ranks that compute on GPUs or not, and makes the message sizes. line: the struct
+ * allreduce_options. The caller frees messages.bytes in any case. Returns 0; or -1, reported. */
 int allreduce_options_check(void *line, const struct option_table *table, int ranks, int on_gpus);
 
 #endif

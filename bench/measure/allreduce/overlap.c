@@ -1,4 +1,4 @@
-/* overlap.c - measures how much of a collective is hidden by computation. */
+/* overlap.c - measures how much of a collective's time is hidden by concurrent computation. */
 #include "allreduce/timing.h"
 
 #include "ddp/watchdog.h"
@@ -8,13 +8,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* On the CPU the matrices fit into a core's own cache; on a GPU a product must take longer than its launch. */
+/* Small enough on the CPU for the core's own cache; large enough on a GPU that a product outlasts its launch. */
 size_t overlap_timing_edge(const struct device *device)
 {
     return device->asynchronous ? 1024 : 64;
 }
 
-/* The computation: products y = x w^T of three matrices that lie one after the other. */
+/* The computation: `products` times y = x w^T; `matrix` holds y, x and w one after the other. */
 struct work {
     float *matrix;
     size_t products;
@@ -24,7 +24,7 @@ struct work {
 
 enum { COMM, COMPUTE, BOTH, RUNS };
 
-/* Starts the collective (NULL: none), computes (work NULL: nothing) and joins it. Returns the seconds. */
+/* Starts the collective (NULL: none), computes (NULL: nothing), waits for both, and returns the seconds. */
 static double run_once(struct endpoint *e, const struct collective *c, const struct work *work)
 {
     const struct device *device = e->device;
@@ -39,7 +39,7 @@ static double run_once(struct endpoint *e, const struct collective *c, const str
     return 1e-9 * (double)(clock_now_ns() - start);
 }
 
-/* The three runs in an order that turns with the round; seconds[RUNS] are means over ranks. */
+/* Runs collective, computation and both, in an order that rotates with the round; seconds[RUNS]: means over ranks. */
 static void run_round(struct endpoint *e, const struct collective *c, const struct work *work, size_t round,
                       double seconds[RUNS])
 {

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The output function of Steele, Lea and Flood's SplitMix, OOPSLA 2014. */
+/* Mixes the bits of x: the output function of SplitMix (Steele, Lea and Flood, OOPSLA 2014). */
 static uint64_t mix(uint64_t x)
 {
     x += 0x9e3779b97f4a7c15;
@@ -15,29 +15,29 @@ static uint64_t mix(uint64_t x)
     return x ^ x >> 31;
 }
 
-/* Numbers that are the same for all elements of a payload. */
+/* How elements get their values (see payload.h); the same for all elements of a payload. */
 struct rule {
-    int64_t ranks, ramp; /* ranks in the ramp */
-    int64_t carriers;    /* ranks that add the base, those of the ramp first */
-    int64_t reach, most; /* the base is in [-reach, reach]; whole numbers up to `most` are exact */
+    int64_t ranks, ramp; /* ramp: number of ranks that add a value of the ramp */
+    int64_t carriers;    /* number of ranks that add the base, starting with those of the ramp */
+    int64_t reach, most; /* the base is in [-reach, reach]; the type holds whole numbers up to `most` exactly */
     uint64_t round;
 };
 
 static struct rule rule_of(const struct payload *p)
 {
-    /* whole numbers up to the limit are exact in the type, and so are sums that do not exceed it; the ramp's positive
-       half sums up to at most a quarter of it */
+    /* The type holds whole numbers up to its limit exactly, so sums up to the limit are exact too. The positive half of
+     * the ramp sums to at most a quarter of the limit. */
     static const int64_t limits[COMM_DTYPES] = {
         [COMM_FLOAT32] = 1 << 24, [COMM_BF16] = 1 << 8, [COMM_FLOAT64] = (int64_t)1 << 53, [COMM_INT32] = 1 << 30};
     int64_t limit = limits[p->collective.dtype], most_ramp = p->collective.dtype == COMM_BF16 ? 16 : 4096;
     int64_t ramp = most_ramp < p->ranks ? most_ramp : p->ranks;
-    /* An average needs the base of every rank to stay whole; a largest adds nothing up. */
+    /* With an average every rank adds the base, or the result would not be whole. A maximum adds nothing up. */
     int64_t carriers = p->collective.op == COMM_SUM ? ramp : p->ranks;
     int64_t reach = p->collective.op == COMM_MAX ? limit - ramp : (limit - (ramp / 2 + 1) * (ramp / 2 + 1)) / carriers;
     return (struct rule){p->ranks, ramp, carriers, reach, limit, (uint64_t)p->round << 48};
 }
 
-/* A whole number in [-reach, reach]. */
+/* Maps a hash to a whole number in [-reach, reach]. */
 static int64_t whole(uint64_t hash, int64_t reach)
 {
     return (int64_t)(hash >> 8) % (2 * reach + 1) - reach;
@@ -58,7 +58,7 @@ static int64_t input_value(const struct collective *c, const struct rule *rule, 
            (slot < rule->ramp ? 2 * slot - (rule->ramp - 1) : 0);
 }
 
-/* Writes a whole number as element i of an array of a type. */
+/* Stores a whole number as element i of an array of type dtype. */
 static void put(enum comm_dtype dtype, void *array, size_t i, int64_t value)
 {
     float f = (float)value;
@@ -102,7 +102,7 @@ void payload_fill(const struct payload *p, void *in, void *buffer)
         put(c->dtype, in ? in : own, i, input_value(c, &rule, p->rank, i));
 }
 
-/* Element i of an array of floating point, since only these types have a tolerance. */
+/* Reads element i of a floating-point array (integers have no tolerance). */
 static double value_at(enum comm_dtype dtype, const void *array, size_t i)
 {
     return dtype == COMM_FLOAT64 ? ((const double *)array)[i]
@@ -117,8 +117,8 @@ size_t payload_wrong(const struct payload *p, const void *result)
     static const double rounding[COMM_DTYPES] = {
         [COMM_FLOAT32] = 0x1p-24, [COMM_BF16] = 0x1p-8, [COMM_FLOAT64] = 0x1p-53};
     int exact = c->op != COMM_AVG || gathers(c) || !p->rounds_average || (p->ranks & (p->ranks - 1)) == 0;
-    /* A rounded 1 / n makes each input wrong by two roundings, and each of the n - 1 additions by one more of at most
-     * the largest partial sum. */
+    /* Multiplying by a rounded 1 / n adds two rounding errors to each input; each of the n - 1 additions adds another.
+     * Each error is at most that of the largest partial sum. */
     double tolerance = exact ? 0 : (p->ranks + 2) * rounding[c->dtype] * (double)(rule.reach + rule.ramp);
     size_t wrong = 0, size = comm_dtype_bytes(c->dtype);
     for (size_t i = 0; i < payload_result(c, p->ranks); i++) {

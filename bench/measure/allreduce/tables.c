@@ -1,4 +1,4 @@
-/* tables.c - the tables of timings, of overlaps and of the link, and the figures of their columns. */
+/* tables.c - the tables of timings, of overlaps and of the fitted link, and the figures of their columns. */
 #include "allreduce/tables.h"
 
 #include "kernels/error.h"
@@ -9,7 +9,7 @@
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
-/* Makes the figure that a column shows in a row, without the interval. */
+/* Makes a figure, without its interval, from the value of a column in a row. */
 static struct figure figure_of(const struct collective_timing *t, const struct column *column, const char *name,
                                const void *row)
 {
@@ -37,11 +37,11 @@ static const struct column size_columns[] = {
     {"root", "\nroot", COLUMN_INT, TIMING(root), NULL, 1, 4, 0},
 };
 
-/* Columns that each placement has, under keys and headings of its own. */
+/* Columns that each placement (out of place, in place) has under its own key and heading. */
 static const struct {
     const char *name, *key[2], *heading[2];
     enum { SHOW_NEVER = 0, SHOW_ALWAYS = 1, SHOW_TIME = 2, SHOW_CPU_TIME = 4, SHOW_ITERATIONS = 8, SHOW_NOMINAL = 16 } show;
-    enum better better; /* of the figure */
+    enum better better; /* whether a higher or a lower figure is better */
     struct column column;
 } placed_columns[] = {
 #define NAMES(key) key, {key "_out_of_place", key "_in_place"}
@@ -98,7 +98,7 @@ void timing_figures(struct figure_list *list, const struct collective_timing *t)
         figure.better = placed_columns[i].better;
         figure.judged = i == 0;
         figure.n = t->n;
-        if (figure.value > 0 || figure.better == BETTER_LOWER) /* the bus bandwidth of one rank is 0, and no figure */
+        if (figure.value > 0 || figure.better == BETTER_LOWER) /* with one rank busbw is 0, not a figure */
             figures_add(list, &figure);
     }
 }
@@ -146,7 +146,7 @@ void overlap_timing_figures(struct figure_list *list, const struct overlap_timin
         if (column->kind != COLUMN_REAL)
             continue;
         struct figure figure = figure_of(&overlap->of, column, column->key, overlap);
-        double interval[2]; /* the next column */
+        double interval[2]; /* its interval is in the next column */
         memcpy(interval, (const char *)overlap + column[1].offset, sizeof interval);
         figure.low = interval[0];
         figure.high = interval[1];

@@ -1,4 +1,4 @@
-/* timing.c - times one collective of one size. */
+/* timing.c - times one collective at one message size. */
 #include "allreduce/timing.h"
 
 #include "allreduce/payload.h"
@@ -21,7 +21,7 @@ enum { STRETCHES = 10 };
 
 /* ---- the endpoint ---- */
 
-/* Floats of a buffer that holds a message: buffers are cleared as floats. */
+/* The floats in a buffer for a message, rounded up, since buffers are cleared as floats. */
 static size_t buffer_floats(size_t message_bytes)
 {
     return (message_bytes + sizeof(float) - 1) / sizeof(float);
@@ -57,7 +57,7 @@ void endpoint_destroy(struct endpoint *e)
     *e = (struct endpoint){0};
 }
 
-/* ---- which collectives ---- */
+/* ---- choosing the collectives ---- */
 
 void timing_words(const struct collective_timing *t, char words[TIMING_WORDS])
 {
@@ -116,7 +116,7 @@ enum blocking timing_blocking(const struct endpoint *e, enum blocking asked)
     return e->comm->on_device ? BLOCKING_NO : BLOCKING_YES;
 }
 
-/* n iterations, complete on return. */
+/* Runs n iterations, which are complete on return. */
 static void iterate(struct endpoint *e, const struct collective *c, enum blocking blocking, size_t n)
 {
     if (blocking != BLOCKING_YIELDS)
@@ -128,8 +128,8 @@ static void iterate(struct endpoint *e, const struct collective *c, enum blockin
         }
 }
 
-/* Checks the results of one round of inputs. Where the host cannot reach the device's memory, both are copied. Returns
- * the number of wrong elements of this rank. */
+/* Runs the collective on one round of test inputs and returns the number of wrong elements on this rank. Inputs and
+ * results are copied where the host cannot reach the device's memory. */
 static size_t check_once(struct endpoint *e, const struct timing_options *options, const struct collective_timing *t,
                          const struct collective *c, size_t round)
 {
@@ -152,7 +152,7 @@ static size_t check_once(struct endpoint *e, const struct timing_options *option
     if (copies)
         e->device->download(e->host_buffer, e->buffer, t->bytes);
     unsigned char *result = (unsigned char *)e->host_buffer + ((char *)comm_result(e->comm, c) - (char *)c->buffer);
-    const char *flip = getenv("DDPBENCH_TEST_FLIP_BIT"); /* a bit of rank 0's result, for tests */
+    const char *flip = getenv("DDPBENCH_TEST_FLIP_BIT"); /* tests set this to flip a bit of rank 0's result */
     if (flip && job->rank == 0) {
         size_t bit = strtoul(flip, NULL, 10) % (8 * comm_dtype_bytes(c->dtype) * payload_result(c, job->size));
         result[bit / 8] ^= (unsigned char)(1 << bit % 8);
@@ -160,8 +160,8 @@ static size_t check_once(struct endpoint *e, const struct timing_options *option
     return payload_wrong(&payload, result);
 }
 
-/* Parts of n iterations that are waited for once: each one; or, where they are queued, stretches of 20 at least, as
- * many as nccl-tests queues, unless these take longer than a second. */
+/* Returns into how many parts to split n iterations; the clock is read after each part. Blocking calls: n parts. Queued
+ * calls: parts of at least 20 iterations, as many as nccl-tests queues, or shorter parts if 20 take over a second. */
 static size_t parts_of(const struct endpoint *e, enum blocking blocking, size_t n, double seconds)
 {
     double parts = fmin(STRETCHES, floor((double)n / 20));
@@ -173,7 +173,7 @@ static size_t parts_of(const struct endpoint *e, enum blocking blocking, size_t 
 static void time_calls(struct endpoint *e, const struct collective *c, enum blocking blocking, double *seconds,
                        size_t n, size_t parts)
 {
-    iterate(e, c, blocking, 1); /* ranks leave a barrier one after the other */
+    iterate(e, c, blocking, 1); /* not timed: evens out that ranks leave a barrier at different times */
     int64_t last = clock_now_ns();
     for (size_t part = 0, i = 0; part < parts; part++) {
         size_t end = (part + 1) * n / parts, length = end - i;
@@ -189,7 +189,7 @@ static void time_calls(struct endpoint *e, const struct collective *c, enum bloc
 void timing_measure(struct endpoint *e, const struct timing_options *options, struct collective_timing *t, size_t cycle)
 {
     const double budget_s = 0.2;
-    double fastest = INFINITY; /* call of this rank in the warm-up, in seconds */
+    double fastest = INFINITY; /* seconds of this rank's fastest warm-up call */
     struct collective c = t->collective;
     char words[TIMING_WORDS];
     c.in = t->in_place ? NULL : e->in;
@@ -202,7 +202,7 @@ void timing_measure(struct endpoint *e, const struct timing_options *options, st
             t->wrong += (double)check_once(e, options, t, &c, i);
         watchdog_doing(e->job->watchdog, "the evaluation of %s", words);
     }
-    /* sums of zeros in place stay zero, however often */
+    /* zeros, since repeated sums in place of any other number would overflow */
     e->device->zero(e->in, buffer_floats(t->bytes));
     e->device->zero(e->buffer, buffer_floats(t->bytes));
     e->device->synchronize();
@@ -222,7 +222,7 @@ void timing_measure(struct endpoint *e, const struct timing_options *options, st
     size_t n = t->planned * (cycle + 1) / options->cycles - t->planned * cycle / options->cycles;
     if (!t->seconds)
         t->seconds = allocate(t->planned, sizeof *t->seconds);
-    memset(t->seconds + t->n, 0, n * sizeof *t->seconds); /* touches the memory before anything is timed */
+    memset(t->seconds + t->n, 0, n * sizeof *t->seconds); /* maps the pages before the timed region */
 
     watchdog_doing(e->job->watchdog, "timed iteration # of %s", words);
     job_barrier(e->job);
@@ -237,7 +237,7 @@ void timing_measure(struct endpoint *e, const struct timing_options *options, st
 
 /* ---- figures ---- */
 
-/* The median of the means of up to ten stretches. */
+/* Splits x[n] into up to ten stretches and returns the median of their means. */
 static double median_of_means(const double *x, size_t n)
 {
     double mean[STRETCHES] = {0};
@@ -250,7 +250,7 @@ static double median_of_means(const double *x, size_t n)
     return stats_median(mean, stretches);
 }
 
-/* The time of iteration i, of all[ranks, n]. */
+/* Returns the time of iteration i, from the times all[ranks, n] of all ranks. */
 static double time_of(enum rank_time time, const double *all, size_t n, int ranks, size_t i)
 {
     double mean = 0, least = INFINITY, most = 0;

@@ -1,4 +1,4 @@
-/* timing.h - times one collective of one size: alone, and how much of it computation hides. */
+/* timing.h - times one collective at one message size: alone, and how much of it computation hides. */
 #ifndef BENCH_MEASURE_ALLREDUCE_TIMING_H
 #define BENCH_MEASURE_ALLREDUCE_TIMING_H
 
@@ -9,115 +9,115 @@
 
 #include <stdint.h>
 
-/* Everything that a rank needs to run collectives: a comm, its device, and two buffers for the largest message. */
+/* What a rank needs to run collectives: a comm, its device, and two buffers for the largest message. */
 struct endpoint {
     const struct job *job;
     const struct device *device;
     struct comm *comm;
-    void *in, *buffer;           /* [most bytes], in the device's memory */
-    void *host_in, *host_buffer; /* copies for the host; where it can reach the device's memory, the same memory */
+    void *in, *buffer;           /* [most_bytes], in the device's memory */
+    void *host_in, *host_buffer; /* the host's copies of both; the same memory if the host can reach it */
 };
 
-/* Makes the comm, and buffers for messages of most_bytes. All ranks call. Returns 0; or -1 on every rank, reported by
- * rank 0. Destroy in either case. */
+/* Creates the comm, and buffers for messages of most_bytes. All ranks call. Returns 0; or -1 on every rank, reported by
+ * rank 0. Release with endpoint_destroy in either case. */
 int endpoint_create(struct endpoint *endpoint, const struct job *job, const struct device *device,
                     const struct comm_options *options, size_t most_bytes);
-void endpoint_destroy(struct endpoint *endpoint); /* leaves the device alone; a zeroed endpoint is fine */
+void endpoint_destroy(struct endpoint *endpoint); /* does not close the device; a zeroed endpoint is fine */
 
-/* Which collectives: every size is timed for each type and operation chosen. */
+/* Which collectives to time: one kind, with each chosen type and operation, at every size. */
 struct collective_choice {
     enum comm_kind kind;
-    unsigned dtypes, ops; /* bit i: of the ith enum comm_dtype, enum comm_op */
-    size_t root;          /* of a broadcast */
+    unsigned dtypes, ops; /* bit i stands for value i of enum comm_dtype, enum comm_op */
+    size_t root;          /* source rank of a broadcast */
 };
 
-/* Which of the ranks' times is that of an iteration; the numbers are nccl-tests'. */
+/* Which rank's time counts as the time of an iteration; the numbers are those of nccl-tests. */
 enum rank_time { TIME_OF_RANK0, TIME_MEAN, TIME_OF_FASTEST, TIME_OF_SLOWEST, RANK_TIMES };
 extern const char *const rank_time_name[RANK_TIMES]; /* in words */
 
-/* How iterations follow one another: queued calls, timed in up to ten stretches of at least 20, as in nccl-tests (auto
- * with NCCL); blocking calls, as in OSU's benchmarks (auto with MPI); or non-blocking calls, as strategies send. */
+/* How iterations are issued. NO: queued, timed in up to ten stretches of at least 20, as in nccl-tests. YES: blocking,
+ * as in OSU's benchmarks. YIELDS: non-blocking, as strategies issue them. AUTO: NO with NCCL, YES with MPI. */
 enum blocking { BLOCKING_AUTO, BLOCKING_NO, BLOCKING_YES, BLOCKING_YIELDS, BLOCKINGS };
 extern const char *const blocking_name[BLOCKINGS]; /* in words */
 
-enum { TIMING_MOST_ITERATIONS = 2000 }; /* unless more are asked for */
+enum { TIMING_MOST_ITERATIONS = 2000 }; /* unless --iters asks for more */
 struct timing_options {
     size_t iters;        /* timed iterations; 0: as many as fit into 0.2 s */
-    size_t warmup_iters; /* before them, at least 1 */
-    size_t cycles;       /* parts of the iterations, with other collectives between them */
+    size_t warmup_iters; /* untimed iterations before the timed ones, at least 1 */
+    size_t cycles;       /* the iterations are split into that many cycles over all collectives */
     size_t check;        /* untimed iterations whose results are checked */
     enum rank_time time;
     enum blocking blocking;
 };
 
-/* One collective, and the times of its iterations. */
+/* One collective at one size, and the times of its iterations. */
 struct collective_timing {
-    struct collective collective; /* without buffers */
+    struct collective collective; /* its buffers are not set */
     int in_place;
-    const char *dtype, *op, *placement; /* in words: op is "none" where nothing is reduced; out_of_place or in_place */
-    int root;                           /* -1: there is none */
-    size_t bytes;                       /* of the whole message: a rank's result, or, reduce-scatter, its input */
+    const char *dtype, *op, *placement; /* names; op "none": no reduction; placement out_of_place or in_place */
+    int root;                           /* -1 if the collective has no root */
+    size_t bytes;                       /* of the whole message: a rank's result; for reduce-scatter its input */
 
     size_t n;           /* iterations timed so far */
-    double *seconds;    /* [n] of this rank, all cycles; the mean of a stretch whose iterations were queued */
-    double cpu_seconds; /* of this rank's threads, in the n iterations */
-    double wrong;       /* elements of this rank, when finished of all ranks; NAN: not checked */
-    size_t planned;     /* iterations in all cycles; 0 before the first */
-    size_t last_n;      /* iterations of the last cycle, */
-    int64_t start_ns;   /* which began then, on this rank's clock */
+    double *seconds;    /* [n] on this rank, all cycles; queued iterations have the mean of their stretch */
+    double cpu_seconds; /* CPU time of all threads of this rank in the n iterations */
+    double wrong;       /* wrong elements on this rank, after timing_finish on all ranks; NAN: not checked */
+    size_t planned;     /* iterations in all cycles; 0 before the first cycle */
+    size_t last_n;      /* iterations in the last cycle */
+    int64_t start_ns;   /* start of the last cycle, on this rank's clock */
 
-    /* made by timing_finish, the same on every rank */
-    double time; /* seconds of an iteration: the median over up to ten stretches of their mean. A mean alone follows
-                    every hiccup; a median alone the faster half where a link alternates between bursts and pauses */
+    /* set by timing_finish, the same on every rank */
+    double time; /* seconds of an iteration: the median of the means of up to ten stretches. A plain mean follows every
+                    hiccup; a plain median shows only the faster half if a link alternates between bursts and pauses */
     struct {
         double min, mean, median, p95, p99, max;
-    } iterations;         /* seconds, over iterations, of the time that enum rank_time selects */
-    double cpu_time;      /* CPU seconds of an iteration, mean of ranks */
+    } iterations;         /* seconds over the iterations, as enum rank_time selects */
+    double cpu_time;      /* CPU seconds of an iteration, mean over ranks */
     double algbw, busbw;  /* bytes / second */
-    double nominal_share; /* busbw / the link's nominal rate; NAN: none was given */
+    double nominal_share; /* busbw / the link's nominal rate; NAN if no rate was given */
 };
 
-/* Makes a timing for each type, operation, size and placement, in this order: out of place (not for a broadcast or with
- * in_place_only) before in place. bytes[sizes] increase. Sizes are rounded down to whole elements in equal parts for
- * the ranks, and equal ones are timed once. Release with timing_destroy. */
+/* Creates a timing for each type, operation, size and placement, in this order: out of place (not for a broadcast or
+ * with in_place_only) before in place. bytes[sizes] increase. Sizes are rounded down to the same number of whole
+ * elements for each rank; sizes that become equal are timed once. Release with timing_destroy. */
 struct collective_timing *timing_create(const struct collective_choice *choice, const size_t *bytes, size_t sizes,
                                         int ranks, int in_place_only, size_t *n);
 
 void timing_destroy(struct collective_timing *timing, size_t n);
 
-/* Resolves BLOCKING_AUTO for this endpoint. */
+/* Returns `asked`, or if that is BLOCKING_AUTO the choice for this endpoint. */
 enum blocking timing_blocking(const struct endpoint *endpoint, enum blocking asked);
 
-/* Runs one cycle of a collective: checks results (in cycle 0), warms up, times. All ranks call. */
+/* Runs one cycle of a collective: checks results (in cycle 0 only), warms up, times iterations. All ranks call. */
 void timing_measure(struct endpoint *endpoint, const struct timing_options *options, struct collective_timing *timing,
                     size_t cycle);
 
-/* Makes the figures from the samples of all ranks. All ranks call. */
+/* Computes the figures from the samples of all ranks. All ranks call. */
 void timing_finish(const struct job *job, enum rank_time time, struct collective_timing *timing);
 
-/* The collective in words, such as "all_reduce of 1.0 KiB (float sum, in place)". */
+/* Describes the collective, such as "all_reduce of 1.0 KiB (float sum, in place)". */
 enum { TIMING_WORDS = 128 };
 void timing_words(const struct collective_timing *timing, char words[TIMING_WORDS]);
 
 /* ---- overlap.c ---- */
 
-/* One collective concurrent with computation. A sample is a round, the mean over ranks. */
+/* One collective that runs at the same time as computation. A sample is the mean over ranks of one round. */
 struct overlap_timing {
-    struct collective_timing of;         /* which collective, in place; never timed */
-    struct estimate compute, comm, both; /* seconds: each alone, and both at once */
-    struct estimate overlap;             /* 1 - (both - compute) / comm, not clamped: below 0 where both at once take
-                                            longer than one after the other. Source: osu_iallreduce */
+    struct collective_timing of;         /* names the collective, in place; holds no times */
+    struct estimate compute, comm, both; /* seconds: computation alone, collective alone, both at once */
+    struct estimate overlap; /* 1 - (both - compute) / comm, not clamped: negative if both at once take longer than one
+                                after the other. Source: osu_iallreduce */
 };
 
-/* The overlap of one round, from the seconds of each alone and of both at once. */
+/* The overlap of one round, from the seconds of computation alone, of the collective alone, and of both at once. */
 double overlap_timing_ratio(double compute, double comm, double both);
 
-/* Measures a collective in place, in rounds (0: as many as fit into 1 s, 10 to 200) of three runs: each alone, and both
- * at once. All ranks call and get the same. */
+/* Measures the overlap of a collective in place. Each round runs the computation, the collective, and both at once;
+ * rounds 0: as many as fit into 1 s, from 10 to 200. All ranks call and get the same result. */
 struct overlap_timing overlap_timing_measure(struct endpoint *endpoint, const struct collective_timing *timing,
                                              size_t rounds);
 
-/* Edge of the square matrices of the computation. */
+/* Rows and columns of the square matrices of the computation. */
 size_t overlap_timing_edge(const struct device *device);
 
 #endif
