@@ -1,4 +1,4 @@
-/* answer.c - what a search found, in words and figures. */
+/* answer.c - the result of a search, in words and figures. */
 #include "benchmark/answer.h"
 
 #include "base/json.h"
@@ -12,16 +12,16 @@
 /* A candidate that ran. */
 struct answer_row {
     const char *label;
-    const char *size;           /* --bucket-size-mb; "" */
+    const char *size;           /* as --bucket-size-mb takes it; "" without buckets */
     int buckets;                /* collectives of a step */
-    struct estimate step, cost; /* seconds; cost: of the paired differences to `none` */
+    struct estimate step, cost; /* seconds; cost: from the paired differences to `none` */
     const struct search_row *searched;
-    enum verdict_kind kind; /* VERDICT_KINDS: it was not in the final */
-    const char *verdict;    /* best, tie, undecided, slower, dropped, control */
+    enum verdict_kind kind; /* VERDICT_KINDS if it was not in the final */
+    const char *verdict;    /* the word shown: best, tie, undecided, slower, dropped, control */
 };
 
 struct answer {
-    int n, best; /* best: -1 before the first comparison of the search */
+    int n, best; /* best: a row; -1 before the search has compared any */
     struct answer_row row[MAX_IMPLEMENTATIONS];
 };
 
@@ -72,12 +72,12 @@ static void make_rows(struct answer *a, const struct search *s, const struct mea
     free(levels);
 }
 
-/* What to use, and how those that were in the final stand to it. */
+/* Adds which candidate to use, and how the other candidates of the final compare with it. */
 static void add_verdict(const struct answer *a, const struct search *s, const struct strategy *strategy, cJSON *summary)
 {
     struct verdict_item other[MAX_IMPLEMENTATIONS];
     const struct answer_row *best = &a->row[a->best], *sized = NULL;
-    struct verdict verdict = {.ranks = 2, /* or more: one has nothing to search */
+    struct verdict verdict = {.ranks = 2, /* at least two: tune refuses one rank */
                               .candidates = s->n,
                               .label = best->label,
                               .strategy = strategy->name,
@@ -150,7 +150,7 @@ void answer_add(const struct search *s, const struct measurements *m, const stru
     }
     if (a.best < 0)
         return;
-    /* the figure that every search has, whatever it dropped */
+    /* a figure of every search, whichever candidates it dropped */
     figures_add_estimate(figures, "best", "step", "s", &a.row[a.best].step, BETTER_LOWER, 1);
     add_verdict(&a, s, implementation[s->best].strategy, summary);
     add_end(s, summary);

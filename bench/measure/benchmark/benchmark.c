@@ -23,18 +23,18 @@ int benchmark_options_check(struct training_options *o, const struct option_tabl
         reduce += o->implementation[i].strategy->reduces;
     if (o->resolve > 0 && reduce < 2)
         return error_report("--resolve compares those --implementations that reduce; name two or more of them");
-    if (o->attainable && reduce == o->n) /* no times at which gradients are final without communication */
+    if (o->attainable && reduce == o->n) /* `none` shows when gradients are final */
         return error_report("--attainable needs none among the --implementations");
     return 0;
 }
 
 struct benchmark {
     struct training training;
-    struct attainable *attainable; /* NULL: without --attainable, or before the first block */
+    struct attainable *attainable; /* NULL without --attainable, and before the first block */
 };
 
-/* The attainable steps of the implementations that reduce, [n, rounds] seconds, which the caller frees; NULL without
- * --attainable, or before all rounds are over. All ranks call. */
+/* Returns the attainable step times [n, rounds] in seconds, filled for the implementations that reduce; the caller
+ * frees them. NULL without --attainable, or before all rounds have run. All ranks call. */
 static double *find_attainable(const struct benchmark *benchmark)
 {
     const struct run *run = &benchmark->training.run;
@@ -50,8 +50,8 @@ static double *find_attainable(const struct benchmark *benchmark)
     return seconds;
 }
 
-/* Writes the comparison so far, on rank 0; prints it below the heading once it is complete. Returns 0; or -1, reported.
- */
+/* Rank 0 writes the comparison so far, and prints it below the heading once it is complete. Returns 0; or -1,
+ * reported. */
 static int write_summary(void *context)
 {
     struct benchmark *benchmark = context;

@@ -1,4 +1,4 @@
-/* candidates.c - what a search compares. */
+/* candidates.c - the strategies and bucket sizes that a search compares. */
 #include "benchmark/tune.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@ static int same_plan(const struct plan *a, const struct plan *b)
     return same;
 }
 
-/* words: its size in MiB, as --bucket-size-mb takes it, or "". */
+/* Makes a row; words: its bucket size in MiB, as --bucket-size-mb takes it, or "". */
 static struct implementation make_row(const struct strategy *strategy, const char *words)
 {
     struct implementation row = {.strategy = strategy, .bucket_bytes = (size_t)(strtod(words, NULL) * 1048576)};
@@ -25,18 +25,18 @@ static struct implementation make_row(const struct strategy *strategy, const cha
 int candidates_make(struct implementation row[MAX_IMPLEMENTATIONS], char between[MAX_IMPLEMENTATIONS],
                     const struct tensor *tensor, int tensors)
 {
-    enum { LEAST = -32, MOST = 40 }; /* 16 bytes, and 1 TiB */
+    enum { LEAST = -32, MOST = 40 }; /* exponents: 2^(i/2) MiB from 16 bytes to 1 TiB */
     const struct strategy *strategy = &strategy_ddp_bucketed;
     struct plan last;
     int n = 0;
-    for (int pass = 0; pass < 2; pass++) /* first the control */
+    for (int pass = 0; pass < 2; pass++) /* pass 0: the control `none` */
         for (int i = 0; strategies[i]; i++)
             if (strategies[i]->reduces == pass && !strategies[i]->buckets) {
                 between[n] = 0;
                 row[n++] = make_row(strategies[i], "");
             }
     strategy->plan(&last, tensor, tensors, 0);
-    /* where 2^(i/2) MiB with an odd i make a single bucket, the power of two above it does as well */
+    /* If an odd i is the first to make a single bucket, i + 1 is tried too: a power of two is preferred. */
     for (int i = LEAST, first = n; i <= MOST && (last.n > 1 || i % 2 == 0) && n < MAX_IMPLEMENTATIONS; i++) {
         double mb = pow(2, i / 2.0);
         char words[16];
@@ -49,7 +49,7 @@ int candidates_make(struct implementation row[MAX_IMPLEMENTATIONS], char between
         last = plan;
         if (same && !(n > first && between[n - 1] && i % 2 == 0))
             continue;
-        n -= same; /* the power of two stands for both */
+        n -= same; /* same buckets: keep the power of two, drop the row before it */
         between[n] = i % 2 != 0;
         row[n++] = size;
     }

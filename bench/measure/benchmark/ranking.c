@@ -1,4 +1,4 @@
-/* ranking.c - from samples to figures. */
+/* ranking.c - computes medians, costs and significant differences from the samples. */
 #include "benchmark/ranking.h"
 
 #include "kernels/error.h"
@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The median of a[i] / b[i]. */
+/* Estimates the median of a[i] / b[i]. */
 static struct estimate ratios(const double *a, const double *b, size_t n)
 {
     double *ratio = allocate(n + 1, sizeof *ratio);
@@ -17,7 +17,7 @@ static struct estimate ratios(const double *a, const double *b, size_t n)
     return estimate;
 }
 
-/* none, ddp: the rows of these strategies, or -1. */
+/* Fills the figures of row i. none, ddp: the rows of these strategies, or -1. */
 static void fill_row(struct ranking *c, const struct measurements *m, int i, int none, int ddp, int communicates,
                      double tokens)
 {
@@ -31,13 +31,13 @@ static void fill_row(struct ranking *c, const struct measurements *m, int i, int
     row->communication_ratio = ratios(sync, step, communicates ? m->rounds : 0);
     for (int figure = 0; figure < FIGURES; figure++)
         row->seconds[figure] = stats_estimate(measurements_of(m, i, figure), m->rounds);
-    /* without the other row, over 0 rounds */
+    /* without `none` or `ddp` the estimate has n = 0; the row given in its place is not read */
     row->sync_cost = stats_differences(step, measurements_of(m, none < 0 ? i : none, FIGURE_STEP),
                                        none < 0 || !communicates ? 0 : m->rounds);
     row->to_ddp = ratios(step, measurements_of(m, ddp < 0 ? i : ddp, FIGURE_STEP), ddp < 0 ? 0 : m->rounds);
 }
 
-/* The rounds until this interval excludes 1 or ends within resolve, whichever comes first. */
+/* Returns how many rounds it takes until the interval excludes 1 or lies within resolve of 1, whichever comes first. */
 static double rounds_needed(const struct ranking *c, const struct paired *paired)
 {
     double distance = fabs(log(paired->ratio)), made = (double)c->rounds;
@@ -46,7 +46,7 @@ static double rounds_needed(const struct ranking *c, const struct paired *paired
     return of_reach > 0 ? fmax(made + 1, ceil(made / (of_reach * of_reach))) : INFINITY;
 }
 
-/* Compares the rows that reduce: finds the fastest, and the ratios of the others to it. */
+/* Compares the rows that reduce: finds the fastest, and the ratio of each of the others to it. */
 static void compare_rows(struct ranking *c, const struct measurements *m, const struct implementation *implementation,
                          double resolve)
 {
@@ -93,7 +93,7 @@ void ranking_create(struct ranking *c, const struct measurements *m, const struc
         fill_row(c, m, i, none, ddp, row->reduces && ranks > 1, tokens);
         size_t bounded = attainable && row->reduces ? m->rounds : 0;
         const double *step = measurements_of(m, i, FIGURE_STEP);
-        const double *bound = bounded ? attainable + (size_t)i * m->rounds : step; /* otherwise over 0 rounds */
+        const double *bound = bounded ? attainable + (size_t)i * m->rounds : step; /* not read if n is 0 */
         row->attainable = stats_estimate(bound, bounded);
         row->step_to_attainable = stats_paired(step, bound, bounded, 0.95);
     }

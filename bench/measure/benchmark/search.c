@@ -7,14 +7,14 @@
 #include <stdlib.h>
 
 enum {
-    KEPT = 4,         /* most candidates that go into the final */
-    STAGE_ROUNDS = 8, /* most rounds of a stage of halving */
-    LEAST_ROUNDS = 8, /* least rounds of a final that may end early */
-    FEW_ROUNDS = 20,  /* a final with time for fewer rounds has one look, at its end, with narrower intervals */
-    SHORT_FINAL = 3,  /* least rounds of a final */
-    FEW_SIZES = 4     /* sizes of which none is left out */
+    KEPT = 4,         /* at most this many candidates enter the final */
+    STAGE_ROUNDS = 8, /* most rounds in one stage of halving */
+    LEAST_ROUNDS = 8, /* fewest rounds before a final may end early */
+    FEW_ROUNDS = 20,  /* with time for fewer, a final compares only at its end, which narrows its intervals */
+    SHORT_FINAL = 3,  /* fewest rounds of a final */
+    FEW_SIZES = 4     /* with at most this many bucket sizes none is left out */
 };
-static const double halving_share = 0.4; /* of the time limit */
+static const double halving_share = 0.4; /* share of the time limit for the stages before the final */
 
 int search_count(const struct search *s, enum search_state state)
 {
@@ -29,7 +29,7 @@ int search_running(const struct search *s)
     return search_count(s, SEARCH_IN) + search_count(s, SEARCH_CONTROL);
 }
 
-/* The halvings until at most KEPT of n are left. */
+/* Returns the number of halvings until at most KEPT of n candidates are left. */
 static int stages_of(int n)
 {
     int stages = 0;
@@ -48,7 +48,7 @@ void search_begin(struct search *s, double limit, double block_seconds)
     for (int i = 0; i < s->n; i++)
         sizes += s->row[i].has_size && s->row[i].state == SEARCH_IN;
     for (int left = sizes; left > FEW_SIZES; left = (left + 1) / 2) {
-        /* a round of each stage, together about twice the blocks of the first stage; and a short final */
+        /* blocks of the shortest search: a round of each stage (about twice the blocks of stage 0) and a short final */
         int in = search_count(s, SEARCH_IN),
             blocks = 2 * in + stages_of(in) * controls + SHORT_FINAL * (KEPT + controls);
         if (blocks * block_seconds <= limit)
@@ -62,7 +62,7 @@ void search_begin(struct search *s, double limit, double block_seconds)
 
 /* ---- comparisons ---- */
 
-/* The geometric mean of a round, over the rows that have run in all rounds. */
+/* The geometric mean of a round's steps, over the rows that have run in all rounds. */
 static double level(const struct search *s, const double *const *step, size_t round)
 {
     double sum = 0;
@@ -94,7 +94,7 @@ double *search_steady(const double *step, const double *level, size_t from, size
     return sample;
 }
 
-/* Ranks the rows that are in by their medians over all rounds. */
+/* Ranks the rows in state IN by their medians over all rounds. */
 static void rank(struct search *s, const double *const *step)
 {
     double least = INFINITY, *levels = search_levels(s, step);
@@ -112,7 +112,7 @@ static void rank(struct search *s, const double *const *step)
     free(levels);
 }
 
-/* Compares the rows that are in by the rounds of the final; slower rows leave. */
+/* Compares the rows in state IN over the rounds of the final; significantly slower rows become SLOWER. */
 static void compare(struct search *s, const double *const *step)
 {
     struct against_best against[SEARCH_ROWS];
@@ -133,7 +133,7 @@ static void compare(struct search *s, const double *const *step)
     free(levels);
 }
 
-/* Drops the slowest rows until `left` are in. */
+/* Drops the slowest rows until `left` rows are in state IN. */
 static void drop_slowest(struct search *s, int left)
 {
     for (int in = search_count(s, SEARCH_IN); in > left; in--) {
@@ -162,7 +162,7 @@ static int has_not_run(const struct search *s, int i)
            (s->row[i].state == SEARCH_RESERVE || s->row[i].state == SEARCH_LEFT_OUT);
 }
 
-/* Takes in, below and above the best size, the size halfway to the next one that has run. */
+/* Adds to the final, on both sides of the best size, the size halfway to the next one that has run. */
 static void take_neighbours(struct search *s)
 {
     for (int side = -1; side <= 1 && s->row[s->best].has_size; side += 2) {
@@ -230,7 +230,7 @@ void search_round(struct search *s, const double *const *step, size_t rounds, do
             s->row[i].from = s->final ? s->stage_from : 0;
             s->row[i].to = rounds;
         }
-    double round = seconds / (double)s->blocks * search_running(s); /* the next round */
+    double round = seconds / (double)s->blocks * search_running(s); /* estimated seconds of the next round */
     int over = seconds + round > s->limit;
     if (s->final) {
         look(s, step, over);

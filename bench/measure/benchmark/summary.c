@@ -1,4 +1,4 @@
-/* summary.c - a ranking as figures, table and notes of summary.json. */
+/* summary.c - writes a ranking as figures, table and notes of summary.json. */
 #include "benchmark/ranking.h"
 
 #include "base/json.h"
@@ -40,7 +40,7 @@ void ranking_add_figures(const struct ranking *c, struct figure_list *figures)
 #define FIELD(field) offsetof(struct ranking_row, field)
 
 /* clang-format off */
-/* An optional column is shown if a figure in it is above 0. */
+/* An optional column is shown only if one of its figures is above 0. */
 static const struct {
     struct column column;
     int optional;
@@ -63,7 +63,7 @@ static const struct {
 };
 /* clang-format on */
 
-/* Whether a figure of that column is above 0; NAN is not. */
+/* Whether any row has a value above 0 in the column; NAN does not count. */
 static int has_figure(const struct ranking *c, const struct column *column)
 {
     double value = 0;
@@ -100,7 +100,7 @@ void ranking_add_table(const struct ranking *c, size_t block_steps, cJSON *summa
 
 /* ---- the verdict ---- */
 
-/* The row with the shortest step of those with buckets, or NULL. */
+/* Returns the row with the shortest step among those with buckets, or NULL. */
 static const struct ranking_row *best_bucket(const struct ranking *c)
 {
     const struct ranking_row *best = NULL;

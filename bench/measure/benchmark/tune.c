@@ -1,4 +1,4 @@
-/* tune.c - `ddpbench tune`: its command line, and the rounds of the search. */
+/* tune.c - `ddpbench tune`: its options, and the rounds of the search. */
 #include "benchmark/tune.h"
 
 #include "base/json.h"
@@ -24,7 +24,7 @@ static const struct option rows[] = {
 };
 /* clang-format on */
 
-/* Call once the sizes of the model are known. */
+/* Makes the candidates; call it once the sizes of the model are known. */
 static void make_rows(struct training_options *o, char *between)
 {
     struct model_sizes sizes = workload_sizes(&o->workload, 1);
@@ -36,7 +36,7 @@ static void make_rows(struct training_options *o, char *between)
 
 void tune_options_add(struct option_table *table, struct tune_options *options)
 {
-    /* decided by the search, or without a meaning in it */
+    /* options that the search decides itself, or that have no meaning for it */
     static const char *const others[] = {"implementations", "bucket-size-mb", "rounds",
                                          "resolve",         "max-minutes",    "attainable"};
     run_options_add(table, &options->run);
@@ -50,7 +50,7 @@ int tune_options_check(void *line, const struct option_table *table, int ranks, 
     enum { BLOCK_STEPS = 3 };
     struct tune_options *options = line;
     struct training_options *o = &options->run.training;
-    o->rounds = 1; /* that fit at first */
+    o->rounds = 1; /* room for samples at first; it grows */
     if (ranks == 1)
         return error_report(
             "tune compares costs of communication, which a single rank does not have: use mpirun -n 2 or more");
@@ -106,7 +106,7 @@ static void print_plan(const struct search *s)
     fprintf(stderr, ".\n");
 }
 
-/* Before the first round and after each round: rank 0 plans the next round and sends the plan to the other ranks. */
+/* Called before the first round and after each round: rank 0 plans the next round and sends the plan to the others. */
 static void plan_round(void *context, double seconds)
 {
     struct tune *t = context;
@@ -160,8 +160,8 @@ static int take_block(void *context, const struct block *block)
 
 /* ---- results ---- */
 
-/* Writes the answer so far, on rank 0; prints it below the heading once the search is over. Returns 0; or -1, reported.
- */
+/* Rank 0 writes the answer so far, and prints it below the heading once the search is over. Returns 0; or -1,
+ * reported. */
 static int write_summary(void *context)
 {
     struct tune *t = context;

@@ -5,7 +5,7 @@
 #include "training/training.h"
 
 struct tune_options {
-    struct run_options run; /* run.training.implementation: the candidates (candidates_make) */
+    struct run_options run; /* run.training.implementation holds the candidates (candidates_make) */
     double max_minutes;
     char between[MAX_IMPLEMENTATIONS];
 };
@@ -13,7 +13,7 @@ struct tune_options {
 /* Adds the options to a table. */
 void tune_options_add(struct option_table *table, struct tune_options *options);
 
-/* Checks the options (line: a struct tune_options) for a number of ranks, on GPUs or not, and makes the candidates.
+/* Checks the options for a number of ranks, on GPUs or not, and makes the candidates. line: the struct tune_options.
  * Returns 0; or -1, reported. */
 int tune_options_check(void *line, const struct option_table *table, int ranks, int on_gpus);
 
@@ -21,11 +21,11 @@ int tune_options_check(void *line, const struct option_table *table, int ranks, 
  * case all measured rounds have been written and printed. */
 int tune_search(void *line, const struct job *job, const struct command *command);
 
-/* Makes the rows of a search on a model with tensor[tensors], as in struct model: the control `none`, the strategies
- * without buckets that reduce, and at the end ddp_bucketed at sizes of 2^(i/2) MiB, rounded to three digits, from the
- * smallest size that joins two tensors to the first power of two that holds the whole gradient. Sizes that make the
- * same buckets are one row, with a power of two if possible. between[i] becomes 1 for a size that is not a power of
- * two, which waits for the final of the search. Returns the number of rows, at most MAX_IMPLEMENTATIONS. */
+/* Makes the rows of a search on a model with tensor[tensors]: the control `none`; the strategies that reduce without
+ * buckets; and ddp_bucketed at sizes of 2^(i/2) MiB, rounded to three digits, from the smallest size that joins two
+ * tensors to the first power of two that holds the whole gradient. Sizes that make the same buckets share one row, with
+ * a power of two if possible. between[i] becomes 1 for other sizes, which only run in the final. Returns the number of
+ * rows, at most MAX_IMPLEMENTATIONS. */
 int candidates_make(struct implementation row[MAX_IMPLEMENTATIONS], char between[MAX_IMPLEMENTATIONS],
                     const struct tensor *tensor, int tensors);
 
