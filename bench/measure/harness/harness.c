@@ -1,4 +1,4 @@
-/* harness.c - opens and closes what all measuring commands share. */
+/* harness.c - what all measuring commands share: runs a command, opens and closes its device, monitors and results. */
 #include "harness/harness.h"
 
 #include "base/json.h"

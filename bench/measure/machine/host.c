@@ -1,4 +1,4 @@
-/* host.c - facts about this machine, by hwloc and the kernel. */
+/* host.c - facts about this machine, from hwloc and the kernel. */
 #include "machine/machine.h"
 
 #include "base/json.h"
@@ -43,7 +43,7 @@ void host_facts(struct host_facts *facts)
     hwloc_topology_destroy(topology);
 }
 
-/* Scans the first line of a file that matches the format; returns the number of values, 0 if no line matches. */
+/* Scans the first line of a file that matches the format. Returns the number of values read; 0 if no line matches. */
 __attribute__((format(scanf, 2, 3))) static int scan_line(const char *path, const char *format, ...)
 {
     char line[512];
@@ -60,8 +60,8 @@ __attribute__((format(scanf, 2, 3))) static int scan_line(const char *path, cons
     return found < 1 ? 0 : found;
 }
 
-/* The bytes that a control group still allows, with the file pages that it could give back; SIZE_MAX: no limit.
- * limit_name and used_name are files of the group; `inactive` is the format of a line in memory.stat. */
+/* Returns the bytes that a control group may still use, counting file pages that the kernel can reclaim; SIZE_MAX: no
+ * limit. limit_name and used_name are files of the group; `inactive` is the format of a line in memory.stat. */
 static size_t group_left(const char *directory, const char *limit_name, const char *used_name, const char *inactive)
 {
     char path[640];
@@ -78,8 +78,8 @@ static size_t group_left(const char *directory, const char *limit_name, const ch
     return limit > used ? limit - used : 0;
 }
 
-/* The fewest bytes that a control group of this process still allows: of version 2, where each level has a limit, or of
- * the memory controller of version 1. */
+/* Returns the fewest bytes that any control group of this process may still use: in version 2 of every level up to the
+ * root, in version 1 of the memory controller. */
 static size_t group_memory_left(void)
 {
     char line[512], directory[600];
@@ -112,7 +112,7 @@ int host_threads(size_t requested, double cores_per_rank)
     const char *omp = getenv("OMP_NUM_THREADS");
     if (requested || !omp || !*omp)
         return requested ? (int)requested : cores_per_rank < 1 ? 1 : (int)cores_per_rank;
-    size_t digits = strspn(omp, "0123456789"); /* a list begins with the number for the outermost threads */
+    size_t digits = strspn(omp, "0123456789"); /* a list such as 4,2: the first number is for the outermost level */
     double threads = strtod(omp, NULL);
     if (!digits || (omp[digits] && omp[digits] != ',') || threads < 1 || threads > HOST_MOST_THREADS)
         return error_report("OMP_NUM_THREADS is '%s' in the environment: expected a whole number from 1 to %d; or give "
@@ -177,7 +177,7 @@ void host_describe(const struct host_facts *host, const struct job *job, cJSON *
         cJSON *rank = json_add_row(ranks);
         cJSON_AddNumberToObject(rank, "rank", r);
         cJSON_AddStringToObject(rank, "host", all[r].name);
-        cJSON_AddNumberToObject(rank, "machine", machine[r]); /* hosts may share one */
+        cJSON_AddNumberToObject(rank, "machine", machine[r]); /* hosts may share a machine */
         cJSON_AddStringToObject(rank, "binding", all[r].binding);
         if (cJSON_GetObjectItemCaseSensitive(hosts, all[r].name))
             continue;

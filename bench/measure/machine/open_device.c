@@ -1,4 +1,4 @@
-/* open_device.c - chooses what ranks compute on. */
+/* open_device.c - chooses the device that each rank computes on. */
 #include "machine/machine.h"
 
 #include "base/json.h"
@@ -15,8 +15,8 @@ void open_device_explain(const struct open_device *opened)
         fprintf(stderr, "ddpbench: computing on the CPU: %s\n", opened->why_cpu);
 }
 
-/* The accelerator that the options name, or for auto the first that this process sees; NULL if it sees none: then the
- * reason is reported, unless that is --device cpu. */
+/* Returns the accelerator that the options name, or for auto the first kind with a GPU that this process sees. NULL:
+ * none is seen, which is reported unless the option is --device cpu. */
 static const struct accelerator *find_accelerator(const struct device_options *o)
 {
     for (int i = 0; accelerators[i]; i++)
@@ -25,9 +25,9 @@ static const struct accelerator *find_accelerator(const struct device_options *o
     return NULL;
 }
 
-/* Checks that this process may compute on the CPU, having found no accelerator: others: another rank sees one. Under
- * auto keeps the reason, unless the program was built without accelerators. Returns 0; or -1, reported by
- * find_accelerator. */
+/* Checks that this process, for which find_accelerator found none, may compute on the CPU. others: another rank sees a
+ * GPU. Under auto keeps the reported reason in why_cpu, unless the program was built without accelerators. Returns 0;
+ * or -1, already reported. */
 static int fall_back_to_cpu(struct open_device *opened, const struct device_options *o, int others)
 {
     if (o->kind == DEVICE_CPU)
@@ -63,7 +63,7 @@ struct gpu_facts *open_device_seen(const struct open_device *opened, int *n)
     int gpus = opened->on_gpu ? accelerator->count() : 0;
     struct gpu_facts *seen = allocate((size_t)gpus + 1, sizeof *seen);
     *n = 0;
-    for (int i = 0; i < gpus; i++) /* skips GPUs of others that do not answer */
+    for (int i = 0; i < gpus; i++) /* leaves out GPUs of other users, which do not answer */
         *n += accelerator->identify(i, &seen[*n]) == 0;
     return seen;
 }
@@ -107,7 +107,7 @@ static int open_cpu(struct open_device *opened, const struct device_options *o, 
 int open_device_wants_gpus(const struct job *job, const struct device_options *o)
 {
     int wants = job_max(job, find_accelerator(o) || o->kind >= DEVICE_FIRST_ACCELERATOR) > 0;
-    error_clear(); /* open_device will report why there is none */
+    error_clear(); /* open_device reports it again */
     return wants;
 }
 

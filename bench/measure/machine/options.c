@@ -1,4 +1,4 @@
-/* options.c - the options that choose what ranks compute on, and the communication backend. */
+/* options.c - the options that choose the device of the ranks and the communication backend. */
 #include "machine/machine.h"
 
 #include "kernels/error.h"

@@ -1,4 +1,4 @@
-/* products.c - the library of the CPU's matrix products, and whether it makes good use of the CPU. */
+/* products.c - the library that computes the CPU's matrix products, and whether it uses the CPU well. */
 #include "machine/machine.h"
 
 #include "kernels/error.h"
@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The least share of the vector units' rate that products should reach. Another program, or rank, on the core's second
- * hardware thread slows down products, which load from the caches, more than multiplications between registers: it may
- * halve them even with the CPU's own kernels. */
+/* The least share, in percent, of the vector units' rate that products should reach. It is lower with kernels made for
+ * the CPU: work on the core's other hardware thread may halve the rate of products, which load from the caches, but
+ * slows the vector units' multiplications between registers less. */
 enum { LEAST_PERCENT = 50, LEAST_PERCENT_OF_OWN_KERNELS = 30 };
 
 static double share_of(const struct blas_facts *blas)

@@ -1,4 +1,4 @@
-/* watch.c - the thread that watches a host, and its findings. */
+/* watch.c - the thread that watches a host, and what it finds. */
 #include "machine/watch.h"
 
 #include "base/json.h"
@@ -19,18 +19,18 @@
 struct monitor {
     const struct job *job;
     int with_cpu, with_gpu; /* on this rank */
-    int *pid;               /* [job->size], of the ranks of this machine */
+    int *pid;               /* [job->size] process ids of the ranks on this machine */
     struct monitor_cpu cpu;
     struct monitor_gpu gpu;
     struct monitor_findings found; /* by this rank */
-    cJSON *joined;                 /* of all ranks, after monitor_stop; NULL: none */
+    cJSON *joined;                 /* findings of all ranks, after monitor_stop; NULL: none */
     int64_t origin_ns, start_ns;
-    int watching; /* the thread is there */
+    int watching; /* 1: the thread is running */
     pthread_t thread;
-    int until[2]; /* a pipe; the thread watches until its other end is closed */
+    int until[2]; /* a pipe; closing its write end stops the thread */
 };
 
-/* A shorter sample at the end of a run is left out, since the kernel counts CPU time in hundredths of a second. */
+/* The last sample of a run is dropped if shorter, since the kernel counts CPU time in hundredths of a second. */
 #define SHORTEST_S 0.2
 
 /* ---- findings ---- */
@@ -76,7 +76,7 @@ const cJSON *monitor_findings(const struct monitor *m)
 
 /* ---- the thread ---- */
 
-/* Writes a line a second until the other end of the pipe is closed. */
+/* Writes a line a second until the write end of the pipe is closed. */
 static void *watch_host(void *argument)
 {
     struct monitor *m = argument;
@@ -96,7 +96,7 @@ static void *watch_host(void *argument)
             monitor_gpu_sample(&m->gpu, seconds);
         m->found.samples++;
         last = now;
-        while (next <= now) /* deadlines that were missed are left out */
+        while (next <= now) /* skip missed deadlines */
             next += second;
     }
     struct timespec t = {0};
@@ -131,15 +131,15 @@ struct option_section monitor_options_section(struct monitor_options *options)
     return (struct option_section){.title = "Monitors", OPTION_ROWS(rows), .base = options};
 }
 
-/* The process of a rank. */
+/* Where the process of a rank runs. */
 struct rank_process {
     int machine, pid;
-    ino_t namespace; /* of process numbers: they mean something else in another one */
+    ino_t namespace; /* PID namespace: `pid` is valid only inside it */
     cpu_set_t cpus;
 };
 
-/* Gathers the processes of this machine's ranks, and the CPUs that they may use together. Returns how many processes; 0
- * if one of them is in another namespace. */
+/* Gathers the process ids of this machine's ranks, and the CPUs that any of them may use. Returns the number of
+ * processes; 0 if one of them is in another PID namespace. */
 static int find_processes(struct monitor *m, cpu_set_t *cpus)
 {
     const struct job *job = m->job;
@@ -182,8 +182,8 @@ int monitor_create(struct monitor **monitor, const struct job *job, int cpu, int
     return m->with_gpu ? monitor_gpu_create(&m->gpu) : 0;
 }
 
-/* Creates directory/<kind>_monitor.csv, or with a host <kind>_monitor_<host>.csv, and writes the header. Returns 0; or
- * -1, reported. */
+/* Creates directory/<kind>_monitor.csv, or if host is not "" <kind>_monitor_<host>.csv, and writes the header. Returns
+ * 0; or -1, reported. */
 static int open_csv(struct lines *csv, const char *directory, const char *kind, const char *host, const char *columns)
 {
     char path[FILES_PATH];
@@ -205,7 +205,7 @@ int monitor_start(struct monitor *m, const char *directory, int64_t origin_ns)
     m->cpu.last_ns = m->start_ns;
     if (m->with_cpu)
         m->cpu.last = cpu_counters_read(&m->cpu);
-    sigset_t all, before; /* signals are for the training thread */
+    sigset_t all, before; /* block signals in the new thread */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int status = pipe2(m->until, O_CLOEXEC) ? errno : pthread_create(&m->thread, NULL, watch_host, m);

@@ -1,4 +1,4 @@
-/* watch_cpu.c - watches the CPUs by the kernel's counters. */
+/* watch_cpu.c - watches the CPUs through the kernel's counters. */
 #include "machine/watch.h"
 
 #include "kernels/clock.h"
@@ -13,7 +13,7 @@
 
 /* ---- the kernel's files ---- */
 
-/* The text behind `key` at the start of a line; NULL if no line begins with it. */
+/* Returns the text that follows `key` at the start of a line; NULL if no line begins with it. */
 static const char *after_key(const char *text, const char *key)
 {
     size_t length = strlen(key);
@@ -25,7 +25,7 @@ static const char *after_key(const char *text, const char *key)
     return NULL;
 }
 
-/* The number that follows a key, times `scale`; NAN if there is none. */
+/* Returns the number that follows a key, times `scale`; NAN if there is none. */
 static double number_after(const char *text, const char *key, double scale)
 {
     const char *rest = after_key(text, key);
@@ -34,21 +34,21 @@ static double number_after(const char *text, const char *key, double scale)
     return end != rest ? scale * value : NAN;
 }
 
-/* The content of a file below the root, until the next call; "" if it cannot be read. */
+/* Returns the content of a file below the root, valid until the next call; "" if it cannot be read. */
 static const char *read_kernel_file(struct monitor_cpu *cpu, const char *path)
 {
     char whole[FILES_PATH];
     snprintf(whole, sizeof whole, "%s%s", cpu->root, path);
     FILE *file = fopen(whole, "re");
-    if (file) /* few reads, and most files in one: the kernel suggests 1 KiB */
+    if (file) /* 64 KiB reads most files at once; the kernel suggests 1 KiB */
         setvbuf(file, NULL, _IOFBF, 1 << 16);
-    ssize_t n = file ? getdelim(&cpu->text, &cpu->room, 0, file) : -1; /* all of it, since it holds no 0 */
+    ssize_t n = file ? getdelim(&cpu->text, &cpu->room, 0, file) : -1; /* to the end: the file has no 0 byte */
     if (file)
         fclose(file);
     return n > 0 ? cpu->text : "";
 }
 
-/* The sum of the numbers in a file of each CPU that the job may use, and how many have it; NAN where none has. */
+/* Sums the numbers in a file of each CPU that the job may use; n: how many CPUs have the file. NAN if none has it. */
 static double sum_over_cpus(struct monitor_cpu *cpu, enum cpu_file file, int *n)
 {
     static const char *const name[CPU_FILES] = {"cpufreq/scaling_cur_freq", "thermal_throttle/core_throttle_count",
@@ -68,7 +68,7 @@ static double sum_over_cpus(struct monitor_cpu *cpu, enum cpu_file file, int *n)
     return *n ? sum : NAN;
 }
 
-/* Sums up the control group of this process (version 2) and those above it, each of which may have a quota. */
+/* Sums how long CPU quotas stopped this process's control group (version 2) and each group above it. */
 static double read_quota_ms(struct monitor_cpu *cpu)
 {
     double ms = NAN;
@@ -80,12 +80,12 @@ static double read_quota_ms(struct monitor_cpu *cpu)
         *end = 0;
         snprintf(path, sizeof path, "/sys/fs/cgroup%s/cpu.stat", group);
         double of_group = number_after(read_kernel_file(cpu, path), "throttled_usec ", 1e-3);
-        ms = isnan(ms) ? of_group : ms + fmax(of_group, 0); /* NAN adds nothing */
+        ms = isnan(ms) ? of_group : ms + fmax(of_group, 0); /* NAN counts as 0 */
     }
     return ms;
 }
 
-/* Reads /proc/<pid>/stat of the job's processes; unknown unless all can be read. */
+/* Reads /proc/<pid>/stat of the job's processes; leaves the counters unknown unless all can be read. */
 static void read_processes(struct monitor_cpu *cpu, double tick, struct cpu_counters *c)
 {
     double seconds = 0, pages = 0;
@@ -95,7 +95,7 @@ static void read_processes(struct monitor_cpu *cpu, double tick, struct cpu_coun
         char path[64];
         double user, system, resident;
         snprintf(path, sizeof path, "/proc/%d/stat", cpu->pid[i]);
-        const char *rest = strrchr(read_kernel_file(cpu, path), ')'); /* the name before it may hold anything */
+        const char *rest = strrchr(read_kernel_file(cpu, path), ')'); /* the process name before ) may hold anything */
         if (!rest ||
             sscanf(rest, ") %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lf %lf %*s %*s %*s %*s %*s %*s %*s %*s %lf",
                    &user, &system, &resident) != 3)
@@ -121,7 +121,7 @@ struct cpu_counters cpu_counters_read(struct monitor_cpu *cpu)
         c.iowait = tick * iowait;
         c.steal = tick * steal;
     }
-    read_processes(cpu, tick, &c); /* right behind, since the two are subtracted from each other */
+    read_processes(cpu, tick, &c); /* at once: job time is subtracted from the total just read */
     text = read_kernel_file(cpu, "/proc/meminfo");
     c.memory_used = number_after(text, "MemTotal:", 1 / 1024.0) - number_after(text, "MemAvailable:", 1 / 1024.0);
     c.mhz = 1e-3 * sum_over_cpus(cpu, CPU_CLOCK, &n) / n;
@@ -133,7 +133,7 @@ struct cpu_counters cpu_counters_read(struct monitor_cpu *cpu)
 
 /* ---- one sample ---- */
 
-/* At least 0, since the kernel may count a little back; NAN stays NAN. */
+/* Returns after - before, or 0 if that is negative, since the kernel's counts may step back a little; NAN stays NAN. */
 static double increase(double before, double after)
 {
     double difference = after - before;
@@ -180,7 +180,7 @@ void cpu_tally_add(struct cpu_tally *tally, const struct cpu_sample *sample)
         }
     }
     tally->thermal_seconds += sample->thermal_throttles > 0 ? sample->length : 0;
-    tally->thermal += fmax(sample->thermal_throttles, 0); /* NAN counts for nothing, too */
+    tally->thermal += fmax(sample->thermal_throttles, 0); /* NAN counts as 0 */
     tally->quota_seconds += sample->quota_ms > 0 ? sample->length : 0;
     tally->quota_ms += fmax(sample->quota_ms, 0);
 }

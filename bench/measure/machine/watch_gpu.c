@@ -1,4 +1,4 @@
-/* watch_gpu.c - watches the GPUs of a host. */
+/* watch_gpu.c - watches the GPUs of a host through NVML. */
 #include "machine/watch.h"
 
 #include "base/text.h"
@@ -16,8 +16,7 @@
 
 #define LIBRARY "libnvidia-ml.so.1"
 
-/* Numbers, layouts and functions are those of the library's documented interface (NVML API Reference), which only
- * grows. */
+/* Constants, layouts and functions as in the NVML API Reference; later versions of NVML only add to them. */
 enum { NVML_OK = 0, NVML_CLOCK_SM = 1, NVML_SENSOR_GPU = 0 };
 
 typedef struct nvml_device *nvml_device;
@@ -36,11 +35,11 @@ static const char *const function_name[] = {"nvmlInit_v2",
                                             "nvmlDeviceGetCurrentClocksThrottleReasons"};
 enum { FUNCTIONS = sizeof function_name / sizeof *function_name };
 
-static void *library; /* NULL: not open */
+static void *library; /* NULL: not loaded */
 
-/* In the order of their names; each but error returns NVML_OK or its error's number. */
+/* NVML's functions, in the order of function_name. All but error return NVML_OK or an error number. */
 static union {
-    void *address[FUNCTIONS]; /* POSIX lets a function have a data pointer's form */
+    void *address[FUNCTIONS]; /* POSIX: a function pointer fits a void * */
     struct {
         int (*init)(void);
         int (*shutdown)(void);
@@ -48,7 +47,7 @@ static union {
         int (*handle)(unsigned index, nvml_device *device);
         const char *(*error)(int error);
         int (*uuid)(nvml_device device, char *uuid, unsigned length);
-        /* percent of the library's sampling period in which a kernel ran, and in which memory was accessed */
+        /* percent of NVML's sampling period in which a kernel ran; in which memory was accessed */
         int (*utilization)(nvml_device device, unsigned percent[2]);
         int (*memory)(nvml_device device, unsigned long long bytes[3]); /* total, free, used */
         int (*power)(nvml_device device, unsigned *milliwatt);
@@ -58,7 +57,7 @@ static union {
     };
 } nvml;
 
-/* Returns 0; or -1, reported. */
+/* Loads and starts NVML. Returns 0; or -1, reported. */
 static int nvml_open(void)
 {
     library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
@@ -88,7 +87,7 @@ const char *gpu_reasons_words(unsigned long long reasons, char text[GPU_REASONS_
 {
     static const char *const word[] = {"gpu_idle",      "applications_clocks", "sw_power_cap",        "hw_slowdown",
                                        "sync_boost",    "sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake",
-                                       "display_clocks"}; /* from bit 0 on */
+                                       "display_clocks"}; /* entry i names bit i */
     size_t at = 0;
     snprintf(text, GPU_REASONS_TEXT, "none");
     for (size_t i = 0; i < sizeof word / sizeof *word; i++, reasons >>= 1)
@@ -101,7 +100,7 @@ const char *gpu_reasons_words(unsigned long long reasons, char text[GPU_REASONS_
 
 /* ---- findings ---- */
 
-/* Why clocks are below their maximum, by the numbers of NVML. */
+/* NVML's bits for reasons why a clock is below its maximum. */
 enum { SW_POWER_CAP = 0x4, HW_SLOWDOWN = 0x8, SW_THERMAL = 0x20, HW_THERMAL = 0x40, HW_POWER_BRAKE = 0x80 };
 
 static const struct {
@@ -131,7 +130,7 @@ void gpu_tally_report(const struct gpu *gpu, int n, struct monitor_findings *fin
     for (int k = 0; k < GPU_FINDINGS; k++) {
         char more[64] = "", most[64] = "";
         const struct gpu *worst = gpu;
-        int others = -1; /* that had it too */
+        int others = -1; /* GPUs with this finding apart from the worst */
         for (int i = 0; i < n; i++) {
             others += gpu[i].count[k] > 0;
             worst = gpu[i].count[k] > worst->count[k] ? &gpu[i] : worst;
@@ -153,7 +152,7 @@ void gpu_tally_report(const struct gpu *gpu, int n, struct monitor_findings *fin
 const char gpu_column_names[] = "seconds,gpu,uuid,utilization_gpu_percent,memory_used_mib,memory_total_mib,power_w,"
                                 "temperature_c,sm_clock_mhz,throttle_reasons\n";
 
-/* A value that a GPU does not support stays unknown. */
+/* Reads the state of a GPU; values that it does not support stay NAN. */
 static void read_gpu(nvml_device device, struct gpu_sample *sample)
 {
     unsigned percent[2], value;
@@ -205,7 +204,7 @@ int monitor_gpu_create(struct monitor_gpu *monitor)
     monitor->gpu = allocate(count, sizeof *monitor->gpu);
     for (unsigned i = 0; i < count; i++) {
         struct gpu *gpu = &monitor->gpu[monitor->n];
-        if (nvml.handle(i, &gpu->device) != NVML_OK) /* a GPU of another user */
+        if (nvml.handle(i, &gpu->device) != NVML_OK) /* the GPU belongs to another user */
             continue;
         monitor->n++;
         gpu->index = i;
