@@ -2,9 +2,9 @@
  *
  * Ranks that read the same clock (struct job) share an alignment; ranks that read rank 0's clock need none. Other
  * clocks are compared with rank 0's before and after the run (job_compare_clocks), and the offset is assumed to change
- * linearly in between, as it does if two crystals differ in frequency. No collective ends before its last rank has
- * posted it, which bounds the offset from both sides. Source: Cristian, Probabilistic Clock Synchronization,
- * Distributed Computing 3 (1989) 146-158. */
+ * linearly in between, as it does if two crystals differ in frequency. No collective ends on any rank before every rank
+ * has posted it; this bounds the offset from both sides (alignment_bound). Source: Cristian, Probabilistic Clock
+ * Synchronization, Distributed Computing 3 (1989) 146-158. */
 #ifndef DDP_ALIGNMENT_H
 #define DDP_ALIGNMENT_H
 
@@ -12,24 +12,25 @@
 
 struct clock_sample {
     int64_t at_ns;       /* time on this rank's clock */
-    int64_t offset_ns;   /* rank 0's clock minus this one */
+    int64_t offset_ns;   /* rank 0's clock minus this rank's */
     int64_t residual_ns; /* largest error of the offset: half of the shortest round trip; 0 for rank 0's clock */
 };
 
 /* The correction of a time t is offset + drift * (t - at). A zeroed alignment changes nothing. */
 struct alignment {
     int64_t at_ns, offset_ns;
-    double drift, drift_error; /* ns per second, and the largest error of that */
+    double drift, drift_error; /* drift in ns per second, and the largest error of drift */
     int64_t residual_ns;       /* the largest error of an aligned time between the samples */
 };
 
 /* Returns the alignment from a single sample, without drift. */
 struct alignment alignment_from(const struct clock_sample *sample);
 
-/* Returns the alignment from a sample before the run and one after it. If the offsets differ by more than both
- * residuals, but by no more than crystals drift (200 us/s), the drift is this difference over the time between the
- * samples, with an error of both residuals over that time. Otherwise the drift is 0, the offset is that of the sample
- * with the smaller residual, and the residual covers the other sample or the drift of crystals. */
+/* Returns the alignment from a sample before the run and one after it. If the offsets differ by more than the sum of
+ * the residuals, but by no more than crystals drift (200 us/s), the drift is that difference divided by the time
+ * between the samples, and its error is the sum of the residuals divided by that time. Otherwise the drift is 0, the
+ * offset comes from the sample with the smaller residual, and the residual is raised to cover the other sample or
+ * crystal drift. */
 struct alignment alignment_between(const struct clock_sample *before, const struct clock_sample *after);
 
 /* Converts a time of this rank's clock to rank 0's clock. */

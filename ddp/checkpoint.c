@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ARRAYS = 3, PIECE = 1 << 22 }; /* floats of a piece: 16 MiB */
+enum { ARRAYS = 3, PIECE = 1 << 22 }; /* PIECE: floats in a piece, 16 MiB */
 static const char *const array_name[ARRAYS] = {"weights", "first moments", "second moments"};
 
 size_t checkpoint_bytes(size_t floats)
@@ -44,7 +44,7 @@ static struct checkpoint_header header_of(const struct checkpoint *c, struct tra
                                       .update = t.update};
 }
 
-/* A part of one of the arrays; pieces are in the order of the file. */
+/* A part of one of the arrays. Pieces are numbered in the order in which the file stores them. */
 struct piece {
     int array;
     size_t first, n; /* floats; n is 0 after the last piece */
@@ -215,9 +215,9 @@ int checkpoint_is_due(const struct checkpoint *c, long step)
 
 void checkpoint_save(struct checkpoint *c, struct training_state t)
 {
-    const double slowest = 10e6; /* bytes per second of the slowest file system to wait for */
+    const double slowest = 10e6; /* bytes per second; the watchdog tolerates a file system as slow as this */
     double grace_s = (double)checkpoint_bytes(t.model->arena) / slowest;
-    t.model->device->synchronize(); /* no collective is in flight on any rank */
+    t.model->device->synchronize(); /* after this, no collective is in flight on any rank */
     int64_t start = clock_now_ns();
     watchdog_wait(c->job->watchdog, "writing a checkpoint", 0, grace_s);
     int failed = c->job->rank == 0 && checkpoint_write(c->path, c, t);

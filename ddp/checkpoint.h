@@ -2,8 +2,8 @@
  *
  * Under a strategy that reduces gradients all ranks hold the same weights and moments, so only rank 0 writes, as is
  * usual for DDP; under `none` the file holds rank 0's. The other ranks wait for rank 0 in the phase `checkpoint`.
- * Without that wait they would wait in the next step's reduction, and the time of the file would count as
- * communication; a step takes the same time with and without it.
+ * Without that wait they would wait in the next step's reduction, and the time to write the file would count as
+ * communication. The wait does not lengthen the step.
  *
  * The file: struct checkpoint_header, then three arrays of `floats` fp32 numbers in the layout of the model's arena
  * (model.h): weights, AdamW's first moments, its second moments; in the byte order of the machine. The learning rate
@@ -23,12 +23,12 @@ struct checkpoint_header {
     uint64_t floats; /* the number of elements of each array */
     uint64_t seed;   /* seed of the initial weights and of the order of the data */
     int64_t step;    /* the next step of the schedule */
-    int64_t update;  /* AdamW's number of that next step, from 1 */
+    int64_t update;  /* AdamW's number of the next step, counted from 1 */
 };
 
 /* When and where to save checkpoints; zeroed: never. */
 struct checkpoint {
-    size_t every; /* steps of the schedule */
+    size_t every; /* steps from one checkpoint to the next; 0: none */
     const struct job *job;
     uint64_t seed;
     char path[640];
@@ -46,19 +46,19 @@ struct training_state {
     long step, update;
 };
 
-/* Return the size of a checkpoint file, and of `piece`, in bytes. */
+/* Return the size in bytes of a checkpoint file, and of checkpoint->piece. */
 size_t checkpoint_bytes(size_t floats);
 size_t checkpoint_piece_bytes(void);
 
-/* Tests whether a checkpoint is due before that step. */
+/* Tests whether a checkpoint is due before the given step. */
 int checkpoint_is_due(const struct checkpoint *checkpoint, long step);
 
 /* Saves the state. All ranks call it; returns when rank 0 has written the file. A failure sets `failed`, and rank 0
  * keeps the reported error. */
 void checkpoint_save(struct checkpoint *checkpoint, struct training_state state);
 
-/* Saves one checkpoint, reads it back and compares it with memory. All ranks call it, before anything is timed. Returns
- * 0, also if no checkpoint will be due; or -1, reported on rank 0. */
+/* Saves one checkpoint, reads it back and compares it with memory. All ranks call it, before anything is timed. Does
+ * nothing if no checkpoint will be due. Returns 0; or -1, reported on rank 0. */
 int checkpoint_try(struct checkpoint *checkpoint, struct training_state state);
 
 /* Writes the state to a temporary file and renames it once it is on disk. Needs checkpoint->piece. Waits for the

@@ -29,7 +29,7 @@ static inline size_t comm_dtype_bytes(enum comm_dtype dtype)
  * all_reduce        [count]      [count]      buffer[i] = op over the ranks of in[i]
  * reduce_scatter    [n, count]   [count]      buffer[i] = op over the ranks of in[rank, i]
  * all_gather        [count]      [n, count]   buffer[r, i] = in[i] of rank r
- * broadcast         -            [count]      buffer[i] = that of the root; in place only
+ * broadcast         -            [count]      buffer[i] = buffer[i] of the root; in place only
  * In place, `in` is NULL and the input lies in the buffer: all_gather finds its own part at buffer[rank];
  * reduce_scatter takes buffer[n, count] and leaves its result at comm_result, which depends on the library. A zeroed
  * kind, op, dtype and `in` describe the all-reduce of a gradient: a sum in fp32, in place. */
@@ -37,7 +37,7 @@ struct collective {
     void *buffer;
     size_t count;
     enum comm_dtype dtype;
-    int index; /* index of its bucket in the strategy's plan; -1: none */
+    int index; /* index of the collective's bucket in the strategy's plan; -1: none */
     enum comm_kind kind;
     enum comm_op op;
     const void *in;
@@ -80,38 +80,40 @@ struct comm {
                              settings */
     size_t scattered;     /* reduce_scatter in place leaves its result at buffer[scattered]: 0 with MPI, the rank with
                              NCCL */
-    int on_device;        /* 1: the device runs collectives, and spans have its times; 0: the host does, and spans are
-                             from post to completion */
-    int rounds_average;   /* 1: avg multiplies each input by a rounded 1 / n before it adds, as NCCL does */
+    int on_device; /* 1: the device runs collectives and times their spans; 0: the host does, and spans last from post
+                      to completion */
+    int rounds_average;        /* 1: avg multiplies each input by a rounded 1 / n before it adds, as NCCL does */
     struct watchdog *watchdog; /* ends the job if a collective does not return; may be NULL */
-    /* Allocates zeroed memory of the device that collectives are fast in. If the host cannot read the device's memory,
-     * collectives may use only this. Release it before the comm is destroyed; NULL is fine. Nothing may be in flight.
-     */
+    /* Allocates zeroed device memory in which collectives are fast. If the host cannot read the device's memory,
+     * collectives may use only this memory. Release it before the comm is destroyed; NULL is fine. No collective may be
+     * in flight. */
     void *(*allocate)(struct comm *comm, size_t bytes);
     void (*release)(struct comm *comm, void *memory);
-    /* Queues a collective and returns its ticket, one more than the last. Returns before the collective is complete. */
+    /* Queues a collective and returns its ticket, one more than the previous ticket. Returns before the collective is
+     * complete. */
     long (*start)(struct comm *comm, const struct collective *collective);
-    /* Makes device work issued later wait until every collective up to that ticket is complete. The host waits too with
-     * MPI, and if the device is not asynchronous. */
+    /* Makes device work issued later wait until every collective up to that ticket is complete. The host waits, too, if
+     * the library is MPI or the device is not asynchronous. */
     void (*join)(struct comm *comm, long ticket);
     /* Runs a collective to completion on the calling thread, as start and join together do. */
     void (*run_blocking)(struct comm *comm, const struct collective *collective);
-    /* Calls the library n times, complete on return, without recording spans: for measuring the library. On the device
-     * the calls are queued and waited for once. Nothing may be in flight, and the device must be idle (synchronize). If
-     * ranks share cores, a call may hold one for a whole time slice of the scheduler; `run_blocking` does not. */
+    /* Calls the library n times without recording spans, and returns when all calls are complete; for measuring the
+     * library. If the device runs collectives, all n are queued before the host waits. No collective may be in flight,
+     * and the device must be idle (synchronize). If ranks share cores, a call may keep a core for a whole time slice of
+     * the scheduler; `run_blocking` does not. */
     void (*call)(struct comm *comm, const struct collective *collective, size_t n);
     /* Returns the thread id of the comm's own thread; 0: the comm has none. */
     long (*thread_id)(struct comm *comm);
     /* Returns the CPU seconds used by the comm's own threads. */
     double (*cpu_seconds)(struct comm *comm);
-    void (*destroy)(struct comm *comm); /* nothing may be in flight */
+    void (*destroy)(struct comm *comm); /* no collective may be in flight */
 };
 
 /* How the thread that drives MPI waits between tests of collectives in flight. In `join` and `run_blocking` the
  * training thread tests without pause. */
 struct comm_progress {
     enum { PROGRESS_AUTO, PROGRESS_POLL, PROGRESS_SLEEP } kind; /* auto: poll if each rank has a core to spare */
-    unsigned sleep_us;                                          /* with PROGRESS_SLEEP */
+    unsigned sleep_us;                                          /* time between two tests, for PROGRESS_SLEEP */
     int crowded; /* the ranks of this machine have more threads than cores: the training thread pauses too */
 };
 

@@ -27,8 +27,8 @@ static int nccl_check(const struct device *device, const struct comm_options *o)
 
 /* ---- one rank ---- */
 
-/* Serves one rank on the CPU only. One rank on a GPU uses MPI and its copies, as several ranks do, so that they are
- * measured. */
+/* Serves one rank on the CPU only. One rank on a GPU uses MPI, as several ranks do, so that the copies through host
+ * memory are measured, too. */
 static int self_serves(const struct job *job, const struct device *device, const struct comm_options *o)
 {
     (void)o;
@@ -59,7 +59,7 @@ static const struct backend {
     int (*check)(const struct device *device, const struct comm_options *options); /* 0; or -1, reported; may be NULL */
     struct comm *(*create)(const struct job *job, const struct device *device, struct timeline *timeline,
                            size_t capacity, const struct comm_options *options);
-    int on_device; /* 1: works in the device's memory; 0: in the host's */
+    int on_device; /* 1: runs collectives in the device's memory; 0: in the host's */
 } backends[] = {
     {nccl_serves, nccl_check, comm_nccl_create, 1},
     {self_serves, NULL, self_create, 0},

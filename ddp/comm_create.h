@@ -11,9 +11,9 @@
 int comm_stages(const struct job *job, const struct device *device, const struct comm_options *options);
 
 /* Creates the comm of a job for memory of that device: NCCL if each rank has its own GPU, comm_self for one rank on the
- * CPU, otherwise MPI; or the library that the options name. options->core_to_spare is this rank's; it counts if all
- * ranks have one. capacity: the most collectives in flight. timeline NULL: records no spans. All ranks call it. Returns
- * NULL on every rank, reported by rank 0, if the library does not fit the device or is missing. */
+ * CPU, otherwise MPI; or the library that the options name. options->core_to_spare is this rank's, and counts only if
+ * it is 1 on every rank. capacity: the most collectives in flight. timeline NULL: records no spans. All ranks call it.
+ * Returns NULL on every rank, reported by rank 0, if the library does not fit the device or is missing. */
 struct comm *comm_create(const struct job *job, const struct device *device, struct timeline *timeline, size_t capacity,
                          const struct comm_options *options);
 

@@ -10,7 +10,7 @@
 #include <mpi.h>
 #include <stdlib.h>
 
-/* A collective in flight: MPI counts in int, so it is sent in pieces, with one request each. */
+/* A collective in flight. MPI counts in int, so a large collective is split into pieces with one request each. */
 struct slot {
     MPI_Request *request;
     int pieces, capacity;
@@ -175,7 +175,7 @@ static int mpi_test(void *state, size_t slot_index)
     struct mpi_state *s = state;
     struct slot *slot = &s->slot[slot_index];
     int all = 1;
-    for (int i = 0; i < slot->pieces; i++) { /* MPI sets complete requests to null, which tests as complete */
+    for (int i = 0; i < slot->pieces; i++) { /* MPI nulls a complete request; MPI_Test then reports it as complete */
         int done;
         MPI_CHECK(MPI_Test(&slot->request[i], &done, MPI_STATUS_IGNORE));
         all &= done;

@@ -15,7 +15,7 @@ struct comm *comm_mpi_create(const struct job *job, const struct device *device,
                              size_t capacity, const struct comm_options *options);
 
 /* Like comm_mpi_create, with at most `piece` elements per MPI call instead of COMM_MPI_PIECE, because MPI counts in
- * int. Larger all-reduces and broadcasts are sent in pieces; the other two kinds must not be larger. */
+ * int. Larger all-reduces and broadcasts are sent in pieces; reduce-scatters and all-gathers must not be larger. */
 #define COMM_MPI_PIECE ((size_t)1 << 30)
 struct comm *comm_mpi_create_pieces(const struct job *job, const struct device *device, struct timeline *timeline,
                                     size_t capacity, const struct comm_options *options, size_t piece);

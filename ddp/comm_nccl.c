@@ -1,8 +1,8 @@
 /* comm_nccl.c - collectives by NCCL, on a separate stream, concurrently with the device's stream.
  *
- * Events alone order the two streams: the host waits only for NCCL's set-up. The communicator is blocking, because NCCL
- * starts a thread for each call on a non-blocking one. The watchdog, which runs from before the ranks connect until
- * they have disconnected, handles calls that do not return. */
+ * The two streams wait for each other by events; the host waits only for NCCL's set-up. The communicator is blocking,
+ * because NCCL starts a thread for each call on a non-blocking one. The watchdog, which runs from before the ranks
+ * connect until they have disconnected, handles calls that do not return. */
 #include "ddp/comm_nccl.h"
 
 #include "ddp/watchdog.h"
@@ -19,7 +19,7 @@
 /* A collective that was issued to the stream. */
 struct entry {
     struct collective collective;
-    long number; /* from watchdog_started */
+    long number; /* returned by watchdog_started */
     int64_t queued_ns;
     cudaEvent_t done;
 };
@@ -38,20 +38,20 @@ struct comm_nccl {
     cudaStream_t stream;
     cudaEvent_t ready; /* recorded after the device's work before a collective */
     struct buffer *buffers;
-    char about[128]; /* the library and its settings */
+    char about[128]; /* the library's version and settings */
     char progress_text[192];
 
     pthread_mutex_t calling; /* held during calls of NCCL, which allows one thread at a time */
     ncclComm_t nccl;         /* NULL: the ranks are not connected */
 
     pthread_mutex_t lock; /* guards the members below; never held during calls of NCCL */
-    struct entry *ring;   /* [capacity], ticket t at t % capacity */
+    struct entry *ring;   /* [capacity]; ticket t is at index t % capacity */
     long capacity;
-    long started;   /* the last ticket */
+    long started;   /* the newest ticket */
     long issued;    /* every ticket up to this one has its event on the stream */
     long completed; /* every ticket up to this one is known to be complete */
     int64_t completed_ns;
-    ncclResult_t failed; /* the error of a call of NCCL */
+    ncclResult_t failed; /* the error returned by a call of NCCL */
     struct watched call; /* the call that the host waits for; since_ns 0: none */
 };
 
@@ -81,8 +81,8 @@ const char *comm_nccl_version(void)
 
 int comm_nccl_check(const struct comm_options *options)
 {
-    /* Source: NCCL's user guide, environment variables, NCCL_MULTI_RANK_GPU_ENABLE; init.cc of older versions refuses
-     * it. */
+    /* The first version that lets ranks share a GPU. Source: NCCL's user guide, environment variables,
+     * NCCL_MULTI_RANK_GPU_ENABLE; init.cc of older versions refuses shared GPUs. */
     enum { SHARING_SINCE = 23000 };
     if (options->shares_gpu && version_number() < SHARING_SINCE)
         return error_report(
@@ -146,7 +146,7 @@ static void issue_call(struct comm_nccl *c, const struct collective *l)
         code = ncclReduceScatter(in, out, l->count, type[l->dtype], op[l->op], c->nccl, c->stream);
         break;
     case COMM_ALL_GATHER:
-        if (!l->in) /* at buffer[rank], NCCL's rule for in-place calls */
+        if (!l->in) /* the input is at buffer[rank], where NCCL expects it */
             in += c->comm.scattered * l->count * comm_dtype_bytes(l->dtype);
         code = ncclAllGather(in, out, l->count, type[l->dtype], c->nccl, c->stream);
         break;
@@ -169,7 +169,7 @@ static struct entry *add_entry(struct comm_nccl *c, const struct collective *col
     pthread_mutex_lock(&c->lock);
     struct entry *e = &c->ring[++c->started % c->capacity];
     if (c->completed < c->started - c->capacity)
-        c->completed = c->started - c->capacity; /* only descriptions of older collectives are lost */
+        c->completed = c->started - c->capacity; /* the watchdog can no longer describe older collectives */
     *e = (struct entry){*collective, number, now, e->done};
     pthread_mutex_unlock(&c->lock);
     return e;
@@ -200,7 +200,7 @@ static long nccl_start(struct comm *comm, const struct collective *collective)
 static void nccl_join(struct comm *comm, long ticket)
 {
     struct comm_nccl *c = (struct comm_nccl *)comm;
-    if (ticket > 0) /* if the ring has wrapped around, waits for a later collective instead */
+    if (ticket > 0) /* if the ring has wrapped around, this is the event of a later collective */
         CUDA_CHECK(cudaStreamWaitEvent(cuda_stream, c->ring[ticket % c->capacity].done, 0));
 }
 
@@ -286,7 +286,7 @@ static void describe_settings(struct comm_nccl *c)
                                      : "registered in part");
 }
 
-/* Allocates memory by NCCL, which can map it into other GPUs and networks; by CUDA if NCCL provides none. */
+/* Allocates memory from NCCL, which can make it accessible to other GPUs and to networks; from CUDA if NCCL cannot. */
 static void *nccl_allocate(struct comm *comm, size_t bytes)
 {
     struct comm_nccl *c = (struct comm_nccl *)comm;
@@ -299,7 +299,7 @@ static void *nccl_allocate(struct comm *comm, size_t bytes)
             b->handle = handle;
         b->next = c->buffers;
         c->buffers = b;
-        if (c->timeline && c->timeline->lane[LANE_MEMORY].capacity) /* not recorded by the traced device */
+        if (c->timeline && c->timeline->lane[LANE_MEMORY].capacity) /* the traced device does not see this allocation */
             timeline_add_memory(c->timeline, bytes, b->memory);
     } else {
         (void)cudaGetLastError();
@@ -409,7 +409,7 @@ static void create_stream(struct comm_nccl *c, size_t capacity)
 struct comm *comm_nccl_create(const struct job *job, const struct device *device, struct timeline *timeline,
                               size_t capacity, const struct comm_options *options)
 {
-    enum { STEPS_AHEAD = 4 }; /* steps by which the host may be ahead without losing descriptions for the watchdog */
+    enum { STEPS_AHEAD = 4 }; /* steps that the host may run ahead before the watchdog loses descriptions */
     struct comm_nccl *c = allocate(1, sizeof *c);
     c->comm = (struct comm){.name = "nccl",
                             .progress = c->progress_text,

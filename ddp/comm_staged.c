@@ -13,7 +13,7 @@ struct mirrored {
 };
 
 struct staged_collective {
-    struct collective wanted; /* in device memory */
+    struct collective wanted; /* as requested, in device memory */
     struct collective staged; /* the same collective in host memory */
     int copying_in;           /* the library has finished, and the result is being copied */
 };
@@ -23,11 +23,11 @@ struct staged {
     const struct device *device;
     size_t rank, ranks;
     struct mirrored *mirrored;
-    struct staged_collective *slot; /* [capacity], and one more for blocking calls */
+    struct staged_collective *slot; /* [capacity + 1]; the last one is for blocking calls */
     size_t capacity;
 };
 
-/* Return the marks of a slot's copies: even for the copy out, the next number for the copy in. */
+/* Return the marks (stage_reached in device.h) of a slot's copy out to host memory, and of its copy back in. */
 static size_t mark_out(size_t slot)
 {
     return 2 * slot;
@@ -83,7 +83,7 @@ static void *find_mirror(const struct staged *s, const void *memory, size_t n)
  * collective). */
 struct shape {
     size_t input_bytes, buffer_bytes;
-    size_t own_offset; /* of an in-place input in the buffer, in bytes */
+    size_t own_offset; /* where the buffer holds an in-place input, in bytes */
 };
 
 static struct shape shape_of(const struct staged *s, const struct collective *c)
@@ -101,7 +101,7 @@ static struct shape shape_of(const struct staged *s, const struct collective *c)
     }
 }
 
-/* Begins to copy the input; called on the training thread. */
+/* Begins to copy the input to host memory; called on the training thread. */
 static void copy_out(struct staged *s, size_t index, const struct collective *c)
 {
     struct staged_collective *slot = &s->slot[index];
@@ -118,7 +118,7 @@ static void copy_out(struct staged *s, size_t index, const struct collective *c)
     s->device->stage_out(to, from, shape.input_bytes, mark_out(index));
 }
 
-/* Begins to copy the result. */
+/* Begins to copy the result back to device memory. */
 static void copy_in(struct staged *s, size_t index)
 {
     struct staged_collective *slot = &s->slot[index];

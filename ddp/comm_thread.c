@@ -14,11 +14,11 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TESTS_PER_WAKE = 16 }; /* a test advances one piece of a collective; a wake-up should advance all pieces */
+enum { TESTS_PER_WAKE = 16 }; /* each test advances a collective by one piece; a wake-up should advance many */
 
 struct entry {
     struct collective collective;
-    long number; /* from watchdog_started */
+    long number; /* returned by watchdog_started */
     int64_t queued_ns, posted_ns;
     int step; /* the step in which it was queued */
     int done;
@@ -41,13 +41,13 @@ struct comm_thread {
 
     pthread_mutex_t lock; /* guards the members below; never held during calls of the transport */
     pthread_cond_t work;  /* wakes the thread: there is work, or `stop` */
-    struct entry *ring;   /* [capacity], ticket t at t % capacity; from post to completion owned by the driver */
+    struct entry *ring; /* [capacity]; ticket t is at t % capacity; in flight, an entry belongs to the driving thread */
     long capacity;
-    long queued;              /* the last ticket; changed only by the training thread */
+    long queued;              /* the newest ticket; changed only by the training thread */
     long completed;           /* every ticket up to this one is complete; changed only while holding `driving`, too */
     int64_t completed_ns;     /* when `completed` last rose */
     const struct entry *call; /* the blocking call in progress; NULL: none */
-    int joining;              /* the training thread drives or is about to, so the thread does not */
+    int joining;              /* the training thread drives the transport or is about to; the comm's thread must not */
     int stop;
 };
 
@@ -117,7 +117,7 @@ static void wait_work(struct comm_thread *c, unsigned us)
     pthread_cond_timedwait(&c->work, &c->lock, &until);
 }
 
-/* Drives collectives while the training thread computes; the function of the comm's thread. */
+/* The comm's thread: drives collectives while the training thread computes. */
 static void *run_thread(void *argument)
 {
     struct comm_thread *c = argument;
@@ -135,7 +135,7 @@ static void *run_thread(void *argument)
         long completed = drive(c, queued, TESTS_PER_WAKE);
         pthread_mutex_unlock(&c->driving);
         if (c->progress.kind == PROGRESS_POLL && completed < queued)
-            sched_yield(); /* free on a core of its own; on a shared core it lets the training thread run */
+            sched_yield(); /* lets the training thread run if it shares this core; otherwise returns at once */
         pthread_mutex_lock(&c->lock);
         if (c->progress.kind == PROGRESS_SLEEP && c->queued == queued && c->completed < queued && !c->joining &&
             !c->stop)
@@ -149,7 +149,7 @@ static long enqueue(struct comm_thread *c, const struct collective *collective, 
 {
     int64_t now = clock_now_ns();
     long ticket = c->queued + 1;
-    if (ticket - c->seen_complete > c->capacity) { /* a lower bound; reads the current value if too low */
+    if (ticket - c->seen_complete > c->capacity) { /* seen_complete may be too low: then reads the current value */
         pthread_mutex_lock(&c->lock);
         c->seen_complete = c->completed;
         pthread_mutex_unlock(&c->lock);
@@ -313,7 +313,7 @@ struct comm *comm_thread_create(const char *name, struct transport transport, co
     c->progress = progress;
     c->capacity = (long)capacity;
     c->ring = allocate(capacity, sizeof *c->ring);
-    pthread_mutexattr_t brief; /* two threads hold them for less time than sleeping and waking up takes */
+    pthread_mutexattr_t brief; /* spins before it sleeps, because the locks are held only briefly */
     pthread_mutexattr_init(&brief);
     pthread_mutexattr_settype(&brief, PTHREAD_MUTEX_ADAPTIVE_NP);
     pthread_mutex_init(&c->driving, &brief);
@@ -324,7 +324,7 @@ struct comm *comm_thread_create(const char *name, struct transport transport, co
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&c->work, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    sigset_t all, before; /* signals go to the training thread */
+    sigset_t all, before; /* the training thread handles signals */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int status = pthread_create(&c->thread, NULL, run_thread, c);

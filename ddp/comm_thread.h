@@ -2,8 +2,8 @@
  * transport.
  *
  * Only one thread at a time calls the transport (MPI, or a fake one in tests): the comm's own thread, or the training
- * thread while it waits in join or run_blocking. The function `queue` is the exception. No thread calls the transport
- * while no collective is in flight, so the training thread may use MPI then. */
+ * thread while it waits in join or run_blocking. As an exception, the training thread may call `queue` at any time. No
+ * thread calls the transport while no collective is in flight; then the training thread may use MPI. */
 #ifndef DDP_COMM_THREAD_H
 #define DDP_COMM_THREAD_H
 

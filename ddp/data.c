@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One micro-batch: used by the caller (the one served last), being filled by a worker (busy), or waiting. */
+/* Memory for one micro-batch: in use by the caller (the last served), being filled by a worker (busy), or waiting. */
 struct slot {
     int32_t *input, *target; /* [B, T] */
     uint64_t number;         /* index of the micro-batch in the whole run, from 0 */
-    int busy, ready;         /* a worker is filling it; it is filled, or failed */
+    int busy, ready;         /* busy: a worker is filling the slot; ready: the worker has filled it, or failed */
     int failed;              /* the micro-batch could not be read */
 };
 
@@ -26,13 +26,13 @@ struct worker {
     pthread_t thread;
 };
 
-/* A source with its threads and a ring of slots: the slot after the one served last gets the next micro-batch. A seek
- * changes the numbers of the micro-batches, not the order of the slots. */
+/* A source of tokens, its threads, and a ring of slots. The slot after the one served last receives the next
+ * micro-batch. A seek changes the numbers of the micro-batches, not the order of the slots. */
 struct data {
     struct source source;
-    size_t B;              /* sequences of a micro-batch */
-    size_t global_batch;   /* sequences in a step of all ranks */
-    size_t micro_batches;  /* per step of this rank */
+    size_t B;              /* sequences in a micro-batch */
+    size_t global_batch;   /* sequences in one step, over all ranks */
+    size_t micro_batches;  /* micro-batches of this rank in one step */
     size_t first;          /* the first sequence of this rank in a global batch */
     struct worker *worker; /* [workers + 1]; the last one is the caller and has no thread */
     int workers;
@@ -67,7 +67,7 @@ static int fetch_batch(const struct worker *worker, struct slot *slot, char *fai
 }
 
 /* Returns the slot that a worker should fill next, with its number set; NULL if there is nothing to do. Skips a slot
- * that is still being filled for a position before a seek. */
+ * that a worker is still filling for a position from before a seek. */
 static struct slot *find_work(struct data *data)
 {
     if (data->planned < data->next)
@@ -76,7 +76,7 @@ static struct slot *find_work(struct data *data)
         struct slot *slot = &data->slot[(data->served + 1 + (number - data->next)) % data->slots];
         int planned = slot->number == number && (slot->busy || slot->ready);
         if (!planned && slot->busy)
-            continue; /* still being filled for a position before a seek */
+            continue; /* a worker is still filling it for a position from before a seek */
         data->planned += number == data->planned;
         if (!planned) {
             slot->number = number;
@@ -203,7 +203,7 @@ void data_next(struct data *data, const int32_t **input, const int32_t **target)
     while (data->workers && (!slot->ready || slot->number != data->next))
         pthread_cond_wait(&data->filled, &data->lock);
     slot->number = data->next;
-    /* A failed read is fatal only when its batch is needed; reading again gives the message. */
+    /* A read that failed in a worker is fatal only when its batch is needed; reading again gives the message. */
     if ((!data->workers || slot->failed) && fetch_batch(&data->worker[data->workers], slot, failure, sizeof failure))
         FATAL("%s", failure);
     watchdog_arrived(data->watchdog);

@@ -16,15 +16,15 @@ struct data_options {
     const char *path;      /* "synthetic" (uniform random tokens made from the seed), or a file: *.bin is a shard of
                               16-bit little-endian tokens, with or without llm.c's 1,024-byte header (int32 magic
                               20240520, version 1, token count); any other file is read as bytes */
-    size_t vocabulary;     /* tokens must be below it */
+    size_t vocabulary;     /* tokens must be smaller than this */
     size_t context_length; /* T */
-    size_t global_batch;   /* sequences in a step of all ranks */
+    size_t global_batch;   /* sequences in one step, over all ranks */
     size_t micro_batches;  /* the batch of a rank is served in this many equal parts (gradient accumulation) */
     uint64_t seed;
     int rank, ranks;           /* global_batch is a multiple of ranks * micro_batches */
     int workers;               /* threads that fetch; 0: data_next fetches, while the caller waits */
     int prefetch;              /* micro-batches that each worker fetches ahead, at least 1; unused without workers */
-    struct watchdog *watchdog; /* limits the waits for a batch; NULL: none */
+    struct watchdog *watchdog; /* limits how long data_next waits for a batch; NULL: no limit */
 };
 
 struct data; /* a source, its threads, and the micro-batches in memory */

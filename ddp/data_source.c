@@ -13,13 +13,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* llm.c's token shard: 256 int32 (the first three are used), then the tokens. */
+/* llm.c's token shard: a header of 256 int32 (this program reads the first three), then the tokens. */
 #define SHARD_MAGIC        20240520
 #define SHARD_VERSION      1
 #define SHARD_HEADER_BYTES 1024
 
-#define SCAN_TOKENS 65536             /* tokens read at once for the check of the vocabulary */
-#define SCAN_MOST   ((size_t)1 << 28) /* tokens checked at the start, in a fraction of a second; others when read */
+#define SCAN_TOKENS 65536             /* tokens that check_tokens reads at a time */
+#define SCAN_MOST   ((size_t)1 << 28) /* most tokens checked at the start, in a fraction of a second */
 
 /* ---- random numbers that depend only on the seed and a position, and so are the same on every rank ---- */
 
@@ -150,7 +150,7 @@ static int open_file(struct source *source)
 static int check_tokens(const struct source *source, int rank, int ranks)
 {
     if (source->vocabulary > (source->token_bytes == 1 ? 0xff : 0xffff))
-        return 0; /* every byte is below the vocabulary size */
+        return 0; /* no token can be outside the vocabulary */
     size_t part = source->tokens / (size_t)ranks, position = part * (size_t)rank;
     size_t end = rank + 1 < ranks ? position + part : source->tokens;
     if (end - position > SCAN_MOST)
@@ -177,7 +177,7 @@ int source_open(struct source *source, const struct data_options *options)
 {
     size_t T = options->context_length, batch = options->global_batch, bytes = strlen(options->path) + 1;
     *source = (struct source){.kind = data_kind_of(options->path),
-                              .path = memcpy(allocate(bytes, 1), options->path, bytes), /* a copy of the caller's */
+                              .path = memcpy(allocate(bytes, 1), options->path, bytes), /* owned by the source */
                               .fd = -1,
                               .T = T,
                               .vocabulary = options->vocabulary,

@@ -21,8 +21,8 @@ struct source {
 int source_open(struct source *source, const struct data_options *options);
 void source_close(struct source *source);
 
-/* Fills row[T + 1] with the sequence at position `place` of all batches; raw[2 (T + 1)] is scratch memory. Any thread
- * may call it. Returns 0; or -1 with a message in failure (unless failure_bytes is 0) if the file has changed. */
+/* Fills row[T + 1] with the sequence at position `place` of the run; raw[2 (T + 1)] is scratch memory. Any thread may
+ * call it. Returns 0; or -1 with a message in failure (unless failure_bytes is 0) if the file has changed. */
 int source_read(const struct source *source, uint64_t place, int32_t *row, unsigned char *raw, char *failure,
                 size_t failure_bytes);
 

@@ -10,7 +10,7 @@
 
 int gpu_index(int local_rank, int local_size, int n)
 {
-    /* If the launcher shows each rank its own GPU only, n is 1 and the index 0. */
+    /* If the launcher shows each rank only its own GPU, n is 1 and the index is 0. */
     return n >= local_size ? local_rank : local_rank % n;
 }
 

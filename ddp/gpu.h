@@ -7,8 +7,8 @@
 
 /* Sets *index to this rank's GPU. It is the local rank if the process sees at least as many GPUs as its host has ranks,
  * and the only GPU if the launcher shows each rank its own; otherwise local ranks are distributed round-robin. All
- * ranks call. Returns 0; or -1, reported, on a rank that sees no GPU and, unless `share`, on ranks that would share a
- * GPU. */
+ * ranks call it. Returns 0; or -1, reported, on a rank that sees no GPU and, unless `share`, on ranks that would share
+ * a GPU. */
 int gpu_choose(const struct accelerator *accelerator, const struct job *job, int share, int *index);
 
 /* The GPU that a rank would use, as exchanged between ranks. */

@@ -24,7 +24,7 @@ enum { NAME = 256 };
 
 static MPI_Comm machine_comm;   /* the ranks of this machine */
 static struct job_board doings; /* what each rank does, for the watchdogs */
-static int crowded;             /* see job_set_crowded: waiting ranks sleep */
+static int crowded;             /* 1: waiting ranks sleep (job_set_crowded) */
 
 /* Tells the watchdog that a wait of all ranks begins. */
 static void wait_for_all(const struct job *job, const char *words, double grace_s)
@@ -76,8 +76,8 @@ static void end_job(int status)
     MPI_Abort(MPI_COMM_WORLD, status);
 }
 
-/* Compares the number of ranks in the launcher's environment variable with MPI's: an MPI that does not know the
- * launcher reports 1. */
+/* Compares the number of ranks in the launcher's environment variable with MPI's: an MPI library that does not know the
+ * launcher reports 1 rank. */
 static int refuse_singletons(int size)
 {
     long started;
@@ -159,7 +159,7 @@ static void find_places(struct job *job)
  * with a message that does not name the cause. */
 static void warn_of_shared_memory(void)
 {
-    const double each = 8e6; /* MPICH 4.0: 9 MB suffice for two ranks, 16 MB do not for four */
+    const double each = 8e6; /* bytes per rank; with MPICH 4.0, 9 MB are enough for two ranks, 16 MB too few for four */
     struct statvfs shared;
     if (launcher_rank_here() > 0 || statvfs("/dev/shm", &shared))
         return;
@@ -170,8 +170,8 @@ static void warn_of_shared_memory(void)
                 1e-6 * left, 1e-6 * each * ranks);
 }
 
-/* Returns the logical CPUs that this rank may use, divided evenly among the ranks of its machine that may use the same
- * ones. */
+/* Returns this rank's share of CPUs: each logical CPU that it may use is divided evenly among the ranks of its machine
+ * that may use that CPU. */
 static double share_of_cores(const struct job *job)
 {
     struct affinity {
@@ -193,12 +193,12 @@ static double share_of_cores(const struct job *job)
             cores += 1.0 / ranks;
         }
     free(all);
-    return round(1e9 * cores) / 1e9; /* rounds, so that 6 CPUs of 3 ranks are 2, not 1.9999999999999998 */
+    return round(1e9 * cores) / 1e9; /* so that 6 CPUs shared by 3 ranks give 2, not 1.9999999999999998 */
 }
 
 static int starting; /* MPI_Init is running */
 
-/* Explains MPI's error message and ends the process, if MPI cannot start. */
+/* An atexit handler: if MPI_Init ends the process, explains MPI's error message. */
 static void introduce_failure(void)
 {
     if (starting)
@@ -229,7 +229,7 @@ static double early_timeout(int argc, char *const argv[])
     const char *text = early_option(argc, argv, "timeout", 'T');
     char *end = NULL;
     double seconds = text ? strtod(text, &end) : 0;
-    int good = end && end != text && !*end && seconds >= 0 && seconds <= JOB_MOST_TIMEOUT_S; /* false for inf and nan */
+    int good = end && end != text && !*end && seconds >= 0 && seconds <= JOB_MOST_TIMEOUT_S; /* rejects inf and nan */
     return good ? seconds : strtod(JOB_TIMEOUT_S, NULL);
 }
 
@@ -256,8 +256,8 @@ int job_begin(struct job *job, int argc, char *const argv[])
     return refuse_singletons(job->size);
 }
 
-/* Ends the other ranks of this host if a rank fails after MPI_Finalize, when the launcher would let them continue. This
- * rank ends last: Open MPI's mpirun may hang if a rank fails while another one is killed. */
+/* Ends the other ranks of this host if this rank fails after MPI_Finalize, because the launcher would let them
+ * continue. This rank ends after them: Open MPI's mpirun may hang if a rank fails while another one is killed. */
 static int ending_rank, ending_size;
 static void end_siblings(int status)
 {
@@ -387,7 +387,7 @@ static void ask_clock(int64_t (*now)(void), int64_t longest_ns, struct clock_sam
     enum { ALIKE = 20 };
     int64_t begin = now(), shortest = INT64_MAX, question = 1, answer;
     for (int alike = 0; alike < ALIKE && now() - begin < longest_ns;) {
-        sched_yield(); /* so that a core is lost between round trips, not during one */
+        sched_yield(); /* if this thread must yield its core, it does so here, not during a round trip */
         int64_t sent = now();
         MPI_Send(&question, 1, MPI_INT64_T, 0, TAG_CLOCK, MPI_COMM_WORLD);
         MPI_Recv(&answer, 1, MPI_INT64_T, 0, TAG_CLOCK, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -434,7 +434,7 @@ void job_compare_clocks(const struct job *job, int64_t (*now)(void), struct cloc
         wait_first(TAG_TURN);
         ask_clock(now, longest_ns, sample);
     }
-    from_first(job, 0); /* all ranks are done */
+    from_first(job, 0); /* returns when all clocks have been compared */
     watchdog_arrived(job->watchdog);
     job_gather(job, sample, sizeof *sample, all);
     *sample = all[first];
@@ -477,7 +477,7 @@ int job_agree(const struct job *job, int status)
     int first = status ? job->rank : job->size, failed;
     wait_for_all(job, "agreeing with all ranks", 0);
     reduce_one(&first, &failed, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-    char text[1024] = ""; /* the longest message of error_report */
+    char text[1024] = ""; /* as long as error_report's longest message */
     if (job->rank == failed)
         snprintf(text, sizeof text, "%s", error_text());
     if (failed < job->size)
@@ -520,7 +520,7 @@ void job_board_create(struct job_board *board, const struct job *job, size_t byt
     MPI_Comm_size(w->sharing, &n);
     int *rank = allocate((size_t)n, sizeof *rank);
     MPI_Allgather(&job->rank, 1, MPI_INT, rank, 1, MPI_INT,
-                  w->sharing); /* makes the zeroed bytes of all ranks visible */
+                  w->sharing); /* also makes the zeroed bytes of all ranks visible */
     for (int i = 0; i < n; i++) {
         MPI_Aint size;
         int unit;

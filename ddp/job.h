@@ -12,30 +12,31 @@ struct watchdog;
 
 struct job {
     int rank, size;
-    int host, hosts;            /* index of this rank's host, and number of hosts; by host name */
-    int local_rank, local_size; /* among the ranks of this host */
-    int machine, machine_size;  /* which kernel this rank runs under, and how many ranks do: hosts made of namespaces or
-                                   containers share its cores and its memory */
-    double cores;              /* the logical CPUs that this rank may use, divided evenly among the ranks of its machine
-                                  that may use the same ones */
-    int clock;                 /* index of the CLOCK_MONOTONIC that it reads: one per kernel and time namespace */
-    struct watchdog *watchdog; /* watches every wait below */
+    int host, hosts;            /* index of this rank's host, and number of hosts; a host is identified by its name */
+    int local_rank, local_size; /* rank among the ranks of this host, and their number */
+    /* index of the operating-system kernel that this rank runs under, and number of ranks under it: hosts that are
+     * containers or namespaces of one kernel share its cores and memory */
+    int machine, machine_size;
+    double cores; /* this rank's share of CPUs: each logical CPU that it may use is divided evenly among the ranks of
+                     its machine that may use that CPU */
+    int clock;    /* index of the CLOCK_MONOTONIC that this rank reads; each kernel and time namespace has one */
+    struct watchdog *watchdog; /* watches the waits in all functions below */
 };
 
 /* --timeout in seconds: the default and the maximum. */
 #define JOB_TIMEOUT_S "300"
 enum { JOB_MOST_TIMEOUT_S = 1000000 };
 
-/* Starts the watchdog, with --timeout from the command line (0, NULL: the default), then MPI, and finds the ranks and
- * hosts. Makes fatal() end the whole job. Returns 0; or -1, reported, if a launcher started several ranks that MPI sees
- * as jobs of one rank each (the wrong launcher for this MPI). */
+/* Starts the watchdog, with --timeout from the command line (argc 0, argv NULL: the default), then MPI, and finds the
+ * ranks and hosts. Makes fatal() end the whole job. Returns 0; or -1, reported, if a launcher started several ranks
+ * that MPI sees as jobs of one rank each (the wrong launcher for this MPI). */
 int job_begin(struct job *job, int argc, char *const argv[]);
 
-/* Returns -1, reported, for a single rank without a launcher in a Slurm job with several tasks or nodes: its script
- * lacks srun or mpirun. Otherwise returns 0. */
+/* Returns -1, reported, for a single rank without a launcher in a Slurm job with several tasks or nodes, where the job
+ * script must have omitted srun or mpirun. Otherwise returns 0. */
 int job_check_alone(const struct job *job);
 
-/* Ends MPI; all ranks call. */
+/* Ends MPI; all ranks call it. */
 void job_end(struct job *job);
 
 /* Returns when all ranks have arrived. */
@@ -45,8 +46,8 @@ void job_barrier(const struct job *job);
 void job_gather(const struct job *job, const void *mine, size_t bytes, void *all);
 
 /* Sets whether this rank has more threads than cores (job_begin assumes one thread per rank). The machine is crowded if
- * any of its ranks has; then ranks that wait in this module sleep 20 to 500 us at a time. Returns whether the machine
- * is crowded. */
+ * any of its ranks has more threads than cores. On a crowded machine, ranks that wait in this module sleep 20 to 500 us
+ * at a time. Returns whether the machine is crowded. */
 int job_set_crowded(const struct job *job, int this_rank);
 
 /* Return the sum of a value over the ranks of this machine; and the maximum over all ranks. */
@@ -58,33 +59,33 @@ double job_max(const struct job *job, double value);
 int job_from_first(const struct job *job, int value, double grace_s);
 
 /* Compares this rank's clock, `now`, with rank 0's. Ranks that read rank 0's clock (job->clock) need no comparison; for
- * each other clock, the first rank that reads it measures round trips to rank 0, the shortest of which counts. A
- * measurement stops when several round trips are about as short, or after a second per clock or 10 s for all clocks.
- * Ranks measure one after another and sleep while they wait. */
+ * each other clock, the first rank that reads it measures round trips to rank 0 and uses the shortest. A measurement
+ * stops when several round trips are about as short as the shortest, or after 1 s; all measurements together take at
+ * most 10 s. Ranks measure one after another and sleep while they wait. */
 void job_compare_clocks(const struct job *job, int64_t (*now)(void), struct clock_sample *sample);
 
-/* job_send sends n bytes to rank 0; there, each job_receive takes the bytes of one job_send of a rank and returns their
- * number, at most capacity. */
+/* job_send sends n bytes to rank 0. On rank 0, each job_receive receives the bytes of one job_send of the given rank
+ * and returns their number, which must not exceed capacity. */
 void job_send(const struct job *job, const void *bytes, size_t n);
 size_t job_receive(const struct job *job, int rank, void *bytes, size_t capacity);
 
-/* Agrees on whether all ranks succeeded: returns 0 on every rank if `status` was 0 on every rank; else -1 on every
- * rank, and rank 0 has printed the reported message of the first rank that failed, once, on stderr. */
+/* Returns 0 on every rank if `status` is 0 on every rank. Otherwise returns -1 on every rank, after rank 0 has printed
+ * on stderr the message that the first failed rank reported. */
 int job_agree(const struct job *job, int status);
 
-/* Like job_agree, after a step that returned `before` on every rank. If that is not 0, the failure is already reported
- * and this one follows from it: returns -1 without a report. */
+/* Like job_agree, for a step that follows an earlier step with the result `before`, the same on every rank. If `before`
+ * is not 0, the earlier failure has been reported and caused this one: returns -1 without a report. */
 int job_agree_after(const struct job *job, int before, int status);
 
-/* A board has `bytes` bytes of memory for each rank, initially zero, which that rank writes and the other ranks of its
- * host may read at any time, from any thread, without MPI. part[size] points to the bytes of each rank; NULL for ranks
- * that share no memory with this one. bytes is a multiple of 8. */
+/* A board is `bytes` bytes of memory per rank, initially zero. Each rank writes its own bytes; the other ranks of its
+ * host may read them at any time, from any thread, without MPI. part[r] points to rank r's bytes; it is NULL if rank r
+ * shares no memory with this rank. bytes is a multiple of 8. */
 struct job_board {
     void **part;
     struct job_window *window;
 };
 void job_board_create(struct job_board *board, const struct job *job, size_t bytes);
-void job_board_destroy(struct job_board *board); /* all ranks; a zeroed board is fine */
+void job_board_destroy(struct job_board *board); /* all ranks call it; a zeroed board is fine */
 
 /* Returns the MPI library's description of itself, one line, static. */
 const char *job_library(void);

@@ -24,16 +24,16 @@ static void find_leaders(const struct job *job, int *leader)
     free(all);
 }
 
-/* Classes of hosts that send at the same time, always to hosts of other classes, because a host that sends and receives
- * at once would answer late. There are two classes; with an odd number of hosts the last host is a third. */
+/* Hosts of one class send at the same time, always to hosts of other classes, because a host that sends and receives at
+ * once would answer late. Hosts alternate between two classes; with an odd number of hosts the last is a third. */
 enum { CLASSES = 3 };
 static int class_of(int host, int hosts)
 {
     return hosts % 2 && host == hosts - 1 ? 2 : host % 2;
 }
 
-/* Each host sends a message to the host `shift` further and receives one, class by class. Returns the rate of the
- * received message in bytes per second; 0 on ranks that are not the first of their host. All ranks call. */
+/* Class by class, each host sends a message to the host `shift` places later and receives one. Returns the rate of the
+ * received message in bytes per second; 0 on ranks that are not the first of their host. All ranks call it. */
 static double receive_rate(const struct job *job, const int *leader, int shift, char *message)
 {
     int to = (job->host + shift) % job->hosts, from = (job->host + job->hosts - shift) % job->hosts;
@@ -62,9 +62,9 @@ void links_measure(const struct job *job, struct link_rates *rates)
     find_leaders(job, leader);
     for (int h = 0; h < hosts; h++)
         rates[h] = (struct link_rates){.rank = leader[h]};
-    mine[0] = receive_rate(job, leader, 1, message); /* received from the previous host */
+    mine[0] = receive_rate(job, leader, 1, message); /* rate of messages from the previous host */
     if (hosts > 2)
-        mine[1] = receive_rate(job, leader, hosts - 1, message); /* received from the next host */
+        mine[1] = receive_rate(job, leader, hosts - 1, message); /* rate of messages from the next host */
     job_gather(job, mine, sizeof mine, all);
     for (int h = 0; h < hosts; h++)
         for (int direction = 0; direction < 2; direction++) {

@@ -12,7 +12,7 @@ struct link_rates {
 
 /* Fills rates[job->hosts], for two hosts or more: the first rank of each host sends 1 MiB to the next and the previous
  * host, twice, and times the messages that arrive; half of the hosts send at a time. Takes as long as eight or twelve
- * messages. All ranks call, while no collective is in flight. */
+ * messages. All ranks call it while no collective is in flight. */
 void links_measure(const struct job *job, struct link_rates *rates);
 
 #endif

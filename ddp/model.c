@@ -13,30 +13,30 @@
 /* Activations that forward keeps for backward, in one block of device memory. N = B * T. `void` arrays have the
  * device's compute type. */
 struct layer {
-    void *x;    /* (N, C) output of the layer before; norm 1 turns it into the residual stream */
+    void *x;    /* (N, C) output of the previous layer; norm 1 adds the residual stream to it */
     void *n1;   /* (N, C) x after norm 1 */
-    float *r1;  /* (N) its scale (1 / RMS) */
+    float *r1;  /* (N) scale of n1 (1 / RMS) */
     void *vkq;  /* (N, 3C) v, k and q of each token, in the order of their weights; attention rotates k and q */
     void *att;  /* (N, C) attention's output */
-    float *lse; /* (B, H, T) its log-sums */
-    void *mid;  /* (N, C) output of attention's projection; norm 2 turns it into the residual stream */
+    float *lse; /* (B, H, T) logarithms of attention's sums of exponentials */
+    void *mid;  /* (N, C) output of attention's projection; norm 2 adds the residual stream to it */
     void *n2;   /* (N, C) mid after norm 2 */
-    float *r2;  /* (N) its scale (1 / RMS) */
+    float *r2;  /* (N) scale of n2 (1 / RMS) */
     void *ga;   /* (N, 2F) g = w3 n2 and a = w1 n2 of each token */
     void *h;    /* (N, F) silu(a) * g */
 };
 
 struct activations {
     struct layer *layer; /* [L] */
-    void *x, *n;         /* (N, C) after the last layer: residual stream, and normalised */
+    void *x, *n;         /* (N, C) x: residual stream after the last layer; n: x after the last norm */
     float *r;            /* (N) the scale of n */
-    void *logits;        /* (N, V), and their gradient after the loss */
-    float *rope;         /* (T, D / 2, 2) cosines and sines */
-    void *dx, *dn;       /* (N, C) gradient of the residual stream, and of a norm's output */
+    void *logits;        /* (N, V) logits, which the loss replaces by their gradient */
+    float *rope;         /* (T, D / 2, 2) cosines and sines of RoPE's angles */
+    void *dx, *dn;       /* (N, C) dx: gradient of the residual stream; dn: gradient of a norm's output */
     void *datt;          /* (N, C) */
     void *dvkq;          /* (N, 3C) */
     void *dh;            /* (N, F) */
-    char *memory;        /* the block, and how much of it is used */
+    char *memory;        /* the block of device memory; `used` of its bytes are taken */
     size_t used;
 };
 
@@ -75,7 +75,7 @@ static void register_tensors(struct model *model)
     add_tensor(model, 1, C, 1, "norm");
     add_tensor(model, V, C, 1, "output");
     model->matmul_parameters = L * (4 * C * C + 3 * C * F) + V * C;
-    for (int i = model->tensors - 1; i >= 0; i--) { /* backward finishes the tensor registered last first */
+    for (int i = model->tensors - 1; i >= 0; i--) { /* backward finishes the tensor first that was registered last */
         if (model->tensor[i].joined)
             model->arena = (model->arena + TENSOR_ALIGNMENT - 1) / TENSOR_ALIGNMENT * TENSOR_ALIGNMENT;
         model->tensor[i].offset = model->arena;
@@ -84,8 +84,8 @@ static void register_tensors(struct model *model)
     model->arena = (model->arena + TENSOR_ALIGNMENT - 1) / TENSOR_ALIGNMENT * TENSOR_ALIGNMENT;
 }
 
-/* Returns memory from the block for an output. Without a block, only counts the bytes, so that plan and allocation
- * agree. */
+/* Returns memory from the block for an output. Before the block is allocated, only counts the bytes, so that the plan
+ * and the allocation agree. */
 static void *take_memory(struct model *model, size_t bytes)
 {
     enum { ALIGNMENT = 256 };
@@ -189,8 +189,8 @@ void model_destroy(struct model *model)
 
 /* ---- initial weights ---- */
 
-/* Returns quantiles of a normal distribution truncated at 3: number i is the (i + 1/2) / QUANTILES quantile. Each is
- * found by Newton's method from the previous quantile. The caller frees them. */
+/* Returns quantiles of a normal distribution truncated at 3 standard deviations: number i is the (i + 1/2) / QUANTILES
+ * quantile. Each is found by Newton's method from the previous quantile. The caller frees them. */
 enum { QUANTILES = 1 << 16 };
 static float *normal_quantiles(void)
 {
@@ -303,8 +303,8 @@ void model_forward(struct model *model, const int32_t *input, const int32_t *tar
     d->range_end();
 }
 
-/* ---- backward: mirrors forward's calls; computes the gradient of a weight before that of the input, so that the
- * weight's gradient is announced earlier ---- */
+/* ---- backward: mirrors forward's calls; computes the gradient of a weight before that of the layer's input, so that
+ * the weight's gradient is announced earlier ---- */
 
 static void announce_gradient(const struct gradient_hook *hook, int tensor)
 {

@@ -3,7 +3,7 @@
  * Token embedding; L blocks of [RMSNorm, causal multi-head attention with RoPE, residual; RMSNorm, SwiGLU feed-forward,
  * residual]; RMSNorm; output projection (not tied to the embedding); mean cross-entropy. No biases. Weights, gradients
  * and optimizer state each have one arena, with tensors in the order in which backward finishes their gradients: the
- * reverse of the order in which forward uses (and this table registers) them. */
+ * reverse of the order in which model.c registers them and forward uses them. */
 #ifndef DDP_MODEL_H
 #define DDP_MODEL_H
 
@@ -25,7 +25,7 @@ struct model_sizes {
  * the last two are the final norm [C] and the output projection [V, C]. w1 gates: h = silu(x w1^T) * (x w3^T). */
 enum layer_tensor {
     NORM1,       /* [C] */
-    ATTENTION_Q, /* [C, C], as K, V and O */
+    ATTENTION_Q, /* [C, C], like K, V and O */
     ATTENTION_K,
     ATTENTION_V,
     ATTENTION_O,
@@ -38,12 +38,12 @@ enum layer_tensor {
 
 struct tensor {
     char name[32];
-    size_t offset;        /* in each arena, in floats */
+    size_t offset;        /* position in each arena, in floats */
     size_t rows, columns; /* [rows, columns]; a norm's weight is [1, C] */
     size_t count;         /* rows * columns */
-    /* The number of tensors, this one and those registered before it, that form one matrix: they have the same input,
-     * so that one product computes all of them, and there are no gaps between them in the arenas. 3 for v, k and q; 2
-     * for w3 and w1; 0 for a tensor in another tensor's matrix; 1 for all others. */
+    /* The number of tensors (this one and those registered just before it) that form one matrix. They have the same
+     * input, so one product computes all of them, and they are adjacent in the arenas. 3 for v, joined with k and q; 2
+     * for w3, joined with w1; 0 for a tensor in another tensor's matrix; 1 for all others. */
     int joined;
 };
 /* Alignment in floats. A tensor that begins a matrix starts at a multiple of it; gaps stay zero. */
@@ -83,30 +83,31 @@ void model_initialize(struct model *model, uint64_t seed);
 /* Updates the copy of the weights that layers read. Call it after changing model->weight. */
 void model_weights_changed(struct model *model);
 
-/* Forward calls this before it uses the weights of a part: 0 the embedding, 1 + l layer l, layers + 1 the output. */
+/* Forward calls this before it uses the weights of a part. Part 0 is the embedding, part 1 + l is layer l, and part
+ * layers + 1 is the output. */
 struct forward_hook {
     void (*before)(void *context, int part);
     void *context;
 };
 
-/* Computes loss[0] += loss_scale * the sum over the B * T tokens of their cross-entropies, and the gradient of
- * grad_scale times that sum with respect to the logits, where backward begins. input and target are [B, T] on the
- * device, loss is on the device. hook may be NULL. */
+/* Computes loss[0] += loss_scale * S, where S is the sum of the cross-entropies of the B * T tokens, and the gradient
+ * of grad_scale * S with respect to the logits, from which backward starts. input and target are [B, T]; they and loss
+ * are on the device. hook may be NULL. */
 void model_forward(struct model *model, const int32_t *input, const int32_t *target, float *loss, float loss_scale,
                    float grad_scale, const struct forward_hook *hook);
 
-/* Backward calls this as soon as the gradient of a tensor is final: tensors - 1 first, 0 last. Gradients of one matrix
- * become final together. */
+/* Backward calls this as soon as the gradient of a tensor is final: tensor number tensors - 1 first, number 0 last. The
+ * gradients of tensors that form one matrix become final together. */
 struct gradient_hook {
     void (*ready)(void *context, int tensor);
     void *context;
 };
 
 /* Stores the gradient of the last forward pass in model->gradient, or adds it if accumulate is not 0, and announces
- * each tensor to the hook, which may be NULL. Does not write the gaps between tensors. input: that of forward. */
+ * each tensor to the hook, which may be NULL. Does not write the gaps between tensors. input: as for forward. */
 void model_backward(struct model *model, const int32_t *input, int accumulate, const struct gradient_hook *hook);
 
-/* Return the number of device operations of one forward and one backward pass together; and of ranges of the model. */
+/* Return how many device operations, and how many ranges of the model, a forward and a backward pass have together. */
 size_t model_operations(const struct model *model);
 size_t model_ranges(const struct model *model);
 

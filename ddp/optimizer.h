@@ -21,7 +21,7 @@ struct optimizer {
 
 /* Creates zero moments on the model's device. Release with optimizer_destroy. */
 void optimizer_create(struct optimizer *optimizer, const struct model *model, const struct adamw *adamw);
-void optimizer_destroy(struct optimizer *optimizer, const struct model *model); /* before the model */
+void optimizer_destroy(struct optimizer *optimizer, const struct model *model); /* call it before model_destroy */
 
 /* Sets the moments to zero. */
 void optimizer_reset(struct optimizer *optimizer, const struct model *model);

@@ -9,7 +9,7 @@
 #include "ddp/model.h"
 
 struct bucket {
-    size_t offset, count; /* floats of the arena */
+    size_t offset, count; /* the bucket's range of the arena, in floats */
     int last_tensor;      /* the tensor whose gradient completes it */
     int tensors;
 };

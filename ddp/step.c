@@ -18,7 +18,7 @@ const char *const phase_name[PHASES + 1] = {
 const char *const ready_name = "ready";
 static const char *const delay_name = "injected_delay";
 
-/* Waits for the device, which would otherwise continue to work during the delay, and sleeps. */
+/* Waits for the device, because it would otherwise continue to work during the delay; then sleeps. */
 static void sleep_for_delay(struct trainer *t, int64_t ns)
 {
     t->device->synchronize();
@@ -105,7 +105,7 @@ void step_run(struct trainer *t, int slot)
         device->upload(t->target, target, tokens * sizeof *target);
 
         enter_phase(t, PHASE_FORWARD);
-        int waits = m == 0 && t->reducer->strategy->before_forward; /* the last step may still gather weights */
+        int waits = m == 0 && t->reducer->strategy->before_forward; /* the previous step may still gather weights */
         model_forward(model, t->input, t->target, loss, loss_scale, grad_scale, waits ? &forward_hook : NULL);
 
         enter_phase(t, PHASE_BACKWARD);
@@ -219,6 +219,6 @@ void step_spans(const struct model *model, size_t micro_batches, size_t collecti
     if (traced) {
         spans[LANE_HOST] += model_ranges(model) * micro_batches;
         spans[LANE_COMPUTE] = OF_STEP + model_operations(model) * micro_batches +
-                              2 * collectives; /* a strategy's copies, in both directions */
+                              2 * collectives; /* a staging strategy copies to and from its buffer */
     }
 }

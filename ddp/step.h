@@ -26,7 +26,7 @@ enum step_phase {
 };
 extern const char *const phase_name[PHASES + 1]; /* names of the phases, then NULL */
 
-/* The name of the mark on the host lane for a final gradient; the mark's index is the tensor. */
+/* Name of the host-lane mark that records when a tensor's gradient became final; the mark's index is the tensor. */
 extern const char *const ready_name;
 
 /* The values that a step stores in its slot of trainer.record, on the device. */
@@ -42,11 +42,11 @@ struct trainer {
     struct lr_schedule schedule;
     struct timeline *timeline;
     int ranks;
-    size_t micro_batches;     /* gradient accumulation: only the last one reduces */
+    size_t micro_batches;     /* micro-batches per step; gradients are reduced in the last one only */
     float max_norm;           /* the limit of the gradient's norm in warm-up steps */
-    int log_grad_norm;        /* compute the gradient's norm in all other steps as well */
-    int watch_core;           /* phases record how long the training thread waited for a core */
-    int64_t delay_ns[PHASES]; /* this rank sleeps this long whenever the phase begins */
+    int log_grad_norm;        /* 1: compute the gradient's norm in steps after warm-up, too */
+    int watch_core;           /* 1: spans of phases record how long the training thread waited for a core */
+    int64_t delay_ns[PHASES]; /* how long this rank sleeps whenever the phase begins */
     struct checkpoint checkpoint;
 
     long step;               /* position in the schedule and the data */

@@ -33,7 +33,8 @@ void reducer_create(struct reducer *reducer, const struct strategy *strategy, co
         reducer->staged_dtype = staged_dtype;
         reducer->staged_bytes = model->arena * comm_dtype_bytes(staged_dtype);
         reducer->staged = comm->allocate(comm, reducer->staged_bytes);
-        model->device->zero(reducer->staged, reducer->staged_bytes / sizeof(float)); /* causes page faults now */
+        /* Cause page faults now, not in a step. */
+        model->device->zero(reducer->staged, reducer->staged_bytes / sizeof(float));
     }
     reducer->owned = allocate(2 * (size_t)reducer->plan.n, sizeof *reducer->owned);
     reducer->owned[0] = (struct arena_range){0, model->arena};

@@ -29,7 +29,7 @@ struct reducer {
 
     enum comm_dtype staged_dtype; /* the type of `staged` */
     size_t staged_bytes;
-    void *staged; /* the comm's memory, as large as the arena, if the strategy stages */
+    void *staged; /* memory from the comm, as large as the arena, if the strategy stages */
 };
 
 struct strategy {
@@ -55,9 +55,9 @@ struct strategy {
     void (*own)(struct reducer *reducer);
     /* Called after the optimizer has updated the owned ranges. May start collectives that continue in the next step. */
     void (*after_optimizer)(struct reducer *reducer);
-    /* Called in each step, for parts in order, before forward uses the weights of a part of the model (struct
-     * forward_hook): makes later device work wait until they are in the arena. Joins all collectives before the last
-     * part. */
+    /* Called in each step, part by part, before forward uses the weights of a part of the model (struct forward_hook):
+     * makes later device work wait until these weights are in the arena. By the last part, it has joined all
+     * collectives. */
     void (*before_forward)(struct reducer *reducer, int part);
 };
 
@@ -79,8 +79,7 @@ void reducer_destroy(struct reducer *reducer); /* a zeroed reducer is fine */
 /* Begins a step; call it before backward. */
 void reducer_begin(struct reducer *reducer);
 
-/* Call these when the gradient of a tensor is final; after backward; after the optimizer has updated the owned ranges.
- */
+/* Call the first when a tensor's gradient is final, the second after backward, the third after the optimizer. */
 void reducer_gradient_ready(struct reducer *reducer, int tensor);
 void reducer_finish(struct reducer *reducer);
 void reducer_after_optimizer(struct reducer *reducer);

@@ -8,7 +8,7 @@ static void wait_for_backward(struct reducer *reducer, int tensor)
 
 static void reduce_in_turn(struct reducer *reducer)
 {
-    for (int i = reducer->plan.n - 1; i >= 0; i--) /* backward's order reversed: that of registration */
+    for (int i = reducer->plan.n - 1; i >= 0; i--) /* in the order of registration, the reverse of backward's order */
         reducer_run(reducer, i, 0);
 }
 
@@ -22,7 +22,7 @@ const struct strategy strategy_ddp = {
     .finish = reduce_in_turn,
 };
 
-/* ddp_flat, the control for the cost of many calls: like ddp, with a single all-reduce. */
+/* ddp_flat is like ddp, but with a single all-reduce: comparing both shows the cost of many calls. */
 const struct strategy strategy_ddp_flat = {
     .name = "ddp_flat",
     .summary = "after backward, one all-reduce of the whole gradient",

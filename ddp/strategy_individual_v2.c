@@ -1,6 +1,6 @@
 /* strategy_individual_v2.c - staged overlap: copies a final gradient to a separate buffer and all-reduces the buffer
- * during backward; after the wait, copies it back. This allows another data type for communication, which never touches
- * the gradient tensor. */
+ * during backward; after the wait, copies it back. Communication never touches the gradient tensor, so it may use
+ * another data type. */
 #include "ddp/strategy.h"
 
 static void stage_and_start(struct reducer *reducer, int tensor)
@@ -20,7 +20,7 @@ static void join_and_unstage(struct reducer *reducer)
 {
     const struct device *device = reducer->model->device;
     reducer->comm->join(reducer->comm, reducer->ticket);
-    device->stamp(); /* so that the first copy does not include the wait */
+    device->stamp(); /* so that the trace of the first copy does not include the wait */
     for (int i = 0; i < reducer->plan.n; i++) {
         const struct collective staged = reducer_collective(reducer, i, 0);
         float *gradient = reducer->model->gradient + reducer->plan.bucket[i].offset;

@@ -18,12 +18,11 @@
 
 enum { LAST_WORDS_S = 2, OFTEN_S = 1, DOING = 128 };
 
-/* Published by each rank for the others of its host, who may read it while it is written and see a mixture of old and
- * new words. */
+/* What a rank publishes for the others of its host. While it writes, they may read a mixture of old and new words. */
 struct shown {
-    _Atomic long started;    /* number of common waits started */
+    _Atomic long started;    /* number of the last common wait that this rank has started */
     _Atomic long ending;     /* 1: this rank is ending the job after a timeout or an error of a library */
-    _Atomic int64_t beat_ns; /* time of the last check by its watchdog */
+    _Atomic int64_t beat_ns; /* time of the last check by this rank's watchdog */
     _Atomic long mark;
     _Atomic char doing[DOING];
 };
@@ -33,7 +32,7 @@ const size_t watchdog_board_bytes = (sizeof(struct shown) + 7) / 8 * 8;
 struct watchdog {
     int rank, ranks;
     struct shown *mine;
-    void **board;        /* [ranks]: struct shown of each rank; NULL: another host, or no board */
+    void **board;        /* [ranks]; NULL for a rank of another host, and for all ranks if there is no board */
     struct shown hidden; /* used by this rank while there is no board */
     pthread_t thread;
     pthread_mutex_t lock; /* guards the members below */
@@ -87,7 +86,7 @@ static struct sibling *find_siblings(const struct watchdog *w)
 
 /* ---- messages ---- */
 
-/* Describes what a rank does, with its number; "" if unknown. */
+/* Describes what a rank does, including the number set by watchdog_mark; "" if unknown. */
 static void describe_activity(const struct shown *shown, char *words, size_t size)
 {
     char text[DOING];
@@ -101,7 +100,7 @@ static void describe_activity(const struct shown *shown, char *words, size_t siz
         snprintf(words, size, "%s", text);
 }
 
-/* Appends printf's text, truncated to the size. */
+/* Appends formatted text, truncated to the size of the buffer. */
 static void add(char *text, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 static void add(char *text, size_t size, const char *format, ...)
 {
@@ -112,15 +111,15 @@ static void add(char *text, size_t size, const char *format, ...)
     va_end(arguments);
 }
 
-/* Returns for how many seconds a rank's process has not run, judged by the last check of its watchdog; 0 if it runs or
- * ends the job. */
+/* Returns how many seconds ago a stopped rank's watchdog made its last check; 0 if the rank's process runs or is ending
+ * the job. */
 static double seconds_stopped(const struct shown *shown)
 {
     double seconds = seconds_since(atomic_load(&shown->beat_ns));
     return seconds > 2 * OFTEN_S && !atomic_load(&shown->ending) ? seconds : 0;
 }
 
-/* The list of missing ranks, as text and as numbers. */
+/* The list of missing ranks, and how many ranks are in it or cannot be seen from here. */
 struct missing {
     char *text; /* the list as text */
     size_t size;
@@ -128,7 +127,7 @@ struct missing {
 };
 enum { NAMED = 4 };
 
-/* Decides whether a rank must be named; if so, appends its number and returns 1. */
+/* If a rank has not started the wait or is stopped, adds it to the list. Returns 1 if it appended the rank's number. */
 static int name_rank(struct missing *missing, int rank, int started, double stopped)
 {
     if ((started && stopped == 0) || missing->named++ >= NAMED)
@@ -137,7 +136,7 @@ static int name_rank(struct missing *missing, int rank, int started, double stop
     return 1;
 }
 
-/* Names a rank by its entry on the board if it is missing in this rank's wait. */
+/* Describes a rank by its entry on the board, if it is awaited or stopped. */
 static void name_shown(struct missing *missing, int rank, const struct shown *shown, long number)
 {
     char words[DOING + 24];
@@ -158,7 +157,7 @@ static void name_shown(struct missing *missing, int rank, const struct shown *sh
             stopped);
 }
 
-/* Names a rank without an entry on the board by its process in /proc; with number 0 only if it is stopped. */
+/* Describes a rank without an entry on the board by its process in /proc, if it is awaited or stopped. */
 static void name_sibling(struct missing *missing, int rank, const struct sibling *sibling, long number)
 {
     int started = sibling->waits >= number || !number;
@@ -171,19 +170,19 @@ static void name_sibling(struct missing *missing, int rank, const struct sibling
         sibling->stopped ? "is stopped" : "runs");
 }
 
-/* Lists the ranks of this host whose processes are stopped or, in a common wait (number), that have not arrived, and
- * what they do. */
+/* Lists ranks of this host, and what they do: those that have not started the common wait `number` (0: none), and those
+ * that are stopped. */
 static void list_missing_ranks(const struct watchdog *w, long number, char *text, size_t size)
 {
     struct missing missing = {.text = text, .size = size};
-    struct sibling *sibling = NULL; /* found only if needed: /proc may block on a process that hangs in the kernel */
+    struct sibling *sibling = NULL; /* read only if needed: /proc may block on a process that hangs in the kernel */
     for (int r = 0; r < w->ranks; r++) {
         const struct shown *shown = w->board[r];
         if (r == w->rank)
             continue;
         if (shown && atomic_load(&shown->beat_ns)) {
             name_shown(&missing, r, shown, number);
-        } else { /* a rank with another board publishes its progress there, not in /proc */
+        } else { /* a rank that publishes on another board does not publish in /proc */
             sibling = sibling ? sibling : find_siblings(w);
             name_sibling(&missing, r, &sibling[r], shown || w->mine == &w->hidden ? number : 0);
         }
@@ -276,7 +275,7 @@ struct watchdog *watchdog_create(int rank, int ranks)
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&w->wake, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    sigset_t all, before; /* signals go to the main thread */
+    sigset_t all, before; /* the main thread handles signals */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int status = pthread_create(&w->thread, NULL, watch_progress, w);
@@ -366,7 +365,7 @@ static int is_awaited(const struct watchdog *w, long number)
 
 void watchdog_await(struct watchdog *w)
 {
-    const long shortest_ns = 200000, longest_ns = 20000000; /* checking many processes takes milliseconds */
+    const long shortest_ns = 200000, longest_ns = 20000000; /* pauses; checking many processes takes milliseconds */
     struct timespec pause = {.tv_nsec = shortest_ns};
     if (!w)
         return;
@@ -374,12 +373,12 @@ void watchdog_await(struct watchdog *w)
     const struct itimerspec limit = {.it_value.tv_sec = (time_t)ceil(w->timeout_s) + 2 * LAST_WORDS_S};
     timer_t timer;
     int limited = w->timeout_s > 0 && !timer_create(CLOCK_MONOTONIC, &killing, &timer);
-    if (limited) /* shown before the other ranks can leave */
+    if (limited) /* set before the other ranks can see this rank arrive */
         timer_settime(timer, 0, &limit, NULL);
     long number = watchdog_started(w);
     watchdog_wait(w, "waiting for the other ranks to end", number, 0);
     for (;; pause.tv_nsec = pause.tv_nsec < longest_ns ? 2 * pause.tv_nsec : longest_ns) {
-        if (limited) /* tested again: a running process ends the job itself and prints why */
+        if (limited) /* restarted: while this process runs, it ends the job itself and prints why */
             timer_settime(timer, 0, &limit, NULL);
         if (!is_awaited(w, number))
             return;

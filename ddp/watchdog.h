@@ -12,7 +12,7 @@
 /* What a rank is waiting for. */
 struct watched {
     int64_t since_ns; /* time of the last progress; INT64_MAX: this rank does not wait */
-    long number;      /* from watchdog_started; 0: none */
+    long number;      /* returned by watchdog_started; 0: none */
     char words[160];  /* describes the wait: a collective, a barrier, a file, connecting to the other ranks */
     char broken[256]; /* error message of the library; "": none */
 };
@@ -23,29 +23,29 @@ struct watchdog;
 extern const size_t watchdog_board_bytes;
 
 /* Starts the thread that watches this rank. Every rank has one, from before MPI starts until after it has ended. rank
- * and ranks are the launcher's.
+ * and ranks: according to the launcher.
  *
  * The thread checks about once a second what this rank waits for. After timeout_s seconds without progress
  * (watchdog_limit) the rank prints what it waits for, which ranks of its host have not arrived, what they do, and
- * whether their processes run: by the board (watchdog_show) or, without one, by /proc (kernels/siblings.h). With a
- * board, other waiting ranks of its host print their own lines at the same time. Two seconds later the job ends with
- * status 1, unless there was progress meanwhile (the job may only have been suspended). If a library reports an error,
- * the rank prints at once. */
+ * whether their processes run, according to the board (watchdog_show) or, without a board, to /proc
+ * (kernels/siblings.h). With a board, other waiting ranks of its host print their own lines at the same time. Two
+ * seconds later the job ends with status 1, unless there was progress meanwhile (the job may only have been suspended).
+ * If a library reports an error, the rank prints at once. */
 struct watchdog *watchdog_create(int rank, int ranks);
 void watchdog_destroy(struct watchdog *watchdog); /* all functions ignore a watchdog of NULL */
 
-/* Sets how many seconds without progress end the job; 0, the initial value: only an error of a library does. */
+/* Sets how many seconds without progress end the job; 0, the initial value: only an error of a library ends it. */
 void watchdog_limit(struct watchdog *watchdog, double timeout_s);
 
-/* From now on ranks publish what they do on the board. rank and ranks are MPI's. board[ranks]: the zeroed bytes of each
- * rank, shared by the ranks of a host; NULL for a rank that shares no memory with this one. The caller owns them; they
- * are in use until watchdog_hide. */
+/* From now on ranks publish what they do on the board. rank and ranks: according to MPI. board[r] points to rank r's
+ * zeroed bytes, shared by the ranks of a host; it is NULL if rank r shares no memory with this rank. The caller owns
+ * the bytes; they are in use until watchdog_hide. */
 void watchdog_show(struct watchdog *watchdog, int rank, int ranks, void *const *board);
 void watchdog_hide(struct watchdog *watchdog);
 
-/* Returns when the other ranks of this host have called it, too, or have ended, so that a rank that is stopped at its
- * end is still named by another. If no other rank is left, the kernel kills a process that is stopped for longer than
- * the limit and a few seconds. Call it after watchdog_hide, as the last wait of a process. */
+/* Returns when every other rank of this host has called it, too, or has ended, so that this rank can report one that is
+ * stopped while it ends. A process that is itself stopped for a few seconds longer than the limit is killed by the
+ * kernel, because no other rank may be left to report it. Call it after watchdog_hide, as the process's last wait. */
 void watchdog_await(struct watchdog *watchdog);
 
 /* From now on, also calls `look` on the watchdog's thread, with *watched preset to not waiting; NULL: stops these
