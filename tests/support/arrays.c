@@ -10,9 +10,9 @@
 #include <string.h>
 
 /* Each array has guards before and after it. Guards of ODD_GUARD bytes, an odd number of floats, align the array only
- * to a float, which is all that operations may assume; those of EVEN_GUARD align it like the device's memory, for which
- * some operations have a faster path. In about half of the cases all arrays are aligned, in the others each at random.
- * Guards are signalling NaNs, which spoil a result that reads them and change when added to. */
+ * like a float, the least that operations may assume. Guards of EVEN_GUARD bytes align it like the device's memory, for
+ * which some operations have a faster path. In about half of the cases all arrays are aligned, in the others each is at
+ * random. Guards are signalling NaNs: reading them spoils a result, and adding to them changes them. */
 enum { ODD_GUARD = 17 * sizeof(float), EVEN_GUARD = 16 * sizeof(float), ARRAYS = 16 };
 static const uint32_t guard_bits = 0x7FA5A5A5u;
 

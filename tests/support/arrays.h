@@ -21,8 +21,8 @@ struct array {
 /* Begins a case: sets the device of its arrays, the name for failures (must outlive the case), and the random seed. */
 void arrays_begin(const struct device *on, const char *name);
 
-/* Make an array of zero bytes; of n random floats in [low, high); of n random numbers of the device's compute type in
- * [low, high]; and of n random tokens in [0, below). */
+/* Make an array of: zero bytes; n random floats in [low, high); n random numbers of the device's compute type in [low,
+ * high]; n random tokens in [0, below). */
 struct array *array_bytes(size_t bytes);
 struct array *array_floats(size_t n, float low, float high);
 struct array *array_numbers(size_t n, float low, float high);
@@ -34,21 +34,21 @@ void *array_device(const struct array *a);
 void *array_before(const struct array *a);
 void *array_after(const struct array *a);
 
-/* Return host memory, valid until arrays_finish, with n zeros; and with the array's numbers before the operation. */
+/* Return n zeros, and the array's numbers before the operation, in host memory that is valid until arrays_finish. */
 double *array_doubles(size_t n);
 double *array_wide(const struct array *a);
 
-/* Sets number i before the operation, rounded to the array's type; and returns a rounded number without an array. */
+/* array_rounded returns the value rounded to the array's type; array_set makes it number i before the operation. */
 void array_set(struct array *a, size_t i, double value);
 double array_rounded(const struct array *a, double value);
 
-/* arrays_upload uploads all arrays in their state before the operation; arrays_download downloads them, and fails the
- * test unless passes 0 and 1 give the same bits. */
+/* arrays_upload uploads all arrays as they are before the operation; arrays_download downloads them after pass 0 or 1
+ * of the operation, and fails the test unless both passes give the same bits. */
 void arrays_upload(void);
 void arrays_download(int pass);
 
-/* array_near fails the test unless every number is within relative * |want| + absolute of want (plus half a unit for
- * bfloat16); array_equal fails the test unless the arrays are equal bit for bit. */
+/* array_near fails the test unless every number is within relative * |want| + absolute of want (for bfloat16 plus half
+ * a unit in the last place); array_equal fails the test unless the arrays are equal bit for bit. */
 void array_near(struct array *a, const double *want, double relative, double absolute);
 void array_equal(struct array *a, const void *want);
 

@@ -66,7 +66,7 @@ trap_signals
 cd "$temporary" || exit
 failed=0
 
-# result STATUS WORDS: prints the result of check WORDS; if STATUS is not 0, also the messages of the run.
+# result STATUS WORDS: prints "ok - WORDS" if STATUS is 0; otherwise "not ok - WORDS" and the stderr of the last run.
 result() {
     if [ "$1" = 0 ]; then
         echo "ok - $2"
@@ -77,8 +77,8 @@ result() {
     fi
 }
 
-# try COMMAND...: runs the command for at most $limit s, with stdout in the file printed and stderr in said; sets status
-# to its exit status and took to its duration in seconds.
+# try COMMAND...: runs the command for at most $limit s, with its stdout in the file printed and its stderr in the file
+# said; sets status to its exit status and took to its duration in seconds.
 try() {
     status=0 took=$SECONDS
     timeout --kill-after=5 "${limit:-60}" "${in_user_locale[@]}" "$@" >printed 2>said </dev/null || status=$?
@@ -114,8 +114,8 @@ succeeds() {
     if "$@" >>said 2>&1; then result 0 "$words"; else result 1 "$words"; fi
 }
 
-# interrupt SIGNAL FILE COMMAND...: starts the command and sends it the signal once FILE is not empty. Sets status, and
-# began to the processes that ran then.
+# interrupt SIGNAL FILE COMMAND...: starts the command and sends it the signal once FILE is not empty. Sets status to
+# its exit status, and began to the processes that ran when the signal was sent.
 interrupt() {
     set -m # job control gives a script the default action of SIGINT, as a terminal does
     "${@:3}" >printed 2>said </dev/null &
@@ -181,7 +181,7 @@ gather() {
 }
 
 # take_lab: waits up to 200 s for the lock on the network lab (one per machine); returns 1 if others still hold it.
-# Locks a directory, so that no lock file remains. The lock ends with the script; commands must not inherit it: 8<&-.
+# Locks a directory, so that no lock file remains. Commands that may outlive the script must not inherit the lock: 8<&-.
 take_lab() { exec 8</ && flock -w 200 8; }
 
 # xml_has WORDS FILE EXPRESSION PATTERN: checks that a file is valid XML, and that a python3 expression on root, the
@@ -202,7 +202,7 @@ valid() { "$build/tests/support/programs/json_valid" "$@"; }
 # texts SUMMARY.JSON: prints the heading, answers and notes, one sentence or paragraph per line.
 texts() { sed -nE 's/^\t"(heading|answers|notes)":\t\["(.*)"\],?$/\2/p' "$1" | sed 's/", "/\n/g'; }
 
-# check_sentences: checks that no text in any summary.json below the current directory contains layout.
+# check_sentences: checks that no text of a summary.json below the current directory has newlines or extra blanks.
 check_sentences() {
     local summaries
     mapfile -d '' -t summaries < <(find . -name summary.json -size +99c -print0)

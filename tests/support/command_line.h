@@ -20,9 +20,9 @@ enum { MAX_LINE = 4096 };
 struct command_line *parse(const char *line);
 /* Like parse; fails the test if the line is refused. */
 struct command_line *parsed(const char *line);
-/* Like parsed, for a run on GPUs or not. */
+/* Like parsed; on_gpus tells whether the run uses GPUs. */
 struct command_line *parsed_on(const char *line, int on_gpus);
-/* Fails the test unless the line is refused by a one-line message with these words (up to n, or to a NULL). */
+/* Fails the test unless the line is refused by a one-line message with all these words (n, or fewer ended by NULL). */
 void check_refused(const char *line, const char *const *words, int n);
 
 /* An option as recorded in results; fails the test unless it is recorded exactly once. */

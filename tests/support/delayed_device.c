@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A pointer of the device is the host's with a bit set that no address has. */
+/* An address of the device is the host's with bit 62 set; no valid address has that bit. */
 #define HIDDEN ((uintptr_t)1 << 62)
 
 /* A delayed copy; if from is NULL, it writes zeros. */
@@ -16,7 +16,7 @@ struct late {
     const char *from;
     size_t bytes;
     void *own;    /* freed after the copy unless NULL */
-    size_t after; /* asynchronous copies: the number of operations that come first */
+    size_t after; /* for asynchronous copies: the number of operations that must be done first */
     size_t mark;
 };
 
@@ -25,7 +25,7 @@ enum { MOST_LATE = 4096 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct late operation[MOST_LATE], copy[MOST_LATE];
 static size_t operations, operations_done, copies, copies_done; /* totals; array indices are modulo MOST_LATE */
-static size_t *last_copy, marks;                                /* number of each mark's last copy, from 1; 0: none */
+static size_t *last_copy, marks; /* [mark]: number of its last copy, from 1; 0: no copy */
 static uint64_t dice = 1;
 static int wrong, in_stage_in;
 
@@ -56,8 +56,8 @@ static void do_operations(void)
         carry_out(&operation[operations_done++ % MOST_LATE]);
 }
 
-/* Does up to three operations and three copies, at random: a later copy may be complete although the copy before was
- * not at its last test. */
+/* Does up to three operations and three copies, at random. So a test may find a copy unfinished, and the next test may
+ * find a later copy complete. */
 static void roll(void)
 {
     dice = dice * 6364136223846793005u + 1442695040888963407u;

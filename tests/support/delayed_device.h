@@ -4,8 +4,8 @@
 
 #include "kernels/device.h"
 
-/* Returns a device that has only memory, synchronize, zero and asynchronous copies. Operations and copies are done in
- * order on their two lanes, at random times: a few at most whenever a mark is tested, all operations in download and
+/* Returns a device that has only memory, synchronize, zero and asynchronous copies. Operations are done in their order,
+ * and so are copies, at random times: at most a few whenever a mark is tested, and all operations in download and
  * synchronize. A host access to the device's memory ends the process. The table is static. */
 const struct device *delayed_device(void);
 

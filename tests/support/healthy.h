@@ -21,7 +21,7 @@ struct healthy {
 
 /* Fills a profile. Default thresholds: busy 70, data loading 30, exposed 20, memory 90. The step takes 100 ms, backward
  * half of it; on each rank 80 % of the step is computation, 2 % exposed communication, 5 % data loading. The machine
- * has 1 MB. ddp_bucketed with 5 buckets; 12 rounds; overlap efficiency 50 %, interval 40 to 60 %. */
+ * has 1 MB of memory. ddp_bucketed with 5 buckets; 12 rounds; overlap efficiency 50 %, interval 40 to 60 %. */
 void healthy_create(struct healthy *healthy);
 
 /* Computes the findings of a profile, in memory filled with other values first. */

@@ -26,7 +26,7 @@ struct box {
     char text[60];
 };
 
-/* Returns the value of an attribute of the tag, from after the quote on; NULL if there is none. */
+/* Returns where the value of an attribute of the tag begins, after its opening quote; NULL without that attribute. */
 static const char *attribute(const char *tag, const char *name)
 {
     size_t n = strlen(name);

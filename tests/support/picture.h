@@ -2,8 +2,8 @@
 #ifndef TESTS_SUPPORT_PICTURE_H
 #define TESTS_SUPPORT_PICTURE_H
 
-/* Returns the fault of a picture of chart/svg.h with well-formed XML: an element outside the viewBox; two texts that
- * overlap, by svg_text_width; an id; NULL if there is none. The next call overwrites the text. */
+/* Returns a description of a fault of a picture from chart/svg.h, well-formed XML: an element outside the viewBox, two
+ * texts that overlap (by svg_text_width), or an id; NULL if it has no fault. The next call overwrites it. */
 const char *picture_fault(const char *svg);
 
 #endif

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Returns the float with bits b, but the next power of two for infinity, so that distances are finite. */
+/* Returns the float with bits b; for infinity 2^128, the next power of two, so that distances are finite. */
 static double magnitude(uint32_t b)
 {
     float x;
@@ -198,7 +198,7 @@ void reference_cross_entropy(double *loss, double *logits, const int32_t *target
             max = fmax(max, row[c]);
         for (size_t c = 0; c < V; c++)
             sum += exp(row[c] - max);
-        /* cppcheck-suppress invalidFunctionArg ; there is a logit, and the largest adds 1 to the sum */
+        /* cppcheck-suppress invalidFunctionArg ; sum is at least 1, from the largest logit */
         *loss += loss_scale * (log(sum) + max - row[target[i]]);
         for (size_t c = 0; c < V; c++)
             row[c] = (exp(row[c] - max) / sum - (c == (size_t)target[i] ? 1.0 : 0.0)) * grad_scale;

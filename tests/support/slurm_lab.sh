@@ -6,12 +6,12 @@
 #
 # Usage: tests/support/slurm_lab.sh COMMAND, as root
 #   up N [LINE...]      a controller and the nodes n1 to nN of 2 CPUs; LINEs are added to slurm.conf
-#   run COMMAND...      runs a command as a user of that Slurm
-#   kill-node K         ends all that runs on node K at once, as if its machine had died, and waits until Slurm knows
+#   run COMMAND...      runs a command as a user of this Slurm
+#   kill-node K         kills all processes of node K, as if its machine had died, and waits until Slurm knows
 #   start-node K        starts it again
 #   stop-controller, start-controller
-#   down                ends everything, also what a killed command left, and removes the directory
-# The directory is that of SLURM_LAB (default /run/slurm-lab-ddpbench).
+#   down                ends everything, including leftovers of a killed command, and removes the directory
+# SLURM_LAB is the directory (default /run/slurm-lab-ddpbench).
 set -euo pipefail
 
 # shellcheck source=launch/common.sh
@@ -22,7 +22,8 @@ port=${SLURM_LAB_PORT:-17817} # port of the controller; node K has port + K
 export SLURM_CONF=$lab/slurm.conf
 
 # ---- processes ----
-# launch COMMAND...: starts a daemon, marked by a variable in its environment: a process id in a stale file may belong to another process.
+# launch COMMAND...: starts a daemon and marks it by a variable in its environment, since process ids in old files may
+# be reused.
 launch() { env "DDPB_SLURM_LAB=$lab" "$@" </dev/null >>"$lab/launch.log" 2>&1 9<&-; }
 
 # running NAME: prints the process id of a daemon if it runs.
@@ -52,7 +53,7 @@ stop() {
     wait_until 50 stopped "$1" || kill -KILL "$pid" 2>/dev/null || true
 }
 
-# end_node FILE: kills all processes in the namespace that FILE keeps, repeatedly until there are none.
+# end_node FILE: kills all processes in the UTS namespace mounted at FILE, until none is left.
 end_node() {
     local id process found=1
     id=$(stat -L -c %i "$1" 2>/dev/null) || return 0
@@ -67,7 +68,7 @@ end_node() {
     done
 }
 
-# end_daemons: kills daemons that a killed command left, which may have no namespace or process id file yet.
+# end_daemons: kills the daemons left by a killed command; they may not have a namespace or pid file yet.
 end_daemons() {
     local found
     while true; do
@@ -147,7 +148,7 @@ up() {
         unshare "--uts=$lab/uts.n$k" true
     done
     configuration "$n" "$@" >"$lab/slurm.conf"
-    # slurmd requires a type of control groups; this type is not probed, and nothing here uses it.
+    # slurmd requires a cgroup plugin. It does not probe whether this one works, and nothing here uses it.
     printf '%s\n' CgroupPlugin=cgroup/v1 CgroupAutomount=no >"$lab/cgroup.conf"
     (umask 077 && head -c 512 /dev/urandom >"$lab/munge.key")
     launch munged "--key-file=$lab/munge.key" "--socket=$lab/munged.socket" "--pid-file=$lab/munged.pid" \
@@ -161,7 +162,7 @@ up() {
     say "$n nodes; for example: $0 run ${0%tests/*}launch/slurm.sh configure"
 }
 
-# remove: removes the lab, also an incomplete one of a killed command.
+# remove: removes the lab, even an incomplete lab left by a killed command.
 remove() {
     local file
     [ -e "$lab" ] || return 0
@@ -179,11 +180,12 @@ remove() {
 kill_node() { # K
     [ -e "$lab/uts.n$1" ] || die "there is no node $1"
     end_node "$lab/uts.n$1"
-    # Without this update, Slurm takes half a minute to notice.
+    # Without this update, Slurm takes half a minute to notice that the node is down.
     timeout 10 scontrol update "nodename=n$1" state=down reason="machine died"
 }
 
-# revive_node K: starts a node again. ReturnToService=1 keeps it down until then; with 2 a late answer would revive it.
+# revive_node K: restarts and resumes a node. Until then ReturnToService=1 keeps it down; 2 would resume it after a late
+# answer.
 revive_node() { # K
     start_node "$1"
     timeout 10 scontrol update "nodename=n$1" state=resume

@@ -4,8 +4,8 @@
 enum { SCATTER, REDUCE_REST, GATHER, COLLECTIVES };
 
 enum scattered_fault scattered_fault;
-static int gathered = -1;   /* buckets from this one down to 0 are being gathered; -1: none */
-static long first_gathered; /* ticket of the first all-gather, of bucket plan.n - 1 */
+static int gathered = -1;   /* buckets `gathered` to 0 are still being gathered; -1: none */
+static long first_gathered; /* ticket of the first all-gather, that of bucket plan.n - 1 */
 
 /* Returns the number of elements of a bucket that each rank owns. */
 static size_t part_of(const struct reducer *reducer, int bucket)
@@ -13,8 +13,8 @@ static size_t part_of(const struct reducer *reducer, int bucket)
     return reducer->plan.bucket[bucket].count / (size_t)reducer->comm->ranks;
 }
 
-/* Returns a collective in the staged buffer, whose part of this rank receives the scattered sums. In place in the
- * gradient, the library would overwrite gaps between tensors, which must stay zero. */
+/* Returns collective i of a bucket. It works on the staged buffer, where this rank's part receives the scattered sums:
+ * on the gradient itself, the library would overwrite the gaps between tensors, which must stay zero. */
 static struct collective collective_of(const struct reducer *reducer, int bucket, int i)
 {
     const struct bucket *b = &reducer->plan.bucket[bucket];
@@ -85,7 +85,7 @@ static void gather_weights(struct reducer *reducer)
 static void wait_for_weights(struct reducer *reducer, int part)
 {
     int layers = (int)reducer->model->sizes.layers;
-    int last = part > layers ? reducer->model->tensors - 1 : part * LAYER_TENSORS; /* the part's last tensor */
+    int last = part > layers ? reducer->model->tensors - 1 : part * LAYER_TENSORS; /* last tensor of `part` */
     for (; gathered >= 0 && reducer->plan.bucket[gathered].last_tensor <= last; gathered--) {
         struct collective gather = collective_of(reducer, gathered, GATHER);
         reducer->comm->join(reducer->comm, first_gathered + reducer->plan.n - 1 - gathered);

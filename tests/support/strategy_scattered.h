@@ -1,8 +1,8 @@
 /* strategy_scattered.h - a strategy that uses every hook, for tests: each rank updates its part of each bucket.
  *
- * When a bucket is final, reduce-scatters the largest multiple of the number of ranks and all-reduces the remaining
- * elements. Each rank updates its part and the remainder. After the optimizer, all-gathers the weights bucket by bucket
- * in the order of the forward pass, which waits for the weights of each part before using them. For fp32 models without
+ * When a bucket is final, reduce-scatters as many of its elements as divide evenly among the ranks, and all-reduces the
+ * rest. Each rank updates its part and the rest. After the optimizer, all-gathers the weights bucket by bucket in the
+ * order of the forward pass, which waits for the weights of each part before using them. For fp32 models without
  * clipping, one reducer at a time. */
 #ifndef TESTS_SUPPORT_STRATEGY_SCATTERED_H
 #define TESTS_SUPPORT_STRATEGY_SCATTERED_H
@@ -11,8 +11,8 @@
 
 extern const struct strategy strategy_scattered;
 
-/* Mistakes that matter with several ranks: parts begin one element late; the output's bucket is never gathered; rank 1
- * sends the weights before the update. */
+/* Mistakes to inject, which matter with several ranks: parts begin one element late; the output's bucket is never
+ * gathered; rank 1 sends the weights before the update. */
 enum scattered_fault {
     SCATTERED_RIGHT,
     SCATTERED_OFF_BY_ONE,

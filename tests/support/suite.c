@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-enum { MOST_TESTS = 200, TEST_SECONDS = 240 /* with a sanitizer, on a busy machine */ };
+enum { MOST_TESTS = 200, TEST_SECONDS = 240 /* time limit of a test, enough with a sanitizer on a busy machine */ };
 
 static struct test {
     int line;

@@ -7,7 +7,7 @@
 #include <check.h>
 
 /* TEST: a test, run in a separate process. TEST_EACH: n tests, with _i from 0 to n - 1. TEST_RANGE: tests with _i from
- * `from` to to - 1, each of which must exit with the status. n and to are evaluated when main runs. */
+ * `from` to `to` - 1, each of which must exit with `status`. main evaluates n and `to`. */
 #define TEST(name)         TEST_RANGE(name, 0, 0, 1)
 #define TEST_EACH(name, n) TEST_RANGE(name, 0, 0, n)
 #define TEST_RANGE(name, status, from, to)                                                                             \
@@ -27,24 +27,24 @@
     }                                                                                                                  \
     static void name##_body(int _i CK_ATTRIBUTE_UNUSED)
 
-/* main: runs setup (or NULL), a test and teardown (or NULL) in a separate process for each test. */
+/* Defines main: runs each test in its own process, after setup and before teardown (either may be NULL). */
 #define SUITE(name, setup, teardown)                                                                                   \
     int main(void)                                                                                                     \
     {                                                                                                                  \
         return suite_run(suite_of_tests(name, setup, teardown));                                                       \
     }
 
-/* main of a program that runs under MPI; job is a struct job of the file. */
+/* Defines main of a program that runs under MPI; job is a struct job defined in the same file. */
 #define SUITE_OF_RANKS(name, job, setup, teardown)                                                                     \
     int main(void)                                                                                                     \
     {                                                                                                                  \
         return job_begin(&(job), 0, NULL) ? 1 : suite_run_ranks(suite_of_tests(name, setup, teardown), &(job));        \
     }
 
-/* Used by TEST. Tests run in the order of their lines. */
+/* Called by TEST. Tests run in the order of their line numbers. */
 void suite_register(int line, void (*add)(TCase *tests));
 
-/* Creates a suite of every TEST of the program. */
+/* Creates a suite of all TESTs of the program. */
 Suite *suite_of_tests(const char *name, void (*setup)(void), void (*teardown)(void));
 
 /* Runs each test in a separate process, unless CK_FORK=no; frees the suite. Returns main's status. */

@@ -17,8 +17,8 @@ struct rank_trace {
     struct trace trace;
 };
 
-/* Begins a trace without spans: record them in its timeline, then finish. Clock and base are set so that ts are times
- * of the timeline on rank 0's clock. The first `steps` slots are steps of epoch 1, a warm-up epoch, from number 0. */
+/* Begin a trace without spans, and finish it after spans are recorded in its timeline. Its ts are the timeline's times
+ * on rank 0's clock. Its first `steps` slots are the steps of epoch 1, a warm-up epoch, from number 0. */
 void rank_trace_begin(struct rank_trace *t, int rank, int ranks);
 void rank_trace_finish(struct rank_trace *t, int steps);
 void rank_trace_destroy(struct rank_trace *t);
@@ -29,7 +29,7 @@ void rank_trace_two_ranks(struct rank_trace *t, int rank);
 /* Returns the text of a trace file; release with free. */
 char *trace_text(const struct trace *trace);
 
-/* Fails the test unless a trace equals that file in tests/support/fixture exactly, apart from the order of members in a
+/* Fails the test unless a trace equals the file `name` in tests/support/fixture, apart from the order of members in a
  * row; frees the text. With TEST_UPDATE=1 in the environment, rewrites the file instead: check the difference. */
 void trace_is(char *text, const char *name);
 
@@ -39,17 +39,17 @@ char *trace_text_merged(const struct rank_trace *t, int first, int ranks);
 /* Parses a text; fails the test unless it is one JSON value. */
 cJSON *trace_parse(const char *text);
 
-/* Returns the i-th row with that ph and name of a parsed trace; NULL if there are fewer. */
+/* Returns the i-th row with this ph (event type) and name in a parsed trace; NULL if there are fewer rows. */
 const cJSON *trace_row(const cJSON *json, const char *ph, const char *name, int i);
-int trace_rows(const cJSON *json, const char *ph, const char *name); /* number of these rows; NULL: any */
+int trace_rows(const cJSON *json, const char *ph, const char *name); /* counts rows with this ph and name (NULL: any) */
 
 /* Returns a member of a row, or of the row's args; fails the test if there is none. */
 const cJSON *row_member(const cJSON *row, const char *name);
 double row_number(const cJSON *row, const char *name);
 const char *row_text(const cJSON *row, const char *name);
-const cJSON *row_argument(const cJSON *row, const char *name); /* NULL if there is none */
+const cJSON *row_argument(const cJSON *row, const char *name); /* NULL without this argument */
 
-/* Fails the test unless rows of a lane nest or are disjoint, in whole nanoseconds, as sums of decimals are inexact. */
+/* Fails the test unless rows of a lane nest or are disjoint. Compares whole ns, since sums of decimals are inexact. */
 void trace_check_lanes(const cJSON *json);
 
 #endif

@@ -1,12 +1,12 @@
 /* faults.c - a library to preload: makes one call on files below a directory fail, or ends the process after it.
  *
- * In the environment: FAULT_UNDER, the directory (a part of the path; only calls on files below it that are written are
- * counted); FAULT_CALL, one of open, write, fsync, ftruncate, rename, close, mkdir; FAULT_AT, the number of the call,
- * from 1; FAULT_HOW, the name of an error (ENOSPC, EIO, EINTR, EMFILE), half-ENOSPC (a write accepts half, and the next
- * fails) or kill (the call is made, then SIGKILL ends the process); FAULT_RANK, the rank; FAULT_LOG, a file to create
- * after the fault.
+ * In the environment: FAULT_UNDER, part of the directory's path (only calls on files that are written below it are
+ * counted); FAULT_CALL, one of open, write, fsync, ftruncate, rename, close, mkdir; FAULT_AT, which of these calls
+ * fails, from 1; FAULT_HOW, the name of an error (ENOSPC, EIO, EINTR, EMFILE), half-ENOSPC (a write accepts half, and
+ * the next fails) or kill (the call is made, then SIGKILL ends the process); FAULT_RANK, the rank on which it fails;
+ * FAULT_LOG, a file to create after the fault.
  *
- * FAULT_CLOCK: seconds by which the time of day jumps after it was read once.
+ * FAULT_CLOCK: seconds by which the time of day jumps after the first time it is read.
  *
  * FAULT_SIGNAL: the number of a signal that the rank gets when the other libraries are loaded, before main.
  *
@@ -32,7 +32,7 @@ enum fault { NONE, FAIL, HALF, KILL };
 
 static atomic_int watched[FILES]; /* [descriptor]: 1 if the file is below the directory */
 static atomic_long calls;
-static atomic_int full; /* set after half of a write */
+static atomic_int full; /* set after a write was cut in half; the next write fails */
 
 static int is_rank(void)
 {
@@ -81,7 +81,7 @@ static int error_number(const char *how)
     abort();
 }
 
-/* Returns the fault of a call on a file below the directory; sets errno if it fails. */
+/* Returns the fault to inject into this call on a file below the directory; sets errno if the call has to fail. */
 static enum fault fault_of(const char *call)
 {
     const char *wanted = getenv("FAULT_CALL"), *at = getenv("FAULT_AT"), *how = getenv("FAULT_HOW");

@@ -1,6 +1,6 @@
-/* many_ranks.c - makes one process rank 0 of MANY_RANKS ranks on one machine, which receives its own data from the
- * others, to measure rank 0's work on the data of all ranks. Collectives of the training, on other communicators, stay
- * those of one rank. */
+/* many_ranks.c - lets one process play rank 0 of MANY_RANKS ranks on one machine, to measure rank 0's work on the data
+ * of all ranks. In place of the others' data it receives copies of its own. Collectives of the training use other
+ * communicators and remain those of one rank. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -23,7 +23,7 @@ static void finish(struct reducer *reducer)
     original[i]->finish(reducer);
 }
 
-/* Delays rows with buckets by `us` for each factor of 2 between their size and `mb`, all others by 5 times that. */
+/* Delays rows with buckets by `us` for each factor of 2 between bucket size and `mb`, other rows by 5 times `us`. */
 static void delay(struct tune_options *options, double us, double mb)
 {
     struct implementation *row = options->run.training.implementation;

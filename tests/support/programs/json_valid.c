@@ -35,7 +35,7 @@ static int valid(FILE *file, int by_line, int is_summary)
 {
     char *text = NULL;
     size_t room = 0, values = 0, bad = 0;
-    while (getdelim(&text, &room, by_line ? '\n' : 0, file) > 0) { /* a 0 never occurs, so the whole file is read */
+    while (getdelim(&text, &room, by_line ? '\n' : 0, file) > 0) { /* the whole file, as it has no 0 byte */
         cJSON *json = cJSON_ParseWithOpts(text, NULL, 1);
         bad += !json || (is_summary && !all_sentences(json)) || (by_line && text[strlen(text) - 1] != '\n');
         cJSON_Delete(json);
