@@ -60,7 +60,7 @@ template <int barrier> static int reverse()
     return 0;
 }
 
-/* Rotates numbers: a lane takes that of the next through shared memory, which needs two barriers; uses `barriers`. */
+/* Each round, lanes take the next lane's number through shared memory, with `barriers` of the two barriers it needs. */
 __global__ void rotate_kernel(float *x, int rounds, int barriers)
 {
     float *all = dynamic_shared<float>();
@@ -184,7 +184,7 @@ static cudaStream_t new_stream()
     return stream;
 }
 
-/* One stream adds 1, another copies to the host; with or without an event between them. */
+/* One stream adds 1 to the numbers and another copies them to the host, with or without an event between the two. */
 template <int event> static int hand_over()
 {
     static float host[N];

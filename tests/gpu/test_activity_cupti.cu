@@ -50,7 +50,7 @@ static const struct activity *find_record(enum activity_kind kind, const char *n
     return nullptr;
 }
 
-/* Queues a kernel, copies, a fill, and work of a second stream that waits for the first, twice by the same event. */
+/* Queues a copy, kernels and a fill on two streams; each stream waits for the other, through the same event. */
 static void queue_work(float *x)
 {
     static float host[32];
@@ -147,7 +147,7 @@ TEST(queries_of_events_are_left_out)
     CUDA_CHECK(cudaEventDestroy(event));
 }
 
-/* Records of work that runs during a pause are kept back, so that activities may be read while the device works. */
+/* Records of work that runs in a pause are held back, so that the activities may be read while the device works. */
 TEST(records_of_a_pause_are_kept_back)
 {
     float *x = memory();
@@ -156,7 +156,7 @@ TEST(records_of_a_pause_are_kept_back)
     size_t before = all.n;
     ck_assert_uint_gt(before, 5);
     queue_work(x);
-    cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED); /* CUPTI's thread may flush too */
+    cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED); /* as CUPTI's own thread may do */
     ck_assert_uint_eq(all.n, before);
     tracer_resume();
     ck_assert_uint_gt(all.n, before + 5);
@@ -212,7 +212,7 @@ TEST(buffers_never_run_out)
     CUDA_CHECK(cudaEventDestroy(event));
 }
 
-/* Threads share a buffer, also threads that have ended. */
+/* All threads share one buffer, including threads that have ended. */
 TEST(threads_share_a_buffer)
 {
     constexpr size_t THREADS = 40;
@@ -238,7 +238,7 @@ TEST(kernels_without_times_are_counted)
               !find_record(ACTIVITY_KERNEL, "emulated_kernel()", 1));
 }
 
-/* In the second pass, which has the same number of records as the first (but for its query), CUPTI drops some. */
+/* CUPTI drops records of the second pass, which makes as many as the first, give or take one for the query. */
 TEST(records_that_cupti_drops_are_counted)
 {
     float *x = memory();

@@ -15,7 +15,7 @@
 uint3 threadIdx, blockIdx;
 dim3 blockDim, gridDim;
 
-/* Defined only with AddressSanitizer, which must be told when the stack changes. */
+/* Defined only with AddressSanitizer, which must be told when execution moves to another stack. */
 extern "C" {
 void __sanitizer_start_switch_fiber(void **fake_stack, const void *bottom, size_t size) __attribute__((weak));
 void __sanitizer_finish_switch_fiber(void *fake_stack, const void **bottom, size_t *size) __attribute__((weak));
@@ -23,10 +23,10 @@ void __sanitizer_finish_switch_fiber(void *fake_stack, const void **bottom, size
 
 namespace
 {
-constexpr size_t MOST = 1024, STACK = 512 * 1024, GUARD = 4096; /* threads of a block; bytes */
+constexpr size_t MOST = 1024, STACK = 512 * 1024, GUARD = 4096; /* most threads of a block; bytes */
 constexpr int WARP = 32;
 
-/* Where to resume a stack: first at its context, later where the stack was left. */
+/* Where to continue on a stack: at the context `first` if it has not started, later where it was left. */
 struct Position {
     void *registers[5]; /* saved by __builtin_setjmp */
     bool started;
@@ -43,7 +43,7 @@ struct Fiber {
     int commits;
 };
 
-/* A call at which lanes, or threads of the block, wait for each other. */
+/* A call at which the lanes of a warp, or the threads of the block, wait for each other. */
 struct Meeting {
     int arrived;
     const char *call, *file;
@@ -60,16 +60,16 @@ auto &fibers = *new std::vector<Fiber *>; /* one per thread of the largest block
 auto &warps = *new std::vector<Warp>;
 auto &ready = *new std::vector<int>; /* threads that can continue */
 Meeting barrier;
-int threads, ended, now; /* threads of the block, ended threads; the running thread */
+int threads, ended, now; /* number of threads, number of ended threads; index of the running thread */
 bool entered;            /* a fiber is running */
-bool by_warp;            /* continue with the threads that became ready last */
+bool by_warp;            /* chooses among the WARP threads that became ready last */
 const std::function<void()> *kernel;
 unsigned char *dynamic;
 size_t dynamic_bytes;
 
 Position host = {{}, true, {}};
 void *fiber_kept; /* AddressSanitizer's state of the fibers' stacks */
-char *stacks;     /* [MOST, STACK], the lowest page of each without access */
+char *stacks;     /* [MOST, STACK], each with an inaccessible lowest page */
 void *host_stack; /* stack of the host thread that runs the fibers */
 size_t host_stack_size;
 
@@ -82,22 +82,22 @@ __attribute__((noinline)) [[noreturn]] void jump(Position &to)
     abort();
 }
 
-/* Continues at `to`, until something continues at `here`. Not swapcontext: glibc's makes a system call each time, and
- * AddressSanitizer's forgets the state of the stack. */
+/* Continues at `to`; returns when something continues at `here`. Does not use swapcontext: glibc's makes a system call
+ * each time, and AddressSanitizer's forgets the state of the stack. */
 __attribute__((noinline)) void change(Position &here, Position &to)
 {
     if (!__builtin_setjmp(here.registers))
         jump(to);
 }
 
-/* AddressSanitizer must know between which addresses the stack lies. All fibers' stacks count as one. */
+/* Tells AddressSanitizer the addresses of the stack to change to. All fibers' stacks count as one. */
 void tell_stack(void **kept, const void *bottom, size_t size)
 {
     if (__sanitizer_start_switch_fiber)
         __sanitizer_start_switch_fiber(kept, bottom, size);
 }
 
-/* Must be called right after a change that tell_stack announced. */
+/* Tells AddressSanitizer that the change announced by tell_stack is done; must be called right after it. */
 void changed_stack(void *kept)
 {
     if (__sanitizer_finish_switch_fiber)
@@ -139,7 +139,7 @@ void enter(Fiber &fiber)
     entered = true;
 }
 
-/* Switches to another thread of the block, until this one is chosen again. */
+/* Runs other threads of the block until this thread is chosen again. */
 void wait_turn()
 {
     Fiber &mine = *fibers[static_cast<size_t>(now)];
@@ -175,7 +175,7 @@ void release_barrier()
             ready.push_back(i);
 }
 
-/* Ends a thread: the threads that wait for it may continue, or never will. */
+/* Ends a thread. This may release the other threads from a barrier; it is an error if its warp waits for it. */
 void end_thread(Fiber &fiber)
 {
     fiber.ended = true;
@@ -230,13 +230,13 @@ void make_fibers(size_t n)
         char *stack = stacks + fibers.size() * STACK;
         if (mprotect(stack, GUARD, PROT_NONE))
             emulated_wrong(__FILE__, __LINE__, "the system cannot protect a page of a stack");
-        /* stacks start at different offsets, since equal offsets would evict each other from the caches */
+        /* stacks start at different offsets, since stacks at equal offsets would evict each other from the caches */
         begin_context(&fiber->position.first, stack + GUARD, STACK - GUARD - fibers.size() % 64 * (4096 + 64));
         fibers.push_back(fiber);
     }
 }
 
-/* Fibers move between host threads, so they do not query properties of their thread themselves. */
+/* Finds the host thread's stack before fibers run; a fiber cannot, since it moves between host threads. */
 void find_host_stack()
 {
     static thread_local void *stack;
@@ -296,7 +296,7 @@ void emulated::run_grid(dim3 grid, dim3 block, size_t shared, const std::functio
         emulated_wrong(__FILE__, __LINE__, "no memory for %zu bytes of shared memory", shared);
     dynamic = static_cast<unsigned char *>(memory);
     dynamic_bytes = shared;
-    if (chance(2)) { /* runs blocks from a random one on, backwards or forwards */
+    if (chance(2)) { /* runs the blocks from a random one on, in rising or falling order */
         at = chance(static_cast<uint32_t>(blocks > UINT32_MAX ? UINT32_MAX : blocks));
         step = chance(2) ? 1 : blocks - 1;
     }

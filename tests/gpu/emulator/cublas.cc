@@ -79,7 +79,7 @@ void multiply(const Gemm &gemm)
     }
 }
 
-/* All types fp32, or bfloat16 with a result of either type; TF32 only with fp32. */
+/* Allows all types fp32, or bfloat16 inputs with a result of either type; TF32 only with fp32. */
 bool supported(cudaDataType a, cudaDataType b, cudaDataType c, cublasComputeType_t compute)
 {
     if (compute != CUBLAS_COMPUTE_32F && compute != CUBLAS_COMPUTE_32F_PEDANTIC &&

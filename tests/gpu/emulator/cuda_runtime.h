@@ -42,7 +42,7 @@ constexpr int warpSize = 32;
 
 /* ---- calls that threads make together; file and line are for messages ---- */
 #define EMULATED_WHERE const char *file = __builtin_FILE(), int line = __builtin_LINE()
-/* Each lane of the warp gives a pointer; the last to arrive calls act(pointers, lanes), then all continue. */
+/* Each lane of the warp passes a pointer; the last to arrive calls act(pointers, lanes), then all lanes continue. */
 void emulated_warp(const char *call, void *mine, void (*act)(void **of_lane, int lanes), const char *file, int line);
 [[noreturn]] void emulated_wrong(const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -128,7 +128,7 @@ inline float __uint_as_float(unsigned x)
 {
     return emulated_bits<float>(x);
 }
-#define __expf(x) expf(x) /* math.h declares functions of these names */
+#define __expf(x) expf(x) /* a macro, because math.h declares a function of this name */
 inline float __fdividef(float x, float y)
 {
     return x / y;
@@ -154,7 +154,7 @@ struct cudaLaunchConfig_t {
     unsigned numAttrs;
 };
 
-/* Queues a kernel; each thread runs body. pointers[n]: the pointers among the arguments, which must be to the GPU's
+/* Queues a kernel; each thread runs body. pointers[n]: the pointers among its arguments, which must point to the GPU's
  * memory. */
 cudaError_t emulated_launch(const cudaLaunchConfig_t *config, const void *kernel, std::function<void()> body,
                             const void *const *pointers, size_t n);

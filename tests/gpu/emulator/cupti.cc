@@ -31,7 +31,7 @@ CUpti_TimestampCallbackFunc timestamp;
 auto &full = *new std::vector<Buffer>;
 auto &current = *new std::map<pid_t, Buffer>; /* one buffer per thread, or one for all threads */
 bool per_thread = true, zeroed;
-size_t size_of[CUPTI_ACTIVITY_KIND_COUNT]; /* size of the records so far */
+size_t size_of[CUPTI_ACTIVITY_KIND_COUNT]; /* [kind]: size of a record */
 size_t kernels, buffers, records;
 std::atomic<size_t> dropped_records; /* records dropped since the last query */
 std::atomic<uint32_t> correlations{1000};

@@ -2,7 +2,7 @@
  * calls and work, in buffers, out of order.
  *
  * Names, codes and meanings are those of NVIDIA's CUPTI reference; records have only the members that are read.
- * EMULATED_CUPTI: taken: another tool has subscribed; restricted: only administrators may trace; absent: the library
+ * EMULATED_CUPTI=taken: another tool has subscribed; restricted: only administrators may trace; absent: the library
  * does not work on this machine. EMULATED_CUPTI_LOSE=n: every n-th kernel has no times. EMULATED_CUPTI_DROP=n: every
  * n-th record is dropped. EMULATED_CUPTI_US=n: a record costs n us. */
 #ifndef EMULATED_CUPTI_H
@@ -48,9 +48,9 @@ typedef enum { CUPTI_CB_DOMAIN_DRIVER_API = 1, CUPTI_CB_DOMAIN_RUNTIME_API = 2 }
 typedef enum { CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM = 1 } CUpti_ActivityThreadIdType;
 typedef enum {
     CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER = 5,
-    CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER = 9 /* 1, as in CUPTI 13 */
+    CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER = 9 /* default 1, as in CUPTI 13 */
 } CUpti_ActivityAttribute;
-enum { CUPTI_ACTIVITY_FLAG_FLUSH_FORCED = 1 }; /* without it, the GPU's latest records are held back */
+enum { CUPTI_ACTIVITY_FLAG_FLUSH_FORCED = 1 }; /* a flush without it holds back the GPU's latest records */
 typedef uint32_t CUpti_CallbackId;
 typedef struct CUpti_Subscriber_st *CUpti_SubscriberHandle;
 
@@ -121,7 +121,7 @@ CUptiResult cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, CUpti_Acti
 CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext context, uint32_t stream, size_t *dropped);
 CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t id, const char **name);
 CUptiResult cuptiGetResultString(CUptiResult result, const char **text);
-enum { CUPTI_RUNTIME_TRACE_CBID_cudaEventQuery_v3020 = 7 }; /* the number in the emulation */
+enum { CUPTI_RUNTIME_TRACE_CBID_cudaEventQuery_v3020 = 7 }; /* the call's number in the emulation */
 CUptiResult cuptiActivityEnableRuntimeApi(CUpti_CallbackId call, uint8_t on);
 CUptiResult cuptiActivityEnableAllSyncRecords(uint8_t on); /* off: no records of queries with the answer "not ready" */
 CUptiResult cuptiSetThreadIdType(CUpti_ActivityThreadIdType type);

@@ -11,7 +11,7 @@
 
 namespace emulated
 {
-/* Lock held while a host thread queues or does work, so that one thread does at a time. */
+/* A host thread holds this lock while it queues or does work, so that only one thread does so at a time. */
 extern std::mutex machine;
 typedef std::unique_lock<std::mutex> Lock;
 
@@ -32,9 +32,9 @@ int physical_gpu();
 void check_thread();
 
 /* ---- streams.cc ---- */
-/* Queues work on a stream; work is called again if it returns false, not done yet. The caller holds the lock. */
+/* Queues work on a stream; `work` returns whether it is done; if not, it is called again. The caller holds the lock. */
 cudaError_t queue(Lock &lock, cudaStream_t stream, std::function<bool()> work);
-/* Does queued work until the condition holds. The caller holds the lock, released while waiting for other ranks. */
+/* Does queued work until the condition holds. The caller holds the lock; waiting for other ranks releases it. */
 void work_until(Lock &lock, const std::function<bool()> &condition);
 /* Does one piece of work, if one is ready. The caller holds the lock. */
 void work_a_little();
@@ -45,7 +45,7 @@ void work_off(Lock &lock);
 enum Kind { PAGEABLE, PINNED, DEVICE };
 /* Returns the kind of memory at an address, which may be one past the end. The caller holds the lock. */
 Kind kind_of(const void *address);
-/* Allows or forbids the host to access the GPU's memory, as work must. The caller holds the lock. */
+/* Allows the host to access the GPU's memory, as queued work needs, or forbids it. The caller holds the lock. */
 void open_memory(bool open);
 
 /* ---- block.cc ---- */
@@ -58,7 +58,7 @@ struct Copy {
     const void *from;
     int valid, group;
 };
-/* Returns the copies that the running thread has not waited for; *commits: the number of groups it has ended. */
+/* Returns the running thread's copies that it has not waited for; *commits: the number of groups it has ended. */
 std::vector<Copy> &copies(int **commits);
 } // namespace emulated
 

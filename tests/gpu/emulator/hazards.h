@@ -1,5 +1,5 @@
-/* hazards.h - for tests of the emulation: runs functions, each in a separate process, that must end the program with a
- * message or give wrong numbers for some order of threads and streams. */
+/* hazards.h - for tests of the emulation: runs functions with mistakes, each in a separate process. They must end the
+ * program with a message, or give wrong numbers for some order of threads and streams. */
 #ifndef HAZARDS_H
 #define HAZARDS_H
 
@@ -37,7 +37,7 @@ inline int run_apart(int (*run)(), std::string *words, const char *variable = nu
     return words->find("returned normally") != std::string::npos ? WEXITSTATUS(status) : -1;
 }
 
-/* Returns in how many of 20 orders (EMULATED_CUDA_SEED) the function returns 1, for wrong numbers. */
+/* Runs the function in 20 orders (EMULATED_CUDA_SEED). Returns how many times it returns 1, for wrong numbers. */
 inline int wrong_orders(int (*run)())
 {
     int wrong = 0;

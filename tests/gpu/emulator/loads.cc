@@ -1,4 +1,4 @@
-/* loads.cc - loads of small matrices by a warp, made by its last lane; and copies to shared memory that complete
+/* loads.cc - loads of small matrices by a warp, done by the last lane to arrive; copies to shared memory that complete
  * late. */
 #include "emulated.h"
 #include "kernels/cuda/machine.cuh"

@@ -21,8 +21,8 @@ struct Piece {
 };
 
 auto &pieces = *new std::map<uintptr_t, Piece>;
-size_t used, pinned;                /* bytes in use of the GPU, and pinned on the host */
-constexpr size_t GUARDED = 1 << 20; /* guards only the first bytes of an allocation, to save time */
+size_t used, pinned;                /* bytes in use on the GPU; bytes pinned on the host */
+constexpr size_t GUARDED = 1 << 20; /* guards only this many bytes of an allocation, to save time */
 bool is_open;
 
 void guard(uintptr_t at, size_t bytes, bool open)
@@ -78,7 +78,7 @@ cudaError_t give_back(void *memory, emulated::Kind kind)
     auto piece = pieces.find(reinterpret_cast<uintptr_t>(memory));
     if (piece == pieces.end() || piece->second.kind != kind)
         return emulated::result(cudaErrorInvalidValue);
-    /* does not wait for queued work, which NVIDIA does not promise */
+    /* does not wait for queued work, since NVIDIA does not promise that a release waits */
     guard(piece->first, piece->second.bytes, true);
     (kind == emulated::DEVICE ? used : pinned) -= piece->second.bytes;
     pieces.erase(piece);
@@ -102,7 +102,7 @@ bool allowed(cudaMemcpyKind kind, emulated::Kind to, emulated::Kind from)
     }
 }
 
-/* Queues a copy. Pageable memory is read at once. */
+/* Queues a copy. A pageable source is read at once. */
 cudaError_t queue_copy(Lock &lock, void *to, const void *from, size_t bytes, emulated::Kind source, cudaStream_t stream)
 {
     std::shared_ptr<char> staged;
@@ -117,7 +117,7 @@ cudaError_t queue_copy(Lock &lock, void *to, const void *from, size_t bytes, emu
     });
 }
 
-/* Copies. The host waits for copies to the host, and in the blocking call for copies from pinned memory. */
+/* Copies. The host waits if `to` is pageable memory; if blocking, unless from pageable memory to a GPU. */
 cudaError_t copy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream, bool blocking)
 {
     Lock lock(machine);
@@ -219,7 +219,7 @@ cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t 
 
 cudaError_t cudaMemset(void *memory, int value, size_t bytes)
 {
-    return cudaMemsetAsync(memory, value, bytes, nullptr); /* the host does not wait for a fill either */
+    return cudaMemsetAsync(memory, value, bytes, nullptr); /* as in CUDA, the host does not wait for the fill */
 }
 
 cudaError_t cudaMemGetInfo(size_t *free, size_t *total)

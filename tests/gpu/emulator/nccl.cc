@@ -24,15 +24,15 @@ struct State {
     Rendezvous ranks;
     bool blocking, connected, finalized;
     std::atomic<bool> aborted;
-    long issued, done;                /* numbers of collectives, which run in the order of issue */
-    int busy;                         /* calls that run in separate threads */
+    long issued, done;                /* numbers of collectives; they run in the order of issue */
+    int busy;                         /* calls in progress in separate threads */
     std::atomic<ncclResult_t> broken; /* an asynchronous error */
 };
 
 thread_local ncclResult_t last_result;
 long collectives;               /* collectives issued by this process so far */
-std::atomic<long> threads;      /* started by calls on non-blocking communicators */
-std::atomic<int> communicators; /* while above 0, a thread works for waiting ranks */
+std::atomic<long> threads;      /* threads started by calls on non-blocking communicators */
+std::atomic<int> communicators; /* open communicators; while above 0, a thread does queued work */
 
 ncclResult_t answer(ncclResult_t result)
 {
@@ -41,7 +41,7 @@ ncclResult_t answer(ncclResult_t result)
     return result;
 }
 
-/* Returns n if the variable is "r,call=n" for this rank, else -1. */
+/* Returns n if the environment variable `name` is "r,call=n", where r is this rank; otherwise -1. */
 long chosen_call(const char *name, int rank)
 {
     const char *text = getenv(name);
@@ -87,7 +87,7 @@ ncclResult_t connect(State &state)
     return state.ranks.same_device() && !getenv("NCCL_MULTI_RANK_GPU_ENABLE") ? ncclInvalidUsage : ncclSuccess;
 }
 
-/* Returns the immediate error of a call on the communicator; ncclSuccess: continue. The caller holds the lock. */
+/* Returns the error with which a call on the communicator fails at once, or ncclSuccess. The caller holds the lock. */
 ncclResult_t refusal(const State &state)
 {
     if (state.broken)
@@ -127,7 +127,7 @@ bool overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes)
     return x < y + b_bytes && y < x + a_bytes;
 }
 
-/* Returns whether input and output are disjoint, or in place as NCCL allows for this kind. */
+/* Returns whether input and output are disjoint, or overlap as NCCL allows for this kind of collective (in place). */
 bool placed_well(const emulated::Call &call, const Rendezvous &ranks, const char *in, const char *out)
 {
     size_t one = call.count * emulated::type_bytes(call.type), all = one * static_cast<size_t>(ranks.size);
@@ -144,8 +144,8 @@ bool placed_well(const emulated::Call &call, const Rendezvous &ranks, const char
     }
 }
 
-/* A collective of one rank: a copy, or nothing if in place, as in ncclLaunchOneRank; but averages run a kernel. The
- * caller does not hold the lock. */
+/* Does a collective of a single rank as NCCL does in ncclLaunchOneRank: a copy, or nothing if in place; averages run a
+ * kernel. The caller does not hold the lock. */
 ncclResult_t put_alone(const emulated::Call &call, const void *in, void *out, cudaStream_t stream)
 {
     size_t bytes = call.count * emulated::type_bytes(call.type);
@@ -322,7 +322,7 @@ ncclResult_t ncclCommRegister(ncclComm_t comm, void *buffer, size_t bytes, void 
     if (!comm || emulated::kind_of(buffer) != emulated::DEVICE ||
         emulated::kind_of(static_cast<char *>(buffer) + bytes) != emulated::DEVICE)
         return answer(ncclInvalidArgument);
-    *handle = new size_t(bytes); /* leaks unless deregistered */
+    *handle = new size_t(bytes); /* leaks unless the caller deregisters it */
     return ncclSuccess;
 }
 

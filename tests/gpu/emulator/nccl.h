@@ -6,7 +6,7 @@
  *
  *   EMULATED_NCCL_FAIL_RANK=r,call=n   collective n of rank r ends in an asynchronous error and is never done
  *   EMULATED_NCCL_HANG_RANK=r,call=n   collective n never begins on rank r; 0: connecting never ends
- *   EMULATED_NCCL_THREADS=n            the most threads of non-blocking communicators, which start one per call
+ *   EMULATED_NCCL_THREADS=n            the most threads that calls on non-blocking communicators start, one each
  *   NCCL_COMM_BLOCKING=0 or 1          whether communicators block; overrides their configuration, as in NCCL
  *   EMULATED_NCCL_VERSION=23000        the result of ncclGetVersion (22809) */
 #ifndef EMULATED_NCCL_H

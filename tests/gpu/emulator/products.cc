@@ -36,7 +36,7 @@ const Product &product_of(void **of_lane, int lane)
     return *static_cast<Product *>(of_lane[lane]);
 }
 
-/* Returns half of a word of two bfloat16: 0 the lower, 1 the upper. */
+/* Returns one of the two bfloat16 numbers in a word: half 0 is the lower, 1 the upper. */
 float bf16_of(uint32_t word, int half)
 {
     return __uint_as_float(half ? word & 0xffff0000 : word << 16);

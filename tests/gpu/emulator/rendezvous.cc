@@ -1,4 +1,4 @@
-/* rendezvous.cc - exchanges the data of a collective in pieces: each rank posts its own, then takes what it needs. */
+/* rendezvous.cc - exchanges the data of a collective in pieces: each rank posts its data, then takes what it needs. */
 #include "rendezvous.h"
 #include "cuda_bf16.h"
 
@@ -51,7 +51,7 @@ bool Rendezvous::attach(const char *of_name, int of_size, int own_rank, int own_
     close(file);
     if (memory == MAP_FAILED)
         return false;
-    place = static_cast<Place *>(memory); /* initially zero */
+    place = static_cast<Place *>(memory); /* new shared memory is zero */
     place[rank].device = device;
     place[rank].here = 1;
     return true;
@@ -106,7 +106,7 @@ static __nv_bfloat16 divide(__nv_bfloat16 sum, int n)
     return __float2bfloat16_rn(__bfloat162float(sum) / static_cast<float>(n));
 }
 
-/* Computes out[n]: op over ranks, for the n numbers from index `first` on in the slots of the ranks. */
+/* Computes to[n]: reduces by op, over all ranks, the n numbers from index `first` on in each rank's slot. */
 template <typename T> static void reduce(const Rendezvous &ranks, ncclRedOp_t op, size_t first, size_t n, void *to)
 {
     T *out = static_cast<T *>(to);
@@ -129,7 +129,7 @@ static void reduce_any(const Rendezvous &ranks, const Call &call, size_t first, 
     with(ranks, call.op, first, n, out);
 }
 
-/* ---- pieces: n elements from index `from` on, per rank if a buffer has `count` for each rank ---- */
+/* ---- pieces: n elements from index `from` on; for each rank, if a buffer has `count` elements for each rank ---- */
 
 static void post(Rendezvous &ranks, const Call &call, const char *in, size_t from, size_t n)
 {

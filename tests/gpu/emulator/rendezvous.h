@@ -10,7 +10,7 @@ namespace emulated
 {
 enum CallKind { ALL_REDUCE, REDUCE_SCATTER, ALL_GATHER, BROADCAST };
 
-/* The parameters that all ranks must agree on. `count` is per rank if a buffer has that many elements for each rank. */
+/* The parameters that all ranks must agree on. `count` is per rank if a buffer has a part for each rank. */
 struct Call {
     CallKind kind;
     ncclDataType_t type;

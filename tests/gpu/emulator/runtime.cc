@@ -14,21 +14,21 @@ std::mutex emulated::machine;
 
 namespace
 {
-constexpr size_t SHARED = 48 << 10, SHARED_RESERVED = 1 << 10; /* bytes of a block */
+constexpr size_t SHARED = 48 << 10, SHARED_RESERVED = 1 << 10; /* bytes of shared memory of a block */
 constexpr int MULTIPROCESSORS = 4, REGISTERS = 32;
 
 thread_local cudaError_t last_error;
 thread_local int current;
 thread_local bool chosen;                                 /* this thread has set a GPU */
 std::atomic<bool> other_than_0;                           /* a thread has set a GPU other than 0 */
-auto &shared_limit = *new std::map<const void *, size_t>; /* limits of kernels that have one */
+auto &shared_limit = *new std::map<const void *, size_t>; /* the limits of the kernels that set one */
 
 int arch()
 {
     return static_cast<int>(emulated::setting("EMULATED_CUDA_ARCH", 90));
 }
 
-/* Returns the most bytes of shared memory of a block; by default those of sm_90 (sm_86, sm_89 and sm_120: 101376). */
+/* Returns a block's most bytes of shared memory; by default those of sm_90 (sm_86, sm_89 and sm_120 have 101376). */
 size_t shared_most()
 {
     return static_cast<size_t>(emulated::setting("EMULATED_CUDA_SHARED", 227 << 10));

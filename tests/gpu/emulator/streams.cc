@@ -39,7 +39,7 @@ struct Work {
 struct CUstream_st {
     std::deque<Work> queue;
     uint64_t queued, done;
-    bool blocking; /* waits for the default stream, and vice versa */
+    bool blocking; /* waits for the default stream, which also waits for it */
     int priority;
     bool destroyed;
     uint32_t number; /* id for a tracer; the default stream has 7 */
@@ -88,8 +88,8 @@ std::vector<Place> find_dependencies(CUstream_st *stream)
     return after;
 }
 
-/* Does the first work of a random stream whose work may begin. Returns whether some work has ended; sets *waits if some
- * work only waits for other ranks. */
+/* Does the first work of a random stream, among the streams whose work may begin. Returns whether some work has ended;
+ * sets *waits if some work waits only for other ranks. */
 bool advance(bool *waits)
 {
     std::vector<CUstream_st *> able;

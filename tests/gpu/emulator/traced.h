@@ -1,4 +1,4 @@
-/* traced.h - reports to a tracer: calls in progress, and the work that they queue when it is done. */
+/* traced.h - reports to a tracer the calls in progress and, once it is done, the work that they have queued. */
 #ifndef TRACED_H
 #define TRACED_H
 
@@ -17,14 +17,14 @@ class Traced
     Traced(const Traced &) = delete;
     Traced &operator=(const Traced &) = delete;
 
-    /* Report that a stream has recorded an event; that the host or a stream waits for an event (0: none), by CUPTI's
-     * ids. */
+    /* marks: reports that a stream has recorded an event. waits: that the host or a stream waits for an event (0:
+     * none). Ids are CUPTI's. */
     void marks(uint32_t stream, uint32_t event);
     void waits(uint32_t type, uint32_t stream, uint32_t event);
     void asks(uint32_t event, bool done); /* a query of an event: recorded as a wait that takes no time */
 
     dim3 grid, block;
-    size_t bytes = 0; /* size of shared memory or of a copy */
+    size_t bytes = 0; /* of a kernel's shared memory, or of a copy */
     Kind from = DEVICE, to = DEVICE;
 
   private:
@@ -40,7 +40,7 @@ class Traced
 /* Returns the call in progress in this thread, or NULL. */
 Traced *traced_call();
 
-/* Returns work that also makes a record when it is done, for the call in progress that queues it. */
+/* Returns work that, once done, also makes a record with the call in progress, which queues the work. */
 std::function<bool()> traced(uint32_t stream, std::function<bool()> work);
 } // namespace emulated
 

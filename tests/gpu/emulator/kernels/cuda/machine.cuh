@@ -26,7 +26,7 @@ void mma_bf16(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], EMU
  * a: {[g][t], [g+8][t], [g][t+4], [g+8][t+4]}; b: {[t][g], [t+4][g]}; d as above. */
 void mma_tf32(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], EMULATED_WHERE);
 
-/* Returns the bits of x rounded to TF32 (10 bits of fraction), ties away from zero, which are also those of a float. */
+/* Returns the bits of x rounded to TF32 (10 bits of fraction), ties away from zero; they are also a float's bits. */
 inline uint32_t round_tf32(float x)
 {
     uint32_t bits = __float_as_uint(x);
@@ -43,7 +43,7 @@ inline float exp2_approximate(float x)
 }
 
 /* Warp: loads four 8 x 8 matrices of 16-bit numbers from shared memory. Lane 8 i + r gives the address of row r of
- * matrix i, 16 bytes, aligned to 16. word[i] of each lane becomes row g, columns 2t and 2t+1, of matrix i. */
+ * matrix i; a row has 16 bytes, aligned to 16. word[i] of each lane becomes row g, columns 2t and 2t+1, of matrix i. */
 void load_matrices(uint32_t (&word)[4], const void *row, EMULATED_WHERE);
 
 /* Warp: like load_matrices, but word[i] becomes rows 2t and 2t+1 of column g of matrix i. */
@@ -55,7 +55,7 @@ inline void prefetch(const void *global)
     (void)*static_cast<const volatile char *>(global);
 }
 
-/* Begins to copy 16 bytes, both sides aligned to 16, of which the first `valid` (0 to 16) come from global memory and
+/* Begins to copy 16 bytes; both addresses are aligned to 16. The first `valid` bytes (0 to 16) come from global memory,
  * the rest become 0. The lane itself may read them after copy_async_wait, other lanes after a following __syncthreads.
  * Until then the emulation has 0xFF bytes there, and reads the source as late as possible. */
 void copy_async(void *shared, const void *global, int valid, EMULATED_WHERE);
