@@ -22,7 +22,7 @@ static const struct truth links[LINKS] = {
     [SHARED_MEMORY] = {1, INFINITY, {5e-6}, {5e9}},
     [NO_LATENCY] = {1, INFINITY, {0}, {1e9}},
     [BURST] = {2, 131072, {5e-6, 1e-3}, {5e9, 11.7e6}},
-    [RENDEZVOUS] = {2, 4096, {20e-6, 30e-6}, {1e9, 1e9}}, /* latency x 1.5 */
+    [RENDEZVOUS] = {2, 4096, {20e-6, 30e-6}, {1e9, 1e9}}, /* 1.5 times the latency above 4 KiB */
 };
 
 enum { MOST = 64 };
@@ -88,7 +88,7 @@ TEST(too_little_is_no_model)
     }
 }
 
-/* A regime has at least four sizes: eight sizes may have two regimes, seven may not, nor may three sizes at the end. */
+/* A regime has at least four sizes: eight sizes may have two regimes, but not seven; three last sizes are no regime. */
 TEST(a_regime_has_four_sizes)
 {
     struct link_regime regime[LINK_REGIMES];
@@ -105,13 +105,13 @@ TEST(a_regime_has_four_sizes)
         ck_assert(regime[0].sizes >= 4 && regime[1].sizes >= 4);
 }
 
-/* ---- one line, computed in another way ---- */
+/* ---- a single line, compared with another way to compute it ---- */
 
 enum { FEW = 6 };
 static const double few_bytes[FEW] = {100, 300, 1000, 3000, 5000, 9000};
 
-/* Computes latency, slope and their errors from the normal equations, sum w (1, x)(1, x)' (latency, slope)' = sum w (1,
- * x)' t. */
+/* Computes latency, slope and their errors from the normal equations of weighted least squares: sum w (1, x)(1, x)'
+ * (latency, slope)' = sum w (1, x)' t. */
 TEST(line_and_intervals_by_the_normal_equations)
 {
     static const double times[FEW] = {11e-6, 13.5e-6, 19e-6, 41e-6, 61e-6, 97e-6};
@@ -142,7 +142,7 @@ TEST(line_and_intervals_by_the_normal_equations)
     ck_assert_double_eq_tol(r->residual, sqrt(squares / FEW), 1e-9);
 }
 
-/* Rounding errors of times without latency, or without a slope, give no latency and no slope. */
+/* If the times have no latency or no slope, the fitted one is exactly 0, whatever the rounding errors. */
 TEST(rounding_is_nothing)
 {
     noise_start(6);
@@ -166,7 +166,7 @@ TEST(rounding_is_nothing)
 
 static int fits; /* number of fits in a simulation */
 
-/* Returns how often an event of this probability may happen in all fits, within three standard errors. */
+/* Returns the largest count of an event of this probability in all fits that three standard errors allow. */
 static double at_most(double probability)
 {
     return (probability + noise_three_errors(probability, fits)) * fits;
@@ -183,7 +183,7 @@ TEST(regimes_are_those_of_the_link)
         size_t n = sizes[i / LINKS / LENGTH(noise)];
         int wrong = 0;
         if (truth->regimes == 2 && (n < 26 || of_times > 0.05))
-            continue; /* noise hides the change */
+            continue; /* too few sizes or too much noise to find the second regime */
         noise_start(i);
         for (int fit = 0; fit < fits; fit++) {
             struct link_regime regime[LINK_REGIMES];

@@ -55,7 +55,7 @@ TEST(other_words_are_not_rates)
         refused(bits_or_bytes[i], bits_or_bytes[i], "b is ambiguous");
 }
 
-/* A nominal rate of a link that no ranks communicate over is reported. */
+/* A nominal rate of a link that no ranks communicate over leads to a message. */
 TEST(a_link_that_is_not_used_is_reported)
 {
     static const struct {
@@ -82,7 +82,7 @@ TEST(latency_bounds_the_share)
 {
     struct nominal nominal = rate_of("1gbit");
     ck_assert_double_eq(nominal_attainable(&nominal, 0, 8), 1);
-    ck_assert_double_eq_tol(nominal_attainable(&nominal, 0.002, 250000), 0.5, 1e-12); /* 250000 bytes take 2 ms */
+    ck_assert_double_eq_tol(nominal_attainable(&nominal, 0.002, 250000), 0.5, 1e-12); /* 2 ms latency, 2 ms transfer */
     ck_assert(isnan(nominal_attainable(&nominal, NAN, 8)));
 }
 

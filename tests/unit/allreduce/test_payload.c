@@ -90,7 +90,7 @@ TEST_EACH(reductions_are_exact_in_any_order, COMM_DTYPES *COMM_OPS)
     char result[COUNT * 8];
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
         struct payload p = payload_of(_i, sizes[s]);
-        int step = sizes[s] % 7 ? 7 : 5; /* coprime to the number of ranks, to visit all */
+        int step = sizes[s] % 7 ? 7 : 5; /* coprime to the number of ranks, so that every rank is visited */
         reduce(&p, 0, 1, result);
         ck_assert_uint_eq(payload_wrong(&p, result), 0);
         reduce(&p, sizes[s] - 1, sizes[s] > 1 ? sizes[s] - 1 : 1, result);
@@ -114,7 +114,7 @@ TEST_EACH(one_flipped_bit_is_one_wrong_element, COMM_DTYPES *COMM_OPS)
     ck_assert_uint_eq(payload_wrong(&p, result), 0);
 }
 
-/* An input of a rank is not the result, so that a reduction that does nothing is detected. */
+/* The input of a rank differs from the result, so that a reduction that does nothing is detected. */
 TEST_EACH(inputs_are_not_results, COMM_DTYPES *COMM_OPS)
 {
     char in[COUNT * 8], buffer[COUNT * 8];
@@ -122,14 +122,14 @@ TEST_EACH(inputs_are_not_results, COMM_DTYPES *COMM_OPS)
     for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++) {
         struct payload p = payload_of(_i, numbers[n]);
         if (p.collective.op == COMM_AVG && p.collective.dtype == COMM_BF16 && numbers[n] > 175)
-            continue; /* all results are 0 */
+            continue; /* all averages are 0 */
         payload_fill(&p, in, buffer);
         ck_assert_uint_gt(payload_wrong(&p, in), COUNT / 3);
         ck_assert_uint_eq(payload_wrong(&p, buffer), COUNT); /* the buffer starts with wrong elements */
         struct payload next = p;
         next.round++;
         reduce(&p, 0, 1, buffer);
-        ck_assert_uint_gt(payload_wrong(&next, buffer), COUNT / 2); /* a result of another round is wrong */
+        ck_assert_uint_gt(payload_wrong(&next, buffer), COUNT / 2); /* the result of one round is wrong in the next */
     }
 }
 
@@ -146,7 +146,7 @@ TEST_EACH(gathered_parts_are_told_apart, COMM_DTYPES)
         payload_fill(&p, in, ignored);
         ck_assert_uint_eq(payload_wrong(&p, ignored), RANKS * COUNT);
         memcpy(result + (size_t)r * COUNT * size, in, COUNT * size);
-        payload_fill(&p, NULL, ignored); /* in place: writes the input at its place */
+        payload_fill(&p, NULL, ignored); /* NULL: in place, the input goes into the rank's part of the buffer */
         ck_assert_mem_eq(ignored + (size_t)r * COUNT * size, in, COUNT * size);
     }
     struct payload p = {.collective = c, .rank = 0, .ranks = RANKS};
@@ -219,7 +219,7 @@ static void average_premultiplied(const struct payload *payload, int missing, ch
     free(ignored);
 }
 
-/* Rounding errors of averages pass only if they are expected; a missing rank is detected in either case. */
+/* Rounding errors of averages pass only if rounds_average is set; a missing rank is detected in either case. */
 TEST_EACH(rounded_averages_are_told_from_wrong_ones, 2)
 {
     static const int ranks[] = {2, 3, 4, 5, 6, 7, 12};
@@ -234,7 +234,7 @@ TEST_EACH(rounded_averages_are_told_from_wrong_ones, 2)
         inexact += payload_wrong(&p, result);
         p.rounds_average = 1;
         average_premultiplied(&p, 1, result);
-        ck_assert_uint_gt(payload_wrong(&p, result), _i ? 0 : COUNT / 2); /* most are right to 8 bits of bf16 */
+        ck_assert_uint_gt(payload_wrong(&p, result), _i ? 0 : COUNT / 2); /* in bf16, most are still right to 8 bits */
     }
     ck_assert_uint_gt(inexact, 0);
 }

@@ -1,4 +1,4 @@
-/* test_best.c - comparisons of several series with the shortest one, on known samples; and by simulation the error rate
+/* test_best.c - comparisons of several series with the shortest one: known samples, and simulations of the error rate
  * and power, compared with Holm's adjustment of Student's t over all pairs. */
 #include "base/best.h"
 #include "tests/support/noise.h"
@@ -37,7 +37,7 @@ TEST(two_series_give_one_pair)
     ck_assert(out[1].paired.ratio == 1 && isnan(out[1].paired.ci_low) && !out[1].slower);
 }
 
-/* Two rounds never decide, however much the series differ; three rounds may. */
+/* Two rounds never decide, however different the series are; three rounds may. */
 TEST(two_rounds_decide_nothing)
 {
     static const double a[] = {1.0, 1.001, 1.002}, b[] = {2.0, 2.002, 2.003};
@@ -59,7 +59,7 @@ static void ladder(int k, double apart)
             sample[i][t] = exp(t % 7 + 0.01 * (i * apart + sqrt(2) * cos(M_PI * (i + 1) * (t + 0.5) / ROUNDS)));
 }
 
-/* Returns the critical value with which row i got its interval. */
+/* Returns the critical value that was used for the interval of row i. */
 static double critical(int i, int best)
 {
     struct paired pair = stats_paired(sample[i], sample[best], ROUNDS, 0.95);
@@ -67,9 +67,9 @@ static double critical(int i, int best)
     return log(out[i].paired.ci_high / pair.ratio) / log(pair.ci_high / pair.ratio) * t;
 }
 
-/* The critical value for k series exceeds Tukey's (studentised range q / sqrt 2), since each pair has a standard error
- * of its own, but only a little with 59 degrees of freedom. q at 5 % and infinite degrees of freedom is 3.314, 3.858
- * and 4.387 for 3, 5 and 9 series. */
+/* The critical value for k series is slightly above Tukey's (studentised range q / sqrt 2), since each pair has its own
+ * standard error and there are only 59 degrees of freedom. q at 5 % and infinite degrees of freedom is 3.314, 3.858 and
+ * 4.387 for 3, 5 and 9 series. */
 TEST(critical_values_near_tukeys)
 {
     static const double q[] = {[3] = 3.314, [5] = 3.858, [9] = 4.387};
@@ -81,8 +81,8 @@ TEST(critical_values_near_tukeys)
     }
 }
 
-/* A step-down procedure: each series that is called slower is removed, which narrows the intervals of the rest. Where
- * the procedure stops, all remaining series have intervals with the same critical value. */
+/* The comparison is a step-down procedure: each series that is called slower is removed, which narrows the intervals of
+ * the rest. When it stops, the intervals of all remaining series have the same critical value. */
 TEST(steps_down)
 {
     ladder(5, 1);
@@ -99,8 +99,8 @@ TEST(steps_down)
     ck_assert_double_lt(critical(3, 0), critical(4, 0));
 }
 
-/* The sign test (for decisions at any time) needs p <= 0.05 / 6 for four series and p <= 0.05 for the last two. 8
- * rounds give p = 9 / 2^8 = 0.035, 10 rounds 11 / 2^10 = 0.0107 and 11 rounds 12 / 2^11 = 0.0059. */
+/* The sign test (for decisions at any time) needs p <= 0.05 / 6 for four series (six pairs), p <= 0.05 for the last
+ * two. If all signs agree, 8 rounds give p = 9 / 2^8 = 0.035, 10 rounds 11 / 2^10 = 0.0107, 11 rounds 0.0059. */
 TEST(any_time_by_signs)
 {
     for (int i = 0; i < 4; i++)
@@ -117,7 +117,7 @@ TEST(any_time_by_signs)
     ck_assert(!out[1].slower && isnan(out[1].paired.ci_low));
 }
 
-/* The series with the least median is the best even if another mean is less; the interval then lies below 1. */
+/* The series with the least median is the best even if another has a smaller mean; the other's interval is below 1. */
 TEST(best_is_by_the_median)
 {
     for (int t = 0; t < 13; t++) {
@@ -135,7 +135,7 @@ TEST(too_little_to_compare)
         sample[1][t] = 1;
         sample[2][t] = 1;
     }
-    ck_assert_int_eq(judge(3, 1, 0), 1); /* the first of two equal series */
+    ck_assert_int_eq(judge(3, 1, 0), 1); /* of two equal series, the first is the best */
     ck_assert(out[0].paired.ratio == 2 && isnan(out[0].paired.ci_low) && !out[0].slower && !out[2].slower);
     ck_assert_int_eq(judge(1, 3, 0), 0);
     ck_assert(out[0].paired.ratio == 1 && isnan(out[0].paired.ci_high) && !out[0].slower);
@@ -149,8 +149,8 @@ TEST(too_little_to_compare)
 
 /* ---- error rate and power ---- */
 
-/* above(i) is the true excess of series i over the least series, in standard errors of the difference of two series;
- * noise(i, k) is the noise of series i of k, as a multiple of the usual noise. */
+/* above(i): by how much series i truly exceeds the least series, in standard errors of the difference of two series.
+ * noise(i, k): noise of series i of k, as a multiple of the usual noise. */
 struct situation {
     const char *name;
     double (*above)(int i), (*noise)(int i, int k);
@@ -188,7 +188,7 @@ static double two_noisy(int i, int k)
     return i < 2 ? 4 : 1;
 }
 
-/* Fills k series of n samples whose logarithms are normal. Series share an effect of each round, twice the noise. */
+/* Fills k series of n samples whose logarithms are normal. In each round all series share an effect twice the noise. */
 static void make_up(const struct situation *of, int k, size_t n)
 {
     double error = 0.02 * sqrt(2 / (double)n);
@@ -227,7 +227,7 @@ static int judge_all_pairs(int k, size_t n, int *slower)
     return least;
 }
 
-/* Adds 1 to *wrong if any series is wrongly called slower, and to *found how many are rightly called slower. */
+/* Adds 1 to *wrong if any series is wrongly called slower, and adds to *found the number rightly called slower. */
 static void count(const struct situation *of, int k, int best, const int *slower, int *wrong, int *found)
 {
     int any = 0;
@@ -239,9 +239,9 @@ static void count(const struct situation *of, int k, int best, const int *slower
     *wrong += any;
 }
 
-/* At most 5 % of runs call any series slower that is not. Nearly as many slower series are found as by Holm over all
- * pairs. With two series both tests are Student's, and a few per cent fewer are found, since the least median is less
- * often the truly best series than the least mean. */
+/* At most 5 % of runs call a series slower that is not. Nearly as many slower series are found as by Holm's adjustment
+ * over all pairs. With two series both tests are Student's. They find a few per cent fewer, since the least median is
+ * less often the truly best series than the least mean. */
 TEST_EACH(error_and_power, 6)
 {
     static const struct situation situations[] = {{"equal", equal, even},

@@ -1,4 +1,4 @@
-/* test_figures.c - the list of figures: written as JSON and read back, as comma-separated values, and invalid lists. */
+/* test_figures.c - the list of figures: as JSON that is read back, as comma-separated values, and invalid lists. */
 #include "base/figures.h"
 #include "kernels/error.h"
 #include "tests/support/suite.h"

@@ -123,7 +123,7 @@ TEST_EACH(an_abandoned_file_leaves_nothing, 2)
 TEST_EACH(an_older_file_is_replaced, 2)
 {
     struct new_file file;
-    for (size_t n = 5000; n > 1000; n -= 999) { /* each shorter than the one before */
+    for (size_t n = 5000; n > 1000; n -= 999) { /* each file is shorter than the one before */
         ck_assert_int_eq(new_file_open(&file, path_of("f"), _i), 0);
         ck_assert_int_eq(write_pieces(&file, n), 0);
         ck_assert_int_eq(new_file_end(&file, 0), 0);
@@ -259,7 +259,7 @@ TEST(a_named_path_of_somebody_else)
 {
     memset(text, ' ', FILES_MARKED);
     memcpy(text, "Not ", 4);
-    memcpy(text + 4, mark, strlen(mark)); /* inside a line, not at its start */
+    memcpy(text + 4, mark, strlen(mark)); /* a mark inside a line does not count */
     snprintf(text + FILES_MARKED - 3, 64, "%s", mark);
     text[FILES_MARKED - 4] = '\n';
     ck_assert_int_eq(files_replace(directory, "own", text), 0);

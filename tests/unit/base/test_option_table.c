@@ -61,7 +61,7 @@ static const struct option tints[] = {
     {.name = "tint",
      .kind = &option_flag,
      .offset = offsetof(struct values, tint),
-     .without = "colour=blue,shade,dtype=bf16", /* the table need not have all these options */
+     .without = "colour=blue,shade,dtype=bf16", /* 'shade' is not in the table, which is allowed */
      .help = "of the colour"},
 };
 
@@ -77,7 +77,7 @@ static void make_table(struct option_table *table, struct values *values)
 enum { MAX_WORDS = 8 };
 static char taken[MAX_WORDS][32];
 static int n_taken;
-static struct option_table table; /* the table of the last parsed line */
+static struct option_table table; /* parsed the last command line */
 
 static int take(void *context, const char *word)
 {

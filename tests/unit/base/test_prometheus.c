@@ -28,7 +28,7 @@ static void add(struct figure_list *to, const char *subject, const char *name, c
     figures_add(to, &figure);
 }
 
-/* Prints both lists as figures of two runs, named first and second, in the directories /1 and /2. */
+/* Prints list[0] and list[1] as the figures of two runs with these names, in the directories /1 and /2. */
 static void print(const char *first, const char *second)
 {
     const struct prometheus_run run[] = {{&list[0], first, "tune", "/1", 3, 4}, {&list[1], second, "tune", "/2", 5, 5}};
@@ -40,7 +40,7 @@ static void print(const char *first, const char *second)
 
 /* ---- a parser: https://prometheus.io/docs/instrumenting/exposition_formats/ ---- */
 
-/* Returns the end of the name at `at`: [a-zA-Z_:][a-zA-Z0-9_:]*, without : for a label. */
+/* Returns the end of the name at `at`: letters, digits (not first) and the characters in `also`. */
 static const char *name_end(const char *at, const char *also)
 {
     ck_assert_msg(*at && !isdigit((unsigned char)*at), "not a name: %.200s", at);
@@ -67,7 +67,7 @@ static const char *labels_end(const char *at)
     return at + 1;
 }
 
-/* Parses the whole text as metrics with TYPE and samples, none of them twice. Returns the number of samples. */
+/* Checks that every metric has a TYPE and samples, and none occurs twice. Returns the number of samples. */
 static int check_format(void)
 {
     static char known[400][600];
@@ -171,7 +171,7 @@ TEST(names_cannot_break_the_format)
         add(&list[1], "x", "step", nasty[i], (double)i, 1);
     }
     print(nasty[0], nasty[3]);
-    ck_assert_int_eq(check_format(), 4 + 2 * n); /* two more metrics per subject, with their samples */
+    ck_assert_int_eq(check_format(), 4 + 2 * n); /* 4 samples of the runs, and 2 of each figure */
 }
 
 TEST(label_values_are_escaped)

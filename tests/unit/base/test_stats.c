@@ -1,7 +1,7 @@
 /* test_stats.c - known values of all statistics, and simulations of how often the intervals cover the true value.
  *
- * Simulations have a fixed seed and bounds of three standard errors, and a tenth of the repetitions unless TEST_LONG is
- * set. */
+ * Simulations have a fixed seed and bounds of three standard errors; unless TEST_LONG is set, they do a tenth of the
+ * repetitions. */
 #include "base/stats.h"
 #include "tests/support/noise.h"
 #include "tests/support/suite.h"
@@ -27,7 +27,7 @@ TEST(t_cdf_known)
         ck_assert_double_eq_tol(stats_t_cdf(k[0], k[1]), k[2], 1e-13);
         ck_assert_double_eq_tol(stats_t_cdf(-k[0], k[1]), 1 - k[2], 1e-13);
     }
-    /* in the far tail the relative error, not only the absolute one, is small */
+    /* in the far tail even the relative error is small */
     ck_assert_double_eq_tol(stats_t_cdf(-12, 9) / 3.849943111492826e-7, 1, 1e-12);
     ck_assert(stats_t_cdf(INFINITY, 3) == 1 && stats_t_cdf(-INFINITY, 3) == 0);
 }
@@ -143,12 +143,12 @@ TEST(paired_edges)
     s = stats_paired(other, a, 3, 0.95);
     ck_assert_double_eq_tol(s.p, 1 - 1 / sqrt(3), 1e-13); /* mean equal to its standard error: t = 1, df = 2 */
     ck_assert(s.ci_low < 1 && s.ci_high > 1);
-    s = stats_paired(other, a, 2, 0.95); /* t of 1 degree of freedom: an interval over many orders of magnitude */
+    s = stats_paired(other, a, 2, 0.95); /* 1 degree of freedom: too few for an interval */
     ck_assert_double_eq_tol(s.ratio, sqrt(5.0 / 3), 1e-15);
     ck_assert(isnan(s.ci_low) && isnan(s.ci_high) && s.p == 1 && s.n == 2);
 }
 
-/* Computed by hand: one of eight ratios is below 1, so p = 9 x 8 / 2^8; 9 / 2^8 bounds the outermost samples. */
+/* Computed by hand: one of eight ratios is below 1, so p = 9 x 8 / 2^8. At 9 / 2^8 the interval spans all samples. */
 TEST(paired_anytime_known)
 {
     const double a[] = {1.10, 1.30, 0.90, 1.25, 1.40, 1.05, 1.20, 1.15, 1, 1}, b[] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
@@ -160,19 +160,19 @@ TEST(paired_anytime_known)
     s = stats_paired_anytime(b, a, 8, 0.7);
     ck_assert_double_eq_tol(s.ci_high * narrow.ci_low, 1, 1e-15);
     ck_assert_double_eq_tol(s.p, narrow.p, 1e-15);
-    /* a ratio of 1 counts for the smaller side: three of ten */
+    /* ratios of 1 count for the smaller side: one below 1 and two equal to 1 make three of ten */
     s = stats_paired_anytime(a, b, 10, 0.95);
     ck_assert_double_eq_tol(s.p, fmin(1, 11.0 * 120 / 1024), 1e-13);
     s = stats_paired_anytime(b, b, 9, 0.95);
     ck_assert(s.ratio == 1 && s.p == 1 && s.ci_low == 1 && s.ci_high == 1);
-    /* seven rounds are too few for a bound */
+    /* seven rounds are too few for an interval */
     s = stats_paired_anytime(a, b, 7, 0.95);
     ck_assert(s.p > 0.05 && isnan(s.ci_low) && isnan(s.ci_high));
     s = stats_paired_anytime(a, b, 0, 0.95);
     ck_assert(isnan(s.ratio) && isnan(s.ci_low) && s.p == 1 && s.n == 0);
 }
 
-/* With 4000 rounds, 2^n and n! exceed a double, and the interval is a few samples wide. */
+/* With 4001 rounds, 2^n and n! exceed the largest double, and the interval spans only a few samples. */
 TEST(paired_anytime_many)
 {
     enum { MANY = 4001 };
@@ -200,22 +200,22 @@ TEST(unpaired_known)
     struct unpaired r = stats_unpaired(b, 2, a, 3, 0);
     ck_assert_double_eq_tol(r.difference, -s.difference, 1e-14);
     ck_assert_double_eq_tol(r.error, s.error, 1e-14);
-    /* for a single sample: its prediction error from the others, s sqrt(1 + 1 / n) on n - 1 degrees of freedom */
+    /* with a single sample on one side: the error of predicting it from the n others, s sqrt(1 + 1 / n), df = n - 1 */
     s = stats_unpaired(one, 1, a, 3, 0);
     ck_assert_double_eq_tol(s.difference, log(2), 1e-14);
     ck_assert_double_eq_tol(s.error, 2 * log(2) * sqrt(1 + 1.0 / 3), 1e-14);
     ck_assert_double_eq(s.df, 2);
     /* one sample on each side gives a difference, but no error */
     ck_assert_double_eq_tol(stats_unpaired(one, 1, b, 1, 0).difference, 4 * log(2), 1e-14);
-    /* the least spread replaces the measured spread only where that is smaller */
+    /* the last argument, the least spread, replaces the measured spread only if that is smaller */
     s = stats_unpaired(equal, 3, equal, 3, 0.001);
     ck_assert_double_eq(s.difference, 0);
     ck_assert_double_eq_tol(s.error, 0.001 * sqrt(2.0 / 3), 1e-16);
     ck_assert_double_eq(stats_unpaired(one, 1, a, 3, 0.001).error, stats_unpaired(one, 1, a, 3, 0).error);
 }
 
-/* Holm's procedure by hand at level 0.05, with p / weight of 0.005, 0.02, 0.0625 and 0.25. The first is rejected: 0.05
- * x 2 / 10 = 0.01 >= 0.01. The second is not, as 0.05 x 1 / 8 < 0.02 with a weight of 8 left, nor are the rest. */
+/* Holm's weighted procedure by hand at level 0.05; p / weight is 0.005, 0.02, 0.0625 and 0.25. The first is rejected: p
+ * = 0.01 <= 0.05 x 2 / 10. The second is not: p = 0.02 > 0.05 x 1 / 8, with a weight of 8 left. Nor are the rest. */
 TEST(holm_known)
 {
     const double p[] = {0.02, 0.01, 0.25, 0.75}, weight[] = {1, 2, 4, 3};
@@ -289,7 +289,7 @@ TEST(paired_interval_covers)
             drifting_pair(a, b, sizes[s], 1, 0.5);
             x = stats_paired(a, b, sizes[s], 0.95);
             rejected += x.p <= 0.05;
-            ck_assert_int_eq(x.p <= 0.05, x.ci_low > 1 || x.ci_high < 1); /* both decide alike */
+            ck_assert_int_eq(x.p <= 0.05, x.ci_low > 1 || x.ci_high < 1); /* p and the interval agree */
         }
         ck_assert_double_eq_tol((double)covered / repetitions, 0.95, noise_three_errors(0.95, repetitions));
         ck_assert_double_eq_tol((double)covered_99 / repetitions, 0.99, noise_three_errors(0.99, repetitions));
@@ -297,7 +297,7 @@ TEST(paired_interval_covers)
     }
 }
 
-/* All anytime intervals of a growing sequence hold the true ratio together; intervals for a fixed n do not. */
+/* In 90 % of growing sequences, all anytime intervals hold the true ratio; intervals for a fixed n do not. */
 TEST(paired_anytime_covers_always)
 {
     enum { MOST = 300 };
@@ -312,13 +312,13 @@ TEST(paired_anytime_covers_always)
             outside |= x.ci_low > 1.1 || x.ci_high < 1.1;
             outside_fixed |= fixed.ci_low > 1.1 || fixed.ci_high < 1.1;
             x = stats_paired_anytime(a, b, n, 0.999);
-            ck_assert_int_eq(x.p <= 0.001, x.ci_low > 1 || x.ci_high < 1); /* both decide alike */
+            ck_assert_int_eq(x.p <= 0.001, x.ci_low > 1 || x.ci_high < 1); /* p and the interval agree */
         }
         missed += outside;
         missed_fixed += outside_fixed;
     }
     ck_assert_double_le((double)missed / repetitions, 0.1 + noise_three_errors(0.1, repetitions));
-    ck_assert_double_ge((double)missed / repetitions, 0.002); /* the interval is not far too wide */
+    ck_assert_double_ge((double)missed / repetitions, 0.002); /* else the interval is far too wide */
     ck_assert_double_ge((double)missed_fixed / repetitions, 0.3);
 }
 
@@ -329,7 +329,7 @@ TEST(paired_interval_is_narrow)
     noise_start(3);
     drifting_pair(a, b, 200, 1.01, 0.5);
     struct paired x = stats_paired(a, b, 200, 0.95);
-    double expected = 2 * 1.972 * 0.02 * sqrt(2) / sqrt(200); /* 2 t s / sqrt n, where s is that of a difference */
+    double expected = 2 * 1.972 * 0.02 * sqrt(2) / sqrt(200); /* 2 t s / sqrt n; s is that of a difference */
     ck_assert_double_eq_tol(log(x.ci_high / x.ci_low) / expected, 1, 0.15);
     ck_assert_double_lt(x.p, 0.01);
 }
@@ -376,7 +376,7 @@ TEST(holm_family_error)
     ck_assert_double_eq_tol((double)wrong / repetitions, 0.0488, noise_three_errors(0.0488, repetitions));
 }
 
-/* Computed by hand from right triangles (3-4-5, 5-12-13), also as logarithms. Asymmetric intervals stay asymmetric. */
+/* Computed by hand from right triangles (3-4-5, 5-12-13), also for logarithms. Asymmetric intervals stay asymmetric. */
 TEST(recovered_intervals_known)
 {
     struct measured x = {10, 7, 22}, y = {4, -1, 8};

@@ -80,7 +80,7 @@ TEST(words_are_aligned_and_scaled)
     cJSON_Delete(json);
 }
 
-/* A file holds the tree's numbers bit for bit, since a wrong last bit may change how a number is rounded. */
+/* The written file holds the cJSON tree's numbers bit for bit, as a wrong last bit may change their rounding. */
 TEST(a_file_holds_the_numbers_of_the_tree)
 {
     cJSON *json = cJSON_CreateObject();
@@ -97,7 +97,7 @@ TEST(a_file_holds_the_numbers_of_the_tree)
         ck_assert(a->valuedouble == b->valuedouble);
         inexact += a->valuedouble != 1e-9 * i / 3 + 1e-9 * i / 3 * 2;
     }
-    ck_assert_int_gt(inexact, 100); /* the tree rounds numbers when they are added */
+    ck_assert_int_gt(inexact, 100); /* many numbers were rounded when they were added */
     cJSON_free(file);
     cJSON_Delete(json);
     cJSON_Delete(again);
@@ -175,7 +175,7 @@ TEST(a_table_grows_row_by_row)
     cJSON_Delete(json);
 }
 
-/* Widths, decimals and scales in a file that somebody else wrote are bounded, whether too large or missing. */
+/* Widths, decimals and scales in a file of another program are kept in bounds if they are too large or missing. */
 TEST(a_description_from_elsewhere_is_bounded)
 {
     static const char *const column[][2] = {{"1e300, \"decimals\": 1e300, \"scale\": 1", "1.500000000000000\n"},

@@ -92,7 +92,7 @@ TEST(sizes_have_binary_units)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         ck_assert_str_eq(text_bytes(room.text, rows[i].bytes), rows[i].words);
     text_bytes(room.text, 1e300);
-    ck_assert_ptr_nonnull(strstr(room.text, "e+2")); /* the unit may be any */
+    ck_assert_ptr_nonnull(strstr(room.text, "e+2")); /* any unit is allowed */
     check_behind();
 }
 
@@ -132,8 +132,7 @@ TEST(bytes_as_text)
 
 TEST(utf8_is_recognised)
 {
-    static const char *const invalid[] = {"\x80", "a\xff",
-                                          "\xe2\x82"}; /* tests/unit/kernels/test_utf8.c has all kinds */
+    static const char *const invalid[] = {"\x80", "a\xff", "\xe2\x82"}; /* tests/unit/kernels/test_utf8.c tests more */
     ck_assert(text_is_utf8("") && text_is_utf8("a \xc3\xa9 \xf4\x8f\xbf\xbf"));
     for (size_t i = 0; i < sizeof invalid / sizeof *invalid; i++)
         ck_assert_msg(!text_is_utf8(invalid[i]), "invalid %zu", i);
@@ -198,7 +197,7 @@ static void wrapped(const char *prefix, const char *text, const char *expected)
     free(printed);
 }
 
-/* A line has 100 columns; further words go to the next line, below the first word or after another '#'. */
+/* A line has at most 100 columns; further words go to the next line, below the first word or after another '#'. */
 TEST(wrapping)
 {
 #define NINE "12345678 "

@@ -23,8 +23,8 @@ static struct search search;
 static struct figure_list figures;
 static cJSON *summary;
 
-/* Steps take 10 ms without communication, else 16, 12, 12.1 and 20 ms; from round 3 on the machine is half as fast. The
- * last row was dropped after 3 rounds, when the final began; in the final ddp is slower, and 2 MiB undecided. */
+/* Rows take 10 (without communication), 16, 12, 12.1 and 20 ms a step; from round 3 on the machine is half as fast. The
+ * last row was dropped after 3 rounds, before the final. In the final, ddp is slower and 2 MiB undecided. */
 static void setup(void)
 {
     static const double step[ROWS] = {0.010, 0.016, 0.012, 0.0121, 0.020};
@@ -84,7 +84,7 @@ static double figure(const char *subject, const char *name)
     return found->value;
 }
 
-/* Figures of dropped rows are scaled to the speed of most rounds, at which the machine was slow, to be comparable. */
+/* To be comparable, figures of dropped rows are scaled to the machine's speed in most rounds, when it was slow. */
 TEST(figures_are_of_one_machine)
 {
     make(SEARCH_TIME);
@@ -92,7 +92,7 @@ TEST(figures_are_of_one_machine)
     ck_assert_double_eq_tol(figure("ddp_bucketed:4", "step"), 0.040, 1e-9);
     ck_assert_double_eq_tol(figure("ddp", "sync_cost"), 0.012, 1e-9);
     ck_assert_double_eq_tol(figure("best", "step"), 0.024, 1e-9);
-    for (size_t i = 0; i < figures.n; i++) /* other searches may not have tried dropped rows */
+    for (size_t i = 0; i < figures.n; i++) /* only `best`, as other searches may lack a row */
         ck_assert_int_eq(figures.item[i].judged, !strcmp(figures.item[i].subject, "best"));
 }
 

@@ -8,13 +8,13 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Gradients made of `tensors` tensors, whose sizes repeat the three in size[], in floats. */
+/* Gradients of `tensors` tensors; their sizes, in floats, repeat the three in size[]. */
 static const struct gradient {
     int tensors;
     size_t size[3];
-    const char *last;                              /* size of the largest bucket, MiB */
+    const char *last;                              /* largest bucket size, MiB */
 } gradients[] = {{50, {1024, 1024, 1024}, "0.25"}, /* 0.195 MiB */
-                 {44, {1024, 1024, 1024}, "0.25"}, /* 0.172 MiB; 0.177 is not a power of two */
+                 {44, {1024, 1024, 1024}, "0.25"}, /* 0.172 MiB; 0.177 is not tried, as it is no power of two */
                  {30, {16, 65536, 512}, "4"}};
 
 static struct tensor tensor[64];
@@ -67,7 +67,7 @@ TEST_EACH(words_are_the_sizes, sizeof gradients / sizeof *gradients)
     }
 }
 
-/* Each size gives other buckets than the size before; the first is the least that joins two tensors in a bucket. */
+/* Each size gives other buckets than the one before; the first is the smallest that puts two tensors in a bucket. */
 TEST_EACH(each_plan_once, sizeof gradients / sizeof *gradients)
 {
     const struct gradient *gradient = &gradients[_i];

@@ -1,5 +1,5 @@
 /* test_ranking.c - figures of made-up samples with known answers; and how often equal strategies are called different,
- * after a fixed number of rounds and with --resolve. */
+ * both after a fixed number of rounds and with --resolve. */
 #include "benchmark/ranking.h"
 
 #include "kernels/error.h"
@@ -53,8 +53,8 @@ TEST(ratios_are_by_round)
 
 /* ---- the cost of synchronising ---- */
 
-/* The sync cost is the median of the differences in each round, here 6, 1, 5, 2, 100, 4, 3, with an interval from order
- * statistics; so is the ratio to ddp. Step times differ far more between rounds. */
+/* The sync cost is the median over rounds of the difference to `none`, here 6, 1, 5, 2, 100, 4, 3, with an interval
+ * from order statistics. The ratio to ddp is found likewise. Step times differ far more between rounds. */
 TEST(costs_are_by_round)
 {
     double step[3][12] = {
@@ -145,7 +145,7 @@ TEST(slower_than_the_fastest)
 
 /* ---- enough rounds for --resolve ---- */
 
-/* Ranks two implementations whose logarithms of step times differ by `more` +- 2 %, spread evenly over the rounds. */
+/* Ranks two implementations. The logarithms of the ratios of their steps lie evenly within `more` +- 0.02. */
 static struct ranking spread_evenly(size_t rounds, double more, double resolve, double *needed)
 {
     static const struct implementation rows[] = {ROW(none), ROW(ddp), ROW(ddp_flat)};
@@ -164,7 +164,7 @@ static struct ranking spread_evenly(size_t rounds, double more, double resolve, 
     return c;
 }
 
-/* The rounds are enough exactly when no row is undecided, and the estimate of rounds is right within a third. */
+/* The rounds suffice exactly when no row is undecided, and the estimated number of rounds is right within a third. */
 TEST_EACH(rounds_until_resolved, 5)
 {
     static const struct {
@@ -177,7 +177,7 @@ TEST_EACH(rounds_until_resolved, 5)
         const struct ranking_row *other = &c.row[c.fastest == 1 ? 2 : 1];
         int slower = other->to_fastest.slower, open = other->undecided;
         ck_assert_int_eq(open, needed > (double)rounds);
-        ck_assert_int_eq(slower, other->to_fastest.paired.ci_low > 1); /* alike for a single pair */
+        ck_assert_int_eq(slower, other->to_fastest.paired.ci_low > 1); /* for two rows, slower is an interval above 1 */
         ck_assert(open || slower || other->to_fastest.paired.ci_high <= 1 + cases[_i].resolve);
         if (!open) {
             ck_assert_int_eq(slower, cases[_i].more > 0.008);
@@ -191,8 +191,8 @@ TEST_EACH(rounds_until_resolved, 5)
         ck_assert_double_eq_tol((double)rounds / expected, 1, 0.34);
 }
 
-/* A row at most 1 % slower is undecided if it may be over 1 % faster: here it is 3 % faster in five of twelve
- * rounds. */
+/* A row that is at most 1 % slower is undecided if it may also be over 1 % faster: here it is 3 % faster in five of
+ * twelve rounds. */
 TEST(within_holds_on_both_sides)
 {
     static const struct implementation rows[] = {ROW(ddp), ROW(ddp_flat)};
@@ -233,7 +233,7 @@ static void make_run(int n, double slow)
     }
 }
 
-/* At most 5 % of runs (and three standard errors) call any of n equal rows slower; nearly all find one 20 % slower. */
+/* At most 5 % of runs (plus three standard errors) call any of n equal rows slower; nearly all find one 20 % slower. */
 TEST_RANGE(equals_are_called_different_rarely, 0, 3, 7)
 {
     enum { ROUNDS = 12 };
@@ -278,8 +278,8 @@ static void make_sequence(int n, size_t rounds, double slow)
         }
 }
 
-/* Tells whether any row is called slower, by the rule for a fixed number of rounds (resolve 0) or for any number;
- * *second: whether row 1 is. */
+/* Tells whether any row is called slower: with resolve 0 by the rule for a fixed number of rounds, else by the rule for
+ * any number. Sets *second to whether row 1 is called slower. */
 static int differ(const struct implementation *rows, double resolve, int *second)
 {
     struct ranking c;
@@ -291,8 +291,8 @@ static int differ(const struct implementation *rows, double resolve, int *second
     return slower;
 }
 
-/* Adds rounds from the 10th on until they are enough for --resolve 1%. Returns 1, or 0 if `most` rounds are not enough.
- * *naive, unless NULL: whether the rule for a fixed number of rounds ever called a row slower meanwhile. */
+/* Adds rounds, from 10 on, until they are enough for --resolve 1%. Returns 1, or 0 if `most` rounds are not enough.
+ * Sets *naive, unless naive is NULL, if the rule for a fixed number of rounds calls a row slower meanwhile. */
 static int ends(const struct implementation *rows, size_t most, int *naive)
 {
     int second;
@@ -306,9 +306,9 @@ static int ends(const struct implementation *rows, size_t most, int *naive)
     return 0;
 }
 
-/* With --resolve, at most 5 % of runs call equal rows different, although each run decides after many rounds; the rule
- * for a fixed number of rounds, used that often, does so far more often (tested with two rows, for which it needs no
- * simulation). Nearly all runs find a row 2 % slower, and 1000 rounds, a few minutes, are nearly always enough. */
+/* With --resolve, at most 5 % of runs call equal rows different, although each run decides after many rounds. The rule
+ * for a fixed number of rounds, if used as often, does so far more often (tested with two rows, for which it needs no
+ * simulation). Nearly all runs find a row that is 2 % slower, nearly always within 1000 rounds, a few minutes. */
 TEST_RANGE(resolve_is_right_however_often_it_looks, 0, 1, 3)
 {
     enum { MOST = 1000 };

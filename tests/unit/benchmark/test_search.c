@@ -13,8 +13,8 @@
 
 enum { MOST_ROUNDS = 20000 };
 
-/* A made-up machine: a step of row i takes mean[i] exp(noise z + drift y) seconds, with normal z per block and y per
- * round; a block has 5 steps. */
+/* A made-up machine: a step of row i takes mean[i] exp(noise z + drift y) seconds; z is normal for each block, y for
+ * each round. A block has 5 steps. */
 struct machine {
     double mean[SEARCH_ROWS], noise, drift, seconds;
     double *step[SEARCH_ROWS];
@@ -30,8 +30,8 @@ static void release(void)
     memset(&machine, 0, sizeof machine);
 }
 
-/* Makes a search of a control of 1 s, `strategies` rows without and `sizes` rows with a size, half of these in
- * reserve. */
+/* Makes a search with a control of 1 s, `strategies` rows without a bucket size, and `sizes` rows with one, half of
+ * them in reserve. */
 static void create(int strategies, int sizes, double noise)
 {
     struct search *s = &machine.search;
@@ -101,7 +101,7 @@ TEST(slower_half_is_dropped)
 TEST(final_has_the_neighbours_and_new_rounds)
 {
     const struct search *s = &machine.search;
-    create(2, 9, 0); /* sizes in rows 3 to 11, of which 4, 6, 8, 10 are in reserve */
+    create(2, 9, 0); /* rows 3 to 11 have sizes; 4, 6, 8, 10 are in reserve */
     for (int i = 3; i < 12; i++)
         machine.mean[i] = 1.2 + 0.1 * abs(i - 7);
     search_begin(&machine.search, 3000, 10);
@@ -124,7 +124,7 @@ TEST(final_has_the_neighbours_and_new_rounds)
     ck_assert_int_eq(s->best, 7);
 }
 
-/* Samples are corrected for a machine that gets 30 % slower after four rounds: corrected samples equal the means. */
+/* If the machine gets 30 % slower after four rounds, samples are corrected for that and equal the means. */
 TEST(drift_is_taken_off)
 {
     struct search *s = &machine.search;
@@ -138,7 +138,7 @@ TEST(drift_is_taken_off)
     for (size_t round = 0; round < 7; round++)
         for (int i = 0; i < s->n; i++)
             machine.step[i][round] = machine.mean[i] * (round < 4 ? 1 : 1.3);
-    machine.step[3][0] = NAN; /* row 3 starts in round 1, so its mean is left out of the levels */
+    machine.step[3][0] = NAN; /* row 3 starts in round 1, so it does not count in the levels */
     s->rounds = 7;
     double *levels = search_levels(s, step);
     for (int i = 1; i < s->n; i++) {
@@ -171,7 +171,7 @@ TEST(time_is_kept)
     ck_assert_int_eq(search_count(&machine.search, SEARCH_LEFT_OUT), 3); /* 3 of 7 sizes are left out */
     ck_assert_int_eq(machine.search.final, 1);
 
-    create(4, 13, 0.02); /* one round exceeds the limit */
+    create(4, 13, 0.02); /* a single round takes longer than the limit */
     run_to_end(20);
     ck_assert_int_eq(machine.search.end, SEARCH_TIME);
     ck_assert_uint_eq(machine.search.rounds, 1);
@@ -179,9 +179,9 @@ TEST(time_is_kept)
     ck_assert_int_ge(machine.search.best, 1);
 }
 
-/* Returns how much longer a step with the chosen bucket size takes than with the best size, relatively. The sync cost
- * by size is 20 % of a step at size number `bottom` and up to 100 % at the ends, as on a link on which communication
- * takes as long as backward. Blocks have 2 % of noise, rounds have `drift`, and a search lasts `limit` seconds. */
+/* Returns by what share of the best size's step a step with the chosen bucket size takes longer. The sync cost is 20 %
+ * of a computing step at size number `bottom` and up to 100 % at the ends, as on a link where communication takes as
+ * long as backward. Blocks have 2 % of noise, rounds have `drift`, and a search lasts `limit` seconds. */
 static double excess(double limit, double drift, double bottom)
 {
     double least = INFINITY;

@@ -54,7 +54,7 @@ TEST(figures_are_in_seconds)
     ck_assert_double_eq_tol(figures_find(&figures, "fast", "step_to_ddp", 0)->value, 0.75, 1e-9);
     ck_assert_double_eq_tol(figures_find(&figures, "ddp", "step_to_shortest", 0)->low, 16.0 / 12, 1e-9);
     ck_assert_ptr_null(figures_find(&figures, "none", "step_to_shortest", 0));    /* the control is not compared */
-    ck_assert_ptr_null(figures_find(&figures, "none", "sync_cost", 0));           /* `none` is what is subtracted */
+    ck_assert_ptr_null(figures_find(&figures, "none", "sync_cost", 0));           /* `none` has no cost over itself */
     ck_assert_ptr_null(figures_find(&figures, "none", "communication_ratio", 0)); /* `none` sends nothing */
     ck_assert_ptr_null(figures_find(&figures, "ddp", "attainable", 0));           /* attainable was not measured */
     for (size_t i = 0; i < figures.n; i++)
@@ -100,7 +100,7 @@ TEST(words_agree_with_the_figures)
         "Slower: ddp +33.3 % [+33.3, +33.3].\nIn %: how much");
     ck_assert_ptr_null(strstr(text, "Tie"));
     expect(text, "\nddp                0.00     0.00     4.00      0.00    16.01   1.000");
-    expect(text, "12.01 * 0.750  0.250"); /* row of fast: step, vs ddp, sync / step */
+    expect(text, "12.01 * 0.750  0.250"); /* row of `fast`: step, ratio to ddp, sync / step */
     ck_assert_msg(strstr(text, "attainable") == NULL, "%s", text);
     const cJSON *saved = cJSON_GetObjectItem(summary, "verdict");
     ck_assert_str_eq(verdict_best(saved), "fast");
@@ -111,8 +111,8 @@ TEST(words_agree_with_the_figures)
     free(text);
 }
 
-/* Ties are listed in the order of their steps in the table, not of their names; without `none` no sync cost is printed.
- * The noises of the three rows are orthogonal over the rounds. */
+/* Ties are listed by step time, as in the table, not by name; without `none` no sync cost is printed. The noises of the
+ * three rows are orthogonal over the rounds. */
 TEST(the_list_is_in_the_order_of_steps)
 {
     static const struct implementation three[ROWS] = {
@@ -155,7 +155,7 @@ TEST_EACH(a_missing_verdict_has_its_reason, 4)
     free(text);
 }
 
-/* The result of --resolve as text and JSON: ddp is slower, tied or undecided; "so far" before the last round. */
+/* The result of --resolve as text and JSON: ddp is slower, tied or undecided; before the last round, "so far". */
 TEST_EACH(resolution_is_reported, 4)
 {
     static const struct {
@@ -204,7 +204,7 @@ TEST(attainable_is_shown_where_it_was_measured)
     static const double bound[ROWS] = {NAN, 0.008, 0.014};
     double seconds[ROWS * ROUNDS];
     for (int i = 0; i < ROWS * ROUNDS; i++)
-        seconds[i] = bound[i / ROUNDS] * (i % 2 ? 1.001 : 1); /* varies as the steps do */
+        seconds[i] = bound[i / ROUNDS] * (i % 2 ? 1.001 : 1); /* varies over rounds as steps do */
     ranking_create(&ranking, &measurements, row, 2, 1000, seconds, 0);
     ranking_add_table(&ranking, 3, summary);
     ranking_add_figures(&ranking, &figures);

@@ -181,7 +181,7 @@ TEST(colours_differ_for_everyone)
     end_text();
 }
 
-/* All rules apply only to pictures, since a page has rules of its own. */
+/* Every rule of the style sheet applies to pictures only, since the page around them has rules of its own. */
 TEST(rules_are_of_pictures_alone)
 {
     end_text();

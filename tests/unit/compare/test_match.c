@@ -1,4 +1,4 @@
-/* test_match.c - figures of several runs are matched, and which figures are judged. */
+/* test_match.c - matching of figures of several runs, and which figures are judged. */
 #include "compare/match.h"
 #include "kernels/error.h"
 #include "tests/support/suite.h"
@@ -70,7 +70,7 @@ static int match(const char *metrics)
 
 TEST(figures_of_runs_are_matched)
 {
-    static const double known[][4] = {/* bytes, two baselines, candidate */
+    static const double known[][4] = {/* bytes; times of two baselines, candidate */
                                       {8, 10, 11, 12},
                                       {16, NAN, NAN, 15},
                                       {64, 30, NAN, 31},
@@ -112,7 +112,7 @@ TEST(sizes_that_are_not_finite_are_safe)
         ck_assert_ptr_eq(lines.item[i].candidate, lines.item[i].baseline + 2);
 }
 
-/* As many figures as `allreduce` saves for many sizes are all matched. */
+/* All figures are matched, even as many as `allreduce` saves for many sizes. */
 TEST(many_sizes_are_matched)
 {
     enum { SIZES = 8000 };
@@ -165,7 +165,7 @@ TEST(a_baseline_with_wrong_elements_is_refused)
     ck_assert_str_eq(error_text(), "DIR: found wrong elements in a of 8 bytes, so it is no baseline; leave it out");
 }
 
-/* A figure of 0 or less has no ratio, so judging it is an error, in any run, whether or not --metrics names it. */
+/* A figure of 0 or less has no ratio; judging it is an error in any of the runs, with or without --metrics. */
 TEST(figures_of_zero_have_no_ratio)
 {
     for (int zero = 0; zero < 2; zero++)

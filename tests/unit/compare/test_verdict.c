@@ -89,7 +89,7 @@ TEST(one_candidate_has_a_prediction_interval)
     ck_assert_int_eq(judged(RUNS_OF(spread), (double[]){91}, 1).verdict, VERDICT_IMPROVED);
 }
 
-/* Runs with exactly equal values are given the least spread instead of none. */
+/* Runs with exactly equal values are judged as if they had the spread VERDICT_LEAST_SD. */
 TEST(equal_runs_have_the_least_spread)
 {
     const double equal[] = {7, 7, 7, 7, 7};
@@ -104,7 +104,7 @@ TEST(equal_runs_have_the_least_spread)
     ck_assert_int_eq(judged(RUNS_OF(equal), RUNS_OF(equal)).verdict, VERDICT_OK);
 }
 
-/* A few late candidate runs are OK while the typical run is not slower; frequent or very late runs are ambiguous. */
+/* A few slow candidate runs are OK if the typical run is not slower; frequent or very slow runs are ambiguous. */
 TEST(late_runs_alone_prove_nothing)
 {
     static const double clean[] = {100, 101, 99, 100, 100}, late[] = {100, 125, 99, 124, 100};
@@ -136,7 +136,7 @@ TEST(few_runs_are_judged_by_their_extremes)
     ck_assert_int_eq(judged(RUNS_OF(four), RUNS_OF(less_fast)).verdict, VERDICT_OK);
 }
 
-/* Runs so few that all of one side exceed the other by chance in over 5 % of cases are never regressed or improved. */
+/* If runs are so few that chance puts one side above the other in over 5 % of cases, the verdict claims no change. */
 TEST(too_few_runs_decide_nothing)
 {
     static const struct {
@@ -198,11 +198,11 @@ TEST(wrong_elements_are_a_regression)
     ck_assert_uint_eq(verdicts.count[VERDICT_REGRESSED], 1);
     ck_assert_double_lt(verdicts.row[0].low, 1.05); /* the times themselves are not slower */
     verdicts_destroy(&verdicts);
-    verdicts_create(&verdicts, &rules, &group, 1, 1, 1); /* even with a single run on each side */
+    verdicts_create(&verdicts, &rules, &group, 1, 1, 1); /* a single run on each side is enough */
     ck_assert_int_eq(verdicts.row[0].verdict, VERDICT_REGRESSED);
 }
 
-/* A group of sizes has a row over the sizes that all runs have; a single size has no group row. */
+/* A group has a row over those of its sizes that all runs have; a group of a single size has none. */
 TEST(size_groups)
 {
     const double hole[] = {100, 101, 99, NAN, 99.5}, twice[] = {200, 202, 198, 201, 199}, alone[] = {3, 3, 3, 3, 3};
@@ -223,8 +223,8 @@ TEST(size_groups)
 
 /* ---- error rate and power ---- */
 
-/* Fills runs[groups, n] with noise sd, common to all sizes or not; multiplies times of size which (-1: all) by
- * slower. */
+/* Fills runs[groups, n] with noise of standard deviation sd, the same for all sizes if common. Multiplies the times of
+ * size number `which`, or of all sizes if -1, by slower. */
 static void make_runs(double runs[GROUPS][RUNS], size_t n, double sd, int common, double slower, int which)
 {
     for (size_t i = 0; i < n; i++) {
@@ -284,7 +284,7 @@ TEST(false_regressed)
             }
 }
 
-/* Few runs with independent noise of 10 % and no slower size are rarely called regressed. */
+/* With few runs, 10 % of independent noise and no slower size, a regression is rarely reported. */
 TEST(false_regressed_of_few)
 {
     static const size_t runs[][2] = {{1, 1}, {1, 4}, {4, 1}, {2, 2}, {3, 3}, {2, 5}};

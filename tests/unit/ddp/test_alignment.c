@@ -43,7 +43,7 @@ TEST(drift_is_per_second)
     ck_assert_int_eq(alignment_apply(&a, 1000 + second / 20), 1000 + second / 20 - 500);
 }
 
-/* Drift is ignored within its error or beyond that of any crystal; then the more precise of the two samples counts. */
+/* A drift within its error or beyond that of any crystal is ignored; the more precise of the two samples is used. */
 static const struct {
     const char *what;
     struct clock_sample before, after;
@@ -69,10 +69,10 @@ TEST_EACH(drift_is_applied_where_it_is_known, LENGTH(samples))
                   (long long)a.residual_ns);
 }
 
-/* The offset is moved just far enough to meet the bounds; where bounds and samples contradict each other, half way. */
+/* The offset is moved just far enough to meet the bounds; if bounds and samples contradict each other, half way. */
 static const struct {
     const char *what;
-    int64_t least, most, offset, residual; /* starting at offset 500, residual 100 */
+    int64_t least, most, offset, residual; /* bounds of the change; result, from offset 500 and residual 100 */
 } bounds[] = {
     {"wide ones", -1000, 1000, 500, 100},
     {"none", INT64_MIN, INT64_MAX, 500, 100},

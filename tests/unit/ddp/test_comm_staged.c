@@ -10,9 +10,9 @@ static void inner_destroy(void *state)
     (void)state;
 }
 
-/* A staged transport of one rank, static so that a leak checker finds its memory in use if a test ends in an exit. */
+/* A staged transport of one rank. It is static, so that a leak checker finds its memory if a test exits early. */
 static struct transport staged;
-static struct device device; /* delayed device, with memory that a leak checker sees */
+static struct device device; /* delayed device whose memory a leak checker can see */
 static float *memory;
 
 static void set_up(void)

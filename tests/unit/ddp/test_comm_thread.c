@@ -19,7 +19,7 @@ struct made_up {
     size_t count[CAPACITY];
     int posts, tests, wrong, destroyed, slow;
     int indices[4096];  /* indices of the collectives, in the order of their posts */
-    _Atomic int inside; /* threads inside a call now */
+    _Atomic int inside; /* threads in a call now */
 };
 
 static void enter(struct made_up *m)
@@ -188,7 +188,7 @@ TEST_EACH(collectives_progress_without_join, 2 * sizeof progresses / sizeof *pro
     finish(comm, &m, &timeline);
 }
 
-/* Between a join and the next start the thread does not call the transport, so that the training thread may use it. */
+/* Between a join and the next start the thread does not call the transport, so that the training thread may call it. */
 TEST_EACH(transport_is_not_called_while_idle, sizeof progresses / sizeof *progresses)
 {
     struct made_up m;

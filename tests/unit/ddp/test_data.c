@@ -1,7 +1,7 @@
 /* test_data.c - training data: every kind of source, the order of sequences, their division over ranks, and errors.
  *
- * Token i of a test file has the value i, so that a row that starts with n T is sequence n, and batches show the
- * order. */
+ * Token i of a test file has the value i. A row that starts with n T is therefore sequence n, and batches show the
+ * order of sequences. */
 #include "ddp/data.h"
 
 #include "kernels/error.h"
@@ -35,7 +35,7 @@ static void write_file(const char *name, const void *content, size_t bytes)
     ck_assert_int_eq(fclose(file), 0);
 }
 
-/* Writes a shard of n tokens 0, 1, 2, ..., but `token` at index `at`; with_header: after a magic, version and count. */
+/* Writes a shard of n tokens 0, 1, 2, ..., with `token` at index `at`; with_header: magic, version and count first. */
 static void write_shard(size_t n, size_t at, int token, int with_header, int version, int count)
 {
     unsigned char *content = calloc(1024 + 2 * n, 1), *to = content + (with_header ? 1024 : 0);
@@ -56,8 +56,8 @@ static void write_counting_shard(size_t n)
     write_shard(n, n, 0, 0, 0, 0);
 }
 
-/* Numbers of workers and of batches each prefetches, on which batches must not depend; larger tests run with each
- * pair. */
+/* Pairs of the number of workers and of the batches that each prefetches. Batches must not depend on them; larger tests
+ * run with each pair. */
 static const int ways[][2] = {{1, 1}, {0, 1}, {1, 4}, {3, 1}, {3, 4}};
 enum { WAYS = sizeof ways / sizeof *ways };
 static int way;
@@ -124,7 +124,7 @@ TEST(kinds_by_name)
 
 TEST(shards_with_and_without_header)
 {
-    enum { TOKENS = 60001, T = 3, BATCH = 20000 }; /* one step takes all sequences; tokens use both bytes */
+    enum { TOKENS = 60001, T = 3, BATCH = 20000 }; /* one step takes all sequences; tokens need two bytes */
     for (int with_header = 0; with_header < 2; with_header++) {
         write_shard(TOKENS, TOKENS, 0, with_header, 1, TOKENS);
         struct data_options options = options_for(bin_path, 65536, T, BATCH);
@@ -164,7 +164,7 @@ TEST(synthetic_tokens)
         chi_square += (count[v] - N / (double)V) * (count[v] - N / (double)V) / (N / (double)V);
     ck_assert_double_lt(chi_square, 97);
     ck_assert_double_gt(chi_square, 10);
-    ck_assert_int_lt(equal, N / V * 2); /* by chance, one token in V is equal */
+    ck_assert_int_lt(equal, N / V * 2); /* one token in V is equal by chance */
     for (int i = 0; i < BATCH * STEPS; i++)
         for (int j = 0; j < i; j++)
             ck_assert(memcmp(one + i * T, one + j * T, T * sizeof *one) != 0);
@@ -231,8 +231,7 @@ TEST(each_sequence_once_an_epoch)
     for (size_t i = 0; i < sizeof sequences / sizeof *sequences; i++)
         for (int ranks = 1; ranks <= 4; ranks++)
             for (size_t k = 1; k <= 3; k++) {
-                size_t batch =
-                    k * (size_t)ranks * (1 + sequences[i] / 100); /* also sizes that do not divide an epoch */
+                size_t batch = k * (size_t)ranks * (1 + sequences[i] / 100); /* some do not divide an epoch */
                 if (batch <= sequences[i])
                     check_epochs(sequences[i], batch, ranks);
             }
@@ -253,7 +252,7 @@ TEST(seed_decides_the_order)
     }
     for (int a = 0; a < 3; a++) {
         int in_place = 0, neighbours = 0, same = 0;
-        for (int i = 0; i < N; i++) { /* each count is 1 on average for a random order, above 10 once in 1e8 */
+        for (int i = 0; i < N; i++) { /* in random order each count is 1 on average, above 10 once in 1e8 runs */
             in_place += row[a][i * T] == i * T;
             neighbours += i > 0 && row[a][i * T] == row[a][(i - 1) * T] + T;
             same += row[a][i * T] == row[(a + 1) % 3][i * T];
@@ -293,7 +292,7 @@ TEST_EACH(seek_goes_to_the_start_of_a_step, WAYS)
             for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
                 data_seek(data, 11); /* of two seeks, the last one counts */
                 data_seek(data, targets[i]);
-                for (size_t j = 0; j < i; j++) /* later seeks start at every place in a step */
+                for (size_t j = 0; j < i; j++) /* reads i micro-batches, so that seeks come at any place in a step */
                     check_served(data, all, PART, targets[i] * MICRO + j);
                 if (created_anew) {
                     data_destroy(data);
@@ -458,7 +457,7 @@ TEST_RANGE(a_token_that_changes_is_fatal, 1, 0, WAYS)
     int file = open(path, O_WRONLY);
     ck_assert_int_eq(pwrite(file, "\377", 1, 1000), 1);
     close(file);
-    scratch_remove_all(); /* the exit skips the tear-down */
+    scratch_remove_all(); /* the expected exit skips the tear-down */
     for (int i = 0; i < 100; i++)
         data_next(data, &input, &target);
 }

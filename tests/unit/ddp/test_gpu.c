@@ -12,7 +12,7 @@ TEST(a_rank_takes_the_gpu_of_its_place)
     static const struct {
         int local_rank, local_size, gpus, index;
     } known[] = {
-        {0, 1, 1, 0}, {0, 4, 4, 0}, {3, 4, 4, 3}, {1, 2, 8, 1}, /* a GPU for each */
+        {0, 1, 1, 0}, {0, 4, 4, 0}, {3, 4, 4, 3}, {1, 2, 8, 1}, /* a GPU for each rank */
         {0, 4, 1, 0}, {3, 4, 1, 0},                             /* each rank sees one GPU only */
         {2, 4, 3, 2}, {3, 4, 3, 0}, {5, 6, 2, 1},               /* fewer GPUs than ranks */
     };
@@ -31,7 +31,7 @@ static struct gpu_choice place(const char *host, const char *id)
 
 TEST(a_gpu_each_is_fine)
 {
-    /* the same index on two hosts is two GPUs; ranks without a GPU share none */
+    /* GPUs of two hosts differ; ranks without a GPU share none */
     const struct gpu_choice p[] = {place("x", "GPU-1"), place("x", "GPU-2"), place("y", "GPU-3"), place("y", ""),
                                    place("y", "")};
     for (int r = 0; r < 5; r++)

@@ -130,8 +130,8 @@ static double expected_loss(int step)
     return number(cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(fixture, "steps"), step), "loss");
 }
 
-/* Returns the largest difference between an arena and a tensor of the fixture, relative to the largest number of the
- * tensor (less its values named `minus`, if any). */
+/* Returns the largest difference between a tensor in an arena and in the fixture, relative to the largest number of the
+ * fixture's tensor. If minus is not NULL, the fixture's values of that name are first subtracted from those numbers. */
 static double worst(const float *arena, const struct tensor *t, const cJSON *parameter, const char *name,
                     const char *minus)
 {
@@ -165,8 +165,8 @@ TEST(gradients_equal_pytorchs)
     model_destroy(&model);
 }
 
-/* Gradients of two micro-batches add up. Accumulating products may use another kernel and order of summation, so the
- * error is relative to the largest term, not to a sum in which terms cancel. */
+/* Gradients of two micro-batches add up. Products that accumulate may use another kernel and order of summation, so the
+ * error is relative to the largest term, as terms may cancel in a sum. */
 TEST(gradients_of_micro_batches_add_up)
 {
     struct model model;

@@ -31,7 +31,7 @@ struct recorder {
     struct comm comm;
     struct call call[256];
     int n, announced;
-    long joined, blocking; /* greatest ticket joined; starts while nothing was in flight */
+    long joined, blocking; /* greatest ticket joined; number of starts with nothing in flight */
 };
 
 static long recorder_start(struct comm *comm, const struct collective *collective)

@@ -98,8 +98,8 @@ static void count_spans(const struct one_rank *one, size_t n[TIMELINE_LANES])
     }
 }
 
-/* The reserved spans suffice for every strategy; that with most spans fills its compute and communication lanes
- * exactly. */
+/* The reserved spans suffice for every strategy; the strategy with the most spans fills the compute and communication
+ * lanes exactly. */
 TEST_EACH(every_strategy_fits, 9)
 {
     struct way way = {.layers = (size_t)_i % 3 * 2 + 1, .micro_batches = (size_t)_i / 3 + 1, .traced = 1};

@@ -16,7 +16,7 @@
 
 enum { RANKS = 3, LOCAL = 2 };
 
-static void *board[RANKS]; /* the last rank is on another host */
+static void *board[RANKS]; /* none for the last rank, which is on another host */
 static struct watchdog *watchdog[LOCAL];
 
 static void setup(void)
@@ -32,7 +32,7 @@ static void setup(void)
 static void teardown(void)
 {
     for (int r = 0; r < LOCAL; r++)
-        watchdog_hide(watchdog[r]); /* before any board is freed, as each watchdog reads all */
+        watchdog_hide(watchdog[r]); /* all are hidden before a board is freed, as each watchdog reads all boards */
     for (int r = 0; r < LOCAL; r++)
         free(board[r]);
     for (int r = 0; r < LOCAL; r++)
@@ -124,7 +124,7 @@ static void break_down(void)
     int64_t since = clock_now_ns();
     for (int r = 0; r < LOCAL; r++)
         watchdog_started(watchdog[r]);
-    watchdog_wait(watchdog[1], "a barrier", 1, 0); /* prints although without a limit: rank 0 ends the job */
+    watchdog_wait(watchdog[1], "a barrier", 1, 0); /* has no limit, but is printed when rank 0 ends the job */
     breaks = 1;
     watchdog_look(watchdog[0], look, &since);
     pause();

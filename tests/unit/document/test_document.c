@@ -190,7 +190,7 @@ TEST(a_list_may_be_last)
     html_has("len(each('nav'))", "0"); /* no sections to navigate to */
 }
 
-/* The HTML loads and runs nothing: no element does, the style sheet has no address, and a policy forbids both. */
+/* The HTML loads and runs nothing: no element does, the style sheet has no URL, and a security policy forbids both. */
 TEST(html_needs_nothing_else)
 {
     add_all();
@@ -203,7 +203,7 @@ TEST(html_needs_nothing_else)
     html_has("[e.get('content') for e in each('meta')][1]", "default-src 'none'; style-src 'unsafe-inline'");
 }
 
-/* ---- names that try to break it ---- */
+/* ---- names that try to break the formats ---- */
 
 static const struct {
     const char *name, *seen; /* the name as shown to a reader; NULL: unchanged */
@@ -227,7 +227,7 @@ static const struct {
     {"12. a", NULL, "12. a", "12\\. a"}};
 enum { NASTY = sizeof nasty / sizeof *nasty };
 
-/* Adds a document that has this name in every place, without json_text, as if a file had been edited. */
+/* Adds a document with this name in every place. The name bypasses json_text, as in a file edited by hand. */
 static void add_nasty(const char *name)
 {
     static const char *const kinds[] = {"heading", "paragraph", "item"};
@@ -303,7 +303,7 @@ TEST(columns_without_anything_are_left_out)
                                 "*: the best.\n= of `none`.\n");
 }
 
-/* Checks that the text has a line that consists of begin, line and end. */
+/* Checks that the text has a line made of begin, line and end. */
 static void has_line(const char *text, const char *begin, const char *line, const char *end)
 {
     char whole[400];

@@ -75,7 +75,7 @@ TEST(records_without_room_are_counted)
     ck_assert_uint_eq(all.of[3].correlation, 99);
 }
 
-/* A wait refers to the last record of its event before the wait, in whatever order records arrive. */
+/* A wait is for the last recording of its event before the wait, in whatever order the tracer's records arrive. */
 TEST(a_wait_is_for_the_last_record_before_it)
 {
     static const uint32_t recorded[] = {50, 10, 30}, waits[] = {9, 11, 29, 31, 60},
@@ -185,7 +185,7 @@ TEST(operations_are_timed_by_their_kernels)
         ck_assert(work.span[0].end_ns == 600 && work.span[1].start_ns == 700 && work.span[2].step == 3);
         attribute(); /* a second call, as after more records, changes nothing */
     }
-    for (size_t i = 0; i < all.n; i++) { /* a call has the operation of the kernel it launched */
+    for (size_t i = 0; i < all.n; i++) { /* a call belongs to the operation of the kernel that it launched */
         const struct activity *a = &all.of[i];
         int operation = a->correlation == 0 || a->correlation == 2 ? 0 : a->correlation == 8 ? 2 : -1;
         ck_assert_int_eq(a->operation, operation);

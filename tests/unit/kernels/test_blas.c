@@ -81,8 +81,8 @@ static double rate_of_products(void)
     return 2.0 * SIDE * SIDE * SIDE / least_ns;
 }
 
-/* has_quick_vectors: whether this build has FMA, as the library, and no sanitizer. Compilers define these names as
- * 1. */
+/* has_quick_vectors tells whether this build is optimised, uses FMA, as OpenBLAS does, and has no sanitizer. Compilers
+ * define these names as 1. */
 #define WORDS(name) #name
 #define VALUE(name) WORDS(name)
 static int is_defined(const char *value)

@@ -184,8 +184,8 @@ static void test_copy(void)
     }
 }
 
-/* Bits of a float and of its bfloat16: ties to even, neighbours of ties, overflow to infinity, infinities, subnormals,
- * zeros. NaNs, quiet and signalling, include some whose upper half alone would be an infinity. */
+/* bf16_cases: bits of a float and of the bfloat16 that it rounds to: ties to even, neighbours of ties, overflow to
+ * infinity, infinities, subnormals, zeros. nan_cases: NaNs; without their lower half, some would be an infinity. */
 static const uint32_t bf16_cases[][2] = {
     {0x3F800000u, 0x3F80u}, {0x3F808000u, 0x3F80u}, {0x3F818000u, 0x3F82u}, {0x3F807FFFu, 0x3F80u},
     {0x3F808001u, 0x3F81u}, {0x3F817FFFu, 0x3F81u}, {0x3F818001u, 0x3F82u}, {0xBF808000u, 0xBF80u},
@@ -262,8 +262,8 @@ static void test_unpack_bf16(void)
 
 static const size_t row_counts[] = {1, 3, 17, 130};
 
-/* Tells shapes with many and long rows, which tests skip: kernels treat rows one by one, so that these shapes find no
- * other error, and an emulated GPU would spend most of its time on them. */
+/* Tells whether a shape has both many and long rows. Tests skip these shapes: kernels treat rows one by one, so they
+ * would find no further errors, but an emulated GPU would spend most of its time on them. */
 static int both_are_large(size_t rows, size_t width)
 {
     return rows * width > 20000;
@@ -285,11 +285,11 @@ static void test_embedding_forward(void)
         }
 }
 
-/* The result equals floats added in the documented order exactly; the double reference checks which rows are added. */
+/* The result exactly equals a float sum in the documented order; the double reference checks which rows are added. */
 static void test_embedding_backward(void)
 {
     static const size_t sizes[][2] = {{1, 5}, {3, 1}, {3, 130}, {257, 6}}; /* V, C; tokens repeat if V is 1 or 3 */
-    static const size_t counts[] = {1, 3, 17, 130, 1000};                  /* the last is more than one sort takes */
+    static const size_t counts[] = {1, 3, 17, 130, 1000};                  /* the last is too large for one sort */
     for (size_t r = 0; r < LENGTH(counts); r++)
         for (size_t s = 0; s < 2 * LENGTH(sizes); s++) {
             size_t N = counts[r], V = sizes[s / 2][0], C = sizes[s / 2][1];
@@ -375,11 +375,11 @@ static void rmsnorm_forward_case(size_t N, size_t C, int residual)
     RUN(rmsnorm_forward, array_device(y), array_device(rstd), array_device(x), residual ? array_device(more) : NULL,
         array_device(w), N, C);
     double *sum = array_wide(x), *add = array_wide(more);
-    for (size_t i = 0; residual && i < N * C; i++) /* the rounded sum, which backward reads, is normalised */
+    for (size_t i = 0; residual && i < N * C; i++) /* backward reads the rounded sum */
         sum[i] = array_rounded(x, sum[i] + add[i]);
     double *want = array_doubles(N * C), *want_rstd = array_doubles(N);
     reference_rmsnorm_forward(want, want_rstd, sum, array_wide(w), N, C);
-    /* The tolerance is half the error C u of a sum of C positive numbers, as the root halves it, and some roundings. */
+    /* A sum of C positive numbers errs by at most C u, and its square root by half; a few roundings are added. */
     array_near(y, want, ((double)C / 2.0 + 6.0) * UNIT, 0.0);
     array_near(rstd, want_rstd, ((double)C / 2.0 + 4.0) * UNIT, 0.0);
     if (residual)
@@ -406,8 +406,8 @@ static void rmsnorm_backward_case(size_t N, size_t C, int accumulate, int accumu
     double *want = accumulate ? array_wide(dx) : array_doubles(N * C),
            *want_dw = accumulate_weight ? array_wide(dw) : array_doubles(C);
     reference_rmsnorm_backward(want, want_dw, array_wide(dy), array_wide(x), array_wide(w), array_wide(rstd), N, C);
-    /* The mean of C numbers up to 4 errs by about 4 u sqrt(C), which n and rstd magnify at most 8 times; a few
-     * roundings of numbers up to 32 are added. dw sums N numbers up to 4. */
+    /* The mean of C numbers up to 4 errs by about 4 u sqrt(C), which the factors n = x rstd and rstd magnify at most 8
+     * times; a few roundings of numbers up to 32 are added. dw sums N numbers up to 4. */
     array_near(dx, want, 0.0, (32.0 * sqrt((double)C) + 128.0) * UNIT);
     array_near(dw, want_dw, 0.0, 4.0 * product_error(N));
     arrays_finish();
@@ -525,8 +525,8 @@ static void attention_forward_case(const struct shape *s, float size)
     double *want = array_doubles(n), *want_lse = array_doubles(rows), *p = array_doubles(s->T);
     reference_attention_forward(want, want_lse, q, k, v, p, s->B, s->T, s->H, s->D);
     double error = probability_error(s, size);
-    array_near(o, want, 0.0, 2.0 * error);        /* 2: the sum of weights errs too */
-    array_near(lse, want_lse, UNIT, 2.0 * error); /* 2: the maximum of scores errs too */
+    array_near(o, want, 0.0, 2.0 * error);        /* twice, as the sum of weights errs too */
+    array_near(lse, want_lse, UNIT, 2.0 * error); /* twice, as the maximum of scores errs too */
     arrays_finish();
 }
 
@@ -563,8 +563,8 @@ static void attention_backward_case(const struct shape *s, float size)
                                  s->T, s->H, s->D);
     reference_rope(want_q, array_wide(rope), s->B, s->T, s->H, s->D, 1);
     reference_rope(want_k, array_wide(rope), s->B, s->T, s->H, s->D, 1);
-    /* dv sums numbers up to 1, weighted by the probabilities of a key over all queries, mostly below 4 in total. dq and
-     * dk sum dp / sqrt(D), about 1, times a key or query up to size. */
+    /* dv sums numbers up to 1, weighted by the probabilities of a key over all queries, whose sum is mostly below 4. dq
+     * and dk sum dp / sqrt(D), about 1, times a key or query up to size. */
     double error = 4.0 * probability_error(s, size);
     part_near(dvkq, s, 0, want_v, error);
     part_near(dvkq, s, 1, want_k, error * (double)size);
@@ -611,7 +611,7 @@ static void test_swiglu_forward(void)
             double *want = array_doubles(n), *wide = array_wide(ga);
             for (size_t i = 0; i < N; i++)
                 reference_swiglu_forward(want + i * F, wide + (2 * i + 1) * F, wide + 2 * i * F, F);
-            array_near(h, want, 10.0 * UNIT, 1e-35); /* five roundings, an exponential; under 1e-35 it may be 0 */
+            array_near(h, want, 10.0 * UNIT, 1e-35); /* five roundings, an exponential; h under 1e-35 may be 0 */
             arrays_finish();
         }
 }
@@ -840,7 +840,7 @@ static int is_there(int i)
     return devices[i].create == cpu || accelerator_cuda.count() > 0;
 }
 
-/* Tells whether device i has another kernel for the operation than fp32: with TF32, only matrix products have. */
+/* Tells whether device i has a kernel for the operation that differs from fp32; with TF32, only matrix products do. */
 static int is_another(int i, const char *operation)
 {
     return devices[i].create != cuda || devices[i].how != PRECISION_TF32 || !strncmp(operation, "linear_", 7) ||

@@ -231,8 +231,8 @@ TEST_EACH(a_model_is_recorded, LENGTH(layer_counts))
     model_destroy(&traced);
 }
 
-/* The first record of each operation has the model's sizes: 2 x 5 tokens, vocabulary 19, width 12, 3 heads, 10
- * hidden. */
+/* The first record of each operation has the model's sizes: 2 x 5 tokens, vocabulary 19, width 12, 3 heads, hidden
+ * width 10. */
 TEST(recorded_sizes_are_those_of_the_model)
 {
     static const struct {

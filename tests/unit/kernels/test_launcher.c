@@ -9,7 +9,7 @@ static const struct {
     const char *environment;
     int started;
     long rank, rank_here, ranks_here, ranks;
-    const char *several; /* the variable that shows several ranks */
+    const char *several; /* the variable that shows that there are several ranks */
 } rows[] = {
     {"", 0, 0, 0, 1, 1, NULL},
     {"PMI_RANK=5 PMI_SIZE=8 MPI_LOCALRANKID=1 MPI_LOCALNRANKS=4", 1, 5, 1, 4, 8, "PMI_SIZE"},
@@ -21,7 +21,7 @@ static const struct {
     {"PMIX_RANK=2", 1, 2, 0, 1, 1, NULL},
     {"SLURM_STEP_ID=0 SLURM_PROCID=6 SLURM_STEP_NUM_TASKS=8 SLURM_LOCALID=2 SLURM_STEP_TASKS_PER_NODE=4(x2)", 1, 6, 2,
      4, 8, "SLURM_STEP_NUM_TASKS"},
-    /* each node of a step has its own number of ranks */
+    /* nodes of a step may have different numbers of ranks */
     {"SLURM_STEP_TASKS_PER_NODE=4(x2),3,2(x3) SLURM_NODEID=0", 0, 0, 0, 4, 4, "SLURM_STEP_TASKS_PER_NODE"},
     {"SLURM_STEP_TASKS_PER_NODE=4(x2),3,2(x3) SLURM_NODEID=1", 0, 0, 0, 4, 4, "SLURM_STEP_TASKS_PER_NODE"},
     {"SLURM_STEP_TASKS_PER_NODE=4(x2),3,2(x3) SLURM_NODEID=2", 0, 0, 0, 3, 3, "SLURM_STEP_TASKS_PER_NODE"},

@@ -10,10 +10,10 @@ static const struct {
     int cpus, launcher_cpus, crowded;
 } cases[] = {
     {1, 2, 2, 2, 0},   {1, 3, 2, 2, 1},        {2, 2, 2, 2, 1},
-    {2, 1, 2, 2, 0},   {16, 1, 2, 2, 0},                         /* one thread per rank never waits for another */
-    {16, 0, 2, 2, 0},                                            /* by default a rank uses no more than its share */
+    {2, 1, 2, 2, 0},   {16, 1, 2, 2, 0},                         /* a rank's only thread waits for no other thread */
+    {16, 0, 2, 2, 0},                                            /* 0: the default, at most the rank's share */
     {4, 4, 16, 16, 0}, {4, 5, 16, 16, 1},      {4, 4, 4, 16, 0}, /* each rank has 4 cores of its own */
-    {4, 5, 4, 16, 1},  {4, 4, 4, 4, 1},        {4, 4, 0, 0, 0},  /* numbers of cores are unknown */
+    {4, 5, 4, 16, 1},  {4, 4, 4, 4, 1},        {4, 4, 0, 0, 0},  /* 0 cores: the number is unknown */
     {4, 4, 16, 0, 0},  {-1, 4, 2, 2, 0},       {4, -1, 2, 2, 0},
     {0, 4, 2, 2, 0},   {2, LONG_MAX, 2, 2, 1}, {LONG_MAX, LONG_MAX, 2, 2, 1},
 };

@@ -15,7 +15,7 @@
 enum { RANKS = 3 };
 static const long many_waits = (1L << 40) - 1;
 static struct sibling ranks[RANKS];
-static int input[2]; /* pipe that the rank reads until it is to end */
+static int input[2]; /* pipe from which the rank reads until it is to end */
 
 /* Starts this program as rank 1; its main then shows many_waits waits. */
 static pid_t start_program(void)
@@ -48,7 +48,7 @@ static pid_t start_rank(void)
     return child;
 }
 
-/* Makes this process rank 0 for the library; its environment in /proc, from when it was started, names no rank. */
+/* Makes this process rank 0 for the library; /proc still shows the environment from its start, which names no rank. */
 static void setup(void)
 {
     setenv("PMI_RANK", "0", 1);
@@ -138,7 +138,7 @@ TEST(the_program_is_taken_of_several_processes)
 TEST(another_pid_namespace_has_no_siblings)
 {
     enum { NONE, FOUND, NO_NAMESPACE };
-    pid_t child = start_rank(), outside = fork(); /* only its children enter the new namespace */
+    pid_t child = start_rank(), outside = fork(); /* only children of `outside` enter its namespace */
     int status;
     if (outside == 0) {
         if (unshare(CLONE_NEWPID))

@@ -99,7 +99,7 @@ TEST_EACH(missing_sources_are_unknown, 8)
 {
     static const struct {
         const char *remove;
-        int first, last; /* range of unknown doubles in struct cpu_counters */
+        int first, last; /* first and last double of struct cpu_counters that are unknown */
     } cases[] = {
         {"proc/stat", 0, 4},
         {"sys/devices/system/cpu/cpu*/cpufreq", 5, 5},
@@ -188,7 +188,7 @@ TEST(samples_are_differences_of_counters)
     SAME(sample.thermal_throttles, 0);
     SAME(sample.quota_ms, 30);
     SAME(sample.now.mhz, 2000);
-    b.job_seconds = 13; /* more than all CPUs of the machine */
+    b.job_seconds = 13; /* more than the machine's CPUs can give */
     b.iowait = 0.9;     /* decreases */
     sample = cpu_sample_between(&a, &b, 2);
     SAME(sample.other_processes_cores, 0);
@@ -209,7 +209,7 @@ static struct cpu_sample healthy(void)
 static const struct limit {
     const char *name;
     size_t field;
-    double silent, beyond, most; /* silent: no finding; beyond, most: seconds 2 and 3 of a finding */
+    double silent, beyond, most; /* silent: value without a finding; beyond, most: values in seconds 2 and 3 with one */
     const char *words[3];
 } limits[] = {
     {"other_processes", FIELD(other_processes_cores), 0.24, 0.25, 1.5, {"0.25 cores or more in 2 of 5 s", "1.50 at"}},
@@ -251,7 +251,7 @@ TEST_EACH(a_finding_begins_at_its_threshold, LENGTH(limits))
     ck_assert_ptr_nonnull(strstr(report.finding[0].text, "in 1 of 5 s"));
 }
 
-/* Rising clocks, and low clocks of idle cores, are no finding. */
+/* No finding arises from clocks that rise, or that are low on idle cores. */
 TEST(clocks_that_may_be_low)
 {
     struct cpu_tally tally = {0};

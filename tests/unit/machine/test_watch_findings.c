@@ -54,12 +54,12 @@ TEST(reasons_as_text)
     ck_assert_str_eq(gpu_reasons_words(1ull << 63, text), "other");
     gpu_reasons_words(~0ull, text);
     ck_assert_str_eq(text + strlen(text) - 6, "|other");
-    ck_assert_uint_lt(strlen(text), GPU_REASONS_TEXT - 1); /* the text is complete */
+    ck_assert_uint_lt(strlen(text), GPU_REASONS_TEXT - 1); /* the text is not cut */
 }
 
 static const struct gpu_case {
     unsigned long long reasons; /* bits of NVML's clock event reasons */
-    double used;                /* MiB of 1000 MiB */
+    double used;                /* MiB in use, of 1000 MiB */
     const char *name, *words;
 } gpu_cases[] = {
     {0x1 | 0x2 | 0x10 | 0x100, 900, NULL, NULL},

@@ -9,7 +9,7 @@
 
 enum { ROUNDS = 8, ROOM = 10, PROFILES = 4 };
 
-/* Made-up profiles: steps take 100 ms, 1 ms longer in each round, times 1.0, 1.2, about 1.0 and, for `none`, 0.5. */
+/* Made-up profiles: steps take 100 ms, 1 ms more in each round, times 1.0, 1.2, about 1.0 and, for `none`, 0.5. */
 static const struct {
     const char *label;
     const struct strategy *strategy;
@@ -60,7 +60,7 @@ TEST(the_shortest_is_named_with_those_that_are_slower)
 {
     struct figure_list list = {0};
     cJSON *summary = compare(ROUNDS, &list);
-    /* answers in their order, without `none` */
+    /* the answers in order; `none` is not among them */
     static const char *const expected[] = {"Use ddp: step 103.50 ms [", "Options: --implementations ddp",
                                            "Tie (not significantly slower): alike +0.0 % [-", "Slower: slow +20.0 % [+",
                                            "In %: how much longer a step takes than with the best, "};
@@ -75,7 +75,7 @@ TEST(the_shortest_is_named_with_those_that_are_slower)
     cJSON_Delete(summary);
 }
 
-/* If no profile reduces gradients, the shortest is that of all profiles; with one or two rounds there is no verdict. */
+/* If no profile reduces gradients, all of them are compared; with one or two rounds there is no verdict. */
 TEST(too_few_rounds_decide_nothing)
 {
     struct figure_list list = {0};

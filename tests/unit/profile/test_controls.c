@@ -31,7 +31,7 @@ TEST_EACH(efficiency_has_known_values, LENGTH(efficiencies))
     ck_assert_double_nan(s.ci_high);
 }
 
-/* Efficiency is the median of the ratios of each round; the ratio of the medians would be 1 / 10 here. */
+/* Efficiency is the median over rounds of (off - on) / min(alone, backward), not a ratio of medians. */
 TEST(efficiency_is_paired_by_round)
 {
     static const double on[] = {100, 200, 300, 400, 500, 600, 700}, off[] = {101, 202, 303, 404, 505, 606, 707},

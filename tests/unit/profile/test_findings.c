@@ -21,7 +21,7 @@ static void data_loading(double percent)
     h.figures.phase[PHASE_DATA_LOADING].share = percent / 100;
 }
 
-static void exposed(double percent) /* share of rank 0; rank 1 has 2 %. Long backward: low share */
+static void exposed(double percent) /* exposed share of rank 0 (rank 1: 2 %), small against a long backward */
 {
     h.rank[0].mean.exposed = percent / 100;
     h.figures.phase[PHASE_BACKWARD].mean = 10;
@@ -33,7 +33,7 @@ static void exposed_and_backward(double percent) /* backward takes half of the s
     h.figures.phase[PHASE_BACKWARD].mean = 0.05;
 }
 
-static void exposed_half_of_backward(double percent) /* per cent of the step; reported from 20 % on */
+static void exposed_half_of_backward(double percent) /* per cent of the step; a finding from 20 % on */
 {
     exposed_and_backward(2 * percent);
 }
@@ -81,7 +81,7 @@ static void without_core(double percent)
 
 static struct link_rates rates[4];
 
-static void sending(double percent) /* rate of the third of four hosts; first ranks: 0, 2, 4, 6 */
+static void sending(double percent) /* send rate of the third of four hosts, whose first ranks are 0, 2, 4, 6 */
 {
     h.facts.hosts = 4;
     for (int i = 0; i < 4; i++)
@@ -96,7 +96,7 @@ static void receiving(double percent)
     rates[3].receive = percent / 100 * 60e6;
 }
 
-static void sending_one_way(double percent) /* between two hosts: a send rate and the other's receive rate */
+static void sending_one_way(double percent) /* one of two hosts' send rate, and the other's receive rate */
 {
     sending(100);
     h.facts.hosts = 2;
@@ -107,8 +107,8 @@ static void sending_one_way(double percent) /* between two hosts: a send rate an
 static const struct {
     const char *name;
     void (*figure)(double percent);
-    double percent;           /* value just without a finding */
-    double beyond, threshold; /* percentage with a finding; threshold named in its text */
+    double percent;           /* a value without a finding, near the threshold */
+    double beyond, threshold; /* beyond: percentage with a finding; threshold: named in its text */
     enum level level;
     const char *words[4];
 } limits[] = {
@@ -214,11 +214,11 @@ TEST(findings_come_by_their_gain)
     ck_assert_double_eq(findings.finding[1].loss.value, 0.01);
     ck_assert_str_eq(findings.finding[2].name, "little memory left");
     ck_assert_double_nan(findings.finding[2].loss.value);
-    h.rank[1].late_in[PHASE_FORWARD] = 0.0045; /* under 5 % of the work: no phase is named */
+    h.rank[1].late_in[PHASE_FORWARD] = 0.0045; /* under 5 % of the rank's work: no phase is named */
     h.rank[1].late_in[PHASE_DATA_LOADING] = 0;
     healthy_find(&h, &findings);
     ck_assert_ptr_null(strstr(findings.finding[1].text, "most in"));
-    h.figures.phase[PHASE_GRADIENT_SYNC].median = 0.02; /* waiting is not work: over 5 % again */
+    h.figures.phase[PHASE_GRADIENT_SYNC].median = 0.02; /* more waiting is less work: over 5 % again */
     healthy_find(&h, &findings);
     ck_assert_ptr_nonnull(strstr(findings.finding[1].text, "most in forward_pass (4.50 ms)"));
     straggling(4.9); /* a straggler that costs little */
@@ -228,7 +228,7 @@ TEST(findings_come_by_their_gain)
     ck_assert(findings.finding[1].level == LEVEL_NOTE);
     ck_assert_ptr_nonnull(strstr(findings.finding[1].text, "rank 0 came last in 30 of 50"));
     ck_assert_ptr_nonnull(strstr(findings.finding[1].text, "it is late in most steps in optimizer_step (8.50 ms)"));
-    h.rank[0].late_in[PHASE_OPTIMIZER] = 0.0075; /* under 10 % of the work: no finding */
+    h.rank[0].late_in[PHASE_OPTIMIZER] = 0.0075; /* under 10 % of the rank's work: no finding */
     healthy_find(&h, &findings);
     ck_assert_int_eq(findings.n, 2);
     straggling(15);
@@ -316,7 +316,7 @@ TEST(the_costliest_straggler_is_named)
     }
 }
 
-/* The cost of exposed communication is the measured sync cost; the same finding has the time of collectives alone. */
+/* The loss given for exposed communication is the measured sync cost; the text has the time of collectives alone. */
 TEST(exposed_communication_costs_what_the_rounds_measure)
 {
     static const struct estimate costs[] = {{.median = 0.012, .ci_low = 0.01, .ci_high = 0.014, .n = 12},

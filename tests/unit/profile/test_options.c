@@ -187,7 +187,7 @@ TEST_EACH(value_is_refused, LENGTH(refused))
 static const struct {
     const char *text;
     int ranks;
-    const char *in;    /* y or n for rank 0, 1, ...; NULL: the list is refused */
+    const char *in;    /* y or n: whether rank 0, 1, ... is listed; NULL: the list is refused */
     const char *words; /* words of the error, if refused */
 } rank_lists[] = {
     {"all", 3, "yyy", NULL},

@@ -176,7 +176,7 @@ TEST_EACH(verdict_has_known_words, LENGTH(verdicts))
     ck_assert_msg(verdict[strlen(verdict) - 1] == '.', "cut off: %s", verdict);
 }
 
-/* Verdicts make no claim without ground: nothing "cannot be hidden" if all can be; several hosts share no memory. */
+/* Verdicts claim nothing untrue: no "cannot be hidden" if all can be hidden, no shared memory between several hosts. */
 TEST(verdicts_claim_no_more_than_is_known)
 {
     healthy_create(&h);

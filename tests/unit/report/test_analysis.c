@@ -66,7 +66,7 @@ static void add_figure(struct report_run *run, const char *subject, const char *
     figures_add(&run->figures, &figure);
 }
 
-/* Adds a comparison in which the phases of ddp take these milliseconds; the step has an interval of a factor of 1.1. */
+/* Adds a run in which the phases of ddp take these milliseconds; the step is known within a factor of 1.1. */
 static struct report_run *add_steps(const char *label, size_t ranks, double tokens, double forward, double backward,
                                     double data, double sync, double step)
 {
@@ -351,7 +351,7 @@ TEST(the_advice_where_ranks_lack_cpus)
     ck_assert_ptr_nonnull(strstr(found.item[0].finding.advice, "fewer ranks on a machine"));
 }
 
-/* Scaling uses the implementation that is best for most numbers of ranks; to be best for one may be chance. */
+/* Scaling uses the implementation that is the best for most numbers of ranks; one may be the best for one by chance. */
 TEST(one_implementation_on_all_ranks)
 {
     struct report_run *one = add_steps("1", 1, 100, 3, 6, 0, 0, 10);

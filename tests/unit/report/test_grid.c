@@ -21,7 +21,7 @@ static void destroy(void)
     runs_destroy(&runs);
 }
 
-/* Adds a run: number `repeat` of a row with this step time. */
+/* Adds run number `repeat` of a row, with this step time. */
 static void add_run(size_t ranks, const char *name, struct run_implementation of, size_t repeat, double step)
 {
     ck_assert_uint_lt(runs.n, RUNS_MOST);
@@ -68,8 +68,8 @@ static void has_interval(const char *name, double low, double high)
 
 #define STEPS(...) ((double[8]){__VA_ARGS__})
 
-/* Adds three repeats. Ratios to the best are 1.1, 0.9, 1.2 (noisy), 2 (twice), and e^0.07, e^0.10, e^0.13 (close: p is
- * 0.029 for the pair alone, but the best is chosen from the three rows that remain without twice). */
+/* Adds three repeats. Ratios to the best are 1.1, 0.9, 1.2 (noisy), 2 (twice), and e^0.07, e^0.10, e^0.13 (close).
+ * close has p = 0.029 if only compared with best, but the best is chosen from three rows, those left without twice. */
 static void three_repeats(void)
 {
     add(2, "noisy", "ddp_bucketed", 4, STEPS(11, 9.9, 14.4));
@@ -102,7 +102,7 @@ TEST(verdicts_and_their_intervals)
     ck_assert_uint_eq(grid_group_end(&grid, 0), 5);
 }
 
-/* p = 0.029 decides for a single pair, but not if the best was chosen from three rows by the same data. */
+/* p = 0.029 decides for a single pair, but not if the same samples have chosen the best of three rows. */
 TEST(the_best_was_chosen_by_the_same_data)
 {
     add(8, "best", "ddp_flat", NAN, STEPS(10, 10, 10));
@@ -117,7 +117,7 @@ TEST(the_best_was_chosen_by_the_same_data)
     ck_assert_int_eq(point("x")->verdict, VERDICT_SLOWER);
 }
 
-/* Rows are compared by repeats that both have; `best` has the least mean because of a repeat that only it has. */
+/* Rows are compared by the repeats that both have; `best` has the least mean due to a repeat that no other row has. */
 TEST(pairs_are_of_the_same_repeats)
 {
     add(9, "best", "ddp_flat", NAN, STEPS(20, 21, 22, 5));
@@ -212,7 +212,7 @@ TEST(no_advice_beyond_an_edge_where_nothing_changes)
     ck_assert_str_eq(edge_of(1, 3, 9), "smaller.");
     ck_assert_str_eq(edge_of(2, 3, 9), "");
     ck_assert_str_eq(edge_of(4, 3, 9), "larger.");
-    ck_assert_str_eq(edge_of(1, 0, 0), "smaller."); /* numbers unknown */
+    ck_assert_str_eq(edge_of(1, 0, 0), "smaller."); /* unknown numbers */
     ck_assert_str_eq(edge_of(1, 9, 9), "");         /* one bucket per tensor */
     ck_assert_str_eq(edge_of(4, 1, 9), "");         /* one bucket for all tensors */
 }

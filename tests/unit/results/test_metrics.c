@@ -38,7 +38,7 @@ static char *read_csv(void)
     return text;
 }
 
-/* Checks the table that is made of these lines. */
+/* Checks the table that is made from these lines. */
 static void check_table(const char *lines, const char *expected)
 {
     saved_file(directory, "rank_0_metrics.jsonl", lines);
@@ -111,7 +111,7 @@ TEST(a_line_that_is_not_an_object_is_an_error)
         check_reported("rank_0_metrics.jsonl, line 2: is not a JSON object");
     }
     check_table("{\"a\": 1}\n{\"a\": 2, \"y\": 3}x", "a\n1\n");
-    check_table("{\"a\": 1}\n{\"a\": 2, \"y\": 3}", "a\n1\n"); /* an incomplete last line may lack a part */
+    check_table("{\"a\": 1}\n{\"a\": 2, \"y\": 3}", "a\n1\n"); /* a last line without a newline may be incomplete */
 }
 
 TEST(no_lines_make_no_file)

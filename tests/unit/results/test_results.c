@@ -85,7 +85,7 @@ static int run_program(const char *name, int ranks, const char *arguments)
     if (readlink("/proc/self/exe", self, sizeof self - 1) < 0)
         return -1;
     const char *build = dirname(dirname(dirname(dirname(self))));
-    setenv("BUILD", build, 1); /* allows any characters in the name */
+    setenv("BUILD", build, 1); /* in a variable, since the path may have any characters */
     snprintf(command, sizeof command,
              "OMP_NUM_THREADS=1 SLURM_JWT=password SECRET_TOKEN=password %s -n %d \"$BUILD/ddpbench\" " SIZES
              "%s --output %s/%s >%s/%s.out 2>%s/%s.err </dev/null",
@@ -154,7 +154,7 @@ static struct step read_step(const cJSON *json)
 }
 
 /* Reads the lines of a rank into steps and order; checks that there is a line per step, that steps of a block are
- * together, and that each of n implementations runs once per round. named: whether their names are those in rows. */
+ * together, and that each of n implementations runs once per round. named: the implementations are those in rows. */
 static void read_metrics(const char *run, int rank, int n, int named)
 {
     char name[64];
@@ -251,7 +251,7 @@ TEST(losses_agree)
                         apart = fmax(apart, fabs(loss - same));
                     else /* sums over two ranks are exact in any order */
                         ck_assert_double_eq(loss, same);
-                    if (row == 0) /* `none` starts each block anew as well */
+                    if (row == 0) /* `none` also starts each block from the same weights */
                         ck_assert_double_eq(loss, steps[rank][0][0][i].loss);
                     if (i == 0)
                         ck_assert_double_eq_tol(loss, log(VOCABULARY), 0.2);
@@ -293,9 +293,9 @@ static void check_median(const struct saved_run *saved, const char *subject, con
     ck_assert_double_eq_tol(f->value, stats_median(sample, ROUNDS), tolerance);
 }
 
-/* Figures are the medians of the lines. A round's step time is that of the slowest rank, from the start of its first
- * timed step to the end of its last. Its clock is read slightly outside the steps, which adds much only if a rank loses
- * its core meanwhile. A phase is a mean over ranks. */
+/* Figures are medians over the lines. A round's step time is the slowest rank's, from the start of its first timed step
+ * to the end of its last. The clock is read slightly outside the steps, which adds much only if a rank loses its core
+ * meanwhile. A phase's time is the mean over ranks. */
 TEST(medians_are_of_the_lines)
 {
     struct saved_run saved;

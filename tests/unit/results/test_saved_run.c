@@ -226,7 +226,7 @@ TEST(large_files_are_not_read)
         refuses("run", words);
     }
     getrusage(RUSAGE_SELF, &after);
-    ck_assert_int_lt(after.ru_maxrss - before.ru_maxrss, 16 << 10);           /* KiB: no file was read */
+    ck_assert_int_lt(after.ru_maxrss - before.ru_maxrss, 16 << 10);           /* in KiB: no file was read */
     ck_assert_int_eq(truncate(run_json("summary.json"), (off_t)64 << 20), 0); /* appends zeros */
     refuses("run", "summary.json: is not valid JSON");
 }
@@ -267,7 +267,7 @@ TEST(lists_have_limits)
     }
 }
 
-/* An unfinished run can be read from its first round on. tune plans one round at a time. */
+/* A run that was interrupted can be read once it has a round. tune plans one round at a time. */
 TEST(a_run_that_was_interrupted)
 {
     char words[RESULTS_UNFINISHED];

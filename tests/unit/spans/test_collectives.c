@@ -45,7 +45,7 @@ TEST(collectives_are_taken_in_the_order_of_tickets)
     ck_assert_uint_eq(collectives.attributed, 0);
     for (size_t i = 0; i < collectives.n; i++) {
         const struct timed_collective *r = &collectives.item[i];
-        int64_t t = (int64_t)i + 1, posted = t * 100000000 + 10000 + t * 100; /* includes the drift by then */
+        int64_t t = (int64_t)i + 1, posted = t * 100000000 + 10000 + t * 100; /* with the drift up to that time */
         ck_assert_uint_eq(r->ticket, i + 1);
         ck_assert_int_eq(r->posted_ns, posted);
         ck_assert_int_eq(r->queued_ns, posted - 3 * US);
@@ -78,7 +78,7 @@ static const struct {
     const char *what;
     int ranks;
     int64_t residual, posted[3]; /* posted: time on each rank */
-    int last;                    /* -1: unknown within the residual of the clocks */
+    int last;                    /* -1: unknown, as the clocks are too imprecise */
     int64_t late, wait[3];       /* wait of each rank; -1: unknown */
 } cases[] = {
     {"one rank waits for nobody", 1, 0, {500}, -1, 0, {-1}},
@@ -113,7 +113,7 @@ TEST_EACH(the_last_rank_is_found, LENGTH(cases))
     ck_assert_int_eq(r.late_ns, cases[_i].late);
     ck_assert_uint_eq(collectives.attributed, cases[_i].last >= 0);
     for (int q = 0; q < cases[_i].ranks; q++) {
-        r.posted_ns = cases[_i].posted[q]; /* the time as on rank q */
+        r.posted_ns = cases[_i].posted[q]; /* as if this were rank q */
         int64_t wait = collective_wait(&r, q, cases[_i].residual);
         int64_t transfer = collective_transfer(&r, q, cases[_i].residual);
         ck_assert_msg(wait == cases[_i].wait[q], "%s: rank %d waits %lld ns", cases[_i].what, q, (long long)wait);

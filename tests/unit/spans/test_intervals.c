@@ -84,7 +84,7 @@ static struct overlap overlap[8];
 static void compute_overlap(int steps)
 {
     struct step_times times[8];
-    memset(overlap, 0x55, sizeof overlap); /* all members must be set */
+    memset(overlap, 0x55, sizeof overlap); /* shows members that are not set */
     steps_from_timeline(&timeline, times, steps);
     overlap_of_steps(&timeline, times, steps, &timeline.lane[LANE_COMPUTE], overlap);
 }
@@ -160,8 +160,8 @@ TEST(steps_are_apart)
     check_ns(none.step, 0);
 }
 
-/* On a GPU, computation is its kernels without the gaps between them; without records of kernels, the computation and
- * all figures derived from it are unknown. */
+/* On a GPU, computation is the time in its kernels, without the gaps between them. Without records of kernels, the
+ * computation and all figures derived from it are unknown. */
 TEST(computation_is_what_is_given)
 {
     struct step_times times;
@@ -198,7 +198,7 @@ TEST(communication_is_exposed_without_operations)
 }
 
 static const struct {
-    double step, communication, compute, overlap, want[3]; /* span, coverage, utilisation */
+    double step, communication, compute, overlap, want[3]; /* want: span, coverage, utilisation */
 } ratios[] = {
     {1000, 400, 800, 100, {0.25, 0.125, 0.8}},
     {1000, 400, 800, 400, {1, 0.5, 0.8}},
@@ -235,7 +235,7 @@ TEST(a_lane_is_read_step_by_step)
         made_up_collective(&timeline, 3, 0, 1, s * 100 + 30, s * 100 + 30);
     }
     const struct lane *lane = &timeline.lane[LANE_COMMUNICATION];
-    ck_assert_uint_eq(intervals_of_lane(lane, 1, &at, v), 0); /* skips step 0; step 1 has none */
+    ck_assert_uint_eq(intervals_of_lane(lane, 1, &at, v), 0); /* skips step 0; step 1 has no interval */
     ck_assert_uint_eq(intervals_of_lane(lane, 2, &at, v), 1);
     ck_assert_int_eq(v[0].start, 200);
     ck_assert_int_eq(v[0].end, 220);

@@ -34,7 +34,7 @@ static void make_steps(void)
         add_phase(PHASE_BACKWARD, at + 10 * u, at + 30 * u, slot);
         add_phase(PHASE_DATA_LOADING, at + 30 * u, at + 31 * u, slot);
         add_phase(PHASE_FORWARD, at + 31 * u, at + 40 * u, slot);
-        add_ready(at + 50 * u, 1); /* inside backward, whose span is added at its end */
+        add_ready(at + 50 * u, 1); /* inside backward, whose span is added when it ends */
         add_ready(at + 60 * u, 0);
         add_phase(PHASE_BACKWARD, at + 40 * u, at + 62 * u, slot);
         add_phase(PHASE_GRADIENT_SYNC, at + 62 * u, at + 70 * u, slot);

@@ -70,7 +70,7 @@ static void copy(struct activities *activities, int rank)
                                                   .bytes = 65536});
 }
 
-/* Makes stream 20 wait for stream 7, by an event that is recorded once more. */
+/* Records event 5 on stream 7 once more, and makes stream 20 wait for it. */
 static void wait(struct activities *activities, int rank, uint32_t record, int64_t us)
 {
     call(activities, rank, record, "cudaEventRecord", us, 1);
@@ -143,8 +143,8 @@ struct gpu_trace {
     struct activities activities;
 };
 
-/* The made-up step: the host queues work from 1000 us to 1300 us, which the GPU does from 1040 us to 2690 us on streams
- * 7 and 20: a copy, four kernels, and two kernels of NCCL that take 600 us on rank 0 and 550 us on rank 1, of which 300
+/* The made-up step: the host queues work from 1000 us to 1300 us. The GPU does it from 1040 us to 2690 us on streams 7
+ * and 20: a copy, four kernels, and two kernels of NCCL that take 600 us on rank 0 and 550 us on rank 1; of these, 300
  * us and 250 us are exposed. Correlations are 100 to 110. */
 static void attribute(struct gpu_trace *t)
 {
@@ -283,7 +283,7 @@ TEST(two_ranks_in_one)
     gpu_trace_destroy(&both[1]);
 }
 
-/* If a collective has several kernels, none has its size, from which analysers would compute a wrong rate. */
+/* If a collective has several kernels, none of them has its size, as analysers would compute a wrong rate from it. */
 TEST(several_kernels_of_a_collective_only_belong_to_it)
 {
     static const char *const name = "ncclDevKernel_AllReduce_Sum_f32_TREE_LL(ncclDevKernelArgsStorage<4096ul>)";
@@ -371,7 +371,7 @@ TEST(only_work_of_captured_steps_is_shown)
     check_span(trace_row(json, "X", "ProfilerStep#2", 0), "ProfilerStep#2", 2811, 1);
 }
 
-/* Work on a stream runs in sequence, but recorded times may overlap; then a second lane is used. */
+/* Work on a stream runs in sequence, but if recorded times overlap, a second lane is used. */
 TEST(rows_that_overlap_get_lanes)
 {
     gpu_trace_two_ranks(&gpu, 0);
@@ -456,7 +456,7 @@ TEST(collectives_of_the_host_stay_there)
     const cJSON *row = trace_row(json, "X", "mpi:all_reduce", 0);
     ck_assert_str_eq(row_text(row, "cat"), "cpu_op");
     ck_assert_double_eq(row_number(row, "tid"), 4100);
-    ck_assert_double_eq(row_number(row, "stream"), 0); /* the GPU's streams are 7 and 20 */
+    ck_assert_double_eq(row_number(row, "stream"), 0); /* not one of the GPU's streams, 7 and 20 */
     ck_assert_ptr_null(cJSON_GetObjectItemCaseSensitive(row_member(json, "distributedInfo"), "nccl_version"));
 }
 

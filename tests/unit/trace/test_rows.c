@@ -44,9 +44,9 @@ static void check_span(const cJSON *row, const char *category, double ts, double
 
 /* ---- the made-up step with the known answers ---- */
 
-/* The trace has phases, operations and collectives: in the second, rank 0 waits 50 us for rank 1; the last rank of the
- * first is unknown. It has no marks of gradients, which only this program reads, and no memory, which was not
- * requested. */
+/* The trace has phases, operations and two collectives. In the second, rank 0 waits 50 us for rank 1; which rank was
+ * last in the first is unknown. It has no marks of gradients, which only this program reads, and no memory, which was
+ * not requested. */
 TEST_EACH(two_ranks_with_known_answers, 2)
 {
     static const char *const name[] = {"cpu_rank_0_trace.json", "cpu_rank_1_trace.json"};
@@ -83,8 +83,8 @@ TEST(epochs_hold_their_steps)
         double ts, dur;
     } epochs[] = {{"warmup_epoch_1 (lr=0)", 10, 15},
                   {"warmup_epoch_2 (lr=0.25)", 30, 5},
-                  {"active_epoch_3 (lr=0.5)", 40, 5},   /* a step of this epoch was not captured, */
-                  {"active_epoch_3 (lr=0.5)", 50, 15}}; /* so the epoch has two rows */
+                  {"active_epoch_3 (lr=0.5)", 40, 5},   /* epoch 3 before its uncaptured step */
+                  {"active_epoch_3 (lr=0.5)", 50, 15}}; /* epoch 3 after its uncaptured step */
     rank_trace_begin(&rank, 0, 2);
     for (size_t i = 0; i < LENGTH(steps); i++) {
         rank.step[i].number = steps[i].number;

@@ -69,7 +69,7 @@ TEST_EACH(lanes_nest, 2)
             reductions += row_number(trace_row(json, "X", "mpi:all_reduce", j), "tid") == tid;
     }
     ck_assert_int_eq(reductions, 11);
-    ck_assert_int_eq(named, 1 + 4); /* one for the training thread, four for the most collectives in flight */
+    ck_assert_int_eq(named, 1 + 4); /* 1: the training thread; 4: the most collectives in flight at a time */
     cJSON_Delete(json);
     free(text);
 }
@@ -106,7 +106,7 @@ TEST(times_are_never_negative)
     check_times(text);
     cJSON *json = trace_parse(text);
     trace_check_lanes(json);
-    /* with 41 ns of drift by then, the forward pass ended 191 ns before the base */
+    /* the forward pass ended 191 ns before the base, including 41 ns of drift */
     ck_assert_double_eq(row_number(trace_row(json, "X", "forward_pass", 0), "ts"), 0);
     ck_assert_double_eq(row_number(trace_row(json, "X", "forward_pass", 0), "dur"), 0);
     ck_assert_double_eq_tol(row_number(trace_row(json, "X", "backward_pass", 0), "ts"), 0, 1e-9);
@@ -162,7 +162,7 @@ TEST_EACH(ranks_are_one_trace, 2)
 /* ---- sinks that fail ---- */
 
 struct failing {
-    int left, calls; /* calls that are to succeed; calls so far */
+    int left, calls; /* calls before the first that fails; calls so far */
     size_t bytes;
 };
 
