@@ -11,7 +11,7 @@
 enum { STEPS = 4, FIRST = 1 }; /* the first step is not counted */
 static struct job job;
 static struct timeline timeline;
-static struct bucket bucket[] = {{0, 20, 1, 2}, {20, 10, 0, 1}}; /* tensors 2 and 1, then 0 */
+static struct bucket bucket[] = {{0, 20, 1, 2}, {20, 10, 0, 1}}; /* bucket 0 has tensors 2 and 1, bucket 1 tensor 0 */
 static const struct plan plan = {2, bucket};
 static size_t parameters[] = {18, 9};
 

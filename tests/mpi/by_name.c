@@ -43,7 +43,7 @@ static void check_total(const char *name, enum total_kind kind, double calls, do
 /* ---- sums ---- */
 
 /* Records a step at `at`: a forward pass with two layers that call the same operation, a nested operation, spans that
- * begin and end together, one without length, and a concurrent collective. Operations on rank r are r ns longer. */
+ * begin and end together, a span of length 0, and a concurrent collective. Operations on rank r are r ns longer. */
 static void record_step(int step, int64_t at)
 {
     static const size_t linear[SPAN_SIZES] = {3, 5, 7}, one[SPAN_SIZES] = {1};
@@ -57,7 +57,7 @@ static void record_step(int step, int64_t at)
         made_up_operation(&timeline, OPERATION_COPY, one, layer + 60, layer + 60);
         made_up_range(&timeline, "layer", l, layer, layer + 100);
     }
-    made_up_phase(&timeline, PHASE_FORWARD, at, at + 200); /* from the begin of layer 0 to the end of layer 1 */
+    made_up_phase(&timeline, PHASE_FORWARD, at, at + 200); /* from the start of layer 0 to the end of layer 1 */
     made_up_ready(&timeline, 3, at + 250);
     made_up_phase(&timeline, PHASE_BACKWARD, at + 200, at + 300);
     made_up_collective(&timeline, (size_t)step + 1, 0, 9, at + 210, at + 400);
@@ -67,7 +67,7 @@ static void record_step(int step, int64_t at)
 
 TEST(self_time_excludes_nested_spans)
 {
-    double ranks = job.size, more = 0; /* additional time of all ranks' operations */
+    double ranks = job.size, more = 0; /* more: sum over ranks of the ns added to each operation */
     for (int r = 0; r < job.size; r++)
         more += r;
     for (int s = 0; s < 4; s++)

@@ -12,7 +12,7 @@
 
 static struct job job;
 
-/* All ranks run on one machine, whose clock is the truth. Ranks other than 0 see it hours off, and fast or slow. */
+/* All ranks run on one machine, whose clock is the truth. Clocks of ranks other than 0 are hours off, fast or slow. */
 static int64_t origin_ns;
 
 static int64_t parts_per_million(void)
@@ -51,7 +51,7 @@ TEST(clocks_are_compared_within_the_residual)
 {
     enum { TRIES = 5, MOST_TRIES = 200, MOST_NS = 1000000 };
     struct job apart = job;
-    struct clock_sample off = {0}; /* a sample beyond its residual, if any */
+    struct clock_sample off = {0}; /* a sample whose offset exceeds its residual, if any */
     int64_t best = INT64_MAX;
     cpu_set_t cpus;
     apart.clock = job.rank;
@@ -83,8 +83,8 @@ TEST(ranks_of_another_clock_share_one_sample)
         ck_assert_mem_eq(&all[1], &all[3], sizeof *all);
 }
 
-/* The error of the interpolated offset is at most the residual of a sample, plus that of the clock's rate (some ppm) in
- * half a round trip, plus a nanosecond for each of two rounded terms. */
+/* The error of the interpolated offset is at most the sum of the residual of a sample, the error of the clock's rate
+ * (some ppm) over half a round trip, and a nanosecond for each of two rounded terms. */
 static void check_agrees(const struct alignment *a, int64_t from, int64_t to)
 {
     int64_t residual = a->residual_ns;

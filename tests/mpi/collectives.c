@@ -12,8 +12,8 @@ static struct job job;
 /* Collective i is posted by all ranks at i + 1 ms and completes half a millisecond later. The last rank is late in some
  * collectives, rank 0 in one; gradient_sync covers all of the wait in some and part of the wait in others. */
 static const struct {
-    int64_t late_us, first_late_us; /* delay of the last rank; of rank 0 */
-    int64_t sync_us[2];             /* gradient_sync, relative to the post */
+    int64_t late_us, first_late_us; /* delays of the last rank and of rank 0 */
+    int64_t sync_us[2];             /* begin and end of gradient_sync, from the post */
 } cases[] = {
     {0, 0, {0, 0}},    {50, 0, {0, 400}}, {1, 0, {0, 400}}, /* 1 us is below the clocks' error */
     {70, 0, {60, 90}}, {20, 0, {30, 40}}, {0, 30, {5, 25}},
@@ -64,7 +64,7 @@ static void check_collectives(const struct collectives *r)
         ck_assert_double_eq_tol(s->late, last ? 50e-6 : first ? 30e-6 : 0, 1e-15); /* median of 50, 70 and 20 us */
         ck_assert_double_eq_tol(s->most, last ? 70e-6 : first ? 30e-6 : 0, 1e-15);
         ck_assert_double_eq(s->share, last ? 0.75 : first ? 0.25 : 0);
-        /* exposed waits, us: 50 of 50, 10 of 70, 0 of 20 (gradient_sync begins later), and 20 of 30 for rank 0 */
+        /* exposed waits, us: last rank 50 of 50, 10 of 70, 0 of 20 (gradient_sync begins later); rank 0 20 of 30 */
         ck_assert_double_eq_tol(s->cost, last ? 60e-6 : first ? 20e-6 : 0, 1e-15);
     }
 }
@@ -113,8 +113,8 @@ TEST(simultaneous_waits_count_once)
 }
 
 /* Every rank but 0 assumes its clock to be 300 ns ahead, within its residual. Ranks 1 and 3 read the same clock. Rank 1
- * was last once, by 40 ns, and rank 0 by 90 ns, and each collective ends 30 ns after its last post: times of the others
- * move as close as that allows. */
+ * was last once, by 40 ns, and rank 0 once, by 90 ns. Each collective ends 30 ns after its last post; this bounds the
+ * offsets of the clocks, which move to the bound. */
 TEST(collectives_bound_the_clocks)
 {
     static const int clock[] = {0, 1, 2, 1};
@@ -131,7 +131,7 @@ TEST(collectives_bound_the_clocks)
     collectives_bound_clocks(&collectives, &mine, &alignment);
     collectives_exchange(&collectives, &mine, &timeline, &alignment, 0, 1);
     int64_t late =
-        job.rank ? 30 + (job.rank % 2 ? 0 : 40) : 0; /* the most by which rank 0 completed after these posted */
+        job.rank ? 30 + (job.rank % 2 ? 0 : 40) : 0; /* largest time from this rank's post to rank 0's completion */
     ck_assert_int_eq(alignment.offset_ns, late);
     ck_assert_int_eq(alignment.residual_ns, job.rank ? late - LEAST : 0);
     ck_assert_int_eq(collectives.item[0].posted_ns, (job.rank == 1 ? 1040 : 1000) + late);

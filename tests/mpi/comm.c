@@ -130,7 +130,7 @@ static void check_sums(const struct way *w, struct comm *comm, const size_t *cou
     }
 }
 
-/* Spans are in the order of tickets if the library runs one after another, and their times are consistent. */
+/* Checks that spans have consistent times and, if the library runs one after another, the order of tickets. */
 static void check_spans(const struct way *w, struct timeline *timeline, size_t n)
 {
     const struct lane *lane = &timeline->lane[LANE_COMMUNICATION];
@@ -300,7 +300,7 @@ TEST(losses_are_compared)
     losses_add(&l, &job, mine, 0); /* losses of `none` may differ */
     ck_assert_double_eq(l.difference, 0);
     mine[1] = 2;
-    mine[3] = 1.5; /* changes a late step: rounding accumulates */
+    mine[3] = 1.5; /* late steps may differ, as rounding accumulates */
     losses_add(&l, &job, mine, 1);
     ck_assert_double_eq(l.difference, 0.5);
     ck_assert(l.wrong <= 1e-3);
@@ -322,7 +322,7 @@ TEST(losses_are_compared)
     losses_destroy(&l);
 }
 
-/* Checks one collective, by ticket or by the blocking call of the library. */
+/* Checks one collective, by start and join or by the blocking call of the library. */
 static void check_exact(const struct way *w, struct comm *comm, struct collective c, int in_place, int blocking)
 {
     size_t most = c.count * (size_t)job.size, size = comm_dtype_bytes(c.dtype), bytes = (most + 1) * size;
@@ -386,7 +386,7 @@ TEST_EACH(every_collective_is_exact, ways)
     ck_assert_int_eq(delayed_device_wrong(), 0);
 }
 
-/* A repeated call in place sums the result of the call before, which multiplies by the number of ranks each time. */
+/* Repeated in place, a call sums the result of the call before; each call multiplies by the number of ranks. */
 TEST_EACH(a_call_is_repeated, ways)
 {
     enum { COUNT = 1000, TIMES = 3 };
@@ -408,7 +408,7 @@ TEST_EACH(a_call_is_repeated, ways)
     comm->destroy(comm);
 }
 
-/* The comm of a job of this size on the CPU: a single rank sends nothing. */
+/* A job on the CPU gets the comm for its size: a single rank sends nothing. */
 TEST(a_job_finds_its_comm)
 {
     const struct way w = {device_cpu(1), COMM_AUTO, progresses[0]};
@@ -422,7 +422,7 @@ TEST(a_job_finds_its_comm)
     ck_assert_ptr_null(comm_create(&job, w.device, NULL, MOST, &options)); /* NCCL needs GPUs */
     options.library = COMM_MPI;
     comm = comm_create(&job, delayed_device(), NULL, MOST, &options);
-    ck_assert_str_eq(comm->name, "mpi"); /* one rank uses it too, to measure copies */
+    ck_assert_str_eq(comm->name, "mpi"); /* also on one rank, to measure copies */
     ck_assert_ptr_nonnull(strstr(comm->progress, "staged"));
     comm->destroy(comm);
 }

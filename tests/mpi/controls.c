@@ -70,14 +70,14 @@ TEST(blocks_of_none_give_the_bound)
         ck_assert_double_eq_tol(p.controls.compute_none[r], over_ranks(computed), 1e-12);
     if (job.size == 1) /* no communication to hide */
         ck_assert_double_nan(p.controls.attainable.median);
-    else /* without measured collectives, the bound is the slowest rank's backward */
+    else /* without measured collectives, the bound is the backward of the slowest rank */
         ck_assert_double_eq_tol(p.controls.attainable.median, 0.010 + 0.005 * (job.size - 1) + 0.003, 1e-9);
     timeline_destroy(&timeline);
     made_up_profile_destroy(&p);
 }
 
-/* Fake collectives that take rank + 1 milliseconds by stamps. On a device they begin when the last one ends, have a
- * stamp there, and wait until the host has launched them. */
+/* Fake collectives that take rank + 1 milliseconds by stamps. On a device, each begins when the last one has ended and
+ * the host has launched it, and then has a stamp. */
 static int collectives, out_of_order;
 static int64_t host_now, device_now, launch_ns;
 
@@ -160,7 +160,7 @@ TEST_EACH(collectives_are_measured_alone, 2)
         add_block(times, overlap, row, 1);
     double alone = p.controls.alone[1], slower = p.controls.slowdown[1];
     double alone_most = job_max(&job, alone), most = job_max(&job, slower), least = -job_max(&job, -slower);
-    ck_assert_int_eq(collectives, job.size > 1 ? PROFILE_BUCKETS : 0); /* checks after all communication */
+    ck_assert_int_eq(collectives, job.size > 1 ? PROFILE_BUCKETS : 0); /* asserts only after all communication */
     if (job.size == 1) {
         ck_assert_double_eq(alone, -1);
         ck_assert_double_eq(slower, -1);
@@ -172,7 +172,7 @@ TEST_EACH(collectives_are_measured_alone, 2)
     }
     ck_assert_double_eq_tol(p.controls.exposed[1], over_ranks(computed), 1e-12);
     ck_assert_double_eq_tol(p.controls.overlap[1], 2 * over_ranks(computed), 1e-12);
-    ck_assert_double_eq(p.controls.peak[1], 1000.0 * job.size - 40); /* the largest rank, not the sum */
+    ck_assert_double_eq(p.controls.peak[1], 1000.0 * job.size - 40); /* the value of the largest rank, not the sum */
     ck_assert_double_eq(alone, alone_most);                          /* the same on every rank */
     ck_assert_double_eq(slower, most);
     ck_assert_double_eq(slower, least);

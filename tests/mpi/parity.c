@@ -37,7 +37,7 @@ struct one_rank {
 static void one_rank_create(struct one_rank *one, int rank, int ranks, size_t micro_batches, long warmup_steps)
 {
     *one = (struct one_rank){0};
-    /* this width misaligns k and q to vectors of bfloat16, and this feed-forward width misaligns w1 to those of fp32 */
+    /* these widths leave k and q unaligned to vectors of bfloat16, and w1 unaligned to vectors of fp32 */
     struct model_sizes sizes = {batch / (size_t)ranks / micro_batches, 9, 61, 18, 2, 3, 41, 10000};
     struct data_options data = {"synthetic", 61, 9, batch, micro_batches, 11, rank, ranks, 1, 1, NULL};
     const struct device *device = on_device(job.rank);
@@ -119,7 +119,7 @@ static double gradient_error(const struct model *a, const struct model *b)
     return worst;
 }
 
-/* Returns the distance of the weights relative to the distance from the initial weights, both Euclidean. */
+/* Returns the Euclidean distance of the weights, relative to that of b's weights from the initial ones. */
 static double weight_error(const struct one_rank *a, const struct one_rank *b)
 {
     double apart = 0, way = 0;
@@ -221,7 +221,7 @@ START_TEST(bf16_is_close_and_the_same_everywhere)
     one_rank_create(&many, job.rank, job.size, 1, 0);
     train(&one, &strategy_ddp, 0, COMM_FLOAT32, 1);
     train(&many, &strategy_ddp_individual_v2, 0, COMM_BF16, 1);
-    ck_assert_double_le(gradient_error(&many.model, &one.model), 4 * 0x1p-8); /* 8 bits; rounded at each addition */
+    ck_assert_double_le(gradient_error(&many.model, &one.model), 4 * 0x1p-8); /* bf16 rounds each sum to 8 bits */
     ck_assert_double_gt(gradient_error(&many.model, &one.model), 1e-5);       /* differs, so bfloat16 was sent */
     size_t bytes = many.model.arena * sizeof(float);
     float *all = allocate((size_t)job.size, bytes);
@@ -238,7 +238,7 @@ END_TEST
 
 /* ---- the check fails on mistakes ---- */
 
-/* A comm that uses another comm with a mistake. */
+/* A comm that calls another comm, with a mistake. */
 struct faulty {
     struct comm comm, *real;
     int misses_last, runs_twice;
@@ -418,7 +418,7 @@ START_TEST(the_optimizer_gets_its_scalars_each_step)
         ck_assert_float_eq(scalars[SCALAR_CLIP], 1);
         free(scalars);
         step_run(&one.trainer, i);
-        /* warm-up steps compute the norm; this model's is far above the limit */
+        /* warm-up steps compute the norm, which is far above the limit for this model */
         float norm = recorded(&one, i, RECORD_GRAD_NORM);
         if (i < STEPS - 2)
             ck_assert_float_gt(norm, one.trainer.max_norm);
@@ -431,7 +431,7 @@ START_TEST(the_optimizer_gets_its_scalars_each_step)
 END_TEST
 
 /* Training saved after the third step and restored by another trainer continues bit for bit, with and without clipping.
- * All ranks are in the phase and wait for the file. */
+ * All ranks stay in the checkpoint phase until the file is written. */
 START_TEST(training_resumes_from_a_checkpoint)
 {
     enum { EVERY = 3, DELAY_NS = 50000000 };
@@ -504,8 +504,7 @@ int main(void)
         library = strcmp(name, comm_library_name[i]) ? library : (enum comm_library)i;
     make_variants();
     Suite *suite = suite_create("parity");
-    TCase *core = tcase_create("core"),
-          *tests = tcase_create("more"); /* an emulated GPU is fast enough only for the core */
+    TCase *core = tcase_create("core"), *tests = tcase_create("more"); /* an emulated GPU is too slow for "more" */
     tcase_add_test(core, gradients_equal_one_process);
     tcase_add_test(core, bf16_is_close_and_the_same_everywhere);
     tcase_add_test(core, a_step_records_its_phases);

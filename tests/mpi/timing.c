@@ -13,8 +13,8 @@ static struct job job;
 
 enum { N = 100 };
 
-/* Returns the factor by which a rank's times are multiplied, from 1 to the number of ranks, which the last rank but one
- * has. Iterations alternate between 1 and 3 ms, and those of the first tenth take a hundred times as long. */
+/* Returns the factor by which a rank's times are multiplied: 1 for the last rank, up to the number of ranks for the
+ * last but one. Iterations alternate between 1 and 3 ms, and those of the first tenth take a hundred times as long. */
 static double factor_of(int rank)
 {
     return (rank + 1) % job.size + 1;
@@ -42,7 +42,7 @@ TEST_EACH(each_rank_time_is_its_own, RANK_TIMES)
     ck_assert_double_eq_tol(t.iterations.median, 3e-3 * factor[_i], 1e-12);
     ck_assert_double_eq_tol(t.iterations.p95, 110e-3 * factor[_i], 1e-12); /* 100 + 0.05 x (300 - 100) ms */
     ck_assert_double_eq_tol(t.iterations.max, 300e-3 * factor[_i], 1e-12);
-    /* the time is neither the mean, 21.8 ms, nor the median: nine of ten parts have a mean of 2 ms, the first 200 ms */
+    /* t.time is the median of the means of ten parts, 200 ms once and 2 ms nine times; the mean of all is 21.8 ms */
     ck_assert_double_eq_tol(t.time, 2e-3 * factor[_i], 1e-12);
     ck_assert_double_eq_tol(t.cpu_time, 0.1 * mean, 1e-12);
     ck_assert_double_eq_tol(t.algbw, 4000 / t.time, 1e-6);
@@ -82,7 +82,7 @@ TEST(sizes_are_whole_elements)
         .kind = COMM_REDUCE_SCATTER, .dtypes = 1 << COMM_FLOAT64 | 1 << COMM_BF16, .ops = 3};
     size_t n;
     struct collective_timing *t = timing_create(&choice, bytes, 4, 3, 0, &n);
-    ck_assert_uint_eq(n, 2 * 2 * 2 + 2 * 2 * 2); /* 1 and 4 doubles, 1 and 16 bf16 per rank; twice each */
+    ck_assert_uint_eq(n, 2 * 2 * 2 + 2 * 2 * 2); /* 1 or 4 doubles, 1 or 16 bf16; two operations; in place or not */
     for (size_t i = 0; i < n; i++) {
         const struct collective *c = &t[i].collective;
         size_t large = c->dtype == COMM_FLOAT64 ? 4 : 16;
