@@ -1,4 +1,4 @@
-/* buckets.c - when each bucket of a plan is ready, requested, posted and done, and how long it is exposed. */
+/* buckets.c - when the collective of each bucket is ready, requested, posted and done, and how long it is exposed. */
 #include "profile/figures.h"
 
 #include "kernels/error.h"
@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Seconds from the start of a step; EXPOSED is a duration, and LAST is 1 or 0. */
+/* Seconds from the start of a step; but EXPOSED is a duration, and LAST is 1 if the bucket completed last, else 0. */
 enum bucket_time { READY, QUEUED, POSTED, DONE, EXPOSED, LAST, TIMES };
 
 static double *time_of(double *seconds, int bucket, enum bucket_time time, int steps)
@@ -14,7 +14,7 @@ static double *time_of(double *seconds, int bucket, enum bucket_time time, int s
     return seconds + ((size_t)bucket * TIMES + time) * (size_t)steps;
 }
 
-/* Adds when the last gradient of each bucket was final. */
+/* Sets READY: when the last gradient of each bucket was final. */
 static void add_ready(const struct profile_figures *f, const struct capture *capture, const struct timeline *timeline,
                       const struct plan *plan, double *seconds)
 {
@@ -26,7 +26,7 @@ static void add_ready(const struct profile_figures *f, const struct capture *cap
                     1e-9 * (double)(s->start_ns - capture->times[s->step].start_ns);
 }
 
-/* Adds the collectives of this rank. computing is NULL if it is unknown when the rank computed. */
+/* Sets the other times from this rank's collectives. computing: spans in which the rank computed; NULL: unknown. */
 static void add_collectives(const struct profile_figures *f, const struct capture *capture,
                             const struct timeline *timeline, const struct lane *computing, int host_is_ahead,
                             double *seconds)
@@ -46,7 +46,7 @@ static void add_collectives(const struct profile_figures *f, const struct captur
                 continue;
             int slot = step - f->first;
             double *done = time_of(seconds, span->index, DONE, f->steps) + slot;
-            if (*done == 0) { /* the first collective of the bucket */
+            if (*done == 0) { /* the bucket's first collective in this step */
                 time_of(seconds, span->index, QUEUED, f->steps)[slot] =
                     host_is_ahead ? NAN : 1e-9 * (double)(span->queued_ns - start);
                 time_of(seconds, span->index, POSTED, f->steps)[slot] = 1e-9 * (double)(span->start_ns - start);

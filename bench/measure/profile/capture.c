@@ -1,4 +1,4 @@
-/* capture.c - trains the epochs of a profile and keeps what its schedule selects. */
+/* capture.c - trains the epochs of a profile and keeps the steps that its schedule selects. */
 #include "profile/capture.h"
 
 #include "base/progress.h"
@@ -16,8 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* In case the run is killed, traces of the steps so far are written between two steps: after the first step, after
- * WRITE_EVERY_S, and later whenever a quarter more was captured, so that a long capture spends little time writing. */
+/* So that a killed run leaves traces, they are written between steps: after the first step, after WRITE_EVERY_S, and
+ * then each time the capture has grown by a quarter, so that a long capture spends little time writing. */
 enum { WRITE_EVERY_S = 3 };
 
 /* ---- signals ---- */
@@ -25,15 +25,15 @@ enum { WRITE_EVERY_S = 3 };
 enum { SIGNALS = 3 };
 static const int signals[SIGNALS] = {SIGINT, SIGTERM, SIGHUP};
 static struct sigaction was[SIGNALS];
-static int noting;                        /* whether signals are noted; was[] has their former actions */
-static volatile sig_atomic_t signal_seen; /* its number, or 0 */
+static int noting;                        /* 1: signals are noted; was[] has the actions to restore */
+static volatile sig_atomic_t signal_seen; /* number of the last signal, or 0 */
 
 static void note_signal(int number)
 {
     signal_seen = number;
 }
 
-/* Notes signals from now on. A second signal ends the rank at once. */
+/* From now on a first signal is only noted; a second one ends the rank at once. */
 static void note_signals(void)
 {
     const struct sigaction note = {.sa_handler = note_signal, .sa_flags = SA_RESTART | (int)SA_RESETHAND};
@@ -55,7 +55,7 @@ int capture_stop_noting(const struct job *job)
 
 /* ---- before the steps ---- */
 
-/* Describes what the traces lack of this rank's GPU. */
+/* Describes which records of this rank's GPU its trace lacks. */
 static void find_missing(struct capture *capture, const struct recorder *r)
 {
     char *text = capture->missing;
@@ -71,7 +71,7 @@ static void find_missing(struct capture *capture, const struct recorder *r)
                  r->tracer.activities.dropped, r->tracer.activities.untimed);
 }
 
-/* Takes rank 0's origin and its Unix time, from which the traces of all ranks count. */
+/* Takes from rank 0 the origin of the trace times and its Unix time, so that all traces share them. */
 static void agree_on_base(struct trace *trace, const struct job *job, int64_t origin_ns)
 {
     int64_t *all = allocate(2 * (size_t)job->size, sizeof *all);
@@ -142,8 +142,8 @@ static void create_capture(struct capture *capture, struct training *t, int row,
     agree_on_base(&capture->trace, job, t->harness.origin_ns);
 }
 
-/* Runs steps that touch all memory once, and prints how long the `steps` of the capture will take. Returns about how
- * long one step takes, the same on every rank; or -1 on every rank, reported: no checkpoint can be written. */
+/* Runs steps that touch all memory once, and prints how long the capture of `steps` steps will take. Returns the
+ * estimated ns of a step, the same on every rank; or -1 on every rank, reported, if no checkpoint can be written. */
 static int64_t warm_up(const struct capture *capture, struct training *t, size_t steps, const char *directory)
 {
     char words[CELL];
@@ -161,7 +161,7 @@ static int64_t warm_up(const struct capture *capture, struct training *t, size_t
 
 /* ---- the steps ---- */
 
-/* Reads what this rank has recorded of the steps so far. */
+/* Reads what this rank has recorded in the steps so far. */
 static void collect_steps(struct capture *capture, struct training *t)
 {
     struct recorder *r = &t->engine.recorder;
@@ -184,7 +184,7 @@ static void collect_steps(struct capture *capture, struct training *t)
     capture->trace.steps = capture->n;
 }
 
-/* Starts (1) the GPU vendor's profiler at the first step that is kept, and stops it (0) after the last. */
+/* Starts the GPU vendor's profiler (on 1) or stops it (0). It runs from the first kept step to the last. */
 static void profiler_range(struct capture *capture, const struct device *device, int on)
 {
     if (on == capture->in_range || !capture->options->cuda_profiler_range)
@@ -194,7 +194,7 @@ static void profiler_range(struct capture *capture, const struct device *device,
     capture->in_range = on;
 }
 
-/* Runs one step of the schedule; only an active step leaves spans. */
+/* Runs one step of the schedule, and keeps its spans only if it is active. */
 static void run_step(struct capture *capture, struct training *t, size_t step, enum capture_state state)
 {
     struct recorder *r = &t->engine.recorder;
@@ -220,7 +220,7 @@ static void run_step(struct capture *capture, struct training *t, size_t step, e
     t->run.steps_run++;
 }
 
-/* Begins an annotation of an epoch around its steps, for the vendor's profilers. */
+/* At the first step of an epoch, begins an annotation around the epoch's steps for the vendor's profilers. */
 static void enter_epoch(const struct training *t, size_t step)
 {
     const char *name = schedule_is_warmup(&t->engine.trainer.schedule, (long)step) ? "warmup_epoch" : "active_epoch";
@@ -231,14 +231,14 @@ static void enter_epoch(const struct training *t, size_t step)
     t->engine.recorder.device->annotation_begin("%s_%zu", name, step / t->run.options->steps_per_epoch + 1);
 }
 
-/* Runs the steps of the capture, which take step_ns each. Returns 0; or -1 on every rank, reported: a trace or a
+/* Runs the steps of the capture; a step takes about step_ns. Returns 0; or -1 on every rank, reported, if a trace or a
  * checkpoint could not be written. */
 static int run_epochs(struct capture *capture, struct training *t, const struct results *results, size_t steps,
                       int64_t step_ns)
 {
     const struct job *job = t->harness.job;
     struct recorder *r = &t->engine.recorder;
-    size_t step = 0, due = 1, a_second = 1 + (size_t)(1000000000 / (step_ns + 1)); /* steps; the same on every rank */
+    size_t step = 0, due = 1, a_second = 1 + (size_t)(1000000000 / (step_ns + 1)); /* counts, the same on every rank */
     int status = 0;
     struct progress progress;
     progress_begin(&progress, job->rank ? 0 : steps);
@@ -254,7 +254,7 @@ static int run_epochs(struct capture *capture, struct training *t, const struct 
         if (t->engine.trainer.checkpoint.failed) /* on all ranks */
             status = job_agree(job, -1);
         size_t done = step + 1;
-        int exchanges = done % a_second == 0 || done == steps; /* on all ranks, so that all stop after the same step */
+        int exchanges = done % a_second == 0 || done == steps; /* 1 on all ranks: all stop after one step */
         if (exchanges || done == due)
             reducer_settle(t->engine.trainer.reducer);
         if (exchanges) {
@@ -272,17 +272,17 @@ static int run_epochs(struct capture *capture, struct training *t, const struct 
     progress_end(&progress);
     reducer_settle(t->engine.trainer.reducer);
     watchdog_doing(job->watchdog, "the evaluation of the capture of %s", capture->trace.implementation);
-    r->device->annotation_end(); /* the last epoch; there is a step at least */
+    r->device->annotation_end(); /* of the last epoch; at least one step ran */
     r->device->synchronize();
     return status;
 }
 
-/* Aligns the clocks and finds overlap and stragglers in what was captured. */
+/* Aligns the clocks, and finds the overlap and the stragglers in the captured steps. */
 static void evaluate_steps(struct capture *capture, struct training *t)
 {
     const struct job *job = t->harness.job;
     struct recorder *r = &t->engine.recorder;
-    int first = 0; /* to count: of active epochs, or the warm-up where it is all that was captured */
+    int first = 0; /* first counted step: of an active epoch, or of warm-up if no others were captured */
     recorder_stop_tracer(r);
     find_missing(capture, r);
     collect_steps(capture, t);
@@ -312,7 +312,7 @@ int capture_run(struct capture *capture, struct training *t, int row, const char
     job_barrier(job);
     job_compare_clocks(job, clock_now_ns, &after);
     capture->alignment = alignment_between(&before, &after);
-    capture->interrupted = job_max(job, signal_seen) > 0; /* also by a signal since the last exchange */
+    capture->interrupted = job_max(job, signal_seen) > 0; /* a signal may have come after the last exchange */
     profiler_range(capture, t->engine.recorder.device, 0);
     evaluate_steps(capture, t);
     if (job->rank == 0 && capture->full)

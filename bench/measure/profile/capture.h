@@ -7,51 +7,51 @@
 
 struct capture {
     const struct profile_options *options;
-    int row;                    /* the implementation */
-    int n, room;                /* steps kept, and how many there is memory for */
-    int full;                   /* the memory was full before the schedule ended */
-    int interrupted;            /* by SIGINT, SIGTERM or SIGHUP, of any rank */
+    int row;                    /* row of the captured implementation */
+    int n, room;                /* number of steps kept; most steps that memory was allocated for */
+    int full;                   /* 1: memory was full before the schedule ended */
+    int interrupted;            /* 1: any rank received SIGINT, SIGTERM or SIGHUP */
     struct captured_step *step; /* [n] */
     struct step_times *times;   /* [n] */
     struct overlap *overlap;    /* [n] */
-    size_t *parameters;         /* of each bucket of the plan */
+    size_t *parameters;         /* [buckets] parameters in each bucket of the plan */
     struct alignment alignment;
-    struct collectives collectives;   /* counts those of active epochs; of warm-up epochs if all captured steps are */
-    int in_range;                     /* the vendor's profiler is on */
-    struct gpu_facts *seen, *of_rank; /* GPUs that this process sees; [ranks] that each rank computes on */
-    char missing[640];                /* tells what the traces lack of the GPU, without a full stop; "": nothing */
+    struct collectives collectives;   /* counts active epochs; or warm-up epochs, if no others were captured */
+    int in_range;                     /* 1: the vendor's profiler is running */
+    struct gpu_facts *seen, *of_rank; /* GPUs that this process sees; [ranks] the GPU of each rank */
+    char missing[640];                /* what the traces lack of the GPU's records, without a full stop; "": nothing */
     struct trace trace;
 };
 
-/* Runs the steps with an implementation, aligns the clocks, and writes the trace of this rank, the trace of all ranks
- * and the telemetry under that name. The spans stay in the run's timeline. From the first step on, SIGINT, SIGTERM and
- * SIGHUP are only noted and end the capture; what was captured is written. Returns 0; or -1 on every rank, reported.
+/* Runs the steps with the implementation of a row, aligns the clocks, and writes the trace of this rank, the trace of
+ * all ranks and the telemetry; `name` begins their file names. The spans stay in the run's timeline. SIGINT, SIGTERM or
+ * SIGHUP during the steps ends the capture, and the steps so far are written. Returns 0; or -1 on every rank, reported.
  * Release with capture_destroy either way. */
 int capture_run(struct capture *capture, struct training *t, int row, const char *name,
                 const struct profile_options *options, struct results *results);
-void capture_destroy(struct capture *capture); /* a zeroed one is fine */
+void capture_destroy(struct capture *capture); /* a zeroed capture is fine */
 
-/* Restores the former actions of these signals. Returns whether any rank has noted one. All ranks call. */
+/* Ends the handling of signals by capture_run. Returns whether any rank received one. All ranks call. */
 int capture_stop_noting(const struct job *job);
 
-/* Writes <name>_rank_<r>_trace.json if --profile-ranks has this rank. Returns 0; or -1, reported. */
+/* Writes <name>_rank_<r>_trace.json if this rank is in --profile-ranks. Returns 0; or -1, reported. */
 int trace_file_write(const struct profile_options *options, const struct results *results, const struct trace *trace);
 
-/* One trace of all ranks in --profile-ranks: each sends its rows to rank 0, which concatenates them. */
+/* One trace of all ranks in --profile-ranks. Each rank sends its rows to rank 0, which concatenates them. */
 struct trace_file {
     struct new_file file;
-    struct watchdog *watchdog; /* watches the writes */
+    struct watchdog *watchdog; /* notices if a write hangs */
     int begun, failed;         /* on rank 0 */
 };
 
-/* Adds a trace of every rank to all_ranks/<name>_all_ranks_trace.json; the first call makes the file. End with
- * merged_trace_end. Both return 0; or -1, reported, and then no file remains. All ranks call both. */
+/* Adds the trace of every rank to all_ranks/<name>_all_ranks_trace.json; the first call creates the file, and
+ * merged_trace_end completes it. Both return 0; or -1, reported, and then leave no file. All ranks call both. */
 int merged_trace_add(struct trace_file *merged, const struct profile_options *options, const char *directory,
                      const struct job *job, const struct trace *trace);
 int merged_trace_end(struct trace_file *merged, const char *name);
 
-/* Appends the steps to the metrics of this rank. overlap is [trace->steps]; times count from origin_ns; on_device is as
- * in struct comm. Returns 0; or -1, reported. */
+/* Appends a line for each captured step to this rank's metrics. overlap: [trace->steps]; times count from origin_ns;
+ * on_device as in struct comm. Returns 0; or -1, reported. */
 int captured_steps_write(struct results *results, const struct trace *trace, const struct overlap *overlap,
                          int64_t origin_ns, int on_device);
 

@@ -1,4 +1,4 @@
-/* capture_files.c - writes captured steps: a trace of each rank, one of all ranks, and telemetry. */
+/* capture_files.c - writes captured steps: a trace of each rank, a merged trace of all ranks, and telemetry. */
 #include "base/files.h"
 #include "base/text.h"
 #include "ddp/watchdog.h"
@@ -13,7 +13,7 @@
 
 /* ---- the trace of a rank ---- */
 
-/* Writes a piece of a trace, watched by the watchdog. */
+/* Writes a piece of a trace; the watchdog notices if the write hangs. */
 static int write_to_file(void *context, const char *text, size_t n)
 {
     struct trace_file *out = context;
@@ -44,7 +44,7 @@ static int send_rows(void *job, const char *text, size_t n)
     return 0;
 }
 
-/* Makes the file and writes its head, on rank 0. */
+/* Creates the file of the merged trace and writes its head, on rank 0. */
 static void begin_merged(struct trace_file *m, const struct profile_options *options, const char *directory,
                          const struct trace *trace)
 {
@@ -58,7 +58,7 @@ static void begin_merged(struct trace_file *m, const struct profile_options *opt
                 new_file_open(&m->file, path, options->trace_gzip) || trace_write(trace, &sink, TRACE_MERGED_HEAD);
 }
 
-/* Receives the rows of a rank until its empty message. After a failure they are received and discarded. */
+/* Receives the rows of a rank until an empty message ends them; after a failure discards them. */
 static void receive_rows(struct trace_file *m, const struct job *job, int rank)
 {
     static char text[1 << 16];
@@ -69,7 +69,7 @@ static void receive_rows(struct trace_file *m, const struct job *job, int rank)
 int merged_trace_add(struct trace_file *m, const struct profile_options *options, const char *directory,
                      const struct job *job, const struct trace *trace)
 {
-    int first = 0, writes = rank_list_has(&options->ranks, job->rank); /* first: the rank whose rows come first */
+    int first = 0, writes = rank_list_has(&options->ranks, job->rank); /* first: lowest rank that writes rows */
     while (!rank_list_has(&options->ranks, first))
         first++;
     int begins = !trace->group && job->rank == first;
@@ -84,7 +84,7 @@ int merged_trace_add(struct trace_file *m, const struct profile_options *options
             job_send(job, NULL, 0);
         if (r > 0 && job->rank == 0)
             receive_rows(m, job, r);
-        job_barrier(job); /* no rank waits for longer than one trace takes */
+        job_barrier(job); /* so that no rank waits longer than one rank writes */
     }
     return m->failed ? -1 : 0;
 }
@@ -98,7 +98,7 @@ int merged_trace_end(struct trace_file *m, const char *name)
 
 /* ---- telemetry ---- */
 
-/* Prints when collectives were in flight in a step: n intervals. */
+/* Prints the n intervals of a step during which collectives were in flight. */
 static void print_in_flight(FILE *out, const struct interval *busy, size_t n, const struct step_times *step)
 {
     fprintf(out, ", \"in_flight\": [");

@@ -1,4 +1,4 @@
-/* comparison.c - profiles of several implementations in one run, side by side. */
+/* comparison.c - compares the profiles of several implementations in one run. */
 #include "base/best.h"
 #include "base/table.h"
 #include "base/text.h"
@@ -6,8 +6,8 @@
 
 #include <stdio.h>
 
-/* Compares the steps of the profiles that reduce, or of all if none does, with the shortest, and sets
- * step_to_shortest of all profiles. Adds the verdict. Returns the label of the shortest. */
+/* Compares the steps of the profiles with the shortest step (only those that reduce, if any does), adds the verdict,
+ * and sets step_to_shortest of every profile. Returns the label of the profile with the shortest step. */
 static const char *compare_steps(struct profile *profile, int n, const struct measurements *m, cJSON *summary)
 {
     const double *step[MAX_IMPLEMENTATIONS] = {0};
@@ -51,7 +51,7 @@ static const char *compare_steps(struct profile *profile, int n, const struct me
 
 #define FIELD(field) offsetof(struct profile, field)
 
-/* Every estimate is a figure, and in a table a column with its interval. */
+/* Each estimate becomes a figure, and a column of a table, followed by a column with its interval. */
 enum { STEPS, COMPUTATION, COMMUNICATION, TABLES };
 static const struct {
     int table;
@@ -73,7 +73,7 @@ static const struct {
 };
 enum { ESTIMATES = sizeof estimates / sizeof *estimates };
 
-/* Adds a table of those estimates, each with its interval. */
+/* Adds one of the tables to which the estimates above belong. */
 static void add_table(cJSON *summary, int table, const char *key, const char *title, const struct profile *profile,
                       int n, const char *note)
 {

@@ -1,4 +1,4 @@
-/* controls.c - compares a captured implementation with its controls, and judges overlap by them. */
+/* controls.c - compares a captured implementation with its controls, and judges overlap from them. */
 #include "profile/controls.h"
 #include "profile/figures.h"
 
@@ -101,7 +101,7 @@ struct estimate controls_efficiency(const double *step, const double *after_back
     return estimate;
 }
 
-/* Over the rounds in which a figure is known. */
+/* Estimates a figure from the rounds in which it is known. */
 static struct estimate estimate_known(const double *figure, size_t n)
 {
     double *known = allocate(n + 1, sizeof *known);
@@ -114,7 +114,7 @@ static struct estimate estimate_known(const double *figure, size_t n)
     return estimate;
 }
 
-/* The geometric mean of a[i] / b[i] with its interval. */
+/* Returns the geometric mean of a[i] / b[i] with its interval. */
 static struct estimate mean_ratio(const double *a, const double *b, size_t n)
 {
     struct paired paired = stats_paired(a, b, n, 0.95);
@@ -123,7 +123,7 @@ static struct estimate mean_ratio(const double *a, const double *b, size_t n)
 
 void controls_compute(struct controls *c, const struct job *job, const struct measurements *m)
 {
-    /* a result that does not apply is an estimate of no rounds, and the row that it names is not read */
+    /* A result that does not apply gets n = 0 rounds; the row given for it is not read. */
     size_t n = c->rounds = m->rounds, of_none = c->rows.none < 0 ? 0 : n, of_communication = c->communicates ? n : 0;
     size_t of_overlap = c->rows.after_backward < 0 ? 0 : of_communication;
     int none_row = of_none ? c->rows.none : 0, after_backward_row = of_overlap ? c->rows.after_backward : 0;
@@ -159,13 +159,13 @@ void controls_compute(struct controls *c, const struct job *job, const struct me
 
 /* ---- the verdict on overlap ---- */
 
-/* Rounds to whole percent, without a negative zero. */
+/* Rounds to whole percent, and turns -0 into 0. */
 static double percent(double x)
 {
     return round(100 * x) + 0.0;
 }
 
-/* The first reason that applies. */
+/* Returns why nothing overlaps: the first reason that applies. */
 static const char *why_no_overlap(const struct profile_facts *facts, double tail, const struct controls *c,
                                   char text[192])
 {

@@ -1,90 +1,90 @@
-/* controls.h - compares a captured implementation, in interleaved rounds, with itself without tracing, with its
- * collectives after backward, and with `none`; and whether communication was hidden behind computation. */
+/* controls.h - compares a captured implementation, in interleaved rounds, with three controls: itself without tracing,
+ * itself with its collectives after backward, and `none`; and judges whether computation hid communication. */
 #ifndef BENCH_MEASURE_PROFILE_CONTROLS_H
 #define BENCH_MEASURE_PROFILE_CONTROLS_H
 
 #include "base/figures.h"
 #include "profile/profile.h"
 
-/* What was profiled, and on what. */
+/* What was profiled, and on which machine. */
 struct profile_facts {
-    const char *label, *bucket_words; /* of the implementation */
+    const char *label, *bucket_words; /* of the implementation: its label; its bucket size */
     const struct strategy *strategy;
     int buckets;                     /* of its plan */
-    int ranks, hosts, machine_ranks; /* machine_ranks: those on rank 0's machine */
-    int on_gpu, comm_on_device;      /* ranks compute on GPUs; communication is the device's own work (struct comm) */
+    int ranks, hosts, machine_ranks; /* machine_ranks: number of ranks on rank 0's machine */
+    int on_gpu, comm_on_device;      /* 1: ranks compute on GPUs; 1: the device itself communicates (struct comm) */
     int has_synthetic_data;
     int threads; /* of a rank */
     double cores_per_rank;
-    double tokens, flops; /* of a step: tokens of all ranks; of the model */
-    size_t block_steps;   /* timed steps of a block */
-    size_t memory_bytes;  /* of rank 0's GPU or machine; 0 if unknown */
-    size_t peak_bytes;    /* the largest open_device_memory of a rank so far */
+    double tokens, flops; /* per step: tokens of all ranks; FLOP of the model */
+    size_t block_steps;   /* timed steps in a block */
+    size_t memory_bytes;  /* memory of rank 0's GPU or machine; 0: unknown */
+    size_t peak_bytes;    /* largest open_device_memory of any rank so far */
 };
 
-/* Indices of a captured row and of its controls among the rows of a run; -1: it has none of that kind. */
+/* Indices of a captured row and of its controls among the rows of a run; -1: that control is not needed. */
 struct profile_rows {
     int captured, untraced, after_backward, none;
 };
 
-/* Of n rows that profile_rows_make has made. A row that reduces nothing is not compared with `none`. */
+/* Finds a captured row's controls among n rows of profile_rows_make; `none` only if the captured row reduces. */
 struct profile_rows profile_rows_find(const struct implementation *row, int n, int captured);
 
 struct controls {
     struct profile_rows rows;
-    int communicates;                       /* more than one rank, and the captured row reduces */
-    const struct attainable *attainable_of; /* of all rows of the run */
-    size_t others_staged; /* bytes that only other rows use, of all ranks on a GPU, or of a rank on the CPU */
+    int communicates;                       /* 1: more than one rank, and the captured row reduces */
+    const struct attainable *attainable_of; /* measured for all rows of the run */
+    size_t others_staged; /* staged bytes of other rows only: of all ranks on a GPU, or of one rank on the CPU */
 
-    /* Series with an element for each round, of a step of the captured row: seconds, mean over ranks */
-    double *all_series;             /* owned: all of them, one after the other */
-    double *compute, *compute_none; /* while operations ran; and in a step of `none` */
+    /* [rounds] of a step of the captured row, in seconds, means over ranks (if not stated otherwise) */
+    double *all_series;             /* owns the memory of the series below */
+    double *compute, *compute_none; /* while operations ran; the same in a step of `none` */
     double *exposed, *overlap;      /* as in struct overlap */
-    double *alone;                  /* its collectives one after the other, on the slowest rank */
-    double *slowdown;               /* duration of a collective / its duration alone */
-    double *peak;                   /* bytes in use without others_staged, on the rank with the most */
+    double *alone;                  /* sum of its collectives, each run alone, on the slowest rank */
+    double *slowdown;               /* time of a collective in the step / its time alone */
+    double *peak;                   /* bytes in use less others_staged, on the rank with the most */
 
-    /* Results over `rounds` rounds, in seconds and ratios; control_results gives their meaning. A result that does not
-     * apply (one rank, nothing to reduce, nothing that overlaps) has n = 0 and NAN. */
+    /* Results over `rounds` rounds, seconds or ratios; control_results explains each. A result that does not apply (one
+     * rank, nothing to reduce, nothing that overlaps) has n = 0 and NAN. */
     size_t rounds;
     struct estimate step, step_untraced, step_after_backward, step_none, backward_none;
     struct estimate forward, backward, exposed_of_rounds, overlap_of_rounds, peak_bytes;
     struct estimate comm_alone, saved, sync_cost, attainable;
     struct estimate overlap_efficiency; /* saved / min(comm_alone, backward_none), not clamped */
-    struct estimate comm_slowdown;      /* waiting for a straggler is included */
+    struct estimate comm_slowdown;      /* includes waiting for stragglers */
     struct estimate profiling_overhead, step_to_none, compute_slowdown, step_to_attainable; /* geometric means */
 };
 
-/* Makes room for that many rounds. `attainable` must outlive the controls. Release with controls_destroy. */
+/* Makes room for `room` rounds. `attainable` must outlive the controls. Release with controls_destroy. */
 void controls_create(struct controls *controls, const struct profile_rows *rows, int communicates,
                      const struct attainable *attainable, size_t others_staged, size_t room);
-void controls_destroy(struct controls *controls); /* zeroed ones are fine */
+void controls_destroy(struct controls *controls); /* zeroed controls are fine */
 
 /* Whether a row is the captured one or one of its controls. */
 int controls_include(const struct controls *controls, int row);
 
-/* Whether attainable_measure follows the blocks of a row: gradients' ready times, and its collectives alone. */
+/* Whether attainable_measure must run after the blocks of a row, for its collectives alone or `none`'s ready times. */
 int controls_measure_alone(const struct controls *controls, int row);
 
-/* Adds a block of an included row with `timed` timed steps, whose spans are still in the timeline and whose collectives
- * have been measured alone. All ranks call. */
+/* Adds a block, of `timed` timed steps, of a row that controls_include. Its spans must still be in the timeline, and
+ * its collectives have been measured alone. All ranks call. */
 void controls_add_block(struct controls *controls, const struct job *job, const struct timeline *timeline,
                         const struct block *block, int timed);
 
 /* Computes the results from the complete rounds. All ranks call. */
 void controls_compute(struct controls *controls, const struct job *job, const struct measurements *measurements);
 
-/* The overlap efficiency over n rounds, from seconds: step[n], after_backward[n], alone[n] and the backward pass of
- * none[n]. */
+/* Estimates the overlap efficiency from seconds of n rounds: step[n], after_backward[n], alone[n], and the backward
+ * pass of `none`, backward[n]. */
 struct estimate controls_efficiency(const double *step, const double *after_backward, const double *alone,
                                     const double *backward, size_t n);
 
-/* A result as a figure and as a row of a table. */
+/* How a result is shown as a figure and as a row of a table. */
 struct control_result {
-    const char *subject, *figure; /* subject NULL: the profiled implementation */
-    const char *name, *meaning;   /* name NULL: its label; meaning NULL: no table shows it */
+    const char *subject, *figure; /* subject NULL: the label of the implementation */
+    const char *name, *meaning;   /* of the row; name NULL: the label; meaning NULL: no row */
     const char *unit;
-    size_t offset; /* in struct controls */
+    size_t offset; /* of the estimate in struct controls */
     enum better better;
 };
 enum { CONTROL_RESULTS = 15 };
@@ -94,8 +94,8 @@ static inline const struct estimate *control_estimate(const struct controls *con
     return (const struct estimate *)((const char *)controls + r->offset);
 }
 
-/* Writes whether overlap happened, by its efficiency and interval, and the reason if it did not, in a sentence or two.
- * exposed_tail: of a captured step of rank 0, in seconds. The controls may have no round yet. */
+/* Writes in a sentence or two whether communication overlapped, with the efficiency and its interval, or why it did
+ * not. exposed_tail: seconds in a captured step of rank 0. The controls may have no round yet. */
 enum { OVERLAP_VERDICT = 640 };
 void overlap_verdict_write(char text[OVERLAP_VERDICT], const struct profile_facts *facts, double exposed_tail,
                            const struct controls *controls);

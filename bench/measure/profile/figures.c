@@ -1,4 +1,4 @@
-/* figures.c - phases, lateness and collectives of the captured steps, over all ranks. */
+/* figures.c - phases, lateness and collectives of the captured steps of all ranks. */
 #include "profile/figures.h"
 
 #include "base/stats.h"
@@ -11,14 +11,14 @@
 
 /* ---- phases ---- */
 
-/* of_rank[ranks]: the quantile q of each rank's steps, from seconds[ranks, steps]. */
+/* Sets of_rank[ranks] to the quantile q of each rank's steps, from seconds[ranks, steps]. */
 static void find_quantiles(double *of_rank, const double *seconds, int ranks, size_t steps, double q)
 {
     for (int r = 0; r < ranks; r++)
         of_rank[r] = stats_quantile(seconds + (size_t)r * steps, steps, q);
 }
 
-/* Returns the first rank with the largest value; with the least if sign is -1. */
+/* Returns the first rank with the largest value; if sign is -1, with the smallest. */
 static int rank_of_most(const double *of_rank, int ranks, int sign)
 {
     int most = 0;
@@ -27,14 +27,14 @@ static int rank_of_most(const double *of_rank, int ranks, int sign)
     return most;
 }
 
-/* Returns the time of the fast ranks: the lower quartile over ranks; of four or fewer ranks the least. */
+/* Returns the time of the fast ranks: the lower quartile over ranks; for four or fewer ranks the minimum. */
 static double pace_of(const double *of_rank, int ranks)
 {
     int quarter = (ranks - 1) / 4;
     return stats_quantile(of_rank, (size_t)ranks, ranks > 1 ? (double)quarter / (ranks - 1) : 0);
 }
 
-/* Sets how late each rank is by its median work, and what a step would gain without that. */
+/* Sets how late each rank's median work is, and how much shorter a step would be without that delay. */
 static void find_late(struct profile_figures *figures, const double *work)
 {
     double pace = pace_of(work, figures->ranks), most = work[rank_of_most(work, figures->ranks, 1)];
@@ -53,8 +53,8 @@ enum step_phase rank_latest_in(const struct rank_figure *rank)
     return (enum step_phase)rank_of_most(rank->late_in, PHASES, 1);
 }
 
-/* Writes the share of a well-tuned step that a phase usually has, and whether this one is outside. A backward pass
- * takes about twice as long as the forward pass. */
+/* Writes the share that a phase usually has in a well-tuned step (backward's is about twice forward's), and whether
+ * this phase is outside. */
 static void compare_with_usual(struct phase_figure *f, int phase)
 {
     static const double usual[PHASES + 1][2] = {[PHASE_DATA_LOADING] = {0, 10},
@@ -88,7 +88,7 @@ struct pooled pool_steps(const struct job *job, const double *seconds, size_t st
     return pooled;
 }
 
-/* Describes a phase (PHASES: the whole step, which comes first) by seconds[ranks, steps]. of_rank: room for [ranks]. */
+/* Fills the figures of a phase (PHASES: the step, done first) from seconds[ranks, steps]. of_rank: scratch [ranks]. */
 static void describe_phase(struct profile_figures *f, int phase, const double *seconds, double *of_rank)
 {
     struct phase_figure *p = &f->phase[phase];
@@ -108,8 +108,8 @@ static void describe_phase(struct profile_figures *f, int phase, const double *s
     compare_with_usual(p, phase);
 }
 
-/* Reads this rank's seconds[steps] in a phase (PHASES: in the step), and waits[steps], the part of them without a core.
- */
+/* Reads seconds[steps] that this rank spent in a phase (PHASES: in the step), and waits[steps], the part without a
+ * core. */
 static void read_phase(const struct profile_figures *f, const struct capture *capture, int phase, double *seconds,
                        double *waits)
 {
@@ -120,20 +120,20 @@ static void read_phase(const struct profile_figures *f, const struct capture *ca
     }
 }
 
-/* Describes the phases and the step, and how late each rank is. A rank is late in a phase by the lower quartile of its
- * time there with a core, which other processes on the cores hardly change. */
+/* Fills the figures of the phases and the step, and how late each rank is. Lateness in a phase is measured by the lower
+ * quartile of the time with a core, which other processes on the cores hardly change. */
 static void find_phases(struct profile_figures *f, const struct job *job, const struct capture *capture)
 {
     size_t steps = (size_t)f->steps, n = steps * (size_t)f->ranks;
     double *room = allocate(4 * n + 2 * steps + (size_t)f->ranks, sizeof *room), *seconds = room, *waits = room + n;
     double *work = room + 2 * n, *work_waits = room + 3 * n; /* zeroed */
     double *mine = room + 4 * n, *my_waits = mine + steps, *of_rank = my_waits + steps;
-    for (int p = PHASES; p >= 0; p--) { /* the step first: shares are of it */
+    for (int p = PHASES; p >= 0; p--) { /* the step first, since shares divide by it */
         read_phase(f, capture, p, mine, my_waits);
         job_gather(job, mine, steps * sizeof *mine, seconds);
         job_gather(job, my_waits, steps * sizeof *mine, waits);
         describe_phase(f, p, seconds, of_rank);
-        if (p == PHASES || p == PHASE_GRADIENT_SYNC || p == PHASE_CHECKPOINT) /* the ranks wait for each other */
+        if (p == PHASES || p == PHASE_GRADIENT_SYNC || p == PHASE_CHECKPOINT) /* not work: ranks wait for each other */
             continue;
         for (size_t i = 0; i < n; i++) {
             work[i] += seconds[i];
@@ -154,8 +154,8 @@ static void find_phases(struct profile_figures *f, const struct job *job, const 
 
 /* ---- collectives ---- */
 
-/* Lists every payload and operation that occurs, the largest payload first. Returns the largest number of calls that
- * one has on this rank, which is the same on every rank. */
+/* Lists each payload and operation that occurs, largest payload first. Returns the most calls that any of them has on
+ * this rank; the number is the same on every rank. */
 static size_t list_payloads(struct profile_figures *figures, const struct capture *capture)
 {
     const struct collectives *r = &capture->collectives;
@@ -178,8 +178,8 @@ static size_t list_payloads(struct profile_figures *figures, const struct captur
     return most;
 }
 
-/* Finds medians over the calls of all ranks for which a time is known. Gathers one time of one payload after the other,
- * which takes little memory. */
+/* Sets the median times over the calls of all ranks for which each is known. Gathers one time of one payload after
+ * another, to save memory. */
 static void find_collectives(struct profile_figures *figures, const struct job *job, const struct capture *capture)
 {
     const struct collectives *r = &capture->collectives;
@@ -192,7 +192,7 @@ static void find_collectives(struct profile_figures *figures, const struct job *
         for (int time = 0; time < TIMES; time++) {
             size_t n = 0;
             for (const struct timed_collective *one = r->item; one < r->item + r->n; one++) {
-                int waits = one->last_rank != job->rank; /* the last rank does not */
+                int waits = one->last_rank != job->rank; /* the rank that posts last waits for no one */
                 const int64_t ns[TIMES] = {one->posted_ns - one->queued_ns, one->completed_ns - one->posted_ns,
                                            waits ? collective_wait(one, job->rank, r->residual_ns) : -1,
                                            collective_transfer(one, job->rank, r->residual_ns)};

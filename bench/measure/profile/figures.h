@@ -4,82 +4,82 @@
 
 #include "profile/capture.h"
 
-/* In seconds a step. */
+/* A phase of the step; times are seconds per step. */
 struct phase_figure {
-    const char *name;    /* of the phase, or "step" */
-    char usual[32];      /* its usual share of a well-tuned step, and whether this one is outside; "": unknown */
+    const char *name;    /* of the phase; or "step" */
+    char usual[32];      /* its share in a well-tuned step, and whether it is outside; "": unknown */
     double mean, median; /* over the steps of all ranks (n = ranks x steps) */
-    double least, most;  /* the least and the largest median of a rank */
-    double p95_steps;    /* 95th percentile of a rank's steps, on the rank where it is largest */
+    double least, most;  /* smallest and largest median of any rank */
+    double p95_steps;    /* 95th percentile over the steps of a rank, the largest of any rank */
     int least_rank, most_rank, p95_rank;
-    double share; /* of the steps' time */
+    double share; /* of the time of the steps */
 };
 
-/* Collectives of one payload, over all ranks and steps. Times are medians in seconds over the calls for which they are
- * known; NAN if there is none. */
+/* The collectives of one payload and operation, over all ranks and steps. Times are medians in seconds over the calls
+ * for which they are known; NAN if there are none. */
 struct collective_figure {
     enum comm_kind kind;      /* the operation */
-    size_t bytes, parameters; /* of one call; parameters: the most of any */
-    size_t calls, waited;     /* of all ranks; waited: those that are known to have waited */
-    double queued, duration;  /* from the request to the post; from the post to completion */
-    double wait, transfer;    /* until the last rank posts, on the other ranks; from then to completion */
-    double algbw, busbw;      /* bytes/s of the median duration */
+    size_t bytes, parameters; /* of one call; parameters: the most in any call */
+    size_t calls, waited;     /* on all ranks; waited: calls known to have waited for another rank */
+    double queued, duration;  /* from request to post; from post to completion */
+    double wait, transfer;    /* from post to the last rank's post, on the other ranks; from then to completion */
+    double algbw, busbw;      /* bytes / second at the median duration */
 };
 
 struct rank_figure {
     int rank;
     struct overlap mean;                         /* of its steps */
-    double offset, drift, drift_error, residual; /* of its clock: seconds; drifts in seconds a second */
+    double offset, drift, drift_error, residual; /* of its clock: seconds; drift in seconds per second */
 
-    /* Work consists of all phases of a step but gradient_sync and checkpoint, in which ranks wait for each other;
-     * seconds, medians over the steps of a rank. The fast ranks are those up to the lower quartile; of four or fewer
-     * the fastest. */
-    double late;            /* work beyond that of the fast ranks */
-    double core_wait;       /* work during which the training thread had no core; 0 on GPUs, where it is not watched */
-    double late_in[PHASES]; /* lower quartile of a phase without core_wait, beyond that of the ranks fast in it */
-    double saves; /* what a step gains if this rank and all later ones are as fast as the next one: work of the latest
-                     rank - work of the next; 0 for a fast rank */
+    /* Work: all phases of a step except gradient_sync and checkpoint, in which ranks wait for each other. Seconds,
+     * medians over the steps of a rank. "The fast ranks": the lower quartile over ranks; for four or fewer ranks the
+     * fastest. */
+    double late;            /* its work - that of the fast ranks */
+    double core_wait;       /* part of the work without a core; 0 on GPUs, where it is not watched */
+    double late_in[PHASES]; /* lower quartile of the phase less core_wait - that of the fast ranks */
+    double saves; /* how much shorter a step is if this rank and all later ones match the next faster one: work of the
+                     latest rank - work of the next faster; 0 for a fast rank */
 };
 
-/* The phase that a rank is latest in. */
+/* Returns the phase with the largest late_in. */
 enum step_phase rank_latest_in(const struct rank_figure *rank);
 
-/* A bucket of the plan. Seconds from the step's start, medians over the steps of all ranks. */
+/* A bucket of the plan. Times are seconds from the step's start, medians over the steps of all ranks. */
 struct bucket_figure {
     int bucket, tensors;
     size_t parameters;
-    double ready;                /* its last gradient is final */
-    double queued, posted, done; /* its collective is requested, posted, complete; queued is NAN on GPUs */
-    double exposed;              /* duration of the part without concurrent computation; NAN if unknown */
-    double last;                 /* share of the steps in which it was the last to complete */
+    double ready;                /* when its last gradient is final */
+    double queued, posted, done; /* when its collective is requested, posted, complete; queued: NAN on GPUs */
+    double exposed;              /* seconds without concurrent computation; NAN: unknown */
+    double last;                 /* share of steps in which it completed last */
 };
 
 struct profile_figures {
-    int first, steps;   /* captured steps that are counted, as in capture.collectives */
+    int first, steps;   /* the captured steps that are counted, as in capture.collectives */
     const char *epochs; /* the kind of these steps: "active" or "warm-up" */
     int ranks;
-    struct phase_figure phase[PHASES + 1]; /* the last: the step */
+    struct phase_figure phase[PHASES + 1]; /* [PHASES] is the whole step */
     struct rank_figure *rank;              /* [ranks] */
-    struct overlap mean;                   /* of the steps of all ranks */
-    struct collective_figure *collective;  /* [collectives], the largest payload first */
+    struct overlap mean;                   /* over the steps of all ranks */
+    struct collective_figure *collective;  /* [collectives], largest payload first */
     int collectives;
-    struct bucket_figure *bucket; /* [buckets]; none if nothing is reduced, as on one rank */
+    struct bucket_figure *bucket; /* [buckets]; none if nothing is reduced, or on one rank */
     int buckets;
 };
 
-/* The mean and the median of seconds[steps] of every rank; NAN if any of them is. All ranks call. */
+/* Mean and median of seconds[steps] over all ranks; NAN if any of the numbers is NAN. All ranks call. */
 struct pooled {
     double mean, median;
 };
 struct pooled pool_steps(const struct job *job, const double *seconds, size_t steps);
 
-/* All ranks call and know the same afterwards. Release with profile_figures_destroy. */
+/* Computes all figures but the buckets'. All ranks call, and get the same. Release with profile_figures_destroy. */
 void profile_figures_create(struct profile_figures *figures, const struct job *job, const struct capture *capture);
-void profile_figures_destroy(struct profile_figures *figures); /* zeroed ones are fine */
+void profile_figures_destroy(struct profile_figures *figures); /* zeroed figures are fine */
 
-/* Adds the buckets of the captured plan in the order in which backward completes them. Their spans are still in the
- * timeline; computing is as from run_computing. host_is_ahead: the host requests collectives long before the device
- * comes to them, so that `queued` is NAN. All ranks call. */
+/* Adds the buckets of the captured plan, in the order in which backward completes them, from the spans that are still
+ * in the timeline. computing: as from recorder_computing. host_is_ahead: the host requests collectives long before the
+ * device runs them, so `queued` is NAN. All ranks call. */
 void profile_figures_add_buckets(struct profile_figures *figures, const struct job *job, const struct capture *capture,
                                  const struct timeline *timeline, const struct plan *plan, const struct lane *computing,
                                  int host_is_ahead);

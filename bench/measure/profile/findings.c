@@ -14,7 +14,7 @@ static enum level level_above(double value, double warning, double high)
     return value > high ? LEVEL_HIGH : value > warning ? LEVEL_WARNING : LEVEL_NOTE;
 }
 
-/* Adds a finding without its text, of unknown loss. percent and threshold are in percent. */
+/* Adds a finding with empty text and unknown loss. percent: the figure; threshold: what it exceeds, in percent too. */
 static struct finding *add_finding(struct findings *f, const char *name, enum level level, double percent,
                                    double threshold, const char *advice)
 {
@@ -32,7 +32,7 @@ static void set_loss(struct finding *finding, struct measured loss, double step)
     finding->share = loss.value / step;
 }
 
-/* Advice where threads of ranks wait for cores, if there are fewer cores than threads; otherwise `other`. */
+/* Returns advice on cores if ranks have fewer cores than threads; otherwise `other`. */
 static const char *advise_on_cores(const struct profile_facts *facts, const char *other)
 {
     return !facts->on_gpu && facts->cores_per_rank < facts->threads
@@ -63,7 +63,7 @@ static double most_of(const struct profile_figures *figures, share_of_rank *shar
     return most;
 }
 
-/* Appends the first 8 ranks whose share is above a limit, such as "rank 0, 2, 3)". */
+/* Appends the first 8 ranks whose share is above a limit and a closing bracket, such as "rank 0, 2, 3)". */
 static void append_ranks(struct finding *finding, const struct profile_figures *figures, share_of_rank *share,
                          double limit)
 {
@@ -125,8 +125,8 @@ static void check_memory(struct findings *f, double threshold, const struct prof
 
 /* ---- communication ---- */
 
-/* Without rounds the loss is the exposed time of the rank with the most, less its waits for other ranks, which their
- * own findings count. With rounds it is the sync cost. Returns NULL if nothing is found. */
+/* The loss is the sync cost, if control rounds have run; otherwise the exposed time on the worst rank, less its waits
+ * for other ranks, which findings about stragglers count. Returns NULL if nothing is found. */
 static struct finding *check_exposed(struct findings *f, double threshold, const struct profile_facts *facts,
                                      const struct profile_figures *figures, const struct collectives *collectives,
                                      const struct estimate *cost)
@@ -167,12 +167,12 @@ static struct finding *check_exposed(struct findings *f, double threshold, const
     return finding;
 }
 
-/* One finding: if communication is exposed, the time that the collectives take is its cause. */
+/* Adds at most one finding: exposed communication, with slow collectives as its cause; or slow collectives alone. */
 static void check_communication(struct findings *f, double threshold, const struct profile_facts *facts,
                                 const struct profile_figures *figures, const struct collectives *collectives,
                                 const struct controls *c)
 {
-    double value = 100 * c->comm_alone.median / c->backward_none.median, limit = 15; /* NAN without controls */
+    double value = 100 * c->comm_alone.median / c->backward_none.median, limit = 15; /* value: NAN without controls */
     struct finding *exposed = check_exposed(f, threshold, facts, figures, collectives, &c->sync_cost);
     struct finding *finding = exposed;
     if (value > limit) {
@@ -192,14 +192,14 @@ static void check_communication(struct findings *f, double threshold, const stru
 
 /* ---- late ranks ---- */
 
-/* By how much a rank is late in the phase where it is latest. */
+/* Returns how late a rank is in the phase in which it is latest. */
 static double most_late_in(const struct rank_figure *rank)
 {
     return rank->late_in[rank_latest_in(rank)];
 }
 
-/* Names the rank that costs the others most. If no cost is above the threshold, since communication takes longer than
- * the delays, notes the rank that is latest in a phase, by 10 % of its work or more. */
+/* Names the rank that costs the others most. If no cost exceeds the threshold, because communication takes longer than
+ * the delays, notes the rank that is latest in any phase, if that is at least 10 % of the work. */
 static void check_stragglers(struct findings *f, const struct profile_figures *figures, const struct collectives *c)
 {
     const struct rank_figure *rank = figures->rank, *straggler = rank, *latest = rank, *in_phase = rank;
@@ -261,8 +261,8 @@ static void check_cores(struct findings *f, const struct profile_facts *facts, c
 
 /* ---- links ---- */
 
-/* Finds the host whose sending or receiving side is the slowest, compared with the median of the others'. Of two hosts
- * one receives what the other sends, so only the sending sides are compared. */
+/* Finds the host whose send or receive rate is lowest compared with the median of the other hosts. With two hosts only
+ * sending is compared, since one receives what the other sends. */
 static void check_links(struct findings *f, const struct link_rates *link, int hosts)
 {
     double threshold = 50, value = threshold, rate = 0, reached = NAN, others = NAN;

@@ -1,4 +1,4 @@
-/* options.c - the options of a profile, which rows it makes of them, and which steps they select. */
+/* options.c - the options of a profile, the rows that it trains, and the steps that it selects. */
 #include "profile/controls.h"
 
 #include "kernels/error.h"
@@ -55,7 +55,7 @@ static int ranks_parse(const struct option *option, const char *text, void *fiel
             return error_report("--%s: rank %ld is listed twice; name it once", option->name, rank);
         list.rank[list.n++] = (int)rank;
     }
-    if (more || (!list.all && !list.n)) /* more: the loop ended within the text */
+    if (more || (!list.all && !list.n)) /* more is not 0: the list is malformed */
         return error_report("--%s %s: expected all, or a list such as 0,3", option->name, text);
     *(struct rank_list *)field = list;
     return 0;
@@ -137,7 +137,7 @@ void profile_options_add(struct option_table *table, struct profile_options *opt
 
 /* ---- the rows of the training ---- */
 
-/* Adds a copy of a row that is not captured, under that label; with several profiles in a run, label:<row's label>. */
+/* Adds an uncaptured copy of a row, labelled `label`; with several profiles in a run, label:<the row's label>. */
 static struct implementation *add_control(struct training_options *t, const struct implementation *of,
                                           const char *label, int several)
 {
@@ -179,8 +179,7 @@ int profile_rows_make(struct training_options *t, const struct strategy_list *li
 
 struct profile_rows profile_rows_find(const struct implementation *row, int n, int captured)
 {
-    const struct strategy *strategy =
-        row[captured].strategy; /* its controls follow it, as profile_rows_make has them */
+    const struct strategy *strategy = row[captured].strategy; /* its controls follow it (profile_rows_make) */
     struct profile_rows rows = {captured, captured + 1, strategy->overlaps ? captured + 2 : -1, -1};
     for (int i = 0; i < n && strategy->reduces; i++)
         if (row[i].traced && !row[i].strategy->reduces)
@@ -196,7 +195,7 @@ int profile_options_check(const struct profile_options *o, const struct option_t
         return error_report("--implementations is for the benchmark; --profile traces --profile-implementation");
     if (option_was_given(table, "output"))
         return error_report("--output is for the benchmark; with --profile use --profile-output-dir");
-    enum { BLOCK_STEPS = 3 }; /* by default, unless the warm-up has fewer */
+    enum { BLOCK_STEPS = 3 }; /* timed steps by default, or all of the warm-up if fewer */
     if (training_options_check(t, table, BLOCK_STEPS, 1))
         return -1;
     size_t cycle = o->wait + o->warmup + (o->active ? o->active : 1), cycles = o->repeat ? o->repeat : 1;

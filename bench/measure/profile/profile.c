@@ -1,5 +1,5 @@
 /* profile.c - profile mode: captures each implementation, then runs rounds of blocks that compare them with their
- * controls. Summaries are written after each capture and again during the rounds. */
+ * controls. Summaries are written after each capture and repeatedly during the rounds. */
 #include "base/text.h"
 #include "kernels/error.h"
 #include "profile/summary.h"
@@ -9,21 +9,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The profiles of a run. */
+/* The profiles of one run. */
 struct profiles {
     const struct profile_options *options;
     const struct command *command;
     int n;
     struct profile *of;            /* [n] */
     struct attainable *attainable; /* of all rows */
-    struct link_rates *links;      /* [hosts], or NULL */
-    struct training training;      /* its results are those of the comparison, where there are several profiles */
-    struct trace_file merged;      /* of all of them */
+    struct link_rates *links;      /* [hosts]; NULL: not measured */
+    struct training training;      /* with several profiles, its results are the comparison's */
+    struct trace_file merged;      /* one trace of all profiles */
 };
 
 /* ---- summaries ---- */
 
-/* A summary with its heading: of a profile; or of all together where p is NULL. */
+/* Creates the summary of a profile with its heading; p NULL: the summary of the comparison. */
 static cJSON *create_summary(const struct profiles *all, const struct profile *p)
 {
     const struct training *t = &all->training;
@@ -46,7 +46,7 @@ static cJSON *create_summary(const struct profiles *all, const struct profile *p
     return summary;
 }
 
-/* Writes the summary of a profile so far; prints it if it is complete and the only one. All ranks call. */
+/* Writes the summary of a profile so far; prints it if it is complete and the run's only profile. All ranks call. */
 static int write_profile(struct profiles *all, struct profile *p)
 {
     const struct training *t = &all->training;
@@ -68,7 +68,7 @@ static int write_profile(struct profiles *all, struct profile *p)
     return harness_write_summary(p->results, summary, &figures, t->run.complete && all->n == 1);
 }
 
-/* Writes the summaries of all captured profiles, and of their comparison. All ranks call. */
+/* Writes the summaries of all captured profiles and of their comparison. All ranks call. */
 static int write_summaries(void *context)
 {
     struct profiles *all = context;
@@ -111,7 +111,7 @@ static int take_block(void *context, const struct block *b)
     return status;
 }
 
-/* Adds the captured steps to the trace of all profiles, as if all profiles had begun at the same moment. */
+/* Adds a profile's steps to the merged trace of all profiles, shifted so that all profiles begin at the same time. */
 static int merge_trace(struct profiles *all, const struct profile *p)
 {
     const struct training *t = &all->training;
@@ -119,20 +119,20 @@ static int merge_trace(struct profiles *all, const struct profile *p)
     trace.group = (int)(p - all->of);
     trace.name = "comparison";
     int64_t start_ns = alignment_apply(&p->capture.alignment, p->capture.times[0].start_ns) - trace.base_ns;
-    int64_t back_ns = (int64_t)job_max(t->harness.job, -(double)start_ns); /* the earliest start of a rank */
+    int64_t back_ns = (int64_t)job_max(t->harness.job, -(double)start_ns); /* minus the earliest start of any rank */
     trace.base_ns -= back_ns;
     trace.base_unix_ns -= back_ns;
     return merged_trace_add(&all->merged, all->options, t->harness.results.directory, t->harness.job, &trace);
 }
 
-/* Captures one implementation and finds its figures, before the spans of the next one replace its spans. */
+/* Captures one implementation and computes its figures, before the next capture overwrites its spans. */
 static int capture_profile(struct profiles *all, struct profile *p)
 {
     struct training *t = &all->training;
     const struct job *job = t->harness.job;
     const struct reducer *reducer = &t->engine.reducer[p->row];
     int status = capture_run(&p->capture, t, p->row, p->name, p->options, p->results);
-    if (!p->capture.n) /* it failed before the first captured step */
+    if (!p->capture.n) /* failed before the first captured step */
         return -1;
     if (all->n > 1)
         status = job_agree_after(job, status, merge_trace(all, p));
@@ -173,7 +173,7 @@ static int measure_profiles(struct profiles *all)
     return interrupted ? -1 : status;
 }
 
-/* Checks, before any directory is made, that <top>/<name> is free for each of several profiles. Returns 0; or -1,
+/* Checks that <top>/<name> is free for each of several profiles, before any directory is made. Returns 0; or -1,
  * reported. */
 static int check_directories(const struct profiles *all, const char *top)
 {
@@ -186,8 +186,8 @@ static int check_directories(const struct profiles *all, const char *top)
     return status;
 }
 
-/* Opens a directory for the results of each of several profiles; a single profile has that of the run. Returns 0; or -1
- * on every rank, reported. */
+/* Opens a result directory for each of several profiles; a single profile uses the run's. Returns 0; or -1 on every
+ * rank, reported. */
 static int open_results(struct profiles *all)
 {
     struct training *t = &all->training;
@@ -249,7 +249,7 @@ static void create_profiles(struct profiles *all, const struct training_options 
         *p = (struct profile){.options = all->options, .row = i, .results = &all->training.harness.results};
         memcpy(p->name, o->implementation[i].label, sizeof p->name);
         for (char *c = p->name; *c; c++)
-            *c = *c == ':' ? '.' : *c; /* no label holds a '.', so that names differ as labels do */
+            *c = *c == ':' ? '.' : *c; /* labels have no '.', so names stay distinct */
         all->n++;
     }
     for (struct profile *p = all->of; p < all->of + all->n && all->n > 1; p++) {

@@ -1,18 +1,18 @@
-/* profile.h - profile mode: traces the steps of one implementation, and measures its overlap against controls. */
+/* profile.h - profile mode: traces the steps of an implementation, and measures its overlap against controls. */
 #ifndef BENCH_MEASURE_PROFILE_PROFILE_H
 #define BENCH_MEASURE_PROFILE_PROFILE_H
 
 #include "training/training.h"
 
-/* Which operations are traced; auto: the CPU's, and the GPU's if there is one. */
+/* Which operations are traced; TRACE_AUTO: the CPU's, and the GPU's if there is one. */
 enum activities_wanted { TRACE_AUTO, TRACE_CPU, TRACE_CUDA, TRACE_CPU_CUDA };
 
-/* Percentages at which a figure becomes a finding. */
+/* Percentages above which (for busy, below which) a figure becomes a finding. */
 struct thresholds {
     double busy, data_loading, exposed, memory;
 };
 
-/* Ranks that write a trace. */
+/* --profile-ranks: the ranks that write a trace. */
 struct rank_list {
     int all, n;
     int rank[256];
@@ -22,7 +22,7 @@ struct profile_options {
     int profile;
     struct strategy_list implementations;
     const char *output_dir;
-    size_t wait, warmup, active, repeat; /* steps; active and repeat 0: all there is */
+    size_t wait, warmup, active, repeat; /* steps; active 0, repeat 0: as many as there are */
     enum activities_wanted activities;
     struct rank_list ranks;
     double buffer_mb;
@@ -30,35 +30,35 @@ struct profile_options {
     struct thresholds thresholds;
 };
 
-/* Appends the section of these options; each needs --profile. */
+/* Appends the option section of a profile; each of its options needs --profile. */
 void profile_options_add(struct option_table *table, struct profile_options *options);
 
-/* Returns what a run with these options records. */
+/* Returns what the recorder must record for these options. */
 struct recording profile_recording(const struct profile_options *options);
 
-/* Checks them against the training, and makes its rows. Returns 0; or -1, reported. */
+/* Checks the profile's options against those of the training, and makes its rows. Returns 0; or -1, reported. */
 int profile_options_check(const struct profile_options *options, const struct option_table *table,
                           struct training_options *training);
 
-/* Makes the rows of the training. For each strategy, one with buckets for each size: traced and captured; the same
- * without tracing; the same with its collectives after backward, if it overlaps. And `none`, unless it is one of them.
- * Returns 0; or -1, reported: too many, or two of one label. */
+/* Makes the rows of the training. Each strategy (with buckets: each bucket size) has a captured row, a copy without
+ * tracing, and, if it overlaps, a copy with its collectives after backward. `none` is added unless the list has it.
+ * Returns 0; or -1, reported, if there are too many rows or a label is taken. */
 int profile_rows_make(struct training_options *training, const struct strategy_list *list);
 
-/* Checks that every rank of the list is below `ranks`. Returns 0; or -1, reported. */
+/* Checks that every rank in the list is below `ranks`. Returns 0; or -1, reported. */
 int rank_list_check(const struct rank_list *list, int ranks);
 
 int rank_list_has(const struct rank_list *list, int rank);
 
-/* What is done in a step, in cycles as in torch.profiler.schedule: nothing; tracing, then discarding; tracing. */
+/* Parts of a cycle, as in torch.profiler.schedule: steps not traced; traced and discarded; traced and kept. */
 enum capture_state { CAPTURE_WAIT, CAPTURE_WARMUP, CAPTURE_ACTIVE };
 enum capture_state capture_state(const struct profile_options *options, size_t step);
 
-/* Returns the number of steps until the last cycle has ended. `steps`: of all epochs, at least one cycle. */
+/* Returns the number of steps until the last cycle ends. `steps`: those of all epochs, at least one cycle. */
 size_t capture_steps(const struct profile_options *options, size_t steps);
 
-/* Runs the profile and writes its traces and summaries. Returns 0; or -1, reported, and then what was measured until
- * then has been written. All ranks call it and get the same answer. */
+/* Runs the profile and writes its traces and summaries. Returns 0; or -1, reported, after writing what was measured so
+ * far. All ranks call and get the same result. */
 int profile_run(const struct job *job, const struct run_options *options, const struct profile_options *profile,
                 const struct command *command);
 

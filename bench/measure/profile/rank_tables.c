@@ -1,4 +1,4 @@
-/* rank_tables.c - the tables of a profile that have a row for each rank; of many ranks the worst come first. */
+/* rank_tables.c - the tables of a profile with a row for each rank; if there are many ranks, the worst come first. */
 #include "kernels/error.h"
 #include "profile/summary.h"
 
@@ -75,7 +75,7 @@ static int by_exposed(const void *a, const void *b)
     return x->mean.exposed == y->mean.exposed ? x->rank - y->rank : x->mean.exposed < y->mean.exposed ? 1 : -1;
 }
 
-/* Of more than SHOWN ranks those with the most exposed communication come first. */
+/* If there are more than SHOWN ranks, those with the most exposed communication come first. */
 static void add_ranks(const struct profile *p, cJSON *summary)
 {
     const struct profile_figures *f = &p->figures;

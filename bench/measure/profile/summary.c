@@ -1,4 +1,4 @@
-/* summary.c - the summary of a profile apart from its tables: the capture, findings, and the list of figures. */
+/* summary.c - the summary of a profile except its tables: the capture, the findings, and the list of figures. */
 #include "profile/summary.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -10,7 +10,7 @@
 
 /* ---- capture and findings ---- */
 
-/* Adds where the time of a step goes, in the order of phases: those of 5 % and more, and gradient_sync wherever ranks
+/* Adds a sentence on how the time of a step divides into phases: those of 5 % or more, and gradient_sync if ranks
  * communicate. */
 static void add_step(const struct profile *p, cJSON *summary)
 {
@@ -91,15 +91,15 @@ void profile_add_answers(const struct profile *p, cJSON *summary)
 
 /* ---- figures ---- */
 
-/* Figures of the captured steps, over all ranks together. */
+/* Adds the figures of the captured steps, over all ranks together. */
 static void add_captured(const struct profile *p, struct figure_list *list)
 {
     const struct profile_figures *f = &p->figures;
     size_t n = (size_t)f->ranks * (size_t)f->steps;
     double step = f->phase[PHASES].mean;
-    for (int i = 0; i < PHASES + !p->controls.rounds; i++) { /* with rounds, "step" is a figure of the controls */
+    for (int i = 0; i < PHASES + !p->controls.rounds; i++) { /* "step": from the controls, if they ran */
         const struct phase_figure *phase = &f->phase[i];
-        double seconds = i == PHASE_CHECKPOINT ? phase->mean : phase->median; /* few steps save a checkpoint */
+        double seconds = i == PHASE_CHECKPOINT ? phase->mean : phase->median; /* few steps save one: median 0 */
         if (phase->mean > 0)
             figures_add_estimate(list, p->facts.label, phase->name, "s",
                                  &(struct estimate){seconds, NAN, NAN, NAN, NAN, n}, BETTER_LOWER, i == PHASES);
@@ -127,7 +127,7 @@ static void add_captured(const struct profile *p, struct figure_list *list)
     for (const struct name_total *t = p->totals.row; t < p->totals.row + p->totals.n; t++) {
         char name[sizeof t->name + 8];
         snprintf(name, sizeof name, "%.40s_self", t->name);
-        if (t->kind == KIND_OPERATION) /* self time in a step of a rank */
+        if (t->kind == KIND_OPERATION) /* self seconds per step of a rank */
             figures_add_value(list, p->facts.label, name, "s", t->self / (double)n, n, BETTER_LOWER);
     }
 }

@@ -9,35 +9,35 @@ enum { SHOWN = 8 }; /* rows of a long table that are printed without --verbose *
 
 struct profile {
     const struct profile_options *options;
-    int row;                         /* of the implementation */
-    char name[IMPLEMENTATION_LABEL]; /* of its files: the label with . for : */
+    int row;                         /* row of the implementation */
+    char name[IMPLEMENTATION_LABEL]; /* begins its file names: the label with . for : */
     struct results *results;
     struct profile_facts facts;
     struct capture capture;
     struct profile_figures figures; /* of the captured steps */
     struct totals totals;
     struct controls controls;
-    struct estimate step_to_shortest; /* by profiles_add_comparison: its step / that of the profile with the shortest */
+    struct estimate step_to_shortest; /* its step / the shortest profile's; set by profiles_add_comparison */
     char overlap[OVERLAP_VERDICT];
     struct findings findings;
-    const struct link_rates *links; /* [facts.hosts]; NULL: not measured (one host, or GPUs that send themselves) */
+    const struct link_rates *links; /* [facts.hosts]; NULL: not measured (one host, or GPUs communicate directly) */
 };
 
-/* Adds which steps were captured and what they lack. */
+/* Adds which steps were captured, and what their traces lack. */
 void profile_add_capture(const struct profile *profile, cJSON *summary);
 
-/* Adds where the time of a step goes, whether overlap happened, and the findings. */
+/* Adds where the time of a step goes, whether communication overlapped, and the findings. */
 void profile_add_answers(const struct profile *profile, cJSON *summary);
 
-/* Adds every figure to a list. */
+/* Adds every figure of a profile to a list. */
 void profile_add_figures(const struct profile *profile, struct figure_list *list);
 
-/* Adds all tables to a summary (results_summary_create); or those that have a row for each rank. */
+/* Adds all tables to a summary (results_summary_create); the second function adds those with a row for each rank. */
 void profile_add_tables(const struct profile *profile, cJSON *summary);
 void profile_add_rank_tables(const struct profile *profile, cJSON *summary);
 
-/* Adds n profiles of one run side by side, from rounds that are complete: what was found of each, tables, and every
- * figure to a list. */
+/* Adds n profiles of one run side by side, from the complete rounds: the answers of each, tables, and every figure to a
+ * list. */
 void profiles_add_comparison(struct profile *profile, int n, const struct measurements *measurements, cJSON *summary,
                              struct figure_list *list);
 

@@ -69,7 +69,7 @@ static void add_operations(const struct profile *p, cJSON *summary)
 {
     size_t shown = 0;
     for (int i = 0; i < p->totals.n && shown < SHOWN_OPERATIONS; i++)
-        shown += p->totals.row[i].share >= 0.0005; /* rows of 0.0 %, the last in this order, are not shown */
+        shown += p->totals.row[i].share >= 0.0005; /* row[] is sorted: rows of 0.0 % come last and are hidden */
     results_add_table(summary,
                       &(struct table){"operations", "Operations in the same steps, all ranks together",
                                       TABLE_COLUMNS(operation_columns), p->totals.row, (size_t)p->totals.n,
@@ -131,7 +131,7 @@ static int by_exposure(const void *a, const void *b)
     return x->exposed == y->exposed ? x->bucket - y->bucket : x->exposed < y->exposed ? 1 : -1;
 }
 
-/* Of more than SHOWN buckets those that matter most come first. */
+/* If there are more than SHOWN buckets, those that most often end a step or are exposed longest come first. */
 static void add_buckets(const struct profile *p, cJSON *summary)
 {
     const struct profile_figures *f = &p->figures;
@@ -156,7 +156,7 @@ struct control_row {
     struct estimate estimate;
 };
 
-/* Adds a table of the results of one unit, which is printed times `scale`. */
+/* Adds a table of the control results that have this unit; values are printed times `scale`. */
 static void add_controls(const struct profile *p, cJSON *summary, const char *key, const char *title,
                          const char *heading, const char *unit, double scale, const char *note)
 {
