@@ -1,4 +1,4 @@
-/* by_name.c - totals of the training thread's time by name. */
+/* by_name.c - totals by name of the time of the training thread and of the collectives. */
 #include "kernels/error.h"
 #include "kernels/operations.h"
 #include "spans/spans.h"
@@ -11,14 +11,14 @@
 static const char *const kind_name[] = {
     [KIND_PHASE] = "phase", [KIND_PART] = "part", [KIND_OPERATION] = "operation", [KIND_COLLECTIVE] = "collective"};
 
-/* A span of the training thread, and its row. */
+/* A span, and the row in which it is counted. */
 struct counted_span {
-    int64_t start, end; /* on the host, where spans nest exactly */
-    double seconds;     /* on the device */
+    int64_t start, end; /* times on the host, where spans nest exactly */
+    double seconds;     /* length of the span; on a GPU by its stamps */
     struct name_total *row;
 };
 
-/* The row of a name, added if it is new. */
+/* Returns the row of a name and kind, and adds it if it is new. */
 static struct name_total *add_row(struct totals *a, const char *name, enum total_kind kind)
 {
     for (int i = 0; i < a->n; i++)
@@ -31,7 +31,7 @@ static struct name_total *add_row(struct totals *a, const char *name, enum total
     return &a->row[a->n++];
 }
 
-/* Orders spans by start, outer before inner; of two with the same times, by kind. */
+/* Orders spans by start, then the longer one first (outer before inner), then by kind. */
 static int by_nesting(const void *a, const void *b)
 {
     const struct counted_span *x = a, *y = b;
@@ -42,7 +42,7 @@ static int by_nesting(const void *a, const void *b)
     return (int)x->row->kind - (int)y->row->kind;
 }
 
-/* Subtracts each span's time from the self time of the span around it. */
+/* Subtracts the time of each span from the self time of the span that directly contains it. */
 static void subtract_children(struct counted_span *item, size_t n)
 {
     enum { DEEPEST = 32 };
@@ -60,7 +60,7 @@ static void subtract_children(struct counted_span *item, size_t n)
     }
 }
 
-/* Adds up the rows of all ranks by name. A rank may have rows that others lack (an injected delay). */
+/* Sums the rows of all ranks by name. A rank may have rows that others lack, such as that of an injected delay. */
 static void sum_ranks(struct totals *sum, const struct job *job, const struct totals *mine)
 {
     struct totals *all = allocate((size_t)job->size, sizeof *all);
@@ -81,7 +81,7 @@ static void sum_ranks(struct totals *sum, const struct job *job, const struct to
     free(all);
 }
 
-/* Orders rows by self time, the largest first and unknown ones last; equal ones by name. */
+/* Orders rows by decreasing self time, unknown ones last; rows with the same time by name. */
 static int by_self(const void *a, const void *b)
 {
     const struct name_total *x = a, *y = b;
@@ -95,7 +95,7 @@ static void derive_rates(struct totals *totals)
     for (struct name_total *a = totals->row; a < totals->row + totals->n; a++) {
         a->kind_name = kind_name[a->kind];
         a->mean = a->total / a->calls;
-        if (a->self < 0) /* by rounding, or by errors between two clocks of a GPU */
+        if (a->self < 0) /* from rounding, or errors between a GPU's two clocks */
             a->self = 0;
         a->share = a->self / totals->step;
         a->flops_per_second = a->flops > 0 && a->total > 0 ? a->flops / a->total : NAN;
@@ -132,7 +132,7 @@ void totals_create(struct totals *totals, const struct job *job, const struct ti
             } else if (kind == KIND_COLLECTIVE)
                 row->bytes +=
                     (double)(span->size[SIZE_BYTES] * comm_parts((enum comm_kind)span->size[SIZE_KIND], job->size));
-            if (kind != KIND_COLLECTIVE) /* those run in parallel to the training thread */
+            if (kind != KIND_COLLECTIVE) /* collectives run in parallel to the thread */
                 item[n++] = (struct counted_span){span->queued_ns, span->returned_ns, length, row};
         }
     subtract_children(item, n);

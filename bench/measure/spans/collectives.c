@@ -1,4 +1,4 @@
-/* collectives.c - combines the times of every collective on all ranks. */
+/* collectives.c - combines the times that all ranks recorded for each collective. */
 #include "base/stats.h"
 #include "kernels/error.h"
 #include "spans/spans.h"
@@ -93,7 +93,7 @@ void collectives_find_last(struct collectives *collectives, size_t from, size_t 
     }
 }
 
-/* Computes each rank's cost: the time that the others stall in gradient_sync until it posts. */
+/* Computes what each rank costs the others: the time that they stall in gradient_sync until it posts. */
 static void find_stragglers(struct collectives *collectives, const struct job *job, const struct timeline *timeline,
                             const struct alignment *alignment)
 {
@@ -132,14 +132,14 @@ static void find_stragglers(struct collectives *collectives, const struct job *j
     free(mine);
 }
 
-/* The number of collectives to gather at a time, so that memory grows neither with the capture nor with the job. */
+/* Returns how many collectives to gather at a time, so that memory grows neither with the capture nor with the job. */
 static size_t chunk_size(const struct job *job)
 {
     return 1 + (1 << 18) / (size_t)job->size;
 }
 
-/* Gathers the moments of the next collectives, from number `from` on, into all[ranks, count]. Returns count; 0 after
- * the last collective. */
+/* Gathers the moments of the next collectives, starting at number `from`, into all[ranks, count]. Returns count; 0
+ * after the last collective. */
 static size_t gather_moments(const struct collectives *collectives, const struct job *job, size_t from,
                              struct moments *mine, struct moments *all)
 {
@@ -154,16 +154,16 @@ static size_t gather_moments(const struct collectives *collectives, const struct
 void collectives_bound_clocks(struct collectives *collectives, const struct job *job, struct alignment *alignment)
 {
     struct bounds {
-        int64_t least, most; /* to be added to the times of this rank's clock */
+        int64_t least, most; /* limits of the correction to add to this rank's clock */
         int clock;
     } bounds = {INT64_MIN, INT64_MAX, job->clock}, *each;
-    if (job_max(job, job->clock) == 0) /* all ranks read clock 0, rank 0's */
+    if (job_max(job, job->clock) == 0) /* all ranks share rank 0's clock */
         return;
     each = allocate((size_t)job->size, sizeof *each);
     struct moments *mine = allocate(chunk_size(job), sizeof *mine);
     struct moments *all = allocate(chunk_size(job) * (size_t)job->size, sizeof *all);
     for (size_t from = 0, n; (n = gather_moments(collectives, job, from, mine, all)) > 0; from += n)
-        for (size_t i = 0; i < n; i++) { /* all[0..n) are rank 0's */
+        for (size_t i = 0; i < n; i++) { /* all[0] to all[n - 1] are rank 0's */
             int64_t least = all[i].posted_ns - mine[i].completed_ns, most = all[i].completed_ns - mine[i].posted_ns;
             bounds.least = least > bounds.least ? least : bounds.least;
             bounds.most = most < bounds.most ? most : bounds.most;

@@ -1,4 +1,4 @@
-/* collectives.c - the lanes, rows and arguments of collectives. */
+/* collectives.c - writes the lanes, rows and arguments of collectives in a trace. */
 #include "trace/rows.h"
 
 #include "ddp/comm.h"
@@ -20,11 +20,11 @@ void trace_put_group(struct trace_writer *w, int abbreviated)
             trace_print(w, "%s%d", r ? ", " : "", r);
 }
 
-/* PyTorch's names of collectives on one buffer. */
+/* PyTorch's names of the collectives on one buffer, by enum comm_kind. */
 static const char *const collective_name[COMM_KINDS] = {"allreduce", "_reduce_scatter_base", "_allgather_base",
                                                         "broadcast"};
 
-/* Writes a member in microseconds; nothing for a negative time, which means unknown. */
+/* Writes a member in microseconds, unless the time is negative, which means unknown. */
 static void put_us_if_known(struct trace_writer *w, const char *name, int64_t ns)
 {
     if (ns < 0)
@@ -41,7 +41,7 @@ void trace_put_collective(struct trace_writer *w, size_t i)
     int64_t busy = c->completed_ns - c->posted_ns;
     double algbw = busy > 0 ? (double)c->bytes / (double)busy : 0; /* bytes per nanosecond are GB/s */
     int bf16 = c->bytes == 2 * c->elements;
-    size_t part = c->elements / comm_parts(c->kind, t->ranks); /* the smaller buffer */
+    size_t part = c->elements / comm_parts(c->kind, t->ranks); /* elements of the smaller buffer */
     size_t in = c->kind == COMM_ALL_GATHER ? part : c->elements,
            out = c->kind == COMM_REDUCE_SCATTER ? part : c->elements;
     trace_print(w,
@@ -81,7 +81,7 @@ void trace_choose_slots(struct trace_writer *w)
     free(busy_until);
 }
 
-/* The thread number of a lane. The first is the comm's own thread, if it has one. */
+/* Returns the thread number of a lane of collectives. Lane 0 is the comm's own thread, if it has one. */
 static long slot_thread(const struct trace *t, int slot)
 {
     return slot == 0 && t->comm_thread ? t->comm_thread : MADE_UP_THREAD + slot;
@@ -97,7 +97,7 @@ void trace_put_slots(struct trace_writer *w)
             trace_put_lane(w, "thread", w->pid, slot_thread(t, s), 1 + s, NULL, "%.20s, %d in flight", t->comm, s + 1);
 }
 
-/* Writes the training thread's call that launched collective i; a call that took no time has no row. */
+/* Writes the call by which the training thread launched collective i, unless its duration is 0. */
 static void put_call(struct trace_writer *w, size_t i)
 {
     const struct trace *t = w->trace;

@@ -1,8 +1,8 @@
 /* gpu.c - the rows of a GPU: the records of its tracer, written as PyTorch's Kineto does; or, without a tracer, the
  * times that the device stamped.
  *
- * Writes the records that a call in a captured step led to. Calls are on the threads that made them, the GPU's work is
- * on lanes of its streams, and waits and phases have lanes of their own, since rows of a lane must not partly overlap.
+ * Writes the calls of the captured steps and the records that they led to. Calls are on the threads that made them, the
+ * GPU's work is on lanes of its streams, and waits and phases have lanes of their own, since rows of a lane must nest.
  */
 #include "trace/rows.h"
 
@@ -14,19 +14,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the choice of records ---- */
+/* ---- choosing the records ---- */
 
-/* A call of the runtime or the driver in a captured step. */
+/* A call to the CUDA runtime or driver in a captured step. */
 struct gpu_call {
     const struct activity *activity;
-    long id; /* external id of the operation or collective that made it; 0: neither */
+    long id; /* external id of the operation or collective that made the call; 0: neither */
 };
 
-/* Work of the GPU that a call led to, or a wait. */
+/* Work of the GPU that a call led to, or a wait of a stream. */
 struct gpu_row {
     const struct activity *activity;
     struct gpu_call *call;
-    int collective; /* the one of which this is the only kernel; or -1 */
+    int collective; /* the collective whose only kernel this is; or -1 */
     struct gpu_lane *lane;
 };
 
@@ -37,7 +37,7 @@ static int by_correlation(const void *a, const void *b)
     return (p > q) - (p < q);
 }
 
-/* The call with a correlation, or NULL; calls are sorted by it. */
+/* Returns the call with a correlation, or NULL. call[] is sorted by correlation. */
 static struct gpu_call *find_call(struct gpu_call *call, size_t ncalls, uint32_t correlation)
 {
     const struct activity made_by = {.correlation = correlation};
@@ -45,8 +45,8 @@ static struct gpu_call *find_call(struct gpu_call *call, size_t ncalls, uint32_t
     return bsearch(&key, call, ncalls, sizeof *call, by_correlation);
 }
 
-/* Chooses the calls of the captured steps, sorts them by correlation, and returns how many they are. calls has room for
- * all records. */
+/* Chooses the calls of the captured steps, sorts them by correlation, and returns their number. calls has room for all
+ * records. */
 static size_t choose_calls(const struct trace_writer *w, struct gpu_call *calls)
 {
     const struct activities *all = w->trace->activities;
@@ -66,9 +66,9 @@ static size_t choose_calls(const struct trace_writer *w, struct gpu_call *calls)
     return n;
 }
 
-/* Chooses the rows that calls led to, in order of start; rows has room for all records. Returns their number. A kernel
- * of NCCL stands for its collective if that has no other kernel. Leaves out waits for an event that none of the calls
- * recorded: the event was recorded earlier or never, and nothing waited. */
+/* Chooses the rows that calls led to, and returns their number; rows has room for all records and is filled in order of
+ * start. If a collective has a single NCCL kernel, the row of the kernel stands for it. Leaves out waits for an event
+ * that no chosen call recorded: nothing waited, since it was recorded earlier or never. */
 static size_t choose_rows(const struct trace_writer *w, struct gpu_call *calls, size_t ncalls, struct gpu_row *rows)
 {
     const struct activities *all = w->trace->activities;
@@ -92,15 +92,15 @@ static size_t choose_rows(const struct trace_writer *w, struct gpu_call *calls, 
 
 /* ---- lanes ---- */
 
-/* Thread numbers of lanes that are not streams, far from the numbers of streams. */
+/* Thread numbers for lanes that are not streams, far above the numbers of streams. */
 enum { LANE_OF_PHASES = 2 * MADE_UP_THREAD, LANE_OF_WAITS = 3 * MADE_UP_THREAD, LANE_APART = 1000 };
 
-/* A lane; rows of one stream that overlap are on different lanes. */
+/* A lane; overlapping rows of one stream are put on different lanes. */
 struct gpu_lane {
-    uint32_t stream; /* ACTIVITY_NONE: waits */
-    int place;       /* among the lanes of the stream, from 0 */
-    int nccl;        /* has kernels of NCCL */
-    int64_t busy_ns; /* end of its last row */
+    uint32_t stream; /* ACTIVITY_NONE: the lane is for waits */
+    int place;       /* number among the lanes of the stream, from 0 */
+    int nccl;        /* 1: it has kernels of NCCL */
+    int64_t busy_ns; /* end of the last row on it so far */
 };
 
 static long lane_thread(const struct gpu_lane *lane)
@@ -110,8 +110,7 @@ static long lane_thread(const struct gpu_lane *lane)
                : (long)lane->stream + (lane->place ? MADE_UP_THREAD : 0) + (long)lane->place * LANE_APART;
 }
 
-/* Gives each row the first lane of its stream that is free at its start; rows are in order of start. Returns the number
- * of lanes. */
+/* Gives each row, in order of start, the first lane of its stream that is free by then. Returns the number of lanes. */
 static size_t choose_lanes(struct gpu_lane *lane, struct gpu_row *row, size_t n)
 {
     size_t lanes = 0, i;
@@ -150,13 +149,13 @@ static void put_gpu_lanes(struct trace_writer *w, const struct gpu_lane *lane, s
 
 /* ---- records of the tracer ---- */
 
-/* Writes a number; -1 if unknown. */
+/* Writes a number, or -1 for ACTIVITY_NONE (unknown). */
 static void put_number(struct trace_writer *w, const char *name, uint32_t value)
 {
     trace_print(w, ", \"%s\": %lld", name, value == ACTIVITY_NONE ? -1 : (long long)value);
 }
 
-/* Writes an arrow from a call to its work. Ids are unique over ranks: correlations have 32 bits. */
+/* Writes an arrow from a call to its work. The id is unique over ranks: the source, then a correlation of 32 bits. */
 static void put_flow(struct trace_writer *w, const struct gpu_row *row)
 {
     const struct trace *t = w->trace;
@@ -223,7 +222,7 @@ static void put_activities(struct trace_writer *w)
     for (size_t i = 0; i < calls; i++) {
         const struct activity *a = call[i].activity;
         if (a->call.marks && !a->call.waited)
-            continue; /* an event that only takes a time */
+            continue; /* leaves out events that only take a time */
         trace_span_begin(w, a->call.driver ? "cuda_driver" : "cuda_runtime", w->pid, (long)a->thread, a->start_ns,
                          a->end_ns, call[i].id);
         trace_print(w, ", \"cbid\": %" PRIu32 ", \"correlation\": %" PRIu32, a->call.number, a->correlation);
@@ -238,7 +237,7 @@ static void put_activities(struct trace_writer *w)
 
 /* ---- times that the device stamped ---- */
 
-/* Without a tracer the streams have numbers that are common in PyTorch's traces. */
+/* Stream numbers without a tracer; these are common in PyTorch's traces. */
 enum { STREAM_COMPUTE = 7, STREAM_COMMUNICATION = 20 };
 
 static void put_stamped(struct trace_writer *w)
@@ -268,7 +267,7 @@ static void put_stamped(struct trace_writer *w)
     }
 }
 
-/* ---- the whole ---- */
+/* ---- all rows of the GPU ---- */
 
 void trace_put_device(struct trace_writer *w)
 {
@@ -277,7 +276,7 @@ void trace_put_device(struct trace_writer *w)
         put_activities(w);
     else
         put_stamped(w);
-    /* phases by the time of the GPU; without a stream, so that analysers do not count them as work */
+    /* phases as the GPU ran them; without a stream, or analysers would count them as work */
     for (size_t i = 0; i < host->n; i++) {
         const struct span *s = &host->span[i];
         if (step_phase_of(s) < 0)

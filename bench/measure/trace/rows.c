@@ -1,5 +1,5 @@
-/* rows.c - the text of a trace, and the members that all rows have. Formats numbers digit by digit, since printf would
- * take most of the time of a large trace. */
+/* rows.c - the text of a trace, and the members that all rows have. Formats numbers without printf, which would take
+ * most of the time of a large trace. */
 #include "trace/rows.h"
 
 #include "kernels/error.h"
@@ -75,7 +75,7 @@ void trace_put_string(struct trace_writer *w, const char *text)
         if (*c == '"' || *c == '\\')
             trace_print(w, "\\%c", *c);
         else
-            trace_put(w, "?"); /* names of hosts and labels are expected to be ASCII */
+            trace_put(w, "?"); /* host names and labels should be ASCII */
     }
     trace_put(w, "\"");
 }

@@ -25,7 +25,7 @@ static void put_lanes(struct trace_writer *w)
 
 /* ---- steps, phases, ranges, operations ---- */
 
-/* Finds the time that the training thread spent in each step. Phases follow one another without gaps. */
+/* Finds when the training thread began and ended each step, from its phases, which have no gaps between them. */
 static void find_host_steps(struct trace_writer *w)
 {
     const struct trace *t = w->trace;
@@ -41,7 +41,7 @@ static void find_host_steps(struct trace_writer *w)
     }
 }
 
-/* Writes a phase or a step. */
+/* Writes the row of a phase or a step. */
 static void put_annotation(struct trace_writer *w, const char *name, int64_t start_ns, int64_t end_ns, long id,
                            size_t core_wait_ns)
 {
@@ -51,7 +51,7 @@ static void put_annotation(struct trace_writer *w, const char *name, int64_t sta
     trace_span_end(w, name);
 }
 
-/* Writes an epoch around the captured steps from i to last. */
+/* Writes the row of an epoch, around captured steps i to last. */
 static void put_epoch(struct trace_writer *w, int i, int last)
 {
     const struct captured_step *s = &w->trace->step[i];
@@ -70,7 +70,7 @@ static void put_step(struct trace_writer *w, int i)
     const struct captured_step *s = &t->step[i];
     char name[96];
     if (!i || t->step[i - 1].epoch != s->epoch || t->step[i - 1].number + 1 != s->number) {
-        int last = i; /* of the captured steps of this epoch without a gap */
+        int last = i; /* last step of this epoch captured without a gap */
         while (last + 1 < t->steps && t->step[last + 1].epoch == s->epoch &&
                t->step[last + 1].number == t->step[last].number + 1)
             last++;
@@ -80,7 +80,7 @@ static void put_step(struct trace_writer *w, int i)
     put_annotation(w, name, w->step[i].start, w->step[i].end, ++w->id, 0);
 }
 
-/* Writes a last step without rows, since Holistic Trace Analysis drops the rows that start in the last step. */
+/* Writes an extra empty step at the end, since Holistic Trace Analysis drops the rows that start in the last step. */
 static void put_sentinel(struct trace_writer *w)
 {
     const struct trace *t = w->trace;
@@ -92,7 +92,7 @@ static void put_sentinel(struct trace_writer *w)
     trace_span_end(w, name);
 }
 
-/* Writes "Input Dims" and "Input type" as Kineto does. */
+/* Writes "Input Dims" and "Input type" of an operation as Kineto does. */
 static void put_shapes(struct trace_writer *w, const struct operation_facts *facts, const size_t *sizes)
 {
     const char *before = "[";
@@ -137,8 +137,8 @@ static void put_counters(struct trace_writer *w, int i)
     }
 }
 
-/* Writes the allocations of set-up at the start of the first step, a microsecond apart, since viewers nest rows that
- * begin in the same microsecond. */
+/* Writes the allocations. Those of set-up are put at the start of the first step, a microsecond apart, since viewers
+ * nest rows that begin in the same microsecond. */
 static void put_memory(struct trace_writer *w)
 {
     const struct trace *t = w->trace;
@@ -161,7 +161,7 @@ static void put_memory(struct trace_writer *w)
 
 /* ---- the file ---- */
 
-/* Writes the rows of the training thread; of rows that begin together the outer ones first. */
+/* Writes the rows of the training thread; of rows that begin together, outer before inner. */
 static void put_host(struct trace_writer *w)
 {
     const struct trace *t = w->trace;
@@ -191,7 +191,7 @@ static void put_host(struct trace_writer *w)
         const struct span *s = &compute->span[i];
         const struct operation_facts *facts = &operation_facts[s->index];
         trace_span_begin(w, "cpu_op", w->pid, t->thread, s->queued_ns, s->returned_ns, w->operation_id + (long)i);
-        if (!t->gpu) /* computed on the calling thread */
+        if (!t->gpu) /* the CPU's operations ran on the calling thread */
             trace_print(w, ", \"stream\": %d", STREAM_HOST);
         trace_put_stamped(w, w->operation_id + (long)i);
         if (t->shapes)
@@ -240,13 +240,13 @@ static void put_gpu(struct trace_writer *w, const char *before, long id, const s
                 g->multiprocessors);
 }
 
-/* The number of a rank's GPU in a merged trace: its process in the first group. Indices of GPUs repeat on each host. */
+/* Returns the number of a rank's GPU in a merged trace: its process in the first group, since hosts repeat indices. */
 static long merged_gpu(const struct trace *t, int rank)
 {
     return t->ranks + 1 + rank;
 }
 
-/* Writes the head, with the GPUs that this process sees; in a merged trace with the GPU of each rank. */
+/* Writes the head of a trace, with the GPUs that this process sees; or of a merged trace, with the GPU of each rank. */
 static void put_head(struct trace_writer *w, int whole)
 {
     const struct trace *t = w->trace;

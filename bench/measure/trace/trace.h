@@ -1,7 +1,7 @@
 /* trace.h - writes a timeline as a Chrome trace, for chrome://tracing, Perfetto and Holistic Trace Analysis.
  *
- * Format: the Trace Event Format of Chrome (JSON object format), with the names and arguments that PyTorch's Kineto
- * gives to steps and collectives, so that tools for traces of Kineto read these. */
+ * Format: Chrome's Trace Event Format (JSON object format). Steps and collectives have the names and arguments that
+ * PyTorch's Kineto gives them, so that tools for Kineto's traces can read it. */
 #ifndef BENCH_MEASURE_TRACE_TRACE_H
 #define BENCH_MEASURE_TRACE_TRACE_H
 
@@ -9,57 +9,57 @@
 #include "kernels/activity.h"
 #include "spans/spans.h"
 
-/* A captured step, apart from its spans. */
+/* A captured step, without its spans. */
 struct captured_step {
-    long number;      /* of the schedule, from 0; named ProfilerStep#(number + 1) in the trace */
-    long global_step; /* of all steps that this process ran */
+    long number;      /* number in the schedule, from 0; the trace calls it ProfilerStep#(number + 1) */
+    long global_step; /* number among all steps that this process ran */
     long epoch;       /* from 0 */
-    int warmup;       /* 1 in a warm-up epoch */
+    int warmup;       /* 1: in a warm-up epoch */
     float learning_rate;
-    float loss, grad_norm; /* of this rank; the norm is NAN if not computed */
-    size_t resident_bytes; /* of the process after the step; 0 if not recorded */
+    float loss, grad_norm; /* on this rank; grad_norm is NAN if not computed */
+    size_t resident_bytes; /* of this process after the step; 0: not recorded */
 };
 
-/* The contents of a rank's trace. Owns nothing. */
+/* What a rank's trace contains. Owns nothing. */
 struct trace {
     const char *name, *implementation, *device, *comm, *host; /* name: the file is <name>_rank_<r>_trace.json */
     int rank, ranks;
-    int group; /* number of the trace of this rank, from 0, in a merged file with several of each rank */
-    long pid, thread, comm_thread; /* ids of the operating system; comm_thread 0: none */
-    int64_t base_ns;               /* ts 0, on rank 0's clock; the same on all ranks */
-    int64_t base_unix_ns;          /* ts 0 in Unix time */
+    int group;                     /* with several traces of each rank in a merged file: number of this one, from 0 */
+    long pid, thread, comm_thread; /* process and thread ids; comm_thread 0: none */
+    int64_t base_ns;               /* rank 0's clock at ts 0; the same on all ranks */
+    int64_t base_unix_ns;          /* Unix time at ts 0 */
     const struct timeline *timeline;
     const struct alignment *alignment;
     const struct step_times *times;   /* [steps] */
     const struct captured_step *step; /* [steps] */
     int steps;
     const struct collectives *collectives;
-    const size_t *parameters;      /* of each bucket of the plan */
+    const size_t *parameters;      /* [buckets] parameters in each bucket of the plan */
     size_t compute_bytes;          /* size of the device's compute type */
-    int shapes, flops, counters;   /* 1: write them too */
-    int without_cpu, without_cuda; /* 1: leave out the CPU's or the GPU's activities */
+    int shapes, flops, counters;   /* 1: write shapes; FLOP; counters */
+    int without_cpu, without_cuda; /* 1: leave out the activities of the CPU; of the GPU */
 
-    const struct gpu_facts *gpu; /* the GPU of this rank; NULL: it computes on the CPU */
+    const struct gpu_facts *gpu; /* this rank's GPU; NULL: the rank computes on the CPU */
     int gpu_index;
-    const struct gpu_facts *seen; /* [gpus] the GPUs that its process sees */
+    const struct gpu_facts *seen; /* [gpus] all GPUs that this process sees */
     int gpus;
-    const struct gpu_facts *of_rank;     /* [ranks] the GPU of each rank, for the head of a merged trace */
-    const struct activities *activities; /* attributed records of the GPU's tracer; NULL: only stamps of the device */
-    const char *untraced;                /* the reason for activities == NULL */
-    const char *nccl_version;            /* NULL: collectives run on the host */
+    const struct gpu_facts *of_rank;     /* [ranks] GPU of each rank, for the head of a merged trace */
+    const struct activities *activities; /* records of the GPU's tracer, attributed; NULL: only the device's stamps */
+    const char *untraced;                /* why activities is NULL */
+    const char *nccl_version;            /* NULL: collectives do not run on the GPU */
 };
 
-/* Receives the text; write returns 0, or -1, reported. */
+/* Where the text goes. write returns 0; or -1, reported. */
 struct trace_sink {
     int (*write)(void *context, const char *text, size_t n);
     void *context;
 };
 
-/* A trace file of one rank; or a part of a merged file of all ranks: the head, the rows of each rank and group in turn,
- * or the tail. In a merged file processes are numbered by rank and group. */
+/* What to write: a whole file of one rank; or a part of a merged file of all ranks, which has a head, the rows of each
+ * rank and group in turn, and a tail. In a merged file process numbers depend on rank and group. */
 enum trace_part { TRACE_WHOLE, TRACE_MERGED_HEAD, TRACE_MERGED_FIRST_ROWS, TRACE_MERGED_ROWS, TRACE_MERGED_TAIL };
 
-/* Writes a trace or a part of one. Returns 0; or -1, reported by the sink. */
+/* Writes a trace, or a part of one. Returns 0; or -1, reported by the sink. */
 int trace_write(const struct trace *trace, const struct trace_sink *sink, enum trace_part part);
 
 #endif
