@@ -1,4 +1,4 @@
-/* attainable.c - measures the step time that perfect overlap of each plan of collectives would reach. */
+/* attainable.c - measures the step time that perfect overlap of computation and communication would reach. */
 #include "training/attainable.h"
 
 #include "base/stats.h"
@@ -12,17 +12,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Times on this rank, as series of [rounds] numbers in seconds. */
+/* Times on this rank: series of [rounds] seconds. */
 struct attainable {
     const struct reducer *reducer; /* [n] */
-    int n, tensors, timed;         /* timed: steps of a block */
+    int n, tensors, timed;         /* timed: number of timed steps in a block */
     size_t rounds;
-    double *none;  /* [tensors + 2, rounds] of `none`: when each gradient is final, from the step's start; the end of
-                      backward; clipping, optimizer and checkpoint */
-    double *alone; /* [n, tensors, rounds]: each collective of an implementation by itself */
+    double *none;  /* [tensors + 2, rounds] of `none`: when each gradient is final and when backward ends, from the
+                      step's start; seconds of clipping, optimizer and checkpoint */
+    double *alone; /* [n, tensors, rounds]: each collective of an implementation, run alone */
 };
 
-/* The series of a collective by itself. */
+/* The series [rounds] of a collective run alone. */
 static double *alone_of(const struct attainable *a, int implementation, int collective)
 {
     return a->alone + ((size_t)implementation * (size_t)a->tensors + (size_t)collective) * a->rounds;
@@ -71,9 +71,9 @@ static void measure_none(struct attainable *attainable, const struct timeline *t
     free(mine);
 }
 
-/* The seconds of a collective with the ranks otherwise idle: the length of its span, as in a step. In a step the device
- * is busy when a collective is issued, which hides the launch. Here another collective, `lead`, keeps the device busy,
- * and all ranks leave it together. */
+/* Returns the seconds of a collective while the ranks do nothing else: the length of its span. In a step the device is
+ * busy when a collective is issued, which hides the launch. So on a device another collective, `lead`, runs first; it
+ * hides the launch, and ends at the same time on all ranks. */
 static double seconds_alone(const struct job *job, struct timeline *timeline, const struct reducer *reducer,
                             const struct collective *lead, const struct collective *collective)
 {
@@ -107,11 +107,11 @@ void attainable_measure(struct attainable *attainable, const struct job *job, st
         measure_none(attainable, timeline, b);
         return;
     }
-    enum { LEAD = 1 << 20 }; /* 4 MiB take longer than a launch on any link */
+    enum { LEAD = 1 << 20 }; /* floats: 4 MiB take longer than a launch on any link */
     const struct bucket *last = &reducer->plan.bucket[reducer->plan.n - 1];
     size_t all = last->offset + last->count;
     const struct collective lead = {.buffer = reducer->model->gradient, .count = all < LEAD ? all : LEAD};
-    reducer->model->device->zero(reducer->model->gradient, all); /* sums of sums would soon be infinite */
+    reducer->model->device->zero(reducer->model->gradient, all); /* repeated sums would overflow */
     for (int bucket = 0; bucket < reducer->plan.n; bucket++) {
         double *alone = alone_of(attainable, b->implementation, bucket) + b->round;
         *alone = 0;
@@ -122,7 +122,7 @@ void attainable_measure(struct attainable *attainable, const struct job *job, st
     }
 }
 
-/* Adds to seconds[plan.n] the mean time of the collectives of each bucket in the timed steps. */
+/* Adds to seconds[plan.n] the time of each bucket's collectives, mean over the timed steps. */
 static void add_durations(const struct timeline *timeline, int timed, double *seconds)
 {
     const struct lane *lane = &timeline->lane[LANE_COMMUNICATION];

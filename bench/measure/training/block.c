@@ -1,4 +1,4 @@
-/* block.c - a block of an implementation, and its sample. */
+/* block.c - runs a block of steps of an implementation, and takes its sample. */
 #include "training/block.h"
 
 #include "base/stats.h"
@@ -10,11 +10,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* What the ranks exchange about a block. */
+/* What a rank sends the others about a block. */
 struct block_report {
-    double seconds;           /* of the timed steps together */
-    double phase[PHASES];     /* seconds of a timed step */
-    double communication_cpu; /* CPU seconds of the communication thread in the timed steps */
+    double seconds;           /* of all timed steps together */
+    double phase[PHASES];     /* seconds per timed step */
+    double communication_cpu; /* CPU seconds of this rank's communication thread in the timed steps */
 };
 
 /* ---- steps ---- */
@@ -30,7 +30,7 @@ void block_start(struct run *run, struct engine *engine, int implementation, lon
     engine->recorder.device->stamps_begin();
 }
 
-/* Runs `n` steps in the slots from `first` on, and waits for the device. */
+/* Runs `n` steps, in slots [first, first + n) of the timeline, and waits for the device. */
 static void run_steps(struct trainer *trainer, struct watchdog *watchdog, int first, int n)
 {
     for (int slot = first; slot < first + n; slot++) {
@@ -85,9 +85,9 @@ double block_try_steps(struct run *run, const struct job *job, struct engine *en
     return stats_median(seconds + 1, n - 1);
 }
 
-/* ---- its figures ---- */
+/* ---- figures of a block ---- */
 
-/* Fills times, overlaps and losses of a block from the records, and the phases of its report. */
+/* Fills the times, overlaps and losses of a block from the device's record, and the phases of this rank's report. */
 static void evaluate_steps(struct run *run, const struct engine *engine, struct block *b, struct block_report *mine)
 {
     int timed = (int)run->options->block_steps, steps = DISCARDED_STEPS + timed;
@@ -107,7 +107,7 @@ static void evaluate_steps(struct run *run, const struct engine *engine, struct 
             FATAL("%zu spans found lane %d of the timeline full", timeline->lane[i].dropped, i);
 }
 
-/* Keeps the sample of a block. */
+/* Stores the sample of a block, made from the reports of all ranks. */
 static void keep_sample(struct measurements *m, int implementation, size_t round, const struct block_report *all,
                         int ranks, size_t timed_steps)
 {
@@ -125,7 +125,7 @@ static void begin_window(struct window *w)
     *w = (struct window){clock_now_ns(), host_process_cpu_seconds(), host_machine_cpu_seconds(), 0};
 }
 
-/* Adds a block to the window. Once the window is long enough, begins the next one and returns the cores that other
+/* Adds a block to the window. If the window is then long enough, begins a new one and returns the cores that other
  * processes used, on the machine where they used most; otherwise returns NAN. */
 static double add_to_window(struct block_counts *counts, const struct job *job)
 {

@@ -1,4 +1,4 @@
-/* describe.c - run.json, and the heading and notes of a summary. */
+/* describe.c - writes run.json, and the heading and notes of a summary. */
 #include "training/training.h"
 
 #include "base/json.h"
@@ -60,7 +60,7 @@ int training_write_run_json(const struct training *t, const char *mode, const st
 
 /* ---- the heading and notes of a summary ---- */
 
-/* The size of buckets that the program chose. */
+/* Adds the bucket size to the heading, if the program chose it. */
 static void add_default_bucket(const struct training_options *o, cJSON *summary)
 {
     size_t bytes = 0;
@@ -159,7 +159,7 @@ static void add_machine_notes(const struct harness *h, const struct block_counts
                              "Warning: CPUs are oversubscribed: a rank has %d thread%s and %.2g logical CPUs; timings "
                              "include scheduling delays.",
                              h->threads, text_plural((size_t)h->threads), h->job->cores);
-    if (counts->with_other_processes && !h->options->monitor.cpu) /* whose findings are more exact */
+    if (counts->with_other_processes && !h->options->monitor.cpu) /* --monitor-cpu gives more exact findings */
         results_add_sentence(
             summary, "notes",
             "Note: other processes used up to %.1f cores during %zu of %zu blocks: trust intervals, not "

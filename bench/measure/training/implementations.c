@@ -9,7 +9,7 @@
 
 /* ---- strategies ---- */
 
-/* The names of all strategies, separated by `between`. */
+/* Writes the names of all strategies, separated by `between`. */
 static const char *strategy_names(const char *between, char text[256])
 {
     size_t at = 0;

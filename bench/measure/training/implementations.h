@@ -8,18 +8,18 @@
 
 enum { MAX_IMPLEMENTATIONS = 64, IMPLEMENTATION_LABEL = 80 };
 
-/* One row of the comparison: a strategy under a label, with its bucket size if it has one. */
+/* A row of the comparison: a strategy with a label and, if it has buckets, a bucket size. */
 struct implementation {
     char label[IMPLEMENTATION_LABEL];
     const struct strategy *strategy;
-    size_t bucket_bytes;   /* 0 for a strategy without buckets */
-    char bucket_words[21]; /* the same, as --bucket-size-mb takes it; "" */
-    int traced;            /* its operations are recorded */
-    int after_backward;    /* its collectives wait for the end of backward: the control for overlap */
-    int captured;          /* a profile captures its steps; the rows up to the next captured row are its controls */
+    size_t bucket_bytes;   /* 0 if the strategy has no buckets */
+    char bucket_words[21]; /* the size as --bucket-size-mb takes it; "": no buckets */
+    int traced;            /* 1: its operations are recorded */
+    int after_backward;    /* 1: its collectives wait until backward ends (the control for overlap) */
+    int captured;          /* 1: a profile captures it; its controls are the rows up to the next captured one */
 };
 
-/* --implementations: names, each NAME or LABEL=NAME; or all, each strategy under its name. */
+/* --implementations: a list of NAME or LABEL=NAME; or all, each strategy with its name as label. */
 struct strategy_list {
     int n;
     struct {
@@ -29,7 +29,7 @@ struct strategy_list {
 };
 extern const struct option_kind option_strategies;
 
-/* --bucket-size-mb: sizes as they were given; or automatic: a single size, which workload_check sets. */
+/* --bucket-size-mb: the sizes given; or, if automatic is 1, a single size that workload_check chooses. */
 struct bucket_sizes {
     int n, automatic;
     struct {
@@ -39,7 +39,7 @@ struct bucket_sizes {
 };
 extern const struct option_kind option_buckets;
 
-/* --inject-delay: ranks that sleep at the start of a phase. */
+/* --inject-delay: which ranks sleep at the start of which phase. */
 struct delays {
     int n;
     struct delay {
@@ -50,13 +50,13 @@ struct delays {
 };
 extern const struct option_kind option_delay;
 
-/* Makes the rows of a comparison: a row for each strategy, or for each bucket size of a strategy with buckets; several
- * sizes become part of the label. Returns the number of rows; or -1, reported: too many rows, or no strategy that uses
- * the given sizes or grad_dtype. */
+/* Makes the rows of a comparison: one for each strategy; for strategies with buckets, one for each bucket size. If
+ * there are several sizes, the label includes the size. Returns the number of rows; or -1, reported, if there are too
+ * many rows, or no strategy uses the given sizes or grad_dtype. */
 int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const struct strategy_list *strategies,
                          const struct bucket_sizes *sizes, enum comm_dtype grad_dtype);
 
-/* Prints the strategies as part of a help. */
+/* Prints the list of strategies for --help. */
 void implementations_help(FILE *out);
 
 #endif

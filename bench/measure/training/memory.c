@@ -1,4 +1,4 @@
-/* memory.c - the memory that a run needs, and whether there is as much. */
+/* memory.c - the memory that a run needs, and whether that much is free. */
 #include "training/memory.h"
 
 #include "base/text.h"
@@ -19,7 +19,7 @@ size_t memory_collectives(const struct training_options *o, const struct model *
     for (int i = 0; i < o->n; i++)
         if (o->implementation[i].strategy->collectives > most)
             most = o->implementation[i].strategy->collectives;
-    return (size_t)most * (size_t)model->tensors; /* a bucket holds one tensor at least */
+    return (size_t)most * (size_t)model->tensors; /* at most one bucket per tensor */
 }
 
 size_t memory_captured_steps(const struct training_options *o, const struct model *model,
@@ -36,10 +36,10 @@ size_t memory_captured_steps(const struct training_options *o, const struct mode
 void memory_spans(const struct training_options *o, const struct model *model, const struct recording *recording,
                   size_t spans[TIMELINE_LANES])
 {
-    enum { ALLOCATIONS = 16 }; /* of model, trainer and optimizer, at set-up */
+    enum { ALLOCATIONS = 16 }; /* made at set-up by model, trainer and optimizer */
     size_t steps = DISCARDED_STEPS + o->block_steps, captured = memory_captured_steps(o, model, recording);
     step_spans(model, o->grad_accumulation, memory_collectives(o, model), recording->operations, spans);
-    for (int i = 0; i < TIMELINE_LANES; i++) /* + 1: a step that a capture does not keep */
+    for (int i = 0; i < TIMELINE_LANES; i++) /* + 1 for a step that a capture discards */
         spans[i] *= (captured > steps ? captured : steps) + 1;
     spans[LANE_MEMORY] = recording->allocations ? ALLOCATIONS + (size_t)o->n : 0;
 }
@@ -66,9 +66,9 @@ void memory_estimate(const struct memory_conditions *c, const struct training_op
     const struct model_sizes *sizes = &model->sizes;
     bytes[MEMORY_DATA] = data_bytes(sizes->batch, sizes->context, (int)o->data_workers, (int)o->prefetch);
     if (o->checkpoint_every && c->rank == 0)
-        bytes[MEMORY_DATA] += 2 * checkpoint_piece_bytes(); /* the first checkpoint is read back */
+        bytes[MEMORY_DATA] += 2 * checkpoint_piece_bytes(); /* twice: the first checkpoint is read back */
     size_t spans[TIMELINE_LANES], rows = (size_t)o->n, steps = DISCARDED_STEPS + o->block_steps;
-    size_t series = rows * FIGURES; /* numbers of a round */
+    size_t series = rows * FIGURES; /* numbers stored per round */
     series += o->attainable || c->recording->operations ? (rows + 1) * (size_t)model->tensors : 0;
     bytes[MEMORY_RECORDS] =
         steps * (sizeof(struct step_times) + (ranks + 4) * sizeof(double)) + o->rounds * series * sizeof(double);
@@ -107,7 +107,7 @@ int memory_check(const struct job *job, const struct open_device *opened, const 
     const struct place {
         const char *name;
         size_t available;
-        int ranks, from, to; /* ranks that share it; the parts of a rank that it holds */
+        int ranks, from, to; /* ranks that share this memory; parts of a rank's memory that are in it */
         const char *advice;
     } place[] = {{gpu, open_device_available(opened), opened->sharing, 0, first_of_host, "--dtype bf16, or more GPUs"},
                  {"this machine", host_memory_available(), job->machine_size, first_of_host, MEMORY_PARTS,

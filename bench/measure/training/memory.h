@@ -1,4 +1,4 @@
-/* memory.h - the memory that a run needs, by part, estimated before it is allocated. */
+/* memory.h - estimates the memory that a run needs, part by part, before it is allocated. */
 #ifndef BENCH_MEASURE_TRAINING_MEMORY_H
 #define BENCH_MEASURE_TRAINING_MEMORY_H
 
@@ -11,44 +11,44 @@ enum memory_part {
     MEMORY_WEIGHTS, /* the weights, and the copy that every block starts from */
     MEMORY_GRADIENTS,
     MEMORY_OPTIMIZER,     /* AdamW's two moments */
-    MEMORY_ACTIVATIONS,   /* kept by forward for backward, and scratch */
-    MEMORY_COMMUNICATION, /* staged buffers, and the temporary copy that MPI makes while it reduces */
-    MEMORY_STAGING,       /* with MPI on a GPU: host memory for gradients and staged buffers, and MPI's copy */
-    MEMORY_DATA,          /* micro-batches, and on rank 0 the piece of a checkpoint that is being written */
-    MEMORY_RECORDS,       /* the spans of a block's steps, and one sample of every block */
+    MEMORY_ACTIVATIONS,   /* kept by forward for backward; and scratch */
+    MEMORY_COMMUNICATION, /* staged buffers, and MPI's temporary copy while it reduces */
+    MEMORY_STAGING,       /* MPI with GPUs: host copies of gradients and staged buffers, and MPI's copy */
+    MEMORY_DATA,          /* micro-batches; on rank 0 also the piece of a checkpoint that is being written */
+    MEMORY_RECORDS,       /* spans of a block's steps; one sample of every block */
     MEMORY_PARTS
 };
 extern const char *const memory_part_name[MEMORY_PARTS];
 
-/* Facts that determine the memory of a rank, in addition to options and model. On a GPU the parts before MEMORY_STAGING
- * are in the GPU's memory, the others in the host's. */
+/* What the memory of a rank depends on, apart from options and model. On a GPU the parts before MEMORY_STAGING are in
+ * the GPU's memory, the others in the host's. */
 struct memory_conditions {
     int rank, ranks;
-    int on_gpu, stages; /* stages: collectives are staged through the host's memory */
+    int on_gpu, stages; /* stages 1: collectives go through host memory */
     const struct recording *recording;
 };
 
-/* Estimates the bytes of a rank that trains a planned model. */
+/* Estimates the bytes of each part for a rank that trains a planned model. */
 void memory_estimate(const struct memory_conditions *conditions, const struct training_options *options,
                      const struct model *model, size_t bytes[MEMORY_PARTS]);
 
-/* The most spans of a run in each lane. */
+/* The most spans that a run can have in each lane. */
 void memory_spans(const struct training_options *options, const struct model *model, const struct recording *recording,
                   size_t spans[TIMELINE_LANES]);
 
-/* The most collectives of a step of any implementation. */
+/* The most collectives in a step of any implementation. */
 size_t memory_collectives(const struct training_options *options, const struct model *model);
 
-/* How many steps of the epochs the buffer for captured spans can hold, at most all of them. */
+/* How many steps the buffer for captured spans can hold, but no more than the steps of all epochs. */
 size_t memory_captured_steps(const struct training_options *options, const struct model *model,
                              const struct recording *recording);
 
-/* The parts in [from, to): their sum, and those that are not 0 in words. */
+/* For the parts in [from, to): their sum; and those that are not 0, in words. */
 size_t memory_sum(const size_t bytes[MEMORY_PARTS], int from, int to);
 const char *memory_words(const size_t bytes[MEMORY_PARTS], int from, int to, char text[256]);
 
-/* Checks that the ranks of this machine, each with these bytes, fit into its free memory and into that of this rank's
- * GPU. Returns 0; or -1, reported with the bytes of each part. */
+/* Checks that the ranks of this machine, each needing these bytes, fit into its free memory and into that of this
+ * rank's GPU. Returns 0; or -1, reported with the bytes of each part. */
 int memory_check(const struct job *job, const struct open_device *opened, const size_t bytes[MEMORY_PARTS]);
 
 #endif

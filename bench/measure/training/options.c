@@ -11,7 +11,7 @@
 #define WORKLOAD(field) offsetof(struct workload, field)
 #define HUGE_COUNT      1e15
 
-static const char *const grad_dtype_names[] = {"fp32", "bf16", NULL}; /* the first two of enum comm_dtype */
+static const char *const grad_dtype_names[] = {"fp32", "bf16", NULL}; /* values 0 and 1 of enum comm_dtype */
 const char *const regime_name[] = {"active", "warmup", NULL};
 
 /* clang-format off */
@@ -148,7 +148,7 @@ struct model_sizes workload_sizes(const struct workload *w, size_t batch)
                                 w->num_layers, w->num_heads,      w->d_ff,       (float)w->rope_theta};
 }
 
-/* Refuses a delay in a phase that no step has. clips: some steps are in warm-up epochs. */
+/* Refuses a delay in a phase that no step has. clips 1: some steps are in warm-up epochs, which clip gradients. */
 static int check_delays(const struct training_options *o, int clips)
 {
     for (const struct delay *d = o->delays.item; d < o->delays.item + o->delays.n; d++)
@@ -170,7 +170,7 @@ int training_options_check(struct training_options *o, const struct option_table
     if (o->warmup_epochs > o->num_epochs)
         return error_report("--warmup-epochs %zu is more than --num-epochs %zu", o->warmup_epochs, o->num_epochs);
     o->warmup_steps = o->warmup_epochs * o->steps_per_epoch;
-    /* after the warm-up; or, in the warm-up regime, so that the first timed step is the first of the ramp */
+    /* The regime `active` starts after the warm-up, `warmup` so early that the first timed step is the ramp's first. */
     o->block_start = o->regime == REGIME_WARMUP ? -DISCARDED_STEPS : (long)o->warmup_steps;
     size_t active = (o->num_epochs - o->warmup_epochs) * o->steps_per_epoch;
     size_t of_regime = o->regime == REGIME_WARMUP ? o->warmup_steps : active;

@@ -1,4 +1,4 @@
-/* options.h - the command line of every command that trains: the model, and how it is trained and timed. */
+/* options.h - the options of every command that trains: the model, and how it is trained and timed. */
 #ifndef BENCH_MEASURE_TRAINING_OPTIONS_H
 #define BENCH_MEASURE_TRAINING_OPTIONS_H
 
@@ -16,12 +16,12 @@ enum preset_number {
     PRESET_GPT2_XL,
     PRESETS
 };
-extern const char *const preset_name[PRESETS + 1]; /* ended by NULL */
+extern const char *const preset_name[PRESETS + 1]; /* the last is NULL */
 
 /* A model, and how its gradients are reduced. */
 struct workload {
-    enum preset_number preset; /* not PRESET_AUTO after workload_use_preset */
-    size_t vocab_size;         /* 0 until workload_check: by the kind of data */
+    enum preset_number preset; /* workload_use_preset replaces PRESET_AUTO */
+    size_t vocab_size;         /* 0 until workload_check sets it from the kind of data */
     size_t context_length, d_model, num_layers, num_heads, d_ff;
     double rope_theta;
     struct strategy_list strategies;
@@ -35,25 +35,25 @@ enum { DISCARDED_STEPS = 2 };           /* untimed steps at the start of a block
 
 struct training_options {
     struct workload workload;
-    size_t batch_size, batch_size_per_rank; /* of all ranks; of each rank, unless 0 */
+    size_t batch_size, batch_size_per_rank; /* of all ranks together; of one rank (0: not given) */
     size_t grad_accumulation;
     const char *data;
-    size_t seed, data_workers, prefetch; /* prefetch: micro-batches that each worker is ahead */
+    size_t seed, data_workers, prefetch; /* prefetch: micro-batches that each worker prepares ahead */
     size_t num_epochs, warmup_epochs, steps_per_epoch;
     double lr, max_norm, weight_decay;
     int log_grad_norm;
-    size_t checkpoint_every; /* steps; 0: never */
+    size_t checkpoint_every; /* steps between checkpoints; 0: none */
     enum regime regime;
-    size_t rounds, steps_per_block; /* rounds: the least with resolve; steps_per_block 0: the epochs of the regime */
-    double resolve, max_minutes;    /* resolve: percent; 0: a fixed number of rounds */
+    size_t rounds, steps_per_block; /* rounds: minimum with --resolve; steps_per_block 0: the regime's epochs */
+    double resolve, max_minutes;    /* resolve: percent; 0: `rounds` rounds exactly */
     int attainable;
     struct delays delays;
 
-    /* derived by the command and by training_options_check */
+    /* set by the command and by training_options_check */
     struct implementation implementation[MAX_IMPLEMENTATIONS];
     int n;
-    size_t warmup_steps, block_steps; /* steps of warm-up epochs; timed steps of a block */
-    long block_start;                 /* step of the schedule at which a block begins */
+    size_t warmup_steps, block_steps; /* steps in warm-up epochs; timed steps in a block */
+    long block_start;                 /* step of the learning-rate schedule at which each block begins */
 };
 
 /* The options of every command that trains. */
@@ -62,32 +62,32 @@ struct run_options {
     struct harness_options harness;
 };
 
-/* Option sections that fill these structures. */
+/* The option sections that fill these structs. */
 struct option_section workload_model_options(struct workload *workload);
 struct option_section workload_strategy_options(struct workload *workload);
 void run_options_add(struct option_table *table, struct run_options *options); /* all sections */
 
-/* Set the sizes that were not given by --preset (auto: `default` on GPUs, otherwise `laptop`); the second function also
- * sets the batch. */
+/* Set the sizes that were not given from --preset (auto: `default` on GPUs, otherwise `laptop`). The second function
+ * also sets the batch. */
 void workload_use_preset(struct workload *workload, const struct option_table *table, const char *data, int on_gpus);
 void training_options_use_preset(struct training_options *options, const struct option_table *table, int on_gpus);
 void workload_help_presets(FILE *out);
 
-/* Checks the sizes of the model, and sets those that were not given: the vocabulary by the kind of data, the bucket
+/* Checks the sizes of the model, and sets those that were not given: the vocabulary by the kind of data; the bucket
  * size to BUCKET_DEFAULT_BYTES, or to a quarter of the gradient if that is less. Returns 0; or -1, reported. */
-enum { BUCKET_DEFAULT_BYTES = 25 << 20 }; /* PyTorch's */
+enum { BUCKET_DEFAULT_BYTES = 25 << 20 }; /* PyTorch's default */
 int workload_check(struct workload *workload, const char *data);
 
-/* The sizes of one rank's part of a micro-batch, for model_plan. */
+/* The model sizes for one rank's part of a micro-batch, as model_plan takes them. */
 struct model_sizes workload_sizes(const struct workload *workload, size_t batch);
 
-/* Checks the options, as far as they do not depend on the number of ranks, and sets the steps of a block:
- * --steps-per-block, or those of the regime's epochs, at most most_block_steps (0: no limit). captures: the run also
- * has the steps of all epochs, for a profile. Returns 0; or -1, reported. */
+/* Makes all checks that do not need the number of ranks, and sets the steps of a block: --steps-per-block, or all steps
+ * of the regime's epochs but at most most_block_steps (0: no limit). captures 1: the run also trains all epochs, for a
+ * profile. Returns 0; or -1, reported. */
 int training_options_check(struct training_options *options, const struct option_table *table, size_t most_block_steps,
                            int captures);
 
-/* Sets batch_size to the global batch. Returns 0; or -1, reported, if the batch does not divide over the ranks, or a
+/* Sets batch_size to the global batch. Returns 0; or -1, reported, if the batch is not divisible by the ranks, or a
  * delay names a rank that does not exist. */
 int training_options_fit(struct training_options *options, int ranks);
 

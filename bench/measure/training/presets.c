@@ -1,4 +1,4 @@
-/* presets.c - sizes under a name, for those that the command line does not give. */
+/* presets.c - named sets of sizes, for sizes that the command line does not give. */
 #include "training/options.h"
 
 #include <stdio.h>
@@ -6,7 +6,7 @@
 const char *const preset_name[] = {"auto",        "laptop",     "default", "gpt2-small",
                                    "gpt2-medium", "gpt2-large", "gpt2-xl", NULL};
 
-/* The options of a model's shape. */
+/* The options that make up a model's shape. */
 static const struct {
     const char *option;
     size_t offset;
@@ -17,12 +17,12 @@ static const struct {
              {"context-length", offsetof(struct workload, context_length)}};
 enum { SHAPE = sizeof shape / sizeof *shape };
 
-/* Source of GPT-2's: Radford et al., Language Models are Unsupervised Multitask Learners, 2019, table 2. The
- * batch and vocabulary of `default` are the defaults of the options themselves. */
+/* The shapes of GPT-2 are from Radford et al., Language Models are Unsupervised Multitask Learners, 2019, table 2.
+ * `default` has the batch and vocabulary that the options have by default. */
 static const struct preset {
     size_t shape[SHAPE];
-    size_t synthetic_vocabulary, file_vocabulary; /* 0: by the kind of data */
-    size_t batch;                                 /* sequences of a rank's micro-batch; 0: the option's own */
+    size_t synthetic_vocabulary, file_vocabulary; /* 0: depends on the kind of data */
+    size_t batch;                                 /* sequences of a rank's micro-batch; 0: the default of the option */
 } presets[PRESETS] = {
     [PRESET_DEFAULT] = {{12, 768, 12, 3072, 512}, 0, 0, 0},
     [PRESET_LAPTOP] = {{4, 256, 4, 1024, 128}, 256, 0, 1},

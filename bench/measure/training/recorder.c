@@ -1,4 +1,4 @@
-/* recorder.c - a rank's device with and without a record of its operations, and the tracer of its GPU. */
+/* recorder.c - switches the recording of a device's operations and the tracer of its GPU on and off. */
 #include "training/recorder.h"
 
 #include "kernels/device_traced.h"
@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* About the most records of a span: an operation has a few kernels and their launches; a collective a kernel, stamps,
- * events and waits; phases and ready marks of the host have stamps. */
+/* Estimated most tracer records per span. An operation has a few kernels and their launches; a collective a kernel,
+ * stamps, events and waits; phases and ready marks of the host have stamps. */
 enum { OF_OPERATION = 8, OF_COLLECTIVE = 12, OF_HOST = 4 };
 
 void recorder_create(struct recorder *r, const struct device *device, const struct recording *recording, int on_gpu,
@@ -50,7 +50,7 @@ void recorder_start_tracer(struct recorder *r)
     error_clear();
 }
 
-/* Pauses the tracer, and drops its records since the last kept step. */
+/* Pauses the tracer. Keeps the records of the steps so far if they are to be kept; otherwise drops them. */
 static void pause_tracer(struct recorder *r)
 {
     r->device->synchronize();
@@ -61,7 +61,7 @@ static void pause_tracer(struct recorder *r)
         activities_rewind(&r->tracer.activities, &r->tracer.kept);
 }
 
-/* Finds which activity belongs to which operation. */
+/* Finds the operation to which each activity of the GPU belongs. */
 static void attribute(struct recorder *r)
 {
     activities_settle(&r->tracer.activities);
@@ -97,7 +97,7 @@ void recorder_stop_tracer(struct recorder *r)
         return;
     pause_tracer(r);
     tracer_stop();
-    activities_rewind(&r->tracer.activities, &r->tracer.kept); /* drops records since the last kept step */
+    activities_rewind(&r->tracer.activities, &r->tracer.kept); /* drops what came after the last kept step */
     attribute(r);
     r->tracer.on = 0;
 }

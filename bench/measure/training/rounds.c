@@ -1,4 +1,4 @@
-/* rounds.c - rounds of blocks, one of each implementation, interleaved so that a drift of the machine affects all
+/* rounds.c - runs rounds: one block of each implementation, interleaved so that a drift of the machine affects all
  * alike. */
 #include "training/training.h"
 
@@ -14,8 +14,8 @@
 
 /* ---- the first steps ---- */
 
-/* Runs first steps of an implementation, if possible one that reduces; checks that checkpoints can be written, and
- * prints on stderr how long the rounds will take. Returns 0; or -1 on every rank, reported. */
+/* Runs the first steps of an implementation (one that reduces, if there is one), checks that checkpoints can be
+ * written, and prints on stderr how long the rounds will take. Returns 0; or -1 on every rank, reported. */
 static int try_first_steps(struct run *run, const struct job *job, struct engine *engine, const struct run_hooks *hooks)
 {
     const struct training_options *o = run->options;
@@ -46,8 +46,8 @@ static int try_first_steps(struct run *run, const struct job *job, struct engine
 
 /* ---- a round ---- */
 
-/* The implementation that runs as number j of a round. Each round begins with another implementation, and every second
- * round runs backwards, so that no implementation always follows the same one. */
+/* Returns which implementation runs as number j of a round. Rounds begin with different implementations, and every
+ * second round runs in reverse order, so that no implementation always follows the same one. */
 static int implementation_at(size_t round, int j, int n)
 {
     int shift = (int)(round % (size_t)n);
@@ -100,9 +100,9 @@ static int run_round(struct run *run, const struct harness *h, struct engine *en
 
 /* ---- all rounds ---- */
 
-/* After a round, with --resolve: sets run->planned, to the rounds made if they are enough or the time is too short for
- * another. Rank 0 decides; it looks at the samples whenever their number has grown by a twentieth. *needed: the rounds
- * that the last look found necessary. */
+/* Call after a round, with --resolve. Sets run->planned to the rounds that are needed and fit into the time, at least
+ * to those made. Rank 0 decides. It reads the samples only when their number has grown by a twentieth, and stores in
+ * *needed how many rounds they call for. */
 static void plan_more(struct run *run, const struct job *job, const struct run_hooks *hooks, double minutes,
                       double *needed)
 {
@@ -120,7 +120,7 @@ static double seconds_since(int64_t start_ns)
     return 1e-9 * (double)(clock_now_ns() - start_ns);
 }
 
-/* Runs the planned rounds. Returns 0; or -1 on every rank, reported: results could not be written. */
+/* Runs the planned rounds. Returns 0; or -1 on every rank, reported, if results could not be written. */
 static int run_rounds(struct run *run, const struct harness *h, struct engine *engine, const struct run_hooks *hooks)
 {
     const struct training_options *o = run->options;
@@ -131,12 +131,12 @@ static int run_rounds(struct run *run, const struct harness *h, struct engine *e
                       .overlap = allocate(steps, sizeof *b.overlap),
                       .record = allocate(steps * RECORDS, sizeof *b.record),
                       .loss = allocate(steps, sizeof *b.loss)};
-    /* The weights have moved after the first step; in the warm-up regime, where the learning rate is 0 until the second
-     * step of the ramp, after that. */
+    /* The weights have moved after the first step. In the warm-up regime they move later, since the learning rate is 0
+     * until the second step of the ramp. */
     int judged = o->regime == REGIME_WARMUP ? DISCARDED_STEPS + 2 : 1;
     losses_create(&run->losses, (int)steps, judged < (int)steps ? judged : -1);
     int status = try_first_steps(run, job, engine, hooks);
-    int64_t start_ns = clock_now_ns(), written_ns = 0; /* the first summary follows the first round */
+    int64_t start_ns = clock_now_ns(), written_ns = 0; /* written_ns 0: a summary follows the first round */
     double needed = 0;
     struct progress progress;
     progress_begin(&progress, job->rank || hooks->plan ? 0 : o->rounds * (size_t)o->n);
@@ -171,7 +171,7 @@ int training_measure(struct training *t, const struct run_hooks *hooks, int skip
     if (harness_stop_monitors(&t->harness))
         status = -1;
     t->run.complete = 1;
-    /* also after a failure: what was measured is shown, and kept if it still can be */
+    /* also after a failure: shows what was measured, and keeps it if possible */
     status = job_agree_after(job, status, hooks->summary(hooks->context));
     return losses_check(&t->run.losses, job) ? -1 : status;
 }

@@ -66,7 +66,7 @@ void losses_add(struct losses *l, const struct job *job, const double *mine, int
         l->expected = memcpy(allocate(1, bytes), l->mean, bytes);
     for (int i = 0; must_agree && !first && i < l->steps; i++) {
         double difference = fabs(l->mean[i] - l->expected[i]) / fabs(l->expected[i]);
-        if (!isfinite(l->mean[i]) || !isfinite(l->expected[i])) /* training that diverges does so in all blocks */
+        if (!isfinite(l->mean[i]) || !isfinite(l->expected[i])) /* a model that diverges does so in all blocks */
             difference = isfinite(l->mean[i]) == isfinite(l->expected[i]) ? 0 : INFINITY;
         l->difference = fmax(l->difference, difference);
         if (i == l->judged)
@@ -76,7 +76,7 @@ void losses_add(struct losses *l, const struct job *job, const double *mine, int
 
 int losses_check(const struct losses *l, const struct job *job)
 {
-    int wrong = l->wrong > 1e-3; /* more than the order of fp32 sums can explain */
+    int wrong = l->wrong > 1e-3; /* more than the order of fp32 sums explains */
     if (job->rank == 0 && wrong)
         fprintf(stderr,
                 "ddpbench: the losses of strategies that must agree differ by %.1e, relatively, in step %d of a block: "

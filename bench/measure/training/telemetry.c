@@ -1,4 +1,4 @@
-/* telemetry.c - rank_<r>_metrics.jsonl: a line of JSON for each step. */
+/* telemetry.c - writes rank_<r>_metrics.jsonl, with a line of JSON for each step. */
 #include "training/training.h"
 
 #include "base/text.h"
@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* JSON has no NaN and no infinity. */
+/* Writes null for NAN and infinity, which JSON does not have. */
 void telemetry_print_number(FILE *out, const char *name, double value)
 {
     fprintf(out, isfinite(value) ? ", \"%s\": %.9g" : ", \"%s\": null", name, value);

@@ -1,4 +1,4 @@
-/* training.c - plans, checks and allocates everything that a run needs, before the first step. */
+/* training.c - plans, checks and allocates everything that a run needs before its first step. */
 #include "training/training.h"
 
 #include "base/text.h"
@@ -59,7 +59,7 @@ int training_plan(struct training *t, const struct job *job, const struct run_op
     struct run *run = &t->run;
     const struct training_options *o = run->options = &options->training;
     size_t spans[TIMELINE_LANES];
-    run->losses.difference = NAN; /* until there are two blocks to compare */
+    run->losses.difference = NAN; /* unknown until there are two blocks */
     run->planned = o->rounds;
     if (harness_open(h, job, &options->harness))
         return -1;
@@ -76,14 +76,14 @@ int training_plan(struct training *t, const struct job *job, const struct run_op
     return t->engine.comm ? harness_open_results(h, option, given, below) : -1;
 }
 
-/* Allocates weights, reducers and trainer; checkpoints go to the directory. */
+/* Allocates weights, reducers and trainer. directory: where checkpoints are written. */
 static void create_trainer(struct training *t, const char *directory)
 {
     struct run *run = &t->run;
     const struct training_options *o = run->options;
     const struct job *job = t->harness.job;
     struct trainer *trainer = &t->engine.trainer;
-    /* in memory that the comm is fast in */
+    /* in memory from which the comm communicates fast */
     model_allocate(&t->engine.model, run->recording.allocations ? t->engine.recorder.traced : t->engine.recorder.device,
                    t->engine.comm->allocate(t->engine.comm, t->engine.model.arena * sizeof(float)));
     model_initialize(&t->engine.model, o->seed);

@@ -1,5 +1,5 @@
-/* training.h - trains every implementation in blocks, in turn, on the same model, and samples their times: the base of
- * the benchmark, of tune and of the profile. */
+/* training.h - trains implementations in blocks, in turn, on the same model, and samples their times. The benchmark,
+ * tune and the profile are built on it. */
 #ifndef BENCH_MEASURE_TRAINING_TRAINING_H
 #define BENCH_MEASURE_TRAINING_TRAINING_H
 
@@ -10,7 +10,7 @@
 #include "training/recorder.h"
 #include "training/samples.h"
 
-/* What runs the steps. */
+/* What trains: runs the steps. */
 struct engine {
     struct recorder recorder;
     struct comm *comm;
@@ -23,18 +23,18 @@ struct engine {
 struct run {
     const struct training_options *options;
     struct recording recording;
-    size_t memory[MEMORY_PARTS]; /* estimated bytes of a rank */
-    struct blas_facts blas;      /* on the CPU: the matrix products of rank slowest_products (products_measure) */
+    size_t memory[MEMORY_PARTS]; /* estimated bytes of each part, for a rank */
+    struct blas_facts blas;      /* on the CPU: matrix products on rank slowest_products (products_measure) */
     int slowest_products;
-    long steps_run; /* by this process, over all implementations */
+    long steps_run; /* number of steps run by this process, of all implementations */
 
     struct measurements measurements;
-    size_t planned; /* rounds, as planned now; all rounds have been run when measurements.rounds equals it */
-    char resting[MAX_IMPLEMENTATIONS]; /* 1: the implementation has no blocks in the next rounds */
-    double warm_step;                  /* typical seconds of a step on the slowest rank */
+    size_t planned;                    /* planned rounds; measuring ends when measurements.rounds equals it */
+    char resting[MAX_IMPLEMENTATIONS]; /* 1: the implementation has no block in the next round */
+    double warm_step;                  /* seconds of a typical step on the slowest rank, after the first */
     struct losses losses;
     struct block_counts counts;
-    int complete; /* measuring is over: the next summary is the last one */
+    int complete; /* 1: measuring is over, so the next summary is the last one */
 };
 
 /* A command that trains. */
@@ -48,39 +48,39 @@ struct training {
  * every rank, reported by rank 0 ---- */
 
 /* Opens the harness, plans the model, checks that it fits into memory, and opens data, communication backend and
- * results (harness_open_results); then the heading is known. Set run.recording before the call. Whatever fails, end
- * with training_close. */
+ * results (harness_open_results). Afterwards the heading can be printed. Set run.recording before the call. End with
+ * training_close, also after a failure. */
 int training_plan(struct training *training, const struct job *job, const struct run_options *options,
                   const char *option, const char *given, const char *below);
 
-/* Allocates the memory, writes run.json for a mode and command, and starts the monitors. */
+/* Allocates the memory, writes run.json (with the mode and command given), and starts the monitors. */
 int training_set_up(struct training *training, const char *mode, const struct command *command);
 
-/* What a command does between blocks and rounds. All ranks call each hook but rounds_needed at the same points. */
+/* What a command does between blocks and rounds. All ranks call each hook at the same points, except rounds_needed. */
 struct run_hooks {
     void *context;
-    /* After a block, whose spans are still in the timeline. Returns 0; or -1, reported, if it could not be written. */
+    /* Called after a block, whose spans are still in the timeline. Returns 0; or -1, reported, if writing failed. */
     int (*block)(void *context, const struct block *block);
-    /* Writes the summary so far, every 2 s and when run.complete is set. Returns 0; or -1, reported. */
+    /* Writes the summary so far; called every 2 s, and when run.complete is set. Returns 0; or -1, reported. */
     int (*summary)(void *context);
-    /* With --resolve, on rank 0 alone: how many rounds resolve the comparison; at most those made if they do. */
+    /* With --resolve, on rank 0 only: returns how many rounds resolve the comparison, at most those made if it is. */
     double (*rounds_needed)(const struct measurements *measurements, const struct implementation *implementation,
                             double resolve);
-    /* NULL; or, before the first round and after each round, `seconds` after the rounds began on rank 0: sets
-     * run->resting and run->planned to the same values on all ranks, prints how long the run will take, and shows its
+    /* NULL, or called before the first round and after each round, `seconds` after the rounds began on rank 0. Sets
+     * run->resting and run->planned, to the same values on all ranks; prints how long the run will take; shows its
      * progress. */
     void (*plan)(void *context, double seconds);
 };
 
-/* Unless skip is 1, tries a few first steps, prints on stderr how long the rounds will take, and runs the planned
- * rounds. Then stops the monitors, writes the last summary (hooks), and checks the losses. After a failure, the samples
- * up to measurements.rounds are complete. */
+/* Unless skip is 1: tries a few first steps, prints on stderr how long the rounds will take, and runs the planned
+ * rounds. In any case then stops the monitors, writes the last summary (hooks), and checks the losses. After a failure
+ * the samples up to measurements.rounds are complete. */
 int training_measure(struct training *training, const struct run_hooks *hooks, int skip);
 
-/* Releases everything. Returns as harness_close does. */
+/* Closes and frees everything. Returns as harness_close does. */
 int training_close(struct training *training, int status, int print_directory);
 
-/* Calls all of these in order, for a command whose results go to --output. */
+/* Calls the functions above in order, for a command whose results go to --output. */
 int training_run(struct training *training, const char *mode, const struct job *job, const struct run_options *options,
                  const struct command *command, const struct run_hooks *hooks);
 
@@ -90,20 +90,20 @@ int training_run(struct training *training, const char *mode, const struct job *
 int training_write_run_json(const struct training *training, const char *mode, const struct command *command,
                             const struct results *results);
 
-/* Begins the summary of a mode with its heading; `epochs` is the sentence about the steps (NULL: that of the regime).
- * The caller owns it. */
+/* Begins the summary of a mode, with its heading. epochs: a sentence about the steps (NULL: the regime's). The caller
+ * owns it. */
 cJSON *training_create_summary(const struct training *training, const char *mode, const char *epochs);
 
-/* Adds notes about machine, losses and checkpoints, and the counts and findings as members. */
+/* Adds notes about the machine, losses and checkpoints; and counts and findings as members. */
 void training_add_notes(const struct training *training, cJSON *summary);
 
 /* ---- rank_<r>_metrics.jsonl ---- */
 
-/* Appends a line for each step of a block to the metrics. Returns 0; or -1, reported. */
+/* Appends a line to this rank's metrics for each step of a block. Returns 0; or -1, reported. */
 int telemetry_write_block(struct results *results, const struct training *training, const struct block *block);
 
-/* Print members of a line, each after a comma: a number, null if it is not finite; the times of a step, counted from
- * origin_ns; the overlap of a step, of a traced one with its computation. */
+/* Print members of a line, each after a comma: a number (null if not finite); the times of a step, counted from
+ * origin_ns; the overlap of a step (with its computation if it is traced). */
 void telemetry_print_number(FILE *out, const char *name, double value);
 void telemetry_print_times(FILE *out, int64_t origin_ns, const struct step_times *step);
 void telemetry_print_overlap(FILE *out, const struct overlap *overlap, int traced, int on_device);
