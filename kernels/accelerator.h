@@ -10,7 +10,7 @@
 struct gpu_facts {
     char name[256];
     char id[48];         /* "GPU-..."; the same in every process, unlike the index */
-    int index;           /* in this process */
+    int index;           /* this process's number for the GPU */
     int driver, runtime; /* versions of CUDA: 1000 * major + 10 * minor */
     size_t total_memory, free_memory;
     int compute_major, compute_minor;
@@ -34,7 +34,7 @@ struct accelerator {
      * reported, if the program has no code for this GPU, or the GPU is broken, in use by another process, or lacks a
      * feature that the operations need. */
     int (*open)(int index, enum precision precision, const struct device **device);
-    /* Starts (1) or stops (0) the vendor's profiler if it runs and waits for this call. */
+    /* Starts (1) or stops (0) the vendor's profiler, if one runs that waits for this call. */
     void (*profiler)(int on);
 };
 

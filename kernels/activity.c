@@ -72,7 +72,7 @@ static int by_event(const void *a, const void *b)
     return (x->correlation > y->correlation) - (x->correlation < y->correlation);
 }
 
-/* Tests whether a wait refers to an event before `mark` in the order of by_event. */
+/* Tests whether the event that a wait refers to comes before `mark` in the order of by_event. */
 static int is_before(const struct activity *wait, const struct activity_mark *mark)
 {
     if (mark->context != wait->context)
@@ -85,7 +85,7 @@ static int is_before(const struct activity *wait, const struct activity_mark *ma
 /* Returns the event that a wait refers to; NULL if the event was recorded before the tracer started, or lost. */
 static const struct activity_mark *find_mark(const struct activities *a, const struct activity *wait)
 {
-    size_t low = 0, high = a->marks; /* marks before `low` are not after the wait */
+    size_t low = 0, high = a->marks; /* no mark before `low` comes after the wait */
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (is_before(wait, &a->mark[middle]))
@@ -97,7 +97,7 @@ static const struct activity_mark *find_mark(const struct activities *a, const s
     return last && last->context == wait->context && last->event == wait->wait.event ? last : NULL;
 }
 
-/* A call that records an event, and the event. */
+/* A call that records an event, and the call's correlation number. */
 struct marking {
     uint32_t correlation;
     struct activity *call;

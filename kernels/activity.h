@@ -19,17 +19,17 @@ enum activity_kind {
     ACTIVITY_WAIT  /* the host or a stream waits for a stream, an event, or all work */
 };
 
-#define ACTIVITY_NONE UINT32_MAX /* a number that is unknown or does not apply */
+#define ACTIVITY_NONE UINT32_MAX /* stands for a number that is unknown or does not apply */
 
 struct activity {
     enum activity_kind kind;
-    uint32_t correlation;     /* links a call to the GPU's work that it started; increases with every call */
-    const char *name;         /* of a kernel (demangled) or a call, or text like "Memcpy HtoD (Pinned -> Device)" */
-    int64_t start_ns, end_ns; /* in clock.h's time; calls and waits: times on the host */
-    uint32_t device, context, stream; /* not for calls; ACTIVITY_NONE if a wait does not refer to one */
-    uint32_t thread;                  /* calls: the thread id of the operating system */
-    /* Set by activities_attribute: indices of spans in lanes of a timeline, -1 for none. The operation made this call,
-     * or made the call that started this work; the collective is set for NCCL's kernels and the calls that launched
+    uint32_t correlation; /* links a call to the GPU's work that it started; increases with every call */
+    const char *name;     /* name of a kernel (demangled) or a call, or text like "Memcpy HtoD (Pinned -> Device)" */
+    int64_t start_ns, end_ns;         /* in clock.h's time; calls and waits: times on the host */
+    uint32_t device, context, stream; /* unused for calls; ACTIVITY_NONE if a wait does not refer to one */
+    uint32_t thread;                  /* calls: the operating system's id of the calling thread */
+    /* Set by activities_attribute: indices of spans in lanes of a timeline, -1 for none. `operation` made this call, or
+     * made the call that started this work; `collective` is set for NCCL's kernels and for the calls that launched
      * them. */
     int operation, collective;
     union {
@@ -40,11 +40,12 @@ struct activity {
         size_t bytes; /* size of copies and fills */
         struct {
             uint32_t number;
-            int driver, marks, waited; /* 1: to the driver, not the runtime; records an event; a wait refers to it */
+            /* 1 if the call: goes to the driver, not the runtime; records an event; records one that is waited for */
+            int driver, marks, waited;
         } call;
         struct {
             uint32_t event;       /* ACTIVITY_NONE: none */
-            uint32_t stream;      /* the stream waited for: where the event was recorded */
+            uint32_t stream;      /* the stream that is waited for: it recorded the event */
             uint32_t correlation; /* correlation of the call that recorded the event; ACTIVITY_NONE until known */
         } wait;
     };
@@ -75,8 +76,8 @@ void activities_destroy(struct activities *activities); /* a zeroed struct is fi
 void activities_add(struct activities *activities, const struct activity *activity);
 void activities_add_mark(struct activities *activities, const struct activity_mark *mark);
 
-/* Remembers the lengths of both lists; a second function truncates the lists to remembered lengths, keeping the
- * memory. */
+/* activities_mark returns the lengths of both lists; activities_rewind truncates the lists to these lengths and keeps
+ * the memory. */
 struct activities_mark {
     size_t n, marks;
 };
@@ -87,9 +88,9 @@ void activities_rewind(struct activities *activities, const struct activities_ma
  * called again after more records were added. */
 void activities_settle(struct activities *activities);
 
-/* Finds the operation and collective of a timeline to which each settled record belongs: a call belongs to the one that
- * the host was issuing at that time, and work of the GPU to that of its call (by correlation). Fills `operation` and
- * `collective`, and from them
+/* Finds the operation and collective of a timeline to which each settled record belongs: a call belongs to the
+ * operation or collective that the host was issuing at that time, and work of the GPU to that of the call with the same
+ * correlation. Fills `operation` and `collective`, and from them
  *   - times of operations that have none: from the start of the operation's first record to the end of its last; an
  *     operation without records gets no length, at the end of the one before. Ranges get the times of the operations
  *     inside;
@@ -108,8 +109,8 @@ void activities_attribute(struct activities *activities, struct timeline *timeli
  * built without a tracer, its library is missing, or another tool is tracing the GPU. */
 int tracer_start(struct activities *activities);
 
-/* Delivers the complete records: all of them, if the device was synchronized before. Later records are held back until
- * tracer_resume, so that the activities may be settled and read meanwhile. */
+/* Delivers all complete records; if the device has been synchronized, these are all records so far. Later records are
+ * held back until tracer_resume, so that the activities may be settled and read meanwhile. */
 void tracer_pause(void);
 void tracer_resume(void);
 

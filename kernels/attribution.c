@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns the number of spans of a lane that the host had issued before that time; spans are in this order. */
+/* Returns the number of spans of a lane that the host had issued before that time; spans are in order of issue. */
 static size_t count_issued_before(const struct lane *lane, int64_t ns)
 {
     size_t low = 0, high = lane->n;

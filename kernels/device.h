@@ -35,11 +35,11 @@ extern const char *const precision_name[PRECISIONS + 1]; /* fp32, tf32, bf16; th
 struct accelerator;
 
 struct device {
-    const char *name;                      /* "cpu" or the accelerator's */
+    const char *name;                      /* "cpu", or the accelerator's name */
     const struct accelerator *accelerator; /* NULL: the CPU */
     enum precision precision;
     size_t compute_bytes;   /* size of one number of the compute type: 4 or 2 */
-    size_t most_head_width; /* limit of attention; 0: none */
+    size_t most_head_width; /* the widest head that attention allows; 0: no limit */
     int asynchronous;       /* 1: operations return before they are complete */
     int host_reads_memory;  /* 1: the host may use the device's memory after synchronize */
 
@@ -76,7 +76,8 @@ struct device {
     void (*staging_destroy)(void);
     void (*stage_out)(void *to_host, const void *from, size_t bytes, size_t mark);
     void (*stage_in)(void *to, const void *from_host, size_t bytes, size_t mark);
-    int (*stage_reached)(size_t mark); /* 1: all copies up to the mark are complete, else 0; from any thread */
+    /* Returns 1 if all copies up to the mark are complete, else 0. Any thread may call it. */
+    int (*stage_reached)(size_t mark);
 
     /* ---- names for profilers ---- */
     /* Begins a phase of a step, for the vendor's profilers (NULL: only ends the last phase). */
@@ -156,11 +157,11 @@ struct device {
      * device's threads; if max_norm > 0 also scalars[SCALAR_CLIP] = min(1, max_norm / (norm + 1e-6)), as PyTorch's
      * clip_grad_norm_; if max_norm is 0, SCALAR_CLIP is unchanged. */
     void (*grad_norm)(float *scalars, const float *g, size_t n, float max_norm);
-    /* One AdamW step over all n elements, with G = g * scalars[SCALAR_CLIP], t = scalars[SCALAR_STEP] and
-     * lr = scalars[SCALAR_LEARNING_RATE]: w *= 1 - lr * weight_decay; m = beta1 m + (1 - beta1) G;
-     * v = beta2 v + (1 - beta2) G^2; w -= lr / (1 - beta1^t) * m / (sqrt(v / (1 - beta2^t)) + epsilon).
-     * compute_w[n] becomes w in the compute type; NULL where that is fp32, and w itself is what layers read.
-     * Source: Loshchilov and Hutter, Decoupled Weight Decay Regularization, 2019, arXiv:1711.05101. */
+    /* One AdamW step over all n elements, with G = g * scalars[SCALAR_CLIP], t = scalars[SCALAR_STEP] and lr =
+     * scalars[SCALAR_LEARNING_RATE]: w *= 1 - lr * weight_decay; m = beta1 m + (1 - beta1) G; v = beta2 v + (1 - beta2)
+     * G^2; w -= lr / (1 - beta1^t) * m / (sqrt(v / (1 - beta2^t)) + epsilon). compute_w[n] becomes w in the compute
+     * type; NULL if that is fp32, because layers then read w itself. Source: Loshchilov and Hutter, Decoupled Weight
+     * Decay Regularization, 2019, arXiv:1711.05101. */
     void (*adamw)(float *w, void *compute_w, float *m, float *v, const float *g, size_t n, const float *scalars,
                   const struct adamw *adamw);
 };

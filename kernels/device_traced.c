@@ -5,7 +5,7 @@
 
 static const struct device *inner;
 static struct timeline *timeline;
-static int stamped;    /* times come from the device's stamps, because it runs behind the host */
+static int stamped;    /* 1: times come from the device's stamps, because the device runs behind the host */
 static int64_t newest; /* the newest stamp; 0: no stamp yet */
 
 enum { DEEPEST = 16 };

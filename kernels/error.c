@@ -88,8 +88,8 @@ void error_print(void)
     error_clear();
 }
 
-/* Prints the message and ends every rank. If all ranks have the same error, only the lowest prints it: the others wait
- * a little, and are killed meanwhile. */
+/* Prints the message and ends every rank. If all ranks have the same error, only the lowest rank prints it: the others
+ * wait a little, and are killed while they wait. */
 static void print_and_end(const char *place, const char *message) __attribute__((noreturn));
 static void print_and_end(const char *place, const char *message)
 {
@@ -145,7 +145,7 @@ void *allocate(size_t n, size_t size)
 
 void *allocate_more(void *list, size_t n, size_t size)
 {
-    if (n & (n - 1)) /* there is capacity left: the next power of two is larger */
+    if (n & (n - 1)) /* n is not a power of two, so there is capacity left */
         return list;
     size_t room = n ? 2 * n : 1;
     list = reallocarray(list, room, size);

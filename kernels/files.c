@@ -21,7 +21,7 @@ int files_create(const char *path)
     int file = (int)TEMP_FAILURE_RETRY(open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666));
     if (file >= 0 && !fstat(file, &status) && S_ISREG(status.st_mode) && !status.st_size && status.st_nlink == 1)
         return file;
-    if (file < 0 && errno != ELOOP && errno != ENXIO) /* a symbolic link; a pipe without a reader */
+    if (file < 0 && errno != ELOOP && errno != ENXIO) /* ELOOP: a symbolic link; ENXIO: a pipe without a reader */
         return -1;
     if (file >= 0)
         close(file);
@@ -31,7 +31,7 @@ int files_create(const char *path)
 
 int files_close(int file)
 {
-    return close(file) && errno != EINTR ? -1 : 0; /* after EINTR, Linux has closed it */
+    return close(file) && errno != EINTR ? -1 : 0; /* Linux has closed the file even after EINTR */
 }
 
 int files_write(int file, const void *bytes, size_t n)
@@ -60,7 +60,7 @@ static int choose_name(char *temporary, size_t size, const char *path)
     clock_gettime(CLOCK_REALTIME, &now);
     uint64_t number = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
     number = (number ^ (uint64_t)getpid() << 32) + atomic_fetch_add(&calls, 1);
-    number *= 0x9e3779b97f4a7c15u; /* the upper half depends on all bits */
+    number *= 0x9e3779b97f4a7c15u; /* makes the upper half depend on all bits */
     int n = snprintf(temporary, size, "%.*s%s%0*x%s", slash ? (int)(slash - path) + 1 : 0, path, first, DIGITS,
                      (unsigned)(number >> 32), last);
     return n < 0 || (size_t)n >= size ? -1 : 0;
@@ -73,8 +73,8 @@ static int is_temporary(const char *name)
            !strcmp(name + n + DIGITS, last);
 }
 
-/* Locks a file, so that files_remove_left in other processes does not remove it. Returns 0 if another process locked it
- * first; a file system without locks counts as success. */
+/* Locks a file, so that files_remove_left in other processes does not remove it. Returns 0 if another process locked or
+ * removed it first, else 1, also if the file system has no locks. */
 static int lock_file(int file)
 {
     struct stat status;

@@ -8,7 +8,7 @@
  * with errno: EEXIST if anything else has that name, such as a symbolic link. */
 int files_create(const char *path);
 
-/* Returns 0; or -1 with errno. Either way the descriptor is closed. */
+/* Closes the descriptor, even if this fails. Returns 0; or -1 with errno. */
 int files_close(int file);
 
 /* Writes n bytes, in as many calls as needed. Returns 0; or -1 with errno, when some bytes may have been written. */

@@ -41,7 +41,7 @@ static const char *read_variable(int launcher, enum question question, long *val
     const char *name = variables[launcher][question], *text = name ? getenv(name) : NULL;
     if (!text || !isdigit((unsigned char)*text))
         return NULL;
-    const char *node = getenv("SLURM_NODEID"); /* index in the step's list of nodes */
+    const char *node = getenv("SLURM_NODEID"); /* index of this node in the step's list of nodes */
     *value = read_element(text, node ? strtol(node, NULL, 10) : 0);
     return name;
 }
@@ -57,7 +57,7 @@ static const char *first_answer(enum question question, long *value)
 
 int launcher_started_this(void)
 {
-    const unsigned long shells = 0xfffffff0; /* slurm.h: SLURM_BATCH_SCRIPT, SLURM_INTERACTIVE_STEP */
+    const unsigned long shells = 0xfffffff0; /* least step id of a shell (slurm.h: SLURM_INTERACTIVE_STEP) */
     const char *step = getenv("SLURM_STEP_ID");
     long ignored;
     for (int launcher = 0; launcher < SLURM; launcher++)

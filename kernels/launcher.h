@@ -20,8 +20,9 @@ const char *launcher_rank_variable(void);
 /* Returns the number of ranks started on this machine; 1 without a launcher. */
 long launcher_ranks_here(void);
 
-/* Returns the name of a variable by which more than one rank was started, and their number in *ranks; NULL and 1 if
- * there is none. Considers every launcher, also one that started another launcher, so MPI may report fewer ranks. */
+/* Returns the name of a launcher's variable that counts more than one rank, and stores the count in *ranks; or returns
+ * NULL and stores 1 if there is none. Considers every launcher, even one that started another one, so MPI may report
+ * fewer ranks. */
 const char *launcher_of_several(long *ranks);
 
 #endif

@@ -35,7 +35,7 @@ struct operation_facts {
     const char *inputs; /* shapes of the input arrays, separated by commas: "NI,OI" is [N, I] and [O, I] */
     const char *types;  /* types of the inputs, one letter each: f fp32, h bf16, i int32, c the compute type */
     const char *flops;  /* a sum of products, for example "2NIO+N"; "" if not counted */
-    const char *bytes;  /* likewise; each array is read or written once; e is the size of the compute type */
+    const char *bytes; /* bytes read and written, likewise; each array counts once; e is the size of the compute type */
 };
 extern const struct operation_facts operation_facts[OPERATIONS];
 

@@ -26,7 +26,7 @@ void reexec_if_needed(char *const argv[])
     if (n && readlink("/proc/self/exe", path, sizeof path - 1) > 0)
         execv(path, argv); /* keeps the name of the process */
     if (n)
-        execv("/proc/self/exe", argv); /* if the file was removed or moved; the process is then named exe */
+        execv("/proc/self/exe", argv); /* reached if the file was removed or moved; the process is then named exe */
     while (n)
         unsetenv(asked[--n]);
 }
@@ -61,5 +61,5 @@ void reexec_set_passive_threads(int argc, char *const argv[])
         getenv("GOMP_SPINCOUNT") || getenv("KMP_BLOCKTIME"))
         return;
     reexec_setenv("OMP_WAIT_POLICY", "passive");
-    reexec_setenv("OPENBLAS_THREAD_TIMEOUT", "4"); /* the minimum: 2^4 cycles; the default is 2^26 */
+    reexec_setenv("OPENBLAS_THREAD_TIMEOUT", "4"); /* spin for 2^4 cycles, the minimum, instead of 2^26, the default */
 }

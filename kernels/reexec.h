@@ -13,7 +13,7 @@ void reexec_setenv(const char *name, const char *value);
  * because sleeping more than halves the speed of a small model. */
 void reexec_set_passive_threads(int argc, char *const argv[]);
 
-/* Executes the program again if a variable was requested. Returns if none was, or if that failed. */
+/* Executes the program again if a variable was requested. Returns if none was, or if the execution failed. */
 void reexec_if_needed(char *const argv[]);
 
 /* Returns 1 if `ranks` ranks of `threads` threads each need more CPUs than there are, else 0. cpus: the number that

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char shown_format[] = "wait %lx"; /* a thread's name has up to 15 characters */
+static const char shown_format[] = "wait %lx"; /* a thread's name has at most 15 characters */
 
 void siblings_show(pthread_t thread, long waits)
 {
@@ -29,7 +29,7 @@ static FILE *open_proc_file(int process, const char *name)
     return fopen(path, "r");
 }
 
-/* Returns the rank of a process; -1 if it is not a rank, or another user's. */
+/* Returns the rank of a process; -1 if it is not a rank, or belongs to another user. */
 static int read_rank(int process, const char *variable)
 {
     FILE *file = open_proc_file(process, "environ");
@@ -54,7 +54,7 @@ static int read_state(int process, struct sibling *sibling, int *parent)
     if (file)
         fclose(file);
     line[n] = 0;
-    const char *begin = strchr(line, '('), *end = strrchr(line, ')'); /* a name may hold any character */
+    const char *begin = strchr(line, '('), *end = strrchr(line, ')'); /* a name may contain spaces and parentheses */
     if (!begin || !end || sscanf(end + 1, " %c %d", &state, parent) != 2)
         return -1;
     snprintf(sibling->program, sizeof sibling->program, "%.*s", (int)(end - begin - 1), begin + 1);

@@ -12,20 +12,20 @@
  * publishes its waits, else one that runs the same program as this process, else the first. */
 struct sibling {
     int process;      /* process id; 0: none is visible on this host, and all other members are 0 */
-    int runs;         /* 1: this program, or one that publishes its waits; 0: another, such as a shell */
+    int runs;         /* 1: it runs this program or publishes its waits; 0: it runs another, such as a shell */
     int stopped;      /* stopped by a signal or a debugger */
-    long waits;       /* published by siblings_show; -1: nothing */
+    long waits;       /* number published by siblings_show; -1: none */
     char program[16]; /* name of the program */
 };
 
-/* Fills sibling[ranks]. Finds none without a launcher or without /proc. */
+/* Fills sibling[ranks]. Finds no process without a launcher or without /proc. */
 void siblings_find(struct sibling *sibling, int ranks);
 
-/* Publishes, as the name of a thread of this process, the number of common waits of all ranks that it has reached;
- * below 16^10. */
+/* Publishes the number of common waits of all ranks that this process has reached, below 16^10, as the name of one of
+ * its threads. */
 void siblings_show(pthread_t thread, long waits);
 
-/* Kills the programs of the other ranks of this host, also stopped ones, and waits until their launcher has reaped
+/* Kills the programs of the other ranks of this host, even stopped ones, and waits until their launcher has reaped
  * them, two seconds at most. Does not kill shells that started them. */
 void siblings_kill(int rank, int ranks);
 

@@ -19,11 +19,11 @@ enum timeline_lane {
     TIMELINE_LANES
 };
 
-/* The sizes of a collective: bytes and elements of its smaller buffer (struct collective's count), its ticket, and its
- * operation (enum comm_kind). */
+/* Where span.size holds the sizes of a collective: bytes and elements of its smaller buffer (struct collective's
+ * count), its ticket, and its operation (enum comm_kind). */
 enum { SIZE_BYTES, SIZE_ELEMENTS, SIZE_TICKET, SIZE_KIND, SPAN_SIZES };
 
-/* The size of a phase: ns that the training thread waited for a core, if measured (core_wait.h). */
+/* Where span.size of a phase holds the ns that the training thread waited for a core, if measured (core_wait.h). */
 enum { SIZE_CORE_WAIT };
 
 /* A span of work, or a mark, which has no length. Times are ns of clock.h; those of a device may be tickets of its
@@ -31,10 +31,10 @@ enum { SIZE_CORE_WAIT };
  *
  *              phase, range, operation,      collective of a           ready mark, memory mark
  *              collective of the device      host library
- * queued_ns    when the training thread asked for it                   the host came to it
- * start_ns     the device began it           posted to the library     the device came to it
- * end_ns       the device had done it        found complete            start_ns
- * returned_ns  the training thread went on   0: unknown                the host came to it
+ * queued_ns    when the training thread asked for it                   the host reached it
+ * start_ns     the device began it           posted to the library     the device reached it
+ * end_ns       the device finished it        found complete            start_ns
+ * returned_ns  the training thread continued 0: unknown                the host reached it
  * size         operation: its sizes; collective: SIZE_BYTES and so on; phase: SIZE_CORE_WAIT; memory mark: bytes,
  *              address
  * index        the phase; the operation; the layer of a range, or -1; a collective's bucket, or -1; the tensor of a
@@ -46,11 +46,11 @@ struct span {
     int64_t queued_ns, start_ns, end_ns, returned_ns;
     size_t size[SPAN_SIZES];
     int index;
-    int step; /* in which it was recorded, or a collective was queued */
+    int step; /* the step in which it was recorded, or, for a collective, queued */
 };
 
 struct lane {
-    struct span *span; /* [capacity], of which n are recorded */
+    struct span *span; /* [capacity]; the first n are recorded */
     size_t n, capacity;
     size_t dropped; /* spans not recorded because the lane was full */
 };
@@ -67,7 +67,7 @@ void timeline_destroy(struct timeline *timeline); /* a zeroed timeline is fine *
 /* Discards the spans of all steps but keeps the memory. Call it only while no thread records. */
 void timeline_clear(struct timeline *timeline);
 
-/* Records one span, in span.step; a full lane counts it as dropped instead. */
+/* Records one span, in the step span.step; if the lane is full, only counts the span as dropped. */
 static inline void timeline_add_in_step(struct timeline *timeline, enum timeline_lane lane, struct span span)
 {
     struct lane *l = &timeline->lane[lane];
@@ -90,7 +90,7 @@ void timeline_add_memory(struct timeline *timeline, size_t bytes, const void *me
 /* Replaces the tickets of a device's stamps (below 0) by their times, which time_of must know. */
 void timeline_settle(struct timeline *timeline, int64_t (*time_of)(int64_t ticket));
 
-/* Remembers the number of spans in each lane; a second function truncates the lanes to remembered numbers. */
+/* timeline_mark returns the number of spans in each lane; timeline_rewind truncates the lanes to these numbers. */
 struct timeline_mark {
     size_t n[TIMELINE_LANES];
 };

@@ -11,9 +11,9 @@
  * because more of a tile on the diagonal is masked. */
 enum { TILE = 64 };
 
-/* One tile: `rows` queries from q0 on, `columns` keys from k0 on. From token to token it is `stride` numbers in q, k
- * and v, and `out` in o. Scores are [rows, TILE]: loops run over all TILE columns, a constant for which compilers
- * unroll them. */
+/* One tile: `rows` queries from q0 on, `columns` keys from k0 on. Consecutive tokens are `stride` numbers apart in q, k
+ * and v, and `out` numbers apart in o. Scores are [rows, TILE]: loops run over all TILE columns, because compilers
+ * unroll loops whose length is constant. */
 struct tile {
     size_t q0, k0;
     int rows, columns, depth, stride, out;
@@ -39,7 +39,7 @@ static struct tile tile_at(size_t i, size_t j, size_t T, size_t H, size_t D, siz
                          .scale = 1.0f / sqrtf((float)D)};
 }
 
-/* s[rows, TILE] = scale * a b^T, with a and b the tile's queries and keys, from the first of each. */
+/* s[rows, TILE] = scale * a b^T. a and b point to the tile's first row of queries and keys, or of d_o and v. */
 static void multiply_transposed(float *s, const struct tile *t, float scale, const float *a, int a_stride,
                                 const float *b)
 {
@@ -51,7 +51,7 @@ static void multiply_transposed(float *s, const struct tile *t, float scale, con
 static void mask_scores(float *s, const struct tile *t)
 {
     for (size_t r = 0; r < (size_t)t->rows; r++) {
-        size_t visible = t->q0 + r + 1 - t->k0; /* may exceed the columns in tiles before the diagonal */
+        size_t visible = t->q0 + r + 1 - t->k0; /* may exceed t->columns in tiles before the diagonal */
         if (visible > (size_t)t->columns)
             visible = (size_t)t->columns;
         for (size_t c = visible; c < TILE; c++)
@@ -152,8 +152,8 @@ CPU_CLONES void cpu_attention_forward(void *o_, float *lse, void *q_, void *k_, 
     cpu_blas_leave_region();
 }
 
-/* Turns scores p[rows, TILE] into probabilities, by the lse of forward, and dp into the gradient of the scores, scale *
- * p * (dp - delta), where delta[r] is the sum of do * o over the row. */
+/* Turns scores p[rows, TILE] into probabilities, using forward's lse, and dp into the gradient of the scores, scale * p
+ * * (dp - delta), where delta[r] is the sum of do * o over the row. */
 static void backward_softmax(float *p, float *dp, const struct tile *t, const float *lse, const float *delta)
 {
     for (size_t r = 0; r < (size_t)t->rows; r++) {
@@ -176,8 +176,8 @@ static void multiply_by_transpose(float *c, const struct tile *t, const float *s
                 accumulate ? 1.0f : 0.0f, c, t->stride);
 }
 
-/* Adds the part of query tile i of one head to the gradients. The gradient of key tile j is overwritten, not added to,
- * by query tile i = j, which comes first. */
+/* Adds the contribution of query tile i of one head to the gradients. Query tile i = j comes first for key tile j, so
+ * it overwrites the gradient of that key tile instead of adding to it. */
 static void backward_tile(float *dq, float *dk, float *dv, const float *d_o, const float *o, const float *lse,
                           const float *q, const float *k, const float *v, size_t i, size_t T, size_t H, size_t D,
                           size_t stride)

@@ -1,7 +1,7 @@
 /* blas.c - sets the number of threads of the CBLAS.
  *
- * Each library has a different function for this. They are looked up by name at run time, so that the program works
- * with any library; one that has none of them obeys OMP_NUM_THREADS or has one thread. */
+ * Each library has a different function for this. These functions are looked up by name at run time, so that the
+ * program works with any library. A library with none of them obeys OMP_NUM_THREADS or has one thread. */
 #include "kernels/cpu/cpu.h"
 #include "kernels/error.h"
 
@@ -31,8 +31,7 @@ void cpu_blas_set_threads(int threads)
         set_int64(threads);
 }
 
-/* Tests whether the library is OpenBLAS with POSIX threads, for which its function returns 1 (0: no threads; 2:
- * OpenMP). */
+/* Tests whether the library is an OpenBLAS with POSIX threads, whose function returns 1 (0: no threads; 2: OpenMP). */
 static int has_own_threads(void)
 {
     int (*get_parallel)(void);

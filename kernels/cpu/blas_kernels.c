@@ -12,7 +12,7 @@
 #include <strings.h>
 #include <sys/prctl.h>
 
-/* Passes OpenBLAS's own choice to the process that is executed again. */
+/* The environment variable that passes OpenBLAS's own choice on when the program executes itself again. */
 static const char replaced_variable[] = "DDPBENCH_OPENBLAS_REPLACED";
 static const char choice_variable[] = "OPENBLAS_CORETYPE";
 

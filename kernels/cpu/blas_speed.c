@@ -41,8 +41,8 @@ void blas_measure(struct blas_facts *facts)
     float *y = matrix + (size_t)2 * SIDE * SIDE;
     double product = 0, vector = 0;
     cpu_blas_set_threads(1);
-    cpu_linear_forward(y, x, w, SIDE, SIDE, SIDE); /* allocates its buffers and wakes up the CPU */
-    const int64_t longest_ns = 2000000000;         /* for shared cores and emulated CPUs */
+    cpu_linear_forward(y, x, w, SIDE, SIDE, SIDE); /* lets OpenBLAS allocate its buffers, and wakes up the CPU */
+    const int64_t longest_ns = 2000000000;         /* a time limit, for shared cores and emulated CPUs */
     for (int64_t i = 0, start = clock_now_ns(); i < REPEATS && clock_now_ns() - start < longest_ns; i++) {
         int64_t begin = clock_now_ns();
         cpu_linear_forward(y, x, w, SIDE, SIDE, SIDE);

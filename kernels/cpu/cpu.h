@@ -6,16 +6,16 @@
 
 #include <math.h>
 
-/* Marks an operation that is faster with vectors wider than every CPU has: the Makefile defines CPU_CLONES as one of
- * these macros. On x86_64, PORTABLE=1 compiles the operation and the functions that it calls in this file three times,
- * and the program selects the widest version at its start. Wider versions use fused multiply-adds, as -ffp-contract
- * allows, and longer partial sums, so that results may differ between CPUs in their last bits, as between builds for
- * these CPUs. */
+/* Marks an operation that is faster with wide vectors, which not every CPU has: the Makefile defines CPU_CLONES as one
+ * of these macros. On x86_64, PORTABLE=1 compiles the operation and the functions that it calls in this file three
+ * times, and the program selects the widest version at its start. Wider versions use fused multiply-adds, as
+ * -ffp-contract allows, and longer partial sums, so that the last bits of results may differ between CPUs, as they do
+ * between builds for these CPUs. */
 #define CPU_CLONES_none
 #define CPU_CLONES_x86_64 __attribute__((flatten, target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
 
-/* The number of threads of each operation. Every parallel region names it, so that it applies to calls from any
- * thread. */
+/* The number of threads of each operation. Every parallel region passes it to OpenMP, so that it applies to calls from
+ * any thread. */
 extern int cpu_threads;
 
 /* Returns scratch memory for n floats, aligned to 64 bytes, with undefined contents, valid until the next call. The
@@ -43,7 +43,7 @@ enum { CPU_BLOCKS = 256 };
 
 static inline size_t cpu_block_start(size_t n, size_t b)
 {
-    size_t longer = n % CPU_BLOCKS; /* the first blocks have one element more */
+    size_t longer = n % CPU_BLOCKS; /* these first blocks have one more element */
     return n / CPU_BLOCKS * b + (b < longer ? b : longer);
 }
 
@@ -52,11 +52,11 @@ union cpu_bits {
     uint32_t bits;
 };
 
-/* Returns e^x with a relative error below 2e-7; 0 below -87.3, near subnormal results; inf above 88.37, slightly early;
- * NaN for NaN. It has no branches, calls or fused operations, so that compilers vectorise loops around it for any
- * instruction set. x = n ln 2 + r with |r| <= ln 2 / 2, e^x = e^r 2^n; the minimax polynomial (Remez) has a relative
- * error of 3e-9. Results for x out of range are replaced at the end: if x were clamped first, compilers would follow
- * both sides of the comparison and compute everything twice. */
+/* Returns e^x with a relative error below 2e-7; 0 below -87.3, near subnormal results; inf above 88.37, although e^x
+ * fits a float up to 88.72; NaN for NaN. It has no branches, calls or fused operations, so that compilers vectorise
+ * loops around it for any instruction set. x = n ln 2 + r with |r| <= ln 2 / 2, e^x = e^r 2^n; the minimax polynomial
+ * (Remez) has a relative error of 3e-9. Results for x out of range are replaced at the end: if x were clamped first,
+ * compilers would follow both sides of the comparison and compute everything twice. */
 static inline float cpu_exp(float x)
 {
     const float round = 12582912.0f; /* 1.5 * 2^23: adding it rounds to an integer, kept in the low bits */

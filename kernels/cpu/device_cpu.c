@@ -59,7 +59,7 @@ static const struct device table = {
 const struct device *device_cpu(int threads)
 {
     cpu_threads = threads;
-    omp_set_num_threads(threads); /* for a BLAS that asks OpenMP */
+    omp_set_num_threads(threads); /* for a BLAS that asks OpenMP for the number of threads */
     cpu_blas_set_threads(threads);
     return &table;
 }

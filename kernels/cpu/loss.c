@@ -14,8 +14,8 @@ static float maximum(const float *x, size_t n)
 }
 
 /* Replaces row[V] by exp(row - max) and returns the sum, in float within a piece and in double over pieces. Also finds
- * the maximum of the row `next` (the same row for the last row): computing this row hides the wait for the next row's
- * memory. */
+ * the maximum of `next`, which is the next row, or this row if it is the last: computing this row hides the wait for
+ * the next row's memory. */
 static double exponentials(float *row, size_t V, float max, const float *next, float *next_max)
 {
     const size_t piece = 1024;

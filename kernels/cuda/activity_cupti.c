@@ -1,7 +1,7 @@
 /* activity_cupti.c - the tracer of NVIDIA GPUs: converts CUPTI's activity records to activities.
  *
- * CUPTI requests buffers, fills them with records, and returns them when they are full or flushed, from a thread of its
- * own or from the one that flushes. Records are not in order. Times are the host clock's: CUPTI reads that clock for
+ * CUPTI requests buffers, fills them with records, and returns them when they are full or flushed, from its own thread
+ * or from the thread that flushes. Records are not in order. Times are the host clock's: CUPTI reads that clock for
  * calls, and converts the GPU's times. Source: NVIDIA, CUPTI documentation, section on the activity API. */
 #include "kernels/activity.h"
 
@@ -30,7 +30,7 @@ static struct {
     pthread_mutex_t lock;             /* guards the members below and the activities; held while CUPTI reads records */
     int paused;
     struct cupti_buffer *kept; /* buffers returned while paused */
-    size_t dropped;            /* dropped by CUPTI and not counted in `into` yet */
+    size_t dropped;            /* records dropped by CUPTI, not yet counted in `into` */
 } tracer = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- records ---- */
@@ -155,7 +155,7 @@ static void CUPTIAPI give_buffer(uint8_t **bytes, size_t *size, size_t *records)
     struct cupti_buffer *buffer = cupti_buffer_take();
     *bytes = buffer->bytes;
     *size = sizeof buffer->bytes;
-    *records = 0; /* no limit on their number */
+    *records = 0; /* no limit on the number of records */
 }
 
 /* Converts the records in a buffer; the caller holds the lock. */
@@ -194,8 +194,8 @@ static uint64_t CUPTIAPI time_now(void)
     return (uint64_t)clock_now_ns();
 }
 
-/* Callback for the subscription, never called. CUPTI allows one subscriber, so a successful subscription shows that no
- * other tool traces. */
+/* The callback that a subscription must have; it is never called. CUPTI allows one subscriber, so a successful
+ * subscription shows that no other tool traces. */
 static void CUPTIAPI subscribed(void *context, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void *data)
 {
     (void)context, (void)domain, (void)id, (void)data;
@@ -236,7 +236,7 @@ void tracer_pause(void)
     if (!tracer.into)
         return;
     tracer_resume();
-    (void)tracer.cupti.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED); /* forced: CUPTI may hold back complete records */
+    (void)tracer.cupti.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED); /* without force, CUPTI may keep some records */
     hold_records();
 }
 
@@ -282,8 +282,8 @@ static void set_up(struct activities *activities)
     pthread_mutex_unlock(&tracer.lock);
 }
 
-/* Sets one buffer for all threads, because each thread, even a short one, would take a buffer for a few records; and
- * zeroed buffers, so that CUPTI does not zero them in a timed region. Old libraries support neither. */
+/* Requests one buffer for all threads, because otherwise even a short-lived thread takes a buffer for a few records;
+ * and promises zeroed buffers, so that CUPTI does not zero them in a timed region. Old libraries support neither. */
 static void set_attributes(void)
 {
     uint8_t off = 0, on = 1;
@@ -295,8 +295,8 @@ static void set_attributes(void)
     (void)tracer.cupti.set_attribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &size, &on);
 }
 
-/* Leaves out queries of events, which do not wait: copies for MPI are polled, and records of this would fill the
- * memory. Newer libraries can leave out only queries that returned "not ready". */
+/* Excludes event queries, which do not wait, from the trace: copies for MPI are polled by queries, whose records would
+ * fill the memory. Newer libraries can exclude only queries that returned "not ready". */
 static void leave_out_queries(void)
 {
     if (tracer.cupti.enable_runtime_call)
@@ -317,7 +317,7 @@ int tracer_start(struct activities *activities)
         return report_failure(call, result);
     set_up(activities);
     set_attributes();
-    call = "cuptiActivityRegisterTimestampCallback"; /* before anything is enabled */
+    call = "cuptiActivityRegisterTimestampCallback"; /* must precede cuptiActivityEnable */
     result = tracer.cupti.register_timestamp(time_now);
     if (result == CUPTI_SUCCESS) {
         call = "cuptiActivityRegisterCallbacks";

@@ -3,9 +3,9 @@
  * A block of ATTENTION_WARPS warps keeps the rows for which it computes results in shared memory, and streams the rows
  * to be multiplied with them through two buffers: copies fill one while the other is used. A warp owns 16 M of the kept
  * rows, so that M products share each operand read from a streamed tile: shared-memory reads limit products of this
- * shape. No warp waits for another's results. Sources: Dao, FlashAttention-2, 2023, arXiv:2307.08691, for the work's
- * division and the loops; machine.cuh for the layouts of sums and operands: sums [M][n][4] of a lane are rows g and g+8
- * of 16, columns 2t and 2t+1 of 8. */
+ * shape. No warp waits for another's results. Sources: Dao, FlashAttention-2, 2023, arXiv:2307.08691, for the division
+ * of work and the loops; machine.cuh for the layouts of sums and operands. A lane's sums [M][n][4] are rows g and g+8
+ * of every 16 rows, columns 2t and 2t+1 of every 8 columns. */
 #ifndef KERNELS_CUDA_ATTENTION_CUH
 #define KERNELS_CUDA_ATTENTION_CUH
 
@@ -28,8 +28,8 @@ constexpr float LOG2_E = 1.44269504f, LOG_2 = 0.693147181f;
 struct attention_sizes {
     int T, H, D;
     int vectors;      /* 1: rows of every array start at multiples of 16 bytes */
-    unsigned stride;  /* from a token to the next in q, k, v and their gradients */
-    unsigned out;     /* H * D, the same in o and its gradient */
+    unsigned stride;  /* distance of consecutive tokens in q, k, v and their gradients, in numbers */
+    unsigned out;     /* H * D, the distance of consecutive tokens in o and its gradient */
     float scale;      /* 1 / sqrt(D) */
     float scale_log2; /* scale times log2(e): exponentials are computed as powers of two */
 };
@@ -57,8 +57,8 @@ struct attention_sizes attention_sizes_of(size_t T, size_t H, size_t D, size_t s
     return sizes;
 }
 
-/* Launches a kernel of attention with its plan's shared memory. More than 48 KiB must be allowed first, once per
- * kernel, because a process uses one GPU. */
+/* Launches a kernel of attention with its plan's shared memory. CUDA must first allow more than 48 KiB; once per kernel
+ * is enough, because a process uses one GPU. */
 template <typename Plan, auto kernel, typename... Arguments> void attention_launch(dim3 grid, Arguments... arguments)
 {
     static const bool allowed = [] {
@@ -70,8 +70,8 @@ template <typename Plan, auto kernel, typename... Arguments> void attention_laun
     launch(kernel, grid, dim3(ATTENTION_THREADS), Plan::SHARED, arguments...);
 }
 
-/* Calls issue(plan) with the plan for this GPU: Plan<Products, DEPTH, SCARCE>, with SCARCE if the other plan needs more
- * shared memory than the GPU allows a block. */
+/* Calls issue(plan) with the plan for this GPU: Plan<Products, DEPTH, false>, or Plan<Products, DEPTH, true> if the
+ * first needs more shared memory than the GPU allows a block. */
 template <template <typename, int, bool> class Plan, typename Products, int DEPTH, typename Issue>
 void attention_plan(Issue issue)
 {
@@ -85,7 +85,7 @@ void attention_plan(Issue issue)
     issue(Ample());
 }
 
-/* Returns the offset of the block's head in an array with that stride from token to token; x of the grid is [B, H]. */
+/* Returns the offset of the block's head in an array with tokens `stride` numbers apart; blockIdx.x is [B, H]. */
 __device__ inline size_t attention_head(const struct attention_sizes &sizes, unsigned stride)
 {
     size_t b = blockIdx.x / sizes.H, h = blockIdx.x % sizes.H;
@@ -104,9 +104,9 @@ __device__ inline void rotate_pair(float &even, float &odd, float cosine, float 
 template <typename Number>
 void attention_turn(Number *q, Number *k, const float *rope, size_t B, const struct attention_sizes &sizes);
 
-/* The first row of this warp in the kept tile, and the part of the columns of results that it computes. With several
- * parts, as many warps share rows: each computes all scores of the rows but only its columns of results, so that these
- * fit registers. */
+/* The first row of this warp in the kept tile, and the part of the columns of results that it computes. If there are
+ * several parts, one warp for each part computes the same rows: all of their scores, but only its own columns of
+ * results, so that the results fit registers. */
 __device__ inline int attention_own_row(int M, int parts)
 {
     return static_cast<int>(threadIdx.x) / WARP % (ATTENTION_WARPS / parts) * 16 * M;
@@ -116,13 +116,13 @@ __device__ inline int attention_own_part(int parts)
     return static_cast<int>(threadIdx.x) / WARP / (ATTENTION_WARPS / parts);
 }
 
-/* A tile in shared memory has rows of DEPTH numbers, 0 from column D on, with 16 bytes between rows, so that eight
- * neighbouring rows lie in different banks, both for load_matrices and for words_of_rows. */
+/* A tile in shared memory has rows of DEPTH numbers, which are 0 from column D on, and 16 unused bytes after each row,
+ * so that eight neighbouring rows lie in different banks, both for load_matrices and for words_of_rows. */
 template <typename Number, int DEPTH> struct attention_tile {
     static constexpr int PIECE = 16 / sizeof(Number);
     static constexpr int PIECES = DEPTH / PIECE;
     static constexpr int ROW = DEPTH + PIECE;
-    static constexpr int ROWS_AT_ONCE = ATTENTION_THREADS / PIECES; /* copied if each thread copies one piece */
+    static constexpr int ROWS_AT_ONCE = ATTENTION_THREADS / PIECES; /* rows copied if each thread copies a piece */
 };
 
 /* Block: begins to copy rows [first, first + ROWS) of a head to a tile; rows from T on become 0. */
@@ -143,7 +143,7 @@ __device__ inline void tile_load(Number *tile, const Number *head, unsigned stri
         return;
     }
     int row = threadIdx.x / Tile::PIECES, d = threadIdx.x % Tile::PIECES * Tile::PIECE;
-    int rows = d < sizes.D ? sizes.T - first - row : 0; /* existing rows, from the thread's first on */
+    int rows = d < sizes.D ? sizes.T - first - row : 0; /* rows that exist, from the thread's first row on */
     const Number *from = head + static_cast<size_t>(first + row) * stride + d;
     Number *to = tile + row * Tile::ROW + d;
 #pragma unroll
@@ -153,7 +153,7 @@ __device__ inline void tile_load(Number *tile, const Number *head, unsigned stri
     }
 }
 
-/* Warp: rows [16] and one step of columns of a tile as an a. */
+/* Warp: loads 16 rows and STEP columns of a tile as a product's left operand a. */
 template <typename Products, int ROW>
 __device__ inline void load_left(typename Products::template Operand<4> &a, const typename Products::Number *tile)
 {
@@ -163,7 +163,7 @@ __device__ inline void load_left(typename Products::template Operand<4> &a, cons
     Products::prepare(a, word);
 }
 
-/* Warp: sums[16 M, N] = a[16 M, DEPTH] * b[N, DEPTH]^T, with operands of a from left(m, k) and b a tile. */
+/* Warp: sums[16 M, N] = a[16 M, DEPTH] * b[N, DEPTH]^T; left(a, m, k) supplies the operands of a, and b is a tile. */
 template <typename Products, int DEPTH, int M, int N, typename Left>
 __device__ inline void multiply_transposed(float (&sums)[M][N / 8][4], Left left, const typename Products::Number *b)
 {
@@ -194,7 +194,7 @@ __device__ inline void multiply_transposed(float (&sums)[M][N / 8][4], Left left
     }
 }
 
-/* Warp: sums[16 M, COLUMNS] += weights[16 M, N] * b[N, COLUMNS], with b part of the columns of a tile. */
+/* Warp: sums[16 M, COLUMNS] += weights[16 M, N] * b[N, COLUMNS]; b points to the first of COLUMNS columns of a tile. */
 template <typename Products, int DEPTH, int COLUMNS, int M, int N>
 __device__ inline void multiply_add(float (&sums)[M][COLUMNS / 8][4], const float (&weights)[M][N / 8][4],
                                     const typename Products::Number *b)
@@ -223,7 +223,7 @@ __device__ inline void multiply_add(float (&sums)[M][COLUMNS / 8][4], const floa
     }
 }
 
-/* The row or column of a lane's sums[m][n][i], relative to the first. */
+/* Return the row, and the column, of a lane's sums[m][n][i], relative to the warp's first row and column. */
 __device__ inline int sums_row(int m, int i)
 {
     return m * 16 + i / 2 * 8 + static_cast<int>(threadIdx.x) % WARP / 4;
@@ -233,8 +233,8 @@ __device__ inline int sums_column(int n, int i)
     return n * 8 + static_cast<int>(threadIdx.x) % 4 * 2 + i % 2;
 }
 
-/* Sets scores of keys after their query to -inf. Rows of the sums are queries from `row` on and columns keys from
- * `column` on, or vice versa with ROWS_ARE_KEYS. */
+/* Sets scores of keys after their query to -inf. Rows of the sums are queries from `row` on, columns are keys from
+ * `column` on; with ROWS_ARE_KEYS, rows are keys and columns are queries. */
 template <bool ROWS_ARE_KEYS, int M, int TILES>
 __device__ inline void mask_scores(float (&scores)[M][TILES][4], int row, int column)
 {
@@ -251,8 +251,8 @@ __device__ inline void mask_scores(float (&scores)[M][TILES][4], int row, int co
 }
 
 /* Warp: multiplies its sums by the factors of their rows, writes them to its rows and columns of a tile that no warp
- * reads any more, and from there to a head of an array, from row `first` and column `column` on. With TURN_BACK, first
- * rotates pairs, which are in one lane, back by the angles of their rows in rope[T, D / 2, 2]. */
+ * reads any more, and copies them from the tile to a head of an array, from row `first` and column `column` on. With
+ * TURN_BACK, first rotates pairs (a pair is in one lane) back by the angles of their rows in rope[T, D / 2, 2]. */
 template <typename Number, int DEPTH, int COLUMNS, bool TURN_BACK, int M>
 __device__ inline void store_sums(Number *head, unsigned stride, int first, int column, Number *tile,
                                   const float (&sums)[M][COLUMNS / 8][4], const float (&factor)[M][2],

@@ -10,17 +10,18 @@
 
 #include "kernels/cuda/attention.cuh"
 
-/* Two numbers per row, fp32 arrays [B * H, rows]. Rows from T on are padding and 0; they change nothing, because tiles
- * of queries and gradients are 0 there, too. */
+/* Two numbers for each query, in fp32 arrays [B * H, rows]. Rows from T on are padding and 0; they change nothing,
+ * because tiles of queries and gradients are 0 there, too. */
 struct attention_rows {
     float *lse;   /* lse times log2(e) */
-    float *delta; /* sum of d_o * o */
+    float *delta; /* sum of d_o * o over a row */
     int rows;
 };
-constexpr int ROWS_FILL = 128; /* a multiple of each plan's QUERIES */
+constexpr int ROWS_FILL = 128; /* attention_rows.rows is a multiple of this; this is one of each plan's QUERIES */
 
-/* Sizes of tiles, as in forward. Accumulators of dq, scores and their gradients must fit registers. If shared memory is
- * SCARCE, half as many rows are streamed at a time, or, if that would be fewer than 16, half as many are kept. */
+/* Sizes of tiles, as in forward_plan. Accumulators of dq, scores and their gradients must fit registers. If shared
+ * memory is SCARCE, half as many rows are streamed at a time, or, if that would be fewer than 16, half as many are
+ * kept. */
 template <typename Of, int D, bool SCARCE> struct backward_query_plan {
     typedef Of Products;
     typedef typename Products::Number Number;
@@ -79,7 +80,7 @@ __global__ void __launch_bounds__(ATTENTION_THREADS)
             stream(tile + 1);
         int k0 = tile * KEYS;
         if (k0 > first + 16 * M - 1)
-            continue; /* all of its keys are after the warp's queries */
+            continue; /* all of the tile's keys are after the warp's queries */
         const Number *buffer = streamed + tile % 2 * 2 * KEYS * ROW;
         float scores[M][KEYS / 8][4], dscores[M][KEYS / 8][4];
         multiply_transposed<Products, DEPTH, M, KEYS>(scores, query, buffer);
@@ -122,7 +123,7 @@ template <typename Of, int D, bool SCARCE> struct backward_key_plan {
     static constexpr size_t SHARED = (2 * KEYS + 4 * QUERIES) * ROW * sizeof(Number) + 4 * QUERIES * sizeof(float);
 };
 
-/* Block: begins to copy lse of the tile's queries, followed by delta. */
+/* Block: begins to copy lse of the tile's queries, and then their delta, to the buffer. */
 template <int QUERIES> __device__ inline void rows_load(float *buffer, const struct attention_rows &rows, int first)
 {
     int i = static_cast<int>(threadIdx.x) * 4;
@@ -171,7 +172,7 @@ __global__ void __launch_bounds__(ATTENTION_THREADS)
             stream(tile + 1);
         int q0 = tile * QUERIES;
         if (first > q0 + QUERIES - 1)
-            continue; /* all of the warp's keys are after its queries */
+            continue; /* all of the warp's keys are after the tile's queries */
         const Number *buffer = streamed + tile % 2 * 2 * QUERIES * ROW;
         const float *lse = streamed_rows + tile % 2 * 2 * QUERIES, *delta = lse + QUERIES;
         float scores[M][QUERIES / 8][4], dscores[M][QUERIES / 8][4];

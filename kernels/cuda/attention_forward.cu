@@ -5,8 +5,8 @@
 #include "kernels/cuda/attention.cuh"
 #include "kernels/cuda/operations.cuh"
 
-/* Sizes of tiles, by the bytes of a row: at most 255 registers per lane, and two blocks per multiprocessor in the
- * shared memory of sm_90; if that is SCARCE, half as many keys at a time. */
+/* Sizes of tiles, by the bytes of a row: a lane needs at most 255 registers, and two blocks fit the shared memory of an
+ * sm_90 multiprocessor. If shared memory is SCARCE, half as many keys are streamed at a time. */
 template <typename Of, int D, bool SCARCE> struct forward_plan {
     typedef Of Products;
     typedef typename Products::Number Number;
@@ -64,7 +64,7 @@ __device__ inline void softmax_update(softmax<M> &state, float (&scores)[M][TILE
                 }
             state.high[m][half] = high;
             state.sum[m][half] = sum;
-            if (__any_sync(WHOLE_WARP, correction != 1.0f)) /* rare after the first tile */
+            if (__any_sync(WHOLE_WARP, correction != 1.0f)) /* seldom true after the first tile */
 #pragma unroll
                 for (int n = 0; n < COLUMN_TILES; n++) {
                     results[m][n][2 * half] *= correction;
@@ -73,7 +73,7 @@ __device__ inline void softmax_update(softmax<M> &state, float (&scores)[M][TILE
         }
 }
 
-/* Warp: adds up the lanes' sums, writes lse of rows from `first` on, and returns the factors of the results. */
+/* Warp: adds up the lanes' sums, writes lse of rows from `first` on, and returns the factors for the results. */
 template <int M>
 __device__ inline void softmax_finish(float (&factor)[M][2], float *lse, int first, const softmax<M> &state,
                                       const struct attention_sizes &sizes)
@@ -143,7 +143,7 @@ __global__ void __launch_bounds__(ATTENTION_THREADS)
             stream(tile + 1);
         int k0 = tile * KEYS;
         if (k0 > first + 16 * M - 1)
-            continue; /* all of its keys are after the warp's queries */
+            continue; /* all of the tile's keys are after the warp's queries */
         const Number *buffer = streamed + tile % 2 * 2 * KEYS * ROW;
         float scores[M][KEYS / 8][4];
         multiply_transposed<Products, DEPTH, M, KEYS>(scores, left, buffer);

@@ -1,12 +1,12 @@
 /* attention_products.cuh - attention's products on tensor cores: one struct per precision.
  *
- * Each product is d[16, 8] += a[16, STEP] * b[STEP, 8] by a warp, with sums in fp32. Operands are made from words:
- * those that load_matrices reads from a tile, or those of sums that become the a of the next product, so that
+ * Each product is d[16, 8] += a[16, STEP] * b[STEP, 8] by a warp, with sums in fp32. Operands are made from words.
+ * Words are read from a tile by load_matrices, or made from sums that become the a of the next product, so that
  * probabilities never leave the registers. g = lane / 4 and t = lane % 4 as in machine.cuh.
  *
  * A product may sum over its STEP indices in any order that is the same in a and b. Products of fp32 numbers use this
- * if a comes from sums: instead of columns t and t+4, a lane supplies columns 2t and 2t+1 of the sums, which it holds;
- * and b's rows t and t+4 are rows 2t and 2t+1 of the tile. */
+ * freedom if a comes from sums: instead of columns t and t+4, a lane supplies columns 2t and 2t+1 of the sums, which it
+ * holds; and b's rows t and t+4 are rows 2t and 2t+1 of the tile. */
 #ifndef KERNELS_CUDA_ATTENTION_PRODUCTS_CUH
 #define KERNELS_CUDA_ATTENTION_PRODUCTS_CUH
 
@@ -42,7 +42,7 @@ struct products_bf16 {
         return word;
     }
 
-    /* Two neighbouring sums[16, 8] become an a[16, 16]. */
+    /* Makes the words of an operand a[16, 16] from two neighbouring sums[16, 8]. */
     static __device__ void words_of_sums(uint32_t (&word)[4], const float (*sums)[4])
     {
         word[0] = pack(sums[0][0], sums[0][1]);
@@ -51,7 +51,7 @@ struct products_bf16 {
         word[3] = pack(sums[1][2], sums[1][3]);
     }
 
-    /* Rows [16] of the tile, each `row` numbers from the next, and 16 columns: two b[16, 8], two words each. */
+    /* Makes the words of two operands b[16, 8], two words each, from 16 rows, `row` numbers apart, and 16 columns. */
     static __device__ void words_of_rows(uint32_t (&word)[4], const bf16 *tile, int row)
     {
         int lane = threadIdx.x % WARP;
@@ -72,7 +72,7 @@ struct tiles_fp32 {
         word[3] = __float_as_uint(sums[0][3]);
     }
 
-    /* Rows [8] and 16 columns of the tile: two b[8, 8]. */
+    /* Makes the words of two operands b[8, 8] from 8 rows, `row` numbers apart, and 16 columns. */
     static __device__ void words_of_rows(uint32_t (&word)[4], const float *tile, int row)
     {
         int lane = threadIdx.x % WARP;
@@ -104,11 +104,11 @@ struct products_tf32 : tiles_fp32 {
     }
 };
 
-/* fp32 tiles. Each factor is the sum of two TF32 numbers, which together have 21 bits and a sign; the product of the
- * two small ones is below the precision of fp32 sums and is omitted. Tensor cores truncate sums instead of rounding
- * them, which would add up to a bias over many steps, so each step starts from 0 and is added by an ordinary, rounding
- * addition. Source: Ootomo and Yokota, Recovering single precision accuracy from Tensor Cores, 2022, arXiv:2203.03341.
- */
+/* Products of fp32 tiles. Each factor is the sum of two TF32 numbers, which together have 21 bits and a sign; the
+ * product of the two small ones is below the precision of fp32 sums and is omitted. Tensor cores truncate sums instead
+ * of rounding them, which would add up to a bias over many steps, so each step starts from 0 and is added by an
+ * ordinary, rounding addition. Source: Ootomo and Yokota, Recovering single precision accuracy from Tensor Cores, 2022,
+ * arXiv:2203.03341. */
 struct products_fp32 : tiles_fp32 {
     static constexpr int WORDS = 2;
 

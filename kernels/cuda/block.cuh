@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Neighbouring numbers, moved 16 bytes at a time, or all at once if they are fewer bytes. */
+/* Neighbouring numbers, moved 16 bytes at a time, or all at once if they take less than 16 bytes. */
 template <typename T, int n> struct alignas(n * sizeof(T) < 16 ? n * sizeof(T) : 16) Group {
     T number[n];
 };
@@ -19,8 +19,8 @@ template <typename... T> inline bool aligned(const T *...x)
 }
 
 /* Loads `count` numbers from x[start] on; start is a multiple of count. whole: x is aligned and all numbers exist;
- * otherwise those from x[end] on are 0. This is decided at compile time, so that a kernel issues all its loads before
- * it waits for any. */
+ * otherwise, numbers from x[end] on are 0. `whole` is known at compile time, so that a kernel issues all its loads
+ * before it waits for any. */
 template <bool whole, int count, typename T>
 __device__ inline Group<T, count> load(const T *x, size_t start, size_t end)
 {

@@ -4,10 +4,10 @@
 
 #include <stddef.h>
 
-/* A buffer for records, of about 50 bytes (calls) to 250 bytes (kernels) each. */
+/* A buffer for records, which take from about 50 bytes (calls) to 250 bytes (kernels) each. */
 struct cupti_buffer {
     struct cupti_buffer *next;
-    size_t valid; /* bytes of records */
+    size_t valid; /* number of bytes that hold records */
     unsigned char bytes[1 << 20];
 };
 
@@ -22,7 +22,7 @@ struct cupti_buffer *cupti_buffer_take(void);
 /* Zeroes a buffer and returns it to the pool. Call it from any thread. */
 void cupti_buffer_put(struct cupti_buffer *buffer);
 
-/* Returns the buffer whose member `bytes` is at that address, the only value that CUPTI returns. */
+/* Returns the buffer whose member `bytes` is at that address. The address is all that CUPTI returns. */
 struct cupti_buffer *cupti_buffer_of(unsigned char *bytes);
 
 #endif

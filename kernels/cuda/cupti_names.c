@@ -17,7 +17,7 @@ enum { KERNELS = 4096 };
 static struct {
     const char *mangled;
     char *name;
-} kernel[KERNELS]; /* a hash table by pointer */
+} kernel[KERNELS]; /* a hash table whose keys are pointers */
 
 const char *cupti_kernel_name(const char *mangled)
 {
@@ -78,7 +78,7 @@ const char *cupti_wait_name(unsigned type)
 
 /* ---- calls ---- */
 
-/* Prefixes, or parts, of the names of calls that start work of the GPU or wait for it. */
+/* Prefixes of the names of calls that start work of the GPU or wait for it. */
 static const char *const runtime_calls[] = {
     "cudaLaunch",    "cudaMemcpy",     "cudaMemset",     "cudaMalloc",    "cudaFree",        "cudaStreamWaitEvent",
     "cudaEventSync", "cudaStreamSync", "cudaDeviceSync", "cudaHostAlloc", "cudaEventRecord", "cudaGraphLaunch"};

@@ -95,12 +95,12 @@ template <> __device__ inline float sigmoid<bf16>(float x)
     return __fdividef(1.0f, 1.0f + exp2_approximate(-log2_e * x));
 }
 
-/* The numbers of a thread: columns from `column` on of a row, at `start` in a and g, and at `flat` in h. */
+/* The position of a thread's numbers: from `column` of a row on, at index `start` in a and g, `flat` in h. */
 template <int count> struct Place {
     size_t column, start, flat;
     bool there;
 
-    /* x of the grid covers the groups of all rows. */
+    /* blockIdx.x covers the groups of all rows. */
     __device__ Place(size_t N, unsigned F, size_t stride)
     {
         unsigned pieces = (F + count - 1) / count;

@@ -1,11 +1,11 @@
 /* embedding.cu - looks up a table's rows by token, and sums gradients into these rows.
  *
- * Backward adds the rows of equal tokens in the order of rows, for tokens without a known bound. So it sorts row
- * numbers by token, stably: first within each tile of TILE rows (each row counts the tile's rows that precede it); then
- * a row's place among all is its place in its tile plus, found by bisection, the number of rows that precede it in each
- * other tile. That takes N TILE + N^2 / TILE log2(TILE) comparisons: 12 million for 16,384 rows, hardly longer than a
+ * Backward adds the rows of equal tokens in the order of rows, without a known bound on tokens. So it sorts row numbers
+ * stably by token: first within each tile of TILE rows (each row counts the tile's rows that precede it); then a row's
+ * place among all rows is its place in its tile plus the number of rows that precede it in each other tile, found by
+ * bisection. That takes N TILE + N^2 / TILE log2(TILE) comparisons: 12 million for 16,384 rows, hardly longer than a
  * kernel's launch, and about 2 billion for 262,144 rows, a few times as long as reading that many rows of 768 numbers.
- * Then, for each place where a token begins, and each 128 columns, a warp adds all rows of the token. */
+ * Finally, for each token and each 128 columns, a warp adds all rows of the token. */
 #include "kernels/cuda/block.cuh"
 #include "kernels/cuda/operations.cuh"
 
@@ -13,7 +13,7 @@ constexpr int WARPS = 8;         /* warps per block, in kernels with a warp per 
 constexpr int TILE = 256;        /* rows that a block sorts, one per thread */
 constexpr int COLUMNS = 4;       /* columns per lane in the sum, if addresses are aligned */
 constexpr int BATCH = 8;         /* rows that a warp loads at once; divides 32 */
-constexpr size_t SLICES = 65535; /* the limit of a grid along y */
+constexpr size_t SLICES = 65535; /* the largest size of a grid along y */
 
 /* ---- forward ---- */
 
@@ -48,7 +48,7 @@ void cuda_embedding_forward(void *x, const void *table, const int32_t *token, si
 
 /* ---- backward ---- */
 
-/* Sorts the tokens of each tile into sorted[N], and leaves each row's place in its tile in place[N]. */
+/* Sorts the tokens of each tile into sorted[N], and stores each row's place within its tile in place[N]. */
 __global__ void __launch_bounds__(TILE)
     embedding_sort_kernel(int32_t *sorted, int32_t *place, const int32_t *token, size_t N)
 {
@@ -81,7 +81,7 @@ __device__ inline int count_below(const int32_t *tile, int rows, int64_t x)
     return low;
 }
 
-/* Computes from the tiles row_at[N], the rows in order of their tokens, and token_at[N], these tokens. */
+/* Merges the sorted tiles: row_at[N] becomes the rows in order of their tokens, token_at[N] their tokens. */
 __global__ void __launch_bounds__(TILE)
     embedding_place_kernel(int32_t *__restrict__ row_at, int32_t *__restrict__ token_at,
                            const int32_t *__restrict__ sorted, const int32_t *__restrict__ place,
@@ -94,16 +94,16 @@ __global__ void __launch_bounds__(TILE)
     size_t own = row / TILE, at = place[row];
     for (size_t tile = 0; tile * TILE < N; tile++) {
         int rows = static_cast<int>(min(N - tile * TILE, static_cast<size_t>(TILE)));
-        if (tile != own) /* rows of equal tokens in earlier tiles come first */
+        if (tile != own) /* of rows with equal tokens, those in earlier tiles come first */
             at += count_below(sorted + tile * TILE, rows, tile < own ? mine + 1 : mine);
     }
     row_at[at] = static_cast<int32_t>(row);
     token_at[at] = static_cast<int32_t>(mine);
 }
 
-/* The warp at the first place of a token adds the token's rows to the table, in slices of columns, `count` per lane
- * (vectors, if it is not 1). It reads the numbers of the next 32 rows at once, and loads BATCH rows before it adds any,
- * so that it does not wait for the memory once per row of a frequent token. */
+/* The warp at a token's first place adds the token's rows to the table, in slices of `count` columns per lane (by
+ * vectors if count is not 1). The warp reads the numbers of the next 32 rows at once, and loads BATCH rows before it
+ * adds any, so that it need not wait for the memory at each row of a frequent token. */
 template <typename T, int count>
 __global__ void __launch_bounds__(WARPS *WARP, 3)
     embedding_sum_kernel(float *__restrict__ dtable, const T *__restrict__ dx, const int32_t *__restrict__ row_at,
@@ -124,7 +124,7 @@ __global__ void __launch_bounds__(WARPS *WARP, 3)
             size_t next = at + threadIdx.x;
             bool belongs = next < N && token_at[next] == mine;
             int32_t row = belongs ? row_at[next] : 0;
-            rows = warp_sum(belongs ? 1 : 0); /* the token's rows come first */
+            rows = warp_sum(belongs ? 1 : 0); /* how many of the 32 rows belong to the token; they come first */
             for (int start = 0; start < rows; start += BATCH) {
                 Group<T, count> more[BATCH];
 #pragma unroll

@@ -49,7 +49,7 @@ void *cuda_scratch(size_t bytes)
 enum { RING_BYTES = 16 << 20, PARTS = 64, PART_BYTES = RING_BYTES / PARTS };
 
 static char *ring;                /* [PARTS, PART_BYTES] */
-static cudaEvent_t copied[PARTS]; /* recorded after the part's last copy */
+static cudaEvent_t copied[PARTS]; /* recorded after the last copy of the part */
 static size_t parts_used;         /* number of parts used in total; parts_used % PARTS is next */
 
 static void make_ring(void)
@@ -87,7 +87,7 @@ void cuda_synchronize(void)
 /* ---- asynchronous copies ---- */
 
 static cudaStream_t out_lane, in_lane; /* one stream per direction */
-static cudaEvent_t issued;             /* recorded after the operations before a copy */
+static cudaEvent_t issued;             /* recorded before a copy out, after all operations issued so far */
 static cudaEvent_t *mark;              /* [marks] */
 static size_t marks;
 static int gpu; /* the GPU of the streams */

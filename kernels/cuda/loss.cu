@@ -4,8 +4,8 @@
 
 #include <float.h>
 
-/* Threads of a block whose row does not fit registers. The maximum, because the fewer rows are in progress, the more
- * likely they are still in the cache when they are read again. Two blocks fill a multiprocessor, and 264 rows of 50,000
+/* Threads per block if a row does not fit registers. This is the maximum: the fewer rows are in progress, the more
+ * likely a row is still in the cache when it is read again. Two blocks fill a multiprocessor, and 264 rows of 50,000
  * bfloat16 fill half of an H200's cache. */
 constexpr int THREADS = 1024;
 
@@ -22,7 +22,7 @@ template <typename T> struct Pieces {
         vectors = (V - head) / count;
         edges = V - vectors * count;
     }
-    /* The column of a number at the edges. */
+    /* Returns the column of number `edge` of the two edges. */
     __device__ size_t column(size_t edge) const { return edge < head ? edge : edge + vectors * count; }
 };
 
@@ -146,8 +146,8 @@ __global__ void __launch_bounds__(threads, held > 0 ? 1024 / threads : 2)
     }
 }
 
-/* loss += scale * sum of losses[N], by one block: each thread adds every 1024th, and then the threads' sums are added,
- * in double, so that millions of rows lose no digits. */
+/* loss += scale * sum of losses[N], by one block: each thread adds every 1024th loss, and then the threads' sums are
+ * added. All sums are double, so that millions of rows lose no digits. */
 __global__ void __launch_bounds__(THREADS)
     cross_entropy_sum_kernel(float *loss, const float *losses, size_t N, float scale)
 {
@@ -167,10 +167,10 @@ void cuda_cross_entropy(float *loss, void *logits, const int32_t *target, size_t
     auto issue = [&](decltype(&cross_entropy_kernel<Number, THREADS, 0>) kernel, int threads) {
         launch(kernel, blocks_of(N, 1), threads, 0, losses, static_cast<Number *>(logits), target, V, grad_scale);
     };
-    size_t vectors = V / Vector<Number>::count; /* at most this many in a row */
+    size_t vectors = V / Vector<Number>::count; /* the most vectors in a row */
     if (vectors <= 256 * 2)
         issue(cross_entropy_kernel<Number, 256, 2>, 256);
-    else if (vectors <= 256 * 5) /* 10,000 bfloat16 */
+    else if (vectors <= 256 * 5) /* up to 10,240 bfloat16 */
         issue(cross_entropy_kernel<Number, 256, 5>, 256);
     else if (vectors <= 512 * 5)
         issue(cross_entropy_kernel<Number, 512, 5>, 512);

@@ -16,9 +16,9 @@ template <typename T> __device__ inline T *dynamic_shared()
     return reinterpret_cast<T *>(dynamic_shared_memory);
 }
 
-/* Warp: d[16, 8] += a[16, 16] * b[16, 8] of bfloat16, sums in fp32. Two numbers per word, the lower index in the low
- * half. a: {[g][2t, 2t+1], [g+8][2t, 2t+1], [g][2t+8, 2t+9], [g+8][2t+8, 2t+9]}; b: {[2t, 2t+1][g], [2t+8, 2t+9][g]};
- * d: {[g][2t], [g][2t+1], [g+8][2t], [g+8][2t+1]}. */
+/* Warp: d[16, 8] += a[16, 16] * b[16, 8] of bfloat16, sums in fp32. A word holds two numbers, the one with the lower
+ * index in its low half. a: {[g][2t, 2t+1], [g+8][2t, 2t+1], [g][2t+8, 2t+9], [g+8][2t+8, 2t+9]}; b: {[2t, 2t+1][g],
+ * [2t+8, 2t+9][g]}; d: {[g][2t], [g][2t+1], [g+8][2t], [g+8][2t+1]}. */
 __device__ inline void mma_bf16(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2])
 {
     asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "

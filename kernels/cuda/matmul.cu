@@ -1,6 +1,6 @@
 /* matmul.cu - matrix products by cuBLAS.
  *
- * cuBLAS is column-major: a row-major [r, c] is a [c, r] there, so every product is written transposed. Results are
+ * cuBLAS is column-major and reads a row-major [r, c] as a [c, r], so every product is written transposed. Results are
  * bitwise the same from run to run on the same GPU, because a single stream with its own workspace is used. Source:
  * NVIDIA, cuBLAS, section on reproducibility. */
 #include "kernels/cuda/matmul.cuh"

@@ -8,8 +8,8 @@
 
 constexpr int PLAIN_THREADS = 256; /* threads per block of the plain kernels */
 
-/* The most blocks that sum dw. The number is fixed, so that all GPUs give the same bits; it is large enough to fill a
- * GPU, and small enough that reading the sums of blocks takes little time compared with dx. */
+/* The largest number of blocks that sum dw. The number is fixed, so that all GPUs give the same bits; it is large
+ * enough to fill a GPU, and small enough that reading the sums of blocks takes little time compared with dx. */
 constexpr size_t PARTIALS = 512;
 
 /* Threads per block: those of one row, or several warps with a row each, as many as registers allow. */
@@ -32,7 +32,7 @@ __device__ inline float reciprocal_root(float sum, int C)
     return 1.0f / sqrtf(sum / static_cast<float>(C) + RMSNORM_EPSILON);
 }
 
-/* ---- rows in registers: at most `held` numbers of each of `threads` threads ---- */
+/* ---- rows in registers: each of `threads` threads holds at most `held` numbers ---- */
 
 template <typename T, int threads, int held>
 __global__ void __launch_bounds__(block_threads(threads, held))
@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(block_threads(threads, held))
     constexpr int count = Vector<T>::count, vectors = held / count;
     int lane = threadIdx.x % threads, most = C / count;
     size_t row = thread_of_grid() / threads;
-    if (row >= N) /* the condition is the same for all threads of the row, and so of the warp */
+    if (row >= N) /* true for all threads of a row, and so of a warp, or for none */
         return;
     const Vector<T> *weights = reinterpret_cast<const Vector<T> *>(w);
     Vector<T> *from = reinterpret_cast<Vector<T> *>(x + row * C), *to = reinterpret_cast<Vector<T> *>(y + row * C);
@@ -122,7 +122,7 @@ __device__ inline void write_partial(float *partial, float (&dw)[vectors][count]
         }
 }
 
-/* Block b handles every gridDim.x-th row (or one row per warp), and stores its sum of dw in partial[b, C]. */
+/* Block b handles every gridDim.x-th row, or set of rows (one per warp), and stores its sum of dw in partial[b, C]. */
 template <typename T, int threads, int held>
 __global__ void __launch_bounds__(block_threads(threads, held))
     rmsnorm_backward_kernel(T *__restrict__ dx, float *__restrict__ partial, const T *__restrict__ dy,
@@ -144,7 +144,7 @@ __global__ void __launch_bounds__(block_threads(threads, held))
             if (k * threads + lane < most) {
                 xs[k] = from[k * threads + lane];
                 ds[k] = above[k * threads + lane];
-                if (accumulate) /* prefetched during the row's sum, because registers do not suffice to load it */
+                if (accumulate) /* fetches dx into the cache for later, because registers do not suffice to load it */
                     prefetch(to + k * threads + lane);
             }
         float r = rstd[row], sum = 0.0f;

@@ -6,8 +6,8 @@ constexpr int THREADS = 256;
 constexpr int SUM_THREADS = 1024;
 constexpr int COUNT = 4; /* numbers that a thread handles at a time */
 
-/* The most blocks. The number is fixed, so that all GPUs add a norm in the same order; it is several times what runs at
- * once, so that the last blocks to end cost little time. */
+/* The largest number of blocks. It is fixed, so that all GPUs add a norm in the same order, and is several times the
+ * number that runs at once, so that little time is lost while only the last blocks run. */
 constexpr unsigned BLOCKS = 4096;
 
 /* Return the first group of a thread, and the distance to its next group. */

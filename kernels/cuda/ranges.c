@@ -1,5 +1,5 @@
 /* ranges.c - marks epochs, steps, phases, parts of the model and calls of collectives as NVTX ranges in the domain
- * "ddpbench", with the names in ddpbench's own traces; a call of a collective also names its bucket. */
+ * "ddpbench", with the same names as in ddpbench's own traces; a call of a collective also names its bucket. */
 #include "kernels/cuda/ranges.h"
 
 #include <nvtx3/nvToolsExt.h>

@@ -4,16 +4,16 @@
 
 constexpr int THREADS = 128;          /* threads per block; a block handles all heads of one position */
 constexpr int SEQUENCES = 4;          /* sequences that a thread loads before it rotates the first */
-constexpr size_t MOST_BLOCKS = 65535; /* the limit of a grid along y */
+constexpr size_t MOST_BLOCKS = 65535; /* the largest size of a grid along y */
 
-/* Rotates q (z of the grid is 0) and k (1); x is the position [T], and y covers the batch. A thread handles `count`
- * neighbouring numbers of a head, which are whole pairs, and rotates them by the same angles in every sequence. D, less
- * 1 if it is odd, is a multiple of count. */
+/* Rotates q (blockIdx.z is 0) and k (1). blockIdx.x is the position [T], and blockIdx.y covers the batch. A thread
+ * handles `count` neighbouring numbers of a head, which are whole pairs, and rotates them by the same angles in every
+ * sequence. D, or D - 1 if D is odd, is a multiple of count. */
 template <typename T, int count>
 __global__ void __launch_bounds__(THREADS)
     rope_kernel(T *q, T *k, const float *__restrict__ table, size_t B, struct attention_sizes sizes)
 {
-    constexpr bool whole = count > 2;                                /* vectors; otherwise pairs at any address */
+    constexpr bool whole = count > 2; /* true: aligned vectors; false: pairs at any address */
     unsigned D = sizes.D, pairs = D / 2 * 2, pieces = pairs / count; /* the last number of an odd D is not rotated */
     size_t width = static_cast<size_t>(sizes.H) * D, sequence = static_cast<size_t>(sizes.T) * sizes.stride;
     T *rows = (blockIdx.z > 0 ? k : q) + static_cast<size_t>(blockIdx.x) * sizes.stride;

@@ -12,14 +12,14 @@ static struct stamp {
     cudaEvent_t event;
     double ms; /* ms since the first anchor; set by stamps_end */
 } * stamp;
-static size_t stamps, made, known; /* recorded; events created; times known */
+static size_t stamps, made, known; /* how many are recorded; have an event; have a known time */
 
-/* Distance of anchors. CUDA's elapsed times are floats of milliseconds, whose 24 bits resolve only a microsecond after
- * 16 s. So each stamp is compared with a recent anchor, which is a stamp at least ANCHOR_MS after the previous anchor,
- * and the distances of anchors are added in double. */
+/* The least time between two anchors. CUDA's elapsed times are floats of milliseconds, whose 24 bits resolve only a
+ * microsecond after 16 s. So each stamp is compared with a recent anchor, which is a stamp at least ANCHOR_MS after the
+ * previous anchor, and the times between anchors are added in double. */
 enum { ANCHOR_MS = 100 };
 
-/* A pair of times on both clocks: at host_ns on the host's clock, the GPU was at this stamp. */
+/* Times on both clocks: when the host's clock read host_ns, the GPU was at this stamp. */
 struct ranking {
     int64_t host_ns;
     int64_t ticket;
@@ -87,7 +87,7 @@ void cuda_stamps_begin(void)
 }
 
 /* Finds the times of all stamps since the last call. Streams run concurrently, so a stamp may be earlier than the
- * previous one; only later ones become anchors. */
+ * previous one; only stamps later than the last anchor become anchors. */
 static void find_times(void)
 {
     static size_t anchor;
