@@ -1,4 +1,4 @@
-/* best.c - comparison of several series with the least one, with critical values by simulation. */
+/* best.c - compares several series with the one that has the least median; critical values come from a simulation. */
 #include "base/best.h"
 
 #include "kernels/error.h"
@@ -12,21 +12,21 @@ enum { DRAWS = 8000 };
 
 /* ---- random numbers, the same in every run ---- */
 
-/* Uniform in (0, 1). */
+/* Returns a uniform random number in (0, 1). */
 static double uniform(uint64_t *state)
 {
     *state += RANDOM_STEP;
     return ((double)(random_bits(*state) >> 11) + 0.5) * 0x1p-53;
 }
 
-/* Standard normal, by Box and Muller. */
+/* Returns a standard normal random number (Box-Muller method). */
 static double normal(uint64_t *state)
 {
     double radius = sqrt(-2 * log(uniform(state)));
     return radius * cos(2 * M_PI * uniform(state));
 }
 
-/* Chi squared: squares added up, or from 30 degrees of freedom on by Wilson and Hilferty's cube. */
+/* Returns a chi-squared random number: a sum of squares or, for df >= 30, the Wilson-Hilferty approximation. */
 static double chi_squared(uint64_t *state, size_t df)
 {
     double sum = 0, part = 2 / (9 * (double)df), root;
@@ -43,8 +43,8 @@ static double chi_squared(uint64_t *state, size_t df)
 
 /* ---- critical values ---- */
 
-/* (mean of i - mean of j) / its standard error, for means in units of 1 / sqrt(n). The squared differences of the
- * residuals [columns] add up to those of n samples. */
+/* Returns (mean of series i - mean of series j) / its standard error, for means in units of 1 / sqrt(n). Series i and j
+ * differ in their `columns` residuals by the same sum of squares as n samples would. */
 static double studentised(const double *mean, const double *residual, size_t columns, size_t n, size_t i, size_t j)
 {
     double squares = 0;
@@ -55,10 +55,11 @@ static double studentised(const double *mean, const double *residual, size_t col
     return squares > 0 ? (mean[i] - mean[j]) / sqrt(squares / (double)(n - 1)) : 0;
 }
 
-/* Draws k series of n standard normal samples: largest[(r - 1) * DRAWS] becomes the largest t among the first r of them
- * against the least of these, for r from 2 to k, independent of k. Only the products of the residuals matter, which
- * have a Wishart distribution: so the residuals are a triangle of normals with roots of chi squared on the diagonal
- * (Bartlett 1933), cut off after n - 1 columns. mean[k] and residual[k, columns] are scratch. */
+/* Draws k series of n standard normal samples. For each r from 2 to k, largest[(r - 1) * DRAWS] becomes the largest t
+ * that compares one of the first r series with the series of least mean among them; it does not depend on k. Only the
+ * inner products of the residuals matter, and they have a Wishart distribution. Therefore the residuals are drawn as a
+ * triangular matrix (Bartlett 1933): normal numbers, on the diagonal square roots of chi-squared numbers, at most n - 1
+ * columns. mean[k] and residual[k, columns] are scratch. */
 static void draw_series(uint64_t seed, size_t k, size_t n, double *mean, double *residual, double *largest)
 {
     uint64_t *state = &seed;
@@ -69,7 +70,7 @@ static void draw_series(uint64_t seed, size_t k, size_t n, double *mean, double 
         mean[i] = normal(state);
         for (size_t c = 0; c < columns; c++)
             residual[i * columns + c] = c < i ? normal(state) : c == i ? sqrt(chi_squared(state, n - 1 - i)) : 0;
-        if (mean[i] < mean[least]) { /* all are compared anew */
+        if (mean[i] < mean[least]) { /* a new least mean: compare all series with it */
             least = i;
             from = 0;
             most = 0;
@@ -81,7 +82,7 @@ static void draw_series(uint64_t seed, size_t k, size_t n, double *mean, double 
     }
 }
 
-/* c(r) for r from 2 to k and n samples: a table that is kept until the next call with other sizes. */
+/* Returns the critical values c(r) of best_compare, r = 2 to k. The table is kept until k or n changes. */
 static const double *critical_values(size_t k, size_t n)
 {
     static double *critical;
@@ -109,8 +110,8 @@ static const double *critical_values(size_t k, size_t n)
 
 struct candidate {
     int series;
-    double mean, error; /* of log(a / best): its mean, and the standard error of that */
-    double evidence;    /* that a is more than the best; tested from the largest on */
+    double mean, error; /* mean of log(a / best), and its standard error */
+    double evidence;    /* how clearly a is greater than the best; the largest is tested first */
 };
 
 static int by_evidence(const void *a, const void *b)
@@ -128,7 +129,7 @@ static struct candidate candidate_of(int series, const double *a, const double *
 
 void best_compare(const double *const *sample, int k, size_t n, int best, int anytime, struct against_best *out)
 {
-    int m = 0, r = k; /* r: series that are not slower so far, with the best */
+    int m = 0, r = k; /* r: series not found slower so far, including the best */
     struct candidate *candidate = allocate((size_t)k, sizeof *candidate);
     for (int i = 0; i < k; i++) {
         struct paired *paired = &out[i].paired;
@@ -153,7 +154,7 @@ void best_compare(const double *const *sample, int k, size_t n, int best, int an
             paired->ci_low = exp(c->mean - critical[r] * c->error);
             paired->ci_high = exp(c->mean + critical[r] * c->error);
         }
-        of->slower = paired->ci_low > 1; /* not after the first that is not: r stays, and the evidence falls */
+        of->slower = paired->ci_low > 1; /* 0 after the first 0: r is then constant, and evidence falls */
         r -= of->slower;
     }
     free(candidate);

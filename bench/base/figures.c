@@ -151,7 +151,7 @@ void figures_print_csv(FILE *out, const struct figure_list *list, const char *co
     for (size_t i = 0; i < list->n; i++) {
         const struct figure *figure = &list->item[i];
         const double number[] = {figure->bytes > 0 ? figure->bytes : NAN, figure->value, figure->low, figure->high};
-        char text[4][32] = {""}; /* nothing for one that is not finite */
+        char text[4][32] = {""}; /* empty fields for numbers that are not finite */
         for (int k = 0; k < 4; k++)
             if (isfinite(number[k]))
                 snprintf(text[k], sizeof text[k], "%.15g", number[k]);

@@ -1,5 +1,5 @@
-/* figures.h - the list of figures in every summary.json. Figures are in seconds, bytes, bytes/s and ratios; whoever
- * prints them scales them. */
+/* figures.h - the list of figures in every summary.json. Values are in unscaled units (s, B, B/s, FLOP/s) or ratios;
+ * code that prints them scales them. */
 #ifndef BENCH_BASE_FIGURES_H
 #define BENCH_BASE_FIGURES_H
 
@@ -21,20 +21,20 @@ struct figure {
     double low, high;  /* 95 % interval; NAN: none */
     size_t n;          /* samples */
     enum better better;
-    int judged; /* `compare` decides on it by default */
+    int judged; /* `compare` judges it by default */
 };
 
-enum { FIGURES_MOST = 100000 }; /* figures that are read at most; `allreduce` with 1,000 sizes writes 20,000 */
+enum { FIGURES_MOST = 100000 }; /* the most that figures_read accepts; `allreduce` with 1,000 sizes writes 20,000 */
 
 struct figure_list {
     struct figure *item;
     size_t n;
 };
 
-/* Appends a copy, unless the value is not finite. */
+/* Appends a copy of the figure; does nothing if its value is not finite. */
 void figures_add(struct figure_list *list, const struct figure *figure);
 
-/* Appends a figure without a size: median, interval and n of an estimate. Long names are cut off. */
+/* Appends a figure without a size, with the median, interval and n of an estimate. Long names are cut off. */
 void figures_add_estimate(struct figure_list *list, const char *subject, const char *name, const char *unit,
                           const struct estimate *estimate, enum better better, int judged);
 
@@ -48,14 +48,14 @@ const struct figure *figures_find(const struct figure_list *list, const char *su
 /* A JSON array of {subject, name, bytes (unless 0), unit, value, low, high, n, better, judged}; the caller owns it. */
 cJSON *figures_json(const struct figure_list *list);
 
-/* Reads that array into *list, which need not be initialized. Returns 0; or -1, reported with the path: it is not such
- * an array, has more than FIGURES_MOST figures, or one of them is a duplicate, is incomplete, has a name that is too
- * long, a size that is not a finite number, or an interval whose ends are swapped. Release with figures_destroy in
- * either case. */
+/* Reads the array of figures_json into *list, which need not be initialized. Returns 0; or -1, reported with the path,
+ * if the JSON is not an array of that form or has more than FIGURES_MOST figures, or if a figure is a duplicate, is
+ * incomplete, or has a name that is too long, a size that is not finite, or an interval whose ends are swapped. Release
+ * with figures_destroy in either case. */
 int figures_read(struct figure_list *list, const char *path, const cJSON *json);
 
-/* Prints a line of comma-separated values for each figure: the texts field[n], then the columns below. A number that is
- * not finite, and the size 0, is an empty field. */
+/* Prints a line of comma-separated values for each figure: the texts field[n], then FIGURES_CSV_COLUMNS. A number that
+ * is not finite becomes an empty field, and so does the size 0. */
 #define FIGURES_CSV_COLUMNS "subject,name,bytes,unit,value,low,high,n,better,judged"
 void figures_print_csv(FILE *out, const struct figure_list *list, const char *const *field, size_t n);
 

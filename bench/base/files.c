@@ -1,4 +1,4 @@
-/* files.c - directories, reading files with limits, and writing files that get their name once they are complete. */
+/* files.c - makes directories, reads files of limited size, and writes files that get their name once complete. */
 #include "base/files.h"
 
 #include "kernels/error.h"
@@ -37,7 +37,7 @@ FILE *files_open(const char *path, size_t most, char why[FILES_WHY])
 {
     struct stat status;
     FILE *stream = NULL;
-    int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* does not wait for the writer of a pipe */
+    int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* O_NONBLOCK: a pipe may have no writer */
     if (file < 0 || fstat(file, &status))
         snprintf(why, FILES_WHY, "%s", strerror(errno));
     else if (!S_ISREG(status.st_mode))
@@ -74,7 +74,7 @@ size_t files_find(glob_t *found, const char *directory, const char *pattern)
     *found = (glob_t){0};
     for (const char *c = directory; *c; c++) {
         if (at >= (size_t)2 * FILES_PATH)
-            return 0; /* longer than any path that the program takes */
+            return 0; /* the program accepts no path of this length */
         if (strchr("*?[\\", *c))
             path[at++] = '\\';
         path[at++] = *c;
@@ -99,7 +99,7 @@ int new_file_open(struct new_file *file, const char *path, int gzip)
         *file->temporary = 0;
         return cannot_write(file);
     }
-    int copy = gzip ? fcntl(file->file, F_DUPFD_CLOEXEC, 0) : -1; /* for gzclose to close */
+    int copy = gzip ? fcntl(file->file, F_DUPFD_CLOEXEC, 0) : -1; /* gzclose will close the copy */
     file->gzip = gzip ? gzdopen(copy, "wb1") : NULL;
     if (gzip && !file->gzip)
         fatal_no_memory(0, 0);
@@ -152,12 +152,12 @@ static int has_mark(const char *text, const char *mark)
     return 0;
 }
 
-/* Why the path may not be replaced; NULL: it does not exist, or is an empty file or one with the mark. */
+/* Returns why the path may not be replaced; or NULL if there is no file, or one that is empty or has the mark. */
 static const char *find_obstacle(const char *path, const char *mark)
 {
     char begin[FILES_MARKED + 1] = "";
     struct stat status;
-    if (lstat(path, &status)) /* writing it finds any other failure */
+    if (lstat(path, &status)) /* any other failure is reported when the file is written */
         return errno == ENAMETOOLONG ? strerror(errno) : NULL;
     if (S_ISLNK(status.st_mode))
         return "is a symbolic link; name the file itself";

@@ -1,4 +1,4 @@
-/* files.h - directories, reading files with limits, and writing files that get their name once they are complete. */
+/* files.h - makes directories, reads files of limited size, and writes files that get their name once complete. */
 #ifndef BENCH_BASE_FILES_H
 #define BENCH_BASE_FILES_H
 
@@ -14,12 +14,12 @@ enum { FILES_PATH = 800 };
 /* Makes a directory and its parents. Returns 0; or -1, reported with the option that named it. */
 int files_make_directories(const char *option, const char *path);
 
-/* Limits on reading: a file of lines, which may hold 100,000 steps, and a line. */
+/* Limits for reading: the size of a file of lines, enough for 100,000 steps, and the length of a line. */
 #define FILES_MOST_BYTES ((size_t)8 << 30)
 #define FILES_MOST_LINE  ((size_t)4 << 20)
 
-/* Opens a regular file of at most `most` bytes for reading, without waiting; the caller closes it. Or NULL, with the
- * reason as text. */
+/* Opens a regular file of at most `most` bytes for reading, without waiting. The caller closes it. On failure returns
+ * NULL and writes the reason to `why`. */
 enum { FILES_WHY = 100 };
 FILE *files_open(const char *path, size_t most, char why[FILES_WHY]);
 
@@ -27,45 +27,45 @@ FILE *files_open(const char *path, size_t most, char why[FILES_WHY]);
  * an error (ferror). */
 ssize_t files_read_line(char **line, size_t *room, FILE *file);
 
-/* Finds the paths that match directory/pattern, sorted; only the pattern has special characters (glob(3)). Returns how
- * many. Release *found with globfree in any case. */
+/* Finds the paths that match directory/pattern, sorted. Special characters (glob(3)) work in the pattern only. Returns
+ * the number of paths. Release *found with globfree in any case. */
 size_t files_find(glob_t *found, const char *directory, const char *pattern);
 
 /* A file that is being written: it has a temporary name until it is complete. */
 struct new_file {
-    char path[FILES_PATH], temporary[FILES_PATH + FILES_TEMPORARY]; /* temporary "": it is not open */
-    struct gzFile_s *gzip;                                          /* compresses it; NULL: it is as it was written */
+    char path[FILES_PATH], temporary[FILES_PATH + FILES_TEMPORARY]; /* temporary: "" if the file is not open */
+    struct gzFile_s *gzip;                                          /* compresses the text; NULL: no compression */
     int file;
 };
 
-/* Begins a file in a directory of this run, compressed by gzip or not. Returns 0; or -1, reported. */
+/* Begins a file in a directory of this run; gzip != 0: compressed. Returns 0; or -1, reported. */
 int new_file_open(struct new_file *file, const char *path, int gzip);
 
 /* Appends n bytes. Returns 0; or -1, reported. */
 int new_file_write(struct new_file *file, const char *text, size_t n);
 
-/* Gives the file its name, which replaces an older file; or removes it, if `failed` or if that fails: then the older
- * file stays. Returns 0; or -1, reported unless `failed`, also for a file that could not be opened. */
+/* Gives the complete file its name, and so replaces an older file. If `failed`, or if renaming fails, removes the new
+ * file and keeps the older. Returns 0; or -1, reported unless `failed`, also if the file was never opened. */
 int new_file_end(struct new_file *file, int failed);
 
 /* Writes text to directory/name in a directory of this run, completely or not at all. Returns 0; or -1, reported. */
 int files_replace(const char *directory, const char *name, const char *text);
 
-/* Checks that a path that an option named can be written, by writing a temporary file; call it before the work that
- * makes the content. A file that exists may be replaced only if it is empty, or if a line in its first FILES_MARKED
- * bytes begins with the mark, as in all files that this program writes there. Also removes temporary files of killed
- * processes from the directory. Returns 0; or -1, reported with the option. */
+/* Checks that the path given to an option can be written, by writing a temporary file. Call it before the work whose
+ * result is written. An existing file may be replaced only if it is empty or if a line in its first FILES_MARKED bytes
+ * begins with the mark, as in every file that this program writes to such a path. Also removes temporary files of
+ * killed processes from the directory. Returns 0; or -1, reported with the option. */
 enum { FILES_MARKED = 1024 };
 int files_check_path(const char *option, const char *path, const char *mark);
 
 /* Writes text to a path that files_check_path allows, completely or not at all. Returns 0; or -1, reported. */
 int files_replace_path(const char *option, const char *path, const char *mark, const char *text);
 
-/* Locks a directory that an option named, until *lock is closed. Does nothing on a file system without locks, or with
- * *lock -1 if the directory cannot be opened. Returns 0; or -1, reported, if another process has locked it. */
+/* Locks the directory given to an option until *lock is closed. Does nothing on a file system without locks. If the
+ * directory cannot be opened, only sets *lock to -1. Returns 0; or -1, reported, if another process has locked it. */
 int files_lock_directory(const char *option, const char *directory, int *lock);
 
-/* Flushes the standard output. Returns 0; or -1, reported, if a part of it could not be written. */
+/* Flushes standard output. Returns 0; or -1, reported, if any output could not be written. */
 int files_flush_stdout(void);
 
 #endif

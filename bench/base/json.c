@@ -28,8 +28,8 @@ void json_add_text(cJSON *object, const char *name, const char *text)
     cJSON_AddItemToObject(object, name, json_text(text));
 }
 
-/* The number as it will be read back from a file: cJSON prints 15 digits if they are off by no more than the last bit,
- * otherwise 17. So a number is rounded alike whether it is printed from memory or from the file. */
+/* Returns the number as it will be read back from a file: cJSON prints 15 digits if they differ by at most the last
+ * bit, otherwise 17. So numbers from memory and from the file are rounded the same way. */
 static double as_printed(double value)
 {
     char text[32];
@@ -87,14 +87,14 @@ cJSON *json_read(const char *directory, const char *name)
     size_t room = 0, line = 1;
     snprintf(path, sizeof path, "%s/%s", directory, name);
     FILE *file = files_open(path, JSON_MOST_BYTES, why);
-    ssize_t n = file ? getdelim(&text, &room, 0, file) : -1; /* the whole file: text has no 0 byte */
-    if (file && (ferror(file) || (n < 0 && !feof(file)))) /* without memory it is neither at an error nor at the end */
+    ssize_t n = file ? getdelim(&text, &room, 0, file) : -1; /* reads the whole file: text has no 0 byte */
+    if (file && (ferror(file) || (n < 0 && !feof(file))))    /* if memory runs out, neither flag is set */
         snprintf(why, sizeof why, "%s", strerror(errno));
     if (file)
         fclose(file);
     errno = 0;
     cJSON *json = n >= 0 && strlen(text) == (size_t)n ? cJSON_ParseWithOpts(text, &end, 1) : NULL;
-    if (!json && errno == ENOMEM) /* set by malloc; cJSON does not tell */
+    if (!json && errno == ENOMEM) /* malloc sets errno; cJSON gives no reason */
         snprintf(why, sizeof why, "%s", strerror(errno));
     for (const char *c = text; end && c < end; c++)
         line += *c == '\n';

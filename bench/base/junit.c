@@ -1,4 +1,4 @@
-/* junit.c - JUnit's XML. */
+/* junit.c - prints test results as JUnit XML. */
 #include "base/junit.h"
 
 #include "base/text.h"
@@ -46,7 +46,7 @@ void junit_add(struct junit *junit, const struct junit_case *test)
     fprintf(junit->out, "</%s>\n    </testcase>\n", element[test->outcome]);
 }
 
-/* Prints the attributes of an element with all cases. */
+/* Prints the attributes of an element that holds all cases: its name, the numbers of outcomes, the duration. */
 static void print_sums(const struct junit *junit, FILE *out, const char *name)
 {
     size_t all = 0;

@@ -1,5 +1,5 @@
-/* junit.h - JUnit's XML, which CI systems read: one suite of test cases, with the attributes that Jenkins and GitLab
- * know: https://llg.cubic.org/docs/junit/. */
+/* junit.h - test results as JUnit XML for CI systems: one suite of test cases, with the attributes that Jenkins and
+ * GitLab read (https://llg.cubic.org/docs/junit/). */
 #ifndef BENCH_BASE_JUNIT_H
 #define BENCH_BASE_JUNIT_H
 
@@ -9,13 +9,13 @@
 enum junit_outcome { JUNIT_PASSED, JUNIT_FAILED, JUNIT_ERROR, JUNIT_SKIPPED, JUNIT_OUTCOMES };
 
 struct junit_case {
-    const char *class, *name; /* the same in each file */
-    double seconds;           /* duration; NAN: none is written */
+    const char *class, *name; /* identify the test: the same in every run's file */
+    double seconds;           /* duration; NAN: omitted */
     enum junit_outcome outcome;
-    const char *type, *message; /* unless it passed: a word and a sentence */
+    const char *type, *message; /* one word and one sentence; not used if it passed */
 };
 
-/* A file that is being built. Its cases are kept in memory, since their number is written before them. */
+/* A JUnit file under construction. Its cases are kept in memory, since the file begins with their number. */
 struct junit {
     FILE *out;
     char *text;
@@ -23,14 +23,14 @@ struct junit {
     double seconds;
 };
 
-/* Begins a file without cases; junit_end releases it. Fatal without memory, here and below. */
+/* Begins a file without cases; junit_end releases it. Running out of memory is fatal in all junit functions. */
 void junit_begin(struct junit *junit);
 
 /* Adds a case; copies its texts. */
 void junit_add(struct junit *junit, const struct junit_case *test);
 
-/* Prints the file as a suite with this name and these words as its output ("": none), and releases the cases. Texts
- * with any content give valid XML. */
+/* Prints the file as a suite named `name` whose output is `words` ("": none), and releases the cases. The XML is valid
+ * whatever the texts contain. */
 void junit_end(struct junit *junit, FILE *out, const char *name, const char *words);
 
 #endif

@@ -27,7 +27,7 @@ int lines_append(struct lines *lines, const char *text, size_t length)
     }
     lines->error = errno;
     while (ftruncate(lines->file, lines->length) && errno == EINTR)
-        ; /* any other failure leaves a part of a line behind, and there is nothing left to try */
+        ; /* any other failure leaves part of a line in the file */
     return -1;
 }
 
@@ -42,7 +42,7 @@ int lines_close(struct lines *lines)
 {
     if (lines->file < 0)
         return 0;
-    if (files_close(lines->file) && !lines->error) /* network file systems may find only now that the disk is full */
+    if (files_close(lines->file) && !lines->error) /* a network file system may report a full disk only here */
         lines->error = errno;
     lines->file = -1;
     return lines_report(lines);
@@ -50,7 +50,7 @@ int lines_close(struct lines *lines)
 
 static void add_char(struct csv_line *line, char c)
 {
-    if (line->length < sizeof line->text - 1) /* the last one is for the line feed */
+    if (line->length < sizeof line->text - 1) /* the last byte is for the line feed */
         line->text[line->length++] = c;
 }
 
@@ -75,6 +75,6 @@ void csv_add_numbers(struct csv_line *line, int decimals, size_t n, const double
 void csv_end_line(struct csv_line *line, struct lines *lines)
 {
     line->text[line->length++] = '\n';
-    (void)lines_append(lines, line->text, line->length); /* a failure is reported when the file is closed */
+    (void)lines_append(lines, line->text, line->length); /* lines_close reports a failure */
     line->length = line->fields = 0;
 }

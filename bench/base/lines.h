@@ -1,5 +1,5 @@
-/* lines.h - a file to which whole lines are appended, so that it is valid whenever the run ends; and lines of
- * comma-separated values for it. */
+/* lines.h - a file to which only whole lines are appended, so it is valid whenever the run ends; and its lines of
+ * comma-separated values. */
 #ifndef BENCH_BASE_LINES_H
 #define BENCH_BASE_LINES_H
 
@@ -10,15 +10,15 @@
 struct lines {
     char path[FILES_PATH];
     int file;     /* -1: none */
-    off_t length; /* of the whole lines */
+    off_t length; /* of the file up to its last whole line */
     int error;    /* errno of the first write that failed; 0: none */
 };
 
 /* Creates an empty file (files_create). Returns 0; or -1, reported. */
 int lines_open(struct lines *lines, const char *path);
 
-/* Appends whole lines: the whole text, or nothing. Nothing is written after a failure. Returns 0; or -1, which
- * lines_report and lines_close report. */
+/* Appends a text of whole lines completely or not at all. After a failure nothing more is written. Returns 0; or -1,
+ * not reported here: lines_report and lines_close report it. */
 int lines_append(struct lines *lines, const char *text, size_t length);
 
 /* Returns 0; or -1, reported, if a write has failed. */
@@ -27,18 +27,18 @@ int lines_report(const struct lines *lines);
 /* Closes the file, unless it is closed. Returns 0; or -1, reported, if a write has failed. */
 int lines_close(struct lines *lines);
 
-/* A line of comma-separated values that is being built; zeroed at first. */
+/* A line of comma-separated values under construction; start with a zeroed one. */
 struct csv_line {
     size_t length, fields;
     char text[1024]; /* a longer line is cut off */
 };
 
-/* Adds n numbers, each an empty field if it is not finite; or a text, with spaces in place of commas, quotes and
- * control characters. */
+/* csv_add_numbers adds n fields; a number that is not finite becomes an empty field. csv_add_text adds one field, with
+ * spaces in place of commas, quotes and control characters. */
 void csv_add_numbers(struct csv_line *line, int decimals, size_t n, const double *value);
 void csv_add_text(struct csv_line *line, const char *text);
 
-/* Appends the line to the file, and empties it. */
+/* Appends the line to the file, then empties it for the next one. */
 void csv_end_line(struct csv_line *line, struct lines *lines);
 
 #endif

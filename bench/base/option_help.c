@@ -1,9 +1,9 @@
-/* option_help.c - prints the options of a table, as help and for the scripts that make manual pages. */
+/* option_help.c - prints the options of a table as help, or as fields for the scripts that make manual pages. */
 #include "base/option_table.h"
 
 #include <string.h>
 
-/* Whether a section needs an option of another section. */
+/* Whether the options of a section need an option that is in another section. */
 static int is_for_another(const struct option_table *table, size_t section)
 {
     const char *needs = table->section[section].needs;
@@ -49,7 +49,7 @@ void option_table_help(FILE *out, const struct option_table *table, enum option_
         char name[64];
         if (which == HELP_COMMON && (!o->common || is_for_another(table, table->row[i].section)))
             continue;
-        if (which != HELP_COMMON && table->row[i].section >= titles) { /* a section may have lost all of its options */
+        if (which != HELP_COMMON && table->row[i].section >= titles) { /* skips sections without options */
             fprintf(out, "\n%s:\n", table->section[table->row[i].section].title);
             titles = table->row[i].section + 1;
         }

@@ -1,4 +1,4 @@
-/* option_table.c - command lines parsed by a table. */
+/* option_table.c - parses command lines by a table of options. */
 #include "base/option_table.h"
 
 #include "base/json.h"
@@ -15,7 +15,7 @@
 int option_number(const char *text, double *value)
 {
     char *end;
-    int decimal = *text && *text != '+' && !text[strspn(text, "0123456789.eE+-")]; /* not 0x10, nan, or " 1" */
+    int decimal = *text && *text != '+' && !text[strspn(text, "0123456789.eE+-")]; /* strtod takes 0x10, nan, " 1" */
     errno = 0;
     *value = strtod(text, &end);
     return decimal && !*end && !errno && isfinite(*value) ? 0 : -1;
@@ -69,7 +69,7 @@ static int count_parse(const struct option *o, const char *text, void *field)
     return 0;
 }
 
-/* Parses the number in `digits`, which is text or a part of it. `what` names it in the message. */
+/* Parses the number in `digits`, which is `text` or its beginning. The error message calls it `what`. */
 static int parse_real(const struct option *o, const char *text, const char *digits, const char *what, double *field)
 {
     double number;
@@ -93,7 +93,7 @@ static int percent_parse(const struct option *o, const char *text, void *field)
 
 static int text_parse(const struct option *o, const char *text, void *field)
 {
-    if (!*text && text != o->initial) /* only an initial value may be empty: none */
+    if (!*text && text != o->initial) /* only a default may be empty; it means none */
         return error_report("--%s '': expected a text that is not empty", o->name);
     *(const char **)field = text;
     return 0;
@@ -183,7 +183,7 @@ static void *field_of(const struct option_table *table, const struct option_row 
     return (char *)table->section[row->section].base + row->option->offset;
 }
 
-/* The index of the row with this letter, or with this name if the letter is 0; the number of rows if there is none. */
+/* Returns the index of the row with this letter or, if letter is 0, with this name; table->rows if there is none. */
 static size_t find_row(const struct option_table *table, const char *name, char letter)
 {
     size_t i = 0;
@@ -202,8 +202,8 @@ void option_table_remove(struct option_table *table, const char *name)
     memmove(table->row + at, table->row + at + 1, (table->rows - at) * sizeof *table->row);
 }
 
-/* How many letters are in only one of two words, in any order: 0 if two are swapped, 1 if one is missing, 2 if one is
- * replaced. If a is the beginning of b, 1, since people abbreviate names. */
+/* Counts the letters that only one of two words has, whatever their order: 0 if two letters are swapped, 1 if one is
+ * missing, 2 if one is replaced. Returns 1 if b begins with a, since people abbreviate names. */
 static int distance(const char *a, size_t n, const char *b)
 {
     int count[256] = {0}, sum = 0;
@@ -230,15 +230,15 @@ static int report_unknown(const struct option_table *table, const char *word, si
     return error_report("unknown option '%.*s'%s%s see --help all", (int)length, word, known, at ? "?" : ";");
 }
 
-/* Whether the first item of a comma list holds: NAME if the option was given, NAME=VALUE if it has this value, given or
- * default. Fills words with the option as on a command line. */
+/* Whether the first item of a comma list is true: NAME if option NAME was given, NAME=VALUE if its value, given or
+ * default, is VALUE. Writes the option to `words` as on a command line. */
 static int is_chosen(const struct option_table *table, const char *list, char words[160])
 {
     char name[64], value[64] = "";
     int has_value = sscanf(list, "%63[^,=]=%63[^,]", name, value) == 2;
     snprintf(words, 160, "--%s%s%s", name, has_value ? " " : "", value);
     size_t number = find_row(table, name, 0);
-    if (number == table->rows) /* this command does not have the option */
+    if (number == table->rows) /* the command lacks this option */
         return 0;
     return has_value ? !strcmp(table->row[number].text, value) : table->row[number].given;
 }
@@ -270,8 +270,8 @@ static int check_together(const struct option_table *table)
     return 0;
 }
 
-/* Takes --help [all|rows], -h and --version. Returns 1 for one of them, 0 for any other word; or -1, reported, for
- * --help with an unknown word. */
+/* Handles --help [all|rows], -h and --version. Returns 1 if `word` is one of them, 0 if not; or -1, reported, if --help
+ * is followed by an unknown word. */
 static int is_help(struct option_table *table, const char *word, const char *behind)
 {
     const char *which = !strncmp(word, "--help=", 7) ? word + 7 : behind && *behind != '-' ? behind : NULL;
@@ -284,7 +284,7 @@ static int is_help(struct option_table *table, const char *word, const char *beh
     return 1;
 }
 
-/* Parses the option at argv[*i] with its value, which may be the next word: then increments *i. */
+/* Parses the option at argv[*i] and its value. If the value is the next word, increments *i. */
 static int parse_option(struct option_table *table, int argc, char *const argv[], int *i)
 {
     const char *word = argv[*i], *value = word[2] ? word + 2 : NULL;
@@ -304,7 +304,7 @@ static int parse_option(struct option_table *table, int argc, char *const argv[]
     int is_flag = o->kind->value == VALUE_FLAG;
     if (is_flag && value)
         return error_report("--%s takes no value", o->name);
-    if (!is_flag && !value && ++*i < argc && strncmp(argv[*i], "--", 2) != 0) /* --output --label x */
+    if (!is_flag && !value && ++*i < argc && strncmp(argv[*i], "--", 2) != 0) /* as in: --label x */
         value = argv[*i];
     if (!is_flag && !value)
         return error_report("--%s needs a value: %s", o->name, o->help);

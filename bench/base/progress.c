@@ -1,4 +1,4 @@
-/* progress.c - progress of a long run. */
+/* progress.c - shows the progress of a long run. */
 #include "base/progress.h"
 
 #include "base/text.h"

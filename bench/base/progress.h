@@ -1,5 +1,4 @@
-/* progress.h - progress of a long run and the time left, on stderr: a bar on a terminal, otherwise a line every 10 s.
- */
+/* progress.h - shows progress and time left on stderr: as a bar on a terminal, otherwise as a line every 10 s. */
 #ifndef BENCH_BASE_PROGRESS_H
 #define BENCH_BASE_PROGRESS_H
 
@@ -7,15 +6,15 @@
 #include <stdint.h>
 
 struct progress {
-    size_t total; /* units of work, each about as long as the others */
+    size_t total; /* units of work, which all take about the same time */
     int64_t start_ns, shown_ns;
     int terminal;
 };
 
-/* With total 0 nothing is shown, as on ranks other than 0. */
+/* Begins to show progress. total 0: shows nothing, for ranks other than 0. */
 void progress_begin(struct progress *progress, size_t total);
 
-/* Tells that `done` units are complete; `words` describes the last of them. */
+/* Shows that `done` units are complete; `words` describes the last of these. */
 void progress_show(struct progress *progress, size_t done, const char *words);
 
 /* Clears the bar before other output. */

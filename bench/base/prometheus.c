@@ -1,4 +1,4 @@
-/* prometheus.c - what runs found as metrics of Prometheus. */
+/* prometheus.c - prints the figures of runs as Prometheus metrics. */
 #include "base/prometheus.h"
 
 #include "base/text.h"
@@ -11,9 +11,9 @@
 
 enum { PARTS = 4, NAME = 128 };
 
-/* A sample of a metric. */
+/* A sample of a Prometheus metric: a printed line in two parts. */
 struct sample {
-    const char *metric, *rest; /* name; labels and value */
+    const char *metric, *rest; /* metric: its name; rest: labels and value */
 };
 
 static int ends_with(const char *text, const char *ending)
@@ -54,8 +54,8 @@ static void print_label(FILE *out, const char *name, const char *value)
     putc('"', out);
 }
 
-/* Prints the texts of a struct sample, each ended by 0. figure: NULL for a sample of the whole run. Returns 1; or 0,
- * with nothing printed, for a value that is not finite. */
+/* Prints both texts of a struct sample, each ended by a 0 byte. figure: NULL for a sample of the whole run. Returns 1;
+ * or 0, with nothing printed, if the value is not finite. */
 static size_t print_sample(FILE *out, const char *metric, const struct prometheus_run *run, const struct figure *figure,
                            double value)
 {
@@ -89,7 +89,7 @@ static size_t print_run(FILE *out, const struct prometheus_run *run)
     return n;
 }
 
-/* By metric; samples of one keep their order, that of their texts. */
+/* Sorts by metric; samples of the same metric keep the order of their addresses, in which they were printed. */
 static int compare_samples(const void *first, const void *second)
 {
     const struct sample *a = first, *b = second;

@@ -1,14 +1,14 @@
-/* prometheus.h - figures of runs as metrics in Prometheus' text format, version 0.0.4, such as for the textfile
- * collector of node_exporter.
+/* prometheus.h - prints figures of runs as metrics in Prometheus' text format, version 0.0.4, for example for the
+ * textfile collector of node_exporter.
  *
  * ddpbench_run_done and ddpbench_run_planned count the complete and the planned rounds or rows of a run. A figure is a
  * gauge ddpbench_result_<figure>_<unit>, such as ddpbench_result_step_seconds. Units are spelled out: seconds, bytes,
- * bytes_per_second, per_second, flops_per_second. A ratio or a count has none, and a unit that ends the name of the
- * figure is not repeated. The ends of the 95 % interval, if there is one, and the number of samples are metrics of
- * their own, with _low, _high and _samples behind the name, so that a sum over a metric has a meaning. Labels are run,
- * mode and directory, and of figures also subject, and bytes for a size. Names are in lower case, with _ in place of
- * characters that Prometheus does not allow. Sources: https://prometheus.io/docs/instrumenting/exposition_formats/ and
- * https://prometheus.io/docs/practices/naming/. */
+ * bytes_per_second, per_second, flops_per_second. Ratios and counts have no unit, and a unit at the end of a figure's
+ * name is not repeated. The ends of the 95 % interval, if the figure has one, and the number of samples are separate
+ * metrics with the suffixes _low, _high and _samples; this keeps sums over a metric meaningful. All metrics have the
+ * labels run, mode and directory; figures also have subject, and bytes if they have a size. Names are in lower case,
+ * with _ in place of characters that Prometheus does not allow. Sources:
+ * https://prometheus.io/docs/instrumenting/exposition_formats/ and https://prometheus.io/docs/practices/naming/. */
 #ifndef BENCH_BASE_PROMETHEUS_H
 #define BENCH_BASE_PROMETHEUS_H
 
@@ -17,15 +17,15 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* A run with its labels, which are any text. No two runs have the same directory. */
+/* A run. Its labels may be any text. No two runs have the same directory. */
 struct prometheus_run {
     const struct figure_list *figures;
     const char *run, *mode, *directory;
     double done, planned; /* rounds or rows */
 };
 
-/* Prints all figures of all runs, by metric, sorted by name; nothing without runs. In labels, control characters and
- * bytes that are not UTF-8 become ?. */
+/* Prints all figures of all runs, sorted by metric name; nothing if there are no runs. Control characters and invalid
+ * UTF-8 in labels become ?. */
 void prometheus_print(FILE *out, const struct prometheus_run *run, size_t runs);
 
 #endif

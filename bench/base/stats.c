@@ -13,7 +13,7 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* A sorted copy of sample[n]; the caller frees it. */
+/* Returns a sorted copy of sample[n], which the caller frees. */
 static double *sorted_copy(const double *sample, size_t n)
 {
     double *sorted = allocate(n, sizeof *sorted);
@@ -22,7 +22,7 @@ static double *sorted_copy(const double *sample, size_t n)
     return sorted;
 }
 
-/* Type 7: position (n - 1) q between the order statistics counted from 0. */
+/* Type 7: interpolates at position (n - 1) q of the order statistics, counted from 0. */
 static double sorted_quantile(const double *sorted, size_t n, double q)
 {
     double position = (double)(n - 1) * q;
@@ -43,9 +43,9 @@ double stats_quantile(const double *sample, size_t n, double q)
     return quantile;
 }
 
-/* The largest k for which the k-th smallest and the k-th largest of n samples hold the median between them with a
- * probability of at least 95 %, that is P(at most k - 1 of n coins are heads) <= 2.5 %; 0 if there is none. The
- * binomial terms are carried as logarithms, since 2^-n underflows from n = 1075 on. */
+/* Returns the largest k for which the median is between the k-th smallest and the k-th largest of n samples with a
+ * probability of at least 95 %, that is P(at most k - 1 of n coins are heads) <= 2.5 %; 0 if no k is. Binomial terms
+ * are kept as logarithms, since 2^-n underflows from n = 1075 on. */
 static size_t median_rank(size_t n)
 {
     double log_term = -(double)n * log(2), sum = exp(log_term);
@@ -86,8 +86,8 @@ struct estimate stats_differences(const double *a, const double *b, size_t n)
     return estimate;
 }
 
-/* gamma(a + 1/2) / gamma(a). Beyond 100 by the expansion of its logarithm for large a: gamma overflows at 171, and
- * the difference of two log-gammas loses all digits. */
+/* Returns gamma(a + 1/2) / gamma(a). Above a = 100 it uses the asymptotic series of the logarithm, because gamma
+ * overflows at 171 and the difference of two log-gammas loses all digits. */
 static double gamma_ratio(double a)
 {
     if (a < 100)
@@ -95,8 +95,8 @@ static double gamma_ratio(double a)
     return sqrt(a) * exp(-1 / (8 * a) + 1 / (192 * a * a * a) - 1 / (640 * pow(a, 5)));
 }
 
-/* The continued fraction of I_x(a, b), NIST DLMF 8.17.22, by Lentz's method as modified by Thompson and Barnett
- * (J. Comput. Phys. 64 (1986) 490-509). It takes about sqrt(max(a, b)) turns where x < (a + 1) / (a + b + 2). */
+/* Computes the continued fraction of I_x(a, b), NIST DLMF 8.17.22, by Lentz's method, modified by Thompson and Barnett
+ * (J. Comput. Phys. 64 (1986) 490-509). Takes about sqrt(max(a, b)) iterations if x < (a + 1) / (a + b + 2). */
 static double beta_fraction(double x, double a, double b)
 {
     const double tiny = 1e-300;
@@ -110,14 +110,14 @@ static double beta_fraction(double x, double a, double b)
         d = 1 / (fabs(d) < tiny ? tiny : d);
         c = fabs(c) < tiny ? tiny : c;
         value *= c * d;
-        if (!(fabs(c * d - 1) >= 1e-15)) /* NaN stops here too */
+        if (!(fabs(c * d - 1) >= 1e-15)) /* the negation also stops at NaN */
             break;
     }
     return value;
 }
 
-/* P(T > t) for t >= 0: half of I_x(df / 2, 1 / 2) at x = df / (df + t^2), to a small relative error even far out,
- * where 1 - stats_t_cdf would be 0. */
+/* Returns P(T > t) for t >= 0, which is I_x(df / 2, 1 / 2) / 2 at x = df / (df + t^2). The relative error is small even
+ * for large t, where 1 - stats_t_cdf would be 0. */
 static double t_tail(double t, double df)
 {
     double a = df / 2, b = 0.5;
@@ -127,7 +127,7 @@ static double t_tail(double t, double df)
     if (isinf(ratio))
         return 0;
     double x = 1 / (1 + ratio), y = ratio / (1 + ratio);
-    /* x^a y^b / beta(a, b), where x^a by way of log1p keeps its digits when df is large and x almost 1 */
+    /* x^a y^b / beta(a, b); log1p keeps the digits of x^a when df is large and x almost 1 */
     double front = exp(-a * log1p(ratio)) * sqrt(y) * gamma_ratio(a) / sqrt(M_PI);
     if (x < (a + 1) / (a + b + 2))
         return front / a * beta_fraction(x, a, b) / 2;
@@ -139,7 +139,7 @@ double stats_t_cdf(double t, double df)
     return t > 0 ? 1 - t_tail(t, df) : t_tail(-t, df);
 }
 
-/* Bisection in one tail down to neighbouring numbers: 60 to 100 turns, and nothing that could fail to converge. */
+/* Bisects one tail until the ends are neighbouring doubles: 60 to 100 iterations, and it always converges. */
 double stats_t_quantile(double p, double df)
 {
     double tail = p < 0.5 ? p : 1 - p;
@@ -162,7 +162,7 @@ struct unpaired stats_log_ratio(const double *a, const double *b, size_t n)
 {
     double first = log(a[0] / b[0]), sum = 0, squares = 0, count = (double)n;
     for (size_t i = 0; i < n; i++)
-        sum += log(a[i] / b[i]) - first; /* exactly 0 where all are equal */
+        sum += log(a[i] / b[i]) - first; /* exactly 0 if all ratios are equal */
     double mean = first + sum / count, df = count - 1;
     for (size_t i = 0; i < n; i++)
         squares += (log(a[i] / b[i]) - mean) * (log(a[i] / b[i]) - mean);
@@ -186,7 +186,7 @@ struct paired stats_paired(const double *a, const double *b, size_t n, double le
     return paired;
 }
 
-/* The p of stats_paired_anytime. */
+/* Returns the p-value of stats_paired_anytime. */
 static double sign_p(size_t n, size_t k)
 {
     double count = (double)n, smaller = (double)k, log_ways = lgamma(count + 1) - lgamma(smaller + 1);
@@ -265,11 +265,11 @@ struct measured stats_ratio(struct measured x, struct measured y)
 }
 
 struct ranked {
-    double p; /* first, since compare reads it */
+    double p; /* first member: the comparison function of qsort reads it */
     size_t index;
 };
 
-/* p[i] / weight[i], or p[i] where weight is NULL, from the least on; the caller frees it. */
+/* Returns p[i] / weight[i], or p[i] if weight is NULL, in increasing order; the caller frees the array. */
 static struct ranked *rank(const double *p, const double *weight, size_t m)
 {
     struct ranked *ranked = allocate(m, sizeof *ranked);
@@ -283,7 +283,7 @@ void stats_holm(const double *p, const double *weight, size_t m, double level, d
 {
     struct ranked *ranked = rank(p, weight, m);
     double left = 0, standing = 0;
-    for (size_t i = m; i-- > 0;) /* at first, the weight of this one and those behind it */
+    for (size_t i = m; i-- > 0;) /* step is first the weight of this and all later hypotheses */
         step[ranked[i].index] = left += weight[ranked[i].index];
     for (size_t i = 0, stopped = 0; i < m; i++) {
         size_t at = ranked[i].index;

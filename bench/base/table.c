@@ -1,4 +1,4 @@
-/* table.c - tables as JSON and as text. */
+/* table.c - makes tables as JSON, and prints them as text. */
 #include "base/table.h"
 
 #include "base/json.h"
@@ -79,8 +79,8 @@ cJSON *table_json(const struct table *table)
 
 /* ---- from JSON to words ---- */
 
-/* Copies the first n bytes of a text as far as whole characters fit into the cell: white space as spaces, but newlines
- * as they are with keep_lines; other control characters and invalid UTF-8 as ?. */
+/* Copies as many whole characters of the first n bytes of a text as fit into the cell. White space becomes spaces,
+ * except newlines if keep_lines; other control characters and invalid UTF-8 become ?. */
 static void text_words(char cell[TABLE_CELL], const char *text, size_t n, int keep_lines)
 {
     size_t at = 0;
@@ -97,7 +97,7 @@ static void text_words(char cell[TABLE_CELL], const char *text, size_t n, int ke
     cell[at] = 0;
 }
 
-/* A whole number of a column's description, which may come from a file: limited to -most..most; 0 if it is none. */
+/* Returns a whole number of a column's description, limited to -most..most; 0 if it is not a number. */
 static int column_int(const cJSON *column, const char *key, int most)
 {
     double value = json_number(column, key);
@@ -108,7 +108,7 @@ static void number_words(char cell[TABLE_CELL], const cJSON *column, double valu
 {
     int decimals = column_int(column, "decimals", 15);
     double shown = value * json_number(column, "scale");
-    if (decimals < 0) { /* significant digits: decimals are those that are not before the point, at most 5 */
+    if (decimals < 0) { /* significant digits: those not before the point become decimals, at most 5 */
         int before = shown == 0 || !isfinite(shown) ? 1 : (int)floor(log10(fabs(shown))) + 1;
         decimals = before >= -decimals ? 0 : -decimals - before < 5 ? -decimals - before : 5;
     }
@@ -145,7 +145,7 @@ int table_is_left(const cJSON *column)
     return json_number(column, "width") < 0;
 }
 
-/* The first item of a list of strings; NULL where it is empty, or holds anything else. */
+/* Returns the first item of a list of strings; NULL if the list is empty or has an item that is not a string. */
 static const cJSON *first_string(const cJSON *list)
 {
     const cJSON *item;
@@ -179,7 +179,7 @@ struct table_view table_view(const cJSON *table)
 
 /* ---- on lines of text ---- */
 
-/* Line `line` of a heading; "" if it has fewer. */
+/* Copies line `line` of a heading into the cell; "" if the heading has fewer lines. */
 static const char *heading_line(char cell[TABLE_CELL], const char *heading, int line)
 {
     for (; line && *heading; line--) {
@@ -190,7 +190,7 @@ static const char *heading_line(char cell[TABLE_CELL], const char *heading, int 
     return cell;
 }
 
-/* The widths of the columns, and the lines of the headings. */
+/* The widths of the columns, and the number of lines of the headings. */
 struct layout {
     int width[TABLE_COLUMNS_MOST], lines;
 };
@@ -201,7 +201,7 @@ static int wider(int width, const char *cell)
     return width > columns ? width : columns;
 }
 
-/* Columns as wide as described, or as wide as their headings and first rows need. */
+/* Makes each column as wide as described, or as its heading and first `rows` rows need. */
 static struct layout layout_of(const struct table_view *view, int rows)
 {
     struct layout layout = {0};

@@ -1,4 +1,4 @@
-/* text.c - numbers as text, and text for terminals, markup and CSV. */
+/* text.c - prints numbers as text, and text for terminals, markup and CSV. */
 #include "base/text.h"
 
 #include "kernels/error.h"
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* How values of a unit are shown: by the first row of the unit whose `from` they reach. */
+/* How values of a unit are shown. The first row of the unit with `from` <= value applies. */
 static const struct {
     const char *kept, *shown;
     double from, scale;

@@ -1,5 +1,5 @@
-/* text.h - numbers as text, and text for terminals, markup and CSV. A function with a text[CELL] fills and returns it,
- * with - for a number that is not finite. */
+/* text.h - prints numbers as text, and text for terminals, markup and CSV. A function with an argument text[CELL] fills
+ * and returns it; a number that is not finite becomes -. */
 #ifndef BENCH_BASE_TEXT_H
 #define BENCH_BASE_TEXT_H
 
@@ -8,7 +8,7 @@
 
 enum { CELL = 48 };
 
-/* A number with a unit, such as 12.5 us, scaled as suits `like`: the number itself, or one that it is compared with. */
+/* A number with its unit, such as 12.5 us. The unit's prefix suits `like`: the number, or one shown next to it. */
 const char *text_value_like(char text[CELL], double value, const char *unit, double like);
 
 /* A whole number of bytes with a binary unit; - for 0. */
@@ -24,41 +24,40 @@ const char *text_memory(char text[CELL], size_t bytes);
 /* Seconds, rounded, such as "1 min 20 s". */
 const char *text_duration(char text[CELL], double seconds);
 
-/* Opens and closes a stream that prints into memory, which the caller frees. Fatal without memory. */
+/* Open and close a stream that prints into memory, which the caller frees. Running out of memory is fatal. */
 FILE *text_begin(char **text, size_t *length);
 void text_end(FILE *out);
 
-/* Prints a space and a word, quoted for a shell if need be. */
+/* Prints a space and a word, quoted for a shell if necessary. */
 void text_print_word(FILE *out, const char *word);
 
 /* Whether the whole text is UTF-8. */
 int text_is_utf8(const char *text);
 
-/* Prints the first character of a text that is not empty, or ? for a control character or invalid UTF-8. Returns the
- * bytes of the character. */
+/* Prints the first character of a non-empty text, or ? if it is a control or invalid. Returns its length in bytes. */
 size_t text_print_character(FILE *out, const char *text);
 
-/* Prints a text for a terminal: newlines and tabs as they are, everything else by text_print_character, so that text
+/* Prints a text for a terminal: newlines and tabs unchanged, all other characters by text_print_character, so that text
  * from a file cannot control the terminal. */
 void text_print_lines(FILE *out, const char *text);
 
-/* Prints the words of a text behind a prefix, on lines of at most 100 columns where words allow it; each character by
- * text_print_character. Further lines are indented by the prefix's width, and begin with its '#' where it has one.
- * Returns the column in which the last line ends. */
+/* Prints a prefix and the words of a text, broken into lines of at most 100 columns unless a word is longer. Characters
+ * are printed by text_print_character. Later lines are indented by the prefix's width, and begin with # if the prefix
+ * does. Returns the column in which the last line ends. */
 int text_wrap(FILE *out, const char *prefix, const char *text);
 
-/* The width of the first n bytes of a text: one column for each character. */
+/* Returns the width of the first n bytes of a text in columns, one for each character. */
 size_t text_columns(const char *text, size_t n);
 
-/* Prints a text for HTML or XML, also as the value of a quoted attribute: <, >, &, " and ' as references, newlines and
- * tabs as spaces, everything else by text_print_character. */
+/* Prints a text for HTML or XML, also for quoted attributes: <, >, &, " and ' become references, newlines and tabs
+ * become spaces, all other characters are printed by text_print_character. */
 void text_print_markup(FILE *out, const char *text);
 
-/* Prints a field of comma-separated values (RFC 4180), quoted if need be: control characters as spaces, everything else
- * by text_print_character. */
+/* Prints a field of comma-separated values, quoted if necessary (RFC 4180). Control characters become spaces; all other
+ * characters are printed by text_print_character. */
 void text_print_csv(FILE *out, const char *text);
 
-/* The ending of a noun that is counted: "" for 1, otherwise "s". */
+/* Returns the ending of a noun after the number n: "" for 1, otherwise "s". */
 static inline const char *text_plural(size_t n)
 {
     return n == 1 ? "" : "s";

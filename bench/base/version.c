@@ -1,4 +1,4 @@
-/* version.c - which program this is. */
+/* version.c - the version of this program. */
 #include "base/version.h"
 
 const char *version_text(void)

@@ -1,11 +1,11 @@
-/* version.h - which program wrote a result, and in which layout. */
+/* version.h - the versions of the program and of the layout of its results. */
 #ifndef BENCH_BASE_VERSION_H
 #define BENCH_BASE_VERSION_H
 
-/* The layout of run.json and summary.json. Results of another layout are refused, never guessed at. */
+/* The version of the layout of run.json and summary.json. Results in another layout are rejected. */
 #define RESULTS_SCHEMA 3
 
-/* ddpbench's version, as git described it when it was built. */
+/* Returns ddpbench's version, as git described it at build time. */
 const char *version_text(void);
 
 #endif
