@@ -17,17 +17,17 @@
 
 static enum exit_status training_main(const struct job *job, int argc, char *const argv[]);
 
-/* Prints once: without MPI every process is rank 0, and only the launcher's first prints. */
+/* Prints an error once per job: without MPI every process is rank 0, so only the launcher's first process prints. */
 static int report_once(int argc, char *argv[])
 {
     return launcher_rank() ? STATUS_OK : run_report(argc, argv);
 }
 
-/* The commands. Their help, manual pages and completion are made from these rows, too (launch/install.sh). */
+/* The commands. launch/install.sh makes manual pages and shell completion from these rows. */
 static const struct command_row {
     const char *name, *synopsis, *summary;
     enum exit_status (*measure)(const struct job *job, int argc, char *const argv[]);
-    int (*read)(int argc, char *argv[]); /* reads files only: needs neither ranks nor a launcher */
+    int (*read)(int argc, char *argv[]); /* for a command that only reads files and needs no MPI */
 } commands[] = {
     {"tune", TUNE_SYNOPSIS, "the best strategy and bucket size", tune_main, NULL},
     {"allreduce", ALLREDUCE_SYNOPSIS, "the interconnect alone", allreduce_main, NULL},
@@ -36,7 +36,7 @@ static const struct command_row {
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
-/* Returns NULL, reported, for an unknown name. */
+/* Returns the command of that name; or NULL, reported, if the name is unknown. */
 static const struct command_row *find_command(const char *name)
 {
     char known[256] = "";
@@ -49,7 +49,7 @@ static const struct command_row *find_command(const char *name)
     return NULL;
 }
 
-/* Whether a command line asks only for text, which a single rank can print. */
+/* Whether the command line only asks for help, the version or a dry run: a single rank can print these. */
 static int asks_for_text(int argc, char *const argv[])
 {
     for (int i = 1; i < argc; i++)
@@ -81,7 +81,7 @@ int main(int argc, char *argv[])
     blas_choose_kernels();
     reexec_set_passive_threads(argc, argv);
     reexec_if_needed(argv);
-    /* ranks that cannot talk to each other each report it */
+    /* ranks that cannot communicate with each other each report it */
     if (job_begin(&job, argc, argv) || (!asks_for_text(argc, argv) && job_check_alone(&job))) {
         error_print();
         job_end(&job);
@@ -99,9 +99,9 @@ int main(int argc, char *argv[])
     return status;
 }
 
-/* ---- without a command: the benchmark, or with --profile the profile ---- */
+/* ---- no command given: runs the benchmark, or the profile with --profile ---- */
 
-/* Their joint command line. */
+/* The joint command line of benchmark and profile. */
 struct command_line {
     struct run_options run;
     struct profile_options profile;
