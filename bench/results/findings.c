@@ -1,4 +1,4 @@
-/* findings.c - losses of time in a step, as JSON and in order. */
+/* findings.c - writes findings (losses of time in a step) as JSON, reads them back, and sorts them. */
 #include "results/findings.h"
 
 #include "base/json.h"

@@ -1,4 +1,4 @@
-/* findings.h - losses of time in a step: a profile writes them into its summary.json, and `report` reads them back. */
+/* findings.h - findings (losses of time in a step): a profile writes them to summary.json, `report` reads them back. */
 #ifndef BENCH_RESULTS_FINDINGS_H
 #define BENCH_RESULTS_FINDINGS_H
 
@@ -12,24 +12,25 @@ extern const char *const level_name[]; /* note, warning, high */
 struct finding {
     char name[32]; /* such as "straggler" */
     enum level level;
-    double percent, threshold; /* the figure that was compared, and its limit; NAN: it was compared with none */
-    struct measured loss; /* seconds by which a step is longer because of it, with its 95 % interval; NAN: unknown */
-    double share;         /* of the step; NAN: unknown */
-    char text[900];       /* what was measured, on which ranks; one sentence without its full stop */
-    char advice[320];     /* what to try; likewise */
+    double percent, threshold; /* the measured percentage, and the limit it was compared with; NAN: none */
+    struct measured loss;      /* seconds that the step loses, with a 95 % interval; NAN: unknown */
+    double share;              /* loss / step; NAN: unknown */
+    char text[900];            /* what was measured, on which ranks: a sentence without its full stop */
+    char advice[320];          /* what to try: a sentence without its full stop */
 };
 
-/* Whether the interval of the loss excludes 0; also true without an interval. */
+/* Whether the interval of the loss excludes 0; true if the loss has no interval. */
 int finding_is_significant(const struct finding *finding);
 
-/* Sorts the costliest first, as qsort's comparison: first the known losses, those that are not significant behind the
- * others, then the unknown ones, by level. */
+/* Comparison function for qsort: significant losses come first, then losses that are not significant, both from the
+ * largest down; findings with unknown loss come last, the highest level first. */
 int finding_compare(const void *a, const void *b);
 
-/* Appends to the text, in printf's format. */
+/* Appends to the finding's text; formatted as by printf. */
 void finding_append(struct finding *finding, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Adds a finding as an object to a JSON array; and reads it back from there, texts cut to their fields. */
+/* finding_write adds a finding to a JSON array as an object; finding_read reads the object back, and cuts long
+ * texts. */
 void finding_write(cJSON *list, const struct finding *finding);
 void finding_read(struct finding *finding, const cJSON *json);
 

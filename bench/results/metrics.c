@@ -1,5 +1,5 @@
-/* metrics.c - metrics.csv: the step lines of rank 0 as a table. The first pass over the lines finds the columns, the
- * second writes the rows; one line is in memory at a time. */
+/* metrics.c - writes metrics.csv, rank 0's metrics of each step as a table. A first pass over the lines finds the
+ * columns, a second writes the rows. Only one line is in memory at a time. */
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -13,8 +13,7 @@
 
 enum { MOST_COLUMNS = 1000 };
 
-/* Adds the members of a line as columns, each a null named by the member. Returns 0; or -1, reported: there are too
- * many. */
+/* Adds the members of a line to `columns`, as nulls. Returns 0; or -1, reported, if there are too many columns. */
 static int add_columns(cJSON *columns, const cJSON *line, const char *from)
 {
     const cJSON *member;
@@ -31,7 +30,7 @@ static int add_columns(cJSON *columns, const cJSON *line, const char *from)
     return 0;
 }
 
-/* Writes a row with the members of a line; NULL: the names of the columns. Returns 0; or -1, reported. */
+/* Writes the members of a line as a row; line NULL: the names of the columns. Returns 0; or -1, reported. */
 static int write_row(struct new_file *file, const cJSON *columns, const cJSON *line)
 {
     char number[40], *text = NULL;
@@ -52,7 +51,7 @@ static int write_row(struct new_file *file, const cJSON *columns, const cJSON *l
     return status;
 }
 
-/* Adds the columns of all lines, or with a file writes their rows. Returns 0; or -1, reported. */
+/* Reads all lines. file NULL: adds their columns; otherwise writes them as rows. Returns 0; or -1, reported. */
 static int take_lines(cJSON *columns, FILE *in, const char *from, struct new_file *file)
 {
     char *text = NULL;
@@ -64,7 +63,7 @@ static int take_lines(cJSON *columns, FILE *in, const char *from, struct new_fil
         cJSON *line = ends && strlen(text) == (size_t)n ? json_object(text) : NULL;
         if (line)
             status = file ? write_row(file, columns, line) : add_columns(columns, line, from);
-        else if (ends || getc(in) != EOF) /* a last line may be cut off */
+        else if (ends || getc(in) != EOF) /* only the last line may be incomplete */
             status = error_report("%s, line %zu: is not a JSON object", from, number);
         cJSON_Delete(line);
     }

@@ -1,4 +1,4 @@
-/* provenance.c - run.json: what was run, where and with what. */
+/* provenance.c - writes run.json: what was run, on which machines, with which libraries. */
 #include "results/results.h"
 
 #include "base/json.h"
@@ -22,7 +22,7 @@ void provenance_add_comm(cJSON *json, const struct comm *comm)
 
 static void add_environment(cJSON *json)
 {
-    /* not SLURM_J as a whole: SLURM_JWT is a password */
+    /* SLURM_J alone would match SLURM_JWT, a secret token */
     static const char *const allowed[] = {"OMP_",         "GOMP_",          "OPENBLAS_", "BLIS_",      "MKL_",
                                           "KMP_",         "MPIR_",          "MPICH",     "UCX_",       "FI_",
                                           "HYDRA_",       "GLIBC_TUNABLES", "CUDA_",     "NCCL_",      "SLURM_JOB_ID",

@@ -1,4 +1,4 @@
-/* results.c - the directory of a run, and its files as they are written. */
+/* results.c - the directory of a run, and the files written to it during the run. */
 #include "results/results.h"
 
 #include "base/json.h"
@@ -41,8 +41,8 @@ struct option_section results_options_section(struct results_options *options)
 
 /* ---- the directory ---- */
 
-/* Sets the directory to the one that the user named, or to results/<time>[-<label>][-<number>], which rank 0 makes and
- * tells the others. */
+/* Sets results->top to the directory that the user named, or to results/<time>[-<label>][-<number>]. Rank 0 makes the
+ * latter and sends its name to the other ranks. */
 static void name_directory(struct results *results, const struct job *job, const char *given, const char *label)
 {
     char *all = allocate((size_t)job->size, sizeof results->top);
@@ -54,12 +54,12 @@ static void name_directory(struct results *results, const struct job *job, const
     else {
         const char *dash = *label ? "-" : "";
         snprintf(name, sizeof name, "results/%s%s%s", stamp, dash, label);
-        if (job->rank == 0) { /* made at once, so that two runs that start in the same second cannot share it */
+        if (job->rank == 0) { /* mkdir here: two runs that start in the same second cannot share it */
             int made = mkdir("results", 0777) && errno != EEXIST ? -1 : mkdir(name, 0777);
             for (int i = 2; made && errno == EEXIST && i < 1000; i++) {
                 snprintf(name, sizeof name, "results/%s%s%s-%d", stamp, dash, label, i);
                 made = mkdir(name, 0777);
-            } /* opening the directory reports any other failure */
+            } /* if mkdir failed otherwise, opening the directory reports it */
         }
     }
     job_gather(job, name, sizeof name, all);
@@ -67,15 +67,15 @@ static void name_directory(struct results *results, const struct job *job, const
     free(all);
 }
 
-/* The names of all files that a run of any mode writes to its directory, on any rank and host, for fnmatch. Case is
- * ignored, as some file systems do. */
+/* A pattern for fnmatch that matches all files that a run of any mode writes to its directory, on any rank and host.
+ * Upper and lower case are equal, as on some file systems. */
 static const char of_runs[] =
     "@(run.json|summary.@(json|csv|txt|prom)|metrics.csv|rank_*_metrics.jsonl|@(cpu|gpu)_monitor*.csv|checkpoint.bin|"
     "all_ranks)";
 enum { MATCH = FNM_EXTMATCH | FNM_CASEFOLD };
 
-/* Checks that no file directory/all (glob(7)) has one of the names (fnmatch), except empty files with a single name,
- * which may be written to. Returns 0; or -1, reported. */
+/* Checks that no file matches both directory/all (glob(7)) and the pattern `names` (fnmatch). An empty file without
+ * other hard links is allowed. Returns 0; or -1, reported. */
 static int check_names(const char *option, const char *directory, const char *all, const char *names)
 {
     glob_t found;
@@ -98,14 +98,14 @@ static int check_names(const char *option, const char *directory, const char *al
 
 int results_check_free(const char *option, const char *top, const char *below)
 {
-    char directory[FILES_PATH], names[160]; /* other implementations may have profiles below top */
+    char directory[FILES_PATH], names[160]; /* top may hold profiles of other implementations */
     snprintf(directory, sizeof directory, *below ? "%s/%s" : "%s", top, below);
     snprintf(names, sizeof names, "@(run.json|%s_@(summary.txt|rank_*_trace.json?(.gz)))", below);
     return check_names(option, top, "*", names) || check_names(option, directory, "*", of_runs) ? -1 : 0;
 }
 
-/* Checks that the directory holds no results, makes it, and removes temporary files of killed runs. Rank 0 locks it
- * until results_close. Returns 0; or -1, reported. */
+/* Checks that the directory holds no results, makes it, and removes temporary files of killed runs. Rank 0 also locks
+ * it until results_close. Returns 0; or -1, reported. */
 static int take_directory(struct results *results, const struct results_target *target)
 {
     if (results_check_free(target->option, results->top, target->below) ||
@@ -124,13 +124,13 @@ int results_open(struct results *results, const struct job *job, const struct re
     char path[FILES_PATH];
     *results = (struct results){
         .rank = job->rank, .watchdog = job->watchdog, .prometheus = target->prometheus, .telemetry.file = -1};
-    if (strlen(target->given) >= sizeof results->top - 64) /* the same on every rank */
+    if (strlen(target->given) >= sizeof results->top - 64) /* every rank takes the same branch */
         return job_agree(job, error_report("--%s: the path is longer than %zu characters", target->option,
                                            sizeof results->top - 65));
     if (job_agree(job, job->rank == 0 && *target->prometheus
                            ? files_check_path("prometheus", target->prometheus, RESULTS_PROMETHEUS_MARK)
                            : 0))
-        return -1; /* before anything is made */
+        return -1; /* nothing has been created yet */
     snprintf(results->label, sizeof results->label, "%s", target->label);
     name_directory(results, job, target->given, target->label);
     snprintf(results->directory, sizeof results->directory, *target->below ? "%s/%s" : "%s", results->top,
@@ -155,7 +155,7 @@ int results_close(struct results *results)
         status = error_report("--prometheus %s: the last summary could not be written to it; it is %s/summary.prom",
                               results->prometheus, results->directory);
     if (results->lock > 0) {
-        (void)fsync(results->lock); /* makes the names of the files durable */
+        (void)fsync(results->lock); /* puts the files' names on disk */
         close(results->lock);
     }
     watchdog_arrived(results->watchdog);

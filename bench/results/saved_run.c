@@ -1,4 +1,4 @@
-/* saved_run.c - reads back what a run left. */
+/* saved_run.c - reads a run back from its directory. */
 #include "results/saved_run.h"
 
 #include "base/json.h"
@@ -25,7 +25,7 @@ static int holds(const char *directory, const char *name, struct stat *status)
     return !stat(path, status);
 }
 
-/* Counts the directories just below that hold a run.json, and copies the path of one of them to `below`. */
+/* Counts the subdirectories that hold a run.json, and copies the path of one of them to `below`. */
 static int count_below(const char *directory, char *below, size_t size)
 {
     int n = 0;
@@ -49,7 +49,7 @@ static int find_directory(struct saved_run *saved, const char *directory)
 {
     struct stat status;
     char below[FILES_PATH + 16];
-    if (strlen(directory) >= sizeof saved->directory - 300) /* leaves room for a name below */
+    if (strlen(directory) >= sizeof saved->directory - 300) /* leaves room for a subdirectory's name */
         return error_report("%.100s...: the path is longer than %zu characters", directory,
                             sizeof saved->directory - 301);
     if (stat(directory, &status) || (S_ISDIR(status.st_mode) && access(directory, R_OK | X_OK)))
@@ -76,10 +76,10 @@ static int find_directory(struct saved_run *saved, const char *directory)
 
 /* ---- the files ---- */
 
-/* The most items of members of run.json, which bound time and memory. */
+/* Limits on the number of items in members of run.json, to bound the time and memory of a reader. */
 static const struct {
     const char *name;
-    int most, is_object; /* is_object: not an array, whose items have no names */
+    int most, is_object; /* is_object: must be an object; otherwise an array */
 } limits[] = {{"configuration", 1000, 1}, {"derived", 1000, 1}, {"environment", 1000, 1},
               {"hosts", 10000, 1},        {"ranks", 100000, 0}, {"implementations", 1000, 0}};
 
@@ -171,7 +171,7 @@ struct place place_of(const cJSON *run)
     {
         const cJSON *host = cJSON_GetObjectItemCaseSensitive(hosts, json_string(rank, "host"));
         if (json_number(rank, "machine") != (double)place.machines)
-            continue; /* machines are numbered in the order of the ranks */
+            continue; /* counted already: machines are numbered in rank order */
         place.machines++;
         place.cpus += json_count(host, "pus");
         place.memory_bytes += (double)json_count(host, "memory_bytes");

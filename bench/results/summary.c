@@ -53,13 +53,14 @@ void results_show_all(cJSON *summary)
         cJSON_DeleteItemFromObjectCaseSensitive(table, "shown");
 }
 
-/* What begins each line of text: '#' where the tables are those of nccl-tests, whose readers take it for a comment. */
+/* Returns the prefix of each text line: "# " for allreduce, whose output has the format of nccl-tests; programs that
+ * read that format treat # as a comment. */
 static const char *prefix_of(const cJSON *summary)
 {
     return strcmp(json_string(summary, "mode"), "allreduce") ? "" : "# ";
 }
 
-/* Prints a list of the summary, after an empty line if `apart` and there is one to print; returns how many. */
+/* Prints the sentences in a list of the summary, after an empty line if `apart` and the list is not empty. */
 static int print_sentences(FILE *out, const cJSON *summary, const char *list, int apart)
 {
     const cJSON *sentence;
@@ -98,7 +99,7 @@ void results_print_summary(FILE *out, const cJSON *summary)
 const char *results_unfinished(char text[RESULTS_UNFINISHED], const cJSON *summary)
 {
     double done = json_number(summary, "done"), planned = json_number(summary, "planned");
-    int grows = !strcmp(json_string(summary, "mode"), "tune"); /* it plans only the next round */
+    int grows = !strcmp(json_string(summary, "mode"), "tune"); /* planned grows: tune plans only the next round */
     *text = 0;
     if (done < planned)
         snprintf(text, RESULTS_UNFINISHED, "%.0f of %s%.0f %.20s", done, grows ? "at least " : "", planned,
@@ -106,7 +107,7 @@ const char *results_unfinished(char text[RESULTS_UNFINISHED], const cJSON *summa
     return text;
 }
 
-/* Tells in the heading that the summary is of a part: the run goes on, or was interrupted. */
+/* If the run is unfinished, says so in the heading. */
 static void add_unfinished(cJSON *summary)
 {
     cJSON *heading = cJSON_GetObjectItemCaseSensitive(summary, "heading");
@@ -117,8 +118,8 @@ static void add_unfinished(cJSON *summary)
     cJSON_AddItemToArray(heading, json_text(line));
 }
 
-/* Writes summary.prom and a copy to the file of --prometheus, whose failure does not end the run. Returns 0; or -1,
- * reported. */
+/* Writes summary.prom, and a copy to the file given to --prometheus. Returns 0; or -1, reported. A failed copy is no
+ * error. */
 static int write_prometheus(struct results *results, const cJSON *summary, const struct figure_list *figures)
 {
     const struct prometheus_run run = {figures,

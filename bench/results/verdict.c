@@ -1,4 +1,4 @@
-/* verdict.c - what to use of several implementations that were compared, as data and as sentences. */
+/* verdict.c - which of several compared implementations to use, as data and as sentences. */
 #include "results/verdict.h"
 
 #include "base/json.h"
@@ -13,7 +13,7 @@ const char *const verdict_kind_name[VERDICT_KINDS] = {"best", "tie", "undecided"
 
 enum { HEADING = 64 };
 
-/* Such as "Tie (within 1 %)". */
+/* Returns a heading such as "Tie (within 1 %)". */
 static const char *kind_heading(char text[HEADING], enum verdict_kind kind, double within)
 {
     static const char *const word[VERDICT_KINDS] = {"Best", "Tie", "Undecided", "Slower"};
@@ -60,11 +60,12 @@ static void add_data(const struct verdict *verdict, cJSON *summary)
     }
 }
 
-/* Adds what to use, what it costs, and the options that choose it. */
+/* Adds sentences and data on the best: its name, its cost, and the options that select it. */
 static void add_choice(const struct verdict *verdict, int undecided, const char *list, cJSON *summary)
 {
     const struct estimate *cost = &verdict->cost, *given = cost->n ? cost : &verdict->step;
-    int sign = cost->n && cost->median < 0 ? -1 : 1, name = (int)strcspn(verdict->label, ":"); /* the size follows */
+    /* the label is NAME or NAME:SIZE */
+    int sign = cost->n && cost->median < 0 ? -1 : 1, name = (int)strcspn(verdict->label, ":");
     char size[CELL] = "", interval[CELL] = "", against[160] = "", options[3 * CELL], pytorch[2 * CELL] = "";
     if (*verdict->size) {
         snprintf(size, sizeof size, ", %.16s MiB", verdict->size);
@@ -84,7 +85,7 @@ static void add_choice(const struct verdict *verdict, int undecided, const char 
     results_add_sentence(summary, list, "Options: %s%s", options, pytorch);
 }
 
-/* Adds the items of a kind with their ratios. Returns whether one of them has an interval. */
+/* Adds a sentence that lists the items of a kind with their ratios. Returns whether any of them has an interval. */
 static int add_kind(const struct verdict *verdict, enum verdict_kind kind, const char *list, cJSON *summary)
 {
     char *text = NULL, heading[HEADING], change[CELL];
@@ -109,8 +110,8 @@ static int add_kind(const struct verdict *verdict, enum verdict_kind kind, const
     return intervals;
 }
 
-/* Adds why there is no verdict; returns 0 if there is one. With `within` there is always one, since it has undecided
- * items. */
+/* Adds a sentence on why there is no verdict; returns 0, with nothing added, if there is one. With verdict->within, few
+ * samples are no reason: items can be undecided. */
 static int add_obstacle(const struct verdict *verdict, const char *list, cJSON *summary)
 {
     if (verdict->ranks == 1)
@@ -148,7 +149,7 @@ static void add_sentences(const struct verdict *verdict, const char *list, cJSON
                              verdict->anytime ? ", whenever the rounds end" : "", verdict->sample);
 }
 
-/* Sorts the items by step; an item without an interval becomes undecided. */
+/* Sorts the items by step, and marks items without an interval as undecided. */
 static void sort_items(struct verdict *verdict)
 {
     for (struct verdict_item *item = verdict->item; item < verdict->item + verdict->n; item++)

@@ -1,5 +1,5 @@
-/* verdict.h - which of the compared implementations to use, and how the others stand to it: written by every command
- * that compares, as a member of summary.json and as sentences, and read back by reports. */
+/* verdict.h - which of several compared implementations to use, and how the others compare with it. Every command that
+ * compares writes it, as a member of summary.json and as sentences; reports read it back. */
 #ifndef BENCH_RESULTS_VERDICT_H
 #define BENCH_RESULTS_VERDICT_H
 
@@ -9,50 +9,50 @@
 
 enum verdict_kind {
     VERDICT_BEST,      /* the shortest step */
-    VERDICT_TIE,       /* not significantly slower; or within what was asked for, where something was */
-    VERDICT_UNDECIDED, /* not significantly slower, and perhaps not within what was asked for; or without an interval */
-    VERDICT_SLOWER,    /* significantly */
+    VERDICT_TIE,       /* not significantly slower; with a margin (`within`): known to be within it */
+    VERDICT_UNDECIDED, /* not significantly slower, and not known to be within the margin; or without an interval */
+    VERDICT_SLOWER,    /* significantly slower */
     VERDICT_KINDS
 };
 extern const char *const verdict_kind_name[VERDICT_KINDS];
 
-/* One of the others. */
+/* An implementation other than the best. */
 struct verdict_item {
     const char *label;
     double step;           /* seconds: items are sorted by it */
-    struct paired to_best; /* its step / that of the best */
+    struct paired to_best; /* its step / the step of the best */
     enum verdict_kind kind;
 };
 
-/* The strings are the caller's, and so is the array. */
+/* A comparison. The caller owns the strings and the array. */
 struct verdict {
-    int ranks, candidates;               /* of the run; how many implementations reduce */
-    const char *label, *strategy, *size; /* of the best, with its --bucket-size-mb, or ""; label NULL: none is known */
-    struct estimate step, cost;          /* of the best, seconds; cost: beyond a step of `none`, n is 0: not known */
-    const char *best_size;               /* the bucket size with the shortest step, where the best has none; "" */
-    double within;                       /* what a tie is: 0.01: within 1 %; 0: not significantly slower */
-    int anytime;                         /* the intervals hold whenever the rounds end (best_compare) */
-    const char *sample;                  /* one of those that are compared in pairs: "round" or "repeat" */
-    int explain;                         /* a last sentence tells what the ratios are */
-    struct verdict_item *item;           /* [n]; sorted here */
+    int ranks, candidates;               /* ranks of the run; how many implementations are not controls */
+    const char *label, *strategy, *size; /* of the best; label NULL: not known; size: its --bucket-size-mb or "" */
+    struct estimate step, cost;          /* seconds of the best; cost: its step - that of `none`; n 0: not known */
+    const char *best_size;               /* fastest bucket size, if the best has no buckets; otherwise "" */
+    double within;                       /* margin of a tie: 0.01 is 1 %; 0: a tie is not significantly slower */
+    int anytime;                         /* the intervals hold at whichever round sampling stops (best_compare) */
+    const char *sample;                  /* name of what is compared in pairs: "round" or "repeat" */
+    int explain;                         /* adds a last sentence that explains the ratios */
+    struct verdict_item *item;           /* [n]; verdict_add sorts them */
     int n;
 };
 
-/* Adds to a summary the member "verdict": {best, strategy, bucket_size_mb, options, within, others}, where options are
- * those of the command line that choose the best, and others are {implementation, verdict, ratio, low, high}. And to
- * that list of it the sentences: what to use and what it costs, the options, which others tie, are undecided or slower,
- * with their ratios; or why there is nothing to choose. */
+/* Adds to a summary the member "verdict": {best, strategy, bucket_size_mb, options, within, others}: `options` are the
+ * command-line options that select the best, `others` is an array of {implementation, verdict, ratio, low, high}. Also
+ * adds sentences to the summary's list named `list`: what to use, its cost, the options, and which others tie, are
+ * undecided or are slower, with their ratios; or why there is no choice. */
 void verdict_add(struct verdict *verdict, const char *list, cJSON *summary);
 
-/* ---- read back, from that member; NULL is one without a best ---- */
+/* ---- functions that read the member "verdict" back; it may be NULL ---- */
 
-const char *verdict_best(const cJSON *saved); /* its label; "": none */
+const char *verdict_best(const cJSON *saved); /* label of the best; "": none */
 
-/* Those of a kind as a sentence behind a blank, such as " Tie (within 1 %): a, b."; "" where there are none. Labels
- * that do not fit are left out. */
+/* Returns a space and a sentence with the labels of a kind, such as " Tie (within 1 %): a, b."; "" if there are none.
+ * Labels that do not fit into the text are left out. */
 const char *verdict_labels(char *text, size_t size, const cJSON *saved, enum verdict_kind kind);
 
-/* How an implementation stands to the best; VERDICT_KINDS: it was not compared. */
+/* Returns how an implementation compares with the best; VERDICT_KINDS if it was not compared. */
 enum verdict_kind verdict_kind_of(const cJSON *saved, const char *label);
 
 #endif
