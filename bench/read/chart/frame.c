@@ -1,4 +1,4 @@
-/* frame.c - the parts that all charts share: text above, legend, axes. */
+/* frame.c - draws the parts that all charts share: title, legend, axes. */
 #include "chart/frame.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum { SIGN = 14 };
-static const double largest = 1e300; /* limit of an axis, so that differences of two values are finite */
+static const double largest = 1e300; /* limit of an axis: differences of two values stay finite */
 
 /* ---- words ---- */
 
@@ -33,7 +33,7 @@ char *frame_end(struct frame *frame)
     return text;
 }
 
-/* Draws the sign of an item, centred at (x + SIGN / 2, y). */
+/* Draws the symbol of a legend item, centred at (x + SIGN / 2, y). */
 static void draw_sign(FILE *out, double x, double y, const struct frame_item *item)
 {
     const double middle = x + SIGN / 2.0, half = SIGN / 2.0;
@@ -106,7 +106,7 @@ double axis_place(const struct axis *axis, double value)
     return axis->from + part * (axis->to - axis->from);
 }
 
-/* Chooses multiples of 1, 2 or 5 times a power of ten. */
+/* Chooses multiples of a step that is 1, 2 or 5 times a power of ten. */
 static size_t linear_ticks(const struct axis *axis, size_t most, double tick[AXIS_TICKS])
 {
     static const double factor[] = {1, 2, 5, 10};
@@ -123,8 +123,8 @@ static size_t linear_ticks(const struct axis *axis, size_t most, double tick[AXI
     return 0;
 }
 
-/* Chooses 1, 2 and 5 times each power of ten, which are about equally spaced on a logarithmic axis; or the powers, or
- * with the least k every k-th of them, where there are more than `most`. */
+/* Chooses 1, 2 and 5 times each power of ten, about equally spaced on a logarithmic axis. If these are more than
+ * `most`, chooses every k-th power of ten, with the smallest k that fits. */
 static size_t log_ticks(const struct axis *axis, size_t most, double tick[AXIS_TICKS])
 {
     static const double factor[] = {1, 2, 5};
@@ -144,7 +144,7 @@ static size_t log_ticks(const struct axis *axis, size_t most, double tick[AXIS_T
     return n;
 }
 
-/* Chooses every k-th given value, with the smallest k for which there are at most `most`. */
+/* Chooses every k-th given value, with the smallest k that gives at most `most` ticks. */
 static size_t given_ticks(const struct axis *axis, size_t most, double tick[AXIS_TICKS])
 {
     size_t n = 0, every = most ? (axis->n_given + most - 1) / most : axis->n_given + 1;
@@ -179,7 +179,7 @@ const char *axis_title(const struct axis *axis, const char *title, char text[SVG
     return text;
 }
 
-/* The centre of a number below the axis, moved so that all of it is inside the picture; and half of its width. */
+/* Returns x of the centre of a number below the axis, moved inside the picture; *half becomes half of its width. */
 static double number_place(const struct axis *axis, double value, double *half)
 {
     char number[CELL];
@@ -192,7 +192,7 @@ double axis_draw_x(FILE *out, const struct axis *axis, double top, double y, con
     double tick[AXIS_TICKS], half;
     size_t n = AXIS_TICKS + 1;
     int touch;
-    do { /* fewer ticks until their numbers do not overlap */
+    do { /* reduces the ticks until their numbers do not overlap */
         double end = -INFINITY;
         n = axis_ticks(axis, n - 1, tick);
         touch = 0;

@@ -1,4 +1,4 @@
-/* rows.c - rows of spans over milliseconds, coloured by kind. */
+/* rows.c - draws rows of spans over milliseconds, coloured by kind. */
 #include "chart/frame.h"
 
 #include <math.h>
@@ -23,7 +23,7 @@ static double row_y(double top, size_t row)
     return top + 4 + PITCH * (double)row;
 }
 
-/* Draws the spans of a kind as strokes of one path, the shortest SVG for many of them. */
+/* Draws all spans of a kind as strokes of one path, which is the shortest SVG for many spans. */
 static void draw_spans(FILE *out, const struct chart_rows *c, int kind, const struct axis *axis, double top)
 {
     svg_path_begin(out, "span", kind);
@@ -33,15 +33,15 @@ static void draw_spans(FILE *out, const struct chart_rows *c, int kind, const st
         double x = axis_place(axis, s->begin_ms), width = axis_place(axis, s->end_ms) - x;
         svg_path_to(out, 'M', x, row_y(top, s->row) + THICK / 2.0);
         fputc('h', out);
-        svg_number(out, width > 2 ? width - 0.6 : fmax(width, 0.5)); /* a gap between two adjacent spans */
+        svg_number(out, width > 2 ? width - 0.6 : fmax(width, 0.5)); /* leaves a gap between adjacent spans */
     }
     svg_path_end(out);
 }
 
-/* Draws the labels that fit into their spans, none over another; and the texts behind the spans of their row. */
+/* Draws the labels that fit into their spans, without overlap, and the text behind the last span of each row. */
 static void draw_labels(FILE *out, const struct chart_rows *c, const struct axis *axis, double top)
 {
-    double used[CHART_ROWS] = {0}, last[CHART_ROWS]; /* where the last labelled span of a row ends, and the last span */
+    double used[CHART_ROWS] = {0}, last[CHART_ROWS]; /* x at which a row's last labelled span ends; its last span */
     char classes[24], label[SVG_LABEL];
     for (size_t i = 0; i < c->rows; i++)
         last[i] = axis->from;

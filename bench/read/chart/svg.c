@@ -1,4 +1,4 @@
-/* svg.c - the elements of an SVG picture, and the style sheet. */
+/* svg.c - writes the elements of an SVG picture, and the style sheet. */
 #include "chart/svg.h"
 
 #include "base/text.h"
@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The unit test reads the colours, one a line. Shapes are drawn in `color`, so a colour class needs only one rule. */
+/* The unit test reads the colours: keep one a line. Shapes are drawn in `color`, so a colour needs only one rule. */
 const char svg_style[] = ".dp{max-width:100%;height:auto;color:#1b1f24;"
                          "font:16px system-ui,-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif}\n"
                          ".dp-page{fill:#ffffff}\n"
@@ -181,7 +181,7 @@ static double letter_width(char c)
     for (size_t i = 0; i < sizeof group / sizeof *group; i++)
         if (strchr(group[i].letters, c))
             return group[i].width;
-    return c & 0x80 ? 0.55 : c >= 'A' && c <= 'Z' ? 0.77 : 0.64; /* beyond ASCII per byte, which is too wide */
+    return c & 0x80 ? 0.55 : c >= 'A' && c <= 'Z' ? 0.77 : 0.64; /* not ASCII: 0.55 per byte, an overestimate */
 }
 
 double svg_text_width(const char *text, double size)
@@ -192,7 +192,7 @@ double svg_text_width(const char *text, double size)
     return width * size * (size >= SVG_TITLE ? 1.12 : 1); /* titles are bold */
 }
 
-/* The largest length from 1 to n that splits no UTF-8 character; an invalid byte counts as a character. */
+/* Returns the largest length from 1 to n that splits no UTF-8 character. An invalid byte counts as a character. */
 static size_t whole_characters(const char *text, size_t n)
 {
     for (size_t back = 0; back < 4 && back < n; back++)
@@ -201,7 +201,7 @@ static size_t whole_characters(const char *text, size_t n)
     return n;
 }
 
-/* How many bytes of a text fit into the width: at least one character. The text is not empty. */
+/* Returns how many bytes of a non-empty text fit into the width: whole characters, at least one. */
 static size_t fitting_bytes(const char *text, double size, double width)
 {
     size_t n = 0;

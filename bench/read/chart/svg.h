@@ -1,8 +1,8 @@
 /* svg.h - writes a picture as SVG, element by element; chart/chart.h draws whole charts.
  *
- * A picture works as a file, and several work inside one HTML page: each contains the style sheet (equal rules do not
- * conflict), no id, no script, and no reference to anything outside; the class of every rule begins with "dp". It is
- * SVG_WIDTH wide, shrinks to fit, and follows the light or dark setting of the reader's system.
+ * A picture works as a file, and several pictures work inside one HTML page: each contains the style sheet (equal rules
+ * do not conflict), but no id, no script, and no reference to anything outside. All class names begin with "dp". A
+ * picture is SVG_WIDTH wide, shrinks to fit, and follows the light or dark setting of the reader's system.
  *
  * Coordinates are in units of the viewBox, y downwards; a coordinate that is not finite is drawn as 0. Text may contain
  * anything: text_print_markup escapes it. `classes` are words without "dp-". For text: title, muted, bold, small, and
@@ -15,44 +15,44 @@
 #include <stddef.h>
 #include <stdio.h>
 
-enum { SVG_WIDTH = 820, SVG_TEXT = 16, SVG_TITLE = 20, SVG_SMALL = 13 }; /* heights of letters */
+enum { SVG_WIDTH = 820, SVG_TEXT = 16, SVG_TITLE = 20, SVG_SMALL = 13 }; /* width; font sizes */
 enum { SVG_INK = -1, SVG_GREY = 3, SVG_COLOURS = 10 };
 enum svg_anchor { SVG_START, SVG_MIDDLE, SVG_END };
 
-/* The style sheet. Colours after Okabe and Ito (Color Universal Design, 2008), adjusted so that each has a
- * contrast of 3 or more to the page, light and dark, and any two differ for each kind of colour blindness (the unit
- * test checks the distances). */
+/* The style sheet. The colours are based on Okabe and Ito (Color Universal Design, 2008). They are adjusted so that
+ * each has a contrast of at least 3 to a light and to a dark page, and any two differ for each kind of colour blindness
+ * (the unit test checks the distances). */
 extern const char svg_style[];
 
-/* The first characters of each picture, by which files_check_path knows it. */
+/* The first characters of each picture, the mark for files_check_path. */
 #define SVG_MARK "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"dp\""
 
-/* Begin and end of the whole picture. Screen readers read title and description. */
+/* Begin and end a picture. Screen readers read title and description. */
 void svg_begin(FILE *out, double height, const char *title, const char *description);
 void svg_end(FILE *out);
 
-/* A line of text on the base line y. */
+/* Writes a line of text on the base line y. */
 void svg_text(FILE *out, double x, double y, enum svg_anchor anchor, const char *classes, const char *text);
 
 void svg_line(FILE *out, double x1, double y1, double x2, double y2, const char *classes, int colour);
 void svg_rect(FILE *out, double x, double y, double width, double height, const char *classes, int colour);
 void svg_circle(FILE *out, double x, double y, double radius, const char *classes, int colour);
-/* Begin and end of a path element. In between the caller writes the attribute d, for example with svg_path_to: a
- * command, M or L, with a point. */
+/* Begin and end a path element. In between the caller writes the attribute d. svg_path_to writes a command of d, M or
+ * L, with a point. */
 void svg_path_begin(FILE *out, const char *classes, int colour);
 void svg_path_to(FILE *out, char command, double x, double y);
 void svg_path_end(FILE *out);
-void svg_number(FILE *out, double value); /* an attribute's number: at most one decimal, limited to +-99999 */
+void svg_number(FILE *out, double value); /* a number in an attribute: at most one decimal, limited to +-99999 */
 
-/* An estimate of the width of a text, in a wide font (DejaVu Sans): most fonts are narrower. */
+/* Estimates the width of a text in a wide font (DejaVu Sans); most fonts are narrower. */
 double svg_text_width(const char *text, double size);
 
-/* Draws text in lines of at most `width`, the first at the base line y; breaks lines at spaces, and inside words that
- * are too long. Returns the base line after the last. */
+/* Draws a text in lines of at most `width`, the first on the base line y. Breaks lines at spaces, and inside words that
+ * are too long. Returns the base line below the last line. */
 double svg_paragraph(FILE *out, double x, double y, double width, double size, const char *classes, const char *text);
 
-/* Copies the text to label, shortened with an ellipsis where it does not fit into the width or into label. NULL is an
- * empty text. */
+/* Copies the text to label; if it does not fit into the width or into label, shortens it with an ellipsis. Returns
+ * label. NULL is an empty text. */
 enum { SVG_LABEL = 160 };
 const char *svg_shorten(char label[SVG_LABEL], const char *text, double size, double width);
 

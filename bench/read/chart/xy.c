@@ -1,5 +1,4 @@
-/* xy.c - series of points over x, with confidence intervals, horizontal reference lines, and names at the right edge.
- */
+/* xy.c - draws series of points over x, with confidence intervals, reference lines, and names at the right edge. */
 #include "chart/frame.h"
 
 #include <math.h>
@@ -11,7 +10,7 @@ enum { HEIGHT = 330, MOST_TICKS = 100 };
 struct plot {
     const struct chart_xy *chart;
     struct axis x, y;
-    double tick[MOST_TICKS]; /* the x values of the points: ticks of a logarithmic x axis, unless there are too many */
+    double tick[MOST_TICKS]; /* x values of the points: ticks of a logarithmic x axis unless too many */
 };
 
 /* ---- the range of the axes ---- */
@@ -29,7 +28,7 @@ static void widen_range(double range[2], const struct chart_axis *axis, double v
     }
 }
 
-/* Inserts a value into tick[n], which is sorted, unless the value is in it already. Returns the new length. */
+/* Inserts a value into the sorted tick[n] unless it contains the value already. Returns the new length. */
 static size_t insert_tick(double tick[MOST_TICKS], size_t n, double value)
 {
     size_t i = n;
@@ -42,7 +41,7 @@ static size_t insert_tick(double tick[MOST_TICKS], size_t n, double value)
     return n + 1;
 }
 
-/* Puts the ticks of a logarithmic x axis where something was measured, so that nobody reads a value in between. */
+/* Puts the ticks of a logarithmic x axis at measured points, so that nobody reads values between them. */
 static void choose_ticks(struct plot *plot)
 {
     const struct chart_xy *c = plot->chart;
@@ -80,7 +79,7 @@ enum { NAMES = 40, NAME_GAP = 20, NAME_WIDTH = 250, SIGN = 22 };
 
 struct end_name {
     const char *text;
-    double x, y; /* the end of the line */
+    double x, y; /* last point of the series */
     int colour, is_dashed;
 };
 
@@ -92,8 +91,8 @@ static const struct chart_point *last_point(const struct chart_xy *c, const stru
     return NULL;
 }
 
-/* Collects the names of the first NAMES series and references that can be drawn, with the values at which they end.
- * Returns how many. */
+/* Collects the names of the first NAMES series and references that can be drawn, and the points at which their lines
+ * end. Returns the number of names. */
 static size_t collect_names(const struct chart_xy *c, struct end_name name[NAMES])
 {
     size_t n = 0;
@@ -132,7 +131,7 @@ static void draw_name(FILE *out, double x, double y, const struct end_name *name
     svg_text(out, x + SIGN, y + 5, SVG_START, "", svg_shorten(label, name->text, SVG_TEXT, NAME_WIDTH));
 }
 
-/* Draws name[n] at the right of the plot, from top to bottom, at least NAME_GAP apart. */
+/* Draws the names to the right of the plot, from top to bottom, at least NAME_GAP apart. */
 static void draw_names(FILE *out, const struct plot *plot, struct end_name *name, size_t n)
 {
     double place[NAMES], right = plot->x.to, least = plot->y.to, most = plot->y.from;
@@ -141,14 +140,14 @@ static void draw_names(FILE *out, const struct plot *plot, struct end_name *name
         name[i].y = axis_place(&plot->y, name[i].y);
     }
     qsort(name, n, sizeof *name, by_height);
-    for (size_t i = 0; i < n; i++) { /* moves names down where two would overlap */
+    for (size_t i = 0; i < n; i++) { /* moves names down if they would overlap */
         place[i] = fmax(name[i].y, least);
         least = place[i] + NAME_GAP;
     }
-    for (size_t i = n; i-- > 0;) { /* and up again where they are now too low */
+    for (size_t i = n; i-- > 0;) { /* moves names up if they are now too low */
         place[i] = fmin(place[i], most);
         most = place[i] - NAME_GAP;
-        if (name[i].x > right - 60) /* connects the name with a line that ends close to it */
+        if (name[i].x > right - 60) /* if the line ends near the name, connects both */
             svg_line(out, fmin(name[i].x + 7, right), name[i].y, right + 7, place[i], "axis faint", SVG_GREY);
         draw_name(out, right + 10, place[i], &name[i]);
     }
@@ -183,7 +182,7 @@ static void draw_references(FILE *out, const struct plot *plot)
 
 /* ---- series ---- */
 
-/* Draws a line through the points, with a gap at each that cannot be drawn. */
+/* Draws a line through the points, with a gap at each point that cannot be drawn. */
 static void draw_line(FILE *out, const struct plot *plot, const struct chart_series *s)
 {
     int is_drawn = 0;
@@ -212,7 +211,7 @@ static void draw_point(FILE *out, const struct plot *plot, int colour, const str
 
 /* ---- the chart ---- */
 
-/* Explains the signs that the chart contains. */
+/* Adds a legend of the symbols in the chart. */
 static void add_key(struct frame *frame, const struct chart_xy *c)
 {
     int has[CHART_BEST + 1] = {0}, intervals = 0;
@@ -244,7 +243,7 @@ char *chart_xy(const char *title, const char *subtitle, const struct chart_xy *c
     double tick[AXIS_TICKS], widest = 30;
     size_t ticks = axis_ticks(&plot.y, 8, tick);
     char text[SVG_LABEL];
-    choose_ticks(&plot); /* the x axis points into `plot` */
+    choose_ticks(&plot); /* sets plot.x.given to plot.tick */
     for (size_t i = 0; i < ticks; i++)
         widest = fmax(widest, svg_text_width(axis_number(&plot.y, tick[i], text), SVG_TEXT));
     plot.x.from = FRAME_LEFT + 10 + widest;

@@ -16,10 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The probability, for the whole call, that any figure is called regressed although none is. */
+/* The probability that a comparison calls any figure regressed although none is. */
 #define FALSE_ALARM_CHANCE 0.05
 
-/* Refuses a run that is named twice: it would understate the spread, or be compared with itself. */
+/* Rejects a run that is named twice: it would reduce the spread, or be compared with itself. */
 static int check_twice(const struct compare_run *run, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -41,7 +41,7 @@ static void add_runs(cJSON *json, const char *name, const char *label, const str
         cJSON_AddItemToArray(list, json_text(run[i].saved.directory));
 }
 
-/* Adds the rules and the runs, and empty lists. */
+/* Adds the versions, rules and runs, and empty lists for the results. */
 static void add_heading(cJSON *json, const struct compare_options *o, const struct compare_run *run,
                         const struct verdict_rules *rules)
 {
@@ -60,7 +60,7 @@ static void add_heading(cJSON *json, const struct compare_options *o, const stru
     cJSON_AddArrayToObject(json, "figures");
 }
 
-/* The median of value[*n] over the runs that have the figure; *n becomes their number. NAN: no run has it. */
+/* Returns the median of value[*n] over the runs that have the figure, NAN if none; *n becomes their number. */
 static double median_of(const double *value, size_t *n)
 {
     size_t runs = *n;
@@ -74,8 +74,8 @@ static double median_of(const double *value, size_t *n)
     return median;
 }
 
-/* Adds the members of a figure, with its medians over the runs that have it; a mean over sizes has none. Returns the
- * ratio of the medians. */
+/* Adds the members of a figure, with its medians over the runs that have it. A mean over sizes has no medians. Returns
+ * the ratio of the medians, candidates / baselines. */
 static double add_figure(cJSON *item, const struct verdict_figure *line, size_t sizes, const struct compare_options *o)
 {
     size_t n[2] = {o->baselines, o->candidates};
@@ -93,7 +93,7 @@ static double add_figure(cJSON *item, const struct verdict_figure *line, size_t 
     return candidate / baseline;
 }
 
-/* Adds the judged rows, and the other figures. */
+/* Adds a row for each judged figure or mean over sizes, then the figures that are not judged. */
 static void add_rows(cJSON *json, const struct compare_lines *lines, const struct verdicts *verdicts,
                      const struct compare_options *o)
 {
@@ -111,7 +111,7 @@ static void add_rows(cJSON *json, const struct compare_lines *lines, const struc
             cJSON_ReplaceItemInObjectCaseSensitive(json, "judged_by_spread", cJSON_CreateTrue());
     }
     for (size_t i = lines->judged; i < lines->n && (*o->form[COMPARE_JSON] || *o->label);
-         i++) { /* --label prints them */
+         i++) { /* --the text shows them with --label */
         cJSON *item = json_add_row(cJSON_GetObjectItemCaseSensitive(json, "figures"));
         json_add_number(item, "candidate_to_baseline", add_figure(item, &lines->item[i], 1, o));
     }
@@ -153,12 +153,12 @@ static void print_json(FILE *out, const cJSON *json, const struct compare_option
 }
 
 static const struct form {
-    const char *option, *mark; /* for files_check_path */
+    const char *option, *mark; /* arguments of files_check_path */
     void (*print)(FILE *out, const cJSON *json, const struct compare_options *options);
 } forms[] = {[COMPARE_JSON] = {"json", "\"mode\":\t\"compare\"", print_json},
              [COMPARE_JUNIT] = {"junit", "<testsuites name=\"ddpbench compare\"", compare_print_junit}};
 
-/* Checks the files that options name. Returns 0; or -1, reported. */
+/* Checks that the files given to options can be written. Returns 0; or -1, reported. */
 static int check_files(const struct compare_options *o)
 {
     for (int f = 0; f < COMPARE_FORMS; f++) {
@@ -195,12 +195,12 @@ static enum compare_status compare_runs(cJSON *json, const struct compare_option
     return judge(json, o, run, &rules);
 }
 
-/* Writes the forms that options name, and prints the text unless a form is printed in its place. Returns 0; or -1,
- * reported. */
+/* Writes the formats given as options to their files. Prints the text, unless an option prints its format to standard
+ * output. Returns 0; or -1, reported. */
 static int print(const cJSON *json, const struct compare_options *o)
 {
     int status = 0, instead = 0;
-    for (int i = 0; i <= COMPARE_FORMS && !status; i++) { /* the text is the last */
+    for (int i = 0; i <= COMPARE_FORMS && !status; i++) { /* i == COMPARE_FORMS: the text */
         const char *path = i < COMPARE_FORMS ? o->form[i] : instead ? "" : "-";
         char *text;
         size_t length;

@@ -1,8 +1,8 @@
-/* compare.h - `ddpbench compare`: whether runs got slower, as its exit status. */
+/* compare.h - `ddpbench compare`: whether runs got slower. The exit status is the verdict. */
 #ifndef BENCH_READ_COMPARE_COMPARE_H
 #define BENCH_READ_COMPARE_COMPARE_H
 
-#define COMPARE_SYNOPSIS "ddpbench compare BASELINE... --candidate DIR..." /* without options */
+#define COMPARE_SYNOPSIS "ddpbench compare BASELINE... --candidate DIR..." /* command line without options */
 
 /* Compares the runs whose directories follow argv[0], and prints the outcome; needs no MPI. Returns the exit status
  * (compare/outcome.h). */

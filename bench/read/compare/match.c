@@ -1,4 +1,4 @@
-/* match.c - the figures of several runs side by side. */
+/* match.c - matches the figures of several runs. */
 #include "compare/match.h"
 
 #include "base/option_table.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The order of the tree; without sizes, it finds any line of a size group. */
+/* Compares lines without their sizes. A search of the tree with it finds some line of the same size group. */
 static int by_size_group(const void *a, const void *b)
 {
     const struct verdict_figure *x = a, *y = b;
@@ -25,7 +25,7 @@ static int by_figure(const void *a, const void *b)
     return by_group ? by_group : (x->figure->bytes > y->figure->bytes) - (x->figure->bytes < y->figure->bytes);
 }
 
-/* The number of the line of a figure: of a new one, without values, unless it has one. lines->item has room for it. */
+/* Returns the index of the figure's line. If there is none, adds one (lines->item has room) with all values NAN. */
 static size_t find_or_add(struct compare_lines *lines, const struct figure *figure, size_t baselines)
 {
     size_t n = lines->n;
@@ -60,7 +60,7 @@ static int add_run(struct compare_lines *lines, const struct saved_run *saved, s
 
 int compare_match(struct compare_lines *lines, const struct compare_run *run, size_t baselines, size_t candidates)
 {
-    size_t most = 1, runs = baselines + candidates; /* and one more, since a line is written before it is looked up */
+    size_t most = 1, runs = baselines + candidates; /* most is 1 more: find_or_add searches with an extra line */
     for (size_t r = 0; r < runs; r++)
         most += run[r].saved.figures.n;
     *lines = (struct compare_lines){.item = allocate(most, sizeof *lines->item),
@@ -70,7 +70,7 @@ int compare_match(struct compare_lines *lines, const struct compare_run *run, si
     for (size_t r = 0; r < runs; r++)
         if (add_run(lines, &run[r].saved, r, baselines))
             return -1;
-    for (size_t i = 0; i < lines->n; i++) { /* wrong elements make all figures of their subject and size wrong */
+    for (size_t i = 0; i < lines->n; i++) { /* wrong elements make all figures of this subject and size wrong */
         struct figure figure = *lines->item[i].figure;
         strcpy(figure.name, "wrong_elements");
         const struct verdict_figure key = {.figure = &figure}, *const *wrong = tfind(&key, &lines->tree, by_figure);
@@ -111,7 +111,7 @@ static int judge_list(struct compare_lines *lines, const char *list)
     return more ? report_unknown(lines, list) : 0;
 }
 
-/* Refuses values of 0 or less: they have no ratio, and would count as missing. */
+/* Rejects values of 0 or less: they have no ratio, and would count as missing. */
 static int check_values(const struct verdict_figure *line, const struct compare_lines *lines, const char *metrics)
 {
     const char *name = line->figure->name;
@@ -121,7 +121,7 @@ static int check_values(const struct verdict_figure *line, const struct compare_
             "it",
             name);
     for (size_t i = 0; i < lines->runs; i++) {
-        double value = line->baseline[i]; /* the candidates' values follow */
+        double value = line->baseline[i]; /* baseline[] continues with the candidates' values */
         if (value <= 0 && *metrics)
             return error_report("--metrics %s: has values of 0 or less, so no ratio; --label shows it", name);
         if (value <= 0)
@@ -158,7 +158,7 @@ int compare_choose(struct compare_lines *lines, const char *metrics)
 
 static void keep_line(void *line)
 {
-    (void)line; /* lines->item owns it */
+    (void)line; /* not freed here: lines->item owns it */
 }
 
 void compare_lines_destroy(struct compare_lines *lines)

@@ -1,4 +1,4 @@
-/* options.c - the command line of `ddpbench compare`. */
+/* options.c - parses the command line of `ddpbench compare`. */
 #include "compare/options.h"
 
 #include "compare/compare.h"
@@ -9,7 +9,7 @@
 
 #define FIELD(field) offsetof(struct compare_options, field)
 
-/* argv is long enough for all of its words. */
+/* Appends a path to options->directory, which has room for all of argv. Returns 0; or -1, reported, if it is "". */
 static int add_directory(struct compare_options *options, size_t *n, const char *word)
 {
     options->directory[options->baselines + options->candidates] = word;
@@ -25,7 +25,7 @@ static int take_word(void *context, const char *word)
     return add_directory(options, options->candidates ? &options->candidates : &options->baselines, word);
 }
 
-/* --candidate: as many directories as it is given. */
+/* --candidate may be given several times: adds one directory each time. */
 static int take_candidate(const struct option *option, const char *text, void *field)
 {
     struct compare_options *options = field;

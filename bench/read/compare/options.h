@@ -11,17 +11,17 @@ enum { COMPARE_JSON, COMPARE_JUNIT, COMPARE_FORMS };
 
 struct compare_options {
     struct option_table table;
-    const char **directory; /* [baselines + candidates], into argv */
+    const char **directory; /* [baselines + candidates]: paths in argv, baselines first */
     size_t baselines, candidates;
     double tolerance, floor; /* percent */
     const char *allow, *metrics, *label;
-    const char *form[COMPARE_FORMS]; /* path of each; "": none */
-    char name[2][101];               /* of the columns: baseline and candidate */
+    const char *form[COMPARE_FORMS]; /* path of the file in each format; "": none */
+    char name[2][101];               /* headings of the columns of baseline and candidate */
     int all;
 };
 
-/* Parses argv[1..]; the table holds a request for help or the version. Returns 0; or -1, reported. Release with
- * destroy in either case. */
+/* Parses argv[1..]. A request for help or the version sets table.help or table.version. Returns 0; or -1, reported.
+ * Release with destroy in either case. */
 int compare_options_parse(struct compare_options *options, int argc, char *const argv[]);
 void compare_options_destroy(struct compare_options *options);
 

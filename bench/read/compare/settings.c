@@ -1,4 +1,4 @@
-/* settings.c - the settings of runs, from their run.json, and the differences between them. */
+/* settings.c - reads the settings of runs from run.json, and finds their differences. */
 #include "compare/settings.h"
 
 #include "base/json.h"
@@ -46,24 +46,24 @@ static int is_one_of(const char *name, const char *const *list)
 static void add_members(struct compare_run *run, const char *name, int kind)
 {
     static const char *const apart[] = {
-        /* names of the run and of its files */
+        /* left out: names of the run and of its files */
         "label", "output", "output-file", "profile-output-dir", "SLURM_JOB_ID", "SLURM_JOB_NAME",
-        /* how results are shown, and when a hanging job ends */
+        /* left out: how results are shown, and when a hanging job ends */
         "profile-sort", "thresholds", "trace-gzip", "trace-per-cycle", "report-cputime", "iteration-times", "verbose",
         "timeout", "live", "prometheus", "dry-run",
-        /* follows from the configuration, or sets values in it */
+        /* left out: values that follow from the configuration or set parts of it */
         "preset", "parameters", "tokens_per_step", "model_flops_per_step", "memory_bytes_per_rank",
         "timed_steps_per_block", "product_gflops_per_thread", "vector_gflops_per_thread", NULL};
     static const char *const listed[] = {
-        /* the machine, and what monitored it */
+        /* listed: the machine, and its monitoring */
         "monitor-cpu", "monitor-gpu", "mpi_library", "blas", "blas_kernels", "cores_per_rank",
-        /* numbers of samples */
+        /* listed: numbers of samples */
         "rounds", "resolve", "max-minutes", "iters", "run-cycles", "profile-buffer-mb",
-        /* sizes: each is a figure of its own, and "missing" if a candidate lacks it */
+        /* listed: sizes, since each is a figure of its own, and "missing" if a candidate lacks it */
         "min-bytes", "max-bytes", "step-factor", "step-bytes", "sizes", "sizes-from-model",
-        /* additional measurements, checks and traces */
+        /* listed: additional measurements, checks and traces */
         "attainable", "check", "nominal", "profile-ranks", "record-shapes", "with-flops", "profile-counters",
-        /* other data for the same operations */
+        /* listed: changes only the data of the same operations */
         "seed", NULL};
     const cJSON *item;
     cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(run->saved.run, name))
@@ -79,8 +79,7 @@ static void add_members(struct compare_run *run, const char *name, int kind)
     }
 }
 
-/* Adds a fact of all ranks as one setting, the fact of a rank itself or of its host; consecutive ranks with the same
- * fact share one word. */
+/* Adds member `name` of all ranks (or of their hosts: hosts not NULL) as one setting; equal neighbours share a text. */
 static void add_ranks(struct compare_run *run, const char *name, const cJSON *hosts)
 {
     char *text = NULL;
@@ -112,10 +111,10 @@ int compare_run_read(struct compare_run *run, const char *directory)
         run->setting[kind] = cJSON_CreateObject();
     settings_add(run->setting[SETTING], "mode", json_string(json, "mode"));
     add_members(run, "configuration", SETTING);
-    if (!strcmp(json_string(json, "mode"), "profile")) /* the steps that its figure "step" is the time of */
+    if (!strcmp(json_string(json, "mode"), "profile")) /* which steps the figure "step" is about */
         settings_add(run->setting[SETTING], "steps",
                      json_number(configuration, "rounds") > 0 ? "of rounds" : "captured");
-    add_members(run, "derived", SETTING); /* such as the threads in use, which replace --threads */
+    add_members(run, "derived", SETTING); /* e.g. the threads in use replace --threads */
     settings_add(run->setting[LISTED], "program", json_string(json, "program"));
     settings_add(run->setting[LISTED], "version", json_string(json, "version"));
     add_ranks(run, "host", NULL);

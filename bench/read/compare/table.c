@@ -1,4 +1,4 @@
-/* table.c - a comparison as text, and as test cases for CI systems. */
+/* table.c - prints a comparison as text, and as JUnit test cases for CI systems. */
 #include "compare/outcome.h"
 
 #include "base/json.h"
@@ -44,7 +44,7 @@ static int is_allowed_setting(const cJSON *difference)
     return !difference_is_refused(difference) && !is_informational(difference);
 }
 
-/* Prints the differences of one kind below a heading; nothing if there are none. */
+/* Prints the differences for which is_kind is true, below a heading; nothing if there are none. */
 static void print_kind(FILE *out, const char *heading, const cJSON *differences, int (*is_kind)(const cJSON *))
 {
     for (const cJSON *d = differences->child; d; d = d->next) {
@@ -61,7 +61,7 @@ static void print_kind(FILE *out, const char *heading, const cJSON *differences,
 
 /* ---- the tables ---- */
 
-/* A row of the table: a figure, judged or not, as text, since units differ from row to row. */
+/* A row of the table: a figure, judged or not. Its cells are text, since units differ from row to row. */
 struct cells {
     char name[180], size[CELL], baseline[CELL + 16], candidate[CELL + 16], verdict[128], change[CELL], ratio[CELL];
 };
@@ -75,7 +75,7 @@ static const struct column columns[] = {
 #undef CELLS
 enum { COLUMN_BASELINE = 2, COLUMN_CANDIDATE, COLUMN_VERDICT, COLUMN_RATIO = 6, COLUMNS };
 
-/* A table without rows, for judged figures or for others. */
+/* Returns a table without rows, for judged figures or for the others. */
 static cJSON *begin_table(const struct compare_options *o, const char *title, int judged)
 {
     char baseline[140], candidate[140];
@@ -91,8 +91,7 @@ static cJSON *begin_table(const struct compare_options *o, const char *title, in
     return table_json(&(struct table){.key = "compare", .title = title, .column = column, .columns = n});
 }
 
-/* Prints the median of a side, in the unit that suits the greater of both, with the number of runs if not all have it.
- */
+/* Writes a side's median, in a unit that suits the greater of both, and the number of runs if not all have it. */
 static void print_median(char text[CELL + 16], const cJSON *figure, const char *side, double n, size_t runs)
 {
     double value = json_number(figure, side);
@@ -129,7 +128,7 @@ static void add_row(cJSON *table, const cJSON *figure, const struct compare_opti
     table_add_row(table, columns, COLUMNS, &cells);
 }
 
-/* Adds one row for all sizes of a figure that are ok. */
+/* Adds a row that stands for all sizes of a figure whose verdict is ok. */
 static void add_ok(cJSON *table, const cJSON *figure, size_t sizes, double least, double most)
 {
     struct cells cells = {.verdict = "ok"};
@@ -145,7 +144,7 @@ static int same_figure(const cJSON *a, const cJSON *b)
            !strcmp(json_string(a, "name"), json_string(b, "name"));
 }
 
-/* The first mean over sizes: the rows of single sizes are before it. */
+/* Returns the first row that is a mean over sizes; the rows before it are single sizes. */
 static const cJSON *first_mean(const cJSON *judged)
 {
     const cJSON *row = judged->child;
@@ -154,7 +153,7 @@ static const cJSON *first_mean(const cJSON *judged)
     return row;
 }
 
-/* Prints the sizes of each figure and the mean over them; sizes that are ok share a row, unless --all is given. */
+/* Prints the sizes of each figure and their mean; sizes whose verdict is ok share a row unless --all is given. */
 static void print_judged(FILE *out, const cJSON *judged, const struct compare_options *o)
 {
     const cJSON *means = first_mean(judged), *mean = means;
@@ -182,7 +181,7 @@ static void print_judged(FILE *out, const cJSON *judged, const struct compare_op
     cJSON_Delete(table);
 }
 
-/* Prints the figures that are not judged. */
+/* Prints a table of the figures that are not judged. */
 static void print_others(FILE *out, const cJSON *figures, const struct compare_options *o)
 {
     char title[300];
@@ -196,7 +195,7 @@ static void print_others(FILE *out, const cJSON *figures, const struct compare_o
 
 /* ---- the verdict ---- */
 
-/* Prints the largest change among the rows with a verdict, but for wrong elements, and the name of its row. */
+/* Prints the largest change among rows with this verdict but without wrong elements, and that row's name. */
 static void print_worst(FILE *out, const cJSON *judged, const char *verdict)
 {
     const cJSON *worst = NULL;
@@ -216,7 +215,7 @@ static void print_worst(FILE *out, const cJSON *judged, const char *verdict)
             whole ? "all sizes" : size);
 }
 
-/* Prints what the verdict is based on: the chance of a false alarm, or what counts where the spread is unknown. */
+/* Prints the basis of the verdict: the chance of a false alarm or, if the spread is unknown, the change that counts. */
 static void print_confidence(FILE *out, const cJSON *json, const struct compare_options *o, double far, int possible)
 {
     char change[CELL];
@@ -243,7 +242,7 @@ static void print_verdict(FILE *out, const cJSON *json, const struct compare_opt
     const cJSON *judged = cJSON_GetObjectItemCaseSensitive(json, "judged");
     size_t n[VERDICTS] = {0}, rows = (size_t)cJSON_GetArraySize(judged), means = 0;
     int status = (int)json_number(json, "exit_status");
-    double far = (1 + o->tolerance / 100) * (1 + o->floor / 100); /* what counts where the spread is unknown */
+    double far = (1 + o->tolerance / 100) * (1 + o->floor / 100); /* the ratio that counts if the spread is unknown */
     int possible =
         o->baselines >= VERDICT_RUNS || verdict_is_possible(o->baselines, o->candidates, json_number(json, "level"));
     for (const cJSON *row = first_mean(judged); row; row = row->next)
@@ -260,7 +259,7 @@ static void print_verdict(FILE *out, const cJSON *json, const struct compare_opt
     fprintf(out, " (%zu judged", rows - means);
     if (means)
         fprintf(out, " and %zu means over sizes", means);
-    for (int v = VERDICTS - 1; v > VERDICT_NEW; v--) /* the worst first */
+    for (int v = VERDICTS - 1; v > VERDICT_NEW; v--) /* worst verdict first */
         if (n[v])
             fprintf(out, ", %zu %s", n[v], verdict_name[v]);
     fprintf(out, "; tolerance %g %%; ", o->tolerance);

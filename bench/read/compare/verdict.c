@@ -1,4 +1,4 @@
-/* verdict.c - whether candidate runs are slower than baseline runs. */
+/* verdict.c - judges whether candidate runs are slower than baseline runs. */
 #include "compare/verdict.h"
 
 #include "base/stats.h"
@@ -9,14 +9,14 @@
 
 const char *const verdict_name[VERDICTS] = {"ok", "new", "improved", "missing", "ambiguous", "regressed"};
 
-/* A row, and the values of its runs, inverted where higher is better, so that more is worse. */
+/* A row, and the values of its runs. Values are inverted if higher is better, so that greater is always worse. */
 struct hypothesis {
     struct figure_verdict_row *row;
-    double *run[2]; /* [row->n] of each side */
+    double *run[2]; /* values of each side, [row->n] */
     struct unpaired difference;
 };
 
-/* Keeps the values above 0 of value[runs], inverted where higher is better. The caller frees kept. Returns how many. */
+/* Copies the values above 0, inverted if higher is better, to *kept, which the caller frees. Returns their number. */
 static size_t keep_positive(const double *value, size_t runs, int higher_is_better, double **kept)
 {
     size_t n = 0;
@@ -27,8 +27,8 @@ static size_t keep_positive(const double *value, size_t runs, int higher_is_bett
     return n;
 }
 
-/* Takes the geometric mean of each run over the sizes of a group that all runs have. Returns 0, with nothing allocated,
- * if there are fewer than two such sizes. */
+/* Computes for each run the geometric mean over the sizes of a group that all runs have. Returns 1; or 0, with nothing
+ * allocated, if these are fewer than two sizes. */
 static int take_sizes(struct hypothesis *mean, size_t size_group, const struct hypothesis *single, size_t figures,
                       const size_t runs[2])
 {
@@ -54,7 +54,7 @@ static int take_sizes(struct hypothesis *mean, size_t size_group, const struct h
     return 0;
 }
 
-/* Quantile q of the candidates / quantile 1 - q of the baselines: the least ratio at 0, the greatest at 1. */
+/* Returns quantile q of the candidates / quantile 1 - q of the baselines; 0: least ratio of two runs, 1: greatest. */
 static double ratio_at(const struct hypothesis *h, double q)
 {
     return stats_quantile(h->run[1], h->row->n[1], q) / stats_quantile(h->run[0], h->row->n[0], 1 - q);
@@ -82,21 +82,21 @@ static enum figure_verdict judge_extremes(const struct hypothesis *h, const stru
 
 /* ---- enough runs: tests that use the spread of the runs ---- */
 
-/* Whether a ratio that is not significant may still be a slowdown: the medians differ by more than the tolerance, or
- * the means by more than tolerance and floor. A single late run, which the spread explains, causes neither. */
+/* Whether a ratio that is not significant may still be a slowdown: both mean and median are worse by more than the
+ * tolerance, or the mean is by more than tolerance and floor. */
 static int may_be_worse(const struct hypothesis *h, const struct verdict_rules *rules)
 {
     double ratio = h->row->ratio, edge = 1 + rules->tolerance;
     return ratio > edge * (1 + rules->floor) || (ratio > edge && ratio_at(h, 0.5) > edge);
 }
 
-/* One-sided tests: of a ratio up to 1 + tolerance, and of one down to 1 / (1 + tolerance). Hypotheses of several sizes
- * share their part of the weight evenly, and the single ones the rest. */
+/* Two one-sided tests of each row: is the ratio above 1 + tolerance, and is it below 1 / (1 + tolerance)? Rows that are
+ * means over sizes share VERDICT_SIZES_PART of the weight evenly; all other rows share the rest. */
 static void judge_spread(struct hypothesis *h, size_t m, const struct verdict_rules *rules)
 {
     double *weight = allocate(5 * m, sizeof *weight), edge = log1p(rules->tolerance);
-    double *p[2] = {weight + m, weight + 2 * m};         /* of the hypotheses "not worse" and "not better" */
-    double *level[2] = {weight + 3 * m, weight + 4 * m}; /* at which they are tested */
+    double *p[2] = {weight + m, weight + 2 * m};         /* p-values of "not worse" and "not better" */
+    double *level[2] = {weight + 3 * m, weight + 4 * m}; /* levels at which these are tested */
     size_t means = 0;
     for (size_t i = 0; i < m; i++)
         means += h[i].row->sizes > 1;

@@ -1,4 +1,4 @@
-/* document.c - builds a document, block by block, and prints it as plain text. */
+/* document.c - builds a document block by block, and prints it as plain text. */
 #include "document/document.h"
 
 #include "base/json.h"
@@ -62,7 +62,7 @@ void document_add_item(cJSON *document, const char *format, ...)
     va_end(arguments);
 }
 
-/* Removes the heading of each column whose printed cells are all empty or n/a, so that it is not printed. */
+/* Hides each column whose printed cells are all empty or n/a: removes its heading. */
 static void hide_empty_columns(cJSON *table)
 {
     cJSON *column;
@@ -120,7 +120,7 @@ void document_each_piece(FILE *out, const char *text, void (*print)(FILE *out, c
 
 /* ---- plain text ---- */
 
-/* Prints a heading, underlined with the character. */
+/* Prints a heading, underlined with a row of the character `underline`. */
 static void print_heading(FILE *out, const char *text, char underline)
 {
     for (int width = text_wrap(out, "", text); width > 0; width--)
@@ -136,7 +136,7 @@ void document_print_text(FILE *out, const cJSON *document)
     cJSON_ArrayForEach(block, cJSON_GetObjectItemCaseSensitive(document, "blocks"))
     {
         const char *kind = json_string(block, "kind"), *text = json_string(block, "text");
-        int item = !strcmp(kind, "item"), table = !strcmp(kind, "table"); /* a table begins with an empty line */
+        int item = !strcmp(kind, "item"), table = !strcmp(kind, "table"); /* table_print begins with an empty line */
         if (!strcmp(kind, "picture"))
             continue;
         fputs(table || (item && !strcmp(before, "item")) ? "" : "\n", out);

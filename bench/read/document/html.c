@@ -1,4 +1,4 @@
-/* html.c - a document as one HTML file, which is XML as well. */
+/* html.c - prints a document as one HTML file that is also valid XML. */
 #include "document/document.h"
 
 #include "base/json.h"
@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* Pictures have the same colours (chart/svg.c). Print is always light. Wide content scrolls in a box. */
+/* Pictures have the same colours (chart/svg.c). Printed pages are always light. Wide content scrolls in a box. */
 static const char style[] =
     ":root { color-scheme: light dark; --ink: #1b1f24; --paper: #ffffff; --faint: #505963; --line: #d5d9de;\n"
     "  --band: #f3f5f7; --link: #0b57a4; }\n"
@@ -74,7 +74,7 @@ static void print_element(FILE *out, const char *name, const char *attributes, c
 
 /* ---- headings and the table of contents ---- */
 
-/* Prints links to the headings, if there are two or more. */
+/* Prints links to the headings if the document has at least two. */
 static void print_contents(FILE *out, const cJSON *blocks)
 {
     const cJSON *block;
@@ -97,7 +97,7 @@ static void print_contents(FILE *out, const cJSON *blocks)
 
 /* ---- tables ---- */
 
-/* Prints the cells of a row; row NULL: the headings. */
+/* Prints the cells of a row; row NULL: the headings of the columns. */
 static void print_row(FILE *out, const struct table_view *view, const cJSON *row)
 {
     char cell[TABLE_CELL];

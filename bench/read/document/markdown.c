@@ -1,5 +1,5 @@
-/* markdown.c - a document as GitHub's Markdown, https://github.github.com/gfm/. Each paragraph, item and row is one
- * line, since GitHub keeps the line breaks in a comment. */
+/* markdown.c - prints a document as GitHub's Markdown, https://github.github.com/gfm/. Each paragraph, item and row is
+ * one line, since GitHub keeps line breaks in issue comments. */
 #include "document/document.h"
 
 #include "base/json.h"
@@ -13,18 +13,18 @@
 static int is_marking(const char *text, size_t at)
 {
     char c = text[at], next = text[at + 1];
-    if (c == ']') /* a link, or where one leads; an interval is left as it is */
+    if (c == ']') /* Markdown reads ](, ][ and ]: as a link; the ] of an interval is left as it is */
         return next && strchr("([:", next);
-    if (c == '_') /* not within a name like ddp_bucketed */
+    if (c == '_') /* literal inside a word like ddp_bucketed */
         return !(at && isalnum((unsigned char)text[at - 1]) && isalnum((unsigned char)next));
-    if (c == ':') /* an address, which becomes a link */
+    if (c == ':') /* "://" would make an address a link */
         return next == '/';
     if (c == '.')
         return at >= 3 && !strncasecmp(text + at - 3, "www", 3);
     return c && strchr("\\`*|#~$!", c);
 }
 
-/* Prints text on one line so that Markdown interprets nothing in it; also escapes the characters of `also`. */
+/* Prints text on one line so that Markdown interprets nothing in it; also escapes the characters in `also`. */
 static void print_plain(FILE *out, const char *text, const char *also)
 {
     for (size_t at = 0; text[at];) {
@@ -32,7 +32,7 @@ static void print_plain(FILE *out, const char *text, const char *also)
         size_t length = 1;
         if (c == '<' || c == '>' || c == '&')
             fputs(c == '<' ? "&lt;" : c == '>' ? "&gt;" : "&amp;", out);
-        else if (c == '@') /* the comment prevents an address, or a mention of a person */
+        else if (c == '@') /* the comment prevents a mail address, or a mention of a person */
             fputs("@<!-- -->", out);
         else if (isspace((unsigned char)c))
             fputc(' ', out);
@@ -44,7 +44,7 @@ static void print_plain(FILE *out, const char *text, const char *also)
     }
 }
 
-/* Prints a piece; in code nothing is escaped. */
+/* Prints a piece of a text (document_each_piece); nothing is escaped if it is code. */
 static void print_piece(FILE *out, const char *piece, int code)
 {
     if (!code) {
@@ -59,7 +59,7 @@ static void print_piece(FILE *out, const char *piece, int code)
     fputc('`', out);
 }
 
-/* Prints a line, and escapes what would begin a list, heading or code. */
+/* Prints a line, and escapes characters that would begin a list, heading or code block. */
 static void print_line(FILE *out, const char *text)
 {
     text += strspn(text, " \t\n");
@@ -73,7 +73,7 @@ static void print_line(FILE *out, const char *text)
     document_each_piece(out, text, print_piece);
 }
 
-/* Prints the cells of a row; row NULL: the headings. */
+/* Prints the cells of a row; row NULL: the headings of the columns. */
 static void print_row(FILE *out, const struct table_view *view, const cJSON *row)
 {
     char cell[TABLE_CELL];
@@ -111,7 +111,7 @@ static void print_table(FILE *out, const cJSON *table)
     fputs(view.note ? "\n" : "", out);
     for (const cJSON *note = view.note; note; note = note->next) {
         print_line(out, note->valuestring);
-        fputs(note->next ? "\\\n" : "\n", out); /* a backslash at the end of a line is a line break */
+        fputs(note->next ? "\\\n" : "\n", out); /* a backslash at the end of a line breaks the line */
     }
 }
 

@@ -1,4 +1,4 @@
-/* bottlenecks.c - where runs lose time. */
+/* bottlenecks.c - finds where runs lose time. */
 #include "report/bottlenecks.h"
 
 #include "base/json.h"
@@ -18,7 +18,7 @@ static struct finding *append_bottleneck(struct bottlenecks *found, const struct
     return &b->finding;
 }
 
-/* Adds a finding without a text. Ranks with fewer CPUs than threads need other advice. */
+/* Adds a finding without a text. If ranks have fewer CPUs than threads, the advice is to change that. */
 static struct finding *add_finding(struct bottlenecks *found, const struct report_run *run, const char *name,
                                    struct measured loss, double step, const char *advice)
 {
@@ -39,7 +39,7 @@ static struct finding *add_finding(struct bottlenecks *found, const struct repor
     return finding;
 }
 
-/* Whether a profile of that label on as many ranks has a finding of that name. */
+/* Whether a profile with the label and number of ranks of `like` has a finding of that name. */
 static int profile_found(const struct report_runs *runs, const struct report_run *like, const char *name)
 {
     const cJSON *finding;

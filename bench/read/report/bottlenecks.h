@@ -1,15 +1,15 @@
-/* bottlenecks.h - where runs lose time: the findings of profiles, and those that follow from several runs. */
+/* bottlenecks.h - finds where runs lose time: findings of profiles, and further ones from comparing several runs. */
 #ifndef BENCH_READ_REPORT_BOTTLENECKS_H
 #define BENCH_READ_REPORT_BOTTLENECKS_H
 
 #include "report/scaling.h"
 
 struct bottleneck {
-    struct finding finding;       /* first, for finding_compare */
-    const struct report_run *run; /* where it was found */
+    struct finding finding;       /* first member: finding_compare reads it */
+    const struct report_run *run; /* run that has the finding */
     const char *label, *mode;     /* of the run */
     size_t ranks;
-    const char *level; /* of the finding, as text */
+    const char *level; /* level of the finding, as text */
 };
 
 struct bottlenecks {
@@ -17,14 +17,14 @@ struct bottlenecks {
     size_t n;
 };
 
-/* Finds one bottleneck for each loss:
+/* Finds one bottleneck for each loss of time:
  * - every finding of every profile, unchanged;
- * - "communication" of the best implementation of a comparison (sync_cost), where it is significant, and its "data
- *   loading" from 10 % of the step on; each unless a profile of that label on as many ranks found the same;
- * - "slower computation" on more ranks, where runs on several numbers of ranks were compared, it is significant and at
- *   least 5 % of the base's step; unless a profile of that label on as many ranks found CPU contention, which is the
- * cause. Bottlenecks that are not a profile's are high above 20 % of the step, a warning above 5 %. Release with
- * bottlenecks_destroy. */
+ * - "communication": the cost of the best implementation of a comparison (sync_cost), if significant;
+ * - "data loading": of the same implementation, if more than 10 % of the step;
+ * - "slower computation" on more ranks than the base, if significant and more than 5 % of the base's step.
+ * If a profile with the same label and number of ranks found "communication" or "data loading", it replaces the
+ * comparison's; if it found CPU contention, that is the cause and replaces "slower computation". Bottlenecks without a
+ * profile are high above 20 % of the step, warnings above 5 %. Release with bottlenecks_destroy. */
 void bottlenecks_find(struct bottlenecks *found, const struct report_runs *runs, const struct scaling *scaling,
                       size_t scalings);
 void bottlenecks_destroy(struct bottlenecks *found);

@@ -1,4 +1,4 @@
-/* forms.c - prints a report in all file formats, and writes the files. */
+/* forms.c - prints a report in each file format, and writes the files. */
 #include "report/forms.h"
 
 #include "base/files.h"
@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Prints {title, blocks, runs}, without pictures; a run is {label, directory, state, figures}. */
+/* Prints the report as JSON {title, blocks, runs}, without pictures; a run is {label, directory, state, figures}. */
 static void print_json(FILE *out, const cJSON *document, const struct report_runs *runs)
 {
     cJSON *block, *json = cJSON_Duplicate(document, 1), *list = cJSON_AddArrayToObject(json, "runs");
@@ -50,7 +50,7 @@ static void print_csv(FILE *out, const cJSON *document, const struct report_runs
         figures_print_csv(out, &run->figures, (const char *const[]){run->directory, run->label, run_state(run)}, 3);
 }
 
-/* Distinguishes a report from the summary.prom of a run. */
+/* The mark for files_check_path, which distinguishes a report from a run's summary.prom. */
 #define PROMETHEUS_FORM_MARK "# From ddpbench report."
 
 static void print_prometheus(FILE *out, const cJSON *document, const struct report_runs *runs)
@@ -66,7 +66,7 @@ static void print_prometheus(FILE *out, const cJSON *document, const struct repo
     free(run);
 }
 
-/* The rows of the table with that key; or NULL. */
+/* Returns the rows of the table whose key is `key`; or NULL. */
 static const cJSON *rows_of(const cJSON *document, const char *key)
 {
     const cJSON *block;
@@ -79,8 +79,8 @@ static const cJSON *rows_of(const cJSON *document, const char *key)
     return NULL;
 }
 
-/* Prints a test case for each run, an error if it cannot be read and failed if it is not complete; and for each
- * bottleneck, in the order of the table, failed if the level is high. */
+/* Prints a test case for each run: an error if it cannot be read, failed if it is not complete. Then prints one for
+ * each bottleneck, in the order of the table: failed if its level is high. */
 static void print_junit(FILE *out, const cJSON *document, const struct report_runs *runs)
 {
     struct junit junit;
@@ -116,8 +116,8 @@ static void print_markdown(FILE *out, const cJSON *document, const struct report
 }
 
 static const struct form {
-    const char *file; /* name in the directory */
-    const char *mark; /* begins a line near the top, for files_check_path */
+    const char *file; /* name of the file in the report's directory */
+    const char *mark; /* mark for files_check_path: a line near the top begins with it */
     void (*print)(FILE *out, const cJSON *document, const struct report_runs *runs);
 } forms[FORMS] = {[FORM_HTML] = {"report.html", "<title>" FORMS_TITLE, print_html},
                   [FORM_MARKDOWN] = {"BOTTLENECK_ANALYSIS.md", "# " FORMS_TITLE, print_markdown},
@@ -135,8 +135,8 @@ void form_print(FILE *out, enum report_form form, const cJSON *document, const s
 /* ---- files ---- */
 
 struct output {
-    char path[FILES_PATH + 160], *text; /* a path that is cut off here is longer than FILES_PATH, and refused */
-    const char *option, *mark;          /* for files_check_path */
+    char path[FILES_PATH + 160], *text; /* a path cut off here exceeds FILES_PATH and is rejected */
+    const char *option, *mark;          /* arguments of files_check_path */
 };
 
 struct outputs {
@@ -161,7 +161,7 @@ static void print_output(struct output *output, enum report_form form, const cJS
     text_end(out);
 }
 
-/* Adds the forms that options name. */
+/* Adds the files given to options to `all`. */
 static void add_named(struct outputs *all, const char *const path[FORMS], const cJSON *document,
                       const struct report_runs *runs)
 {
@@ -174,7 +174,7 @@ static void add_named(struct outputs *all, const char *const path[FORMS], const 
     }
 }
 
-/* Adds the pictures and all forms. */
+/* Adds the pictures and a file in each format to `all`. */
 static void add_all(struct outputs *all, const char *directory, const cJSON *document, const struct report_runs *runs)
 {
     const cJSON *block;

@@ -1,4 +1,4 @@
-/* grid.c - the runs of a sweep as a grid, with the fastest points of each number of ranks and model. */
+/* grid.c - arranges the runs of a sweep as a grid, and finds the fastest points for each number of ranks and model. */
 #include "report/grid.h"
 
 #include "base/best.h"
@@ -20,7 +20,7 @@ int grid_is_in(const char *directory)
     return n > 0;
 }
 
-/* Reads model and repeat from the directory of a run. Returns 0; or -1: no run of a sweep has this path. */
+/* Reads model and repeat from the path of a run. Returns 0; or -1 if it is not the path of a run of a sweep. */
 static int parse_directory(const char *directory, char model[128], size_t *repeat)
 {
     for (const char *at = directory; (at = strstr(at, "ranks=")); at++) {
@@ -31,7 +31,7 @@ static int parse_directory(const char *directory, char model[128], size_t *repea
     return -1;
 }
 
-/* Whether two points differ at most in their number of ranks. */
+/* Whether two points are equal, except perhaps in their number of ranks. */
 static int is_same_but_ranks(const struct grid_point *a, const struct grid_point *b)
 {
     return !strcmp(a->model, b->model) && !strcmp(a->of->subject, b->of->subject) &&
@@ -107,7 +107,7 @@ static void take_means(struct grid_point *p)
 
 /* ---- a group: the points with the same ranks and model ---- */
 
-/* The step of a point in a repeat; NAN: the point lacks it. */
+/* Returns the step time of a point in a repeat; NAN if the point was not run in it. */
 static double step_in(const struct grid_point *p, size_t repeat)
 {
     for (size_t i = 0; i < p->n; i++)
@@ -116,7 +116,7 @@ static double step_in(const struct grid_point *p, size_t repeat)
     return NAN;
 }
 
-/* Fills sample[i] with the steps of point[i] in the repeats that all points have. Returns how many these are. */
+/* Fills sample[i] with the step times of point[i] in the repeats that all points have. Returns their number. */
 static size_t shared_repeats(const struct grid_point *point, size_t points, double *const *sample)
 {
     size_t n = 0;
@@ -129,7 +129,7 @@ static size_t shared_repeats(const struct grid_point *point, size_t points, doub
     return n;
 }
 
-/* Judges points that are sorted by mean step. */
+/* Judges the points of a group, which are sorted by mean step. */
 static void judge_group(struct grid_point *point, size_t points)
 {
     struct against_best *against = allocate(points, sizeof *against);
@@ -217,7 +217,7 @@ void grid_judge(struct grid *grid)
     for (size_t i = 0; i < grid->n; i++) {
         struct grid_point *p = &grid->point[i];
         const struct grid_point *fewest =
-            grid->point; /* of the points that differ in ranks alone, the first has the fewest */
+            grid->point; /* points are sorted by ranks: the first equal one has the fewest */
         while (!is_same_but_ranks(fewest, p))
             fewest++;
         p->efficiency = fewest->ranks == p->ranks

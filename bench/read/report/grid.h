@@ -1,8 +1,8 @@
-/* grid.h - the runs of a sweep (launch/sweep.sh) as a grid, with the fastest points of each number of ranks and model.
+/* grid.h - the runs of a sweep (launch/sweep.sh) as a grid, and its fastest points for each number of ranks and model.
  *
- * A point is an implementation, at a bucket size if it has one, on one number of ranks with one model. It was run once
- * per repeat, and the median step of a run is a sample. Points are compared in pairs of the same repeat: a repeat runs
- * all points one after the other, so that a drift of the machine affects all of them alike. */
+ * A point is an implementation, with its bucket size if it has one, on one number of ranks with one model. It was run
+ * once per repeat; a sample is the median step of a run. Samples of the same repeat are compared in pairs: a repeat
+ * runs all points one after another, so a drift of the machine affects all of them alike. */
 #ifndef BENCH_READ_REPORT_GRID_H
 #define BENCH_READ_REPORT_GRID_H
 
@@ -14,25 +14,25 @@ enum { GRID_REPEATS = STATS_LEAST_PAIRS };
 struct grid_sample {
     const struct report_run *run;
     size_t repeat;
-    double step_s, tokens_s; /* median step; tokens per second */
+    double step_s, tokens_s; /* step_s: median step; tokens_s: tokens per second */
 };
 
 struct grid_point {
     size_t ranks;
     char model[128];
-    const struct run_implementation *of; /* in the first of the runs */
-    const char *implementation;          /* subject of that */
+    const struct run_implementation *of; /* implementation in the first run of the point */
+    const char *implementation;          /* of->subject */
     char bucket[24];                     /* bucket size in MiB, as text; "": no buckets */
     struct grid_sample *sample;          /* [n], owned */
     size_t n;
 
     /* Set by grid_judge: */
     double mean_s;             /* step */
-    double interval_s[2];      /* of the mean, 95 % by Student's t; NAN below GRID_REPEATS */
+    double interval_s[2];      /* 95 % interval of the mean by Student's t; NAN with fewer than GRID_REPEATS */
     double tokens_mean_s;      /* mean tokens per second */
-    double efficiency;         /* tokens per second and rank / those of the same point on the fewest ranks; NAN there */
-    struct paired to_best;     /* step / step of the best in the same repeats; the interval is NAN below GRID_REPEATS */
-    enum verdict_kind verdict; /* VERDICT_KINDS: a control; all others are undecided below GRID_REPEATS */
+    double efficiency;         /* tokens/s per rank / the same on the fewest ranks; NAN on the fewest ranks */
+    struct paired to_best;     /* step / best's step by repeat; interval NAN with fewer than GRID_REPEATS */
+    enum verdict_kind verdict; /* VERDICT_KINDS: a control; undecided with fewer than GRID_REPEATS */
     const char *mark;          /* "*" best, "=" tie, "" */
 };
 
@@ -41,23 +41,23 @@ struct grid {
     size_t n;
 };
 
-/* Whether the directory holds runs of a sweep, below ranks=<n>/model=<name>/<implementation>/repeat-<k>. */
+/* Whether the directory is that of a sweep: it holds runs in ranks=<n>/model=<name>/<implementation>/repeat-<k>. */
 int grid_is_in(const char *directory);
 
-/* Adds a run, whose address must not change, to a point. Returns 0; or -1, reported: the run cannot be read, is not
- * complete, or is not the benchmark of one implementation in a directory of a sweep. */
+/* Adds a run to its point. The grid keeps the pointer. Returns 0; or -1, reported, if the run could not be read, is not
+ * complete, or is not a benchmark of one implementation in the directory of a sweep. */
 int grid_add(struct grid *grid, const struct report_run *run);
 
-/* Sorts the points by ranks, model and mean step, and judges each group of the same ranks and model, in the repeats
- * that all points of the group have. The best is the candidate with the least mean; best_compare compares the others
- * with it, and each control alone. */
+/* Sorts the points by ranks, model and mean step. Judges each group of points with the same ranks and model, by the
+ * repeats that all points of the group have. The best is the implementation with the least mean that is not a control;
+ * best_compare compares the others with it, and each control separately. */
 void grid_judge(struct grid *grid);
 
-/* Where the group that begins with point `first` ends. */
+/* Returns the index after the last point of the group that begins with point `first`. */
 size_t grid_group_end(const struct grid *grid, size_t first);
 
-/* Tells, as a sentence, if the best bucket size of a judged group is the smallest or the largest that was tried; "" if
- * it is neither, no size has a verdict, or a size beyond it would cut the gradient into the same buckets. */
+/* Returns a sentence if the best bucket size of a judged group is the smallest or largest one tried. Returns "" if it
+ * is neither, if no size has a verdict, or if a smaller or larger size would give the same buckets. */
 const char *grid_edge_advice(char text[200], const struct grid_point *point, size_t n);
 
 void grid_destroy(struct grid *grid); /* a zeroed grid is fine */

@@ -21,15 +21,15 @@
 enum { OK = 0, FAILED = 1, USAGE = 2 };
 
 struct named_directory {
-    char label[RUN_LABEL]; /* "": none was given */
+    char label[RUN_LABEL]; /* "": no label given */
     const char *path;
 };
 
 struct report_options {
-    struct named_directory *directory; /* [directories] */
+    struct named_directory *directory; /* [directories], owned by run_report */
     size_t directories;
     const char *output;
-    const char *form[FORMS]; /* path of each; "": none */
+    const char *form[FORMS]; /* path of the file in each format; "": none */
     int metrics;             /* --metrics-csv */
 };
 
@@ -56,7 +56,7 @@ static const struct option rows[] = {
 };
 /* clang-format on */
 
-/* Takes a directory, or LABEL=DIR if no file has that name; options->directory has room for all words. */
+/* Adds a directory, or LABEL=DIR unless a file has this name. options->directory has room for all words of argv. */
 static int take_word(void *context, const char *word)
 {
     struct report_options *options = context;
@@ -91,7 +91,7 @@ static void add_lines(cJSON *document, const cJSON *summary, const char *list)
     }
 }
 
-/* Appends the time, version and command line of a run, and what the run printed: heading, answers, tables and notes. */
+/* Appends a run's time, version, command line and printed output: heading, answers, tables and notes. */
 static void add_printed(cJSON *document, const struct report_run *run)
 {
     const cJSON *word, *table;
@@ -118,7 +118,7 @@ static void add_printed(cJSON *document, const struct report_run *run)
     add_lines(document, run->summary, "notes");
 }
 
-/* The report on runs, of which at least one can be read. */
+/* Creates the report on runs; at least one of them can be read. */
 static cJSON *create_report(const struct report_runs *runs)
 {
     struct scaling *scaling;
@@ -145,7 +145,7 @@ static cJSON *create_report(const struct report_runs *runs)
     return document;
 }
 
-/* The report on a sweep; NULL, reported, if the directory holds anything else. */
+/* Creates the report on a sweep; returns NULL, reported, if the directory holds anything else. */
 static cJSON *create_sweep(const char *directory, const struct report_runs *runs)
 {
     struct grid grid = {0};
@@ -168,7 +168,7 @@ static cJSON *create_sweep(const char *directory, const struct report_runs *runs
 
 enum { UNREAD = 1 };
 
-/* Prints why runs cannot be read, one line each. Returns how many can be read. */
+/* Prints one line for each run that cannot be read, with the reason. Returns the number of runs that can be read. */
 static size_t count_read(const struct report_runs *runs)
 {
     size_t n = 0;
@@ -181,7 +181,7 @@ static size_t count_read(const struct report_runs *runs)
     return n;
 }
 
-/* Writes metrics.csv of all runs, also of those that cannot be reported. Returns 0; or not 0, reported. */
+/* Writes metrics.csv of all runs, even of runs that cannot be read. Returns 0; or not 0, reported. */
 static int write_metrics(const struct report_runs *runs)
 {
     int status = 0;
@@ -193,7 +193,7 @@ static int write_metrics(const struct report_runs *runs)
     return status;
 }
 
-/* Prints the report as text, or in the form of an option with "-". */
+/* Prints the report in the format whose option has the path "-"; otherwise as text. */
 static void print_report(const struct report_options *o, const cJSON *document, const struct report_runs *runs)
 {
     enum report_form form = 0;
@@ -205,7 +205,8 @@ static void print_report(const struct report_options *o, const cJSON *document, 
         document_print_text(stdout, document);
 }
 
-/* Reports the runs, or the sweep. Returns 0; UNREAD if some could not be read; or -1, reported. */
+/* Prints and writes the report on runs or a sweep. Returns 0; UNREAD if some runs could not be read; or -1,
+ * reported. */
 static int report_runs(const struct report_options *o, const struct report_runs *runs, int is_sweep)
 {
     size_t read = is_sweep ? runs->n : count_read(runs);
@@ -235,7 +236,7 @@ static int report_all(const struct report_options *o)
     return status;
 }
 
-/* Checks what the table of options does not. Returns 0; or -1, reported. */
+/* Checks what the option table cannot check. Returns 0; or -1, reported. */
 static int check_usage(const struct report_options *o)
 {
     if (!o->directories)

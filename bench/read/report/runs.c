@@ -19,7 +19,7 @@ const char *const part_name[PARTS] = {"compute", "data loading", "exposed commun
 
 /* ---- one run ---- */
 
-/* The part of a step to which a phase belongs. */
+/* Returns the part of a step to which a phase belongs. */
 static enum step_part part_of(const char *phase)
 {
     static const char *const compute[] = {"zero_grad", "forward_pass", "backward_pass", "gradient_clipping_warmup",
@@ -30,7 +30,7 @@ static enum step_part part_of(const char *phase)
     return !strcmp(phase, "data_loading") ? PART_DATA : !strcmp(phase, "gradient_sync") ? PART_EXPOSED : PART_OTHER;
 }
 
-/* Reads the mean times of a profile's phases. */
+/* Reads the mean times of a profile's phases into run->phase_s. */
 static void read_phases(struct report_run *run)
 {
     const cJSON *table, *row, *rows = NULL;
@@ -48,7 +48,7 @@ static void read_phases(struct report_run *run)
     }
 }
 
-/* The bucket size as --bucket-size-mb had it if that was a single size, since bytes are rounded; NAN: no buckets. */
+/* Returns the bucket size in MiB: --bucket-size-mb if it is one size, else from the rounded bytes; NAN: no buckets. */
 static double bucket_mb(const cJSON *run, const cJSON *implementation)
 {
     const cJSON *configuration = cJSON_GetObjectItemCaseSensitive(run, "configuration");
@@ -92,7 +92,7 @@ static void take_facts(struct report_run *run)
     run->planned = json_number(run->summary, "planned");
     if (*results_unfinished(unfinished, run->summary)) {
         snprintf(run->unfinished, sizeof run->unfinished, "interrupted, %.60s", unfinished);
-    } else if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(capture, "interrupted"))) { /* a profile without rounds */
+    } else if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(capture, "interrupted"))) { /* profile without rounds */
         snprintf(run->unfinished, sizeof run->unfinished, "interrupted during the capture");
         run->planned = run->done + 1;
     }
@@ -134,13 +134,13 @@ static void add_run(struct report_runs *runs, const char *label, const char *dir
     snprintf(run->label, sizeof run->label, "%s", *label ? label : json_string(saved.run, "label"));
     if (failed) {
         snprintf(run->problem, sizeof run->problem, "%s", error_text());
-        error_clear(); /* `problem` has it */
+        error_clear(); /* run->problem has the text */
     } else {
         run->run = saved.run;
         run->summary = saved.summary;
         run->figures = saved.figures;
         saved = (struct saved_run){0};
-        cJSON_DeleteItemFromObjectCaseSensitive(run->summary, "figures"); /* which take most of the memory */
+        cJSON_DeleteItemFromObjectCaseSensitive(run->summary, "figures"); /* the figures take most of the memory */
         take_facts(run);
     }
     saved_run_destroy(&saved);
@@ -156,20 +156,19 @@ static int has_file(const char *directory, const char *name)
     return !lstat(path, &status);
 }
 
-/* Whether a directory may hold runs: not hidden, and not one in which launch/series.sh makes a run or keeps a failed
- * one. */
+/* Whether a directory may hold runs: not hidden, and not where launch/series.sh makes a run or keeps a failed one. */
 static int may_hold_runs(const struct dirent *entry)
 {
     const char *dot = strrchr(entry->d_name, '.');
     return *entry->d_name != '.' && (!dot || (strcmp(dot, ".part") != 0 && strcmp(dot, ".failed") != 0));
 }
 
-/* Adds the run in the directory, or all runs below it, without following links. Returns how many. */
+/* Adds the run in the directory, or all runs below it; follows no links. Returns the number of runs added. */
 static size_t add_below(struct report_runs *runs, const char *label, const char *directory, int levels)
 {
     size_t before = runs->n;
     struct dirent **entry;
-    if (access(directory, R_OK | X_OK) || has_file(directory, "run.json")) { /* also what may hide a run */
+    if (access(directory, R_OK | X_OK) || has_file(directory, "run.json")) { /* unreadable: may hold a run */
         add_run(runs, label, directory);
         return 1;
     }
@@ -184,7 +183,7 @@ static size_t add_below(struct report_runs *runs, const char *label, const char 
     }
     if (n > 0)
         free(entry);
-    if (runs->n == before && has_file(directory, "summary.json")) /* of a run without run.json */
+    if (runs->n == before && has_file(directory, "summary.json")) /* a run whose run.json is missing */
         add_run(runs, label, directory);
     return runs->n - before;
 }
@@ -197,11 +196,11 @@ void runs_add(struct report_runs *runs, const char *label, const char *directory
     for (size_t n = strlen(path); n > 1 && path[n - 1] == '/'; n--)
         path[n - 1] = 0;
     size_t first = runs->n, n = add_below(runs, label, path, LEVELS);
-    if (!n) /* adds it with the reason */
+    if (!n) /* the path holds no run: adds it with the reason */
         add_run(runs, label, path);
     const char *slash = strrchr(path, '/'), *name = slash && slash[1] ? slash + 1 : path;
     for (struct report_run *run = &runs->item[first]; run < runs->item + runs->n; run++)
-        if (!*run->label) /* a single run: name of the directory; several: path from there on */
+        if (!*run->label) /* default: the directory's name; if there are several runs, with the path below */
             snprintf(run->label, sizeof run->label, "%.*s", RUN_LABEL - 1,
                      n > 1 ? run->directory + (name - path) : name);
 }

@@ -1,4 +1,4 @@
-/* runs.h - the runs of a report, read from their directories. */
+/* runs.h - reads the runs of a report from their directories. */
 #ifndef BENCH_READ_REPORT_RUNS_H
 #define BENCH_READ_REPORT_RUNS_H
 
@@ -10,36 +10,36 @@
 #include <stddef.h>
 
 /* The parts of a step: computation (zero_grad, forward, backward, clipping and optimizer), waiting for data, exposed
- * communication (gradient_sync), and the rest (learning rate, checkpoints; in a comparison also the difference between
- * the slowest rank and the mean). */
+ * communication (gradient_sync), and other time (learning rate, checkpoints; if implementations are compared, also the
+ * difference between the slowest rank and the mean). */
 enum step_part { PART_COMPUTE, PART_DATA, PART_EXPOSED, PART_OTHER, PARTS };
 extern const char *const part_name[PARTS];
 
 struct run_implementation {
     char subject[128], strategy[64];
     double mb;               /* bucket size, MiB; NAN: no buckets */
-    size_t buckets, tensors; /* of the gradient */
+    size_t buckets, tensors; /* buckets and tensors of the gradient */
 };
 
-enum { RUN_LABEL = 104 }; /* size of the longest --label */
+enum { RUN_LABEL = 104 }; /* room for the longest --label */
 
 struct report_run {
     char label[RUN_LABEL];
     char directory[FILES_PATH];
-    char problem[400];    /* why the run could not be read: then nothing below is known; "": it could */
+    char problem[400];    /* why the run cannot be read: the members below are unset; "": it can */
     char unfinished[80];  /* such as "interrupted, 1 of 2 rounds"; "": the run is complete */
-    double done, planned; /* rounds, rows or captures */
+    double done, planned; /* number of rounds, rows or captures */
     char mode[16], time[40];
-    char workload[200]; /* model, data type and device, as text: runs are compared only where it is equal */
+    char workload[200]; /* model, data type and device; only runs with equal text are compared */
     char machine[128];  /* GPU or CPU */
     char link[80];      /* network between the ranks */
     size_t ranks, hosts, threads;
     struct place place;
-    double cpus_per_rank;         /* logical CPUs of a rank; a shared CPU counts in parts; NAN: not known */
-    double parameters, sequences; /* of the model; of a rank in a step; NAN in an allreduce */
-    double tokens;                /* of all ranks in a step; NAN in an allreduce */
-    char subject[128];            /* the profiled or the best implementation; "" where there is none */
-    double phase_s[PARTS + 1];    /* of a profile: the means of the parts of a step, and the step; otherwise NAN */
+    double cpus_per_rank;         /* logical CPUs of a rank; ranks divide a shared CPU; NAN: unknown */
+    double parameters, sequences; /* of the model; of a rank in a step; NAN for `allreduce` */
+    double tokens;                /* of all ranks in a step; NAN for `allreduce` */
+    char subject[128];            /* the profiled or the best implementation; "": none */
+    double phase_s[PARTS + 1];    /* a profile's mean times of the parts of a step, and of the step; otherwise NAN */
     struct run_implementation *implementation; /* [implementations], owned */
     size_t implementations;
     cJSON *run, *summary; /* run.json, and summary.json without its figures; owned */
@@ -51,19 +51,19 @@ struct report_runs {
     size_t n;
 };
 
-/* Adds the run in the directory, or all runs below it, at most four levels deep, in the order of their names. label "":
- * the run's own label, or else the name of its directory. A run that cannot be read is added with `problem`. */
+/* Adds the run in the directory, or all runs at most four levels below it, in the order of their names. label "": uses
+ * the run's --label, or else the name of its directory. For a run that cannot be read, sets `problem`. */
 void runs_add(struct report_runs *runs, const char *label, const char *directory);
 
 void runs_destroy(struct report_runs *runs); /* zeroed runs are fine */
 
-/* "complete", `unfinished`, or "unreadable". */
+/* Returns "complete", run->unfinished, or "unreadable". */
 const char *run_state(const struct report_run *run);
 
 /* Whether the run compares implementations, round by round. */
 int run_compares(const struct report_run *run);
 
-/* A figure of a subject, with the interval; all NAN if the run does not have it. */
+/* Returns a figure of a subject, with its interval; all NAN if the run lacks it. */
 struct measured run_figure(const struct report_run *run, const char *subject, const char *name);
 
 /* ---- where the time of a step goes ---- */
@@ -71,14 +71,15 @@ struct measured run_figure(const struct report_run *run, const char *subject, co
 struct breakdown {
     double part[PARTS];   /* seconds; their sum is the step */
     struct measured step; /* seconds, with a 95 % interval; NAN: none */
-    /* The sum of the computation's phases. The ends of the interval are the sums of the ends of the phases' intervals:
-     * wide enough however the phases depend on each other. */
+    /* Sum of the computation's phases. Each end of its interval is the sum of that end of the phases' intervals: wide
+     * enough even if phases are correlated. */
     struct measured compute;
     size_t n; /* samples */
 };
 
-/* The breakdown of an implementation: in a profile from means over the captured steps of all ranks, in a comparison
- * from medians, with the rest as `other`. Returns 0; or -1 where a figure is missing or the step is not above 0. */
+/* Computes the breakdown of an implementation: in a profile from means over the captured steps of all ranks, in a
+ * comparison from medians. PART_OTHER is the rest of the step. Returns 0; or -1 if a figure is missing or the step is
+ * not above 0. */
 int run_breakdown(struct breakdown *breakdown, const struct report_run *run, const char *subject);
 enum step_part breakdown_largest_part(const struct breakdown *breakdown);
 

@@ -1,4 +1,4 @@
-/* scaling.c - speed-up and efficiency on more ranks, and the parts of a step that lose time there. */
+/* scaling.c - computes speed-up and efficiency on more ranks, and which parts of a step lose time. */
 #include "report/scaling.h"
 
 #include "base/stats.h"
@@ -17,7 +17,7 @@ static int by_ranks(const void *a, const void *b)
                                 : strcmp(x->run->directory, y->run->directory);
 }
 
-/* The throughput of a row divided by that of another. */
+/* Returns the throughput of a row divided by the throughput of another. */
 static struct measured throughput_ratio(const struct scaling_row *row, const struct scaling_row *other)
 {
     struct measured ratio = stats_ratio(other->breakdown.step, row->breakdown.step);
@@ -45,7 +45,7 @@ static int is_like(const struct report_run *run, const struct report_run *like)
     return !*run->problem && run->ranks && !strcmp(run->mode, like->mode) && !strcmp(run->workload, like->workload);
 }
 
-/* The subject of the run with the most ranks, if all runs with a breakdown have one of that subject; otherwise "". */
+/* Returns the subject of the run with the most ranks; "" if a run with a breakdown has none of this subject. */
 static const char *common_subject(const struct report_runs *runs, size_t first)
 {
     const struct report_run *like = &runs->item[first], *end = runs->item + runs->n, *most = like;
@@ -58,7 +58,7 @@ static const char *common_subject(const struct report_runs *runs, size_t first)
     return most->subject;
 }
 
-/* The scaling of the runs from number `first` on that are like it. */
+/* Makes the scaling of run `first` and all later runs of the same mode and workload. */
 static struct scaling scaling_of(const struct report_runs *runs, size_t first)
 {
     const struct report_run *like = &runs->item[first], *end = runs->item + runs->n;

@@ -1,4 +1,4 @@
-/* section_buckets.c - step times of the bucket sizes of comparisons. */
+/* section_buckets.c - writes the section on step times by bucket size. */
 #include "report/sections.h"
 
 #include "base/text.h"
@@ -11,7 +11,7 @@
 
 struct size_row {
     const struct report_run *run;
-    const char *label, *subject, *mark; /* mark: "*" the shortest step of the run, "=" tied with it */
+    const char *label, *subject, *mark; /* mark: "*" the run's shortest step, "=" a tie with it */
     size_t ranks, n;
     double mb;
     struct measured step, cost;
@@ -42,8 +42,8 @@ static int by_size(const void *a, const void *b)
     return (x->mb > y->mb) - (x->mb < y->mb);
 }
 
-/* Whether a size is not significantly slower than the best size: by the run's verdict, if that size is the best of all
- * implementations, or else by the two intervals. */
+/* Whether a size is not significantly slower than the best size. If the best size is also the best implementation of
+ * the run, the run's verdict decides, otherwise the intervals of both. */
 static int is_tied(const struct size_row *row, const struct size_row *best)
 {
     if (!strcmp(best->subject, row->run->subject))
@@ -52,8 +52,7 @@ static int is_tied(const struct size_row *row, const struct size_row *best)
     return stats_ratio(row->step, best->step).low <= 1;
 }
 
-/* Fills rows with the bucket sizes of a comparison on several ranks, sorted by size, and marks them. Returns how many.
- */
+/* Fills and marks rows for the bucket sizes of a comparison on several ranks, sorted by size. Returns their number. */
 static size_t take_sizes(struct size_row *row, const struct report_run *run)
 {
     size_t n = 0, best = 0;
@@ -85,7 +84,7 @@ static size_t take_sizes(struct size_row *row, const struct report_run *run)
 
 enum { SERIES = SVG_COLOURS };
 
-/* Draws a line for each of the first runs with two sizes or more. The rows of a run are consecutive. */
+/* Draws a line for each of the first SERIES runs with at least two sizes. The rows of a run are consecutive. */
 static void draw_buckets(cJSON *document, const struct size_row *row, size_t n)
 {
     struct chart_point *point = allocate(n + 1, sizeof *point);

@@ -1,4 +1,4 @@
-/* section_collectives.c - times and bandwidths of collectives by size. */
+/* section_collectives.c - writes the section on times and bandwidths of collectives by size. */
 #include "report/sections.h"
 
 #include "kernels/error.h"
@@ -42,7 +42,7 @@ static int by_collective(const void *a, const void *b)
                             : (x->bytes > y->bytes) - (x->bytes < y->bytes);
 }
 
-/* Where the rows of one run and collective that begin at `first` end. */
+/* Returns the index after the last row with the same run and collective as row `first`. */
 static size_t series_end(const struct collective_row *row, size_t first, size_t n)
 {
     size_t end = first;
@@ -64,7 +64,7 @@ static struct chart_point bandwidth_point(const struct collective_row *row)
                                 CHART_PLAIN};
 }
 
-/* The pictures, with their y axis and the point of a row. */
+/* The pictures, each with its y axis and a function that makes the point of a row. */
 static const struct collectives_picture {
     const char *name, *title;
     struct chart_axis y;
@@ -72,7 +72,7 @@ static const struct collectives_picture {
 } pictures[] = {{"collectives-time", "Time of a collective", {.title = "time, us", .is_log = 1}, time_point},
                 {"collectives-bandwidth", "Bus bandwidth of a collective", {.title = "busbw, GB/s"}, bandwidth_point}};
 
-/* Draws a line for each of the first collectives. */
+/* Draws a line for each of the first SERIES collectives. */
 static void draw_collectives(cJSON *document, const struct collectives_picture *picture,
                              const struct collective_row *row, size_t n)
 {
@@ -99,7 +99,7 @@ static void draw_collectives(cJSON *document, const struct collectives_picture *
     free(point);
 }
 
-/* Keeps a few sizes of each collective, the smallest and the largest among them. Returns how many rows are left. */
+/* Keeps a few sizes of each collective, including the smallest and the largest. Returns the number of rows left. */
 static size_t choose_rows(struct collective_row *row, size_t n)
 {
     enum { SIZES = 7 };
@@ -120,7 +120,7 @@ static double figure_of(const struct report_run *run, const struct figure *like,
     return f ? f->value : NAN;
 }
 
-/* Fills rows with the collectives of a run on several ranks. Returns how many. */
+/* Fills rows with the collectives of a run on several ranks. Returns the number of rows. */
 static size_t take_collectives(struct collective_row *row, const struct report_run *run)
 {
     size_t n = 0;

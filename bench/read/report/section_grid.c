@@ -1,4 +1,4 @@
-/* section_grid.c - a sweep: a table, a picture and a verdict for each number of ranks and model. */
+/* section_grid.c - writes the section on a sweep: table, picture and verdict for each number of ranks and model. */
 #include "report/sections.h"
 
 #include "base/text.h"
@@ -35,7 +35,7 @@ static int by_x(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Fills points with the bucket sizes of an implementation, in order. Returns how many. */
+/* Fills points with the bucket sizes and steps of an implementation, sorted by size. Returns their number. */
 static size_t take_sizes(struct chart_point *out, const struct grid_point *point, size_t n, const char *subject)
 {
     size_t taken = 0;
@@ -50,8 +50,8 @@ static size_t take_sizes(struct chart_point *out, const struct grid_point *point
     return taken;
 }
 
-/* Draws the step over the bucket size: a line for each implementation with buckets, a horizontal line for each other;
- * nothing if none has buckets. */
+/* Draws the step over the bucket size: a curve for each implementation with buckets, a horizontal line for each
+ * without; nothing if no implementation has buckets. */
 static void draw_group(cJSON *document, const struct grid_point *point, size_t n, const char *of, const char *finding)
 {
     struct chart_point *taken = allocate(n, sizeof *taken);
@@ -67,7 +67,7 @@ static void draw_group(cJSON *document, const struct grid_point *point, size_t n
             size_t before = 0;
             while (strcmp(point[before].implementation, subject) != 0 || !*point[before].bucket)
                 before++;
-            if (&point[before] < p) /* drawn with the first point */
+            if (&point[before] < p) /* drawn already, with the first point of the subject */
                 continue;
             size_t sizes = take_sizes(&taken[points], point, n, subject);
             series[lines] = (struct chart_series){subject, &taken[points], sizes, (int)(lines % SVG_COLOURS), 0};
@@ -92,7 +92,7 @@ static void draw_group(cJSON *document, const struct grid_point *point, size_t n
 
 /* ---- the verdict ---- */
 
-/* The verdict on a group (results/verdict.h) as an object with the sentences as "answers"; the caller deletes it. */
+/* Returns the verdict on a group (results/verdict.h), with sentences in the list "answers"; the caller deletes it. */
 static cJSON *verdict_on(const struct grid_point *point, size_t n)
 {
     enum { NAME = 240 };

@@ -1,4 +1,4 @@
-/* section_step.c - a captured step as a timeline of the ranks. */
+/* section_step.c - writes the section that shows a captured step as a timeline of the ranks. */
 #include "report/sections.h"
 
 #include "base/files.h"
@@ -13,10 +13,10 @@
 
 enum { PROFILES = 4, RANKS = 8, SPANS = 1600 };
 
-/* The kinds of spans are the parts of a step, and communication in flight. */
+/* The kinds of spans: the parts of a step, and communication in flight. */
 enum { KIND_IN_FLIGHT = PARTS, KINDS };
 
-/* The phases of a step in order, as members of rank_<r>_metrics.jsonl. */
+/* The phases of a step in order, named as in rank_<r>_metrics.jsonl. */
 static const struct {
     const char *name, *label;
     int kind;
@@ -44,7 +44,7 @@ static void add_span(struct step_picture *p, double begin, double end, size_t ro
         p->span[p->spans++] = (struct chart_span){begin, end, row, kind, label};
 }
 
-/* Adds a row for a rank whose step starts at `start` ms, and a row for communication if the rank has any. */
+/* Adds a row for a rank, whose step starts at `start` ms, and a row for its communication if it has any. */
 static void add_rank(struct step_picture *p, const cJSON *line, size_t rank, double start)
 {
     const cJSON *segment;
@@ -69,8 +69,8 @@ static void add_rank(struct step_picture *p, const cJSON *line, size_t rank, dou
     p->rows += drawn < p->spans ? 2 : 1;
 }
 
-/* Reads the line of a captured step from a rank's metrics: the step of that number, or for NAN the step nearest to the
- * mean. The caller deletes it; NULL: there is none. */
+/* Reads a captured step from a rank's metrics: step `number` or, if that is NAN, the step whose time is nearest to
+ * mean_ms. Returns its line, which the caller deletes; NULL if there is none. */
 static cJSON *read_step(const struct report_run *run, size_t rank, double number, double mean_ms)
 {
     char path[FILES_PATH + 64];
@@ -84,7 +84,8 @@ static cJSON *read_step(const struct report_run *run, size_t rank, double number
         return NULL;
     while (files_read_line(&line, &room, file) > 0) {
         cJSON *json = json_object(line);
-        int captured = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, "captured")); /* the first lines */
+        /* the captured steps are the first lines of the file */
+        int captured = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, "captured"));
         double away = isfinite(number) ? fabs(json_number(json, "profiler_step") - number)
                                        : fabs(json_number(json, "step_ms") - mean_ms);
         int active = strcmp(json_string(json, "epoch_kind"), "warmup") != 0;
@@ -103,7 +104,7 @@ static cJSON *read_step(const struct report_run *run, size_t rank, double number
     return best;
 }
 
-/* Reads the same step of each rank, up to the first rank that lacks it. Returns how many ranks have it. */
+/* Reads the same step of each rank, up to the first rank that lacks it. Returns the number of ranks read. */
 static size_t read_picture(struct step_picture *p, const struct report_run *run)
 {
     cJSON *line[RANKS];

@@ -1,4 +1,4 @@
-/* section_summary.c - the summary of a report, bottlenecks, what to use, and the list of runs. */
+/* section_summary.c - writes a report's summary, bottlenecks, advice on what to use, and list of runs. */
 #include "report/sections.h"
 
 #include "base/json.h"
@@ -12,7 +12,7 @@
 
 /* ---- summary ---- */
 
-/* Whether a run can be read, and no earlier one with its label and number of ranks can. */
+/* Whether a run can be read and is the first such run with its label and number of ranks. */
 static int is_first(const struct report_runs *runs, const struct report_run *run)
 {
     const struct report_run *r = runs->item;
@@ -21,7 +21,7 @@ static int is_first(const struct report_runs *runs, const struct report_run *run
     return r == run && !*run->problem;
 }
 
-/* Adds what was measured: model and batch of the first run that trains, and the machine of the last run. */
+/* Adds what was measured: the model and batch of the first training run, and the machine of the last run. */
 static void summarise_runs(cJSON *document, const struct report_runs *runs)
 {
     const struct report_run *model = NULL, *last = NULL;
@@ -42,7 +42,7 @@ static void summarise_runs(cJSON *document, const struct report_runs *runs)
                       *last->link ? ", joined by " : "", last->link);
 }
 
-/* Warns of oversubscribed CPUs, and of hosts that are one machine. */
+/* Warns if CPUs are oversubscribed, or if several hosts are the same machine. */
 static void warn_of_sharing(cJSON *document, const struct report_run *run)
 {
     const struct place *place = &run->place;
@@ -60,7 +60,7 @@ static void warn_of_sharing(cJSON *document, const struct report_run *run)
             text_plural(place->cpus), run->hosts);
 }
 
-/* Adds the efficiency on the most ranks, and the part of a step that loses most. */
+/* Adds the efficiency on the most ranks, and the part of a step that loses the most time. */
 static void summarise_scaling(cJSON *document, const struct scaling *s)
 {
     const struct scaling_row *last = &s->row[s->n - 1];
@@ -162,9 +162,9 @@ void section_add_bottlenecks(cJSON *document, const struct bottlenecks *found)
                     "interval: the steps of one capture are not independent, or there are fewer than 6 rounds.",
                     "level: a profile's finding by a threshold of its own; others high above 20 % of the step, "
                     "warning above 5 %, note below."}});
-    for (size_t i = 1; i < found->n && i < EXPLAINED; i++) { /* the summary has the first */
+    for (size_t i = 1; i < found->n && i < EXPLAINED; i++) { /* found->item[0] is in the summary */
         const struct finding *b = &found->item[i].finding;
-        size_t first = 0; /* bottleneck with this advice */
+        size_t first = 0; /* index of the first bottleneck with this advice */
         while (strcmp(found->item[first].finding.advice, b->advice) != 0)
             first++;
         document_add_item(document, "%s in %s: %s.%s%s%s", b->name, found->item[i].run->label, b->text,

@@ -1,4 +1,4 @@
-/* section_time.c - where the time of a step goes, and how it scales with the number of ranks. */
+/* section_time.c - writes the sections on where a step's time goes and how it scales with the number of ranks. */
 #include "report/sections.h"
 
 #include "base/text.h"
@@ -40,7 +40,7 @@ static const struct column time_columns[] = {
 /* clang-format on */
 #undef FIELD
 
-/* Fills the row of an implementation. Returns 1; or 0 if the run has no breakdown of it. */
+/* Fills the row of an implementation. Returns 1; or 0 if the run has no breakdown of this implementation. */
 static size_t take_time(struct time_row *row, const struct report_run *run, const char *subject)
 {
     *row = (struct time_row){.label = run->label, .mode = run->mode, .subject = subject, .ranks = run->ranks};
@@ -51,7 +51,7 @@ static size_t take_time(struct time_row *row, const struct report_run *run, cons
     return 1;
 }
 
-/* Draws the first rows as bars, with the milliseconds of each part inside, and of the step behind. */
+/* Draws the first rows as bars. Inside are the milliseconds of each part, behind the bar those of the step. */
 static void draw_time(cJSON *document, const struct time_row *row, size_t n)
 {
     enum { BARS = 24 };
