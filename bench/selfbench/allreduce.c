@@ -1,5 +1,5 @@
-/* allreduce.c - checks that `ddpbench allreduce` measures the time of MPI_Allreduce: times the same sizes in a plain
- * loop around the call and by timing.c, in turn, in one run. The plain loop calls MPI and shares only the clock. */
+/* allreduce.c - checks that `ddpbench allreduce` measures the time of MPI_Allreduce: in one run, each size is timed
+ * alternately by timing.c and by a plain loop around MPI_Allreduce, which shares only the clock with it. */
 #include "allreduce/timing.h"
 #include "base/stats.h"
 #include "kernels/clock.h"
@@ -53,7 +53,7 @@ static double mean_of_ranks(const struct job *job, double seconds)
     return sum / job->size;
 }
 
-/* Seconds of one call in a loop of n, mean over ranks. */
+/* Returns the seconds of a call of MPI_Allreduce in a loop of n, mean over ranks. */
 static double plain_loop(const struct endpoint *endpoint, const struct collective_timing *t, size_t n)
 {
     const void *in = t->in_place ? MPI_IN_PLACE : endpoint->in;
@@ -67,7 +67,7 @@ static double plain_loop(const struct endpoint *endpoint, const struct collectiv
     return mean_of_ranks(endpoint->job, 1e-9 * (double)(clock_now_ns() - start) / (double)n);
 }
 
-/* The same of the iterations that were timed last. */
+/* Returns the seconds of an iteration that timing.c measured in its last cycle, mean over ranks. */
 static double last_cycle(const struct job *job, const struct collective_timing *t)
 {
     double mean = 0;
@@ -76,7 +76,7 @@ static double last_cycle(const struct job *job, const struct collective_timing *
     return mean_of_ranks(job, mean);
 }
 
-/* Measures one size in both ways and prints it. Returns whether the two agree within max(3 %, 0.2 us). */
+/* Measures one size in both ways and prints both times. Returns whether they agree within max(3 %, 0.2 us). */
 static int compare(struct endpoint *endpoint, const struct timing_options *options, struct collective_timing *t)
 {
     double plain[ROUNDS], ours[ROUNDS], ratio[ROUNDS];

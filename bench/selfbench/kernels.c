@@ -1,9 +1,9 @@
-/* kernels.c - times every operation of a device on its own, next to a copy. Prints and judges nothing: the exit status
- * is 0 if it ran.
+/* kernels.c - times every operation of a device on its own, next to a copy. It judges nothing: the exit status is 0 if
+ * it ran.
  *
- * Operations are timed by stamps of the device, and nothing waits between them: on a GPU the host issues a whole round
- * ahead of it. Declaring for each kernel the bytes that it must move and the operations that it must do at least
- * (operations.h) is after Hager and Eitzinger's TheBandwidthBenchmark (RRZE). */
+ * Operations are timed by time stamps on the device, without waiting between them: the host issues a whole round before
+ * the GPU has finished it. operations.h declares the least bytes and operations of each kernel, as Hager and
+ * Eitzinger's TheBandwidthBenchmark (RRZE) does. */
 #include "base/stats.h"
 #include "kernels/device.h"
 #include "kernels/error.h"
@@ -14,25 +14,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sizes of a common small language model; memory-bound operations work on rows of it. */
+/* Sizes of a common small language model; memory-bound operations work on rows of C or V elements. */
 enum { C = 768, H = 12, D = 64, T = 512, V = 10000 };
 enum { MOST_CASES = 64, MOST_ANGLES = 8192 * 64 };
 
 struct kernel_case {
-    const char *name;         /* of the operation; or "copy loop" */
-    enum operation operation; /* OPERATIONS: the loop */
-    size_t size[4];           /* in the order of operations.h */
+    const char *name;         /* name of the operation, or "copy loop" */
+    enum operation operation; /* OPERATIONS: the copy loop */
+    size_t size[4];           /* in the order of operation_facts[].sizes */
     double bytes, flops;
-    int memory_bound; /* compared with a copy */
-    int calls;        /* in a timed stretch */
-    double *seconds;  /* [rounds] of a call */
+    int memory_bound; /* if so, its bandwidth is compared with a copy's */
+    int calls;        /* calls between two time stamps */
+    double *seconds;  /* [rounds] seconds of a call */
 };
 
-/* The arrays of the operations. Roles keep all values bounded however often operations repeat: y and z are written, a
- * and b hold numbers in [-0.5, 0.5), v in [0, 1). Attention uses both halves of y, z and a. */
+/* The arrays of the operations. Operations write y and z, and only read a and b, whose values are in [-0.5, 0.5), so
+ * that values stay bounded over any number of repeats; v is in [0, 1). Attention uses both halves of y, z and a. */
 struct kernel_arrays {
     void *y, *z, *a, *b, *v;      /* [numbers] of the compute type */
-    float *y32, *z32, *a32, *v32; /* [numbers]; where the compute type is fp32, the same arrays */
+    float *y32, *z32, *a32, *v32; /* [numbers]; y, z, a and v themselves if the compute type is fp32 */
     void *table, *w;              /* [V, C], [C] */
     float *dtable, *dw, *rope;    /* [V, C], [C], [MOST_ANGLES, 2] */
     float *rstd, *lse, *scalars;
@@ -42,8 +42,8 @@ struct kernel_arrays {
 struct bench {
     struct program program;
     size_t array_mib, rounds; /* options */
-    size_t array_bytes;       /* of an array of a memory-bound operation */
-    size_t numbers;           /* in an array, so that each case fits */
+    size_t array_bytes;       /* bytes of an array of a memory-bound operation */
+    size_t numbers;           /* numbers in an array, enough for every case */
     struct kernel_arrays arrays;
     struct kernel_case item[MOST_CASES];
     size_t n, copy; /* memory-bound cases are compared with item[copy] */
@@ -76,7 +76,7 @@ int main(int argc, char *argv[])
                               argc, argv);
     if (status >= 0)
         return status;
-    size_t row = (size_t)T * C * sizeof(float); /* whole sequences, in fp32 and in bfloat16 */
+    size_t row = (size_t)T * C * sizeof(float); /* array_bytes is a multiple of whole fp32 sequences */
     size_t mib = b.array_mib ? b.array_mib : b.program.quick ? 16 : 256;
     b.array_bytes = ((mib << 20) + row - 1) / row * row;
     b.numbers = b.array_bytes / b.program.opened.device->compute_bytes;
@@ -95,7 +95,7 @@ static int is_product(const struct operation_facts *facts)
     return !strncmp(facts->name, "linear", 6) || !strncmp(facts->name, "attention", 9);
 }
 
-/* operation: OPERATIONS for the plain loop. */
+/* Adds a case; operation OPERATIONS is the copy loop. */
 static void declare_case(struct bench *b, int operation, const size_t size[4])
 {
     const struct operation_facts *facts = &operation_facts[operation < OPERATIONS ? operation : OPERATION_COPY];
@@ -111,11 +111,11 @@ static void declare_case(struct bench *b, int operation, const size_t size[4])
                               .calls = 1,
                               .seconds = allocate(b->rounds, sizeof *k->seconds)};
     memcpy(k->size, size, sizeof k->size);
-    if (operation == OPERATION_ADAMW && e < sizeof(float)) /* writes the narrow weights, too */
+    if (operation == OPERATION_ADAMW && e < sizeof(float)) /* AdamW also writes the bf16 weights */
         k->bytes += (double)(e * size[0]);
 }
 
-/* On the CPU the copy is a plain loop. */
+/* Adds the memory-bound cases. On the CPU the copy that they are compared with is a plain loop. */
 static void declare_memory_bound(struct bench *b)
 {
     size_t N = b->numbers / C;
@@ -136,7 +136,7 @@ static void declare_memory_bound(struct bench *b)
     }
 }
 
-/* Declares the products whose sizes have these letters, N I O or B T H D, and enlarges the arrays for them. */
+/* Adds the products whose size letters are NIO or BTHD, as given, and enlarges the arrays to fit them. */
 static void declare_products_of(struct bench *b, const char *letters, const size_t size[4])
 {
     const size_t needed[] = {2 * size[0] * size[1] * size[2] * size[3], size[0] * size[1], size[1] * size[2],
@@ -148,7 +148,7 @@ static void declare_products_of(struct bench *b, const char *letters, const size
         b->numbers = needed[i] > b->numbers ? needed[i] : b->numbers;
 }
 
-/* On a GPU the sizes are those of bench/peers/torch_kernels.py, so that the two can be set side by side. */
+/* Adds all products. On a GPU they have the sizes of bench/peers/torch_kernels.py, for comparison with PyTorch. */
 static void declare_products(struct bench *b)
 {
     static const size_t context[2][3] = {{512, 2048, 8192}, {128, 256}}, tokens[2] = {16384, 512},
@@ -200,7 +200,7 @@ static void create_arrays(struct bench *b)
     x->rstd = random_numbers(d, wide, N, 0.5, 1.5);
     x->lse = random_numbers(d, wide, n / D, 0, 1); /* [B, H, T] */
 
-    float *turn = allocate(2 * MOST_ANGLES, sizeof *turn); /* rotations, which keep the length however often */
+    float *turn = allocate(2 * MOST_ANGLES, sizeof *turn); /* rotations: repeating them keeps lengths */
     for (size_t i = 0; i < 2 * MOST_ANGLES; i += 2) {
         turn[i] = cosf((float)(i % 1000));
         turn[i + 1] = sinf((float)(i % 1000));
@@ -209,7 +209,7 @@ static void create_arrays(struct bench *b)
     free(turn);
     int32_t *token = allocate(N, sizeof *token);
     for (size_t i = 0; i < N; i++)
-        token[i] = (int32_t)(i * 7919 % V); /* 7919 is prime: all tokens, none twice in a row */
+        token[i] = (int32_t)(i * 7919 % V); /* a prime step visits all tokens, none twice in a row */
     x->token = copy_to_device(d, token, N * sizeof *token);
     free(token);
     float scalars[SCALARS] = {[SCALAR_LEARNING_RATE] = 1e-3f, [SCALAR_STEP] = 10.0f, [SCALAR_CLIP] = 1.0f};
@@ -218,7 +218,7 @@ static void create_arrays(struct bench *b)
 
 /* ---- measuring ---- */
 
-/* Asks the device for the operation; the loop runs at once. */
+/* Issues the operation to the device; the copy loop runs on the host immediately. */
 static void run_case(const struct bench *b, const struct kernel_case *k)
 {
     static const struct adamw adamw = {0.9f, 0.999f, 1e-8f, 0.01f};
@@ -262,7 +262,7 @@ static void run_case(const struct bench *b, const struct kernel_case *k)
     case OPERATION_ATTENTION_FORWARD:
         d->attention_forward(x->z, x->lse, x->a, x->b, x->v, x->rope, s[0], s[1], s[2], s[3], s[2] * s[3]);
         break;
-    case OPERATION_ATTENTION_BACKWARD: /* follows forward of the same sizes, whose o and lse it reads */
+    case OPERATION_ATTENTION_BACKWARD: /* reads o and lse of the forward case of the same sizes before it */
         d->attention_backward(x->y, (char *)x->y + half, (char *)x->z + half, (char *)x->a + half, x->z, x->lse, x->a,
                               x->b, x->v, x->rope, s[0], s[1], s[2], s[3], s[2] * s[3]);
         break;
@@ -281,14 +281,14 @@ static void run_case(const struct bench *b, const struct kernel_case *k)
     case OPERATION_ADAMW:
         d->adamw(x->y32, x->y == x->y32 ? NULL : x->y, x->z32, x->v32, x->a32, s[0], x->scalars, &adamw);
         break;
-    case OPERATIONS: /* the copy on the CPU: a plain loop, optimised by the compiler alone */
+    case OPERATIONS: /* the copy on the CPU: a plain loop that only the compiler optimises */
 #pragma omp parallel for num_threads(b->program.threads)
         for (size_t i = 0; i < s[0]; i++)
             x->y32[i] = x->a32[i];
     }
 }
 
-/* Runs every case `calls` times, and keeps the seconds of a call. An untimed copy goes first, so that the device is
+/* Runs each case k->calls times, and stores the seconds of a call. An untimed copy goes first, so that the device is
  * still busy while the first cases are issued. */
 static void time_round(const struct bench *b, size_t round)
 {
@@ -309,7 +309,7 @@ static void time_round(const struct bench *b, size_t round)
             1e-9 * (double)(device->stamp_ns(stamp[2 * i + 1]) - device->stamp_ns(stamp[2 * i])) / k[i].calls;
 }
 
-/* Two rounds warm up; the second decides how often a case must run to fill 2 ms, 20 times at most. */
+/* Two rounds warm up. The second determines how many calls of a case fill 2 ms; the limit is 20 calls. */
 static void measure_cases(struct bench *b)
 {
     time_round(b, 0);
@@ -322,7 +322,7 @@ static void measure_cases(struct bench *b)
 
 /* ---- figures ---- */
 
-/* Prints a case. ratio: bytes per second over those of the copy in the same round, median over rounds. */
+/* Prints a case. The last column is its bandwidth / the copy's in the same round, median over rounds. */
 static void print_case(const struct bench *b, const struct kernel_case *k)
 {
     const struct kernel_case *copy = &b->item[b->copy];

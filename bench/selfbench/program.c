@@ -1,4 +1,4 @@
-/* program.c - the command line and the device of a measuring program of one process. */
+/* program.c - the command line and the device of the single-process programs in selfbench/. */
 #include "selfbench/program.h"
 
 #include "base/text.h"
@@ -22,7 +22,7 @@ int program_error(const struct program *program, int status)
     return status;
 }
 
-/* Names the library of matrix products, and warns on stderr where they are slow for this CPU. */
+/* Writes the name of the BLAS library, and warns on stderr if its matrix products are slow on this CPU. */
 static void describe_cpu(struct program *program)
 {
     struct blas_facts blas;

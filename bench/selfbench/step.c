@@ -1,9 +1,9 @@
-/* step.c - what a training step costs beyond its matrix products, and what the harness around it costs.
+/* step.c - measures what a training step costs beyond its matrix products, and what the harness around it costs.
  *
- * 1. A whole step of one rank alternates with its weight-matrix products alone: the same linear operations of the same
- *    device on the same weights and gradients, with nothing between them. Ratios are taken pair by pair.
- * 2. The same step on a device whose operations do nothing leaves the step's loop, the hand-over of data, spans and the
- *    bookkeeping of collectives; without and with the communication thread. */
+ * 1. A whole step of one rank alternates with its weight-matrix products alone: the same linear operations on the same
+ *    device, weights and gradients, with nothing between them. Each step is compared with the products just before it.
+ * 2. The same step runs on a device whose operations do nothing. This leaves the step's loop, the hand-over of data,
+ *    spans and the bookkeeping of collectives. It is measured without and with the communication thread. */
 #include "ddp/step.h"
 #include "base/stats.h"
 #include "ddp/comm_self.h"
@@ -40,7 +40,7 @@ int main(int argc, char *argv[])
     struct step_options o = {.pairs = 0};
     struct program program = {.name = "bench_step"};
     struct option_section model = workload_model_options(&o.model);
-    model.row++; /* without --preset */
+    model.row++; /* the first row is --preset, which this program lacks */
     model.rows--;
     struct option_section own[] = {model, {.title = "Step", OPTION_ROWS(rows), .base = &o}};
     int status =
@@ -62,7 +62,7 @@ int main(int argc, char *argv[])
     return EXIT_SUCCESS;
 }
 
-/* Writes "median 1.5, min 1.2, max 2.0, n 15", with that many decimals; returns text. */
+/* Writes a summary such as "median 1.5, min 1.2, max 2.0, n 15", here with decimals 1; returns text. */
 static const char *spread_words(char text[128], const double *sample, size_t n, int decimals)
 {
     snprintf(text, 128, "median %.*f, min %.*f, max %.*f, n %zu", decimals, stats_median(sample, n), decimals,
@@ -82,7 +82,7 @@ struct one_rank {
     struct trainer trainer;
 };
 
-/* A transport that is done at once. */
+/* A transport whose collectives complete immediately without doing anything. */
 static void null_post(void *state, size_t slot, const struct collective *collective)
 {
     (void)state, (void)slot, (void)collective;
@@ -101,8 +101,9 @@ static void null_destroy(void *state)
     (void)state;
 }
 
-/* With ddp_individual, the strategy with the most collectives, on synthetic data, all weights zero; with room for the
- * spans of that many steps. threaded: collectives go through a communication thread whose transport is done at once. */
+/* Creates a rank that trains on synthetic data with ddp_individual, the strategy with the most collectives; all weights
+ * are 0. The timeline has room for the spans of `steps` steps. threaded: collectives go through a communication thread,
+ * whose transport completes them immediately. */
 static void one_rank_create(struct one_rank *rank, const struct device *device, const struct model_sizes *sizes,
                             int threaded, int steps)
 {
@@ -146,9 +147,8 @@ static void one_rank_destroy(struct one_rank *rank)
     model_destroy(&rank->model);
 }
 
-/* Microseconds of a step, mean over a block that begins with an empty timeline. A step of a few microseconds outruns
- * the thread that fetches its data, as no real one does: before each step that thread is given 100 us, which are not
- * counted. */
+/* Returns the mean microseconds of a step over a block that begins with an empty timeline. So short a step would wait
+ * for the thread that fetches its data; a real one does not. Before each step this thread gets 100 us, not timed. */
 static double one_rank_block_us(struct one_rank *rank, int steps)
 {
     double sum = 0;
@@ -170,9 +170,9 @@ enum { PRODUCTS, STEP, RATIO, CEILING, MODEL, OF_PRODUCTS, MFU, FIRST_PHASE, FIG
 
 struct step_and_products {
     struct one_rank rank;
-    void *x, *y, *dx; /* activations of the products, large enough for each */
+    void *x, *y, *dx; /* activations; each array fits every product */
     size_t rows, pairs;
-    double peak;    /* published, FLOP/s; 0: not known */
+    double peak;    /* published peak of the device, FLOP/s; 0: unknown */
     double *sample; /* [FIGURES, pairs] */
 };
 
@@ -202,7 +202,7 @@ static void step_and_products_destroy(struct step_and_products *pairs)
     one_rank_destroy(&pairs->rank);
 }
 
-/* The products of one step with every weight matrix: output, and the gradients of weight and input. */
+/* Runs the products of one step with every weight matrix: for the output and for the gradients of weight and input. */
 static void run_products(const struct step_and_products *pairs)
 {
     const struct model *model = &pairs->rank.model;
@@ -225,7 +225,7 @@ static void run_products(const struct step_and_products *pairs)
     }
 }
 
-/* Products, then a step. The gradient is zeroed first, so that a device that runs behind the host is busy while the
+/* Times the products, then a step. The gradient is zeroed first, so that an asynchronous device is still busy while the
  * first product is issued. pair < 0: warm-up, not recorded. */
 static void run_pair(struct step_and_products *pairs, int pair)
 {
@@ -256,7 +256,7 @@ static void run_pair(struct step_and_products *pairs, int pair)
             f < FIRST_PHASE ? value[f] : 1e-6 * (double)times.phase_ns[f - FIRST_PHASE];
 }
 
-/* [pairs] values of a figure; and their median. */
+/* Returns the values of a figure, [pairs]; median_of below returns their median. */
 static const double *sample_of(const struct step_and_products *pairs, int figure)
 {
     return pairs->sample + (size_t)figure * pairs->pairs;
@@ -271,7 +271,7 @@ static void compare_step(const struct program *program, const struct step_option
     const struct workload *m = &o->model;
     struct step_and_products pairs;
     char words[128];
-    int discarded = program->opened.on_gpu ? 3 : 1; /* clocks rise, libraries choose kernels */
+    int discarded = program->opened.on_gpu ? 3 : 1; /* until clocks have risen and libraries have chosen kernels */
     step_and_products_create(&pairs, program->opened.device, o);
     pairs.peak = program->opened.on_gpu ? gpu_peak(program->opened.gpu.name, program->opened.device->precision) : 0;
     printf("1. Step against its weight-matrix products: d_model %zu, %zu layers, %zu heads, d_ff %zu, vocabulary %zu,\n"
@@ -308,7 +308,7 @@ static void measure_harness(const char *what, int threaded)
     char words[128];
     double us[BLOCKS], spans = 0;
     one_rank_create(&rank, device_null(), &small, threaded, STEPS);
-    for (int b = 0; b <= BLOCKS; b++) /* the first is not counted: the last has its place */
+    for (int b = 0; b <= BLOCKS; b++) /* the first block is not counted: the last one overwrites it */
         us[b % BLOCKS] = one_rank_block_us(&rank, STEPS);
     for (int i = 0; i < TIMELINE_LANES; i++)
         spans += (double)rank.timeline.lane[i].n / STEPS;
