@@ -253,7 +253,7 @@ static int finish(struct allreduce *a, int print)
     int status = a->finished ? results_write_summary(&a->harness.results, summary, &a->figures) : 0;
     if (print) {
         table_print_notes(stdout, "# ", a->table.json);
-        cJSON_DeleteItemFromArray(cJSON_GetObjectItemCaseSensitive(summary, "tables"), 0); /* printed already */
+        cJSON_DeleteItemFromArray(cJSON_GetObjectItemCaseSensitive(summary, "tables"), 0); /* table 0 was printed */
         results_print_body(stdout, summary);
     }
     cJSON_Delete(summary);

@@ -13,7 +13,7 @@
 #define MESSAGE_MOST_BYTES 1099511627776.0 /* 1 TiB */
 #define FIELD(field)       offsetof(struct allreduce_options, field)
 
-/* ---- lists of names ---- */
+/* ---- option kind: lists of names ---- */
 
 /* Parses "all" or a comma-separated list of the option's choices into an unsigned whose bit i stands for choice i. */
 static int names_parse(const struct option *option, const char *text, void *field)
@@ -232,7 +232,7 @@ int allreduce_options_check(void *line, const struct option_table *table, int ra
             return error_report("--collective %s: %zu bytes of %s over %d ranks are more than %zu elements a rank, "
                                 "which is the most",
                                 comm_kind_name[kind], most_bytes, comm_dtype_name[d], ranks, COMM_MPI_PIECE);
-        for (size_t i = 0; *o->sizes && i < o->messages.n; i++) /* sizes of a range are rounded instead */
+        for (size_t i = 0; *o->sizes && i < o->messages.n; i++) /* only --sizes: a range is rounded */
             if (o->messages.bytes[i] % whole)
                 return error_report("--sizes: %zu bytes of %s are no whole number of elements%s; use multiples of %zu",
                                     o->messages.bytes[i], comm_dtype_name[d], parts > 1 ? " of each rank" : "", whole);

@@ -15,7 +15,7 @@ struct allreduce_options {
     /* a range of sizes: each is the previous one times step_factor, or plus step_bytes if that is above 0 */
     size_t min_bytes, max_bytes, step_bytes;
     double step_factor;
-    const char *sizes;    /* or a list of sizes; "": no list */
+    const char *sizes;    /* or, if not "", a list of sizes */
     int sizes_from_model; /* or, if 1, the messages that training `workload` sends */
     struct workload workload;
     struct message_sizes messages; /* the sizes, from one of the above */

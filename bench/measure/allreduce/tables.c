@@ -98,7 +98,7 @@ void timing_figures(struct figure_list *list, const struct collective_timing *t)
         figure.better = placed_columns[i].better;
         figure.judged = i == 0;
         figure.n = t->n;
-        if (figure.value > 0 || figure.better == BETTER_LOWER) /* with one rank busbw is 0, not a figure */
+        if (figure.value > 0 || figure.better == BETTER_LOWER) /* skips the busbw of one rank, which is 0 */
             figures_add(list, &figure);
     }
 }

@@ -32,7 +32,7 @@ void overlap_timing_figures(struct figure_list *list, const struct overlap_timin
 /* The model of the link (link_model.h) fitted to the timings of one type, operation and placement. */
 struct fitted_link {
     const struct collective_timing *largest; /* the timing with the most bytes */
-    double bus_bytes;                        /* bus bytes of the largest */
+    double bus_bytes;                        /* bus bytes of the timing `largest` */
     int regimes;                             /* number of fitted lines; 0: none could be fitted */
     struct link_regime regime[LINK_REGIMES]; /* here from_bytes and to_bytes are message bytes, not bus bytes */
 };

@@ -44,7 +44,7 @@ enum { TIMING_MOST_ITERATIONS = 2000 }; /* unless --iters asks for more */
 struct timing_options {
     size_t iters;        /* timed iterations; 0: as many as fit into 0.2 s */
     size_t warmup_iters; /* untimed iterations before the timed ones, at least 1 */
-    size_t cycles;       /* the iterations are split into that many cycles over all collectives */
+    size_t cycles;       /* passes over all collectives; each pass times a share of the iterations */
     size_t check;        /* untimed iterations whose results are checked */
     enum rank_time time;
     enum blocking blocking;
@@ -56,10 +56,10 @@ struct collective_timing {
     int in_place;
     const char *dtype, *op, *placement; /* names; op "none": no reduction; placement out_of_place or in_place */
     int root;                           /* -1 if the collective has no root */
-    size_t bytes;                       /* of the whole message: a rank's result; for reduce-scatter its input */
+    size_t bytes;                       /* size of the message: a rank's result, or a reduce-scatter's input */
 
     size_t n;           /* iterations timed so far */
-    double *seconds;    /* [n] on this rank, all cycles; queued iterations have the mean of their stretch */
+    double *seconds;    /* [n] of each iteration on this rank; if queued, the mean of its stretch */
     double cpu_seconds; /* CPU time of all threads of this rank in the n iterations */
     double wrong;       /* wrong elements on this rank, after timing_finish on all ranks; NAN: not checked */
     size_t planned;     /* iterations in all cycles; 0 before the first cycle */
@@ -71,7 +71,7 @@ struct collective_timing {
                     hiccup; a plain median shows only the faster half if a link alternates between bursts and pauses */
     struct {
         double min, mean, median, p95, p99, max;
-    } iterations;         /* seconds over the iterations, as enum rank_time selects */
+    } iterations;         /* seconds; statistics over iterations of the time that enum rank_time selects */
     double cpu_time;      /* CPU seconds of an iteration, mean over ranks */
     double algbw, busbw;  /* bytes / second */
     double nominal_share; /* busbw / the link's nominal rate; NAN if no rate was given */

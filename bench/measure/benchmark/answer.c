@@ -13,7 +13,7 @@
 struct answer_row {
     const char *label;
     const char *size;           /* as --bucket-size-mb takes it; "" without buckets */
-    int buckets;                /* collectives of a step */
+    int buckets;                /* number of collectives in a step */
     struct estimate step, cost; /* seconds; cost: from the paired differences to `none` */
     const struct search_row *searched;
     enum verdict_kind kind; /* VERDICT_KINDS if it was not in the final */

@@ -38,7 +38,7 @@ struct search_row {
 struct search {
     int n;
     struct search_row row[SEARCH_ROWS];
-    double limit, seconds; /* seconds: the limit of all rounds; the rounds made so far */
+    double limit, seconds; /* both in seconds: limit for all rounds; used by the rounds so far */
     size_t rounds, blocks;
     int stage, stages;    /* number of the stage, from 0; estimated number of stages, after which comes the final */
     size_t stage_from;    /* first round of the current stage */

@@ -43,7 +43,7 @@ struct harness {
     const struct job *job;
     const struct harness_options *options;
     int64_t origin_ns; /* clock_now_ns at the start of the run: time 0 in its files */
-    int threads;       /* of a rank that computes on the CPU; it has job->cores logical CPUs */
+    int threads;       /* threads of a rank on the CPU, which has job->cores logical CPUs */
     struct host_facts host;
     struct open_device opened;
     struct comm_options comm; /* options->comm, completed with facts of the machine */

@@ -134,7 +134,7 @@ struct option_section comm_options_section(struct comm_options *options);
 #define MONITOR_OTHER_CORES 0.25
 
 struct monitor_options {
-    int cpu, gpu; /* 1: watch them */
+    int cpu, gpu; /* 1: watch the CPUs; 1: watch the GPUs */
 };
 
 /* The options --monitor-cpu and --monitor-gpu. */

@@ -205,7 +205,7 @@ int monitor_start(struct monitor *m, const char *directory, int64_t origin_ns)
     m->cpu.last_ns = m->start_ns;
     if (m->with_cpu)
         m->cpu.last = cpu_counters_read(&m->cpu);
-    sigset_t all, before; /* block signals in the new thread */
+    sigset_t all, before; /* to block signals in the new thread */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int status = pipe2(m->until, O_CLOEXEC) ? errno : pthread_create(&m->thread, NULL, watch_host, m);

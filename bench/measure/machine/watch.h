@@ -56,7 +56,7 @@ struct cpu_sample cpu_sample_between(const struct cpu_counters *before, const st
 
 /* Thresholds of findings, in addition to MONITOR_OTHER_CORES. Throttling is always a finding. A fallen clock counts
  * only while the machine is busy, because idle cores slow down on purpose. */
-#define MONITOR_STEAL_PERCENT      2.0  /* percent of CPU time in a second */
+#define MONITOR_STEAL_PERCENT      2.0  /* percent of a second's CPU time, taken by the hypervisor */
 #define MONITOR_CLOCK_FALL         0.10 /* fall of the mean clock, as a share of its maximum so far */
 #define MONITOR_CLOCK_BUSY_PERCENT 50.0 /* percent of CPU time that makes the machine busy */
 

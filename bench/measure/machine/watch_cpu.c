@@ -11,7 +11,7 @@
 
 #define MIB 1048576.0
 
-/* ---- the kernel's files ---- */
+/* ---- reading the kernel's files ---- */
 
 /* Returns the text that follows `key` at the start of a line; NULL if no line begins with it. */
 static const char *after_key(const char *text, const char *key)

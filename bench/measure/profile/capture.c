@@ -53,7 +53,7 @@ int capture_stop_noting(const struct job *job)
     return job_max(job, signal_seen) > 0;
 }
 
-/* ---- before the steps ---- */
+/* ---- setting up a capture ---- */
 
 /* Describes which records of this rank's GPU its trace lacks. */
 static void find_missing(struct capture *capture, const struct recorder *r)
@@ -238,7 +238,7 @@ static int run_epochs(struct capture *capture, struct training *t, const struct 
 {
     const struct job *job = t->harness.job;
     struct recorder *r = &t->engine.recorder;
-    size_t step = 0, due = 1, a_second = 1 + (size_t)(1000000000 / (step_ns + 1)); /* counts, the same on every rank */
+    size_t step = 0, due = 1, a_second = 1 + (size_t)(1000000000 / (step_ns + 1)); /* steps, equal on every rank */
     int status = 0;
     struct progress progress;
     progress_begin(&progress, job->rank ? 0 : steps);
@@ -254,7 +254,7 @@ static int run_epochs(struct capture *capture, struct training *t, const struct 
         if (t->engine.trainer.checkpoint.failed) /* on all ranks */
             status = job_agree(job, -1);
         size_t done = step + 1;
-        int exchanges = done % a_second == 0 || done == steps; /* 1 on all ranks: all stop after one step */
+        int exchanges = done % a_second == 0 || done == steps; /* on all ranks, so all stop together */
         if (exchanges || done == due)
             reducer_settle(t->engine.trainer.reducer);
         if (exchanges) {

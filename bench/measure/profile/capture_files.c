@@ -84,7 +84,7 @@ int merged_trace_add(struct trace_file *m, const struct profile_options *options
             job_send(job, NULL, 0);
         if (r > 0 && job->rank == 0)
             receive_rows(m, job, r);
-        job_barrier(job); /* so that no rank waits longer than one rank writes */
+        job_barrier(job); /* no rank waits longer than one trace takes to write */
     }
     return m->failed ? -1 : 0;
 }

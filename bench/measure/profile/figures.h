@@ -12,15 +12,15 @@ struct phase_figure {
     double least, most;  /* smallest and largest median of any rank */
     double p95_steps;    /* 95th percentile over the steps of a rank, the largest of any rank */
     int least_rank, most_rank, p95_rank;
-    double share; /* of the time of the steps */
+    double share; /* share of the step's time */
 };
 
 /* The collectives of one payload and operation, over all ranks and steps. Times are medians in seconds over the calls
  * for which they are known; NAN if there are none. */
 struct collective_figure {
     enum comm_kind kind;      /* the operation */
-    size_t bytes, parameters; /* of one call; parameters: the most in any call */
-    size_t calls, waited;     /* on all ranks; waited: calls known to have waited for another rank */
+    size_t bytes, parameters; /* bytes of a call; the most parameters in any call */
+    size_t calls, waited;     /* calls of all ranks; those known to have waited for another rank */
     double queued, duration;  /* from request to post; from post to completion */
     double wait, transfer;    /* from post to the last rank's post, on the other ranks; from then to completion */
     double algbw, busbw;      /* bytes / second at the median duration */
@@ -34,9 +34,9 @@ struct rank_figure {
     /* Work: all phases of a step except gradient_sync and checkpoint, in which ranks wait for each other. Seconds,
      * medians over the steps of a rank. "The fast ranks": the lower quartile over ranks; for four or fewer ranks the
      * fastest. */
-    double late;            /* its work - that of the fast ranks */
+    double late;            /* work of this rank - work of the fast ranks */
     double core_wait;       /* part of the work without a core; 0 on GPUs, where it is not watched */
-    double late_in[PHASES]; /* lower quartile of the phase less core_wait - that of the fast ranks */
+    double late_in[PHASES]; /* lower quartile of (phase - core_wait), less that of the fast ranks */
     double saves; /* how much shorter a step is if this rank and all later ones match the next faster one: work of the
                      latest rank - work of the next faster; 0 for a fast rank */
 };

@@ -8,7 +8,7 @@
 
 #define FIELD(field) offsetof(struct profile_options, field)
 
-/* ---- thresholds and ranks ---- */
+/* ---- option kinds: thresholds and ranks ---- */
 
 static int thresholds_parse(const struct option *option, const char *text, void *field)
 {
@@ -135,7 +135,7 @@ void profile_options_add(struct option_table *table, struct profile_options *opt
                                 .title = "Profile", OPTION_ROWS(option_rows), .base = options, .needs = "profile"});
 }
 
-/* ---- the rows of the training ---- */
+/* ---- rows of the training: profiles and controls ---- */
 
 /* Adds an uncaptured copy of a row, labelled `label`; with several profiles in a run, label:<the row's label>. */
 static struct implementation *add_control(struct training_options *t, const struct implementation *of,
@@ -195,7 +195,7 @@ int profile_options_check(const struct profile_options *o, const struct option_t
         return error_report("--implementations is for the benchmark; --profile traces --profile-implementation");
     if (option_was_given(table, "output"))
         return error_report("--output is for the benchmark; with --profile use --profile-output-dir");
-    enum { BLOCK_STEPS = 3 }; /* timed steps by default, or all of the warm-up if fewer */
+    enum { BLOCK_STEPS = 3 }; /* default of timed steps; fewer if the warm-up has fewer */
     if (training_options_check(t, table, BLOCK_STEPS, 1))
         return -1;
     size_t cycle = o->wait + o->warmup + (o->active ? o->active : 1), cycles = o->repeat ? o->repeat : 1;

@@ -147,7 +147,7 @@ static void put_gpu_lanes(struct trace_writer *w, const struct gpu_lane *lane, s
     }
 }
 
-/* ---- records of the tracer ---- */
+/* ---- rows from the records of the tracer ---- */
 
 /* Writes a number, or -1 for ACTIVITY_NONE (unknown). */
 static void put_number(struct trace_writer *w, const char *name, uint32_t value)
@@ -235,7 +235,7 @@ static void put_activities(struct trace_writer *w)
     free(call);
 }
 
-/* ---- times that the device stamped ---- */
+/* ---- rows from times that the device stamped ---- */
 
 /* Stream numbers without a tracer; these are common in PyTorch's traces. */
 enum { STREAM_COMPUTE = 7, STREAM_COMMUNICATION = 20 };

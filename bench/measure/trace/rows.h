@@ -22,7 +22,7 @@ struct trace_writer {
     long id;           /* the largest id used so far */
     long host_id, operation_id, collective_id;
     int first; /* 1: no row has been written yet */
-    int *slot; /* [collectives] number of the lane of each on the host; concurrent ones differ */
+    int *slot; /* [collectives] host lane of each; concurrent ones have different lanes */
     int slots;
     struct interval *step; /* [steps] when the training thread was in each; 0: not recorded */
     int64_t end;           /* latest end of the spans so far, as ts */

@@ -13,7 +13,7 @@ struct block {
     size_t number, round;
     int implementation;
     long first_step;                       /* number of the block's first step among all steps of this process */
-    double other_cores;                    /* used by other processes in the window that ends here; NAN: none ends */
+    double other_cores;                    /* cores that others used in the window ending here; NAN: none ends */
     double seconds;                        /* of all timed steps together, on this rank */
     double comm_cpu_seconds, comm_seconds; /* CPU time of rank 0's communication thread in the timed steps, and seconds
                                               of these steps; 0 for a strategy that reduces nothing */

@@ -97,7 +97,7 @@ const char *memory_words(const size_t bytes[MEMORY_PARTS], int from, int to, cha
     return text;
 }
 
-/* ---- whether it fits ---- */
+/* ---- whether the memory suffices ---- */
 
 int memory_check(const struct job *job, const struct open_device *opened, const size_t bytes[MEMORY_PARTS])
 {

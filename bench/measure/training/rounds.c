@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- the first steps ---- */
+/* ---- trying the first steps ---- */
 
 /* Runs the first steps of an implementation (one that reduces, if there is one), checks that checkpoints can be
  * written, and prints on stderr how long the rounds will take. Returns 0; or -1 on every rank, reported. */
