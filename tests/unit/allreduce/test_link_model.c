@@ -10,7 +10,7 @@
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
-/* A link whose time is linear in the size: one line for sizes up to `to` bytes, another line for larger sizes. */
+/* A link whose time is linear in the message size: one line up to `to` bytes, another line for larger sizes. */
 struct truth {
     int regimes;
     double to, latency[LINK_REGIMES], bandwidth[LINK_REGIMES];
@@ -28,7 +28,7 @@ static const struct truth links[LINKS] = {
 enum { MOST = 64 };
 static double bytes[MOST], seconds[MOST];
 
-/* Fills bytes with n sizes from 8 B to 256 MiB, spaced geometrically, and seconds with times with relative noise. */
+/* Fills bytes with n sizes from 8 B to 256 MiB, spaced geometrically, and seconds with the link's times plus noise. */
 static void make_times(const struct truth *truth, size_t n, double noise)
 {
     for (size_t i = 0; i < n; i++) {
@@ -88,7 +88,7 @@ TEST(too_little_is_no_model)
     }
 }
 
-/* A regime has at least four sizes: eight sizes may have two regimes, but not seven; three last sizes are no regime. */
+/* A regime has at least four sizes: eight sizes may have two regimes, but not seven; the last three are no regime. */
 TEST(a_regime_has_four_sizes)
 {
     struct link_regime regime[LINK_REGIMES];
@@ -166,13 +166,13 @@ TEST(rounding_is_nothing)
 
 static int fits; /* number of fits in a simulation */
 
-/* Returns the largest count of an event of this probability in all fits that three standard errors allow. */
+/* Returns how many fits may have an event of this probability: the expected number plus three standard errors. */
 static double at_most(double probability)
 {
     return (probability + noise_three_errors(probability, fits)) * fits;
 }
 
-/* At most 5 % of fits have a wrong number of regimes: a line cut in two, or a missed change (burst, latency x 1.5). */
+/* At most 5 % of fits have a wrong number of regimes: one line is cut in two, or a second line is missed. */
 TEST(regimes_are_those_of_the_link)
 {
     static const double noise[] = {0.01, 0.03, 0.1};
@@ -195,8 +195,8 @@ TEST(regimes_are_those_of_the_link)
     }
 }
 
-/* At most 5 % of lines with uneven noise are cut in two: one time 30 % too long, or small messages ten times noisier
- * than large ones. An F test alone would cut half of them. */
+/* At most 5 % of lines are cut in two by uneven noise: a single time is 30 % too long, or small messages are ten times
+ * noisier than large ones. An F test alone would cut half of them. */
 TEST(uneven_noise_seldom_cuts)
 {
     int late = 0, uneven = 0;

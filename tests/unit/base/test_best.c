@@ -188,7 +188,7 @@ static double two_noisy(int i, int k)
     return i < 2 ? 4 : 1;
 }
 
-/* Fills k series of n samples whose logarithms are normal. In each round all series share an effect twice the noise. */
+/* Fills k series of n lognormal samples. All share a random effect of each round, twice as large as the noise. */
 static void make_up(const struct situation *of, int k, size_t n)
 {
     double error = 0.02 * sqrt(2 / (double)n);
@@ -240,8 +240,8 @@ static void count(const struct situation *of, int k, int best, const int *slower
 }
 
 /* At most 5 % of runs call a series slower that is not. Nearly as many slower series are found as by Holm's adjustment
- * over all pairs. With two series both tests are Student's. They find a few per cent fewer, since the least median is
- * less often the truly best series than the least mean. */
+ * over all pairs. With two series both tests are Student's, but best_of finds a few per cent fewer, since the least
+ * median is less often the truly best series than the least mean. */
 TEST_EACH(error_and_power, 6)
 {
     static const struct situation situations[] = {{"equal", equal, even},

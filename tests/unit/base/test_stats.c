@@ -67,7 +67,7 @@ TEST(quantile_type_7)
     ck_assert(sample[0] == 7 && sample[1] == 1 && sample[2] == 3 && sample[3] == 10 && sample[4] == 2);
 }
 
-/* Expected ranks come from exact integer sums of binomial coefficients; the largest sample checks the logarithms. */
+/* Expected ranks come from exact integer sums of binomial coefficients; the largest n tests sums of logarithms. */
 TEST(median_interval_ranks)
 {
     static const size_t known[][2] = {

@@ -92,7 +92,7 @@ TEST(figures_are_of_one_machine)
     ck_assert_double_eq_tol(figure("ddp_bucketed:4", "step"), 0.040, 1e-9);
     ck_assert_double_eq_tol(figure("ddp", "sync_cost"), 0.012, 1e-9);
     ck_assert_double_eq_tol(figure("best", "step"), 0.024, 1e-9);
-    for (size_t i = 0; i < figures.n; i++) /* only `best`, as other searches may lack a row */
+    for (size_t i = 0; i < figures.n; i++) /* only `best` is judged, as other searches may lack a row */
         ck_assert_int_eq(figures.item[i].judged, !strcmp(figures.item[i].subject, "best"));
 }
 

@@ -292,7 +292,7 @@ static int differ(const struct implementation *rows, double resolve, int *second
 }
 
 /* Adds rounds, from 10 on, until they are enough for --resolve 1%. Returns 1, or 0 if `most` rounds are not enough.
- * Sets *naive, unless naive is NULL, if the rule for a fixed number of rounds calls a row slower meanwhile. */
+ * Unless naive is NULL, *naive becomes 1 if the rule for a fixed number of rounds calls a row slower meanwhile. */
 static int ends(const struct implementation *rows, size_t most, int *naive)
 {
     int second;

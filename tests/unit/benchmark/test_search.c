@@ -138,7 +138,7 @@ TEST(drift_is_taken_off)
     for (size_t round = 0; round < 7; round++)
         for (int i = 0; i < s->n; i++)
             machine.step[i][round] = machine.mean[i] * (round < 4 ? 1 : 1.3);
-    machine.step[3][0] = NAN; /* row 3 starts in round 1, so it does not count in the levels */
+    machine.step[3][0] = NAN; /* row 3 starts in round 1, so search_levels leaves it out */
     s->rounds = 7;
     double *levels = search_levels(s, step);
     for (int i = 1; i < s->n; i++) {

@@ -72,7 +72,7 @@ TEST_EACH(drift_is_applied_where_it_is_known, LENGTH(samples))
 /* The offset is moved just far enough to meet the bounds; if bounds and samples contradict each other, half way. */
 static const struct {
     const char *what;
-    int64_t least, most, offset, residual; /* bounds of the change; result, from offset 500 and residual 100 */
+    int64_t least, most, offset, residual; /* bounds of the change; expected result, starting from 500 and 100 */
 } bounds[] = {
     {"wide ones", -1000, 1000, 500, 100},
     {"none", INT64_MIN, INT64_MAX, 500, 100},

@@ -16,7 +16,7 @@
 
 enum { RANKS = 3, LOCAL = 2 };
 
-static void *board[RANKS]; /* none for the last rank, which is on another host */
+static void *board[RANKS]; /* the last rank is on another host and has no board here */
 static struct watchdog *watchdog[LOCAL];
 
 static void setup(void)

@@ -69,8 +69,8 @@ static void prints(void (*print)(FILE *out, const cJSON *document), const char *
     free(text);
 }
 
-/* Returns the value of a Python expression about the HTML, parsed as XML; the caller frees it. Without python3,
- * exits. */
+/* Returns the value of a Python expression about the HTML, parsed as XML; the caller frees it. Exits if python3 is
+ * missing. */
 static char *html_ask(const char *expression)
 {
     char *html = form(document_print_html), *answer = xml_ask(html, expression);

@@ -82,7 +82,7 @@ static double rate_of_products(void)
 }
 
 /* has_quick_vectors tells whether this build is optimised, uses FMA, as OpenBLAS does, and has no sanitizer. Compilers
- * define these names as 1. */
+ * define the names that it tests as 1. */
 #define WORDS(name) #name
 #define VALUE(name) WORDS(name)
 static int is_defined(const char *value)

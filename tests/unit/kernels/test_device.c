@@ -379,7 +379,7 @@ static void rmsnorm_forward_case(size_t N, size_t C, int residual)
         sum[i] = array_rounded(x, sum[i] + add[i]);
     double *want = array_doubles(N * C), *want_rstd = array_doubles(N);
     reference_rmsnorm_forward(want, want_rstd, sum, array_wide(w), N, C);
-    /* A sum of C positive numbers errs by at most C u, and its square root by half; a few roundings are added. */
+    /* A sum of C positive numbers errs by at most C u, its square root by half of that; a few roundings are added. */
     array_near(y, want, ((double)C / 2.0 + 6.0) * UNIT, 0.0);
     array_near(rstd, want_rstd, ((double)C / 2.0 + 4.0) * UNIT, 0.0);
     if (residual)
@@ -586,7 +586,7 @@ static void test_attention_backward(void)
 /* Ranges of gate values: small ones, and large ones whose exponential overflows. */
 static const float gate_sizes[] = {4.0f, 200.0f};
 
-/* N, F: a row of 2F numbers holds g, then a. Some F are multiples of a vector; some N F exceed a thread block. */
+/* N, F: a row of 2F numbers holds g, then a. Some F fill whole vectors; some N F exceed a thread block. */
 static const size_t gated[][2] = {{1, 1}, {3, 17}, {17, 64}, {130, 24}, {40, 1000}};
 
 /* Returns rows of random g within 1 and a within +-size. */

@@ -17,7 +17,7 @@ static size_t words(const char *list)
     return n;
 }
 
-/* Operations have the input shapes of device.h; attention has the row sums of each head together, [B, H, T]. */
+/* Operations have the input shapes of device.h; for attention, the row sums of all heads are one array, [B, H, T]. */
 TEST(shapes_are_those_of_the_device)
 {
     for (int i = 0; i < OPERATIONS; i++)

@@ -11,7 +11,7 @@ static const struct {
 } cases[] = {
     {1, 2, 2, 2, 0},   {1, 3, 2, 2, 1},        {2, 2, 2, 2, 1},
     {2, 1, 2, 2, 0},   {16, 1, 2, 2, 0},                         /* a rank's only thread waits for no other thread */
-    {16, 0, 2, 2, 0},                                            /* 0: the default, at most the rank's share */
+    {16, 0, 2, 2, 0},                                            /* 0 threads: the default, at most a rank's share */
     {4, 4, 16, 16, 0}, {4, 5, 16, 16, 1},      {4, 4, 4, 16, 0}, /* each rank has 4 cores of its own */
     {4, 5, 4, 16, 1},  {4, 4, 4, 4, 1},        {4, 4, 0, 0, 0},  /* 0 cores: the number is unknown */
     {4, 4, 16, 0, 0},  {-1, 4, 2, 2, 0},       {4, -1, 2, 2, 0},

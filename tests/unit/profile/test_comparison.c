@@ -9,7 +9,7 @@
 
 enum { ROUNDS = 8, ROOM = 10, PROFILES = 4 };
 
-/* Made-up profiles: steps take 100 ms, 1 ms more in each round, times 1.0, 1.2, about 1.0 and, for `none`, 0.5. */
+/* Made-up profiles: steps of 100 ms, 1 ms longer each round, multiplied by 1.0, 1.2, about 1.0 and, for `none`, 0.5. */
 static const struct {
     const char *label;
     const struct strategy *strategy;

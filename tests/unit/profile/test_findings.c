@@ -96,7 +96,7 @@ static void receiving(double percent)
     rates[3].receive = percent / 100 * 60e6;
 }
 
-static void sending_one_way(double percent) /* one of two hosts' send rate, and the other's receive rate */
+static void sending_one_way(double percent) /* with two hosts: the send rate of one and the receive rate of the other */
 {
     sending(100);
     h.facts.hosts = 2;

@@ -1,5 +1,5 @@
-/* test_tables.c - tables with a row per rank: few ranks in order; of many ranks the worst first, at most a page unless
- * all are requested. */
+/* test_tables.c - tables with a row per rank: few ranks are in order; with many ranks the worst are first, and only a
+ * page of them is shown unless all are requested. */
 #include "base/json.h"
 #include "profile/summary.h"
 #include "results/results.h"

@@ -282,7 +282,7 @@ TEST(computation_that_is_slower_on_more_ranks)
     ck_assert_double_eq_tol(found.item[0].finding.loss.value, 3e-3, 1e-12);
 }
 
-/* CPU contention is reported instead of slower computation, which is its effect. */
+/* CPU contention is reported instead of the slower computation that it causes. */
 TEST(cpu_contention_is_why_computation_is_slower)
 {
     add_steps("1node", 1, 100, 3, 6, 0, 0, 10);

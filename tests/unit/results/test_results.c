@@ -249,7 +249,7 @@ TEST(losses_agree)
                     double loss = steps[rank][row][round][i].loss, same = steps[rank][1][0][i].loss;
                     if (row == 0)
                         apart = fmax(apart, fabs(loss - same));
-                    else /* sums over two ranks are exact in any order */
+                    else /* a sum over two ranks does not depend on the order */
                         ck_assert_double_eq(loss, same);
                     if (row == 0) /* `none` also starts each block from the same weights */
                         ck_assert_double_eq(loss, steps[rank][0][0][i].loss);

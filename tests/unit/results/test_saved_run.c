@@ -267,7 +267,7 @@ TEST(lists_have_limits)
     }
 }
 
-/* A run that was interrupted can be read once it has a round. tune plans one round at a time. */
+/* A run that was interrupted can be read if at least one round is done. tune plans one round at a time. */
 TEST(a_run_that_was_interrupted)
 {
     char words[RESULTS_UNFINISHED];

@@ -192,7 +192,7 @@ static void gpu_trace_destroy(struct gpu_trace *t)
     activities_destroy(&t->activities);
 }
 
-/* ---- the trace of that step ---- */
+/* the trace of the made-up step */
 
 static struct gpu_trace gpu;
 static cJSON *json;
@@ -484,7 +484,7 @@ static int write_traces(const char *directory, const char *kind)
             gpu.rank.trace.nccl_version = NULL;
             gpu.rank.trace.comm = "mpi";
             gpu.rank.trace.comm_thread = 4100;
-            for (size_t i = 0; i < 2; i++) { /* complete within gradient_sync on the host */
+            for (size_t i = 0; i < 2; i++) { /* the collectives complete within gradient_sync */
                 gpu.rank.collectives.item[i].posted_ns = gpu.rank.collectives.item[i].queued_ns + 1 * US;
                 gpu.rank.collectives.item[i].completed_ns = (1224 + (int64_t)i) * US;
             }

@@ -1,4 +1,4 @@
-/* test_attainable.c - the attainable step time of a bucket plan, compared with values by hand; and growing series. */
+/* test_attainable.c - the attainable step time of a bucket plan, compared with values by hand; and series that grow. */
 #include "tests/support/suite.h"
 #include "training/training.h"
 
@@ -11,8 +11,8 @@ TEST(attainable_by_hand)
         double ready[3], alone[3], backward_end, rest, expected;
     } rows[] = {
         {0, {0}, {0}, 10, 1, 11},                     /* no buckets */
-        {1, {10}, {3}, 10, 1, 14},                    /* sent after backward */
-        {1, {4}, {3}, 10, 1, 11},                     /* hidden by backward */
+        {1, {10}, {3}, 10, 1, 14},                    /* the bucket is sent after backward */
+        {1, {4}, {3}, 10, 1, 11},                     /* the bucket is hidden by backward */
         {1, {4}, {8}, 10, 0, 12},                     /* 2 s of communication are exposed */
         {3, {2, 6, 10}, {1, 1, 1}, 10, 2, 13},        /* the last decides: 10 + 1 + 2 */
         {3, {2, 6, 10}, {5, 5, 1}, 10, 0, 13},        /* the first decides: 2 + 5 + 5 + 1 */
