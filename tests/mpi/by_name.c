@@ -1,4 +1,4 @@
-/* by_name.c - tests the totals by name from made-up spans, 1 and 3 ranks: nested spans, sums, sort orders. */
+/* by_name.c - tests the totals by name from made-up spans, on 1 and 3 ranks: nested spans, sums, sort orders. */
 #include "spans/spans.h"
 
 #include "kernels/error.h"

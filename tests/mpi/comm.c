@@ -130,7 +130,7 @@ static void check_sums(const struct way *w, struct comm *comm, const size_t *cou
     }
 }
 
-/* Checks that spans have consistent times and, if the library runs one after another, the order of tickets. */
+/* Checks the times of spans, and that spans are in the order of tickets if collectives run one after another. */
 static void check_spans(const struct way *w, struct timeline *timeline, size_t n)
 {
     const struct lane *lane = &timeline->lane[LANE_COMMUNICATION];
@@ -272,7 +272,7 @@ TEST_EACH(the_job_knows_its_ranks, 2)
     ck_assert_double_eq(job_max(&job, job.rank), job.size - 1);
     ck_assert_int_eq(job.machine_size, on_machine);
     ck_assert_double_eq(job_sum_machine(&job, 1), on_machine);
-    ck_assert_int_ge(job.machine_size, job.local_size); /* a host is on one machine */
+    ck_assert_int_ge(job.machine_size, job.local_size); /* all ranks of a host are on one machine */
 }
 
 TEST(ranks_agree_on_a_failure)

@@ -238,7 +238,7 @@ END_TEST
 
 /* ---- the check fails on mistakes ---- */
 
-/* A comm that calls another comm, with a mistake. */
+/* A comm that passes its calls on to another comm, but with a mistake. */
 struct faulty {
     struct comm comm, *real;
     int misses_last, runs_twice;

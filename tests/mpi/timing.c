@@ -74,7 +74,7 @@ TEST(bus_factors_are_those_of_nccl_tests)
             ck_assert_double_eq(comm_bus_factor((enum comm_kind)k, ranks[i]), known[k][i]);
 }
 
-/* Sizes are rounded down to whole elements and equal parts; equal results are timed once. */
+/* Sizes are rounded down to whole elements and equal parts; sizes that become equal are timed once. */
 TEST(sizes_are_whole_elements)
 {
     static const size_t bytes[] = {1, 5, 100, 101};
@@ -96,7 +96,8 @@ TEST(sizes_are_whole_elements)
     ck_assert_uint_eq(n, 2 + 3); /* in place, for any operation: 1 and 12 doubles; 1, 2 and 50 bf16 */
 }
 
-/* A real timing has the requested number of iterations, all longer than 0 and none wrong; ranks agree on the rest. */
+/* A real timing has the requested number of iterations, all longer than 0 and none wrong; ranks agree on the figures.
+ * */
 TEST_EACH(a_real_timing_is_right, BLOCKINGS *COMM_KINDS)
 {
     static const size_t bytes = 4096;
@@ -115,7 +116,7 @@ TEST_EACH(a_real_timing_is_right, BLOCKINGS *COMM_KINDS)
         ck_assert_uint_eq(t->n, 10);
         for (int i = 1; i < 10; i++)
             same += t->seconds[i] == t->seconds[i - 1];
-        /* queued iterations are timed together; on one rank, copies that take no time may be equally long */
+        /* queued iterations are timed together and share a time; on one rank, copies that take no time do so, too */
         ck_assert(blocking == BLOCKING_NO ? same > 4 : job.size == 1 || same < 5);
         same = 0;
         timing_measure(&endpoint, &options, t, 1);
