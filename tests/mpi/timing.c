@@ -96,8 +96,7 @@ TEST(sizes_are_whole_elements)
     ck_assert_uint_eq(n, 2 + 3); /* in place, for any operation: 1 and 12 doubles; 1, 2 and 50 bf16 */
 }
 
-/* A real timing has the requested number of iterations, all longer than 0 and none wrong; ranks agree on the figures.
- * */
+/* A real timing has the requested number of iterations, all longer than 0, none wrong; ranks agree on the figures. */
 TEST_EACH(a_real_timing_is_right, BLOCKINGS *COMM_KINDS)
 {
     static const size_t bytes = 4096;
