@@ -112,7 +112,7 @@ static int read_piece(int fd, const char *path, void *to, const struct piece *pi
     return read_part(fd, path, to, piece->n * sizeof(float), sizeof(struct checkpoint_header) + before * sizeof(float));
 }
 
-/* Checks that the header h, of a file of `bytes` bytes, has the same model and seed as ours. Returns 0; or -1,
+/* Checks that the header h, of a file of `bytes` bytes, has the same model and seed as `ours`. Returns 0; or -1,
  * reported. */
 static int check_header(const char *path, const struct checkpoint_header *h, size_t bytes,
                         const struct checkpoint_header ours)
@@ -135,7 +135,7 @@ static int check_header(const char *path, const struct checkpoint_header *h, siz
     return 0;
 }
 
-/* Opens a file and reads its header, which must match ours. Returns a file descriptor; or -1, reported. */
+/* Opens a file and reads its header, which must match `ours`. Returns a file descriptor; or -1, reported. */
 static int open_state(const char *path, const struct checkpoint_header ours, struct checkpoint_header *header)
 {
     struct stat status;

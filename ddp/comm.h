@@ -76,8 +76,7 @@ struct watchdog;
 struct comm {
     const char *name;     /* "self", "mpi" or "nccl" */
     int rank, ranks;      /* rank of this process, and number of ranks */
-    const char *progress; /* how collectives advance while the device works, for the results; NCCL: its version and
-                             settings */
+    const char *progress; /* for the results: how collectives make progress, or NCCL's version and settings */
     size_t scattered;     /* reduce_scatter in place leaves its result at buffer[scattered]: 0 with MPI, the rank with
                              NCCL */
     int on_device; /* 1: the device runs collectives and times their spans; 0: the host does, and spans last from post
@@ -142,7 +141,7 @@ static inline void *comm_result(const struct comm *comm, const struct collective
  * nccl-tests, doc/PERFORMANCE.md. */
 double comm_bus_factor(enum comm_kind kind, int ranks);
 
-/* Describes a collective for messages, with its ticket (0: none). */
+/* Describes a collective, and its ticket unless that is 0, in words[COMM_WORDS], for messages. */
 enum { COMM_WORDS = 160 };
 void comm_words(const struct collective *collective, long ticket, char words[COMM_WORDS]);
 

@@ -6,7 +6,7 @@
 #include "ddp/job.h"
 #include "kernels/device.h"
 
-/* Tests whether the backend will copy the device's memory through host memory (comm_staged.h); it then needs as much
+/* Tests whether the backend will copy the device's memory through host memory (comm_staged.h). If so, it needs as much
  * host memory as the comm allocates. */
 int comm_stages(const struct job *job, const struct device *device, const struct comm_options *options);
 

@@ -1,6 +1,6 @@
 /* comm_nccl.h - collectives by NCCL, between GPUs, on a stream of their own.
  *
- * In a program built without NCCL, comm_nccl_absent.c takes its place and reports that. */
+ * A program built without NCCL contains comm_nccl_absent.c instead, which reports that NCCL is missing. */
 #ifndef DDP_COMM_NCCL_H
 #define DDP_COMM_NCCL_H
 

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* Device memory for collectives, and its mirror of the same size in host memory. */
+/* Device memory for collectives, and a mirror of the same size in host memory. */
 struct mirrored {
     char *memory, *host;
     size_t bytes;
@@ -13,8 +13,8 @@ struct mirrored {
 };
 
 struct staged_collective {
-    struct collective wanted; /* as requested, in device memory */
-    struct collective staged; /* the same collective in host memory */
+    struct collective wanted; /* the collective as requested, in device memory */
+    struct collective staged; /* the collective that the library runs, in host memory */
     int copying_in;           /* the library has finished, and the result is being copied */
 };
 

@@ -40,12 +40,12 @@ struct comm_thread {
     long posted; /* every ticket up to this one is posted */
 
     pthread_mutex_t lock; /* guards the members below; never held during calls of the transport */
-    pthread_cond_t work;  /* wakes the thread: there is work, or `stop` */
+    pthread_cond_t work;  /* wakes the comm's thread if there is work or `stop` is set */
     struct entry *ring; /* [capacity]; ticket t is at t % capacity; in flight, an entry belongs to the driving thread */
     long capacity;
     long queued;              /* the newest ticket; changed only by the training thread */
     long completed;           /* every ticket up to this one is complete; changed only while holding `driving`, too */
-    int64_t completed_ns;     /* when `completed` last rose */
+    int64_t completed_ns;     /* when `completed` last increased */
     const struct entry *call; /* the blocking call in progress; NULL: none */
     int joining;              /* the training thread drives the transport or is about to; the comm's thread must not */
     int stop;

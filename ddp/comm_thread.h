@@ -33,7 +33,8 @@ struct transport {
 };
 
 /* Creates a comm over a transport, for memory of that device. progress must be poll or sleep; the name must outlive the
- * comm. timeline NULL: records no spans. The caller may set comm->watchdog to one that calls comm_thread_look. */
+ * comm. timeline NULL: records no spans. The caller may set comm->watchdog to a watchdog that calls
+ * comm_thread_look. */
 struct comm *comm_thread_create(const char *name, struct transport transport, const struct device *device,
                                 struct timeline *timeline, size_t capacity, struct comm_progress progress);
 

@@ -18,11 +18,11 @@ struct slot {
     int failed;              /* the micro-batch could not be read */
 };
 
-/* What one thread needs to fetch. */
+/* The state of one thread that fetches micro-batches. */
 struct worker {
     struct data *data;
     int32_t *row;       /* [T + 1] tokens of the sequence being fetched */
-    unsigned char *raw; /* the same tokens in the file's format */
+    unsigned char *raw; /* the tokens of the sequence in the file's format */
     pthread_t thread;
 };
 

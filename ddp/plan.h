@@ -10,7 +10,7 @@
 
 struct bucket {
     size_t offset, count; /* the bucket's range of the arena, in floats */
-    int last_tensor;      /* the tensor whose gradient completes it */
+    int last_tensor;      /* the tensor whose gradient completes the bucket */
     int tensors;
 };
 
@@ -20,7 +20,7 @@ struct plan {
 };
 
 /* Plans buckets of at most max_bytes bytes of fp32, each with as many whole tensors as fit; a larger tensor has a
- * bucket of its own. Release this plan, and those below, with plan_destroy. */
+ * bucket of its own. Release this plan, and the plans below, with plan_destroy. */
 void plan_create(struct plan *plan, const struct tensor *tensor, int tensors, size_t max_bytes);
 
 /* Plans a bucket for each tensor; or one bucket for the whole gradient. Both ignore max_bytes. */

@@ -25,7 +25,7 @@ static void sleep_for_delay(struct trainer *t, int64_t ns)
     int64_t now = clock_now_ns();
     clock_sleep_until(now + ns);
     int64_t end = clock_now_ns();
-    t->device->stamp(); /* so that the next operation does not include the delay */
+    t->device->stamp(); /* so that the trace of the next operation does not include the delay */
     timeline_add(
         t->timeline, LANE_HOST,
         (struct span){

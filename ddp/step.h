@@ -54,7 +54,7 @@ struct trainer {
     int32_t *input, *target; /* [B, T] on the device */
     float *record;           /* [slots, RECORDS] on the device */
     size_t slots;            /* of record */
-    float *start;            /* [arena] the weights at the start of every block, on the device */
+    float *start;            /* [arena] the weights with which every block of steps starts, on the device */
     enum step_phase phase;   /* the current phase; PHASES between steps */
     int64_t phase_start_ns, phase_start_stamp, phase_start_wait;
 };

@@ -24,7 +24,7 @@ struct reducer {
     int ranges;
 
     int after_backward; /* 1: gradient_ready's work is deferred until backward is over, in the same order */
-    int started;        /* buckets of this step whose reduction has started */
+    int started;        /* number of buckets whose reduction has started in this step */
     long ticket;        /* ticket of the last collective */
 
     enum comm_dtype staged_dtype; /* the type of `staged` */
