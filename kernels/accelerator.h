@@ -1,6 +1,6 @@
 /* accelerator.h - the kinds of processor besides the CPU that ranks can compute on.
  *
- * To add one, write its struct accelerator and its struct device, and add a row in accelerator.c. */
+ * To add a kind, write its struct accelerator and its struct device, and add a row in accelerator.c. */
 #ifndef KERNELS_ACCELERATOR_H
 #define KERNELS_ACCELERATOR_H
 

@@ -45,7 +45,7 @@ struct activity {
         } call;
         struct {
             uint32_t event;       /* ACTIVITY_NONE: none */
-            uint32_t stream;      /* the stream that is waited for: it recorded the event */
+            uint32_t stream;      /* the stream that is waited for, on which the event was recorded */
             uint32_t correlation; /* correlation of the call that recorded the event; ACTIVITY_NONE until known */
         } wait;
     };
@@ -92,13 +92,13 @@ void activities_settle(struct activities *activities);
  * operation or collective that the host was issuing at that time, and work of the GPU to that of the call with the same
  * correlation. Fills `operation` and `collective`, and from them
  *   - times of operations that have none: from the start of the operation's first record to the end of its last; an
- *     operation without records gets no length, at the end of the one before. Ranges get the times of the operations
- *     inside;
- *   - times of collectives with NCCL kernels: likewise. They replace the times of stamps, between which the GPU may
- *     wait for the host's launch;
+ *     operation without records gets length 0 at the end of the previous operation. Ranges get the times of the
+ *     operations in them;
+ *   - times of collectives with NCCL kernels, in the same way. These times replace the times of stamps, between which
+ *     the GPU may wait for the host's launch;
  *   - *work: a span for each record of an operation's work, with the operation's step and number, in order of start;
  *     memory is allocated as needed, free(work->span) at the end.
- * The spans of both lanes must be in order of queued_ns. May be called again after more were recorded and settled:
+ * The spans of both lanes must be in order of queued_ns. May be called again after more records were settled:
  * operations and ranges that have times keep them, even if more of their records have arrived; everything else is found
  * anew from all records. */
 void activities_attribute(struct activities *activities, struct timeline *timeline, struct lane *work);

@@ -16,8 +16,9 @@ struct blas_facts {
  * OpenBLAS's issue 4267 and its user manual, "Runtime variables". */
 void blas_choose_kernels(void);
 
-/* Returns the family that suits a CPU better than `kernels`, a static string; or NULL if there is none. features: the
- * CPU's, separated by spaces, as in /proc/cpuinfo; sve_bytes: the length of its SVE vectors, 0 without SVE. */
+/* Returns the name, a static string, of the family that suits a CPU better than `kernels`; NULL if there is none.
+ * features: the CPU's, separated by spaces, as in /proc/cpuinfo; sve_bytes: the length of its SVE vectors, 0 without
+ * SVE. */
 const char *blas_better_kernels(const char *kernels, const char *features, long sve_bytes);
 
 /* Returns the family that suits this machine's CPU better than `kernels`, like blas_better_kernels. */

@@ -1,4 +1,4 @@
-/* core_wait.c - reads the time that the kernel's scheduler has counted for a thread. */
+/* core_wait.c - reads how long a thread has waited for a core, as the kernel's scheduler has counted it. */
 #include "kernels/core_wait.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* early_option.c - searches the command line for one option before it is parsed. */
+/* early_option.c - searches the command line for one option, before the command line is parsed. */
 #include "kernels/early_option.h"
 
 #include <stddef.h>

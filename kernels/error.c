@@ -12,7 +12,7 @@
 #include <time.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static char kept[1024]; /* a message, or "" */
+static char kept[1024]; /* the message kept until it is printed; "": none */
 static int job_rank;
 static void (*end_job)(int status);
 

@@ -43,7 +43,7 @@ static void before_libraries(void)
 }
 __attribute__((section(".preinit_array"), used)) static void (*const first)(void) = before_libraries;
 
-/* Restores the former signal actions, after the constructors of all libraries. */
+/* Runs after the constructors of all libraries: restores the former signal actions. */
 __attribute__((constructor)) static void after_libraries(void)
 {
     for (int i = 0; i < ENDS; i++)

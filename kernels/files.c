@@ -119,7 +119,7 @@ int files_publish(int file, const char *temporary, const char *path)
         (void)files_abandon(file, temporary);
     } else {
         exit_handlers_keep_file(temporary);
-        if (files_close(file)) /* after the rename, because the file must stay locked until then */
+        if (files_close(file)) /* closed after the rename, because the file must stay locked until then */
             why = errno;
     }
     errno = why;

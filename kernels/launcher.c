@@ -46,7 +46,7 @@ static const char *read_variable(int launcher, enum question question, long *val
     return name;
 }
 
-/* Returns the variable of the first launcher that answers, like read_variable. */
+/* Calls read_variable for each launcher until one has the variable; returns what read_variable returned. */
 static const char *first_answer(enum question question, long *value)
 {
     const char *name = NULL;

@@ -2,7 +2,7 @@
  * or before it starts.
  *
  * Known launchers are MPICH's Hydra, Open MPI's mpirun, PMIx and Slurm's srun. If one runs inside another, as Hydra
- * does in a step of Slurm, the first in this list counts. A variable that is not a number counts as unset. */
+ * does in a step of Slurm, the earlier one in this list counts. A variable that is not a number counts as unset. */
 #ifndef KERNELS_LAUNCHER_H
 #define KERNELS_LAUNCHER_H
 

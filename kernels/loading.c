@@ -46,7 +46,7 @@ static void before_libraries(void)
 }
 __attribute__((section(".preinit_array"), used)) static void (*const first)(void) = before_libraries;
 
-/* Stops the timer and checks the memory that is left, after the constructors of all libraries. */
+/* Runs after the constructors of all libraries: stops the timer and checks the memory that is left. */
 __attribute__((constructor)) static void after_libraries(void)
 {
     unsigned long pages = 0;

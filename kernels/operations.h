@@ -1,7 +1,7 @@
 /* operations.h - describes each operation of a device: its name, sizes and work.
  *
- * Sizes are named by the letters of device.h. A span of the compute lane holds them in the order of `sizes`, and the
- * operation's number as its index. */
+ * Sizes are named by the letters of device.h. A span of the compute lane holds the sizes in the order of `sizes`, and
+ * the operation's number as its index. */
 #ifndef KERNELS_OPERATIONS_H
 #define KERNELS_OPERATIONS_H
 
@@ -31,15 +31,15 @@ enum operation {
 
 struct operation_facts {
     const char *name;
-    const char *sizes;  /* one letter each */
+    const char *sizes;  /* names of the sizes (device.h), one letter each */
     const char *inputs; /* shapes of the input arrays, separated by commas: "NI,OI" is [N, I] and [O, I] */
     const char *types;  /* types of the inputs, one letter each: f fp32, h bf16, i int32, c the compute type */
     const char *flops;  /* a sum of products, for example "2NIO+N"; "" if not counted */
-    const char *bytes; /* bytes read and written, likewise; each array counts once; e is the size of the compute type */
+    const char *bytes;  /* bytes read and written, a sum of products; each array counts once; e: compute type's size */
 };
 extern const struct operation_facts operation_facts[OPERATIONS];
 
-/* Evaluates a formula, with sizes[strlen(letters)] for those letters and compute_bytes for e; 0 for "". */
+/* Evaluates a formula, in which letters[i] stands for sizes[i] and e for compute_bytes; returns 0 for "". */
 double operation_amount(const char *formula, const char *letters, const size_t *sizes, size_t compute_bytes);
 
 /* Returns the size named by one letter; 0 if it is not one of the letters. */

@@ -8,8 +8,8 @@
 
 #include <pthread.h>
 
-/* The process of a rank. If there are several, such as a shell and the program that it started, this is the one that
- * publishes its waits, else one that runs the same program as this process, else the first. */
+/* The process of a rank. If a rank has several, such as a shell and the program that it started, this is the process
+ * that publishes its waits, else a process that runs the same program as this one, else the first. */
 struct sibling {
     int process;      /* process id; 0: none is visible on this host, and all other members are 0 */
     int runs;         /* 1: it runs this program or publishes its waits; 0: it runs another, such as a shell */

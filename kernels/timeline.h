@@ -13,7 +13,7 @@
 
 enum timeline_lane {
     LANE_HOST, /* the training thread: the phases of a step, without gaps; `ready` marks; ranges of the model */
-    LANE_COMMUNICATION, /* one span per collective; they may overlap */
+    LANE_COMMUNICATION, /* one span per collective; spans may overlap */
     LANE_COMPUTE,       /* operations of a traced device; on the CPU the training thread runs them */
     LANE_MEMORY,        /* marks: allocations of a traced device at set-up; timeline_clear keeps them */
     TIMELINE_LANES

@@ -25,7 +25,7 @@ static size_t tiles_of(size_t T)
     return (T + TILE - 1) / TILE;
 }
 
-/* Returns the tile of query tile i and key tile j. */
+/* Returns the tile of scores between query tile i and key tile j. */
 static struct tile tile_at(size_t i, size_t j, size_t T, size_t H, size_t D, size_t stride)
 {
     size_t q0 = i * TILE, k0 = j * TILE;
@@ -168,7 +168,7 @@ static void backward_softmax(float *p, float *dp, const struct tile *t, const fl
     }
 }
 
-/* c[columns, depth] = or += s[rows, TILE]^T * a[rows, depth]: the tile's part of the gradient of keys or values. */
+/* c[columns, depth] = (or +=) s[rows, TILE]^T * a[rows, depth]: the tile's part of the gradient of keys or values. */
 static void multiply_by_transpose(float *c, const struct tile *t, const float *s, const float *a, int a_stride,
                                   int accumulate)
 {

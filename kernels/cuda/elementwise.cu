@@ -95,7 +95,7 @@ template <> __device__ inline float sigmoid<bf16>(float x)
     return __fdividef(1.0f, 1.0f + exp2_approximate(-log2_e * x));
 }
 
-/* The position of a thread's numbers: from `column` of a row on, at index `start` in a and g, `flat` in h. */
+/* Where a thread's numbers begin: at `column` of a row, at `start` in a and g, at `flat` in h. */
 template <int count> struct Place {
     size_t column, start, flat;
     bool there;

@@ -50,7 +50,7 @@ enum { RING_BYTES = 16 << 20, PARTS = 64, PART_BYTES = RING_BYTES / PARTS };
 
 static char *ring;                /* [PARTS, PART_BYTES] */
 static cudaEvent_t copied[PARTS]; /* recorded after the last copy of the part */
-static size_t parts_used;         /* number of parts used in total; parts_used % PARTS is next */
+static size_t parts_used;         /* number of parts used so far; the next is part parts_used % PARTS */
 
 static void make_ring(void)
 {

@@ -64,8 +64,8 @@ __device__ inline uint32_t shared_address(const void *shared)
     return static_cast<uint32_t>(__cvta_generic_to_shared(shared));
 }
 
-/* Warp: loads four 8 x 8 matrices of 16-bit numbers from shared memory. Lane 8 i + r gives the address of row r of
- * matrix i, 16 bytes, aligned to 16. word[i] of each lane becomes row g, columns 2t and 2t+1, of matrix i. */
+/* Warp: loads four 8 x 8 matrices of 16-bit numbers from shared memory. Lane 8 i + r passes the address of row r of
+ * matrix i; a row is 16 bytes, aligned to 16. word[i] of each lane becomes row g, columns 2t and 2t+1, of matrix i. */
 __device__ inline void load_matrices(uint32_t (&word)[4], const void *row)
 {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
@@ -93,7 +93,7 @@ __device__ inline void copy_async(void *shared, const void *global, int valid)
                  : "memory");
 }
 
-/* copy_async_commit ends a group of this lane's copies; copy_async_wait waits for all its groups but the last n. */
+/* copy_async_commit ends a group of this lane's copies; copy_async_wait waits for all but the last n groups. */
 __device__ inline void copy_async_commit()
 {
     asm volatile("cp.async.commit_group;" ::: "memory");
