@@ -43,8 +43,8 @@ static double chi_squared(uint64_t *state, size_t df)
 
 /* ---- critical values ---- */
 
-/* Returns (mean of series i - mean of series j) / its standard error, for means in units of 1 / sqrt(n). Series i and j
- * differ in their `columns` residuals by the same sum of squares as n samples would. */
+/* Returns (mean of series i - mean of series j) / its standard error. Means are in units of 1 / sqrt(n). Over `columns`
+ * columns, the squared differences of the residuals of i and j have the same sum as those of n samples. */
 static double studentised(const double *mean, const double *residual, size_t columns, size_t n, size_t i, size_t j)
 {
     double squares = 0;

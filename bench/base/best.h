@@ -18,11 +18,11 @@ struct against_best {
  * the same samples. The procedure is step-down. With r series left, including best, it tests the series with the
  * largest t = mean / standard error of log(a / best). If t is above c(r), this series is slower and is removed;
  * otherwise no series that is left is slower, and their intervals are exp(mean +- c(r) se). c(2) is the two-sided 5 %
- * point of Student's t with n - 1 degrees of freedom. c(r) is a 95 % quantile, simulated with a fixed seed: r series of
- * independent normal samples have the same mean, and the quantile is of the largest t of any against the least. If
- * series depend on each other, for example by a shared drift, or have unequal spreads, the largest t only becomes
- * smaller (compare Hayter, Ann. Statist. 12 (1984) 61-75, on Tukey's test); a test checks this. If n <
- * STATS_LEAST_PAIRS or k < 2, intervals are NAN and no series is slower.
+ * point of Student's t with n - 1 degrees of freedom. c(r) is simulated with a fixed seed: among r series of
+ * independent normal samples with equal true means, each series is compared with the one of least mean, and c(r) is the
+ * 95 % quantile of the largest t. If series depend on each other, for example by a shared drift, or have unequal
+ * spreads, the largest t only becomes smaller (compare Hayter, Ann. Statist. 12 (1984) 61-75, on Tukey's test); a test
+ * checks this. If n < STATS_LEAST_PAIRS or k < 2, intervals are NAN and no series is slower.
  *
  * anytime: the intervals hold at whichever round sampling stops: stats_paired_anytime at the level 5 % / (r (r - 1) /
  * 2). Not thread-safe: the last table of c is kept. */

@@ -83,7 +83,7 @@ size_t files_find(glob_t *found, const char *directory, const char *pattern)
     return glob(path, 0, NULL, found) ? 0 : found->gl_pathc;
 }
 
-/* ---- a file that appears when it is complete ---- */
+/* ---- files that appear once they are complete ---- */
 
 static int cannot_write(const struct new_file *file)
 {
@@ -139,7 +139,7 @@ int files_replace(const char *directory, const char *name, const char *text)
     return write_file(path, text);
 }
 
-/* ---- a path that an option named ---- */
+/* ---- paths given to options ---- */
 
 /* Whether a line begins with the mark, possibly after blanks. */
 static int has_mark(const char *text, const char *mark)

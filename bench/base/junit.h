@@ -12,7 +12,7 @@ struct junit_case {
     const char *class, *name; /* identify the test: the same in every run's file */
     double seconds;           /* duration; NAN: omitted */
     enum junit_outcome outcome;
-    const char *type, *message; /* one word and one sentence; not used if it passed */
+    const char *type, *message; /* type: a word; message: a sentence; unused if the test passed */
 };
 
 /* A JUnit file under construction. Its cases are kept in memory, since the file begins with their number. */

@@ -10,7 +10,7 @@
 struct lines {
     char path[FILES_PATH];
     int file;     /* -1: none */
-    off_t length; /* of the file up to its last whole line */
+    off_t length; /* bytes up to the end of the last whole line */
     int error;    /* errno of the first write that failed; 0: none */
 };
 

@@ -15,7 +15,8 @@
 int option_number(const char *text, double *value)
 {
     char *end;
-    int decimal = *text && *text != '+' && !text[strspn(text, "0123456789.eE+-")]; /* strtod takes 0x10, nan, " 1" */
+    /* strtod also accepts 0x10, nan and " 1" */
+    int decimal = *text && *text != '+' && !text[strspn(text, "0123456789.eE+-")];
     errno = 0;
     *value = strtod(text, &end);
     return decimal && !*end && !errno && isfinite(*value) ? 0 : -1;
@@ -222,7 +223,7 @@ static int report_unknown(const struct option_table *table, const char *word, si
     size_t dashes = *word == '-' ? strspn(word, "-") : 0, at = 0;
     int limit = 1 + (int)length / 3, shown = 0;
     char known[200] = "";
-    for (int far = 0; far <= limit && length > dashes && length < 64; far++) /* no name is longer */
+    for (int far = 0; far <= limit && length > dashes && length < 64; far++) /* no option name is longer */
         for (size_t i = 0; i < table->rows && shown < 3 && at < sizeof known; i++)
             if (distance(word + dashes, length - dashes, table->row[i].option->name) == far)
                 at += (size_t)snprintf(known + at, sizeof known - at, "%s --%s", shown++ ? "," : "; did you mean",
@@ -289,7 +290,7 @@ static int parse_option(struct option_table *table, int argc, char *const argv[]
 {
     const char *word = argv[*i], *value = word[2] ? word + 2 : NULL;
     size_t length = strcspn(word, "=");
-    char letter = word[1], name[64] = ""; /* no name is longer */
+    char letter = word[1], name[64] = ""; /* no option name is longer */
     if (letter == '-') {
         letter = 0;
         for (size_t c = 0; c + 2 < length && c < sizeof name - 1; c++)

@@ -77,7 +77,7 @@ cJSON *table_json(const struct table *table)
     return json;
 }
 
-/* ---- from JSON to words ---- */
+/* ---- from JSON to the text of cells ---- */
 
 /* Copies as many whole characters of the first n bytes of a text as fit into the cell. White space becomes spaces,
  * except newlines if keep_lines; other control characters and invalid UTF-8 become ?. */
@@ -177,7 +177,7 @@ struct table_view table_view(const cJSON *table)
     return view;
 }
 
-/* ---- on lines of text ---- */
+/* ---- printing as lines of text ---- */
 
 /* Copies line `line` of a heading into the cell; "" if the heading has fewer lines. */
 static const char *heading_line(char cell[TABLE_CELL], const char *heading, int line)

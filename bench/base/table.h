@@ -29,7 +29,7 @@ struct column {
     int decimals;     /* decimals of the printed number; -n: n significant digits, at most 5 decimals */
 };
 
-/* The offset of an interval whose ends are two doubles of a structure; must be adjacent to compile. */
+/* The offset of an interval whose ends are two adjacent doubles of a structure; does not compile if they are not. */
 #define COLUMN_ENDS(type, low, high)                                                                                   \
     (offsetof(type, low) + 0 * sizeof(char[offsetof(type, high) == offsetof(type, low) + sizeof(double) ? 1 : -1]))
 

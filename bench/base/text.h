@@ -34,7 +34,8 @@ void text_print_word(FILE *out, const char *word);
 /* Whether the whole text is UTF-8. */
 int text_is_utf8(const char *text);
 
-/* Prints the first character of a non-empty text, or ? if it is a control or invalid. Returns its length in bytes. */
+/* Prints the first character of a non-empty text, or ? for a control character or invalid UTF-8. Returns the length of
+ * the character in bytes. */
 size_t text_print_character(FILE *out, const char *text);
 
 /* Prints a text for a terminal: newlines and tabs unchanged, all other characters by text_print_character, so that text
