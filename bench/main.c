@@ -17,7 +17,8 @@
 
 static enum exit_status training_main(const struct job *job, int argc, char *const argv[]);
 
-/* Prints an error once per job: without MPI every process is rank 0, so only the launcher's first process prints. */
+/* Runs `report` once per job: it starts no MPI, so every process of a launcher would print the report; only the first
+ * does. */
 static int report_once(int argc, char *argv[])
 {
     return launcher_rank() ? STATUS_OK : run_report(argc, argv);
