@@ -16,9 +16,9 @@ struct saved_run {
     struct figure_list figures; /* the figures of summary.json */
 };
 
-/* Reads a run from its directory. If the run is in a subdirectory, as a profile is, the directory above will do, unless
- * it holds another run. so_far: also accepts a run that was interrupted or is still going on, if a round or row is
- * done. Returns 0; or -1, reported with the path, if the run cannot be read, is not complete, has another schema, or
+/* Reads a run from its directory. If the run is in a subdirectory, as a profile is, the directory above may be given,
+ * unless it holds another run. so_far: also accepts a run that was interrupted or is still going on, if a round or row
+ * is done. Returns 0; or -1, reported with the path, if the run cannot be read, is not complete, has another schema, or
  * was not written by ddpbench. Release with saved_run_destroy in either case. */
 int saved_run_read(struct saved_run *saved, const char *directory, int so_far);
 void saved_run_destroy(struct saved_run *saved); /* a zeroed one is fine */

@@ -28,9 +28,9 @@ struct verdict_item {
 struct verdict {
     int ranks, candidates;               /* ranks of the run; how many implementations are not controls */
     const char *label, *strategy, *size; /* of the best; label NULL: not known; size: its --bucket-size-mb or "" */
-    struct estimate step, cost;          /* seconds of the best; cost: its step - that of `none`; n 0: not known */
+    struct estimate step, cost;          /* of the best, seconds; cost: step - step of `none`; cost.n 0: not known */
     const char *best_size;               /* fastest bucket size, if the best has no buckets; otherwise "" */
-    double within;                       /* margin of a tie: 0.01 is 1 %; 0: a tie is not significantly slower */
+    double within;                       /* margin of a tie, 0.01 is 1 %; 0: no margin, only a test */
     int anytime;                         /* the intervals hold at whichever round sampling stops (best_compare) */
     const char *sample;                  /* name of what is compared in pairs: "round" or "repeat" */
     int explain;                         /* adds a last sentence that explains the ratios */
