@@ -111,7 +111,7 @@ static void add_rows(cJSON *json, const struct compare_lines *lines, const struc
             cJSON_ReplaceItemInObjectCaseSensitive(json, "judged_by_spread", cJSON_CreateTrue());
     }
     for (size_t i = lines->judged; i < lines->n && (*o->form[COMPARE_JSON] || *o->label);
-         i++) { /* --the text shows them with --label */
+         i++) { /* --label prints these figures */
         cJSON *item = json_add_row(cJSON_GetObjectItemCaseSensitive(json, "figures"));
         json_add_number(item, "candidate_to_baseline", add_figure(item, &lines->item[i], 1, o));
     }

@@ -60,7 +60,7 @@ static int add_run(struct compare_lines *lines, const struct saved_run *saved, s
 
 int compare_match(struct compare_lines *lines, const struct compare_run *run, size_t baselines, size_t candidates)
 {
-    size_t most = 1, runs = baselines + candidates; /* most is 1 more: find_or_add searches with an extra line */
+    size_t most = 1, runs = baselines + candidates; /* most begins at 1: find_or_add uses a spare line */
     for (size_t r = 0; r < runs; r++)
         most += run[r].saved.figures.n;
     *lines = (struct compare_lines){.item = allocate(most, sizeof *lines->item),

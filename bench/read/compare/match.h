@@ -19,7 +19,7 @@ int compare_match(struct compare_lines *lines, const struct compare_run *run, si
 
 /* Marks the figures to judge, and sorts the lines. metrics: a comma-separated list of figure names; "": figures that
  * the runs mark as judged. Returns 0; or -1, reported, if no run has a named figure, or a figure to judge has a value
- * of 0 or less or is neither better if higher nor if lower. */
+ * of 0 or less or has no better direction (BETTER_NONE). */
 int compare_choose(struct compare_lines *lines, const char *metrics);
 
 void compare_lines_destroy(struct compare_lines *lines); /* zeroed ones are fine */

@@ -111,10 +111,10 @@ int compare_run_read(struct compare_run *run, const char *directory)
         run->setting[kind] = cJSON_CreateObject();
     settings_add(run->setting[SETTING], "mode", json_string(json, "mode"));
     add_members(run, "configuration", SETTING);
-    if (!strcmp(json_string(json, "mode"), "profile")) /* which steps the figure "step" is about */
+    if (!strcmp(json_string(json, "mode"), "profile")) /* which steps the figure "step" measures */
         settings_add(run->setting[SETTING], "steps",
                      json_number(configuration, "rounds") > 0 ? "of rounds" : "captured");
-    add_members(run, "derived", SETTING); /* e.g. the threads in use replace --threads */
+    add_members(run, "derived", SETTING); /* e.g. threads in use; replace equal keys */
     settings_add(run->setting[LISTED], "program", json_string(json, "program"));
     settings_add(run->setting[LISTED], "version", json_string(json, "version"));
     add_ranks(run, "host", NULL);

@@ -62,7 +62,7 @@ struct figure_verdict_row {
     const struct verdict_figure *figure; /* the figure, or one of its sizes */
     size_t sizes;                        /* 1, or the number of sizes whose mean the row is */
     size_t n[2];                         /* number of baselines and of candidates that have it */
-    double ratio;                        /* of geometric means, above 1 is worse; NAN: a side is missing */
+    double ratio;                        /* ratio of geometric means, above 1 is worse; NAN: a side has no values */
     double low, high; /* interval of the ratio, each end at the one-sided level of the figure's test; NAN with fewer
                          than VERDICT_RUNS baseline runs. regressed, except for wrong data: low > 1 + tolerance;
                          improved: high < 1 / (1 + tolerance) */

@@ -14,8 +14,8 @@
 /* Creates an empty document, which the caller owns. All texts below are formatted as by printf. */
 cJSON *document_create(const char *title, ...) __attribute__((format(printf, 1, 2)));
 
-/* Each function appends a block. Consecutive items form one list. In paragraphs, items, and titles and notes of tables,
- * text between backticks is printed as code. */
+/* Append a heading, a paragraph or an item of a list. Consecutive items form one list. In paragraphs, items, and titles
+ * and notes of tables, text between backticks is printed as code. */
 void document_add_heading(cJSON *document, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void document_add_paragraph(cJSON *document, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void document_add_item(cJSON *document, const char *format, ...) __attribute__((format(printf, 2, 3)));

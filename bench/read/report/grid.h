@@ -31,9 +31,9 @@ struct grid_point {
     double interval_s[2];      /* 95 % interval of the mean by Student's t; NAN with fewer than GRID_REPEATS */
     double tokens_mean_s;      /* mean tokens per second */
     double efficiency;         /* tokens/s per rank / the same on the fewest ranks; NAN on the fewest ranks */
-    struct paired to_best;     /* step / best's step by repeat; interval NAN with fewer than GRID_REPEATS */
+    struct paired to_best;     /* step / step of the best, paired by repeat; no interval below GRID_REPEATS */
     enum verdict_kind verdict; /* VERDICT_KINDS: a control; undecided with fewer than GRID_REPEATS */
-    const char *mark;          /* "*" best, "=" tie, "" */
+    const char *mark;          /* "*": best, "=": tie, "": neither */
 };
 
 struct grid {

@@ -26,7 +26,7 @@ enum { RUN_LABEL = 104 }; /* room for the longest --label */
 struct report_run {
     char label[RUN_LABEL];
     char directory[FILES_PATH];
-    char problem[400];    /* why the run cannot be read: the members below are unset; "": it can */
+    char problem[400];    /* why the run cannot be read (members below are unset); "": it can be read */
     char unfinished[80];  /* such as "interrupted, 1 of 2 rounds"; "": the run is complete */
     double done, planned; /* number of rounds, rows or captures */
     char mode[16], time[40];
@@ -36,7 +36,7 @@ struct report_run {
     size_t ranks, hosts, threads;
     struct place place;
     double cpus_per_rank;         /* logical CPUs of a rank; ranks divide a shared CPU; NAN: unknown */
-    double parameters, sequences; /* of the model; of a rank in a step; NAN for `allreduce` */
+    double parameters, sequences; /* parameters of the model; sequences of a rank per step; NAN for `allreduce` */
     double tokens;                /* of all ranks in a step; NAN for `allreduce` */
     char subject[128];            /* the profiled or the best implementation; "": none */
     double phase_s[PARTS + 1];    /* a profile's mean times of the parts of a step, and of the step; otherwise NAN */
