@@ -200,7 +200,7 @@ static void create_arrays(struct bench *b)
     x->rstd = random_numbers(d, wide, N, 0.5, 1.5);
     x->lse = random_numbers(d, wide, n / D, 0, 1); /* [B, H, T] */
 
-    float *turn = allocate(2 * MOST_ANGLES, sizeof *turn); /* rotations: repeating them keeps lengths */
+    float *turn = allocate(2 * MOST_ANGLES, sizeof *turn); /* rotations keep lengths when repeated */
     for (size_t i = 0; i < 2 * MOST_ANGLES; i += 2) {
         turn[i] = cosf((float)(i % 1000));
         turn[i + 1] = sinf((float)(i % 1000));

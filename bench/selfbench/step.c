@@ -62,7 +62,7 @@ int main(int argc, char *argv[])
     return EXIT_SUCCESS;
 }
 
-/* Writes a summary such as "median 1.5, min 1.2, max 2.0, n 15", here with decimals 1; returns text. */
+/* Writes a summary such as "median 1.5, min 1.2, max 2.0, n 15", here with decimals = 1; returns text. */
 static const char *spread_words(char text[128], const double *sample, size_t n, int decimals)
 {
     snprintf(text, 128, "median %.*f, min %.*f, max %.*f, n %zu", decimals, stats_median(sample, n), decimals,
