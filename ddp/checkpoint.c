@@ -47,7 +47,7 @@ static struct checkpoint_header header_of(const struct checkpoint *c, struct tra
 /* A part of one of the arrays. Pieces are numbered in the order in which the file stores them. */
 struct piece {
     int array;
-    size_t first, n; /* floats; n is 0 after the last piece */
+    size_t first, n; /* in floats; n is 0 after the last piece */
     float *on_device;
 };
 

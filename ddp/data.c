@@ -44,7 +44,7 @@ struct data {
     pthread_cond_t wanted, filled;
     uint64_t next;    /* the micro-batch that data_next serves next */
     uint64_t planned; /* micro-batches in [next, planned) are fetched or being fetched */
-    size_t served;    /* the slot that the caller uses */
+    size_t served;    /* index of the slot served last */
     int stop;
 };
 

@@ -11,7 +11,7 @@ struct source {
     size_t header_bytes; /* offset of token 0 in the file */
     size_t token_bytes;  /* 1 or 2 */
     size_t tokens;       /* 0 for synthetic data */
-    size_t sequences;    /* per epoch; 0 for synthetic data, which is endless */
+    size_t sequences;    /* sequences per epoch; 0 for synthetic data, which is endless */
     size_t vocabulary;
     size_t T; /* a sequence has T + 1 tokens */
     uint64_t seed;

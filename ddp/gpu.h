@@ -13,7 +13,7 @@ int gpu_choose(const struct accelerator *accelerator, const struct job *job, int
 
 /* The GPU that a rank would use, as exchanged between ranks. */
 struct gpu_choice {
-    int chosen; /* 0: the rank found none */
+    int chosen; /* 1: the rank found a GPU; 0: it found none */
     char host_name[64], gpu_name[256], id[48];
 };
 

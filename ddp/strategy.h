@@ -35,7 +35,7 @@ struct reducer {
 struct strategy {
     const char *name;
     const char *summary; /* one line for --help */
-    int reduces;         /* 0 for the control, which does not reduce gradients */
+    int reduces;         /* 1 if it reduces gradients; the control does not */
     int overlaps;        /* 1 if it starts reductions during backward */
     int stages;          /* 1 if it needs the staged buffer */
     int buckets;         /* 1 if it obeys --bucket-size-mb */

@@ -336,7 +336,7 @@ void watchdog_hide(struct watchdog *w)
     pthread_mutex_lock(&w->lock);
     memcpy(&w->hidden, w->mine, sizeof w->hidden);
     siblings_show(w->thread, atomic_load(&w->hidden.started));
-    atomic_store(&w->mine->beat_ns, 0); /* from now on the others use /proc */
+    atomic_store(&w->mine->beat_ns, 0); /* from now on the other ranks look for this rank in /proc */
     memset(w->board, 0, (size_t)w->ranks * sizeof *w->board);
     w->mine = &w->hidden;
     pthread_mutex_unlock(&w->lock);
