@@ -19,7 +19,7 @@ enum scalar {
     SCALAR_LEARNING_RATE,
     SCALAR_STEP,      /* the optimizer's step number, 1 in the first step */
     SCALAR_CLIP,      /* the factor that the optimizer applies to gradients: 1 without clipping */
-    SCALAR_GRAD_NORM, /* written by grad_norm */
+    SCALAR_GRAD_NORM, /* the gradient's norm, written by grad_norm */
     SCALARS
 };
 

@@ -94,7 +94,7 @@ static void print_and_end(const char *place, const char *message) __attribute__(
 static void print_and_end(const char *place, const char *message)
 {
     const int turn_ms = 300, most_turns = 8;
-    const struct timespec read_ms = {.tv_nsec = 200000000}; /* lets the launcher read the line before the end */
+    const struct timespec read_ms = {.tv_nsec = 200000000}; /* lets the launcher read the line before the job ends */
     int wait_ms = turn_ms * (job_rank < most_turns ? job_rank : most_turns);
     nanosleep(&(struct timespec){wait_ms / 1000, wait_ms % 1000 * 1000000}, NULL);
     fprintf(stderr, "ddpbench: rank %d: %s%s\n", job_rank, place, message);

@@ -108,7 +108,7 @@ static void handle_signal(int number, siginfo_t *info, void *context)
         (void)!write(STDERR_FILENO, line[i], strlen(line[i]));
     else /* lets rank 0 print first: MPI may abort rank 0 once this rank has ended */
         nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
-    raise(number); /* the default action (SA_RESETHAND), once this handler returns */
+    raise(number); /* takes the default action (SA_RESETHAND) once this handler returns */
 }
 
 void exit_handlers_install(int rank)

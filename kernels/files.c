@@ -104,7 +104,7 @@ int files_begin(char *temporary, size_t size, const char *path)
 
 int files_abandon(int file, const char *temporary)
 {
-    int status = unlink(temporary); /* removed while it is locked */
+    int status = unlink(temporary); /* removes the file while it is locked */
     if (files_close(file))
         status = -1;
     exit_handlers_keep_file(temporary);

@@ -43,7 +43,7 @@ enum { CPU_BLOCKS = 256 };
 
 static inline size_t cpu_block_start(size_t n, size_t b)
 {
-    size_t longer = n % CPU_BLOCKS; /* these first blocks have one more element */
+    size_t longer = n % CPU_BLOCKS; /* the first `longer` blocks have one more element */
     return n / CPU_BLOCKS * b + (b < longer ? b : longer);
 }
 

@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(THREADS) pack_bf16_kernel(bf16 *to, const floa
         pack_bf16<false>(to, from, start, n);
 }
 
-/* Widens bfloat16 to float, of which it is the upper half. */
+/* Widens bfloat16, which is the upper half of a float, to float. */
 template <bool whole> __device__ inline void unpack_bf16(float *to, const uint16_t *from, size_t start, size_t n)
 {
     constexpr int count = Vector<uint16_t>::count;

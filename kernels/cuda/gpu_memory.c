@@ -90,7 +90,7 @@ static cudaStream_t out_lane, in_lane; /* one stream per direction */
 static cudaEvent_t issued;             /* recorded before a copy out, after all operations issued so far */
 static cudaEvent_t *mark;              /* [marks] */
 static size_t marks;
-static int gpu; /* the GPU of the streams */
+static int gpu; /* the GPU to which the streams belong */
 
 void *cuda_allocate_host(size_t bytes)
 {

@@ -139,7 +139,7 @@ __global__ void __launch_bounds__(threads, held > 0 ? 1024 / threads : 2)
         for (size_t v = threadIdx.x; v < pieces.vectors; v += threads)
             put(v, vectors[v]);
     }
-    __syncthreads();        /* the target's gradient is written and is now corrected */
+    __syncthreads();        /* the target's gradient has been written, and is corrected below */
     if (threadIdx.x == 0) { /* computed in double, because a good prediction makes the difference small */
         *right = narrow<T>(static_cast<float>(grad_scale * (exponential<T>(at_target, max) / sum - 1.0)));
         losses[blockIdx.x] = logf(static_cast<float>(sum)) + (max - at_target);
@@ -170,7 +170,7 @@ void cuda_cross_entropy(float *loss, void *logits, const int32_t *target, size_t
     size_t vectors = V / Vector<Number>::count; /* the most vectors in a row */
     if (vectors <= 256 * 2)
         issue(cross_entropy_kernel<Number, 256, 2>, 256);
-    else if (vectors <= 256 * 5) /* up to 10,240 bfloat16 */
+    else if (vectors <= 256 * 5) /* rows of up to 10,240 bfloat16 */
         issue(cross_entropy_kernel<Number, 256, 5>, 256);
     else if (vectors <= 512 * 5)
         issue(cross_entropy_kernel<Number, 512, 5>, 512);
