@@ -26,7 +26,7 @@ struct verdict_item {
 
 /* A comparison. The caller owns the strings and the array. */
 struct verdict {
-    int ranks, candidates;               /* ranks of the run; how many implementations are not controls */
+    int ranks, candidates;               /* of the run; number of implementations that reduce gradients */
     const char *label, *strategy, *size; /* of the best; label NULL: not known; size: its --bucket-size-mb or "" */
     struct estimate step, cost;          /* of the best, seconds; cost: step - step of `none`; cost.n 0: not known */
     const char *best_size;               /* fastest bucket size, if the best has no buckets; otherwise "" */
