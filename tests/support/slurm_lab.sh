@@ -22,8 +22,7 @@ port=${SLURM_LAB_PORT:-17817} # port of the controller; node K has port + K
 export SLURM_CONF=$lab/slurm.conf
 
 # ---- processes ----
-# launch COMMAND...: starts a daemon and marks it by a variable in its environment, since process ids in old files may
-# be reused.
+# launch COMMAND...: starts a daemon, marked by a variable in its environment, as ids in old pid files may be reused.
 launch() { env "DDPB_SLURM_LAB=$lab" "$@" </dev/null >>"$lab/launch.log" 2>&1 9<&-; }
 
 # running NAME: prints the process id of a daemon if it runs.
@@ -184,8 +183,7 @@ kill_node() { # K
     timeout 10 scontrol update "nodename=n$1" state=down reason="machine died"
 }
 
-# revive_node K: restarts and resumes a node. Until then ReturnToService=1 keeps it down; 2 would resume it after a late
-# answer.
+# revive_node K: restarts and resumes a node. ReturnToService=1 keeps it down till then; 2 could resume it earlier.
 revive_node() { # K
     start_node "$1"
     timeout 10 scontrol update "nodename=n$1" state=resume
