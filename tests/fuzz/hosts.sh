@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# hosts.sh - any host file: read by launch/run.sh, or refused in one line. The reader is a function of a script, which
-# no fuzzer looks into: what changes is chosen by chance alone, from the lines of tests/fuzz/corpus/hosts.
+# hosts.sh - fuzzes host files: launch/run.sh reads any file, or refuses it in one line. No fuzzer can trace the reader,
+# a function of a script, so this script changes the lines of tests/fuzz/corpus/hosts at random.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")/../.." && pwd)
@@ -24,13 +24,13 @@ trap 'rm -rf "$work"' EXIT
 ulimit -v 262144 # KiB
 export LC_ALL=C
 
-# The reader itself; what it calls is common.sh's, and speaks as run.sh from here on.
+# Defines read_hosts() of run.sh, which calls functions of common.sh; its messages must begin with "run.sh".
 # shellcheck source=/dev/null
 source /dev/stdin <<<"$(sed -n '/^read_hosts() {/,/^}/p' "$here/launch/run.sh")"
-# shellcheck disable=SC2034 # common.sh's
+# shellcheck disable=SC2034 # used by common.sh
 script=run.sh
 
-# mutate N: writes N files of the corpus' lines to $work/in.0, in.1 and so on, each changed in a few places.
+# mutate N: writes N files, $work/in.0, in.1 and so on, of lines of the corpus, each file changed in a few places.
 mutate() {
     awk -v seed="$seed" -v n="$1" -v to="$work/in." '
         function some(most) { return int(rand() * most) }
@@ -55,7 +55,7 @@ mutate() {
         }' "$here"/tests/fuzz/corpus/hosts/*
 }
 
-# check FILE: what may come of it. A file that is refused is so in one line on stderr, with nothing on stdout.
+# check FILE: checks that the file is read, or is refused with one line on stderr and nothing on stdout.
 check() {
     local status=0 words
     (read_hosts "$1") >"$work/out" 2>"$work/words" || status=$?

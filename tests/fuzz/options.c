@@ -1,5 +1,5 @@
-/* options.c - fuzzes command lines: any is accepted, or refused with a message. Lines of an input are words; the first
- * is the command. */
+/* options.c - fuzzes command lines: each is accepted, or refused with a message. Each line of an input is a word; the
+ * first is the command. */
 #include "allreduce/options.h"
 #include "allreduce/allreduce.h"
 #include "base/text.h"
@@ -84,7 +84,7 @@ static int compare(int argc, char *argv[])
     return status;
 }
 
-/* Parses a command line of `report`. Without / and . in directories, no run is found and nothing written. */
+/* Runs `report` with / and . in directories replaced, so that it finds no run and writes nothing. */
 static int report(int argc, char *argv[])
 {
     for (int i = 1; i < argc; i++)

@@ -1,6 +1,6 @@
 /* results.c - fuzzes `compare` and `report`: any result directories are accepted, or refused with a message. An input
- * is a series of files, each after a line with its name, "== a/run.json". The candidate is b, or a if the input has no
- * b. */
+ * is a series of files, each after a line with its name, such as "== a/run.json". The candidate is directory b, or a if
+ * there is no b. */
 #include "results/results.h"
 #include "compare/compare.h"
 #include "compare/outcome.h"
@@ -38,7 +38,7 @@ static int name_at(const uint8_t *at, const uint8_t *end)
     return -1;
 }
 
-/* Writes the files of an input, except bytes before the first name; returns whether there is a file of b. */
+/* Writes the files of an input, except bytes before the first name; returns whether a file is in b. */
 static int put_files(const uint8_t *data, size_t size)
 {
     static int there[NAMES];

@@ -6,7 +6,7 @@
 # Runs each program that is made from tests/fuzz/NAME.c, in BUILD_DIR/tests/fuzz, and each tests/fuzz/NAME.sh, for FUZZ_SECONDS,
 # from the inputs in tests/fuzz/corpus/NAME and those that earlier runs found (BUILD_DIR/corpus/NAME). An input that crashes,
 # leaks, takes longer than 1 s or more than 256 MB is a finding: its file is named, and the exit status is 1.
-# Programs that are not there are skipped: clang has no libFuzzer here.
+# Programs that were not built are skipped: this machine's clang has no libFuzzer.
 set -euo pipefail
 
 # shellcheck source=tests/support/here.sh
@@ -31,7 +31,7 @@ trap_signals
 export ASAN_OPTIONS=quarantine_size_mb=8:detect_leaks=1:allocator_may_return_null=0 UBSAN_OPTIONS=print_stacktrace=1
 export OMP_NUM_THREADS=1 HWLOC_PLUGINS_PATH=/dev/null
 
-# fuzz NAME: runs one target; its words go to NAME.log, its status to NAME.end.
+# fuzz NAME: runs one target; its output goes to NAME.log, its exit status to NAME.end.
 fuzz() {
     local name=$1 status=0 found=$build/corpus/$1 dictionary=()
     mkdir -p "$work/$name" "$found"
@@ -47,8 +47,8 @@ fuzz() {
     echo "$status" >"$work/$name.end"
 }
 
-# only_stalled NAME: whether all that it found is an input that was too slow, and is not when it runs once more: a machine
-# that others use can stand still for a second. Then its file is removed.
+# only_stalled NAME: tests whether the only finding is a slow input that is fast when it runs again, since a shared
+# machine can stall for a second. If so, removes the input.
 only_stalled() {
     local input
     input=$(sed -n 's/.*Test unit written to //p' "$work/$1.log")
@@ -66,7 +66,7 @@ most_bytes() {
 }
 
 passed=0 failed=0 skipped=0 names=()
-# report NAME: a line on a target that has ended, and what it found.
+# report NAME: prints a line on a target that has ended, and its findings.
 report() {
     local name=$1 status runs input
     status=$(cat "$work/$name.end" 2>/dev/null || echo 137)

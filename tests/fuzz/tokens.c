@@ -1,5 +1,5 @@
-/* tokens.c - fuzzes --data: any file is opened, checked and read to its end, or refused with a message. The first bytes
- * of an input are: 1, whether tokens have 16 bits; 2, the vocabulary; 3, the context length. The rest is the file. */
+/* tokens.c - fuzzes --data: each file is opened, checked and read to its end, or refused with a message. The bytes of
+ * an input: 1, whether tokens have 16 bits; 2, the vocabulary; 3, the context length; the rest, the file. */
 #include "ddp/data_source.h"
 #include "kernels/error.h"
 #include "tests/fuzz/support/support.h"

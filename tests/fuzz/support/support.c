@@ -39,7 +39,7 @@ int fuzz_begin(void)
     if (!scratch || chdir(scratch))
         FATAL("FUZZ_SCRATCH has to name an empty directory; tests/fuzz/run.sh makes one");
     stderr =
-        fopencookie(NULL, "w", (cookie_io_functions_t){.write = count_bytes}); /* libFuzzer uses a stream of its own */
+        fopencookie(NULL, "w", (cookie_io_functions_t){.write = count_bytes}); /* libFuzzer prints to another stream */
     return stderr ? 0 : 1;
 }
 
