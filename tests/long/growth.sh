@@ -50,7 +50,7 @@ steady "100,000 steps in short blocks, with a page" "${small[@]}" --num-layers 1
     --steps-per-block 4 --output "$temporary/out"
 steady "10,000 parameter tensors in buckets" "${small[@]}" --num-layers 1112 --implementations none,ddp_bucketed --rounds 100 \
     --steps-per-block 2 --output "$temporary/out"
-# Use one rank: MPI keeps the memory for collectives in flight, whose maximum number varies randomly between ranks.
+# Uses one rank: MPI keeps the memory of collectives in flight, and with more ranks their highest number is random.
 ranks=1
 steady "10,000 parameter tensors, each reduced by itself" "${small[@]}" --num-layers 1112 --implementations ddp_individual \
     --rounds 100 --steps-per-block 2 --output "$temporary/out"

@@ -70,7 +70,7 @@ clean_up() {
 trap clean_up EXIT
 trap_signals
 
-# ---- conditions: each take_* function sets how to run a row, or sets why to the reason why this machine cannot ----
+# ---- conditions: take_CONDITION sets the variables below, or why to the reason why this machine cannot provide it ----
 # before: prefix of the command that starts the tests; variables: their environment; place: directory of the copy
 
 take_openblas() { preload=mistaken_openblas.so; }
@@ -128,7 +128,7 @@ build() {
     built[$1]=1
 }
 
-# prepare: sets copy to the row's copy for its place and user, with its own TMPDIR and HOME, and variables that depend on the path.
+# prepare: sets copy to the clone for the row's place and user, its own TMPDIR and HOME, and variables with its path.
 prepare() {
     build "$place"
     copy=$output/$place/ddpbench

@@ -17,7 +17,7 @@ timed() {
 }
 many() { timed env LD_PRELOAD=many_ranks.so "$program" "$@"; }
 
-# each N WORDS: checks that the last command, which processed N of WORDS, took at most $longest s for each.
+# each N WORDS: checks that the last command took at most $longest s for each of the N things that WORDS names.
 each() {
     local one
     one=$(awk -v s="$seconds" -v n="$1" 'BEGIN { printf "%.3f", s / n }')

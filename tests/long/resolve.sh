@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # resolve.sh - on an idle machine: `--resolve 1%` never calls one strategy under two names different, and finds a delay
 # of 2 % of a step in nine of ten runs. Prints a line for each run, and at the end "ok - " or "not ok - " for each kind
-# of run; exits with status 1 if one is not ok. Runs take a minute or less on an idle machine, and up to M minutes where
-# others use its cores, which the lines show. `make tests` builds the program it needs.
-#   --only KIND  same: the runs without a delay; delayed: those with one (default: both)
+# of run; exits with status 1 if one is not ok. Runs take a minute or less on an idle machine, and up to M minutes if
+# other processes use its cores; the lines show if they did. `make tests` builds the program it needs.
+#   --only KIND  same: the runs without a delay; delayed: the runs with one (default: both)
 #   --runs N     runs of each kind (default 20)
 #   --ranks N    ranks of a run (default 2)
 #   --minutes M  --max-minutes of a run (default 5)
