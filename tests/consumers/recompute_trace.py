@@ -247,7 +247,7 @@ def compare(ranks, directory, summary):
     check = Comparison()
     first = summary["capture"]["first_counted_step"]
     clock = round(1e9 * summary["capture"]["clock_residual"])
-    # a nanosecond per end of a span, and drift: traces use rank 0's clock, durations of the summary each rank's own
+    # allows 1 ns per end of a span, and clock drift: traces use rank 0's clock, the summary's durations each rank's own
     drift = max(abs(r["clock_drift"]) for r in rows_of_table(summary, "ranks"))
     rounding = max((2e-6 * (len(s["compute"]) + len(s["comm"]) + 8) + drift / (1 - drift) * s["figures"]["step_ms"] * 1e-6
                     for r in ranks for s in r["steps"]), default=1)
@@ -287,7 +287,7 @@ def compare(ranks, directory, summary):
             continue
         check.same(f"{phase} mean", statistics.fmean(values), 1e3 * phases[phase]["mean"], rounding)
         check.same(f"{phase} median", statistics.median(values), 1e3 * phases[phase]["median"], rounding)
-        if phase != "step" or not summary["done"]: # else the figure is that of the controls
+        if phase != "step" or not summary["done"]: # otherwise this figure is measured by the controls
             shown = "mean" if phase == "checkpoint" else "median"
             check.same(f"{phase} figure", phases[phase][shown], figure(summary, phase), 1e-12)
         of_rank = [[s["figures"][f"{phase}_ms"] * 1e-6 for s in rank["steps"] if s["number"] >= first] for rank in ranks]

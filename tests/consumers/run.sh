@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# run.sh - whether the analysers and viewers that people use find in our traces what we say of them.
+# run.sh - checks that common analysers and viewers find in ddpbench's traces what ddpbench reports about them.
 #
 # Usage: [MPIRUN=mpirun] [CHROMIUM=chromium] [PEER_PYTHON=python3] tests/consumers/run.sh [--help] BUILD_DIR
 # Profiles BUILD_DIR/ddpbench on 2 ranks with each implementation, writes made-up traces of GPUs with known answers, and reads
 # all of them with
 #   - Holistic Trace Analysis, which pip installs into BUILD_DIR/consumers (90 MB to fetch, 500 MB on disk; once),
-#   - Perfetto's UI and Catapult's trace viewer, likewise (20 MB), in CHROMIUM, which launch/setup.sh --viewers installs,
+#   - Perfetto's UI and Catapult's trace viewer, also from pip (20 MB), in CHROMIUM, from launch/setup.sh --viewers,
 #   - the trace validator of PyTorch, if PEER_PYTHON is a Python that has a recent one.
 # The last line is the sum: "N passed, N failed, N skipped"; what cannot be installed is skipped, and the exit status is then 1.
 set -euo pipefail
@@ -31,7 +31,7 @@ skip() {
     skipped=$((skipped + 1))
 }
 
-# has MODULE PACKAGE: whether Python finds the module; if not, the package is installed first.
+# has MODULE PACKAGE: tests whether Python finds the module; if not, installs the package and tests again.
 has() {
     "$python" -c "import $1" 2>/dev/null && return
     say "installing $2 into $build/consumers"
@@ -43,7 +43,7 @@ has_chromium() {
     "$chromium" --version >/dev/null 2>&1 || { [ -z "${CHROMIUM:-}" ] && "$here/../../launch/setup.sh" --viewers; }
 }
 
-# compare WORDS PYTHON SCRIPT ARGUMENT...: its lines count.
+# compare WORDS PYTHON SCRIPT ARGUMENT...: runs the script and counts its result lines; it fails without any.
 compare() {
     local words=$1 python=$2 script=$3
     shift 3
@@ -57,7 +57,7 @@ compare() {
     fi
 }
 
-# profile NAME IMPLEMENTATION OPTION...: into a directory of that name.
+# profile NAME IMPLEMENTATION OPTION...: makes a profile of the implementation in the directory NAME.
 profile() {
     local out=$temporary/$1 implementation=$2
     shift 2

