@@ -28,7 +28,7 @@ expect() {
 }
 
 rows() { grep -cE '^ +[0-9]+ +[0-9]+ ' printed || true; }
-# figures COLUMN [NAME]: prints a column of summary.csv (subject, bytes, value or n), of all figures or of those named NAME.
+# figures COLUMN [NAME]: prints a column of summary.csv (subject, bytes, value or n) for the figures NAME, or for all.
 figures() {
     awk -F, -v column="$1" -v name="${2:-}" '
         BEGIN { of["subject"] = 2; of["bytes"] = 4; of["value"] = 6; of["n"] = 9 }
@@ -212,7 +212,7 @@ ranks_run() {
     { [ "${#ranks[@]}" = 2 ] && [ -s printed ]; } || ! kill -0 "$job"
 }
 
-# stop_ranks: sends SIGSTOP to both ranks; succeeds if both are then stopped, and had not ended.
+# stop_ranks: sends SIGSTOP to both ranks; succeeds if both have stopped, and neither has ended before.
 stop_ranks() {
     [ "${#ranks[@]}" = 2 ] && kill -STOP "${ranks[@]}" 2>/dev/null && wait_until ranks_stand
 }
@@ -236,8 +236,8 @@ else
     result 1 "a collective that hangs: ${#ranks[@]} of 2 ranks started"
 fi
 
-# Enough iterations that the job can be suspended before it ends, and few enough that it ends soon on busy cores:
-# increases the number until the job has not ended before the suspension.
+# The job needs enough iterations to be suspended before it ends, but few enough to end soon on busy cores: tries more
+# iterations until it is suspended in time.
 for n in 500 5000 50000 500000; do
     begin -n $n -T 1.5
     suspended=0

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # bad_calls.sh - invalid command lines and files: each call fails quickly, with one line that names the error. Calls
-# BUILD_DIR/ddpbench with bad values for each option of its --help rows, contradicting options, bad input files, bad
-# output paths, and sizes that exceed any machine; some with 2 ranks. Each call must end with status 1 or 2, use less
-# than 5 s of CPU time, print nothing on stdout and one printable line on stderr that names the error, and leave no
+# BUILD_DIR/ddpbench with bad values for each option that its --help rows lists, contradicting options, bad input files,
+# bad output paths, and sizes that exceed any machine; some with 2 ranks. Each call must end with status 1 or 2, use
+# less than 5 s of CPU time, print nothing on stdout and one printable line on stderr that names the error, and leave no
 # file. Prints a line for each group of calls, and the calls that failed the check.
 set -euo pipefail
 
@@ -18,7 +18,7 @@ cases=()    # number of ranks, text that the error must contain, and the command
 groups=() firsts=()
 ranks=1
 
-# bad WORDS WORD...: adds a call that must be refused with an error containing WORDS. A first WORD of NAME=VALUE sets a variable.
+# bad WORDS WORD...: adds a call that must fail with an error containing WORDS. A first WORD NAME=VALUE sets a variable.
 bad() {
     local IFS=$end
     cases+=("$ranks$end$*$end")
@@ -47,7 +47,7 @@ not_names=("${nasty[@]}" "," "x," "x,,x" " " "=" "a=b=c" "*" "../x" "/")
 # rows [COMMAND]: prints the options in the --help rows of the command as lines NAME:LETTER:KIND:CHOICES.
 rows() { "$program" "$@" --help rows </dev/null | awk -F '\t' '$1 == "" && NF > 5 { print $2 ":" $3 ":" $4 ":" $6 }'; }
 
-# bounds WORD...: prints "whole LOW HIGH" or "real LOW HIGH", from the error for the value x of the option at the end.
+# bounds WORD...: prints "whole LOW HIGH" or "real LOW HIGH" for the option that is the last WORD, from its error for x.
 bounds() {
     local said
     said=$("$program" "$@" x 2>&1 </dev/null) || true
@@ -69,7 +69,7 @@ some() {
 }
 
 # bad_options SEEN CALL...: adds bad values for every option of the command; only one value for options in SEEN, the
-# `rows` of another command with the same option.
+# output of `rows` for another command.
 bad_options() {
     local seen=$1 name letter kind choices what low high value command=()
     shift
@@ -303,7 +303,7 @@ call() {
     [ -z "$wrong" ] || printf '%d %q\n' "$1" "$wrong [${field[*]:2:40}] said: ${said[*]:0:3}" | cut -c1-900 >>../"$2.wrong"
 }
 
-# worker W: runs every workers-th case, in a directory of its own.
+# worker W: runs case W and every workers-th case after it, in a directory of its own.
 workers=$most_asides
 worker() {
     local i

@@ -17,8 +17,8 @@ shopt -s nullglob dotglob
 : >wrong
 calls=0 grouped=0 good_calls=0 called=''
 
-# bad STATUS SCRIPT PATTERN ARGUMENT...: makes a call in the empty directory here, limited to 5 s of CPU time per
-# process; appends any errors to wrong.
+# bad STATUS SCRIPT PATTERN ARGUMENT...: runs SCRIPT in the empty directory `here` with at most 5 s of CPU time per
+# process; expects STATUS and one error line matching PATTERN. Appends faults to wrong.
 bad() {
     local expected=$1 command=$2 pattern=$3 status=0 why='' name all lines left
     shift 3
@@ -68,7 +68,7 @@ odd=($'a\nb' $'\e[31mred\r' $'\xff\xfe' "$long" '$(touch made)' "it's \"so\"")
 # Values that are invalid where a number is expected.
 no_numbers=(junk -1 2x $'2\n3' 0x10 '$(touch made)' "$nines")
 
-# numbers SCRIPT OPTION LEAST MOST ARGUMENT...: tries invalid values of a numeric option that follows ARGUMENT.
+# numbers SCRIPT OPTION LEAST MOST ARGUMENT...: tries invalid values of OPTION (LEAST to MOST), after the ARGUMENTs.
 numbers() {
     local script=$1 option=$2 word
     for word in "${no_numbers[@]}" $(($3 - 1)) $(($4 + 1)) ''; do
@@ -77,7 +77,7 @@ numbers() {
     bad 2 "$script" "$option needs a value" "${@:5}" "$option"
 }
 
-# unknown SCRIPT ARGUMENT...: tries options that no script has.
+# unknown SCRIPT ARGUMENT...: tries options that no script has, after the ARGUMENTs.
 unknown() {
     local script=$1 word
     shift
@@ -139,7 +139,7 @@ bad 2 "$run" '--hosts /dev/zero' --hosts /dev/zero -- true
 bad 2 "$run" '--hosts' --hosts "$long" -- true
 bad 2 "$run" '--hosts' --hosts $'ab\nsent' -- true
 bad 2 "$run" 'lists no host' --hosts ../texts/empty -- true
-# The size limit of the file is in bytes: bytes of multi-byte characters and newlines count.
+# The size limit of a hosts file is in bytes: every byte of multi-byte characters, and newlines, count.
 yes '###############' 2>/dev/null | head -c 1048576 >texts/full || true
 bad 2 "$run" 'lists no host' --hosts ../texts/full -- true
 echo >>texts/full
@@ -473,7 +473,7 @@ group "install.sh and pack.sh"
 
 # ---- missing tools ----
 
-# without TOOL PATTERN SCRIPT ARGUMENT...: tries a call with PATH containing all tools but TOOL.
+# without TOOL PATTERN SCRIPT ARGUMENT...: with PATH lacking only TOOL, SCRIPT must end with an error matching PATTERN.
 mkdir all hidden
 for directory in $(tr : ' ' <<<"$PATH"); do
     find "$directory/" -maxdepth 1 ! -type d -print0 2>/dev/null | xargs -0r ln -st all 2>/dev/null || true
@@ -509,7 +509,7 @@ group "missing tools"
 
 # ---- signals ----
 
-# Makes a copy of launch/ with a fake program, lab and launcher, which create the file ready once they run.
+# Makes a copy of launch/ with a fake program, lab and launcher; each creates the file `ready` once it runs.
 export temporary # the fake program writes to it
 mkdir -p tree/build tree/tools && cp -r "$launch" tree && echo text >tree/build/corpus.txt
 ln -s "$(command -v sleep)" tree/at_work

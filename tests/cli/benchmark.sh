@@ -221,7 +221,7 @@ result "$good" "a checkpoint that cannot be written ends the run before the firs
 
 # ---- workers that prepare data ----
 
-# loading WORKERS: sets us to the duration of data_loading in microseconds, where preparing a batch is slow and a step is slower.
+# loading WORKERS: sets us to the microseconds of data_loading where preparing a batch is slow, but faster than a step.
 head -c 100000 /dev/zero | tr '\0' 'x' >"$temporary/xs"
 loading() {
     launch 1 --implementations none --data "$temporary/xs" --vocab-size 128 --context-length 4 --batch-size 16384 \
@@ -257,7 +257,7 @@ resolved() {
 resolved 2 resolved --resolve 50% --max-minutes 1
 grep -qx "Resolved to 50 %: $rounds rounds[.]" printed || good=1
 result "$good" "--resolve 50%: $rounds rounds on 2 ranks resolve that one strategy under two names differs by less"
-# Uses fewer than 8 rounds, in which no difference is found. In more rounds, one strategy under two names may seem different.
+# Makes fewer than 8 rounds, too few to find a difference; in more, one strategy under two names may seem different.
 resolved 3 max_minutes --resolve 0.01% --max-minutes 0.03 --inject-delay rank=0,ms=40,phase=backward_pass
 [ "$rounds" -lt 8 ] || good=1
 grep -qE "^Not resolved to 0.01 % within --max-minutes: $rounds rounds?[.]$" printed || good=1

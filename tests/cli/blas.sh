@@ -31,11 +31,11 @@ is "the first line names the library and its kernels" "$(lines "^ddpbench .*, $(
 is "the output reports replaced kernels exactly if they were replaced" "$(lines 'took this CPU')" "$(fact plain OPENBLAS_CORETYPE | grep -c .)"
 succeeds "run.json contains the rate of matrix products" awk -v rate="$(fact plain product_gflops_per_thread)" 'BEGIN { exit !(rate > 0) }'
 
-# OpenMP threads spin while they wait, unless variables say otherwise when the library is loaded.
+# OpenMP threads spin while they wait, unless environment variables forbid it when the library is loaded.
 too_many=$((cpus + 1))
 train crowded -u OMP_WAIT_POLICY OMP_NUM_THREADS=$too_many
 is "more threads than CPUs: waiting threads sleep (OMP_WAIT_POLICY=passive)" "$(fact crowded OMP_WAIT_POLICY)" passive
-# The program restarts itself with that variable, but must remain the same process for ps, pgrep, debuggers and profilers.
+# The program restarts itself to set OMP_WAIT_POLICY; ps, pgrep, debuggers and profilers must see the same process.
 # shellcheck disable=SC2016 # expanded by sh
 OMP_NUM_THREADS=$too_many timeout 100 sh -c 'echo $$ >process; exec "$@"' sh "$program" --device cpu --d-model 32 --num-layers 1 \
     --num-heads 2 --d-ff 48 --context-length 16 --batch-size 2 --vocab-size 256 --implementations none --rounds 1000000 \

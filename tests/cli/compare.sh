@@ -213,7 +213,7 @@ cp -r base1 watched && sed -i 's/"monitor-cpu":\tfalse/"monitor-cpu":\ttrue/' wa
 expect 0 '^  monitor-cpu: baseline false, candidate true$' "monitoring is listed, not refused" base1 watched
 expect 2 'base1 and [.]/base1 are the same run; name each run once' "a baseline listed twice is refused" base1 base2 ./base1/ --candidate same1
 
-# which_differ RUN: prints the options in which another run of its mode may differ from it, in one line.
+# which_differ RUN: prints, in one line, the options that may have another value in the other run of a comparison.
 which_differ() {
     local key
     rm -rf changed

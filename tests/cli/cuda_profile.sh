@@ -24,7 +24,7 @@ profile() {
     result "$status" "$name: exit status 0"
 }
 
-# has NAME RANK: checks the trace of the rank; the numbers of rows go to counts.
+# has NAME RANK: checks the trace of the rank; writes its numbers of rows to the file counts.
 has() { keeps "$1/ddp_bucketed_rank_$2_trace.json" "$1: the trace of rank $2 is complete"; }
 keeps() {
     status=0

@@ -31,7 +31,7 @@ of() {
     esac
 }
 
-# after HOW: prints what is wrong after the run.
+# after HOW: prints what is wrong after a run in which a call failed by HOW.
 after() {
     local files
     ended_by_itself || echo "does not end within ${limit:-60} s"
@@ -47,7 +47,7 @@ after() {
     [ "$1" = kill ] || find outcome -name '*.tmp' 2>/dev/null || true
 }
 
-# every KIND CALL HOW LEAST [RANK]: lets each such call of a run fail in turn; checks that there are at least LEAST calls.
+# every KIND CALL HOW LEAST [RANK]: makes each CALL of a run of KIND fail by HOW, in turn; there must be LEAST or more.
 every() { aside fail_each "$@"; }
 fail_each() {
     local kind=$1 call=$2 how=$3 least=$4 k wrong=0 words
@@ -67,7 +67,7 @@ fail_each() {
     result "$wrong" "$kind${5:+, rank $5}: each $call that ends by $how is handled ($((k - 1)) calls)"
 }
 
-# Starts the longest first.
+# Starts the longest checks first.
 for kind in profile allreduce benchmark; do
     for how in ENOSPC half-ENOSPC EINTR kill; do every $kind write $how 5; done
     every $kind open EMFILE 4

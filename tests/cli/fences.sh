@@ -35,7 +35,7 @@ includes() {
 # only HEADERS FILES: from the output of includes, prints the includes of HEADERS in files other than FILES (regular expressions).
 only() { awk -v headers="^($1)\$" -v files="^($2)\$" '$2 ~ headers && $1 !~ files { print $1 ": " $2 }'; }
 
-# floor[FOLDER]: layer of kernels, ddp and each folder of bench, measure and read; main means the files in bench itself.
+# floor[FOLDER]: the layer of kernels, ddp and each folder in bench, bench/measure and bench/read; main: files in bench.
 # A file may include its own folder and lower layers. only[FOLDER] restricts the includes of a folder further.
 rooms='
 BEGIN {
@@ -81,7 +81,7 @@ wings() {
             if (match($1, "^bench/(measure|read)/") && to in wing && $1 !~ "^bench/" wing[to] "/") print $1 ": " $2
         }'
 }
-# private: other folders include only X/X.h of a folder X of bench; base has one header per library, and selfbench may include any.
+# private: a folder X of bench offers only X/X.h to others; base offers all headers, and selfbench may include any.
 private() {
     includes "$1" | awk "$rooms"'
         $1 ~ "^bench/" && $3 == "\"" && $2 ~ "/" {
@@ -91,7 +91,7 @@ private() {
         }'
 }
 # Size limits in lines. A change that deletes code lowers the limit in the same commit; raising it needs a commit of its
-# own with the reason (what the program can now do). Long lines do not help: clang-format wraps C at 120 columns.
+# own with the reason (what the program can now do). Long lines do not evade it: clang-format wraps C at 120 columns.
 limits='bench 25930 launch 3590 tests 34750 README.md 230'
 folder_limit=3700
 

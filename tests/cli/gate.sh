@@ -8,7 +8,8 @@ set -euo pipefail
 
 mkdir -p tree/launch tree/build elsewhere
 cp "$root"/launch/{gate,common}.sh tree/launch
-# The fake netlab.sh: the lab is up while the file `up` exists; commands are recorded in `done`; `up` fails if the file `refuses` exists.
+# The fake netlab.sh: the lab is up while `up` exists, commands are recorded in `done`, and up fails if `refuses`
+# exists.
 cat >tree/launch/netlab.sh <<'END'
 #!/bin/sh
 here=$(dirname "$0")/..
@@ -22,8 +23,8 @@ down) rm -f "$here/up" ;;
 esac
 echo "$1" >>"$here/done"
 END
-# The fake ddpbench: a run makes a file; comparisons of equal sets return the statuses in the file `equal`, one after
-# another, and others 3.
+# The fake ddpbench: a run makes a file; a comparison of equal sets returns the next status in the file `equal`; other
+# comparisons return 3.
 cat >tree/build/ddpbench <<'END'
 #!/bin/sh
 if [ "$1" = allreduce ]; then

@@ -204,7 +204,7 @@ is "a refused --output directory keeps report.prom and gets no file" "$(find tak
 try flock taken "$program" report alone --output taken
 check 1 "a second report in the same directory" '^ddpbench: --output taken: another run or report writes there now; choose another directory$'
 
-# over INPUTS: tests that each form is refused on each file of the run, under several names and links, and changes none.
+# over: tests that report refuses to write each format over each file of a run, under several names and links.
 # shellcheck disable=SC2317 # called by succeeds
 over() {
     local file path form

@@ -144,7 +144,7 @@ check 0 "hosts with different cores are reported" '2 ranks on 2 hosts, 2 threads
 printf 'large1\nnowhere\n' >hosts
 HYDRA_LAUNCHER_EXEC="$temporary/ssh" try "$run" --hosts hosts -- prog
 check 1 "a host that cannot be reached is reported" '^run.sh: host nowhere cannot be used: ssh: .*No route to host; .*: ssh nowhere lscpu$'
-# Prints a warning before the error, both with a carriage return.
+# Makes an ssh that prints a warning and then an error, each ended by a carriage return and a newline.
 cat >warning <<'END'
 #!/bin/sh
 printf "Warning: Permanently added '%s' (ED25519) to the list of known hosts.\r\n" "$2" >&2
