@@ -40,8 +40,8 @@ usage_error() {
 }
 
 # ---- command lines ----
-# check_lengths WORD...: refuses words longer than any path, up to the word --. Matching patterns in longer words takes
-# seconds.
+# check_lengths WORD...: refuses words longer than any path, because matching patterns in them takes seconds. Does not
+# check the words after --.
 check_lengths() {
     local word before=''
     for word in "$@"; do
@@ -142,7 +142,7 @@ check_list() {
 
 # check_counts OPTION LIST: requires a comma-separated list of numbers from 1 to 9999.
 check_counts() { check_list "$1" "$2" '[1-9][0-9]{0,3}' "numbers from 1 to 9999, separated by commas"; }
-# check_line OPTION VALUE: for values that are split at blanks or written to a file.
+# check_line OPTION VALUE: refuses control characters, in a value that is split at blanks or written to a file.
 check_line() { [[ $2 != *[[:cntrl:]]* ]] || usage_error "$1 '$2': expected one line without control characters"; }
 check_rate() { rate_bits "$2" >/dev/null; }
 
@@ -158,7 +158,7 @@ rate_bits() {
 }
 
 # ---- tools and programs ----
-# count_cpus: prints how many CPUs this process may use. nproc would print the OMP_* variables if they were set.
+# count_cpus: prints how many CPUs this process may use. nproc would obey the OMP_* variables if they were set.
 count_cpus() { env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc; }
 
 # need_tools PACKAGES TOOL...: ends the script if a tool is not installed.

@@ -113,7 +113,7 @@ done
 
 # ---- scripts, tests, README ----
 
-# Sources in ddp/ are included as the text that cuda.sh trains on.
+# Includes the sources of ddp/, because tests/cli/cuda.sh trains on their text.
 git ls-files -- launch tests/{run.sh,cli/cuda.sh,cli/cuda_profile.sh,support/{cli,here}.sh,support/fixture,gpu/gpu_trace.py} \
     bench/peers ddp LICENSE | grep -vE '^launch/(pack|setup|install|completion)' | tar -cf - -T - | tar -C "$pack" -xf -
 # newest_glibc DIRECTORY OPTION...: prints the newest glibc version that files below the directory need
@@ -125,7 +125,7 @@ sed -e "s/@VERSION@/$version/" -e "s/@MACHINE@/$(uname -m)/" -e "s/@CUDA@/${cuda
 begun=
 [ -z "$archive" ] || exit 0
 
-# The dictionary must hold two programs: code shared by all programs, such as GPU kernels, repeats at a distance of one program.
+# The dictionary of xz must hold two programs, because shared code, such as GPU kernels, repeats once per program.
 compress() {
     tar -C "$work" --owner=0 --group=0 --numeric-owner --sort=name -c ddpbench-pack | xz -T1 --lzma2=preset=3,dict=64MiB
 }

@@ -2,8 +2,8 @@
 # paper.sh - repeats the experiments of the paper on PyTorch's data-parallel module on this hardware
 #
 # Usage: launch/paper.sh [OPTION...] [-- OPTION OF DDPBENCH...]
-#   --ranks LIST             numbers of ranks for scaling; the other experiments use the largest (default 1, 2, 4 and 8, as far
-#                            as there are GPUs, or cores; at least 1,2)
+#   --ranks LIST             numbers of ranks for scaling; the other experiments use the largest (default 1, 2, 4 and 8,
+#                            up to the number of GPUs, or of cores; at least 1,2)
 #   --bucket-size-mb LIST    bucket sizes in MiB (default 0.5,2,8,25)
 #   --every LIST             numbers of micro-batches between two reductions (default 1,2,4,8)
 #   --batch-size-per-rank N  sequences of a micro-batch of a rank (default 4)

@@ -222,8 +222,8 @@ describe() {
 }
 
 # ---- the run ----
-# in_foreground: tests whether this process group is in the foreground of the terminal (fields 5 and 8); if so, a key
-# press also reaches the command.
+# in_foreground: tests whether this process group is in the foreground of the terminal (fields 5 and 8 of its stat
+# file); if so, Ctrl-C also reaches the command.
 in_foreground() {
     local stat
     read -ra stat <"/proc/$$/stat"

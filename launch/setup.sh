@@ -41,7 +41,7 @@ have_mpi_launcher() {
     [ $kind = "$mpi" ]
 }
 
-# have_clang_openmp: clang needs its own OpenMP header, which not every package of clang contains.
+# have_clang_openmp: tests whether clang has its own OpenMP header, which not every package of clang contains.
 have_clang_openmp() {
     printf '#include <omp.h>\nint threads;\n' |
         clang-tidy --quiet '--checks=-*,misc-unused-parameters' /dev/stdin -- -x c -fopenmp

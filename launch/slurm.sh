@@ -94,8 +94,8 @@ add_job_options() {
 # print_array NAME VALUE...: prints a bash assignment of the values to an array.
 print_array() { echo "$1=($([ $# = 1 ] || printf '%q ' "${@:2}" | sed 's/ $//'))"; }
 
-# share_options OPTION...: sorts the options into benchmark, profile, allreduce, and wire (for profiles of a single
-# strategy). Jobs add the fastest bucket size.
+# share_options OPTION...: sorts the options into the arrays benchmark, profile, allreduce, and wire (--grad-dtype, only
+# for profiles of a single strategy). Jobs add the fastest bucket size.
 share_options() {
     check_lengths "$@"
     local rows option word section value

@@ -244,8 +244,8 @@ collect_jobs() {
     say "collected: $submission"
 }
 
-# report_jobs DIR JOB...: reports the jobs' runs under their names. Passes the parts of a run, because its other
-# directories (interrupted parts, runs under nsys) do not belong in a report, or the run itself if it has no parts.
+# report_jobs DIR JOB...: reports the jobs' runs under their names. Passes each part of a run, or the run itself if it
+# has no parts, because the run's other directories (interrupted parts, runs under nsys) do not belong in a report.
 report_jobs() {
     local job run part found runs=()
     for job in "${@:2}"; do

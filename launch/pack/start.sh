@@ -1,5 +1,5 @@
-# start.sh - sourced by each program of the pack, which sets root and program: runs $root/programs/$program with the
-# libraries of the pack and the CUDA libraries of this machine. Needs only a POSIX shell.
+# start.sh - sourced by each wrapper script of the pack, which sets root and program first. Runs $root/programs/$program
+# with the libraries of the pack and the CUDA libraries of this machine. Needs only a POSIX shell.
 # shellcheck shell=sh
 # shellcheck disable=SC2154
 
