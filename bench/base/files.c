@@ -99,11 +99,13 @@ int new_file_open(struct new_file *file, const char *path, int gzip)
         *file->temporary = 0;
         return cannot_write(file);
     }
-    int copy = gzip ? fcntl(file->file, F_DUPFD_CLOEXEC, 0) : -1; /* gzclose will close the copy */
-    file->gzip = gzip ? gzdopen(copy, "wb1") : NULL;
-    if (gzip && !file->gzip)
-        fatal_no_memory(0, 0);
-    return 0;
+    file->gzip = gzip ? gzdopen(fcntl(file->file, F_DUPFD_CLOEXEC, 0), "wb1") : NULL; /* gzclose closes the copy */
+    if (!gzip || file->gzip)
+        return 0;
+    int status = cannot_write(file);
+    (void)files_abandon(file->file, file->temporary);
+    *file->temporary = 0;
+    return status;
 }
 
 int new_file_write(struct new_file *file, const char *text, size_t n)
@@ -192,6 +194,13 @@ int files_check_path(const char *option, const char *path, const char *mark)
     snprintf(temporary, sizeof temporary, "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
     files_remove_left(temporary);
     return 0;
+}
+
+int files_check_apart(const char *option, const char *path, const char *other_option, const char *other_path)
+{
+    return *path && strcmp(path, "-") != 0 && !strcmp(path, other_path)
+               ? error_report("--%s and --%s name the same file, %s", other_option, option, path)
+               : 0;
 }
 
 int files_replace_path(const char *option, const char *path, const char *mark, const char *text)

@@ -58,6 +58,9 @@ int files_replace(const char *directory, const char *name, const char *text);
 enum { FILES_MARKED = 1024 };
 int files_check_path(const char *option, const char *path, const char *mark);
 
+/* Checks that two options do not name the same file; "" and "-" are no files. Returns 0; or -1, reported. */
+int files_check_apart(const char *option, const char *path, const char *other_option, const char *other_path);
+
 /* Writes text to a path that files_check_path allows, completely or not at all. Returns 0; or -1, reported. */
 int files_replace_path(const char *option, const char *path, const char *mark, const char *text);
 

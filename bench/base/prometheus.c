@@ -102,8 +102,12 @@ void prometheus_print(FILE *out, const struct prometheus_run *run, size_t runs)
     char *text = NULL;
     size_t length = 0, n = 0;
     FILE *samples = text_begin(&text, &length);
-    for (size_t i = 0; i < runs; i++)
-        n += print_run(samples, &run[i]);
+    for (size_t i = 0; i < runs; i++) {
+        size_t first = 0; /* a run that is named twice has the same labels, and is printed once */
+        while (strcmp(run[first].directory, run[i].directory) != 0)
+            first++;
+        n += first == i ? print_run(samples, &run[i]) : 0;
+    }
     text_end(samples);
     struct sample *sample = allocate(n + 1, sizeof *sample);
     const char *at = text;

@@ -17,15 +17,15 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* A run. Its labels may be any text. No two runs have the same directory. */
+/* A run. Its labels may be any text. */
 struct prometheus_run {
     const struct figure_list *figures;
     const char *run, *mode, *directory;
     double done, planned; /* rounds or rows */
 };
 
-/* Prints all figures of all runs, sorted by metric name; nothing if there are no runs. Control characters and invalid
- * UTF-8 in labels become ?. */
+/* Prints all figures of all runs, sorted by metric name; nothing if there are no runs. Of runs with the same directory
+ * only the first is printed. Control characters and invalid UTF-8 in labels become ?. */
 void prometheus_print(FILE *out, const struct prometheus_run *run, size_t runs);
 
 #endif

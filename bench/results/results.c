@@ -119,6 +119,15 @@ static int take_directory(struct results *results, const struct results_target *
     return 0;
 }
 
+/* Checks the file of --prometheus, which may lie in the run's directory. Returns 0; or -1, reported. */
+static int check_prometheus(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (!fnmatch(of_runs, slash ? slash + 1 : path, MATCH))
+        return error_report("--prometheus %s: runs write files of that name; choose another name", path);
+    return *path ? files_check_path("prometheus", path, RESULTS_PROMETHEUS_MARK) : 0;
+}
+
 int results_open(struct results *results, const struct job *job, const struct results_target *target)
 {
     char path[FILES_PATH];
@@ -127,15 +136,12 @@ int results_open(struct results *results, const struct job *job, const struct re
     if (strlen(target->given) >= sizeof results->top - 64) /* every rank takes the same branch */
         return job_agree(job, error_report("--%s: the path is longer than %zu characters", target->option,
                                            sizeof results->top - 65));
-    if (job_agree(job, job->rank == 0 && *target->prometheus
-                           ? files_check_path("prometheus", target->prometheus, RESULTS_PROMETHEUS_MARK)
-                           : 0))
-        return -1; /* nothing has been created yet */
     snprintf(results->label, sizeof results->label, "%s", target->label);
     name_directory(results, job, target->given, target->label);
     snprintf(results->directory, sizeof results->directory, *target->below ? "%s/%s" : "%s", results->top,
              target->below);
-    if (job_agree(job, take_directory(results, target)))
+    if (job_agree(job, take_directory(results, target)) ||
+        job_agree(job, job->rank ? 0 : check_prometheus(target->prometheus)))
         return -1;
     snprintf(path, sizeof path, "%s/rank_%d_metrics.jsonl", results->directory, results->rank);
     if (job_agree(job, lines_open(&results->telemetry, path)))

@@ -22,7 +22,7 @@ void results_add_sentence(cJSON *summary, const char *list, const char *format, 
 /* Appends a table to the list "tables". */
 void results_add_table(cJSON *summary, const struct table *table);
 
-/* Makes printing show all tables with all of their rows. */
+/* Makes printing show all rows of all tables. */
 void results_show_all(cJSON *summary);
 
 /* Returns how much of the run is done, such as "769 of 100000 rounds"; "" if all that was planned is done. */

@@ -194,7 +194,7 @@ expect 1 'wrong: found wrong elements in all_reduce float sum (out_of|in)_place 
 
 cp -r base1 other && sed -i 's/"d-model":\t32/"d-model":\t64/; s/"world_size":\t2/"world_size":\t4/' other/run.json
 expect 6 '^  d-model: baseline 32, candidate 64$' "runs of different models are incomparable" base1 other
-grep -qx '  world_size: baseline 2, candidate 4' printed && grep -qx 'To compare them anyway, name these settings with --allow, or all' printed &&
+grep -qx '  world_size: baseline 2, candidate 4' printed && grep -qx 'To compare them anyway, name these settings with --allow, or all.' printed &&
     good=0 || good=1
 result "$good" "every difference is listed, and how to allow it"
 expect 6 '^  d-model: baseline 32, another baseline 64$' "baselines of different models are incomparable" base1 other --candidate same1
@@ -331,7 +331,7 @@ over() {
 succeeds "--json and --junit do not overwrite a file of a run" over base1/* same1/*
 for again in 1 2; do expect 0 'ok' "--json and --junit overwrite the file of an earlier call (call $again)" base1 same1 --json again.json --junit again.xml; done
 fails '--json again[.]xml: exists, and is not what' "--json does not overwrite a file of --junit" --json again.xml
-fails '--junit both: exists, and is not what' "--json and --junit with the same file" --json both --junit both
+fails '--json and --junit name the same file, both' "--json and --junit with the same file" --json both --junit both
 
 # ---- the command line ----
 

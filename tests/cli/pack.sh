@@ -82,8 +82,8 @@ try "${measure[@]}" --seconds 1
 check 7 "--seconds 1 starts no measurement" 'LEFT after 1 seconds: kernels-fp32 kernels-bf16 step'
 setsid "${measure[@]}" >/dev/null 2>said &
 wait_until [ -s measured/step/output.txt ] || true
-# kills all processes of the session, as the end of a container does
-{ cat /proc/[0-9]*/stat | awk -v session="$!" '$6 == session { print $1 }' | xargs kill -KILL && wait "$!"; } 2>/dev/null || true
+# kills all processes of the session, as the end of a container does; the script is stopped first, so that it starts no other
+{ kill -STOP "$!" && cat /proc/[0-9]*/stat | awk -v session="$!" '$6 == session { print $1 }' | xargs kill -KILL && wait "$!"; } 2>/dev/null || true
 is "a killed measurement keeps its output" "$(cat measured/step/output.txt)" begun
 is "a killed measurement has no status" "$(cd measured && ls ./*/status)" $'./kernels-bf16/status\n./kernels-fp32/status'
 printf '#!/bin/sh\necho done\n' >"$there/build/bench_step"

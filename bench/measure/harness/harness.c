@@ -127,9 +127,13 @@ void harness_add_heading(const struct harness *h, const char *mode, const char *
 
 void harness_add_findings(const struct harness *h, cJSON *summary)
 {
+    enum { MOST = 24 };
     const cJSON *found = monitor_findings(h->monitor), *finding;
-    cJSON_ArrayForEach(finding, cJSON_GetObjectItemCaseSensitive(found, "findings"))
+    int n = 0;
+    cJSON_ArrayForEach(finding, cJSON_GetObjectItemCaseSensitive(found, "findings")) if (n++ < MOST)
         results_add_sentence(summary, "notes", "Note: %s.", json_string(finding, "text"));
+    if (n > MOST)
+        results_add_sentence(summary, "notes", "Note: %d more findings of monitors are in summary.json.", n - MOST);
     if (found)
         cJSON_AddItemToObject(summary, "monitor", cJSON_Duplicate(found, 1));
 }

@@ -55,8 +55,8 @@ struct harness {
  * the functions below. Returns 0; or -1 on every rank, reported by rank 0. End with harness_close in either case. */
 int harness_open(struct harness *harness, const struct job *job, const struct harness_options *options);
 
-/* Opens the result directory (arguments: struct results_target). Call it after all checks, so that a refused run leaves
- * no files. Returns as harness_open does. */
+/* Opens the result directory (arguments: struct results_target). Call it after all other checks:
+ * a run that is refused here leaves a directory with empty files at most. Returns as harness_open does. */
 int harness_open_results(struct harness *harness, const char *option, const char *given, const char *below);
 
 /* Begins the content of run.json: the command, and the facts of the machine as "derived". The caller owns it. */

@@ -124,7 +124,8 @@ struct cpu_counters cpu_counters_read(struct monitor_cpu *cpu)
     read_processes(cpu, tick, &c); /* at once: job time is subtracted from the total just read */
     text = read_kernel_file(cpu, "/proc/meminfo");
     c.memory_used = number_after(text, "MemTotal:", 1 / 1024.0) - number_after(text, "MemAvailable:", 1 / 1024.0);
-    c.mhz = 1e-3 * sum_over_cpus(cpu, CPU_CLOCK, &n) / n;
+    double khz = sum_over_cpus(cpu, CPU_CLOCK, &n);
+    c.mhz = 1e-3 * khz / n;
     c.thermal_throttles = sum_over_cpus(cpu, CPU_CORE_THROTTLES, &n);
     c.thermal_throttles += sum_over_cpus(cpu, CPU_PACKAGE_THROTTLES, &n);
     c.quota_ms = read_quota_ms(cpu);

@@ -122,7 +122,7 @@ static const struct option option_rows[] = {
      .help = "add learning rate, loss and gradient norm to the trace"},
     {.name = "trace-gzip", .kind = &option_flag, .offset = FIELD(trace_gzip), .help = "compress the traces"},
     {.name = "verbose", .kind = &option_flag, .offset = FIELD(verbose),
-     .help = "print all tables and all their rows; summary.json always holds them"},
+     .help = "print all rows of all tables; summary.json always has them"},
     {.name = "thresholds", .kind = &option_thresholds, .offset = FIELD(thresholds),
      .initial = "busy=70,data_loading=30,exposed=20,memory=90",
      .help = "when a figure becomes a finding, in percent; a list of those to change"},

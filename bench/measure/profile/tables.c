@@ -205,5 +205,5 @@ void profile_add_tables(const struct profile *p, cJSON *summary)
     if (p->options->verbose)
         results_show_all(summary);
     else
-        results_add_sentence(summary, "notes", "In summary.json, or with --verbose: all tables with all rows.");
+        results_add_sentence(summary, "notes", "summary.json has all rows of all tables; --verbose prints them.");
 }

@@ -155,7 +155,8 @@ static int check_delays(const struct training_options *o, int clips)
         if ((d->phase == PHASE_CLIPPING && !clips) || (d->phase == PHASE_CHECKPOINT && !o->checkpoint_every))
             return error_report("--inject-delay phase=%s: no step of this run has that phase; it needs %s",
                                 phase_name[d->phase],
-                                d->phase == PHASE_CLIPPING ? "--regime warmup" : "--checkpoint-every");
+                                d->phase == PHASE_CLIPPING ? "--warmup-epochs, and without --profile --regime warmup"
+                                                           : "--checkpoint-every");
     return 0;
 }
 

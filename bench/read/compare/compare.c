@@ -161,6 +161,8 @@ static const struct form {
 /* Checks that the files given to options can be written. Returns 0; or -1, reported. */
 static int check_files(const struct compare_options *o)
 {
+    if (files_check_apart("junit", o->form[COMPARE_JUNIT], "json", o->form[COMPARE_JSON]))
+        return -1;
     for (int f = 0; f < COMPARE_FORMS; f++) {
         const struct form *form = &forms[f];
         const char *path = o->form[f];

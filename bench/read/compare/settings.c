@@ -46,7 +46,7 @@ static int is_one_of(const char *name, const char *const *list)
 static void add_members(struct compare_run *run, const char *name, int kind)
 {
     static const char *const apart[] = {
-        /* left out: names of the run and of its files */
+        /* left out: names of the run and of its files, and options of older versions */
         "label", "output", "output-file", "profile-output-dir", "SLURM_JOB_ID", "SLURM_JOB_NAME",
         /* left out: how results are shown, and when a hanging job ends */
         "profile-sort", "thresholds", "trace-gzip", "trace-per-cycle", "report-cputime", "iteration-times", "verbose",

@@ -242,20 +242,23 @@ static void print_verdict(FILE *out, const cJSON *json, const struct compare_opt
     const cJSON *judged = cJSON_GetObjectItemCaseSensitive(json, "judged");
     size_t n[VERDICTS] = {0}, rows = (size_t)cJSON_GetArraySize(judged), means = 0;
     int status = (int)json_number(json, "exit_status");
-    double far = (1 + o->tolerance / 100) * (1 + o->floor / 100); /* the ratio that counts if the spread is unknown */
-    int possible =
-        o->baselines >= VERDICT_RUNS || verdict_is_possible(o->baselines, o->candidates, json_number(json, "level"));
+    double level = json_number(json, "level"), bar = o->tolerance;
+    double far = (1 + o->tolerance / 100) * (1 + o->floor / 100); /* what counts where the spread is unknown */
+    int possible = o->baselines >= VERDICT_RUNS || verdict_is_possible(o->baselines, o->candidates, level);
     for (const cJSON *row = first_mean(judged); row; row = row->next)
         means++;
     for (const cJSON *row = judged->child; row; row = row->next) {
         for (int v = 0; v < VERDICTS; v++)
             n[v] += !strcmp(json_string(row, "verdict"), verdict_name[v]);
+        size_t baselines = json_count(row, "n_baseline"); /* fewer than all if some baselines lack the figure */
+        if (status == COMPARE_OK && baselines < VERDICT_RUNS && !verdict_is_possible(baselines, o->candidates, level))
+            bar = 100 * (far - 1);
     }
     fprintf(out, "\nVerdict: %s", json_string(json, "verdict"));
     if (status == COMPARE_REGRESSED || status == COMPARE_AMBIGUOUS)
         print_worst(out, judged, json_string(json, "verdict"));
     fprintf(out, ": ");
-    fprintf(out, claim[status], status == COMPARE_OK && !possible ? 100 * (far - 1) : o->tolerance);
+    fprintf(out, claim[status], bar);
     fprintf(out, " (%zu judged", rows - means);
     if (means)
         fprintf(out, " and %zu means over sizes", means);
@@ -276,7 +279,7 @@ void compare_print(FILE *out, const cJSON *json, const struct compare_options *o
     print_kind(out, "Settings differ, as allowed:\n", differences, is_allowed_setting);
     print_kind(out, "Other differences (informational):\n", differences, is_informational);
     if (json_number(json, "exit_status") == COMPARE_INCOMPARABLE) {
-        fprintf(out, "To compare them anyway, name these settings with --allow, or all\n\n"
+        fprintf(out, "To compare them anyway, name these settings with --allow, or all.\n\n"
                      "Verdict: incomparable: the runs were made with different settings.\n");
         return;
     }

@@ -198,8 +198,11 @@ static void add_all(struct outputs *all, const char *directory, const cJSON *doc
 static int write_outputs(const struct outputs *all)
 {
     int status = 0;
-    for (const struct output *o = all->item; o < all->item + all->n && !status; o++)
-        status = files_check_path(o->option, o->path, o->mark);
+    for (const struct output *o = all->item; o < all->item + all->n && !status; o++) {
+        for (const struct output *other = all->item; other < o && !status; other++)
+            status = files_check_apart(o->option, o->path, other->option, other->path);
+        status = status ? status : files_check_path(o->option, o->path, o->mark);
+    }
     for (const struct output *o = all->item; o < all->item + all->n && !status; o++)
         status = files_replace_path(o->option, o->path, o->mark, o->text);
     return status;

@@ -111,10 +111,7 @@ static void add_printed(cJSON *document, const struct report_run *run)
     add_lines(document, run->summary, "heading");
     add_lines(document, run->summary, "answers");
     cJSON_ArrayForEach(table, cJSON_GetObjectItemCaseSensitive(run->summary, "tables"))
-    {
-        if (!cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(table, "detail")))
-            document_add_saved_table(document, table);
-    }
+        document_add_saved_table(document, table);
     add_lines(document, run->summary, "notes");
 }
 

@@ -35,13 +35,16 @@ TEST(all_are_profiled_with_each_bucket_size)
 {
     const struct training_options *t =
         &parsed("--profile|--profile-implementation|all|--bucket-size-mb|1,25")->run.training;
-    int captured = 0;
-    for (int i = 0; i < t->n; i++)
+    int all = 0, captured = 0, found = 0;
+    while (strategies[all])
+        all++;
+    for (int i = 0; i < t->n; i++) {
         captured += t->implementation[i].captured;
-    ck_assert_int_eq(captured, 7); /* six strategies, one of them with two sizes */
-    ck_assert_int_eq(t->n, 7 + 7 + 4);
-    ck_assert_str_eq(t->implementation[8].label, "ddp_bucketed:1");
-    ck_assert_str_eq(t->implementation[13].label, "after_backward:ddp_bucketed:25");
+        found += !strcmp(t->implementation[i].label, "ddp_bucketed:1");
+        found += !strcmp(t->implementation[i].label, "after_backward:ddp_bucketed:25");
+    }
+    ck_assert_int_eq(captured, all + 1); /* one of the strategies has two sizes */
+    ck_assert_int_eq(found, 2);
 }
 
 TEST_EACH(profile_makes_rows, LENGTH(profiles))
@@ -129,7 +132,7 @@ static const struct {
     {"--profile|--profile-implementation|none=ddp", {"the label 'none' is taken"}},
     {"--profile|--profile-implementation|ddp,comparison=none", {"the label 'comparison' is taken"}},
     {"--profile|--profile-implementation|all|--bucket-size-mb|1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17",
-     {"22 profiles; at most 21"}},
+     {"profiles; at most 21"}},
     {"--profile|--bucket-size-mb|1", {"--bucket-size-mb: none of the implementations has buckets"}},
     {"--profile|--attainable", {"--attainable does not go with --profile"}},
     {"--profile|--resolve|1%", {"--resolve does not go with --profile"}},
