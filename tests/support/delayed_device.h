@@ -1,4 +1,5 @@
-/* delayed_device.h - a device whose memory the host cannot access, and that delays operations and copies as allowed. */
+/* delayed_device.h - a device whose memory the host cannot access; it delays operations and copies as device.h
+ * allows. */
 #ifndef TESTS_SUPPORT_DELAYED_DEVICE_H
 #define TESTS_SUPPORT_DELAYED_DEVICE_H
 

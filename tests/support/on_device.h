@@ -1,4 +1,4 @@
-/* on_device.h - the device of tests that use more than operations: the CPU, or the one named by TEST_DEVICE. */
+/* on_device.h - the device for tests of more than single operations: the CPU, or the device named by TEST_DEVICE. */
 #ifndef TESTS_SUPPORT_ON_DEVICE_H
 #define TESTS_SUPPORT_ON_DEVICE_H
 
