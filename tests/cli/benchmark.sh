@@ -338,7 +338,7 @@ if "${unshare[@]}" mount -t tmpfs none disk 2>/dev/null; then
     status=0
     timeout --kill-after=5 60 "${unshare[@]}" bash -c "$full_disk" bash x "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" \
         --rounds 1000 --output "$temporary/disk/run" >printed 2>said </dev/null || status=$?
-    # One line for the block, and one for the summary, which has no space either.
+    # Expects an error line for the block, and perhaps one for the summary, which has no space either.
     lines=$(grep -c '^ddpbench: ' said || true)
     [ "$status" = 1 ] && [ "$lines" -ge 1 ] && [ "$lines" -le 2 ] &&
         [ "$(grep -cE '^ddpbench: (rank 1: )?cannot write .*: No space left on device; ' said)" = "$lines" ] && good=0 || good=1

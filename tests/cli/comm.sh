@@ -63,7 +63,7 @@ process_of() {
     return 1
 }
 
-limit=100 # also of try
+limit=100 # seconds, also for try
 # stop_rank SIGNAL SECONDS TIMEOUT CONDITION OPTION...: starts two ranks, stops rank 1 once CONDITION succeeds, and
 # sends it SIGNAL after SECONDS. Sets waited to the seconds from the stop to the end of the run.
 stop_rank() {

@@ -29,7 +29,7 @@ train() {
     [ ! -e "$name" ] || sed -n 's/.*"loss": \([^,}]*\).*/\1/p' "$name/rank_0_metrics.jsonl" >"$name.losses"
 }
 
-# apart A B: prints the largest relative difference of the losses; 1 if their numbers differ or are below 20.
+# apart A B: prints the largest relative difference of the losses; 1 if A and B do not have equally many, at least 20.
 apart() {
     paste "$1.losses" "$2.losses" | awk '
         NF != 2 || $2 <= 0 { bad = 1 }

@@ -128,7 +128,7 @@ busy() { timeout "$1" sh -c 'while :; do :; done' || true; }
 # Runs one busy loop while two runs sleep nearly all of the time.
 (sleep 1.5 && busy 3) &
 busy=$!
-# blocks of a few hundredths of a second: other processes are detected over several blocks
+# Makes blocks of a few hundredths of a second: other processes must be detected over several blocks.
 begin_benchmark beside 1 "${slow[@]}" --rounds 120 --steps-per-block 1 --monitor-cpu
 start_ranks profile 1 "$program" "${tiny[@]}" "${slow[@]}" --profile --profile-implementation ddp --num-epochs 20 \
     --profile-output-dir "$temporary/profile" --monitor-cpu

@@ -149,7 +149,7 @@ with_python "hundreds of collectives: every figure agrees with the traces" agree
 # ---- injected delays are found ----
 
 for implementation in ddp ddp_bucketed; do
-    # a delay longer than busy cores delay the other rank
+    # longer than any delay that busy cores cause on the other rank
     profile 2 "$implementation" --inject-delay rank=1,ms=400,phase=backward_pass --num-epochs 8
     with_python "$implementation with 400 ms of delay on rank 1: the table has rank, phase and cost" summary \
         "[row['rank'] for row in t['stragglers']] == [1, 0] and t['stragglers'][0]['late_phase'] == 'backward_pass' and

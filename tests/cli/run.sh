@@ -302,7 +302,7 @@ echo >"$WHERE/run.json"
 [ ! "$DONE" ] || printf '{\n\t"done":\t%s,\n\t"planned":\t2,\n\t"of":\t"rounds"\n}\n' "$DONE" >"$WHERE/summary.json"
 END
 chmod +x always
-# made WHERE DONE ARGUMENT...: runs a program that leaves DONE of 2 rounds in WHERE.
+# made WHERE DONE ARGUMENT...: makes a run whose results in the directory WHERE have DONE of 2 rounds.
 made() { MPIRUN=$temporary/always WHERE=$1 DONE=$2 try "$run" -n 1 -- true "${@:3}"; }
 made '' ''
 check 0 "mpiexec returns 0: a run without results succeeds" '1 rank'
