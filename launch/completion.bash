@@ -1,10 +1,10 @@
 # shellcheck shell=bash
-# Completion for ddpbench and its scripts, for bash; zsh reads it by bashcompinit. Asks the program or script for its --help, and
-# offers commands, options, or the known values of an option; of a list with commas the last part. Otherwise bash offers files.
+# Completion for ddpbench and its scripts, for bash; zsh reads it by bashcompinit. Reads the --help of the program or
+# script, and offers commands, options, or values of an option or of a list's last item. Else bash offers files.
 _ddpbench() {
     local at=0 word=${COMP_WORDS[COMP_CWORD]} option=${COMP_WORDS[COMP_CWORD - 1]} before='' command help words
     COMPREPLY=()
-    # the program may stand behind its launcher: mpirun -n 2 build/ddpbench
+    # the program may follow its launcher: mpirun -n 2 build/ddpbench
     while [[ $at -lt $COMP_CWORD && ${COMP_WORDS[at]##*/} != ddpbench ]]; do at=$((at + 1)); done
     [[ $at -lt $COMP_CWORD ]] || at=0
     [[ $at -lt $COMP_CWORD && ${COMP_WORDS[at]##*/} == ddpbench* ]] || return 0 # nothing else is run
@@ -21,7 +21,7 @@ _ddpbench() {
     else
         help=$("${command[@]}" --help 2>/dev/null </dev/null | sed -nE 's/^  (-[a-z], )?--([a-z][a-z-]*).*/\t\2/p; s/^  ([a-z]+) .*/ ddpbench \1  (see its --help)/p')
     fi
-    # of a row: name, letter, what a value is called, default, choices
+    # fields of a row: name, letter, name of the value, default, choices
     words=$(awk -F '\t' -v option="$option" '
         /^Implementations:/ { listing = 1; next }
         /^[^ ]/ { listing = 0 }
