@@ -59,7 +59,7 @@ link_up() {
     up="launch/netlab.sh up --nodes 2 $*"
 }
 
-# keep_printed, keep_directory: replace the older result by the output, or by the results directory including the output.
+# keep_printed replaces the older result by the output; keep_directory, by the results directory with the output in it.
 keep_printed() { cp --remove-destination "$work/printed" "$here/$name.txt"; }
 keep_directory() {
     rm -f "$work/output/metrics.csv" # `ddpbench report --metrics-csv` makes it from the other files
