@@ -8,8 +8,7 @@ set -euo pipefail
 
 mkdir -p tree/launch tree/build elsewhere
 cp "$root"/launch/{gate,common}.sh tree/launch
-# The fake netlab.sh: the lab is up while `up` exists, commands are recorded in `done`, and up fails if `refuses`
-# exists.
+# The fake netlab.sh: the lab is up while `up` exists, `done` records commands, and up fails if `refuses` exists.
 cat >tree/launch/netlab.sh <<'END'
 #!/bin/sh
 here=$(dirname "$0")/..

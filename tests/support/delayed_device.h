@@ -1,5 +1,4 @@
-/* delayed_device.h - a device whose memory the host cannot access; it delays operations and copies as device.h
- * allows. */
+/* delayed_device.h - a device whose memory the host cannot access; delays operations and copies as device.h allows. */
 #ifndef TESTS_SUPPORT_DELAYED_DEVICE_H
 #define TESTS_SUPPORT_DELAYED_DEVICE_H
 
