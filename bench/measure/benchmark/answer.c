@@ -4,7 +4,6 @@
 #include "base/json.h"
 #include "base/table.h"
 #include "base/text.h"
-#include "kernels/error.h"
 #include "results/results.h"
 
 #include <stdlib.h>

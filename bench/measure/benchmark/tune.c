@@ -1,7 +1,6 @@
 /* tune.c - `ddpbench tune`: its options, and the rounds of the search. */
 #include "benchmark/tune.h"
 
-#include "base/json.h"
 #include "base/progress.h"
 #include "base/text.h"
 #include "benchmark/answer.h"

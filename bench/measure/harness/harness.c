@@ -6,7 +6,6 @@
 #include "base/version.h"
 #include "ddp/watchdog.h"
 #include "kernels/clock.h"
-#include "kernels/error.h"
 
 #include <stdio.h>
 

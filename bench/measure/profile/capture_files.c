@@ -5,11 +5,9 @@
 #include "kernels/error.h"
 #include "profile/capture.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- the trace of a rank ---- */
 

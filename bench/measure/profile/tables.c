@@ -1,8 +1,6 @@
 /* tables.c - the tables of a profile. A column is {key, heading, kind, field, unit, scale, width, decimals}. */
-#include "base/json.h"
 #include "base/table.h"
 #include "base/text.h"
-#include "kernels/error.h"
 #include "profile/summary.h"
 
 #include <math.h>

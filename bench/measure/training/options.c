@@ -5,7 +5,6 @@
 #include "kernels/error.h"
 
 #include <stddef.h>
-#include <string.h>
 
 #define FIELD(field)    offsetof(struct training_options, field)
 #define WORKLOAD(field) offsetof(struct workload, field)

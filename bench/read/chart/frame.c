@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { SIGN = 14 };
 static const double largest = 1e300; /* limit of an axis: differences of two values stay finite */

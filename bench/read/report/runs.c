@@ -3,7 +3,6 @@
 
 #include "base/json.h"
 #include "base/option_table.h"
-#include "base/text.h"
 #include "kernels/error.h"
 #include "results/results.h"
 

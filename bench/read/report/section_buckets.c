@@ -1,7 +1,6 @@
 /* section_buckets.c - writes the section on step times by bucket size. */
 #include "report/sections.h"
 
-#include "base/text.h"
 #include "kernels/error.h"
 
 #include <math.h>
