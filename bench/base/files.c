@@ -130,7 +130,7 @@ int new_file_end(struct new_file *file, int failed)
 
 static int write_file(const char *path, const char *text)
 {
-    struct new_file file;
+    struct new_file file = {0};
     return new_file_end(&file, new_file_open(&file, path, 0) || new_file_write(&file, text, strlen(text)));
 }
 

@@ -76,7 +76,7 @@ static int take_lines(cJSON *columns, FILE *in, const char *from, struct new_fil
 int results_write_metrics_csv(const char *directory)
 {
     char from[FILES_PATH], to[FILES_PATH], why[FILES_WHY];
-    struct new_file file;
+    struct new_file file = {0};
     if ((size_t)snprintf(from, sizeof from, "%s/rank_0_metrics.jsonl", directory) >= sizeof from)
         return error_report("%.60s...: the path is longer than %d characters", directory, FILES_PATH - 1);
     FILE *in = files_open(from, FILES_MOST_BYTES, why);

@@ -50,7 +50,9 @@ void results_show_all(cJSON *summary)
 {
     cJSON *table;
     cJSON_ArrayForEach(table, cJSON_GetObjectItemCaseSensitive(summary, "tables"))
+    {
         cJSON_DeleteItemFromObjectCaseSensitive(table, "shown");
+    }
 }
 
 /* Returns the prefix of each text line: "# " for allreduce, whose output has the format of nccl-tests; programs that
@@ -86,7 +88,9 @@ void results_print_body(FILE *out, const cJSON *summary)
     const cJSON *table;
     print_sentences(out, summary, "answers", 1);
     cJSON_ArrayForEach(table, cJSON_GetObjectItemCaseSensitive(summary, "tables"))
+    {
         table_print(out, prefix_of(summary), table);
+    }
     print_sentences(out, summary, "notes", 1);
 }
 

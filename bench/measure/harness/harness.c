@@ -129,8 +129,11 @@ void harness_add_findings(const struct harness *h, cJSON *summary)
     enum { MOST = 24 };
     const cJSON *found = monitor_findings(h->monitor), *finding;
     int n = 0;
-    cJSON_ArrayForEach(finding, cJSON_GetObjectItemCaseSensitive(found, "findings")) if (n++ < MOST)
-        results_add_sentence(summary, "notes", "Note: %s.", json_string(finding, "text"));
+    cJSON_ArrayForEach(finding, cJSON_GetObjectItemCaseSensitive(found, "findings"))
+    {
+        if (n++ < MOST)
+            results_add_sentence(summary, "notes", "Note: %s.", json_string(finding, "text"));
+    }
     if (n > MOST)
         results_add_sentence(summary, "notes", "Note: %d more findings of monitors are in summary.json.", n - MOST);
     if (found)

@@ -111,7 +111,9 @@ static void add_printed(cJSON *document, const struct report_run *run)
     add_lines(document, run->summary, "heading");
     add_lines(document, run->summary, "answers");
     cJSON_ArrayForEach(table, cJSON_GetObjectItemCaseSensitive(run->summary, "tables"))
+    {
         document_add_saved_table(document, table);
+    }
     add_lines(document, run->summary, "notes");
 }
 

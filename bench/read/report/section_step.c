@@ -130,7 +130,8 @@ void section_add_steps(cJSON *document, const struct report_runs *runs)
     const char *kinds[KINDS] = {[KIND_IN_FLIGHT] = "communication in flight"};
     struct step_picture *p = allocate(1, sizeof *p);
     size_t drawn = 0;
-    memcpy(kinds, part_name, PARTS * sizeof *kinds);
+    for (int i = 0; i < PARTS; i++)
+        kinds[i] = part_name[i];
     for (const struct report_run *run = runs->item; run < runs->item + runs->n && drawn < PROFILES; run++) {
         char title[160], subtitle[560], name[32];
         size_t ranks = strcmp(run->mode, "profile") != 0 ? 0 : read_picture(p, run);
