@@ -28,9 +28,9 @@ struct activity {
     int64_t start_ns, end_ns;         /* in clock.h's time; calls and waits: times on the host */
     uint32_t device, context, stream; /* unused for calls; ACTIVITY_NONE if a wait does not refer to one */
     uint32_t thread;                  /* calls: the operating system's id of the calling thread */
-    /* Set by activities_attribute: indices of spans in lanes of a timeline, -1 for none. `operation` made this call, or
-     * made the call that started this work; `collective` is set for NCCL's kernels and for the calls that launched
-     * them. */
+    /* Indices of spans in their timeline lanes, set by activities_attribute; -1: none. operation: the operation that
+     * made this call, or whose call started this work. collective: the collective of an NCCL kernel, or of the call
+     * that launched it. */
     int operation, collective;
     union {
         struct {

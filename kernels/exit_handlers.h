@@ -8,7 +8,7 @@
  * the limit on file sizes makes a write fail, as a full disk does. */
 void exit_handlers_install(int rank);
 
-/* Sets text (printf's format), such as the directory of the results, to print after the signal's name in that line. */
+/* Sets a text (printf's format), such as the directory of the results, that the line on a fatal signal ends with. */
 void exit_handlers_set_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Registers a file to be removed if the process ends before exit_handlers_keep_file(path). At most 8 files can be

@@ -54,8 +54,8 @@ static void print_label(FILE *out, const char *name, const char *value)
     putc('"', out);
 }
 
-/* Prints both texts of a struct sample, each ended by a 0 byte. figure: NULL for a sample of the whole run. Returns 1;
- * or 0, with nothing printed, if the value is not finite. */
+/* Prints the texts `metric` and `rest` of a struct sample, each ended by a 0 byte. figure: NULL for a sample of the
+ * whole run. Returns the number of samples printed: 1, or 0 if the value is not finite. */
 static size_t print_sample(FILE *out, const char *metric, const struct prometheus_run *run, const struct figure *figure,
                            double value)
 {

@@ -65,7 +65,7 @@ said_in_order() {
     done
 }
 
-# first OPTION...: runs one rank with stdout and stderr together in the file said, in the order of printing.
+# first OPTION...: runs one rank with stdout and stderr in one file, `said`, which keeps their order.
 first() {
     status=0 out=$temporary/out$((++runs))
     timeout 100 "$program" --device cpu --rounds 1 --steps-per-block 1 --output "$out" "$@" >said 2>&1 </dev/null || status=$?
@@ -243,7 +243,7 @@ result "$good" "the losses do not depend on --data-workers and --prefetch"
 # ---- --resolve and --max-minutes ----
 
 # resolved RANKS ENDED OPTION...: makes a run with --resolve, and checks that the summary is complete and gives ENDED as
-# the reason of its end.
+# the reason why the rounds ended.
 resolved() {
     local ranks=$1 ended=$2
     shift 2

@@ -22,7 +22,7 @@ expect() {
     if "$@" >>said 2>&1; then result 0 "$words"; else result 1 "$words"; fi
 }
 
-# with_python WORDS COMMAND...: expect, skipped without python3.
+# with_python WORDS COMMAND...: like the function expect, but skips the check if python3 is not installed.
 with_python() {
     if [ -n "$python" ]; then
         expect "$@"

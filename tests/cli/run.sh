@@ -25,7 +25,7 @@ machine() {
     chmod +x "$folder/lscpu" "$folder/taskset"
 }
 
-# The fake mpiexec records its arguments; openmpi also identifies itself as Open MPI.
+# A fake mpiexec, which records its arguments, and a fake openmpi, which also identifies itself as Open MPI.
 cat >mpiexec <<END
 #!/bin/sh
 [ "\$*" = --version ] || echo "\$*" >"\$temporary/called"

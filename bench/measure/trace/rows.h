@@ -49,7 +49,7 @@ int trace_flush(struct trace_writer *w);
 /* Converts a time of this rank's clock to ts: nanoseconds since the base, on rank 0's clock. */
 int64_t trace_row_time(const struct trace *trace, int64_t ns);
 
-/* Begins a row; the caller may write more members, and closes it. */
+/* Begins a row, to which the caller may write more members, and which the caller must close. */
 void trace_row_begin(struct trace_writer *w, const char *phase, long pid, long thread, int64_t ts);
 
 /* Begin a span whose "External id" is `id`: from times of this rank's clock, or from two ts. The caller may write more

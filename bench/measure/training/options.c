@@ -17,8 +17,8 @@ const char *const regime_name[] = {"active", "warmup", NULL};
 static const struct option model_rows[] = {
     {.name = "preset", .common = 1, .kind = &option_choice, .offset = WORKLOAD(preset), .initial = "auto",
      .choices = preset_name,
-     .help = "sizes of model and batch that are not given: a name from the list below, or auto ('default' on GPUs, "
-     "otherwise 'laptop')"},
+     .help = "preset for sizes of model and batch that are not given: a name from the list below, or auto ('default' "
+     "on GPUs, otherwise 'laptop')"},
     {.name = "vocab-size", .kind = &option_count, .offset = WORKLOAD(vocab_size), .initial = "0", .high = 65536,
      .help = "tokens known to the model; 0: 256 for a file of bytes, 10000 for synthetic data, 65536 for a .bin shard"},
     {.name = "context-length", .common = 1, .kind = &option_count, .offset = WORKLOAD(context_length),

@@ -157,8 +157,9 @@ void section_add_collectives(cJSON *document, const struct report_runs *runs)
                 .key = "collectives_of_runs",
                 TABLE_COLUMNS(collective_columns),
                 TABLE_ROWS(row, choose_rows(row, n)),
-                .note = {"algbw: bytes of a call / its time. busbw: the same for each link, comparable "
-                         "between numbers of ranks. Runs on one rank communicate nothing, and are left out."}});
+                .note = {
+                    "algbw: bytes of a call / its time. busbw: the bandwidth that each link carries, "
+                    "comparable between numbers of ranks. Runs on one rank are left out: they communicate nothing."}});
     }
     free(row);
 }

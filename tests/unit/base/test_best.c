@@ -22,7 +22,7 @@ static int judge(int k, size_t n, int anytime)
 
 /* ---- known answers ---- */
 
-/* With two series, the interval is Student's interval for one pair. */
+/* Two series need no correction for several pairs: the interval is Student's. */
 TEST(two_series_give_one_pair)
 {
     static const double a[] = {1.30, 1.33, 1.32, 1.31, 1.34, 1.30}, b[] = {1.30, 1.29, 1.31, 1.32, 1.30, 1.31};

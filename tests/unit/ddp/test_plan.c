@@ -31,7 +31,8 @@ struct recorder {
     struct comm comm;
     struct call call[256];
     int n, announced;
-    long joined, blocking; /* greatest ticket joined; number of starts with nothing in flight */
+    long joined;   /* highest ticket that was waited for */
+    long blocking; /* number of starts made while nothing else was in flight */
 };
 
 static long recorder_start(struct comm *comm, const struct collective *collective)
