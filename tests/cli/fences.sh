@@ -92,7 +92,7 @@ private() {
 }
 # Size limits in lines. A change that deletes code lowers the limit in the same commit; raising it needs a commit of its
 # own with the reason (what the program can now do). Long lines do not evade it: clang-format wraps C at 120 columns.
-limits='bench 22840 launch 3590 tests 34080 README.md 230'
+limits='bench 22867 launch 3590 tests 34080 README.md 230'
 folder_limit=3700
 
 # sizes TREE [LIMITS]: counts lines of C in bench and each of its folders, of programs and data (not pages) in launch,

@@ -1,7 +1,8 @@
 /* watch_cpu.c - watches the CPUs through the kernel's counters. */
-#include "machine/watch.h"
+#include "machine/watch_cpu.h"
 
 #include "kernels/clock.h"
+#include "machine/machine.h"
 
 #include <math.h>
 #include <stdio.h>

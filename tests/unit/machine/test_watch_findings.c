@@ -1,5 +1,6 @@
 /* test_watch_findings.c - findings of the monitors of several hosts are merged; findings about GPUs, and their text. */
-#include "machine/watch.h"
+#include "machine/watch_cpu.h"
+#include "machine/watch_gpu.h"
 
 #include "base/json.h"
 #include "tests/support/suite.h"

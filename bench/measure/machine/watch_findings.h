@@ -1,0 +1,27 @@
+/* watch_findings.h - findings of the monitors of all hosts. */
+#ifndef BENCH_MEASURE_MACHINE_WATCH_FINDINGS_H
+#define BENCH_MEASURE_MACHINE_WATCH_FINDINGS_H
+
+#include <cJSON.h>
+
+enum { MONITOR_HOST = 64, MONITOR_TEXT = 256, MONITOR_FINDINGS_MOST = 9 };
+
+/* The findings of one host. */
+struct monitor_findings {
+    char host[MONITOR_HOST]; /* host name; "" if the job has one host */
+    int n;
+    struct monitor_finding {
+        char name[32], text[MONITOR_TEXT]; /* name: its kind, such as "other_processes"; text: no full stop */
+    } finding[MONITOR_FINDINGS_MOST];
+    double samples, cpu_seconds; /* number of samples taken; CPU time that taking them used */
+};
+
+/* Adds a finding to a host, which has none of that name. format is printf's. */
+void monitor_findings_add(struct monitor_findings *findings, const char *name, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Joins the findings of all ranks, all[n], into the JSON that monitor_findings returns; NULL without a sample. A rank
+ * that watched nothing has zeroed findings. The caller owns the JSON. */
+cJSON *monitor_findings_join(const struct monitor_findings *all, int n);
+
+#endif
