@@ -203,5 +203,5 @@ void profile_add_tables(const struct profile *p, cJSON *summary)
     if (p->options->verbose)
         results_show_all(summary);
     else
-        results_add_sentence(summary, "notes", "summary.json has all rows of all tables; --verbose prints them.");
+        results_add_sentence(summary, "notes", "All rows of all tables are in summary.json; --verbose prints them.");
 }
