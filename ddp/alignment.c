@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-static const double most_drift = 200e3; /* ns/s; for two clock crystals, each wrong by at most 100 ppm */
+static const double most_drift = 200e3; /* ns per second between two clock crystals, each wrong by at most 100 ppm */
 
 static int64_t rounded(double x)
 {
@@ -39,7 +39,7 @@ struct alignment alignment_between(const struct clock_sample *before, const stru
     int64_t other = errors - a.residual_ns; /* residual of the sample that was not chosen */
     if (a.drift == 0)
         other += llabs(change);
-    if (llabs(change) <= errors) /* the offset can change by no more than crystals drift between the samples */
+    if (llabs(change) <= errors) /* between the samples, crystals change the offset by at most most_drift * apart */
         other = smaller(other, a.residual_ns + rounded(1e-9 * most_drift * apart));
     a.residual_ns = larger(a.residual_ns, other);
     return a;

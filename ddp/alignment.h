@@ -19,18 +19,18 @@ struct clock_sample {
 /* The correction of a time t is offset + drift * (t - at). A zeroed alignment changes nothing. */
 struct alignment {
     int64_t at_ns, offset_ns;
-    double drift, drift_error; /* drift in ns per second, and the largest error of drift */
-    int64_t residual_ns;       /* the largest error of an aligned time between the samples */
+    double drift, drift_error; /* drift_error: the largest error of drift; both in ns per second */
+    int64_t residual_ns;       /* the largest error of an aligned time that lies between the two samples */
 };
 
 /* Returns the alignment from a single sample, without drift. */
 struct alignment alignment_from(const struct clock_sample *sample);
 
 /* Returns the alignment from a sample before the run and one after it. If the offsets differ by more than the sum of
- * the residuals, but by no more than crystals drift (200 us/s), the drift is that difference divided by the time
- * between the samples, and its error is the sum of the residuals divided by that time. Otherwise the drift is 0, the
- * offset comes from the sample with the smaller residual, and the residual is raised to cover the other sample or
- * crystal drift. */
+ * the residuals, but by no more than crystals drift (200 us/s), the drift is the difference of the offsets divided by
+ * the time between the samples, and its error is the sum of the residuals divided by that time. Otherwise the drift is
+ * 0, the offset comes from the sample with the smaller residual, and the residual is raised to cover the other sample
+ * or crystal drift. */
 struct alignment alignment_between(const struct clock_sample *before, const struct clock_sample *after);
 
 /* Converts a time of this rank's clock to rank 0's clock. */

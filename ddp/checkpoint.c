@@ -44,10 +44,11 @@ static struct checkpoint_header header_of(const struct checkpoint *c, struct tra
                                       .update = t.update};
 }
 
-/* A part of one of the arrays. Pieces are numbered in the order in which the file stores them. */
+/* A part of one of the three arrays in a checkpoint (weights, first moments, second moments). Pieces are numbered in
+ * the order in which the file stores them. */
 struct piece {
     int array;
-    size_t first, n; /* in floats; n is 0 after the last piece */
+    size_t first, n; /* floats [first, first + n) of the array; n is 0 after the last piece */
     float *on_device;
 };
 
@@ -217,7 +218,7 @@ void checkpoint_save(struct checkpoint *c, struct training_state t)
 {
     const double slowest = 10e6; /* bytes per second; the watchdog tolerates a file system as slow as this */
     double grace_s = (double)checkpoint_bytes(t.model->arena) / slowest;
-    t.model->device->synchronize(); /* after this, no collective is in flight on any rank */
+    t.model->device->synchronize(); /* when this returns, no collective is in flight on any rank */
     int64_t start = clock_now_ns();
     watchdog_wait(c->job->watchdog, "writing a checkpoint", 0, grace_s);
     int failed = c->job->rank == 0 && checkpoint_write(c->path, c, t);

@@ -1,9 +1,9 @@
 /* checkpoint.h - writes the state of training to a file, and reads it back.
  *
  * Under a strategy that reduces gradients all ranks hold the same weights and moments, so only rank 0 writes, as is
- * usual for DDP; under `none` the file holds rank 0's. The other ranks wait for rank 0 in the phase `checkpoint`.
- * Without that wait they would wait in the next step's reduction, and the time to write the file would count as
- * communication. The wait does not lengthen the step.
+ * usual for DDP; under the strategy `none` the file holds rank 0's weights and moments. The other ranks wait for rank 0
+ * in the phase `checkpoint`. Without that wait they would wait in the next step's reduction, and the time to write the
+ * file would count as communication. The wait does not lengthen the step.
  *
  * The file: struct checkpoint_header, then three arrays of `floats` fp32 numbers in the layout of the model's arena
  * (model.h): weights, AdamW's first moments, its second moments; in the byte order of the machine. The learning rate
@@ -28,7 +28,7 @@ struct checkpoint_header {
 
 /* When and where to save checkpoints; zeroed: never. */
 struct checkpoint {
-    size_t every; /* steps from one checkpoint to the next; 0: none */
+    size_t every; /* steps from one checkpoint to the next; 0: saves no checkpoints */
     const struct job *job;
     uint64_t seed;
     char path[640];
@@ -46,7 +46,7 @@ struct training_state {
     long step, update;
 };
 
-/* Return the size in bytes of a checkpoint file, and of checkpoint->piece. */
+/* Return sizes in bytes: checkpoint_bytes, of a checkpoint file; checkpoint_piece_bytes, of checkpoint->piece. */
 size_t checkpoint_bytes(size_t floats);
 size_t checkpoint_piece_bytes(void);
 
@@ -65,8 +65,8 @@ int checkpoint_try(struct checkpoint *checkpoint, struct training_state state);
  * device. Returns 0; or -1, reported, and an earlier file at the path is unchanged. */
 int checkpoint_write(const char *path, const struct checkpoint *checkpoint, struct training_state state);
 
-/* Compares a file with the state bit for bit. Needs checkpoint->piece, and allocates another piece. Returns 0 if they
- * are equal; or -1, reported. */
+/* Compares a file with the state bit for bit. Needs checkpoint->piece, and allocates memory for a second piece. Returns
+ * 0 if they are equal; or -1, reported. */
 int checkpoint_compare(const char *path, const struct checkpoint *checkpoint, struct training_state state);
 
 /* Reads a file of the same model and seed into the arrays, the step and the update of the state. Call trainer_set_step

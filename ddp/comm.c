@@ -1,4 +1,4 @@
-/* comm.c - names of collectives and their parts, and the bus factor. */
+/* comm.c - names of the kinds, data types and operations of collectives, and the bus factor. */
 #include "ddp/comm.h"
 
 #include <stdio.h>

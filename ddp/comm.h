@@ -76,11 +76,12 @@ struct watchdog;
 struct comm {
     const char *name;     /* "self", "mpi" or "nccl" */
     int rank, ranks;      /* rank of this process, and number of ranks */
-    const char *progress; /* for the results: how collectives make progress, or NCCL's version and settings */
+    const char *progress; /* a text for the results: how collectives make progress, or NCCL's version and settings */
     size_t scattered;     /* reduce_scatter in place leaves its result at buffer[scattered]: 0 with MPI, the rank with
                              NCCL */
-    int on_device; /* 1: the device runs collectives and times their spans; 0: the host does, and spans last from post
-                      to completion */
+    /* 1: the device runs collectives and times their spans; 0: the host runs and times them, so that each span lasts
+     * from post to completion */
+    int on_device;
     int rounds_average;        /* 1: avg multiplies each input by a rounded 1 / n before it adds, as NCCL does */
     struct watchdog *watchdog; /* ends the job if a collective does not return; may be NULL */
     /* Allocates zeroed device memory in which collectives are fast. If the host cannot read the device's memory,

@@ -56,10 +56,11 @@ static int mpi_serves(const struct job *job, const struct device *device, const 
  * name for --comm in comm.h. */
 static const struct backend {
     int (*serves)(const struct job *job, const struct device *device, const struct comm_options *options);
-    int (*check)(const struct device *device, const struct comm_options *options); /* 0; or -1, reported; may be NULL */
+    /* Returns 0; or -1, reported, if the backend cannot be used. NULL: it can always be used. */
+    int (*check)(const struct device *device, const struct comm_options *options);
     struct comm *(*create)(const struct job *job, const struct device *device, struct timeline *timeline,
                            size_t capacity, const struct comm_options *options);
-    int on_device; /* 1: runs collectives in the device's memory; 0: in the host's */
+    int on_device; /* 1: runs collectives in the device's memory; 0: in host memory */
 } backends[] = {
     {nccl_serves, nccl_check, comm_nccl_create, 1},
     {self_serves, NULL, self_create, 0},

@@ -24,7 +24,7 @@ struct entry {
     cudaEvent_t done;
 };
 
-/* Memory allocated by NCCL; handle NULL: not registered. */
+/* Memory allocated by NCCL; handle NULL: the memory is not registered. */
 struct buffer {
     void *memory, *handle;
     struct buffer *next;
@@ -52,7 +52,7 @@ struct comm_nccl {
     long completed; /* every ticket up to this one is known to be complete */
     int64_t completed_ns;
     ncclResult_t failed; /* the error returned by a call of NCCL */
-    struct watched call; /* the call that the host waits for; since_ns 0: none */
+    struct watched call; /* the call that the host waits for; since_ns 0: the host waits for none */
 };
 
 #define NCCL_CHECK(c, code)                                                                                            \
@@ -409,7 +409,7 @@ static void create_stream(struct comm_nccl *c, size_t capacity)
 struct comm *comm_nccl_create(const struct job *job, const struct device *device, struct timeline *timeline,
                               size_t capacity, const struct comm_options *options)
 {
-    enum { STEPS_AHEAD = 4 }; /* steps that the host may run ahead before the watchdog loses descriptions */
+    enum { STEPS_AHEAD = 4 }; /* the host may be this many steps ahead before the watchdog loses descriptions */
     struct comm_nccl *c = allocate(1, sizeof *c);
     c->comm = (struct comm){.name = "nccl",
                             .progress = c->progress_text,

@@ -14,13 +14,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TESTS_PER_WAKE = 16 }; /* each test advances a collective by one piece; a wake-up should advance many */
+enum { TESTS_PER_WAKE = 16 }; /* each test advances a collective by one piece; a wake-up should do many pieces */
 
 struct entry {
     struct collective collective;
     long number; /* returned by watchdog_started */
     int64_t queued_ns, posted_ns;
-    int step; /* the step in which it was queued */
+    int step; /* the step in which the collective was queued */
     int done;
 };
 
@@ -41,10 +41,13 @@ struct comm_thread {
 
     pthread_mutex_t lock; /* guards the members below; never held during calls of the transport */
     pthread_cond_t work;  /* wakes the comm's thread if there is work or `stop` is set */
-    struct entry *ring; /* [capacity]; ticket t is at t % capacity; in flight, an entry belongs to the driving thread */
+    /* [capacity]; ticket t is at index t % capacity. While a collective is in flight, its entry belongs to the thread
+     * that holds `driving`. */
+    struct entry *ring;
     long capacity;
-    long queued;              /* the newest ticket; changed only by the training thread */
-    long completed;           /* every ticket up to this one is complete; changed only while holding `driving`, too */
+    long queued; /* the newest ticket; changed only by the training thread */
+    /* every ticket up to this one is complete; a thread that changes it holds `driving`, too */
+    long completed;
     int64_t completed_ns;     /* when `completed` last increased */
     const struct entry *call; /* the blocking call in progress; NULL: none */
     int joining;              /* the training thread drives the transport or is about to; the comm's thread must not */
@@ -313,7 +316,7 @@ struct comm *comm_thread_create(const char *name, struct transport transport, co
     c->progress = progress;
     c->capacity = (long)capacity;
     c->ring = allocate(capacity, sizeof *c->ring);
-    pthread_mutexattr_t brief; /* spins before it sleeps, because the locks are held only briefly */
+    pthread_mutexattr_t brief; /* waiting threads spin before they sleep, because locks are held only briefly */
     pthread_mutexattr_init(&brief);
     pthread_mutexattr_settype(&brief, PTHREAD_MUTEX_ADAPTIVE_NP);
     pthread_mutex_init(&c->driving, &brief);

@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Memory for one micro-batch: in use by the caller (the last served), being filled by a worker (busy), or waiting. */
+/* Memory for one micro-batch. The caller uses the slot served last, a worker fills each busy slot, the rest wait. */
 struct slot {
     int32_t *input, *target; /* [B, T] */
     uint64_t number;         /* index of the micro-batch in the whole run, from 0 */
-    int busy, ready;         /* busy: a worker is filling the slot; ready: the worker has filled it, or failed */
+    int busy, ready;         /* busy: a worker is filling the slot; ready: the worker has finished or failed */
     int failed;              /* the micro-batch could not be read */
 };
 
@@ -34,7 +34,7 @@ struct data {
     size_t global_batch;   /* sequences in one step, over all ranks */
     size_t micro_batches;  /* micro-batches of this rank in one step */
     size_t first;          /* the first sequence of this rank in a global batch */
-    struct worker *worker; /* [workers + 1]; the last one is the caller and has no thread */
+    struct worker *worker; /* [workers + 1]; the last one serves the caller and has no thread */
     int workers;
     struct slot *slot; /* [slots] */
     size_t slots;

@@ -55,7 +55,7 @@ static size_t permute(size_t i, size_t n, uint64_t seed)
 /* ---- reading tokens ---- */
 
 /* Reads tokens [position, position + n) of a file; raw is scratch memory. Returns the first index in token[n] of a
- * token outside the vocabulary, or n if there is none; or n + 1 with errno (as read_fully) if reading failed. */
+ * token outside the vocabulary, or n if there is none; or n + 1 if reading failed, with errno as read_fully sets it. */
 static size_t read_tokens(const struct source *source, int32_t *token, unsigned char *raw, size_t n, size_t position)
 {
     size_t width = source->token_bytes, good = n;

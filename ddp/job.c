@@ -159,7 +159,7 @@ static void find_places(struct job *job)
  * with a message that does not name the cause. */
 static void warn_of_shared_memory(void)
 {
-    const double each = 8e6; /* bytes per rank; with MPICH 4.0, 9 MB are enough for two ranks, 16 MB too few for four */
+    const double each = 8e6; /* bytes per rank; with MPICH 4.0, two ranks need at most 9 MB, four more than 16 MB */
     struct statvfs shared;
     if (launcher_rank_here() > 0 || statvfs("/dev/shm", &shared))
         return;

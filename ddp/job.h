@@ -13,7 +13,7 @@ struct watchdog;
 struct job {
     int rank, size;
     int host, hosts;            /* index of this rank's host, and number of hosts; a host is identified by its name */
-    int local_rank, local_size; /* rank among the ranks of this host, and their number */
+    int local_rank, local_size; /* rank among the ranks of this host, and the number of ranks of this host */
     /* index of the operating-system kernel that this rank runs under, and number of ranks under it: hosts that are
      * containers or namespaces of one kernel share its cores and memory */
     int machine, machine_size;
@@ -50,12 +50,12 @@ void job_gather(const struct job *job, const void *mine, size_t bytes, void *all
  * at a time. Returns whether the machine is crowded. */
 int job_set_crowded(const struct job *job, int this_rank);
 
-/* Return the sum of a value over the ranks of this machine; and the maximum over all ranks. */
+/* job_sum_machine returns the sum of `value` over the ranks of this machine; job_max, the maximum over all ranks. */
 double job_sum_machine(const struct job *job, double value);
 double job_max(const struct job *job, double value);
 
-/* Returns rank 0's value on every rank. While the others wait for rank 0, they sleep 0.5 ms at a time. grace_s: seconds
- * that rank 0 may take beyond --timeout. */
+/* Returns rank 0's value on every rank. While the other ranks wait for rank 0, they sleep 0.5 ms at a time. grace_s:
+ * seconds that rank 0 may take beyond --timeout. */
 int job_from_first(const struct job *job, int value, double grace_s);
 
 /* Compares this rank's clock, `now`, with rank 0's. Ranks that read rank 0's clock (job->clock) need no comparison; for

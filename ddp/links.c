@@ -25,15 +25,17 @@ static void find_leaders(const struct job *job, int *leader)
 }
 
 /* Hosts of one class send at the same time, always to hosts of other classes, because a host that sends and receives at
- * once would answer late. Hosts alternate between two classes; with an odd number of hosts the last is a third. */
+ * once would answer late. Hosts alternate between two classes; with an odd number of hosts, the last host is in a third
+ * class. */
 enum { CLASSES = 3 };
 static int class_of(int host, int hosts)
 {
     return hosts % 2 && host == hosts - 1 ? 2 : host % 2;
 }
 
-/* Class by class, each host sends a message to the host `shift` places later and receives one. Returns the rate of the
- * received message in bytes per second; 0 on ranks that are not the first of their host. All ranks call it. */
+/* Class by class, each host sends a message to the host `shift` places later and receives one from the host `shift`
+ * places earlier. Returns the rate of the received message in bytes per second; 0 on ranks that are not the first of
+ * their host. All ranks call it. */
 static double receive_rate(const struct job *job, const int *leader, int shift, char *message)
 {
     int to = (job->host + shift) % job->hosts, from = (job->host + job->hosts - shift) % job->hosts;

@@ -28,11 +28,11 @@ struct layer {
 
 struct activations {
     struct layer *layer; /* [L] */
-    void *x, *n;         /* (N, C) x: residual stream after the last layer; n: x after the last norm */
+    void *x, *n;         /* (N, C) each; x: residual stream after the last layer; n: x after the last norm */
     float *r;            /* (N) the scale of n */
     void *logits;        /* (N, V) logits, which the loss replaces by their gradient */
     float *rope;         /* (T, D / 2, 2) cosines and sines of RoPE's angles */
-    void *dx, *dn;       /* (N, C) dx: gradient of the residual stream; dn: gradient of a norm's output */
+    void *dx, *dn;       /* (N, C) each; dx: gradient of the residual stream; dn: gradient of a norm's output */
     void *datt;          /* (N, C) */
     void *dvkq;          /* (N, 3C) */
     void *dh;            /* (N, F) */
@@ -103,7 +103,7 @@ static void cut_activations(struct model *model)
 {
     const struct model_sizes *s = &model->sizes;
     struct activations *A = model->activations;
-    const size_t e = model->compute_bytes, f = sizeof(float); /* sizes of the compute type and of a float */
+    const size_t e = model->compute_bytes, f = sizeof(float); /* e: bytes of the compute type; f: bytes of a float */
     size_t N = s->batch * s->context, NC = N * s->width, NF = N * s->ff;
     for (size_t l = 0; l < s->layers; l++) {
         A->layer[l] = (struct layer){

@@ -23,7 +23,7 @@ struct plan {
  * bucket of its own. Release this plan, and the plans below, with plan_destroy. */
 void plan_create(struct plan *plan, const struct tensor *tensor, int tensors, size_t max_bytes);
 
-/* Plans a bucket for each tensor; or one bucket for the whole gradient. Both ignore max_bytes. */
+/* plan_per_tensor plans a bucket for each tensor; plan_whole, one for the whole gradient. They ignore max_bytes. */
 void plan_per_tensor(struct plan *plan, const struct tensor *tensor, int tensors, size_t max_bytes);
 void plan_whole(struct plan *plan, const struct tensor *tensor, int tensors, size_t max_bytes);
 void plan_destroy(struct plan *plan); /* a zeroed plan is fine */

@@ -23,7 +23,7 @@ struct reducer {
     struct arena_range *owned; /* [ranges] the ranges that this rank's optimizer updates; by default the whole arena */
     int ranges;
 
-    int after_backward; /* 1: gradient_ready's work is deferred until backward is over, in the same order */
+    int after_backward; /* 1: the calls of gradient_ready are made after backward, in the same order of tensors */
     int started;        /* number of buckets whose reduction has started in this step */
     long ticket;        /* ticket of the last collective */
 
@@ -35,10 +35,10 @@ struct reducer {
 struct strategy {
     const char *name;
     const char *summary; /* one line for --help */
-    int reduces;         /* 1 if it reduces gradients; the control does not */
-    int overlaps;        /* 1 if it starts reductions during backward */
-    int stages;          /* 1 if it needs the staged buffer */
-    int buckets;         /* 1 if it obeys --bucket-size-mb */
+    int reduces;         /* 1 if the strategy reduces gradients; 0 only for the control, `none` */
+    int overlaps;        /* 1 if the strategy starts reductions during backward */
+    int stages;          /* 1 if the strategy needs the buffer `staged` of the reducer */
+    int buckets;         /* 1 if the strategy obeys --bucket-size-mb */
     int collectives;     /* the most collectives per bucket and step */
     /* Cuts the gradient into its buckets (plan.h); max_bytes is --bucket-size-mb in bytes. */
     void (*plan)(struct plan *plan, const struct tensor *tensor, int tensors, size_t max_bytes);
@@ -79,7 +79,8 @@ void reducer_destroy(struct reducer *reducer); /* a zeroed reducer is fine */
 /* Begins a step; call it before backward. */
 void reducer_begin(struct reducer *reducer);
 
-/* Call the first when a tensor's gradient is final, the second after backward, the third after the optimizer. */
+/* Call reducer_gradient_ready when a tensor's gradient is final, reducer_finish after backward, and
+ * reducer_after_optimizer after the optimizer. */
 void reducer_gradient_ready(struct reducer *reducer, int tensor);
 void reducer_finish(struct reducer *reducer);
 void reducer_after_optimizer(struct reducer *reducer);

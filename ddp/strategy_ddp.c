@@ -22,7 +22,7 @@ const struct strategy strategy_ddp = {
     .finish = reduce_in_turn,
 };
 
-/* ddp_flat is like ddp, but with a single all-reduce: comparing both shows the cost of many calls. */
+/* ddp_flat is like ddp, but with a single all-reduce: comparing ddp with ddp_flat shows the cost of many calls. */
 const struct strategy strategy_ddp_flat = {
     .name = "ddp_flat",
     .summary = "after backward, one all-reduce of the whole gradient",

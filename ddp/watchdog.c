@@ -18,7 +18,8 @@
 
 enum { LAST_WORDS_S = 2, OFTEN_S = 1, DOING = 128 };
 
-/* What a rank publishes for the others of its host. While it writes, they may read a mixture of old and new words. */
+/* What a rank publishes for the others of its host. While a rank writes, the others may read a mixture of old and new
+ * words. */
 struct shown {
     _Atomic long started;    /* number of the last common wait that this rank has started */
     _Atomic long ending;     /* 1: this rank is ending the job after a timeout or an error of a library */
@@ -119,9 +120,10 @@ static double seconds_stopped(const struct shown *shown)
     return seconds > 2 * OFTEN_S && !atomic_load(&shown->ending) ? seconds : 0;
 }
 
-/* The list of missing ranks, and how many ranks are in it or cannot be seen from here. */
+/* The list of missing ranks. named: the number of missing ranks, of which the text has at most NAMED; elsewhere: the
+ * number of ranks that this rank cannot see. */
 struct missing {
-    char *text; /* the list as text */
+    char *text; /* names the first NAMED missing ranks */
     size_t size;
     int named, elsewhere;
 };
@@ -136,7 +138,7 @@ static int name_rank(struct missing *missing, int rank, int started, double stop
     return 1;
 }
 
-/* Describes a rank by its entry on the board, if it is awaited or stopped. */
+/* Describes a rank by its entry on the board, if the rank is awaited or stopped. */
 static void name_shown(struct missing *missing, int rank, const struct shown *shown, long number)
 {
     char words[DOING + 24];
@@ -157,7 +159,7 @@ static void name_shown(struct missing *missing, int rank, const struct shown *sh
             stopped);
 }
 
-/* Describes a rank without an entry on the board by its process in /proc, if it is awaited or stopped. */
+/* If a rank without an entry on the board is awaited or stopped, describes it by its process in /proc. */
 static void name_sibling(struct missing *missing, int rank, const struct sibling *sibling, long number)
 {
     int started = sibling->waits >= number || !number;
@@ -352,7 +354,7 @@ void watchdog_look(struct watchdog *w, void (*look_at)(void *state, struct watch
     pthread_mutex_unlock(&w->lock);
 }
 
-/* Tests whether a rank of this host has not reached the wait of that number yet. */
+/* Tests whether a rank of this host has not yet reached the common wait with that number. */
 static int is_awaited(const struct watchdog *w, long number)
 {
     struct sibling *sibling = find_siblings(w);
@@ -365,7 +367,8 @@ static int is_awaited(const struct watchdog *w, long number)
 
 void watchdog_await(struct watchdog *w)
 {
-    const long shortest_ns = 200000, longest_ns = 20000000; /* pauses; checking many processes takes milliseconds */
+    /* time between two checks; a check of many processes takes milliseconds */
+    const long shortest_ns = 200000, longest_ns = 20000000;
     struct timespec pause = {.tv_nsec = shortest_ns};
     if (!w)
         return;
@@ -373,12 +376,13 @@ void watchdog_await(struct watchdog *w)
     const struct itimerspec limit = {.it_value.tv_sec = (time_t)ceil(w->timeout_s) + 2 * LAST_WORDS_S};
     timer_t timer;
     int limited = w->timeout_s > 0 && !timer_create(CLOCK_MONOTONIC, &killing, &timer);
-    if (limited) /* set before the other ranks can see this rank arrive */
+    if (limited) /* the timer starts before the other ranks can see this rank arrive */
         timer_settime(timer, 0, &limit, NULL);
     long number = watchdog_started(w);
     watchdog_wait(w, "waiting for the other ranks to end", number, 0);
     for (;; pause.tv_nsec = pause.tv_nsec < longest_ns ? 2 * pause.tv_nsec : longest_ns) {
-        if (limited) /* restarted: while this process runs, it ends the job itself and prints why */
+        /* the timer restarts: it kills only a stopped process; one that runs ends the job itself, and prints why */
+        if (limited)
             timer_settime(timer, 0, &limit, NULL);
         if (!is_awaited(w, number))
             return;

@@ -43,9 +43,10 @@ void watchdog_limit(struct watchdog *watchdog, double timeout_s);
 void watchdog_show(struct watchdog *watchdog, int rank, int ranks, void *const *board);
 void watchdog_hide(struct watchdog *watchdog);
 
-/* Returns when every other rank of this host has called it, too, or has ended, so that this rank can report one that is
- * stopped while it ends. A process that is itself stopped for a few seconds longer than the limit is killed by the
- * kernel, because no other rank may be left to report it. Call it after watchdog_hide, as the process's last wait. */
+/* Returns when every other rank of this host has called this function or has ended. Until then this rank can report a
+ * rank that is stopped while it ends. A process that is itself stopped for a few seconds longer than the limit is
+ * killed by the kernel, because no other rank may be left to report it. Call it after watchdog_hide, as the process's
+ * last wait. */
 void watchdog_await(struct watchdog *watchdog);
 
 /* From now on, also calls `look` on the watchdog's thread, with *watched preset to not waiting; NULL: stops these

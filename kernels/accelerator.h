@@ -19,7 +19,7 @@ struct gpu_facts {
 };
 
 struct accelerator {
-    const char *name; /* the value of --device that selects it */
+    const char *name; /* the value of --device that selects this kind */
     const char
         *built; /* the toolkit of the build, for example "CUDA 13.0 for sm_80, sm_90"; "none": built without one */
     /* Returns the number of GPUs visible to this process, at least 1; or -1, reported, if the program was built without

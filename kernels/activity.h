@@ -26,7 +26,7 @@ struct activity {
     uint32_t correlation; /* links a call to the GPU's work that it started; increases with every call */
     const char *name;     /* name of a kernel (demangled) or a call, or text like "Memcpy HtoD (Pinned -> Device)" */
     int64_t start_ns, end_ns;         /* in clock.h's time; calls and waits: times on the host */
-    uint32_t device, context, stream; /* unused for calls; ACTIVITY_NONE if a wait does not refer to one */
+    uint32_t device, context, stream; /* unused for calls; ACTIVITY_NONE: a wait does not refer to one */
     uint32_t thread;                  /* calls: the operating system's id of the calling thread */
     /* Indices of spans in their timeline lanes, set by activities_attribute; -1: none. operation: the operation that
      * made this call, or whose call started this work. collective: the collective of an NCCL kernel, or of the call
@@ -35,16 +35,17 @@ struct activity {
     union {
         struct {
             uint32_t grid[3], block[3];
-            uint32_t registers, shared_bytes; /* registers per thread; shared memory per block */
+            uint32_t registers, shared_bytes; /* registers: per thread; shared_bytes: per block */
         } kernel;
         size_t bytes; /* size of copies and fills */
         struct {
             uint32_t number;
-            /* 1 if the call: goes to the driver, not the runtime; records an event; records one that is waited for */
+            /* driver: 1 if the call goes to the driver, 0 if to the runtime; marks: 1 if it records an event; waited: 1
+             * if it records an event that a wait refers to */
             int driver, marks, waited;
         } call;
         struct {
-            uint32_t event;       /* ACTIVITY_NONE: none */
+            uint32_t event;       /* the event that is waited for; ACTIVITY_NONE: the wait is not for an event */
             uint32_t stream;      /* the stream that is waited for, on which the event was recorded */
             uint32_t correlation; /* correlation of the call that recorded the event; ACTIVITY_NONE until known */
         } wait;

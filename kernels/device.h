@@ -36,7 +36,7 @@ struct accelerator;
 
 struct device {
     const char *name;                      /* "cpu", or the accelerator's name */
-    const struct accelerator *accelerator; /* NULL: the CPU */
+    const struct accelerator *accelerator; /* NULL: the device is the CPU */
     enum precision precision;
     size_t compute_bytes;   /* size of one number of the compute type: 4 or 2 */
     size_t most_head_width; /* the widest head that attention allows; 0: no limit */
@@ -58,8 +58,9 @@ struct device {
      * operation begins at this stamp, so that it does not include a wait before it. An unused stamp costs a GPU one
      * event. */
     int64_t (*stamp)(void);
-    /* stamps_begin forgets all tickets; stamps_end finds the times of all tickets since, and may be called repeatedly.
-     * Both wait for the device and compare its clock with the host's, so never call them within a step. */
+    /* stamps_begin forgets all tickets; stamps_end finds the times of all tickets since stamps_begin, and may be called
+     * repeatedly. Both functions wait for the device and compare its clock with the host's, so never call them within a
+     * step. */
     void (*stamps_begin)(void);
     void (*stamps_end)(void);
     int64_t (*stamp_ns)(int64_t ticket);
@@ -102,8 +103,8 @@ struct device {
     /* ---- layers ---- */
     /* x[N, C] = row token[i] of table[V, C]. */
     void (*embedding_forward)(void *x, const void *table, const int32_t *token, size_t N, size_t C);
-    /* dtable[V, C] = 0, unless accumulate is not 0; then dtable += dx[N, C] row by row at token[N]; the sum over equal
-     * tokens is in the order of rows. */
+    /* If accumulate is 0, first sets dtable[V, C] to 0. Then adds each row i of dx[N, C] to row token[i] of dtable; the
+     * sum over equal tokens is in the order of rows. */
     void (*embedding_backward)(float *dtable, const void *dx, const int32_t *token, size_t N, size_t C, size_t V,
                                int accumulate);
 

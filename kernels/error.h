@@ -25,7 +25,8 @@ void error_print(void);
 #define FATAL(...) fatal(__FILE__, __LINE__, __VA_ARGS__)
 void fatal(const char *file, int line, const char *format, ...) __attribute__((noreturn, format(printf, 3, 4)));
 
-/* Like fatal, if there is no memory for n elements of the given size; 0, 0 if the amount is unknown. */
+/* Like fatal, with the message that there is no memory for n elements of the given size; n and size are 0 if the amount
+ * is unknown. */
 void fatal_no_memory(size_t n, size_t size) __attribute__((noreturn));
 
 /* Sets the rank that fatal prints, and how it ends the whole job (NULL: exit this process). */

@@ -12,7 +12,7 @@
  * that publishes its waits, else a process that runs the same program as this one, else the first. */
 struct sibling {
     int process;      /* process id; 0: none is visible on this host, and all other members are 0 */
-    int runs;         /* 1: it runs this program or publishes its waits; 0: it runs another, such as a shell */
+    int runs;         /* 1: it runs this program or publishes its waits; 0: it runs another program, such as a shell */
     int stopped;      /* stopped by a signal or a debugger */
     long waits;       /* number published by siblings_show; -1: none */
     char program[16]; /* name of the program */

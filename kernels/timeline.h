@@ -46,7 +46,7 @@ struct span {
     int64_t queued_ns, start_ns, end_ns, returned_ns;
     size_t size[SPAN_SIZES];
     int index;
-    int step; /* the step in which it was recorded, or, for a collective, queued */
+    int step; /* the step in which the span was recorded, or in which its collective was queued */
 };
 
 struct lane {

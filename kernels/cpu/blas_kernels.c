@@ -146,7 +146,8 @@ void blas_describe(struct blas_facts *facts)
     else
         name_file(facts->library, sizeof facts->library);
     snprintf(facts->kernels, sizeof facts->kernels, "%s", *build ? text_by("openblas_get_corename") : blis_kernels());
-    if (replaced && strcasecmp(replaced, facts->kernels)) /* equal if OpenBLAS does not know the requested family */
+    /* the names are equal if OpenBLAS does not know the requested family */
+    if (replaced && strcasecmp(replaced, facts->kernels))
         snprintf(facts->replaced, sizeof facts->replaced, "%s", replaced);
 }
 

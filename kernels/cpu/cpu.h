@@ -6,11 +6,11 @@
 
 #include <math.h>
 
-/* Marks an operation that is faster with wide vectors, which not every CPU has: the Makefile defines CPU_CLONES as one
- * of these macros. On x86_64, PORTABLE=1 compiles the operation and the functions that it calls in this file three
- * times, and the program selects the widest version at its start. Wider versions use fused multiply-adds, as
- * -ffp-contract allows, and longer partial sums, so that the last bits of results may differ between CPUs, as they do
- * between builds for these CPUs. */
+/* Marks an operation that is faster with wide vectors, which not every CPU has: the Makefile defines CPU_CLONES as
+ * CPU_CLONES_none or CPU_CLONES_x86_64. On x86_64, PORTABLE=1 compiles the operation and the functions that it calls in
+ * this file three times, and the program selects the widest version at its start. Wider versions use fused
+ * multiply-adds, as -ffp-contract allows, and longer partial sums, so that the last bits of results may differ between
+ * CPUs, as they do between builds for these CPUs. */
 #define CPU_CLONES_none
 #define CPU_CLONES_x86_64 __attribute__((flatten, target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
 

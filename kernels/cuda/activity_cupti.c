@@ -18,7 +18,7 @@ _Static_assert(CUPTI_SYNCHRONIZATION_INVALID_VALUE == ACTIVITY_NONE, "ACTIVITY_N
 static const CUpti_ActivityKind kinds[] = {
     CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,     CUPTI_ACTIVITY_KIND_MEMSET,
     CUPTI_ACTIVITY_KIND_RUNTIME,           CUPTI_ACTIVITY_KIND_DRIVER, /* NCCL and cuBLAS launch through the driver */
-    CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,   CUPTI_ACTIVITY_KIND_CUDA_EVENT, /* since 12.9 not part of SYNCHRONIZATION */
+    CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,   CUPTI_ACTIVITY_KIND_CUDA_EVENT, /* part of SYNCHRONIZATION until CUDA 12.8 */
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -26,8 +26,9 @@ static struct {
     struct cupti cupti;
     struct activities *into; /* destination of records; NULL: not tracing */
     CUpti_SubscriberHandle subscriber;
-    uint32_t starter, starter_thread; /* the thread that started the tracer, as numbered by CUPTI and by the system */
-    pthread_mutex_t lock;             /* guards the members below and the activities; held while CUPTI reads records */
+    /* the thread that started the tracer: its number in CUPTI, and its id in the system */
+    uint32_t starter, starter_thread;
+    pthread_mutex_t lock; /* guards the members below and the activities; held while CUPTI reads records */
     int paused;
     struct cupti_buffer *kept; /* buffers returned while paused */
     size_t dropped;            /* records dropped by CUPTI, not yet counted in `into` */

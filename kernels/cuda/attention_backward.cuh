@@ -17,7 +17,7 @@ struct attention_rows {
     float *delta; /* sum of d_o * o over a row */
     int rows;
 };
-constexpr int ROWS_FILL = 128; /* attention_rows.rows is a multiple of this; this is one of each plan's QUERIES */
+constexpr int ROWS_FILL = 128; /* this divides attention_rows.rows, and each plan's QUERIES divides this */
 
 /* Sizes of tiles, as in forward_plan. Accumulators of dq, scores and their gradients must fit registers. If shared
  * memory is SCARCE, half as many rows are streamed at a time, or, if that would be fewer than 16, half as many are

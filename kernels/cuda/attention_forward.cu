@@ -36,8 +36,8 @@ template <int M> __device__ inline void softmax_begin(softmax<M> &state)
         }
 }
 
-/* Warp: replaces scores s by exp(s - largest score of the row so far), and rescales earlier sums and results to it. The
- * first tile has key 0, which every row may see, so that the largest is never -inf. */
+/* Warp: replaces scores s by exp(s - largest score of the row so far), and rescales earlier sums and results to that
+ * score. The first tile has key 0, which every row may see, so that the largest is never -inf. */
 template <int M, int TILES, int COLUMN_TILES>
 __device__ inline void softmax_update(softmax<M> &state, float (&scores)[M][TILES][4],
                                       float (&results)[M][COLUMN_TILES][4], float scale_log2)

@@ -105,7 +105,7 @@ template <int count> struct Place {
     {
         unsigned pieces = (F + count - 1) / count;
         size_t i = thread_of_grid();
-        size_t row = i >> 32 ? i / pieces : static_cast<unsigned>(i) / pieces; /* 32-bit division is faster */
+        size_t row = i >> 32 ? i / pieces : static_cast<unsigned>(i) / pieces; /* faster than dividing 64 bits */
         column = (i - row * pieces) * count;
         start = row * stride;
         flat = row * F;

@@ -9,8 +9,8 @@
  * bfloat16 fill half of an H200's cache. */
 constexpr int THREADS = 1024;
 
-/* Splits a row at any address into the numbers before the first vector, vectors, and the numbers after the last. Both
- * edges together have fewer numbers than there are threads. */
+/* Splits a row at any address into the numbers before the first vector, vectors, and the numbers after the last. The
+ * numbers before and after the vectors, the two edges, are together fewer than the threads. */
 template <typename T> struct Pieces {
     static constexpr int count = Vector<T>::count;
     size_t head, vectors, edges;
@@ -22,7 +22,7 @@ template <typename T> struct Pieces {
         vectors = (V - head) / count;
         edges = V - vectors * count;
     }
-    /* Returns the column of number `edge` of the two edges. */
+    /* Returns the column of a number in the edges; edge: its index, counted through both edges. */
     __device__ size_t column(size_t edge) const { return edge < head ? edge : edge + vectors * count; }
 };
 

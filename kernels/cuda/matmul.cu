@@ -25,7 +25,8 @@ static cublasHandle_t handle;
 
 void cuda_matmul_create()
 {
-    const size_t workspace_bytes = static_cast<size_t>(32) << 20; /* recommended by cuBLAS for sm_90 */
+    /* the size that cuBLAS's manual recommends for sm_90 */
+    const size_t workspace_bytes = static_cast<size_t>(32) << 20;
     CUBLAS_CHECK(cublasCreate(&handle));
     CUBLAS_CHECK(cublasSetStream(handle, cuda_stream));
     /* Keeps sums in fp32: by default parts of a bf16 result's sum may be added in bf16. */

@@ -6,7 +6,7 @@
 /* Functions of struct device for profilers. Without a profiler they take a few ns. */
 void cuda_phase(const char *name);
 void cuda_range_begin(const char *name, int number);
-void cuda_range_end(void); /* also ends an annotation */
+void cuda_range_end(void); /* ends a range or an annotation */
 void cuda_annotation_begin(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -12,7 +12,8 @@ static struct stamp {
     cudaEvent_t event;
     double ms; /* ms since the first anchor; set by stamps_end */
 } * stamp;
-static size_t stamps, made, known; /* numbers of stamps: recorded; with an event; with a known time */
+/* stamps: recorded stamps; made: stamps with an event; known: stamps with a known time */
+static size_t stamps, made, known;
 
 /* The least time between two anchors. CUDA's elapsed times are floats of milliseconds, whose 24 bits resolve only a
  * microsecond after 16 s. So each stamp is compared with a recent anchor, which is a stamp at least ANCHOR_MS after the
