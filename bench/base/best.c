@@ -111,7 +111,7 @@ static const double *critical_values(size_t k, size_t n)
 struct candidate {
     int series;
     double mean, error; /* mean of log(a / best), and its standard error */
-    double evidence;    /* how clearly a is greater than the best; the largest is tested first */
+    double evidence;    /* how clearly a is greater than the best; series are tested from the largest down */
 };
 
 static int by_evidence(const void *a, const void *b)
@@ -154,7 +154,7 @@ void best_compare(const double *const *sample, int k, size_t n, int best, int an
             paired->ci_low = exp(c->mean - critical[r] * c->error);
             paired->ci_high = exp(c->mean + critical[r] * c->error);
         }
-        of->slower = paired->ci_low > 1; /* 0 after the first 0: r is then constant, and evidence falls */
+        of->slower = paired->ci_low > 1; /* once 0, it stays 0, since r is constant and evidence falls */
         r -= of->slower;
     }
     free(candidate);

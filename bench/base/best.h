@@ -11,8 +11,8 @@ struct against_best {
 };
 
 /* Compares each series with series `best`, which the caller chose from the same samples. Fills out[k]; out[best] has
- * ratio 1. sample[i]: [n] of series i, above 0; k is at least 1. With n = 0 all ratios are NAN, and no series is
- * slower.
+ * ratio 1. sample[i]: the n samples of series i, above 0; k is at least 1. With n = 0 all ratios are NAN, and no series
+ * is slower.
  *
  * The probability that any series is wrongly called slower is at most 5 % (family-wise), although best was chosen from
  * the same samples. The procedure is step-down. With r series left, including best, it tests the series with the

@@ -42,7 +42,7 @@ void figures_add_estimate(struct figure_list *list, const char *subject, const c
 void figures_add_value(struct figure_list *list, const char *subject, const char *name, const char *unit, double value,
                        size_t n, enum better better);
 
-/* The figure with this subject, name and size; or NULL. */
+/* Returns the figure with this subject, name and size; or NULL. */
 const struct figure *figures_find(const struct figure_list *list, const char *subject, const char *name, double bytes);
 
 /* A JSON array of {subject, name, bytes (unless 0), unit, value, low, high, n, better, judged}; the caller owns it. */
@@ -59,6 +59,6 @@ int figures_read(struct figure_list *list, const char *path, const cJSON *json);
 #define FIGURES_CSV_COLUMNS "subject,name,bytes,unit,value,low,high,n,better,judged"
 void figures_print_csv(FILE *out, const struct figure_list *list, const char *const *field, size_t n);
 
-void figures_destroy(struct figure_list *list); /* a zeroed list is fine */
+void figures_destroy(struct figure_list *list); /* all members may be 0 */
 
 #endif

@@ -37,7 +37,7 @@ FILE *files_open(const char *path, size_t most, char why[FILES_WHY])
 {
     struct stat status;
     FILE *stream = NULL;
-    int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* O_NONBLOCK: a pipe may have no writer */
+    int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* O_NONBLOCK: does not wait for a writer of a pipe */
     if (file < 0 || fstat(file, &status))
         snprintf(why, FILES_WHY, "%s", strerror(errno));
     else if (!S_ISREG(status.st_mode))
@@ -99,7 +99,7 @@ int new_file_open(struct new_file *file, const char *path, int gzip)
         *file->temporary = 0;
         return cannot_write(file);
     }
-    file->gzip = gzip ? gzdopen(fcntl(file->file, F_DUPFD_CLOEXEC, 0), "wb1") : NULL; /* gzclose closes the copy */
+    file->gzip = gzip ? gzdopen(fcntl(file->file, F_DUPFD_CLOEXEC, 0), "wb1") : NULL; /* gzclose closes this copy */
     if (!gzip || file->gzip)
         return 0;
     int status = cannot_write(file);

@@ -45,7 +45,7 @@ int new_file_open(struct new_file *file, const char *path, int gzip);
 int new_file_write(struct new_file *file, const char *text, size_t n);
 
 /* Gives the complete file its name, and so replaces an older file. If `failed`, or if renaming fails, removes the new
- * file and keeps the older. Returns 0; or -1, reported unless `failed`, also if the file was never opened. */
+ * file and keeps the older file. Returns 0; or -1, reported unless `failed`, also if the file was never opened. */
 int new_file_end(struct new_file *file, int failed);
 
 /* Writes text to directory/name in a directory of this run, completely or not at all. Returns 0; or -1, reported. */

@@ -88,7 +88,7 @@ cJSON *json_read(const char *directory, const char *name)
     snprintf(path, sizeof path, "%s/%s", directory, name);
     FILE *file = files_open(path, JSON_MOST_BYTES, why);
     ssize_t n = file ? getdelim(&text, &room, 0, file) : -1; /* reads the whole file: text has no 0 byte */
-    if (file && (ferror(file) || (n < 0 && !feof(file))))    /* out of memory: neither ferror nor feof */
+    if (file && (ferror(file) || (n < 0 && !feof(file))))    /* without memory neither ferror nor feof is true */
         snprintf(why, sizeof why, "%s", strerror(errno));
     if (file)
         fclose(file);

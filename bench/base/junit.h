@@ -9,7 +9,7 @@
 enum junit_outcome { JUNIT_PASSED, JUNIT_FAILED, JUNIT_ERROR, JUNIT_SKIPPED, JUNIT_OUTCOMES };
 
 struct junit_case {
-    const char *class, *name; /* identify the test: the same in every run's file */
+    const char *class, *name; /* identify the test, so they are equal in the files of all runs */
     double seconds;           /* duration; NAN: omitted */
     enum junit_outcome outcome;
     const char *type, *message; /* type: a word; message: a sentence; unused if the test passed */

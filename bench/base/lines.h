@@ -27,7 +27,7 @@ int lines_report(const struct lines *lines);
 /* Closes the file, unless it is closed. Returns 0; or -1, reported, if a write has failed. */
 int lines_close(struct lines *lines);
 
-/* A line of comma-separated values under construction; start with a zeroed one. */
+/* A line of comma-separated values under construction; all members are 0 at first. */
 struct csv_line {
     size_t length, fields;
     char text[1024]; /* a longer line is cut off */

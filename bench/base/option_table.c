@@ -305,7 +305,7 @@ static int parse_option(struct option_table *table, int argc, char *const argv[]
     int is_flag = o->kind->value == VALUE_FLAG;
     if (is_flag && value)
         return error_report("--%s takes no value", o->name);
-    if (!is_flag && !value && ++*i < argc && strncmp(argv[*i], "--", 2) != 0) /* as in: --label x */
+    if (!is_flag && !value && ++*i < argc && strncmp(argv[*i], "--", 2) != 0) /* the next word: --label x */
         value = argv[*i];
     if (!is_flag && !value)
         return error_report("--%s needs a value: %s", o->name, o->help);

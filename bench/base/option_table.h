@@ -51,8 +51,8 @@ struct option_section {
     const struct option *row;
     size_t rows;
     void *base;
-    const char *needs;   /* for each row without its own `needs`, except the needed option */
-    const char *without; /* for each row, in addition to its own */
+    const char *needs;   /* the `needs` of each row that has none of its own, except the needed option */
+    const char *without; /* added to the `without` of each row */
 };
 #define OPTION_ROWS(rows) (rows), sizeof(rows) / sizeof *(rows)
 
@@ -72,10 +72,10 @@ struct option_table {
     int (*word)(void *context, const char *word);
     void *context;
     enum option_help { HELP_NONE, HELP_COMMON, HELP_ALL, HELP_ROWS } help; /* set by --help, --help all, --help rows */
-    int version;                                                           /* by --version */
+    int version;                                                           /* set by --version */
 };
 
-/* Appends a section; start with a zeroed table. The help lists sections in the same order. */
+/* Appends a section, also in the help; before the first call all members of the table are 0. */
 void option_table_add(struct option_table *table, struct option_section section);
 
 /* Removes an option that a command does not offer. Its field keeps its value. An unknown name is fatal. */

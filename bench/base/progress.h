@@ -14,7 +14,7 @@ struct progress {
 /* Begins to show progress. total 0: shows nothing, for ranks other than 0. */
 void progress_begin(struct progress *progress, size_t total);
 
-/* Shows that `done` units are complete; `words` describes the last of these. */
+/* Shows that `done` units are complete; `words` describes the last of these units. */
 void progress_show(struct progress *progress, size_t done, const char *words);
 
 /* Clears the bar before other output. */

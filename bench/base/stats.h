@@ -25,7 +25,7 @@ static inline double stats_median(const double *sample, size_t n)
 
 /* The result of comparing a[i] with b[i] in pairs. */
 struct paired {
-    double ratio;           /* a mean of a_i / b_i; NAN when n = 0 */
+    double ratio;           /* geometric mean or median of all a_i / b_i; NAN when n = 0 */
     double ci_low, ci_high; /* two-sided interval of the ratio; NAN if n is too small */
     double p;               /* two-sided p-value of the hypothesis that the ratio is 1 */
     size_t n;

@@ -15,7 +15,7 @@ enum column_kind {
     COLUMN_COUNT,   /* size_t */
     COLUMN_INT,     /* int */
     COLUMN_REAL,    /* double; NAN: n/a */
-    COLUMN_INTERVAL /* double[2] or COLUMN_ENDS, printed as [low, high]; an end NAN: n/a; both: empty */
+    COLUMN_INTERVAL /* double[2] or COLUMN_ENDS, printed as [low, high]; one end NAN: n/a; both NAN: empty */
 };
 
 struct column {
@@ -53,7 +53,7 @@ struct table {
 };
 
 /* Makes a JSON object {key, title, columns, rows, notes}, with `shown` unless 0. The caller owns it. The printed table
- * ends with where the other rows are: in summary.json, or in the file named by a member `rest` of the object. */
+ * ends with the name of the file that has the rows not printed: summary.json, or the member `rest` of the object. */
 cJSON *table_json(const struct table *table);
 
 /* Appends a structure as a row to an object of table_json, for a table that is printed as it grows. Returns the row. */

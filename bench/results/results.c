@@ -53,12 +53,12 @@ static void name_directory(struct results *results, const struct job *job, const
     else {
         const char *dash = *label ? "-" : "";
         snprintf(name, sizeof name, "results/%s%s%s", stamp, dash, label);
-        if (job->rank == 0) { /* mkdir here: two runs that start in the same second cannot share it */
+        if (job->rank == 0) { /* mkdir now, so that runs of the same second share no directory */
             int made = mkdir("results", 0777) && errno != EEXIST ? -1 : mkdir(name, 0777);
             for (int i = 2; made && errno == EEXIST && i < 1000; i++) {
                 snprintf(name, sizeof name, "results/%s%s%s-%d", stamp, dash, label, i);
                 made = mkdir(name, 0777);
-            } /* if mkdir failed otherwise, opening the directory reports it */
+            } /* if mkdir failed for another reason, opening the directory reports it */
         }
     }
     job_gather(job, name, sizeof name, all);
@@ -67,7 +67,7 @@ static void name_directory(struct results *results, const struct job *job, const
 }
 
 /* A pattern for fnmatch that matches all files that a run of any mode writes to its directory, on any rank and host.
- * Upper and lower case are equal, as on some file systems. */
+ * Upper and lower case count as equal, as on some file systems. */
 static const char of_runs[] =
     "@(run.json|summary.@(json|csv|txt|prom)|metrics.csv|rank_*_metrics.jsonl|@(cpu|gpu)_monitor*.csv|checkpoint.bin|"
     "all_ranks)";

@@ -32,14 +32,14 @@ struct results {
     char directory[576];    /* directory of the files: top, or for a profile top/<implementation> */
     char label[104];        /* --label */
     const char *prometheus; /* file that each summary replaces; NULL or "": none */
-    int prometheus_failed;  /* the last write to that file failed; results_close reports it */
+    int prometheus_failed;  /* the last write to `prometheus` failed; results_close reports it */
     int rank;
     struct watchdog *watchdog; /* the job's watchdog, which ends a write that hangs */
     struct lines telemetry;    /* rank_<r>_metrics.jsonl; telemetry.file is -1 before it is open */
     int lock;                  /* descriptor of the locked directory, on rank 0; 0: none */
 };
 
-/* The first line of a --prometheus file, the mark for files_check_path. No file of a run or report begins with it. */
+/* The first line of a --prometheus file, which files_check_path expects. No file of a run or report begins with it. */
 #define RESULTS_PROMETHEUS_MARK "# From ddpbench --prometheus."
 
 /* The destinations of a run's results. */
@@ -56,8 +56,8 @@ struct results_target {
  * file given to --prometheus may not be replaced. */
 int results_open(struct results *results, const struct job *job, const struct results_target *target);
 
-/* Checks that directories top and top/below hold no file that a run would write there; they need not exist. Returns 0;
- * or -1, reported. */
+/* Checks that directories top and top/below hold no file that a run would write to them; they need not exist. Returns
+ * 0; or -1, reported. */
 int results_check_free(const char *option, const char *top, const char *below);
 
 /* ---- run.json: what was run, where and with what ---- */

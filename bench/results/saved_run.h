@@ -21,7 +21,7 @@ struct saved_run {
  * is done. Returns 0; or -1, reported with the path, if the run cannot be read, is not complete, has another schema, or
  * was not written by ddpbench. Release with saved_run_destroy in either case. */
 int saved_run_read(struct saved_run *saved, const char *directory, int so_far);
-void saved_run_destroy(struct saved_run *saved); /* a zeroed one is fine */
+void saved_run_destroy(struct saved_run *saved); /* all members may be 0 */
 
 /* ---- where the run took place, from run.json ---- */
 

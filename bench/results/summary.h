@@ -32,7 +32,7 @@ const char *results_unfinished(char text[RESULTS_UNFINISHED], const cJSON *summa
 /* Adds the figures to the summary and, if the run is unfinished, says so in the heading. Replaces summary.json,
  * summary.csv and summary.prom (figures), summary.txt (the output of results_print_summary) and the file given to
  * --prometheus; if the run's directory is a subdirectory of the one that the user named, also
- * <subdirectory>_summary.txt there. Rank 0 only. Returns 0; or -1, reported. */
+ * <subdirectory>_summary.txt in the directory above. Rank 0 only. Returns 0; or -1, reported. */
 int results_write_summary(struct results *results, cJSON *summary, const struct figure_list *figures);
 
 /* Print heading, answers, tables and notes; the heading alone, before a run; or all but the heading, after it. Text

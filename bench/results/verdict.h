@@ -9,7 +9,7 @@
 
 enum verdict_kind {
     VERDICT_BEST,      /* the shortest step */
-    VERDICT_TIE,       /* not significantly slower; with a margin (`within`): known to be within it */
+    VERDICT_TIE,       /* not significantly slower; with a margin (`within`): known to be within the margin */
     VERDICT_UNDECIDED, /* not significantly slower, and not known to be within the margin; or without an interval */
     VERDICT_SLOWER,    /* significantly slower */
     VERDICT_KINDS
@@ -26,9 +26,9 @@ struct verdict_item {
 
 /* A comparison. The caller owns the strings and the array. */
 struct verdict {
-    int ranks, candidates;               /* of the run; number of implementations that reduce gradients */
-    const char *label, *strategy, *size; /* of the best; label NULL: not known; size: its --bucket-size-mb or "" */
-    struct estimate step, cost;          /* of the best, seconds; cost: step - step of `none`; cost.n 0: not known */
+    int ranks, candidates;               /* ranks of the run; implementations that reduce gradients */
+    const char *label, *strategy, *size; /* of the best; label NULL: not known; size: --bucket-size-mb or "" */
+    struct estimate step, cost;          /* of the best, in seconds; cost: step - step of `none`; cost.n 0: not known */
     const char *best_size;               /* fastest bucket size, if the best has no buckets; otherwise "" */
     double within;                       /* margin of a tie, 0.01 is 1 %; 0: no margin, only a test */
     int anytime;                         /* the intervals hold at whichever round sampling stops (best_compare) */

@@ -262,7 +262,7 @@ static void run_case(const struct bench *b, const struct kernel_case *k)
     case OPERATION_ATTENTION_FORWARD:
         d->attention_forward(x->z, x->lse, x->a, x->b, x->v, x->rope, s[0], s[1], s[2], s[3], s[2] * s[3]);
         break;
-    case OPERATION_ATTENTION_BACKWARD: /* reads o and lse of the forward case of the same sizes before it */
+    case OPERATION_ATTENTION_BACKWARD: /* reads the o and lse of the forward case of the same sizes */
         d->attention_backward(x->y, (char *)x->y + half, (char *)x->z + half, (char *)x->a + half, x->z, x->lse, x->a,
                               x->b, x->v, x->rope, s[0], s[1], s[2], s[3], s[2] * s[3]);
         break;

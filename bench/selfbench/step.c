@@ -147,8 +147,8 @@ static void one_rank_destroy(struct one_rank *rank)
     model_destroy(&rank->model);
 }
 
-/* Returns the mean microseconds of a step over a block that begins with an empty timeline. So short a step would wait
- * for the thread that fetches its data; a real one does not. Before each step this thread gets 100 us, not timed. */
+/* Returns the mean microseconds of a step over a block that begins with an empty timeline. A step this short would wait
+ * for the thread that fetches its data, unlike a real step. So before each step this thread gets 100 us, not timed. */
 static double one_rank_block_us(struct one_rank *rank, int steps)
 {
     double sum = 0;
@@ -256,7 +256,7 @@ static void run_pair(struct step_and_products *pairs, int pair)
             f < FIRST_PHASE ? value[f] : 1e-6 * (double)times.phase_ns[f - FIRST_PHASE];
 }
 
-/* Returns the values of a figure, [pairs]; median_of below returns their median. */
+/* Returns the pairs->pairs values of a figure; median_of returns the median of these values. */
 static const double *sample_of(const struct step_and_products *pairs, int figure)
 {
     return pairs->sample + (size_t)figure * pairs->pairs;
@@ -271,7 +271,7 @@ static void compare_step(const struct program *program, const struct step_option
     const struct workload *m = &o->model;
     struct step_and_products pairs;
     char words[128];
-    int discarded = program->opened.on_gpu ? 3 : 1; /* until clocks have risen and libraries have chosen kernels */
+    int discarded = program->opened.on_gpu ? 3 : 1; /* pairs until clocks have risen and kernels are chosen */
     step_and_products_create(&pairs, program->opened.device, o);
     pairs.peak = program->opened.on_gpu ? gpu_peak(program->opened.gpu.name, program->opened.device->precision) : 0;
     printf("1. Step against its weight-matrix products: d_model %zu, %zu layers, %zu heads, d_ff %zu, vocabulary %zu,\n"

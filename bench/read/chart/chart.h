@@ -13,14 +13,14 @@
 /* ---- series over x, with intervals and reference lines ---- */
 
 struct chart_axis {
-    const char *title;    /* includes the unit */
-    int is_log, is_bytes; /* is_log: shows only values above 0; is_bytes: 64 KiB, not 65536 */
+    const char *title;    /* the title includes the unit */
+    int is_log, is_bytes; /* is_log: shows only values above 0; is_bytes: shows 64 KiB, not 65536 */
 };
 
 enum chart_mark { CHART_PLAIN, CHART_AS_GOOD, CHART_BEST };
 struct chart_point {
     double x, y, low, high; /* low, high: interval of y; NAN: none */
-    enum chart_mark mark;   /* CHART_AS_GOOD: in a thin ring; CHART_BEST: in a thick ring */
+    enum chart_mark mark;   /* CHART_AS_GOOD: drawn in a thin ring; CHART_BEST: drawn in a thick ring */
 };
 
 struct chart_series {
@@ -59,7 +59,7 @@ struct chart_span {
 
 struct chart_row {
     const char *name; /* at the left */
-    const char *end;  /* text behind the last span; NULL: the whole row is shaded */
+    const char *end;  /* text to the right of the last span; NULL: the whole row is shaded */
 };
 
 enum { CHART_ROWS = 64 };

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 enum { SIGN = 14 };
-static const double largest = 1e300; /* limit of an axis: differences of two values stay finite */
+static const double largest = 1e300; /* limit of the values on an axis: the difference of any two is finite */
 
 /* ---- words ---- */
 
@@ -191,7 +191,7 @@ double axis_draw_x(FILE *out, const struct axis *axis, double top, double y, con
     double tick[AXIS_TICKS], half;
     size_t n = AXIS_TICKS + 1;
     int touch;
-    do { /* reduces the ticks until their numbers do not overlap */
+    do { /* chooses fewer ticks until their numbers do not overlap */
         double end = -INFINITY;
         n = axis_ticks(axis, n - 1, tick);
         touch = 0;

@@ -35,7 +35,7 @@ void frame_legend(struct frame *frame, const struct frame_item *item, size_t n);
 /* Maps values low..high to coordinates from..to. */
 struct axis {
     double low, high, from, to;
-    int is_log, is_bytes, is_cut; /* is_cut: linear, and without 0 */
+    int is_log, is_bytes, is_cut; /* is_cut: a linear axis without 0 */
     const double *given;          /* [n_given], increasing: ticks may be at these values only; NULL: at any value */
     size_t n_given;
 };
@@ -47,7 +47,7 @@ int axis_takes(int is_log, double value);
  * axis begins at 0 or below, or is cut if all values are in its upper 40 %. */
 struct axis axis_for(const struct chart_axis *of, double least, double greatest);
 
-/* Returns the coordinate of a value, or of the nearer end if it is beyond the axis; NAN if the axis cannot show it. */
+/* Returns the coordinate of a value, or of the end of the axis that it is beyond; NAN if axis_takes is false. */
 double axis_place(const struct axis *axis, double value);
 
 /* Chooses at most `most` (1 to AXIS_TICKS) ticks: every k-th given value or, if none are given, 1, 2 or 5 times a power

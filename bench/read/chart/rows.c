@@ -38,10 +38,10 @@ static void draw_spans(FILE *out, const struct chart_rows *c, int kind, const st
     svg_path_end(out);
 }
 
-/* Draws the labels that fit into their spans, without overlap, and the text behind the last span of each row. */
+/* Draws the labels that fit into their spans, without overlap, and the text to the right of each row. */
 static void draw_labels(FILE *out, const struct chart_rows *c, const struct axis *axis, double top)
 {
-    double used[CHART_ROWS] = {0}, last[CHART_ROWS]; /* ends of a row's last labelled span and last span */
+    double used[CHART_ROWS] = {0}, last[CHART_ROWS]; /* where each row's last label and last span end */
     char classes[24], label[SVG_LABEL];
     for (size_t i = 0; i < c->rows; i++)
         last[i] = axis->from;

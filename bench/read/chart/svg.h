@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-enum { SVG_WIDTH = 820, SVG_TEXT = 16, SVG_TITLE = 20, SVG_SMALL = 13 }; /* width; font sizes */
+enum { SVG_WIDTH = 820, SVG_TEXT = 16, SVG_TITLE = 20, SVG_SMALL = 13 }; /* width of a picture; font sizes */
 enum { SVG_INK = -1, SVG_GREY = 3, SVG_COLOURS = 10 };
 enum svg_anchor { SVG_START, SVG_MIDDLE, SVG_END };
 
@@ -24,7 +24,7 @@ enum svg_anchor { SVG_START, SVG_MIDDLE, SVG_END };
  * (the unit test checks the distances). */
 extern const char svg_style[];
 
-/* The first characters of each picture, the mark for files_check_path. */
+/* The first characters of each picture, by which files_check_path recognizes it. */
 #define SVG_MARK "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"dp\""
 
 /* Begin and end a picture. Screen readers read title and description. */
@@ -37,12 +37,12 @@ void svg_text(FILE *out, double x, double y, enum svg_anchor anchor, const char 
 void svg_line(FILE *out, double x1, double y1, double x2, double y2, const char *classes, int colour);
 void svg_rect(FILE *out, double x, double y, double width, double height, const char *classes, int colour);
 void svg_circle(FILE *out, double x, double y, double radius, const char *classes, int colour);
-/* Begin and end a path element. In between the caller writes the attribute d. svg_path_to writes a command of d, M or
- * L, with a point. */
+/* Begin and end a path element. Between them the caller writes the value of the attribute d, for example with
+ * svg_path_to, which writes `command` (M or L) and a point. */
 void svg_path_begin(FILE *out, const char *classes, int colour);
 void svg_path_to(FILE *out, char command, double x, double y);
 void svg_path_end(FILE *out);
-void svg_number(FILE *out, double value); /* a number in an attribute: at most one decimal, limited to +-99999 */
+void svg_number(FILE *out, double value); /* for an attribute: at most one decimal, limited to +-99999 */
 
 /* Estimates the width of a text in a wide font (DejaVu Sans); most fonts are narrower. */
 double svg_text_width(const char *text, double size);

@@ -10,7 +10,7 @@ enum { HEIGHT = 330, MOST_TICKS = 100 };
 struct plot {
     const struct chart_xy *chart;
     struct axis x, y;
-    double tick[MOST_TICKS]; /* x values of the points: ticks of a logarithmic x axis unless too many */
+    double tick[MOST_TICKS]; /* x values of the points, from which the ticks of a logarithmic x axis are chosen */
 };
 
 /* ---- the range of the axes ---- */
@@ -147,7 +147,7 @@ static void draw_names(FILE *out, const struct plot *plot, struct end_name *name
     for (size_t i = n; i-- > 0;) { /* moves names up if they are now too low */
         place[i] = fmin(place[i], most);
         most = place[i] - NAME_GAP;
-        if (name[i].x > right - 60) /* if the line ends near the name, connects both */
+        if (name[i].x > right - 60) /* connects a name with its line if the line ends near it */
             svg_line(out, fmin(name[i].x + 7, right), name[i].y, right + 7, place[i], "axis faint", SVG_GREY);
         draw_name(out, right + 10, place[i], &name[i]);
     }

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The probability that a comparison calls any figure regressed although none is. */
+/* The probability that a comparison calls at least one figure regressed although no figure is. */
 #define FALSE_ALARM_CHANCE 0.05
 
 /* Rejects a run that is named twice: it would reduce the spread, or be compared with itself. */
@@ -60,7 +60,7 @@ static void add_heading(cJSON *json, const struct compare_options *o, const stru
     cJSON_AddArrayToObject(json, "figures");
 }
 
-/* Returns the median of value[*n] over the runs that have the figure, NAN if none; *n becomes their number. */
+/* Returns the median of value[*n] over the runs that have the figure (NAN: none), and their number in *n. */
 static double median_of(const double *value, size_t *n)
 {
     size_t runs = *n;

@@ -2,7 +2,7 @@
 #ifndef BENCH_READ_COMPARE_COMPARE_H
 #define BENCH_READ_COMPARE_COMPARE_H
 
-#define COMPARE_SYNOPSIS "ddpbench compare BASELINE... --candidate DIR..." /* command line without options */
+#define COMPARE_SYNOPSIS "ddpbench compare BASELINE... --candidate DIR..." /* the command line without its options */
 
 /* Compares the runs whose directories follow argv[0], and prints the outcome; needs no MPI. Returns the exit status
  * (compare/outcome.h). */

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Compares lines without their sizes. A search of the tree with it finds some line of the same size group. */
+/* Compares lines but not their sizes: tfind with this function finds any one line of a size group. */
 static int by_size_group(const void *a, const void *b)
 {
     const struct verdict_figure *x = a, *y = b;
@@ -60,7 +60,7 @@ static int add_run(struct compare_lines *lines, const struct saved_run *saved, s
 
 int compare_match(struct compare_lines *lines, const struct compare_run *run, size_t baselines, size_t candidates)
 {
-    size_t most = 1, runs = baselines + candidates; /* most begins at 1: find_or_add uses a spare line */
+    size_t most = 1, runs = baselines + candidates; /* most begins at 1: find_or_add needs a spare line */
     for (size_t r = 0; r < runs; r++)
         most += run[r].saved.figures.n;
     *lines = (struct compare_lines){.item = allocate(most, sizeof *lines->item),

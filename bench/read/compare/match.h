@@ -10,7 +10,7 @@ struct compare_lines {
     size_t n, judged, runs, size_groups;
     const struct compare_run *run; /* [runs] */
     double **values;               /* [n] arrays of [runs] values, in the order in which lines were added */
-    void *tree;                    /* tree of items (tsearch), until they are sorted */
+    void *tree;                    /* tree of the items for tsearch; unused once the items are sorted */
 };
 
 /* Matches the figures of run[baselines + candidates] by subject, name and size. Lines point into the runs. Returns 0;
@@ -22,6 +22,6 @@ int compare_match(struct compare_lines *lines, const struct compare_run *run, si
  * of 0 or less or has no better direction (BETTER_NONE). */
 int compare_choose(struct compare_lines *lines, const char *metrics);
 
-void compare_lines_destroy(struct compare_lines *lines); /* zeroed ones are fine */
+void compare_lines_destroy(struct compare_lines *lines); /* all members may be 0 */
 
 #endif

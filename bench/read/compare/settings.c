@@ -51,7 +51,7 @@ static void add_members(struct compare_run *run, const char *name, int kind)
         /* left out: how results are shown, and when a hanging job ends */
         "profile-sort", "thresholds", "trace-gzip", "trace-per-cycle", "report-cputime", "iteration-times", "verbose",
         "timeout", "live", "prometheus", "dry-run",
-        /* left out: values that follow from the configuration or set parts of it */
+        /* left out: values that follow from the configuration, and options that set parts of it */
         "preset", "parameters", "tokens_per_step", "model_flops_per_step", "memory_bytes_per_rank",
         "timed_steps_per_block", "product_gflops_per_thread", "vector_gflops_per_thread", NULL};
     static const char *const listed[] = {
@@ -63,7 +63,7 @@ static void add_members(struct compare_run *run, const char *name, int kind)
         "min-bytes", "max-bytes", "step-factor", "step-bytes", "sizes", "sizes-from-model",
         /* listed: additional measurements, checks and traces */
         "attainable", "check", "nominal", "profile-ranks", "record-shapes", "with-flops", "profile-counters",
-        /* listed: changes only the data of the same operations */
+        /* listed: changes only the data, not the operations */
         "seed", NULL};
     const cJSON *item;
     cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(run->saved.run, name))
@@ -79,7 +79,7 @@ static void add_members(struct compare_run *run, const char *name, int kind)
     }
 }
 
-/* Adds member `name` of all ranks (or of their hosts: hosts not NULL) as one setting; equal neighbours share a text. */
+/* Adds the values of member `name` of all ranks (hosts: of their hosts) as one setting; equal neighbours only once. */
 static void add_ranks(struct compare_run *run, const char *name, const cJSON *hosts)
 {
     char *text = NULL;
@@ -114,7 +114,7 @@ int compare_run_read(struct compare_run *run, const char *directory)
     if (!strcmp(json_string(json, "mode"), "profile")) /* which steps the figure "step" measures */
         settings_add(run->setting[SETTING], "steps",
                      json_number(configuration, "rounds") > 0 ? "of rounds" : "captured");
-    add_members(run, "derived", SETTING); /* e.g. threads in use; replace equal keys */
+    add_members(run, "derived", SETTING); /* e.g. threads in use, in place of an option with this key */
     settings_add(run->setting[LISTED], "program", json_string(json, "program"));
     settings_add(run->setting[LISTED], "version", json_string(json, "version"));
     add_ranks(run, "host", NULL);

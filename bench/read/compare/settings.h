@@ -19,14 +19,14 @@ struct compare_run {
 /* Reads the run in a directory. Names of the run and its files (label, output, times), and values that follow from
  * others, do not become settings. Returns 0; or -1, reported. Release with destroy in either case. */
 int compare_run_read(struct compare_run *run, const char *directory);
-void compare_run_destroy(struct compare_run *run); /* a zeroed one is fine */
+void compare_run_destroy(struct compare_run *run); /* all members may be 0 */
 
 /* Adds a setting, or replaces its value. */
 void settings_add(cJSON *settings, const char *key, const char *value);
 
-/* Appends the differences between the first baseline and another run to an array, each only once: {key, baseline, other
- * (null if a run lacks the key), side (such as "candidate"), environment (only reported), allowed}. A key that one run
- * lacks is only reported, since versions of the program differ in their options. */
+/* Appends the differences between the first baseline and another run to an array, unless it has them already: {key,
+ * baseline, other (null if a run lacks the key), side (such as "candidate"), environment (only reported), allowed}. A
+ * key that one run lacks is only reported, since versions of the program differ in their options. */
 void differences_add(cJSON *differences, const struct compare_run *baseline, const struct compare_run *other,
                      const char *side);
 

@@ -75,7 +75,7 @@ static const struct column columns[] = {
 #undef CELLS
 enum { COLUMN_BASELINE = 2, COLUMN_CANDIDATE, COLUMN_VERDICT, COLUMN_RATIO = 6, COLUMNS };
 
-/* Returns a table without rows, for judged figures or for the others. */
+/* Returns a table without rows, for figures that are judged or figures that are not. */
 static cJSON *begin_table(const struct compare_options *o, const char *title, int judged)
 {
     char baseline[140], candidate[140];
@@ -91,7 +91,7 @@ static cJSON *begin_table(const struct compare_options *o, const char *title, in
     return table_json(&(struct table){.key = "compare", .title = title, .column = column, .columns = n});
 }
 
-/* Writes a side's median, in a unit that suits the greater of both, and the number of runs if not all have it. */
+/* Writes a side's median in a unit that suits the greater median, and the number of runs unless all have the figure. */
 static void print_median(char text[CELL + 16], const cJSON *figure, const char *side, double n, size_t runs)
 {
     double value = json_number(figure, side);
@@ -243,7 +243,7 @@ static void print_verdict(FILE *out, const cJSON *json, const struct compare_opt
     size_t n[VERDICTS] = {0}, rows = (size_t)cJSON_GetArraySize(judged), means = 0;
     int status = (int)json_number(json, "exit_status");
     double level = json_number(json, "level"), bar = o->tolerance;
-    double far = (1 + o->tolerance / 100) * (1 + o->floor / 100); /* what counts where the spread is unknown */
+    double far = (1 + o->tolerance / 100) * (1 + o->floor / 100); /* the ratio that counts with unknown spread */
     int possible = o->baselines >= VERDICT_RUNS || verdict_is_possible(o->baselines, o->candidates, level);
     for (const cJSON *row = first_mean(judged); row; row = row->next)
         means++;

@@ -12,7 +12,7 @@ const char *const verdict_name[VERDICTS] = {"ok", "new", "improved", "missing", 
 /* A row, and the values of its runs. Values are inverted if higher is better, so that greater is always worse. */
 struct hypothesis {
     struct figure_verdict_row *row;
-    double *run[2]; /* values of each side, [row->n] */
+    double *run[2]; /* [row->n] values of each side */
     struct unpaired difference;
 };
 
@@ -28,7 +28,7 @@ static size_t keep_positive(const double *value, size_t runs, int higher_is_bett
 }
 
 /* Computes for each run the geometric mean over the sizes of a group that all runs have. Returns 1; or 0, with nothing
- * allocated, if these are fewer than two sizes. */
+ * allocated, if all runs have fewer than two sizes in common. */
 static int take_sizes(struct hypothesis *mean, size_t size_group, const struct hypothesis *single, size_t figures,
                       const size_t runs[2])
 {
@@ -54,7 +54,7 @@ static int take_sizes(struct hypothesis *mean, size_t size_group, const struct h
     return 0;
 }
 
-/* Returns quantile q of the candidates / quantile 1 - q of the baselines; 0: least ratio of two runs, 1: greatest. */
+/* Returns quantile q of the candidates / quantile 1 - q of the baselines: for q = 0 the least ratio of two runs. */
 static double ratio_at(const struct hypothesis *h, double q)
 {
     return stats_quantile(h->run[1], h->row->n[1], q) / stats_quantile(h->run[0], h->row->n[0], 1 - q);
@@ -83,7 +83,7 @@ static enum figure_verdict judge_extremes(const struct hypothesis *h, const stru
 /* ---- enough runs: tests that use the spread of the runs ---- */
 
 /* Whether a ratio that is not significant may still be a slowdown: both mean and median are worse by more than the
- * tolerance, or the mean is by more than tolerance and floor. */
+ * tolerance, or the mean is worse by more than tolerance and floor together. */
 static int may_be_worse(const struct hypothesis *h, const struct verdict_rules *rules)
 {
     double ratio = h->row->ratio, edge = 1 + rules->tolerance;
@@ -96,7 +96,7 @@ static void judge_spread(struct hypothesis *h, size_t m, const struct verdict_ru
 {
     double *weight = allocate(5 * m, sizeof *weight), edge = log1p(rules->tolerance);
     double *p[2] = {weight + m, weight + 2 * m};         /* p-values of "not worse" and "not better" */
-    double *level[2] = {weight + 3 * m, weight + 4 * m}; /* levels at which these are tested */
+    double *level[2] = {weight + 3 * m, weight + 4 * m}; /* levels of the tests of p[0] and p[1] */
     size_t means = 0;
     for (size_t i = 0; i < m; i++)
         means += h[i].row->sizes > 1;

@@ -33,12 +33,12 @@ int verdict_is_possible(size_t baselines, size_t candidates, double level);
 
 enum figure_verdict {
     VERDICT_OK,
-    VERDICT_NEW,       /* no baseline run has it */
+    VERDICT_NEW,       /* no baseline run has the figure */
     VERDICT_IMPROVED,  /* better by more than the tolerance */
-    VERDICT_MISSING,   /* a baseline run has it, a candidate run lacks it */
+    VERDICT_MISSING,   /* a baseline run has the figure, a candidate run lacks it */
     VERDICT_AMBIGUOUS, /* perhaps by chance, mean and median of the runs are worse by more than the tolerance, or the
                           mean by more than tolerance and floor; with few runs, see the top of this file */
-    VERDICT_REGRESSED, /* worse by more than the tolerance, or its data was wrong */
+    VERDICT_REGRESSED, /* worse by more than the tolerance, or a candidate's data was wrong */
     VERDICTS
 };
 extern const char *const verdict_name[VERDICTS];
@@ -49,11 +49,11 @@ struct verdict_rules {
 
 /* One figure in all runs; NAN if a run lacks it. Values of 0 or less have no ratio and count as missing. */
 struct verdict_figure {
-    size_t size_group; /* the same number for all sizes of a figure */
+    size_t size_group; /* a number that all sizes of a figure have in common */
     int higher_is_better;
-    int wrong;                          /* a candidate run found wrong data: regressed at any speed */
-    const double *baseline, *candidate; /* [baselines], [candidates] */
-    const struct figure *figure;        /* figure of the first run that has it; used by compare/match.h */
+    int wrong;                          /* a candidate run found wrong data, so the figure is regressed */
+    const double *baseline, *candidate; /* values of the baseline runs and of the candidate runs */
+    const struct figure *figure;        /* the figure in the first run that has it; used by compare/match.h */
     int judged;                         /* used by compare/match.h: judge it, or only show it */
 };
 
@@ -61,15 +61,15 @@ struct figure_verdict_row {
     enum figure_verdict verdict;
     const struct verdict_figure *figure; /* the figure, or one of its sizes */
     size_t sizes;                        /* 1, or the number of sizes whose mean the row is */
-    size_t n[2];                         /* number of baselines and of candidates that have it */
+    size_t n[2];                         /* number of baselines and of candidates that have the figure */
     double ratio;                        /* ratio of geometric means, above 1 is worse; NAN: a side has no values */
     double low, high; /* interval of the ratio, each end at the one-sided level of the figure's test; NAN with fewer
-                         than VERDICT_RUNS baseline runs. regressed, except for wrong data: low > 1 + tolerance;
-                         improved: high < 1 / (1 + tolerance) */
+                         than VERDICT_RUNS baseline runs. A row is improved if high < 1 / (1 + tolerance), and regressed
+                         if low > 1 + tolerance (or the data was wrong) */
 };
 
-/* The rows: first one for each figure, in the same order, then one for each group of two or more sizes. Rows point to
- * the figures. Release with verdicts_destroy. */
+/* The rows: first one for each figure, in the order of the figures, then one for each group of two or more sizes. Rows
+ * point to the figures. Release with verdicts_destroy. */
 struct verdicts {
     struct figure_verdict_row *row;
     size_t n;
@@ -77,6 +77,6 @@ struct verdicts {
 };
 void verdicts_create(struct verdicts *verdicts, const struct verdict_rules *rules, const struct verdict_figure *figure,
                      size_t figures, size_t baselines, size_t candidates);
-void verdicts_destroy(struct verdicts *verdicts); /* zeroed ones are fine */
+void verdicts_destroy(struct verdicts *verdicts); /* all members may be 0 */
 
 #endif

@@ -15,7 +15,7 @@ static int is_marking(const char *text, size_t at)
     char c = text[at], next = text[at + 1];
     if (c == ']') /* Markdown reads ](, ][ and ]: as a link; the ] of an interval is left as it is */
         return next && strchr("([:", next);
-    if (c == '_') /* literal inside a word like ddp_bucketed */
+    if (c == '_') /* a _ inside a word like ddp_bucketed is literal */
         return !(at && isalnum((unsigned char)text[at - 1]) && isalnum((unsigned char)next));
     if (c == ':') /* "://" would make an address a link */
         return next == '/';
@@ -32,7 +32,7 @@ static void print_plain(FILE *out, const char *text, const char *also)
         size_t length = 1;
         if (c == '<' || c == '>' || c == '&')
             fputs(c == '<' ? "&lt;" : c == '>' ? "&gt;" : "&amp;", out);
-        else if (c == '@') /* the comment prevents a mail address, or a mention of a person */
+        else if (c == '@') /* after a comment, @ makes neither a mail address nor a mention */
             fputs("@<!-- -->", out);
         else if (isspace((unsigned char)c))
             fputc(' ', out);

@@ -39,7 +39,7 @@ static struct finding *add_finding(struct bottlenecks *found, const struct repor
     return finding;
 }
 
-/* Whether a profile with the label and number of ranks of `like` has a finding of that name. */
+/* Whether a profile with the label and number of ranks of `like` has a finding named `name`. */
 static int profile_found(const struct report_runs *runs, const struct report_run *like, const char *name)
 {
     const cJSON *finding;

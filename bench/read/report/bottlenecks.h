@@ -5,7 +5,7 @@
 #include "report/scaling.h"
 
 struct bottleneck {
-    struct finding finding;       /* first member: finding_compare reads it */
+    struct finding finding;       /* the first member, where finding_compare reads it */
     const struct report_run *run; /* run that has the finding */
     const char *label, *mode;     /* of the run */
     size_t ranks;
@@ -20,11 +20,11 @@ struct bottlenecks {
 /* Finds one bottleneck for each loss of time:
  * - every finding of every profile, unchanged;
  * - "communication": the cost of the best implementation of a comparison (sync_cost), if significant;
- * - "data loading": of the same implementation, if more than 10 % of the step;
+ * - "data loading": the time that the same implementation waits for data, if more than 10 % of the step;
  * - "slower computation" on more ranks than the base, if significant and more than 5 % of the base's step.
- * If a profile with the same label and number of ranks found "communication" or "data loading", it replaces the
- * comparison's; if it found CPU contention, that is the cause and replaces "slower computation". Bottlenecks without a
- * profile are high above 20 % of the step, warnings above 5 %. Release with bottlenecks_destroy. */
+ * If a profile with the same label and number of ranks found "exposed communication" or "data loading", the finding
+ * replaces the comparison's; "CPU contention", the cause, replaces "slower computation". Bottlenecks without a profile
+ * are high above 20 % of the step, warnings above 5 %. Release with bottlenecks_destroy. */
 void bottlenecks_find(struct bottlenecks *found, const struct report_runs *runs, const struct scaling *scaling,
                       size_t scalings);
 void bottlenecks_destroy(struct bottlenecks *found);

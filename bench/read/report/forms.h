@@ -17,8 +17,8 @@ extern const char *const form_option[FORMS]; /* the option that names the file *
 void form_print(FILE *out, enum report_form form, const cJSON *document, const struct report_runs *runs);
 
 /* Writes the files given to options (path[FORMS]; "" or "-": none). Unless directory is "", also writes a file in each
- * format and the pictures there. Checks first that all files can be written and that no two are the same. Returns
- * 0; or -1, reported; files written before the failure stay. */
+ * format and the pictures to directory. Checks first that all files can be written and that no two paths name the same
+ * file. Returns 0; or -1, reported; files written before the failure stay. */
 enum { FORMS_DIRECTORY = FILES_PATH - 64 }; /* maximum length of directory */
 int forms_write(const char *const path[FORMS], const char *directory, const cJSON *document,
                 const struct report_runs *runs);

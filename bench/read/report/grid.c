@@ -217,7 +217,7 @@ void grid_judge(struct grid *grid)
     for (size_t i = 0; i < grid->n; i++) {
         struct grid_point *p = &grid->point[i];
         const struct grid_point *fewest =
-            grid->point; /* points are sorted by ranks: the first equal one has the fewest */
+            grid->point; /* points are sorted by ranks: the first equal point has the fewest ranks */
         while (!is_same_but_ranks(fewest, p))
             fewest++;
         p->efficiency = fewest->ranks == p->ranks

@@ -27,10 +27,10 @@ struct grid_point {
     size_t n;
 
     /* Set by grid_judge: */
-    double mean_s;             /* step */
+    double mean_s;             /* mean step time */
     double interval_s[2];      /* 95 % interval of the mean by Student's t; NAN with fewer than GRID_REPEATS */
     double tokens_mean_s;      /* mean tokens per second */
-    double efficiency;         /* tokens/s per rank / the same on the fewest ranks; NAN on the fewest ranks */
+    double efficiency;         /* tokens/s per rank / tokens/s per rank on the fewest ranks, where it is NAN */
     struct paired to_best;     /* step / step of the best, paired by repeat; no interval below GRID_REPEATS */
     enum verdict_kind verdict; /* VERDICT_KINDS: a control; undecided with fewer than GRID_REPEATS */
     const char *mark;          /* "*": best, "=": tie, "": neither */
@@ -50,7 +50,7 @@ int grid_add(struct grid *grid, const struct report_run *run);
 
 /* Sorts the points by ranks, model and mean step. Judges each group of points with the same ranks and model, by the
  * repeats that all points of the group have. The best is the implementation with the least mean that is not a control;
- * best_compare compares the others with it, and each control separately. */
+ * best_compare compares the other implementations with the best, and each control with the best separately. */
 void grid_judge(struct grid *grid);
 
 /* Returns the index after the last point of the group that begins with point `first`. */
@@ -60,6 +60,6 @@ size_t grid_group_end(const struct grid *grid, size_t first);
  * is neither, if no size has a verdict, or if a smaller or larger size would give the same buckets. */
 const char *grid_edge_advice(char text[200], const struct grid_point *point, size_t n);
 
-void grid_destroy(struct grid *grid); /* a zeroed grid is fine */
+void grid_destroy(struct grid *grid); /* all members may be 0 */
 
 #endif

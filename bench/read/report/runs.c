@@ -91,7 +91,7 @@ static void take_facts(struct report_run *run)
     run->planned = json_number(run->summary, "planned");
     if (*results_unfinished(unfinished, run->summary)) {
         snprintf(run->unfinished, sizeof run->unfinished, "interrupted, %.60s", unfinished);
-    } else if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(capture, "interrupted"))) { /* profile without rounds */
+    } else if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(capture, "interrupted"))) { /* a profile without rounds */
         snprintf(run->unfinished, sizeof run->unfinished, "interrupted during the capture");
         run->planned = run->done + 1;
     }
@@ -133,7 +133,7 @@ static void add_run(struct report_runs *runs, const char *label, const char *dir
     snprintf(run->label, sizeof run->label, "%s", *label ? label : json_string(saved.run, "label"));
     if (failed) {
         snprintf(run->problem, sizeof run->problem, "%s", error_text());
-        error_clear(); /* run->problem has the text */
+        error_clear(); /* its text is in run->problem */
     } else {
         run->run = saved.run;
         run->summary = saved.summary;
@@ -167,7 +167,7 @@ static size_t add_below(struct report_runs *runs, const char *label, const char 
 {
     size_t before = runs->n;
     struct dirent **entry;
-    if (access(directory, R_OK | X_OK) || has_file(directory, "run.json")) { /* unreadable: may hold a run */
+    if (access(directory, R_OK | X_OK) || has_file(directory, "run.json")) { /* may hold a run if unreadable */
         add_run(runs, label, directory);
         return 1;
     }
@@ -199,7 +199,7 @@ void runs_add(struct report_runs *runs, const char *label, const char *directory
         add_run(runs, label, path);
     const char *slash = strrchr(path, '/'), *name = slash && slash[1] ? slash + 1 : path;
     for (struct report_run *run = &runs->item[first]; run < runs->item + runs->n; run++)
-        if (!*run->label) /* default: the directory's name; if there are several runs, with the path below */
+        if (!*run->label) /* default: the name of the directory, and of several runs also the path below it */
             snprintf(run->label, sizeof run->label, "%.*s", RUN_LABEL - 1,
                      n > 1 ? run->directory + (name - path) : name);
 }

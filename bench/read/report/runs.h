@@ -18,7 +18,7 @@ extern const char *const part_name[PARTS];
 struct run_implementation {
     char subject[128], strategy[64];
     double mb;               /* bucket size, MiB; NAN: no buckets */
-    size_t buckets, tensors; /* buckets and tensors of the gradient */
+    size_t buckets, tensors; /* numbers of buckets and of tensors in the gradient */
 };
 
 enum { RUN_LABEL = 104 }; /* room for the longest --label */
@@ -28,16 +28,16 @@ struct report_run {
     char directory[FILES_PATH];
     char problem[400];    /* why the run cannot be read (members below are unset); "": it can be read */
     char unfinished[80];  /* such as "interrupted, 1 of 2 rounds"; "": the run is complete */
-    double done, planned; /* number of rounds, rows or captures */
+    double done, planned; /* numbers of rounds, rows or captures that were done and planned */
     char mode[16], time[40];
-    char workload[200]; /* model, data type and device; only runs with equal text are compared */
+    char workload[200]; /* model, data type and device; only runs with equal workloads are compared */
     char machine[128];  /* GPU or CPU */
     char link[80];      /* network between the ranks */
     size_t ranks, hosts, threads;
     struct place place;
-    double cpus_per_rank;         /* logical CPUs of a rank; ranks divide a shared CPU; NAN: unknown */
-    double parameters, sequences; /* parameters of the model; sequences of a rank per step; NAN for `allreduce` */
-    double tokens;                /* of all ranks in a step; NAN for `allreduce` */
+    double cpus_per_rank;         /* logical CPUs of a rank; a CPU shared by ranks counts in part; NAN: unknown */
+    double parameters, sequences; /* parameters of the model, sequences of a rank in a step; NAN for `allreduce` */
+    double tokens;                /* tokens of all ranks in a step; NAN for `allreduce` */
     char subject[128];            /* the profiled or the best implementation; "": none */
     double phase_s[PARTS + 1];    /* a profile's mean times of the parts of a step, and of the step; otherwise NAN */
     struct run_implementation *implementation; /* [implementations], owned */
@@ -55,7 +55,7 @@ struct report_runs {
  * the run's --label, or else the name of its directory. For a run that cannot be read, sets `problem`. */
 void runs_add(struct report_runs *runs, const char *label, const char *directory);
 
-void runs_destroy(struct report_runs *runs); /* zeroed runs are fine */
+void runs_destroy(struct report_runs *runs); /* all members may be 0 */
 
 /* Returns "complete", run->unfinished, or "unreadable". */
 const char *run_state(const struct report_run *run);

@@ -45,7 +45,7 @@ static int is_like(const struct report_run *run, const struct report_run *like)
     return !*run->problem && run->ranks && !strcmp(run->mode, like->mode) && !strcmp(run->workload, like->workload);
 }
 
-/* Returns the subject of the run with the most ranks; "" if a run with a breakdown has none of this subject. */
+/* Returns the subject of the run with the most ranks; "" if a run has breakdowns, but none of this subject. */
 static const char *common_subject(const struct report_runs *runs, size_t first)
 {
     const struct report_run *like = &runs->item[first], *end = runs->item + runs->n, *most = like;

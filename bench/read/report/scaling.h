@@ -7,13 +7,13 @@
 /* A run compared with the base, the run on the fewest ranks. Intervals are at 95 %; the base's are NAN. */
 struct scaling_row {
     const struct report_run *run;
-    const char *label, *subject; /* label of the run; implementation */
+    const char *label, *subject; /* label: of the run; subject: the implementation */
     size_t ranks, hosts;
     struct breakdown breakdown;
     double tokens_s;            /* tokens per second of all ranks */
-    double speedup;             /* tokens_s / the base's */
-    struct measured efficiency; /* speedup / (ranks / the base's); assumes independent runs (stats_ratio) */
-    double work;                /* tokens of a rank in a step / the base's */
+    double speedup;             /* tokens_s / tokens_s of the base */
+    struct measured efficiency; /* speedup / (ranks / ranks of the base); assumes independent runs (stats_ratio) */
+    double work;                /* tokens of a rank in a step / tokens of a rank of the base in a step */
     struct measured lost_s;     /* step - work x the base's step, seconds; below 0: a gain (stats_difference) */
     double lost_part_s[PARTS];  /* lost_s of each part of the step */
 };
@@ -22,7 +22,7 @@ struct scaling_row {
  * show the implementation that is best on the most ranks: if each row showed its own run's best, chance would choose
  * among implementations that tie. If a run lacks that implementation, each row shows its own run's subject. */
 struct scaling {
-    const char *mode, *workload, *subject; /* subject "": that of each row */
+    const char *mode, *workload, *subject; /* subject "": each row has its own */
     struct scaling_row *row;               /* [n], sorted by ranks; owned */
     size_t n;
 };

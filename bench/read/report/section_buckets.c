@@ -42,7 +42,7 @@ static int by_size(const void *a, const void *b)
 }
 
 /* Whether a size is not significantly slower than the best size. If the best size is also the best implementation of
- * the run, the run's verdict decides, otherwise the intervals of both. */
+ * the run, the run's verdict decides, otherwise the intervals of both sizes decide. */
 static int is_tied(const struct size_row *row, const struct size_row *best)
 {
     if (!strcmp(best->subject, row->run->subject))

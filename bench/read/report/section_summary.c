@@ -162,7 +162,7 @@ void section_add_bottlenecks(cJSON *document, const struct bottlenecks *found)
                     "interval: the steps of one capture are not independent, or there are fewer than 6 rounds.",
                     "level: a profile's finding by a threshold of its own; others high above 20 % of the step, "
                     "warning above 5 %, note below."}});
-    for (size_t i = 1; i < found->n && i < EXPLAINED; i++) { /* found->item[0] is in the summary */
+    for (size_t i = 1; i < found->n && i < EXPLAINED; i++) { /* the section Summary describes found->item[0] */
         const struct finding *b = &found->item[i].finding;
         size_t first = 0; /* index of the first bottleneck with this advice */
         while (strcmp(found->item[first].finding.advice, b->advice) != 0)
