@@ -23,7 +23,7 @@ struct checkpoint_header {
     uint64_t floats; /* the number of elements of each array */
     uint64_t seed;   /* seed of the initial weights and of the order of the data */
     int64_t step;    /* the next step of the schedule */
-    int64_t update;  /* AdamW's number of the next step, counted from 1 */
+    int64_t update;  /* the number that AdamW gives the next step; its first step has number 1 */
 };
 
 /* When and where to save checkpoints; zeroed: never. */
@@ -34,7 +34,7 @@ struct checkpoint {
     char path[640];
 
     void *piece; /* host memory of checkpoint_piece_bytes() bytes, on rank 0; owned by the trainer */
-    int failed;  /* set on every rank when a write failed; no further checkpoints are tried */
+    int failed;  /* 1 on every rank once a write has failed: no further checkpoints are saved */
     size_t saved;
     double seconds; /* total time that rank 0 took for all saved checkpoints */
 };

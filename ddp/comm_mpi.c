@@ -175,7 +175,7 @@ static int mpi_test(void *state, size_t slot_index)
     struct mpi_state *s = state;
     struct slot *slot = &s->slot[slot_index];
     int all = 1;
-    for (int i = 0; i < slot->pieces; i++) { /* MPI nulls a complete request; MPI_Test then reports it as complete */
+    for (int i = 0; i < slot->pieces; i++) { /* MPI_Test reports a request that was complete before as complete, too */
         int done;
         MPI_CHECK(MPI_Test(&slot->request[i], &done, MPI_STATUS_IGNORE));
         all &= done;

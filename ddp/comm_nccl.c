@@ -286,7 +286,8 @@ static void describe_settings(struct comm_nccl *c)
                                      : "registered in part");
 }
 
-/* Allocates memory from NCCL, which can make it accessible to other GPUs and to networks; from CUDA if NCCL cannot. */
+/* Allocates memory from NCCL, which can make it accessible to other GPUs and to networks; or from CUDA if NCCL cannot
+ * allocate it. */
 static void *nccl_allocate(struct comm *comm, size_t bytes)
 {
     struct comm_nccl *c = (struct comm_nccl *)comm;

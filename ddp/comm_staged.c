@@ -15,7 +15,7 @@ struct mirrored {
 struct staged_collective {
     struct collective wanted; /* the collective as requested, in device memory */
     struct collective staged; /* the collective that the library runs, in host memory */
-    int copying_in;           /* the library has finished, and the result is being copied */
+    int copying_in;           /* 1: the library has finished, and the result is being copied to device memory */
 };
 
 struct staged {
@@ -83,7 +83,7 @@ static void *find_mirror(const struct staged *s, const void *memory, size_t n)
  * collective). */
 struct shape {
     size_t input_bytes, buffer_bytes;
-    size_t own_offset; /* where the buffer holds an in-place input, in bytes */
+    size_t own_offset; /* offset of an in-place input in the buffer, in bytes */
 };
 
 static struct shape shape_of(const struct staged *s, const struct collective *c)

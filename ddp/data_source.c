@@ -19,7 +19,7 @@
 #define SHARD_HEADER_BYTES 1024
 
 #define SCAN_TOKENS 65536             /* tokens that check_tokens reads at a time */
-#define SCAN_MOST   ((size_t)1 << 28) /* most tokens checked at the start, in a fraction of a second */
+#define SCAN_MOST   ((size_t)1 << 28) /* the most tokens checked at the start; this takes less than a second */
 
 /* ---- random numbers that depend only on the seed and a position, and so are the same on every rank ---- */
 

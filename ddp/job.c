@@ -193,7 +193,7 @@ static double share_of_cores(const struct job *job)
             cores += 1.0 / ranks;
         }
     free(all);
-    return round(1e9 * cores) / 1e9; /* so that 6 CPUs shared by 3 ranks give 2, not 1.9999999999999998 */
+    return round(1e9 * cores) / 1e9; /* rounds, so that 6 CPUs shared by 3 ranks give 2, not 1.9999999999999998 */
 }
 
 static int starting; /* MPI_Init is running */
@@ -520,7 +520,7 @@ void job_board_create(struct job_board *board, const struct job *job, size_t byt
     MPI_Comm_size(w->sharing, &n);
     int *rank = allocate((size_t)n, sizeof *rank);
     MPI_Allgather(&job->rank, 1, MPI_INT, rank, 1, MPI_INT,
-                  w->sharing); /* also makes the zeroed bytes of all ranks visible */
+                  w->sharing); /* this call also makes the zeroed bytes of all ranks visible */
     for (int i = 0; i < n; i++) {
         MPI_Aint size;
         int unit;

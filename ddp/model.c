@@ -75,7 +75,7 @@ static void register_tensors(struct model *model)
     add_tensor(model, 1, C, 1, "norm");
     add_tensor(model, V, C, 1, "output");
     model->matmul_parameters = L * (4 * C * C + 3 * C * F) + V * C;
-    for (int i = model->tensors - 1; i >= 0; i--) { /* backward finishes the tensor first that was registered last */
+    for (int i = model->tensors - 1; i >= 0; i--) { /* backward finishes first the tensor that was registered last */
         if (model->tensor[i].joined)
             model->arena = (model->arena + TENSOR_ALIGNMENT - 1) / TENSOR_ALIGNMENT * TENSOR_ALIGNMENT;
         model->tensor[i].offset = model->arena;
@@ -314,7 +314,7 @@ static void announce_gradient(const struct gradient_hook *hook, int tensor)
 
 /* Arguments for functions that compute gradients of weights. */
 struct backward_pass {
-    int accumulate; /* add to the gradient of earlier micro-batches instead of overwriting it */
+    int accumulate; /* 1: adds to the gradient of earlier micro-batches; 0: overwrites it */
     const struct gradient_hook *hook;
 };
 

@@ -55,9 +55,9 @@ struct model {
     int tensors;
     size_t parameters;        /* sum of counts */
     size_t arena;             /* floats in each arena */
-    size_t activation_bytes;  /* activations kept for backward, and scratch */
-    size_t matmul_parameters; /* parameters of linear layers: all but the embedding and the norms */
-    size_t compute_bytes;     /* size of the device's compute type */
+    size_t activation_bytes;  /* bytes for activations kept for backward, and for scratch memory */
+    size_t matmul_parameters; /* number of parameters of linear layers: of all but the embedding and the norms */
+    size_t compute_bytes;     /* bytes of one number of the device's compute type */
 
     const struct device *device;
     float *weight, *gradient; /* [arena] */

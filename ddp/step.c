@@ -25,7 +25,7 @@ static void sleep_for_delay(struct trainer *t, int64_t ns)
     int64_t now = clock_now_ns();
     clock_sleep_until(now + ns);
     int64_t end = clock_now_ns();
-    t->device->stamp(); /* so that the trace of the next operation does not include the delay */
+    t->device->stamp(); /* the next operation begins at this stamp in the trace, after the delay */
     timeline_add(
         t->timeline, LANE_HOST,
         (struct span){
@@ -213,12 +213,13 @@ void step_spans(const struct model *model, size_t micro_batches, size_t collecti
 {
     enum { OF_STEP = 4 }; /* device operations of step_run itself */
     size_t phases = PHASES + 3 * micro_batches;
-    spans[LANE_HOST] = 2 * phases + (size_t)model->tensors; /* each occurrence of a phase may have a delay */
+    /* each phase may have a second span, for a delay */
+    spans[LANE_HOST] = 2 * phases + (size_t)model->tensors;
     spans[LANE_COMMUNICATION] = collectives;
     spans[LANE_COMPUTE] = spans[LANE_MEMORY] = 0;
     if (traced) {
         spans[LANE_HOST] += model_ranges(model) * micro_batches;
         spans[LANE_COMPUTE] = OF_STEP + model_operations(model) * micro_batches +
-                              2 * collectives; /* a staging strategy copies to and from its buffer */
+                              2 * collectives; /* a strategy that stages makes two copies per collective */
     }
 }

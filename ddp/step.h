@@ -53,7 +53,7 @@ struct trainer {
     long update;             /* AdamW's step number, from 1 */
     int32_t *input, *target; /* [B, T] on the device */
     float *record;           /* [slots, RECORDS] on the device */
-    size_t slots;            /* of record */
+    size_t slots;            /* number of slots in record */
     float *start;            /* [arena] the weights with which every block of steps starts, on the device */
     enum step_phase phase;   /* the current phase; PHASES between steps */
     int64_t phase_start_ns, phase_start_stamp, phase_start_wait;

@@ -49,7 +49,7 @@ struct strategy {
     void (*finish)(struct reducer *reducer);
 
     /* ---- members that may be NULL ---- */
-    /* Returns collective i, from 0, of a bucket; NULL: an all-reduce, in place in the arena or in the staged buffer. */
+    /* Returns collective i, from 0, of a bucket. NULL: each is an all-reduce in place, in the arena or in `staged`. */
     struct collective (*collective)(const struct reducer *reducer, int bucket, int i);
     /* Called at set-up: fills reducer->owned, which has room for 2 ranges per bucket, and sets reducer->ranges. */
     void (*own)(struct reducer *reducer);

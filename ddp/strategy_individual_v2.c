@@ -20,7 +20,7 @@ static void join_and_unstage(struct reducer *reducer)
 {
     const struct device *device = reducer->model->device;
     reducer->comm->join(reducer->comm, reducer->ticket);
-    device->stamp(); /* so that the trace of the first copy does not include the wait */
+    device->stamp(); /* the first copy begins at this stamp in the trace, after the wait */
     for (int i = 0; i < reducer->plan.n; i++) {
         const struct collective staged = reducer_collective(reducer, i, 0);
         float *gradient = reducer->model->gradient + reducer->plan.bucket[i].offset;

@@ -177,7 +177,7 @@ static void name_sibling(struct missing *missing, int rank, const struct sibling
 static void list_missing_ranks(const struct watchdog *w, long number, char *text, size_t size)
 {
     struct missing missing = {.text = text, .size = size};
-    struct sibling *sibling = NULL; /* read only if needed: /proc may block on a process that hangs in the kernel */
+    struct sibling *sibling = NULL; /* filled only if needed: reading /proc may block on a process that hangs */
     for (int r = 0; r < w->ranks; r++) {
         const struct shown *shown = w->board[r];
         if (r == w->rank)

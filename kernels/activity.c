@@ -11,7 +11,7 @@ void activities_create(struct activities *a, size_t capacity, size_t mark_capaci
     *a = (struct activities){.capacity = capacity, .mark_capacity = mark_capacity};
     a->of = allocate(capacity, sizeof *a->of);
     a->mark = allocate(mark_capacity, sizeof *a->mark);
-    memset(a->of, 1, capacity * sizeof *a->of); /* so that page faults happen now, not in a step */
+    memset(a->of, 1, capacity * sizeof *a->of); /* touches the memory, so that page faults happen now, not in a step */
     memset(a->mark, 1, mark_capacity * sizeof *a->mark);
 }
 

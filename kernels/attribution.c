@@ -109,7 +109,7 @@ static void add_work(struct lane *work, const struct activity *a, const struct s
 /* Sets the times of operations from their records. A stream runs its operations in order. */
 static void time_operations(struct lane *lane, const struct extent *extent)
 {
-    int64_t last = 0; /* end of the previous operation */
+    int64_t last = 0; /* when the previous operation ended */
     for (size_t i = 0; i < lane->n; i++) {
         struct span *s = &lane->span[i];
         if (!s->start_ns) {

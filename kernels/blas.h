@@ -5,7 +5,7 @@
 struct blas_facts {
     char library[64];  /* for example "OpenBLAS 0.3.21"; the file's name if the library has no version */
     char kernels[32];  /* the CPU family of its kernels, as the library names it; "" if unknown */
-    char replaced[32]; /* the family that blas_choose_kernels replaced; "": it replaced none */
+    char replaced[32]; /* the family that blas_choose_kernels replaced by another; "": it replaced none */
     double product_gflops, vector_gflops; /* rates of one thread, measured by blas_measure */
 };
 

@@ -44,8 +44,8 @@ struct device {
     int host_reads_memory;  /* 1: the host may use the device's memory after synchronize */
 
     /* ---- memory ---- */
-    void *(*allocate)(size_t bytes); /* zeroed, aligned to 64 bytes at least; fatal when memory runs out */
-    void (*release)(void *memory);   /* NULL is fine */
+    void *(*allocate)(size_t bytes); /* returns zeroed memory, aligned to 64 bytes or more; fatal if there is none */
+    void (*release)(void *memory);   /* memory may be NULL */
     /* Copies, in order with the operations. from_host may be reused on return; the host waits only when it is far ahead
      * of the device. */
     void (*upload)(void *to, const void *from_host, size_t bytes);

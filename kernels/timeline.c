@@ -11,7 +11,7 @@ void timeline_create(struct timeline *timeline, const size_t capacity[TIMELINE_L
     for (int i = 0; i < TIMELINE_LANES; i++) {
         struct lane *lane = &timeline->lane[i];
         lane->span = allocate(capacity[i], sizeof *lane->span);
-        memset(lane->span, 1, capacity[i] * sizeof *lane->span); /* so that page faults happen now, not in a step */
+        memset(lane->span, 1, capacity[i] * sizeof *lane->span); /* page faults happen now, not in a step */
         lane->capacity = capacity[i];
         lane->n = lane->dropped = 0;
     }

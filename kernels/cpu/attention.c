@@ -51,7 +51,7 @@ static void multiply_transposed(float *s, const struct tile *t, float scale, con
 static void mask_scores(float *s, const struct tile *t)
 {
     for (size_t r = 0; r < (size_t)t->rows; r++) {
-        size_t visible = t->q0 + r + 1 - t->k0; /* may exceed t->columns in tiles before the diagonal */
+        size_t visible = t->q0 + r + 1 - t->k0; /* number of keys; exceeds t->columns in tiles before the diagonal */
         if (visible > (size_t)t->columns)
             visible = (size_t)t->columns;
         for (size_t c = visible; c < TILE; c++)
@@ -73,7 +73,7 @@ static float softmax_row(float *s, float *max, float *sum)
         s[c] = e;
         part += e;
     }
-    float correction = cpu_exp(*max - high); /* 0 in the first tile, where *max is -inf */
+    float correction = cpu_exp(*max - high); /* the factor is 0 in the first tile, where *max is -inf */
     *max = high;
     *sum = *sum * correction + part;
     return correction;

@@ -77,7 +77,7 @@ void *cpu_allocate(size_t bytes)
         fatal_no_memory(bytes, 1);
     if (large) {
         (void)madvise(memory, bytes, MADV_HUGEPAGE); /* only a hint: a kernel without huge pages refuses it */
-        cpu_zero(memory, bytes / sizeof(float));     /* first touch, by the threads that will use it */
+        cpu_zero(memory, bytes / sizeof(float));     /* the threads that will use the memory touch it first */
     }
     size_t done = large ? bytes / sizeof(float) * sizeof(float) : 0;
     memset((char *)memory + done, 0, bytes - done);

@@ -2,7 +2,7 @@
 #include "kernels/cpu/cpu.h"
 
 #include <cblas.h>
-#undef I /* some cblas.h define it as the imaginary unit; here it is the width of the input */
+#undef I /* some versions of cblas.h define I as the imaginary unit; here I is the width of the input */
 
 void cpu_linear_forward(void *y, const void *x, const void *w, size_t N, size_t I, size_t O)
 {

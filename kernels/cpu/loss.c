@@ -59,7 +59,7 @@ CPU_CLONES void cpu_cross_entropy(float *loss, void *logits_, const int32_t *tar
                                   float loss_scale, float grad_scale)
 {
     float *logits = logits_;
-    double *losses = (double *)(void *)cpu_scratch(2 * N); /* by row, so that the order of the sum is fixed */
+    double *losses = (double *)(void *)cpu_scratch(2 * N); /* one loss per row, so that the order of the sum is fixed */
 #pragma omp parallel num_threads(cpu_threads)
     {
         size_t team = (size_t)omp_get_num_threads(), me = (size_t)omp_get_thread_num();

@@ -122,7 +122,8 @@ template <typename Number, int DEPTH> struct attention_tile {
     static constexpr int PIECE = 16 / sizeof(Number);
     static constexpr int PIECES = DEPTH / PIECE;
     static constexpr int ROW = DEPTH + PIECE;
-    static constexpr int ROWS_AT_ONCE = ATTENTION_THREADS / PIECES; /* rows copied if each thread copies a piece */
+    /* rows that a block copies, with a piece per thread */
+    static constexpr int ROWS_AT_ONCE = ATTENTION_THREADS / PIECES;
 };
 
 /* Block: begins to copy rows [first, first + ROWS) of a head to a tile; rows from T on become 0. */
@@ -143,7 +144,7 @@ __device__ inline void tile_load(Number *tile, const Number *head, unsigned stri
         return;
     }
     int row = threadIdx.x / Tile::PIECES, d = threadIdx.x % Tile::PIECES * Tile::PIECE;
-    int rows = d < sizes.D ? sizes.T - first - row : 0; /* rows that exist, from the thread's first row on */
+    int rows = d < sizes.D ? sizes.T - first - row : 0; /* number of rows that exist, from the thread's first row on */
     const Number *from = head + static_cast<size_t>(first + row) * stride + d;
     Number *to = tile + row * Tile::ROW + d;
 #pragma unroll

@@ -2,7 +2,7 @@
 #include "kernels/cuda/attention_backward.cuh"
 #include "kernels/cuda/operations.cuh"
 
-constexpr int DELTA_LANES = 8; /* per row */
+constexpr int DELTA_LANES = 8; /* lanes that share a row */
 
 /* Computes delta, and lse to base 2, of rows [B, H, rows]; DELTA_LANES lanes share a row. */
 template <typename Number>

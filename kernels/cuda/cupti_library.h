@@ -30,7 +30,8 @@ struct cupti {
     /* ---- functions that may be NULL ---- */
     __typeof__(&cuptiActivitySetAttribute) set_attribute;
     __typeof__(&cuptiSetThreadIdType) set_thread_id_type;
-    CUptiResult (*enable_runtime_call)(CUpti_CallbackId call, uint8_t on); /* not declared in all toolkits' headers */
+    /* some toolkits' headers do not declare it */
+    CUptiResult (*enable_runtime_call)(CUpti_CallbackId call, uint8_t on);
     CUptiResult (*enable_all_waits)(uint8_t on);
 };
 

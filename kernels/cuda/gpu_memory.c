@@ -49,7 +49,7 @@ void *cuda_scratch(size_t bytes)
 enum { RING_BYTES = 16 << 20, PARTS = 64, PART_BYTES = RING_BYTES / PARTS };
 
 static char *ring;                /* [PARTS, PART_BYTES] */
-static cudaEvent_t copied[PARTS]; /* recorded after the last copy of the part */
+static cudaEvent_t copied[PARTS]; /* each event is recorded after the last copy from its part of the ring */
 static size_t parts_used;         /* number of parts used so far; the next is part parts_used % PARTS */
 
 static void make_ring(void)

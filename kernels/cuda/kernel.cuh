@@ -7,7 +7,7 @@
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
 
-extern "C" { /* C headers; the CUDA headers that they include are included above */
+extern "C" { /* headers in C; the CUDA headers that they include are included above */
 #include "kernels/cuda/runtime.h"
 }
 

@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(block_threads(threads, held))
     constexpr int count = Vector<T>::count, vectors = held / count;
     int lane = threadIdx.x % threads, most = C / count;
     size_t row = thread_of_grid() / threads;
-    if (row >= N) /* true for all threads of a row, and so of a warp, or for none */
+    if (row >= N) /* all threads of a warp go the same way, because each row has whole warps */
         return;
     const Vector<T> *weights = reinterpret_cast<const Vector<T> *>(w);
     Vector<T> *from = reinterpret_cast<Vector<T> *>(x + row * C), *to = reinterpret_cast<Vector<T> *>(y + row * C);

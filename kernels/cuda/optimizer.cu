@@ -4,7 +4,7 @@
 
 constexpr int THREADS = 256;
 constexpr int SUM_THREADS = 1024;
-constexpr int COUNT = 4; /* numbers that a thread handles at a time */
+constexpr int COUNT = 4; /* a thread handles this many numbers at a time */
 
 /* The largest number of blocks. It is fixed, so that all GPUs add a norm in the same order, and is several times the
  * number that runs at once, so that little time is lost while only the last blocks run. */

@@ -3,7 +3,7 @@
 #include "kernels/cuda/block.cuh"
 
 constexpr int THREADS = 128;          /* threads per block; a block handles all heads of one position */
-constexpr int SEQUENCES = 4;          /* sequences that a thread loads before it rotates the first */
+constexpr int SEQUENCES = 4;          /* a thread loads this many sequences before it rotates the first of them */
 constexpr size_t MOST_BLOCKS = 65535; /* the largest size of a grid along y */
 
 /* Rotates q (blockIdx.z is 0) and k (1). blockIdx.x is the position [T], and blockIdx.y covers the batch. A thread

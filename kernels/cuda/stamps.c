@@ -117,6 +117,7 @@ int64_t cuda_stamp_ns(int64_t ticket)
     if ((size_t)(-ticket) > known)
         FATAL("the time of stamp %lld is unknown before stamps_end", (long long)ticket);
     double begin = stamp_of(first.ticket)->ms, length = stamp_of(last.ticket)->ms - begin;
-    double rate = length > 0 ? (double)(last.host_ns - first.host_ns) / length : 1e6; /* host ns per GPU ms */
+    /* ns of the host's clock per ms of the GPU's clock */
+    double rate = length > 0 ? (double)(last.host_ns - first.host_ns) / length : 1e6;
     return first.host_ns + (int64_t)((stamp_of(ticket)->ms - begin) * rate);
 }
