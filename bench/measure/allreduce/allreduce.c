@@ -18,10 +18,10 @@ struct allreduce {
     struct harness harness;
     const struct allreduce_options *options;
     struct endpoint endpoint;
-    struct collective_timing *timing; /* [timings]; with --overlap only the collective in each is used */
+    struct collective_timing *timing; /* [timings]; with --overlap only `collective` of each is used */
     size_t timings, finished;         /* finished: number of timings that have their figures */
     double wrong;                     /* number of wrong elements so far */
-    double busbw;                     /* sum over the finished timings */
+    double busbw;                     /* sum of the busbw of the finished timings */
     struct figure_list figures;
     struct growing_table table;
     struct progress progress;
@@ -45,7 +45,7 @@ static int check_messages(const struct allreduce_options *o, const struct harnes
 {
     const struct job *job = h->job;
     size_t most_iterations = o->timing.iters ? o->timing.iters : TIMING_MOST_ITERATIONS;
-    size_t buffers = 2 * most_bytes; /* `samples` below: this rank's for all sizes, and all ranks' for one size */
+    size_t buffers = 2 * most_bytes; /* samples: those of this rank for all sizes, and of all ranks for one size */
     size_t samples = most_iterations * sizeof(double) * (2 * o->messages.n + (size_t)job->size);
     size_t of_host = buffers * (comm_stages(job, h->opened.device, &h->comm) ? 2 : 1) + samples;
     double needed = job_sum_machine(job, (double)of_host), on_gpu = (double)buffers * h->opened.sharing;
@@ -59,7 +59,7 @@ static int set_up(struct allreduce *a, const struct job *job, const struct comma
 {
     const struct allreduce_options *o = a->options;
     struct harness *h = &a->harness;
-    enum { LONGEST_ELEMENT = 8 }; /* bytes; even the smallest message has one whole element for each rank */
+    enum { LONGEST_ELEMENT = 8 }; /* in bytes; a message has at least one whole element for each rank */
     size_t most_bytes = o->messages.bytes[o->messages.n - 1] + LONGEST_ELEMENT * (size_t)job->size;
     if (harness_open(h, job, &o->harness) || check_messages(o, h, most_bytes))
         return -1;
@@ -109,7 +109,7 @@ static void add_heading(const struct allreduce *a, cJSON *summary)
         comm_kind_name[o->choice.kind], iters, t->warmup_iters, t->cycles, t->check, rank_time_name[t->time]);
 }
 
-/* Adds a note for each type, operation and placement: the largest message's share of the nominal rate. */
+/* For each type, operation and placement, adds a note on the largest message's share of the nominal rate. */
 static void add_nominal(const struct allreduce *a, cJSON *summary, const struct fitted_link *link, size_t links)
 {
     const struct nominal *nominal = &a->options->nominal;
@@ -221,7 +221,7 @@ static int measure(struct allreduce *a)
 {
     size_t total = 0, done = 0, cycles = a->options->overlap ? 1 : a->options->timing.cycles;
     char words[CELL];
-    for (size_t i = 0; i < a->timings; i++) /* progress weight: all sizes up to 1 MiB take about the same time */
+    for (size_t i = 0; i < a->timings; i++) /* weights of progress: messages up to 1 MiB take equally long */
         total += (1 + a->timing[i].bytes / 1048576) * cycles;
     progress_begin(&a->progress, a->harness.job->rank ? 0 : total);
     for (size_t cycle = 0; cycle < cycles; cycle++)

@@ -4,9 +4,9 @@
 
 #include "harness/harness.h"
 
-#define ALLREDUCE_SYNOPSIS "mpirun -n RANKS ddpbench allreduce" /* without its options */
+#define ALLREDUCE_SYNOPSIS "mpirun -n RANKS ddpbench allreduce" /* how to call it, without options */
 
-/* The entry for harness_main. */
+/* Runs `ddpbench allreduce` by calling harness_main. */
 enum exit_status allreduce_main(const struct job *job, int argc, char *const argv[]);
 
 #endif

@@ -5,15 +5,15 @@
 
 #include <math.h>
 
-/* A fitted line. latency_error and slope_error are the standard errors for residuals of standard deviation 1; df the
- * degrees of freedom; residuals the sum of squared relative residuals. */
+/* A fitted line. latency_error and slope_error are the standard errors for residuals of standard deviation 1; df: the
+ * degrees of freedom; residuals: the sum of squared relative residuals. */
 struct line {
     double latency, slope, latency_error, slope_error, df, residuals;
 };
 
 /* Sets *unbounded to the least-squares line with weights 1 / seconds^2; returns the best line whose latency and slope
- * are at least 0. The least-squares line goes through the means, which are positive, so at most one of the two is
- * negative, and is 0 in the best line. Less than 1e-9 of the shortest time, too little for any clock, counts as 0. */
+ * are at least 0. The least-squares line goes through the means, which are positive, so its latency or its slope
+ * may be negative, not both; the best line has 0 there. A latency below 1e-9 of the shortest time counts as 0. */
 static struct line fit_line(const double *bytes, const double *seconds, size_t n, struct line *unbounded)
 {
     double weight = 0, x_mean = 0, t_mean = 0, xx = 0, xt = 0, shortest = INFINITY;
@@ -48,7 +48,7 @@ static struct line fit_line(const double *bytes, const double *seconds, size_t n
     return line;
 }
 
-/* Where latency or slope is 0 because the unbounded line has it negative, that line gives the interval's upper end. */
+/* If latency or slope is 0 because it is negative in `unbounded`, that line gives the upper end of its interval. */
 static struct link_regime regime_of(const double *bytes, const double *seconds, size_t n)
 {
     struct line unbounded, line = fit_line(bytes, seconds, n, &unbounded);

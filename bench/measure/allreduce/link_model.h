@@ -9,15 +9,15 @@
 enum {
     LINK_REGIMES = 2,      /* at most */
     LINK_SIZES = 4,        /* fewest sizes in a regime */
-    LINK_MOST_SIZES = 2000 /* most sizes in a fit: its time grows with their square */
+    LINK_MOST_SIZES = 2000 /* most sizes in a fit: it takes time proportional to their square */
 };
 
-/* A line for one range of sizes: latency at least 0, bandwidth INFINITY if times do not grow, 95 % intervals. */
+/* A line for one range of sizes: latency is 0 or more, bandwidth INFINITY if times do not grow; 95 % intervals. */
 struct link_regime {
     double from_bytes, to_bytes; /* the smallest and the largest size in the range */
     size_t sizes;
     double latency, latency_interval[2];     /* seconds */
-    double bandwidth, bandwidth_interval[2]; /* bus bytes / second, comparable to busbw */
+    double bandwidth, bandwidth_interval[2]; /* bus bytes / second, as busbw is */
     double residual;                         /* root mean square of (seconds - line) / seconds */
 };
 

@@ -1,4 +1,4 @@
-/* nominal.h - the rate of a link, and the share of it that busbw normally reaches. Pure. */
+/* nominal.h - the rate of a link, and the share of it that busbw normally reaches. All functions are pure. */
 #ifndef BENCH_MEASURE_ALLREDUCE_NOMINAL_H
 #define BENCH_MEASURE_ALLREDUCE_NOMINAL_H
 
@@ -26,8 +26,8 @@ const char *nominal_unused(const struct nominal *nominal, int hosts, int on_devi
 /* Returns the largest share of the rate that a latency allows: t / (latency + t), where t = bus_bytes / rate. */
 double nominal_attainable(const struct nominal *nominal, double latency, double bus_bytes);
 
-/* Writes into text, and returns, a share of the nominal rate (1: all of it) in words and whether it is normal for the
- * link. attainable: the largest share that the latency allows (NAN: unknown). */
+/* Writes into text, and returns, a sentence: a share of the nominal rate (1: all of it), and whether that is normal
+ * for the link. attainable: the largest share that the latency allows (NAN: unknown). */
 enum { NOMINAL_WORDS = 256 };
 const char *nominal_words(char text[NOMINAL_WORDS], const struct nominal *nominal, double share, double attainable);
 

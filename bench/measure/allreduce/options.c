@@ -129,7 +129,7 @@ static int of_range(struct message_sizes *sizes, const struct allreduce_options 
     if (o->max_bytes < o->min_bytes)
         return error_report("--max-bytes %zu is less than --min-bytes %zu", o->max_bytes, o->min_bytes);
     size_t range = o->max_bytes - o->min_bytes;
-    if (o->step_bytes && range / o->step_bytes >= MOST_SIZES) /* --step-factor cannot make this many */
+    if (o->step_bytes && range / o->step_bytes >= MOST_SIZES) /* --step-factor cannot make this many sizes */
         return error_report(
             "--step-bytes %zu: %zu to %zu bytes are %zu sizes, more than %d sizes; use a step of %zu or more",
             o->step_bytes, o->min_bytes, o->max_bytes, range / o->step_bytes + 1, MOST_SIZES, range / MOST_SIZES + 1);
@@ -232,7 +232,7 @@ int allreduce_options_check(void *line, const struct option_table *table, int ra
             return error_report("--collective %s: %zu bytes of %s over %d ranks are more than %zu elements a rank, "
                                 "which is the most",
                                 comm_kind_name[kind], most_bytes, comm_dtype_name[d], ranks, COMM_MPI_PIECE);
-        for (size_t i = 0; *o->sizes && i < o->messages.n; i++) /* only --sizes: a range is rounded */
+        for (size_t i = 0; *o->sizes && i < o->messages.n; i++) /* sizes of a range are whole already */
             if (o->messages.bytes[i] % whole)
                 return error_report("--sizes: %zu bytes of %s are no whole number of elements%s; use multiples of %zu",
                                     o->messages.bytes[i], comm_dtype_name[d], parts > 1 ? " of each rank" : "", whole);

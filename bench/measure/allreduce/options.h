@@ -15,23 +15,23 @@ struct allreduce_options {
     /* a range of sizes: each is the previous one times step_factor, or plus step_bytes if that is above 0 */
     size_t min_bytes, max_bytes, step_bytes;
     double step_factor;
-    const char *sizes;    /* or, if not "", a list of sizes */
-    int sizes_from_model; /* or, if 1, the messages that training `workload` sends */
+    const char *sizes;    /* if not "": a list of sizes in place of the range */
+    int sizes_from_model; /* if 1: the sizes are those of the messages that training `workload` sends */
     struct workload workload;
-    struct message_sizes messages; /* the sizes, from one of the above */
+    struct message_sizes messages; /* the sizes to time, made from the fields above */
     struct collective_choice choice;
     struct timing_options timing;
     int overlap;                           /* 1: measure overlap with computation instead of times */
     struct nominal nominal;                /* nominal rate of the link */
-    size_t show_cpu_time, show_iterations; /* 1: show them in the table */
+    size_t show_cpu_time, show_iterations; /* 1: the table shows CPU times, figures over iterations */
     struct harness_options harness;
 };
 
 /* Adds the options to a table. */
 void allreduce_options_add(struct option_table *table, struct allreduce_options *options);
 
-/* Checks the options for a number of ranks that compute on GPUs or not, and makes the message sizes. line: the struct
- * allreduce_options. The caller frees messages.bytes in any case. Returns 0; or -1, reported. */
+/* Checks the options for a number of ranks (on_gpus 1: which compute on GPUs), and makes the message sizes. line: the
+ * struct allreduce_options. The caller frees messages.bytes in any case. Returns 0; or -1, reported. */
 int allreduce_options_check(void *line, const struct option_table *table, int ranks, int on_gpus);
 
 #endif

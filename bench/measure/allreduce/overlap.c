@@ -39,7 +39,7 @@ static double run_once(struct endpoint *e, const struct collective *c, const str
     return 1e-9 * (double)(clock_now_ns() - start);
 }
 
-/* Runs collective, computation and both, in an order that rotates with the round; seconds[RUNS]: means over ranks. */
+/* Runs the collective, the computation and both at once; their order rotates with the round. seconds: rank means. */
 static void run_round(struct endpoint *e, const struct collective *c, const struct work *work, size_t round,
                       double seconds[RUNS])
 {

@@ -15,7 +15,7 @@ static uint64_t mix(uint64_t x)
     return x ^ x >> 31;
 }
 
-/* How elements get their values (see payload.h); the same for all elements of a payload. */
+/* How elements get their values (see payload.h). All elements of a payload have one rule. */
 struct rule {
     int64_t ranks, ramp; /* ramp: number of ranks that add a value of the ramp */
     int64_t carriers;    /* number of ranks that add the base, starting with those of the ramp */

@@ -13,9 +13,9 @@
 struct payload {
     struct collective collective; /* only kind, dtype, op, count and root are used */
     int rank, ranks;
-    int rounds_average; /* as in struct comm; then averages over n ranks, n not a power of two, are compared with a
+    int rounds_average; /* as in struct comm; if 1, averages over n ranks, n not a power of two, are compared with a
                            tolerance of n + 2 roundings */
-    unsigned round;     /* each round has different values */
+    unsigned round;     /* number of the round; the values differ between rounds */
 };
 
 /* Returns the number of elements in the result, in the units of struct collective's count. */

@@ -146,7 +146,7 @@ void overlap_timing_figures(struct figure_list *list, const struct overlap_timin
         if (column->kind != COLUMN_REAL)
             continue;
         struct figure figure = figure_of(&overlap->of, column, column->key, overlap);
-        double interval[2]; /* its interval is in the next column */
+        double interval[2]; /* column[1] has the interval of the figure */
         memcpy(interval, (const char *)overlap + column[1].offset, sizeof interval);
         figure.low = interval[0];
         figure.high = interval[1];

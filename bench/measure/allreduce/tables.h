@@ -26,7 +26,7 @@ void overlap_table_create(struct growing_table *table, const struct device *devi
 /* Adds the figures of a finished timing, with a subject such as "all_reduce float sum out_of_place [root 1]". */
 void timing_figures(struct figure_list *list, const struct collective_timing *timing);
 
-/* Adds the figures of an overlap. `both`, the seconds of both at once, is the one that a comparison of runs judges. */
+/* Adds the figures of an overlap. A comparison of runs judges `both`: seconds of computation and collective at once. */
 void overlap_timing_figures(struct figure_list *list, const struct overlap_timing *overlap);
 
 /* The model of the link (link_model.h) fitted to the timings of one type, operation and placement. */

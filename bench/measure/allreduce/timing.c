@@ -173,7 +173,7 @@ static size_t parts_of(const struct endpoint *e, enum blocking blocking, size_t 
 static void time_calls(struct endpoint *e, const struct collective *c, enum blocking blocking, double *seconds,
                        size_t n, size_t parts)
 {
-    iterate(e, c, blocking, 1); /* not timed: evens out that ranks leave a barrier at different times */
+    iterate(e, c, blocking, 1); /* not timed, since ranks leave a barrier at different times */
     int64_t last = clock_now_ns();
     for (size_t part = 0, i = 0; part < parts; part++) {
         size_t end = (part + 1) * n / parts, length = end - i;

@@ -15,7 +15,7 @@ struct endpoint {
     const struct device *device;
     struct comm *comm;
     void *in, *buffer;           /* [most_bytes], in the device's memory */
-    void *host_in, *host_buffer; /* the host's copies of both; the same memory if the host can reach it */
+    void *host_in, *host_buffer; /* the host's copies of `in` and `buffer`; equal to them if the host can reach them */
 };
 
 /* Creates the comm, and buffers for messages of most_bytes. All ranks call. Returns 0; or -1 on every rank, reported by
@@ -27,7 +27,7 @@ void endpoint_destroy(struct endpoint *endpoint); /* does not close the device; 
 /* Which collectives to time: one kind, with each chosen type and operation, at every size. */
 struct collective_choice {
     enum comm_kind kind;
-    unsigned dtypes, ops; /* bit i stands for value i of enum comm_dtype, enum comm_op */
+    unsigned dtypes, ops; /* bit i chooses value i of enum comm_dtype (in ops: of enum comm_op) */
     size_t root;          /* source rank of a broadcast */
 };
 
@@ -40,7 +40,7 @@ extern const char *const rank_time_name[RANK_TIMES]; /* in words */
 enum blocking { BLOCKING_AUTO, BLOCKING_NO, BLOCKING_YES, BLOCKING_YIELDS, BLOCKINGS };
 extern const char *const blocking_name[BLOCKINGS]; /* in words */
 
-enum { TIMING_MOST_ITERATIONS = 2000 }; /* unless --iters asks for more */
+enum { TIMING_MOST_ITERATIONS = 2000 }; /* most iterations, unless --iters asks for more */
 struct timing_options {
     size_t iters;        /* timed iterations; 0: as many as fit into 0.2 s */
     size_t warmup_iters; /* untimed iterations before the timed ones, at least 1 */
@@ -54,19 +54,19 @@ struct timing_options {
 struct collective_timing {
     struct collective collective; /* its buffers are not set */
     int in_place;
-    const char *dtype, *op, *placement; /* names; op "none": no reduction; placement out_of_place or in_place */
+    const char *dtype, *op, *placement; /* names; op "none": no reduction; placement is out_of_place or in_place */
     int root;                           /* -1 if the collective has no root */
     size_t bytes;                       /* size of the message: a rank's result, or a reduce-scatter's input */
 
     size_t n;           /* iterations timed so far */
-    double *seconds;    /* [n] of each iteration on this rank; if queued, the mean of its stretch */
+    double *seconds;    /* [n] of each iteration on this rank; if queued, the mean over its stretch of iterations */
     double cpu_seconds; /* CPU time of all threads of this rank in the n iterations */
     double wrong;       /* wrong elements on this rank, after timing_finish on all ranks; NAN: not checked */
     size_t planned;     /* iterations in all cycles; 0 before the first cycle */
     size_t last_n;      /* iterations in the last cycle */
     int64_t start_ns;   /* start of the last cycle, on this rank's clock */
 
-    /* set by timing_finish, the same on every rank */
+    /* set by timing_finish to the same values on every rank */
     double time; /* seconds of an iteration: the median of the means of up to ten stretches. A plain mean follows every
                     hiccup; a plain median shows only the faster half if a link alternates between bursts and pauses */
     struct {
@@ -104,7 +104,7 @@ void timing_words(const struct collective_timing *timing, char words[TIMING_WORD
 /* One collective that runs at the same time as computation. A sample is the mean over ranks of one round. */
 struct overlap_timing {
     struct collective_timing of;         /* names the collective, in place; holds no times */
-    struct estimate compute, comm, both; /* seconds: computation alone, collective alone, both at once */
+    struct estimate compute, comm, both; /* seconds of the computation alone, the collective alone, both at once */
     struct estimate overlap; /* 1 - (both - compute) / comm, not clamped: negative if both at once take longer than one
                                 after the other. Source: osu_iallreduce */
 };

@@ -13,14 +13,14 @@ struct answer_row {
     const char *label;
     const char *size;           /* as --bucket-size-mb takes it; "" without buckets */
     int buckets;                /* number of collectives in a step */
-    struct estimate step, cost; /* seconds; cost: from the paired differences to `none` */
+    struct estimate step, cost; /* in seconds; cost is estimated from paired differences to `none` */
     const struct search_row *searched;
-    enum verdict_kind kind; /* VERDICT_KINDS if it was not in the final */
+    enum verdict_kind kind; /* VERDICT_KINDS if the candidate was not in the final */
     const char *verdict;    /* the word shown: best, tie, undecided, slower, dropped, control */
 };
 
 struct answer {
-    int n, best; /* best: a row; -1 before the search has compared any */
+    int n, best; /* n rows; best: index of the best row, -1 before the search has compared rows */
     struct answer_row row[MAX_IMPLEMENTATIONS];
 };
 
@@ -76,7 +76,7 @@ static void add_verdict(const struct answer *a, const struct search *s, const st
 {
     struct verdict_item other[MAX_IMPLEMENTATIONS];
     const struct answer_row *best = &a->row[a->best], *sized = NULL;
-    struct verdict verdict = {.ranks = 2, /* at least two: tune refuses one rank */
+    struct verdict verdict = {.ranks = 2, /* means two or more: tune refuses one rank */
                               .candidates = s->n,
                               .label = best->label,
                               .strategy = strategy->name,
@@ -149,7 +149,7 @@ void answer_add(const struct search *s, const struct measurements *m, const stru
     }
     if (a.best < 0)
         return;
-    /* a figure of every search, whichever candidates it dropped */
+    /* every search has this figure, whichever candidates it dropped */
     figures_add_estimate(figures, "best", "step", "s", &a.row[a.best].step, BETTER_LOWER, 1);
     add_verdict(&a, s, implementation[s->best].strategy, summary);
     add_end(s, summary);

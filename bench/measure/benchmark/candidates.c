@@ -25,11 +25,11 @@ static struct implementation make_row(const struct strategy *strategy, const cha
 int candidates_make(struct implementation row[MAX_IMPLEMENTATIONS], char between[MAX_IMPLEMENTATIONS],
                     const struct tensor *tensor, int tensors)
 {
-    enum { LEAST = -32, MOST = 40 }; /* exponents: 2^(i/2) MiB from 16 bytes to 1 TiB */
+    enum { LEAST = -32, MOST = 40 }; /* least and greatest i; 2^(i/2) MiB is then 16 bytes to 1 TiB */
     const struct strategy *strategy = &strategy_ddp_bucketed;
     struct plan last;
     int n = 0;
-    for (int pass = 0; pass < 2; pass++) /* pass 0: the control `none` */
+    for (int pass = 0; pass < 2; pass++) /* pass 0 adds the control `none`, pass 1 the others */
         for (int i = 0; strategies[i]; i++)
             if (strategies[i]->reduces == pass && !strategies[i]->buckets) {
                 between[n] = 0;
@@ -49,7 +49,7 @@ int candidates_make(struct implementation row[MAX_IMPLEMENTATIONS], char between
         last = plan;
         if (same && !(n > first && between[n - 1] && i % 2 == 0))
             continue;
-        n -= same; /* same buckets: keep the power of two, drop the row before it */
+        n -= same; /* if the buckets are the same, this power of two replaces the row before it */
         between[n] = i % 2 != 0;
         row[n++] = size;
     }

@@ -17,7 +17,7 @@ static struct estimate ratios(const double *a, const double *b, size_t n)
     return estimate;
 }
 
-/* Fills the figures of row i. none, ddp: the rows of these strategies, or -1. */
+/* Fills the figures of row i. none, ddp: rows of `none` and `ddp`, or -1. */
 static void fill_row(struct ranking *c, const struct measurements *m, int i, int none, int ddp, int communicates,
                      double tokens)
 {
@@ -46,7 +46,7 @@ static double rounds_needed(const struct ranking *c, const struct paired *paired
     return of_reach > 0 ? fmax(made + 1, ceil(made / (of_reach * of_reach))) : INFINITY;
 }
 
-/* Compares the rows that reduce: finds the fastest, and the ratio of each of the others to it. */
+/* Compares the rows that reduce: finds the fastest, and the ratio of each other row to the fastest. */
 static void compare_rows(struct ranking *c, const struct measurements *m, const struct implementation *implementation,
                          double resolve)
 {
@@ -93,7 +93,7 @@ void ranking_create(struct ranking *c, const struct measurements *m, const struc
         fill_row(c, m, i, none, ddp, row->reduces && ranks > 1, tokens);
         size_t bounded = attainable && row->reduces ? m->rounds : 0;
         const double *step = measurements_of(m, i, FIGURE_STEP);
-        const double *bound = bounded ? attainable + (size_t)i * m->rounds : step; /* not read if n is 0 */
+        const double *bound = bounded ? attainable + (size_t)i * m->rounds : step; /* not read if `bounded` is 0 */
         row->attainable = stats_estimate(bound, bounded);
         row->step_to_attainable = stats_paired(step, bound, bounded, 0.95);
     }

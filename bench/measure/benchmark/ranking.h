@@ -1,5 +1,5 @@
-/* ranking.h - computes medians, costs of strategies and significant differences from the samples. Pure. A sample is the
- * mean over a block (one round of one implementation). */
+/* ranking.h - computes medians, costs of strategies and significant differences from the samples, in pure functions. A
+ * sample is the mean over a block (one round of one implementation). */
 #ifndef BENCH_MEASURE_BENCHMARK_RANKING_H
 #define BENCH_MEASURE_BENCHMARK_RANKING_H
 
@@ -7,7 +7,7 @@
 #include "training/training.h"
 
 struct ranking_row {
-    const char *label;                           /* of the implementation, such as ddp */
+    const char *label;                           /* label of the implementation, such as ddp */
     const struct implementation *implementation; /* must outlive the ranking */
     int reduces;
     struct estimate seconds[FIGURES];
@@ -24,7 +24,7 @@ struct ranking_row {
 };
 
 struct ranking {
-    int n, compared; /* number of rows; of rows that reduce */
+    int n, compared; /* number of all rows, and of the rows that reduce */
     size_t rounds;
     double resolve;       /* --resolve as a fraction: 0.01 for 1 %; 0: not given */
     double rounds_needed; /* see ranking_rounds_needed */

@@ -10,7 +10,7 @@ enum {
     KEPT = 4,         /* at most this many candidates enter the final */
     STAGE_ROUNDS = 8, /* most rounds in one stage of halving */
     LEAST_ROUNDS = 8, /* fewest rounds before a final may end early */
-    FEW_ROUNDS = 20,  /* with time for fewer, a final compares only at its end, which narrows its intervals */
+    FEW_ROUNDS = 20,  /* a final with time for fewer compares only at its end, which narrows its intervals */
     SHORT_FINAL = 3,  /* fewest rounds of a final */
     FEW_SIZES = 4     /* with at most this many bucket sizes none is left out */
 };

@@ -1,4 +1,4 @@
-/* search.h - successive halving over candidates: which of them run in the next round, and when the search ends. Pure.
+/* search.h - successive halving over candidates: which of them run in the next round, and when the search ends.
  *
  * A stage is a few rounds of all candidates that are still in the search. At the end of a stage the slower half is
  * dropped (Karnin, Koren and Somekh, Almost Optimal Exploration in Multi-Armed Bandits, ICML 2013). The last few
@@ -31,16 +31,16 @@ enum { SEARCH_ROWS = 64 };
 struct search_row {
     enum search_state state;
     int has_size;                /* 1: a bucket size; rows of sizes are in increasing order */
-    size_t from, to;             /* [from, to): rounds of its figures, of the final or until it was dropped */
-    struct against_best against; /* from the last comparison; ratio 1 for the best; interval only in the final */
+    size_t from, to;             /* its figures use rounds [from, to): the final, or all until it was dropped */
+    struct against_best against; /* as last compared; ratio is 1 for the best; interval is set only in the final */
 };
 
 struct search {
     int n;
     struct search_row row[SEARCH_ROWS];
-    double limit, seconds; /* both in seconds: limit for all rounds; used by the rounds so far */
+    double limit, seconds; /* limit: seconds that all rounds may take; seconds: taken by the rounds so far */
     size_t rounds, blocks;
-    int stage, stages;    /* number of the stage, from 0; estimated number of stages, after which comes the final */
+    int stage, stages;    /* stage: the current one, counted from 0; stages: estimated number before the final */
     size_t stage_from;    /* first round of the current stage */
     double stage_seconds; /* `seconds` when the current stage began */
     int final, looks; /* final 1: the final has begun; looks 1: it may end early, with intervals that allow for repeated
@@ -63,7 +63,7 @@ void search_round(struct search *search, const double *const *step, size_t round
 double *search_levels(const struct search *search, const double *const *step);
 double *search_steady(const double *step, const double *level, size_t from, size_t to);
 
-/* The number of rows in a state; and of rows that run in the next round. */
+/* Return the number of rows in a state, and the number of rows that run in the next round. */
 int search_count(const struct search *search, enum search_state state);
 int search_running(const struct search *search);
 

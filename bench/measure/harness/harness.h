@@ -22,7 +22,7 @@ void harness_options_add(struct option_table *table, struct harness_options *opt
 
 struct harness_command {
     void *line;                 /* the struct of the command's options, passed to the functions below */
-    struct option_table *table; /* its rows fill that struct */
+    struct option_table *table; /* the options, which fill the struct `line` */
     const struct harness_options *options;
     /* Checks the options for a number of ranks, on GPUs or not. Returns 0; or -1, reported. */
     int (*check)(void *line, const struct option_table *table, int ranks, int on_gpus);
@@ -43,7 +43,7 @@ struct harness {
     const struct job *job;
     const struct harness_options *options;
     int64_t origin_ns; /* clock_now_ns at the start of the run: time 0 in its files */
-    int threads;       /* threads of a rank on the CPU, which has job->cores logical CPUs */
+    int threads;       /* threads of a rank on the CPU; job->cores is the number of its logical CPUs */
     struct host_facts host;
     struct open_device opened;
     struct comm_options comm; /* options->comm, completed with facts of the machine */
@@ -66,7 +66,7 @@ cJSON *harness_run_json(const struct harness *harness, const char *mode, const s
 /* Adds the facts of all ranks to run.json, writes it to the results, and deletes it. Returns as harness_open does. */
 int harness_write_run_json(const struct harness *harness, const struct results *results, cJSON *json);
 
-/* Start the monitors; stop them and gather their findings. Both return as harness_open does. */
+/* The first starts the monitors; the second stops them and gathers their findings. Both return as harness_open does. */
 int harness_start_monitors(struct harness *harness);
 int harness_stop_monitors(struct harness *harness);
 
@@ -84,7 +84,7 @@ void harness_add_heading(const struct harness *harness, const char *mode, const 
 /* Adds the findings of the monitors to a summary, as notes and as the member "monitor". */
 void harness_add_findings(const struct harness *harness, cJSON *summary);
 
-/* Writes a summary with its figures, prints its body if `print`, and destroys both. Returns 0; or -1, reported. */
+/* Writes a summary with its figures, prints its body if `print`, and frees all. Returns 0; or -1, reported. */
 int harness_write_summary(struct results *results, cJSON *summary, struct figure_list *figures, int print);
 
 /* Prints the heading of a summary on rank 0, and deletes the summary. */

@@ -23,7 +23,7 @@ struct host_facts {
     char kernel[HOST_TEXT];  /* operating system and release */
     char binding[HOST_TEXT]; /* the CPUs this rank may run on, as a list such as 0-3,8 */
     int packages, numa_nodes, cores, pus;
-    size_t memory_bytes, l3_bytes; /* memory of the machine; size of one L3 cache, 0 if unknown */
+    size_t memory_bytes, l3_bytes; /* bytes of the machine's memory, and of one L3 cache (0: unknown) */
 };
 
 /* Fills the facts from hwloc and the kernel; unknown facts are empty or 0. */
@@ -47,7 +47,7 @@ size_t host_resident_memory(void);
 size_t host_peak_memory(void);
 int host_reset_peak_memory(void); /* returns 0, or -1 if the kernel does not allow it */
 
-/* CPU seconds of this process; and of all processes of the machine since boot (resolution 10 ms). */
+/* Return the CPU seconds of this process, and of all processes of the machine since boot (resolution 10 ms). */
 double host_process_cpu_seconds(void);
 double host_machine_cpu_seconds(void);
 
@@ -68,8 +68,8 @@ struct option_section open_device_options(struct device_options *options);
 struct open_device {
     const struct device *device;
     int on_gpu;           /* 1: a GPU; 0: the CPU (then gpu and sharing are zero) */
-    struct gpu_facts gpu; /* facts of that GPU */
-    int sharing;          /* number of ranks that compute on that GPU */
+    struct gpu_facts gpu; /* facts of the rank's GPU */
+    int sharing;          /* number of ranks that compute on the rank's GPU */
     char why_cpu[256];    /* why auto chose the CPU, on rank 0 of a program built for GPUs; otherwise "" */
 };
 
@@ -134,7 +134,7 @@ struct option_section comm_options_section(struct comm_options *options);
 #define MONITOR_OTHER_CORES 0.25
 
 struct monitor_options {
-    int cpu, gpu; /* 1: watch the CPUs; 1: watch the GPUs */
+    int cpu, gpu; /* 1: watch the machine's CPUs (gpu: its GPUs) */
 };
 
 /* The options --monitor-cpu and --monitor-gpu. */

@@ -107,7 +107,7 @@ static int open_cpu(struct open_device *opened, const struct device_options *o, 
 int open_device_wants_gpus(const struct job *job, const struct device_options *o)
 {
     int wants = job_max(job, find_accelerator(o) || o->kind >= DEVICE_FIRST_ACCELERATOR) > 0;
-    error_clear(); /* open_device reports it again */
+    error_clear(); /* open_device reports the error again */
     return wants;
 }
 

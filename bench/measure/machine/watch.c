@@ -31,7 +31,7 @@ struct monitor {
     int until[2]; /* a pipe; closing its write end stops the thread */
 };
 
-/* The last sample of a run is dropped if shorter, since the kernel counts CPU time in hundredths of a second. */
+/* A shorter last sample of a run is dropped, since the kernel counts CPU time in hundredths of a second. */
 #define SHORTEST_S 0.2
 
 const cJSON *monitor_findings(const struct monitor *m)

@@ -96,7 +96,7 @@ static void read_processes(struct monitor_cpu *cpu, double tick, struct cpu_coun
         char path[64];
         double user, system, resident;
         snprintf(path, sizeof path, "/proc/%d/stat", cpu->pid[i]);
-        const char *rest = strrchr(read_kernel_file(cpu, path), ')'); /* the process name before ) may hold anything */
+        const char *rest = strrchr(read_kernel_file(cpu, path), ')'); /* the process name before it may contain ) too */
         if (!rest ||
             sscanf(rest, ") %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lf %lf %*s %*s %*s %*s %*s %*s %*s %*s %lf",
                    &user, &system, &resident) != 3)
@@ -122,7 +122,7 @@ struct cpu_counters cpu_counters_read(struct monitor_cpu *cpu)
         c.iowait = tick * iowait;
         c.steal = tick * steal;
     }
-    read_processes(cpu, tick, &c); /* at once: job time is subtracted from the total just read */
+    read_processes(cpu, tick, &c); /* right now: the job's time is subtracted from the total just read */
     text = read_kernel_file(cpu, "/proc/meminfo");
     c.memory_used = number_after(text, "MemTotal:", 1 / 1024.0) - number_after(text, "MemAvailable:", 1 / 1024.0);
     double khz = sum_over_cpus(cpu, CPU_CLOCK, &n);

@@ -9,23 +9,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A reading of the kernel's counters; NAN: the kernel does not have this one. */
+/* A reading of the kernel's counters; NAN: the kernel does not have that counter. */
 struct cpu_counters {
-    double user, system, idle, iowait, steal; /* CPU seconds since boot; user with nice, system with interrupts */
+    double user, system, idle, iowait, steal; /* CPU seconds since boot; user includes nice; system, interrupts */
     double mhz;                               /* current clock, mean over the CPUs that the job may use */
     double thermal_throttles;         /* throttling events since boot, summed over the CPUs that the job may use */
-    double quota_ms;                  /* ms that CPU quotas stopped this process's control groups */
+    double quota_ms;                  /* ms for which CPU quotas stopped this process's control groups */
     double memory_used;               /* MiB */
-    double job_seconds, job_resident; /* of the job's processes: CPU seconds so far; MiB resident now */
+    double job_seconds, job_resident; /* CPU seconds of the job's processes so far, and their resident MiB now */
 };
 
 /* What happened between two readings of the counters; NAN: unknown. */
 struct cpu_sample {
     double length;                           /* s */
     double user, system, iowait, steal;      /* percent of the machine's CPU time */
-    double job_cores, other_processes_cores; /* used by the job on this machine; by all else (0 or more) */
+    double job_cores, other_processes_cores; /* cores used by the job on this machine, by all other processes */
     double thermal_throttles, quota_ms;
-    struct cpu_counters now; /* the later reading, for clock and memory */
+    struct cpu_counters now; /* the later reading, which has the clock and the memory */
 };
 
 struct cpu_sample cpu_sample_between(const struct cpu_counters *before, const struct cpu_counters *after,
@@ -42,9 +42,9 @@ struct cpu_tally {
     double seconds;                                       /* all seconds watched */
     double other_processes_seconds, other_processes_most; /* s; cores */
     double steal_seconds, steal_most;                     /* s; percent */
-    double busy_seconds, slow_seconds;                    /* with a busy machine; with a fallen clock as well */
-    double clock_most;                                    /* MHz, the maximum while busy so far */
-    double fall_from, fall_to;                            /* MHz, of the deepest fall; 0: none */
+    double busy_seconds, slow_seconds;                    /* when the machine was busy; when its clock had fallen too */
+    double clock_most;                                    /* highest clock in MHz so far, while the machine was busy */
+    double fall_from, fall_to;                            /* the deepest fall of the clock, in MHz; 0: no fall */
     double thermal_seconds, thermal;                      /* s; throttles */
     double quota_seconds, quota_ms;                       /* s; ms */
 };

@@ -11,12 +11,12 @@ struct monitor_findings {
     char host[MONITOR_HOST]; /* host name; "" if the job has one host */
     int n;
     struct monitor_finding {
-        char name[32], text[MONITOR_TEXT]; /* name: its kind, such as "other_processes"; text: no full stop */
+        char name[32], text[MONITOR_TEXT]; /* name: kind, such as "other_processes"; text: without a full stop */
     } finding[MONITOR_FINDINGS_MOST];
-    double samples, cpu_seconds; /* number of samples taken; CPU time that taking them used */
+    double samples, cpu_seconds; /* number of samples taken, and the CPU time that this took */
 };
 
-/* Adds a finding to a host, which has none of that name. format is printf's. */
+/* Adds a finding to a host, which has none of that name. format: as for printf. */
 void monitor_findings_add(struct monitor_findings *findings, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

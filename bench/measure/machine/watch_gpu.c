@@ -47,9 +47,9 @@ static union {
         int (*handle)(unsigned index, nvml_device *device);
         const char *(*error)(int error);
         int (*uuid)(nvml_device device, char *uuid, unsigned length);
-        /* percent of NVML's sampling period in which a kernel ran; in which memory was accessed */
+        /* percent[0], percent[1]: of NVML's sampling period, in which a kernel ran, in which memory was accessed */
         int (*utilization)(nvml_device device, unsigned percent[2]);
-        int (*memory)(nvml_device device, unsigned long long bytes[3]); /* total, free, used */
+        int (*memory)(nvml_device device, unsigned long long bytes[3]); /* bytes: total, free, used */
         int (*power)(nvml_device device, unsigned *milliwatt);
         int (*temperature)(nvml_device device, int sensor, unsigned *celsius);
         int (*clock)(nvml_device device, int clock, unsigned *mhz);
@@ -152,7 +152,7 @@ void gpu_tally_report(const struct gpu *gpu, int n, struct monitor_findings *fin
 const char gpu_column_names[] = "seconds,gpu,uuid,utilization_gpu_percent,memory_used_mib,memory_total_mib,power_w,"
                                 "temperature_c,sm_clock_mhz,throttle_reasons\n";
 
-/* Reads the state of a GPU; values that it does not support stay NAN. */
+/* Reads the state of a GPU; values that the GPU does not support stay NAN. */
 static void read_gpu(nvml_device device, struct gpu_sample *sample)
 {
     unsigned percent[2], value;

@@ -6,14 +6,14 @@
 #include "base/lines.h"
 #include "machine/watch_findings.h"
 
-/* More memory in use than this is a finding. A clock held back by power, temperature or hardware always is. */
+/* More memory in use than this is a finding. A clock held back by power, temperature or hardware is always one. */
 #define MONITOR_GPU_MEMORY_PERCENT 90.0
 
 /* The state of a GPU; NAN: unknown. */
 struct gpu_sample {
     double utilization;               /* percent */
     double memory_used, memory_total; /* MiB */
-    double power, temperature;        /* W, degrees Celsius */
+    double power, temperature;        /* in W; in degrees Celsius */
     double sm_clock;                  /* MHz */
     int has_reasons;
     unsigned long long reasons; /* why the clock is below its maximum: NVML's bits */
@@ -26,7 +26,7 @@ struct gpu {
     unsigned index;                   /* NVML's number of the GPU */
     struct nvml_device *device;       /* NVML's handle */
     char uuid[GPU_ID];                /* "" if it has none */
-    int samples, count[GPU_FINDINGS]; /* number of samples; of samples with each finding */
+    int samples, count[GPU_FINDINGS]; /* number of all samples, and of the samples with each finding */
     double memory_most;               /* percent */
 };
 

@@ -238,7 +238,7 @@ static int run_epochs(struct capture *capture, struct training *t, const struct 
 {
     const struct job *job = t->harness.job;
     struct recorder *r = &t->engine.recorder;
-    size_t step = 0, due = 1, a_second = 1 + (size_t)(1000000000 / (step_ns + 1)); /* steps, equal on every rank */
+    size_t step = 0, due = 1, a_second = 1 + (size_t)(1000000000 / (step_ns + 1)); /* in steps; equal on every rank */
     int status = 0;
     struct progress progress;
     progress_begin(&progress, job->rank ? 0 : steps);
@@ -254,7 +254,7 @@ static int run_epochs(struct capture *capture, struct training *t, const struct 
         if (t->engine.trainer.checkpoint.failed) /* on all ranks */
             status = job_agree(job, -1);
         size_t done = step + 1;
-        int exchanges = done % a_second == 0 || done == steps; /* on all ranks, so all stop together */
+        int exchanges = done % a_second == 0 || done == steps; /* equal on all ranks, so all stop together */
         if (exchanges || done == due)
             reducer_settle(t->engine.trainer.reducer);
         if (exchanges) {
@@ -272,7 +272,7 @@ static int run_epochs(struct capture *capture, struct training *t, const struct 
     progress_end(&progress);
     reducer_settle(t->engine.trainer.reducer);
     watchdog_doing(job->watchdog, "the evaluation of the capture of %s", capture->trace.implementation);
-    r->device->annotation_end(); /* of the last epoch; at least one step ran */
+    r->device->annotation_end(); /* ends the last epoch's annotation: at least one step ran, which began one */
     r->device->synchronize();
     return status;
 }

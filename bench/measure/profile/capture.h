@@ -8,7 +8,7 @@
 struct capture {
     const struct profile_options *options;
     int row;                    /* row of the captured implementation */
-    int n, room;                /* number of steps kept; most steps that memory was allocated for */
+    int n, room;                /* n: steps kept so far; room: steps for which memory was allocated */
     int full;                   /* 1: memory was full before the schedule ended */
     int interrupted;            /* 1: any rank received SIGINT, SIGTERM or SIGHUP */
     struct captured_step *step; /* [n] */
@@ -16,9 +16,9 @@ struct capture {
     struct overlap *overlap;    /* [n] */
     size_t *parameters;         /* [buckets] parameters in each bucket of the plan */
     struct alignment alignment;
-    struct collectives collectives;   /* counts active epochs; or warm-up epochs, if no others were captured */
+    struct collectives collectives;   /* those of active epochs; or of warm-up epochs, if no others were captured */
     int in_range;                     /* 1: the vendor's profiler is running */
-    struct gpu_facts *seen, *of_rank; /* GPUs that this process sees; [ranks] the GPU of each rank */
+    struct gpu_facts *seen, *of_rank; /* seen: GPUs that this process sees; of_rank[ranks]: the GPU of each rank */
     char missing[640];                /* what the traces lack of the GPU's records, without a full stop; "": nothing */
     struct trace trace;
 };
@@ -31,7 +31,7 @@ int capture_run(struct capture *capture, struct training *t, int row, const char
                 const struct profile_options *options, struct results *results);
 void capture_destroy(struct capture *capture); /* a zeroed capture is fine */
 
-/* Ends the handling of signals by capture_run. Returns whether any rank received one. All ranks call. */
+/* Ends the handling of signals by capture_run. Returns whether any rank received a signal. All ranks call. */
 int capture_stop_noting(const struct job *job);
 
 /* Writes <name>_rank_<r>_trace.json if this rank is in --profile-ranks. Returns 0; or -1, reported. */

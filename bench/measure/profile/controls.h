@@ -8,15 +8,15 @@
 
 /* What was profiled, and on which machine. */
 struct profile_facts {
-    const char *label, *bucket_words; /* of the implementation: its label; its bucket size */
+    const char *label, *bucket_words; /* label and bucket size of the implementation */
     const struct strategy *strategy;
-    int buckets;                     /* of its plan */
+    int buckets;                     /* number of buckets in its plan */
     int ranks, hosts, machine_ranks; /* machine_ranks: number of ranks on rank 0's machine */
-    int on_gpu, comm_on_device;      /* 1: ranks compute on GPUs; 1: the device itself communicates (struct comm) */
+    int on_gpu, comm_on_device;      /* comm_on_device 1: the device itself communicates (struct comm) */
     int has_synthetic_data;
-    int threads; /* of a rank */
+    int threads; /* threads of a rank */
     double cores_per_rank;
-    double tokens, flops; /* per step: tokens of all ranks; FLOP of the model */
+    double tokens, flops; /* tokens of all ranks per step; FLOP of the model per step */
     size_t block_steps;   /* timed steps in a block */
     size_t memory_bytes;  /* memory of rank 0's GPU or machine; 0: unknown */
     size_t peak_bytes;    /* largest open_device_memory of any rank so far */
@@ -36,13 +36,13 @@ struct controls {
     const struct attainable *attainable_of; /* measured for all rows of the run */
     size_t others_staged; /* staged bytes of other rows only: of all ranks on a GPU, or of one rank on the CPU */
 
-    /* [rounds] of a step of the captured row, in seconds, means over ranks (if not stated otherwise) */
+    /* Series [rounds]: seconds in a step of the captured row, means over ranks (unless stated otherwise). */
     double *all_series;             /* owns the memory of the series below */
-    double *compute, *compute_none; /* while operations ran; the same in a step of `none` */
+    double *compute, *compute_none; /* time in which operations ran; compute_none: in a step of `none` */
     double *exposed, *overlap;      /* as in struct overlap */
-    double *alone;                  /* sum of its collectives, each run alone, on the slowest rank */
+    double *alone;                  /* sum of the row's collectives, each run alone, on the slowest rank */
     double *slowdown;               /* time of a collective in the step / its time alone */
-    double *peak;                   /* bytes in use less others_staged, on the rank with the most */
+    double *peak;                   /* bytes in use minus others_staged, on the rank with the most */
 
     /* Results over `rounds` rounds, seconds or ratios; control_results explains each. A result that does not apply (one
      * rank, nothing to reduce, nothing that overlaps) has n = 0 and NAN. */
@@ -82,9 +82,9 @@ struct estimate controls_efficiency(const double *step, const double *after_back
 /* How a result is shown as a figure and as a row of a table. */
 struct control_result {
     const char *subject, *figure; /* subject NULL: the label of the implementation */
-    const char *name, *meaning;   /* of the row; name NULL: the label; meaning NULL: no row */
+    const char *name, *meaning;   /* texts of the table's row; name NULL: the label; meaning NULL: no row */
     const char *unit;
-    size_t offset; /* of the estimate in struct controls */
+    size_t offset; /* place of the estimate in struct controls */
     enum better better;
 };
 enum { CONTROL_RESULTS = 15 };

@@ -121,19 +121,19 @@ static void read_phase(const struct profile_figures *f, const struct capture *ca
 }
 
 /* Fills the figures of the phases and the step, and how late each rank is. Lateness in a phase is measured by the lower
- * quartile of the time with a core, which other processes on the cores hardly change. */
+ * quartile of the time with a core, which hardly changes if other processes use the cores. */
 static void find_phases(struct profile_figures *f, const struct job *job, const struct capture *capture)
 {
     size_t steps = (size_t)f->steps, n = steps * (size_t)f->ranks;
     double *room = allocate(4 * n + 2 * steps + (size_t)f->ranks, sizeof *room), *seconds = room, *waits = room + n;
     double *work = room + 2 * n, *work_waits = room + 3 * n; /* zeroed */
     double *mine = room + 4 * n, *my_waits = mine + steps, *of_rank = my_waits + steps;
-    for (int p = PHASES; p >= 0; p--) { /* the step first, since shares divide by it */
+    for (int p = PHASES; p >= 0; p--) { /* the step comes first, since the shares divide by its time */
         read_phase(f, capture, p, mine, my_waits);
         job_gather(job, mine, steps * sizeof *mine, seconds);
         job_gather(job, my_waits, steps * sizeof *mine, waits);
         describe_phase(f, p, seconds, of_rank);
-        if (p == PHASES || p == PHASE_GRADIENT_SYNC || p == PHASE_CHECKPOINT) /* not work: ranks wait for each other */
+        if (p == PHASES || p == PHASE_GRADIENT_SYNC || p == PHASE_CHECKPOINT) /* in these ranks only wait */
             continue;
         for (size_t i = 0; i < n; i++) {
             work[i] += seconds[i];
@@ -154,8 +154,8 @@ static void find_phases(struct profile_figures *f, const struct job *job, const 
 
 /* ---- collectives ---- */
 
-/* Lists each payload and operation that occurs, largest payload first. Returns the most calls that any of them has on
- * this rank; the number is the same on every rank. */
+/* Lists each payload and operation that occurs, largest payload first. Returns the largest number of calls with one
+ * payload and operation; it is the same on every rank. */
 static size_t list_payloads(struct profile_figures *figures, const struct capture *capture)
 {
     const struct collectives *r = &capture->collectives;

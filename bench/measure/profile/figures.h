@@ -6,8 +6,8 @@
 
 /* A phase of the step; times are seconds per step. */
 struct phase_figure {
-    const char *name;    /* of the phase; or "step" */
-    char usual[32];      /* its share in a well-tuned step, and whether it is outside; "": unknown */
+    const char *name;    /* name of the phase, or "step" */
+    char usual[32];      /* usual share in a well-tuned step, and whether the phase is outside it; "": unknown */
     double mean, median; /* over the steps of all ranks (n = ranks x steps) */
     double least, most;  /* smallest and largest median of any rank */
     double p95_steps;    /* 95th percentile over the steps of a rank, the largest of any rank */
@@ -19,24 +19,24 @@ struct phase_figure {
  * for which they are known; NAN if there are none. */
 struct collective_figure {
     enum comm_kind kind;      /* the operation */
-    size_t bytes, parameters; /* bytes of a call; the most parameters in any call */
-    size_t calls, waited;     /* calls of all ranks; those known to have waited for another rank */
-    double queued, duration;  /* from request to post; from post to completion */
-    double wait, transfer;    /* from post to the last rank's post, on the other ranks; from then to completion */
+    size_t bytes, parameters; /* bytes: of a call; parameters: the most in any call */
+    size_t calls, waited;     /* calls of all ranks, and the calls known to have waited for another rank */
+    double queued, duration;  /* queued: from request to post; duration: from post to completion */
+    double wait, transfer;    /* wait: until the last rank's post, on the other ranks; transfer: from that post on */
     double algbw, busbw;      /* bytes / second at the median duration */
 };
 
 struct rank_figure {
     int rank;
     struct overlap mean;                         /* of its steps */
-    double offset, drift, drift_error, residual; /* of its clock: seconds; drift in seconds per second */
+    double offset, drift, drift_error, residual; /* seconds, of the rank's clock; drift in seconds per second */
 
     /* Work: all phases of a step except gradient_sync and checkpoint, in which ranks wait for each other. Seconds,
      * medians over the steps of a rank. "The fast ranks": the lower quartile over ranks; for four or fewer ranks the
      * fastest. */
     double late;            /* work of this rank - work of the fast ranks */
-    double core_wait;       /* part of the work without a core; 0 on GPUs, where it is not watched */
-    double late_in[PHASES]; /* lower quartile of (phase - core_wait), less that of the fast ranks */
+    double core_wait;       /* part of the work in which it waited for a core; 0 on GPUs, where this is not watched */
+    double late_in[PHASES]; /* lower quartile of (phase - core_wait), minus the fast ranks' quartile */
     double saves; /* how much shorter a step is if this rank and all later ones match the next faster one: work of the
                      latest rank - work of the next faster; 0 for a fast rank */
 };
@@ -49,7 +49,7 @@ struct bucket_figure {
     int bucket, tensors;
     size_t parameters;
     double ready;                /* when its last gradient is final */
-    double queued, posted, done; /* when its collective is requested, posted, complete; queued: NAN on GPUs */
+    double queued, posted, done; /* when its collective is requested (NAN on GPUs), posted, complete */
     double exposed;              /* seconds without concurrent computation; NAN: unknown */
     double last;                 /* share of steps in which it completed last */
 };

@@ -63,7 +63,7 @@ static double most_of(const struct profile_figures *figures, share_of_rank *shar
     return most;
 }
 
-/* Appends the first 8 ranks whose share is above a limit and a closing bracket, such as "rank 0, 2, 3)". */
+/* Appends a list such as "rank 0, 2, 3)": the first 8 ranks whose share is above a limit, and a closing bracket. */
 static void append_ranks(struct finding *finding, const struct profile_figures *figures, share_of_rank *share,
                          double limit)
 {

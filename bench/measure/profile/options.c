@@ -195,7 +195,7 @@ int profile_options_check(const struct profile_options *o, const struct option_t
         return error_report("--implementations is for the benchmark; --profile traces --profile-implementation");
     if (option_was_given(table, "output"))
         return error_report("--output is for the benchmark; with --profile use --profile-output-dir");
-    enum { BLOCK_STEPS = 3 }; /* default of timed steps; fewer if the warm-up has fewer */
+    enum { BLOCK_STEPS = 3 }; /* default number of timed steps; fewer if the warm-up has fewer steps */
     if (training_options_check(t, table, BLOCK_STEPS, 1))
         return -1;
     size_t cycle = o->wait + o->warmup + (o->active ? o->active : 1), cycles = o->repeat ? o->repeat : 1;

@@ -16,7 +16,7 @@ struct profiles {
     struct profile *of;            /* [n] */
     struct attainable *attainable; /* of all rows */
     struct link_rates *links;      /* [hosts]; NULL: not measured */
-    struct training training;      /* with several profiles, its results are the comparison's */
+    struct training training;      /* with several profiles, its results are those of the comparison */
     struct trace_file merged;      /* one trace of all profiles */
 };
 

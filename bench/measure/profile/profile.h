@@ -22,7 +22,7 @@ struct profile_options {
     int profile;
     struct strategy_list implementations;
     const char *output_dir;
-    size_t wait, warmup, active, repeat; /* numbers of steps and of cycles; active, repeat 0: no limit */
+    size_t wait, warmup, active, repeat; /* steps in a cycle; repeat: cycles; active or repeat 0: no limit */
     enum activities_wanted activities;
     struct rank_list ranks;
     double buffer_mb;

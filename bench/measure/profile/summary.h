@@ -10,14 +10,14 @@ enum { SHOWN = 8 }; /* rows of a long table that are printed without --verbose *
 struct profile {
     const struct profile_options *options;
     int row;                         /* row of the implementation */
-    char name[IMPLEMENTATION_LABEL]; /* begins its file names: the label with . for : */
+    char name[IMPLEMENTATION_LABEL]; /* start of its file names: the label, with . in place of : */
     struct results *results;
     struct profile_facts facts;
     struct capture capture;
-    struct profile_figures figures; /* of the captured steps */
+    struct profile_figures figures; /* figures of the captured steps */
     struct totals totals;
     struct controls controls;
-    struct estimate step_to_shortest; /* its step / the shortest profile's; set by profiles_add_comparison */
+    struct estimate step_to_shortest; /* its step / the shortest step of any profile; set by profiles_add_comparison */
     char overlap[OVERLAP_VERDICT];
     struct findings findings;
     const struct link_rates *links; /* [facts.hosts]; NULL: not measured (one host, or GPUs communicate directly) */

@@ -14,7 +14,7 @@ static const char *const kind_name[] = {
 /* A span, and the row in which it is counted. */
 struct counted_span {
     int64_t start, end; /* times on the host, where spans nest exactly */
-    double seconds;     /* length of the span; on a GPU by its stamps */
+    double seconds;     /* length of the span; on a GPU taken from the GPU's stamps */
     struct name_total *row;
 };
 
@@ -95,7 +95,7 @@ static void derive_rates(struct totals *totals)
     for (struct name_total *a = totals->row; a < totals->row + totals->n; a++) {
         a->kind_name = kind_name[a->kind];
         a->mean = a->total / a->calls;
-        if (a->self < 0) /* from rounding, or errors between a GPU's two clocks */
+        if (a->self < 0) /* possible by rounding, or by errors between a GPU's two clocks */
             a->self = 0;
         a->share = a->self / totals->step;
         a->flops_per_second = a->flops > 0 && a->total > 0 ? a->flops / a->total : NAN;

@@ -12,7 +12,7 @@
 struct step_times {
     int64_t start_ns, end_ns;     /* the phases cover the step without gaps */
     int64_t phase_ns[PHASES];     /* summed over micro-batches; 0 if the phase did not occur */
-    int64_t core_wait_ns[PHASES]; /* part of the phase that the training thread waited for a core; 0 if not watched */
+    int64_t core_wait_ns[PHASES]; /* time in the phase that the training thread waited for a core; 0 if not watched */
     int64_t backward_end_ns;      /* when backward of the last micro-batch ended */
 };
 
@@ -73,9 +73,9 @@ size_t intervals_of_lane(const struct lane *lane, int step, size_t *at, struct i
 struct timed_collective {
     int64_t queued_ns, posted_ns, completed_ns;
     int64_t returned_ns;            /* when the training thread continued; less than queued_ns: unknown */
-    size_t bytes, elements, ticket; /* bytes and elements of the larger of the two buffers */
+    size_t bytes, elements, ticket; /* bytes, elements: of the larger of the two buffers */
     enum comm_kind kind;            /* the operation */
-    int step, index;                /* slot of the step; number of the bucket, or -1 */
+    int step, index;                /* step: its slot; index: number of the bucket, or -1 */
     int impossible;                 /* 1: a rank completed it before another posted it, so the clocks are wrong */
     int last_rank;                  /* rank that posted last; -1 if the clocks are too imprecise to tell */
     int64_t last_posted_ns;         /* when the last of the posts took place */
@@ -92,21 +92,21 @@ struct straggler {
     size_t last;  /* number of collectives that it posted last */
     double share; /* last / number of collectives with a known last rank */
     double late;  /* median of late_ns over the collectives that it posted last */
-    double most;  /* largest late_ns over these collectives */
-    double cost;  /* stall in gradient_sync per step that it causes, mean over the other ranks */
+    double most;  /* largest late_ns over the collectives that it posted last */
+    double cost;  /* how long other ranks stall for it in gradient_sync per step, mean over these ranks */
 };
 
 struct collectives {
     size_t n;
     struct timed_collective *item; /* [n], in order of tickets */
-    int64_t residual_ns;           /* of this rank's clock; after collectives_exchange the largest of all ranks */
+    int64_t residual_ns;           /* that of this rank's clock; after collectives_exchange the largest of all ranks */
     int ranks;
     int first, steps;              /* the slots that are counted: `steps` slots from `first` on */
-    size_t considered, attributed; /* number of counted collectives; of those with a known last rank */
+    size_t considered, attributed; /* number of counted collectives, and of those among them with a known last rank */
     size_t impossible;             /* number of impossible collectives in all slots */
-    int64_t impossible_ns;         /* most ns that a collective completed before its last post */
+    int64_t impossible_ns;         /* most ns by which a collective completed before its last post */
     struct straggler *straggler;   /* [ranks] */
-    double *stall; /* [rank, other] seconds per step that rank stalls in gradient_sync until other posts */
+    double *stall; /* [rank, other] seconds per step for which `rank` stalls in gradient_sync until `other` posts */
 };
 
 /* Reads the collectives of this rank's timeline. A zeroed struct is fine for collectives_destroy. */
@@ -146,10 +146,10 @@ struct name_total {
     enum total_kind kind;
     double calls;
     double total;        /* seconds */
-    double self;         /* total less the spans inside; NAN for collectives, which run in parallel */
-    double flops, bytes; /* without those of the spans inside; 0: unknown */
+    double self;         /* total minus the spans inside; NAN for collectives, which run in parallel */
+    double flops, bytes; /* of these spans, without the spans inside them; 0: unknown */
     const char *kind_name;
-    double mean, share;                        /* seconds per call; self / totals.step */
+    double mean, share;                        /* mean: seconds per call; share: self / totals.step */
     double flops_per_second, bytes_per_second; /* NAN: unknown */
 };
 

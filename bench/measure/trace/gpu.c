@@ -36,7 +36,7 @@ static int by_correlation(const void *a, const void *b)
     return (p > q) - (p < q);
 }
 
-/* Returns the call with a correlation, or NULL. call[] is sorted by correlation. */
+/* Returns the call with this correlation, or NULL. call[] is sorted by correlation. */
 static struct gpu_call *find_call(struct gpu_call *call, size_t ncalls, uint32_t correlation)
 {
     const struct activity made_by = {.correlation = correlation};
@@ -154,7 +154,7 @@ static void put_number(struct trace_writer *w, const char *name, uint32_t value)
     trace_print(w, ", \"%s\": %lld", name, value == ACTIVITY_NONE ? -1 : (long long)value);
 }
 
-/* Writes an arrow from a call to its work. The id is unique over ranks: the source, then a correlation of 32 bits. */
+/* Writes an arrow from a call to its work. The id, unique over ranks, is the source and a correlation of 32 bits. */
 static void put_flow(struct trace_writer *w, const struct gpu_row *row)
 {
     const struct trace *t = w->trace;
@@ -221,7 +221,7 @@ static void put_activities(struct trace_writer *w)
     for (size_t i = 0; i < calls; i++) {
         const struct activity *a = call[i].activity;
         if (a->call.marks && !a->call.waited)
-            continue; /* leaves out events that only take a time */
+            continue; /* leaves out events that only record a time */
         trace_span_begin(w, a->call.driver ? "cuda_driver" : "cuda_runtime", w->pid, (long)a->thread, a->start_ns,
                          a->end_ns, call[i].id);
         trace_print(w, ", \"cbid\": %" PRIu32 ", \"correlation\": %" PRIu32, a->call.number, a->correlation);
@@ -275,7 +275,7 @@ void trace_put_device(struct trace_writer *w)
         put_activities(w);
     else
         put_stamped(w);
-    /* phases as the GPU ran them; without a stream, or analysers would count them as work */
+    /* phases as the GPU ran them: the rows have no stream, since analysers would then count them as work */
     for (size_t i = 0; i < host->n; i++) {
         const struct span *s = &host->span[i];
         if (step_phase_of(s) < 0)

@@ -16,13 +16,13 @@ enum { MADE_UP_THREAD = 5000000 };
 struct trace_writer {
     const struct trace *trace;
     const struct trace_sink *sink;
-    long pid, gpu_pid; /* process numbers of this rank's rows, and of its GPU's */
+    long pid, gpu_pid; /* process numbers of this rank's rows, and of its GPU's rows */
     long gpu_id;       /* number of the rank's GPU in the trace */
     long source;       /* group * ranks + rank: unique in a merged file */
     long id;           /* the largest id used so far */
     long host_id, operation_id, collective_id;
     int first; /* 1: no row has been written yet */
-    int *slot; /* [collectives] host lane of each; concurrent ones have different lanes */
+    int *slot; /* [collectives] lane of each on the host; concurrent collectives have different lanes */
     int slots;
     struct interval *step; /* [steps] when the training thread was in each; 0: not recorded */
     int64_t end;           /* latest end of the spans so far, as ts */
@@ -33,8 +33,8 @@ struct trace_writer {
 
 /* ---- text ---- */
 
-/* Write: a string (at most 64 KiB); printf's text (less than 1 KiB); a whole number; nanoseconds as microseconds with
- * three decimals (0 if negative); a JSON string. */
+/* Write, in this order: a string (at most 64 KiB); text as printf (less than 1 KiB); a whole number; nanoseconds as
+ * microseconds with three decimals (0 if negative); a JSON string. */
 void trace_put(struct trace_writer *w, const char *text);
 void trace_print(struct trace_writer *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void trace_put_count(struct trace_writer *w, uint64_t value);

@@ -24,7 +24,7 @@ struct captured_step {
 struct trace {
     const char *name, *implementation, *device, *comm, *host; /* name: the file is <name>_rank_<r>_trace.json */
     int rank, ranks;
-    int group;                     /* with several traces of each rank in a merged file: number of this one, from 0 */
+    int group;                     /* number of this trace, from 0, among a rank's several traces in a merged file */
     long pid, thread, comm_thread; /* process and thread ids; comm_thread 0: none */
     int64_t base_ns;               /* rank 0's clock at ts 0; the same on all ranks */
     int64_t base_unix_ns;          /* Unix time at ts 0 */
@@ -36,8 +36,8 @@ struct trace {
     const struct collectives *collectives;
     const size_t *parameters;      /* [buckets] parameters in each bucket of the plan */
     size_t compute_bytes;          /* size of the device's compute type */
-    int shapes, flops, counters;   /* 1: write shapes; FLOP; counters */
-    int without_cpu, without_cuda; /* 1: leave out the activities of the CPU; of the GPU */
+    int shapes, flops, counters;   /* 1: write the shapes, the FLOP, the counters */
+    int without_cpu, without_cuda; /* 1: leave out the CPU's activities, the GPU's activities */
 
     const struct gpu_facts *gpu; /* this rank's GPU; NULL: the rank computes on the CPU */
     int gpu_index;

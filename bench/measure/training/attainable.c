@@ -107,11 +107,11 @@ void attainable_measure(struct attainable *attainable, const struct job *job, st
         measure_none(attainable, timeline, b);
         return;
     }
-    enum { LEAD = 1 << 20 }; /* floats: 4 MiB take longer than a launch on any link */
+    enum { LEAD = 1 << 20 }; /* in floats: 4 MiB, which take longer than a launch on any link */
     const struct bucket *last = &reducer->plan.bucket[reducer->plan.n - 1];
     size_t all = last->offset + last->count;
     const struct collective lead = {.buffer = reducer->model->gradient, .count = all < LEAD ? all : LEAD};
-    reducer->model->device->zero(reducer->model->gradient, all); /* repeated sums would overflow */
+    reducer->model->device->zero(reducer->model->gradient, all); /* repeated sums of others would overflow */
     for (int bucket = 0; bucket < reducer->plan.n; bucket++) {
         double *alone = alone_of(attainable, b->implementation, bucket) + b->round;
         *alone = 0;

@@ -13,7 +13,7 @@ struct block {
     size_t number, round;
     int implementation;
     long first_step;                       /* number of the block's first step among all steps of this process */
-    double other_cores;                    /* cores that others used in the window ending here; NAN: none ends */
+    double other_cores;                    /* cores used by other processes in a window ending here; NAN: none ends */
     double seconds;                        /* of all timed steps together, on this rank */
     double comm_cpu_seconds, comm_seconds; /* CPU time of rank 0's communication thread in the timed steps, and seconds
                                               of these steps; 0 for a strategy that reduces nothing */
@@ -26,17 +26,17 @@ struct block {
 
 /* The interval over which CPU use by other processes is measured: one block, or enough short blocks to take 0.2 s,
  * because the kernel counts in hundredths of a second. A block begins and ends with a barrier, so that waiting for a
- * slower rank does not count as use by others. */
+ * slower rank does not count as use by other processes. */
 struct window {
     int64_t start_ns;                /* 0: not begun */
-    double process_cpu, machine_cpu; /* CPU seconds of this process, of the machine, at the start */
+    double process_cpu, machine_cpu; /* CPU seconds at the start: of this process, of the whole machine */
     size_t blocks;                   /* blocks since the start */
 };
 
 /* Totals over all blocks. */
 struct block_counts {
-    size_t blocks, watched_blocks;         /* all blocks; blocks in which CPU use by others is known */
-    size_t with_other_processes;           /* blocks in which others used MONITOR_OTHER_CORES or more */
+    size_t blocks, watched_blocks;         /* all blocks, and the blocks in which CPU use by other processes is known */
+    size_t with_other_processes;           /* blocks in which other processes used MONITOR_OTHER_CORES or more */
     double other_cores;                    /* most cores that other processes used in a window */
     size_t peak_bytes;                     /* most memory in use on this rank up to the last block */
     double comm_cpu_seconds, comm_seconds; /* sums over the blocks */

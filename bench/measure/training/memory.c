@@ -66,7 +66,7 @@ void memory_estimate(const struct memory_conditions *c, const struct training_op
     const struct model_sizes *sizes = &model->sizes;
     bytes[MEMORY_DATA] = data_bytes(sizes->batch, sizes->context, (int)o->data_workers, (int)o->prefetch);
     if (o->checkpoint_every && c->rank == 0)
-        bytes[MEMORY_DATA] += 2 * checkpoint_piece_bytes(); /* twice: the first checkpoint is read back */
+        bytes[MEMORY_DATA] += 2 * checkpoint_piece_bytes(); /* twice, since the first checkpoint is read back */
     size_t spans[TIMELINE_LANES], rows = (size_t)o->n, steps = DISCARDED_STEPS + o->block_steps;
     size_t series = rows * FIGURES; /* numbers stored per round */
     series += o->attainable || c->recording->operations ? (rows + 1) * (size_t)model->tensors : 0;
@@ -107,7 +107,7 @@ int memory_check(const struct job *job, const struct open_device *opened, const 
     const struct place {
         const char *name;
         size_t available;
-        int ranks, from, to; /* ranks that share this memory; parts of a rank's memory that are in it */
+        int ranks, from, to; /* ranks share this memory; each has the parts [from, to) in it */
         const char *advice;
     } place[] = {{gpu, open_device_available(opened), opened->sharing, 0, first_of_host, "--dtype bf16, or more GPUs"},
                  {"this machine", host_memory_available(), job->machine_size, first_of_host, MEMORY_PARTS,

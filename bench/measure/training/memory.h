@@ -43,7 +43,7 @@ size_t memory_collectives(const struct training_options *options, const struct m
 size_t memory_captured_steps(const struct training_options *options, const struct model *model,
                              const struct recording *recording);
 
-/* For the parts in [from, to): their sum; and those that are not 0, in words. */
+/* Return the sum of the parts in [from, to), and the parts that are not 0 in words. */
 size_t memory_sum(const size_t bytes[MEMORY_PARTS], int from, int to);
 const char *memory_words(const size_t bytes[MEMORY_PARTS], int from, int to, char text[256]);
 

@@ -170,7 +170,7 @@ int training_options_check(struct training_options *o, const struct option_table
     if (o->warmup_epochs > o->num_epochs)
         return error_report("--warmup-epochs %zu is more than --num-epochs %zu", o->warmup_epochs, o->num_epochs);
     o->warmup_steps = o->warmup_epochs * o->steps_per_epoch;
-    /* The regime `active` starts after the warm-up, `warmup` so early that the first timed step is the ramp's first. */
+    /* The regime `active` starts after the warm-up, `warmup` so that the first timed step is the first of the ramp. */
     o->block_start = o->regime == REGIME_WARMUP ? -DISCARDED_STEPS : (long)o->warmup_steps;
     size_t active = (o->num_epochs - o->warmup_epochs) * o->steps_per_epoch;
     size_t of_regime = o->regime == REGIME_WARMUP ? o->warmup_steps : active;

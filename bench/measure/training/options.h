@@ -35,7 +35,7 @@ enum { DISCARDED_STEPS = 2 };           /* untimed steps at the start of a block
 
 struct training_options {
     struct workload workload;
-    size_t batch_size, batch_size_per_rank; /* of all ranks together; of one rank (0: not given) */
+    size_t batch_size, batch_size_per_rank; /* batch_size: of all ranks together; 0: not given */
     size_t grad_accumulation;
     const char *data;
     size_t seed, data_workers, prefetch; /* prefetch: micro-batches that each worker prepares ahead */
@@ -49,10 +49,10 @@ struct training_options {
     int attainable;
     struct delays delays;
 
-    /* set by the command and by training_options_check */
+    /* the fields below are set by the command and by training_options_check */
     struct implementation implementation[MAX_IMPLEMENTATIONS];
     int n;
-    size_t warmup_steps, block_steps; /* steps in warm-up epochs; timed steps in a block */
+    size_t warmup_steps, block_steps; /* warmup_steps: in all warm-up epochs; block_steps: timed steps in a block */
     long block_start;                 /* step of the learning-rate schedule at which each block begins */
 };
 

@@ -8,20 +8,20 @@
 
 /* What a profile records in addition to phases and collectives; zeroed: nothing. */
 struct recording {
-    int operations, allocations; /* 1: record those of the device, as spans */
+    int operations, allocations; /* 1: record the device's operations (allocations) as spans */
     int gpu;                     /* 1: trace the activities of the GPU */
     double buffer_mb;            /* MiB per rank for captured spans */
     const char *gpu_option;      /* an option that was given and needs a GPU; NULL: none */
 };
 
 struct recorder {
-    const struct device *device, *traced; /* the device; the same device with its operations recorded, or NULL */
+    const struct device *device, *traced; /* traced: the same device, with its operations recorded, or NULL */
     struct timeline timeline;
 
     struct {
-        int wanted, on, started;      /* 1: it shall run; it runs; it has run before */
+        int wanted, on, started;      /* 1: the tracer is wanted, is running, has run before */
         int keeps;                    /* 1: records of the current step are kept */
-        struct activities activities; /* of the kept steps; complete after recorder_hold or recorder_stop_tracer */
+        struct activities activities; /* in the kept steps; complete after recorder_hold or recorder_stop_tracer */
         struct activities_mark kept;  /* where the activities of the last kept step end */
         struct lane work;             /* the GPU's work for operations of the kept steps (activities_attribute) */
         char untraced[512];           /* why the tracer could not start; "": it could */

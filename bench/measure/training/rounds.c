@@ -100,9 +100,9 @@ static int run_round(struct run *run, const struct harness *h, struct engine *en
 
 /* ---- all rounds ---- */
 
-/* Call after a round, with --resolve. Sets run->planned to the rounds that are needed and fit into the time, at least
- * to those made. Rank 0 decides. It reads the samples only when their number has grown by a twentieth, and stores in
- * *needed how many rounds they call for. */
+/* Call after a round, with --resolve. Sets run->planned to the rounds that are needed and fit into the time, and not
+ * below those made. Rank 0 decides. It reads the samples only when their number has grown by a twentieth, and stores in
+ * *needed how many rounds are needed. */
 static void plan_more(struct run *run, const struct job *job, const struct run_hooks *hooks, double minutes,
                       double *needed)
 {

@@ -76,7 +76,7 @@ void losses_add(struct losses *l, const struct job *job, const double *mine, int
 
 int losses_check(const struct losses *l, const struct job *job)
 {
-    int wrong = l->wrong > 1e-3; /* more than the order of fp32 sums explains */
+    int wrong = l->wrong > 1e-3; /* more than a different order of fp32 sums explains */
     if (job->rank == 0 && wrong)
         fprintf(stderr,
                 "ddpbench: the losses of strategies that must agree differ by %.1e, relatively, in step %d of a block: "

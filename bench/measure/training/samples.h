@@ -36,7 +36,7 @@ struct losses {
     double *mean;      /* [steps] losses of the last block, means over ranks */
     double *expected;  /* [steps] losses of the first block that must agree; NULL: none yet */
     double difference; /* largest relative difference so far; NAN until two blocks can be compared */
-    double wrong;      /* largest one in step `judged`: above 1e-3 a gradient was reduced wrongly */
+    double wrong;      /* largest difference in step `judged`: above 1e-3 a gradient was reduced wrongly */
     int not_a_number;  /* 1: a loss was NaN or infinite */
 };
 

@@ -24,7 +24,7 @@ struct run {
     const struct training_options *options;
     struct recording recording;
     size_t memory[MEMORY_PARTS]; /* estimated bytes of each part, for a rank */
-    struct blas_facts blas;      /* on the CPU: matrix products on rank slowest_products (products_measure) */
+    struct blas_facts blas;      /* on the CPU: the matrix products of rank slowest_products (products_measure) */
     int slowest_products;
     long steps_run; /* number of steps run by this process, of all implementations */
 
@@ -63,7 +63,7 @@ struct run_hooks {
     int (*block)(void *context, const struct block *block);
     /* Writes the summary so far; called every 2 s, and when run.complete is set. Returns 0; or -1, reported. */
     int (*summary)(void *context);
-    /* With --resolve, on rank 0 only: returns how many rounds resolve the comparison, at most those made if it is. */
+    /* With --resolve, on rank 0: returns how many rounds the comparison needs, at most those made if it is resolved. */
     double (*rounds_needed)(const struct measurements *measurements, const struct implementation *implementation,
                             double resolve);
     /* NULL, or called before the first round and after each round, `seconds` after the rounds began on rank 0. Sets
@@ -90,8 +90,8 @@ int training_run(struct training *training, const char *mode, const struct job *
 int training_write_run_json(const struct training *training, const char *mode, const struct command *command,
                             const struct results *results);
 
-/* Begins the summary of a mode, with its heading. epochs: a sentence about the steps (NULL: the regime's). The caller
- * owns it. */
+/* Begins the summary of a mode, with its heading. epochs: a sentence about the steps (NULL: that of the regime). The
+ * caller owns the summary. */
 cJSON *training_create_summary(const struct training *training, const char *mode, const char *epochs);
 
 /* Adds notes about the machine, losses and checkpoints; and counts and findings as members. */
