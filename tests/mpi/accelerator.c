@@ -14,7 +14,7 @@
 enum { PROCESSORS = 4 };
 
 static struct job job;
-static int missing, profiled; /* missing: no driver; profiled: argument of the last call of profiler */
+static int missing, profiled; /* missing: the driver is missing; profiled: the argument of profiler's last call */
 static struct device table;
 
 static int made_up_count(void)

@@ -113,7 +113,7 @@ TEST(a_wrong_clock_is_corrected)
     ck_assert_int_gt(after.at_ns, injected(end));
     struct alignment a = alignment_between(&before, &after);
     check_agrees(&a, begin, end);
-    double want = -1000.0 * (double)parts_per_million(); /* ns/s; negative for a fast clock */
+    double want = -1000.0 * (double)parts_per_million(); /* in ns/s; a fast clock has a negative drift */
     double change = fabs(want) * 1e-9 * (double)(after.at_ns - before.at_ns);
     if (change >
         2.0 * (double)(before.residual_ns + after.residual_ns) + 100) /* only if the drift is far above the errors */
@@ -142,7 +142,7 @@ TEST(bytes_arrive_in_pieces)
     }
     for (int r = 1; r < job.size && !job.rank; r++)
         for (int m = 0; m < LENGTHS; m++) {
-            size_t capacity = m % 2 ? CAPACITY : lengths[m], wrong = 0; /* room for just the bytes, or for more */
+            size_t capacity = m % 2 ? CAPACITY : lengths[m], wrong = 0; /* capacity is just enough, or more */
             memset(bytes, GUARD, CAPACITY + 1);
             ck_assert_uint_eq(job_receive(&job, r, bytes, capacity), lengths[m]);
             for (size_t i = 0; i < lengths[m]; i++)

@@ -13,7 +13,7 @@ static struct job job;
  * collectives, rank 0 in one; gradient_sync covers all of the wait in some and part of the wait in others. */
 static const struct {
     int64_t late_us, first_late_us; /* delays of the last rank and of rank 0 */
-    int64_t sync_us[2];             /* begin and end of gradient_sync, from the post */
+    int64_t sync_us[2];             /* begin and end of gradient_sync, counted from the post */
 } cases[] = {
     {0, 0, {0, 0}},    {50, 0, {0, 400}}, {1, 0, {0, 400}}, /* 1 us is below the clocks' error */
     {70, 0, {60, 90}}, {20, 0, {30, 40}}, {0, 30, {5, 25}},
@@ -49,7 +49,7 @@ static void check_collectives(const struct collectives *r)
 {
     static const int last_knows[COLLECTIVES] = {0, 1, 0, 1, 1, 0};
     ck_assert_uint_eq(r->attributed, job.size > 1 ? 4 : 0);
-    ck_assert_int_eq(r->residual_ns, job.size > 1 ? RESIDUAL_NS : 0); /* the largest of all ranks, on every rank */
+    ck_assert_int_eq(r->residual_ns, job.size > 1 ? RESIDUAL_NS : 0); /* on each rank, the largest residual */
     for (int i = 0; i < COLLECTIVES && job.size > 1; i++) {
         int want = i == 5 ? 0 : last_knows[i] ? job.size - 1 : -1;
         int64_t wait = posted_at(want < 0 ? 0 : want, i) - posted_at(job.rank, i);
@@ -64,7 +64,7 @@ static void check_collectives(const struct collectives *r)
         ck_assert_double_eq_tol(s->late, last ? 50e-6 : first ? 30e-6 : 0, 1e-15); /* median of 50, 70 and 20 us */
         ck_assert_double_eq_tol(s->most, last ? 70e-6 : first ? 30e-6 : 0, 1e-15);
         ck_assert_double_eq(s->share, last ? 0.75 : first ? 0.25 : 0);
-        /* exposed waits, us: last rank 50 of 50, 10 of 70, 0 of 20 (gradient_sync begins later); rank 0 20 of 30 */
+        /* the last rank exposes 50 of 50, 10 of 70, 0 of 20 us (gradient_sync begins later), rank 0 exposes 20 of 30 */
         ck_assert_double_eq_tol(s->cost, last ? 60e-6 : first ? 20e-6 : 0, 1e-15);
     }
 }

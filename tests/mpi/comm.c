@@ -96,8 +96,8 @@ static int is_equal(const void *buffer, size_t i, enum comm_dtype dtype, float x
     return dtype == COMM_BF16 ? ((const uint16_t *)buffer)[i] == bf16(x) : ((const float *)buffer)[i] == x;
 }
 
-/* Starts collectives of these sizes without waiting for earlier device work, joins them, and checks elements and
- * guards. */
+/* Starts n collectives of count[n] elements without waiting for earlier device work, joins them, and checks elements
+ * and guards. */
 static void check_sums(const struct way *w, struct comm *comm, const size_t *count, int n, enum comm_dtype dtype)
 {
     size_t element = comm_dtype_bytes(dtype);
@@ -209,7 +209,7 @@ TEST_EACH(collectives_keep_their_order_with_the_device, ways)
     float *in = comm->allocate(comm, sizeof x), *out = comm->allocate(comm, TIMES * sizeof x);
     w->device->download(x, in, sizeof x);
     for (size_t i = 0; i < COUNT; i++)
-        wrong += x[i] != 0; /* memory of a comm is zero */
+        wrong += x[i] != 0; /* new memory of a comm is zero */
     for (int t = 0; t < TIMES; t++) {
         struct collective c = {.in = in, .buffer = out + t * COUNT, .count = COUNT, .index = t};
         for (size_t i = 0; i < COUNT; i++)
@@ -307,7 +307,7 @@ TEST(losses_are_compared)
     mine[1] = 2.01;
     mine[3] = 1;
     losses_add(&l, &job, mine, 1);
-    ck_assert_double_eq(l.difference, 0.5); /* the largest so far */
+    ck_assert_double_eq(l.difference, 0.5); /* the largest difference so far */
     ck_assert(l.wrong > 1e-3);
     losses_destroy(&l);
 
@@ -422,7 +422,7 @@ TEST(a_job_finds_its_comm)
     ck_assert_ptr_null(comm_create(&job, w.device, NULL, MOST, &options)); /* NCCL needs GPUs */
     options.library = COMM_MPI;
     comm = comm_create(&job, delayed_device(), NULL, MOST, &options);
-    ck_assert_str_eq(comm->name, "mpi"); /* also on one rank, to measure copies */
+    ck_assert_str_eq(comm->name, "mpi"); /* MPI is used even on one rank, to measure copies */
     ck_assert_ptr_nonnull(strstr(comm->progress, "staged"));
     comm->destroy(comm);
 }

@@ -173,7 +173,7 @@ TEST_EACH(collectives_are_measured_alone, 2)
     ck_assert_double_eq_tol(p.controls.exposed[1], over_ranks(computed), 1e-12);
     ck_assert_double_eq_tol(p.controls.overlap[1], 2 * over_ranks(computed), 1e-12);
     ck_assert_double_eq(p.controls.peak[1], 1000.0 * job.size - 40); /* the value of the largest rank, not the sum */
-    ck_assert_double_eq(alone, alone_most);                          /* the same on every rank */
+    ck_assert_double_eq(alone, alone_most);                          /* equal on all ranks */
     ck_assert_double_eq(slower, most);
     ck_assert_double_eq(slower, least);
     timeline_destroy(&timeline);

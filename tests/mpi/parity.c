@@ -22,7 +22,7 @@ enum { STEPS = 5 };
 static size_t batch = 24; /* sequences of all ranks; set by TEST_BATCH */
 
 static struct job job;
-static enum comm_library library; /* from TEST_COMM: mpi or nccl; default: by the device */
+static enum comm_library library; /* mpi or nccl, from TEST_COMM; by default, the device decides */
 
 /* A model and its trainer, on one of several ranks. */
 struct one_rank {
@@ -101,7 +101,7 @@ static float recorded(const struct one_rank *one, int step, enum step_record wha
     return float_of(one->model.device, one->trainer.record + step * RECORDS + what);
 }
 
-/* Returns the largest difference of gradients, relative to the tensor's largest element, over all tensors. */
+/* Returns the largest difference of gradients in any tensor, relative to that tensor's largest element. */
 static double gradient_error(const struct model *a, const struct model *b)
 {
     double worst = 0;
@@ -119,7 +119,7 @@ static double gradient_error(const struct model *a, const struct model *b)
     return worst;
 }
 
-/* Returns the Euclidean distance of the weights, relative to that of b's weights from the initial ones. */
+/* Returns the Euclidean distance of a's from b's weights, relative to the distance of b's from the initial weights. */
 static double weight_error(const struct one_rank *a, const struct one_rank *b)
 {
     double apart = 0, way = 0;
@@ -152,7 +152,7 @@ static void make_variants(void)
             variants[n_variants++] = (struct variant){strategies[i], sizes[s]};
 }
 
-static const double gradient_tolerance = 1e-5; /* fp32 sums of the same numbers in another order */
+static const double gradient_tolerance = 1e-5; /* fp32 sums of the same numbers, added in another order */
 static const double weight_tolerance = 1e-3;   /* AdamW magnifies differences of gradients near zero */
 
 static void check_parity(size_t micro_batches, long warmup_steps)
@@ -206,7 +206,7 @@ START_TEST(accumulation_equals_one_process)
 }
 END_TEST
 
-/* Warm-up steps, with the learning rate's ramp and clipping by the norm of the reduced gradient, equal one process. */
+/* Warm-up steps, with the learning rate's ramp and clipping by the reduced gradient's norm, agree with one process. */
 START_TEST(warmup_equals_one_process)
 {
     check_parity(1, STEPS + 3);

@@ -115,7 +115,7 @@ TEST_EACH(a_real_timing_is_right, BLOCKINGS *COMM_KINDS)
         ck_assert_uint_eq(t->n, 10);
         for (int i = 1; i < 10; i++)
             same += t->seconds[i] == t->seconds[i - 1];
-        /* queued iterations are timed together and share a time; on one rank, copies that take no time do so, too */
+        /* queued iterations are timed together and share a time, as do copies on one rank that take no time */
         ck_assert(blocking == BLOCKING_NO ? same > 4 : job.size == 1 || same < 5);
         same = 0;
         timing_measure(&endpoint, &options, t, 1);

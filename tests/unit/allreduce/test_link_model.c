@@ -22,7 +22,7 @@ static const struct truth links[LINKS] = {
     [SHARED_MEMORY] = {1, INFINITY, {5e-6}, {5e9}},
     [NO_LATENCY] = {1, INFINITY, {0}, {1e9}},
     [BURST] = {2, 131072, {5e-6, 1e-3}, {5e9, 11.7e6}},
-    [RENDEZVOUS] = {2, 4096, {20e-6, 30e-6}, {1e9, 1e9}}, /* 1.5 times the latency above 4 KiB */
+    [RENDEZVOUS] = {2, 4096, {20e-6, 30e-6}, {1e9, 1e9}}, /* the latency is 1.5 times as long above 4 KiB */
 };
 
 enum { MOST = 64 };
@@ -105,7 +105,7 @@ TEST(a_regime_has_four_sizes)
         ck_assert(regime[0].sizes >= 4 && regime[1].sizes >= 4);
 }
 
-/* ---- a single line, compared with another way to compute it ---- */
+/* ---- the fit of a single line, computed in two ways ---- */
 
 enum { FEW = 6 };
 static const double few_bytes[FEW] = {100, 300, 1000, 3000, 5000, 9000};

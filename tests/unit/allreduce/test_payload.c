@@ -125,7 +125,7 @@ TEST_EACH(inputs_are_not_results, COMM_DTYPES *COMM_OPS)
             continue; /* all averages are 0 */
         payload_fill(&p, in, buffer);
         ck_assert_uint_gt(payload_wrong(&p, in), COUNT / 3);
-        ck_assert_uint_eq(payload_wrong(&p, buffer), COUNT); /* the buffer starts with wrong elements */
+        ck_assert_uint_eq(payload_wrong(&p, buffer), COUNT); /* all elements are wrong before the reduction */
         struct payload next = p;
         next.round++;
         reduce(&p, 0, 1, buffer);
@@ -234,7 +234,7 @@ TEST_EACH(rounded_averages_are_told_from_wrong_ones, 2)
         inexact += payload_wrong(&p, result);
         p.rounds_average = 1;
         average_premultiplied(&p, 1, result);
-        ck_assert_uint_gt(payload_wrong(&p, result), _i ? 0 : COUNT / 2); /* in bf16, most are still right to 8 bits */
+        ck_assert_uint_gt(payload_wrong(&p, result), _i ? 0 : COUNT / 2); /* in bf16, most elements are still right */
     }
     ck_assert_uint_gt(inexact, 0);
 }

@@ -325,7 +325,7 @@ TEST(a_long_line_comes_in_pieces)
     const size_t lengths[] = {FILES_MOST_LINE, 5, 1, FILES_MOST_LINE};
     char why[FILES_WHY], *line = NULL;
     size_t room = 0;
-    FILE *out = fopen(path_of("lines"), "a"); /* content: zeros, two newlines, and zeros */
+    FILE *out = fopen(path_of("lines"), "a"); /* the file gets zeros, two newlines, and zeros */
     ck_assert_int_eq(truncate(path_of("lines"), (off_t)FILES_MOST_LINE + 4), 0);
     fputs("\n\n", out);
     fclose(out);

@@ -99,7 +99,7 @@ TEST(a_full_disk_keeps_whole_lines)
     signal(SIGXFSZ, SIG_IGN);
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
     ck_assert_int_eq(lines_append(&lines, "1234\n", 5), -1); /* does not fit */
-    ck_assert_int_eq(lines_append(&lines, "x\n", 2), -1);    /* would fit, but no write follows a failed one */
+    ck_assert_int_eq(lines_append(&lines, "x\n", 2), -1);    /* "x" would fit, but no write follows a failed one */
     check_file("m", "abc\nx\nx\n");
     ck_assert_int_eq(lines_report(&lines), -1);
     error_clear();

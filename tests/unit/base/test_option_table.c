@@ -77,7 +77,7 @@ static void make_table(struct option_table *table, struct values *values)
 enum { MAX_WORDS = 8 };
 static char taken[MAX_WORDS][32];
 static int n_taken;
-static struct option_table table; /* parsed the last command line */
+static struct option_table table; /* the table that parsed the last command line */
 
 static int take(void *context, const char *word)
 {

@@ -38,7 +38,7 @@ static void print(const char *first, const char *second)
     text_end(out);
 }
 
-/* ---- a parser: https://prometheus.io/docs/instrumenting/exposition_formats/ ---- */
+/* ---- a parser of the format at https://prometheus.io/docs/instrumenting/exposition_formats/ ---- */
 
 /* Returns the end of the name at `at`: letters, digits (not first) and the characters in `also`. */
 static const char *name_end(const char *at, const char *also)

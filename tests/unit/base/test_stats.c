@@ -119,7 +119,7 @@ TEST(paired_known)
     ck_assert_double_eq_tol(s.ci_high, exp(log(2) + reach), 1e-10);
     ck_assert_double_eq_tol(s.p, 1 - sqrt(3) / sqrt(5), 1e-13);
     ck_assert_uint_eq(s.n, 3);
-    /* with a and b swapped, the ratio is the reciprocal and p the same */
+    /* swapping a and b gives the reciprocal ratio and does not change p */
     struct paired r = stats_paired(b, a, 3, 0.95);
     ck_assert_double_eq_tol(r.ratio * s.ratio, 1, 1e-14);
     ck_assert_double_eq_tol(r.ci_low * s.ci_high, 1, 1e-13);
@@ -141,7 +141,7 @@ TEST(paired_edges)
     ck_assert_double_eq_tol(s.ratio, 2, 1e-15);
     ck_assert(s.ci_low == s.ratio && s.ci_high == s.ratio && s.p == 0);
     s = stats_paired(other, a, 3, 0.95);
-    ck_assert_double_eq_tol(s.p, 1 - 1 / sqrt(3), 1e-13); /* mean equal to its standard error: t = 1, df = 2 */
+    ck_assert_double_eq_tol(s.p, 1 - 1 / sqrt(3), 1e-13); /* the mean equals its standard error: t = 1, df = 2 */
     ck_assert(s.ci_low < 1 && s.ci_high > 1);
     s = stats_paired(other, a, 2, 0.95); /* 1 degree of freedom: too few for an interval */
     ck_assert_double_eq_tol(s.ratio, sqrt(5.0 / 3), 1e-15);
@@ -160,7 +160,7 @@ TEST(paired_anytime_known)
     s = stats_paired_anytime(b, a, 8, 0.7);
     ck_assert_double_eq_tol(s.ci_high * narrow.ci_low, 1, 1e-15);
     ck_assert_double_eq_tol(s.p, narrow.p, 1e-15);
-    /* ratios of 1 count for the smaller side: one below 1 and two equal to 1 make three of ten */
+    /* ratios of 1 count for the smaller side: one ratio below 1 and two equal to 1 make three of ten */
     s = stats_paired_anytime(a, b, 10, 0.95);
     ck_assert_double_eq_tol(s.p, fmin(1, 11.0 * 120 / 1024), 1e-13);
     s = stats_paired_anytime(b, b, 9, 0.95);
@@ -191,7 +191,7 @@ TEST(paired_anytime_many)
 
 TEST(unpaired_known)
 {
-    /* logarithms 1, 3, 5 log 2 against 0, 2 log 2: means 3 and 1, squares 8 and 2, pooled variance 10 / 3 */
+    /* in units of log 2, logarithms 1, 3, 5 and 0, 2 have means 3 and 1, square sums 8 and 2, pooled variance 10 / 3 */
     const double a[] = {2, 8, 32}, b[] = {1, 4}, one[] = {16}, equal[] = {3, 3, 3};
     struct unpaired s = stats_unpaired(a, 3, b, 2, 0);
     ck_assert_double_eq_tol(s.difference, 2 * log(2), 1e-14);
@@ -200,14 +200,14 @@ TEST(unpaired_known)
     struct unpaired r = stats_unpaired(b, 2, a, 3, 0);
     ck_assert_double_eq_tol(r.difference, -s.difference, 1e-14);
     ck_assert_double_eq_tol(r.error, s.error, 1e-14);
-    /* with a single sample on one side: the error of predicting it from the n others, s sqrt(1 + 1 / n), df = n - 1 */
+    /* a single sample on one side has the error of predicting it from the n others: s sqrt(1 + 1 / n), df = n - 1 */
     s = stats_unpaired(one, 1, a, 3, 0);
     ck_assert_double_eq_tol(s.difference, log(2), 1e-14);
     ck_assert_double_eq_tol(s.error, 2 * log(2) * sqrt(1 + 1.0 / 3), 1e-14);
     ck_assert_double_eq(s.df, 2);
     /* one sample on each side gives a difference, but no error */
     ck_assert_double_eq_tol(stats_unpaired(one, 1, b, 1, 0).difference, 4 * log(2), 1e-14);
-    /* the last argument, the least spread, replaces the measured spread only if that is smaller */
+    /* the last argument, the least spread, replaces the measured spread only if the measured one is smaller */
     s = stats_unpaired(equal, 3, equal, 3, 0.001);
     ck_assert_double_eq(s.difference, 0);
     ck_assert_double_eq_tol(s.error, 0.001 * sqrt(2.0 / 3), 1e-16);
@@ -329,7 +329,7 @@ TEST(paired_interval_is_narrow)
     noise_start(3);
     drifting_pair(a, b, 200, 1.01, 0.5);
     struct paired x = stats_paired(a, b, 200, 0.95);
-    double expected = 2 * 1.972 * 0.02 * sqrt(2) / sqrt(200); /* 2 t s / sqrt n; s is that of a difference */
+    double expected = 2 * 1.972 * 0.02 * sqrt(2) / sqrt(200); /* 2 t s / sqrt n; s is the spread of a difference */
     ck_assert_double_eq_tol(log(x.ci_high / x.ci_low) / expected, 1, 0.15);
     ck_assert_double_lt(x.p, 0.01);
 }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A cell, and the memory after it, which must not change. */
+/* A cell and, behind it, memory that no function may change. */
 static struct {
     char text[CELL], behind[512];
 } room;

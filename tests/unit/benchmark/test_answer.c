@@ -24,7 +24,7 @@ static struct figure_list figures;
 static cJSON *summary;
 
 /* Rows take 10 (without communication), 16, 12, 12.1 and 20 ms a step; from round 3 on the machine is half as fast. The
- * last row was dropped after 3 rounds, before the final. In the final, ddp is slower and 2 MiB undecided. */
+ * last row was dropped after 3 rounds, before the final, in which ddp is slower and the row of 2 MiB is undecided. */
 static void setup(void)
 {
     static const double step[ROWS] = {0.010, 0.016, 0.012, 0.0121, 0.020};

@@ -20,7 +20,7 @@ static const struct gradient {
 static struct tensor tensor[64];
 static struct implementation row[MAX_IMPLEMENTATIONS];
 static char between[MAX_IMPLEMENTATIONS];
-static int rows, first; /* first: first row with a bucket size */
+static int rows, first; /* first: index of the first row that has a bucket size */
 
 static void make(const struct gradient *gradient)
 {

@@ -53,8 +53,8 @@ TEST(ratios_are_by_round)
 
 /* ---- the cost of synchronising ---- */
 
-/* The sync cost is the median over rounds of the difference to `none`, here 6, 1, 5, 2, 100, 4, 3, with an interval
- * from order statistics. The ratio to ddp is found likewise. Step times differ far more between rounds. */
+/* The sync cost is the median over rounds of the difference to `none` (here 6, 1, 5, 2, 100, 4, 3), with an interval
+ * from order statistics. The ratio to ddp is a median over rounds, too. Step times differ far more between rounds. */
 TEST(costs_are_by_round)
 {
     double step[3][12] = {
@@ -164,7 +164,7 @@ static struct ranking spread_evenly(size_t rounds, double more, double resolve, 
     return c;
 }
 
-/* The rounds suffice exactly when no row is undecided, and the estimated number of rounds is right within a third. */
+/* The rounds suffice if and only if no row is undecided, and the estimated number of rounds is right within a third. */
 TEST_EACH(rounds_until_resolved, 5)
 {
     static const struct {
@@ -177,7 +177,7 @@ TEST_EACH(rounds_until_resolved, 5)
         const struct ranking_row *other = &c.row[c.fastest == 1 ? 2 : 1];
         int slower = other->to_fastest.slower, open = other->undecided;
         ck_assert_int_eq(open, needed > (double)rounds);
-        ck_assert_int_eq(slower, other->to_fastest.paired.ci_low > 1); /* for two rows, slower is an interval above 1 */
+        ck_assert_int_eq(slower, other->to_fastest.paired.ci_low > 1); /* with two rows, the interval alone decides */
         ck_assert(open || slower || other->to_fastest.paired.ci_high <= 1 + cases[_i].resolve);
         if (!open) {
             ck_assert_int_eq(slower, cases[_i].more > 0.008);

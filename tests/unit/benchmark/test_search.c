@@ -179,9 +179,9 @@ TEST(time_is_kept)
     ck_assert_int_ge(machine.search.best, 1);
 }
 
-/* Returns by what share of the best size's step a step with the chosen bucket size takes longer. The sync cost is 20 %
- * of a computing step at size number `bottom` and up to 100 % at the ends, as on a link where communication takes as
- * long as backward. Blocks have 2 % of noise, rounds have `drift`, and a search lasts `limit` seconds. */
+/* Returns how much longer a step takes with the chosen bucket size than with the best size, relative to the best. The
+ * sync cost is 20 % of a computing step at size number `bottom` and up to 100 % at the ends, as on a link where sending
+ * takes as long as backward. Blocks have 2 % of noise, rounds have `drift`, and a search lasts `limit` seconds. */
 static double excess(double limit, double drift, double bottom)
 {
     double least = INFINITY;

@@ -155,7 +155,7 @@ TEST_EACH(a_missing_verdict_has_its_reason, 4)
     free(text);
 }
 
-/* The result of --resolve as text and JSON: ddp is slower, tied or undecided; before the last round, "so far". */
+/* The result of --resolve as text and JSON: ddp is slower, tied or undecided, with "so far" before the last round. */
 TEST_EACH(resolution_is_reported, 4)
 {
     static const struct {
@@ -204,7 +204,7 @@ TEST(attainable_is_shown_where_it_was_measured)
     static const double bound[ROWS] = {NAN, 0.008, 0.014};
     double seconds[ROWS * ROUNDS];
     for (int i = 0; i < ROWS * ROUNDS; i++)
-        seconds[i] = bound[i / ROUNDS] * (i % 2 ? 1.001 : 1); /* varies over rounds as steps do */
+        seconds[i] = bound[i / ROUNDS] * (i % 2 ? 1.001 : 1); /* bounds vary over rounds as steps do */
     ranking_create(&ranking, &measurements, row, 2, 1000, seconds, 0);
     ranking_add_table(&ranking, 3, summary);
     ranking_add_figures(&ranking, &figures);

@@ -16,7 +16,7 @@
 static const char title[] = "A finding, which is a sentence that is long enough to need a second line";
 static const char subtitle[] = "ms a step: medians of 12 rounds";
 static char *picture;
-static FILE *pictures; /* every picture is written to it, unless NULL */
+static FILE *pictures; /* file to which every picture is written; NULL: none */
 
 static void teardown(void)
 {
@@ -78,10 +78,10 @@ TEST(points_are_at_their_values)
     struct chart_series series;
     struct chart_xy chart = of_points(&series);
     take(chart_xy(title, subtitle, &chart));
-    ck_assert_uint_eq(count("r=\"4.5\""), 4 + 1);   /* 4 points, and one beside the series' name */
-    ck_assert_uint_eq(count("dp-line dp-ring"), 2); /* ring of the best point, and in the legend */
+    ck_assert_uint_eq(count("r=\"4.5\""), 4 + 1);   /* 4 points, and a point beside the series' name */
+    ck_assert_uint_eq(count("dp-line dp-ring"), 2); /* a ring at the best point and one in the legend */
     ck_assert_uint_eq(count(">best<") + count(">tied with the best<"), 2);
-    ck_assert_uint_eq(count("dp-thick"), 3 + 1 + 1); /* 3 intervals, one in the legend, the style sheet */
+    ck_assert_uint_eq(count("dp-thick"), 3 + 1 + 1); /* 3 intervals, one in the legend, one in the style sheet */
     ck_assert_uint_eq(count(">95 % interval<"), 1);
     ck_assert_uint_eq(count("does not begin at 0"), 0);
     double x[3], y[3];
@@ -104,7 +104,7 @@ TEST(ticks_are_at_the_points)
         .x = {.title = "MiB", .is_log = 1}, .y = {.title = "ms", .is_log = 1}, .series = &series, .n_series = 1};
     take(chart_xy(title, subtitle, &chart));
     ck_assert_uint_eq(count(">3</text>") + count(">7</text>") + count(">48</text>"), 3);
-    ck_assert_uint_eq(count(">5<") + count(">10<") + count(">20<"), 1); /* a single number on the axis of ms */
+    ck_assert_uint_eq(count(">5<") + count(">10<") + count(">20<"), 1); /* the axis of ms has a single number */
     ck_assert_uint_eq(count(">MiB (logarithmic)<") + count(">ms (logarithmic)<"), 2);
     ck_assert_uint_eq(count("interval"), 0);
     for (int i = 0; i < 40; i++)
@@ -162,7 +162,7 @@ TEST(spans_are_drawn)
     expect(">bucket 0<");
     ck_assert_uint_eq(count(">bucket 1<"), 0);
     expect(">rank 1 &lt;b&gt;<");
-    ck_assert_uint_eq(count("dp-soft"), 2 + 1); /* 2 rows without text at their end; the style sheet */
+    ck_assert_uint_eq(count("dp-soft"), 2 + 1); /* 2 rows without text at their end, and the style sheet */
     expect(">10 ms<");
     double whole = strtod(strchr(strstr(picture, "dp-span dp-c0\" d=\""), 'h') + 1, NULL);
     double part = strtod(strchr(strstr(picture, "dp-span dp-c1\" d=\"") + 15, 'h') + 1, NULL);

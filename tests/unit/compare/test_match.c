@@ -70,7 +70,7 @@ static int match(const char *metrics)
 
 TEST(figures_of_runs_are_matched)
 {
-    static const double known[][4] = {/* bytes; times of two baselines, candidate */
+    static const double known[][4] = {/* bytes, times of two baselines, time of the candidate */
                                       {8, 10, 11, 12},
                                       {16, NAN, NAN, 15},
                                       {64, 30, NAN, 31},

@@ -35,8 +35,8 @@ TEST(drift_is_per_second)
     ck_assert_int_eq(alignment_apply(&a, 1000), 1500);
     ck_assert_int_eq(alignment_apply(&a, 1000 + second / 2), 1000 + second / 2 + 1500);
     ck_assert_int_eq(alignment_apply(&a, 1000 + second), 1000 + second + 2500);
-    ck_assert_int_eq(alignment_apply(&a, 1000 + 2 * second), 1000 + 2 * second + 4500); /* after both samples */
-    ck_assert_int_eq(alignment_apply(&a, 1000 - second / 4), 1000 - second / 4);        /* before both samples */
+    ck_assert_int_eq(alignment_apply(&a, 1000 + 2 * second), 1000 + 2 * second + 4500); /* a time after both samples */
+    ck_assert_int_eq(alignment_apply(&a, 1000 - second / 4), 1000 - second / 4);        /* a time before both samples */
     ck_assert_int_eq(a.residual_ns, 50);
     a = between(1000, 500, second / 10, -2000);
     ck_assert_double_eq_tol(a.drift, -20000, 1e-9);
@@ -72,7 +72,7 @@ TEST_EACH(drift_is_applied_where_it_is_known, LENGTH(samples))
 /* The offset is moved just far enough to meet the bounds; if bounds and samples contradict each other, half way. */
 static const struct {
     const char *what;
-    int64_t least, most, offset, residual; /* bounds of the change; expected result, starting from 500 and 100 */
+    int64_t least, most, offset, residual; /* bounds of the change; result expected from offset 500, residual 100 */
 } bounds[] = {
     {"wide ones", -1000, 1000, 500, 100},
     {"none", INT64_MIN, INT64_MAX, 500, 100},

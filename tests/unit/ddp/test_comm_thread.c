@@ -14,12 +14,12 @@
 enum { CAPACITY = 40 };
 
 struct made_up {
-    int left[CAPACITY]; /* calls of test() until complete; -1: the slot is free */
+    int left[CAPACITY]; /* calls of test() until the collective is complete; -1: the slot is free */
     float *buffer[CAPACITY];
     size_t count[CAPACITY];
     int posts, tests, wrong, destroyed, slow;
     int indices[4096];  /* indices of the collectives, in the order of their posts */
-    _Atomic int inside; /* threads in a call now */
+    _Atomic int inside; /* number of threads that are in a call */
 };
 
 static void enter(struct made_up *m)
@@ -48,7 +48,7 @@ static int made_up_test(void *state, size_t slot)
     int done = m->left[slot]-- <= 0;
     if (done) {
         for (size_t i = 0; i < m->count[slot]; i++)
-            m->buffer[slot][i] *= 2; /* the sum over two equal ranks */
+            m->buffer[slot][i] *= 2; /* the sum over two ranks with equal elements */
         m->left[slot] = -1;
     }
     m->inside--;

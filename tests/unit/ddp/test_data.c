@@ -35,7 +35,7 @@ static void write_file(const char *name, const void *content, size_t bytes)
     ck_assert_int_eq(fclose(file), 0);
 }
 
-/* Writes a shard of n tokens 0, 1, 2, ..., with `token` at index `at`; with_header: magic, version and count first. */
+/* Writes n tokens 0, 1, 2, ... as a shard, with `token` at index `at`; with_header puts magic, version, count first. */
 static void write_shard(size_t n, size_t at, int token, int with_header, int version, int count)
 {
     unsigned char *content = calloc(1024 + 2 * n, 1), *to = content + (with_header ? 1024 : 0);
@@ -56,8 +56,8 @@ static void write_counting_shard(size_t n)
     write_shard(n, n, 0, 0, 0, 0);
 }
 
-/* Pairs of the number of workers and of the batches that each prefetches. Batches must not depend on them; larger tests
- * run with each pair. */
+/* Pairs: number of workers, and number of batches that each worker prefetches. The tokens of a batch must not depend on
+ * them; larger tests run with each pair. */
 static const int ways[][2] = {{1, 1}, {0, 1}, {1, 4}, {3, 1}, {3, 4}};
 enum { WAYS = sizeof ways / sizeof *ways };
 static int way;
@@ -231,7 +231,7 @@ TEST(each_sequence_once_an_epoch)
     for (size_t i = 0; i < sizeof sequences / sizeof *sequences; i++)
         for (int ranks = 1; ranks <= 4; ranks++)
             for (size_t k = 1; k <= 3; k++) {
-                size_t batch = k * (size_t)ranks * (1 + sequences[i] / 100); /* some do not divide an epoch */
+                size_t batch = k * (size_t)ranks * (1 + sequences[i] / 100); /* some batches do not divide an epoch */
                 if (batch <= sequences[i])
                     check_epochs(sequences[i], batch, ranks);
             }
@@ -252,7 +252,7 @@ TEST(seed_decides_the_order)
     }
     for (int a = 0; a < 3; a++) {
         int in_place = 0, neighbours = 0, same = 0;
-        for (int i = 0; i < N; i++) { /* in random order each count is 1 on average, above 10 once in 1e8 runs */
+        for (int i = 0; i < N; i++) { /* in random order each count is 1 on average, and above 10 once in 1e8 runs */
             in_place += row[a][i * T] == i * T;
             neighbours += i > 0 && row[a][i * T] == row[a][(i - 1) * T] + T;
             same += row[a][i * T] == row[(a + 1) % 3][i * T];
@@ -414,7 +414,7 @@ TEST(wrong_shards)
 /* Exactly one rank finds a wrong token, wherever the token is. */
 TEST(ranks_check_disjoint_parts)
 {
-    enum { TOKENS = 150001 }; /* several reads per rank; not divisible by 2, 3 or 4 */
+    enum { TOKENS = 150001 }; /* each rank reads several times; 2, 3 and 4 do not divide TOKENS */
     static const size_t places[] = {0,     1,     37499, 37500, 49999,  50000,  65535,
                                     65536, 74999, 75000, 99999, 100000, 112500, 150000};
     char *text = malloc(TOKENS), position[64];

@@ -136,7 +136,7 @@ TEST(synchronous_strategies_wait_for_each)
     drive(&r, &reducer);
     ck_assert_int_eq(r.n, model.tensors);
     ck_assert_int_eq(r.blocking, r.n);
-    for (int i = 0; i < r.n; i++) { /* calls in the order of registration, after backward */
+    for (int i = 0; i < r.n; i++) { /* calls come in the order of registration, after backward */
         ck_assert_int_eq(r.call[i].announced, -1);
         ck_assert_ptr_eq(r.call[i].collective.buffer, model.gradient + model.tensor[i].offset);
     }

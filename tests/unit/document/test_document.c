@@ -190,7 +190,7 @@ TEST(a_list_may_be_last)
     html_has("len(each('nav'))", "0"); /* no sections to navigate to */
 }
 
-/* The HTML loads and runs nothing: no element does, the style sheet has no URL, and a security policy forbids both. */
+/* The HTML loads and runs nothing: no element does so, the style sheet has no URL, and a security policy forbids it. */
 TEST(html_needs_nothing_else)
 {
     add_all();
@@ -206,7 +206,7 @@ TEST(html_needs_nothing_else)
 /* ---- names that try to break the formats ---- */
 
 static const struct {
-    const char *name, *seen; /* the name as shown to a reader; NULL: unchanged */
+    const char *name, *seen; /* seen: the name as shown to a reader; NULL: unchanged */
     const char *markdown;    /* the name as a cell of a table */
     const char *item;        /* the name as an item of a list, if different */
 } nasty[] = {
@@ -295,7 +295,7 @@ TEST(names_cannot_break_text)
 TEST(columns_without_anything_are_left_out)
 {
     const struct run none[] = {{"", NAN, {NAN, NAN}}, {"", 2, {NAN, NAN}}, {"x", 1, {0.9, 1.1}}};
-    struct table one = table; /* shows two of its rows */
+    struct table one = table; /* a copy of the table that shows two rows */
     one.row = none;
     document_add_table(document, &one);
     prints(document_print_text, "A title\n=======\n\nSteps of `ddp`\n  step\n    ms\n   n/a\n2000.0\n"
@@ -303,7 +303,7 @@ TEST(columns_without_anything_are_left_out)
                                 "*: the best.\n= of `none`.\n");
 }
 
-/* Checks that the text has a line made of begin, line and end. */
+/* Checks that the text has a line that consists of `begin`, `line` and `end`. */
 static void has_line(const char *text, const char *begin, const char *line, const char *end)
 {
     char whole[400];

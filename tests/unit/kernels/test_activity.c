@@ -50,7 +50,7 @@ TEST(order_is_by_time)
     add(ACTIVITY_KERNEL, 1, 300, 310);
     add(ACTIVITY_KERNEL, 2, 200, 300);
     add(ACTIVITY_KERNEL, 3, 100, 110);
-    add(ACTIVITY_KERNEL, 4, 200, 250); /* within kernel 2, which starts at the same time */
+    add(ACTIVITY_KERNEL, 4, 200, 250); /* kernel 4 starts together with kernel 2 and ends earlier */
     activities_settle(&all);
     for (size_t i = 0; i < 4; i++)
         ck_assert_uint_eq(all.of[i].correlation, want[i]);
@@ -157,11 +157,11 @@ TEST(operations_are_timed_by_their_kernels)
     all.thread = TRAINS;
     timeline_create(&timeline, room);
     timeline.step = 3;
-    asked(LANE_COMPUTE, 100, 120, 0, 0); /* has two kernels */
-    asked(LANE_COMPUTE, 130, 140, 0, 0); /* has no kernel: record lost, or no work */
-    asked(LANE_COMPUTE, 160, 170, 0, 0); /* has one kernel */
+    asked(LANE_COMPUTE, 100, 120, 0, 0); /* an operation with two kernels */
+    asked(LANE_COMPUTE, 130, 140, 0, 0); /* an operation without a kernel: its record is lost, or it has no work */
+    asked(LANE_COMPUTE, 160, 170, 0, 0); /* an operation with one kernel */
     asked(LANE_COMMUNICATION, 140, 160, 480, 1900);
-    asked(LANE_COMMUNICATION, 180, 190, 2000, 2100); /* has no kernel */
+    asked(LANE_COMMUNICATION, 180, 190, 2000, 2100); /* a collective without a kernel */
     asked(LANE_HOST, 90, 135, 0, 0);                 /* a range around the first two operations */
     asked(LANE_HOST, 90, 200, 450, 1450);            /* a phase with time stamps */
     asked(LANE_HOST, 200, 210, 0, 0);                /* an empty range */

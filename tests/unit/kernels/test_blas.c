@@ -25,8 +25,8 @@ static const struct {
     {"PRESCOTT", AVX2, 0, "Haswell"},
     {"Nehalem", SSE " avx", 0, "Sandybridge"},
     {"Zen", AVX512, 0, "SkylakeX"},
-    {"Haswell", AVX2 " avx512f avx512cd avx512er avx512pf", 0, NULL}, /* no AVX-512 for vectors of 16 and 32 bytes */
-    {"Sandybridge", SSE " avx avx2", 0, NULL},                        /* no fused multiply-add */
+    {"Haswell", AVX2 " avx512f avx512cd avx512er avx512pf", 0, NULL}, /* lacks AVX-512 for vectors of 16 and 32 bytes */
+    {"Sandybridge", SSE " avx avx2", 0, NULL},                        /* lacks fused multiply-add */
     {"Prescott", SSE, 0, NULL},
     {"SkylakeX", AVX512, 0, NULL},
     {"Cooperlake", AVX512, 0, NULL},

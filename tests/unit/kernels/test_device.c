@@ -53,7 +53,7 @@ static int called[SLOTS];
 #define SLOT(operation) (offsetof(struct device, operation) / sizeof(void *))
 #define CALL(operation) (called[SLOT(operation)] = 1, device->operation)
 
-/* Runs an operation of the device, twice from the same start. */
+/* Runs an operation of the device twice on the same data. */
 #define RUN(operation, ...)                                                                                            \
     do {                                                                                                               \
         for (int pass = 0; pass < 2; pass++) {                                                                         \
@@ -184,7 +184,7 @@ static void test_copy(void)
     }
 }
 
-/* bf16_cases: bits of a float and of the bfloat16 that it rounds to: ties to even, neighbours of ties, overflow to
+/* bf16_cases: bits of a float, and of the bfloat16 that it rounds to, for ties to even, neighbours of ties, overflow to
  * infinity, infinities, subnormals, zeros. nan_cases: NaNs; without their lower half, some would be an infinity. */
 static const uint32_t bf16_cases[][2] = {
     {0x3F800000u, 0x3F80u}, {0x3F808000u, 0x3F80u}, {0x3F818000u, 0x3F82u}, {0x3F807FFFu, 0x3F80u},
@@ -289,7 +289,7 @@ static void test_embedding_forward(void)
 static void test_embedding_backward(void)
 {
     static const size_t sizes[][2] = {{1, 5}, {3, 1}, {3, 130}, {257, 6}}; /* V, C; tokens repeat if V is 1 or 3 */
-    static const size_t counts[] = {1, 3, 17, 130, 1000};                  /* the last is too large for one sort */
+    static const size_t counts[] = {1, 3, 17, 130, 1000};                  /* 1000 is too large for one sort */
     for (size_t r = 0; r < LENGTH(counts); r++)
         for (size_t s = 0; s < 2 * LENGTH(sizes); s++) {
             size_t N = counts[r], V = sizes[s / 2][0], C = sizes[s / 2][1];
@@ -365,7 +365,7 @@ static void test_linear(void)
             linear_case(row_counts[r], sizes[s][0], sizes[s][1]);
 }
 
-static const size_t norm_widths[] = {1, 3, 17, 64, 257, 1032}; /* one or several warps per row */
+static const size_t norm_widths[] = {1, 3, 17, 64, 257, 1032}; /* a row takes one or several warps */
 
 static void rmsnorm_forward_case(size_t N, size_t C, int residual)
 {
@@ -481,7 +481,7 @@ static void part_is_unchanged(const struct array *a, const struct shape *s, size
         ck_assert_mem_eq(after + (3 * row + which) * bytes, before + (3 * row + which) * bytes, bytes);
 }
 
-/* Random inputs of attention: queries and keys within +-size, values within 1; and angles of the rotary embedding. */
+/* Return random inputs for attention: queries and keys within +-size, values within 1; angles of rotary embedding. */
 static struct array *array_vkq(const struct shape *s, float size)
 {
     struct array *vkq = array_numbers(3 * s->B * s->T * s->H * s->D, -size, size);
@@ -525,8 +525,8 @@ static void attention_forward_case(const struct shape *s, float size)
     double *want = array_doubles(n), *want_lse = array_doubles(rows), *p = array_doubles(s->T);
     reference_attention_forward(want, want_lse, q, k, v, p, s->B, s->T, s->H, s->D);
     double error = probability_error(s, size);
-    array_near(o, want, 0.0, 2.0 * error);        /* twice, as the sum of weights errs too */
-    array_near(lse, want_lse, UNIT, 2.0 * error); /* twice, as the maximum of scores errs too */
+    array_near(o, want, 0.0, 2.0 * error);        /* twice the error, as the sum of weights errs too */
+    array_near(lse, want_lse, UNIT, 2.0 * error); /* twice the error, as the maximum of scores errs too */
     arrays_finish();
 }
 
@@ -611,7 +611,7 @@ static void test_swiglu_forward(void)
             double *want = array_doubles(n), *wide = array_wide(ga);
             for (size_t i = 0; i < N; i++)
                 reference_swiglu_forward(want + i * F, wide + (2 * i + 1) * F, wide + 2 * i * F, F);
-            array_near(h, want, 10.0 * UNIT, 1e-35); /* five roundings, an exponential; h under 1e-35 may be 0 */
+            array_near(h, want, 10.0 * UNIT, 1e-35); /* for five roundings and an exponential; h under 1e-35 may be 0 */
             arrays_finish();
         }
 }

@@ -107,7 +107,7 @@ TEST(too_deep_ranges_are_left_out)
 
 /* ---- an asynchronous device ---- */
 
-static int64_t stamps; /* number of recorded stamps; the n-th returned -n */
+static int64_t stamps; /* number of recorded stamps; recording the n-th returns -n */
 
 static int64_t count_stamp(void)
 {

@@ -22,7 +22,7 @@ static const struct {
     {"\xf0\x90\x80\x80", 4, 4},
     {"\xf4\x8f\xbf\xbf", 4, 4},
     {"\x80", 0, 0},
-    {"\xc1\xbf", 0, 0}, /* longer than the shortest form */
+    {"\xc1\xbf", 0, 0}, /* U+007F in a form that is too long */
     {"\xe0\x9f\xbf", 0, 0},
     {"\xf0\x8f\xbf\xbf", 0, 0},
     {"\xed\xa0\x80", 0, 0},     /* a surrogate */

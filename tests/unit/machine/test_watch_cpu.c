@@ -209,7 +209,7 @@ static struct cpu_sample healthy(void)
 static const struct limit {
     const char *name;
     size_t field;
-    double silent, beyond, most; /* silent: without a finding; beyond, most: with one, in seconds 2 and 3 */
+    double silent, beyond, most; /* `silent` gives no finding; `beyond` in second 2 and `most` in second 3 give one */
     const char *words[3];
 } limits[] = {
     {"other_processes", FIELD(other_processes_cores), 0.24, 0.25, 1.5, {"0.25 cores or more in 2 of 5 s", "1.50 at"}},

@@ -21,7 +21,7 @@ static void data_loading(double percent)
     h.figures.phase[PHASE_DATA_LOADING].share = percent / 100;
 }
 
-static void exposed(double percent) /* exposed share of rank 0 (rank 1: 2 %), small against a long backward */
+static void exposed(double percent) /* exposed share of rank 0 (rank 1 has 2 %); backward is far longer */
 {
     h.rank[0].mean.exposed = percent / 100;
     h.figures.phase[PHASE_BACKWARD].mean = 10;
@@ -33,7 +33,7 @@ static void exposed_and_backward(double percent) /* backward takes half of the s
     h.figures.phase[PHASE_BACKWARD].mean = 0.05;
 }
 
-static void exposed_half_of_backward(double percent) /* per cent of the step; a finding from 20 % on */
+static void exposed_half_of_backward(double percent) /* share of the step; 20 % or more are a finding */
 {
     exposed_and_backward(2 * percent);
 }
@@ -55,7 +55,7 @@ static void gpu_memory(double percent) /* memory of a GPU that a single rank use
     h.facts.peak_bytes = (size_t)lround(percent * 20000);
 }
 
-static void straggling(double percent) /* cost of rank 1, per cent of a step of 0.1 s */
+static void straggling(double percent) /* cost of rank 1, in per cent of a step of 0.1 s */
 {
     h.straggler[0] = (struct straggler){.last = 30, .most = 1e-3, .cost = 1e-4 / 3};
     h.straggler[1] = (struct straggler){.last = 20, .most = 2.5e-3, .cost = percent / 100 * 0.1};
@@ -96,7 +96,7 @@ static void receiving(double percent)
     rates[3].receive = percent / 100 * 60e6;
 }
 
-static void sending_one_way(double percent) /* with two hosts: the send rate of one and the receive rate of the other */
+static void sending_one_way(double percent) /* send rate of the second of two hosts, and receive rate of the first */
 {
     sending(100);
     h.facts.hosts = 2;
@@ -108,7 +108,7 @@ static const struct {
     const char *name;
     void (*figure)(double percent);
     double percent;           /* a value without a finding, near the threshold */
-    double beyond, threshold; /* beyond: percentage with a finding; threshold: named in its text */
+    double beyond, threshold; /* `beyond` gives a finding, whose text names `threshold` */
     enum level level;
     const char *words[4];
 } limits[] = {
@@ -250,7 +250,7 @@ TEST(options_move_the_limits)
         enum level level;
     } moved[] = {
         {"idle device", busy, {35, 30, 20, 90}, 35, 34.9, LEVEL_WARNING},
-        {"idle device", busy, {35, 30, 20, 90}, 35, 24.9, LEVEL_HIGH}, /* high below 5 / 7 of the threshold */
+        {"idle device", busy, {35, 30, 20, 90}, 35, 24.9, LEVEL_HIGH}, /* below 25 %, the level is high */
         {"data loading", data_loading, {70, 60, 20, 90}, 19.9, 59.9, LEVEL_NOTE},
         {"data loading", data_loading, {70, 60, 20, 90}, 19.9, 99.9, LEVEL_WARNING},
         {"data loading", data_loading, {70, 6, 20, 90}, 1.9, 10.1, LEVEL_HIGH},

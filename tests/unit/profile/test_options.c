@@ -140,7 +140,7 @@ static const struct {
     {"--profile|--thresholds|busy=70,busy=60", {"--thresholds: 'busy' is listed twice"}},
     {"--profile|--profile-ranks|0,1,0", {"--profile-ranks: '0' is listed twice"}},
     {"--profile|--profile-ranks|0,00", {"--profile-ranks: rank 0 is listed twice"}},
-    /* words and numbers */
+    /* invalid words and numbers */
     {"--profile|--profile-activities|cpu;cuda",
      {"--profile-activities cpu;cuda", "expected auto, cpu, cuda or cpu,cuda"}},
     /* cycles that do not fit */

@@ -294,7 +294,7 @@ TEST(cpu_contention_is_why_computation_is_slower)
     ck_assert_str_eq(found.item[0].finding.text, "rank 1 is late");
 }
 
-/* Analyses runs whose computation takes 9 [8, 11] ms on one rank, and `slower` [-1, +0.5] ms on two. */
+/* Analyses runs whose computation takes 9 ms (8 to 11) on one rank, `slower` ms (1 less to 0.5 more) on two. */
 static void slow_down(double slower)
 {
     add_steps("1node", 1, 100, 0, 0, 0, 0, 10);

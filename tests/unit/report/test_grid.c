@@ -69,7 +69,7 @@ static void has_interval(const char *name, double low, double high)
 #define STEPS(...) ((double[8]){__VA_ARGS__})
 
 /* Adds three repeats. Ratios to the best are 1.1, 0.9, 1.2 (noisy), 2 (twice), and e^0.07, e^0.10, e^0.13 (close).
- * close has p = 0.029 if only compared with best, but the best is chosen from three rows, those left without twice. */
+ * `close` has p = 0.029 in a comparison with `best` alone, but the best is chosen from noisy, best and close. */
 static void three_repeats(void)
 {
     add(2, "noisy", "ddp_bucketed", 4, STEPS(11, 9.9, 14.4));
@@ -93,7 +93,7 @@ TEST(verdicts_and_their_intervals)
     ck_assert_int_eq(point("twice")->verdict, VERDICT_SLOWER);
     ck_assert_double_eq_tol(point("twice")->to_best.ratio, 2, 1e-12);
     ck_assert_double_eq_tol(point("close")->to_best.ratio, exp(0.1), 1e-7);
-    ck_assert_double_lt(point("close")->to_best.ci_low, 1); /* 1.026 to 1.191 for this pair alone */
+    ck_assert_double_lt(point("close")->to_best.ci_low, 1); /* the interval is 1.026 to 1.191 for this pair alone */
     ck_assert_double_gt(point("close")->to_best.ci_high, 1.191);
     ck_assert_double_gt(point("twice")->to_best.ci_low, 1);
     ck_assert_double_eq_tol(point("none")->to_best.ratio, 0.909, 5e-4);
@@ -117,7 +117,7 @@ TEST(the_best_was_chosen_by_the_same_data)
     ck_assert_int_eq(point("x")->verdict, VERDICT_SLOWER);
 }
 
-/* Rows are compared by the repeats that both have; `best` has the least mean due to a repeat that no other row has. */
+/* Two rows are compared by repeats that both have; `best` has the least mean due to a repeat that no other row has. */
 TEST(pairs_are_of_the_same_repeats)
 {
     add(9, "best", "ddp_flat", NAN, STEPS(20, 21, 22, 5));
@@ -142,7 +142,7 @@ TEST(below_three_repeats_nothing_is_decided)
     ck_assert(isnan(point("a")->interval_s[0]) && isnan(point("b")->to_best.ci_low));
     ck_assert_double_eq_tol(point("b")->to_best.ratio, 2, 1e-12);
     ck_assert_double_eq(point("a")->mean_s, 11);
-    /* a third repeat of a alone adds no pair to compare */
+    /* a third repeat of `a` alone adds no pair to compare */
     add(2, "a", "ddp", NAN, STEPS(0, 0, 11));
     grid_judge(&grid);
     ck_assert_int_eq(point("a")->verdict, VERDICT_UNDECIDED);
@@ -212,7 +212,7 @@ TEST(no_advice_beyond_an_edge_where_nothing_changes)
     ck_assert_str_eq(edge_of(1, 3, 9), "smaller.");
     ck_assert_str_eq(edge_of(2, 3, 9), "");
     ck_assert_str_eq(edge_of(4, 3, 9), "larger.");
-    ck_assert_str_eq(edge_of(1, 0, 0), "smaller."); /* unknown numbers */
+    ck_assert_str_eq(edge_of(1, 0, 0), "smaller."); /* unknown numbers of buckets and tensors */
     ck_assert_str_eq(edge_of(1, 9, 9), "");         /* one bucket per tensor */
     ck_assert_str_eq(edge_of(4, 1, 9), "");         /* one bucket for all tensors */
 }

@@ -33,7 +33,7 @@ static int check_free(void)
 }
 
 static const struct taken {
-    const char *below, *name; /* a directory below top; a file in it, named by the error */
+    const char *below, *name; /* name: a file in the directory top/below, which the error names */
 } taken[] = {
     {"", "run.json"},
     {"", "RUN.json"},
@@ -90,7 +90,7 @@ TEST(a_directory_of_that_name_is_taken)
     ck_assert_ptr_nonnull(strstr(error_text(), "all_ranks"));
 }
 
-/* A directory that is writable but cannot be listed is refused; for root, who can list it, because of its file. */
+/* A directory that can be written but not listed is refused; root can list it, and is refused because of its file. */
 TEST(a_directory_that_cannot_be_listed_is_refused)
 {
     saved_file(path_of("ddp"), "summary.json", "somebody's");

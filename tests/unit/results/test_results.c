@@ -154,7 +154,7 @@ static struct step read_step(const cJSON *json)
 }
 
 /* Reads the lines of a rank into steps and order; checks that there is a line per step, that steps of a block are
- * together, and that each of n implementations runs once per round. named: the implementations are those in rows. */
+ * together, and that each of n implementations runs once per round, those in rows if `named` is set. */
 static void read_metrics(const char *run, int rank, int n, int named)
 {
     char name[64];
@@ -169,7 +169,7 @@ static void read_metrics(const char *run, int rank, int n, int named)
         cJSON *json = cJSON_ParseWithOpts(line, NULL, 1);
         ck_assert_msg(json != NULL, "not JSON: %s", line);
         line = newline + 1;
-        if (!cJSON_HasObjectItem(json, "step")) { /* line of --attainable, after a block */
+        if (!cJSON_HasObjectItem(json, "step")) { /* a line of --attainable comes after a block */
             ck_assert_uint_eq(lines % STEPS, 0);
             cJSON_Delete(json);
             continue;

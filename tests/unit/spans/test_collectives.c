@@ -27,12 +27,12 @@ static void create(int ranks, int64_t residual_ns)
     collectives_create(&collectives, &timeline, &alignment, ranks);
 }
 
-/* ---- from a timeline ---- */
+/* ---- collectives read from a timeline ---- */
 
 TEST(collectives_are_taken_in_the_order_of_tickets)
 {
     static const size_t tickets[] = {3, 1, 5, 2, 4};
-    struct alignment alignment = {0, 10000, 1000, 110, 70}; /* drifts 1000 ns per second */
+    struct alignment alignment = {0, 10000, 1000, 110, 70}; /* the clock drifts 1000 ns per second */
     for (size_t i = 0; i < LENGTH(tickets); i++) {
         timeline.step = (int)tickets[i] / 2;
         made_up_collective(&timeline, tickets[i], (int)tickets[i] + 6, tickets[i] * 11, (int64_t)tickets[i] * 100000000,
@@ -45,7 +45,7 @@ TEST(collectives_are_taken_in_the_order_of_tickets)
     ck_assert_uint_eq(collectives.attributed, 0);
     for (size_t i = 0; i < collectives.n; i++) {
         const struct timed_collective *r = &collectives.item[i];
-        int64_t t = (int64_t)i + 1, posted = t * 100000000 + 10000 + t * 100; /* with the drift up to that time */
+        int64_t t = (int64_t)i + 1, posted = t * 100000000 + 10000 + t * 100; /* includes the drift up to that post */
         ck_assert_uint_eq(r->ticket, i + 1);
         ck_assert_int_eq(r->posted_ns, posted);
         ck_assert_int_eq(r->queued_ns, posted - 3 * US);
@@ -72,14 +72,14 @@ TEST(an_empty_timeline_has_no_collectives)
     ck_assert_ptr_null(collectives.item);
 }
 
-/* ---- the last rank ---- */
+/* ---- which rank posted last ---- */
 
 static const struct {
     const char *what;
     int ranks;
     int64_t residual, posted[3]; /* posted: time on each rank */
     int last;                    /* -1: unknown, as the clocks are too imprecise */
-    int64_t late, wait[3];       /* wait of each rank; -1: unknown */
+    int64_t late, wait[3];       /* wait[q]: wait of rank q; -1: unknown */
 } cases[] = {
     {"one rank waits for nobody", 1, 0, {500}, -1, 0, {-1}},
     {"the second of two", 2, 10, {1000, 1500}, 1, 500, {500, 0}},

@@ -42,7 +42,7 @@ static size_t random_intervals(uint64_t *state, struct interval *v, char covered
     return n;
 }
 
-/* Checks that v is the union: sorted, with gaps between its intervals, none of them empty. */
+/* Checks that v is a union: its intervals are sorted, with gaps between them, and none is empty. */
 static void check_union(const struct interval *v, size_t n, const char covered[SPACE])
 {
     int64_t length = 0;

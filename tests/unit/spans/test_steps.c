@@ -34,7 +34,7 @@ static void make_steps(void)
         add_phase(PHASE_BACKWARD, at + 10 * u, at + 30 * u, slot);
         add_phase(PHASE_DATA_LOADING, at + 30 * u, at + 31 * u, slot);
         add_phase(PHASE_FORWARD, at + 31 * u, at + 40 * u, slot);
-        add_ready(at + 50 * u, 1); /* inside backward, whose span is added when it ends */
+        add_ready(at + 50 * u, 1); /* the tensor is ready inside backward, whose span is added at its end */
         add_ready(at + 60 * u, 0);
         add_phase(PHASE_BACKWARD, at + 40 * u, at + 62 * u, slot);
         add_phase(PHASE_GRADIENT_SYNC, at + 62 * u, at + 70 * u, slot);
@@ -90,7 +90,7 @@ TEST(steps_of_nothing_are_zero)
 TEST(ready_counts_from_the_start_of_the_step)
 {
     struct step_times steps[3];
-    double ready[2] = {1, 2}; /* means are added to these */
+    double ready[2] = {1, 2}; /* means are added to these values */
     make_steps();
     steps_from_timeline(&timeline, steps, 3);
     steps_add_ready(&timeline, steps, 1, 3, 2, ready);

@@ -144,8 +144,8 @@ struct gpu_trace {
 };
 
 /* The made-up step: the host queues work from 1000 us to 1300 us. The GPU does it from 1040 us to 2690 us on streams 7
- * and 20: a copy, four kernels, and two kernels of NCCL that take 600 us on rank 0 and 550 us on rank 1; of these, 300
- * us and 250 us are exposed. Correlations are 100 to 110. */
+ * and 20: a copy, four kernels, and two kernels of NCCL that take 600 us on rank 0 (300 us exposed) and 550 us on rank
+ * 1 (250 us exposed). Correlations are 100 to 110. */
 static void attribute(struct gpu_trace *t)
 {
     struct lane work = {0};
@@ -257,7 +257,7 @@ static void check_span(const cJSON *row, const char *name, double ts, double dur
     ck_assert_double_eq_tol(row_number(row, "dur"), dur, 1e-9);
 }
 
-/* ---- with a tracer ---- */
+/* ---- traces with a tracer's records ---- */
 
 /* The trace has the GPU's properties at the top; kernels and copies on their streams, with their calls, operations and
  * flows; kernels of NCCL as collectives; waits and the events they wait for; phases on the host, and later on the GPU;

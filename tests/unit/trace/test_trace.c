@@ -61,7 +61,7 @@ TEST_EACH(lanes_nest, 2)
     const cJSON *first = trace_row(json, "X", "mpi:all_reduce", 0), *second = trace_row(json, "X", "mpi:all_reduce", 1);
     ck_assert(row_number(first, "tid") != row_number(second, "tid"));
     ck_assert_double_eq(row_number(first, "stream"), 0);
-    int named = 0, reductions = 0; /* counts lanes with names, and their rows */
+    int named = 0, reductions = 0; /* named counts lanes with names, reductions their rows */
     for (int i = 0; i < trace_rows(json, "M", "thread_name"); i++) {
         double tid = row_number(trace_row(json, "M", "thread_name", i), "tid");
         named++;
@@ -143,7 +143,7 @@ TEST(long_names_are_cut)
     free(text);
 }
 
-/* ---- all ranks in one ---- */
+/* ---- a merged trace of all ranks ---- */
 
 /* A merged trace has the rows of all its ranks, with different process and other ids even if hosts use the same
  * numbers. --profile-ranks may leave out rank 0. */
@@ -162,7 +162,7 @@ TEST_EACH(ranks_are_one_trace, 2)
 /* ---- sinks that fail ---- */
 
 struct failing {
-    int left, calls; /* calls before the first that fails; calls so far */
+    int left, calls; /* `left` more calls succeed; `calls` were made so far */
     size_t bytes;
 };
 

@@ -14,9 +14,9 @@ TEST(attainable_by_hand)
         {1, {10}, {3}, 10, 1, 14},                    /* the bucket is sent after backward */
         {1, {4}, {3}, 10, 1, 11},                     /* the bucket is hidden by backward */
         {1, {4}, {8}, 10, 0, 12},                     /* 2 s of communication are exposed */
-        {3, {2, 6, 10}, {1, 1, 1}, 10, 2, 13},        /* the last decides: 10 + 1 + 2 */
-        {3, {2, 6, 10}, {5, 5, 1}, 10, 0, 13},        /* the first decides: 2 + 5 + 5 + 1 */
-        {3, {2, 8, 10}, {1, 6, 1}, 10, 0.5, 15.5},    /* the second decides: 8 + 6 + 1 */
+        {3, {2, 6, 10}, {1, 1, 1}, 10, 2, 13},        /* the last bucket decides: 10 + 1 + 2 */
+        {3, {2, 6, 10}, {5, 5, 1}, 10, 0, 13},        /* the first bucket decides: 2 + 5 + 5 + 1 */
+        {3, {2, 8, 10}, {1, 6, 1}, 10, 0.5, 15.5},    /* the second bucket decides: 8 + 6 + 1 */
         {3, {2, 6, 10}, {0, 0, 0}, 10, 3, 13},        /* communication takes no time */
         {2, {9, 10}, {0.25, 0.25}, 10.75, 0, 10.75},  /* backward continues after the last gradient */
         {2, {0.5, 0.75}, {1e-3, 4}, 1, 0.125, 4.875}, /* a large last bucket */

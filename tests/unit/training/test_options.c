@@ -66,7 +66,7 @@ static const struct {
     {"--resolve|1%|--max-minutes|0", {"--max-minutes 0", "from 0.001"}},
     {"--resolve|0%", {"--resolve 0%: expected a percentage from 0.01 to 50"}},
     {"--resolve|51", {"--resolve 51: expected a percentage"}},
-    /* words and units */
+    /* invalid words and units */
     {"--resolve|%", {"expected a percentage from 0.01"}},
     {"--resolve|1%%", {"--resolve 1%%: expected a percentage"}},
     {"--resolve|1.00000000000000000000000000000000%x", {"expected a percentage"}},
@@ -204,7 +204,7 @@ TEST_EACH(epochs_make_steps, STEPS)
     ck_assert_uint_eq(o->block_steps, steps[_i].block_steps);
 }
 
-/* ---- fitting to ranks ---- */
+/* ---- which batches fit the number of ranks ---- */
 
 static const struct {
     const char *line;
