@@ -38,7 +38,7 @@ static int name_at(const uint8_t *at, const uint8_t *end)
     return -1;
 }
 
-/* Writes the files of an input, except bytes before the first name; returns whether a file is in b. */
+/* Writes the files of an input, except bytes before the first name; returns whether a file is in directory b. */
 static int put_files(const uint8_t *data, size_t size)
 {
     static int there[NAMES];

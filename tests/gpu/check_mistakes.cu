@@ -1,4 +1,4 @@
-/* check_mistakes.cu - tests that the emulated GPU finds mistakes: missing barriers, accesses to other memory, missing
+/* check_mistakes.cu - tests that the emulated GPU finds mistakes: missing barriers, accesses outside an array, missing
  * order between streams, and ranks that call different collectives. */
 #include "kernels/cuda/kernel.cuh"
 #include "tests/gpu/emulator/hazards.h"
@@ -60,7 +60,7 @@ template <int barrier> static int reverse()
     return 0;
 }
 
-/* Each round, lanes take the next lane's number through shared memory, with `barriers` of the two barriers it needs. */
+/* Each round, a lane takes the next lane's number through shared memory; needs two barriers, but makes `barriers`. */
 __global__ void rotate_kernel(float *x, int rounds, int barriers)
 {
     float *all = dynamic_shared<float>();
@@ -119,7 +119,7 @@ template <int at> static int read_shared()
     Numbers x(32);
     launch(read_shared_kernel, 1, 32, 25 * sizeof(float), x.gpu, at);
     float first = x.read()[0];
-    return first == first; /* new shared memory is full of NaN */
+    return first == first; /* 0 for NaN, with which new shared memory is filled */
 }
 template <int at> static int read_static()
 {

@@ -195,7 +195,7 @@ TEST(records_without_room_are_counted)
 /* A long pause, whose records fill more than the initial buffers, loses nothing. */
 TEST(buffers_never_run_out)
 {
-    constexpr size_t EVENTS = 600000; /* two records of 64 bytes in total per event */
+    constexpr size_t EVENTS = 600000; /* an event makes two records, of 64 bytes together */
     cudaEvent_t event;
     teardown();
     create_activities(2 * EVENTS + 100);
@@ -238,7 +238,7 @@ TEST(kernels_without_times_are_counted)
               !find_record(ACTIVITY_KERNEL, "emulated_kernel()", 1));
 }
 
-/* CUPTI drops records of the second pass, which makes as many as the first, give or take one for the query. */
+/* CUPTI drops records of the second pass, which makes as many as the first pass, or one more or fewer for a query. */
 TEST(records_that_cupti_drops_are_counted)
 {
     float *x = memory();

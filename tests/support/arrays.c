@@ -11,8 +11,8 @@
 
 /* Each array has guards before and after it. Guards of ODD_GUARD bytes, an odd number of floats, align the array only
  * like a float, the least that operations may assume. Guards of EVEN_GUARD bytes align it like the device's memory, for
- * which some operations have a faster path. In about half of the cases all arrays are aligned, in the others each is at
- * random. Guards are signalling NaNs: reading them spoils a result, and adding to them changes them. */
+ * which some operations have a faster path. In about half of the cases all arrays are aligned, in the others each is or
+ * is not, at random. Guards are signalling NaNs: reading them spoils a result, and adding to them changes them. */
 enum { ODD_GUARD = 17 * sizeof(float), EVEN_GUARD = 16 * sizeof(float), ARRAYS = 16 };
 static const uint32_t guard_bits = 0x7FA5A5A5u;
 
@@ -33,7 +33,7 @@ void arrays_begin(const struct device *on, const char *name)
 
 static float array_random(float low, float high)
 {
-    random_state ^= random_state << 13; /* Marsaglia, Xorshift RNGs, 2003 */
+    random_state ^= random_state << 13; /* by Marsaglia, Xorshift RNGs, 2003 */
     random_state ^= random_state >> 17;
     random_state ^= random_state << 5;
     return low + (high - low) * (float)(random_state >> 8) * 0x1p-24f;

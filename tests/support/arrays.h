@@ -12,17 +12,17 @@
 struct array {
     size_t bytes;               /* size of the array without guards */
     size_t guard;               /* bytes of each guard */
-    unsigned char *start, *got; /* host copies with guards, before and after the operation */
+    unsigned char *start, *got; /* host copies, with guards: before and after the operation */
     unsigned char *block;       /* device copy with guards */
     size_t width;               /* bytes of a number: 4 for fp32 and tokens, 2 for bfloat16 */
-    int checked;                /* set for outputs, which may change */
+    int checked;                /* 1 once the test has compared it; all others must not change */
 };
 
 /* Begins a case: sets the device of its arrays, the name for failures (must outlive the case), and the random seed. */
 void arrays_begin(const struct device *on, const char *name);
 
-/* Make an array of: zero bytes; n random floats in [low, high); n random numbers of the device's compute type in [low,
- * high]; n random tokens in [0, below). */
+/* Make an array: of bytes that are 0; of n random floats in [low, high); of n random numbers of the device's compute
+ * type in [low, high]; of n random tokens in [0, below). */
 struct array *array_bytes(size_t bytes);
 struct array *array_floats(size_t n, float low, float high);
 struct array *array_numbers(size_t n, float low, float high);
@@ -38,7 +38,7 @@ void *array_after(const struct array *a);
 double *array_doubles(size_t n);
 double *array_wide(const struct array *a);
 
-/* array_rounded returns the value rounded to the array's type; array_set makes it number i before the operation. */
+/* array_rounded returns the value rounded to the array's type; array_set makes it number i of the host copy. */
 void array_set(struct array *a, size_t i, double value);
 double array_rounded(const struct array *a, double value);
 

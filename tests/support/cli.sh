@@ -77,15 +77,15 @@ result() {
     fi
 }
 
-# try COMMAND...: runs the command for at most $limit s, with its stdout in the file printed and its stderr in the file
-# said; sets status to its exit status and took to its duration in seconds.
+# try COMMAND...: runs the command for at most $limit s, writes its stdout to `printed` and its stderr to `said`; sets
+# `status` to its exit status and `took` to its duration in seconds.
 try() {
     status=0 took=$SECONDS
     timeout --kill-after=5 "${limit:-60}" "${in_user_locale[@]}" "$@" >printed 2>said </dev/null || status=$?
     took=$((SECONDS - took))
 }
 
-# ended_by_itself: tests whether the last try ended before the limit; the status does not tell, because launchers may also return 137.
+# ended_by_itself: tests if the last try ended before the limit; its status cannot show it, as launchers may return 137.
 ended_by_itself() { [ "$took" -lt "${limit:-60}" ]; }
 
 # check STATUS WORDS PATTERN: checks the status of the last try, and that its stderr matches an extended regular expression.
@@ -114,8 +114,8 @@ succeeds() {
     if "$@" >>said 2>&1; then result 0 "$words"; else result 1 "$words"; fi
 }
 
-# interrupt SIGNAL FILE COMMAND...: starts the command and sends it the signal once FILE is not empty. Sets status to
-# its exit status, and began to the processes that ran when the signal was sent.
+# interrupt SIGNAL FILE COMMAND...: starts the command and sends it the signal once FILE is not empty. Sets `status` to
+# its exit status, and `began` to the ids of the processes that ran when the signal was sent.
 interrupt() {
     set -m # job control gives a script the default action of SIGINT, as a terminal does
     "${@:3}" >printed 2>said </dev/null &
@@ -148,12 +148,12 @@ end_ranks() {
 
 # ---- many runs ----
 
-# start_quickly: disables the search of MPI for networks and of hwloc for devices, which takes most of a program's
-# start. For checks that do not depend on them.
+# start_quickly: disables MPI's search for networks and hwloc's search for devices, which take most of a program's
+# start. For checks that depend on neither networks nor devices.
 start_quickly() { export UCX_TLS=self,sm HWLOC_COMPONENTS=-pci,-linuxio; }
 
-# aside COMMAND...: runs checks without time limits in the background, in a new directory; one per core at a time, at
-# most four, fewer if /dev/shm is small.
+# aside COMMAND...: runs COMMAND, checks without time limits, in the background, in a new directory. At most one runs
+# per core, at most four in all, and fewer if /dev/shm is small.
 asides=() most_asides=$(at_most $((cpus < 4 ? cpus : 4)) 10)
 aside() {
     local directory=$temporary/aside${#asides[@]}
@@ -167,7 +167,7 @@ aside() {
     asides+=($!)
 }
 
-# gather: waits for all commands of aside, and prints their output in the order in which they were started.
+# gather: waits for all commands that `aside` started, and prints their output in the order in which they were started.
 gather() {
     local i good
     for ((i = 0; i < ${#asides[@]}; i++)); do
@@ -180,12 +180,12 @@ gather() {
     asides=()
 }
 
-# take_lab: waits up to 200 s for the lock on the network lab (one per machine); returns 1 if others still hold it.
+# take_lab: waits up to 200 s for the lock on the network lab (one per machine); returns 1 if a test still holds it.
 # Locks a directory, so that no lock file remains. Commands that may outlive the script must not inherit the lock: 8<&-.
 take_lab() { exec 8</ && flock -w 200 8; }
 
 # xml_has WORDS FILE EXPRESSION PATTERN: checks that a file is valid XML, and that a python3 expression on root, the
-# root element, prints a line that matches an extended regular expression; skipped without python3.
+# root element, prints a line that matches an extended regular expression. Without python3 the check is skipped.
 xml_has() {
     command -v python3 >/dev/null || { echo "skip - $1: no python3"; return 0; }
     local good=0

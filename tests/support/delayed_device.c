@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An address of the device is the host's with bit 62 set; no valid address has that bit. */
+/* An address of the device is a host address with bit 62 set; no valid host address has that bit. */
 #define HIDDEN ((uintptr_t)1 << 62)
 
 /* A delayed copy; if from is NULL, it writes zeros. */
@@ -15,7 +15,7 @@ struct late {
     char *to;
     const char *from;
     size_t bytes;
-    void *own;    /* freed after the copy unless NULL */
+    void *own;    /* memory to free after the copy, or NULL */
     size_t after; /* for asynchronous copies: the number of operations that must be done first */
     size_t mark;
 };
@@ -24,8 +24,8 @@ enum { MOST_LATE = 4096 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct late operation[MOST_LATE], copy[MOST_LATE];
-static size_t operations, operations_done, copies, copies_done; /* totals; array indices are modulo MOST_LATE */
-static size_t *last_copy, marks; /* [mark]: number of its last copy, from 1; 0: no copy */
+static size_t operations, operations_done, copies, copies_done; /* counts; number i is at [i % MOST_LATE] */
+static size_t *last_copy, marks;                                /* [mark]: its last copy, counted from 1; 0: no copy */
 static uint64_t dice = 1;
 static int wrong, in_stage_in;
 

@@ -6,7 +6,7 @@
 
 /* Returns a device that has only memory, synchronize, zero and asynchronous copies. Operations are done in their order,
  * and so are copies, at random times: at most a few whenever a mark is tested, and all operations in download and
- * synchronize. A host access to the device's memory ends the process. The table is static. */
+ * synchronize. A host access to the device's memory ends the process. The returned table is static. */
 const struct device *delayed_device(void);
 
 /* Returns the number of forbidden calls since the process began: two threads in stage_in at once, marks that do not

@@ -8,13 +8,13 @@ user_locale=${user_locale-${LC_ALL:-}}
 export user_locale
 in_user_locale=(${user_locale:+/usr/bin/env "LC_ALL=$user_locale"})
 
-# shared_mib: free space in /dev/shm, or this script's share if tests/run.sh runs several scripts at a time.
+# shared_mib: MiB free in /dev/shm, or this script's share of them if tests/run.sh runs several scripts at a time.
 if [ -z "${shared_mib:-}" ]; then
     shared_mib=$(df --output=avail --block-size=1M /dev/shm 2>/dev/null | tail -n 1) || shared_mib=''
     [ "${shared_mib:-0}" -gt 0 ] 2>/dev/null || shared_mib=1000000 # unknown, or without a limit
 fi
 
-# at_most N MIB: prints N, or the number of programs using MIB each that fit into shared_mib, if smaller; at least 1.
+# at_most N MIB: prints how many of N programs that each use MIB fit into shared_mib; at least 1.
 at_most() {
     local fit=$((shared_mib / $2))
     echo $((fit >= $1 ? $1 : fit > 1 ? fit : 1))

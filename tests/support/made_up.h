@@ -17,7 +17,7 @@ void made_up_range(struct timeline *timeline, const char *name, int number, int6
 void made_up_operation(struct timeline *timeline, enum operation operation, const size_t sizes[SPAN_SIZES],
                        int64_t start_ns, int64_t end_ns);
 void made_up_collective(struct timeline *timeline, size_t ticket, int index, size_t elements, int64_t posted_ns,
-                        int64_t completed_ns); /* fp32 elements; queued 3 us before the post */
+                        int64_t completed_ns); /* elements of fp32; queued 3 us before it is posted */
 
 /* Records a step of one of two ranks, from 1000 us to 2900 us, in an empty timeline: four operations, and two
  * collectives in flight for 600 us (300 us exposed) on rank 0 and 550 us (250 us exposed) on rank 1, which posts its

@@ -20,7 +20,7 @@ double noise_uniform(void)
     return ((double)(random_bits(state += RANDOM_STEP) >> 11) + 0.5) * 0x1p-53;
 }
 
-double noise_normal(void) /* Box-Muller transform */
+double noise_normal(void) /* by the Box-Muller transform */
 {
     double radius = sqrt(-2 * log(noise_uniform()));
     return radius * cos(2 * PI * noise_uniform());

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-void noise_start(uint64_t number); /* the seed of the sequence */
+void noise_start(uint64_t number); /* number: the seed of the sequence */
 
 double noise_uniform(void); /* in (0, 1) */
 double noise_normal(void);  /* mean 0, standard deviation 1 */

@@ -2,8 +2,8 @@
 #ifndef TESTS_SUPPORT_PICTURE_H
 #define TESTS_SUPPORT_PICTURE_H
 
-/* Returns a description of a fault of a picture from chart/svg.h, well-formed XML: an element outside the viewBox, two
- * texts that overlap (by svg_text_width), or an id; NULL if it has no fault. The next call overwrites it. */
+/* Returns a description of a fault in well-formed XML from chart/svg.h: an element outside the viewBox, two texts that
+ * overlap (by svg_text_width), or an id; NULL if it has no fault. The next call overwrites it. */
 const char *picture_fault(const char *svg);
 
 #endif

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Rounds by comparing the distances to both neighbours; devices round in another way, by adding to the bits. */
+/* Rounds by the distances to the next bfloat16 below and above x; devices round by adding to the bits. */
 uint16_t reference_pack_bf16(float x);
 
 void reference_embedding_forward(double *x, const double *table, const int32_t *token, size_t N, size_t C);

@@ -183,7 +183,7 @@ kill_node() { # K
     timeout 10 scontrol update "nodename=n$1" state=down reason="machine died"
 }
 
-# revive_node K: restarts and resumes a node. ReturnToService=1 keeps it down till then; 2 could resume it earlier.
+# revive_node K: restarts and resumes a node. ReturnToService=1 keeps it down till then; 2 may not.
 revive_node() { # K
     start_node "$1"
     timeout 10 scontrol update "nodename=n$1" state=resume

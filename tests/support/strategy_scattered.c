@@ -4,7 +4,7 @@
 enum { SCATTER, REDUCE_REST, GATHER, COLLECTIVES };
 
 enum scattered_fault scattered_fault;
-static int gathered = -1;   /* buckets `gathered` to 0 are still being gathered; -1: none */
+static int gathered = -1;   /* buckets 0 to `gathered` are still being gathered; -1: no bucket */
 static long first_gathered; /* ticket of the first all-gather, that of bucket plan.n - 1 */
 
 /* Returns the number of elements of a bucket that each rank owns. */

@@ -58,7 +58,7 @@ void rank_trace_two_ranks(struct rank_trace *t, int rank)
 {
     enum { END = 2530 * US };
     static const struct moments moments[] = {
-        {1830 * US, END}, {2230 * US, END}, {1830 * US, END}, {2280 * US, END}}; /* [rank, collective] */
+        {1830 * US, END}, {2230 * US, END}, {1830 * US, END}, {2280 * US, END}}; /* two of rank 0, then two of rank 1 */
     rank_trace_begin(t, rank, 2);
     made_up_two_ranks(&t->timeline, rank);
     rank_trace_finish(t, 1);

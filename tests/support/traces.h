@@ -47,7 +47,7 @@ int trace_rows(const cJSON *json, const char *ph, const char *name); /* counts r
 const cJSON *row_member(const cJSON *row, const char *name);
 double row_number(const cJSON *row, const char *name);
 const char *row_text(const cJSON *row, const char *name);
-const cJSON *row_argument(const cJSON *row, const char *name); /* NULL without this argument */
+const cJSON *row_argument(const cJSON *row, const char *name); /* NULL if the row lacks this argument */
 
 /* Fails the test unless rows of a lane nest or are disjoint. Compares whole ns, since sums of decimals are inexact. */
 void trace_check_lanes(const cJSON *json);

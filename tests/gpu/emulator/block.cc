@@ -23,10 +23,10 @@ void __sanitizer_finish_switch_fiber(void *fake_stack, const void **bottom, size
 
 namespace
 {
-constexpr size_t MOST = 1024, STACK = 512 * 1024, GUARD = 4096; /* most threads of a block; bytes */
+constexpr size_t MOST = 1024, STACK = 512 * 1024, GUARD = 4096; /* most threads; bytes of a stack, of its guard */
 constexpr int WARP = 32;
 
-/* Where to continue on a stack: at the context `first` if it has not started, later where it was left. */
+/* Where to continue on a stack: at the context `first` at the start, later where the stack was left. */
 struct Position {
     void *registers[5]; /* saved by __builtin_setjmp */
     bool started;
@@ -56,20 +56,20 @@ struct Warp {
     void *given[WARP];
 };
 
-auto &fibers = *new std::vector<Fiber *>; /* one per thread of the largest block so far; reused */
+auto &fibers = *new std::vector<Fiber *>; /* one per thread of the largest block so far; later blocks reuse them */
 auto &warps = *new std::vector<Warp>;
 auto &ready = *new std::vector<int>; /* threads that can continue */
 Meeting barrier;
-int threads, ended, now; /* number of threads, number of ended threads; index of the running thread */
+int threads, ended, now; /* count of all threads; count of ended threads; index of the running thread */
 bool entered;            /* a fiber is running */
-bool by_warp;            /* chooses among the WARP threads that became ready last */
+bool by_warp;            /* the next thread is one of the WARP threads that became ready last */
 const std::function<void()> *kernel;
 unsigned char *dynamic;
 size_t dynamic_bytes;
 
 Position host = {{}, true, {}};
 void *fiber_kept; /* AddressSanitizer's state of the fibers' stacks */
-char *stacks;     /* [MOST, STACK], each with an inaccessible lowest page */
+char *stacks;     /* MOST stacks of STACK bytes, each with an inaccessible lowest page */
 void *host_stack; /* stack of the host thread that runs the fibers */
 size_t host_stack_size;
 
@@ -82,8 +82,8 @@ __attribute__((noinline)) [[noreturn]] void jump(Position &to)
     abort();
 }
 
-/* Continues at `to`; returns when something continues at `here`. Does not use swapcontext: glibc's makes a system call
- * each time, and AddressSanitizer's forgets the state of the stack. */
+/* Continues at `to`; returns when something continues at `here`. Does not use swapcontext: glibc's swapcontext makes a
+ * system call each time, and AddressSanitizer's forgets the state of the stack. */
 __attribute__((noinline)) void change(Position &here, Position &to)
 {
     if (!__builtin_setjmp(here.registers))
@@ -296,7 +296,7 @@ void emulated::run_grid(dim3 grid, dim3 block, size_t shared, const std::functio
         emulated_wrong(__FILE__, __LINE__, "no memory for %zu bytes of shared memory", shared);
     dynamic = static_cast<unsigned char *>(memory);
     dynamic_bytes = shared;
-    if (chance(2)) { /* runs the blocks from a random one on, in rising or falling order */
+    if (chance(2)) { /* begins with a random block, and goes up or down from there */
         at = chance(static_cast<uint32_t>(blocks > UINT32_MAX ? UINT32_MAX : blocks));
         step = chance(2) ? 1 : blocks - 1;
     }

@@ -79,7 +79,7 @@ void multiply(const Gemm &gemm)
     }
 }
 
-/* Allows all types fp32, or bfloat16 inputs with a result of either type; TF32 only with fp32. */
+/* Accepts only fp32 matrices, or bfloat16 inputs with a result of fp32 or bfloat16; TF32 only with fp32 matrices. */
 bool supported(cudaDataType a, cudaDataType b, cudaDataType c, cublasComputeType_t compute)
 {
     if (compute != CUBLAS_COMPUTE_32F && compute != CUBLAS_COMPUTE_32F_PEDANTIC &&

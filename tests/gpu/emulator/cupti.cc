@@ -18,7 +18,7 @@ namespace
 struct Buffer {
     uint8_t *memory;
     size_t size, used;
-    bool incomplete; /* some GPU times arrive late, after the first flush */
+    bool incomplete; /* GPU times in it become known only after a first flush */
 };
 
 std::mutex tracing; /* guards the variables below; never held during a callback that takes a buffer */

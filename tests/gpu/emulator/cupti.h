@@ -123,7 +123,7 @@ CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t id, const
 CUptiResult cuptiGetResultString(CUptiResult result, const char **text);
 enum { CUPTI_RUNTIME_TRACE_CBID_cudaEventQuery_v3020 = 7 }; /* the call's number in the emulation */
 CUptiResult cuptiActivityEnableRuntimeApi(CUpti_CallbackId call, uint8_t on);
-CUptiResult cuptiActivityEnableAllSyncRecords(uint8_t on); /* off: no records of queries with the answer "not ready" */
+CUptiResult cuptiActivityEnableAllSyncRecords(uint8_t on); /* 0: a query answered "not ready" makes no record */
 CUptiResult cuptiSetThreadIdType(CUpti_ActivityThreadIdType type);
 size_t emulated_cupti_buffers(void); /* the number of buffers requested so far */
 

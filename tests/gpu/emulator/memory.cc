@@ -21,7 +21,7 @@ struct Piece {
 };
 
 auto &pieces = *new std::map<uintptr_t, Piece>;
-size_t used, pinned;                /* bytes in use on the GPU; bytes pinned on the host */
+size_t used, pinned;                /* used: bytes used on the GPU; pinned: bytes pinned on the host */
 constexpr size_t GUARDED = 1 << 20; /* guards only this many bytes of an allocation, to save time */
 bool is_open;
 
@@ -117,7 +117,7 @@ cudaError_t queue_copy(Lock &lock, void *to, const void *from, size_t bytes, emu
     });
 }
 
-/* Copies. The host waits if `to` is pageable memory; if blocking, unless from pageable memory to a GPU. */
+/* Copies. The host waits if `to` is pageable; if blocking, always, except for a copy from pageable memory to a GPU. */
 cudaError_t copy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream, bool blocking)
 {
     Lock lock(machine);

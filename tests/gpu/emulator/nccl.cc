@@ -24,9 +24,9 @@ struct State {
     Rendezvous ranks;
     bool blocking, connected, finalized;
     std::atomic<bool> aborted;
-    long issued, done;                /* numbers of collectives; they run in the order of issue */
+    long issued, done;                /* collectives issued; collectives done, in the order of issue */
     int busy;                         /* calls in progress in separate threads */
-    std::atomic<ncclResult_t> broken; /* an asynchronous error */
+    std::atomic<ncclResult_t> broken; /* the asynchronous error, or 0 */
 };
 
 thread_local ncclResult_t last_result;

@@ -13,7 +13,7 @@ namespace emulated
 constexpr size_t SLOT = 256 << 10; /* bytes of a piece */
 
 struct Place {
-    std::atomic<uint64_t> posted, taken; /* pieces put into this rank's slot; pieces taken from all slots */
+    std::atomic<uint64_t> posted, taken; /* pieces this rank has put into its slot; pieces it took from all slots */
     std::atomic<int> here;
     int device;
     Call call;
@@ -77,7 +77,7 @@ bool Rendezvous::same_device() const
     return false;
 }
 
-/* ---- reductions, in the order of ranks, rounding to the type at each ---- */
+/* ---- reductions, in the order of ranks, rounded to the type after each rank ---- */
 
 template <typename T> static T add(T a, T b)
 {
@@ -129,7 +129,7 @@ static void reduce_any(const Rendezvous &ranks, const Call &call, size_t first, 
     with(ranks, call.op, first, n, out);
 }
 
-/* ---- pieces: n elements from index `from` on; for each rank, if a buffer has `count` elements for each rank ---- */
+/* ---- pieces: n elements from index `from` on; of each rank's part, if a buffer has a part for each rank ---- */
 
 static void post(Rendezvous &ranks, const Call &call, const char *in, size_t from, size_t n)
 {

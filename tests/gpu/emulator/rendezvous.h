@@ -25,12 +25,12 @@ struct Progress {
     bool posted = false;
 };
 
-size_t type_bytes(ncclDataType_t type); /* 0: the type is not emulated */
+size_t type_bytes(ncclDataType_t type); /* 0 if the type is not emulated */
 
 struct Rendezvous {
     int size, rank, device;
-    struct Place *place = nullptr; /* [size], shared with the other ranks */
-    uint64_t round = 0;            /* pieces exchanged so far; the same on all ranks */
+    struct Place *place = nullptr; /* array of `size`, shared with the other ranks */
+    uint64_t round = 0;            /* pieces that this rank has exchanged so far */
 
     Rendezvous() = default;
     Rendezvous(const Rendezvous &) = delete;

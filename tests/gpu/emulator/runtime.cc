@@ -14,7 +14,7 @@ std::mutex emulated::machine;
 
 namespace
 {
-constexpr size_t SHARED = 48 << 10, SHARED_RESERVED = 1 << 10; /* bytes of shared memory of a block */
+constexpr size_t SHARED = 48 << 10, SHARED_RESERVED = 1 << 10; /* a block's shared memory in bytes: default; reserved */
 constexpr int MULTIPROCESSORS = 4, REGISTERS = 32;
 
 thread_local cudaError_t last_error;

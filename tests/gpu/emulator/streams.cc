@@ -123,7 +123,7 @@ cudaError_t put(Lock &lock, cudaStream_t handle, std::function<bool()> work, std
         work = emulated::traced(stream->number, std::move(work));
     stream->queue.push_back({std::move(work), find_dependencies(stream), std::move(event)});
     stream->queued++;
-    if (!emulated::chance(4)) /* imitates a fast GPU sometimes */
+    if (!emulated::chance(4)) /* sometimes imitates a fast GPU */
         emulated::work_a_little();
     return cudaSuccess;
 }

@@ -17,8 +17,8 @@ class Traced
     Traced(const Traced &) = delete;
     Traced &operator=(const Traced &) = delete;
 
-    /* marks: reports that a stream has recorded an event. waits: that the host or a stream waits for an event (0:
-     * none). Ids are CUPTI's. */
+    /* marks: reports that a stream has recorded an event. waits: reports that the host or a stream waits for an event
+     * (UINT32_MAX: for none). Ids are CUPTI's. */
     void marks(uint32_t stream, uint32_t event);
     void waits(uint32_t type, uint32_t stream, uint32_t event);
     void asks(uint32_t event, bool done); /* a query of an event: recorded as a wait that takes no time */

@@ -3,8 +3,8 @@
  * In the environment: FAULT_UNDER, part of the directory's path (only calls on files that are written below it are
  * counted); FAULT_CALL, one of open, write, fsync, ftruncate, rename, close, mkdir; FAULT_AT, which of these calls
  * fails, from 1; FAULT_HOW, the name of an error (ENOSPC, EIO, EINTR, EMFILE), half-ENOSPC (a write accepts half, and
- * the next fails) or kill (the call is made, then SIGKILL ends the process); FAULT_RANK, the rank on which it fails;
- * FAULT_LOG, a file to create after the fault.
+ * the next fails) or kill (the call is made, then SIGKILL ends the process); FAULT_RANK, the rank on which the call
+ * fails; FAULT_LOG, a file to create after the fault.
  *
  * FAULT_CLOCK: seconds by which the time of day jumps after the first time it is read.
  *
@@ -30,7 +30,7 @@
 enum { FILES = 4096 };
 enum fault { NONE, FAIL, HALF, KILL };
 
-static atomic_int watched[FILES]; /* [descriptor]: 1 if the file is below the directory */
+static atomic_int watched[FILES]; /* watched[descriptor]: 1 if its file is below FAULT_UNDER */
 static atomic_long calls;
 static atomic_int full; /* set after a write was cut in half; the next write fails */
 

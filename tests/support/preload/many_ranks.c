@@ -1,6 +1,6 @@
 /* many_ranks.c - lets one process play rank 0 of MANY_RANKS ranks on one machine, to measure rank 0's work on the data
- * of all ranks. In place of the others' data it receives copies of its own. Collectives of the training use other
- * communicators and remain those of one rank. */
+ * of all ranks. In place of the other ranks' data it receives copies of its own data. Collectives of the training use
+ * other communicators and remain those of one rank. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -23,7 +23,7 @@ template <typename T> T *dynamic_shared()
 void mma_bf16(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], EMULATED_WHERE);
 
 /* Warp: d[16, 8] += a[16, 8] * b[8, 8] of TF32 (results of round_tf32; of other floats the last 13 bits are dropped).
- * a: {[g][t], [g+8][t], [g][t+4], [g+8][t+4]}; b: {[t][g], [t+4][g]}; d as above. */
+ * a: {[g][t], [g+8][t], [g][t+4], [g+8][t+4]}; b: {[t][g], [t+4][g]}; d: as in mma_bf16. */
 void mma_tf32(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], EMULATED_WHERE);
 
 /* Returns the bits of x rounded to TF32 (10 bits of fraction), ties away from zero; they are also a float's bits. */
