@@ -10,7 +10,7 @@
 #define LEVEL 0.95
 enum { DRAWS = 8000 };
 
-/* ---- random numbers, the same in every run ---- */
+/* ---- random numbers, equal in every run of the program ---- */
 
 /* Returns a uniform random number in (0, 1). */
 static double uniform(uint64_t *state)

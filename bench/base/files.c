@@ -154,7 +154,7 @@ static int has_mark(const char *text, const char *mark)
     return 0;
 }
 
-/* Returns why the path may not be replaced; or NULL if there is no file, or one that is empty or has the mark. */
+/* Returns why the path may not be replaced; or NULL if it names no file, an empty file or a file with the mark. */
 static const char *find_obstacle(const char *path, const char *mark)
 {
     char begin[FILES_MARKED + 1] = "";

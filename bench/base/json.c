@@ -28,8 +28,8 @@ void json_add_text(cJSON *object, const char *name, const char *text)
     cJSON_AddItemToObject(object, name, json_text(text));
 }
 
-/* Returns the number as it will be read back from a file: cJSON prints 15 digits if they differ by at most the last
- * bit, otherwise 17. So numbers from memory and from the file are rounded the same way. */
+/* Returns the number as it will be read back from a file: cJSON prints 15 digits if they differ from the number by at
+ * most the last bit, otherwise 17. So numbers from memory and from the file are rounded the same way. */
 static double as_printed(double value)
 {
     char text[32];

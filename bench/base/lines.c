@@ -42,7 +42,7 @@ int lines_close(struct lines *lines)
 {
     if (lines->file < 0)
         return 0;
-    if (files_close(lines->file) && !lines->error) /* a network file system may report a full disk only here */
+    if (files_close(lines->file) && !lines->error) /* a network file system may report a full disk only on close */
         lines->error = errno;
     lines->file = -1;
     return lines_report(lines);

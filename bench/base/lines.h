@@ -1,4 +1,4 @@
-/* lines.h - a file to which only whole lines are appended, so it is valid whenever the run ends; and its lines of
+/* lines.h - a file to which only whole lines are appended, so it is valid whenever the run ends; and lines of
  * comma-separated values. */
 #ifndef BENCH_BASE_LINES_H
 #define BENCH_BASE_LINES_H

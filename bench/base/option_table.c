@@ -231,8 +231,8 @@ static int report_unknown(const struct option_table *table, const char *word, si
     return error_report("unknown option '%.*s'%s%s see --help all", (int)length, word, known, at ? "?" : ";");
 }
 
-/* Whether the first item of a comma list is true: NAME if option NAME was given, NAME=VALUE if its value, given or
- * default, is VALUE. Writes the option to `words` as on a command line. */
+/* Whether the first item of a comma list is true: NAME is true if option NAME was given, NAME=VALUE if the value of
+ * option NAME, given or default, is VALUE. Writes the option to `words` as on a command line. */
 static int is_chosen(const struct option_table *table, const char *list, char words[160])
 {
     char name[64], value[64] = "";

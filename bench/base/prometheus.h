@@ -21,7 +21,7 @@
 struct prometheus_run {
     const struct figure_list *figures;
     const char *run, *mode, *directory;
-    double done, planned; /* rounds or rows */
+    double done, planned; /* numbers of rounds or rows */
 };
 
 /* Prints all figures of all runs, sorted by metric name; nothing if there are no runs. Of runs with the same directory

@@ -47,10 +47,10 @@ struct estimate stats_of_paired(const struct paired *paired);
  * intervals of all n together contain the true median with probability `level`. By a sign test: with k the number of
  * ratios below 1 or above 1, whichever is less (ratios of 1 count as less),
  *     p = min(1, (n + 1) (n choose k) / 2^n)
- * and the interval holds all values that have p > 1 - level in place of 1. 1 / p is the likelihood ratio of the signs
- * under a coin with a bias uniform in [0, 1] to those under a fair coin. It is a martingale, so p falls to q or below
- * at any n with probability at most q. The only condition is that each sample is as likely above the true median as
- * below it, whatever the samples before it. No interval below n = 8 at 95 %. Source: Robbins, Statistical Methods
+ * and the interval holds all values that, put in place of 1, have p > 1 - level. 1 / p is the likelihood ratio of the
+ * signs under a coin with a bias uniform in [0, 1] to those under a fair coin. It is a martingale, so p falls to q or
+ * below at any n with probability at most q. The only condition is that each sample is as likely above the true median
+ * as below it, whatever the samples before it. No interval below n = 8 at 95 %. Source: Robbins, Statistical Methods
  * Related to the Law of the Iterated Logarithm, Ann. Math. Statist. 41 (1970) 1397-1409. */
 struct paired stats_paired_anytime(const double *a, const double *b, size_t n, double level);
 
@@ -74,7 +74,7 @@ struct measured {
 /* x - y and x / y of two independent measurements, from their intervals, which need not be symmetric: the method of
  * variance estimates recovery,
  *     low = x - y - hypot(x - x.low, y.high - y), high = x - y + hypot(x.high - x, y - y.low),
- * for the ratio on logarithms. A ratio has no interval unless both intervals are above 0. Source: Zou and Donner,
+ * for x / y on logarithms. A ratio has no interval unless both intervals are above 0. Source: Zou and Donner,
  * Construction of Confidence Limits about Effect Measures: A General Approach, Statist. Med. 27 (2008) 1693-1702. */
 struct measured stats_difference(struct measured x, struct measured y);
 struct measured stats_ratio(struct measured x, struct measured y);

@@ -65,7 +65,7 @@ struct table_view {
     const char *title;                       /* "": none */
     const char *rest;                        /* file that has the rows that are not printed */
     const cJSON *column[TABLE_COLUMNS_MOST]; /* [columns] */
-    const cJSON *row, *note;                 /* the first row and note (NULL: no notes); ->next leads to the others */
+    const cJSON *row, *note; /* the first row and the first note (NULL: no notes); ->next: the next ones */
     int columns, rows, more; /* rows: number of printed rows; more: number of rows that are not printed */
 };
 struct table_view table_view(const cJSON *table);

@@ -132,7 +132,7 @@ int results_open(struct results *results, const struct job *job, const struct re
     char path[FILES_PATH];
     *results = (struct results){
         .rank = job->rank, .watchdog = job->watchdog, .prometheus = target->prometheus, .telemetry.file = -1};
-    if (strlen(target->given) >= sizeof results->top - 64) /* every rank takes the same branch */
+    if (strlen(target->given) >= sizeof results->top - 64) /* true on all ranks or on none */
         return job_agree(job, error_report("--%s: the path is longer than %zu characters", target->option,
                                            sizeof results->top - 65));
     snprintf(results->label, sizeof results->label, "%s", target->label);

@@ -85,7 +85,7 @@ static void add_choice(const struct verdict *verdict, int undecided, const char 
     results_add_sentence(summary, list, "Options: %s%s", options, pytorch);
 }
 
-/* Adds a sentence that lists the items of a kind with their ratios. Returns whether any of them has an interval. */
+/* Adds a sentence that lists the items of a kind with their ratios. Returns whether any ratio has an interval. */
 static int add_kind(const struct verdict *verdict, enum verdict_kind kind, const char *list, cJSON *summary)
 {
     char *text = NULL, heading[HEADING], change[CELL];
@@ -110,8 +110,8 @@ static int add_kind(const struct verdict *verdict, enum verdict_kind kind, const
     return intervals;
 }
 
-/* Adds a sentence on why there is no verdict; returns 0, with nothing added, if there is one. With verdict->within, few
- * samples are no reason: items can be undecided. */
+/* Adds a sentence on why there is no verdict; returns 0, with nothing added, if there is a verdict. With
+ * verdict->within, few samples are no reason: items can be undecided. */
 static int add_obstacle(const struct verdict *verdict, const char *list, cJSON *summary)
 {
     if (verdict->ranks == 1)

@@ -26,7 +26,7 @@ struct verdict_item {
 
 /* A comparison. The caller owns the strings and the array. */
 struct verdict {
-    int ranks, candidates;               /* ranks of the run; implementations that reduce gradients */
+    int ranks, candidates;               /* numbers of ranks and of implementations that reduce gradients */
     const char *label, *strategy, *size; /* of the best; label NULL: not known; size: --bucket-size-mb or "" */
     struct estimate step, cost;          /* of the best, in seconds; cost: step - step of `none`; cost.n 0: not known */
     const char *best_size;               /* fastest bucket size, if the best has no buckets; otherwise "" */

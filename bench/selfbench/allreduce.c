@@ -53,7 +53,7 @@ static double mean_of_ranks(const struct job *job, double seconds)
     return sum / job->size;
 }
 
-/* Returns the seconds of a call of MPI_Allreduce in a loop of n, mean over ranks. */
+/* Returns the seconds of a call of MPI_Allreduce in a loop of n calls, mean over ranks. */
 static double plain_loop(const struct endpoint *endpoint, const struct collective_timing *t, size_t n)
 {
     const void *in = t->in_place ? MPI_IN_PLACE : endpoint->in;

@@ -23,7 +23,7 @@ struct kernel_case {
     enum operation operation; /* OPERATIONS: the copy loop */
     size_t size[4];           /* in the order of operation_facts[].sizes */
     double bytes, flops;
-    int memory_bound; /* if so, its bandwidth is compared with a copy's */
+    int memory_bound; /* 1: its bandwidth is compared with that of a copy */
     int calls;        /* calls between two time stamps */
     double *seconds;  /* [rounds] seconds of a call */
 };
@@ -31,10 +31,10 @@ struct kernel_case {
 /* The arrays of the operations. Operations write y and z, and only read a and b, whose values are in [-0.5, 0.5), so
  * that values stay bounded over any number of repeats; v is in [0, 1). Attention uses both halves of y, z and a. */
 struct kernel_arrays {
-    void *y, *z, *a, *b, *v;      /* [numbers] of the compute type */
-    float *y32, *z32, *a32, *v32; /* [numbers]; y, z, a and v themselves if the compute type is fp32 */
-    void *table, *w;              /* [V, C], [C] */
-    float *dtable, *dw, *rope;    /* [V, C], [C], [MOST_ANGLES, 2] */
+    void *y, *z, *a, *b, *v;      /* [numbers] values of the compute type */
+    float *y32, *z32, *a32, *v32; /* [numbers] fp32 values; equal to y, z, a and v if the compute type is fp32 */
+    void *table, *w;              /* table: [V, C]; w: [C] */
+    float *dtable, *dw, *rope;    /* dtable: [V, C]; dw: [C]; rope: [MOST_ANGLES, 2] */
     float *rstd, *lse, *scalars;
     int32_t *token;
 };
@@ -46,7 +46,7 @@ struct bench {
     size_t numbers;           /* numbers in an array, enough for every case */
     struct kernel_arrays arrays;
     struct kernel_case item[MOST_CASES];
-    size_t n, copy; /* memory-bound cases are compared with item[copy] */
+    size_t n, copy; /* copy: memory-bound cases are compared with item[copy] */
 };
 
 /* clang-format off */
@@ -200,7 +200,7 @@ static void create_arrays(struct bench *b)
     x->rstd = random_numbers(d, wide, N, 0.5, 1.5);
     x->lse = random_numbers(d, wide, n / D, 0, 1); /* [B, H, T] */
 
-    float *turn = allocate(2 * MOST_ANGLES, sizeof *turn); /* rotations keep lengths when repeated */
+    float *turn = allocate(2 * MOST_ANGLES, sizeof *turn); /* repeated rotations keep the lengths of vectors */
     for (size_t i = 0; i < 2 * MOST_ANGLES; i += 2) {
         turn[i] = cosf((float)(i % 1000));
         turn[i + 1] = sinf((float)(i % 1000));

@@ -38,8 +38,8 @@ struct chart_reference {
 };
 
 /* Points are joined by straight lines. The ticks of a logarithmic x axis are at the points, or at every k-th point. A
- * linear y axis begins at 0; if all values are in its upper 40 %, it is cut and its title says so. The first 40 names
- * are drawn. */
+ * linear y axis begins at 0; if all values are in its upper 40 %, the axis is cut and its title says so. The first 40
+ * names are drawn. */
 struct chart_xy {
     struct chart_axis x, y;
     const struct chart_series *series;

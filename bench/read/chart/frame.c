@@ -122,8 +122,8 @@ static size_t linear_ticks(const struct axis *axis, size_t most, double tick[AXI
     return 0;
 }
 
-/* Chooses 1, 2 and 5 times each power of ten, about equally spaced on a logarithmic axis. If these are more than
- * `most`, chooses every k-th power of ten, with the smallest k that fits. */
+/* Chooses 1, 2 and 5 times each power of ten, about equally spaced on a logarithmic axis. If that gives more than
+ * `most` ticks, chooses every k-th power of ten, with the smallest k that gives at most `most`. */
 static size_t log_ticks(const struct axis *axis, size_t most, double tick[AXIS_TICKS])
 {
     static const double factor[] = {1, 2, 5};

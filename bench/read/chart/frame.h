@@ -6,7 +6,7 @@
 #include "chart/chart.h"
 #include "chart/svg.h"
 
-enum { FRAME_LEFT = 16, FRAME_RIGHT = SVG_WIDTH - 16, FRAME_ROW = 21 }; /* left and right edge, height of a text line */
+enum { FRAME_LEFT = 16, FRAME_RIGHT = SVG_WIDTH - 16, FRAME_ROW = 21 }; /* left edge, right edge, height of a line */
 
 /* A picture under construction. It grows downwards; its height is known at the end. */
 struct frame {

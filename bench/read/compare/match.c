@@ -158,7 +158,7 @@ int compare_choose(struct compare_lines *lines, const char *metrics)
 
 static void keep_line(void *line)
 {
-    (void)line; /* not freed here: lines->item owns it */
+    (void)line; /* frees nothing: lines->item owns the lines */
 }
 
 void compare_lines_destroy(struct compare_lines *lines)

@@ -24,10 +24,10 @@ enum compare_status {
  * not judged, verdict and exit_status. */
 void compare_print(FILE *out, const cJSON *json, const struct compare_options *options);
 
-/* Prints the comparison as JUnit XML (base/junit.h). One test case checks that settings are equal; it is an error if
- * they differ. Each judged row is a test case; its duration is the candidate's median if that is a time. Regressed and
- * missing figures fail. Ambiguous figures are skipped, since they may be chance. A case's message is the row as text;
- * the suite's output is the text of compare_print. */
+/* Prints the comparison as JUnit XML (base/junit.h). One test case is an error if the settings of the runs differ. Each
+ * judged row is a test case; its duration is the candidate's median if that is a time. Regressed and missing figures
+ * fail. Ambiguous figures are skipped, since they may be chance. A case's message is the row as text; the suite's
+ * output is the text of compare_print. */
 void compare_print_junit(FILE *out, const cJSON *json, const struct compare_options *options);
 
 #endif

@@ -1,4 +1,4 @@
-/* settings.h - the settings of runs as keys and values, and their differences. In keys, - and _ are the same. */
+/* settings.h - the settings of runs as keys and values, and their differences. In keys, - equals _. */
 #ifndef BENCH_READ_COMPARE_SETTINGS_H
 #define BENCH_READ_COMPARE_SETTINGS_H
 

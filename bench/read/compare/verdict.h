@@ -22,7 +22,7 @@ enum { VERDICT_RUNS = 5 };
  * probability of any false alarm is 4 % with 3 + 3 runs, 43 % with 2 + 2, and 1 with 1 + 1.) */
 int verdict_is_possible(size_t baselines, size_t candidates, double level);
 
-/* The least standard deviation of a figure's logarithm that is assumed: runs on a real machine never agree better.
+/* The least standard deviation assumed for the logarithm of a figure: runs on a real machine never agree better.
  * Without it, runs with equal values, such as copies, would make every difference significant. */
 #define VERDICT_LEAST_SD 0.001
 

@@ -1,8 +1,7 @@
 /* document.h - builds a report as a document, and prints it as text, Markdown or HTML.
  *
  * A document is JSON, {title, blocks}. A block is {kind, ...}: a heading {text}, a paragraph {text}, an item of a list
- * {text}, a table {table} (base/table.h) or a picture {name, title, svg}. All formats are printed from the same
- * blocks. */
+ * {text}, a table {table} (base/table.h) or a picture {name, title, svg}. Every format is printed from these blocks. */
 #ifndef BENCH_READ_DOCUMENT_DOCUMENT_H
 #define BENCH_READ_DOCUMENT_DOCUMENT_H
 

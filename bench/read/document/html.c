@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* Pictures have the same colours (chart/svg.c). Printed pages are always light. Wide content scrolls in a box. */
+/* Pictures (chart/svg.c) use these colours too. Printed pages are always light. Wide content scrolls in a box. */
 static const char style[] =
     ":root { color-scheme: light dark; --ink: #1b1f24; --paper: #ffffff; --faint: #505963; --line: #d5d9de;\n"
     "  --band: #f3f5f7; --link: #0b57a4; }\n"

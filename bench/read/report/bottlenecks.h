@@ -7,7 +7,7 @@
 struct bottleneck {
     struct finding finding;       /* the first member, where finding_compare reads it */
     const struct report_run *run; /* run that has the finding */
-    const char *label, *mode;     /* of the run */
+    const char *label, *mode;     /* label and mode of the run */
     size_t ranks;
     const char *level; /* level of the finding, as text */
 };

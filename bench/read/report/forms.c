@@ -135,7 +135,7 @@ void form_print(FILE *out, enum report_form form, const cJSON *document, const s
 /* ---- files ---- */
 
 struct output {
-    char path[FILES_PATH + 160], *text; /* a path cut off here exceeds FILES_PATH and is rejected */
+    char path[FILES_PATH + 160], *text; /* a path that is cut off exceeds FILES_PATH and is rejected */
     const char *option, *mark;          /* arguments of files_check_path */
 };
 

@@ -8,7 +8,7 @@
 
 #include "report/runs.h"
 
-/* With fewer repeats there are neither intervals nor verdicts. */
+/* The least number of repeats that gives intervals and verdicts. */
 enum { GRID_REPEATS = STATS_LEAST_PAIRS };
 
 struct grid_sample {

@@ -139,7 +139,7 @@ static void add_run(struct report_runs *runs, const char *label, const char *dir
         run->summary = saved.summary;
         run->figures = saved.figures;
         saved = (struct saved_run){0};
-        cJSON_DeleteItemFromObjectCaseSensitive(run->summary, "figures"); /* the figures take most of the memory */
+        cJSON_DeleteItemFromObjectCaseSensitive(run->summary, "figures"); /* frees most of the memory */
         take_facts(run);
     }
     saved_run_destroy(&saved);

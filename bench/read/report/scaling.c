@@ -58,7 +58,7 @@ static const char *common_subject(const struct report_runs *runs, size_t first)
     return most->subject;
 }
 
-/* Makes the scaling of run `first` and all later runs of the same mode and workload. */
+/* Makes the scaling of run `first` and all later runs with its mode and workload. */
 static struct scaling scaling_of(const struct report_runs *runs, size_t first)
 {
     const struct report_run *like = &runs->item[first], *end = runs->item + runs->n;

@@ -70,7 +70,7 @@ static void add_rank(struct step_picture *p, const cJSON *line, size_t rank, dou
 }
 
 /* Reads a captured step from a rank's metrics: step `number` or, if that is NAN, the step whose time is nearest to
- * mean_ms. Returns its line, which the caller deletes; NULL if there is none. */
+ * mean_ms. Returns the line of the step, which the caller deletes; NULL if there is no such step. */
 static cJSON *read_step(const struct report_run *run, size_t rank, double number, double mean_ms)
 {
     char path[FILES_PATH + 64];
@@ -104,7 +104,7 @@ static cJSON *read_step(const struct report_run *run, size_t rank, double number
     return best;
 }
 
-/* Reads the same step of each rank, up to the first rank that lacks it. Returns the number of ranks read. */
+/* Reads one step of each rank, up to the first rank that lacks the step. Returns the number of ranks read. */
 static size_t read_picture(struct step_picture *p, const struct report_run *run)
 {
     cJSON *line[RANKS];

@@ -12,7 +12,7 @@
 
 /* ---- summary ---- */
 
-/* Whether a run can be read and is the first such run with its label and number of ranks. */
+/* Whether a run is the first that can be read among the runs with its label and number of ranks. */
 static int is_first(const struct report_runs *runs, const struct report_run *run)
 {
     const struct report_run *r = runs->item;
