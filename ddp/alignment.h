@@ -12,7 +12,7 @@
 
 struct clock_sample {
     int64_t at_ns;       /* when the offset was measured, on this rank's clock */
-    int64_t offset_ns;   /* rank 0's clock minus this rank's */
+    int64_t offset_ns;   /* rank 0's clock minus this rank's clock */
     int64_t residual_ns; /* largest error of the offset: half of the shortest round trip; 0 for rank 0's clock */
 };
 

@@ -26,7 +26,7 @@ struct checkpoint_header {
     int64_t update;  /* the number that AdamW gives the next step; its first step has number 1 */
 };
 
-/* When and where to save checkpoints; zeroed: never. */
+/* When and where to save checkpoints; a zeroed struct saves none. */
 struct checkpoint {
     size_t every; /* steps from one checkpoint to the next; 0: saves no checkpoints */
     const struct job *job;

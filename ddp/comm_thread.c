@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TESTS_PER_WAKE = 16 }; /* each test advances a collective by one piece; a wake-up should do many pieces */
+enum { TESTS_PER_WAKE = 16 }; /* each test advances a collective by one piece; a wake-up should advance many pieces */
 
 struct entry {
     struct collective collective;

@@ -210,7 +210,7 @@ void data_next(struct data *data, const int32_t **input, const int32_t **target)
     data->served = (size_t)(slot - data->slot);
     data->next++;
     pthread_mutex_unlock(&data->lock);
-    pthread_cond_signal(&data->wanted); /* after unlocking, because the woken thread locks immediately */
+    pthread_cond_signal(&data->wanted); /* the signal follows the unlocking, because the woken thread locks at once */
     *input = slot->input;
     *target = slot->target;
 }

@@ -35,7 +35,7 @@ static uint64_t random_at(uint64_t seed, uint64_t a, uint64_t b)
 static size_t permute(size_t i, size_t n, uint64_t seed)
 {
     enum { ROUNDS = 6 };
-    int half = 1; /* bits */
+    int half = 1; /* number of bits in one half of i */
     while (half < 32 && (uint64_t)n > (uint64_t)1 << 2 * half)
         half++;
     const uint64_t mask = ((uint64_t)1 << half) - 1;

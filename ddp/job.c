@@ -23,7 +23,7 @@
 enum { NAME = 256 };
 
 static MPI_Comm machine_comm;   /* the ranks of this machine */
-static struct job_board doings; /* what each rank does, for the watchdogs */
+static struct job_board doings; /* the board on which ranks show the watchdogs what they do */
 static int crowded;             /* 1: waiting ranks sleep (job_set_crowded) */
 
 /* Tells the watchdog that a wait of all ranks begins. */

@@ -23,7 +23,7 @@ struct job {
     struct watchdog *watchdog; /* watches the waits in all functions below */
 };
 
-/* --timeout in seconds: the default and the maximum. */
+/* The default and the maximum of --timeout, in seconds. */
 #define JOB_TIMEOUT_S "300"
 enum { JOB_MOST_TIMEOUT_S = 1000000 };
 

@@ -29,7 +29,7 @@ struct layer {
 struct activations {
     struct layer *layer; /* [L] */
     void *x, *n;         /* (N, C) each; x: residual stream after the last layer; n: x after the last norm */
-    float *r;            /* (N) the scale of n */
+    float *r;            /* (N) scale of n (1 / RMS) */
     void *logits;        /* (N, V) logits, which the loss replaces by their gradient */
     float *rope;         /* (T, D / 2, 2) cosines and sines of RoPE's angles */
     void *dx, *dn;       /* (N, C) each; dx: gradient of the residual stream; dn: gradient of a norm's output */

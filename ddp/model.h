@@ -38,7 +38,7 @@ enum layer_tensor {
 
 struct tensor {
     char name[32];
-    size_t offset;        /* position in each arena, in floats */
+    size_t offset;        /* offset of the tensor in each arena, in floats */
     size_t rows, columns; /* [rows, columns]; a norm's weight is [1, C] */
     size_t count;         /* rows * columns */
     /* The number of tensors (this one and those registered just before it) that form one matrix. They have the same
@@ -53,7 +53,7 @@ struct model {
     struct model_sizes sizes;
     struct tensor *tensor; /* [tensors], in order of registration */
     int tensors;
-    size_t parameters;        /* sum of counts */
+    size_t parameters;        /* number of parameters in all tensors */
     size_t arena;             /* floats in each arena */
     size_t activation_bytes;  /* bytes for activations kept for backward, and for scratch memory */
     size_t matmul_parameters; /* number of parameters of linear layers: of all but the embedding and the norms */

@@ -10,7 +10,7 @@
 struct gpu_facts {
     char name[256];
     char id[48];         /* "GPU-..."; the same in every process, unlike the index */
-    int index;           /* this process's number for the GPU */
+    int index;           /* the number by which this process selects the GPU */
     int driver, runtime; /* versions of CUDA: 1000 * major + 10 * minor */
     size_t total_memory, free_memory;
     int compute_major, compute_minor;

@@ -118,7 +118,7 @@ void cpu_synchronize(void)
 
 int64_t cpu_stamp(void)
 {
-    return clock_now_ns(); /* correct, because all operations issued so far are complete */
+    return clock_now_ns(); /* this time is correct, because all operations issued so far are complete */
 }
 
 int64_t cpu_stamp_ns(int64_t ticket)

@@ -14,8 +14,8 @@ const char *cupti_fill_name(unsigned memory);
 const char *cupti_wait_name(unsigned type);
 
 /* The name of a call of the runtime (driver 0) or the driver (1). NULL for calls that neither start work of the GPU nor
- * wait, for example cudaGetLastError, and for all of the driver's calls except launches, because calls of the runtime
- * make the others. marks: set to whether the call records an event. */
+ * wait, for example cudaGetLastError, and for all of the driver's calls except launches, because the runtime itself
+ * makes the driver's other calls. *marks becomes 1 if the call records an event, else 0. */
 const char *cupti_call_name(const struct cupti *cupti, int driver, uint32_t number, int *marks);
 
 #endif

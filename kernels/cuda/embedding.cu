@@ -11,8 +11,8 @@
 
 constexpr int WARPS = 8;         /* warps per block, in kernels with a warp per row */
 constexpr int TILE = 256;        /* rows that a block sorts, one per thread */
-constexpr int COLUMNS = 4;       /* columns per lane in the sum, if addresses are aligned */
-constexpr int BATCH = 8;         /* rows that a warp loads at once; divides 32 */
+constexpr int COLUMNS = 4;       /* columns that each lane sums, if addresses are aligned */
+constexpr int BATCH = 8;         /* number of rows that a warp loads at once; a divisor of 32 */
 constexpr size_t SLICES = 65535; /* the largest size of a grid along y */
 
 /* ---- forward ---- */

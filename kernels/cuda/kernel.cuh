@@ -50,7 +50,7 @@ template <> __device__ inline bf16 narrow<bf16>(float x)
     return __float2bfloat16_rn(x);
 }
 
-/* The numbers of a single load or store of 16 bytes. */
+/* The numbers that a single load or store of 16 bytes moves. */
 template <typename T> struct alignas(16) Vector {
     static constexpr int count = 16 / sizeof(T);
     T number[count];

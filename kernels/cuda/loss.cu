@@ -93,7 +93,7 @@ __global__ void __launch_bounds__(threads, held > 0 ? 1024 / threads : 2)
     T *row = logits + blockIdx.x * V, *right = row + target[blockIdx.x];
     Pieces<T> pieces(row, V);
     Vector<T> *vectors = reinterpret_cast<Vector<T> *>(row + pieces.head), kept[held > 0 ? held : 1];
-    float at_target = threadIdx.x == 0 ? widen(*right) : 0.0f; /* read before the target's element changes */
+    float at_target = threadIdx.x == 0 ? widen(*right) : 0.0f; /* must be read before the target's element changes */
     T *edge = threadIdx.x < pieces.edges ? row + pieces.column(threadIdx.x) : nullptr;
 
     Softmax own;
@@ -167,7 +167,7 @@ void cuda_cross_entropy(float *loss, void *logits, const int32_t *target, size_t
     auto issue = [&](decltype(&cross_entropy_kernel<Number, THREADS, 0>) kernel, int threads) {
         launch(kernel, blocks_of(N, 1), threads, 0, losses, static_cast<Number *>(logits), target, V, grad_scale);
     };
-    size_t vectors = V / Vector<Number>::count; /* the most vectors in a row */
+    size_t vectors = V / Vector<Number>::count; /* the most vectors that a row can have */
     if (vectors <= 256 * 2)
         issue(cross_entropy_kernel<Number, 256, 2>, 256);
     else if (vectors <= 256 * 5) /* rows of up to 10,240 bfloat16 */
