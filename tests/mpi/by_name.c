@@ -88,7 +88,7 @@ TEST(self_time_excludes_nested_spans)
     ck_assert_double_eq(find_total("linear_forward", KIND_OPERATION)->bytes, 4 * 284 * ranks);
     ck_assert_double_eq(find_total("all_reduce", KIND_COLLECTIVE)->bytes, 2 * 36 * ranks);
     ck_assert_double_eq(find_total("layer", KIND_PART)->bytes, 0);
-    double self = 0; /* each ns counts in one row, except collectives */
+    double self = 0; /* each ns counts in exactly one row; collectives do not count */
     for (int i = 0; i < totals.n; i++)
         self += totals.row[i].kind != KIND_COLLECTIVE ? totals.row[i].self : 0;
     ck_assert_double_eq_tol(self, totals.step, 1e-15);

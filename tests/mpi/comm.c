@@ -322,7 +322,7 @@ TEST(losses_are_compared)
     losses_destroy(&l);
 }
 
-/* Checks one collective, by start and join or by the blocking call of the library. */
+/* Checks one collective, by start and join, or by the blocking call of the library. */
 static void check_exact(const struct way *w, struct comm *comm, struct collective c, int in_place, int blocking)
 {
     size_t most = c.count * (size_t)job.size, size = comm_dtype_bytes(c.dtype), bytes = (most + 1) * size;

@@ -142,7 +142,7 @@ TEST(line_and_intervals_by_the_normal_equations)
     ck_assert_double_eq_tol(r->residual, sqrt(squares / FEW), 1e-9);
 }
 
-/* If the times have no latency or no slope, the fitted one is exactly 0, whatever the rounding errors. */
+/* If the times have no latency or no slope, the fitted latency or slope is exactly 0, whatever the rounding errors. */
 TEST(rounding_is_nothing)
 {
     noise_start(6);

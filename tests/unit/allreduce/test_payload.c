@@ -129,7 +129,7 @@ TEST_EACH(inputs_are_not_results, COMM_DTYPES *COMM_OPS)
         struct payload next = p;
         next.round++;
         reduce(&p, 0, 1, buffer);
-        ck_assert_uint_gt(payload_wrong(&next, buffer), COUNT / 2); /* the result of one round is wrong in the next */
+        ck_assert_uint_gt(payload_wrong(&next, buffer), COUNT / 2); /* a round's result is wrong in the next round */
     }
 }
 

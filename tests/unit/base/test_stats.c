@@ -214,8 +214,8 @@ TEST(unpaired_known)
     ck_assert_double_eq(stats_unpaired(one, 1, a, 3, 0.001).error, stats_unpaired(one, 1, a, 3, 0).error);
 }
 
-/* Holm's weighted procedure by hand at level 0.05; p / weight is 0.005, 0.02, 0.0625 and 0.25. The first is rejected: p
- * = 0.01 <= 0.05 x 2 / 10. The second is not: p = 0.02 > 0.05 x 1 / 8, with a weight of 8 left. Nor are the rest. */
+/* Holm's weighted procedure by hand at level 0.05: p / weight is 0.005, 0.02, 0.0625, 0.25. The first hypothesis is
+ * rejected: p = 0.01 <= 0.05 x 2 / 10. The second is kept: p = 0.02 > 0.05 x 1 / 8, with a weight of 8 left. */
 TEST(holm_known)
 {
     const double p[] = {0.02, 0.01, 0.25, 0.75}, weight[] = {1, 2, 4, 3};

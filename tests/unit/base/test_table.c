@@ -97,7 +97,7 @@ TEST(a_file_holds_the_numbers_of_the_tree)
         ck_assert(a->valuedouble == b->valuedouble);
         inexact += a->valuedouble != 1e-9 * i / 3 + 1e-9 * i / 3 * 2;
     }
-    ck_assert_int_gt(inexact, 100); /* many numbers were rounded when they were added */
+    ck_assert_int_gt(inexact, 100); /* many of the numbers were rounded when they were added */
     cJSON_free(file);
     cJSON_Delete(json);
     cJSON_Delete(again);

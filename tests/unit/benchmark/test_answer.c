@@ -117,7 +117,7 @@ TEST(words_name_the_options_and_the_groups)
         ck_assert_str_eq(verdict_in_table(i), verdict[i]);
 }
 
-/* If the best strategy has no bucket size, the best bucket size is named as well, since users ask for one. */
+/* If the best strategy has no bucket size, the best bucket size is named as well, since users ask for it. */
 TEST(without_a_size_the_best_size_is_named)
 {
     search.best = 1;

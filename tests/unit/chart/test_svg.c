@@ -27,7 +27,7 @@ static void teardown(void)
     text = NULL;
 }
 
-/* Begins a new, empty text, and frees the last one. */
+/* Begins a new, empty text, and frees the text before it. */
 static void setup(void)
 {
     teardown();

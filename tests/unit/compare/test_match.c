@@ -53,7 +53,7 @@ static void three_runs(void)
     add_size(2, "a", 16, 15, NAN); /* NAN: elements were not checked */
 }
 
-/* Replaces the figures of run i by those of one size. */
+/* Replaces the figures of run i by figures of one size. */
 static void replace(int i, double seconds, double wrong)
 {
     saved_run_destroy(&run[i].saved);

@@ -90,7 +90,7 @@ TEST(all_differences_are_listed)
     ck_assert_int_eq(count(), 10);
 }
 
-/* Returns a digit for each difference: 1 if it is allowed, 0 if not. */
+/* Returns a digit for each difference: 1 if the difference is allowed, else 0. */
 static const char *allowed_ones(void)
 {
     static char text[32];

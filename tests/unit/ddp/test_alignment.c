@@ -43,7 +43,7 @@ TEST(drift_is_per_second)
     ck_assert_int_eq(alignment_apply(&a, 1000 + second / 20), 1000 + second / 20 - 500);
 }
 
-/* A drift within its error or beyond that of any crystal is ignored; the more precise of the two samples is used. */
+/* A drift within its error or beyond any crystal's is ignored; the more precise of the two samples is used. */
 static const struct {
     const char *what;
     struct clock_sample before, after;

@@ -83,7 +83,7 @@ static void one_rank_destroy(struct one_rank *one)
     timeline_destroy(&one->timeline);
 }
 
-/* Counts the spans of one step on each lane, and checks that each step records equally many. */
+/* Counts the spans of one step on each lane, and checks that all steps record equally many spans. */
 static void count_spans(const struct one_rank *one, size_t n[TIMELINE_LANES])
 {
     for (int l = 0; l < TIMELINE_LANES; l++) {

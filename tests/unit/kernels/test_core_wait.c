@@ -17,7 +17,7 @@ static void spin_for(int64_t ns)
         ;
 }
 
-/* Returns the waiting time counted by the Linux kernel; -1 if it does not count. */
+/* Returns the waiting time counted by the Linux kernel; -1 if the kernel does not count it. */
 static int64_t kernel_wait_ns(void)
 {
     long long ran, waited = -1;

@@ -379,7 +379,7 @@ static void rmsnorm_forward_case(size_t N, size_t C, int residual)
         sum[i] = array_rounded(x, sum[i] + add[i]);
     double *want = array_doubles(N * C), *want_rstd = array_doubles(N);
     reference_rmsnorm_forward(want, want_rstd, sum, array_wide(w), N, C);
-    /* A sum of C positive numbers errs by at most C u, its square root by half of that; a few roundings are added. */
+    /* A sum of C positive numbers errs by at most C u, its square root by half as much; a few roundings are added. */
     array_near(y, want, ((double)C / 2.0 + 6.0) * UNIT, 0.0);
     array_near(rstd, want_rstd, ((double)C / 2.0 + 4.0) * UNIT, 0.0);
     if (residual)

@@ -50,7 +50,7 @@ static const struct {
      {B, T, H, D},
      2.0 * B *H *T *T *D,
      4 * (4 * B * T * H * D + 2 * B * T * H * D + B * H * T +
-          T * D)}, /* reads and writes queries and keys, to rotate them */
+          T * D)}, /* the operation reads and writes queries and keys to rotate them */
     {OPERATION_ATTENTION_BACKWARD, {B, T, H, D}, 5.0 * B *H *T *T *D, 4 * (8 * B * T * H * D + B * H * T + T * D)},
     {OPERATION_SWIGLU_FORWARD, {N, C}, 0, 4 * 3 * N *C},
     {OPERATION_SWIGLU_BACKWARD, {N, C}, 0, 4 * 5 * N *C},

@@ -297,7 +297,7 @@ TEST(all_ranks_beyond_a_limit_are_named)
                   findings.finding[0].text);
 }
 
-/* The finding names the rank that costs most time, not the one that came last most often. */
+/* The finding names the rank that costs most time, not the rank that came last most often. */
 TEST(the_costliest_straggler_is_named)
 {
     for (int costliest = 0; costliest < 4; costliest++) {

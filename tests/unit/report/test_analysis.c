@@ -351,7 +351,7 @@ TEST(the_advice_where_ranks_lack_cpus)
     ck_assert_ptr_nonnull(strstr(found.item[0].finding.advice, "fewer ranks on a machine"));
 }
 
-/* Scaling uses the implementation that is the best for most numbers of ranks; one may be the best for one by chance. */
+/* Scaling uses the implementation that is the best for most numbers of ranks; being best for one may be chance. */
 TEST(one_implementation_on_all_ranks)
 {
     struct report_run *one = add_steps("1", 1, 100, 3, 6, 0, 0, 10);

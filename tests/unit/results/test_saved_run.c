@@ -287,7 +287,7 @@ TEST(a_run_that_was_interrupted)
     ck_assert_ptr_nonnull(strstr(error_text(), "has 0 of 2 rounds: the run has not finished"));
 }
 
-/* The heading of a summary states that the run is unfinished; for allreduce it is a comment. */
+/* The heading of a summary states that the run is unfinished; for allreduce the heading is a comment. */
 TEST(a_summary_states_that_it_is_unfinished)
 {
     static const char *const mode[] = {"benchmark", "allreduce"};

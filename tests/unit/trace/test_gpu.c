@@ -19,7 +19,7 @@
 
 /* ---- made-up records of a GPU's tracer ---- */
 
-/* Two GPUs of the same model; both ranks see both. */
+/* Two GPUs of the same model; each rank sees both GPUs. */
 #define MADE_UP_GPU(number)                                                                                            \
     {                                                                                                                  \
         .name = "NVIDIA H200", .id = "GPU-01234567-89ab-cdef-0123-456789abcdef", .index = (number),                    \

@@ -27,7 +27,7 @@ static void teardown(void)
     rank_trace_destroy(&rank);
 }
 
-/* Returns the only row with this ph and name; fails if there is none, or another. */
+/* Returns the only row with this ph and name; fails if there is no such row, or more than one. */
 static const cJSON *only(const char *ph, const char *name)
 {
     ck_assert_msg(trace_rows(json, ph, name) == 1, "%d rows %s", trace_rows(json, ph, name), name);
