@@ -117,7 +117,7 @@ TEST(any_time_by_signs)
     ck_assert(!out[1].slower && isnan(out[1].paired.ci_low));
 }
 
-/* The series with the least median is the best even if another has a smaller mean, whose interval is below 1. */
+/* The series with the least median is the best even if another one, whose interval is below 1, has a smaller mean. */
 TEST(best_is_by_the_median)
 {
     for (int t = 0; t < 13; t++) {

@@ -233,7 +233,7 @@ static void make_run(int n, double slow)
     }
 }
 
-/* At most 5 % of runs (plus three standard errors) call any of n equal rows slower; nearly all find one 20 % slower. */
+/* At most 5 % of runs (+ three standard errors) call any of n equal rows slower; nearly all find a row 20 % slower. */
 TEST_RANGE(equals_are_called_different_rarely, 0, 3, 7)
 {
     enum { ROUNDS = 12 };

@@ -283,7 +283,7 @@ TEST(two_ranks_in_one)
     gpu_trace_destroy(&both[1]);
 }
 
-/* If a collective has several kernels, none of them has its size, as analysers would compute a wrong rate from it. */
+/* If a collective has several kernels, none has the collective's size, as analysers would compute a wrong rate. */
 TEST(several_kernels_of_a_collective_only_belong_to_it)
 {
     static const char *const name = "ncclDevKernel_AllReduce_Sum_f32_TREE_LL(ncclDevKernelArgsStorage<4096ul>)";
