@@ -19,7 +19,7 @@ struct clock_sample {
 /* The correction of a time t is offset + drift * (t - at). A zeroed alignment changes nothing. */
 struct alignment {
     int64_t at_ns, offset_ns;
-    double drift, drift_error; /* drift_error: the largest error of drift; both in ns per second */
+    double drift, drift_error; /* drift: in ns per second; drift_error: the largest error of drift */
     int64_t residual_ns;       /* the largest error of an aligned time that lies between the two samples */
 };
 

@@ -22,7 +22,7 @@ struct transport {
     /* Returns 1 if the next queued collective, in that slot, may begin, else 0; called repeatedly until it may. NULL:
      * it always may. */
     int (*ready)(void *state, size_t slot);
-    /* Begins a collective in one of the slots [0, capacity), in the order in which they were queued. */
+    /* Begins a collective in one of the slots [0, capacity), in the order in which collectives were queued. */
     void (*post)(void *state, size_t slot, const struct collective *collective);
     /* Returns 1 if the collective in that slot is complete, else 0; called repeatedly until it is. */
     int (*test)(void *state, size_t slot);

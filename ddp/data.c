@@ -76,7 +76,7 @@ static struct slot *find_work(struct data *data)
         struct slot *slot = &data->slot[(data->served + 1 + (number - data->next)) % data->slots];
         int planned = slot->number == number && (slot->busy || slot->ready);
         if (!planned && slot->busy)
-            continue; /* a worker is still filling it for a position from before a seek */
+            continue; /* a worker is still filling the slot for a position from before a seek */
         data->planned += number == data->planned;
         if (!planned) {
             slot->number = number;

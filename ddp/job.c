@@ -170,8 +170,8 @@ static void warn_of_shared_memory(void)
                 1e-6 * left, 1e-6 * each * ranks);
 }
 
-/* Returns this rank's share of CPUs: each logical CPU that it may use is divided evenly among the ranks of its machine
- * that may use that CPU. */
+/* Returns this rank's share of CPUs: each logical CPU that this rank may use is divided evenly among the ranks of its
+ * machine that may use that CPU. */
 static double share_of_cores(const struct job *job)
 {
     struct affinity {

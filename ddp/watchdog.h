@@ -49,8 +49,8 @@ void watchdog_hide(struct watchdog *watchdog);
  * last wait. */
 void watchdog_await(struct watchdog *watchdog);
 
-/* From now on, also calls `look` on the watchdog's thread, with *watched preset to not waiting; NULL: stops these
- * calls. */
+/* From now on, also calls `look` on the watchdog's thread, after setting *watched to the values of a rank that does not
+ * wait; NULL: stops these calls. */
 void watchdog_look(struct watchdog *watchdog, void (*look)(void *state, struct watched *watched), void *state);
 
 /* Call it when this rank starts an operation that all ranks do in the same order, for example a collective. Returns its

@@ -20,8 +20,8 @@ struct gpu_facts {
 
 struct accelerator {
     const char *name; /* the value of --device that selects this kind */
-    const char
-        *built; /* the toolkit of the build, for example "CUDA 13.0 for sm_80, sm_90"; "none": built without one */
+    /* the toolkit of the build, for example "CUDA 13.0 for sm_80, sm_90"; "none": the build had no toolkit */
+    const char *built;
     /* Returns the number of GPUs visible to this process, at least 1; or -1, reported, if the program was built without
      * support, or the driver is missing, too old, or shows no GPU. */
     int (*count)(void);

@@ -25,9 +25,10 @@ struct activity {
     enum activity_kind kind;
     uint32_t correlation; /* links a call to the GPU's work that it started; increases with every call */
     const char *name;     /* name of a kernel (demangled) or a call, or text like "Memcpy HtoD (Pinned -> Device)" */
-    int64_t start_ns, end_ns;         /* in clock.h's time; calls and waits: times on the host */
-    uint32_t device, context, stream; /* unused for calls; ACTIVITY_NONE: a wait does not refer to one */
-    uint32_t thread;                  /* calls: the operating system's id of the calling thread */
+    int64_t start_ns, end_ns; /* in clock.h's time; calls and waits: times on the host */
+    /* unused for calls. ACTIVITY_NONE: a wait does not refer to a certain device, context or stream. */
+    uint32_t device, context, stream;
+    uint32_t thread; /* calls: the operating system's id of the calling thread */
     /* Indices of spans in their timeline lanes, set by activities_attribute; -1: none. operation: the operation that
      * made this call, or whose call started this work. collective: the collective of an NCCL kernel, or of the call
      * that launched it. */

@@ -10,7 +10,7 @@
 static int64_t read_wait(void)
 {
     enum { CLOSED = -1, ABSENT = -2 };
-    static _Thread_local int file = CLOSED; /* stays open; each thread has its own */
+    static _Thread_local int file = CLOSED; /* the file stays open; each thread has a file of its own */
     char text[80], *end;
     if (file == CLOSED && (file = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC)) < 0)
         file = ABSENT;

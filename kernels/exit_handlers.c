@@ -90,8 +90,8 @@ void exit_handlers_set_message(const char *format, ...)
         snprintf(line[i], sizeof line[i], "ddpbench: rank %d: ended by %s%s\n", my_rank, ends[i].name, words);
 }
 
-/* Tests whether all ranks got the signal: the launcher, their parent, sent it, or the kernel did for a key pressed in
- * the terminal. */
+/* Tests whether all ranks got the signal: the launcher, their parent, sent it, or the kernel sent it because a key was
+ * pressed in the terminal. */
 static int came_to_all(const siginfo_t *info)
 {
     return info->si_code == SI_KERNEL || info->si_pid == getppid();

@@ -10,7 +10,8 @@
  * may start are steps of Slurm too, but not ranks. */
 int launcher_started_this(void);
 
-/* Return this rank among all ranks, and among the ranks of this machine, from 0; 0 without a launcher. */
+/* launcher_rank returns the rank of this process among all ranks; launcher_rank_here, its rank among the ranks of this
+ * machine. Both ranks count from 0, and are 0 without a launcher. */
 long launcher_rank(void);
 long launcher_rank_here(void);
 

@@ -59,7 +59,8 @@ union cpu_bits {
  * compilers would follow both sides of the comparison and compute everything twice. */
 static inline float cpu_exp(float x)
 {
-    const float round = 12582912.0f; /* 1.5 * 2^23: adding it to a number rounds that to an integer, in the low bits */
+    /* 1.5 * 2^23: adding it to a number rounds the number to an integer, in the low bits */
+    const float round = 12582912.0f;
     const uint32_t round_bits = 0x4B400000u, bias = 127u;
     union cpu_bits shifted = {x * 1.44269504f + round};
     float n = shifted.value - round;

@@ -31,8 +31,8 @@ CPU_CLONES void cpu_rmsnorm_forward(void *y_, float *rstd, void *x_, const void 
     }
 }
 
-/* Backward of one row of C columns: adds to dw; adds to dx if keep is 1, or overwrites it if 0. The second loop finds
- * the row in the cache. */
+/* Backward of one row of C columns: adds to dw; adds to dx if keep is 1, and overwrites dx if keep is 0. The second
+ * loop finds the row in the cache. */
 static void backward_row(float *dx, float *dw, const float *dy, const float *x, const float *w, float rstd, size_t C,
                          float keep)
 {

@@ -30,7 +30,7 @@ struct cupti {
     /* ---- functions that may be NULL ---- */
     __typeof__(&cuptiActivitySetAttribute) set_attribute;
     __typeof__(&cuptiSetThreadIdType) set_thread_id_type;
-    /* some toolkits' headers do not declare it */
+    /* some toolkits' headers do not declare this function of CUPTI */
     CUptiResult (*enable_runtime_call)(CUpti_CallbackId call, uint8_t on);
     CUptiResult (*enable_all_waits)(uint8_t on);
 };
