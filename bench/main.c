@@ -82,7 +82,7 @@ int main(int argc, char *argv[])
     blas_choose_kernels();
     reexec_set_passive_threads(argc, argv);
     reexec_if_needed(argv);
-    /* ranks that cannot communicate with each other each report it */
+    /* if ranks cannot communicate with each other, each of them reports it */
     if (job_begin(&job, argc, argv) || (!asks_for_text(argc, argv) && job_check_alone(&job))) {
         error_print();
         job_end(&job);

@@ -110,7 +110,7 @@ static double beta_fraction(double x, double a, double b)
         d = 1 / (fabs(d) < tiny ? tiny : d);
         c = fabs(c) < tiny ? tiny : c;
         value *= c * d;
-        if (!(fabs(c * d - 1) >= 1e-15)) /* the negation also stops at NaN */
+        if (!(fabs(c * d - 1) >= 1e-15)) /* written as a negation, this also stops at NaN */
             break;
     }
     return value;
@@ -162,7 +162,7 @@ struct unpaired stats_log_ratio(const double *a, const double *b, size_t n)
 {
     double first = log(a[0] / b[0]), sum = 0, squares = 0, count = (double)n;
     for (size_t i = 0; i < n; i++)
-        sum += log(a[i] / b[i]) - first; /* exactly 0 if all ratios are equal */
+        sum += log(a[i] / b[i]) - first; /* subtracting `first` makes the sum exactly 0 if all ratios are equal */
     double mean = first + sum / count, df = count - 1;
     for (size_t i = 0; i < n; i++)
         squares += (log(a[i] / b[i]) - mean) * (log(a[i] / b[i]) - mean);
@@ -265,7 +265,7 @@ struct measured stats_ratio(struct measured x, struct measured y)
 }
 
 struct ranked {
-    double p; /* first member: the comparison function of qsort reads it */
+    double p; /* the first member, where the comparison function of qsort reads it */
     size_t index;
 };
 

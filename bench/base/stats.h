@@ -35,17 +35,17 @@ struct paired {
  * intervals that span many orders of magnitude. */
 enum { STATS_LEAST_PAIRS = 3 };
 
-/* For a fixed n. ratio is the geometric mean of a_i / b_i; interval and p come from Student's t with n - 1 degrees of
- * freedom on x_i = log(a_i / b_i). For n < STATS_LEAST_PAIRS the interval is NAN and p is 1. If all x_i are equal, both
- * ends of the interval are the ratio, and p is 1 if the ratio is 1, otherwise 0. */
+/* Compares a with b for a fixed n. ratio is the geometric mean of a_i / b_i; interval and p come from Student's t with
+ * n - 1 degrees of freedom on x_i = log(a_i / b_i). For n < STATS_LEAST_PAIRS the interval is NAN and p is 1. If all
+ * x_i are equal, both ends of the interval are the ratio, and p is 1 if the ratio is 1, otherwise 0. */
 struct paired stats_paired(const double *a, const double *b, size_t n, double level);
 
 /* Returns the ratio and its interval as an estimate without percentiles. */
 struct estimate stats_of_paired(const struct paired *paired);
 
-/* For an n that is not fixed in advance, so that sampling may stop after any sample: ratio is the median, and the
- * intervals of all n together contain the true median with probability `level`. By a sign test: with k the number of
- * ratios below 1 or above 1, whichever is less (ratios of 1 count as less),
+/* Compares a with b for an n that is not fixed in advance, so that sampling may stop after any sample: ratio is the
+ * median, and the intervals of all n together contain the true median with probability `level`. This is a sign test:
+ * with k the number of ratios below 1 or above 1, whichever is less (ratios of 1 count as less),
  *     p = min(1, (n + 1) (n choose k) / 2^n)
  * and the interval holds all values that, put in place of 1, have p > 1 - level. 1 / p is the likelihood ratio of the
  * signs under a coin with a bias uniform in [0, 1] to those under a fair coin. It is a martingale, so p falls to q or
@@ -71,8 +71,8 @@ struct measured {
     double value, low, high;
 };
 
-/* x - y and x / y of two independent measurements, from their intervals, which need not be symmetric: the method of
- * variance estimates recovery,
+/* Return x - y and x / y of two independent measurements, with an interval that follows from the intervals of x and y,
+ * which need not be symmetric, by the method of variance estimates recovery:
  *     low = x - y - hypot(x - x.low, y.high - y), high = x - y + hypot(x.high - x, y - y.low),
  * for x / y on logarithms. A ratio has no interval unless both intervals are above 0. Source: Zou and Donner,
  * Construction of Confidence Limits about Effect Measures: A General Approach, Statist. Med. 27 (2008) 1693-1702. */
@@ -86,8 +86,8 @@ struct measured stats_ratio(struct measured x, struct measured y);
  * 4. */
 void stats_holm(const double *p, const double *weight, size_t m, double level, double *step);
 
-/* Student's t with df > 0 degrees of freedom: P(T <= t), and the t for which P(T <= t) = p, 0 < p < 1. Computed by the
- * regularised incomplete beta function (continued fraction, NIST DLMF 8.17.22). Error below 1e-10. */
+/* Return, for Student's t with df > 0 degrees of freedom, P(T <= t), and the t for which P(T <= t) = p, 0 < p < 1.
+ * Computed by the regularised incomplete beta function (continued fraction, NIST DLMF 8.17.22). Error below 1e-10. */
 double stats_t_cdf(double t, double df);
 double stats_t_quantile(double p, double df);
 

@@ -8,20 +8,20 @@
 
 enum { CELL = 48 };
 
-/* A number with its unit, such as 12.5 us. The unit's prefix suits `like`: the number, or one shown next to it. */
+/* Writes a number with its unit, such as 12.5 us. The unit's prefix suits `like`: the number or one next to it. */
 const char *text_value_like(char text[CELL], double value, const char *unit, double like);
 
-/* A whole number of bytes with a binary unit; - for 0. */
+/* Writes a whole number of bytes with a binary unit; - for 0. */
 const char *text_bytes(char text[CELL], double bytes);
 const char *text_ratio(char text[CELL], double ratio);
-/* Seconds as milliseconds, with the interval if it is finite: "89.85 ms [88.41, 97.95]". */
+/* Writes seconds as milliseconds, with the interval if it is finite: "89.85 ms [88.41, 97.95]". */
 const char *text_milliseconds(char text[CELL], double seconds, double low, double high);
-/* A ratio as a change in percent, with the interval if it is finite: "+1.9 % [-1.6, +5.5]". */
+/* Writes a ratio as a change in percent, with the interval if it is finite: "+1.9 % [-1.6, +5.5]". */
 const char *text_change(char text[CELL], double ratio, double low, double high);
 
-/* A number of bytes, rounded, such as "12.3 GiB"; at most 8 characters. */
+/* Writes a number of bytes, rounded, such as "12.3 GiB"; at most 8 characters. */
 const char *text_memory(char text[CELL], size_t bytes);
-/* Seconds, rounded, such as "1 min 20 s". */
+/* Writes seconds, rounded, such as "1 min 20 s". */
 const char *text_duration(char text[CELL], double seconds);
 
 /* Open and close a stream that prints into memory, which the caller frees. Running out of memory is fatal. */

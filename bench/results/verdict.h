@@ -8,7 +8,7 @@
 #include <cJSON.h>
 
 enum verdict_kind {
-    VERDICT_BEST,      /* the shortest step */
+    VERDICT_BEST,      /* has the shortest step */
     VERDICT_TIE,       /* not significantly slower; with a margin (`within`): known to be within the margin */
     VERDICT_UNDECIDED, /* not significantly slower, and not known to be within the margin; or without an interval */
     VERDICT_SLOWER,    /* significantly slower */
@@ -19,7 +19,7 @@ extern const char *const verdict_kind_name[VERDICT_KINDS];
 /* An implementation other than the best. */
 struct verdict_item {
     const char *label;
-    double step;           /* seconds: items are sorted by it */
+    double step;           /* seconds of a step, by which the items are sorted */
     struct paired to_best; /* its step / the step of the best */
     enum verdict_kind kind;
 };
@@ -33,7 +33,7 @@ struct verdict {
     double within;                       /* margin of a tie, 0.01 is 1 %; 0: no margin, only a test */
     int anytime;                         /* the intervals hold at whichever round sampling stops (best_compare) */
     const char *sample;                  /* name of what is compared in pairs: "round" or "repeat" */
-    int explain;                         /* adds a last sentence that explains the ratios */
+    int explain;                         /* 1: verdict_add adds a last sentence that explains the ratios */
     struct verdict_item *item;           /* [n]; verdict_add sorts them */
     int n;
 };

@@ -76,7 +76,7 @@ int main(int argc, char *argv[])
                               argc, argv);
     if (status >= 0)
         return status;
-    size_t row = (size_t)T * C * sizeof(float); /* array_bytes is a multiple of whole fp32 sequences */
+    size_t row = (size_t)T * C * sizeof(float); /* array_bytes becomes a multiple of the bytes of an fp32 sequence */
     size_t mib = b.array_mib ? b.array_mib : b.program.quick ? 16 : 256;
     b.array_bytes = ((mib << 20) + row - 1) / row * row;
     b.numbers = b.array_bytes / b.program.opened.device->compute_bytes;

@@ -75,7 +75,7 @@ void *random_numbers(const struct device *device, size_t number_bytes, size_t n,
     static uint32_t state = 2463534242u;
     float *host = allocate(n, sizeof *host), *floats = device->allocate(n * sizeof *floats);
     for (size_t i = 0; i < n; i++) {
-        state = state * 1664525u + 1013904223u; /* Knuth, TAOCP 2, 3.3.4 */
+        state = state * 1664525u + 1013904223u; /* constants from Knuth, TAOCP 2, 3.3.4 */
         host[i] = (float)(low + (high - low) * (double)(state >> 8) * 0x1p-24);
     }
     device->upload(floats, host, n * sizeof *host);

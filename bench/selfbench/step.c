@@ -271,7 +271,7 @@ static void compare_step(const struct program *program, const struct step_option
     const struct workload *m = &o->model;
     struct step_and_products pairs;
     char words[128];
-    int discarded = program->opened.on_gpu ? 3 : 1; /* pairs until clocks have risen and kernels are chosen */
+    int discarded = program->opened.on_gpu ? 3 : 1; /* pairs before clocks have risen and kernels are chosen */
     step_and_products_create(&pairs, program->opened.device, o);
     pairs.peak = program->opened.on_gpu ? gpu_peak(program->opened.gpu.name, program->opened.device->precision) : 0;
     printf("1. Step against its weight-matrix products: d_model %zu, %zu layers, %zu heads, d_ff %zu, vocabulary %zu,\n"

@@ -28,7 +28,7 @@ struct chart_series {
     const struct chart_point *point;
     size_t n;
     int colour;
-    int is_dashed; /* a dashed line without points; otherwise a line with points */
+    int is_dashed; /* 1: a dashed line without points; 0: a line with points */
 };
 
 /* A dashed horizontal line for a value that does not depend on x. */

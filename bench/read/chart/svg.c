@@ -189,7 +189,7 @@ double svg_text_width(const char *text, double size)
     double width = 0;
     for (; *text; text++)
         width += letter_width(*text);
-    return width * size * (size >= SVG_TITLE ? 1.12 : 1); /* titles are bold */
+    return width * size * (size >= SVG_TITLE ? 1.12 : 1); /* titles are bold, so they are wider */
 }
 
 /* Returns the largest length from 1 to n that splits no UTF-8 character. An invalid byte counts as a character. */

@@ -42,7 +42,7 @@ void svg_circle(FILE *out, double x, double y, double radius, const char *classe
 void svg_path_begin(FILE *out, const char *classes, int colour);
 void svg_path_to(FILE *out, char command, double x, double y);
 void svg_path_end(FILE *out);
-void svg_number(FILE *out, double value); /* for an attribute: at most one decimal, limited to +-99999 */
+void svg_number(FILE *out, double value); /* writes an attribute's number: at most one decimal, within +-99999 */
 
 /* Estimates the width of a text in a wide font (DejaVu Sans); most fonts are narrower. */
 double svg_text_width(const char *text, double size);

@@ -202,7 +202,7 @@ static enum compare_status compare_runs(cJSON *json, const struct compare_option
 static int print(const cJSON *json, const struct compare_options *o)
 {
     int status = 0, instead = 0;
-    for (int i = 0; i <= COMPARE_FORMS && !status; i++) { /* i == COMPARE_FORMS: the text */
+    for (int i = 0; i <= COMPARE_FORMS && !status; i++) { /* i == COMPARE_FORMS stands for the text */
         const char *path = i < COMPARE_FORMS ? o->form[i] : instead ? "" : "-";
         char *text;
         size_t length;

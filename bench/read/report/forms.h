@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 enum report_form { FORM_HTML, FORM_MARKDOWN, FORM_JSON, FORM_CSV, FORM_PROMETHEUS, FORM_JUNIT, FORMS };
-extern const char *const form_option[FORMS]; /* the option that names the file */
+extern const char *const form_option[FORMS]; /* the option that names the file of each form */
 
 #define FORMS_TITLE "Bottleneck analysis of " /* beginning of the title of every report */
 

@@ -32,7 +32,7 @@ struct grid_point {
     double tokens_mean_s;      /* mean tokens per second */
     double efficiency;         /* tokens/s per rank / tokens/s per rank on the fewest ranks, where it is NAN */
     struct paired to_best;     /* step / step of the best, paired by repeat; no interval below GRID_REPEATS */
-    enum verdict_kind verdict; /* VERDICT_KINDS: a control; undecided with fewer than GRID_REPEATS */
+    enum verdict_kind verdict; /* VERDICT_KINDS for a control; undecided with fewer than GRID_REPEATS samples */
     const char *mark;          /* "*": best, "=": tie, "": neither */
 };
 

@@ -133,7 +133,7 @@ static void add_run(struct report_runs *runs, const char *label, const char *dir
     snprintf(run->label, sizeof run->label, "%s", *label ? label : json_string(saved.run, "label"));
     if (failed) {
         snprintf(run->problem, sizeof run->problem, "%s", error_text());
-        error_clear(); /* its text is in run->problem */
+        error_clear(); /* run->problem holds the error's text */
     } else {
         run->run = saved.run;
         run->summary = saved.summary;
