@@ -121,7 +121,7 @@ static void add_nominal(const struct allreduce *a, cJSON *summary, const struct 
         results_add_sentence(summary, "notes", "But %s, and a share of its rate says nothing.", unused);
     for (const struct fitted_link *l = link; l < link + links && !unused; l++) {
         const struct collective_timing *t = l->largest;
-        double latency = l->regimes ? l->regime[l->regimes - 1].latency : NAN; /* of that size */
+        double latency = l->regimes ? l->regime[l->regimes - 1].latency : NAN; /* at the largest size */
         nominal_words(words, nominal, t->nominal_share, nominal_attainable(nominal, latency, l->bus_bytes));
         results_add_sentence(summary, "notes", "%s %s %s, %s on %d rank%s: %s.", t->dtype, t->op, t->placement,
                              text_bytes(size, (double)t->bytes), a->harness.job->size,

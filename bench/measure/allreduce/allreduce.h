@@ -4,7 +4,7 @@
 
 #include "harness/harness.h"
 
-#define ALLREDUCE_SYNOPSIS "mpirun -n RANKS ddpbench allreduce" /* how to call it, without options */
+#define ALLREDUCE_SYNOPSIS "mpirun -n RANKS ddpbench allreduce" /* the command line, without its options */
 
 /* Runs `ddpbench allreduce` by calling harness_main. */
 enum exit_status allreduce_main(const struct job *job, int argc, char *const argv[]);

@@ -33,12 +33,12 @@ struct collective_choice {
 
 /* Which rank's time counts as the time of an iteration; the numbers are those of nccl-tests. */
 enum rank_time { TIME_OF_RANK0, TIME_MEAN, TIME_OF_FASTEST, TIME_OF_SLOWEST, RANK_TIMES };
-extern const char *const rank_time_name[RANK_TIMES]; /* in words */
+extern const char *const rank_time_name[RANK_TIMES]; /* names of the values */
 
 /* How iterations are issued. NO: queued, timed in up to ten stretches of at least 20, as in nccl-tests. YES: blocking,
  * as in OSU's benchmarks. YIELDS: non-blocking, as strategies issue them. AUTO: NO with NCCL, YES with MPI. */
 enum blocking { BLOCKING_AUTO, BLOCKING_NO, BLOCKING_YES, BLOCKING_YIELDS, BLOCKINGS };
-extern const char *const blocking_name[BLOCKINGS]; /* in words */
+extern const char *const blocking_name[BLOCKINGS]; /* names of the values */
 
 enum { TIMING_MOST_ITERATIONS = 2000 }; /* most iterations, unless --iters asks for more */
 struct timing_options {

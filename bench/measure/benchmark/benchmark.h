@@ -11,7 +11,7 @@ int benchmark_options_check(struct training_options *options, const struct optio
  * either case all measured rounds have been written and printed. */
 int benchmark_run(const struct job *job, const struct run_options *options, const struct command *command);
 
-#define TUNE_SYNOPSIS "mpirun -n RANKS ddpbench tune" /* how to call it, without options */
+#define TUNE_SYNOPSIS "mpirun -n RANKS ddpbench tune" /* the command line, without its options */
 
 /* The entry of `ddpbench tune` for harness_main: finds the strategy and bucket size with the shortest step. */
 enum exit_status tune_main(const struct job *job, int argc, char *const argv[]);

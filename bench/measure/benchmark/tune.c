@@ -76,7 +76,7 @@ static void print_help(const struct option_table *table)
 struct tune {
     const struct tune_options *options;
     struct training training;
-    struct search search; /* of rank 0 */
+    struct search search; /* used on rank 0 */
     struct progress progress;
 };
 

@@ -19,11 +19,11 @@
 
 struct monitor {
     const struct job *job;
-    int with_cpu, with_gpu; /* on this rank */
+    int with_cpu, with_gpu; /* 1: this rank watches the CPUs, the GPUs */
     int *pid;               /* [job->size] process ids of the ranks on this machine */
     struct monitor_cpu cpu;
     struct monitor_gpu gpu;
-    struct monitor_findings found; /* by this rank */
+    struct monitor_findings found; /* findings of this rank */
     cJSON *joined;                 /* findings of all ranks, after monitor_stop; NULL: none */
     int64_t origin_ns, start_ns;
     int watching; /* 1: the thread is running */

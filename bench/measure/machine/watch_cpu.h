@@ -11,7 +11,7 @@
 
 /* A reading of the kernel's counters; NAN: the kernel does not have that counter. */
 struct cpu_counters {
-    double user, system, idle, iowait, steal; /* CPU seconds since boot; user includes nice; system, interrupts */
+    double user, system, idle, iowait, steal; /* CPU seconds since boot; user has nice in it, system interrupts */
     double mhz;                               /* current clock, mean over the CPUs that the job may use */
     double thermal_throttles;         /* throttling events since boot, summed over the CPUs that the job may use */
     double quota_ms;                  /* ms for which CPU quotas stopped this process's control groups */
@@ -21,7 +21,7 @@ struct cpu_counters {
 
 /* What happened between two readings of the counters; NAN: unknown. */
 struct cpu_sample {
-    double length;                           /* s */
+    double length;                           /* seconds */
     double user, system, iowait, steal;      /* percent of the machine's CPU time */
     double job_cores, other_processes_cores; /* cores used by the job on this machine, by all other processes */
     double thermal_throttles, quota_ms;
@@ -40,13 +40,13 @@ struct cpu_sample cpu_sample_between(const struct cpu_counters *before, const st
 /* Totals and extremes over all samples; zeroed at first. */
 struct cpu_tally {
     double seconds;                                       /* all seconds watched */
-    double other_processes_seconds, other_processes_most; /* s; cores */
-    double steal_seconds, steal_most;                     /* s; percent */
-    double busy_seconds, slow_seconds;                    /* when the machine was busy; when its clock had fallen too */
+    double other_processes_seconds, other_processes_most; /* seconds at or above the threshold; most cores used */
+    double steal_seconds, steal_most;                     /* seconds at or above the threshold; most percent */
+    double busy_seconds, slow_seconds;                    /* seconds while the machine was busy; with a fallen clock */
     double clock_most;                                    /* highest clock in MHz so far, while the machine was busy */
     double fall_from, fall_to;                            /* the deepest fall of the clock, in MHz; 0: no fall */
-    double thermal_seconds, thermal;                      /* s; throttles */
-    double quota_seconds, quota_ms;                       /* s; ms */
+    double thermal_seconds, thermal;                      /* seconds with throttling; number of throttling events */
+    double quota_seconds, quota_ms;                       /* seconds with a stop by a quota; ms stopped in all */
 };
 
 void cpu_tally_add(struct cpu_tally *tally, const struct cpu_sample *sample);

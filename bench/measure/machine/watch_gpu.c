@@ -105,7 +105,7 @@ enum { SW_POWER_CAP = 0x4, HW_SLOWDOWN = 0x8, SW_THERMAL = 0x20, HW_THERMAL = 0x
 
 static const struct {
     const char *name, *text;
-    unsigned long long reasons; /* any of them */
+    unsigned long long reasons; /* NVML's bits, of which any is enough */
 } conditions[GPU_FINDINGS] = {
     {"gpu_power_cap", "was held back by its power limit", SW_POWER_CAP | HW_POWER_BRAKE},
     {"gpu_thermal_throttling", "was throttled because of its temperature", SW_THERMAL | HW_THERMAL},

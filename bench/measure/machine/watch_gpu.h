@@ -13,7 +13,7 @@
 struct gpu_sample {
     double utilization;               /* percent */
     double memory_used, memory_total; /* MiB */
-    double power, temperature;        /* in W; in degrees Celsius */
+    double power, temperature;        /* power in W, temperature in degrees Celsius */
     double sm_clock;                  /* MHz */
     int has_reasons;
     unsigned long long reasons; /* why the clock is below its maximum: NVML's bits */
@@ -25,7 +25,7 @@ enum { GPU_FINDINGS = 4, GPU_ID = 96 };
 struct gpu {
     unsigned index;                   /* NVML's number of the GPU */
     struct nvml_device *device;       /* NVML's handle */
-    char uuid[GPU_ID];                /* "" if it has none */
+    char uuid[GPU_ID];                /* "" if the GPU has no UUID */
     int samples, count[GPU_FINDINGS]; /* number of all samples, and of the samples with each finding */
     double memory_most;               /* percent */
 };

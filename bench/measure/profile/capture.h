@@ -41,7 +41,7 @@ int trace_file_write(const struct profile_options *options, const struct results
 struct trace_file {
     struct new_file file;
     struct watchdog *watchdog; /* notices if a write hangs */
-    int begun, failed;         /* on rank 0 */
+    int begun, failed;         /* begun: rank 0 has created the file */
 };
 
 /* Adds the trace of every rank to all_ranks/<name>_all_ranks_trace.json; the first call creates the file, and

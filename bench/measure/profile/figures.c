@@ -126,14 +126,14 @@ static void find_phases(struct profile_figures *f, const struct job *job, const 
 {
     size_t steps = (size_t)f->steps, n = steps * (size_t)f->ranks;
     double *room = allocate(4 * n + 2 * steps + (size_t)f->ranks, sizeof *room), *seconds = room, *waits = room + n;
-    double *work = room + 2 * n, *work_waits = room + 3 * n; /* zeroed */
+    double *work = room + 2 * n, *work_waits = room + 3 * n; /* zeroed, to be summed into */
     double *mine = room + 4 * n, *my_waits = mine + steps, *of_rank = my_waits + steps;
     for (int p = PHASES; p >= 0; p--) { /* the step comes first, since the shares divide by its time */
         read_phase(f, capture, p, mine, my_waits);
         job_gather(job, mine, steps * sizeof *mine, seconds);
         job_gather(job, my_waits, steps * sizeof *mine, waits);
         describe_phase(f, p, seconds, of_rank);
-        if (p == PHASES || p == PHASE_GRADIENT_SYNC || p == PHASE_CHECKPOINT) /* in these ranks only wait */
+        if (p == PHASES || p == PHASE_GRADIENT_SYNC || p == PHASE_CHECKPOINT) /* ranks wait in these phases */
             continue;
         for (size_t i = 0; i < n; i++) {
             work[i] += seconds[i];

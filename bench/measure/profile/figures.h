@@ -28,7 +28,7 @@ struct collective_figure {
 
 struct rank_figure {
     int rank;
-    struct overlap mean;                         /* of its steps */
+    struct overlap mean;                         /* mean overlap of its steps */
     double offset, drift, drift_error, residual; /* seconds, of the rank's clock; drift in seconds per second */
 
     /* Work: all phases of a step except gradient_sync and checkpoint, in which ranks wait for each other. Seconds,

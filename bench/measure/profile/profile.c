@@ -14,7 +14,7 @@ struct profiles {
     const struct command *command;
     int n;
     struct profile *of;            /* [n] */
-    struct attainable *attainable; /* of all rows */
+    struct attainable *attainable; /* attainable step times of all rows */
     struct link_rates *links;      /* [hosts]; NULL: not measured */
     struct training training;      /* with several profiles, its results are those of the comparison */
     struct trace_file merged;      /* one trace of all profiles */

@@ -99,7 +99,7 @@ static void add_captured(const struct profile *p, struct figure_list *list)
     double step = f->phase[PHASES].mean;
     for (int i = 0; i < PHASES + !p->controls.rounds; i++) { /* the step (last) only if the controls do not give it */
         const struct phase_figure *phase = &f->phase[i];
-        double seconds = i == PHASE_CHECKPOINT ? phase->mean : phase->median; /* its median is often 0 */
+        double seconds = i == PHASE_CHECKPOINT ? phase->mean : phase->median; /* few steps save, so the median is 0 */
         if (phase->mean > 0)
             figures_add_estimate(list, p->facts.label, phase->name, "s",
                                  &(struct estimate){seconds, NAN, NAN, NAN, NAN, n}, BETTER_LOWER, i == PHASES);

@@ -34,7 +34,7 @@ static void add_phases(const struct profile *p, cJSON *summary)
     double step = f->phase[PHASES].mean;
     size_t rows = 0;
     for (int i = 0; i <= PHASES; i++)
-        if (f->phase[i].mean > 0) /* it ran */
+        if (f->phase[i].mean > 0) /* the phase ran */
             row[rows++] = f->phase[i];
     snprintf(title, sizeof title, "Phases of %s in %d captured step%s of %s epochs on %d rank%s, ms a step",
              p->facts.label, f->steps, text_plural((size_t)f->steps), f->epochs, f->ranks,

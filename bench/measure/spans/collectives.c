@@ -111,7 +111,7 @@ static void find_stragglers(struct collectives *collectives, const struct job *j
         struct straggler *straggler = &collectives->straggler[r];
         for (const struct timed_collective *c = collectives->item; c < collectives->item + collectives->n; c++)
             if (c->last_rank == (int)r && c->step >= collectives->first) {
-                wait[straggler->last] = (struct interval){c->posted_ns, c->last_posted_ns}; /* on rank r it is empty */
+                wait[straggler->last] = (struct interval){c->posted_ns, c->last_posted_ns}; /* empty on rank r */
                 late[straggler->last++] = 1e-9 * (double)c->late_ns;
             }
         mine[r] = 1e-9 * (double)intervals_common(wait, intervals_unite(wait, straggler->last), sync, syncs);

@@ -75,8 +75,8 @@ struct timed_collective {
     int64_t returned_ns;            /* when the training thread continued; less than queued_ns: unknown */
     size_t bytes, elements, ticket; /* bytes, elements: of the larger of the two buffers */
     enum comm_kind kind;            /* the operation */
-    int step, index;                /* step: its slot; index: number of the bucket, or -1 */
-    int impossible;                 /* 1: a rank completed it before another posted it, so the clocks are wrong */
+    int step, index;                /* step: slot of the step; index: number of the bucket, or -1 */
+    int impossible;                 /* 1: a rank completed it before another rank posted it, so the clocks are wrong */
     int last_rank;                  /* rank that posted last; -1 if the clocks are too imprecise to tell */
     int64_t last_posted_ns;         /* when the last of the posts took place */
     int64_t late_ns;                /* from the second-to-last post to the last */
@@ -87,13 +87,13 @@ struct timed_collective {
 int64_t collective_wait(const struct timed_collective *collective, int rank, int64_t residual_ns);
 int64_t collective_transfer(const struct timed_collective *collective, int rank, int64_t residual_ns);
 
-/* The delays that one rank caused; times in seconds. */
+/* The delays that one rank caused; its times are in seconds. */
 struct straggler {
     size_t last;  /* number of collectives that it posted last */
     double share; /* last / number of collectives with a known last rank */
     double late;  /* median of late_ns over the collectives that it posted last */
     double most;  /* largest late_ns over the collectives that it posted last */
-    double cost;  /* how long other ranks stall for it in gradient_sync per step, mean over these ranks */
+    double cost;  /* seconds per step that other ranks stall for it in gradient_sync, mean over these ranks */
 };
 
 struct collectives {

@@ -98,8 +98,8 @@ enum { LANE_OF_PHASES = 2 * MADE_UP_THREAD, LANE_OF_WAITS = 3 * MADE_UP_THREAD, 
 struct gpu_lane {
     uint32_t stream; /* ACTIVITY_NONE: the lane is for waits */
     int place;       /* number among the lanes of the stream, from 0 */
-    int nccl;        /* 1: it has kernels of NCCL */
-    int64_t busy_ns; /* end of the last row on it so far */
+    int nccl;        /* 1: the lane has kernels of NCCL */
+    int64_t busy_ns; /* end of the last row on the lane so far */
 };
 
 static long lane_thread(const struct gpu_lane *lane)

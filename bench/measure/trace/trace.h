@@ -26,7 +26,7 @@ struct trace {
     int rank, ranks;
     int group;                     /* number of this trace, from 0, among a rank's several traces in a merged file */
     long pid, thread, comm_thread; /* process and thread ids; comm_thread 0: none */
-    int64_t base_ns;               /* rank 0's clock at ts 0; the same on all ranks */
+    int64_t base_ns;               /* rank 0's clock at ts 0; all ranks have the same value */
     int64_t base_unix_ns;          /* Unix time at ts 0 */
     const struct timeline *timeline;
     const struct alignment *alignment;
@@ -44,7 +44,7 @@ struct trace {
     const struct gpu_facts *seen; /* [gpus] all GPUs that this process sees */
     int gpus;
     const struct gpu_facts *of_rank;     /* [ranks] GPU of each rank, for the head of a merged trace */
-    const struct activities *activities; /* records of the GPU's tracer, attributed; NULL: only the device's stamps */
+    const struct activities *activities; /* attributed records of the GPU's tracer; NULL: there are only stamps */
     const char *untraced;                /* why activities is NULL */
     const char *nccl_version;            /* NULL: collectives do not run on the GPU */
 };

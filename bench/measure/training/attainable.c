@@ -111,7 +111,7 @@ void attainable_measure(struct attainable *attainable, const struct job *job, st
     const struct bucket *last = &reducer->plan.bucket[reducer->plan.n - 1];
     size_t all = last->offset + last->count;
     const struct collective lead = {.buffer = reducer->model->gradient, .count = all < LEAD ? all : LEAD};
-    reducer->model->device->zero(reducer->model->gradient, all); /* repeated sums of others would overflow */
+    reducer->model->device->zero(reducer->model->gradient, all); /* sums repeated often must not overflow */
     for (int bucket = 0; bucket < reducer->plan.n; bucket++) {
         double *alone = alone_of(attainable, b->implementation, bucket) + b->round;
         *alone = 0;

@@ -59,7 +59,7 @@ int training_write_run_json(const struct training *t, const char *mode, const st
 
 /* ---- the heading and notes of a summary ---- */
 
-/* Adds the bucket size to the heading, if the program chose it. */
+/* Adds the bucket size to the heading, if the program chose the size. */
 static void add_default_bucket(const struct training_options *o, cJSON *summary)
 {
     size_t bytes = 0;

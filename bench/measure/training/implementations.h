@@ -14,9 +14,9 @@ struct implementation {
     const struct strategy *strategy;
     size_t bucket_bytes;   /* 0 if the strategy has no buckets */
     char bucket_words[21]; /* the size as --bucket-size-mb takes it; "": no buckets */
-    int traced;            /* 1: its operations are recorded */
-    int after_backward;    /* 1: its collectives wait until backward ends (the control for overlap) */
-    int captured;          /* 1: a profile captures it; its controls are the rows up to the next captured one */
+    int traced;            /* 1: the row's operations are recorded */
+    int after_backward;    /* 1: the row's collectives wait until backward ends (the control for overlap) */
+    int captured;          /* 1: a profile captures the row; the rows up to the next captured one are its controls */
 };
 
 /* --implementations: a list of NAME or LABEL=NAME; or all, each strategy with its name as label. */

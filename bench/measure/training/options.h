@@ -30,7 +30,7 @@ struct workload {
 };
 
 enum regime { REGIME_ACTIVE, REGIME_WARMUP };
-extern const char *const regime_name[]; /* active, warmup */
+extern const char *const regime_name[]; /* "active", "warmup" */
 enum { DISCARDED_STEPS = 2 };           /* untimed steps at the start of a block */
 
 struct training_options {

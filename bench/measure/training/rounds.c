@@ -171,7 +171,7 @@ int training_measure(struct training *t, const struct run_hooks *hooks, int skip
     if (harness_stop_monitors(&t->harness))
         status = -1;
     t->run.complete = 1;
-    /* also after a failure: shows what was measured, and keeps it if possible */
+    /* runs also after a failure, to show what was measured and to keep it if possible */
     status = job_agree_after(job, status, hooks->summary(hooks->context));
     return losses_check(&t->run.losses, job) ? -1 : status;
 }

@@ -12,7 +12,7 @@ enum { FIGURE_STEP = PHASES, FIGURES };
 
 struct measurements {
     int n;           /* number of implementations */
-    size_t capacity; /* rounds that there is memory for */
+    size_t capacity; /* number of rounds for which memory is allocated */
     size_t rounds;   /* complete rounds so far */
     double *seconds; /* [n, FIGURES, capacity]; NAN if the implementation had no block in the round */
 };
