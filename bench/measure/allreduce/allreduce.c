@@ -19,7 +19,7 @@ struct allreduce {
     const struct allreduce_options *options;
     struct endpoint endpoint;
     struct collective_timing *timing; /* [timings]; with --overlap only `collective` of each is used */
-    size_t timings, finished;         /* finished: number of timings that have their figures */
+    size_t timings, finished;         /* finished: number of timings whose figures are known */
     double wrong;                     /* number of wrong elements so far */
     double busbw;                     /* sum of the busbw of the finished timings */
     struct figure_list figures;
@@ -210,7 +210,7 @@ static int measure_one(struct allreduce *a, size_t i, size_t cycle)
         timing_figures(&a->figures, t);
         a->wrong += t->wrong > 0 ? t->wrong : 0;
         a->busbw += t->busbw;
-        if (t->in_place) /* the row starts at the out-of-place timing of the same size, if there is one */
+        if (t->in_place) /* an out-of-place timing of this size starts the row, if there is one */
             row = table_add_row(table->json, table->column, table->columns, t - (i && !t[-1].in_place));
     }
     a->finished = i + 1;

@@ -9,7 +9,7 @@
 enum {
     LINK_REGIMES = 2,      /* at most */
     LINK_SIZES = 4,        /* fewest sizes in a regime */
-    LINK_MOST_SIZES = 2000 /* most sizes in a fit: it takes time proportional to their square */
+    LINK_MOST_SIZES = 2000 /* most sizes in a fit, which takes time proportional to their square */
 };
 
 /* A line for one range of sizes: latency is 0 or more, bandwidth INFINITY if times do not grow; 95 % intervals. */

@@ -29,7 +29,7 @@ static int names_parse(const struct option *option, const char *text, void *fiel
              names |= 1u << choice)
             if ((choice = option_choose(option, word, option->choices)) < 0)
                 return -1;
-    if (more < 0 || !names) /* malformed or empty list: option_choose reports it with the known names */
+    if (more < 0 || !names) /* option_choose reports a malformed or empty list, with the known names */
         return option_choose(option, *text ? text : "''", option->choices);
     *(unsigned *)field = names;
     return 0;

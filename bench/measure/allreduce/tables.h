@@ -41,7 +41,7 @@ enum { FITTED_LINKS = COMM_DTYPES * COMM_OPS * 2 };
 /* Fits a model for each type, operation and placement, in the order of timing_create; returns how many (1 rank: 0). */
 size_t links_fit(struct fitted_link link[FITTED_LINKS], const struct collective_timing *timing, size_t n, int ranks);
 
-/* Makes the table of the fitted links; NULL if no line could be fitted. The caller owns it. */
+/* Makes the table of the fitted links; NULL if no line could be fitted. The caller owns the table. */
 cJSON *link_table(const struct fitted_link *link, size_t n);
 
 #endif

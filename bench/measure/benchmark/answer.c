@@ -11,7 +11,7 @@
 /* A candidate that ran. */
 struct answer_row {
     const char *label;
-    const char *size;           /* as --bucket-size-mb takes it; "" without buckets */
+    const char *size;           /* bucket size as --bucket-size-mb takes it; "" without buckets */
     int buckets;                /* number of collectives in a step */
     struct estimate step, cost; /* in seconds; cost is estimated from paired differences to `none` */
     const struct search_row *searched;

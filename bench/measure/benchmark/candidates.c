@@ -13,7 +13,7 @@ static int same_plan(const struct plan *a, const struct plan *b)
     return same;
 }
 
-/* Makes a row; words: its bucket size in MiB, as --bucket-size-mb takes it, or "". */
+/* Makes a row; words: the row's bucket size in MiB, as --bucket-size-mb takes it, or "". */
 static struct implementation make_row(const struct strategy *strategy, const char *words)
 {
     struct implementation row = {.strategy = strategy, .bucket_bytes = (size_t)(strtod(words, NULL) * 1048576)};

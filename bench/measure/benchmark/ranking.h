@@ -12,19 +12,19 @@ struct ranking_row {
     int reduces;
     struct estimate seconds[FIGURES];
     struct estimate tokens_per_second;
-    struct estimate communication_ratio; /* gradient_sync / step; n is 0 if it does not communicate */
+    struct estimate communication_ratio; /* gradient_sync / step; n is 0 if the row does not communicate */
     struct estimate sync_cost;  /* seconds: step(this) - step(none), paired by round; n is 0 if it does not communicate,
                                    or `none` is not compared */
     struct estimate to_ddp;     /* step(this) / step(ddp), paired by round; n is 0 if `ddp` is not compared */
-    struct estimate attainable; /* seconds; n is 0 if it was not measured */
+    struct estimate attainable; /* attainable step in seconds; n is 0 if not measured */
     struct paired step_to_attainable; /* step(this) / attainable, paired by round */
-    struct against_best to_fastest;   /* for rows that reduce; n is 0 for others */
+    struct against_best to_fastest;   /* for rows that reduce; n is 0 for other rows */
     int undecided;                    /* 1: not slower, but the interval exceeds --resolve */
-    const char *mark;                 /* "*": the fastest; "=": a tie with it; or "" */
+    const char *mark;                 /* "*": the fastest; "=": a tie with the fastest; or "" */
 };
 
 struct ranking {
-    int n, compared; /* number of all rows, and of the rows that reduce */
+    int n, compared; /* n rows, of which `compared` rows reduce */
     size_t rounds;
     double resolve;       /* --resolve as a fraction: 0.01 for 1 %; 0: not given */
     double rounds_needed; /* see ranking_rounds_needed */

@@ -45,7 +45,7 @@ struct search {
     double stage_seconds; /* `seconds` when the current stage began */
     int final, looks; /* final 1: the final has begun; looks 1: it may end early, with intervals that allow for repeated
                          looks */
-    int best;         /* row of the best; -1 before the first comparison */
+    int best;         /* row of the best candidate; -1 before the first comparison */
     enum search_end end;
 };
 

@@ -49,7 +49,7 @@ int tune_options_check(void *line, const struct option_table *table, int ranks, 
     enum { BLOCK_STEPS = 3 };
     struct tune_options *options = line;
     struct training_options *o = &options->run.training;
-    o->rounds = 1; /* initial room for samples, in rounds; it grows */
+    o->rounds = 1; /* initial room for samples, in rounds; the room grows */
     if (ranks == 1)
         return error_report(
             "tune compares costs of communication, which a single rank does not have: use mpirun -n 2 or more");

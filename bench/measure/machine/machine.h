@@ -80,7 +80,7 @@ int open_device(struct open_device *opened, const struct job *job, const struct 
 /* Opens the device of a single-process program, on the first GPU that it sees. Returns 0; or -1, reported. */
 int open_device_alone(struct open_device *opened, const struct device_options *options, int threads);
 
-/* Whether a run with these options will compute on GPUs: they ask for one, or a rank sees one. All ranks call. */
+/* Whether a run will compute on GPUs, since its options ask for one, or a rank sees one. All ranks call. */
 int open_device_wants_gpus(const struct job *job, const struct device_options *options);
 
 /* Returns the GPUs [n] that this process sees, in order; n is 0 if it computes on the CPU. The caller frees them. */

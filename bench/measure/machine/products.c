@@ -1,4 +1,4 @@
-/* products.c - the library that computes the CPU's matrix products, and whether it uses the CPU well. */
+/* products.c - the library that computes the CPU's matrix products, and whether the library uses the CPU well. */
 #include "machine/machine.h"
 
 #include "kernels/error.h"

@@ -42,9 +42,9 @@ struct cpu_tally {
     double seconds;                                       /* all seconds watched */
     double other_processes_seconds, other_processes_most; /* seconds at or above the threshold; most cores used */
     double steal_seconds, steal_most;                     /* seconds at or above the threshold; most percent */
-    double busy_seconds, slow_seconds;                    /* seconds while the machine was busy; with a fallen clock */
+    double busy_seconds, slow_seconds;                    /* seconds while busy; seconds while busy with a low clock */
     double clock_most;                                    /* highest clock in MHz so far, while the machine was busy */
-    double fall_from, fall_to;                            /* the deepest fall of the clock, in MHz; 0: no fall */
+    double fall_from, fall_to;                            /* MHz before and after the clock's deepest fall; 0: none */
     double thermal_seconds, thermal;                      /* seconds with throttling; number of throttling events */
     double quota_seconds, quota_ms;                       /* seconds with a stop by a quota; ms stopped in all */
 };
@@ -60,7 +60,7 @@ struct monitor_cpu {
     const int *pid;   /* [pids] processes of the job on this machine; pids 0: unknown */
     int pids;
     cpu_set_t cpus;         /* CPUs that the job may use */
-    int missing[CPU_FILES]; /* 1: no CPU has that file; it is not read again */
+    int missing[CPU_FILES]; /* 1: no CPU has that file, which is not read again */
     char *text;             /* [room] content of a file; the owner frees it */
     size_t room;
     struct cpu_counters last; /* the previous reading, made at last_ns */

@@ -33,7 +33,7 @@ struct gpu {
 /* Adds a sample to the counts of a GPU. */
 void gpu_tally_add(struct gpu *gpu, const struct gpu_sample *sample);
 
-/* For each kind of finding, adds the GPU that has it in most samples, and how many other GPUs have it. */
+/* Adds each kind of finding: the GPU with that finding in most samples, and how many other GPUs have it. */
 void gpu_tally_report(const struct gpu *gpu, int n, struct monitor_findings *findings);
 
 enum { GPU_REASONS_TEXT = 192 };

@@ -26,7 +26,7 @@ static void add_ready(const struct profile_figures *f, const struct capture *cap
                     1e-9 * (double)(s->start_ns - capture->times[s->step].start_ns);
 }
 
-/* Sets the other times from this rank's collectives. computing: spans in which the rank computed; NULL: unknown. */
+/* Sets all times but READY from this rank's collectives. computing: spans in which the rank computed; NULL: unknown. */
 static void add_collectives(const struct profile_figures *f, const struct capture *capture,
                             const struct timeline *timeline, const struct lane *computing, int host_is_ahead,
                             double *seconds)

@@ -194,7 +194,7 @@ static void profiler_range(struct capture *capture, const struct device *device,
     capture->in_range = on;
 }
 
-/* Runs one step of the schedule, and keeps its spans only if it is active. */
+/* Runs one step of the schedule, and keeps its spans only if the step is active. */
 static void run_step(struct capture *capture, struct training *t, size_t step, enum capture_state state)
 {
     struct recorder *r = &t->engine.recorder;

@@ -101,7 +101,7 @@ struct estimate controls_efficiency(const double *step, const double *after_back
     return estimate;
 }
 
-/* Estimates a figure from the rounds in which it is known. */
+/* Estimates a figure from the rounds in which the figure is known. */
 static struct estimate estimate_known(const double *figure, size_t n)
 {
     double *known = allocate(n + 1, sizeof *known);

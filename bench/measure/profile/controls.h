@@ -39,7 +39,7 @@ struct controls {
     /* Series [rounds]: seconds in a step of the captured row, means over ranks (unless stated otherwise). */
     double *all_series;             /* owns the memory of the series below */
     double *compute, *compute_none; /* time in which operations ran; compute_none: in a step of `none` */
-    double *exposed, *overlap;      /* as in struct overlap */
+    double *exposed, *overlap;      /* `exposed` and `overlap` of struct overlap */
     double *alone;                  /* sum of the row's collectives, each run alone, on the slowest rank */
     double *slowdown;               /* time of a collective in the step / its time alone */
     double *peak;                   /* bytes in use minus others_staged, on the rank with the most */

@@ -8,7 +8,7 @@
 struct phase_figure {
     const char *name;    /* name of the phase, or "step" */
     char usual[32];      /* usual share in a well-tuned step, and whether the phase is outside it; "": unknown */
-    double mean, median; /* over the steps of all ranks (n = ranks x steps) */
+    double mean, median; /* mean and median over the steps of all ranks */
     double least, most;  /* smallest and largest median of any rank */
     double p95_steps;    /* 95th percentile over the steps of a rank, the largest of any rank */
     int least_rank, most_rank, p95_rank;
@@ -20,7 +20,7 @@ struct phase_figure {
 struct collective_figure {
     enum comm_kind kind;      /* the operation */
     size_t bytes, parameters; /* bytes: of a call; parameters: the most in any call */
-    size_t calls, waited;     /* calls of all ranks, and the calls known to have waited for another rank */
+    size_t calls, waited;     /* calls of all ranks; waited: calls known to have waited for another rank */
     double queued, duration;  /* queued: from request to post; duration: from post to completion */
     double wait, transfer;    /* wait: until the last rank's post, on the other ranks; transfer: from that post on */
     double algbw, busbw;      /* bytes / second at the median duration */
@@ -51,16 +51,16 @@ struct bucket_figure {
     double ready;                /* when its last gradient is final */
     double queued, posted, done; /* when its collective is requested (NAN on GPUs), posted, complete */
     double exposed;              /* seconds without concurrent computation; NAN: unknown */
-    double last;                 /* share of steps in which it completed last */
+    double last;                 /* share of steps in which this bucket completed last */
 };
 
 struct profile_figures {
     int first, steps;   /* the captured steps that are counted, as in capture.collectives */
-    const char *epochs; /* the kind of these steps: "active" or "warm-up" */
+    const char *epochs; /* kind of the counted steps: "active" or "warm-up" */
     int ranks;
     struct phase_figure phase[PHASES + 1]; /* [PHASES] is the whole step */
     struct rank_figure *rank;              /* [ranks] */
-    struct overlap mean;                   /* over the steps of all ranks */
+    struct overlap mean;                   /* mean overlap of the steps of all ranks */
     struct collective_figure *collective;  /* [collectives], largest payload first */
     int collectives;
     struct bucket_figure *bucket; /* [buckets]; none if nothing is reduced, or on one rank */

@@ -14,7 +14,7 @@ static enum level level_above(double value, double warning, double high)
     return value > high ? LEVEL_HIGH : value > warning ? LEVEL_WARNING : LEVEL_NOTE;
 }
 
-/* Adds a finding with empty text and unknown loss. percent: the figure; threshold: what it exceeds, in percent too. */
+/* Adds a finding with empty text and unknown loss. percent: the figure; threshold: the percentage it exceeds. */
 static struct finding *add_finding(struct findings *f, const char *name, enum level level, double percent,
                                    double threshold, const char *advice)
 {

@@ -179,7 +179,7 @@ int profile_rows_make(struct training_options *t, const struct strategy_list *li
 
 struct profile_rows profile_rows_find(const struct implementation *row, int n, int captured)
 {
-    const struct strategy *strategy = row[captured].strategy; /* its controls follow it (profile_rows_make) */
+    const struct strategy *strategy = row[captured].strategy; /* a row's controls follow the row (profile_rows_make) */
     struct profile_rows rows = {captured, captured + 1, strategy->overlaps ? captured + 2 : -1, -1};
     for (int i = 0; i < n && strategy->reduces; i++)
         if (row[i].traced && !row[i].strategy->reduces)

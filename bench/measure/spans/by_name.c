@@ -18,7 +18,7 @@ struct counted_span {
     struct name_total *row;
 };
 
-/* Returns the row of a name and kind, and adds it if it is new. */
+/* Returns the row of a name and kind, and adds a row if there is none. */
 static struct name_total *add_row(struct totals *a, const char *name, enum total_kind kind)
 {
     for (int i = 0; i < a->n; i++)
@@ -31,7 +31,7 @@ static struct name_total *add_row(struct totals *a, const char *name, enum total
     return &a->row[a->n++];
 }
 
-/* Orders spans by start, then the longer one first (outer before inner), then by kind. */
+/* Orders spans by start; of spans with one start, the longer (outer) comes first; then by kind. */
 static int by_nesting(const void *a, const void *b)
 {
     const struct counted_span *x = a, *y = b;

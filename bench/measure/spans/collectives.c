@@ -154,7 +154,7 @@ static size_t gather_moments(const struct collectives *collectives, const struct
 void collectives_bound_clocks(struct collectives *collectives, const struct job *job, struct alignment *alignment)
 {
     struct bounds {
-        int64_t least, most; /* limits of the correction to add to this rank's clock */
+        int64_t least, most; /* least and greatest correction of this rank's clock */
         int clock;
     } bounds = {INT64_MIN, INT64_MAX, job->clock}, *each;
     if (job_max(job, job->clock) == 0) /* all ranks share rank 0's clock */

@@ -102,7 +102,7 @@ struct collectives {
     int64_t residual_ns;           /* that of this rank's clock; after collectives_exchange the largest of all ranks */
     int ranks;
     int first, steps;              /* the slots that are counted: `steps` slots from `first` on */
-    size_t considered, attributed; /* number of counted collectives, and of those among them with a known last rank */
+    size_t considered, attributed; /* counted collectives; attributed: those of them with a known last rank */
     size_t impossible;             /* number of impossible collectives in all slots */
     int64_t impossible_ns;         /* most ns by which a collective completed before its last post */
     struct straggler *straggler;   /* [ranks] */

@@ -13,10 +13,10 @@
 struct captured_step {
     long number;      /* number in the schedule, from 0; the trace calls it ProfilerStep#(number + 1) */
     long global_step; /* number among all steps that this process ran */
-    long epoch;       /* from 0 */
+    long epoch;       /* number of the epoch, from 0 */
     int warmup;       /* 1: in a warm-up epoch */
     float learning_rate;
-    float loss, grad_norm; /* on this rank; grad_norm is NAN if not computed */
+    float loss, grad_norm; /* values on this rank; grad_norm is NAN if not computed */
     size_t resident_bytes; /* of this process after the step; 0: not recorded */
 };
 

@@ -10,9 +10,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* What a rank sends the others about a block. */
+/* What a rank sends the other ranks about a block. */
 struct block_report {
-    double seconds;           /* of all timed steps together */
+    double seconds;           /* seconds of all timed steps together */
     double phase[PHASES];     /* seconds per timed step */
     double communication_cpu; /* CPU seconds of this rank's communication thread in the timed steps */
 };

@@ -14,7 +14,7 @@ struct block {
     int implementation;
     long first_step;                       /* number of the block's first step among all steps of this process */
     double other_cores;                    /* cores used by other processes in a window ending here; NAN: none ends */
-    double seconds;                        /* of all timed steps together, on this rank */
+    double seconds;                        /* seconds of all timed steps together, on this rank */
     double comm_cpu_seconds, comm_seconds; /* CPU time of rank 0's communication thread in the timed steps, and seconds
                                               of these steps; 0 for a strategy that reduces nothing */
     size_t peak_bytes; /* most memory in use on this rank during the block (open_device_memory); 0: unknown */
@@ -39,7 +39,7 @@ struct block_counts {
     size_t with_other_processes;           /* blocks in which other processes used MONITOR_OTHER_CORES or more */
     double other_cores;                    /* most cores that other processes used in a window */
     size_t peak_bytes;                     /* most memory in use on this rank up to the last block */
-    double comm_cpu_seconds, comm_seconds; /* sums over the blocks */
+    double comm_cpu_seconds, comm_seconds; /* sums of the same fields of struct block over all blocks */
     struct window window;                  /* the current window */
 };
 

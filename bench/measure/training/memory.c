@@ -107,7 +107,7 @@ int memory_check(const struct job *job, const struct open_device *opened, const 
     const struct place {
         const char *name;
         size_t available;
-        int ranks, from, to; /* ranks share this memory; each has the parts [from, to) in it */
+        int ranks, from, to; /* `ranks` ranks share this memory; the parts [from, to) of each are in it */
         const char *advice;
     } place[] = {{gpu, open_device_available(opened), opened->sharing, 0, first_of_host, "--dtype bf16, or more GPUs"},
                  {"this machine", host_memory_available(), job->machine_size, first_of_host, MEMORY_PARTS,

@@ -35,7 +35,7 @@ enum { DISCARDED_STEPS = 2 };           /* untimed steps at the start of a block
 
 struct training_options {
     struct workload workload;
-    size_t batch_size, batch_size_per_rank; /* batch_size: of all ranks together; 0: not given */
+    size_t batch_size, batch_size_per_rank; /* batch_size: all ranks' batch together; 0: not given */
     size_t grad_accumulation;
     const char *data;
     size_t seed, data_workers, prefetch; /* prefetch: micro-batches that each worker prepares ahead */
