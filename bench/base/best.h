@@ -28,10 +28,10 @@ struct against_best {
  * 2). Not thread-safe: the last table of c is kept. */
 void best_compare(const double *const *sample, int k, size_t n, int best, int anytime, struct against_best *out);
 
-/* Calls best_compare with the (first) series of least median as best; series 0 if n = 0. Returns its index. */
+/* Calls best_compare with the (first) series of least median as best, or with series 0 if n = 0. Returns its index. */
 int best_of(const double *const *sample, int k, size_t n, int anytime, struct against_best *out);
 
-/* Whether the whole interval is between 1 / (1 + share) and 1 + share (share 0.01: 1 %); false if it is NAN. */
+/* Whether the whole interval is between 1 / (1 + share) and 1 + share (share 0.01: 1 %); false for NAN. */
 int best_within(const struct paired *to_best, double share);
 
 #endif

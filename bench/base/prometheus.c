@@ -89,7 +89,7 @@ static size_t print_run(FILE *out, const struct prometheus_run *run)
     return n;
 }
 
-/* Sorts by metric; samples of the same metric keep the order of their addresses, in which they were printed. */
+/* Sorts by metric; samples of one metric keep the order of their addresses, in which they were printed. */
 static int compare_samples(const void *first, const void *second)
 {
     const struct sample *a = first, *b = second;

@@ -51,7 +51,7 @@ static int write_row(struct new_file *file, const cJSON *columns, const cJSON *l
     return status;
 }
 
-/* Reads all lines. file NULL: adds their columns; otherwise writes them as rows. Returns 0; or -1, reported. */
+/* Reads all lines. file NULL: adds their columns; otherwise writes the lines as rows. Returns 0; or -1, reported. */
 static int take_lines(cJSON *columns, FILE *in, const char *from, struct new_file *file)
 {
     char *text = NULL;

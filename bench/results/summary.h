@@ -35,8 +35,8 @@ const char *results_unfinished(char text[RESULTS_UNFINISHED], const cJSON *summa
  * <subdirectory>_summary.txt in the directory above. Rank 0 only. Returns 0; or -1, reported. */
 int results_write_summary(struct results *results, cJSON *summary, const struct figure_list *figures);
 
-/* Print heading, answers, tables and notes; the heading alone, before a run; or all but the heading, after it. Text
- * lines of `allreduce` begin with #, as in nccl-tests. */
+/* Print heading, answers, tables and notes; the heading alone, before a run; or all but the heading, after the run.
+ * Text lines of `allreduce` begin with #, as in nccl-tests. */
 void results_print_summary(FILE *out, const cJSON *summary);
 void results_print_heading(FILE *out, const cJSON *summary);
 void results_print_body(FILE *out, const cJSON *summary);

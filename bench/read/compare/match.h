@@ -14,7 +14,7 @@ struct compare_lines {
 };
 
 /* Matches the figures of run[baselines + candidates] by subject, name and size. Lines point into the runs. Returns 0;
- * or -1, reported, if a baseline found wrong elements. Release with destroy in either case. */
+ * or -1, reported, if a baseline found wrong elements. Release with compare_lines_destroy in either case. */
 int compare_match(struct compare_lines *lines, const struct compare_run *run, size_t baselines, size_t candidates);
 
 /* Marks the figures to judge, and sorts the lines. metrics: a comma-separated list of figure names; "": figures that

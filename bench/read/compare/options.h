@@ -21,7 +21,7 @@ struct compare_options {
 };
 
 /* Parses argv[1..]. A request for help or the version sets table.help or table.version. Returns 0; or -1, reported.
- * Release with destroy in either case. */
+ * Release with compare_options_destroy in either case. */
 int compare_options_parse(struct compare_options *options, int argc, char *const argv[]);
 void compare_options_destroy(struct compare_options *options);
 

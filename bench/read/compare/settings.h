@@ -17,7 +17,7 @@ struct compare_run {
 };
 
 /* Reads the run in a directory. Names of the run and its files (label, output, times), and values that follow from
- * others, do not become settings. Returns 0; or -1, reported. Release with destroy in either case. */
+ * others, do not become settings. Returns 0; or -1, reported. Release with compare_run_destroy in either case. */
 int compare_run_read(struct compare_run *run, const char *directory);
 void compare_run_destroy(struct compare_run *run); /* all members may be 0 */
 

@@ -9,22 +9,22 @@
 #include "report/grid.h"
 #include "report/scaling.h"
 
-/* The summary: what was measured, warnings, the costliest bottleneck with advice, the efficiency. */
+/* Adds the summary: what was measured, warnings, the costliest bottleneck with advice, the efficiency. */
 void section_add_summary(cJSON *document, const struct report_runs *runs, const struct scaling *scaling,
                          size_t scalings, const struct bottlenecks *bottlenecks);
 void section_add_bottlenecks(cJSON *document, const struct bottlenecks *bottlenecks);
-/* The best implementation of each comparison on several ranks; only the first comparisons are shown. */
+/* Adds the best implementation of each comparison on several ranks; only the first comparisons are shown. */
 void section_add_choices(cJSON *document, const struct report_runs *runs);
 
-/* Where the time goes: all implementations if there is a single run, otherwise the subject of each run. */
+/* Adds where the time goes: all implementations if there is a single run, otherwise the subject of each run. */
 void section_add_breakdown(cJSON *document, const struct report_runs *runs);
-/* A captured step of each of the first profiles, as a timeline of the ranks, read from the runs' directories. */
+/* Adds a captured step of each of the first profiles, as a timeline of the ranks, read from the runs' directories. */
 void section_add_steps(cJSON *document, const struct report_runs *runs);
 void section_add_scaling(cJSON *document, const struct scaling *scaling, size_t scalings);
 void section_add_buckets(cJSON *document, const struct report_runs *runs);
 void section_add_collectives(cJSON *document, const struct report_runs *runs);
 
-/* A sweep: the tables, pictures and verdicts of a judged grid with at least one point. */
+/* Adds a sweep: the tables, pictures and verdicts of a judged grid with at least one point. */
 void section_add_grid(cJSON *document, const struct grid *grid);
 
 void section_add_runs(cJSON *document, const struct report_runs *runs); /* lists all runs, including unreadable ones */
