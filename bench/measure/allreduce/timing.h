@@ -85,7 +85,7 @@ struct collective_timing *timing_create(const struct collective_choice *choice, 
 
 void timing_destroy(struct collective_timing *timing, size_t n);
 
-/* Returns `asked`, or if that is BLOCKING_AUTO the choice for this endpoint. */
+/* Returns `asked`; but if `asked` is BLOCKING_AUTO, the choice for this endpoint. */
 enum blocking timing_blocking(const struct endpoint *endpoint, enum blocking asked);
 
 /* Runs one cycle of a collective: checks results (in cycle 0 only), warms up, times iterations. All ranks call. */

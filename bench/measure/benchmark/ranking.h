@@ -32,14 +32,14 @@ struct ranking {
     int fastest; /* of the rows that reduce, the one with the shortest median step; -1: no such row, or no rounds */
 };
 
-/* tokens: per step, of all ranks. attainable[n, rounds]: seconds, for rows that reduce; or NULL. With resolve > 0 the
+/* tokens: per step, on all ranks. attainable[n, rounds]: seconds, for rows that reduce; or NULL. With resolve > 0 the
  * verdicts are valid whenever the rounds end (best_of with anytime set). */
 void ranking_create(struct ranking *ranking, const struct measurements *measurements,
                     const struct implementation *implementation, int ranks, double tokens, const double *attainable,
                     double resolve);
 
 /* Returns after how many rounds each row that reduces is either slower than the fastest, or has its whole interval
- * within a factor of 1 + resolve. If every row is already so, returns the rounds made; otherwise an estimate for
+ * within a factor of 1 + resolve. If this is so for every row, returns the rounds made; otherwise an estimate for
  * intervals that shrink as 1 / sqrt(rounds), INFINITY if an interval is NAN. */
 double ranking_rounds_needed(const struct measurements *measurements, const struct implementation *implementation,
                              double resolve);

@@ -53,7 +53,7 @@ struct search {
  * all sizes, keeps every second, every fourth ... size IN, and makes the others LEFT_OUT. */
 void search_begin(struct search *search, double limit, double block_seconds);
 
-/* Call after each round, `seconds` after the first one began: sets states, best and end. step[n][rounds]: the samples
+/* Call after each round, `seconds` after the first round began: sets states, best and end. step[n][rounds]: the samples
  * of each row in seconds, finite in the rounds in which the row ran. */
 void search_round(struct search *search, const double *const *step, size_t rounds, double seconds);
 

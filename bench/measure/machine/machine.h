@@ -92,13 +92,13 @@ void open_device_explain(const struct open_device *opened);
 /* Writes the name of the GPU and the precision, such as "NVIDIA H200, bf16". */
 const char *open_device_words(const struct open_device *opened, char text[300]);
 
-/* On a GPU: the bytes in use on it by any process; the reset does nothing. On the CPU: the peak resident bytes of this
- * process since the last reset. The reset returns 0, or -1 if the kernel does not allow it. */
+/* Returns on a GPU the bytes that all processes use on it; the reset does nothing. On the CPU: the peak resident bytes
+ * of this process since the last reset. The reset returns 0, or -1 if the kernel does not allow it. */
 size_t open_device_memory(const struct open_device *opened);
 int open_device_reset_memory(const struct open_device *opened);
 
 /* Returns the bytes that the ranks on this rank's GPU may allocate together; 0 on the CPU. This is the memory that was
- * free, less an estimate for CUDA, cuBLAS and NCCL: for each rank 3 % of the memory, at least 1 GiB. */
+ * free, minus an estimate for CUDA, cuBLAS and NCCL: for each rank 3 % of the memory, at least 1 GiB. */
 size_t open_device_available(const struct open_device *opened);
 
 /* Adds the GPU, its precision and the versions of CUDA to a JSON object; adds nothing for a CPU. */
@@ -113,7 +113,7 @@ int products_measure(const struct job *job, struct blas_facts *slowest);
 /* Writes the library and its kernels, such as "OpenBLAS 0.3.21 (SkylakeX)". */
 const char *products_words(const struct blas_facts *blas, char text[128]);
 
-/* A sentence if blas_choose_kernels replaced the library's choice of kernels, else NULL; and a sentence with advice if
+/* The first returns a sentence if blas_choose_kernels replaced the kernels, else NULL; the second gives advice if
  * products run too slowly for the CPU's vector units, else NULL. */
 const char *products_replaced(const struct blas_facts *blas, char text[256]);
 const char *products_warning(const struct blas_facts *blas, char text[400]);

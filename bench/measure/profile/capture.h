@@ -45,7 +45,7 @@ struct trace_file {
 };
 
 /* Adds the trace of every rank to all_ranks/<name>_all_ranks_trace.json; the first call creates the file, and
- * merged_trace_end completes it. Both return 0; or -1, reported, and then leave no file. All ranks call both. */
+ * merged_trace_end completes it. Both functions return 0; or -1, reported, and leave no file. All ranks call both. */
 int merged_trace_add(struct trace_file *merged, const struct profile_options *options, const char *directory,
                      const struct job *job, const struct trace *trace);
 int merged_trace_end(struct trace_file *merged, const char *name);

@@ -178,7 +178,7 @@ static size_t list_payloads(struct profile_figures *figures, const struct captur
     return most;
 }
 
-/* Sets the median times over the calls of all ranks for which each is known. Gathers one time of one payload after
+/* Sets the median of each time over the calls of all ranks for which it is known. Gathers one time of one payload after
  * another, to save memory. */
 static void find_collectives(struct profile_figures *figures, const struct job *job, const struct capture *capture)
 {

@@ -16,7 +16,7 @@ struct phase_figure {
 };
 
 /* The collectives of one payload and operation, over all ranks and steps. Times are medians in seconds over the calls
- * for which they are known; NAN if there are none. */
+ * for which they are known; NAN if there are no such calls. */
 struct collective_figure {
     enum comm_kind kind;      /* the operation */
     size_t bytes, parameters; /* bytes: of a call; parameters: the most in any call */

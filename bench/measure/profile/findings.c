@@ -125,7 +125,7 @@ static void check_memory(struct findings *f, double threshold, const struct prof
 
 /* ---- communication ---- */
 
-/* The loss is the sync cost, if control rounds have run; otherwise the exposed time on the worst rank, less its waits
+/* The loss is the sync cost, if control rounds have run; otherwise the exposed time on the worst rank, minus its waits
  * for other ranks, which findings about stragglers count. Returns NULL if nothing is found. */
 static struct finding *check_exposed(struct findings *f, double threshold, const struct profile_facts *facts,
                                      const struct profile_figures *figures, const struct collectives *collectives,
@@ -198,7 +198,7 @@ static double most_late_in(const struct rank_figure *rank)
     return rank->late_in[rank_latest_in(rank)];
 }
 
-/* Names the rank that costs the others most. If no cost exceeds the threshold, because communication takes longer than
+/* Names the rank that costs other ranks most. If no cost exceeds the threshold, because communication takes longer than
  * the delays, notes the rank that is latest in any phase, if that is at least 10 % of the work. */
 static void check_stragglers(struct findings *f, const struct profile_figures *figures, const struct collectives *c)
 {

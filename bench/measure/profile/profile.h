@@ -41,7 +41,7 @@ int profile_options_check(const struct profile_options *options, const struct op
                           struct training_options *training);
 
 /* Makes the rows of the training. Each strategy (with buckets: each bucket size) has a captured row, a copy without
- * tracing, and, if it overlaps, a copy with its collectives after backward. `none` is added unless the list has it.
+ * tracing, and, if it overlaps, a copy with its collectives after backward. `none` is added unless it is in the list.
  * Returns 0; or -1, reported, if there are too many rows or a label is taken. */
 int profile_rows_make(struct training_options *training, const struct strategy_list *list);
 
@@ -50,11 +50,11 @@ int rank_list_check(const struct rank_list *list, int ranks);
 
 int rank_list_has(const struct rank_list *list, int rank);
 
-/* Parts of a cycle, as in torch.profiler.schedule: steps not traced; traced and discarded; traced and kept. */
+/* Parts of a cycle, as in torch.profiler.schedule: in turn, steps not traced, traced but dropped, traced and kept. */
 enum capture_state { CAPTURE_WAIT, CAPTURE_WARMUP, CAPTURE_ACTIVE };
 enum capture_state capture_state(const struct profile_options *options, size_t step);
 
-/* Returns the number of steps until the last cycle ends. `steps`: those of all epochs, at least one cycle. */
+/* Returns the number of steps until the last cycle ends. `steps`: steps of all epochs, at least one cycle. */
 size_t capture_steps(const struct profile_options *options, size_t steps);
 
 /* Runs the profile and writes its traces and summaries. Returns 0; or -1, reported, after writing what was measured so

@@ -115,8 +115,8 @@ void collectives_create(struct collectives *collectives, const struct timeline *
 void collectives_destroy(struct collectives *collectives);
 
 /* Corrects the clock alignment of ranks that do not read rank 0's clock, and the times of their collectives: no rank
- * can complete a collective before another posts it. Bounds each such clock against rank 0's, using the collectives of
- * all ranks that read it. All ranks call, with the same number of collectives. */
+ * can complete a collective before another posts it. Bounds each such clock by the times of the ranks that do read rank
+ * 0's clock. All ranks call, with the same number of collectives. */
 void collectives_bound_clocks(struct collectives *collectives, const struct job *job, struct alignment *alignment);
 
 /* Finds the last rank of each collective, and the stragglers in `steps` slots from `first` on. All ranks call, with the

@@ -11,7 +11,7 @@ enum { STREAM_HOST = 0 };
 /* Thread numbers from here on, above all real ones, are for lanes that are not threads. */
 enum { MADE_UP_THREAD = 5000000 };
 
-/* Rows that others refer to have fixed external ids: host_id + i for span i of the host lane, operation_id + i for
+/* Rows that other rows refer to have fixed external ids: host_id + i for span i of the host lane, operation_id + i for
  * operation i, collective_id + i for collective i. All other rows take the next free id. */
 struct trace_writer {
     const struct trace *trace;
@@ -52,7 +52,7 @@ int64_t trace_row_time(const struct trace *trace, int64_t ns);
 /* Begins a row, to which the caller may write more members, and which the caller must close. */
 void trace_row_begin(struct trace_writer *w, const char *phase, long pid, long thread, int64_t ts);
 
-/* Begin a span whose "External id" is `id`: from times of this rank's clock, or from two ts. The caller may write more
+/* Begin a span whose "External id" is `id`: from two times of this rank's clock; from two ts. The caller may write more
  * "args"; trace_span_end closes "args" and writes the name of the span. */
 void trace_span_begin(struct trace_writer *w, const char *category, long pid, long thread, int64_t start_ns,
                       int64_t end_ns, long id);

@@ -17,13 +17,13 @@ double attainable_of_plan(int n, const double *ready, const double *alone, doubl
 struct attainable;
 struct block;
 
-/* Makes room for `rounds` rounds (it grows) of n implementations, with `timed` timed steps in a block, on a model with
- * that many tensors. reducer[n] must outlive it. Release with attainable_destroy; NULL is fine. */
+/* Makes room for `rounds` rounds (more if needed) of n implementations, with `timed` timed steps in a block, on a model
+ * with `tensors` tensors. reducer[n] must outlive it. Release with attainable_destroy; NULL is fine. */
 struct attainable *attainable_create(const struct reducer *reducer, int n, int tensors, int timed, size_t rounds);
 void attainable_destroy(struct attainable *attainable);
 
-/* Call after a block, while its spans are in the timeline; they stay there. For `none`, stores when each gradient was
- * final in the timed steps; for others, measures each collective alone, while the ranks do nothing else. All ranks
+/* Call after a block, while its spans are in the timeline, where they stay. For `none`, stores when each gradient was
+ * final in the timed steps; for other rows, measures each collective alone, while the ranks do nothing else. All ranks
  * call. */
 void attainable_measure(struct attainable *attainable, const struct job *job, struct timeline *timeline,
                         const struct block *block);
@@ -35,7 +35,7 @@ int attainable_write(const struct attainable *attainable, struct results *result
                      const struct timeline *timeline, const struct block *block);
 
 /* Returns how many times longer the collectives of a block took on this rank in the timed steps than alone: the median
- * over buckets of (mean time in the timed steps) / (time alone). Sets *alone to the seconds of all of them alone. */
+ * over buckets of (mean time in the timed steps) / (time alone). Sets *alone to the seconds of all, run alone. */
 double attainable_slowdown(const struct attainable *attainable, const struct timeline *timeline,
                            const struct block *block, double *alone);
 

@@ -21,7 +21,7 @@ enum memory_part {
 extern const char *const memory_part_name[MEMORY_PARTS];
 
 /* What the memory of a rank depends on, apart from options and model. On a GPU the parts before MEMORY_STAGING are in
- * the GPU's memory, the others in the host's. */
+ * the GPU's memory, the other parts in the host's. */
 struct memory_conditions {
     int rank, ranks;
     int on_gpu, stages; /* stages 1: collectives go through host memory */
@@ -32,11 +32,11 @@ struct memory_conditions {
 void memory_estimate(const struct memory_conditions *conditions, const struct training_options *options,
                      const struct model *model, size_t bytes[MEMORY_PARTS]);
 
-/* The most spans that a run can have in each lane. */
+/* Sets spans[] to the most spans that a run can have in each lane. */
 void memory_spans(const struct training_options *options, const struct model *model, const struct recording *recording,
                   size_t spans[TIMELINE_LANES]);
 
-/* The most collectives in a step of any implementation. */
+/* Returns the largest number of collectives in a step of any implementation. */
 size_t memory_collectives(const struct training_options *options, const struct model *model);
 
 /* How many steps the buffer for captured spans can hold, but no more than the steps of all epochs. */

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Estimated most tracer records per span. An operation has a few kernels and their launches; a collective a kernel,
+/* Estimated most tracer records per span. An operation has a few kernels and their launches; a collective has a kernel,
  * stamps, events and waits; phases and ready marks of the host have stamps. */
 enum { OF_OPERATION = 8, OF_COLLECTIVE = 12, OF_HOST = 4 };
 

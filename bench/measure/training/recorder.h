@@ -50,8 +50,8 @@ void recorder_release(struct recorder *recorder);
 /* Call after the last step: completes the records as recorder_hold does, and stops the tracer. */
 void recorder_stop_tracer(struct recorder *recorder);
 
-/* Returns a lane of spans in which the rank computed, for overlap_of_steps: the operations, on a device that finishes
- * each before it returns; the work that the tracer recorded, on a GPU; NULL if part of it is unknown. */
+/* Returns a lane of spans in which the rank computed, for overlap_of_steps: on a GPU the work
+ * that the tracer recorded, elsewhere the operations; NULL if part of the work or of the operations is unknown. */
 const struct lane *recorder_computing(const struct recorder *recorder);
 
 #endif

@@ -102,7 +102,7 @@ void training_add_notes(const struct training *training, cJSON *summary);
 /* Appends a line to this rank's metrics for each step of a block. Returns 0; or -1, reported. */
 int telemetry_write_block(struct results *results, const struct training *training, const struct block *block);
 
-/* Print members of a line, each after a comma: a number (null if not finite); the times of a step, counted from
+/* Print members of a line, after commas. In turn: a number (null if not finite); the times of a step, counted from
  * origin_ns; the overlap of a step (with its computation if it is traced). */
 void telemetry_print_number(FILE *out, const char *name, double value);
 void telemetry_print_times(FILE *out, int64_t origin_ns, const struct step_times *step);
