@@ -82,7 +82,7 @@ measure() {
         rm -rf "$to"
         mkdir -p "$to"
         wait_child tee_output "$to/output.txt" timeout --foreground --kill-after=10 "$limit" "$@" || status=$?
-        # If --seconds ended the command, the next call retries it, but not this call's first: no call has more time.
+        # If --seconds ended the command, the next call retries it, except this call's first: no call has more time.
         if [[ $status == @(124|137) ]] && [ "$limit" -lt 600 ] && [ -n "$others" ]; then
             left+=" $name"
             return

@@ -201,9 +201,9 @@ quote_words() {
     printf '%s\n' "${line# }"
 }
 
-# find_mpirun: sets mpirun (the MPI launcher and the options given in MPIRUN), MPIRUN (the same, for scripts that this
-# one starts), mpi (openmpi, or mpich for MPICH and MPIs derived from it) and rank_variable (the environment variable
-# that holds the number of a rank).
+# find_mpirun: sets mpirun (the MPI launcher and the options given in MPIRUN), MPIRUN (mpirun as quoted words, for
+# scripts that this one starts), mpi (openmpi, or mpich for MPICH and MPIs derived from it) and rank_variable (the
+# environment variable that holds the number of a rank).
 # shellcheck disable=SC2034 # callers use these variables
 find_mpirun() {
     local name command_words=()

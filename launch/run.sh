@@ -98,7 +98,7 @@ ask_host() {
     exec "${ask[@]}" </dev/null >"$answers/$1" 2>"$answers/$1.why"
 }
 
-# ask_hosts: queries all hosts that have ranks in parallel; sets cores (of a host), share (the smallest number of cores
+# ask_hosts: queries in parallel all hosts that have ranks; sets cores (of a host), share (the smallest number of cores
 # per rank), and uneven if the hosts differ.
 ask_hosts() {
     local host why their

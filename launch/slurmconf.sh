@@ -2,7 +2,7 @@
 # Sourced by slurm.sh, which defines die_of_slurm(), need_slurm(), check_names() and add_settings(), and sets program.
 # shellcheck shell=bash disable=SC2154 # set by slurm.sh
 
-# Rows are written to the file in this order: KEY;DEFAULT;PATTERN;EXPECTED VALUE. The option of a key has - for _.
+# Rows are written to the file in this order: KEY;DEFAULT;PATTERN;EXPECTED VALUE. A key's option has - for each _.
 setting_rows=(
     "partition;;[A-Za-z0-9_.+-]{0,99};a name of letters, digits and _ . + -, or nothing (Slurm's default)"
     "account;;[A-Za-z0-9_.@+-]{0,99};a name of letters, digits and _ . @ + -, or nothing"

@@ -28,7 +28,7 @@ expect() {
 }
 
 rows() { grep -cE '^ +[0-9]+ +[0-9]+ ' printed || true; }
-# figures COLUMN [NAME]: prints a column of summary.csv (subject, bytes, value or n) for the figures NAME, or for all.
+# figures COLUMN [NAME]: prints a column of summary.csv (subject, bytes, value or n) for figures called NAME, or all.
 figures() {
     awk -F, -v column="$1" -v name="${2:-}" '
         BEGIN { of["subject"] = 2; of["bytes"] = 4; of["value"] = 6; of["n"] = 9 }
@@ -55,7 +55,7 @@ expect "the .jsonl files contain every iteration of every rank" equal \
 # by_size: reads the figures of each subject and size into arrays.
 # shellcheck disable=SC2016 # these are awk fields
 by_size='FNR > 1 { key = $2 "," $4; bytes[key] = $4; x[key, $3] = $6 + 0 }'
-# algbw = bytes / time, busbw = algbw x 2 (n - 1) / n; with 2 ranks both are equal.
+# algbw = bytes / time, busbw = algbw x 2 (n - 1) / n; with 2 ranks algbw and busbw are equal.
 expect "the bandwidths follow from the times" awk -F, "$by_size"' END { for (k in bytes) {
     rate = x[k, "algbw"] * x[k, "time"] / bytes[k]
     if (x[k, "algbw"] != x[k, "busbw"] || rate < 0.999 || rate > 1.001) { print k, rate; bad = 1 } } exit bad }' out/summary.csv
@@ -192,7 +192,7 @@ expect "--help is printed once" equal "$(grep -c '^Usage:' printed)" 1
 
 # ---- a rank that stops responding ----
 
-# begin OPTION...: starts a run of two ranks, `job`, and waits until rank 0 has printed the heading; sets ranks to their process ids.
+# begin OPTION...: starts `job`, two ranks, and waits until the heading is printed; sets `ranks` to their process ids.
 begin() {
     rm -rf hang
     took=$SECONDS
@@ -202,7 +202,7 @@ begin() {
     wait_until ranks_run || true
 }
 
-# ranks_run: sets ranks; succeeds if both ranks run and the heading is printed, or if the job has ended.
+# ranks_run: sets `ranks`; succeeds if both ranks run and the heading is printed, or if the job has ended.
 ranks_run() {
     local process
     ranks=()

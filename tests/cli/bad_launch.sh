@@ -18,7 +18,7 @@ shopt -s nullglob dotglob
 calls=0 grouped=0 good_calls=0 called=''
 
 # bad STATUS SCRIPT PATTERN ARGUMENT...: runs SCRIPT in the empty directory `here` with at most 5 s of CPU time per
-# process; expects STATUS and one error line matching PATTERN. Appends faults to wrong.
+# process; expects STATUS and one error line matching PATTERN. Appends each fault to `wrong`.
 bad() {
     local expected=$1 command=$2 pattern=$3 status=0 why='' name all lines left
     shift 3

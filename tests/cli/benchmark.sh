@@ -14,8 +14,8 @@ tiny=(--device cpu --d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context
 runs=0
 
 limit=100 # limit in seconds of try
-# launch RANKS OPTION...: runs the program with small sizes; stderr goes to said, stdout to printed, the exit status to status. Each
-# rank appends its own status to statuses and waits for the others, because Open MPI kills the remaining ranks when one fails.
+# launch RANKS OPTION...: runs the program at small sizes, stderr goes to `said`, stdout to `printed`; sets `status`.
+# Each rank adds its own status to `statuses` and waits for the others, because Open MPI kills them when one rank fails.
 launch() {
     local ranks=$1
     shift
@@ -44,7 +44,7 @@ for ranks in 1 2 3; do
     [ "$ranks" = 1 ] && expected='Nothing to choose: one rank' || expected='Use ddp[a-z_0-9]*(, [0-9.]+ MiB)?: .* slower than without communication'
     texts "$out/summary.json" | grep -qE "^$expected" && good=0 || good=1
     result "$good" "$ranks ranks: the summary recommends a strategy, or notes that one rank has no choice"
-    # 6 rounds x 6 implementations x (2 + 2) steps
+    # 144 steps: 6 rounds x 6 implementations x (2 + 2) steps
     [ "$(cat "$out"/*.jsonl | wc -l)" = $((144 * ranks)) ] && good=0 || good=1
     result "$good" "$ranks ranks: the .jsonl files have one line per step"
 done
@@ -56,7 +56,7 @@ result "$good" "without --output, results go to results/<time>-<label>"
 
 # ---- the heading ----
 
-# said_in_order PATTERN...: tests whether the file said has lines matching these extended regular expressions, in this order.
+# said_in_order PATTERN...: tests whether `said` has lines matching these extended regular expressions, in this order.
 said_in_order() {
     local at=0 line
     for pattern in "$@"; do
@@ -221,7 +221,7 @@ result "$good" "a checkpoint that cannot be written ends the run before the firs
 
 # ---- workers that prepare data ----
 
-# loading WORKERS: sets us to the microseconds of data_loading where preparing a batch is slow, but faster than a step.
+# loading WORKERS: in a run where preparing a batch is slow, but faster than a step, sets `us` to the data_loading time.
 head -c 100000 /dev/zero | tr '\0' 'x' >"$temporary/xs"
 loading() {
     launch 1 --implementations none --data "$temporary/xs" --vocab-size 128 --context-length 4 --batch-size 16384 \
@@ -265,7 +265,7 @@ result "$good" "--max-minutes: $rounds rounds on 3 ranks in 1.8 s do not resolve
 
 # ---- runs that end early ----
 
-# begin RANKS OPTION...: starts a run that would take hours and waits until it has written steps; sets running to its process id.
+# begin RANKS OPTION...: starts a run that would take hours, waits until it has written steps, sets `running` to its id.
 begin() {
     local ranks=$1
     shift
@@ -276,7 +276,7 @@ begin() {
 }
 has_begun() { [ "$(cat "$out"/rank_*.jsonl | wc -l)" -ge 200 ]; }
 
-# finish: waits until the run of begin ends; sets status, to 124 if the run had to be killed.
+# finish: waits until the run that begin started ends; sets `status`, to 124 if the run had to be killed.
 finish() {
     local stopped=0
     status=0
@@ -338,7 +338,7 @@ if "${unshare[@]}" mount -t tmpfs none disk 2>/dev/null; then
     status=0
     timeout --kill-after=5 60 "${unshare[@]}" bash -c "$full_disk" bash x "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" \
         --rounds 1000 --output "$temporary/disk/run" >printed 2>said </dev/null || status=$?
-    # Expects an error line for the block, and perhaps one for the summary, which has no space either.
+    # Expects an error line for the block that did not fit, and perhaps one for the summary, which does not fit either.
     lines=$(grep -c '^ddpbench: ' said || true)
     [ "$status" = 1 ] && [ "$lines" -ge 1 ] && [ "$lines" -le 2 ] &&
         [ "$(grep -cE '^ddpbench: (rank 1: )?cannot write .*: No space left on device; ' said)" = "$lines" ] && good=0 || good=1

@@ -21,13 +21,13 @@ train() {
 # fact NAME KEY: prints a value of the run's run.json.
 fact() { sed -n "s/^.*\"$2\":[[:space:]]*\"\{0,1\}\([^\",]*\)\"\{0,1\},\{0,1\}$/\1/p" "$1/run.json"; }
 
-# lines PATTERN: prints how many printed lines match.
+# lines PATTERN: prints how many lines of the last output match.
 lines() { grep -cE -- "$1" printed || true; }
 
 train plain -u OPENBLAS_CORETYPE
 kernels=$(fact plain blas_kernels)
 is "the first line names the library and its kernels" "$(lines "^ddpbench .*, $(fact plain blas)( \($kernels\))?\),")" 1
-# Some CPUs need the replacement even without the preloaded library.
+# OpenBLAS mistakes some CPUs, and its kernels are replaced, even without the preloaded library.
 is "the output reports replaced kernels exactly if they were replaced" "$(lines 'took this CPU')" "$(fact plain OPENBLAS_CORETYPE | grep -c .)"
 succeeds "run.json contains the rate of matrix products" awk -v rate="$(fact plain product_gflops_per_thread)" 'BEGIN { exit !(rate > 0) }'
 

@@ -63,7 +63,7 @@ scaled() {
     cp -r "$1" "$2"
     edit "$2/summary.json" "$3" step "*$4"
 }
-# numbered FROM TO: makes five copies of a run, each with a different speed that is the same for all strategies.
+# numbered FROM TO: makes five copies of a run; a copy's step times all have one factor, which differs between copies.
 numbered() {
     local i=0 factor
     for factor in 1 1.01 0.99 1.005 0.995; do
@@ -213,7 +213,7 @@ cp -r base1 watched && sed -i 's/"monitor-cpu":\tfalse/"monitor-cpu":\ttrue/' wa
 expect 0 '^  monitor-cpu: baseline false, candidate true$' "monitoring is listed, not refused" base1 watched
 expect 2 'base1 and [.]/base1 are the same run; name each run once' "a baseline listed twice is refused" base1 base2 ./base1/ --candidate same1
 
-# which_differ RUN: prints, in one line, the options that may have another value in the other run of a comparison.
+# which_differ RUN: prints, in one line, the options that may differ between the two runs of a comparison.
 which_differ() {
     local key
     rm -rf changed
@@ -264,7 +264,7 @@ result "$good" "--json - of five runs: the output is valid JSON"
 counts="[root[0].get(name) for name in ('tests', 'failures', 'errors', 'skipped')]"
 # each: a Python expression for each test case with its name and the type and message of its results.
 each="'; '.join(' '.join([case.get('name')] + [part.tag + ' ' + part.get('type') + ': ' + part.get('message') for part in case]) for case in root.iter('testcase'))"
-# words FILE: checks that the suite's output in FILE equals what compare printed.
+# words FILE: checks that FILE holds exactly what compare printed, as the output of the test suite.
 words() { xml_has "the output of the suite in $1 equals the printed table" "$1" "root[0].find('system-out').text == open('printed').read()" True; }
 expect 3 '^ddp step' "--junit FILE keeps the verdict" "${five[@]}" slow1 --junit out.xml --json out.json
 xml_has "--junit: a test case for each judged figure" out.xml "$counts" "\['4', '1', '0', '0'\]"

@@ -29,7 +29,7 @@ train() {
     [ ! -e "$name" ] || sed -n 's/.*"loss": \([^,}]*\).*/\1/p' "$name/rank_0_metrics.jsonl" >"$name.losses"
 }
 
-# apart A B: prints the largest relative difference of the losses; 1 if A and B do not have equally many, at least 20.
+# apart A B: prints the largest relative difference of their losses; 1 if one has more losses, or both fewer than 20.
 apart() {
     paste "$1.losses" "$2.losses" | awk '
         NF != 2 || $2 <= 0 { bad = 1 }
@@ -37,7 +37,7 @@ apart() {
         END { print (bad || n < 20) ? 1 : worst + 0 }'
 }
 
-# close A B LIMIT: checks that losses differ by at most LIMIT.
+# close A B LIMIT: checks that the losses of A and B differ by at most LIMIT, relative to B.
 close() {
     local worst
     worst=$(apart "$1" "$2")
@@ -90,13 +90,13 @@ fi
 train cpus "$on_cpu" 2 --device cpu
 train nccl "$program" 2 --device cuda --comm nccl
 close nccl cpus 1e-4
-# 16 MiB of pinned memory are used for uploads; the rest fits the gradient (133 KiB) once, but not once per collective.
+# 16 MiB of pinned memory are used for uploads; the rest holds one gradient (133 KiB), not one for each collective.
 EMULATED_CUDA_GPUS=1 EMULATED_PINNED_MIB=17 train shared "$program" 2 --device cuda --share-gpu --implementations ddp_flat --bucket-size-mb auto
 close shared cpus 1e-4
 
 # ---- failures ----
 
-# broken RANKS OPTION...: makes a short run that should fail on every rank within the limit.
+# broken RANKS OPTION...: makes a short run that should fail on every rank within the time limit.
 broken() {
     local ranks=$1
     shift

@@ -24,14 +24,14 @@ profile() {
     result "$status" "$name: exit status 0"
 }
 
-# has NAME RANK: checks the trace of the rank; writes its numbers of rows to the file counts.
+# has NAME RANK: checks the trace of the rank; writes how many rows of each kind it has to the file `counts`.
 has() { keeps "$1/ddp_bucketed_rank_$2_trace.json" "$1: the trace of rank $2 is complete"; }
 keeps() {
     status=0
     "$root/tests/gpu/gpu_trace.py" "$1" >counts 2>said || status=$?
     result "$status" "$2"
 }
-# holds NAME: checks that the trace contains the device's allocations.
+# holds NAME: checks that the trace of rank 0 contains the device's allocations.
 holds() {
     succeeds "$1: the trace contains allocations" python3 -c "import json
 rows = json.load(open('$1/ddp_bucketed_rank_0_trace.json'))['traceEvents']

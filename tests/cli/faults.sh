@@ -47,7 +47,7 @@ after() {
     [ "$1" = kill ] || find outcome -name '*.tmp' 2>/dev/null || true
 }
 
-# every KIND CALL HOW LEAST [RANK]: makes each CALL of a run of KIND fail by HOW, in turn; there must be LEAST or more.
+# every KIND CALL HOW LEAST [RANK]: makes each CALL of a run of KIND fail by HOW, in turn; needs at least LEAST calls.
 every() { aside fail_each "$@"; }
 fail_each() {
     local kind=$1 call=$2 how=$3 least=$4 k wrong=0 words
@@ -111,7 +111,7 @@ signalled() {
     { wait $run && status=0 || status=$?; } 2>/dev/null
 }
 
-# is_there WHICH CONDITION: sets processes; tests whether the process exists and the condition holds.
+# is_there WHICH CONDITION: sets `processes` to the ranks; tests whether number WHICH exists and the condition holds.
 is_there() {
     mapfile -t processes < <(ranks_of)
     [ "${#processes[@]}" -gt "$1" ] && eval "$2"

@@ -18,7 +18,7 @@ two=(--implementations 'none,ddp')
 # Makes steps long (a run takes 3.5 s) and leaves the cores idle for other runs.
 slow=(--inject-delay 'rank=0,ms=20,phase=forward_pass' --rounds 22)
 
-# end NAME: waits for the ranks of start_ranks; sets out to their directory.
+# end NAME: waits for the ranks of start_ranks; sets `out` to their directory.
 end() {
     out=$temporary/$1
     end_ranks "$1"
@@ -49,8 +49,8 @@ whole() {
 # column FILE NAME: prints the values of a column, one per line.
 column() { awk -F, -v name="$2" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i; next } { print $c }' "$1"; }
 
-# a_second FILE: tests for at least 3 lines, no more lines than seconds, and at least half of them 0.7 to 1.3 s after
-# the line before; a line may be late when the machine stalls.
+# a_second FILE: tests that it has at least 3 lines, no more lines than seconds, and at least half of them 0.7 to 1.3 s
+# after the line before; a line may be late when the machine stalls.
 a_second() {
     column "$1" seconds | awk '{ t[NR] = $1 } END {
         for (i = 2; i < NR; i++) {
@@ -61,7 +61,7 @@ a_second() {
         exit bad }'
 }
 
-# with_gpus HOW NAME RANKS OPTION...: begin_benchmark with the fake NVML library.
+# with_gpus HOW NAME RANKS OPTION...: calls begin_benchmark with the fake NVML library.
 with_gpus() {
     local how=$1
     shift

@@ -28,7 +28,7 @@ tiny=(--d-model 32 --num-layers 2 --num-heads 2 --d-ff 48 --context-length 16 --
     --steps-per-block 18 --bucket-size-mb 0.01 --log-grad-norm)
 all=none,ddp,ddp_flat,ddp_individual,ddp_individual_v2,ddp_bucketed
 
-# ours and theirs RANKS NAME OPTION...: run ddpbench or torch_ddp.py with results in NAME; theirs uses torchrun for several ranks.
+# ours and theirs RANKS NAME OPTION...: run ddpbench and torch_ddp.py, with results in NAME.
 ours() { try "${mpirun[@]}" -n "$1" "$program" "${tiny[@]}" --output "${@:2}"; }
 theirs() {
     local start=("$python")
@@ -45,7 +45,7 @@ agree() {
     grep -q '^\(not \)\?ok - ' lines || result 1 "peer_agrees.py $1 prints a check"
 }
 
-# plans OURS THEIRS: tests that collectives of common implementations, and common options, are equal.
+# plans OURS THEIRS: tests that implementations and options that both runs have are equal.
 plans() {
     # shellcheck disable=SC2317 # called by succeeds
     "$python" - "$@" <<'END'
@@ -61,8 +61,8 @@ assert not apart, apart
 END
 }
 
-# names OURS THEIRS: tests that the peer's figures of common implementations exist in ours with the same unit, and that
-# the members of its metrics lines exist in ours.
+# names OURS THEIRS: tests that OURS has, with the same unit, each figure that THEIRS has of its strategies, and each
+# member of its metrics lines.
 names() {
     # shellcheck disable=SC2317 # called by succeeds
     "$python" - "$@" <<'END'

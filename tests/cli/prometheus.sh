@@ -20,7 +20,7 @@ launch() { try "${mpirun[@]}" -n 2 "$program" "$@"; }
 value() { awk -v metric="$1{" 'index($0, metric) == 1 { print $NF }' "$2"; }
 
 # same_figures DIRECTORY: tests that summary.prom has each finite value, interval bound and number of samples of
-# summary.csv exactly once, to 9 digits, with its subject and bytes, and no others.
+# summary.csv exactly once, to 9 digits, with its subject and bytes, and no other numbers.
 same_figures() {
     awk -F, '
         FILENAME ~ /csv$/ && FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }

@@ -12,7 +12,7 @@ tiny=(--d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context-length 16 --
     --steps-per-block 2)
 run=("${mpirun[@]}" -n 2 "$program")
 
-# with_python WORDS COMMAND...: checks that a Python program succeeds; skipped without python3.
+# with_python WORDS COMMAND...: checks that a Python program succeeds; skips the check if there is no python3.
 with_python() {
     if command -v python3 >/dev/null; then
         "${@:2}" >said 2>&1 && good=0 || good=1

@@ -236,7 +236,7 @@ else
     export MPIRUN=$launcher
 fi
 
-# begin NAME: starts a run that would take hours and waits until it has written steps; sets began to yes if it has.
+# begin NAME: starts a run that would take hours and waits until it has written steps; sets `began` to yes if so.
 begin() {
     # Job control gives the script the default action of SIGINT, as on a terminal.
     set -m
@@ -290,7 +290,7 @@ else
     is "Ctrl-C on a terminal ends the run with status 130" "$status $(cat left)" "130 "
 fi
 
-# Uses an mpiexec that always returns 0: run.sh checks the results in --output, or new ones in results/.
+# Uses an mpiexec that always returns 0: run.sh checks the results in --output, or new results in results/.
 mkdir -p results/old
 echo >results/old/run.json
 touch -d '1 hour ago' results/old/run.json

@@ -1,4 +1,4 @@
-/* check_mistakes.cu - tests that the emulated GPU finds mistakes: missing barriers, accesses outside an array, missing
+/* check_mistakes.cu - tests that the emulated GPU finds mistakes: missing barriers, accesses to wrong memory, missing
  * order between streams, and ranks that call different collectives. */
 #include "kernels/cuda/kernel.cuh"
 #include "tests/gpu/emulator/hazards.h"

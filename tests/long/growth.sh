@@ -24,7 +24,7 @@ steady() {
         done
     done
     wait "$run" && status=0 || status=$?
-    # Largest growth of any rank in KiB; -1 if a rank is missing or has fewer than eight samples.
+    # The largest growth of a rank in KiB; -1 if a rank is missing or has fewer than eight samples.
     grown=$(awk -v wanted="$ranks" '
         { kib[$1, ++n[$1]] = $2 }
         END {

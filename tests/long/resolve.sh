@@ -18,7 +18,7 @@ options=("--only only check_choice same delayed" "--runs runs check_integer 1 99
 program=$build/tests/support/programs/delayed_benchmark
 [ -x "$program" ] || usage_error "there is no $program; run make tests first"
 
-# measure NAME MICROSECONDS OPTION...: runs ddp as a, and ddp delayed by MICROSECONDS as b.
+# measure NAME MICROSECONDS OPTION...: runs ddp under the name a, and ddp delayed by MICROSECONDS under the name b.
 measure() {
     local name=$1 delay=$2
     shift 2
@@ -27,7 +27,7 @@ measure() {
         --steps-per-block 5 --output "$name" "$@" >said 2>&1 </dev/null || die "$(cat said)"
 }
 
-# step NAME: prints the step time of a in microseconds from the figures of the run.
+# step NAME: prints the step time of the implementation `a` of the run, in microseconds.
 step() { awk -F, '$2 == "a" && $3 == "step" { printf "%.1f", 1e6 * $6; n++ } END { exit n != 1 }' "$1/summary.csv"; }
 
 # slower NAME LABEL: tests whether the run lists LABEL after "Slower:".
