@@ -204,7 +204,7 @@ measure_links() {
 remove_all() {
     local name try pid
     for pid in $(jobs -p); do kill -TERM "$pid" 2>/dev/null || true; done
-    wait # before removing their files
+    wait # until these jobs have ended, then remove their files
     rm -f "$state" "$state".*
     for name in $(namespaces); do
         # Processes keep a namespace and its links alive, so end them first.

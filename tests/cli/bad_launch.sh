@@ -510,7 +510,7 @@ group "missing tools"
 # ---- signals ----
 
 # Makes a copy of launch/ with a fake program, lab and launcher; each creates the file `ready` once it runs.
-export temporary # the fake program writes to it
+export temporary # the fake program writes to $temporary
 mkdir -p tree/build tree/tools && cp -r "$launch" tree && echo text >tree/build/corpus.txt
 ln -s "$(command -v sleep)" tree/at_work
 cat >tree/build/ddpbench <<END

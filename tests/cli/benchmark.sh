@@ -13,7 +13,7 @@ tiny=(--device cpu --d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context
     --steps-per-block 2)
 runs=0
 
-limit=100 # limit in seconds of try
+limit=100 # the limit of `try`, in seconds
 # launch RANKS OPTION...: runs the program at small sizes, stderr goes to `said`, stdout to `printed`; sets `status`.
 # Each rank adds its own status to `statuses` and waits for the others, because Open MPI kills them when one rank fails.
 launch() {

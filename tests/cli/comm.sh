@@ -63,9 +63,9 @@ process_of() {
     return 1
 }
 
-limit=100 # seconds, also for try
+limit=100 # in seconds; also the limit of `try`
 # stop_rank SIGNAL SECONDS TIMEOUT CONDITION OPTION...: starts two ranks, stops rank 1 once CONDITION succeeds, and
-# sends it SIGNAL after SECONDS. Sets waited to the seconds from the stop to the end of the run.
+# sends it SIGNAL after SECONDS. Sets `waited` to the seconds from the stop to the end of the run.
 stop_rank() {
     local run begin=$SECONDS stopped process
     timeout "$limit" "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --device cpu --timeout "$3" --output "$PWD/out" "${@:5}" >said 2>&1 &

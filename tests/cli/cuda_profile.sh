@@ -77,7 +77,7 @@ fi
 profile cycles 1 --profile-wait 1 --profile-warmup 1 --profile-active 1 --profile-repeat 1
 has cycles 0
 is "cycles: the trace contains one step" "$(count steps)" 1
-# The upper limit is below the number of kernels of two steps; a real cuBLAS adds some kernels.
+# The upper limit is below the number of kernels of two steps; a real cuBLAS adds some.
 succeeds "cycles: the trace contains the kernels of one step" test "$(count kernel)" -gt 50 -a "$(count kernel)" -lt 200
 
 # ---- selected activities ----

@@ -180,8 +180,8 @@ profile 2 ddp_bucketed --profile-buffer-mb 0.01
 [ "$status" = 1 ] && grep -q "^ddpbench: --profile-buffer-mb 0.01 holds no step of this model" said && good=0 || good=1
 result "$good" "a buffer too small for one step is refused"
 
-# stop SIGNAL [one]: starts a long capture and sends the signal to its ranks, or to one, once it has written traces. A
-# delay keeps the number of steps small, because recompute_trace.py recomputes each.
+# stop SIGNAL [one]: starts a long capture and sends the signal to its ranks, or to one of them, once it has written
+# traces. A delay keeps the number of steps small, because recompute_trace.py recomputes each.
 stop() {
     runs=$((runs + 1)) out=$temporary/out$runs implementation=ddp_bucketed
     "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --num-epochs 1000000 --profile-buffer-mb 1000 \

@@ -324,7 +324,7 @@ mv copy 'a [*]?\ sweep'
 try "$program" report 'a [*]?\ sweep'
 is "a path may contain any character" "$(tail -n +3 printed | cmp - <(tail -n +3 words) && echo same)" same
 
-# The best bucket size is the smallest; with 3 ranks there are too few runs to decide.
+# The best bucket size is the smallest one in the sweep; with 3 ranks there are too few runs to decide.
 sweep=edge
 made_up 2 b ddp_bucketed 1 10 11 12
 made_up 2 b ddp_bucketed 2 12 13.1 14

@@ -220,7 +220,7 @@ else
     echo "skip - --comm-core sets MPI's progress: there are fewer than 4 cores"
 fi
 
-# Tests Open MPI as well, if both MPIs are installed.
+# Tests Open MPI as well, if MPICH and Open MPI are installed.
 if [ "$mpi" = openmpi ] || ! command -v mpirun.openmpi >/dev/null; then
     echo "skip - Open MPI as second MPI: $([ "$mpi" = openmpi ] && echo "it is the tested MPI" || echo "it is not installed")"
 else

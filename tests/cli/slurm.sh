@@ -30,7 +30,7 @@ in_lab() { "$lab" run "$@"; }
 # jobs COMMAND DIR [WORD...]: runs slurm.sh in the lab.
 jobs() { try "$lab" run "$slurm" "$1" --output "$2" --program "$program" "${@:3}"; }
 
-limit=200 # limit of try; jobs wait for each other
+limit=200 # seconds, the limit of `try`; jobs wait for each other
 tiny=(--device cpu --d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 4 --vocab-size 256 --rounds 2
     --max-bytes 4K --step-factor 8 --iters 5 --warmup-iters 1)
 # Options of runs that mostly sleep, so that they can be interrupted while they run.
@@ -147,7 +147,7 @@ succeeds "the joint report contains all runs" grep -q 4node "$where"/run_*/BOTTL
 mkdir late && cp "$where/slurm.conf" late/
 jobs submit late --nodes 2 -- "${tiny[@]}" --implementations none,ddp --num-epochs 5 --inject-delay rank=1,ms=150,phase=backward_pass
 jobs wait late
-# Accepts half of the delay, because on a busy machine the other rank is late, too.
+# Accepts half of the injected delay, because on a busy machine the other rank is late, too.
 is "a straggler is the top bottleneck, with more than half of its delay of 150 ms" \
     "$status $(awk -F '|' 'above ~ /^[|]---/ && $2 == " straggler " && $3 == " 2node " && $6 > 75 && $6 < 300; { above = $0 }' late/run_*/BOTTLENECK_ANALYSIS.md | wc -l)" "0 1"
 

@@ -40,7 +40,7 @@ extern uint3 threadIdx, blockIdx;
 extern dim3 blockDim, gridDim;
 constexpr int warpSize = 32;
 
-/* ---- calls that threads make together; file and line are for messages ---- */
+/* ---- calls that threads make together; `file` and `line` are for messages ---- */
 #define EMULATED_WHERE const char *file = __builtin_FILE(), int line = __builtin_LINE()
 /* Each lane of the warp passes a pointer; the last to arrive calls act(pointers, lanes), then all lanes continue. */
 void emulated_warp(const char *call, void *mine, void (*act)(void **of_lane, int lanes), const char *file, int line);

@@ -24,14 +24,14 @@ struct Buffer {
 std::mutex tracing; /* guards the variables below; never held during a callback that takes a buffer */
 bool enabled[CUPTI_ACTIVITY_KIND_COUNT];
 std::atomic<bool> subscribed, all_waits{true};
-std::atomic<bool> left_out[16]; /* calls of the runtime that are not recorded */
+std::atomic<bool> left_out[16]; /* left_out[call]: whether calls of this number are not recorded */
 CUpti_BuffersCallbackRequestFunc request;
 CUpti_BuffersCallbackCompleteFunc complete;
 CUpti_TimestampCallbackFunc timestamp;
 auto &full = *new std::vector<Buffer>;
-auto &current = *new std::map<pid_t, Buffer>; /* one buffer per thread, or one for all threads */
+auto &current = *new std::map<pid_t, Buffer>; /* [thread]: its buffer; or one buffer for all threads */
 bool per_thread = true, zeroed;
-size_t size_of[CUPTI_ACTIVITY_KIND_COUNT]; /* [kind]: size of a record */
+size_t size_of[CUPTI_ACTIVITY_KIND_COUNT]; /* size_of[kind]: bytes of a record */
 size_t kernels, buffers, records;
 std::atomic<size_t> dropped_records; /* records dropped since the last query */
 std::atomic<uint32_t> correlations{1000};

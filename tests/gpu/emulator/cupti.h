@@ -48,7 +48,7 @@ typedef enum { CUPTI_CB_DOMAIN_DRIVER_API = 1, CUPTI_CB_DOMAIN_RUNTIME_API = 2 }
 typedef enum { CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM = 1 } CUpti_ActivityThreadIdType;
 typedef enum {
     CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER = 5,
-    CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER = 9 /* default 1, as in CUPTI 13 */
+    CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER = 9 /* its value is 1 by default, as in CUPTI 13 */
 } CUpti_ActivityAttribute;
 enum { CUPTI_ACTIVITY_FLAG_FLUSH_FORCED = 1 }; /* a flush without it holds back the GPU's latest records */
 typedef uint32_t CUpti_CallbackId;

@@ -21,7 +21,7 @@ thread_local cudaError_t last_error;
 thread_local int current;
 thread_local bool chosen;                                 /* this thread has set a GPU */
 std::atomic<bool> other_than_0;                           /* a thread has set a GPU other than 0 */
-auto &shared_limit = *new std::map<const void *, size_t>; /* the limits of the kernels that set one */
+auto &shared_limit = *new std::map<const void *, size_t>; /* [kernel]: its limit, if it has set one */
 
 int arch()
 {

@@ -18,8 +18,8 @@ struct Recording {
 
 struct CUevent_st {
     unsigned flags;
-    std::shared_ptr<Recording> last; /* null if never recorded */
-    uint32_t number;                 /* id for a tracer */
+    std::shared_ptr<Recording> last; /* null if the event was never recorded */
+    uint32_t number;                 /* the event's id for a tracer */
 };
 
 namespace
@@ -31,18 +31,18 @@ struct Place {
 
 struct Work {
     std::function<bool()> work;
-    std::vector<Place> after;         /* earlier work that must be done first */
-    std::shared_ptr<Recording> event; /* event that must be recorded first */
+    std::vector<Place> after;         /* earlier work that must be done before this */
+    std::shared_ptr<Recording> event; /* event that must be recorded before this */
 };
 } // namespace
 
 struct CUstream_st {
     std::deque<Work> queue;
     uint64_t queued, done;
-    bool blocking; /* waits for the default stream, which also waits for it */
+    bool blocking; /* this stream and the default stream wait for each other */
     int priority;
     bool destroyed;
-    uint32_t number; /* id for a tracer; the default stream has 7 */
+    uint32_t number; /* the stream's id for a tracer; the default stream has 7 */
 };
 
 namespace

@@ -24,7 +24,7 @@ class Traced
     void asks(uint32_t event, bool done); /* a query of an event: recorded as a wait that takes no time */
 
     dim3 grid, block;
-    size_t bytes = 0; /* of a kernel's shared memory, or of a copy */
+    size_t bytes = 0; /* bytes of a kernel's shared memory, or of a copy */
     Kind from = DEVICE, to = DEVICE;
 
   private:

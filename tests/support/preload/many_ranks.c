@@ -77,7 +77,7 @@ int MPI_Recv(void *bytes, int capacity, MPI_Datatype type, int from, int tag, MP
 
 int MPI_Get_count(const MPI_Status *status, MPI_Datatype type, int *n)
 {
-    (void)status, (void)type; /* called only on rank 0, for the message just received */
+    (void)status, (void)type; /* called only on rank 0, and only for the message just received */
     *n = received;
     return MPI_SUCCESS;
 }
