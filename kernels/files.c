@@ -74,7 +74,7 @@ static int is_temporary(const char *name)
 }
 
 /* Locks a file, so that files_remove_left in other processes does not remove it. Returns 0 if another process locked or
- * removed it first, else 1, also if the file system has no locks. */
+ * removed it first; otherwise 1, even if the file system does not support locks. */
 static int lock_file(int file)
 {
     struct stat status;

@@ -129,7 +129,7 @@ int figures_read(struct figure_list *list, const char *path, const cJSON *json)
         if (!*subject || !*name || !*unit || !isfinite(figure.value) || direction > BETTER_NONE || !(n >= 0) ||
             strlen(subject) >= sizeof figure.subject || strlen(name) >= sizeof figure.name ||
             strlen(unit) >= sizeof figure.unit)
-            return error_report("%s: figure %zu has not all of subject, name, unit, value, n and better (lower, "
+            return error_report("%s: figure %zu lacks one or more of subject, name, unit, value, n and better (lower, "
                                 "higher or none)",
                                 path, list->n + 1);
         if (cJSON_GetObjectItemCaseSensitive(row, "bytes") && !(bytes >= 0 && isfinite(bytes)))

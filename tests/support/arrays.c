@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Each array has guards before and after it. Guards of ODD_GUARD bytes, an odd number of floats, align the array only
- * like a float, the least that operations may assume. Guards of EVEN_GUARD bytes align it like the device's memory, for
- * which some operations have a faster path. In about half of the cases all arrays are aligned, in the others each is or
- * is not, at random. Guards are signalling NaNs: reading them spoils a result, and adding to them changes them. */
+/* Each array has guards before and after it: signalling NaNs, so that reading them spoils a result, and adding to them
+ * changes them. After ODD_GUARD bytes an array is aligned only like a float, the minimum that operations may rely on.
+ * After EVEN_GUARD bytes it is aligned like the device's memory, for which some operations have a faster path. About
+ * half of the cases align all arrays; the others decide at random for each array. */
 enum { ODD_GUARD = 17 * sizeof(float), EVEN_GUARD = 16 * sizeof(float), ARRAYS = 16 };
 static const uint32_t guard_bits = 0x7FA5A5A5u;
 

@@ -7,7 +7,7 @@
 /* A kind of link. The sources of the shares are in bench/measure/allreduce/README.md. */
 struct link_sort {
     int of_gpus;      /* 1: joins the GPUs of a host; 0: joins hosts, or unknown */
-    double low, high; /* the normal share of the rate for large messages; NAN: unknown */
+    double low, high; /* bounds of the normal ratio to the rate for large messages; NAN: unknown */
     const char *normal;
 };
 

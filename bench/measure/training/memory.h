@@ -13,7 +13,7 @@ enum memory_part {
     MEMORY_OPTIMIZER,     /* AdamW's two moments */
     MEMORY_ACTIVATIONS,   /* kept by forward for backward; and scratch */
     MEMORY_COMMUNICATION, /* staged buffers, and the temporary copy of MPI while MPI reduces */
-    MEMORY_STAGING,       /* MPI with GPUs: host copies of gradients and staged buffers, and MPI's copy */
+    MEMORY_STAGING,       /* MPI with GPUs: gradients and staged buffers on the host, and MPI's copy of them */
     MEMORY_DATA,          /* micro-batches; on rank 0 also the piece of a checkpoint that is being written */
     MEMORY_RECORDS,       /* spans of a block's steps; one sample of every block */
     MEMORY_PARTS

@@ -1,4 +1,4 @@
-/* recorder.c - switches the recording of a device's operations and the tracer of its GPU on and off. */
+/* recorder.c - turns on and off the recording of a device's operations and the tracing of its GPU. */
 #include "training/recorder.h"
 
 #include "kernels/device_traced.h"

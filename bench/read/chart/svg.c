@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The unit test reads the colours: keep one colour a line. Shapes are drawn in `color`, so a colour needs one rule. */
+/* The unit test reads the colours: keep one a line. Shapes use currentColor: a rule that sets `color` colours them. */
 const char svg_style[] = ".dp{max-width:100%;height:auto;color:#1b1f24;"
                          "font:16px system-ui,-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif}\n"
                          ".dp-page{fill:#ffffff}\n"

@@ -97,9 +97,9 @@ TEST(comma_separated)
 static const char *const broken[][2] = {
     {"{}", "PATH: lacks the list \"figures\""},
     {"null", "PATH: lacks the list \"figures\""},
-    {"[3]", "PATH: figure 1 has not all of"},
-    {"[" GOOD ", []]", "PATH: figure 2 has not all of"},
-    {"[" GOOD ", {\"name\": \"step\"}]", "PATH: figure 2 has not all of"},
+    {"[3]", "PATH: figure 1 lacks one or more of"},
+    {"[" GOOD ", []]", "PATH: figure 2 lacks one or more of"},
+    {"[" GOOD ", {\"name\": \"step\"}]", "PATH: figure 2 lacks one or more of"},
     {"[{\"subject\": \"a\", \"name\": \"\", \"unit\": \"s\", \"value\": 1, \"n\": 2, \"better\": \"lower\"}]",
      "figure 1"},
     {"[{\"subject\": \"a\", \"name\": 3, \"unit\": \"s\", \"value\": 1, \"n\": 2, \"better\": \"lower\"}]", "figure 1"},
@@ -108,8 +108,9 @@ static const char *const broken[][2] = {
     {BROKEN("\"s\"", "\"1\"", "1", "\"lower\""), "figure 2"},
     {BROKEN("\"s\"", "1", "-1", "\"lower\""), "figure 2"},
     {BROKEN("\"s\"", "1", "null", "\"lower\""), "figure 2"},
-    {BROKEN("\"s\"", "1", "1", "\"less\""), "figure 2 has not all of subject, name, unit, value, n and better (lower, "
-                                            "higher or none)"},
+    {BROKEN("\"s\"", "1", "1", "\"less\""),
+     "figure 2 lacks one or more of subject, name, unit, value, n and better (lower, "
+     "higher or none)"},
     {BROKEN("\"s\"", "1", "1", "1"), "figure 2"},
     {BROKEN("null", "1", "1", "\"lower\""), "figure 2"},
     {BROKEN("\"a unit of many letters\"", "1", "1", "\"lower\""), "figure 2"},
