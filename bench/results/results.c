@@ -118,7 +118,7 @@ static int take_directory(struct results *results, const struct results_target *
     return 0;
 }
 
-/* Checks the file of --prometheus, which may lie in the run's directory. Returns 0; or -1, reported. */
+/* Checks the file of --prometheus. Returns 0; or -1, reported. */
 static int check_prometheus(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -135,12 +135,13 @@ int results_open(struct results *results, const struct job *job, const struct re
     if (strlen(target->given) >= sizeof results->top - 64) /* true on all ranks or on none */
         return job_agree(job, error_report("--%s: the path is longer than %zu characters", target->option,
                                            sizeof results->top - 65));
+    if (job_agree(job, job->rank ? 0 : check_prometheus(target->prometheus)))
+        return -1; /* nothing has been created yet */
     snprintf(results->label, sizeof results->label, "%s", target->label);
     name_directory(results, job, target->given, target->label);
     snprintf(results->directory, sizeof results->directory, *target->below ? "%s/%s" : "%s", results->top,
              target->below);
-    if (job_agree(job, take_directory(results, target)) ||
-        job_agree(job, job->rank ? 0 : check_prometheus(target->prometheus)))
+    if (job_agree(job, take_directory(results, target)))
         return -1;
     snprintf(path, sizeof path, "%s/rank_%d_metrics.jsonl", results->directory, results->rank);
     if (job_agree(job, lines_open(&results->telemetry, path)))

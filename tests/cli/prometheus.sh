@@ -110,8 +110,9 @@ done
 mkdir run
 launch "${tiny[@]}" "${two[@]}" --prometheus run/summary.csv --output run
 check 1 "a file that the run itself writes is refused" '^ddpbench: --prometheus run/summary.csv: runs write files of that name; choose another name'
+mkdir inside
 launch "${tiny[@]}" "${two[@]}" --rounds 1 --prometheus inside/live.prom --output inside
-is "the file may lie in the directory of the run, which does not exist yet" "$status $(sed 1d inside/live.prom | cmp - inside/summary.prom && echo same)" "0 same"
+is "the file may lie in the directory of the run" "$status $(sed 1d inside/live.prom | cmp - inside/summary.prom && echo same)" "0 same"
 launch "${tiny[@]}" "${two[@]}" --prometheus filed/summary.prom --output refused
 check 1 "a file of another run is refused" '^ddpbench: --prometheus filed/summary.prom: runs write files of that name'
 is "refused runs write no files" "$(find refused -type f 2>/dev/null)" ''
