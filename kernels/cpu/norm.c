@@ -32,9 +32,9 @@ CPU_CLONES void cpu_rmsnorm_forward(void *y_, float *rstd, void *x_, const void 
 }
 
 /* Backward of one row of C columns: adds to dw; adds to dx if keep is 1, and overwrites dx if keep is 0. The second
- * loop finds the row in the cache. */
+ * loop reads the row from the cache. */
 static void backward_row(float *dx, float *dw, const float *dy, const float *x, const float *w, float rstd, size_t C,
-                         float keep)
+                         int keep)
 {
     float sum = 0.0f;
 #pragma omp simd reduction(+ : sum)
@@ -44,7 +44,7 @@ static void backward_row(float *dx, float *dw, const float *dy, const float *x, 
 #pragma omp simd
     for (size_t c = 0; c < C; c++) {
         float n = x[c] * rstd;
-        dx[c] = keep * dx[c] + rstd * (dy[c] * w[c] - n * mean);
+        dx[c] = (keep ? dx[c] : 0.0f) + rstd * (dy[c] * w[c] - n * mean);
         dw[c] += dy[c] * n;
     }
 }
@@ -66,7 +66,7 @@ CPU_CLONES void cpu_rmsnorm_backward(void *dx_, float *dw, const void *dy_, cons
         float *own = partial + me * stride;
         memset(own, 0, C * sizeof *own);
         for (size_t i = N * me / team; i < N * (me + 1) / team; i++)
-            backward_row(dx + i * C, own, dy + i * C, x + i * C, w, rstd[i], C, accumulate ? 1.0f : 0.0f);
+            backward_row(dx + i * C, own, dy + i * C, x + i * C, w, rstd[i], C, accumulate);
 #pragma omp barrier
         size_t start = C * me / team, end = C * (me + 1) / team;
         if (!accumulate_weight)

@@ -1,4 +1,4 @@
-/* test_device.c - every operation of every device compared with the double-precision reference; odd sizes.
+/* test_device.c - every operation of every device compared with the double-precision reference, for many sizes.
  *
  * Operations run twice from the same start and must give the same bits, without changing inputs or other memory. */
 #include "kernels/bf16.h"
@@ -47,7 +47,7 @@ static const struct {
 
 static const struct device *device; /* the device under test */
 
-/* Records which pointers of struct device the running test has called. */
+/* called[i] is 1 if the running test has called pointer i of struct device. */
 enum { SLOTS = sizeof(struct device) / sizeof(void *) };
 static int called[SLOTS];
 #define SLOT(operation) (offsetof(struct device, operation) / sizeof(void *))
@@ -239,7 +239,7 @@ static void test_pack_bf16(void)
     }
 }
 
-/* All 65,536 values are unpacked, then arrays whose length is no power of two. All NaNs count as equal. */
+/* All 65,536 values are unpacked, then the first few in shorter arrays. All NaNs count as equal. */
 static void test_unpack_bf16(void)
 {
     static const size_t counts[] = {65536, 1, 3, 17, 130, 1000};
@@ -289,7 +289,7 @@ static void test_embedding_forward(void)
 static void test_embedding_backward(void)
 {
     static const size_t sizes[][2] = {{1, 5}, {3, 1}, {3, 130}, {257, 6}}; /* V, C; tokens repeat if V is 1 or 3 */
-    static const size_t counts[] = {1, 3, 17, 130, 1000};                  /* 1000 is too large for one sort */
+    static const size_t counts[] = {1, 3, 17, 130, 1000};                  /* above 256, a GPU sorts in parts */
     for (size_t r = 0; r < LENGTH(counts); r++)
         for (size_t s = 0; s < 2 * LENGTH(sizes); s++) {
             size_t N = counts[r], V = sizes[s / 2][0], C = sizes[s / 2][1];
@@ -397,7 +397,8 @@ static void test_rmsnorm_forward(void)
 
 static void rmsnorm_backward_case(size_t N, size_t C, int accumulate, int accumulate_weight)
 {
-    struct array *dx = array_numbers(N * C, -1.0f, 1.0f), *dw = array_floats(C, -1.0f, 1.0f);
+    float end = accumulate ? 1.0f : NAN; /* an output that is overwritten may hold anything */
+    struct array *dx = array_numbers(N * C, -end, end), *dw = array_floats(C, -1.0f, 1.0f);
     struct array *dy = array_numbers(N * C, -1.0f, 1.0f), *x = array_numbers(N * C, -2.0f, 2.0f);
     struct array *w = array_numbers(C, -1.0f, 1.0f),
                  *rstd = array_floats(N, 0.5f, 2.0f); /* any numbers, not computed from x */
@@ -611,7 +612,7 @@ static void test_swiglu_forward(void)
             double *want = array_doubles(n), *wide = array_wide(ga);
             for (size_t i = 0; i < N; i++)
                 reference_swiglu_forward(want + i * F, wide + (2 * i + 1) * F, wide + 2 * i * F, F);
-            array_near(h, want, 10.0 * UNIT, 1e-35); /* for five roundings and an exponential; h under 1e-35 may be 0 */
+            array_near(h, want, 10.0 * UNIT, 1e-35); /* tolerance: 5 roundings and an exponential; h < 1e-35 may be 0 */
             arrays_finish();
         }
 }
@@ -631,8 +632,8 @@ static void test_swiglu_backward(void)
                 for (size_t i = 0; i < N; i++)
                     reference_swiglu_backward(want_a + i * F, want_g + i * F, d + i * F, wide + (2 * i + 1) * F,
                                               wide + 2 * i * F, F);
-                /* If 1 + a (1 - s) cancels, the result errs by u times the terms, which are below 2. If a is large, the
-                 * error u of 1 - s is multiplied by a. */
+                /* If 1 + a (1 - s) cancels (s: sigmoid of a), the result errs by u times the terms, which are below 2.
+                 * If a is large, the error u of 1 - s is multiplied by a. */
                 array_near_columns(dga, 2 * F, F, F, want_a, 10.0 * UNIT, (8.0 + (double)gate_sizes[z]) * UNIT);
                 array_near_columns(dga, 2 * F, 0, F, want_g, 10.0 * UNIT, 1e-35);
                 arrays_finish();
@@ -840,7 +841,7 @@ static int is_there(int i)
     return devices[i].create == cpu || accelerator_cuda.count() > 0;
 }
 
-/* Tells whether device i has a kernel for the operation that differs from fp32; with TF32, only matrix products do. */
+/* Tells whether the operation is tested on device i: with TF32 only matrix products and attention differ from fp32. */
 static int is_another(int i, const char *operation)
 {
     return devices[i].create != cuda || devices[i].how != PRECISION_TF32 || !strncmp(operation, "linear_", 7) ||
