@@ -33,13 +33,12 @@ void reexec_if_needed(char *const argv[])
 
 /* ---- oversubscribed machines ---- */
 
-/* Returns the number of threads requested for each rank; 0 for as many as there are CPUs. */
+/* Returns the number of threads requested for each rank; 0 if no number is requested. */
 static long threads_wanted(int argc, char *const argv[])
 {
-    const char *threads = early_option(argc, argv, "threads", 0);
-    if (!threads)
-        threads = getenv("OMP_NUM_THREADS");
-    return threads ? strtol(threads, NULL, 10) : 0;
+    const char *option = early_option(argc, argv, "threads", 0), *variable = getenv("OMP_NUM_THREADS");
+    long threads = option ? strtol(option, NULL, 10) : 0;
+    return threads || !variable ? threads : strtol(variable, NULL, 10);
 }
 
 /* Returns the number of logical CPUs that a process may use; 0 if unknown. */

@@ -10,7 +10,7 @@
 /* An address of the device is a host address with bit 62 set; no valid host address has that bit. */
 #define HIDDEN ((uintptr_t)1 << 62)
 
-/* A delayed copy; if from is NULL, it writes zeros. */
+/* A delayed operation or asynchronous copy: copies bytes, or writes zeros if `from` is NULL. */
 struct late {
     char *to;
     const char *from;
@@ -24,8 +24,8 @@ enum { MOST_LATE = 4096 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct late operation[MOST_LATE], copy[MOST_LATE];
-static size_t operations, operations_done, copies, copies_done; /* counts; number i is at [i % MOST_LATE] */
-static size_t *last_copy, marks;                                /* [mark]: its last copy, counted from 1; 0: no copy */
+static size_t operations, operations_done, copies, copies_done; /* counts; the i-th of each list is at i % MOST_LATE */
+static size_t *last_copy, marks;                                /* last_copy[mark]: last copy's number, 0 for none */
 static uint64_t dice = 1;
 static int wrong, in_stage_in;
 
@@ -46,7 +46,7 @@ static void carry_out(const struct late *l)
 static void add(struct late list[MOST_LATE], size_t *n, size_t done, struct late late)
 {
     if (*n - done == MOST_LATE)
-        FATAL("%zu delayed operations or copies", *n - done);
+        FATAL("%zu operations or copies are delayed; there is no room for more", *n - done);
     list[(*n)++ % MOST_LATE] = late;
 }
 
@@ -56,8 +56,8 @@ static void do_operations(void)
         carry_out(&operation[operations_done++ % MOST_LATE]);
 }
 
-/* Does up to three operations and three copies, at random. So a test may find a copy unfinished, and the next test may
- * find a later copy complete. */
+/* Does a random number of operations and of copies, 0 to 3 each. So stage_reached may find a copy unfinished in one
+ * call, and a later copy complete in the next call. */
 static void roll(void)
 {
     dice = dice * 6364136223846793005u + 1442695040888963407u;
@@ -140,7 +140,8 @@ static void copy_later(void *to, const void *from, size_t bytes, size_t after, s
 {
     wrong += mark >= marks;
     add(copy, &copies, copies_done, (struct late){to, bytes ? from : "", bytes, NULL, after, mark});
-    last_copy[mark] = copies;
+    if (mark < marks)
+        last_copy[mark] = copies;
 }
 
 static void delayed_stage_out(void *to_host, const void *from, size_t bytes, size_t mark)
@@ -166,7 +167,7 @@ static int delayed_stage_reached(size_t mark)
     pthread_mutex_lock(&lock);
     wrong += mark >= marks;
     roll();
-    int reached = copies_done >= last_copy[mark];
+    int reached = mark < marks && copies_done >= last_copy[mark];
     pthread_mutex_unlock(&lock);
     return reached;
 }

@@ -12,8 +12,10 @@ static int directories;
 
 const char *scratch_make(void)
 {
+    if (directories == sizeof directory / sizeof *directory)
+        FATAL("more than %d directories", directories);
     strcpy(directory[directories], "/tmp/ddpbench_test_XXXXXX");
-    if (directories + 1 == sizeof directory / sizeof *directory || !mkdtemp(directory[directories]))
+    if (!mkdtemp(directory[directories]))
         FATAL("cannot make a directory below /tmp");
     return directory[directories++];
 }
