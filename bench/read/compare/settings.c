@@ -46,11 +46,10 @@ static int is_one_of(const char *name, const char *const *list)
 static void add_members(struct compare_run *run, const char *name, int kind)
 {
     static const char *const apart[] = {
-        /* left out: names of the run and of its files, and options of older versions */
-        "label", "output", "output-file", "profile-output-dir", "SLURM_JOB_ID", "SLURM_JOB_NAME",
+        /* left out: names of the run and of its files */
+        "label", "output", "profile-output-dir", "SLURM_JOB_ID", "SLURM_JOB_NAME",
         /* left out: how results are shown, and when a hanging job ends */
-        "profile-sort", "thresholds", "trace-gzip", "trace-per-cycle", "report-cputime", "iteration-times", "verbose",
-        "timeout", "live", "prometheus", "dry-run",
+        "thresholds", "trace-gzip", "report-cputime", "iteration-times", "verbose", "timeout", "prometheus", "dry-run",
         /* left out: values that follow from the configuration, and options that set parts of it */
         "preset", "parameters", "tokens_per_step", "model_flops_per_step", "memory_bytes_per_rank",
         "timed_steps_per_block", "product_gflops_per_thread", "vector_gflops_per_thread", NULL};
@@ -59,11 +58,11 @@ static void add_members(struct compare_run *run, const char *name, int kind)
         "monitor-cpu", "monitor-gpu", "mpi_library", "blas", "blas_kernels", "cores_per_rank",
         /* listed: numbers of samples */
         "rounds", "resolve", "max-minutes", "iters", "run-cycles", "profile-buffer-mb",
-        /* listed: sizes, since each is a figure of its own, and "missing" if a candidate lacks it */
+        /* listed: message sizes; each size is a figure of its own, which is "missing" if a candidate lacks it */
         "min-bytes", "max-bytes", "step-factor", "step-bytes", "sizes", "sizes-from-model",
         /* listed: additional measurements, checks and traces */
         "attainable", "check", "nominal", "profile-ranks", "record-shapes", "with-flops", "profile-counters",
-        /* listed: changes only the data, not the operations */
+        /* listed: an option that changes only the data, not the operations */
         "seed", NULL};
     const cJSON *item;
     cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(run->saved.run, name))
@@ -79,7 +78,7 @@ static void add_members(struct compare_run *run, const char *name, int kind)
     }
 }
 
-/* Adds the values of member `name` of all ranks (hosts: of their hosts) as one setting; equal neighbours only once. */
+/* Adds a setting: the values of member `name` of all ranks (hosts given: of their hosts), without equal neighbours. */
 static void add_ranks(struct compare_run *run, const char *name, const cJSON *hosts)
 {
     char *text = NULL;
@@ -111,10 +110,10 @@ int compare_run_read(struct compare_run *run, const char *directory)
         run->setting[kind] = cJSON_CreateObject();
     settings_add(run->setting[SETTING], "mode", json_string(json, "mode"));
     add_members(run, "configuration", SETTING);
-    if (!strcmp(json_string(json, "mode"), "profile")) /* which steps the figure "step" measures */
+    if (!strcmp(json_string(json, "mode"), "profile")) /* the kind of steps that the figure "step" measures */
         settings_add(run->setting[SETTING], "steps",
                      json_number(configuration, "rounds") > 0 ? "of rounds" : "captured");
-    add_members(run, "derived", SETTING); /* e.g. threads in use, in place of an option with this key */
+    add_members(run, "derived", SETTING); /* replaces options of the same key, as --threads by the threads in use */
     settings_add(run->setting[LISTED], "program", json_string(json, "program"));
     settings_add(run->setting[LISTED], "version", json_string(json, "version"));
     add_ranks(run, "host", NULL);
