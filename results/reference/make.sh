@@ -12,7 +12,7 @@ all=(allreduce-100mbit profile-100mbit overlap-100mbit sweep-bandwidth sweep-lat
 usage() {
     cat <<END
 Usage: results/reference/make.sh [NAME...], as root, after \`make\`, on an idle machine: all take about an hour
-Makes these reference results anew (default: all), and leaves the older one where a command fails:
+Makes these reference results anew (default: all), and keeps the older result if its command fails:
   ${all[*]}
 Exit status: that of the first command that fails, after which nothing more is made.
 END
@@ -53,16 +53,16 @@ run() {
     wait_child bash -c "${1//OUTPUT/"'$work/output'"}" >>"$work/printed"
 }
 
-# link_up OPTION...: creates a link between two nodes, and sets up to the command that creates it.
+# link_up OPTION...: creates a link between two nodes; sets the variable `up` to the command that creates this link.
 link_up() {
     lab_up "$@"
     up="launch/netlab.sh up --nodes 2 $*"
 }
 
-# keep_printed replaces the older result by the output; keep_directory, by the results directory with the output in it.
+# keep_printed replaces the older result by the printed output; keep_directory, by the results directory and the printed output.
 keep_printed() { cp --remove-destination "$work/printed" "$here/$name.txt"; }
 keep_directory() {
-    rm -f "$work/output/metrics.csv" # `ddpbench report --metrics-csv` makes it from the other files
+    rm -f "$work/output/metrics.csv" # `ddpbench report --metrics-csv` can make it from the other files
     cp "$work/printed" "$work/output/output.txt"
     rm -rf "${here:?}/${name:?}"
     cp -r "$work/output" "$here/$name"
@@ -88,7 +88,7 @@ make_overlap-100mbit() {
     keep_directory
 }
 
-# sweep REPEATS OPTION...: runs a sweep over a link with these options.
+# sweep REPEATS OPTION...: runs a sweep with REPEATS runs of each point, over a link with these options.
 sweep() {
     link_up "${@:2}"
     run "launch/sweep.sh --launcher 'launch/netlab.sh run -n {ranks} --' --ranks 2 --implementations none,ddp_flat,ddp_bucketed --bucket-size-mb 0.02,0.05,0.1,0.25,0.5,1,2 --repeats $1 --rounds 4 --output OUTPUT --model 'd64-l8:--d-model 64 --num-layers 8 --num-heads 4 --d-ff 256 --context-length 64 --batch-size-per-rank 32 --vocab-size 256' -- --threads 1 --steps-per-block 3"
@@ -101,7 +101,7 @@ sweep() {
 make_sweep-bandwidth() { sweep 5 --rate 100mbit; }
 make_sweep-latency() { sweep 12 --rate 1gbit --delay 2ms; }
 
-# Runs three jobs, one after another, and reports them together.
+# Runs three Slurm jobs, one after another, and reports them together.
 make_slurm-series() {
     need_tools chromium chromium
     local nodes run runs=() in_lab=("$slurm_lab" run launch/slurm.sh)
@@ -130,7 +130,7 @@ make_slurm-series() {
 
 make_gate() { run 'launch/gate.sh --output OUTPUT' && keep_printed; }
 make_same-strategy-twice() { run launch/same_twice.sh && keep_printed; }
-# bench TARGET: saves the output of a make target, without the compiler lines.
+# bench TARGET: saves the output of a make target, without the lines about compiling and linking.
 bench() {
     run "make --no-print-directory $1"
     sed -i -E '/^(CC|NVCC|AR|LINK) /d' "$work/printed"
