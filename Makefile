@@ -1,8 +1,8 @@
 # ddpbench. `make bench` compares the strategies, `make test` runs the tests, `make help` lists the rest.
-# Variables: PORTABLE=1 (a binary for any CPU of this kind), BLAS=name (a CBLAS known to pkg-config, or a library of that name), WERROR=1,
-# MPI=openmpi (default mpich), MPICC=path (the compiler wrapper of an MPI elsewhere, its mpirun beside it), MPIRUN="program" or
-# "program with options", RANKS=n (of make bench; default: as many as there are GPUs, or 2), CORPUS=file (its text), ARGS="..." (more options),
-# TEST_ARGS=options (of tests/run.sh), PREFIX=dir, CUDA=0 (no GPUs, even if there is a toolkit), CUDA_HOME=dir (the toolkit), CUDA_ARCHITECTURES="80 90" (of the GPUs).
+# Variables: PORTABLE=1 (a program for any CPU of this architecture), BLAS=name (a CBLAS known to pkg-config, or a library of that name), WERROR=1,
+# MPI=openmpi (default mpich), MPICC=path (the compiler wrapper of an MPI installed elsewhere, with mpirun in the same directory), MPIRUN="program" or
+# "program with options", RANKS=n (of make bench; default: the number of GPUs, or 2), CORPUS=file (text for make bench), ARGS="..." (more options),
+# TEST_ARGS=options (of tests/run.sh), PREFIX=dir, CUDA=0 (no GPU backend), CUDA_HOME=dir (the toolkit), CUDA_ARCHITECTURES="80 90" (to build for).
 
 CC = cc
 BLAS = openblas
@@ -22,17 +22,17 @@ SETTING := $(SETTING)-$(MPI)
 endif
 OUT := build$(if $(filter-out native,$(SETTING)),/$(SETTING))
 
-# Debian calls an MPI's tools by these names when several are installed. Open MPI refuses root, and more ranks than cores, and
-# binds a rank with all of its threads to one core, unless told otherwise.
+# If several MPIs are installed, Debian names their tools mpicc.mpich, mpicc.openmpi and so on. Unless options change it, Open MPI
+# refuses root, refuses more ranks than cores, and binds a rank with all of its threads to one core.
 MPICC := $(or $(shell command -v mpicc.$(MPI)),$(shell command -v mpicc))
 $(if $(and $(word 2,$(MPICC)),$(filter-out clean help uninstall,$(or $(MAKECMDGOALS),all))),$(error MPICC=$(MPICC): expected a path without blanks; make a link to its folder))
 MPIRUN_OPTIONS_openmpi = --allow-run-as-root --oversubscribe --bind-to none
 MPIRUN = $(strip $(firstword $(wildcard $(addprefix $(dir $(shell command -v $(MPICC))),mpirun.$(MPI) mpirun)) mpirun) \
 	$(MPIRUN_OPTIONS_$(MPI)))
-export MPIRUN # to scripts; it is expanded when a recipe starts, since `setup` may have installed an MPI by then
+export MPIRUN # for the scripts; expanded when a recipe starts, because `setup` may have installed an MPI by then
 LAUNCH = $(if $(and $(word 2,$(MPIRUN)),$(shell command -v $(call quote,$(MPIRUN)))),$(call quote,$(MPIRUN)),$(MPIRUN))
 quote = '$(subst ','\'',$(1))'
-LEAKS_openmpi = detect_leaks=0 # it leaves much behind, so leaks are looked for with MPICH
+LEAKS_openmpi = detect_leaks=0 # Open MPI leaks memory itself, so leaks are searched with MPICH only
 MPI_FLAGS := $(if $(MPICC),$(shell $(MPICC) -show 2>/dev/null))
 MPI_CFLAGS := $(filter -I% -D%,$(MPI_FLAGS))
 MPI_LIBS := $(filter -L% -l% -Wl%,$(MPI_FLAGS))
@@ -40,7 +40,7 @@ PACKAGES = hwloc libcjson zlib
 BLAS_CFLAGS := $(shell pkg-config --cflags $(BLAS) 2>/dev/null)
 BLAS_LIBS := $(or $(shell pkg-config --libs $(BLAS) 2>/dev/null),-l$(BLAS))
 
-# The CUDA backend is built where there is a compiler for it; what is not there is stood in for by a file *_absent.c.
+# The CUDA backend is built if nvcc is found. A file *_absent.c replaces each part whose compiler or library is missing.
 NVCC := $(if $(filter 0,$(CUDA)),,$(firstword $(realpath $(if $(CUDA_HOME),$(CUDA_HOME)/bin/nvcc,$(shell command -v nvcc) /usr/local/cuda/bin/nvcc))))
 ABSENT := kernels/device_cuda_absent.c ddp/comm_nccl_absent.c kernels/activity_absent.c
 ifneq ($(NVCC),)
@@ -61,7 +61,7 @@ NVCC_FLAGS = -std=c++17 -O3 -g -lineinfo -I. -DCUDA_BUILT='"$(CUDA_BUILT)"' -Xco
 endif
 VERSION := $(shell git describe --always --dirty --tags 2>/dev/null || echo unknown)
 
-# A portable program is for CPUs from 2009 on, and takes wider vectors at run time where the compiler can do that (cpu.h).
+# On x86-64 a portable program runs on CPUs from 2009 on, and uses wider vectors of newer ones if the compiler has target_clones (kernels/cpu/cpu.h).
 ifeq ($(filter portable%,$(SETTING)),)
 MARCH = -march=native
 else ifneq ($(filter x86_64%,$(shell $(CC) -dumpmachine)),)
@@ -73,39 +73,39 @@ endif
 OPTIMISE = -O3 $(MARCH) -fno-math-errno -fno-trapping-math -ffp-contract=fast
 WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wconversion $(if $(WERROR),-Werror)
 CFLAGS = -g $(OPTIMISE)
-$(OUT)/obj/tests/%: private OPTIMISE = -O1 $(MARCH) # nothing waits for the tests' own code
-INCLUDES = -I. -Ibench -Ibench/measure -Ibench/read # a header is named by its folder, whichever wing has it
+$(OUT)/obj/tests/%: private OPTIMISE = -O1 $(MARCH) # the speed of the tests' own code does not matter
+INCLUDES = -I. -Ibench -Ibench/measure -Ibench/read # an include line names folder and header, without bench/, measure/ or read/
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -fopenmp $(SANITIZE) $(INCLUDES) \
 	-DCPU_CLONES=CPU_CLONES_$(or $(CLONES),none) $(MPI_CFLAGS) $(BLAS_CFLAGS) $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
 CHECK_LIBS = $(shell pkg-config --libs check 2>/dev/null)
 LIBS = $(CUDA_LIBS) $(MPI_LIBS) $(BLAS_LIBS) $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) -ldl -lm -lpthread
 
-# Programs that measure ddpbench itself are bench/selfbench/NAME.c, built as bench_NAME; what they share is in BENCH_HELP.
+# Programs that measure ddpbench itself are bench/selfbench/NAME.c, built as bench_NAME; BENCH_HELP lists the objects that they share.
 SELFBENCH = step kernels allreduce
 BENCH_HELP_SOURCES = kernels/device_null.c $(filter-out $(SELFBENCH:%=bench/selfbench/%.c),$(wildcard bench/selfbench/*.c))
 BENCH_HELP = $(BENCH_HELP_SOURCES:%.c=$(OUT)/obj/%.o)
 SOURCES_OF_ALL := $(filter-out %_absent.c ddp/comm_nccl.c kernels/device_null.c bench/main.c bench/selfbench/%, \
 	$(wildcard kernels/*.c kernels/cpu/*.c ddp/*.c bench/*.c bench/*/*.c bench/*/*/*.c))
-LIBRARY := $(patsubst %,$(OUT)/obj/%.o,$(basename $(CUDA_SOURCES) $(SOURCES_OF_ALL) $(wildcard $(ABSENT)))) # what takes longest first
+LIBRARY := $(patsubst %,$(OUT)/obj/%.o,$(basename $(CUDA_SOURCES) $(SOURCES_OF_ALL) $(wildcard $(ABSENT)))) # the slowest to compile come first
 TEST_HELP := $(patsubst %.c,$(OUT)/obj/%.o,$(wildcard tests/support/*.c))
-ifeq ($(SETTING),tsan) # for the tests of threads alone
+ifeq ($(SETTING),tsan) # only what the tests of threads need
 LIBRARY := $(filter $(OUT)/obj/kernels/% $(OUT)/obj/ddp/% $(OUT)/obj/bench/base/% $(OUT)/obj/bench/measure/machine/%,$(LIBRARY))
 TEST_HELP := $(addprefix $(OUT)/obj/tests/support/,scratch.o suite.o)
 endif
 TESTS := $(patsubst %.c,$(OUT)/%,$(wildcard tests/unit/*/*.c tests/mpi/*.c tests/support/programs/*.c))
 
-CORES = $(shell env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc) # nproc prints what these say, if they are set
-# Of a make that builds: as many jobs as there are cores, unless -j says how many.
+CORES = $(shell env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc) # nproc would obey these variables if they were set
+# Options of a make that builds: as many jobs as there are cores, unless the caller gave -j.
 PARALLEL = --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(CORES) --output-sync)
 
 all: setup
 	@$(MAKE) $(PARALLEL) program
 
 # ---- what users call ----
-# The sizes are a preset's. GPUs are counted when they are first asked for.
+# `make bench` takes the sizes of a preset. GPUS, the number of GPUs, is computed when it is first used.
 GPUS = $(eval GPUS := $(if $(NVCC),$(shell nvidia-smi -L 2>/dev/null | grep -c '^GPU '),0))$(GPUS)
-# On a CPU the steps of make bench are short, since many short blocks say more than a few long ones where the machine is
-# not still.
+# On a CPU the steps of `make bench` are short: on a machine that also does other work, many short blocks give more precise
+# results than a few long ones.
 SIZES_cpu = --preset laptop
 SIZES_gpu = --preset default --dtype bf16 --batch-size-per-rank 16
 BUCKETS_cpu = 0.5,1,4,16
@@ -124,33 +124,33 @@ test: all
 	@$(MAKE) $(PARALLEL) tests emulated
 	@$(addprefix LSAN_OPTIONS=,$(LEAKS_$(MPI))) tests/run.sh $(TEST_ARGS) $(OUT)
 
-# Each call that writes a file fails once, signals, limits: what a run leaves behind, and what it says.
+# Tests which files a run leaves and what it reports if a call that writes a file fails, on signals, and at resource limits.
 test-faults: all
 	@$(MAKE) $(PARALLEL) tests
 	@TEST_ONLY=cli/faults.sh tests/run.sh $(OUT)
 
-# Two ranks of each kind of run under valgrind, with a program that it can run; skipped where there is no valgrind.
+# Runs two ranks of each kind of run under valgrind, with a portable program, since valgrind lacks the widest vectors; skipped without valgrind.
 test-memcheck: setup
 	@$(MAKE) $(PARALLEL) PORTABLE=1 CUDA=0 program
 	@tests/long/memcheck.sh $(OUT)/portable$(filter-out -mpich,-$(MPI))
 
-# The tests of what depends on the MPI, as in make MPI=openmpi test-mpi.
+# Runs the tests that depend on the MPI, as in `make MPI=openmpi test-mpi`.
 test-mpi: all
 	@$(MAKE) $(PARALLEL) $(filter $(OUT)/tests/mpi/% $(OUT)/tests/support/%,$(TESTS)) $(PRELOADED)
 	@$(addprefix LSAN_OPTIONS=,$(LEAKS_$(MPI))) tests/run.sh --mpi $(OUT)
 
-# The tests of what runs on a GPU, on a machine that has one.
+# Runs the tests of the GPU backend, on a machine that has a GPU.
 test-gpu: all
 	@$(MAKE) $(PARALLEL) tests
 	@tests/run.sh --gpu $(OUT)
 
-# What reads our traces must agree with us about them: analysers and viewers, installed under the build directory.
+# Checks that common trace analysers and viewers, installed in the build directory, find in a trace what ddpbench reports about it.
 test-consumers: all
 	@$(MAKE) $(PARALLEL) $(OUT)/tests/unit/trace/test_gpu
 	@launch/setup.sh --consumers
 	@tests/consumers/run.sh $(OUT)
 
-# What tracing costs a step of the model of make bench: the last line of the controls, from 60 rounds.
+# Measures by how much tracing slows a step of the model of `make bench`, in 60 rounds: see the last line of the printed table of controls.
 bench-profile: SIZES_cpu += --batch-size-per-rank 4
 bench-profile: all
 	@launch/corpus.sh $(OUT)/corpus.txt
@@ -162,24 +162,24 @@ bench-kernels bench-step: bench-%: all
 	@$(MAKE) $(PARALLEL) $(OUT)/bench_$*
 	$(OUT)/bench_$* $(ARGS)
 
-# Everything that is measured on GPUs, with its provenance, in parts of ten minutes; PYTHON is one that has PyTorch.
+# Makes the measurements on GPUs, in parts of at most ten minutes, and describes the machine. PYTHON: a Python with PyTorch.
 bench-gpu: all
 	@$(MAKE) $(PARALLEL) $(OUT)/bench_kernels $(OUT)/bench_step
 	launch/bench_gpu.sh --python $(call quote,$(PYTHON)) $(ARGS)
 
-# Our times of an all-reduce against those of a plain loop around MPI_Allreduce, in one run.
+# Compares ddpbench's times of an all-reduce with those of a plain loop around MPI_Allreduce, in one run.
 bench-allreduce: RANKS = 2
 bench-allreduce: all
 	@$(MAKE) $(PARALLEL) $(OUT)/bench_allreduce
 	$(LAUNCH) -n $(RANKS) $(OUT)/bench_allreduce
 
-# ddpbench and PyTorch in turn, in half an hour: two ranks over 100 Mbit/s, each at its best bucket size (as root), and
-# a step of the default model on one thread and on two. PYTHON is one that has PyTorch and NumPy.
+# Runs ddpbench and PyTorch alternately, for half an hour: two ranks over 100 Mbit/s (needs root), where each program's best
+# bucket size counts, and a step of the default model on one thread and on two. PYTHON: a Python with PyTorch and NumPy.
 PYTHON = python3
 PEER = bench/peers/compare.sh --program $(OUT)/ddpbench --python $(call quote,$(PYTHON)) $(ARGS) --implementations none
 PEER_STEP = --d-model 768 --num-layers 12 --num-heads 12 --d-ff 3072 --context-length 512 --vocab-size 10000 \
 	--batch-size 1 --rounds 2 --steps-per-block 2
-# backward takes about as long as the gradients on this link, as in launch/overlap.sh
+# on this link, sending the gradients takes about as long as backward, as in launch/overlap.sh
 PEER_LINK = --d-model 128 --num-layers 4 --num-heads 4 --d-ff 512 --context-length 128 --batch-size 128 --data build/corpus.txt \
 	--bucket-size-mb 0.25,0.5,1,25 --rounds 2 --steps-per-block 3
 bench-peer: all
@@ -189,15 +189,15 @@ bench-peer: all
 	$(PEER) --ranks 1 --threads 2 --output $(OUT)/bench-peer/two-threads -- $(PEER_STEP)
 
 # ---- pack
-# One archive for machines where nothing can be installed: a portable build, all that it needs, and the tests of GPUs.
+# Makes one archive for machines where nothing can be installed: a portable build, the libraries that it needs, and the tests of the GPU backend.
 PACKED = ddpbench bench_kernels bench_step tests/unit/kernels/test_device tests/unit/ddp/test_model tests/mpi/comm tests/mpi/parity
 pack: setup
 	@$(MAKE) $(PARALLEL) PORTABLE=1 packed
 packed: $(PACKED:%=$(OUT)/%)
 	launch/pack.sh $(OUT) $(PACKED)
 
-# Program, scripts, manual pages, completion; DESTDIR is where a package is put together.
-# What is built is installed as it is: not as root with another environment, where it might be built anew.
+# Installs program, scripts, manual pages and completion; for a package, below DESTDIR. Builds nothing, because root may have
+# another environment, with which everything might be built again.
 install:
 	launch/install.sh $(OUT)/ddpbench $(call quote,$(PREFIX)) $(call quote,$(DESTDIR))
 uninstall:
@@ -228,8 +228,8 @@ lint-rest:
 	cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
 		--suppress=missingIncludeSystem --library=.cppcheck.xml $(INCLUDES) $(filter %.c,$(SOURCES))
 
-# The analyser stops after 100,000 states of a function (default 225,000): this halves its time, and it still finds mistakes
-# at the end of long functions.
+# The analyser of clang-tidy stops after 100,000 states of a function (default 225,000). This halves its time, and it still
+# finds mistakes at the end of long functions.
 lint-tidy:
 	printf '%s\n' $(filter %.c,$(SOURCES)) | \
 		TIDY_FLAGS='$(subst ',,$(filter-out -W% -march=native,$(ALL_CFLAGS)) -Itests/gpu/emulator -DCUDA_BUILT="" $(DEFINES_bench/base/version)) -Xclang -analyzer-config -Xclang max-nodes=100000' \
@@ -238,9 +238,9 @@ lint-tidy:
 lint-scripts:
 	shellcheck $(SCRIPTS)
 
-# Everything under the address and undefined-behaviour sanitizers; the threads that fetch data, of the watchdog
-# and of the monitor, and the communication thread and its queue with a made-up transport, since MPI itself is not instrumented,
-# under the thread sanitizer.
+# Runs the CPU tests with the address and undefined-behaviour sanitizers. With the thread sanitizer, runs only the tests of these
+# threads: those that fetch data, the watchdog, the monitor, and the communication thread (with a fake transport, because MPI
+# itself is not instrumented).
 TSAN = ddp/test_comm_thread ddp/test_data ddp/test_watchdog machine/test_watch
 sanitize: setup
 	@$(MAKE) $(PARALLEL) CUDA=0 SETTING=sanitize CFLAGS="-g -O1 -fno-omit-frame-pointer" \
@@ -250,11 +250,11 @@ sanitize: setup
 	@$(MAKE) $(PARALLEL) CUDA=0 SETTING=tsan CFLAGS="-g -O1" SANITIZE=-fsanitize=thread \
 		$(TSAN:%=build/tsan/tests/unit/%)
 	export UCX_MEM_MMAP_HOOK_MODE=none; for test in $(TSAN); do \
-		build/tsan/tests/unit/$$test || exit; done # UCX's hooks do not survive the sanitizer
+		build/tsan/tests/unit/$$test || exit; done # UCX's memory hooks fail under the sanitizer
 
-# Random inputs to what reads files and command lines, for FUZZ_SECONDS each; where clang has no libFuzzer they are skipped.
+# Fuzzes the code that reads files and command lines, FUZZ_SECONDS for each target; skipped if clang has no libFuzzer.
 FUZZ_SECONDS = 60
-# Comparisons are many times as slow when recorded, and dictionaries know the words; NULL + 0, the end of an empty list, is no mistake.
+# Omits the tracing of comparisons, which is very slow (dictionaries list the compared words instead), and errors for NULL + 0, as in empty lists.
 FUZZ_LACKS = -fno-sanitize-coverage=trace-cmp -fno-sanitize=pointer-overflow
 FUZZ = $(patsubst %.c,build/fuzz/%,$(wildcard tests/fuzz/*.c))
 fuzz: setup
@@ -282,8 +282,8 @@ $(OUT)/bench_%: $(OUT)/obj/bench/selfbench/%.o $(BENCH_HELP) $(LIBRARY) $(OUT)/o
 	$(call say,LINK $@)
 	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $(filter %.o,$^) $(LIBS)
 
-# Of the objects, and of the shared libraries, a test takes only what it calls: a test that forks for each of its cases copies
-# all that is loaded, and BLAS, MPI and those of CUDA are large.
+# A test links only the objects and the shared libraries that it calls: a test forks for each of its cases, a fork copies all
+# that is loaded, and BLAS, MPI and the libraries of CUDA are large.
 $(OUT)/tests/%: $(OUT)/obj/tests/%.o $(OUT)/obj/tested.a
 	@mkdir -p $(@D)
 	$(call say,LINK $@)
@@ -305,7 +305,7 @@ $(OUT)/tests/support/preload/%.so: tests/support/preload/%.c
 
 include tests/gpu/emulator/emulator.mk
 
-# Objects are made anew when what they were built with changes: flags, or the version that results record.
+# Objects are built again when their flags change, or the version that results record.
 STAMP = mkdir -p $(@D) && echo '$(1)' | cmp -s - $@ || echo '$(1)' >$@
 $(OUT)/obj/flags: FORCE
 	@$(call STAMP,$(CC) $(ALL_CFLAGS) $(MPI_LIBS) $(BLAS_LIBS))
@@ -319,7 +319,7 @@ $(OUT)/obj/%.o: %.c $(OUT)/obj/flags
 	$(call say,CC $<)
 	$(Q)$(CC) $(ALL_CFLAGS) $(TOOLKIT) $(DEFINES_$*) -MMD -MP -c -o $@ $<
 
-# No other C source sees the toolkit, so that all others are the same with CUDA=0.
+# Only these C sources get the flags of the CUDA toolkit, so that the objects of all others are the same with CUDA=0.
 CUDA_OBJECTS := $(patsubst %.c,$(OUT)/obj/%.o,$(filter %.c,$(CUDA_SOURCES)))
 $(CUDA_OBJECTS): private TOOLKIT = $(CUDA_CFLAGS)
 $(CUDA_OBJECTS): $(OUT)/obj/cuda_flags

@@ -17,8 +17,8 @@
 
 static enum exit_status training_main(const struct job *job, int argc, char *const argv[]);
 
-/* Runs `report` once per job: it starts no MPI, so every process of a launcher would print the report; only the first
- * does. */
+/* Runs `report` on rank 0 only: `report` starts no MPI, so otherwise every process that a launcher started would print
+ * the same report. */
 static int report_once(int argc, char *argv[])
 {
     return launcher_rank() ? STATUS_OK : run_report(argc, argv);
@@ -28,7 +28,7 @@ static int report_once(int argc, char *argv[])
 static const struct command_row {
     const char *name, *synopsis, *summary;
     enum exit_status (*measure)(const struct job *job, int argc, char *const argv[]);
-    int (*read)(int argc, char *argv[]); /* for a command that only reads files and needs no MPI */
+    int (*read)(int argc, char *argv[]); /* set for a command that only reads files, without MPI; else NULL */
 } commands[] = {
     {"tune", TUNE_SYNOPSIS, "the best strategy and bucket size", tune_main, NULL},
     {"allreduce", ALLREDUCE_SYNOPSIS, "the interconnect alone", allreduce_main, NULL},
@@ -50,7 +50,7 @@ static const struct command_row *find_command(const char *name)
     return NULL;
 }
 
-/* Whether the command line only asks for help, the version or a dry run: a single rank can print these. */
+/* Whether the command line only asks for help, the version or a dry run, for which ranks need not communicate. */
 static int asks_for_text(int argc, char *const argv[])
 {
     for (int i = 1; i < argc; i++)
@@ -60,8 +60,8 @@ static int asks_for_text(int argc, char *const argv[])
     return 0;
 }
 
-/* Returns a command's status; or STATUS_FAILED, after an error message, if the command succeeded and its standard
- * output could not be written. */
+/* Writes buffered standard output. Returns `status`, a command's exit status; or STATUS_FAILED, after an error message,
+ * if the output could not be written and the command has not reported a failure itself. */
 static int flush_output(int status)
 {
     error_clear();
@@ -82,7 +82,7 @@ int main(int argc, char *argv[])
     blas_choose_kernels();
     reexec_set_passive_threads(argc, argv);
     reexec_if_needed(argv);
-    /* if ranks cannot communicate with each other, each of them reports it */
+    /* every rank prints the error: if ranks cannot communicate, rank 0 cannot report for all */
     if (job_begin(&job, argc, argv) || (!asks_for_text(argc, argv) && job_check_alone(&job))) {
         error_print();
         job_end(&job);
@@ -100,9 +100,9 @@ int main(int argc, char *argv[])
     return status;
 }
 
-/* ---- no command given: runs the benchmark, or the profile with --profile ---- */
+/* ---- without a command: the benchmark; with --profile, the profile ---- */
 
-/* The joint command line of benchmark and profile. */
+/* The options of a benchmark or a profile, which share one command line. */
 struct command_line {
     struct run_options run;
     struct profile_options profile;

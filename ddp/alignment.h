@@ -16,7 +16,7 @@ struct clock_sample {
     int64_t residual_ns; /* largest error of the offset: half of the shortest round trip; 0 for rank 0's clock */
 };
 
-/* The correction of a time t is offset + drift * (t - at). A zeroed alignment changes nothing. */
+/* A time t on this rank's clock is t + offset + drift * (t - at) on rank 0's. A zeroed alignment changes nothing. */
 struct alignment {
     int64_t at_ns, offset_ns;
     double drift, drift_error; /* drift: in ns per second; drift_error: the largest error of drift */
@@ -29,16 +29,16 @@ struct alignment alignment_from(const struct clock_sample *sample);
 /* Returns the alignment from a sample before the run and one after it. If the offsets differ by more than the sum of
  * the residuals, but by no more than crystals drift (200 us/s), the drift is the difference of the offsets divided by
  * the time between the samples, and its error is the sum of the residuals divided by that time. Otherwise the drift is
- * 0, the offset comes from the sample with the smaller residual, and the residual is raised to cover the other sample
- * or crystal drift. */
+ * 0, the offset is that of the sample with the smaller residual, and the residual is raised to cover the other sample's
+ * offset, or the largest drift of crystals if that is less. */
 struct alignment alignment_between(const struct clock_sample *before, const struct clock_sample *after);
 
 /* Converts a time of this rank's clock to rank 0's clock. */
 int64_t alignment_apply(const struct alignment *alignment, int64_t ns);
 
-/* Shifts the alignment by as little as possible, so that aligned times move by at least `least` and at most `most`,
- * which may be negative, and lowers the residual to the error that these bounds still allow. If the bounds contradict
- * the residual or each other, shifts by the middle of the bounds and raises the residual. */
+/* Shifts the alignment by as little as possible, so that aligned times move by at least `least` and at most `most` ns
+ * (either may be negative), and lowers the residual to the error that these bounds still allow. If the bounds
+ * contradict the residual or each other, shifts by the middle of the bounds and raises the residual. */
 void alignment_bound(struct alignment *alignment, int64_t least, int64_t most);
 
 #endif

@@ -140,8 +140,8 @@ static int check_header(const char *path, const struct checkpoint_header *h, siz
 static int open_state(const char *path, const struct checkpoint_header ours, struct checkpoint_header *header)
 {
     struct stat status;
-    int fd =
-        open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* O_NONBLOCK refuses a pipe instead of waiting for its writer */
+    /* O_NONBLOCK: opening a pipe does not wait for a writer; S_ISREG below refuses the pipe */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0 || fstat(fd, &status)) {
         error_report("checkpoint %s: cannot open it: %s", path, strerror(errno));
     } else if (!S_ISREG(status.st_mode)) {
@@ -216,9 +216,9 @@ int checkpoint_is_due(const struct checkpoint *c, long step)
 
 void checkpoint_save(struct checkpoint *c, struct training_state t)
 {
-    const double slowest = 10e6; /* bytes per second; the watchdog tolerates a file system as slow as this */
+    const double slowest = 10e6; /* bytes per second; the watchdog tolerates a file system that is this slow */
     double grace_s = (double)checkpoint_bytes(t.model->arena) / slowest;
-    t.model->device->synchronize(); /* when this returns, no collective is in flight on any rank */
+    t.model->device->synchronize(); /* afterwards this rank has no collective in flight, and may use MPI */
     int64_t start = clock_now_ns();
     watchdog_wait(c->job->watchdog, "writing a checkpoint", 0, grace_s);
     int failed = c->job->rank == 0 && checkpoint_write(c->path, c, t);

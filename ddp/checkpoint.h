@@ -5,9 +5,9 @@
  * in the phase `checkpoint`. Without that wait they would wait in the next step's reduction, and the time to write the
  * file would count as communication. The wait does not lengthen the step.
  *
- * The file: struct checkpoint_header, then three arrays of `floats` fp32 numbers in the layout of the model's arena
- * (model.h): weights, AdamW's first moments, its second moments; in the byte order of the machine. The learning rate
- * and the position in the data follow from the step. The file is complete or absent. */
+ * The file contains struct checkpoint_header, then three arrays of `floats` fp32 numbers in the layout of the model's
+ * arena (model.h): weights, AdamW's first moments, AdamW's second moments; all in the byte order of the machine. The
+ * learning rate and the position in the data follow from the step. A file at the path is never incomplete. */
 #ifndef DDP_CHECKPOINT_H
 #define DDP_CHECKPOINT_H
 
@@ -23,7 +23,7 @@ struct checkpoint_header {
     uint64_t floats; /* the number of elements of each array */
     uint64_t seed;   /* seed of the initial weights and of the order of the data */
     int64_t step;    /* the next step of the schedule */
-    int64_t update;  /* the number that AdamW gives the next step; its first step has number 1 */
+    int64_t update;  /* AdamW's number of the next step, counted from 1 */
 };
 
 /* When and where to save checkpoints; a zeroed struct saves none. */
@@ -33,10 +33,10 @@ struct checkpoint {
     uint64_t seed;
     char path[640];
 
-    void *piece; /* host memory of checkpoint_piece_bytes() bytes, on rank 0; owned by the trainer */
-    int failed;  /* 1 on every rank once a write has failed: no further checkpoints are saved */
-    size_t saved;
-    double seconds; /* total time that rank 0 took for all saved checkpoints */
+    void *piece;    /* host memory of checkpoint_piece_bytes() bytes, on rank 0; owned by the trainer */
+    int failed;     /* 1 on every rank once a write has failed: no further checkpoints are saved */
+    size_t saved;   /* number of checkpoints saved */
+    double seconds; /* on rank 0: total time to write the saved checkpoints */
 };
 
 /* The content of a checkpoint. Owns nothing. */
@@ -46,15 +46,15 @@ struct training_state {
     long step, update;
 };
 
-/* Return sizes in bytes: checkpoint_bytes, of a checkpoint file; checkpoint_piece_bytes, of checkpoint->piece. */
+/* Return sizes in bytes: of a checkpoint file whose arrays have `floats` numbers each; of checkpoint->piece. */
 size_t checkpoint_bytes(size_t floats);
 size_t checkpoint_piece_bytes(void);
 
 /* Tests whether a checkpoint is due before the given step. */
 int checkpoint_is_due(const struct checkpoint *checkpoint, long step);
 
-/* Saves the state. All ranks call it; returns when rank 0 has written the file. A failure sets `failed`, and rank 0
- * keeps the reported error. */
+/* Saves the state. All ranks call it; returns when rank 0 has written the file. A failure sets `failed` on every rank,
+ * and is reported on rank 0. */
 void checkpoint_save(struct checkpoint *checkpoint, struct training_state state);
 
 /* Saves one checkpoint, reads it back and compares it with memory. All ranks call it, before anything is timed. Does

@@ -14,11 +14,11 @@ enum comm_kind { COMM_ALL_REDUCE, COMM_REDUCE_SCATTER, COMM_ALL_GATHER, COMM_BRO
 enum comm_dtype { COMM_FLOAT32, COMM_BF16, COMM_FLOAT64, COMM_INT32, COMM_DTYPES };
 enum comm_op { COMM_SUM, COMM_MAX, COMM_AVG, COMM_OPS }; /* avg: the sum divided by the number of ranks */
 
-extern const char
-    *const comm_kind_name[COMM_KINDS + 1]; /* all_reduce, reduce_scatter, all_gather, broadcast; then NULL */
-extern const char *const comm_dtype_name[COMM_DTYPES + 1]; /* float, bf16, double, int32; then NULL */
-extern const char *const comm_op_name[COMM_OPS + 1];       /* sum, max, avg; then NULL */
+extern const char *const comm_kind_name[COMM_KINDS + 1];   /* all_reduce, reduce_scatter, all_gather, broadcast, NULL */
+extern const char *const comm_dtype_name[COMM_DTYPES + 1]; /* float, bf16, double, int32, NULL */
+extern const char *const comm_op_name[COMM_OPS + 1];       /* sum, max, avg, NULL */
 
+/* Returns the size of an element in bytes. */
 static inline size_t comm_dtype_bytes(enum comm_dtype dtype)
 {
     return dtype == COMM_BF16 ? 2 : dtype == COMM_FLOAT64 ? 8 : 4;
@@ -30,7 +30,7 @@ static inline size_t comm_dtype_bytes(enum comm_dtype dtype)
  * reduce_scatter    [n, count]   [count]      buffer[i] = op over the ranks of in[rank, i]
  * all_gather        [count]      [n, count]   buffer[r, i] = in[i] of rank r
  * broadcast         -            [count]      buffer[i] = buffer[i] of the root; in place only
- * In place, `in` is NULL and the input lies in the buffer: all_gather finds its own part at buffer[rank];
+ * In place, `in` is NULL and the input lies in the buffer: all_gather reads this rank's part at buffer[rank];
  * reduce_scatter takes buffer[n, count] and leaves its result at comm_result, which depends on the library. A zeroed
  * kind, op, dtype and `in` describe the all-reduce of a gradient: a sum in fp32, in place. */
 struct collective {
@@ -85,8 +85,8 @@ struct comm {
     int rounds_average;        /* 1: avg multiplies each input by a rounded 1 / n before it adds, as NCCL does */
     struct watchdog *watchdog; /* ends the job if a collective does not return; may be NULL */
     /* Allocates zeroed device memory in which collectives are fast. If the host cannot read the device's memory,
-     * collectives may use only this memory. Release it before the comm is destroyed; NULL is fine. No collective may be
-     * in flight. */
+     * collectives may use only this memory. Release it before the comm is destroyed; `release` ignores NULL. No
+     * collective may be in flight during either call. */
     void *(*allocate)(struct comm *comm, size_t bytes);
     void (*release)(struct comm *comm, void *memory);
     /* Queues a collective and returns its ticket, one more than the previous ticket. Returns before the collective is
@@ -110,27 +110,27 @@ struct comm {
 };
 
 /* How the thread that drives MPI waits between tests of collectives in flight. In `join` and `run_blocking` the
- * training thread tests without pause. */
+ * training thread tests without pause, unless `crowded`. */
 struct comm_progress {
     enum { PROGRESS_AUTO, PROGRESS_POLL, PROGRESS_SLEEP } kind; /* auto: poll if each rank has a core to spare */
     unsigned sleep_us;                                          /* time between two tests, for PROGRESS_SLEEP */
-    int crowded; /* the ranks of this machine have more threads than cores: the training thread pauses too */
+    int crowded; /* 1: some ranks have more threads than cores, so the training thread pauses between tests, too */
 };
 
 /* The communication library; auto: NCCL if each rank has its own GPU, otherwise MPI. */
 enum comm_library { COMM_AUTO, COMM_MPI, COMM_NCCL, COMM_LIBRARIES };
-extern const char *const comm_library_name[COMM_LIBRARIES + 1]; /* auto, mpi, nccl; then NULL */
+extern const char *const comm_library_name[COMM_LIBRARIES + 1]; /* auto, mpi, nccl, NULL */
 
 struct comm_options {
     enum comm_library library;
     struct comm_progress progress;
-    int core_to_spare;    /* this rank has more cores than compute threads */
-    int shares_gpu;       /* ranks may share a GPU */
+    int core_to_spare;    /* 1: this rank has more cores than compute threads */
+    int shares_gpu;       /* 1: ranks may share a GPU */
     size_t nccl_max_ctas; /* the most thread blocks of an NCCL collective; 0: as NCCL chooses */
-    double timeout_s;     /* the limit of the job's watchdog, set by the caller; 0: none */
+    double timeout_s;     /* --timeout, which the caller passes to the job's watchdog; 0: no limit */
 };
 
-/* Returns the start of a collective's result. */
+/* Returns the address of a collective's result in its buffer. */
 static inline void *comm_result(const struct comm *comm, const struct collective *c)
 {
     size_t skip = c->kind == COMM_REDUCE_SCATTER && !c->in ? comm->scattered * c->count : 0;

@@ -27,8 +27,8 @@ static int nccl_check(const struct device *device, const struct comm_options *o)
 
 /* ---- one rank ---- */
 
-/* Serves one rank on the CPU only. One rank on a GPU uses MPI, as several ranks do, so that the copies through host
- * memory are measured, too. */
+/* Serves a single rank on the CPU. A single rank on a GPU uses MPI, as several ranks do, so that the copies through
+ * host memory are measured, too. */
 static int self_serves(const struct job *job, const struct device *device, const struct comm_options *o)
 {
     (void)o;
@@ -53,7 +53,7 @@ static int mpi_serves(const struct job *job, const struct device *device, const 
 /* ---- the table ---- */
 
 /* The job uses the first backend that serves its ranks, device and options. To add a backend, add a row here, and a
- * name for --comm in comm.h. */
+ * value of --comm in comm.h and comm.c. */
 static const struct backend {
     int (*serves)(const struct job *job, const struct device *device, const struct comm_options *options);
     /* Returns 0; or -1, reported, if the backend cannot be used. NULL: it can always be used. */

@@ -10,7 +10,7 @@
 #include <mpi.h>
 #include <stdlib.h>
 
-/* A collective in flight. MPI counts in int, so a large collective is split into pieces with one request each. */
+/* A collective in flight. MPI's counts are ints, so a large collective is split into pieces with a request each. */
 struct slot {
     MPI_Request *request;
     int pieces, capacity;

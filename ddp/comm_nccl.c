@@ -1,8 +1,8 @@
 /* comm_nccl.c - collectives by NCCL, on a separate stream, concurrently with the device's stream.
  *
- * The two streams wait for each other by events; the host waits only for NCCL's set-up. The communicator is blocking,
- * because NCCL starts a thread for each call on a non-blocking one. The watchdog, which runs from before the ranks
- * connect until they have disconnected, handles calls that do not return. */
+ * The two streams wait for each other by events; during a step the host does not wait. The communicator is blocking,
+ * because NCCL starts a thread for each call on a non-blocking communicator. From before the ranks connect until they
+ * have disconnected, the watchdog ends the job if a call does not return. */
 #include "ddp/comm_nccl.h"
 
 #include "ddp/watchdog.h"
@@ -16,10 +16,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* A collective that was issued to the stream. */
+/* A collective that was issued to the communication stream. */
 struct entry {
     struct collective collective;
-    long number; /* returned by watchdog_started */
+    long number; /* the collective's number, from watchdog_started */
     int64_t queued_ns;
     cudaEvent_t done;
 };
@@ -33,10 +33,10 @@ struct buffer {
 struct comm_nccl {
     struct comm comm;
     const struct device *device;
-    struct timeline *timeline; /* NULL: none */
+    struct timeline *timeline; /* NULL: spans are not recorded */
     int gpu;
     cudaStream_t stream;
-    cudaEvent_t ready; /* recorded after the device's work before a collective */
+    cudaEvent_t ready; /* recorded on the device's stream when a collective starts; the collective waits for it */
     struct buffer *buffers;
     char about[128]; /* the library's version and settings */
     char progress_text[192];
@@ -48,10 +48,10 @@ struct comm_nccl {
     struct entry *ring;   /* [capacity]; ticket t is at index t % capacity */
     long capacity;
     long started;   /* the newest ticket */
-    long issued;    /* every ticket up to this one has its event on the stream */
+    long issued;    /* the event `done` of every ticket up to this one is recorded on the stream */
     long completed; /* every ticket up to this one is known to be complete */
     int64_t completed_ns;
-    ncclResult_t failed; /* the error returned by a call of NCCL */
+    ncclResult_t failed; /* the error returned by a call of NCCL; ncclSuccess: none */
     struct watched call; /* the call that the host waits for; since_ns 0: the host waits for none */
 };
 
@@ -119,7 +119,7 @@ static void end_call(struct comm_nccl *c)
 
 /* ---- collectives ---- */
 
-/* Waits for the watchdog to report the error and end the job. */
+/* Passes an error of NCCL to the watchdog, and waits until the watchdog has reported it and ended the job. */
 static void fail_and_wait(struct comm_nccl *c, ncclResult_t code)
 {
     pthread_mutex_lock(&c->lock);
@@ -161,7 +161,7 @@ static void issue_call(struct comm_nccl *c, const struct collective *l)
         fail_and_wait(c, code);
 }
 
-/* Assigns a ticket; the collective is in flight from now on. */
+/* Gives a collective the next ticket and enters it in the ring: from now on it is in flight. */
 static struct entry *add_entry(struct comm_nccl *c, const struct collective *collective)
 {
     int64_t now = clock_now_ns();
@@ -169,7 +169,7 @@ static struct entry *add_entry(struct comm_nccl *c, const struct collective *col
     pthread_mutex_lock(&c->lock);
     struct entry *e = &c->ring[++c->started % c->capacity];
     if (c->completed < c->started - c->capacity)
-        c->completed = c->started - c->capacity; /* the watchdog can no longer describe older collectives */
+        c->completed = c->started - c->capacity; /* the ring no longer describes older collectives */
     *e = (struct entry){*collective, number, now, e->done};
     pthread_mutex_unlock(&c->lock);
     return e;
@@ -239,7 +239,7 @@ static cudaError_t advance_completed(struct comm_nccl *c)
     return code == cudaErrorNotReady ? cudaSuccess : code;
 }
 
-/* Reports the collective in flight to the watchdog, on the watchdog's thread. */
+/* Runs on the watchdog's thread: tells it what this rank waits for, and any error of CUDA or NCCL. */
 static void nccl_look(void *state, struct watched *watched)
 {
     struct comm_nccl *c = state;
@@ -258,7 +258,7 @@ static void nccl_look(void *state, struct watched *watched)
     pthread_mutex_unlock(&c->lock);
     if (gpu != cudaSuccess)
         snprintf(watched->broken, sizeof watched->broken, "CUDA: %s", cudaGetErrorString(gpu));
-    /* Skip the check for errors while another thread is inside NCCL, which checks for errors itself. */
+    /* Do not ask NCCL for errors if this rank waits for nothing, CUDA has failed, or another thread is inside NCCL. */
     if (watched->since_ns == INT64_MAX || gpu != cudaSuccess || pthread_mutex_trylock(&c->calling))
         return;
     if (code == ncclSuccess && c->nccl)
@@ -286,7 +286,7 @@ static void describe_settings(struct comm_nccl *c)
                                      : "registered in part");
 }
 
-/* Allocates memory from NCCL, which can make it accessible to other GPUs and to networks; or from CUDA if NCCL cannot
+/* Allocates memory by NCCL, which can make the memory accessible to other GPUs and to networks; by CUDA if NCCL cannot
  * allocate it. */
 static void *nccl_allocate(struct comm *comm, size_t bytes)
 {
@@ -410,7 +410,7 @@ static void create_stream(struct comm_nccl *c, size_t capacity)
 struct comm *comm_nccl_create(const struct job *job, const struct device *device, struct timeline *timeline,
                               size_t capacity, const struct comm_options *options)
 {
-    enum { STEPS_AHEAD = 4 }; /* the host may be this many steps ahead before the watchdog loses descriptions */
+    enum { STEPS_AHEAD = 4 }; /* steps; if the host is further ahead, the ring overwrites collectives in flight */
     struct comm_nccl *c = allocate(1, sizeof *c);
     c->comm = (struct comm){.name = "nccl",
                             .progress = c->progress_text,

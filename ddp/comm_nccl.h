@@ -8,16 +8,16 @@
 #include "ddp/job.h"
 #include "kernels/device.h"
 
-/* The library's version, for example "2.28.9", static; NULL: the program was built without NCCL. */
+/* Returns NCCL's version, for example "2.28.9", static; NULL: the program was built without NCCL. */
 const char *comm_nccl_version(void);
 
-/* Checks whether NCCL can be used with these options. Returns 0; or -1, reported, if it is missing, too old for ranks
+/* Checks whether NCCL can be used with these options. Returns 0; or -1, reported, if NCCL is missing, too old for ranks
  * that share a GPU, or the environment sets NCCL_COMM_BLOCKING=0. */
 int comm_nccl_check(const struct comm_options *options);
 
 /* Creates the comm of all ranks, on the GPU that this process has opened. Every rank calls it, after comm_nccl_check.
- * Ends the job if NCCL does not connect the ranks within the watchdog's limit, or if nccl.conf sets
- * NCCL_COMM_BLOCKING=0. */
+ * capacity and timeline: as in comm_create. Ends the job if NCCL does not connect the ranks within the watchdog's
+ * limit, or if nccl.conf sets NCCL_COMM_BLOCKING=0. */
 struct comm *comm_nccl_create(const struct job *job, const struct device *device, struct timeline *timeline,
                               size_t capacity, const struct comm_options *options);
 

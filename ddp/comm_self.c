@@ -1,4 +1,4 @@
-/* comm_self.c - collectives of one rank: copies the input unless it is in place, and keeps tickets and spans. */
+/* comm_self.c - collectives of a single rank: copies the input unless it is in place, counts tickets, records spans. */
 #include "ddp/comm_self.h"
 
 #include "kernels/error.h"

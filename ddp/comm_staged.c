@@ -27,7 +27,7 @@ struct staged {
     size_t capacity;
 };
 
-/* Return the marks (stage_reached in device.h) of a slot's copy out to host memory, and of its copy back in. */
+/* The marks (stage_reached in device.h) of a slot: mark_out, of its copy to host memory; mark_in, of its copy back. */
 static size_t mark_out(size_t slot)
 {
     return 2 * slot;
@@ -65,7 +65,7 @@ static void staged_release(void *state, void *memory)
     free(m);
 }
 
-/* Returns the mirror of n bytes of device memory. */
+/* Returns the host mirror of n bytes of device memory; fatal if the comm did not allocate that memory. */
 static void *find_mirror(const struct staged *s, const void *memory, size_t n)
 {
     uintptr_t at = (uintptr_t)memory;
@@ -79,7 +79,7 @@ static void *find_mirror(const struct staged *s, const void *memory, size_t n)
 
 /* ---- copies ---- */
 
-/* The sizes of this rank's input and result, and the position of the input, from the table in comm.h (struct
+/* The sizes of this rank's input and buffer, and the position of the input, from the table in comm.h (struct
  * collective). */
 struct shape {
     size_t input_bytes, buffer_bytes;

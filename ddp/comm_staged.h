@@ -1,9 +1,9 @@
-/* comm_staged.h - lets a host library run collectives on device memory that the host cannot read, by copying.
+/* comm_staged.h - lets MPI, which works in host memory, run collectives on device memory that the host cannot read.
  *
  * The comm's device memory is mirrored in pinned host memory of the same size, so that a collective allocates nothing.
  * The input is copied to the mirror after the operations issued before the collective, concurrently with later ones;
- * the library runs the collective in the mirror; the result is copied back. The library gets collectives in the order
- * of their tickets, which is the same on every rank, whatever the order in which copies complete. */
+ * MPI runs the collective in the mirror; the result is copied back. MPI gets collectives in the order of their tickets,
+ * which is the same on every rank, whatever the order in which copies complete. */
 #ifndef DDP_COMM_STAGED_H
 #define DDP_COMM_STAGED_H
 

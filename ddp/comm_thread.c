@@ -18,7 +18,7 @@ enum { TESTS_PER_WAKE = 16 }; /* each test advances a collective by one piece; a
 
 struct entry {
     struct collective collective;
-    long number; /* returned by watchdog_started */
+    long number; /* the collective's number, from watchdog_started */
     int64_t queued_ns, posted_ns;
     int step; /* the step in which the collective was queued */
     int done;
@@ -27,7 +27,7 @@ struct entry {
 struct comm_thread {
     struct comm comm;
     const struct device *device;
-    struct timeline *timeline; /* NULL: none */
+    struct timeline *timeline; /* NULL: spans are not recorded */
     struct comm_progress progress;
     char progress_text[64];
     pthread_t thread;
@@ -50,7 +50,7 @@ struct comm_thread {
     long completed;
     int64_t completed_ns;     /* when `completed` last increased */
     const struct entry *call; /* the blocking call in progress; NULL: none */
-    int joining;              /* the training thread drives the transport or is about to; the comm's thread must not */
+    int joining;              /* 1: the training thread drives the transport or will soon; the comm's thread must not */
     int stop;
 };
 
@@ -67,7 +67,7 @@ static void post_collective(struct comm_thread *c, long ticket)
     c->transport.post(c->transport.state, (size_t)(ticket % c->capacity), &e->collective);
 }
 
-/* Tests every collective in (first, last]. Returns the ticket up to which all are complete. */
+/* Tests the collectives with tickets in (first, last]. Returns the ticket up to which all are complete. */
 static long test_all(struct comm_thread *c, long first, long last)
 {
     long completed = first;
@@ -152,7 +152,7 @@ static long enqueue(struct comm_thread *c, const struct collective *collective, 
 {
     int64_t now = clock_now_ns();
     long ticket = c->queued + 1;
-    if (ticket - c->seen_complete > c->capacity) { /* seen_complete may be too low: then reads the current value */
+    if (ticket - c->seen_complete > c->capacity) { /* seen_complete may be out of date: reads the current value */
         pthread_mutex_lock(&c->lock);
         c->seen_complete = c->completed;
         pthread_mutex_unlock(&c->lock);

@@ -2,8 +2,8 @@
  * transport.
  *
  * Only one thread at a time calls the transport (MPI, or a fake one in tests): the comm's own thread, or the training
- * thread while it waits in join or run_blocking. As an exception, the training thread may call `queue` at any time. No
- * thread calls the transport while no collective is in flight; then the training thread may use MPI. */
+ * thread while it waits in join or run_blocking. As an exception, the training thread may call `queue` at any time.
+ * While no collective is in flight, the comm's thread calls nothing, and the training thread may use MPI. */
 #ifndef DDP_COMM_THREAD_H
 #define DDP_COMM_THREAD_H
 
@@ -32,8 +32,8 @@ struct transport {
     void *state;
 };
 
-/* Creates a comm over a transport, for memory of that device. progress must be poll or sleep; the name must outlive the
- * comm. timeline NULL: records no spans. The caller may set comm->watchdog to a watchdog that calls
+/* Creates a comm over a transport, which it owns, for memory of `device`. progress must be poll or sleep; the name must
+ * outlive the comm. timeline NULL: records no spans. The caller may set comm->watchdog to a watchdog that calls
  * comm_thread_look. */
 struct comm *comm_thread_create(const char *name, struct transport transport, const struct device *device,
                                 struct timeline *timeline, size_t capacity, struct comm_progress progress);

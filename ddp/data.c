@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Memory for one micro-batch. The caller uses the slot served last, a worker fills each busy slot, the rest wait. */
+/* Memory for one micro-batch. The caller of data_next uses the slot served last; workers fill the busy slots. */
 struct slot {
     int32_t *input, *target; /* [B, T] */
     uint64_t number;         /* index of the micro-batch in the whole run, from 0 */
@@ -26,15 +26,15 @@ struct worker {
     pthread_t thread;
 };
 
-/* A source of tokens, its threads, and a ring of slots. The slot after the one served last receives the next
- * micro-batch. A seek changes the numbers of the micro-batches, not the order of the slots. */
+/* A source of tokens, the threads that read it, and a ring of slots, served in turn: micro-batch next + i belongs in
+ * the slot i + 1 places after the one served last. data_seek changes `next`, but not which slot is served next. */
 struct data {
     struct source source;
     size_t B;              /* sequences in a micro-batch */
     size_t global_batch;   /* sequences in one step, over all ranks */
     size_t micro_batches;  /* micro-batches of this rank in one step */
     size_t first;          /* the first sequence of this rank in a global batch */
-    struct worker *worker; /* [workers + 1]; the last one serves the caller and has no thread */
+    struct worker *worker; /* [workers + 1]; the last one has no thread: data_next uses it */
     int workers;
     struct slot *slot; /* [slots] */
     size_t slots;
@@ -67,7 +67,7 @@ static int fetch_batch(const struct worker *worker, struct slot *slot, char *fai
 }
 
 /* Returns the slot that a worker should fill next, with its number set; NULL if there is nothing to do. Skips a slot
- * that a worker is still filling for a position from before a seek. */
+ * that a worker is still filling with a micro-batch from before a data_seek. */
 static struct slot *find_work(struct data *data)
 {
     if (data->planned < data->next)
@@ -76,7 +76,7 @@ static struct slot *find_work(struct data *data)
         struct slot *slot = &data->slot[(data->served + 1 + (number - data->next)) % data->slots];
         int planned = slot->number == number && (slot->busy || slot->ready);
         if (!planned && slot->busy)
-            continue; /* a worker is still filling the slot for a position from before a seek */
+            continue; /* a worker is still filling the slot with a micro-batch from before a data_seek */
         data->planned += number == data->planned;
         if (!planned) {
             slot->number = number;

@@ -1,9 +1,9 @@
 /* data.h - reads or generates tokens, and prefetches the next batches during training.
  *
- * A source is an array of sequences of T + 1 tokens. An epoch visits sequence perm(j) at position j, with a permutation
- * fixed by the seed, and step s trains on the global batch at positions [s * B, (s + 1) * B), continuing in the next
- * epoch at the end. Rank r of R takes the r-th part of each global batch, so ranks read disjoint sequences and the
- * global batch is the same for any number of ranks. */
+ * A source is an array of sequences of T + 1 tokens. An epoch visits sequence perm(j) at position j; the seed
+ * determines the permutation, which is the same in every epoch. Step s trains on G sequences, a global batch, at
+ * positions [s * G, (s + 1) * G), and continues in the next epoch at the end of one. Rank r of R takes the r-th part of
+ * each global batch, so ranks read disjoint sequences and the global batch is the same for any number of ranks. */
 #ifndef DDP_DATA_H
 #define DDP_DATA_H
 
@@ -17,7 +17,7 @@ struct data_options {
                               16-bit little-endian tokens, with or without llm.c's 1,024-byte header (int32 magic
                               20240520, version 1, token count); any other file is read as bytes */
     size_t vocabulary;     /* tokens must be smaller than this */
-    size_t context_length; /* T */
+    size_t context_length; /* T, tokens in an input sequence */
     size_t global_batch;   /* sequences in one step, over all ranks */
     size_t micro_batches;  /* the batch of a rank is served in this many equal parts (gradient accumulation) */
     uint64_t seed;
@@ -34,9 +34,9 @@ struct data; /* a source, its threads, and the micro-batches in memory */
  * unchanged, if the file cannot be read, is empty or shorter than one global batch, is not a token shard, or has a
  * token outside the vocabulary. */
 int data_create(struct data **data, const struct data_options *options);
-void data_destroy(struct data *data); /* stops the threads, even during a fetch; NULL is fine */
+void data_destroy(struct data *data); /* ends the threads after fetches in progress; NULL is fine */
 
-/* Returns the bytes of memory for micro-batches of B sequences: the one served last, and workers * prefetch others. */
+/* Returns the bytes of memory for micro-batches [B, T]: for the one served last, and for workers * prefetch others. */
 size_t data_bytes(size_t B, size_t T, int workers, int prefetch);
 
 /* Returns the next micro-batch of this rank: input[B, T] and target[B, T] (the input shifted by one token), with B =

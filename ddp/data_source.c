@@ -69,7 +69,7 @@ static size_t read_tokens(const struct source *source, int32_t *token, unsigned 
     return good;
 }
 
-/* Describes the error that read_tokens(..., n, position) found. */
+/* Describes, in text[bytes], the error for which read_tokens(..., n, position) returned `good`. */
 static void describe_bad_token(char *text, size_t bytes, const struct source *source, const int32_t *token, size_t n,
                                size_t good, size_t position)
 {
@@ -125,7 +125,7 @@ static int read_header(struct source *source, size_t file_bytes)
     return 0;
 }
 
-/* Opens the file and counts its tokens. O_NONBLOCK: opening a pipe fails instead of waiting for a writer. */
+/* Opens the file and counts its tokens. O_NONBLOCK: does not wait for the writer of a pipe, which S_ISREG refuses. */
 static int open_file(struct source *source)
 {
     struct stat status;
@@ -189,7 +189,7 @@ int source_open(struct source *source, const struct data_options *options)
         source->sequences = source->tokens ? (source->tokens - 1) / T : 0;
         if (source->sequences < batch)
             result = error_report("--data %s: has %zu tokens, but one batch needs %zu (--batch-size %zu times "
-                                  "--context-length %zu, and one)",
+                                  "--context-length %zu, plus 1)",
                                   source->path, source->tokens, batch * T + 1, batch, T);
     }
     if (!result)

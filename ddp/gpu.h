@@ -5,8 +5,8 @@
 #include "ddp/job.h"
 #include "kernels/accelerator.h"
 
-/* Sets *index to this rank's GPU. It is the local rank if the process sees at least as many GPUs as its host has ranks,
- * and the only GPU if the launcher shows each rank its own; otherwise local ranks are distributed round-robin. All
+/* Sets *index to the index of this rank's GPU: the local rank if the process sees at least as many GPUs as its host has
+ * ranks; 0 if the launcher shows each rank only its own GPU; otherwise local ranks are distributed round-robin. All
  * ranks call it. Returns 0; or -1, reported, on a rank that sees no GPU and, unless `share`, on ranks that would share
  * a GPU. */
 int gpu_choose(const struct accelerator *accelerator, const struct job *job, int share, int *index);

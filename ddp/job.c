@@ -23,17 +23,16 @@
 enum { NAME = 256 };
 
 static MPI_Comm machine_comm;   /* the ranks of this machine */
-static struct job_board doings; /* the board on which ranks show the watchdogs what they do */
+static struct job_board doings; /* the board on which each rank publishes what it does */
 static int crowded;             /* 1: waiting ranks sleep (job_set_crowded) */
 
-/* Tells the watchdog that a wait of all ranks begins. */
+/* Tells the watchdog that a wait begins in which all ranks take part. */
 static void wait_for_all(const struct job *job, const char *words, double grace_s)
 {
     watchdog_wait(job->watchdog, words, watchdog_started(job->watchdog), grace_s);
 }
 
-/* Sleeps until the request is complete. Used on a crowded machine, where MPI would spin on a core that other ranks
- * need. */
+/* If the job is crowded, sleeps until the request is complete: MPI would spin on a core that other ranks need. */
 static void sleep_until_complete(MPI_Request request)
 {
     unsigned pauses = 0;
@@ -70,7 +69,7 @@ static void reduce_one(const void *mine, void *of_all, MPI_Datatype type, MPI_Op
 
 /* Ends the job by MPI_Abort. The watchdog calls it even while another thread is inside MPI, which MPI_THREAD_SERIALIZED
  * does not allow. This is safe: MPICH and Open MPI take no lock in MPI_Abort and only ask the launcher to end the job,
- * and fatal() ends the process if they return. */
+ * and fatal() ends the process if MPI_Abort returns. */
 static void end_job(int status)
 {
     MPI_Abort(MPI_COMM_WORLD, status);
@@ -108,8 +107,8 @@ int job_check_alone(const struct job *job)
     return 0;
 }
 
-/* Groups the ranks by a name: group[size] numbers the names in order of first occurrence. Returns the number of names.
- */
+/* Groups the ranks by name: group[r] becomes the number of rank r's name, in order of first occurrence. Returns the
+ * number of names. */
 static int group_by_name(const struct job *job, const char mine[NAME], int *group)
 {
     char *all = allocate((size_t)job->size, NAME);
@@ -125,7 +124,7 @@ static int group_by_name(const struct job *job, const char mine[NAME], int *grou
     return groups;
 }
 
-/* Identifies the machine of each rank by the kernel's boot id, or by the host's name if there is none. */
+/* Finds this rank's host, machine and clock. The kernel's boot id, or else the host's name, identifies a machine. */
 static void find_places(struct job *job)
 {
     char host[NAME] = "", machine[NAME] = "", clock[NAME] = "", namespace[64] = "";
@@ -196,7 +195,7 @@ static double share_of_cores(const struct job *job)
     return round(1e9 * cores) / 1e9; /* rounds, so that 6 CPUs shared by 3 ranks give 2, not 1.9999999999999998 */
 }
 
-static int starting; /* MPI_Init is running */
+static int starting; /* 1: MPI_Init is running */
 
 /* An atexit handler: if MPI_Init ends the process, explains MPI's error message. */
 static void introduce_failure(void)
@@ -367,7 +366,7 @@ int job_from_first(const struct job *job, int value, double grace_s)
 
 /* ---- clocks ---- */
 
-/* Answers each request of a rank with rank 0's time, until the request is 0. */
+/* Tells a rank that it is its turn; then answers its requests with rank 0's time, until a request is 0. */
 static void answer_clock(int64_t (*now)(void), int rank)
 {
     MPI_Send(NULL, 0, MPI_BYTE, rank, TAG_TURN, MPI_COMM_WORLD);
@@ -381,7 +380,7 @@ static void answer_clock(int64_t (*now)(void), int rank)
     }
 }
 
-/* Measures round trips until several are about as short as the shortest, for at most longest_ns. */
+/* Asks rank 0 for its time until several round trips are about as short as the shortest, for at most longest_ns. */
 static void ask_clock(int64_t (*now)(void), int64_t longest_ns, struct clock_sample *sample)
 {
     enum { ALIKE = 20 };
@@ -404,7 +403,7 @@ static void ask_clock(int64_t (*now)(void), int64_t longest_ns, struct clock_sam
     MPI_Send(&question, 1, MPI_INT64_T, 0, TAG_CLOCK, MPI_COMM_WORLD);
 }
 
-/* Returns the first rank that reads the same clock as this one. */
+/* Returns the first rank that reads the same clock as `rank`. */
 static int find_first_reader(const int *clock, int rank)
 {
     int first = 0;

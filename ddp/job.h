@@ -45,9 +45,9 @@ void job_barrier(const struct job *job);
 /* Gathers `bytes` bytes of every rank, in the order of ranks, into all[size * bytes] on every rank. */
 void job_gather(const struct job *job, const void *mine, size_t bytes, void *all);
 
-/* Sets whether this rank has more threads than cores (job_begin assumes one thread per rank). The machine is crowded if
- * any of its ranks has more threads than cores. On a crowded machine, ranks that wait in this module sleep 20 to 500 us
- * at a time. Returns whether the machine is crowded. */
+/* Sets whether this rank has more threads than cores (job_begin assumes one thread per rank). If so on any rank, the
+ * job is crowded: ranks that wait in this module then sleep 20 to 500 us at a time. Returns whether the job is
+ * crowded. */
 int job_set_crowded(const struct job *job, int this_rank);
 
 /* job_sum_machine returns the sum of `value` over the ranks of this machine; job_max, the maximum over all ranks. */
@@ -58,10 +58,10 @@ double job_max(const struct job *job, double value);
  * seconds that rank 0 may take beyond --timeout. */
 int job_from_first(const struct job *job, int value, double grace_s);
 
-/* Compares this rank's clock, `now`, with rank 0's. Ranks that read rank 0's clock (job->clock) need no comparison; for
- * each other clock, the first rank that reads it measures round trips to rank 0 and uses the shortest. A measurement
- * stops when several round trips are about as short as the shortest, or after 1 s; all measurements together take at
- * most 10 s. Ranks measure one after another and sleep while they wait. */
+/* Compares this rank's clock, `now`, with rank 0's, and fills *sample. Ranks that read rank 0's clock (job->clock) need
+ * no comparison; for each other clock, the first rank that reads it measures round trips to rank 0 and uses the
+ * shortest. A measurement stops when several round trips are about as short as the shortest, or after 1 s; all
+ * measurements together take at most 10 s. Ranks measure one after another and sleep while they wait. */
 void job_compare_clocks(const struct job *job, int64_t (*now)(void), struct clock_sample *sample);
 
 /* job_send sends n bytes to rank 0. On rank 0, each job_receive receives the bytes of one job_send of the given rank
@@ -73,8 +73,8 @@ size_t job_receive(const struct job *job, int rank, void *bytes, size_t capacity
  * on stderr the message that the first failed rank reported. */
 int job_agree(const struct job *job, int status);
 
-/* Like job_agree, for a step that follows an earlier step with the result `before`, the same on every rank. If `before`
- * is not 0, the earlier failure has been reported and caused this one: returns -1 without a report. */
+/* Like job_agree, for an action after an earlier one, whose result `before` is the same on every rank. If `before` is
+ * not 0, the earlier failure has been reported and caused this one: returns -1 without a report. */
 int job_agree_after(const struct job *job, int before, int status);
 
 /* A board is `bytes` bytes of memory per rank, initially zero. Each rank writes its own bytes; the other ranks of its

@@ -34,8 +34,8 @@ static int class_of(int host, int hosts)
 }
 
 /* Class by class, each host sends a message to the host `shift` places later and receives one from the host `shift`
- * places earlier. Returns the rate of the received message in bytes per second; 0 on ranks that are not the first of
- * their host. All ranks call it. */
+ * places earlier. Returns the best rate of the messages received, in bytes per second; 0 on ranks that are not the
+ * first of their host. All ranks call it. */
 static double receive_rate(const struct job *job, const int *leader, int shift, char *message)
 {
     int to = (job->host + shift) % job->hosts, from = (job->host + job->hosts - shift) % job->hosts;

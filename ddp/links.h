@@ -10,9 +10,9 @@ struct link_rates {
     double send, receive;
 };
 
-/* Fills rates[job->hosts], for two hosts or more: the first rank of each host sends 1 MiB twice to the next host and
- * twice to the previous host, and times the messages that arrive; half of the hosts send at a time. Takes as long as
- * eight or twelve messages. All ranks call it while no collective is in flight. */
+/* Fills rates[job->hosts], for 2 hosts or more. The first rank of each host sends 1 MiB twice to the next host and,
+ * from 3 hosts on, twice to the previous one; receivers measure. At most half of the hosts send at a time. Takes as
+ * long as 4 messages (2 hosts), 8 (even number) or 12 (odd). All ranks call it while no collective is in flight. */
 void links_measure(const struct job *job, struct link_rates *rates);
 
 #endif

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Activations that forward keeps for backward, in one block of device memory. N = B * T. `void` arrays have the
- * device's compute type. */
+/* Activations that forward keeps for backward, all in activations.memory. N = B * T. `void` arrays have the device's
+ * compute type. */
 struct layer {
     void *x;    /* (N, C) output of the previous layer; norm 1 adds the residual stream to it */
     void *n1;   /* (N, C) x after norm 1 */
@@ -33,10 +33,10 @@ struct activations {
     void *logits;        /* (N, V) logits, which the loss replaces by their gradient */
     float *rope;         /* (T, D / 2, 2) cosines and sines of RoPE's angles */
     void *dx, *dn;       /* (N, C) each; dx: gradient of the residual stream; dn: gradient of a norm's output */
-    void *datt;          /* (N, C) */
-    void *dvkq;          /* (N, 3C) */
-    void *dh;            /* (N, F) */
-    char *memory;        /* the block of device memory; `used` of its bytes are taken */
+    void *datt;          /* (N, C) gradient of att */
+    void *dvkq;          /* (N, 3C) gradient of vkq */
+    void *dh;            /* (N, F) gradient of h */
+    char *memory;        /* device memory for all activations; `used` bytes of it are taken */
     size_t used;
 };
 
@@ -84,8 +84,8 @@ static void register_tensors(struct model *model)
     model->arena = (model->arena + TENSOR_ALIGNMENT - 1) / TENSOR_ALIGNMENT * TENSOR_ALIGNMENT;
 }
 
-/* Returns memory from the block for an output. Before the block is allocated, only counts the bytes, so that the plan
- * and the allocation agree. */
+/* Returns memory for an activation, from activations.memory. Before this is allocated, only counts the bytes, so that
+ * model_plan and model_allocate agree. */
 static void *take_memory(struct model *model, size_t bytes)
 {
     enum { ALIGNMENT = 256 };
@@ -318,7 +318,7 @@ struct backward_pass {
     const struct gradient_hook *hook;
 };
 
-/* Computes the gradient of the matrix whose first tensor is `tensor`. */
+/* Computes the gradient of the matrix that begins with `tensor` in the arena, and announces each of its tensors. */
 static void weight_gradient(struct model *model, const struct backward_pass *pass, int tensor, const void *dy,
                             const void *x)
 {

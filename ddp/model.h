@@ -1,9 +1,9 @@
 /* model.h - the workload: a pre-norm decoder-only transformer, its parameters, forward and backward.
  *
- * Token embedding; L blocks of [RMSNorm, causal multi-head attention with RoPE, residual; RMSNorm, SwiGLU feed-forward,
+ * Token embedding; L layers of [RMSNorm, causal multi-head attention with RoPE, residual; RMSNorm, SwiGLU feed-forward,
  * residual]; RMSNorm; output projection (not tied to the embedding); mean cross-entropy. No biases. Weights, gradients
- * and optimizer state each have one arena, with tensors in the order in which backward finishes their gradients: the
- * reverse of the order in which model.c registers them and forward uses them. */
+ * and each moment of the optimizer are one array (arena), with tensors in the order in which backward finishes their
+ * gradients: the reverse of the order in which model.c registers them and forward uses them. */
 #ifndef DDP_MODEL_H
 #define DDP_MODEL_H
 
@@ -12,12 +12,12 @@
 
 struct model_sizes {
     size_t batch;      /* B, sequences in one forward pass of this rank */
-    size_t context;    /* T */
+    size_t context;    /* T, tokens in a sequence */
     size_t vocabulary; /* V */
     size_t width;      /* C, a multiple of heads; C / heads is even */
     size_t layers;     /* L */
     size_t heads;      /* H */
-    size_t ff;         /* F */
+    size_t ff;         /* F, width of the feed-forward */
     float rope_theta;
 };
 
@@ -46,7 +46,7 @@ struct tensor {
      * for w3, joined with w1; 0 for a tensor in another tensor's matrix; 1 for all others. */
     int joined;
 };
-/* Alignment in floats. A tensor that begins a matrix starts at a multiple of it; gaps stay zero. */
+/* In floats: a tensor that begins a matrix starts at a multiple of this in the arena; the gaps stay zero. */
 enum { TENSOR_ALIGNMENT = 16 };
 
 struct model {
@@ -61,8 +61,8 @@ struct model {
 
     const struct device *device;
     float *weight, *gradient; /* [arena] */
-    void *narrow_weight;      /* [arena] the weights in the compute type; NULL if that is fp32 */
-    int owns_gradient;
+    void *narrow_weight;      /* [arena] the weights in the compute type; NULL if that type is fp32 */
+    int owns_gradient;        /* 1: the model allocated `gradient` */
     struct activations *activations;
 };
 
@@ -83,8 +83,8 @@ void model_initialize(struct model *model, uint64_t seed);
 /* Updates the copy of the weights that layers read. Call it after changing model->weight. */
 void model_weights_changed(struct model *model);
 
-/* Forward calls this before it uses the weights of a part. Part 0 is the embedding, part 1 + l is layer l, and part
- * layers + 1 is the output. */
+/* Forward calls `before` before it uses the weights of a part of the model. Part 0 is the embedding, part 1 + l is
+ * layer l, and part layers + 1 is the output. */
 struct forward_hook {
     void (*before)(void *context, int part);
     void *context;
@@ -96,8 +96,8 @@ struct forward_hook {
 void model_forward(struct model *model, const int32_t *input, const int32_t *target, float *loss, float loss_scale,
                    float grad_scale, const struct forward_hook *hook);
 
-/* Backward calls this as soon as the gradient of a tensor is final: tensor number tensors - 1 first, number 0 last. The
- * gradients of tensors that form one matrix become final together. */
+/* Backward calls `ready` as soon as the gradient of a tensor is final: tensor number tensors - 1 first, number 0 last.
+ * The gradients of tensors that form one matrix become final together. */
 struct gradient_hook {
     void (*ready)(void *context, int tensor);
     void *context;
@@ -107,7 +107,7 @@ struct gradient_hook {
  * each tensor to the hook, which may be NULL. Does not write the gaps between tensors. input: as for forward. */
 void model_backward(struct model *model, const int32_t *input, int accumulate, const struct gradient_hook *hook);
 
-/* Return how many device operations, and how many ranges of the model, a forward and a backward pass have together. */
+/* Return the number of device operations, and of ranges (device.h), in a forward and a backward pass together. */
 size_t model_operations(const struct model *model);
 size_t model_ranges(const struct model *model);
 

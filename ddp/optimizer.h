@@ -15,7 +15,7 @@ int schedule_is_warmup(const struct lr_schedule *schedule, long step);
 
 struct optimizer {
     struct adamw adamw;
-    float *m, *v;   /* [arena] moments, on the device */
+    float *m, *v;   /* [arena] first and second moments, on the device */
     float *scalars; /* [SCALARS] on the device */
 };
 
@@ -26,8 +26,8 @@ void optimizer_destroy(struct optimizer *optimizer, const struct model *model); 
 /* Sets the moments to zero. */
 void optimizer_reset(struct optimizer *optimizer, const struct model *model);
 
-/* Sets the scalars of the next step in device memory: learning rate, clip factor 1, and t, AdamW's step number from 1.
- */
+/* Sets the scalars of the next step on the device: learning rate, clip factor 1, norm 0, and AdamW's step number t,
+ * from 1. */
 void optimizer_set_step(struct optimizer *optimizer, const struct model *model, float learning_rate, long t);
 
 /* Makes one AdamW step on floats [offset, offset + count) of the arenas of weights, moments and gradient. */

@@ -1,4 +1,4 @@
-/* plan.c - cuts the gradient arena into the buckets that are all-reduced together. */
+/* plan.c - cuts the gradient arena into buckets, each of which is all-reduced as a whole. */
 #include "ddp/plan.h"
 
 #include "kernels/error.h"

@@ -1,8 +1,8 @@
-/* plan.h - cuts the gradient arena into the buckets that are all-reduced together.
+/* plan.h - cuts the gradient arena into buckets, each of which is all-reduced as a whole.
  *
  * Tensors lie in the arena in the order in which backward finishes them, so a bucket is a contiguous range, complete
- * when its last tensor is. Pure: no device, no communication. Source: Li et al., PyTorch Distributed, VLDB 2020,
- * arXiv:2006.15704. */
+ * when its last tensor is. These functions use no device and no communication. Source: Li et al., PyTorch Distributed,
+ * VLDB 2020, arXiv:2006.15704. */
 #ifndef DDP_PLAN_H
 #define DDP_PLAN_H
 
@@ -11,7 +11,7 @@
 struct bucket {
     size_t offset, count; /* the bucket's range of the arena, in floats */
     int last_tensor;      /* the tensor whose gradient completes the bucket */
-    int tensors;
+    int tensors;          /* number of tensors in the bucket */
 };
 
 struct plan {
@@ -19,8 +19,8 @@ struct plan {
     struct bucket *bucket; /* [n], in the order in which backward completes them */
 };
 
-/* Plans buckets of at most max_bytes bytes of fp32, each with as many whole tensors as fit; a larger tensor has a
- * bucket of its own. Release this plan, and the plans below, with plan_destroy. */
+/* Plans buckets of at most max_bytes bytes of fp32, each with as many whole tensors as fit; a tensor larger than that
+ * has its own bucket. Release this plan, and the plans below, with plan_destroy. */
 void plan_create(struct plan *plan, const struct tensor *tensor, int tensors, size_t max_bytes);
 
 /* plan_per_tensor plans a bucket for each tensor; plan_whole, one for the whole gradient. They ignore max_bytes. */

@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-/* Reads bytes [offset, offset + bytes) of a file without moving its position. Returns 0; or -1 with errno, which is 0
- * if the file is too short. */
+/* Reads bytes [offset, offset + bytes) of a file without changing the file's position. Returns 0; or -1 with errno,
+ * which is 0 if the file is too short. */
 int read_fully(int fd, void *to, size_t bytes, size_t offset);
 
 #endif

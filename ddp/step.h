@@ -46,7 +46,7 @@ struct trainer {
     float max_norm;           /* the limit of the gradient's norm in warm-up steps */
     int log_grad_norm;        /* 1: compute the gradient's norm in steps after warm-up, too */
     int watch_core;           /* 1: spans of phases record how long the training thread waited for a core */
-    int64_t delay_ns[PHASES]; /* how long this rank sleeps whenever the phase begins */
+    int64_t delay_ns[PHASES]; /* [p]: how long this rank sleeps when phase p begins (an injected delay) */
     struct checkpoint checkpoint;
 
     long step;               /* position in the schedule and the data */
@@ -77,8 +77,8 @@ struct training_state trainer_state(const struct trainer *trainer);
 /* Switches to another device with the same memory (traced or not) and another reducer. */
 void trainer_use(struct trainer *trainer, const struct device *device, struct reducer *reducer);
 
-/* Trains one step with the trainer's reducer, recording its spans (step = slot) and its loss and gradient norm. Does
- * not wait for the device. */
+/* Trains one step with the trainer's reducer. Records the step's spans, with `slot` as their step, and its loss and
+ * gradient norm in slot `slot` of trainer->record. Does not wait for the device. */
 void step_run(struct trainer *trainer, int slot);
 
 /* Returns the phase of a span of the host lane; -1 for marks and ranges. */

@@ -89,11 +89,11 @@ void reducer_after_optimizer(struct reducer *reducer);
  * before anything else uses the weights or MPI. */
 void reducer_settle(struct reducer *reducer);
 
-/* Starts collective i of a bucket; reducer_run runs it to completion. */
+/* reducer_start starts collective i of a bucket; reducer_run runs it to completion. */
 void reducer_start(struct reducer *reducer, int bucket, int i);
 void reducer_run(struct reducer *reducer, int bucket, int i);
 
-/* Returns the next bucket if this tensor completes it, else -1. For strategies that overlap. */
+/* Returns the index of the next bucket to start if this tensor completes it, else -1. For strategies that overlap. */
 int reducer_completed_bucket(const struct reducer *reducer, int tensor);
 
 /* Returns collective i of a bucket, as described by the strategy. */

@@ -1,6 +1,6 @@
 /* strategy_individual_v2.c - staged overlap: copies a final gradient to a separate buffer and all-reduces the buffer
- * during backward; after the wait, copies it back. Communication never touches the gradient tensor, so it may use
- * another data type. */
+ * during backward; then waits, and copies the result back. Communication never touches the gradient tensor, so it may
+ * use another data type. */
 #include "ddp/strategy.h"
 
 static void stage_and_start(struct reducer *reducer, int tensor)

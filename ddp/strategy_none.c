@@ -14,7 +14,7 @@ static void reduce_nothing(struct reducer *reducer)
 
 const struct strategy strategy_none = {
     .name = "none",
-    .summary = "control: no reduction; a strategy's cost is its step time minus this",
+    .summary = "control: no reduction; a strategy's cost is its step time minus that of none",
     .plan = plan_whole,
     .gradient_ready = ignore_gradient,
     .finish = reduce_nothing,

@@ -19,20 +19,20 @@
 enum { LAST_WORDS_S = 2, OFTEN_S = 1, DOING = 128 };
 
 /* What a rank publishes for the others of its host. While a rank writes, the others may read a mixture of old and new
- * words. */
+ * text in `doing`. */
 struct shown {
-    _Atomic long started;    /* number of the last common wait that this rank has started */
-    _Atomic long ending;     /* 1: this rank is ending the job after a timeout or an error of a library */
-    _Atomic int64_t beat_ns; /* time of the last check by this rank's watchdog */
-    _Atomic long mark;
-    _Atomic char doing[DOING];
+    _Atomic long started;      /* the last number that watchdog_started returned on this rank */
+    _Atomic long ending;       /* 1: this rank is ending the job after a timeout or an error of a library */
+    _Atomic int64_t beat_ns;   /* time of the last check by this rank's watchdog */
+    _Atomic long mark;         /* the number set by watchdog_mark */
+    _Atomic char doing[DOING]; /* the text set by watchdog_doing */
 };
 
 const size_t watchdog_board_bytes = (sizeof(struct shown) + 7) / 8 * 8;
 
 struct watchdog {
     int rank, ranks;
-    struct shown *mine;
+    struct shown *mine;  /* what this rank publishes, on the board or in `hidden` */
     void **board;        /* [ranks]; NULL for a rank of another host, and for all ranks if there is no board */
     struct shown hidden; /* used by this rank while there is no board */
     pthread_t thread;
@@ -45,7 +45,7 @@ struct watchdog {
     int stop;
 };
 
-/* Sleeps until the time is over or `stop` is set; the caller holds the lock. */
+/* Sleeps for `seconds`, or until `wake` is signalled (a new limit, or the end); the caller holds the lock. */
 static void sleep_until_stopped(struct watchdog *w, double seconds)
 {
     struct timespec until;
@@ -61,7 +61,7 @@ static double seconds_since(int64_t ns)
     return 1e-9 * (double)(clock_now_ns() - ns);
 }
 
-/* Returns what this rank waits for: a collective of the comm, or the wait of watchdog_wait. */
+/* Returns what this rank has waited for longest: a collective of the comm, or the wait begun by watchdog_wait. */
 static struct watched find_wait(struct watchdog *w)
 {
     struct watched now = {.since_ns = INT64_MAX};
@@ -172,8 +172,8 @@ static void name_sibling(struct missing *missing, int rank, const struct sibling
         sibling->stopped ? "is stopped" : "runs");
 }
 
-/* Lists ranks of this host, and what they do: those that have not started the common wait `number` (0: none), and those
- * that are stopped. */
+/* Lists ranks of this host, and what they do: those that have not started operation number `number` of all ranks (0: no
+ * operation), and those that are stopped. */
 static void list_missing_ranks(const struct watchdog *w, long number, char *text, size_t size)
 {
     struct missing missing = {.text = text, .size = size};
@@ -327,7 +327,7 @@ void watchdog_show(struct watchdog *w, int rank, int ranks, void *const *board)
     memcpy(w->board, board, (size_t)ranks * sizeof *w->board);
     w->mine = w->board[rank];
     atomic_store(&w->mine->started, atomic_load(&w->hidden.started));
-    atomic_store(&w->mine->beat_ns, clock_now_ns()); /* marks the board as in use */
+    atomic_store(&w->mine->beat_ns, clock_now_ns()); /* tells the other ranks to look for this rank on the board */
     pthread_mutex_unlock(&w->lock);
 }
 
@@ -354,7 +354,7 @@ void watchdog_look(struct watchdog *w, void (*look_at)(void *state, struct watch
     pthread_mutex_unlock(&w->lock);
 }
 
-/* Tests whether a rank of this host has not yet reached the common wait with that number. */
+/* Tests whether a rank of this host has not yet started the operation of all ranks with that number. */
 static int is_awaited(const struct watchdog *w, long number)
 {
     struct sibling *sibling = find_siblings(w);
@@ -381,7 +381,7 @@ void watchdog_await(struct watchdog *w)
     long number = watchdog_started(w);
     watchdog_wait(w, "waiting for the other ranks to end", number, 0);
     for (;; pause.tv_nsec = pause.tv_nsec < longest_ns ? 2 * pause.tv_nsec : longest_ns) {
-        /* the timer restarts: it kills only a stopped process; one that runs ends the job itself, and prints why */
+        /* restarts the timer, which kills a stopped process; a running process ends the job itself, and prints why */
         if (limited)
             timer_settime(timer, 0, &limit, NULL);
         if (!is_awaited(w, number))

@@ -1,8 +1,8 @@
 /* watchdog.h - ends the job if a rank waits too long; each rank prints what it waits for, and for which ranks.
  *
- * It covers collectives of the comm (by `look`), and waits in the control plane (job.c calls watchdog_wait), for a
- * batch of data, or for a file. Each rank publishes what it does to the others of its host, so that they can name a
- * rank that hangs or was stopped. */
+ * The watchdog covers collectives of the comm (watchdog_look), and waits in the control plane (job.c calls
+ * watchdog_wait), for a batch of data, or for a file. Each rank publishes what it does to the others of its host, so
+ * that they can name a rank that hangs or was stopped. */
 #ifndef DDP_WATCHDOG_H
 #define DDP_WATCHDOG_H
 
@@ -12,7 +12,7 @@
 /* What a rank is waiting for. */
 struct watched {
     int64_t since_ns; /* time of the last progress; INT64_MAX: this rank does not wait */
-    long number;      /* returned by watchdog_started; 0: none */
+    long number;      /* the awaited operation's number, from watchdog_started; 0: not an operation of all ranks */
     char words[160];  /* describes the wait: a collective, a barrier, a file, connecting to the other ranks */
     char broken[256]; /* error message of the library; "": none */
 };
@@ -22,8 +22,8 @@ struct watchdog;
 /* Size of the board for watchdog_show, in bytes per rank. */
 extern const size_t watchdog_board_bytes;
 
-/* Starts the thread that watches this rank. Every rank has one, from before MPI starts until after it has ended. rank
- * and ranks: according to the launcher.
+/* Starts the thread that watches this rank. Every rank has one watchdog, from before MPI starts until after MPI has
+ * ended. rank and ranks: according to the launcher.
  *
  * The thread checks about once a second what this rank waits for. After timeout_s seconds without progress
  * (watchdog_limit) the rank prints what it waits for, which ranks of its host have not arrived, what they do, and
@@ -34,23 +34,23 @@ extern const size_t watchdog_board_bytes;
 struct watchdog *watchdog_create(int rank, int ranks);
 void watchdog_destroy(struct watchdog *watchdog); /* all functions ignore a watchdog of NULL */
 
-/* Sets how many seconds without progress end the job; 0, the initial value: only an error of a library ends it. */
+/* Sets how many seconds without progress end the job; 0, the initial value: only an error of a library ends the job. */
 void watchdog_limit(struct watchdog *watchdog, double timeout_s);
 
-/* From now on ranks publish what they do on the board. rank and ranks: according to MPI. board[r] points to rank r's
- * zeroed bytes, shared by the ranks of a host; it is NULL if rank r shares no memory with this rank. The caller owns
- * the bytes; they are in use until watchdog_hide. */
+/* After watchdog_show this rank publishes what it does on the board; after watchdog_hide it uses /proc again. rank and
+ * ranks: according to MPI. board[r] points to rank r's zeroed bytes, shared by the ranks of a host; it is NULL if rank
+ * r shares no memory with this rank. The caller owns the bytes; they are in use until watchdog_hide. */
 void watchdog_show(struct watchdog *watchdog, int rank, int ranks, void *const *board);
 void watchdog_hide(struct watchdog *watchdog);
 
 /* Returns when every other rank of this host has called this function or has ended. Until then this rank can report a
- * rank that is stopped while it ends. A process that is itself stopped for a few seconds longer than the limit is
- * killed by the kernel, because no other rank may be left to report it. Call it after watchdog_hide, as the process's
- * last wait. */
+ * rank that is stopped while ending. If this process is itself stopped for a few seconds longer than the limit, the
+ * kernel kills it, because no other rank may be left to report it. Call it after watchdog_hide, as the process's last
+ * wait. */
 void watchdog_await(struct watchdog *watchdog);
 
-/* From now on, also calls `look` on the watchdog's thread, after setting *watched to the values of a rank that does not
- * wait; NULL: stops these calls. */
+/* From now on the watchdog's thread also calls `look`, which fills *watched if the comm waits; before each call,
+ * *watched describes a rank that does not wait. look NULL: ends these calls. */
 void watchdog_look(struct watchdog *watchdog, void (*look)(void *state, struct watched *watched), void *state);
 
 /* Call it when this rank starts an operation that all ranks do in the same order, for example a collective. Returns its

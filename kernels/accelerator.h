@@ -1,18 +1,18 @@
 /* accelerator.h - the kinds of processor besides the CPU that ranks can compute on.
  *
- * To add a kind, write its struct accelerator and its struct device, and add a row in accelerator.c. */
+ * To add a kind, write its struct accelerator and its struct device, and add it to both lists in accelerator.c. */
 #ifndef KERNELS_ACCELERATOR_H
 #define KERNELS_ACCELERATOR_H
 
 #include "kernels/device.h"
 
-/* Facts about one GPU. The members from compute_major on are named as in profilers. */
+/* Facts about one GPU. The members from compute_major on are from CUDA's cudaDeviceProp. */
 struct gpu_facts {
     char name[256];
-    char id[48];         /* "GPU-..."; the same in every process, unlike the index */
-    int index;           /* the number by which this process selects the GPU */
-    int driver, runtime; /* versions of CUDA: 1000 * major + 10 * minor */
-    size_t total_memory, free_memory;
+    char id[48];                      /* "GPU-..."; the same in every process, unlike the index */
+    int index;                        /* the number by which this process selects the GPU */
+    int driver, runtime;              /* versions of CUDA: 1000 * major + 10 * minor */
+    size_t total_memory, free_memory; /* in bytes */
     int compute_major, compute_minor;
     int max_threads_per_block, max_threads_per_multiprocessor, registers_per_block, warp_size, multiprocessors;
     size_t shared_memory_per_block;
@@ -23,18 +23,18 @@ struct accelerator {
     /* the toolkit of the build, for example "CUDA 13.0 for sm_80, sm_90"; "none": the build had no toolkit */
     const char *built;
     /* Returns the number of GPUs visible to this process, at least 1; or -1, reported, if the program was built without
-     * support, or the driver is missing, too old, or shows no GPU. */
+     * support for this kind, or the driver is missing, too old, or shows no GPU. */
     int (*count)(void);
     /* Describes GPU `index` in [0, count()). Returns 0; or -1, reported. May allocate some of the GPU's memory, which
      * lowers free_memory from then on. */
     int (*describe)(int index, struct gpu_facts *gpu);
     /* Like describe, but does not use the GPU and sets free_memory to 0. Returns 0; or -1, not reported. */
     int (*identify)(int index, struct gpu_facts *gpu);
-    /* Opens the device that computes on GPU `index`; a process opens only one. The table is static. Returns 0; or -1,
-     * reported, if the program has no code for this GPU, or the GPU is broken, in use by another process, or lacks a
-     * feature that the operations need. */
+    /* Sets *device to the table, which is static, of the device that computes on GPU `index`. A process opens only one
+     * GPU. Returns 0; or -1, reported, if the program has no code for this GPU, or the GPU is broken, in use by another
+     * process, or lacks a feature that the operations need. */
     int (*open)(int index, enum precision precision, const struct device **device);
-    /* Starts (1) or stops (0) the vendor's profiler, if one runs that waits for this call. */
+    /* Starts (1) or stops (0) the vendor's profiler, if one runs and waits for this call. */
     void (*profiler)(int on);
 };
 

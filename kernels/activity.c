@@ -72,7 +72,7 @@ static int by_event(const void *a, const void *b)
     return (x->correlation > y->correlation) - (x->correlation < y->correlation);
 }
 
-/* Tests whether the event that a wait refers to comes before `mark` in the order of by_event. */
+/* Tests whether a wait comes before `mark` in the order of by_event (context, event, correlation). */
 static int is_before(const struct activity *wait, const struct activity_mark *mark)
 {
     if (mark->context != wait->context)
@@ -82,7 +82,7 @@ static int is_before(const struct activity *wait, const struct activity_mark *ma
     return wait->correlation < mark->correlation;
 }
 
-/* Returns the event that a wait refers to; NULL if the event was recorded before the tracer started, or lost. */
+/* Returns the event that a wait refers to; NULL if it was recorded before tracing began, or its mark was dropped. */
 static const struct activity_mark *find_mark(const struct activities *a, const struct activity *wait)
 {
     size_t low = 0, high = a->marks; /* no mark before `low` comes after the wait */

@@ -1,8 +1,8 @@
 /* activity.h - the records of the GPU vendor's tracer: kernels, copies, calls of the runtime, waits.
  *
  * The tracer writes records, in any order, into memory that was allocated beforehand; activities_settle sorts them and
- * finds the event that each wait refers to. CUDA's tracer is CUPTI. In a build without CUPTI, activity_absent.c takes
- * its place and reports an error. */
+ * finds the event that each wait refers to. CUDA's tracer is CUPTI. In a build without CUPTI, the functions of
+ * activity_absent.c are used, and tracer_start fails. */
 #ifndef KERNELS_ACTIVITY_H
 #define KERNELS_ACTIVITY_H
 
@@ -26,7 +26,7 @@ struct activity {
     uint32_t correlation; /* links a call to the GPU's work that it started; increases with every call */
     const char *name;     /* name of a kernel (demangled) or a call, or text like "Memcpy HtoD (Pinned -> Device)" */
     int64_t start_ns, end_ns; /* in clock.h's time; calls and waits: times on the host */
-    /* unused for calls. ACTIVITY_NONE: a wait does not refer to a certain device, context or stream. */
+    /* device, context and stream of GPU work, or those that a wait names (ACTIVITY_NONE: none); unused for calls */
     uint32_t device, context, stream;
     uint32_t thread; /* calls: the operating system's id of the calling thread */
     /* Indices of spans in their timeline lanes, set by activities_attribute; -1: none. operation: the operation that
@@ -40,7 +40,7 @@ struct activity {
         } kernel;
         size_t bytes; /* size of copies and fills */
         struct {
-            uint32_t number;
+            uint32_t number; /* the call's number in the tracer's library */
             /* driver: 1 if the call goes to the driver, 0 if to the runtime; marks: 1 if it records an event; waited: 1
              * if it records an event that a wait refers to */
             int driver, marks, waited;
@@ -65,7 +65,7 @@ struct activities {
     struct activity_mark *mark;
     size_t marks, mark_capacity;
     uint32_t thread; /* the thread that started the tracer and issues operations */
-    size_t dropped;  /* records for which this list or the tracer had no space */
+    size_t dropped;  /* records for which these lists or the tracer had no space */
     size_t untimed;  /* records without times, because the GPU had no memory left for times */
 };
 
@@ -73,8 +73,7 @@ struct activities {
 void activities_create(struct activities *activities, size_t capacity, size_t mark_capacity);
 void activities_destroy(struct activities *activities); /* a zeroed struct is fine */
 
-/* Adds a record. Counts a record without times as untimed, and one that does not fit as dropped, instead of adding
- * it. */
+/* Add a record or a mark. One that does not fit is only counted as dropped, and a record without times as untimed. */
 void activities_add(struct activities *activities, const struct activity *activity);
 void activities_add_mark(struct activities *activities, const struct activity_mark *mark);
 
@@ -91,8 +90,8 @@ void activities_rewind(struct activities *activities, const struct activities_ma
 void activities_settle(struct activities *activities);
 
 /* Finds the operation and collective of a timeline to which each settled record belongs: a call belongs to the
- * operation or collective that the host was issuing at that time, and work of the GPU to that of the call with the same
- * correlation. Fills `operation` and `collective`, and from them
+ * operation or collective that the host was issuing at that time; work of the GPU belongs to the same operation and
+ * collective as the call with the same correlation. Fills `operation` and `collective` of the records, and from them
  *   - times of operations that have none: from the start of the operation's first record to the end of its last; an
  *     operation without records gets length 0 at the end of the previous operation. Ranges get the times of the
  *     operations in them;
@@ -100,9 +99,9 @@ void activities_settle(struct activities *activities);
  *     the GPU may wait for the host's launch;
  *   - *work: a span for each record of an operation's work, with the operation's step and number, in order of start;
  *     memory is allocated as needed, free(work->span) at the end.
- * The spans of both lanes must be in order of queued_ns. May be called again after more records were settled:
- * operations and ranges that have times keep them, even if more of their records have arrived; everything else is found
- * anew from all records. */
+ * The spans of the compute and communication lanes must be in order of queued_ns. May be called again after more
+ * records were settled: operations and ranges that have times keep them, even if more of their records have arrived;
+ * everything else is found anew from all records. */
 void activities_attribute(struct activities *activities, struct timeline *timeline, struct lane *work);
 
 /* ---- the tracer: at most one runs in a process ---- */

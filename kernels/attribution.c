@@ -1,12 +1,12 @@
-/* attribution.c - finds the operation or collective of each record of a GPU's tracer, and computes their times from the
- * records. */
+/* attribution.c - finds the operation or collective of each record of a GPU's tracer, and computes the times of
+ * operations and collectives from their records. */
 #include "kernels/activity.h"
 #include "kernels/error.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns the number of spans of a lane that the host had issued before that time; spans are in order of issue. */
+/* Returns the number of spans of a lane that the host issued before time ns; the spans are in order of issue. */
 static size_t count_issued_before(const struct lane *lane, int64_t ns)
 {
     size_t low = 0, high = lane->n;
@@ -20,7 +20,7 @@ static size_t count_issued_before(const struct lane *lane, int64_t ns)
     return low;
 }
 
-/* Returns the index of the span that the host was issuing at that time, or -1; the host issues spans one after
+/* Returns the index of the span that the host was issuing at time ns, or -1; the host issues spans one after
  * another. */
 static int find_span_at(const struct lane *lane, int64_t ns)
 {
@@ -36,8 +36,8 @@ static int by_correlation(const void *a, const void *b)
     return ((*x)->correlation > (*y)->correlation) - ((*x)->correlation < (*y)->correlation);
 }
 
-/* Stores all calls in `calls`, sorted by correlation, and finds the operation and collective of each. Returns their
- * number. */
+/* Stores pointers to all calls in `calls`, sorted by correlation, and finds the operation of each. Returns the number
+ * of calls. */
 static size_t find_calls(struct activities *a, const struct timeline *timeline, struct activity **calls)
 {
     size_t n = 0;
@@ -78,7 +78,7 @@ static void find_work(struct activities *a, const struct timeline *timeline)
 
 /* ---- times ---- */
 
-/* The time from the first to the last record of a span; start 0: no record yet. */
+/* The time from the start of a span's first record to the end of its last one; start_ns 0: no record yet. */
 struct extent {
     int64_t start_ns, end_ns;
 };
@@ -106,7 +106,7 @@ static void add_work(struct lane *work, const struct activity *a, const struct s
                                           .step = operation->step};
 }
 
-/* Sets the times of operations from their records. A stream runs its operations in order. */
+/* Sets the times of operations from their records; without records: length 0, at the end of the previous operation. */
 static void time_operations(struct lane *lane, const struct extent *extent)
 {
     int64_t last = 0; /* when the previous operation ended */

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
+/* bf16_widen is exact; bf16_narrow rounds to nearest, ties to even; NaN stays NaN, because a mantissa bit is set. */
 static inline float bf16_widen(uint16_t x)
 {
     uint32_t bits = (uint32_t)x << 16;
@@ -13,7 +14,6 @@ static inline float bf16_widen(uint16_t x)
     return value;
 }
 
-/* Rounds to nearest, ties to even. A NaN keeps a mantissa bit, so that it stays a NaN. */
 static inline uint16_t bf16_narrow(float x)
 {
     uint32_t bits;

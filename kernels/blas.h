@@ -4,21 +4,21 @@
 
 struct blas_facts {
     char library[64];  /* for example "OpenBLAS 0.3.21"; the file's name if the library has no version */
-    char kernels[32];  /* the CPU family of its kernels, as the library names it; "" if unknown */
+    char kernels[32];  /* CPU family of the library's kernels, as the library names it; "" if unknown */
     char replaced[32]; /* the family that blas_choose_kernels replaced by another; "": it replaced none */
     double product_gflops, vector_gflops; /* rates of one thread, measured by blas_measure */
 };
 
-/* Corrects OpenBLAS's choice of kernels on CPUs that are newer than the library: it mistakes an Emerald Rapids for a
- * Prescott of 2004. If OpenBLAS's kernels use narrower vectors than this CPU has, requests that the program be executed
- * again (reexec.h) with OPENBLAS_CORETYPE set to the best family that the CPU can run. Changes nothing if
- * OPENBLAS_CORETYPE is set, for other libraries, for unknown families, or if OpenBLAS was built for one family. Source:
- * OpenBLAS's issue 4267 and its user manual, "Runtime variables". */
+/* Corrects OpenBLAS's choice of kernels on CPUs that are newer than the library: an old OpenBLAS mistakes an Emerald
+ * Rapids for a Prescott of 2004. If OpenBLAS's kernels use narrower vectors than this CPU has, requests that the
+ * program be executed again (reexec.h) with OPENBLAS_CORETYPE set to the best family that the CPU can run. Changes
+ * nothing if OPENBLAS_CORETYPE is set, for other libraries, for unknown families, or if OpenBLAS was built for one
+ * family. Source: OpenBLAS's issue 4267 and its user manual, "Runtime variables". */
 void blas_choose_kernels(void);
 
 /* Returns the name, a static string, of the family that suits a CPU better than `kernels`; NULL if there is none.
- * features: the CPU's, separated by spaces, as in /proc/cpuinfo; sve_bytes: the length of its SVE vectors, 0 without
- * SVE. */
+ * features: the CPU's features, separated by spaces, as in /proc/cpuinfo; sve_bytes: the length of its SVE vectors; 0:
+ * it has none. */
 const char *blas_better_kernels(const char *kernels, const char *features, long sve_bytes);
 
 /* Returns the family that suits this machine's CPU better than `kernels`, like blas_better_kernels. */
@@ -30,7 +30,7 @@ void blas_describe(struct blas_facts *facts);
 
 /* Measures two rates in GFLOP/s on the calling thread: of an fp32 product of two 256 x 256 matrices, with 2 * 256^3
  * operations; and of fused multiply-adds between registers, with two operations per element, which is the peak of the
- * CPU's vector units. Each is the best of 21 repetitions, or of as many as begin within 2 s; measuring usually takes
+ * CPU's vector units. Each is the best of 21 repetitions, or of those that begin within 2 s; measuring usually takes
  * about 20 ms. */
 void blas_measure(struct blas_facts *facts);
 

@@ -15,7 +15,7 @@ static inline int64_t clock_now_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* Sleeps until clock_now_ns reaches this time. */
+/* Sleeps until clock_now_ns returns at least `ns`. */
 static inline void clock_sleep_until(int64_t ns)
 {
     struct timespec t = {ns / 1000000000, ns % 1000000000};

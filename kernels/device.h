@@ -38,7 +38,7 @@ struct device {
     const char *name;                      /* "cpu", or the accelerator's name */
     const struct accelerator *accelerator; /* NULL: the device is the CPU */
     enum precision precision;
-    size_t compute_bytes;   /* size of one number of the compute type: 4 or 2 */
+    size_t compute_bytes;   /* bytes of one number of the compute type: 4 or 2 */
     size_t most_head_width; /* the widest head that attention allows; 0: no limit */
     int asynchronous;       /* 1: operations return before they are complete */
     int host_reads_memory;  /* 1: the host may use the device's memory after synchronize */
@@ -46,8 +46,8 @@ struct device {
     /* ---- memory ---- */
     void *(*allocate)(size_t bytes); /* returns zeroed memory, aligned to 64 bytes or more; fatal if there is none */
     void (*release)(void *memory);   /* memory may be NULL */
-    /* Copies, in order with the operations. from_host may be reused on return; the host waits only when it is far ahead
-     * of the device. */
+    /* upload and download copy in order with the operations. from_host may be reused once upload returns; the host
+     * waits only when it is far ahead of the device. */
     void (*upload)(void *to, const void *from_host, size_t bytes);
     void (*download)(void *to_host, const void *from, size_t bytes); /* waits until the data has arrived */
     void (*synchronize)(void);
@@ -55,7 +55,7 @@ struct device {
     /* ---- time ---- */
     /* Returns the time, in ns of clock.h, at which all operations issued so far are complete; or, if that is not known
      * yet, a ticket below 0, from which stamp_ns gets the time later. On a traced device (device_traced.h), the next
-     * operation begins at this stamp, so that it does not include a wait before it. An unused stamp costs a GPU one
+     * operation begins at this stamp, and so excludes any wait before the stamp. An unused stamp costs a GPU one
      * event. */
     int64_t (*stamp)(void);
     /* stamps_begin forgets all tickets; stamps_end finds the times of all tickets since stamps_begin, and may be called
@@ -70,22 +70,22 @@ struct device {
     void *(*allocate_host)(size_t bytes);
     void (*release_host)(void *memory);
     /* Each copy sets a mark when it is complete. staging_create makes the marks [0, marks), which can be set any number
-     * of times; only one user may have them at a time. stage_out copies after all operations issued so far, stage_in at
-     * once; both return before they have copied. Call stage_out from the thread that issues operations, stage_in from
-     * any one thread. */
+     * of times; only one user may have marks at a time. stage_out copies after all operations issued so far, stage_in
+     * at once; both return before they have copied. Call stage_out from the thread that issues operations, stage_in
+     * from any one thread. */
     void (*staging_create)(size_t marks);
     void (*staging_destroy)(void);
     void (*stage_out)(void *to_host, const void *from, size_t bytes, size_t mark);
     void (*stage_in)(void *to, const void *from_host, size_t bytes, size_t mark);
-    /* Returns 1 if all copies up to the mark are complete, else 0. Any thread may call it. */
+    /* Returns 1 if the last copy issued with this mark is complete, else 0. Any thread may call it. */
     int (*stage_reached)(size_t mark);
 
     /* ---- names for profilers ---- */
-    /* Begins a phase of a step, for the vendor's profilers (NULL: only ends the last phase). */
+    /* Ends the current phase of a step and begins phase `name`, for the vendor's profilers; NULL: begins none. */
     void (*phase)(const char *name);
-    /* Begin and end a part of the model, for example "layer" number 3 (-1: there is only one), which contains the
-     * operations between; ranges nest. The name is a string that outlives the run. Costs nothing unless the device is
-     * traced. */
+    /* range_begin and range_end mark a part of the model, for example "layer" number 3 (-1: there is only one). The
+     * range contains the operations issued between the two calls; ranges nest. The name is a string that outlives the
+     * run. A call costs almost nothing unless the device is traced or a profiler runs. */
     void (*range_begin)(const char *name, int number);
     void (*range_end)(void);
     /* Begins and ends a range for the vendor's profilers only, such as an epoch, a step or a collective, named by
@@ -94,8 +94,8 @@ struct device {
     void (*annotation_end)(void);
 
     /* ---- moving numbers ---- */
-    void (*zero)(float *x, size_t n);
-    void (*copy)(float *to, const float *from, size_t n);
+    void (*zero)(float *x, size_t n);                     /* x[n] = 0 */
+    void (*copy)(float *to, const float *from, size_t n); /* to[n] = from[n] */
     /* Convert fp32 to bfloat16 and back; packing rounds to nearest, ties to even; NaN stays NaN. */
     void (*pack_bf16)(uint16_t *to, const float *from, size_t n);
     void (*unpack_bf16)(float *to, const uint16_t *from, size_t n);
@@ -128,10 +128,10 @@ struct device {
 
     /* Causal attention of each head, softmax(q k^T / sqrt(D)) v over earlier and equal positions. o is [B, T, H, D]; q,
      * k and v are [H, D] for each token, `stride` numbers from one token to the next, at least H * D. q and k are first
-     * rotated, in place: each pair (x[2i], x[2i+1]) of each head by the angle t * theta^(-2i/D) of its position t,
-     * whose cosine and sine rope[T, D/2, 2] holds. lse[B, H, T], the logarithm of each row's sum of exponentials, is
-     * kept for backward. Works tile by tile; no T x T matrix exists. Sources: Dao et al., FlashAttention, 2022,
-     * arXiv:2205.14135; Su et al., RoFormer, 2021, arXiv:2104.09864. */
+     * rotated, in place: each pair (x[2i], x[2i+1]) of each head by the angle t * theta^(-2i/D) of its position t;
+     * rope[T, D/2, 2] holds the cosine and sine of each angle. lse[B, H, T], the logarithm of each row's sum of
+     * exponentials, is kept for backward. Works tile by tile; no T x T matrix exists. Sources: Dao et al.,
+     * FlashAttention, 2022, arXiv:2205.14135; Su et al., RoFormer, 2021, arXiv:2104.09864. */
     void (*attention_forward)(void *o, float *lse, void *q, void *k, const void *v, const float *rope, size_t B,
                               size_t T, size_t H, size_t D, size_t stride);
     /* Gradients of attention_forward. q and k are as rotated by forward, and dq and dk are gradients with respect to

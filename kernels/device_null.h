@@ -4,8 +4,7 @@
 
 #include "kernels/device.h"
 
-/* Returns a device that allocates zeroed memory like the CPU's, but untouched; every other operation returns
- * immediately. */
+/* Returns a device that allocates zeroed memory without touching it; every other operation returns immediately. */
 const struct device *device_null(void);
 
 #endif

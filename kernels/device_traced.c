@@ -5,7 +5,7 @@
 
 static const struct device *inner;
 static struct timeline *timeline;
-static int stamped;    /* 1: times come from the device's stamps, because the device runs behind the host */
+static int stamped;    /* for asynchronous devices; 1: times are stamps; 0: the device's tracer supplies them later */
 static int64_t newest; /* the newest stamp; 0: no stamp yet */
 
 enum { DEEPEST = 16 };
@@ -29,8 +29,8 @@ struct moment {
     int64_t host_ns, device_ns; /* device_ns: a time, a ticket, or 0 if the device's tracer will supply it */
 };
 
-/* Returns the current moment. If the device runs behind the host, device_ns is the last stamp. The start of an
- * operation is the end of the previous one, because another event between two kernels would cost time. */
+/* Returns the current moment. On an asynchronous device with stamps, device_ns is the last stamp: an operation starts
+ * where the previous one ended, because another event between two kernels would cost time. */
 static struct moment moment_now(void)
 {
     if (!inner->asynchronous) {

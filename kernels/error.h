@@ -13,15 +13,15 @@
  * thread. */
 int error_report(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Returns the message kept by error_report, or "" if there is none. Valid until error_clear. */
+/* error_text returns the message kept by error_report, or ""; it is valid until error_clear forgets the message. */
 const char *error_text(void);
 void error_clear(void);
 
 /* Prints the kept message, if any, as a line on stderr after the program's name, and forgets it. */
 void error_print(void);
 
-/* Prints "rank R: file:line: message" on stderr and ends the job on every rank with status 1. file NULL omits the
- * place, for an error that the user can correct. */
+/* Prints "rank R: file:line: message" on stderr and ends the job on every rank with status 1. file NULL: omits file and
+ * line, for an error that the user can correct. */
 #define FATAL(...) fatal(__FILE__, __LINE__, __VA_ARGS__)
 void fatal(const char *file, int line, const char *format, ...) __attribute__((noreturn, format(printf, 3, 4)));
 
@@ -29,7 +29,7 @@ void fatal(const char *file, int line, const char *format, ...) __attribute__((n
  * is unknown. */
 void fatal_no_memory(size_t n, size_t size) __attribute__((noreturn));
 
-/* Sets the rank that fatal prints, and how it ends the whole job (NULL: exit this process). */
+/* Sets the rank that fatal prints, and the function that ends the whole job (NULL: fatal ends only this process). */
 void fatal_set_job(int rank, void (*end_job)(int status));
 
 /* Allocates zeroed host memory for n elements of the given size; fatal when memory runs out. Release with free. */

@@ -29,8 +29,8 @@ static int my_rank;
 static struct sigaction given[ENDS]; /* the signal actions at the start of the process */
 static sigset_t given_mask;
 
-/* Blocks the signals until all libraries are loaded; after_libraries restores the former actions. Libraries install
- * handlers while they are loaded (UCX installs one for SIGHUP that changes its log level). */
+/* Blocks the signals of ends[] until all libraries are loaded; after_libraries restores their former actions. Libraries
+ * install handlers while they are loaded (UCX installs one for SIGHUP that changes its log level). */
 static void before_libraries(void)
 {
     sigset_t set;

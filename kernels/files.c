@@ -51,7 +51,7 @@ int files_write(int file, const void *bytes, size_t n)
 static const char first[] = ".ddpbench-", last[] = ".tmp";
 enum { DIGITS = 8 };
 
-/* Chooses another name on each call. If two processes choose the same, which is unlikely, files_begin detects that. */
+/* Makes a new name on each call. Returns 0; or -1 if it is too long. files_begin tries again if the name is taken. */
 static int choose_name(char *temporary, size_t size, const char *path)
 {
     static atomic_uint calls;

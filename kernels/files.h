@@ -8,10 +8,10 @@
  * with errno: EEXIST if anything else has that name, such as a symbolic link. */
 int files_create(const char *path);
 
-/* Closes the descriptor, even if this fails. Returns 0; or -1 with errno. */
+/* Closes the descriptor. Returns 0; or -1 with errno, but the descriptor is closed even then. */
 int files_close(int file);
 
-/* Writes n bytes, in as many calls as needed. Returns 0; or -1 with errno, when some bytes may have been written. */
+/* Writes n bytes, in as many calls as needed. Returns 0; or -1 with errno; some bytes may then have been written. */
 int files_write(int file, const void *bytes, size_t n);
 
 /* Begins a file that will replace the one at `path`: creates an empty file in the same directory and stores its name in
@@ -20,7 +20,7 @@ int files_write(int file, const void *bytes, size_t n);
 enum { FILES_TEMPORARY = 24 };
 int files_begin(char *temporary, size_t size, const char *path);
 
-/* Syncs the file to the disk, renames it to its path, replacing any file there, and closes it. Returns 0; or -1 with
+/* Syncs the file to the disk, renames it to `path`, replacing any file there, and closes it. Returns 0; or -1 with
  * errno, and then the file is removed, unless only closing failed. */
 int files_publish(int file, const char *temporary, const char *path);
 

@@ -4,8 +4,8 @@
 #include <ctype.h>
 #include <string.h>
 
-/* Peak rates by name: the first row whose words are all in the GPU's name counts. "H100" alone would match three
- * models. */
+/* Peak rates in TFLOP/s of fp32, TF32 and bf16. The first row whose words the GPU's name contains counts; "H100" alone
+ * would match three models. */
 static const struct {
     const char *words;
     double tera[PRECISIONS];
@@ -16,7 +16,7 @@ static const struct {
     {"A40", {37.4, 74.8, 149.7}},         {"L40S", {91.6, 183, 362}},    {"L4", {30.3, 60, 121}},
 };
 
-/* Tests whether a name, for example "NVIDIA A100-SXM4-80GB", contains all words of `words` as whole words. */
+/* Tests whether a name, for example "NVIDIA A100-SXM4-80GB", contains `words`, one after another, as whole words. */
 static int has_words(const char *name, const char *words)
 {
     for (const char *at = strstr(name, words); at; at = strstr(at + 1, words))

@@ -17,7 +17,7 @@ static const char *const variables[LAUNCHERS][QUESTIONS] = {
     [SLURM] = {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "SLURM_STEP_TASKS_PER_NODE"},
 };
 
-/* Returns an element of a list in Slurm's notation, such as 4(x2),3; the last element if the list is too short. */
+/* Returns an element of a list in Slurm's notation: 4(x2),3 is 4, 4, 3. The last element if the list is too short. */
 static long read_element(const char *list, long index)
 {
     for (;;) {
@@ -46,7 +46,7 @@ static const char *read_variable(int launcher, enum question question, long *val
     return name;
 }
 
-/* Calls read_variable for each launcher until one has the variable; returns what read_variable returned. */
+/* Calls read_variable for each launcher until one has the variable; returns the result of the last call. */
 static const char *first_answer(enum question question, long *value)
 {
     const char *name = NULL;

@@ -2,7 +2,7 @@
  * or before it starts.
  *
  * Known launchers are MPICH's Hydra, Open MPI's mpirun, PMIx and Slurm's srun. If one runs inside another, as Hydra
- * does in a step of Slurm, the earlier one in this list counts. A variable that is not a number counts as unset. */
+ * does in a step of Slurm, the earlier one in this list counts. A value that is not a number counts as unset. */
 #ifndef KERNELS_LAUNCHER_H
 #define KERNELS_LAUNCHER_H
 
@@ -22,8 +22,8 @@ const char *launcher_rank_variable(void);
 long launcher_ranks_here(void);
 
 /* Returns the name of a launcher's variable that counts more than one rank, and stores the count in *ranks; or returns
- * NULL and stores 1 if there is none. Considers every launcher, even one that started another one, so MPI may report
- * fewer ranks. */
+ * NULL and stores 1 if there is none. Considers every launcher, even one that started another launcher, so MPI may
+ * report fewer ranks. */
 const char *launcher_of_several(long *ranks);
 
 #endif

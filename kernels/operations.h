@@ -34,7 +34,7 @@ struct operation_facts {
     const char *sizes;  /* names of the sizes (device.h), one letter each */
     const char *inputs; /* shapes of the input arrays, separated by commas: "NI,OI" is [N, I] and [O, I] */
     const char *types;  /* types of the inputs, one letter each: f fp32, h bf16, i int32, c the compute type */
-    const char *flops;  /* operations, as a sum of products, for example "2NIO+N"; "": they are not counted */
+    const char *flops;  /* floating-point operations, as a sum of products, such as "2NIO+N"; "": not counted */
     /* bytes read and written, as a sum of products; each array counts once; e: bytes of the compute type */
     const char *bytes;
 };

@@ -13,7 +13,7 @@ static inline uint64_t random_bits(uint64_t z)
     return z ^ z >> 31;
 }
 
-/* The increment of the counter between two draws: odd, and without short patterns. */
+/* The increment of the counter between two draws: odd, with irregular bits. */
 #define RANDOM_STEP 0x9e3779b97f4a7c15u
 
 #endif

@@ -1,4 +1,4 @@
-/* siblings.c - the ranks of this host, found in /proc. */
+/* siblings.c - finds the processes of this host's ranks in /proc. */
 #include "kernels/siblings.h"
 
 #include "kernels/launcher.h"
@@ -45,7 +45,7 @@ static int read_rank(int process, const char *variable)
     return rank;
 }
 
-/* Reads name, state and parent. Returns 0; or -1 if the process has ended. */
+/* Reads the name, state and parent of a process. Returns 0; or -1 if the process has ended. */
 static int read_state(int process, struct sibling *sibling, int *parent)
 {
     FILE *file = open_proc_file(process, "stat");

@@ -1,4 +1,4 @@
-/* timeline.c - the memory for recorded spans. */
+/* timeline.c - allocates, clears and truncates the lanes of spans, and replaces tickets by times. */
 #include "kernels/timeline.h"
 
 #include "kernels/error.h"

@@ -12,22 +12,22 @@
 #include <stdint.h>
 
 enum timeline_lane {
-    LANE_HOST, /* the training thread: the phases of a step, without gaps; `ready` marks; ranges of the model */
+    LANE_HOST, /* the training thread: phases of a step, without gaps; marks of final gradients; ranges of the model */
     LANE_COMMUNICATION, /* one span per collective; spans may overlap */
     LANE_COMPUTE,       /* operations of a traced device; on the CPU the training thread runs them */
     LANE_MEMORY,        /* marks: allocations of a traced device at set-up; timeline_clear keeps them */
     TIMELINE_LANES
 };
 
-/* Where span.size holds the sizes of a collective: bytes and elements of its smaller buffer (struct collective's
- * count), its ticket, and its operation (enum comm_kind). */
+/* Indices of span.size for a collective: bytes and elements of its smaller buffer (struct collective's count), its
+ * ticket, and its kind (enum comm_kind). */
 enum { SIZE_BYTES, SIZE_ELEMENTS, SIZE_TICKET, SIZE_KIND, SPAN_SIZES };
 
-/* Where span.size of a phase holds the ns that the training thread waited for a core, if measured (core_wait.h). */
+/* Index in span.size of a phase: the ns that the training thread waited for a core, if measured (core_wait.h). */
 enum { SIZE_CORE_WAIT };
 
-/* A span of work, or a mark, which has no length. Times are ns of clock.h; those of a device may be tickets of its
- * stamps until timeline_settle, or 0 until its tracer's records were read (activity.h).
+/* A span of work; or a mark, without length: a gradient is final (ready), or memory is allocated. Times are ns of
+ * clock.h; those of a device may be tickets of its stamps before timeline_settle, or 0 before activities_attribute.
  *
  *              phase, range, operation,      collective of a           ready mark, memory mark
  *              collective of the device      host library
@@ -40,7 +40,7 @@ enum { SIZE_CORE_WAIT };
  * index        the phase; the operation; the layer of a range, or -1; a collective's bucket, or -1; the tensor of a
  *              ready mark
  *
- * Where a device finishes before it returns, queued_ns is start_ns and returned_ns is end_ns. */
+ * If an operation is complete when its call returns (on the CPU), queued_ns is start_ns and returned_ns is end_ns. */
 struct span {
     const char *name; /* a string that outlives the timeline */
     int64_t queued_ns, start_ns, end_ns, returned_ns;
@@ -84,7 +84,7 @@ static inline void timeline_add(struct timeline *timeline, enum timeline_lane la
     timeline_add_in_step(timeline, lane, span);
 }
 
-/* Records a mark for an allocation. */
+/* Records a mark on the memory lane for an allocation of `bytes` bytes at the address `memory`. */
 void timeline_add_memory(struct timeline *timeline, size_t bytes, const void *memory);
 
 /* Replaces the tickets of a device's stamps (below 0) by their times, which time_of must know. */

@@ -20,7 +20,7 @@ int utf8_length(const char *text)
 int utf8_character(const char *text)
 {
     const unsigned char *c = (const unsigned char *)text;
-    /* 0xc2 and a byte below 0xa0 are U+0080 to U+009F */
+    /* 0xc2 and a byte below 0xa0 are U+0080 to U+009F, which are control characters, too */
     int control = *c < ' ' || *c == 0x7f || (*c == 0xc2 && c[1] < 0xa0);
     int none = control || (*c == 0xef && c[1] == 0xbf && c[2] >= 0xbe); /* the noncharacters U+FFFE and U+FFFF */
     return none ? 0 : utf8_length(text);

@@ -6,8 +6,8 @@
  * surrogates, up to U+10FFFF); 0 if there is none. */
 int utf8_length(const char *text);
 
-/* Like utf8_length, but 0 also for characters that printed text and XML must not contain, such as NUL and control
- * characters. */
+/* Like utf8_length, but also returns 0 for characters that printed text and XML must not contain, such as NUL and
+ * control characters. */
 int utf8_character(const char *text);
 
 #endif

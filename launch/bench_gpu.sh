@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # bench_gpu.sh - measures the GPUs of this machine, one command after another, and compares with earlier results
 #
-# Usage: launch/bench_gpu.sh [OPTION]... [PART]..., by `make bench-gpu`, or in an unpacked `make pack`
+# Usage: launch/bench_gpu.sh [OPTION]... [PART]..., by `make bench-gpu`, or in the unpacked archive of `make pack`
 # Parts (default: bench peer), each of which takes less than ten minutes on one GPU:
 #   smoke  all measurements at small sizes, as a quick test
 #   bench  kernels, a step against its matrix products, the strategies, a profile, and NCCL where there are several GPUs
@@ -13,12 +13,12 @@
 #   --output DIR      directory of the results (default results/gpu-<time>): provenance.txt and, for each measurement, a
 #                     directory with output.txt and status. Measurements that ended in an earlier call are not repeated
 #   --seconds N       stops after N seconds (default: no limit)
-#   --reference DIR   results of an earlier call; ddpbench compare compares the new ones with them
+#   --reference DIR   results of an earlier call, with which ddpbench compare compares the new results
 #   --python PROGRAM  a Python with PyTorch and NumPy (default python3); without them torch and peer are skipped
 #   --bare            for minimal containers, as root: makes the host's name resolve, mounts /dev/shm and brings lo up
 #   --dry-run         prints the commands instead of running them; needs no GPU
 # A failed measurement does not stop the others; remove its directory to repeat it.
-# Exit status: 1 a measurement failed, now or earlier; 7 some remain; otherwise the highest of the comparisons.
+# Exit status: 1 if a measurement failed, now or earlier; 7 if measurements remain; otherwise the highest of the comparisons.
 
 # shellcheck disable=SC2317 # functions are called through variables
 set -euo pipefail
@@ -42,7 +42,7 @@ done
 [ "${#parts[@]}" -gt 0 ] || parts=(bench peer)
 [[ $python != */* ]] || python=$(realpath -ms -- "$python") # keeps the symbolic link of a virtual environment
 cd "$(dirname "$0")/.."
-[ ! -d bin ] || export PATH=$PWD/bin:$PATH MPIRUN=$PWD/bin/mpirun # inside an unpacked `make pack`
+[ ! -d bin ] || export PATH=$PWD/bin:$PATH MPIRUN=$PWD/bin/mpirun # in the unpacked archive of `make pack`
 output=${output:-$PWD/results/gpu-$(date +%Y%m%d-%H%M%S)}
 gpus=$([ -n "$dry_run" ] && echo 2 || nvidia-smi -L 2>/dev/null | grep -c '^GPU ' || true)
 [ "$gpus" -gt 0 ] || die "nvidia-smi -L lists no NVIDIA GPU here"
@@ -82,7 +82,7 @@ measure() {
         rm -rf "$to"
         mkdir -p "$to"
         wait_child tee_output "$to/output.txt" timeout --foreground --kill-after=10 "$limit" "$@" || status=$?
-        # If --seconds ended the command, the next call retries it, except this call's first: no call has more time.
+        # A command that was cut off by --seconds is left to the next call, unless it was the first one: no call has more time.
         if [[ $status == @(124|137) ]] && [ "$limit" -lt 600 ] && [ -n "$others" ]; then
             left+=" $name"
             return

@@ -1,8 +1,8 @@
 # common.sh - functions that all scripts share: messages, exit statuses, command lines, checks of values and files, signals.
-# Expects `script` to hold the name of the script that sources this file.
+# Sets `script` to the name of the script that sources this file; messages begin with this name.
 # shellcheck shell=bash
 
-# Ends the script on Ctrl-C. Without this trap, bash continues if the command it waits for has not received the interrupt.
+# Ends the script on Ctrl-C. Without this trap, bash continues the script if the command that it waits for survives the interrupt.
 trap 'exit 130' INT
 
 # Use the user's locale for characters only. Numbers, sorting, dates and messages use the C locale, because scripts
@@ -14,8 +14,8 @@ export LC_NUMERIC=C LC_COLLATE=C LC_MESSAGES=C LC_TIME=C
 script=$(realpath "$0")
 script=${script##*/}
 
-# say TEXT...: prints one line on stderr, after clear_line if a script sets clear_line. Unprintable characters are
-# escaped as bash escapes them (\n, \E, \377), and a long text is shortened in the middle.
+# say TEXT...: prints one line on stderr. If a script has set clear_line, prints these terminal codes first, which erase the
+# progress line. Unprintable characters are escaped as bash does (\n, \E, \377); a long text is shortened in the middle.
 say() {
     local line="$*" quoted
     [ ${#line} -le 2500 ] || line="${line:0:500} [${#line} characters] ${line: -1500}"
@@ -142,7 +142,7 @@ check_list() {
 
 # check_counts OPTION LIST: requires a comma-separated list of numbers from 1 to 9999.
 check_counts() { check_list "$1" "$2" '[1-9][0-9]{0,3}' "numbers from 1 to 9999, separated by commas"; }
-# check_line OPTION VALUE: refuses control characters, in a value that is split at blanks or written to a file.
+# check_line OPTION VALUE: refuses a VALUE with control characters; for values that are split at blanks or written to a file.
 check_line() { [[ $2 != *[[:cntrl:]]* ]] || usage_error "$1 '$2': expected one line without control characters"; }
 check_rate() { rate_bits "$2" >/dev/null; }
 
@@ -161,7 +161,7 @@ rate_bits() {
 # count_cpus: prints how many CPUs this process may use. nproc would obey the OMP_* variables if they were set.
 count_cpus() { env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc; }
 
-# need_tools PACKAGES TOOL...: ends the script if a tool is not installed.
+# need_tools PACKAGES TOOL...: ends the script if a tool is not installed; PACKAGES are the Debian packages that have it.
 need_tools() {
     local tool
     for tool in "${@:2}"; do
@@ -315,8 +315,8 @@ wait_child() {
     return $status
 }
 
-# tee_output FILE COMMAND...: copies the output of the command to FILE. Meant for wait_child. `timeout` as COMMAND needs
-# --foreground, because signals do not reach a process group that timeout creates.
+# tee_output FILE COMMAND...: prints the output of COMMAND, and copies it to FILE. Start it by wait_child. A COMMAND that is
+# `timeout` needs --foreground, because signals do not reach a process group that timeout creates.
 tee_output() { "${@:2}" </dev/null 2>&1 | tee "$1"; }
 
 # end_child: ends the process group that wait_child started, and ignores further signals. The EXIT trap calls it before
@@ -336,8 +336,8 @@ end_child() {
 }
 
 # ---- the network lab ----
-# lab_up OPTION...: creates an emulated network of two nodes with netlab.sh, replacing the one this script created
-# before. netlab.sh refuses if another user's network is up.
+# lab_up OPTION...: creates an emulated network of two nodes with netlab.sh, replacing the one that this script created
+# before. netlab.sh refuses if a network is up that this script did not create.
 lab_is_ours=''
 lab_up() {
     lab_down
@@ -353,7 +353,7 @@ lab_down() {
 
 # ---- the program ----
 # dry_run_error RANKS DEVICE COMMAND OPTION...: prints the error of $program for these options, or nothing if the options
-# are valid. COMMAND is a command of the program, or ''. Runs nothing, so that DEVICE may be one that this machine lacks.
+# are valid. COMMAND is a command of the program, or ''. Measures nothing, so DEVICE may be one that this machine lacks.
 dry_run_error() {
     local output status=0
     # shellcheck disable=SC2154 # the scripts set $program

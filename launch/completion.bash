@@ -1,16 +1,16 @@
 # shellcheck shell=bash
-# Completion for ddpbench and its scripts, for bash; zsh reads it by bashcompinit. Reads the --help of the program or
-# script, and offers commands, options, or values of an option or of a list's last item. Else bash offers files.
+# Completes command lines of ddpbench and its scripts in bash, and in zsh by bashcompinit. Reads the --help of the program or
+# script, and offers commands, options, and values of an option, also as the last item of a comma list; otherwise file names.
 _ddpbench() {
     local at=0 word=${COMP_WORDS[COMP_CWORD]} option=${COMP_WORDS[COMP_CWORD - 1]} before='' command help words
     COMPREPLY=()
     # the program may follow its launcher: mpirun -n 2 build/ddpbench
     while [[ $at -lt $COMP_CWORD && ${COMP_WORDS[at]##*/} != ddpbench ]]; do at=$((at + 1)); done
     [[ $at -lt $COMP_CWORD ]] || at=0
-    [[ $at -lt $COMP_CWORD && ${COMP_WORDS[at]##*/} == ddpbench* ]] || return 0 # nothing else is run
+    [[ $at -lt $COMP_CWORD && ${COMP_WORDS[at]##*/} == ddpbench* ]] || return 0 # other programs are not run
     command=("${COMP_WORDS[at]/#\~/$HOME}")
     at=$((at + 1))
-    if [[ $word == '=' ]]; then # readline takes --device=cpu for three words
+    if [[ $word == '=' ]]; then # readline splits --device=cpu into three words
         word=''
     elif [[ $option == '=' ]]; then
         option=${COMP_WORDS[COMP_CWORD - 2]}
@@ -21,7 +21,7 @@ _ddpbench() {
     else
         help=$("${command[@]}" --help 2>/dev/null </dev/null | sed -nE 's/^  (-[a-z], )?--([a-z][a-z-]*).*/\t\2/p; s/^  ([a-z]+) .*/ ddpbench \1  (see its --help)/p')
     fi
-    # fields of a row: name, letter, name of the value, default, choices
+    # fields of a row of --help rows: name, letter, name of the value, default, choices
     words=$(awk -F '\t' -v option="$option" '
         /^Implementations:/ { listing = 1; next }
         /^[^ ]/ { listing = 0 }

@@ -38,7 +38,7 @@ done < <(sed -n 's/^ \(\/.*\)/\1/p' <<<"$search" | xargs -rd '\n' realpath -qe |
 error=$(mkdir -p -- "$(dirname -- "$output")" 2>&1) || die "cannot make the directory of $output: ${error##*: }"
 temporary=$(mktemp -- "$output.XXXXXX" 2>&1) || die "cannot write $output: ${temporary##*: }"
 trap 'rm -f "$temporary" "$temporary.names"' EXIT
-# Selects enough files to fill the corpus and cuts the last one. Other name endings, such as precompiled headers, are left out.
+# Selects enough files to fill the corpus and cuts the last one. Files with other names, such as precompiled headers, are left out.
 find "${directories[@]}" -type f -readable \( -name '*.h' -o -name '*.hpp' -o -name '*.tcc' -o ! -name '*.*' \) -printf '%p\t%s\n' |
     sort -u | awk -F'\t' -v most="$most" 'total < most { print $1 } { total += $2 }' >"$temporary.names"
 xargs -rd '\n' cat -- <"$temporary.names" >"$temporary"

@@ -3,10 +3,10 @@
 # with a lower rate or a longer latency are regressed
 #
 # Usage: launch/gate.sh [--tries N] [--runs N] [--output DIR], as root, after `make`
-#   --tries N     comparisons of equal sets over 100 Mbit/s (default 20; N + 1 sets of runs of about 6 s)
+#   --tries N     comparisons of equal sets over 100 Mbit/s (default 20); makes N + 1 sets of runs, about 6 s a run
 #   --runs N      runs of a set (default 5; at least 3, since fewer are never called regressed)
 #   --output DIR  results of all runs (default results/<time>-gate); the same command continues there
-# Exit status 1: fewer than 16 of 20 equal sets are ok, more than 3 of 20 are regressed, or a slower set is not.
+# Exit status 1: of 20 comparisons of equal sets fewer than 16 are ok or more than 3 are regressed; or a slower set is not.
 set -euo pipefail
 
 # shellcheck source=launch/common.sh
@@ -30,7 +30,7 @@ clean_up() {
 trap clean_up EXIT
 trap_signals
 claim_directory "$output" .gate "$mark"
-# The link with latency comes first, because some machines cannot delay packets and the script fails at once there.
+# The link with latency comes first, so that the script fails at once on machines that cannot delay packets.
 lab_up --rate 100mbit --delay 200us
 echo "$mark" >"$output/.gate"
 is_taken=yes
@@ -49,7 +49,7 @@ measure() {
     done
 }
 
-# judge BASELINE CANDIDATE: compares two sets, saves the table and sets verdict.
+# judge BASELINE CANDIDATE: compares two sets of runs, saves the output of compare, and puts the result in `verdict`.
 judge() {
     verdict=0
     wait_child build/ddpbench compare "$output/$1"/* --candidate "$output/$2"/* >"$output/$1-$2.txt" 2>&1 || verdict=$?

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# install.sh - installs the program, the scripts that are useful elsewhere, manual pages and shell completion
+# install.sh - installs the program, the scripts that work without the source tree, manual pages and shell completion
 #
 # Usage: launch/install.sh PROGRAM PREFIX [DESTDIR], by `make install`
 #        launch/install.sh --uninstall PREFIX [DESTDIR], by `make uninstall`
@@ -13,19 +13,19 @@ set -euo pipefail
 scripts=(corpus ncu netlab nsys paper run slurm sweep) # installed as commands
 read_by_them=(paper.tsv profiler.sh common.sh series.sh slurm.sbatch slurmconf.sh slurmjobs.sh)
 
-# install_file MODE FILE PLACE: installs a file and adds it to the list.
+# install_file MODE FILE PLACE: installs FILE as $root/PLACE, and adds PLACE to the list of installed files.
 install_file() {
     install -D -T -m "$1" "$2" "$root/$3"
     echo "$3" >>"$list"
 }
 
-# install_link TARGET PLACE: makes a link and adds it to the list.
+# install_link TARGET PLACE: makes $root/PLACE a link to TARGET, and adds PLACE to the list of installed files.
 install_link() {
     ln -sfnT "$1" "$root/$2"
     echo "$2" >>"$list"
 }
 
-# check_listed: sets text to the content of the list, and ends the script if a line is not a file below $root.
+# check_listed: sets text to the list of installed files; ends the script if a line is not a path below bin or share.
 check_listed() {
     local why
     read_text "the list of installed files," "$list"
@@ -129,6 +129,6 @@ if [ -n "$uninstalling" ]; then
     uninstall
     exit
 fi
-umask 022 # applies to directories, too
+umask 022 # lets other users read the new directories and the list of installed files
 [[ -f $program && -x $program ]] || die "there is no ${program:-program}; run make first, with the same variables"
 install_all

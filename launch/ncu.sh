@@ -3,11 +3,11 @@
 #
 # Usage: launch/ncu.sh [OPTION...] -- PROGRAM [ARGUMENT...]
 #   -n, --ranks N     starts N ranks here by launch/run.sh (default: one process)
-#   --slurm           starts the ranks of this job by srun; SRUN: srun and its options
+#   --slurm           starts the ranks of this job by srun; the environment variable SRUN holds srun and its options
 #   --rank R          with --ranks or --slurm: the rank whose kernels are measured (default 0); the others run normally
 #   -o, --output DIR  directory of the report, rank_0.ncu-rep (default ncu)
 #   --set NAME        metrics: basic, detailed, full, roofline (default basic); see ncu --list-sets
-#   --kernels REGEX   kernels (default: those of ddpbench and of cuBLAS). Never NCCL's, as ncu repeats kernels
+#   --kernels REGEX   kernels (default: those of ddpbench and of cuBLAS). Never kernels of NCCL, because ncu runs each kernel several times
 #   --launches N      number of kernels to measure (default 100)
 #   --overwrite       replaces an existing report
 #   --dry-run         prints the command instead of running it
@@ -40,7 +40,7 @@ command=("$tool" --target-processes all --set "$set" --kernel-name "regex:$kerne
 [ -z "$captured" ] || command+=(--profile-from-start off)
 [ ${#launcher[@]} -gt 0 ] || run_or_print "${command[@]}" "${program[@]}"
 # Each rank decides by itself whether to run under ncu. $0 is the rank to measure, $1 the number of words of the ncu
-# command, followed by that command and the program.
+# command; that command and the program follow.
 # shellcheck disable=SC2016 # expanded by the shell of each rank
 run_or_print "${launcher[@]}" bash -c 'n=$1; shift; if [ "${PMI_RANK:-${OMPI_COMM_WORLD_RANK:-$SLURM_PROCID}}" != "$0" ]; then shift "$n"; fi; exec "$@"' \
     "$rank" ${#command[@]} "${command[@]}" "${program[@]}"

@@ -125,8 +125,8 @@ delay_links() {
 }
 
 # peer: a Perl program that sends to ADDRESS (source) or receives (sink). The source first times one-byte round trips
-# and prints their mean in ms. Then it sends until the sink, which ignores the first SKIP bytes (a burst), has received
-# for one second and prints MB/s. Uses perl-base only, so the clock has a resolution of 10 ms.
+# and prints their mean in ms. Then it sends without a pause; the sink ignores the first SKIP bytes (a burst), receives
+# for one second, and prints MB/s. Uses perl-base only, so the clock has a resolution of 10 ms.
 # shellcheck disable=SC2016 # Perl's variables
 peer='
     use strict; use Socket; use POSIX ();
@@ -161,7 +161,7 @@ peer='
         while (defined syswrite($s, $bytes)) { }
     }'
 
-# measure_link FROM TO: sets mb_per_second and round_trip_ms between two nodes.
+# measure_link FROM TO: sets mb_per_second and round_trip_ms of the link from node FROM to node TO.
 measure_link() {
     local failed='' sink
     taskset -c "$(cores_of "$2" "$nodes")" ip netns exec "${prefix}n$2" \
@@ -176,7 +176,7 @@ measure_link() {
     [ -z "$failed" ] || die "nothing could be measured between nodes $1 and $2: $(paste -sd ' ' "$state.why")"
 }
 
-# measure_links: measures each node to the next one, so that each sends once and receives once; then saves and prints the lab.
+# measure_links: measures from each node to the next, so that each sends once and receives once; saves and prints the lab's state.
 measure_links() {
     local k next most try lines=''
     rm -f "$state"
@@ -191,7 +191,7 @@ measure_links() {
         [ "$try" -lt 3 ] ||
             die "the rate limit does not work: $mb_per_second MB/s from node $k to $next, at $rate at most $most; the lab is not up"
         awk -v m="$mb_per_second" -v most="$most" 'BEGIN { exit !(m < 0.8 * most) }' &&
-            say "warning: node $k to $next carries $mb_per_second of $most MB/s: this machine or the delay limits it, not $rate"
+            say "warning: node $k to $next carries $mb_per_second of $most MB/s: the limit is this machine or the delay, not the rate $rate"
         lines+="node $k to $next: $mb_per_second MB/s (at most $most), round trip $round_trip_ms ms"$'\n'
     done
     printf '%s %s %s %s\n%s' "$nodes" "$bits" "$rate" "$delay" "$lines" >"$state.new"
@@ -267,9 +267,9 @@ change_rate() {
     need_root
     lock
     local wish=$bits
-    read_state || die "not up; start with: $0 up --nodes 2 --rate $1"
+    read_state || die "the lab is not up; start it with: $0 up --nodes 2 --rate $1"
     bits=$wish rate=$1
-    trap clean_up EXIT # removes the lab on an error, when its rate is unknown
+    trap clean_up EXIT # removes the lab on an error, because the rate of its links is unknown then
     trap_signals
     rm -f "$state"
     shape_links "$bits"
@@ -279,7 +279,7 @@ change_rate() {
 show() {
     [ $# = 0 ] || usage_error "show: unexpected argument '$1'"
     need_root
-    read_state || { echo "not up"; exit 1; }
+    read_state || { echo "the lab is not up"; exit 1; }
     local k
     echo "$nodes nodes, links of $rate, delay $delay"
     for ((k = 1; k <= nodes; k++)); do
@@ -295,7 +295,7 @@ run() {
     set -- "${after_dashes[@]}"
     [ $# -gt 0 ] || usage_error "run: the program is missing: give it after --"
     need_root
-    read_state || die "not up; start with: $0 up --nodes 2 --rate 100mbit"
+    read_state || die "the lab is not up; start it with: $0 up --nodes 2 --rate 100mbit"
     ranks=${ranks:-$nodes}
     [ "$ranks" -le "$nodes" ] || usage_error "run: $ranks ranks on $nodes nodes; a node has one rank"
     find_mpirun
@@ -303,7 +303,7 @@ run() {
     local link="emulated $rate"
     [ "$delay" = none ] || link+=", delay ${delay%, by*}"
     hosts=$(seq -s, -f "$subnet.%g" 1 "$ranks")
-    ln -sfn "$(realpath "$0")" "$state.ssh" # Hydra's proxies hang if this path contains a blank
+    ln -sfn "$(realpath "$0")" "$state.ssh" # a link, whose path has no blank: Hydra's proxies hang if -launcher-exec contains a blank
     # UCX_TLS keeps UCX from using shared memory between the nodes.
     exec ip netns exec "$bridge" "${mpirun[@]}" -iface br0 -rmk user -launcher ssh -launcher-exec "$state.ssh" \
         -hosts "$hosts" -ppn 1 -n "$ranks" -genv UCX_TLS tcp,self -genv UCX_NET_DEVICES eth0 \

@@ -3,7 +3,7 @@
 #
 # Usage: launch/nsys.sh [OPTION...] -- PROGRAM [ARGUMENT...]
 #   -n, --ranks N     starts N ranks here by launch/run.sh, with a report for each (default: one process)
-#   --slurm           starts the ranks of this job by srun, with a report for each; SRUN: srun and its options
+#   --slurm           starts the ranks of this job by srun, with a report for each; the environment variable SRUN holds srun and its options
 #   --one-report      with --ranks: one report for all of them
 #   -o, --output DIR  directory of the reports, rank_0.nsys-rep and so on (default nsys)
 #   --trace LIST      what is traced (default cuda,nvtx,cublas,mpi); see nsys profile --help

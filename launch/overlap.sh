@@ -2,11 +2,11 @@
 # overlap.sh - verifies that overlap works, with two ranks over an emulated link where communication takes as long as backward
 #
 # Usage: launch/overlap.sh [--rate RATE] [--rounds N] [--output DIR], as root, after `make`
-#   --rate RATE   of the emulated link (default 100mbit)
+#   --rate RATE   rate of the emulated link (default 100mbit)
 #   --rounds N    rounds of the comparison (default 10)
 #   --output DIR  result directory, which must not hold results yet (default results/<time>-overlap)
-# Perfect overlap would reach `attainable`. The best bucket size has to come within 1.10 x of it, and ddp, which does not
-# overlap, has to take 1.3 x or more. Exit status: 1 overlap was not shown; 3 communication is too short to show overlap.
+# `attainable` is the step time with perfect overlap. With the best bucket size a step may take at most 1.10 x as long; with
+# ddp, which does not overlap, at least 1.3 x. Exit status: 1 overlap was not shown; 3 communication is too short to show it.
 set -euo pipefail
 
 # shellcheck source=launch/common.sh
@@ -38,7 +38,7 @@ awk -F, '
         if (best == "" || ddp == "") { print "overlap.sh: ddp or ddp_bucketed is missing in the results"; exit 1 }
         if (best <= 1.10 && ddp < 1.3) {
             printf "%s takes %.2f x attainable (aim: at most 1.10), but ddp only %.2f x: ", of, best, ddp
-            print "at this rate there is too little to hide."
+            print "at this rate communication is too short to show overlap."
             exit 3
         }
         shown = best <= 1.10

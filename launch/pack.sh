@@ -2,9 +2,9 @@
 # pack.sh - makes an archive of a portable build for machines where nothing can be installed
 #
 # Usage: launch/pack.sh [--directory DIR] BUILD_DIR PROGRAM..., by `make pack`
-# Writes build/ddpbench-pack.tar.xz: these programs of BUILD_DIR, MPICH's mpirun, the libraries that they need, and the
-# scripts of launch/ and tests/ that are of use there. glibc, CUDA and NCCL come from the machine where it is unpacked.
-#   --directory DIR  writes the same as a directory, which must not exist yet, and no archive
+# Writes build/ddpbench-pack.tar.xz: the PROGRAMs of BUILD_DIR, MPICH's mpirun, the libraries that they need, and scripts of
+# launch/ and tests/ for the other machine. glibc, CUDA and NCCL come from the machine where the archive is unpacked.
+#   --directory DIR  writes the content of the archive to DIR, which must not exist yet, and makes no archive
 set -euo pipefail
 
 # shellcheck source=launch/common.sh
@@ -39,7 +39,7 @@ done
 [[ $(ldd "${files[0]}") != *libopen-*([[:alnum:]_])* ]] || die "${files[0]} is not linked with MPICH, whose mpirun is packed"
 
 work=$(mktemp -d)
-begun=$pack # a directory to remove if the script fails
+begun=$pack # the DIR of --directory, to remove if the script fails; empty without that option
 trap 'end_child; rm -rf "$work" ${begun:+"$begun"}' EXIT
 trap_signals
 archive=${pack:+none}
@@ -64,7 +64,7 @@ for program in "${programs[@]}"; do
 done
 cp launch/pack/start.sh "$pack/bin"
 cp launch/pack/mpirun.sh "$pack/bin/mpirun"
-ln -s mpirun "$pack/bin/mpirun.mpich" # the launcher name that scripts try first
+ln -s mpirun "$pack/bin/mpirun.mpich" # scripts prefer this name to mpirun
 cp -L "${hydra[0]}" "$pack/programs/hydra/mpirun"
 cp -L "${hydra[1]}" "$pack/programs/hydra/hydra_pmi_proxy"
 
@@ -79,7 +79,7 @@ mapfile -t libraries < <(needed "${files[@]}" "${hydra[@]}")
 [[ ${libraries[*]} != *not-found:* ]] || die "not all libraries are here: ${libraries[*]}"
 for library in "${libraries[@]}"; do
     cp -L "$library" "$pack/lib"
-    # UCX loads its transport between processes (CMA) by name from the subdirectory ucx of its own directory.
+    # UCX loads its transport between processes (CMA) by name, from the subdirectory ucx of the directory that has libuct.
     cma=$(dirname "$library")/ucx/libuct_cma.so.0
     if [[ $library == */libuct.so.0 && -e $cma ]]; then
         mkdir "$pack/lib/ucx"
@@ -90,12 +90,12 @@ mapfile -t libraries < <(needed "${hydra[@]}")
 for library in "${libraries[@]}"; do
     ln -s "../$(basename "$library")" "$pack/lib/hydra"
 done
-# Keep the compiler's libraries apart: they need a newer glibc than the rest, and the target machine may have its own.
+# Keep the compiler's libraries apart: they need a newer glibc than the others, and start.sh prefers those of the target machine.
 find "$pack/lib" -maxdepth 1 \( -name 'libgcc_s.*' -o -name 'libstdc++.*' \) -exec mv -t "$pack/lib/compiler" {} +
 chmod -R u+w "$pack"
 find "$pack/lib" "$pack/programs/hydra" -type f -exec strip --strip-unneeded {} +
 
-# Make a stub for each CUDA library, found last on the library path: programs start without CUDA, and calling a stub ends them.
+# Make a stub for each CUDA library, last on the library path, so that programs start without CUDA. A call of a stub ends the program.
 for library in $absent; do
     prefix=${library%%.so*}
     symbols=$(nm -D "${files[@]}" | awk -v prefix="${prefix#lib}" '$1 == "U" && index($2, prefix) == 1 { print $2 }' | sort -u)
@@ -125,7 +125,7 @@ sed -e "s/@VERSION@/$version/" -e "s/@MACHINE@/$(uname -m)/" -e "s/@CUDA@/${cuda
 begun=
 [ -z "$archive" ] || exit 0
 
-# The dictionary of xz must hold two programs, because shared code, such as GPU kernels, repeats once per program.
+# The dictionary of xz must be as large as two programs, so that xz finds the code that all programs contain, such as GPU kernels.
 compress() {
     tar -C "$work" --owner=0 --group=0 --numeric-owner --sort=name -c ddpbench-pack | xz -T1 --lzma2=preset=3,dict=64MiB
 }

@@ -77,14 +77,14 @@ check_options() {
 }
 
 # ---- runs ----
-# plan_run NAME: sets command, its arguments, the number of ranks (at), and weight, the approximate number of
-# micro-batches that the run computes.
+# plan_run NAME: sets command (which makes the run NAME), arguments (the program's in that command), at (the number of
+# ranks) and weight (about the number of micro-batches that the run computes).
 plan_run() {
     local n=1 options
     at=$most
     case $1 in
     latency)
-        # Times four variants: captured, untraced, reduction after backward, and no reduction.
+        # A profile times four kinds of steps: captured, untraced, with reduction after backward, and without reduction.
         weight=$((4 * rounds * (steps + 2) + 10))
         options=(--profile --profile-implementation ddp_bucketed --profile-ranks 0 --trace-gzip --profile-output-dir)
         ;;
@@ -205,7 +205,7 @@ option_rows=("--ranks ranks check_counts" "--bucket-size-mb buckets check_any" "
     "--program program check_any" "--dry-run dry_run flag" "--quick quick flag")
 takes_dashes=1
 read_options "$@"
-if [ -n "$quick" ]; then # reads the options again, on top of other defaults
+if [ -n "$quick" ]; then # changes the defaults, then reads the options again, which override them
     rounds=6 steps=1 batch=1 buckets=0.5,2,8 every=1,2,4
     read_options "$@"
 fi

@@ -7,7 +7,7 @@ here=$(dirname "$(realpath "$0")")
 # shellcheck source=launch/common.sh
 . "$here/common.sh"
 
-# find_tool PROGRAM PRODUCT: sets tool to the path of the program, on PATH or in the CUDA toolkit; to its name with --dry-run.
+# find_tool PROGRAM PRODUCT: sets tool to the path of the program, on PATH or in the CUDA toolkit; with --dry-run, to PROGRAM.
 find_tool() {
     tool=$1
     [ -z "$dry_run" ] || return 0

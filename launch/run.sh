@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # run.sh - starts the ranks of an MPI program on this machine or on the hosts in a file, each with its own threads and cores
 #
-# A core is a physical one. Only its first hardware thread is used, so that two threads never share a core unnoticed.
+# A core is a physical core. Only its first hardware thread is used, so that two threads never share a core unnoticed.
 # The program polls for communication if it has more cores than threads, so binding also determines whether it polls.
 #
 # Usage: launch/run.sh [OPTION...] -- PROGRAM [ARGUMENT...]
@@ -17,8 +17,8 @@
 #   --dry-run              prints the command instead of running it
 # MPIRUN is the launcher, with options if needed (default: the first found of mpiexec.mpich, mpirun.mpich, mpiexec and
 # mpirun). It must belong to the MPI of the program: MPICH, an MPI derived from it, or Open MPI.
-# Exit status: the program's; 1 it cannot be started, or mpiexec ends with 0 but the results of the run are not complete;
-# 2 wrong options; 128 + N after signal N, such as 130 after Ctrl-C.
+# Exit status: the program's; 1 if it cannot be started, or if mpiexec ends with 0 but the run's results are incomplete;
+# 2 for wrong options; 128 + N after signal N, such as 130 after Ctrl-C.
 set -euo pipefail
 
 # shellcheck source=launch/common.sh
@@ -87,19 +87,19 @@ is_this_machine() {
     [ -n "$address" ] && [[ " 127.0.0.1 127.0.1.1 ::1 $(hostname -I) " == *" $address "* ]]
 }
 
-# ask_host HOST: writes the layout of the host to $answers/HOST and errors to HOST.why. Call it in the background: it
+# ask_host HOST: runs $layout on the host; writes the output to $answers/HOST, errors to HOST.why. Call it in the background: it
 # replaces its process by ssh, so that a signal ends ssh.
 ask_host() {
     local ask=(timeout 20 ssh -o BatchMode=yes -o ConnectTimeout=10 -x "$1" "$layout")
-    local agent=${HYDRA_LAUNCHER_EXEC:-} # replaces ssh in the launcher
+    local agent=${HYDRA_LAUNCHER_EXEC:-} # the command that the launcher calls in place of ssh
     [ $mpi = mpich ] || agent=${OMPI_MCA_plm_rsh_agent:-}
     [ -z "$agent" ] || ask=(timeout 20 "$agent" -x "$1" "$layout")
     ! is_this_machine "$1" || ask=(sh -c "$layout")
     exec "${ask[@]}" </dev/null >"$answers/$1" 2>"$answers/$1.why"
 }
 
-# ask_hosts: queries in parallel all hosts that have ranks; sets cores (of a host), share (the smallest number of cores
-# per rank), and uneven if the hosts differ.
+# ask_hosts: queries in parallel all hosts that have ranks; sets cores (of the last host), share (the smallest number of
+# cores per rank), and uneven, a text, if the cores of the hosts differ.
 ask_hosts() {
     local host why their
     answers=$(mktemp -d)
@@ -178,7 +178,7 @@ share_cores() {
     [ "$comm_core" = no ] || [ "$share" -le "$threads" ] || bound=$((threads + 1))
 }
 
-# binding BETWEEN_CORES BETWEEN_RANKS: prints the cores of each rank of a host, such as 0+1,2+3.
+# binding BETWEEN_CORES BETWEEN_RANKS: prints the cores of each rank of a host with these separators, such as 0+1,2+3.
 binding() {
     local k IFS=$1 bindings=''
     for ((k = 0; k < most; k++)); do
@@ -199,7 +199,7 @@ with_mpich() {
     command+=(-n "$ranks" -genv OMP_NUM_THREADS "$threads")
 }
 
-# with_openmpi: sets command to start the ranks with Open MPI's launcher. Each rank binds itself, because versions name cores differently.
+# with_openmpi: sets command to start the ranks with Open MPI's launcher. Each rank binds itself: versions of Open MPI name cores differently.
 # shellcheck disable=SC2016 # expanded by the shell of each rank
 with_openmpi() {
     local where=${list#,} take='cores=$(echo "$1" | cut -d/ -f$((OMPI_COMM_WORLD_LOCAL_RANK + 1))); shift; exec taskset -c "$cores" "$@"'

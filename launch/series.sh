@@ -1,6 +1,6 @@
 # series.sh - functions shared by launch/sweep.sh and launch/paper.sh: a series of benchmark runs. A run's directory
-# gets its final name once the run is complete, so the same command resumes an earlier one. A script sets `here` (its
-# directory) and `settings` (the name of the settings file), defines describe(), and then sources this file.
+# gets its final name once the run is complete, so the same command continues a call that was cut short. A script sets
+# `here` (its directory) and `settings` (name of the settings file), defines describe() to print the settings, and sources this file.
 # shellcheck shell=bash
 # The scripts use and set these variables:
 # shellcheck disable=SC2034,SC2154
@@ -49,8 +49,8 @@ check_rest() {
 }
 
 # open_series DIRECTORY [OPTION]: claims the directory and writes the output of describe() to $settings: lines
-# "name<TAB>value", the first of them for the program. Refuses a directory whose settings differ, except that OPTION may
-# increase.
+# "name<TAB>value", the first of them for the program. Refuses a directory whose settings differ; only the value of
+# OPTION may increase.
 open_series() {
     local text='' differs name before now more
     claim_directory "$1" "$settings" $'--program\t'
@@ -80,8 +80,8 @@ open_series() {
 # format_duration SECONDS: prints H:MM:SS.
 format_duration() { printf '%d:%02d:%02d' $(($1 / 3600)) $(($1 % 3600 / 60)) $(($1 % 60)); }
 
-# show_progress RUN TOTAL LEFT WHAT: rewrites one line on a terminal, otherwise prints a line every 30 s. LEFT: seconds,
-# or empty.
+# show_progress RUN TOTAL LEFT WHAT: rewrites one line on a terminal, otherwise prints a line every 30 s. LEFT: the
+# seconds left, or empty.
 show_progress() {
     local text
     text="run $1 of $2${3:+, about $(format_duration "$3") left}: $4"
@@ -102,8 +102,8 @@ begin_runs() {
     trap_signals
 }
 
-# run_one DIRECTORY ROUNDS COMMAND...: replaces {output} in COMMAND by the results directory and runs it. Counts runs
-# and failed runs; results of a failed run remain as DIRECTORY.failed.
+# run_one DIRECTORY ROUNDS COMMAND...: runs COMMAND, in which {output} stands for the results directory; the run has failed
+# unless its results have ROUNDS rounds. Counts runs and failed runs; results of a failed run remain as DIRECTORY.failed.
 run_one() {
     local status=0 directory=$1 rounds=$2 why
     shift 2

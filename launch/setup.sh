@@ -6,7 +6,7 @@
 # nothing if all are there.
 #   --mpi NAME    mpich (default) or openmpi; mpicc and mpirun keep their meaning
 #   --mpicc PATH  the compiler wrapper of an MPI that is installed elsewhere; no MPI is installed then
-#   --blas NAME   a CBLAS that pkg-config or the linker knows (default openblas, the only one that is installed from here)
+#   --blas NAME   a CBLAS that pkg-config or the linker knows (default openblas, the only CBLAS that this script installs)
 #   --lint        also clang-format, clang-tidy (with OpenMP's header), cppcheck and shellcheck
 #   --fuzz        also clang with libFuzzer and OpenMP, for make fuzz
 #   --consumers   also Python's venv, for make test-consumers
@@ -53,7 +53,7 @@ have_clang_with() { echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | clan
 # has_plugins: looks for Slurm's plugins in the directory of this machine's architecture.
 has_plugins() { compgen -G '/usr/lib*/**/slurm-wlm/mpi_pmi2.so' || compgen -G '/usr/lib*/slurm*/mpi_pmi2.so'; }
 
-# want PACKAGES WHY TEST...: adds PACKAGES to the packages to install if the test fails.
+# want PACKAGES WHY TEST...: if the command TEST fails, adds PACKAGES to those to install, and the reason WHY to a message.
 want() {
     local names=$1
     "${@:3}" >/dev/null 2>&1 && return
@@ -84,8 +84,8 @@ find_missing() {
     [ -z "$viewers" ] || want chromium "opens the viewers" chromium --version
     if [ -n "$slurm" ]; then
         want slurm-wlm "a Slurm for tests" command -v slurmctld
-        want slurm-wlm-basic-plugins "its plugins" has_plugins
-        want munge "its keys" command -v munged
+        want slurm-wlm-basic-plugins "Slurm's plugins" has_plugins
+        want munge "Slurm's authentication" command -v munged
     fi
     if [ -n "$fuzz" ]; then
         want clang "make fuzz" command -v clang
@@ -103,14 +103,14 @@ check_mpicc() {
         die "MPICC=$mpicc is not the compiler wrapper of an MPI: '$mpicc -show' has to print the compiler's command"
 }
 
-# keep_meaning NAME MEANING: restores an alternative, such as mpicc; installing Debian's Open MPI changes it.
+# keep_meaning NAME MEANING: sets the alternative NAME, such as mpicc, to MEANING again if installing Debian's Open MPI changed it.
 keep_meaning() {
     [[ -e $2 && $(readlink -f "/etc/alternatives/$1") != "$(readlink -f "$2")" ]] || return 0
     "${as_root[@]}" update-alternatives --quiet --set "$1" "$2" >&2
     say "'$1' stays $2; update-alternatives --auto $1 would change that"
 }
 
-# check_blas: ends the script if a CBLAS other than OpenBLAS is missing, which the user has to install.
+# check_blas: ends the script if $blas is missing, unless it is openblas; the user has to install any other CBLAS.
 check_blas() {
     [ "$blas" != openblas ] && command -v pkg-config >/dev/null || return 0
     pkg-config --exists "$blas" && return

@@ -12,7 +12,7 @@
 #   status             prints a line for each job: run, number, state, time, nodes, and errors
 #   wait               waits until all jobs have ended
 #   cancel             cancels all jobs that wait or run
-#   collect            copies the accounting of each job, and the monitors' files, into its directory
+#   collect            copies the accounting and the monitors' files of each job into the job's directory
 #   analyze            collects, and reports each run, and all runs together in the submission's directory
 # SUBMISSION is DIR/run_<time> (default: the newest in DIR).
 #
@@ -32,7 +32,7 @@
 # Options of submit:
 #   --nodes LIST          numbers of nodes, such as 1,2,4
 #   --cpu                 runs on CPUs, without GPUs; the runs are called cpu_2node and so on
-#   --requeue             Slurm may restart a job whose node failed; it continues where it stopped
+#   --requeue             Slurm may restart a job whose node failed; the job continues where it stopped
 #   --nsys                records the profile's steps also with Nsight Systems, in nsys/
 #   --no-analyze          does not submit the job that collects and analyzes
 #
@@ -40,7 +40,7 @@
 #   --output DIR          directory of all files (default results/profiling)
 #   --program FILE        the benchmark (default build/ddpbench)
 #
-# A job is the benchmark, a profile of the fastest strategy, and allreduce; it ends with the first of them that fails.
+# A job runs the benchmark, a profile of the fastest strategy, and allreduce, and ends as soon as one of them fails.
 # Options after -- go to the parts that have them. Results are in DIR/2node/run_<JOB>. If the time limit is 3 minutes or
 # more, ranks get SIGTERM 60 s before it, so that they write what they have measured.
 # Exit status: 0 success (status and wait: all jobs ended well); 1 Slurm does not answer, or something is missing; 2 wrong
@@ -75,7 +75,7 @@ minutes_of() {
     awk -F '[-:]' '{ print /-/ ? ($1 * 24 + $2) * 60 + $3 : /:/ ? $1 * 60 + $2 : $1 + 0 }' <<<"$1"
 }
 
-# add_settings KEY...: adds the sbatch options of these settings to options.
+# add_settings KEY...: adds the sbatch options of these settings to the array `options`.
 add_settings() {
     local key
     for key in "$@"; do
@@ -83,7 +83,7 @@ add_settings() {
     done
 }
 
-# add_job_options NODES GPUS_PER_NODE: adds the sbatch options of a benchmark job to options.
+# add_job_options NODES GPUS_PER_NODE: adds the sbatch options of a benchmark job to the array `options`.
 add_job_options() {
     options+=("--nodes=$1" "--ntasks-per-node=${conf[tasks_per_node]}")
     add_settings time partition account cpus_per_task constraint qos
@@ -94,8 +94,8 @@ add_job_options() {
 # print_array NAME VALUE...: prints a bash assignment of the values to an array.
 print_array() { echo "$1=($([ $# = 1 ] || printf '%q ' "${@:2}" | sed 's/ $//'))"; }
 
-# share_options OPTION...: sorts the options into the arrays benchmark, profile, allreduce, and wire (--grad-dtype, only
-# for profiles of a single strategy). Jobs add the fastest bucket size.
+# share_options OPTION...: sorts the options into the arrays benchmark, profile, allreduce, and wire (--grad-dtype, for a
+# profile of ddp_individual_v2 only). A job adds the fastest strategy and bucket size to the array `profile`.
 share_options() {
     check_lengths "$@"
     local rows option word section value
@@ -167,7 +167,7 @@ check_parts() {
     check_part "$fewest" allreduce "${allreduce[@]}"
 }
 
-# write_script NODES: prints the batch script of a job.
+# write_script NODES: prints the batch script of the job on NODES nodes.
 write_script() {
     local options=("--job-name=ddpb-$scenario" "--output=$submission/${scenario}_%j.out" --open-mode=append)
     local monitors=(--monitor-cpu) gpus=0 notice=''
@@ -180,7 +180,7 @@ write_script() {
     fi
     [ "$gpus" = 0 ] || monitors+=(--monitor-gpu)
     echo '#!/bin/bash'
-    printf '#SBATCH "%s"\n' "${options[@]}" # sbatch reads the quotes
+    printf '#SBATCH "%s"\n' "${options[@]}" # sbatch removes the quotes
     printf '%s=%q\n' scenario "$scenario" submission "$submission" results "$output/$scenario" program "$program" \
         scripts "$here" mpi "${conf[mpi]}" nsys "$nsys" notice "$notice"
     # shellcheck disable=SC2086 # module names separated by blanks
@@ -204,8 +204,8 @@ write_analysis() {
     echo
 }
 
-# submit_job NAME [OPTION...]: submits NAME.sbatch, lists its job immediately, and sets job. Options in the script are
-# repeated on the command line of sbatch, because SBATCH_* variables take precedence over those in the script.
+# submit_job NAME [OPTION...]: submits NAME.sbatch, adds its job to job_ids.txt at once, and sets job to the number. Repeats
+# the options of the script on sbatch's command line, because SBATCH_* variables take precedence over those in the script.
 submit_job() {
     local name=$1 options
     shift
@@ -223,7 +223,7 @@ submit_job() {
     return 1
 }
 
-# check_nodes: sets of_nodes to the numbers of --nodes.
+# check_nodes: sets of_nodes to the numbers of --nodes, and refuses more nodes than the partition has.
 check_nodes() {
     local n
     [ -n "$nodes" ] || usage_error "--nodes is missing, such as --nodes 1,2,4"

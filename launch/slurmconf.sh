@@ -2,7 +2,7 @@
 # Sourced by slurm.sh, which defines die_of_slurm(), need_slurm(), check_names() and add_settings(), and sets program.
 # shellcheck shell=bash disable=SC2154 # set by slurm.sh
 
-# Rows are written to the file in this order: KEY;DEFAULT;PATTERN;EXPECTED VALUE. A key's option has - for each _.
+# A row is KEY;DEFAULT;PATTERN;EXPECTED VALUE; slurm.conf has the keys in this order. The option of a key has - for each _.
 setting_rows=(
     "partition;;[A-Za-z0-9_.+-]{0,99};a name of letters, digits and _ . + -, or nothing (Slurm's default)"
     "account;;[A-Za-z0-9_.@+-]{0,99};a name of letters, digits and _ . @ + -, or nothing"
@@ -48,8 +48,8 @@ read_configuration() {
     set_fixed_defaults
 }
 
-# read_partition PARTITION: sets of_partition: name, number of nodes, and CPUs and GPUs of the smallest node. '' is the
-# default partition.
+# read_partition PARTITION: sets the array `of_partition`: name, number of nodes, and the smallest numbers of CPUs and of
+# GPUs that a node has. '' is the default partition.
 read_partition() {
     local facts only=()
     [ -z "$1" ] || only=(-p "$1")
@@ -85,7 +85,7 @@ program_mpi() {
     fi
 }
 
-# set_default KEY VALUE: sets a setting that was not given.
+# set_default KEY VALUE: sets a setting to VALUE unless it was given.
 set_default() { [ -n "${conf[$1]+given}" ] || conf[$1]=$2; }
 
 set_fixed_defaults() {
@@ -113,16 +113,16 @@ set_defaults() {
 
 write_configuration() {
     local key
-    echo "# Of launch/slurm.sh; configure makes it anew. Nothing after = is Slurm's own default."
+    echo "# Written by launch/slurm.sh; \`configure\` replaces this file. An empty value means Slurm's own default."
     for key in "${keys[@]}"; do
         echo "$key=${conf[$key]}"
     done
 }
 
-# configure FILE: writes the settings given as options, and defaults for the others.
+# configure FILE: writes the settings given as options, and the defaults of the others, to FILE.
 configure() {
     local error offered options=() usual
-    check_replaceable "$1" '# Of launch/slurm.sh;'
+    check_replaceable "$1" '# Written by launch/slurm.sh;'
     need_slurm
     check_names
     read_partition "${conf[partition]:-}"

@@ -74,7 +74,7 @@ ask_job() {
         state=COMPLETED node_list=$(noted "$2" node_list)
         [ "$(noted "$2" exit_status)" = 0 ] || { state=FAILED reason="exit status $(noted "$2" exit_status)"; }
     else
-        state=UNKNOWN reason="Slurm has forgotten it, and it noted no end"
+        state=UNKNOWN reason="Slurm no longer knows the job, and the job recorded no end"
     fi
     [[ $code == @(|0:0) ]] || reason="exit code $code"
     [ "$reason" != None ] || reason=''
@@ -222,7 +222,7 @@ write_tables() {
     done
 }
 
-# collect_jobs: collects the available files of each job.
+# collect_jobs: writes the accounting of each job, the monitors' files, metrics.csv and the batch script to the job's directory.
 collect_jobs() {
     local job run name files
     read_queue || true
@@ -244,7 +244,7 @@ collect_jobs() {
     say "collected: $submission"
 }
 
-# report_jobs DIR JOB...: reports the jobs' runs under their names. Passes each part of a run, or the run itself if it
+# report_jobs DIR JOB...: writes a report of the jobs' runs, named after the jobs, to DIR. Reports each part of a run, or the run if it
 # has no parts, because the run's other directories (interrupted parts, runs under nsys) do not belong in a report.
 report_jobs() {
     local job run part found runs=()
@@ -269,7 +269,7 @@ analyze_jobs() {
         run=$(run_of "$job")
         ask_job "${job% *}" "$run"
         [[ $state != @(RUNNING|PENDING) ]] || say "${job#* }, job ${job% *}, is $state: the report contains the measurements so far"
-        report_jobs "$run/report" "$job" >/dev/null 2>&1 || true # the joint report prints the reason
+        report_jobs "$run/report" "$job" >/dev/null 2>&1 || true # if this report fails, the joint report prints the reason
     done
     report_jobs "$submission" "${runs[@]}" ||
         die "some runs could not be reported (see above), or the report could not be written; the results are in $output/*/run_*"

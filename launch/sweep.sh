@@ -106,7 +106,7 @@ check_points() {
     usage_error "$why"
 }
 
-# list_missing: sets queue, an array of "repeat point directory" for the missing runs, and total.
+# list_missing: sets queue, an array of "repeat point directory" for the missing runs, and total, the number of all runs.
 list_missing() {
     local repeat i point r model implementation bucket directory n=${#points[@]}
     queue=() total=$((n * repeats))

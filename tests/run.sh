@@ -2,21 +2,21 @@
 # run.sh - runs every test and counts its checks. The last line is the total: "N passed, N failed, N skipped".
 #
 # Usage: [MPIRUN=mpirun] [TEST_ONLY=PATTERN] tests/run.sh [OPTION...] BUILD_DIR
-# Runs the program in BUILD_DIR of each tests/unit/*/test_*.c; of each tests/mpi/*.c under MPIRUN with 1, 2, 3 and 4 ranks, or 1
-# and 3; and each tests/cli/*.sh. Tests that open a device also run on an emulated GPU, and on a GPU if there is one.
-# Tests without time limits run first, two more at a time than there are cores (fewer if /dev/shm is small), then the
-# others one after another.
+# Runs each tests/cli/*.sh, and the programs in BUILD_DIR that are built from tests/unit/*/test_*.c and tests/mpi/*.c; those of
+# tests/mpi under MPIRUN with 1, 2, 3 and 4 ranks, or with 1 and 3. Tests that open a device also run on an emulated GPU, and on
+# a GPU if there is one. Tests that check no durations run first, several at a time: two more than there are cores, or
+# fewer if /dev/shm is small. The other tests then run one after another.
 # BUILD_DIR/tests/times.tsv lists the seconds and CPU seconds of each test. The output ends with a line "failed: NAME: WORDS"
 # for each failed check, and the five slowest tests.
 # TEST_ONLY selects tests by their printed names, for example 'unit/ddp/*'.
-# Exits with status 1 if a check failed, a program crashed, was not built or checked nothing.
+# Exits with status 1 if a check failed, or a program crashed, was not built or checked nothing.
 #   --gpu   only tests on a real GPU, which must exist
 #   --mpi   only tests that depend on the MPI: tests/mpi, and comm.sh and run.sh of tests/cli
 #   --cpu   only tests on the CPU, for the sanitizers: tests/mpi with 1 and 2 ranks, and of tests/cli allreduce.sh,
 #           benchmark.sh, comm.sh, compare.sh, help.sh, profile.sh and report.sh
 #   --rest  all tests that are worth repeating in a plain build after --cpu: leaves out tests/unit/document and
 #           tests/unit/results, and of tests/cli allreduce.sh, compare.sh, help.sh, profile.sh and report.sh
-#   --long  also runs simulations at full size (ten times as long), and attention on an emulated GPU with all score sizes
+#   --long  runs simulations with all repetitions, not with a tenth, and attention on an emulated GPU with all magnitudes of scores
 set -euo pipefail
 
 # shellcheck source=tests/support/here.sh
@@ -31,13 +31,13 @@ only=${gpu:+gpu}${mpi:+mpi}${cpu:+cpu}${rest:+rest}
 [ -z "$long" ] || export TEST_LONG=1
 cd "$(dirname "$0")/.."
 
-limit_seconds=600 # of one program; busy cores make it several times as long
+limit_seconds=600 # time limit of a program; on busy cores a program takes several times as long as usual
 find_mpirun
 export OMP_WAIT_POLICY=passive # on busy cores, spinning threads make others wait for whole time slices
 export HWLOC_PLUGINS_PATH=/dev/null # hwloc's plugins leak memory; another MPI may install them, and MPICH loads them
 export CK_DEFAULT_TIMEOUT=60 # Check's default of 4 s is too short for a program that shares its core
 passed=0 failed=0 skipped=0
-lanes=1 # how many programs run at a time
+lanes=1 # the most programs that run at a time
 kinds=() names=() reported=0 # kinds and names of the programs in the order of their start; number of programs reported
 work=$(mktemp -d)
 mkdir -p "$build/tests"
@@ -49,8 +49,8 @@ trap 'stop; exit 129' HUP
 trap 'stop; exit 130' INT
 trap 'stop; exit 143' TERM
 
-# run_one KIND NAME COMMAND...: runs a program. KIND is check (prints Check's totals) or lines ("ok - ", "not ok - ").
-# Returns when the program has ended if only one runs at a time, otherwise earlier.
+# run_one KIND NAME COMMAND...: runs a program, whose output has Check's totals (KIND check) or lines "ok - " and "not ok - "
+# (KIND lines). Returns as soon as fewer than $lanes programs run.
 run_one() {
     local n=${#names[@]}
     # shellcheck disable=SC2053 # TEST_ONLY is a pattern
@@ -71,7 +71,7 @@ measure() {
     shift
     timeout --kill-after=10 "$limit_seconds" "${in_user_locale[@]}" "$@" >"$work/$n.log" 2>&1 </dev/null &
     child=$!
-    # timeout creates a process group, which a key press on the terminal does not reach.
+    # timeout creates a process group of its own, which Ctrl-C on the terminal does not reach.
     trap 'kill "$child" 2>/dev/null; exit 143' TERM
     { time wait "$child" || status=$?; } 2>"$work/$n.time"
     awk -v status="$status" 'END { printf "%s %.1f %.1f\n", status, $1, $2 + $3 }' "$work/$n.time" >"$work/$n.ended"
@@ -88,7 +88,7 @@ wait_for() {
         status=0
         wait -n || status=$?
         [ "$status" = 127 ] || continue
-        for ((i = 0; i < ${#names[@]}; i++)); do # nothing runs, so a program without .end was killed
+        for ((i = 0; i < ${#names[@]}; i++)); do # no program runs, so one without a .end file was killed
             [ -e "$work/$i.end" ] || echo '137 0 0' >"$work/$i.end"
         done
     done
@@ -156,8 +156,8 @@ run_unit_tests() {
     done
 }
 
-# run_mpi_tests WHICH: runs the MPI tests that may share the machine (`sharing`: no time limits, at most two ranks) or
-# the others (`alone`).
+# run_mpi_tests WHICH: runs the MPI tests that may share the machine (`sharing`: at most two ranks, and no checks of
+# durations) or the others (`alone`).
 run_mpi_tests() {
     local source name counts ranks which
     for source in tests/mpi/*.c; do
@@ -179,8 +179,7 @@ run_mpi_tests() {
     done
 }
 
-# run_scripts NAME...: runs the scripts of tests/cli that the options select. benchmark.sh and comm.sh skip some checks
-# in builds with sanitizers.
+# run_scripts NAME...: runs those of the scripts tests/cli/NAME.sh that the options of this script select.
 run_scripts() {
     local name
     for name in "$@"; do
@@ -190,7 +189,7 @@ run_scripts() {
     done
 }
 
-# run_model WHERE DIRECTORY: runs the test of the model on GPUs with each data type.
+# run_model WHERE DIRECTORY: runs DIRECTORY's unit/ddp/test_model on a GPU in each precision; WHERE is for the printed name.
 run_model() {
     export TEST_DEVICE
     for TEST_DEVICE in cuda cuda:tf32 cuda:bf16; do
@@ -199,7 +198,7 @@ run_model() {
     unset TEST_DEVICE
 }
 
-# run_parity WHERE DIRECTORY RANKS: runs the parity test with MPI and NCCL; RANKS is a list such as "1 2". Ranks may
+# run_parity WHERE DIRECTORY RANKS: runs DIRECTORY's mpi/parity with MPI and NCCL; RANKS is a list such as "1 2". Ranks may
 # share a GPU: MPI stages through host memory, and NCCL is configured as if each rank had its own host.
 run_parity() {
     local comm ranks
@@ -218,7 +217,7 @@ share_machine() {
     export shared_mib=$((shared_mib / lanes))
 }
 
-# Scripts without time limits, longest first. Two more than there are cores run at a time, since most of them also wait.
+# Scripts that check no durations, longest first. Two more than there are cores run at a time, because most of them often wait.
 sharing=(peer comm slurm bad_launch bad_calls profile faults benchmark sweep paper allreduce netlab tune prometheus compare report run
     gate pack install help blas fences profilers)
 sharing_emulated=(cuda cuda_profile)

@@ -26,7 +26,7 @@ static double normal(uint64_t *state)
     return radius * cos(2 * M_PI * uniform(state));
 }
 
-/* Returns a chi-squared random number: a sum of squares or, for df >= 30, the Wilson-Hilferty approximation. */
+/* Returns a chi-squared random number: a sum of df squared normals; for df >= 30, the Wilson-Hilferty approximation. */
 static double chi_squared(uint64_t *state, size_t df)
 {
     double sum = 0, part = 2 / (9 * (double)df), root;
@@ -43,8 +43,8 @@ static double chi_squared(uint64_t *state, size_t df)
 
 /* ---- critical values ---- */
 
-/* Returns (mean of series i - mean of series j) / its standard error. Means are in units of 1 / sqrt(n). Over `columns`
- * columns, the squared differences of the residuals of i and j have the same sum as those of n samples. */
+/* Returns t = (mean of series i - mean of series j) / its standard error. mean[] holds sqrt(n) x each mean. A row of
+ * residual[k, columns] replaces n residuals: the squared differences of two rows have the same sum. */
 static double studentised(const double *mean, const double *residual, size_t columns, size_t n, size_t i, size_t j)
 {
     double squares = 0;
@@ -56,10 +56,10 @@ static double studentised(const double *mean, const double *residual, size_t col
 }
 
 /* Draws k series of n standard normal samples. For each r from 2 to k, largest[(r - 1) * DRAWS] becomes the largest t
- * that compares one of the first r series with the series of least mean among them; it does not depend on k. Only the
- * inner products of the residuals matter, and they have a Wishart distribution. Therefore the residuals are drawn as a
- * triangular matrix (Bartlett 1933): normal numbers, on the diagonal square roots of chi-squared numbers, at most n - 1
- * columns. mean[k] and residual[k, columns] are scratch. */
+ * of the first r series, each compared with the one of least mean among these r; k has no effect on it. Only the inner
+ * products of the residuals matter, and these are Wishart-distributed. Therefore the residuals are drawn as a
+ * triangular matrix (Bartlett 1933) of at most n - 1 columns: square roots of chi-squared numbers on the diagonal,
+ * normal numbers below it. mean[k] and residual[k, columns] are scratch. */
 static void draw_series(uint64_t seed, size_t k, size_t n, double *mean, double *residual, double *largest)
 {
     uint64_t *state = &seed;
@@ -70,7 +70,7 @@ static void draw_series(uint64_t seed, size_t k, size_t n, double *mean, double 
         mean[i] = normal(state);
         for (size_t c = 0; c < columns; c++)
             residual[i * columns + c] = c < i ? normal(state) : c == i ? sqrt(chi_squared(state, n - 1 - i)) : 0;
-        if (mean[i] < mean[least]) { /* a new least mean: compare all series with it */
+        if (mean[i] < mean[least]) { /* a new least mean: compares all series so far with it */
             least = i;
             from = 0;
             most = 0;
@@ -82,7 +82,7 @@ static void draw_series(uint64_t seed, size_t k, size_t n, double *mean, double 
     }
 }
 
-/* Returns the critical values c(r) of best_compare, r = 2 to k. The table is kept until k or n changes. */
+/* Returns a static table: element r, 2 to k, is c(r) of best_compare. Computes it anew if n changes or k grows. */
 static const double *critical_values(size_t k, size_t n)
 {
     static double *critical;
@@ -110,8 +110,8 @@ static const double *critical_values(size_t k, size_t n)
 
 struct candidate {
     int series;
-    double mean, error; /* mean of log(a / best), and its standard error */
-    double evidence;    /* how clearly a is greater than the best; series are tested from the largest down */
+    double mean, error; /* mean of log(sample / sample of best), and its standard error */
+    double evidence;    /* how clearly the series is greater than the best; the greatest evidence is tested first */
 };
 
 static int by_evidence(const void *a, const void *b)
@@ -129,7 +129,7 @@ static struct candidate candidate_of(int series, const double *a, const double *
 
 void best_compare(const double *const *sample, int k, size_t n, int best, int anytime, struct against_best *out)
 {
-    int m = 0, r = k; /* r: series not found slower so far, including the best */
+    int m = 0, r = k; /* r: number of series not found slower so far, including the best */
     struct candidate *candidate = allocate((size_t)k, sizeof *candidate);
     for (int i = 0; i < k; i++) {
         struct paired *paired = &out[i].paired;
@@ -154,7 +154,7 @@ void best_compare(const double *const *sample, int k, size_t n, int best, int an
             paired->ci_low = exp(c->mean - critical[r] * c->error);
             paired->ci_high = exp(c->mean + critical[r] * c->error);
         }
-        of->slower = paired->ci_low > 1; /* once 0, it stays 0, since r is constant and evidence falls */
+        of->slower = paired->ci_low > 1; /* after the first 0, all later series get 0: evidence falls, r stays */
         r -= of->slower;
     }
     free(candidate);

@@ -19,12 +19,12 @@ struct figure {
     double bytes;      /* size of a collective; 0 for a figure without a size */
     double value;      /* finite */
     double low, high;  /* 95 % interval; NAN: none */
-    size_t n;          /* samples */
+    size_t n;          /* number of samples */
     enum better better;
-    int judged; /* `compare` judges it by default */
+    int judged; /* 1: `compare` judges the figure by default */
 };
 
-enum { FIGURES_MOST = 100000 }; /* the most that figures_read accepts; `allreduce` with 1,000 sizes writes 20,000 */
+enum { FIGURES_MOST = 100000 }; /* most figures that figures_read accepts; `allreduce` with 1,000 sizes writes 20,000 */
 
 struct figure_list {
     struct figure *item;
@@ -38,14 +38,14 @@ void figures_add(struct figure_list *list, const struct figure *figure);
 void figures_add_estimate(struct figure_list *list, const char *subject, const char *name, const char *unit,
                           const struct estimate *estimate, enum better better, int judged);
 
-/* Appends a value of n samples without a size or an interval; it is not judged. */
+/* Appends a figure without a size or an interval, which is not judged: a value that comes from n samples. */
 void figures_add_value(struct figure_list *list, const char *subject, const char *name, const char *unit, double value,
                        size_t n, enum better better);
 
 /* Returns the figure with this subject, name and size; or NULL. */
 const struct figure *figures_find(const struct figure_list *list, const char *subject, const char *name, double bytes);
 
-/* A JSON array of {subject, name, bytes (unless 0), unit, value, low, high, n, better, judged}; the caller owns it. */
+/* Returns an array of {subject, name, bytes (unless 0), unit, value, low, high, n, better, judged}; caller owns it. */
 cJSON *figures_json(const struct figure_list *list);
 
 /* Reads the array of figures_json into *list, which need not be initialized. Returns 0; or -1, reported with the path,
@@ -59,6 +59,6 @@ int figures_read(struct figure_list *list, const char *path, const cJSON *json);
 #define FIGURES_CSV_COLUMNS "subject,name,bytes,unit,value,low,high,n,better,judged"
 void figures_print_csv(FILE *out, const struct figure_list *list, const char *const *field, size_t n);
 
-void figures_destroy(struct figure_list *list); /* all members may be 0 */
+void figures_destroy(struct figure_list *list); /* frees the figures; the list may be empty */
 
 #endif

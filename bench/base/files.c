@@ -1,4 +1,4 @@
-/* files.c - makes directories, reads files of limited size, and writes files that get their name once complete. */
+/* files.c - makes directories, reads files of limited size, and writes files that appear once complete. */
 #include "base/files.h"
 
 #include "kernels/error.h"

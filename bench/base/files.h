@@ -1,4 +1,4 @@
-/* files.h - makes directories, reads files of limited size, and writes files that get their name once complete. */
+/* files.h - makes directories, reads files of limited size, and writes files that appear once complete. */
 #ifndef BENCH_BASE_FILES_H
 #define BENCH_BASE_FILES_H
 
@@ -11,15 +11,15 @@
 
 enum { FILES_PATH = 800 };
 
-/* Makes a directory and its parents. Returns 0; or -1, reported with the option that named it. */
+/* Makes a directory and its parents. Returns 0; or -1, reported with the option that gave the path. */
 int files_make_directories(const char *option, const char *path);
 
-/* Limits for reading: the size of a file of lines, enough for 100,000 steps, and the length of a line. */
+/* Limits for reading, in bytes: the size of a file that is read line by line, and the length of a line. */
 #define FILES_MOST_BYTES ((size_t)8 << 30)
 #define FILES_MOST_LINE  ((size_t)4 << 20)
 
-/* Opens a regular file of at most `most` bytes for reading, without waiting. The caller closes it. On failure returns
- * NULL and writes the reason to `why`. */
+/* Opens a regular file of at most `most` bytes for reading; does not wait if the path is a pipe. The caller closes the
+ * file. On failure returns NULL and writes the reason to `why`. */
 enum { FILES_WHY = 100 };
 FILE *files_open(const char *path, size_t most, char why[FILES_WHY]);
 
@@ -38,23 +38,23 @@ struct new_file {
     int file;
 };
 
-/* Begins a file in a directory of this run; gzip != 0: compressed. Returns 0; or -1, reported. */
+/* Begins a new file `path`, which will replace any older one; gzip != 0: compressed. Returns 0; or -1, reported. */
 int new_file_open(struct new_file *file, const char *path, int gzip);
 
 /* Appends n bytes. Returns 0; or -1, reported. */
 int new_file_write(struct new_file *file, const char *text, size_t n);
 
 /* Gives the complete file its name, and so replaces an older file. If `failed`, or if renaming fails, removes the new
- * file and keeps the older file. Returns 0; or -1, reported unless `failed`, also if the file was never opened. */
+ * file and keeps the older file. Returns 0; or -1, reported unless `failed` or the file was never opened. */
 int new_file_end(struct new_file *file, int failed);
 
-/* Writes text to directory/name in a directory of this run, completely or not at all. Returns 0; or -1, reported. */
+/* Writes text to directory/name completely or not at all; replaces any file there. Returns 0; or -1, reported. */
 int files_replace(const char *directory, const char *name, const char *text);
 
-/* Checks that the path given to an option can be written, by writing a temporary file. Call it before the work whose
- * result is written. An existing file may be replaced only if it is empty or if a line in its first FILES_MARKED bytes
- * begins with the mark, as in every file that this program writes to such a path. Also removes temporary files of
- * killed processes from the directory. Returns 0; or -1, reported with the option. */
+/* Checks that the path given to an option can be written, by writing a temporary file. Call it before the work that
+ * produces the file. An existing file may be replaced only if it is empty or if a line in its first FILES_MARKED bytes
+ * begins with the mark. Files that this program writes to an option's path have such a line. Also removes temporary
+ * files of killed processes from the directory. Returns 0; or -1, reported with the option. */
 enum { FILES_MARKED = 1024 };
 int files_check_path(const char *option, const char *path, const char *mark);
 

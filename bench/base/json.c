@@ -29,7 +29,7 @@ void json_add_text(cJSON *object, const char *name, const char *text)
 }
 
 /* Returns the number as it will be read back from a file: cJSON prints 15 digits if they differ from the number by at
- * most the last bit, otherwise 17. So numbers from memory and from the file are rounded the same way. */
+ * most the last bit, otherwise 17. So a table is the same, printed from memory or from the file. */
 static double as_printed(double value)
 {
     char text[32];
@@ -88,7 +88,7 @@ cJSON *json_read(const char *directory, const char *name)
     snprintf(path, sizeof path, "%s/%s", directory, name);
     FILE *file = files_open(path, JSON_MOST_BYTES, why);
     ssize_t n = file ? getdelim(&text, &room, 0, file) : -1; /* reads the whole file: text has no 0 byte */
-    if (file && (ferror(file) || (n < 0 && !feof(file))))    /* without memory neither ferror nor feof is true */
+    if (file && (ferror(file) || (n < 0 && !feof(file))))    /* out of memory: neither ferror nor feof is true */
         snprintf(why, sizeof why, "%s", strerror(errno));
     if (file)
         fclose(file);
@@ -104,7 +104,7 @@ cJSON *json_read(const char *directory, const char *name)
         error_report("%s: is not valid JSON (line %zu); the run that wrote it may have been cut off or the file edited",
                      path, line);
     else if (!cJSON_IsObject(json)) {
-        error_report("%s: holds no JSON object", path);
+        error_report("%s: is valid JSON, but not an object", path);
         cJSON_Delete(json);
         json = NULL;
     }

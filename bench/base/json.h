@@ -15,7 +15,7 @@ void json_add_text(cJSON *object, const char *name, const char *text);
 /* Adds a number to an object, or null if it is not finite: JSON has neither NaN nor infinity. */
 void json_add_number(cJSON *object, const char *name, double value);
 
-/* Appends an empty object to an array. */
+/* Appends an empty object to an array. Returns the object, which the array owns. */
 cJSON *json_add_row(cJSON *array);
 
 /* Return the value of a member; `object` may be NULL. json_number: NAN if it is not a number. json_count: 0 if it is
@@ -24,7 +24,7 @@ double json_number(const cJSON *object, const char *name);
 size_t json_count(const cJSON *object, const char *name);
 const char *json_string(const cJSON *object, const char *name);
 
-/* The largest file that is read. A run of 1,000 ranks writes a few MB. */
+/* The size of the largest file that json_read accepts; a file of a run of 1,000 ranks has a few MB. */
 enum { JSON_MOST_BYTES = 64 << 20 };
 
 /* Parses a text that is one JSON object, which the caller deletes; NULL for any other text. */

@@ -21,7 +21,7 @@ void junit_begin(struct junit *junit)
     junit->out = text_begin(&junit->text, &junit->length);
 }
 
-/* Writes the message twice: GitLab shows the text of the element, Jenkins its attribute. */
+/* Writes the message twice, because GitLab shows the text of the element, and Jenkins the attribute `message`. */
 void junit_add(struct junit *junit, const struct junit_case *test)
 {
     static const char *const element[] = {
@@ -46,7 +46,7 @@ void junit_add(struct junit *junit, const struct junit_case *test)
     fprintf(junit->out, "</%s>\n    </testcase>\n", element[test->outcome]);
 }
 
-/* Prints the attributes of an element that holds all cases: its name, the numbers of outcomes, the duration. */
+/* Prints the attributes of an element that holds all cases: name, number of cases by outcome, total duration. */
 static void print_sums(const struct junit *junit, FILE *out, const char *name)
 {
     size_t all = 0;
@@ -57,7 +57,7 @@ static void print_sums(const struct junit *junit, FILE *out, const char *name)
             junit->n[JUNIT_FAILED], junit->n[JUNIT_ERROR], junit->n[JUNIT_SKIPPED], junit->seconds);
 }
 
-/* Prints words, keeping their newlines. */
+/* Prints `words` as XML text; keeps newlines, which text_print_markup would replace. */
 static void print_lines(FILE *out, const char *words)
 {
     char *copy = allocate(strlen(words) + 1, 1), *rest = strcpy(copy, words);

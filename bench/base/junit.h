@@ -9,7 +9,7 @@
 enum junit_outcome { JUNIT_PASSED, JUNIT_FAILED, JUNIT_ERROR, JUNIT_SKIPPED, JUNIT_OUTCOMES };
 
 struct junit_case {
-    const char *class, *name; /* identify the test, so they are equal in the files of all runs */
+    const char *class, *name; /* identify the test: both are the same in every run of the test */
     double seconds;           /* duration; NAN: omitted */
     enum junit_outcome outcome;
     const char *type, *message; /* type: a word; message: a sentence; unused if the test passed */

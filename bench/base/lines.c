@@ -33,8 +33,8 @@ int lines_append(struct lines *lines, const char *text, size_t length)
 
 int lines_report(const struct lines *lines)
 {
-    return lines->error ? error_report("cannot write %s: %s; it holds what was written before", lines->path,
-                                       strerror(lines->error))
+    return lines->error ? error_report("cannot write %s: %s; the file keeps the lines that were written before",
+                                       lines->path, strerror(lines->error))
                         : 0;
 }
 

@@ -9,7 +9,7 @@
 
 struct lines {
     char path[FILES_PATH];
-    int file;     /* -1: none */
+    int file;     /* descriptor; -1: closed */
     off_t length; /* bytes up to the end of the last whole line */
     int error;    /* errno of the first write that failed; 0: none */
 };
@@ -38,7 +38,7 @@ struct csv_line {
 void csv_add_numbers(struct csv_line *line, int decimals, size_t n, const double *value);
 void csv_add_text(struct csv_line *line, const char *text);
 
-/* Appends the line to the file, then empties it for the next one. */
+/* Appends the line to the file (lines_append), then empties the line for the next one. */
 void csv_end_line(struct csv_line *line, struct lines *lines);
 
 #endif

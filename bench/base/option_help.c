@@ -49,7 +49,7 @@ void option_table_help(FILE *out, const struct option_table *table, enum option_
         char name[64];
         if (which == HELP_COMMON && (!o->common || is_for_another(table, table->row[i].section)))
             continue;
-        if (which != HELP_COMMON && table->row[i].section >= titles) { /* skips sections without options */
+        if (which != HELP_COMMON && table->row[i].section >= titles) { /* the first option of its section */
             fprintf(out, "\n%s:\n", table->section[table->row[i].section].title);
             titles = table->row[i].section + 1;
         }

@@ -70,7 +70,7 @@ static int count_parse(const struct option *o, const char *text, void *field)
     return 0;
 }
 
-/* Parses the number in `digits`, which is `text` or its beginning. The error message calls it `what`. */
+/* Parses the number in `digits`, which is `text` or its beginning. `what` names the number in the error message. */
 static int parse_real(const struct option *o, const char *text, const char *digits, const char *what, double *field)
 {
     double number;
@@ -305,7 +305,7 @@ static int parse_option(struct option_table *table, int argc, char *const argv[]
     int is_flag = o->kind->value == VALUE_FLAG;
     if (is_flag && value)
         return error_report("--%s takes no value", o->name);
-    if (!is_flag && !value && ++*i < argc && strncmp(argv[*i], "--", 2) != 0) /* the next word: --label x */
+    if (!is_flag && !value && ++*i < argc && strncmp(argv[*i], "--", 2) != 0) /* value is the next word: --label x */
         value = argv[*i];
     if (!is_flag && !value)
         return error_report("--%s needs a value: %s", o->name, o->help);

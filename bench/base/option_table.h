@@ -13,35 +13,35 @@ struct option_kind {
     enum { VALUE_TEXT, VALUE_COUNT, VALUE_REAL, VALUE_FLAG } value; /* flags have no value: parse gets NULL */
     /* Sets the field from the text. Returns 0; or -1, reported, with the field unchanged. */
     int (*parse)(const struct option *option, const char *text, void *field);
-    /* Prints the field for run.json; NULL: the text of the command line is recorded. */
+    /* Prints a VALUE_TEXT field for run.json; NULL: run.json gets the text of the value. */
     void (*print)(const struct option *option, const void *field, char *text, size_t size);
 };
 
-extern const struct option_kind option_count;   /* size_t */
-extern const struct option_kind option_real;    /* double */
-extern const struct option_kind option_percent; /* double, in percent; a % may follow the number */
-extern const struct option_kind option_text;    /* const char *, points into argv */
-extern const struct option_kind option_path;    /* const char *: a path without control characters */
-extern const struct option_kind option_flag;    /* int */
-extern const struct option_kind option_choice;  /* enum or int: index of the word in the row's choices */
+extern const struct option_kind option_count;   /* field: size_t */
+extern const struct option_kind option_real;    /* field: double */
+extern const struct option_kind option_percent; /* field: double, in percent; a % may follow the number */
+extern const struct option_kind option_text;    /* field: const char *, points into argv */
+extern const struct option_kind option_path;    /* field: const char *: a path without control characters */
+extern const struct option_kind option_flag;    /* field: int */
+extern const struct option_kind option_choice;  /* field: enum or int: index of the word in the row's choices */
 /* A text that becomes part of a directory's name: at most 100 letters, digits, _ - + and . */
-extern const struct option_kind option_label; /* const char * */
-/* Bytes with a binary suffix: 8, 64K, 1M, 1.5G. */
-extern const struct option_kind option_bytes; /* size_t */
+extern const struct option_kind option_label; /* field: const char * */
+/* A number of bytes, also with a binary suffix: 8, 64K, 1M, 1.5G. */
+extern const struct option_kind option_bytes; /* field: size_t */
 
 struct option {
-    const char *name; /* without dashes; a command line may have _ for - */
+    const char *name; /* without dashes; a command line may have _ in place of - */
     char letter;      /* short name; 0: none */
     int common;       /* 1: shown by --help; 0: only by --help all */
     const struct option_kind *kind;
-    size_t offset;              /* from the section's base to the option's field */
+    size_t offset;              /* bytes from the section's base to the option's field */
     const char *initial;        /* default, as on a command line; NULL: the field keeps its value */
     double low, high;           /* bounds of a number */
     const char *const *choices; /* the words that option_choice allows, ended by NULL */
     const char *value_name;     /* name of the value in manual pages, such as SIZE; NULL: from the kind */
-    const char *decides;        /* help shows it in place of `initial` if the default is computed */
+    const char *decides;        /* if the default is computed: text that help shows in place of `initial`; else NULL */
     const char *needs;          /* the option that must also be given, as NAME or NAME=VALUE; NULL: none */
-    const char *without;        /* the options that exclude this one, as a comma list like needs; NULL: none */
+    const char *without;        /* options that exclude this one: a comma list of items as in `needs`; NULL: none */
     const char *help;
 };
 
@@ -51,8 +51,8 @@ struct option_section {
     const struct option *row;
     size_t rows;
     void *base;
-    const char *needs;   /* the `needs` of each row that has none of its own, except the needed option */
-    const char *without; /* added to the `without` of each row */
+    const char *needs;   /* `needs` of the rows that have none, except the needed option's row; NULL: none */
+    const char *without; /* items to add to every row's `without`; NULL: none */
 };
 #define OPTION_ROWS(rows) (rows), sizeof(rows) / sizeof *(rows)
 
@@ -75,7 +75,7 @@ struct option_table {
     int version;                                                           /* set by --version */
 };
 
-/* Appends a section, also in the help; before the first call all members of the table are 0. */
+/* Appends a section; help shows sections in this order. Before the first call all members of the table must be 0. */
 void option_table_add(struct option_table *table, struct option_section section);
 
 /* Removes an option that a command does not offer. Its field keeps its value. An unknown name is fatal. */
@@ -110,8 +110,8 @@ struct option_list {
     size_t at;
 };
 
-/* Take the next word, or the next NAME=VALUE, of a comma list. Return 1, or 0 at the end; -1, not reported, for a word
- * that is empty or has `size` or more characters; -1, reported, if it (or its part before a =) is a duplicate. */
+/* Take the next word, or the next NAME=VALUE, of a comma list. Return 1; 0 at the end; -1, not reported, for a word
+ * that is empty, not NAME=VALUE or too long for `size`; -1, reported, if it (or its part before =) is listed twice. */
 int option_next_word(struct option_list *list, char *word, size_t size);
 int option_next_pair(struct option_list *list, char name[32], char value[32]);
 

@@ -13,7 +13,7 @@ enum { PARTS = 4, NAME = 128 };
 
 /* A sample of a Prometheus metric: a printed line in two parts. */
 struct sample {
-    const char *metric, *rest; /* metric: its name; rest: labels and value */
+    const char *metric, *rest; /* metric: the metric's name; rest: labels and value */
 };
 
 static int ends_with(const char *text, const char *ending)
@@ -89,7 +89,7 @@ static size_t print_run(FILE *out, const struct prometheus_run *run)
     return n;
 }
 
-/* Sorts by metric; samples of one metric keep the order of their addresses, in which they were printed. */
+/* Compares samples for qsort: by metric, then by address, which is the order in which they were printed. */
 static int compare_samples(const void *first, const void *second)
 {
     const struct sample *a = first, *b = second;
@@ -103,7 +103,7 @@ void prometheus_print(FILE *out, const struct prometheus_run *run, size_t runs)
     size_t length = 0, n = 0;
     FILE *samples = text_begin(&text, &length);
     for (size_t i = 0; i < runs; i++) {
-        size_t first = 0; /* a run that is named twice has the same labels, and is printed once */
+        size_t first = 0; /* first run with this directory; a run that is named twice is printed once */
         while (strcmp(run[first].directory, run[i].directory) != 0)
             first++;
         n += first == i ? print_run(samples, &run[i]) : 0;

@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* A run. Its labels may be any text. */
+/* A run. The texts become values of labels, and may contain anything. */
 struct prometheus_run {
     const struct figure_list *figures;
     const char *run, *mode, *directory;

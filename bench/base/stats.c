@@ -22,7 +22,7 @@ static double *sorted_copy(const double *sample, size_t n)
     return sorted;
 }
 
-/* Type 7: interpolates at position (n - 1) q of the order statistics, counted from 0. */
+/* Hyndman and Fan's type 7: interpolates at position (n - 1) q of the order statistics, counted from 0. */
 static double sorted_quantile(const double *sorted, size_t n, double q)
 {
     double position = (double)(n - 1) * q;
@@ -44,8 +44,8 @@ double stats_quantile(const double *sample, size_t n, double q)
 }
 
 /* Returns the largest k for which the median is between the k-th smallest and the k-th largest of n samples with a
- * probability of at least 95 %, that is P(at most k - 1 of n coins are heads) <= 2.5 %; 0 if no k is. Binomial terms
- * are kept as logarithms, since 2^-n underflows from n = 1075 on. */
+ * probability of at least 95 %, that is P(at most k - 1 of n coins are heads) <= 2.5 %; 0 if there is no such k.
+ * Binomial terms are kept as logarithms, since 2^-n underflows from n = 1075 on. */
 static size_t median_rank(size_t n)
 {
     double log_term = -(double)n * log(2), sum = exp(log_term);
@@ -139,7 +139,7 @@ double stats_t_cdf(double t, double df)
     return t > 0 ? 1 - t_tail(t, df) : t_tail(-t, df);
 }
 
-/* Bisects one tail until the ends are neighbouring doubles: 60 to 100 iterations, and it always converges. */
+/* Bisects an interval of t, in one tail, until its ends are neighbouring doubles, after 60 to 100 iterations. */
 double stats_t_quantile(double p, double df)
 {
     double tail = p < 0.5 ? p : 1 - p;
@@ -186,7 +186,7 @@ struct paired stats_paired(const double *a, const double *b, size_t n, double le
     return paired;
 }
 
-/* Returns the p-value of stats_paired_anytime. */
+/* Returns p = min(1, (n + 1) (n choose k) / 2^n), the p-value of stats_paired_anytime for n ratios. */
 static double sign_p(size_t n, size_t k)
 {
     double count = (double)n, smaller = (double)k, log_ways = lgamma(count + 1) - lgamma(smaller + 1);
@@ -265,16 +265,16 @@ struct measured stats_ratio(struct measured x, struct measured y)
 }
 
 struct ranked {
-    double p; /* the first member, where the comparison function of qsort reads it */
+    double p; /* p[i] / weight[i]; the first member, where the comparison function of qsort reads it */
     size_t index;
 };
 
-/* Returns p[i] / weight[i], or p[i] if weight is NULL, in increasing order; the caller frees the array. */
+/* Returns p[i] / weight[i] in increasing order; the caller frees the array. */
 static struct ranked *rank(const double *p, const double *weight, size_t m)
 {
     struct ranked *ranked = allocate(m, sizeof *ranked);
     for (size_t i = 0; i < m; i++)
-        ranked[i] = (struct ranked){.p = weight ? p[i] / weight[i] : p[i], .index = i};
+        ranked[i] = (struct ranked){.p = p[i] / weight[i], .index = i};
     qsort(ranked, m, sizeof *ranked, compare);
     return ranked;
 }
@@ -283,7 +283,7 @@ void stats_holm(const double *p, const double *weight, size_t m, double level, d
 {
     struct ranked *ranked = rank(p, weight, m);
     double left = 0, standing = 0;
-    for (size_t i = m; i-- > 0;) /* step is first the weight of this and all later hypotheses */
+    for (size_t i = m; i-- > 0;) /* step is first the total weight of this and all later hypotheses */
         step[ranked[i].index] = left += weight[ranked[i].index];
     for (size_t i = 0, stopped = 0; i < m; i++) {
         size_t at = ranked[i].index;

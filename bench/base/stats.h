@@ -4,9 +4,9 @@
 
 #include <stddef.h>
 
-/* A summary of n samples. ci_low and ci_high bound the median at 95 % or more by order statistics (binomial, no
- * assumption about the distribution); both are NAN when n < 6, too few for 95 %. p5 and p95 are interpolated linearly
- * between order statistics (Hyndman and Fan's type 7). All NAN when n = 0. */
+/* Statistics of n samples. [ci_low, ci_high] is an interval of the median at 95 % or more by order statistics
+ * (binomial, no assumption about the distribution); both ends are NAN when n < 6, too few for 95 %. p5 and p95 are
+ * interpolated linearly between order statistics (Hyndman and Fan's type 7). All are NAN when n = 0. */
 struct estimate {
     double median, ci_low, ci_high, p5, p95;
     size_t n;
@@ -16,7 +16,7 @@ struct estimate stats_estimate(const double *sample, size_t n);
 /* Returns the estimate of the differences a[i] - b[i], i < n. */
 struct estimate stats_differences(const double *a, const double *b, size_t n);
 
-/* Returns quantile q in [0, 1] of sample[n] (type 7, the default of numpy and R); NAN when n = 0. */
+/* Return quantile q in [0, 1], or the median, of sample[n] (type 7, the default of numpy and R); NAN when n = 0. */
 double stats_quantile(const double *sample, size_t n, double q);
 static inline double stats_median(const double *sample, size_t n)
 {
@@ -45,19 +45,19 @@ struct estimate stats_of_paired(const struct paired *paired);
 
 /* Compares a with b for an n that is not fixed in advance, so that sampling may stop after any sample: ratio is the
  * median, and the intervals of all n together contain the true median with probability `level`. This is a sign test:
- * with k the number of ratios below 1 or above 1, whichever is less (ratios of 1 count as less),
+ * with k the smaller of the number of ratios below 1 and the number above 1 (ratios of 1 are added to k, up to n / 2),
  *     p = min(1, (n + 1) (n choose k) / 2^n)
- * and the interval holds all values that, put in place of 1, have p > 1 - level. 1 / p is the likelihood ratio of the
- * signs under a coin with a bias uniform in [0, 1] to those under a fair coin. It is a martingale, so p falls to q or
- * below at any n with probability at most q. The only condition is that each sample is as likely above the true median
- * as below it, whatever the samples before it. No interval below n = 8 at 95 %. Source: Robbins, Statistical Methods
- * Related to the Law of the Iterated Logarithm, Ann. Math. Statist. 41 (1970) 1397-1409. */
+ * and the interval contains all values that, put in place of 1, have p > 1 - level. If p < 1, 1 / p is the likelihood
+ * ratio of the signs: a coin with a bias uniform in [0, 1] to a fair coin. This ratio is a martingale, so if the true
+ * median is 1, the probability that p ever falls to q or below is at most q. The only condition is that each sample is
+ * as likely above the true median as below it, whatever the samples before it. At 95 % n must be 8 or more. Source:
+ * Robbins, Statistical Methods Related to the Law of the Iterated Logarithm, Ann. Math. Stat. 41 (1970) 1397-1409. */
 struct paired stats_paired_anytime(const double *a, const double *b, size_t n, double level);
 
 /* Compares a[n_a] with b[n_b] without pairs: difference = mean log a - mean log b. Its standard error `error` comes
  * from the pooled standard deviation, or from least_sd if that is larger, with df = n_a + n_b - 2 degrees of freedom.
- * With n_a = 1 it is the error of predicting one more sample of b. Samples are above 0; n_a and n_b are at least 1; if
- * both are 1, only the difference is defined. */
+ * With n_a = 1, `error` is the standard error of a prediction of one more sample of b. Samples are above 0; n_a and n_b
+ * are at least 1; if both are 1, only the difference is defined. */
 struct unpaired {
     double difference, error, df;
 };
@@ -81,7 +81,7 @@ struct measured stats_ratio(struct measured x, struct measured y);
 
 /* Holm's step-down test of m hypotheses with weights above 0, at the family-wise level `level`. Hypotheses are tested
  * in the order of p / weight, until one is not rejected. step[i] becomes the level of the test of hypothesis i: `level`
- * x its weight / sum of the weights of all hypotheses not rejected before it. It is rejected if p[i] <= step[i].
+ * x its weight / sum of the weights of all hypotheses not rejected before it. The test rejects i if p[i] <= step[i].
  * Source: Holm, A Simple Sequentially Rejective Multiple Test Procedure, Scand. J. Statist. 6 (1979) 65-70, section
  * 4. */
 void stats_holm(const double *p, const double *weight, size_t m, double level, double *step);

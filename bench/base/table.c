@@ -97,7 +97,7 @@ static void text_words(char cell[TABLE_CELL], const char *text, size_t n, int ke
     cell[at] = 0;
 }
 
-/* Returns a whole number of a column's description, limited to -most..most; 0 if it is not a number. */
+/* Returns the member `key` of a column's description, truncated to an integer in -most..most; 0 if not a number. */
 static int column_int(const cJSON *column, const char *key, int most)
 {
     double value = json_number(column, key);
@@ -108,12 +108,12 @@ static void number_words(char cell[TABLE_CELL], const cJSON *column, double valu
 {
     int decimals = column_int(column, "decimals", 15);
     double shown = value * json_number(column, "scale");
-    if (decimals < 0) { /* significant digits: those not before the point become decimals, at most 5 */
+    if (decimals < 0) { /* -decimals significant digits: those after the point are the decimals, at most 5 */
         int before = shown == 0 || !isfinite(shown) ? 1 : (int)floor(log10(fabs(shown))) + 1;
         decimals = before >= -decimals ? 0 : -decimals - before < 5 ? -decimals - before : 5;
     }
     if (fabs(shown) < 0.5 * pow(10, -decimals))
-        shown = 0; /* not -0 */
+        shown = 0; /* prints 0, not -0 */
     snprintf(cell, TABLE_CELL, isfinite(shown) ? "%.*f" : "n/a", decimals, shown);
 }
 
@@ -201,7 +201,7 @@ static int wider(int width, const char *cell)
     return width > columns ? width : columns;
 }
 
-/* Makes each column as wide as described, or as its heading and first `rows` rows need. */
+/* Returns a layout: each column is as wide as described, or wider if its heading or first `rows` rows need more. */
 static struct layout layout_of(const struct table_view *view, int rows)
 {
     struct layout layout = {0};

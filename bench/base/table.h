@@ -1,4 +1,4 @@
-/* table.h - tables that are described once, kept as JSON, and printed from there.
+/* table.h - tables that are described once, kept as JSON, and printed from the JSON.
  *
  * table_json makes JSON with columns and rows from an array of structures. summary.json contains this JSON, so a table
  * printed from the file is the same as the table that the run printed. */
@@ -15,7 +15,7 @@ enum column_kind {
     COLUMN_COUNT,   /* size_t */
     COLUMN_INT,     /* int */
     COLUMN_REAL,    /* double; NAN: n/a */
-    COLUMN_INTERVAL /* double[2] or COLUMN_ENDS, printed as [low, high]; one end NAN: n/a; both NAN: empty */
+    COLUMN_INTERVAL /* double[2] or COLUMN_ENDS, printed as [low, high], a NAN end as n/a; both NAN: empty */
 };
 
 struct column {
@@ -42,29 +42,29 @@ enum { TABLE_NOTES = 6 };
 
 struct table {
     const char *key;   /* name of the table in JSON */
-    const char *title; /* printed above; NULL or "": none */
+    const char *title; /* printed above the table; NULL or "": none */
     const struct column *column;
     size_t columns;
     const void *row; /* [rows] structures of row_bytes each */
     size_t rows, row_bytes;
     size_t shown;                             /* how many rows are printed; 0: all */
-    const char *note[TABLE_NOTES];            /* paragraphs of whole sentences, printed below; NULL or "": none */
-    int (*order)(const void *, const void *); /* sorts the rows (qsort) if there are more than `shown`; NULL: none */
+    const char *note[TABLE_NOTES];            /* paragraphs, printed below the table; NULL or "": none */
+    int (*order)(const void *, const void *); /* sorts rows (qsort) if there are more than `shown`; NULL: not sorted */
 };
 
-/* Makes a JSON object {key, title, columns, rows, notes}, with `shown` unless 0. The caller owns it. The printed table
- * ends with the name of the file that has the rows not printed: summary.json, or the member `rest` of the object. */
+/* Makes a JSON object {key, title, columns, rows, notes}, with `shown` unless 0. The caller owns it. If only some rows
+ * are printed, the printed table names the file that has them all: summary.json, or the member `rest` of the object. */
 cJSON *table_json(const struct table *table);
 
-/* Appends a structure as a row to an object of table_json, for a table that is printed as it grows. Returns the row. */
+/* Appends a structure as a row to a table of table_json, for a table that is printed as it grows. Returns the row. */
 cJSON *table_add_row(cJSON *table, const struct column *column, size_t columns, const void *row);
 
-/* The part of a table that is printed: the columns with a heading, and the first rows. The table owns all pointers. */
+/* The printed part of a table: the columns with a heading, and the first rows. Pointers are valid while the JSON is. */
 enum { TABLE_COLUMNS_MOST = 32, TABLE_CELL = 160 };
 struct table_view {
     const char *title;                       /* "": none */
     const char *rest;                        /* file that has the rows that are not printed */
-    const cJSON *column[TABLE_COLUMNS_MOST]; /* [columns] */
+    const cJSON *column[TABLE_COLUMNS_MOST]; /* descriptions of the printed columns; [columns] */
     const cJSON *row, *note; /* the first row and the first note (NULL: no notes); ->next: the next ones */
     int columns, rows, more; /* rows: number of printed rows; more: number of rows that are not printed */
 };
@@ -75,11 +75,11 @@ struct table_view table_view(const cJSON *table);
 const char *table_cell(char cell[TABLE_CELL], const cJSON *column, const cJSON *row);
 int table_is_left(const cJSON *column);
 
-/* Prints an empty line, the title, headings, rows and notes. Title and notes are wrapped (text_wrap) behind a prefix.
- * JSON that is not a table prints nothing. */
+/* Prints an empty line, the title, headings, rows and notes. Title and notes are wrapped (text_wrap) after a prefix.
+ * Prints nothing if the JSON is not a table. */
 void table_print(FILE *out, const char *prefix, const cJSON *table);
 
-/* Print the parts of a table that grows while it is printed. Column widths come from the description alone. */
+/* Print the parts of a table that grows while it is printed. Column widths do not depend on the rows. */
 void table_print_head(FILE *out, const char *prefix, const cJSON *table);
 void table_print_row(FILE *out, const cJSON *table, const cJSON *row);
 void table_print_notes(FILE *out, const char *prefix, const cJSON *table);

@@ -8,10 +8,10 @@
 
 enum { CELL = 48 };
 
-/* Writes a number with its unit, such as 12.5 us. The unit's prefix suits `like`: the number or one next to it. */
+/* Writes a number with its unit, such as 12.5 us. The prefix of the unit is the one that suits the number `like`. */
 const char *text_value_like(char text[CELL], double value, const char *unit, double like);
 
-/* Writes a whole number of bytes with a binary unit; - for 0. */
+/* text_bytes writes a whole number of bytes with a binary unit, - for 0; text_ratio, a ratio with 3 decimals. */
 const char *text_bytes(char text[CELL], double bytes);
 const char *text_ratio(char text[CELL], double ratio);
 /* Writes seconds as milliseconds, with the interval if it is finite: "89.85 ms [88.41, 97.95]". */
@@ -24,7 +24,7 @@ const char *text_memory(char text[CELL], size_t bytes);
 /* Writes seconds, rounded, such as "1 min 20 s". */
 const char *text_duration(char text[CELL], double seconds);
 
-/* Open and close a stream that prints into memory, which the caller frees. Running out of memory is fatal. */
+/* Open and close a stream that prints into memory; after text_end the caller frees *text. Lack of memory is fatal. */
 FILE *text_begin(char **text, size_t *length);
 void text_end(FILE *out);
 
@@ -47,7 +47,7 @@ void text_print_lines(FILE *out, const char *text);
  * does. Returns the column in which the last line ends. */
 int text_wrap(FILE *out, const char *prefix, const char *text);
 
-/* Returns the width of the first n bytes of a text in columns, one for each character. */
+/* Returns the width of the first n bytes of a text in columns: one column for each character. */
 size_t text_columns(const char *text, size_t n);
 
 /* Prints a text for HTML or XML, also for quoted attributes: <, >, &, " and ' become references, newlines and tabs

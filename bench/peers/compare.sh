@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
-# compare.sh - ddpbench and PyTorch: runs both in turn with the same options, again and again, and compares them.
+# compare.sh - runs ddpbench and PyTorch in turn, several times with the same options, and compares them.
 #
 # Usage: [MPIRUN=mpirun] bench/peers/compare.sh [OPTION VALUE...] [-- OPTION VALUE...], after `make`
-#   --program FILE    of ddpbench (default build/ddpbench); MPIRUN names the mpiexec of its MPI
+#   --program FILE    the program ddpbench (default build/ddpbench); MPIRUN names the mpiexec of the MPI that it uses
 #   --ranks N         ranks of each run (default 2)
-#   --threads N       of each rank (default: its share of the cores)
+#   --threads N       threads of each rank (default: the rank's share of the cores)
 #   --link RATE       a rank on each node of an emulated cluster, joined by links of this rate (launch/netlab.sh; needs root)
 #   --repeats N       runs of each program, alternating (default 5)
-#   --implementations LIST  what both run (default all), besides torch_ddp: PyTorch's own DistributedDataParallel, which
-#                     is compared with a ddp_bucketed of ours under that name, or none on one rank
+#   --implementations LIST  strategies that both programs run (default all). On two or more ranks PyTorch also runs its own
+#                     DistributedDataParallel as torch_ddp, which is compared with a ddp_bucketed of ddpbench of that name
 #   --python PROGRAM  a Python that has PyTorch and NumPy (default python3)
-#   --output DIR      where the runs go, DIR/PROGRAM-NUMBER, and what was printed, DIR/output.txt (default results/peers)
-# Options behind -- go to all programs; without any this is the model of make bench on its text, four sequences a rank.
-# PyTorch runs eagerly, and compiled where there is a C++ compiler. At the end ddpbench compare prints changes: + where
-# PyTorch is slower. Two lines follow: the fastest implementation of each and their ratio, and how far losses are apart.
+#   --output DIR      directory of the runs, DIR/PROGRAM-NUMBER, and of the printed text, DIR/output.txt (default results/peers)
+# Options after -- go to both programs; by default the model and text are those of make bench, four sequences a rank.
+# PyTorch runs eagerly, and compiled where there is a C++ compiler. At the end `ddpbench compare` prints by how much PyTorch is slower (+)
+# or faster (-). Then follow each program's fastest implementation with their ratio, and the largest difference between the losses.
 # Exit status: 0 whichever is faster, 1 if a run or a comparison failed, 2 for a wrong option.
 set -euo pipefail
 
@@ -50,7 +50,7 @@ find_mpirun
 [ ! -e "$output" ] || die "$output is there already; choose another --output"
 [[ " ${options[*]} " != *" build/corpus.txt "* ]] || launch/corpus.sh build/corpus.txt
 
-export OMP_NUM_THREADS=$threads # the same for all
+export OMP_NUM_THREADS=$threads # the same for both programs
 if [ -n "$link" ]; then
     words=$(launch/netlab.sh up --nodes "$ranks" --rate "$link") || exit 1
     trap 'launch/netlab.sh down' EXIT
@@ -66,7 +66,7 @@ own=torch_ddp their=torch_ddp=ddp_bucketed
 peers=(torch torch_compile)
 command -v "${CXX:-c++}" >/dev/null || { peers=(torch) && say "there is no C++ compiler here: PyTorch runs eagerly only"; }
 
-# run NAME COMMAND...: with the options of all; what it says is shown only if it fails. Whoever ends this script ends it.
+# run NAME COMMAND...: runs COMMAND with the common options; shows its output if it fails. Signals to this script also end COMMAND.
 run() {
     local name=$1
     shift
@@ -90,7 +90,7 @@ for name in "${peers[@]}"; do
     status=0
     "$program" compare "$output"/ddpbench-* --candidate "$output/$name"-* --allow implementations \
         --label "ddpbench,$name" || status=$?
-    [[ $status == [034] ]] || exit 1 # regressed (3) and ambiguous (4) are findings, too
+    [[ $status == [034] ]] || exit 1 # regressed (3) and ambiguous (4) are not failures
     "$python" bench/peers/fastest.py "$output" "$name"
     echo
 done | tee "$output/output.txt"

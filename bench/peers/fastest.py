@@ -1,10 +1,10 @@
-"""fastest.py - of runs of ddpbench and of PyTorch in pairs: the fastest implementation of each, and their losses.
+"""fastest.py - compares pairs of runs of ddpbench and PyTorch: the fastest implementation of each, and the losses.
 
     python3 bench/peers/fastest.py DIR torch
 
-reads DIR/ddpbench-1, DIR/torch-1, DIR/ddpbench-2 ... The fastest is the one with the shortest step, by the median over
-the runs of their medians, among those that reduce gradients where there are any: with several bucket sizes each program
-is judged at its best one.
+reads DIR/ddpbench-1, DIR/torch-1, DIR/ddpbench-2 ... The fastest implementation has the shortest step: the median
+over the runs of the median step in each run. `none` counts only if there is no other. So with several bucket sizes each
+program is judged by its best size.
 """
 
 import json
@@ -15,13 +15,13 @@ import sys
 
 
 def steps_of(run):
-    """{implementation: seconds of a step}."""
+    """Returns {implementation: median seconds of a step}."""
     figures = json.loads((run / "summary.json").read_text())["figures"]
     return {f["subject"]: f["value"] for f in figures if f["name"] == "step"}
 
 
 def losses_of(run):
-    """{implementation: [step] of its first round}, on rank 0."""
+    """Returns {implementation: [loss of each step in the first round]}, of rank 0."""
     found = {}
     for line in (run / "rank_0_metrics.jsonl").read_text().splitlines():
         step = json.loads(line)

@@ -1,7 +1,7 @@
 """peer_data.py - the tokens and initial weights of ddpbench, made again in numpy: the same numbers from the same seed.
 
-ddp/data.c and ddp/model.c say what they are; kernels/random.h has the random bits. Batches are kept once they were
-made: every block of a run trains on the same ones, so loading is only the copy to the device.
+ddp/data.c and ddp/model.c define these numbers, with random bits from kernels/random.h. Every block of a run trains on
+the same batches, so each batch is made once and kept (peer_step.py), and loading is only the copy to the device.
 """
 
 import math
@@ -10,23 +10,23 @@ import os
 import numpy as np
 
 MASK = 2**64 - 1
-STEP = 0x9E3779B97F4A7C15  # what a counter is advanced by between two draws
+STEP = 0x9E3779B97F4A7C15  # added to a counter between two draws
 SHARD_MAGIC, SHARD_VERSION, SHARD_HEADER_BYTES = 20240520, 1, 1024
 
 
 class Refused(Exception):
-    """Something that a person can mend; the words say how."""
+    """An error that the user can correct; the message explains how."""
 
 
 def random_bits(z):
-    """64 random bits for each number of a uint64 array: the finaliser of SplitMix64."""
+    """Returns 64 random bits for each number of a uint64 array: the finaliser of SplitMix64."""
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return z ^ (z >> np.uint64(31))
 
 
 def random_bits_of(z):
-    """The same for one Python integer."""
+    """random_bits for one Python integer."""
     z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & MASK
     z = (z ^ z >> 27) * 0x94D049BB133111EB & MASK
     return z ^ z >> 31
@@ -36,8 +36,8 @@ def random_bits_of(z):
 
 
 def normal_quantiles():
-    """65536 numbers that stand for equal shares of a normal distribution cut off at 3, each found by Newton's method
-    from the one before."""
+    """Returns 65536 numbers, one for each of 65536 equal shares of a normal distribution cut off at -3 and 3, each
+    found by Newton's method from the one before."""
     half, within, x = 1 << 15, math.erf(3 / math.sqrt(2)), -3.0
     quantile = np.empty(2 * half, np.float32)
     for i in range(half):
@@ -49,15 +49,15 @@ def normal_quantiles():
 
 
 def initial_weights(shapes, seed):
-    """float32 arrays of these [rows, columns], in order of registration: the first is the embedding, of variance 1;
-    norms, of one row, are 1; linear layers have the variance 2 / (rows + columns)."""
+    """Returns float32 arrays of the given [rows, columns], in order of registration. The first is the embedding, of
+    variance 1; norms, of one row, are 1; linear layers have the variance 2 / (rows + columns)."""
     weights, quantile = [], normal_quantiles()
     for i, (rows, columns) in enumerate(shapes):
         state = (seed << 20) + i * 0x2545F4914F6CDD1D & MASK
         deviation = 1.0 if i == 0 else (2 / (rows + columns)) ** 0.5
         count = rows * columns
         bits = random_bits(np.full(1, state, np.uint64) + np.arange(1, count // 4 + 2, dtype=np.uint64) * np.uint64(STEP))
-        drawn = bits.astype("<u8").view("<u2")[:count]  # 16 of them for each number
+        drawn = bits.astype("<u8").view("<u2")[:count]  # 16 bits for each number
         w = np.ones(count, np.float32) if rows == 1 else np.float32(deviation) * quantile[drawn]
         weights.append(w.reshape(rows, columns))
     return weights
@@ -67,8 +67,8 @@ def initial_weights(shapes, seed):
 
 
 def permute(i, n, seed):
-    """The place of i < n after a shuffle of 0..n-1 that the seed decides: a Feistel network, followed until it comes
-    back below n."""
+    """Returns the place of i < n after a shuffle of 0..n-1 that depends on the seed: a Feistel network, repeated until
+    the place is below n."""
     half = 1
     while half < 32 and n > 1 << 2 * half:
         half += 1
@@ -86,7 +86,7 @@ def permute(i, n, seed):
 
 
 def synthetic_row(sequence, length, vocabulary, seed):
-    """Tokens 0 to length - 1 of a sequence, uniform below the vocabulary."""
+    """Returns tokens 0 to length - 1 of a sequence, uniform below the vocabulary."""
     start = random_bits_of(random_bits_of(seed + STEP & MASK) + sequence * STEP & MASK)
     place = np.arange(1, length + 1, dtype=np.uint64) * np.uint64(STEP)
     bits = random_bits(np.full(1, start, np.uint64) + place)
@@ -94,7 +94,7 @@ def synthetic_row(sequence, length, vocabulary, seed):
 
 
 def open_tokens(path):
-    """The tokens of a file, as an array on disk: 16 bits in a .bin shard, with or without llm.c's header, or bytes."""
+    """Maps a file as an array of tokens: of 16 bits in a .bin shard, with or without llm.c's header; else of bytes."""
     try:
         size = os.path.getsize(path)
         if not os.path.isfile(path):
@@ -124,7 +124,7 @@ def open_tokens(path):
 
 
 class Data:
-    """A row of sequences, of which step s of all ranks trains on [s * batch, (s + 1) * batch)."""
+    """The sequences to train on: step s of all ranks together trains on the sequences [s * batch, (s + 1) * batch)."""
 
     def __init__(self, path, vocabulary, context, batch, micro_batches, seed, rank, ranks):
         self.vocabulary, self.context, self.batch, self.seed = vocabulary, context, batch, seed
@@ -137,11 +137,11 @@ class Data:
             self.check(path, rank, ranks)
 
     def check(self, path, rank, ranks):
-        """Whether there is enough for a step, and whether this rank's part of the tokens is below the vocabulary."""
+        """Raises Refused if tokens are too few for a step, or if one in this rank's part is outside the vocabulary."""
         if self.sequences < self.batch:
             raise Refused(
                 f"--data {path}: has {self.tokens} tokens, but one batch needs {self.batch * self.context + 1} "
-                f"(--batch-size {self.batch} times --context-length {self.context}, and one)"
+                f"(--batch-size {self.batch} times --context-length {self.context}, plus 1)"
             )
         start, end = self.tokens * rank // ranks, self.tokens * (rank + 1) // ranks
         part = self.token[start:end]
@@ -153,14 +153,14 @@ class Data:
             )
 
     def row(self, place):
-        """context + 1 tokens."""
+        """Returns the context + 1 tokens of sequence `place`."""
         if self.token is None:
             return synthetic_row(place, self.context + 1, self.vocabulary, self.seed)
         start = permute(place % self.sequences, self.sequences, self.seed) * self.context
         return self.token[start : start + self.context + 1].astype(np.int64)
 
     def micro_batch(self, step, number):
-        """input[rows, context] and target[rows, context] of a micro-batch of this rank."""
+        """Returns input[rows, context] and target[rows, context] of a micro-batch of this rank."""
         place = step * self.batch + self.first + number * self.rows
         rows = np.stack([self.row(place + i) for i in range(self.rows)])
         return np.ascontiguousarray(rows[:, :-1]), np.ascontiguousarray(rows[:, 1:])

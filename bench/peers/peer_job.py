@@ -1,4 +1,4 @@
-"""peer_job.py - the ranks of a run and their machines: barriers and gathers on the host, CPU time of others."""
+"""peer_job.py - ranks of a run and their machines: barriers and gathers on the host, CPU time of other processes."""
 
 import os
 import socket
@@ -7,7 +7,7 @@ import torch.distributed as dist
 
 from peer_data import Refused
 
-LAUNCHERS = [  # rank, ranks, rank on this host: torchrun, MPICH, Open MPI, Slurm
+LAUNCHERS = [  # environment variables of torchrun, MPICH, Open MPI, Slurm: rank, ranks, rank on this host
     ("RANK", "WORLD_SIZE", "LOCAL_RANK"),
     ("PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"),
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"),
@@ -16,7 +16,7 @@ LAUNCHERS = [  # rank, ranks, rank on this host: torchrun, MPICH, Open MPI, Slur
 
 
 class Job:
-    """The control plane goes over gloo, whatever reduces gradients, and is used only while nothing is in flight."""
+    """A run's ranks. Barriers and gathers use gloo, whatever backend reduces gradients, while nothing is in flight."""
 
     def __init__(self):
         self.rank, self.size, self.local_rank = 0, 1, 0
@@ -27,7 +27,7 @@ class Job:
                 break
 
     def begin(self, backend):
-        """Brings the ranks together; the first ones that are not torchrun's meet at MASTER_ADDR and MASTER_PORT."""
+        """Connects the ranks: by the variables MASTER_ADDR and MASTER_PORT, or else at port 29500 of this host."""
         if self.size == 1 and "MASTER_ADDR" not in os.environ:
             dist.init_process_group(backend, store=dist.HashStore(), rank=0, world_size=1)
         else:
@@ -46,13 +46,13 @@ class Job:
         dist.barrier(self.control)
 
     def gather(self, mine):
-        """Every rank's, in order of ranks, on every rank."""
+        """Returns, on every rank, the values of `mine` of all ranks, in order of ranks."""
         everyone = [None] * self.size
         dist.all_gather_object(everyone, mine, group=self.control)
         return everyone
 
     def agree(self, make):
-        """What make() gives; or, where any rank refuses, all of them do, in the words of the first. All ranks call."""
+        """Returns make(). If any rank raises Refused, all raise it, with the first one's message. All ranks call."""
         made, words = None, ""
         try:
             made = make()
@@ -64,28 +64,28 @@ class Job:
         return made
 
     def cores_per_rank(self):
-        """Logical CPUs that this rank may use, divided evenly among the ranks of its machine that may use the same."""
+        """Returns how many logical CPUs this rank may use, each CPU divided by the number of ranks that may use it."""
         _, mine, cpus = self.places[self.rank]
         sharing = [sum(c in set(s) for _, m, s in self.places if m == mine) for c in cpus]
         return sum(sharing.count(n) / n for n in set(sharing))
 
 
 def machine():
-    """One name for a running kernel, whatever the containers on it are called."""
+    """Returns a name of the running kernel, which is the same in all containers of a machine."""
     with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
         return file.read().strip()
 
 
 def machine_cpu_seconds():
-    """Of everything that ran on the machine since boot, without idling and waiting for disks."""
+    """Returns the CPU seconds of all that ran on the machine since boot, without idle time and waits for disks."""
     with open("/proc/stat", encoding="ascii") as file:
         user, nice, system, _, _, irq, soft, steal = (int(x) for x in file.readline().split()[1:9])
     return (user + nice + system + irq + soft + steal) / os.sysconf("SC_CLK_TCK")
 
 
 def cores_of_others(job, reports):
-    """Cores of the busiest machine that other processes used around a block; NaN for a block too short for the clocks.
-    A report has process_cpu, machine_cpu and around, in seconds."""
+    """Returns how many cores other processes used around a block, on the machine where they used most; NaN if the block
+    is too short for the clocks. A report holds process_cpu, machine_cpu and around (elapsed), in s."""
     worst, machines = 0.0, [m for _, m, _ in job.places]
     for r, name in zip(reports, machines, strict=True):
         ranks = sum(other["process_cpu"] for other, m in zip(reports, machines, strict=True) if m == name)
@@ -94,7 +94,7 @@ def cores_of_others(job, reports):
 
 
 def cpu_list(cpus):
-    """[0, 1, 2, 8] as 0-2,8."""
+    """Returns a list of CPUs in short, such as 0-2,8 for [0, 1, 2, 8]."""
     parts = []
     for c in cpus:
         if parts and parts[-1][1] == c - 1:

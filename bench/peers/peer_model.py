@@ -12,21 +12,21 @@ RMSNORM_EPSILON = 1e-5
 
 
 def rope_complex(x, turn):
-    """x[B, T, H, D]: turns the pair (x[2i], x[2i + 1]) by t * theta^(-2i/D); turn[T, 1, D/2] is complex. One product:
-    the fastest where operations run one by one, and in fp32 whatever the type of x."""
+    """Rotates each pair (x[2i], x[2i + 1]) of x[B, T, H, D] by the angle t * theta^(-2i/D). turn[T, 1, D/2] is complex.
+    A single complex product, in fp32 whatever the type of x, is fastest if operations are not compiled."""
     pairs = torch.view_as_complex(x.float().unflatten(-1, (-1, 2)))
     return torch.view_as_real(pairs * turn).flatten(-2).type_as(x)
 
 
 def rope_real(x, turn):
-    """The same in real numbers, which a compiler can fuse; turn[T, 1, D/2, 2] holds cosine and sine."""
+    """rope_complex in real numbers, which a compiler can fuse; turn[T, 1, D/2, 2] holds cosine and sine."""
     cosine, sine = turn.unbind(-1)
     even, odd = x.float().unflatten(-1, (-1, 2)).unbind(-1)
     return torch.stack((even * cosine - odd * sine, even * sine + odd * cosine), -1).flatten(-2).type_as(x)
 
 
 class Norm(nn.RMSNorm):
-    """RMSNorm; one of a bfloat16 residual stream gives bfloat16 also under autocast."""
+    """RMSNorm; an input in bfloat16 gives an output in bfloat16, also under autocast."""
 
     def __init__(self, width):
         super().__init__(width, eps=RMSNORM_EPSILON)
@@ -68,7 +68,7 @@ class Head(nn.Module):
 
 
 class Model(nn.Module):
-    """forward(input[B, T], target[B, T]) is the mean cross-entropy."""
+    """A decoder-only transformer; forward(input[B, T], target[B, T]) returns the mean cross-entropy."""
 
     def __init__(self, V, T, C, L, H, hidden, theta, compiled=False, residual=torch.float32):
         super().__init__()
@@ -80,7 +80,7 @@ class Model(nn.Module):
         position, pair = torch.arange(T, dtype=torch.float64), torch.arange(D // 2, dtype=torch.float64)
         angle = (position[:, None] * theta ** (-2 * pair / D))[:, None, :]
         turn = torch.stack((angle.cos(), angle.sin()), -1).float()
-        self.turn = turn if compiled else torch.view_as_complex(turn)  # no buffer, which ranks would send each other
+        self.turn = turn if compiled else torch.view_as_complex(turn)  # not a buffer, which DDP would broadcast
 
     def place(self, device):
         self.to(device)
@@ -100,24 +100,24 @@ class Model(nn.Module):
 
 
 def shapes(model):
-    """[rows, columns] of every parameter, in order of registration; a norm's weight is one row."""
+    """Returns [rows, columns] of every parameter, in order of registration; a norm's weight is one row."""
     return [(1, *p.shape) if p.dim() == 1 else tuple(p.shape) for p in model.parameters()]
 
 
 def matmul_parameters(model):
-    """All but the embedding and the norms."""
+    """Returns the number of parameters in matrix products: all except the embedding and the norms."""
     return sum(p.numel() for p in model.parameters() if p.dim() == 2) - model.token_embedding.weight.numel()
 
 
 def flops(model, T, tokens):
-    """Of a training step on so many tokens: 6 per token and matmul parameter, and 6 L C T per token for the causal half
-    of attention."""
+    """Returns the FLOP of a training step on `tokens` tokens: 6 per token and matmul parameter, and 6 L C T per token
+    for the causal half of attention."""
     L, C = len(model.layers), model.token_embedding.weight.shape[1]
     return (6 * matmul_parameters(model) + 6 * L * C * T) * tokens
 
 
 def set_weights(model, weights):
-    """Takes arrays of shapes(model)."""
+    """Copies `weights`, arrays of shapes(model), into the model."""
     with torch.no_grad():
         for p, w in zip(model.parameters(), weights, strict=True):
             p.copy_(torch.from_numpy(w).view(p.shape))

@@ -1,4 +1,4 @@
-"""peer_options.py - the command line: options of ddpbench, spelled as there, with its defaults, and PyTorch's own."""
+"""peer_options.py - the command line: options of ddpbench, with its names and defaults, and options of PyTorch."""
 
 import argparse
 import math
@@ -9,7 +9,7 @@ from peer_strategies import STRATEGIES
 
 
 def at_least(least, kind):
-    def number(text):  # its name is in what argparse says of words that are no number
+    def number(text):  # argparse puts this function's name into its message about a wrong number
         if not least <= (value := kind(text)) < math.inf:
             raise argparse.ArgumentTypeError(f"{text}: expected a number from {least:g}")
         return value
@@ -20,7 +20,7 @@ def at_least(least, kind):
 COUNT, COUNT_OR_0, REAL, POSITIVE = at_least(1, int), at_least(0, int), at_least(0, float), at_least(1e-30, float)
 
 # fmt: off
-OURS = {  # type, or the words to choose from; default
+OURS = {  # option: (its type, or the words to choose from; its default)
     "vocab-size": (COUNT_OR_0, 0), "context-length": (COUNT, 512), "d-model": (COUNT, 768), "num-layers": (COUNT, 12),
     "num-heads": (COUNT, 12), "d-ff": (COUNT, 3072), "rope-theta": (POSITIVE, 10000.0),
     "batch-size": (COUNT, 32), "batch-size-per-rank": (COUNT_OR_0, 0), "grad-accumulation": (COUNT, 1),
@@ -40,7 +40,7 @@ PYTORCH = {
                   "backend of scaled_dot_product_attention: flash, cudnn, efficient, math, or auto (PyTorch's choice)"),
     "compile": (bool, False, "torch.compile each layer and the head; needs a C++ compiler"),
     "compile-mode": (("default", "max-autotune-no-cudagraphs"), "default", "default or max-autotune-no-cudagraphs"),
-    "backend": (("auto", "nccl", "gloo"), "auto", "of torch.distributed; auto: nccl on GPUs, gloo on CPUs"),
+    "backend": (("auto", "nccl", "gloo"), "auto", "backend of torch.distributed; auto: nccl on GPUs, gloo on CPUs"),
 }
 # fmt: on
 
@@ -54,7 +54,7 @@ def make_parser():
     strategies = "\n".join(f"  {s.name:<20} {s.summary}" for s in STRATEGIES.values())
     parser = Parser(
         usage="torchrun --standalone --nproc-per-node RANKS bench/peers/torch_ddp.py [OPTION VALUE]...\n"
-        "       mpirun -n RANKS python3 bench/peers/torch_ddp.py ...   also srun; reads MASTER_ADDR, MASTER_PORT",
+        "       mpirun -n RANKS python3 bench/peers/torch_ddp.py ...   or with srun; both read MASTER_ADDR and MASTER_PORT",
         description="Does in PyTorch what ddpbench does, and leaves results that `ddpbench compare` and `report` read.",
         epilog=f"implementations:\n{strategies}",
         formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, max_help_position=26, width=200),
@@ -71,8 +71,8 @@ def make_parser():
 
 
 def make_rows(implementations, bucket_sizes):
-    """[(label, strategy, bucket_mb)]: one with buckets is there for each size, and only a list adds it to the label. The
-    size is None for auto, until the model is known."""
+    """Returns [(label, strategy, bucket_mb)]. A strategy with buckets has a row for each size; if there are several
+    sizes, labels include the size. bucket_mb is None for auto, until the model is known; 0 without buckets."""
     sizes, rows = bucket_sizes.split(","), []
     if bucket_sizes != "auto" and not all(re.fullmatch(r"[0-9]*\.?[0-9]+", size) and float(size) > 0 for size in sizes):
         raise Refused(f"--bucket-size-mb {bucket_sizes}: expected auto, or numbers above 0, with commas between them")
@@ -93,7 +93,7 @@ def make_rows(implementations, bucket_sizes):
 
 
 def parse_options(argv, ranks):
-    """Options as fields, with _ for -, fitted to the ranks; `configuration` has them as given."""
+    """Returns the options as fields, with _ for -, adapted to `ranks`; `configuration` has them for run.json."""
     words = [re.sub("^--[^=]*", lambda name: name[0].replace("_", "-"), word) for word in argv]
     o = make_parser().parse_args(words)
     values = vars(o).copy()
@@ -115,7 +115,7 @@ def parse_options(argv, ranks):
     multiple = ranks * o.grad_accumulation
     if o.batch_size % multiple:
         parts = f"{ranks} ranks x {o.grad_accumulation} micro-batches"
-        raise Refused(f"a batch of {o.batch_size} does not divide over {parts}: use a multiple of {multiple}")
+        raise Refused(f"a batch of {o.batch_size} cannot be divided evenly among {parts}: use a multiple of {multiple}")
     if not o.vocab_size:
         o.vocab_size = 10000 if o.data == "synthetic" else 65536 if o.data.endswith(".bin") else 256
     values |= {"vocab_size": o.vocab_size, "batch_size": o.batch_size}

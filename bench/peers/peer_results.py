@@ -1,4 +1,4 @@
-"""peer_results.py - the result directory of ddpbench (results/README.md), for its `compare` and `report` to read."""
+"""peer_results.py - writes a result directory like ddpbench's (results/README.md), for its `compare` and `report`."""
 
 import json
 import math
@@ -11,19 +11,19 @@ from peer_data import Refused
 from peer_job import cpu_list, host_facts
 from peer_step import GRADIENT_SYNC, PHASES
 
-SCHEMA, PROGRAM, MODE = 3, "torch_ddp.py", "benchmark"  # what it measures is a benchmark's
+SCHEMA, PROGRAM, MODE = 3, "torch_ddp.py", "benchmark"  # MODE: the results have the form of a benchmark's
 ENVIRONMENT = ("OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "GLOO_", "NCCL_", "CUDA_", "TORCH_", "PYTORCH_",
                "GLIBC_TUNABLES", "SLURM_JOB_ID", "SLURM_JOB_N", "SLURM_JOB_CPUS", "SLURM_N", "SLURM_CPUS",
                "SLURM_STEP")  # fmt: skip
 
 
 def finite(tree):
-    """JSON knows no NaN and no infinity: a member that is neither becomes null."""
+    """Returns a copy of a dictionary in which values that are NaN or infinite are None, since JSON has neither."""
     return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in tree.items()}
 
 
 class Results:
-    """All ranks make it; rank 0 writes all but the metrics. Files appear when they are whole."""
+    """A result directory. Every rank writes its own metrics; rank 0 writes the other files, each as a whole."""
 
     def __init__(self, job, options):
         name = options.output
@@ -64,8 +64,8 @@ class Results:
 
 
 def run_tree(job, options, derived, rows, version):
-    """What was run, where and with what. All ranks call. What both programs have stands under the same keys, which
-    `ddpbench compare` compares; it lists those that only one of them has."""
+    """Returns the content of run.json: what was run, where and with what. All ranks call. `ddpbench compare` compares
+    the keys that both programs write, and lists the keys that only one of them writes."""
     everyone = job.gather(host_facts())
     ranks = [{"rank": r, "host": host, "binding": cpu_list(cpus)} for r, (host, _, cpus) in enumerate(job.places)]
     return {
@@ -89,8 +89,8 @@ def run_tree(job, options, derived, rows, version):
 
 
 def figures(samples, tokens, communicates):
-    """The list of figures: medians over the blocks of samples[label], each (step, [phases]) in seconds. The share of
-    gradient_sync in a step is that of the labels that communicate there."""
+    """Returns the list of figures: medians over the blocks of samples[label], each block a (step, [phases]) in seconds.
+    Only labels in `communicates` get a communication_ratio, the share of gradient_sync in a step."""
     found = []
 
     def add(label, name, unit, sample, better="lower"):
@@ -100,7 +100,7 @@ def figures(samples, tokens, communicates):
     for label, blocks in samples.items():
         add(label, "step", "s", [step for step, _ in blocks])
         for p, phase in enumerate(PHASES):
-            if median([phases[p] for _, phases in blocks]) > 0:  # it ran
+            if median([phases[p] for _, phases in blocks]) > 0:  # the phase ran
                 add(label, phase, "s", [phases[p] for _, phases in blocks])
         add(label, "tokens_per_second", "1/s", [tokens / step for step, _ in blocks], "higher")
         if label in communicates:
@@ -109,7 +109,7 @@ def figures(samples, tokens, communicates):
 
 
 def table(found, note):
-    """A row for each implementation, in the form of bench/base/table.h."""
+    """Returns a table with a row for each implementation, in the form of bench/base/table.h."""
     times = ("forward_pass", "backward_pass", "gradient_sync", "optimizer_step", "step")
     heading = ("forward", "backward", "sync", "optimizer", "step")
     real = [(key, f"{word}\nms", "s", 1000, 2) for key, word in zip(times, heading)]

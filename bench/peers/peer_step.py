@@ -1,7 +1,7 @@
-"""peer_step.py - one training step, and the clock that its phases are told by; read Trainer.step from top to bottom.
+"""peer_step.py - one training step (Trainer.step), and the clock that times its phases (PhaseClock).
 
-The steps of ddp/step.c: on the CPU phases are read off a clock, on a GPU from events that the device passes in its own
-order of work, so that nothing waits for anything to be timed.
+The phases are those of ddp/step.c. On the CPU the host's clock times them. On a GPU events do, which the device records
+between its operations, so that neither the host nor the device waits in order to be timed.
 """
 
 import contextlib
@@ -18,20 +18,20 @@ ZERO_GRAD, DATA_LOADING, FORWARD, BACKWARD, GRADIENT_SYNC, CLIPPING, OPTIMIZER, 
 
 
 class PhaseClock:
-    """Phases follow one another without gaps: entering one ends the one before it."""
+    """Times phases, which follow one another without gaps: entering one ends the one before it."""
 
     def __init__(self, device):
         self.cuda = device.type == "cuda"
         self.events, self.used, self.marks = [], 0, []
 
     def begin_block(self):
-        """Nothing is in flight."""
+        """Forgets the phases of the block before. The device must be idle."""
         self.used, self.marks = 0, []
         self.host_ns = time.perf_counter_ns()
         self.base = self.now()
 
     def now(self):
-        """A time in ns, or an event; those of the block before are used again."""
+        """Returns a time in ns; on a GPU an event, reused from the block before if there is one."""
         if not self.cuda:
             return time.perf_counter_ns()
         if self.used == len(self.events):
@@ -42,14 +42,14 @@ class PhaseClock:
         return event
 
     def enter(self, slot, phase):
-        """Phase None: the step is over."""
+        """Begins a phase of step `slot`; phase None ends the step."""
         self.marks.append((slot, phase, self.now()))
 
     def ns(self, mark):
         return self.host_ns + int(1e6 * self.base.elapsed_time(mark)) if self.cuda else mark
 
     def steps(self, n):
-        """Of each step: start and end in ns of the host's clock, and the ns of each phase. Nothing is in flight."""
+        """Returns each step's start and end in ns of the host's clock, and each phase's ns. The device must be idle."""
         found = [{"start": None, "end": None, "phase": [0] * len(PHASES)} for _ in range(n)]
         marks = [(slot, phase, self.ns(mark)) for slot, phase, mark in self.marks]
         for (slot, phase, start), (_, _, end) in zip(marks, marks[1:]):
@@ -63,8 +63,8 @@ class PhaseClock:
 
 
 class Schedule:
-    """The learning rate rises from 0 in step 0 to `peak` in step `warmup` and stays, in fp32 as there; gradients are
-    clipped before that step."""
+    """The learning rate rises from 0 in step 0 to `peak` in step `warmup` and stays, computed in fp32 as in ddpbench.
+    Gradients are clipped in the steps before step `warmup`."""
 
     def __init__(self, peak, warmup):
         self.peak, self.warmup = np.float32(peak), warmup
@@ -79,7 +79,7 @@ class Schedule:
 
 
 class Batches:
-    """Micro-batches of this rank, in pinned memory for a GPU, kept once they were made."""
+    """The micro-batches of this rank, made once and then kept; for a GPU, in pinned memory."""
 
     def __init__(self, data, device):
         self.data, self.device, self.kept = data, device, {}
@@ -104,7 +104,7 @@ class Learner:
         self.optimizer = torch.optim.AdamW(self.parameters, lr=0.0, weight_decay=weight_decay, fused=True)
 
     def reset(self):
-        """The starting weights and zero moments, for a first update."""
+        """Restores the starting weights, and zeroes the moments and the step count of AdamW."""
         with torch.no_grad():
             torch._foreach_copy_(self.parameters, self.start)
             for state in self.optimizer.state.values():
@@ -117,13 +117,13 @@ class Trainer:
     def __init__(self, options, device, batches, slots):
         self.options, self.device, self.batches = options, device, batches
         self.clock, self.schedule = PhaseClock(device), Schedule(options.lr, options.warmup_steps)
-        self.record = torch.zeros(slots, 2, device=device)  # loss and gradient norm
+        self.record = torch.zeros(slots, 2, device=device)  # loss and gradient norm of each slot
         self.slots = [row.unbind() for row in self.record]
         self.autocast = options.dtype == "bf16"
         self.reducer, self.learner, self.at = None, None, 0
 
     def use(self, reducer, learner, at):
-        """Puts a strategy to work on its model, with schedule and data at step `at` (data at 0 if that is below)."""
+        """Switches to a strategy and its model, with the schedule at step `at` and the data at step max(0, at)."""
         if self.reducer:
             self.reducer.detach()
         self.reducer, self.learner, self.at, self.data_at = reducer, learner, at, max(0, at)
@@ -147,7 +147,7 @@ class Trainer:
         return torch.autocast(self.device.type, torch.bfloat16) if self.autocast else contextlib.nullcontext()
 
     def step(self, slot):
-        """Does not wait for the device."""
+        """Trains one step, whose times, loss and norm go to `slot`. Does not wait for the device."""
         o, reducer, optimizer, clock = self.options, self.reducer, self.learner.optimizer, self.clock
         loss_of_step, norm_of_step = self.slots[slot]
 

@@ -1,9 +1,9 @@
 """peer_strategies.py - the strategies of ddp/strategy_*.c on torch.distributed, and PyTorch's DistributedDataParallel.
 
-A reducer is a strategy at work on one model. All of ours only sum; the mean is folded into the loss (`scale`).
-Gradients are set to None before backward, so that autograd hands over its own arrays; a strategy that needs them side
-by side copies each into its bucket when it is final and leaves a view of the bucket as the gradient, as
-DistributedDataParallel does with gradient_as_bucket_view, so nothing is copied back.
+A reducer applies a strategy to one model. All strategies but torch_ddp only sum gradients; the sum is the mean because
+backward starts from the factor `scale`. Gradients are None before backward, so that autograd allocates them. A strategy
+that needs gradients side by side copies each final gradient into its bucket, and replaces the gradient by a view of the
+bucket, as DistributedDataParallel does with gradient_as_bucket_view; so nothing is copied back.
 """
 
 import contextlib
@@ -20,15 +20,15 @@ PER_TENSOR, WHOLE = 0, 2**63
 
 
 class Bucket(NamedTuple):
-    offset: int  # floats
+    offset: int  # in floats, as is count
     count: int
-    tensors: list  # numbers of the tensors in it, in the order in which backward finishes them
+    tensors: list  # indices of the tensors in it, in the order in which backward finishes them
     parameters: int
 
 
 def make_plan(counts, max_bytes):
-    """Cuts tensors of so many floats, last to first, into buckets of at most max_bytes of fp32 (a larger tensor is
-    one by itself), as ddp/plan.c does. Returns the buckets, where each tensor starts, and the floats of all."""
+    """Cuts tensors of counts[i] floats, last to first, into buckets of at most max_bytes of fp32 (a larger tensor has
+    its own bucket), as ddp/plan.c does. Returns the buckets, the start of each tensor, and the floats of all."""
     start, end = [0] * len(counts), 0
     buckets = []
     for i in reversed(range(len(counts))):
@@ -43,9 +43,9 @@ def make_plan(counts, max_bytes):
 
 
 class Reducer:
-    """The control: no reduction."""
+    """The strategy `none`, a control that reduces nothing; and the base class of the other strategies."""
 
-    name, summary = "none", "control: no reduction; a strategy's cost is its step time minus this"
+    name, summary = "none", "control: no reduction; a strategy's cost is its step time minus that of none"
     reduces, buckets, own_model = False, False, False
     max_bytes = WHOLE
     wire = torch.float32
@@ -53,17 +53,17 @@ class Reducer:
     def __init__(self, model, ranks, micro_batches, bucket_mb, grad_dtype):
         self.model = self.run = model
         self.parameters = list(model.parameters())
-        self.scale = torch.tensor(1 / (ranks * micro_batches), device=self.parameters[0].device)  # of the loss
+        self.scale = torch.tensor(1 / (ranks * micro_batches), device=self.parameters[0].device)  # factor of the loss
         max_bytes = int(bucket_mb * 1048576) if self.buckets else self.max_bytes
         self.plan, self.start, self.floats = make_plan([p.numel() for p in self.parameters], max_bytes)
         self.works, self.handles = [], []
         self.allocate(grad_dtype)
 
     def allocate(self, grad_dtype):
-        """What the strategy needs beside the gradients."""
+        """Allocates the arrays that the strategy needs in addition to the gradients."""
 
     def attach(self):
-        """Goes to work: gradient_ready is called from now on."""
+        """From now on gradient_ready is called for each gradient when it is final."""
         if type(self).gradient_ready is not Reducer.gradient_ready:
             for i, p in enumerate(self.parameters):
                 self.handles.append(p.register_post_accumulate_grad_hook(functools.partial(self.hook, i)))
@@ -74,7 +74,7 @@ class Reducer:
         self.handles = []
 
     def begin(self, last):
-        """Before a backward pass; gradients are final only in the last of a step's. Returns the context for it."""
+        """Begins a micro-batch (last: a step's last, where gradients become final). Returns the context for it."""
         self.active = last
         return contextlib.nullcontext()
 
@@ -83,13 +83,13 @@ class Reducer:
             self.gradient_ready(i)
 
     def gradient_ready(self, i):
-        """The gradient of tensor i is final."""
+        """Called when the gradient of tensor i is final."""
 
     def finish(self):
-        """Backward is over: afterwards device work finds the reduced gradients."""
+        """Must be called after backward; device work issued after this call finds the reduced gradients."""
 
     def views(self, arena):
-        """Each parameter's place in an array like the arena of gradients."""
+        """Returns a view of each parameter's place in an array that is laid out like the plan."""
         return [arena[s : s + p.numel()].view(p.shape) for s, p in zip(self.start, self.parameters)]
 
     def start_reduction(self, x):
@@ -101,7 +101,7 @@ class Reducer:
         self.works = []
 
     def collectives(self):
-        """Bytes, tensors and parameters of each collective of a step."""
+        """Returns bytes, tensors and parameters of each collective of a step."""
         if not self.reduces:
             return []
         width = self.wire.itemsize
@@ -179,7 +179,7 @@ class Bucketed(Flat):
         self.view[i].copy_(self.parameters[i].grad)
         self.parameters[i].grad = self.view[i]
         self.missing[self.bucket_of[i]] -= 1
-        while self.next < len(self.plan) and not self.missing[self.next]:  # every rank starts them in the same order
+        while self.next < len(self.plan) and not self.missing[self.next]:  # all ranks start buckets in this order
             self.start_reduction(self.bucket[self.next])
             self.next += 1
 
@@ -188,15 +188,15 @@ class Bucketed(Flat):
 
 
 class TorchDdp(Reducer):
-    """With gradient_as_bucket_view, which is faster than PyTorch's default. It waits at the end of backward, not in
-    gradient_sync."""
+    """PyTorch's DistributedDataParallel, with gradient_as_bucket_view, which is faster than its default. It waits for
+    reductions at the end of backward, not in gradient_sync."""
 
     name = "torch_ddp"
     summary = "PyTorch's DistributedDataParallel with bucket_cap_mb = --bucket-size-mb, gradient_as_bucket_view"
     reduces, buckets, own_model = True, True, True
 
     def __init__(self, model, ranks, micro_batches, bucket_mb, grad_dtype):
-        # 1 rank: it takes the mean over ranks itself
+        # ranks = 1, since DistributedDataParallel divides by the number of ranks itself
         super().__init__(copy.deepcopy(model), 1, micro_batches, bucket_mb, grad_dtype)
         self.run = DistributedDataParallel(self.model, bucket_cap_mb=bucket_mb, gradient_as_bucket_view=True)
 
@@ -204,7 +204,7 @@ class TorchDdp(Reducer):
         return contextlib.nullcontext() if last else self.run.no_sync()
 
     def collectives(self):
-        """What it made of its cap once a step had shown it the order of the gradients; parameters it does not tell."""
+        """Returns the bytes of the buckets that DistributedDataParallel made after one step; it reports no parameters."""
         sizes = self.run._get_ddp_logging_data().get("rebuilt_bucket_sizes", "")
         return [{"bytes": int(size)} for size in sizes.replace(",", " ").split()]
 

@@ -4,7 +4,7 @@
     torchrun --standalone --nproc-per-node 2 bench/peers/torch_ddp.py --d-model 256 ... --output theirs
     build/ddpbench compare ours --candidate theirs --label ddpbench,torch
 
-One difference is to PyTorch's advantage: batches are made before the block and only copied in it (peer_step.py).
+One difference is to PyTorch's advantage: batches are made before a block and only copied within it (peer_step.py).
 """
 
 import contextlib
@@ -39,7 +39,7 @@ def say(words):
 
 
 def version():
-    """This repository's, and PyTorch's."""
+    """Returns the versions of this repository and of PyTorch."""
     command = ["git", "-C", os.path.dirname(os.path.abspath(__file__)), "describe", "--always", "--dirty", "--tags"]
     try:
         ours = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
@@ -52,14 +52,14 @@ def version():
 
 
 def choose_device(options, job):
-    """The rank's device and the backend for it."""
+    """Returns the device of this rank, and the backend of torch.distributed for it."""
     kind = options.device
     if kind == "auto":
         kind = "cuda" if torch.cuda.is_available() else "cpu"
     if kind == "cuda" and not torch.cuda.is_available():
         raise Refused("--device cuda: PyTorch finds no GPU here; use cpu")
     if kind == "cpu" and options.dtype == "tf32":
-        raise Refused("--dtype tf32 is a GPU's; this run is on the CPU")
+        raise Refused("--dtype tf32 is for GPUs; this run is on the CPU")
     backend = options.backend if options.backend != "auto" else "nccl" if kind == "cuda" else "gloo"
     if kind == "cpu" and (backend == "nccl" or options.attention in ("cudnn", "efficient")):
         raise Refused("--backend nccl and --attention cudnn and efficient are for GPUs; this run is on the CPU")
@@ -76,14 +76,14 @@ def choose_device(options, job):
 
 
 def set_threads(options, job):
-    """Those of a rank: as asked for, or OMP_NUM_THREADS, or its share of the cores."""
+    """Sets and returns the threads of this rank: --threads, or else OMP_NUM_THREADS, or else its share of the cores."""
     asked = options.threads or int(os.environ.get("OMP_NUM_THREADS", 0) or 0) or int(job.cores_per_rank())
     torch.set_num_threads(max(1, asked))
     return torch.get_num_threads()
 
 
 class Run:
-    """Everything that blocks are made of."""
+    """What the blocks of a run need, and what they have measured so far."""
 
     def __init__(self, job, options, device, backend, data):
         o = self.options = options
@@ -95,7 +95,7 @@ class Run:
         self.model = Model(*sizes, o.compile, residual)
         set_weights(self.model, initial_weights(shapes(self.model), o.seed))
         self.model.place(device)
-        automatic = min(25.0, sum(p.numel() for p in self.model.parameters()) / 2**20)  # a quarter of the gradient
+        automatic = min(25.0, sum(p.numel() for p in self.model.parameters()) / 2**20)  # MiB: a quarter of the gradient
         o.rows = [(label, of, automatic if mb is None else mb) for label, of, mb in o.rows]
         self.reducers = {label: of(self.model, job.size, micro, mb, o.grad_dtype) for label, of, mb in o.rows}
         models = {id(reducer.model): reducer.model for reducer in self.reducers.values()}
@@ -110,8 +110,8 @@ class Run:
         self.blocks, self.disturbed_blocks = 0, 0
 
     def start(self, label):
-        """Where the schedule stands when a block begins: in the active regime behind the warm-up, in the warm-up regime
-        so that the first timed step is the first of the ramp."""
+        """Prepares a block and returns the step of the schedule at which it begins: in the active regime the first step
+        after the warm-up; in the warm-up regime so early that the first timed step is the first of the schedule."""
         reducer = self.reducers[label]
         at = -DISCARDED_STEPS if self.options.regime == "warmup" else self.options.warmup_steps
         self.trainer.use(reducer, self.learners[id(reducer.model)], at)
@@ -131,7 +131,7 @@ class Run:
             "data_tokens": self.data.tokens,
             "timed_steps_per_block": o.block_steps,
             "device": self.device.type,
-            "torch": {"backend": self.backend},  # a key that ddpbench has not
+            "torch": {"backend": self.backend},  # ddpbench does not write this key
         }
         if self.device.type == "cuda":
             found["torch"] |= {"gpu": torch.cuda.get_device_name(), "cuda": torch.version.cuda}
@@ -150,8 +150,8 @@ class Run:
 
 
 def warm_up(run):
-    """Before the first round, some steps of each: what is compiled, or learned from the first steps, is so afterwards.
-    Returns the seconds of the last step of all together."""
+    """Runs some steps of each implementation before the first round, so that code is compiled, and PyTorch has set
+    the order of its buckets. Returns the seconds of the last step, summed over all implementations."""
     seconds = 0.0
     for label in run.reducers:
         run.start(label)
@@ -166,7 +166,7 @@ def warm_up(run):
 
 
 def run_block(run, label):
-    """Returns what this rank tells the others about it, and where the schedule stood at its start."""
+    """Runs a block. Returns this rank's report for the other ranks, the steps' times, and the schedule's first step."""
     trainer, job = run.trainer, run.job
     at = run.start(label)
     job.barrier()
@@ -196,7 +196,7 @@ def run_block(run, label):
 
 
 def check_losses(run, reducer, reports):
-    """All that reduce the whole gradient in fp32 must find the same losses."""
+    """Notes how far the losses differ between strategies that reduce in fp32; they should be the same."""
     mean = [sum(r["record"][i][0] for r in reports) / len(reports) for i in range(run.steps)]
     if not reducer.reduces or reducer.wire is not torch.float32:
         return
@@ -208,7 +208,7 @@ def check_losses(run, reducer, reports):
 
 
 def keep_block(run, results, label, number, report, times, at):
-    """Gathers a block: its step is the slowest rank's, its phases the mean over ranks. Writes a line for each step."""
+    """Gathers a block: step time of the slowest rank, phases as means over ranks. Writes a line for each step."""
     o, job = run.options, run.job
     reports = job.gather(report)
     phases = [sum(r["phase"][p] for r in reports) / job.size for p in range(len(PHASES))]
@@ -233,7 +233,7 @@ def keep_block(run, results, label, number, report, times, at):
 
 
 def rotated(number, labels):
-    """Each round begins with another one, and every second one runs backwards, so that none always follows the same."""
+    """Returns the order of a round: rotated by one each round, and reversed in odd rounds, so that neighbours vary."""
     n, shift = len(labels), number % len(labels)
     return [labels[(n + shift - j) % n if number % 2 else (shift + j) % n] for j in range(n)]
 
@@ -253,9 +253,9 @@ def heading(run):
 
 
 def write_summary(run, results, rounds):
-    """Rank 0 only. Returns the figures."""
+    """Writes summary.json; only rank 0 calls. Returns the figures."""
     o, reducers = run.options, run.reducers
-    # DistributedDataParallel waits inside backward, where the wait cannot be separated from the computation
+    # without DistributedDataParallel, whose waits are inside backward and cannot be separated from the computation
     communicates = [label for label, r in reducers.items() if r.reduces and not r.own_model and run.job.size > 1]
     found = peer_results.figures(run.samples, o.batch_size * o.context_length, communicates)
     note = f"Medians over {rounds} rounds; a sample is the mean over the timed steps of a block ({o.block_steps})."

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""torch_kernels.py - rates of PyTorch's kernels, as a table of tab-separated values, to set beside make bench-kernels.
+"""torch_kernels.py - rates of PyTorch's kernels, as a table of tab-separated values, for comparison with make bench-kernels.
 
     python3 bench/peers/torch_kernels.py > kernels.tsv          # on a GPU: attention, matrix products, copies
     python3 bench/peers/torch_kernels.py --device cpu --quick   # small sizes, to see that it runs
 
 One row a measurement: what ran (operation under its name in kernels/device.h, backend, dtype), its sizes, the median
-and the least time in microseconds over the repeats, and the rate of the median, counted as there: GFLOP/s for attention
+and the least time in microseconds over the repeats, and the rate of the median, counted as in kernels/operations.h: GFLOP/s for attention
 (only the causal half: 2 B H T^2 D forward, 5 B H T^2 D backward) and for linear layers (2 N I O), GB/s for the rest
 (every array read or written once). A backend that cannot do something has "n/a", and the reason stands on stderr.
 
@@ -45,7 +45,7 @@ class Clock:
                 call()
             return (time.perf_counter() - begin) / calls
         start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        self.trash.zero_()  # also keeps the device busy while the host issues what follows
+        self.trash.zero_()  # clears the cache, and keeps the device busy while the host issues the calls
         start.record()
         for _ in range(calls):
             call()
@@ -54,7 +54,7 @@ class Clock:
         return 1e-3 * start.elapsed_time(end) / calls
 
     def seconds(self, call):
-        """Of each repeat. As many calls a repeat as fill 2 ms, 20 at most."""
+        """Returns the seconds of a call, for each repeat. A repeat has as many calls as fill 2 ms, but at most 20."""
         for _ in range(3):
             call()
         if self.cuda:
@@ -64,19 +64,19 @@ class Clock:
 
 
 def row(clock, names, sizes, amount, unit, call):
-    """Prints one; amount is what a call does, in GFLOP or GB."""
+    """Measures a call and prints its row; amount is what the call does, in GFLOP or GB."""
     try:
         seconds = clock.seconds(call)
         median, least = statistics.median(seconds), min(seconds)
         figures = [f"{1e6 * median:.2f}", f"{1e6 * least:.2f}", str(len(seconds)), f"{amount / median:.4g}"]
-    except RuntimeError as error:  # a backend says so only when it is called
+    except RuntimeError as error:  # a backend reports what it lacks only when it is called
         print(f"torch_kernels.py: {' '.join(names)} {sizes}: {str(error).splitlines()[0]}", file=sys.stderr)
         figures = ["n/a", "n/a", "0", "n/a"]
     print("\t".join([*names, sizes, *figures, unit]), flush=True)
 
 
 def attention(clock, device, dtype, backend, B, H, T, D):
-    """Forward with what backward needs kept, and backward of it alone."""
+    """Measures forward, which keeps what backward needs, and backward alone."""
     q, k, v = (torch.randn(B, H, T, D, device=device, dtype=dtype, requires_grad=True) for _ in range(3))
     upstream = torch.randn_like(q)
     product = B * H * T * T * D / 1e9  # the causal half of one matrix product, in GFLOP
@@ -90,13 +90,13 @@ def attention(clock, device, dtype, backend, B, H, T, D):
         try:
             out = forward()
         except RuntimeError:
-            return  # told above
+            return  # row() has reported it
         row(clock, ("attention_backward", backend, word), sizes, 5 * product, "GFLOP/s",
             lambda: torch.autograd.grad(out, (q, k, v), upstream, retain_graph=True))  # fmt: skip
 
 
 def linear(clock, device, dtype, N, I, O):  # noqa: E741
-    """The three products of a linear layer: y = x w^T, dx = dy w, dw = dy^T x."""
+    """Measures the three products of a linear layer: y = x w^T, dx = dy w, dw = dy^T x."""
     x, w, dy = (torch.randn(s, device=device, dtype=dtype) for s in ((N, I), (O, I), (N, O)))
     tf32 = dtype is torch.float32 and torch.get_float32_matmul_precision() == "high"
     word = "tf32" if tf32 else str(dtype).removeprefix("torch.")
@@ -109,7 +109,7 @@ def linear(clock, device, dtype, N, I, O):  # noqa: E741
 
 
 def memory_bound(clock, device, n):
-    """On arrays of n floats: the bandwidth that there is, and what the likes of RMSNorm make of it."""
+    """Measures operations bound by memory, on arrays of n floats: plain ones, for the bandwidth, and RMSNorm."""
     x, y, z = torch.randn(n, device=device), torch.empty(n, device=device), torch.randn(n, device=device)
     half = torch.empty(n, device=device, dtype=torch.bfloat16)
     rows, gain = x.view(-1, 1024), torch.ones(1024, device=device)
@@ -124,7 +124,7 @@ def memory_bound(clock, device, n):
 
 
 def adamw(clock, device, count):
-    """The fused step reads gradient, weight and both moments, and writes three of them."""
+    """Measures fused AdamW, which reads gradient, weight and both moments, and writes all but the gradient."""
     w = torch.randn(count, device=device, requires_grad=True)
     w.grad = torch.randn(count, device=device)
     optimizer = torch.optim.AdamW([w], fused=True)
@@ -135,7 +135,7 @@ def main():
     raw = argparse.RawDescriptionHelpFormatter
     words = argparse.ArgumentParser(description=__doc__, formatter_class=raw, allow_abbrev=False)
     words.add_argument("--device", choices=["auto", "cpu", "cuda"], default="auto")
-    words.add_argument("--repeats", type=int, default=20, help="of every measurement, after a warm-up (default 20)")
+    words.add_argument("--repeats", type=int, default=20, help="repeats of every measurement, after a warm-up (default 20)")
     words.add_argument("--tokens", type=int, default=16384, help="B x T of attention, rows of products (default 16384)")
     words.add_argument("--quick", action="store_true", help="small sizes and 3 repeats")
     o = words.parse_args()

@@ -19,7 +19,7 @@ struct finding {
     char advice[320];          /* what to try: a sentence without its full stop */
 };
 
-/* Whether the interval of the loss excludes 0; true if the loss has no interval. */
+/* Whether the whole interval of the loss is above 0; true if the loss has no interval. */
 int finding_is_significant(const struct finding *finding);
 
 /* Comparison function for qsort: significant losses come first, then losses that are not significant, each of these two
@@ -29,8 +29,8 @@ int finding_compare(const void *a, const void *b);
 /* Appends to the finding's text; formatted as by printf. */
 void finding_append(struct finding *finding, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* finding_write adds a finding to a JSON array as an object; finding_read reads the object back, and cuts long
- * texts. */
+/* finding_write appends a finding to a JSON array, as an object; finding_read reads the object back, and cuts off texts
+ * that are longer than the structure's members. */
 void finding_write(cJSON *list, const struct finding *finding);
 void finding_read(struct finding *finding, const cJSON *json);
 

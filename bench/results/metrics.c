@@ -1,5 +1,5 @@
-/* metrics.c - writes metrics.csv, rank 0's metrics of each step as a table. A first pass over the lines finds the
- * columns, a second writes the rows. Only one line is in memory at a time. */
+/* metrics.c - writes metrics.csv: rank 0's metrics as a table, one row for each step. A first pass over the lines of
+ * rank_0_metrics.jsonl finds the columns, a second pass writes the rows. Only one line is in memory at a time. */
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -13,7 +13,7 @@
 
 enum { MOST_COLUMNS = 1000 };
 
-/* Adds the members of a line to `columns`, as nulls. Returns 0; or -1, reported, if there are too many columns. */
+/* Adds a null to `columns` for each new member of a line. Returns 0; or -1, reported, if there are too many columns. */
 static int add_columns(cJSON *columns, const cJSON *line, const char *from)
 {
     const cJSON *member;
@@ -30,7 +30,7 @@ static int add_columns(cJSON *columns, const cJSON *line, const char *from)
     return 0;
 }
 
-/* Writes the members of a line as a row; line NULL: the names of the columns. Returns 0; or -1, reported. */
+/* Writes the members of a line as a row; line NULL: writes the names of the columns. Returns 0; or -1, reported. */
 static int write_row(struct new_file *file, const cJSON *columns, const cJSON *line)
 {
     char number[40], *text = NULL;
@@ -51,7 +51,7 @@ static int write_row(struct new_file *file, const cJSON *columns, const cJSON *l
     return status;
 }
 
-/* Reads all lines. file NULL: adds their columns; otherwise writes the lines as rows. Returns 0; or -1, reported. */
+/* Reads all lines. file NULL: adds their columns; otherwise writes them to file as rows. Returns 0; or -1, reported. */
 static int take_lines(cJSON *columns, FILE *in, const char *from, struct new_file *file)
 {
     char *text = NULL;

@@ -22,7 +22,7 @@ void provenance_add_comm(cJSON *json, const struct comm *comm)
 
 static void add_environment(cJSON *json)
 {
-    /* SLURM_J alone would match SLURM_JWT, a secret token */
+    /* prefixes of names; SLURM_J would also match SLURM_JWT, a secret token */
     static const char *const allowed[] = {"OMP_",         "GOMP_",          "OPENBLAS_", "BLIS_",      "MKL_",
                                           "KMP_",         "MPIR_",          "MPICH",     "UCX_",       "FI_",
                                           "HYDRA_",       "GLIBC_TUNABLES", "CUDA_",     "NCCL_",      "SLURM_JOB_ID",

@@ -29,7 +29,7 @@ static const struct option rows[] = {
      .help = "file that is replaced every few seconds by the figures so far in Prometheus' text format, such as for the "
      "textfile collector of node_exporter"},
     {.name = "dry-run", .kind = &option_count, .offset = FIELD(dry_run_ranks), .initial = "0", .high = 1e6,
-     .help = "only check the command line, for that many ranks, whatever this machine has; 0: run"},
+     .help = "only check the command line, as for this number of ranks, whatever hardware this machine has; 0: run"},
 };
 /* clang-format on */
 
@@ -41,7 +41,7 @@ struct option_section results_options_section(struct results_options *options)
 /* ---- the directory ---- */
 
 /* Sets results->top to the directory that the user named, or to results/<time>[-<label>][-<number>]. Rank 0 makes the
- * latter and sends its name to the other ranks. */
+ * latter directory, and sends the name to the other ranks. */
 static void name_directory(struct results *results, const struct job *job, const char *given, const char *label)
 {
     char *all = allocate((size_t)job->size, sizeof results->top);
@@ -53,12 +53,12 @@ static void name_directory(struct results *results, const struct job *job, const
     else {
         const char *dash = *label ? "-" : "";
         snprintf(name, sizeof name, "results/%s%s%s", stamp, dash, label);
-        if (job->rank == 0) { /* mkdir now, so that runs of the same second share no directory */
+        if (job->rank == 0) { /* mkdir now, so that runs begun in the same second share no directory */
             int made = mkdir("results", 0777) && errno != EEXIST ? -1 : mkdir(name, 0777);
             for (int i = 2; made && errno == EEXIST && i < 1000; i++) {
                 snprintf(name, sizeof name, "results/%s%s%s-%d", stamp, dash, label, i);
                 made = mkdir(name, 0777);
-            } /* if mkdir failed for another reason, opening the directory reports it */
+            } /* if mkdir failed for another reason, take_directory reports the failure */
         }
     }
     job_gather(job, name, sizeof name, all);
@@ -66,22 +66,22 @@ static void name_directory(struct results *results, const struct job *job, const
     free(all);
 }
 
-/* A pattern for fnmatch that matches all files that a run of any mode writes to its directory, on any rank and host.
- * Upper and lower case count as equal, as on some file systems. */
+/* A pattern for fnmatch: it matches the names of all files that a run of any mode writes to its directory, on any rank
+ * and host. Upper and lower case count as equal, as on some file systems. */
 static const char of_runs[] =
     "@(run.json|summary.@(json|csv|txt|prom)|metrics.csv|rank_*_metrics.jsonl|@(cpu|gpu)_monitor*.csv|checkpoint.bin|"
     "all_ranks)";
 enum { MATCH = FNM_EXTMATCH | FNM_CASEFOLD };
 
-/* Checks that no file matches both directory/all (glob(7)) and the pattern `names` (fnmatch). An empty file without
- * other hard links is allowed. Returns 0; or -1, reported. */
+/* Checks that no file found by the glob pattern directory/all has a name that matches the fnmatch pattern `names`. An
+ * empty file without other hard links is allowed. Returns 0; or -1, reported. */
 static int check_names(const char *option, const char *directory, const char *all, const char *names)
 {
     glob_t found;
     struct stat status;
     int taken = 0;
     if (access(directory, R_OK) && errno == EACCES)
-        return error_report("--%s %s: cannot list what it holds: %s; choose another directory", option, directory,
+        return error_report("--%s %s: cannot list the files in it: %s; choose another directory", option, directory,
                             strerror(errno));
     size_t n = files_find(&found, directory, all);
     for (size_t i = 0; i < n && !taken; i++) {
@@ -97,14 +97,14 @@ static int check_names(const char *option, const char *directory, const char *al
 
 int results_check_free(const char *option, const char *top, const char *below)
 {
-    char directory[FILES_PATH], names[160]; /* top may hold profiles of other implementations */
+    char directory[FILES_PATH], names[160]; /* names matches this run's files in top, which may hold other profiles */
     snprintf(directory, sizeof directory, *below ? "%s/%s" : "%s", top, below);
     snprintf(names, sizeof names, "@(run.json|%s_@(summary.txt|rank_*_trace.json?(.gz)))", below);
     return check_names(option, top, "*", names) || check_names(option, directory, "*", of_runs) ? -1 : 0;
 }
 
-/* Checks that the directory holds no results, makes it, and removes temporary files of killed runs. Rank 0 also locks
- * it until results_close. Returns 0; or -1, reported. */
+/* Checks that the directory holds no results, and makes it. Rank 0 also locks it until results_close, and removes
+ * temporary files that killed runs left in it. Returns 0; or -1, reported. */
 static int take_directory(struct results *results, const struct results_target *target)
 {
     if (results_check_free(target->option, results->top, target->below) ||
@@ -118,7 +118,7 @@ static int take_directory(struct results *results, const struct results_target *
     return 0;
 }
 
-/* Checks the file of --prometheus. Returns 0; or -1, reported. */
+/* Checks that the --prometheus file is writable and not named like a run's file. Returns 0; or -1, reported. */
 static int check_prometheus(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -158,7 +158,7 @@ int results_close(struct results *results)
     if (!status && was_open && results->rank == 0)
         status = results_write_metrics_csv(results->directory);
     if (!status && was_open && results->prometheus_failed)
-        status = error_report("--prometheus %s: the last summary could not be written to it; it is %s/summary.prom",
+        status = error_report("--prometheus %s: the last summary could not be written; it is in %s/summary.prom",
                               results->prometheus, results->directory);
     if (results->lock > 0) {
         (void)fsync(results->lock); /* puts the files' names on disk */

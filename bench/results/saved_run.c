@@ -76,10 +76,10 @@ static int find_directory(struct saved_run *saved, const char *directory)
 
 /* ---- the files ---- */
 
-/* Limits on the number of items in members of run.json, to bound the time and memory of a reader. */
+/* The most items that members of run.json may have, so that reading the file takes bounded time and memory. */
 static const struct {
     const char *name;
-    int most, is_object; /* is_object: must be an object; otherwise an array */
+    int most, is_object; /* most: limit of items; is_object: 1: must be an object, 0: an array */
 } limits[] = {{"configuration", 1000, 1}, {"derived", 1000, 1}, {"environment", 1000, 1},
               {"hosts", 10000, 1},        {"ranks", 100000, 0}, {"implementations", 1000, 0}};
 
@@ -147,7 +147,7 @@ void saved_run_destroy(struct saved_run *saved)
     *saved = (struct saved_run){0};
 }
 
-/* ---- where it ran ---- */
+/* ---- where the run took place ---- */
 
 static void replace_controls(char *text)
 {
@@ -171,7 +171,7 @@ struct place place_of(const cJSON *run)
     {
         const cJSON *host = cJSON_GetObjectItemCaseSensitive(hosts, json_string(rank, "host"));
         if (json_number(rank, "machine") != (double)place.machines)
-            continue; /* counted already: machines are numbered in rank order */
+            continue; /* counted before: machines are numbered in rank order */
         place.machines++;
         place.cpus += json_count(host, "pus");
         place.memory_bytes += (double)json_count(host, "memory_bytes");

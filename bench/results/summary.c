@@ -63,7 +63,7 @@ static const char *prefix_of(const cJSON *summary)
 }
 
 /* Prints the sentences in a list of the summary, after an empty line if `apart` and the list is not empty. */
-static int print_sentences(FILE *out, const cJSON *summary, const char *list, int apart)
+static void print_sentences(FILE *out, const cJSON *summary, const char *list, int apart)
 {
     const cJSON *sentence;
     int n = 0;
@@ -74,7 +74,6 @@ static int print_sentences(FILE *out, const cJSON *summary, const char *list, in
         fputs(apart && !n++ ? "\n" : "", out);
         text_wrap(out, prefix_of(summary), sentence->valuestring);
     }
-    return n;
 }
 
 void results_print_heading(FILE *out, const cJSON *summary)
@@ -111,7 +110,7 @@ const char *results_unfinished(char text[RESULTS_UNFINISHED], const cJSON *summa
     return text;
 }
 
-/* If the run is unfinished, says so in the heading. */
+/* If the run is unfinished, adds a sentence about that to the heading. */
 static void add_unfinished(cJSON *summary)
 {
     cJSON *heading = cJSON_GetObjectItemCaseSensitive(summary, "heading");
@@ -123,7 +122,7 @@ static void add_unfinished(cJSON *summary)
 }
 
 /* Writes summary.prom, and a copy to the file given to --prometheus. Returns 0; or -1, reported. A failed copy is no
- * error. */
+ * error here: results_close reports it. */
 static int write_prometheus(struct results *results, const cJSON *summary, const struct figure_list *figures)
 {
     const struct prometheus_run run = {figures,

@@ -13,7 +13,7 @@ const char *const verdict_kind_name[VERDICT_KINDS] = {"best", "tie", "undecided"
 
 enum { HEADING = 64 };
 
-/* Returns a heading such as "Tie (within 1 %)". */
+/* Returns the heading for implementations of a kind, such as "Tie (within 1 %)". */
 static const char *kind_heading(char text[HEADING], enum verdict_kind kind, double within)
 {
     static const char *const word[VERDICT_KINDS] = {"Best", "Tie", "Undecided", "Slower"};
@@ -60,7 +60,7 @@ static void add_data(const struct verdict *verdict, cJSON *summary)
     }
 }
 
-/* Adds sentences and data on the best: its name, its cost, and the options that select it. */
+/* Adds two sentences on the best: its name and cost, and the options that select it. */
 static void add_choice(const struct verdict *verdict, int undecided, const char *list, cJSON *summary)
 {
     const struct estimate *cost = &verdict->cost, *given = cost->n ? cost : &verdict->step;
@@ -110,8 +110,8 @@ static int add_kind(const struct verdict *verdict, enum verdict_kind kind, const
     return intervals;
 }
 
-/* Adds a sentence on why there is no verdict; returns 0, with nothing added, if there is a verdict. With
- * verdict->within, few samples are no reason: items can be undecided. */
+/* Adds a sentence on why there is no verdict, and returns 1; if there is a verdict, adds nothing and returns 0. With a
+ * margin (verdict->within > 0), too few samples are no reason: the items are undecided instead. */
 static int add_obstacle(const struct verdict *verdict, const char *list, cJSON *summary)
 {
     if (verdict->ranks == 1)
@@ -119,7 +119,7 @@ static int add_obstacle(const struct verdict *verdict, const char *list, cJSON *
                              "Nothing to choose: one rank has nothing to reduce; differences are the "
                              "strategies' own work.");
     else if (verdict->candidates < 2)
-        results_add_sentence(summary, list, "Nothing to choose: fewer than two strategies that reduce.");
+        results_add_sentence(summary, list, "Nothing to choose: fewer than two of the strategies reduce gradients.");
     else if (!verdict->label || (verdict->step.n < STATS_LEAST_PAIRS && !(verdict->within > 0)))
         results_add_sentence(summary, list, "No verdict: too few %ss for an interval; use %d or more (--%ss).",
                              verdict->sample, STATS_LEAST_PAIRS, verdict->sample);
@@ -137,7 +137,7 @@ static void add_sentences(const struct verdict *verdict, const char *list, cJSON
         undecided |= verdict->item[i].kind == VERDICT_UNDECIDED;
     add_choice(verdict, undecided, list, summary);
     if (*verdict->best_size && !*verdict->size)
-        results_add_sentence(summary, list, "Shortest of the bucket sizes: %s MiB.", verdict->best_size);
+        results_add_sentence(summary, list, "Bucket size with the shortest step: %s MiB.", verdict->best_size);
     for (enum verdict_kind kind = VERDICT_TIE; kind < VERDICT_KINDS; kind++)
         intervals |= add_kind(verdict, kind, list, summary);
     if (intervals && verdict->explain)

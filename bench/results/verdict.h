@@ -1,5 +1,5 @@
-/* verdict.h - which of several compared implementations to use, and how the others compare with it. Every command that
- * compares writes it, as a member of summary.json and as sentences; reports read it back. */
+/* verdict.h - the verdict: which of several compared implementations to use, and how the others compare with it. Every
+ * command that compares writes a verdict to summary.json, as a member and as sentences; reports read it back. */
 #ifndef BENCH_RESULTS_VERDICT_H
 #define BENCH_RESULTS_VERDICT_H
 
@@ -19,22 +19,22 @@ extern const char *const verdict_kind_name[VERDICT_KINDS];
 /* An implementation other than the best. */
 struct verdict_item {
     const char *label;
-    double step;           /* seconds of a step, by which the items are sorted */
+    double step;           /* step time in seconds, by which verdict_add sorts the items */
     struct paired to_best; /* its step / the step of the best */
     enum verdict_kind kind;
 };
 
 /* A comparison. The caller owns the strings and the array. */
 struct verdict {
-    int ranks, candidates;               /* numbers of ranks and of implementations that reduce gradients */
+    int ranks, candidates;               /* number of ranks; number of implementations that reduce gradients */
     const char *label, *strategy, *size; /* of the best; label NULL: not known; size: --bucket-size-mb or "" */
     struct estimate step, cost;          /* of the best, in seconds; cost: step - step of `none`; cost.n 0: not known */
-    const char *best_size;               /* fastest bucket size, if the best has no buckets; otherwise "" */
-    double within;                       /* margin of a tie, 0.01 is 1 %; 0: no margin, only a test */
-    int anytime;                         /* the intervals hold at whichever round sampling stops (best_compare) */
-    const char *sample;                  /* name of what is compared in pairs: "round" or "repeat" */
+    const char *best_size;               /* fastest bucket size in MiB, if the best has no buckets; otherwise "" */
+    double within;                       /* margin of a tie, 0.01 is 1 %; 0: none, a significance test decides */
+    int anytime;                         /* 1: the intervals hold at whichever round sampling stops (best_compare) */
+    const char *sample;                  /* what one sample comes from, as a word: "round" or "repeat" */
     int explain;                         /* 1: verdict_add adds a last sentence that explains the ratios */
-    struct verdict_item *item;           /* [n]; verdict_add sorts them */
+    struct verdict_item *item;           /* [n], all implementations but the best; verdict_add sorts them */
     int n;
 };
 
@@ -44,15 +44,15 @@ struct verdict {
  * undecided or are slower, with their ratios; or why there is no choice. */
 void verdict_add(struct verdict *verdict, const char *list, cJSON *summary);
 
-/* ---- functions that read the member "verdict" back; it may be NULL ---- */
+/* ---- functions that read the member "verdict" back; saved: this member, or NULL ---- */
 
 const char *verdict_best(const cJSON *saved); /* label of the best; "": none */
 
-/* Returns a space and a sentence with the labels of a kind, such as " Tie (within 1 %): a, b."; "" if there are none.
- * Labels that do not fit into the text are left out. */
+/* Writes to text[size], and returns, a space and a sentence with the labels of all implementations of a kind, such as
+ * " Tie (within 1 %): a, b."; "" if there are none. Labels that do not fit into the text are left out. */
 const char *verdict_labels(char *text, size_t size, const cJSON *saved, enum verdict_kind kind);
 
-/* Returns how an implementation compares with the best; VERDICT_KINDS if it was not compared. */
+/* Returns the verdict on the implementation `label`; VERDICT_KINDS if it was not compared. */
 enum verdict_kind verdict_kind_of(const cJSON *saved, const char *label);
 
 #endif

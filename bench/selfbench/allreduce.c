@@ -1,5 +1,5 @@
 /* allreduce.c - checks that `ddpbench allreduce` measures the time of MPI_Allreduce: in one run, each size is timed
- * alternately by timing.c and by a plain loop around MPI_Allreduce, which shares only the clock with it. */
+ * alternately by timing.c and by a plain loop around MPI_Allreduce; the two share only the clock. */
 #include "allreduce/timing.h"
 #include "base/stats.h"
 #include "kernels/clock.h"
@@ -31,14 +31,14 @@ int main(int argc, char *argv[])
         return 1;
     struct collective_timing *timing = timing_create(&choice, bytes, SIZES, job.size, 0, &n);
     if (job.rank == 0)
-        printf("MPI_Allreduce of floats on %d ranks, us a call: a plain loop around it, and ddpbench, %d rounds in "
-               "turn\n%10s %-12s %10s %10s %7s [95 %%]\n",
+        printf("MPI_Allreduce of floats on %d ranks, us a call, measured by a plain loop and by ddpbench in turn, %d "
+               "rounds\n%10s %-12s %10s %10s %7s [95 %%]\n",
                job.size, ROUNDS, "bytes", "", "plain", "ddpbench", "ratio");
     for (size_t i = 0; i < n; i++)
         agree += (size_t)compare(&endpoint, &options, &timing[i]);
     if (job.rank == 0)
-        printf("plain, ddpbench: medians over the rounds of the mean of a loop; ratio: median of the rounds' own. "
-               "%zu of %zu agree within max(3 %%, 0.2 us).\n",
+        printf("plain, ddpbench: median of the rounds, each the mean of a loop; ratio: median of each round's ratio. "
+               "At %zu of %zu sizes they agree within max(3 %%, 0.2 us).\n",
                agree, n);
     timing_destroy(timing, n);
     endpoint_destroy(&endpoint);
@@ -53,7 +53,7 @@ static double mean_of_ranks(const struct job *job, double seconds)
     return sum / job->size;
 }
 
-/* Returns the seconds of a call of MPI_Allreduce in a loop of n calls, mean over ranks. */
+/* Returns the mean seconds of a call of MPI_Allreduce in a loop of n calls, mean over ranks. */
 static double plain_loop(const struct endpoint *endpoint, const struct collective_timing *t, size_t n)
 {
     const void *in = t->in_place ? MPI_IN_PLACE : endpoint->in;
@@ -67,7 +67,7 @@ static double plain_loop(const struct endpoint *endpoint, const struct collectiv
     return mean_of_ranks(endpoint->job, 1e-9 * (double)(clock_now_ns() - start) / (double)n);
 }
 
-/* Returns the seconds of an iteration that timing.c measured in its last cycle, mean over ranks. */
+/* Returns the mean seconds of an iteration in the last cycle that timing.c measured, mean over ranks. */
 static double last_cycle(const struct job *job, const struct collective_timing *t)
 {
     double mean = 0;

@@ -1,9 +1,9 @@
-/* kernels.c - times every operation of a device on its own, next to a copy. It judges nothing: the exit status is 0 if
- * it ran.
+/* kernels.c - times every operation of a device on its own, next to a copy. The program judges nothing: its exit
+ * status is 0 if it ran.
  *
  * Operations are timed by time stamps on the device, without waiting between them: the host issues a whole round before
- * the GPU has finished it. operations.h declares the least bytes and operations of each kernel, as Hager and
- * Eitzinger's TheBandwidthBenchmark (RRZE) does. */
+ * the GPU has finished it. operations.h declares how many bytes and FLOP an operation needs at least, as
+ * Hager and Eitzinger's TheBandwidthBenchmark (RRZE) does. */
 #include "base/stats.h"
 #include "kernels/device.h"
 #include "kernels/error.h"
@@ -41,7 +41,7 @@ struct kernel_arrays {
 
 struct bench {
     struct program program;
-    size_t array_mib, rounds; /* options */
+    size_t array_mib, rounds; /* values of --array-mib and --rounds */
     size_t array_bytes;       /* bytes of an array of a memory-bound operation */
     size_t numbers;           /* numbers in an array, enough for every case */
     struct kernel_arrays arrays;
@@ -56,7 +56,7 @@ static const struct option rows[] = {
      .help = "MiB of the arrays of memory-bound operations, at least; 0: 256, or 16 with --quick, which caches may "
      "hold"},
     {.name = "rounds", .common = 1, .kind = &option_count, .offset = offsetof(struct bench, rounds),
-     .initial = "20", .low = 1, .high = 10000, .help = "that are timed"},
+     .initial = "20", .low = 1, .high = 10000, .help = "timed rounds"},
 };
 /* clang-format on */
 
@@ -76,7 +76,7 @@ int main(int argc, char *argv[])
                               argc, argv);
     if (status >= 0)
         return status;
-    size_t row = (size_t)T * C * sizeof(float); /* array_bytes becomes a multiple of the bytes of an fp32 sequence */
+    size_t row = (size_t)T * C * sizeof(float); /* a sequence's T x C fp32 values: array_bytes is a multiple of it */
     size_t mib = b.array_mib ? b.array_mib : b.program.quick ? 16 : 256;
     b.array_bytes = ((mib << 20) + row - 1) / row * row;
     b.numbers = b.array_bytes / b.program.opened.device->compute_bytes;
@@ -136,7 +136,7 @@ static void declare_memory_bound(struct bench *b)
     }
 }
 
-/* Adds the products whose size letters are NIO or BTHD, as given, and enlarges the arrays to fit them. */
+/* Adds the products that have these size letters (NIO or BTHD), with these sizes, and enlarges the arrays for them. */
 static void declare_products_of(struct bench *b, const char *letters, const size_t size[4])
 {
     const size_t needed[] = {2 * size[0] * size[1] * size[2] * size[3], size[0] * size[1], size[1] * size[2],
@@ -198,7 +198,7 @@ static void create_arrays(struct bench *b)
     x->dtable = random_numbers(d, wide, (size_t)V * C, -0.5, 0.5);
     x->dw = random_numbers(d, wide, C, -0.5, 0.5);
     x->rstd = random_numbers(d, wide, N, 0.5, 1.5);
-    x->lse = random_numbers(d, wide, n / D, 0, 1); /* [B, H, T] */
+    x->lse = random_numbers(d, wide, n / D, 0, 1); /* shape [B, H, T] */
 
     float *turn = allocate(2 * MOST_ANGLES, sizeof *turn); /* repeated rotations keep the lengths of vectors */
     for (size_t i = 0; i < 2 * MOST_ANGLES; i += 2) {
@@ -322,7 +322,7 @@ static void measure_cases(struct bench *b)
 
 /* ---- figures ---- */
 
-/* Prints a case. The last column is its bandwidth / the copy's in the same round, median over rounds. */
+/* Prints a case. The last column, ratio, is bandwidth / the copy's bandwidth in the same round, median over rounds. */
 static void print_case(const struct bench *b, const struct kernel_case *k)
 {
     const struct kernel_case *copy = &b->item[b->copy];

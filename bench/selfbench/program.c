@@ -22,7 +22,7 @@ int program_error(const struct program *program, int status)
     return status;
 }
 
-/* Writes the name of the BLAS library, and warns on stderr if its matrix products are slow on this CPU. */
+/* Describes CPU, threads and BLAS library in program->on; warns on stderr if matrix products are slow on this CPU. */
 static void describe_cpu(struct program *program)
 {
     struct blas_facts blas;

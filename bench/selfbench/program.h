@@ -13,13 +13,13 @@ struct program {
     char on[300]; /* the device in words, such as "NVIDIA H200, bf16" or "cpu, 1 thread" */
 };
 
-/* Reads the command line, with the program's `own` options and the common ones, and opens the device. Returns -1 to
+/* Reads the command line (own[sections]: the program's own options), and opens the device. Returns -1 to
  * continue, or the exit status: 0 after --help (`words` end the help) or --version; 2 for a bad command line, or 1 if
  * the device cannot be opened, both reported on stderr. */
 int program_open(struct program *program, const struct option_section *own, size_t sections, const char *words,
                  int argc, char *const argv[]);
 
-/* Prints the reported error on stderr; returns the status. */
+/* Prints the reported error on stderr. Returns `status`. */
 int program_error(const struct program *program, int status);
 
 /* Returns n uniform numbers from [low, high) in device memory; the caller releases them. number_bytes 4: fp32, 2:

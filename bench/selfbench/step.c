@@ -3,7 +3,7 @@
  * 1. A whole step of one rank alternates with its weight-matrix products alone: the same linear operations on the same
  *    device, weights and gradients, with nothing between them. Each step is compared with the products just before it.
  * 2. The same step runs on a device whose operations do nothing. This leaves the step's loop, the hand-over of data,
- *    spans and the bookkeeping of collectives. It is measured without and with the communication thread. */
+ *    the recording of spans and the bookkeeping of collectives, measured without and with the communication thread. */
 #include "ddp/step.h"
 #include "base/stats.h"
 #include "ddp/comm_self.h"
@@ -28,7 +28,7 @@ static const struct option rows[] = {
     {.name = "batch-size", .common = 1, .kind = &option_count, .offset = offsetof(struct step_options, batch),
      .initial = "0", .high = 1e6, .help = "sequences in a step; 0: 32 on a GPU, 1 on the CPU"},
     {.name = "pairs", .kind = &option_count, .offset = offsetof(struct step_options, pairs), .initial = "0",
-     .high = 10000, .help = "of a step and its products; 0: 7 on the CPU, 15 on a GPU, 3 with --quick"},
+     .high = 10000, .help = "timed pairs of a step and its products; 0: 7 on the CPU, 15 on a GPU, 3 with --quick"},
 };
 /* clang-format on */
 
@@ -147,8 +147,8 @@ static void one_rank_destroy(struct one_rank *rank)
     model_destroy(&rank->model);
 }
 
-/* Returns the mean microseconds of a step over a block that begins with an empty timeline. A step this short would wait
- * for the thread that fetches its data, unlike a real step. So before each step this thread gets 100 us, not timed. */
+/* Returns the mean microseconds of a step in a block that begins with an empty timeline. A step this short would wait
+ * for the thread that fetches data, unlike a real step. So that thread gets 100 us before each step, not timed. */
 static double one_rank_block_us(struct one_rank *rank, int steps)
 {
     double sum = 0;
@@ -170,7 +170,7 @@ enum { PRODUCTS, STEP, RATIO, CEILING, MODEL, OF_PRODUCTS, MFU, FIRST_PHASE, FIG
 
 struct step_and_products {
     struct one_rank rank;
-    void *x, *y, *dx; /* activations; each array fits every product */
+    void *x, *y, *dx; /* activations; each is large enough for every product */
     size_t rows, pairs;
     double peak;    /* published peak of the device, FLOP/s; 0: unknown */
     double *sample; /* [FIGURES, pairs] */
@@ -226,7 +226,7 @@ static void run_products(const struct step_and_products *pairs)
 }
 
 /* Times the products, then a step. The gradient is zeroed first, so that an asynchronous device is still busy while the
- * first product is issued. pair < 0: warm-up, not recorded. */
+ * first product is issued. pair < 0: a warm-up pair, not recorded. */
 static void run_pair(struct step_and_products *pairs, int pair)
 {
     struct one_rank *rank = &pairs->rank;
@@ -271,7 +271,7 @@ static void compare_step(const struct program *program, const struct step_option
     const struct workload *m = &o->model;
     struct step_and_products pairs;
     char words[128];
-    int discarded = program->opened.on_gpu ? 3 : 1; /* pairs before clocks have risen and kernels are chosen */
+    int discarded = program->opened.on_gpu ? 3 : 1; /* at first clocks still rise and libraries choose kernels */
     step_and_products_create(&pairs, program->opened.device, o);
     pairs.peak = program->opened.on_gpu ? gpu_peak(program->opened.gpu.name, program->opened.device->precision) : 0;
     printf("1. Step against its weight-matrix products: d_model %zu, %zu layers, %zu heads, d_ff %zu, vocabulary %zu,\n"

@@ -11,9 +11,9 @@
  * because more of a tile on the diagonal is masked. */
 enum { TILE = 64 };
 
-/* One tile: `rows` queries from q0 on, `columns` keys from k0 on. Consecutive tokens are `stride` numbers apart in q, k
- * and v, and `out` numbers apart in o. Scores are [rows, TILE]: loops run over all TILE columns, because compilers
- * unroll loops whose length is constant. */
+/* One tile: `rows` queries from q0 on, `columns` keys from k0 on, with `depth` (D) numbers each. Consecutive tokens are
+ * `stride` numbers apart in q, k and v, and `out` numbers apart in o. Scores are [rows, TILE]: loops run over all TILE
+ * columns, because compilers unroll loops of constant length. */
 struct tile {
     size_t q0, k0;
     int rows, columns, depth, stride, out;
@@ -51,7 +51,7 @@ static void multiply_transposed(float *s, const struct tile *t, float scale, con
 static void mask_scores(float *s, const struct tile *t)
 {
     for (size_t r = 0; r < (size_t)t->rows; r++) {
-        size_t visible = t->q0 + r + 1 - t->k0; /* number of keys; exceeds t->columns in tiles before the diagonal */
+        size_t visible = t->q0 + r + 1 - t->k0; /* number of keys from k0 on that row r may see; limited below */
         if (visible > (size_t)t->columns)
             visible = (size_t)t->columns;
         for (size_t c = visible; c < TILE; c++)
@@ -152,8 +152,8 @@ CPU_CLONES void cpu_attention_forward(void *o_, float *lse, void *q_, void *k_, 
     cpu_blas_leave_region();
 }
 
-/* Turns scores p[rows, TILE] into probabilities, using forward's lse, and dp into the gradient of the scores, scale * p
- * * (dp - delta), where delta[r] is the sum of do * o over the row. */
+/* Turns scores p[rows, TILE] into probabilities, using forward's lse; and turns dp into the gradient of the scores,
+ * scale * p * (dp - delta), where delta[r] is the sum of d_o * o over the row. */
 static void backward_softmax(float *p, float *dp, const struct tile *t, const float *lse, const float *delta)
 {
     for (size_t r = 0; r < (size_t)t->rows; r++) {
@@ -182,7 +182,7 @@ static void backward_tile(float *dq, float *dk, float *dv, const float *d_o, con
                           const float *q, const float *k, const float *v, size_t i, size_t T, size_t H, size_t D,
                           size_t stride)
 {
-    _Alignas(64) float p[TILE * TILE], dp[TILE * TILE] = {0}; /* initialized, because unused columns must stay finite */
+    _Alignas(64) float p[TILE * TILE], dp[TILE * TILE] = {0}; /* dp is read past t.columns, so must be finite there */
     float delta[TILE];
     size_t q0 = i * TILE * stride, out = H * D, o0 = i * TILE * out;
     for (size_t r = 0; r < TILE && i * TILE + r < T; r++) {

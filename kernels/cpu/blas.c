@@ -31,7 +31,7 @@ void cpu_blas_set_threads(int threads)
         set_int64(threads);
 }
 
-/* Tests whether the library is an OpenBLAS with POSIX threads, whose function returns 1 (0: no threads; 2: OpenMP). */
+/* Tests whether the library is an OpenBLAS with POSIX threads (openblas_get_parallel: 1; 0: no threads; 2: OpenMP). */
 static int has_own_threads(void)
 {
     int (*get_parallel)(void);

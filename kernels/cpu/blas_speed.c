@@ -8,9 +8,9 @@
 enum { REPEATS = 21, SIDE = 256, SUMS = 12, ROUNDS = 80000 };
 
 /* Runs fused multiply-adds on SUMS independent vectors of `bytes` bytes: enough for units that start two per cycle with
- * a latency of six cycles, and few enough for the registers. A CPU with shorter vectors uses several for each, and is
- * then fastest with the function for its own length. *number supplies the operands and takes a result, so that the
- * compiler can neither precompute nor remove the work. Returns the number of operations, two per element. */
+ * a latency of six cycles, and few enough for the registers. A CPU with shorter vectors splits each vector, and is
+ * fastest with the function for the length of its own vectors. *number supplies the operands and takes a result, so
+ * that the compiler can neither precompute nor remove the work. Returns the number of operations, two per element. */
 #define VECTOR_ROUNDS(name, bytes)                                                                                     \
     CPU_CLONES static double name(volatile float *number)                                                              \
     {                                                                                                                  \
@@ -31,7 +31,7 @@ VECTOR_ROUNDS(rounds_of_16, 16)
 VECTOR_ROUNDS(rounds_of_32, 32)
 VECTOR_ROUNDS(rounds_of_64, 64)
 
-/* Takes the best of REPEATS alternating repetitions, because other users of the core can only slow them down. */
+/* Takes the best of REPEATS repetitions, because other users of the core can only slow them down. */
 void blas_measure(struct blas_facts *facts)
 {
     double (*const rounds[])(volatile float *) = {rounds_of_16, rounds_of_32, rounds_of_64};

@@ -7,8 +7,8 @@
 #include <math.h>
 
 /* Marks an operation that is faster with wide vectors, which not every CPU has: the Makefile defines CPU_CLONES as
- * CPU_CLONES_none or CPU_CLONES_x86_64. On x86_64, PORTABLE=1 compiles the operation and the functions that it calls in
- * this file three times, and the program selects the widest version at its start. Wider versions use fused
+ * CPU_CLONES_none or CPU_CLONES_x86_64. On x86_64, PORTABLE=1 compiles the operation, and the functions of its file
+ * that it calls, three times, and the program selects the widest version at its start. Wider versions use fused
  * multiply-adds, as -ffp-contract allows, and longer partial sums, so that the last bits of results may differ between
  * CPUs, as they do between builds for these CPUs. */
 #define CPU_CLONES_none
@@ -29,21 +29,21 @@ int cpu_blas_look_up(const char *name, void *function, size_t size);
 /* Sets the number of threads of every CBLAS that is loaded. */
 void cpu_blas_set_threads(int threads);
 
-/* Call these around parallel regions whose threads each call BLAS. A BLAS built on OpenMP detects that it is called in
- * a region; one with its own threads would make the callers queue for them, so it is set to use one thread. */
+/* Call these around a parallel region whose threads call BLAS. A BLAS built on OpenMP detects the region; a BLAS with
+ * its own threads would make the callers queue for them, so it gets only one thread in the region. */
 void cpu_blas_enter_region(void);
 void cpu_blas_leave_region(void);
 
 /* Converts n to BLAS's int; fatal if it does not fit. */
 int cpu_blas_int(size_t n);
 
-/* Sums over long arrays are cut into this many blocks for any number of threads, and the sums of blocks are added in
- * order, so that the result does not depend on the threads. Block b is [start(b), start(b + 1)). */
+/* Long arrays are cut into this many parts for any number of threads, and the sums of parts are added in order, so that
+ * a sum does not depend on the threads. Part b is [cpu_block_start(n, b), cpu_block_start(n, b + 1)). */
 enum { CPU_BLOCKS = 256 };
 
 static inline size_t cpu_block_start(size_t n, size_t b)
 {
-    size_t longer = n % CPU_BLOCKS; /* the first `longer` blocks have one more element */
+    size_t longer = n % CPU_BLOCKS; /* the first `longer` parts have one more element */
     return n / CPU_BLOCKS * b + (b < longer ? b : longer);
 }
 

@@ -64,7 +64,7 @@ const struct device *device_cpu(int threads)
     return &table;
 }
 
-/* Allocates zeroed memory. Aligns large blocks to huge pages and requests huge pages, for fewer TLB misses in long
+/* Allocates zeroed memory. For large sizes, aligns it to huge pages and requests them, for fewer TLB misses in long
  * streams. */
 void *cpu_allocate(size_t bytes)
 {

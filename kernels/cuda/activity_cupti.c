@@ -1,8 +1,8 @@
 /* activity_cupti.c - the tracer of NVIDIA GPUs: converts CUPTI's activity records to activities.
  *
  * CUPTI requests buffers, fills them with records, and returns them when they are full or flushed, from its own thread
- * or from the thread that flushes. Records are not in order. Times are the host clock's: CUPTI reads that clock for
- * calls, and converts the GPU's times. Source: NVIDIA, CUPTI documentation, section on the activity API. */
+ * or from the thread that flushes. Records are not in order. Times are those of clock.h: CUPTI reads this clock for
+ * calls, and converts the GPU's times to it. Source: NVIDIA, CUPTI documentation, section on the activity API. */
 #include "kernels/activity.h"
 
 #include "kernels/clock.h"
@@ -28,9 +28,9 @@ static struct {
     CUpti_SubscriberHandle subscriber;
     /* the thread that started the tracer: its number in CUPTI, and its id in the system */
     uint32_t starter, starter_thread;
-    pthread_mutex_t lock; /* guards the members below and the activities; held while CUPTI reads records */
+    pthread_mutex_t lock; /* guards the members below and the activities; held while records are converted */
     int paused;
-    struct cupti_buffer *kept; /* buffers returned while paused */
+    struct cupti_buffer *kept; /* buffers that CUPTI returned while paused */
     size_t dropped;            /* records dropped by CUPTI, not yet counted in `into` */
 } tracer = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -159,7 +159,7 @@ static void CUPTIAPI give_buffer(uint8_t **bytes, size_t *size, size_t *records)
     *records = 0; /* no limit on the number of records */
 }
 
-/* Converts the records in a buffer; the caller holds the lock. */
+/* Converts the records in a buffer, and returns the buffer to the pool; the caller holds the lock. */
 static void read_buffer(struct cupti_buffer *buffer)
 {
     CUpti_Activity *record = NULL;
@@ -284,7 +284,7 @@ static void set_up(struct activities *activities)
 }
 
 /* Requests one buffer for all threads, because otherwise even a short-lived thread takes a buffer for a few records;
- * and promises zeroed buffers, so that CUPTI does not zero them in a timed region. Old libraries support neither. */
+ * and promises zeroed buffers, so that CUPTI does not zero them in a timed region. Old versions of CUPTI lack both. */
 static void set_attributes(void)
 {
     uint8_t off = 0, on = 1;
@@ -296,8 +296,8 @@ static void set_attributes(void)
     (void)tracer.cupti.set_attribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &size, &on);
 }
 
-/* Excludes event queries, which do not wait, from the trace: copies for MPI are polled by queries, whose records would
- * fill the memory. Newer libraries can exclude only queries that returned "not ready". */
+/* Excludes event queries from the trace: the host polls copies for MPI by queries, whose records would fill the memory.
+ * Newer versions of CUPTI can also exclude the wait records of queries that returned "not ready". */
 static void leave_out_queries(void)
 {
     if (tracer.cupti.enable_runtime_call)

@@ -1,11 +1,11 @@
 /* attention.cuh - shared by attention forward and backward: tiles in shared memory, their products, masks.
  *
- * A block of ATTENTION_WARPS warps keeps the rows for which it computes results in shared memory, and streams the rows
- * to be multiplied with them through two buffers: copies fill one while the other is used. A warp owns 16 M of the kept
- * rows, so that M products share each operand read from a streamed tile: shared-memory reads limit products of this
- * shape. No warp waits for another's results. Sources: Dao, FlashAttention-2, 2023, arXiv:2307.08691, for the division
- * of work and the loops; machine.cuh for the layouts of sums and operands. A lane's sums [M][n][4] are rows g and g+8
- * of every 16 rows, columns 2t and 2t+1 of every 8 columns. */
+ * A block of ATTENTION_WARPS warps keeps in shared memory the rows for which it computes results, and streams the rows
+ * to be multiplied with them through two buffers: copies fill one while the other is used. A warp owns 16 * M of the
+ * kept rows, so that M products share each operand read from a streamed tile: shared-memory reads limit products of
+ * this shape. No warp waits for another's results. Sources: Dao, FlashAttention-2, 2023, arXiv:2307.08691, for the
+ * division of work and the loops; machine.cuh for the layouts of sums and operands. A lane's sums [M][n][4] are rows g
+ * and g+8 of every 16 rows, columns 2t and 2t+1 of every 8 columns, where g = lane / 4 and t = lane % 4. */
 #ifndef KERNELS_CUDA_ATTENTION_CUH
 #define KERNELS_CUDA_ATTENTION_CUH
 
@@ -39,6 +39,7 @@ inline int attention_aligned(const void *x)
     return reinterpret_cast<uintptr_t>(x) % 16 == 0;
 }
 
+/* Fills the sizes; aligned: 1 if every array passes attention_aligned. Fatal if the heads are too wide. */
 template <typename Number>
 struct attention_sizes attention_sizes_of(size_t T, size_t H, size_t D, size_t stride, int aligned)
 {
@@ -57,8 +58,8 @@ struct attention_sizes attention_sizes_of(size_t T, size_t H, size_t D, size_t s
     return sizes;
 }
 
-/* Launches a kernel of attention with its plan's shared memory. CUDA must first allow more than 48 KiB; once per kernel
- * is enough, because a process uses one GPU. */
+/* Launches an attention kernel with Plan::SHARED bytes of shared memory. A kernel needs CUDA's permission to use more
+ * than 48 KiB; asking once per kernel is enough, because a process uses one GPU. */
 template <typename Plan, auto kernel, typename... Arguments> void attention_launch(dim3 grid, Arguments... arguments)
 {
     static const bool allowed = [] {
@@ -70,8 +71,8 @@ template <typename Plan, auto kernel, typename... Arguments> void attention_laun
     launch(kernel, grid, dim3(ATTENTION_THREADS), Plan::SHARED, arguments...);
 }
 
-/* Calls issue(plan) with the plan for this GPU: Plan<Products, DEPTH, false>, or Plan<Products, DEPTH, true> if the
- * first needs more shared memory than the GPU allows a block. */
+/* Calls issue(plan) with the sizes of tiles for this GPU: Plan<Products, DEPTH, false>, or Plan<Products, DEPTH, true>
+ * if the first needs more shared memory than the GPU allows a block. */
 template <template <typename, int, bool> class Plan, typename Products, int DEPTH, typename Issue>
 void attention_plan(Issue issue)
 {
@@ -85,7 +86,7 @@ void attention_plan(Issue issue)
     issue(Ample());
 }
 
-/* Returns the offset of the block's head in an array with tokens `stride` numbers apart; blockIdx.x is [B, H]. */
+/* Returns the offset of the block's head in an array with tokens `stride` numbers apart; blockIdx.x is b * H + h. */
 __device__ inline size_t attention_head(const struct attention_sizes &sizes, unsigned stride)
 {
     size_t b = blockIdx.x / sizes.H, h = blockIdx.x % sizes.H;
@@ -100,13 +101,13 @@ __device__ inline void rotate_pair(float &even, float &odd, float cosine, float 
     odd = x * sine + y * cosine;
 }
 
-/* Rotates all heads of q and k, in place, by rope's angles. */
+/* Rotates all heads of q and k, in place, by the angles in rope[T, D / 2, 2]. */
 template <typename Number>
 void attention_turn(Number *q, Number *k, const float *rope, size_t B, const struct attention_sizes &sizes);
 
-/* The first row of this warp in the kept tile, and the part of the columns of results that it computes. If there are
- * several parts, one warp for each part computes the same rows: all of their scores, but only its own columns of
- * results, so that the results fit registers. */
+/* Return the first row of this warp in the kept tile, and which of the `parts` parts of the columns of results the warp
+ * computes. If there are several parts, one warp for each part computes the same rows: all of their scores, but only
+ * its own columns of results, so that the results fit registers. */
 __device__ inline int attention_own_row(int M, int parts)
 {
     return static_cast<int>(threadIdx.x) / WARP % (ATTENTION_WARPS / parts) * 16 * M;
@@ -122,11 +123,10 @@ template <typename Number, int DEPTH> struct attention_tile {
     static constexpr int PIECE = 16 / sizeof(Number);
     static constexpr int PIECES = DEPTH / PIECE;
     static constexpr int ROW = DEPTH + PIECE;
-    /* rows that a block copies, with a piece per thread */
-    static constexpr int ROWS_AT_ONCE = ATTENTION_THREADS / PIECES;
+    static constexpr int ROWS_AT_ONCE = ATTENTION_THREADS / PIECES; /* rows that a block copies at once */
 };
 
-/* Block: begins to copy rows [first, first + ROWS) of a head to a tile; rows from T on become 0. */
+/* All threads of a block begin to copy rows [first, first + ROWS) of a head to a tile; rows from T on become 0. */
 template <typename Number, int DEPTH, int ROWS>
 __device__ inline void tile_load(Number *tile, const Number *head, unsigned stride, int first,
                                  const struct attention_sizes &sizes)
@@ -154,7 +154,7 @@ __device__ inline void tile_load(Number *tile, const Number *head, unsigned stri
     }
 }
 
-/* Warp: loads 16 rows and STEP columns of a tile as a product's left operand a. */
+/* A warp loads 16 rows and STEP columns of a tile as a product's left operand a. */
 template <typename Products, int ROW>
 __device__ inline void load_left(typename Products::template Operand<4> &a, const typename Products::Number *tile)
 {
@@ -164,7 +164,7 @@ __device__ inline void load_left(typename Products::template Operand<4> &a, cons
     Products::prepare(a, word);
 }
 
-/* Warp: sums[16 M, N] = a[16 M, DEPTH] * b[N, DEPTH]^T; left(a, m, k) supplies the operands of a, and b is a tile. */
+/* A warp computes sums[16 M, N] = a[16 M, DEPTH] * b[N, DEPTH]^T; left(a, m, k) loads operands of a; b is a tile. */
 template <typename Products, int DEPTH, int M, int N, typename Left>
 __device__ inline void multiply_transposed(float (&sums)[M][N / 8][4], Left left, const typename Products::Number *b)
 {
@@ -195,7 +195,7 @@ __device__ inline void multiply_transposed(float (&sums)[M][N / 8][4], Left left
     }
 }
 
-/* Warp: sums[16 M, COLUMNS] += weights[16 M, N] * b[N, COLUMNS]; b points to the first of COLUMNS columns of a tile. */
+/* A warp adds weights[16 M, N] * b[N, COLUMNS] to sums[16 M, COLUMNS]; b points to the first column in a tile. */
 template <typename Products, int DEPTH, int COLUMNS, int M, int N>
 __device__ inline void multiply_add(float (&sums)[M][COLUMNS / 8][4], const float (&weights)[M][N / 8][4],
                                     const typename Products::Number *b)
@@ -251,9 +251,9 @@ __device__ inline void mask_scores(float (&scores)[M][TILES][4], int row, int co
             }
 }
 
-/* Warp: multiplies its sums by the factors of their rows, writes them to its rows and columns of a tile that no warp
- * reads any more, and copies them from the tile to a head of an array, from row `first` and column `column` on. With
- * TURN_BACK, first rotates pairs (a pair is in one lane) back by the angles of their rows in rope[T, D / 2, 2]. */
+/* A warp multiplies its sums by the factors of their rows, writes the products to its rows and columns of a tile that
+ * no warp reads any more, and copies them from the tile to a head of an array, from row `first` and column `column` on.
+ * With TURN_BACK, it first rotates pairs (a pair is in one lane) back by their angles in rope[T, D / 2, 2]. */
 template <typename Number, int DEPTH, int COLUMNS, bool TURN_BACK, int M>
 __device__ inline void store_sums(Number *head, unsigned stride, int first, int column, Number *tile,
                                   const float (&sums)[M][COLUMNS / 8][4], const float (&factor)[M][2],

@@ -4,7 +4,7 @@
 
 constexpr int DELTA_LANES = 8; /* lanes that share a row */
 
-/* Computes delta, and lse to base 2, of rows [B, H, rows]; DELTA_LANES lanes share a row. */
+/* Computes delta, and lse to base 2, of rows [B, H, rows] (attention_rows); DELTA_LANES lanes share a row. */
 template <typename Number>
 __global__ void attention_delta_kernel(struct attention_rows out, const float *lse, const Number *d_o, const Number *o,
                                        size_t n, struct attention_sizes sizes)
@@ -77,7 +77,7 @@ template <typename Products> static void backward(const backward_arguments<typen
         backward_of_depth<Products, ATTENTION_MAX_DEPTH>(x);
 }
 
-/* Prepares delta, in scratch memory, and gathers the arguments. */
+/* Computes delta and lse to base 2 into scratch memory, and gathers the arguments. */
 template <typename Number>
 static backward_arguments<Number> prepare(void *dq, void *dk, void *dv, const void *d_o, const void *o,
                                           const float *lse, const void *q, const void *k, const void *v,

@@ -17,9 +17,9 @@ struct attention_rows {
     float *delta; /* sum of d_o * o over a row */
     int rows;
 };
-constexpr int ROWS_FILL = 128; /* this divides attention_rows.rows, and each plan's QUERIES divides this */
+constexpr int ROWS_FILL = 128; /* a multiple of each plan's QUERIES, and a divisor of attention_rows.rows */
 
-/* Sizes of tiles, as in forward_plan. Accumulators of dq, scores and their gradients must fit registers. If shared
+/* Sizes of tiles, by the bytes of a row. Sums of dq, the scores and their gradients must fit registers. If shared
  * memory is SCARCE, half as many rows are streamed at a time, or, if that would be fewer than 16, half as many are
  * kept. */
 template <typename Of, int D, bool SCARCE> struct backward_query_plan {
@@ -123,7 +123,7 @@ template <typename Of, int D, bool SCARCE> struct backward_key_plan {
     static constexpr size_t SHARED = (2 * KEYS + 4 * QUERIES) * ROW * sizeof(Number) + 4 * QUERIES * sizeof(float);
 };
 
-/* Block: begins to copy lse of the tile's queries, and then their delta, to the buffer. */
+/* A block begins to copy lse of the tile's QUERIES queries, followed by their deltas, to the buffer. */
 template <int QUERIES> __device__ inline void rows_load(float *buffer, const struct attention_rows &rows, int first)
 {
     int i = static_cast<int>(threadIdx.x) * 4;

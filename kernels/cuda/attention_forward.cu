@@ -5,8 +5,8 @@
 #include "kernels/cuda/attention.cuh"
 #include "kernels/cuda/operations.cuh"
 
-/* Sizes of tiles, by the bytes of a row: a lane needs at most 255 registers, and two blocks fit the shared memory of an
- * sm_90 multiprocessor. If shared memory is SCARCE, half as many keys are streamed at a time. */
+/* Sizes of tiles, chosen by the bytes of a row, so that a lane needs at most 255 registers, and two blocks fit the
+ * shared memory of an sm_90 multiprocessor. If shared memory is SCARCE, half as many keys are streamed at a time. */
 template <typename Of, int D, bool SCARCE> struct forward_plan {
     typedef Of Products;
     typedef typename Products::Number Number;
@@ -36,8 +36,8 @@ template <int M> __device__ inline void softmax_begin(softmax<M> &state)
         }
 }
 
-/* Warp: replaces scores s by exp(s - largest score of the row so far), and rescales earlier sums and results to that
- * score. The first tile has key 0, which every row may see, so that the largest is never -inf. */
+/* A warp replaces scores s by exp(s - largest score of the row so far), and rescales earlier sums and results to that
+ * score. The first tile has key 0, which every row may see, so that the largest score is never -inf. */
 template <int M, int TILES, int COLUMN_TILES>
 __device__ inline void softmax_update(softmax<M> &state, float (&scores)[M][TILES][4],
                                       float (&results)[M][COLUMN_TILES][4], float scale_log2)
@@ -73,7 +73,7 @@ __device__ inline void softmax_update(softmax<M> &state, float (&scores)[M][TILE
         }
 }
 
-/* Warp: adds up the lanes' sums, writes lse of rows from `first` on, and returns the factors for the results. */
+/* A warp adds up its lanes' sums, writes lse of rows from `first` on, and returns the factors for the results. */
 template <int M>
 __device__ inline void softmax_finish(float (&factor)[M][2], float *lse, int first, const softmax<M> &state,
                                       const struct attention_sizes &sizes)

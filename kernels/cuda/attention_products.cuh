@@ -1,7 +1,7 @@
 /* attention_products.cuh - attention's products on tensor cores: one struct per precision.
  *
  * Each product is d[16, 8] += a[16, STEP] * b[STEP, 8] by a warp, with sums in fp32. Operands are made from words.
- * Words are read from a tile by load_matrices, or made from sums that become the a of the next product, so that
+ * Words are read from a tile by load_matrices, or made from sums that become operand a of the next product, so that
  * probabilities never leave the registers. g = lane / 4 and t = lane % 4 as in machine.cuh.
  *
  * A product may sum over its STEP indices in any order that is the same in a and b. Products of fp32 numbers use this
@@ -59,7 +59,7 @@ struct products_bf16 {
     }
 };
 
-/* Loads of fp32 tiles, shared by TF32 products and fp32 products. */
+/* Makes the words of operands from fp32 sums and tiles, for TF32 products and fp32 products. */
 struct tiles_fp32 {
     typedef float Number;
     static constexpr int STEP = 8;
@@ -104,9 +104,9 @@ struct products_tf32 : tiles_fp32 {
     }
 };
 
-/* Products of fp32 tiles. Each factor is the sum of two TF32 numbers, which together have 21 bits and a sign; the
- * product of the two small ones is below the precision of fp32 sums and is omitted. Tensor cores truncate sums instead
- * of rounding them, which would add up to a bias over many steps, so each step starts from 0 and is added by an
+/* Products of fp32 tiles. Each factor is the sum of a big and a small TF32 number, which together have 21 bits and a
+ * sign; the product of two small numbers is below the precision of fp32 sums and is omitted. Tensor cores truncate sums
+ * instead of rounding them, which would add up to a bias over many steps, so each step starts from 0 and is added by an
  * ordinary, rounding addition. Source: Ootomo and Yokota, Recovering single precision accuracy from Tensor Cores, 2022,
  * arXiv:2203.03341. */
 struct products_fp32 : tiles_fp32 {

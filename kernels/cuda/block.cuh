@@ -12,7 +12,7 @@ template <typename T, int n> struct alignas(n * sizeof(T) < 16 ? n * sizeof(T) :
     T number[n];
 };
 
-/* Whether all addresses are multiples of a vector's 16 bytes. */
+/* Tests whether all addresses are multiples of a vector's 16 bytes. */
 template <typename... T> inline bool aligned(const T *...x)
 {
     return ((reinterpret_cast<uintptr_t>(x) | ...) % 16) == 0;
@@ -35,7 +35,7 @@ __device__ inline Group<T, count> load(const T *x, size_t start, size_t end)
     }
 }
 
-/* Stores `count` numbers at x[start], with `whole` and `end` as in the load above. */
+/* Stores `count` numbers at x[start]; `whole` and `end` mean the same as for `load`. */
 template <bool whole, int count, typename T>
 __device__ inline void store(T *x, const Group<T, count> &group, size_t start, size_t end)
 {
@@ -48,7 +48,7 @@ __device__ inline void store(T *x, const Group<T, count> &group, size_t start, s
                 x[start + i] = group.number[i];
 }
 
-/* The index of this thread in a one-dimensional launch. */
+/* Returns the index of this thread in a one-dimensional grid. */
 __device__ inline size_t thread_of_grid()
 {
     return static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x;

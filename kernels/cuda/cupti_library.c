@@ -30,8 +30,8 @@ static const struct function {
     {offsetof(struct cupti, enable_all_waits), 0, "cuptiActivityEnableAllSyncRecords"},
 };
 
-/* Loads the library of the toolkit that the program was built with, from the program's search path; returns NULL if it
- * is missing. */
+/* Returns a handle of the process itself if it has CUPTI's functions; else of the library of the toolkit that the
+ * program was built with, from the program's search path; NULL if that is missing. Stores the library's name. */
 static void *load(char *name, size_t size)
 {
     void *self = dlopen(NULL, RTLD_NOW);

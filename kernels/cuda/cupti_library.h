@@ -14,7 +14,7 @@ typedef CUpti_ActivityAPI cupti_call;
 typedef CUpti_ActivitySynchronization cupti_wait;
 typedef CUpti_ActivityCudaEvent cupti_mark;
 
-/* Functions of CUPTI. Those after the marked line are NULL if an old library lacks them. */
+/* Functions of CUPTI. Those after the line "functions that may be NULL" are NULL if an old library lacks them. */
 struct cupti {
     __typeof__(&cuptiSubscribe) subscribe;
     __typeof__(&cuptiUnsubscribe) unsubscribe;
@@ -30,7 +30,7 @@ struct cupti {
     /* ---- functions that may be NULL ---- */
     __typeof__(&cuptiActivitySetAttribute) set_attribute;
     __typeof__(&cuptiSetThreadIdType) set_thread_id_type;
-    /* some toolkits' headers do not declare this function of CUPTI */
+    /* some toolkits' headers do not declare these two functions of CUPTI */
     CUptiResult (*enable_runtime_call)(CUpti_CallbackId call, uint8_t on);
     CUptiResult (*enable_all_waits)(uint8_t on);
 };

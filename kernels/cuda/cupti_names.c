@@ -78,7 +78,7 @@ const char *cupti_wait_name(unsigned type)
 
 /* ---- calls ---- */
 
-/* Prefixes of the names of calls that start work of the GPU or wait for it. */
+/* Prefixes of the names of calls that start work of the GPU, wait for it, or allocate memory. */
 static const char *const runtime_calls[] = {
     "cudaLaunch",    "cudaMemcpy",     "cudaMemset",     "cudaMalloc",    "cudaFree",        "cudaStreamWaitEvent",
     "cudaEventSync", "cudaStreamSync", "cudaDeviceSync", "cudaHostAlloc", "cudaEventRecord", "cudaGraphLaunch"};

@@ -1,4 +1,4 @@
-/* device_cuda.cu - the CUDA device: lists GPUs, and has the tables of operations. */
+/* device_cuda.cu - the CUDA device: finds and opens GPUs, and fills in the table of operations. */
 #include "kernels/cuda/matmul.cuh"
 #include "kernels/cuda/operations.cuh"
 
@@ -189,7 +189,7 @@ static int cuda_open(int index, enum precision precision, const struct device **
     if (code != cudaSuccess)
         return error_report("GPU %d cannot be used: %s", index, cudaGetErrorString(code));
     if (p.sharedMemPerBlockOptin < DEVICE_CUDA_LEAST_SHARED)
-        return error_report("GPU %d, %s, lets a block have %zu bytes of shared memory; attention needs %d; "
+        return error_report("GPU %d, %s, allows a thread block only %zu bytes of shared memory; attention needs %d; "
                             "choose another GPU, or --device cpu",
                             index, p.name, p.sharedMemPerBlockOptin, DEVICE_CUDA_LEAST_SHARED);
     cuda_block_shared = p.sharedMemPerBlockOptin;

@@ -95,17 +95,17 @@ template <> __device__ inline float sigmoid<bf16>(float x)
     return __fdividef(1.0f, 1.0f + exp2_approximate(-log2_e * x));
 }
 
-/* Where a thread's numbers begin: at `column` of a row, at `start` in a and g, at `flat` in h. */
+/* A thread's numbers: from `column` on, of the row that begins at `start` in a and g, and at `flat` in h. */
 template <int count> struct Place {
     size_t column, start, flat;
-    bool there;
+    bool there; /* the row exists */
 
     /* blockIdx.x covers the groups of all rows. */
     __device__ Place(size_t N, unsigned F, size_t stride)
     {
         unsigned pieces = (F + count - 1) / count;
         size_t i = thread_of_grid();
-        size_t row = i >> 32 ? i / pieces : static_cast<unsigned>(i) / pieces; /* faster than dividing 64 bits */
+        size_t row = i >> 32 ? i / pieces : static_cast<unsigned>(i) / pieces; /* dividing 32 bits is faster than 64 */
         column = (i - row * pieces) * count;
         start = row * stride;
         flat = row * F;

@@ -1,8 +1,8 @@
 /* embedding.cu - looks up a table's rows by token, and sums gradients into these rows.
  *
- * Backward adds the rows of equal tokens in the order of rows, without a known bound on tokens. So it sorts row numbers
- * stably by token: first within each tile of TILE rows (each row counts the tile's rows that precede it); then a row's
- * place among all rows is its place in its tile plus the number of rows that precede it in each other tile, found by
+ * Backward adds the rows of equal tokens in the order of rows. So it sorts row numbers stably by token, for tokens of
+ * any size: first within each tile of TILE rows (each row counts the tile's rows that precede it); then a row's place
+ * among all rows is its place in its tile plus the number of rows that precede it in each other tile, found by
  * bisection. That takes N TILE + N^2 / TILE log2(TILE) comparisons: 12 million for 16,384 rows, hardly longer than a
  * kernel's launch, and about 2 billion for 262,144 rows, a few times as long as reading that many rows of 768 numbers.
  * Finally, for each token and each 128 columns, a warp adds all rows of the token. */
@@ -13,11 +13,11 @@ constexpr int WARPS = 8;         /* warps per block, in kernels with a warp per 
 constexpr int TILE = 256;        /* rows that a block sorts, one per thread */
 constexpr int COLUMNS = 4;       /* columns that each lane sums, if addresses are aligned */
 constexpr int BATCH = 8;         /* number of rows that a warp loads at once; a divisor of 32 */
-constexpr size_t SLICES = 65535; /* the largest size of a grid along y */
+constexpr size_t SLICES = 65535; /* the largest grid along y that CUDA allows */
 
 /* ---- forward ---- */
 
-/* Looks up rows. x[N, C] and table[V, C] consist of pieces: whole vectors, or single numbers. */
+/* Looks up rows. A row of x[N, C] and table[V, C] consists of C pieces, each a whole vector or a single number. */
 template <typename Piece>
 __global__ void __launch_bounds__(WARPS *WARP)
     embedding_forward_kernel(Piece *__restrict__ x, const Piece *__restrict__ table, const int32_t *__restrict__ token,

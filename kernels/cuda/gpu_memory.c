@@ -88,7 +88,7 @@ void cuda_synchronize(void)
 
 static cudaStream_t out_lane, in_lane; /* one stream per direction */
 static cudaEvent_t issued;             /* recorded before a copy out, after all operations issued so far */
-static cudaEvent_t *mark;              /* [marks] */
+static cudaEvent_t *mark;              /* [marks]; event i is recorded after the last copy with mark i */
 static size_t marks;
 static int gpu; /* the GPU to which the streams belong */
 

@@ -31,6 +31,7 @@ inline unsigned blocks_of(size_t n, size_t block)
 
 typedef __nv_bfloat16 bf16;
 
+/* widen converts a number of a compute type to fp32; narrow rounds fp32 to a compute type: to nearest, ties to even. */
 __device__ inline float widen(float x)
 {
     return x;
@@ -39,7 +40,6 @@ __device__ inline float widen(bf16 x)
 {
     return __bfloat162float(x);
 }
-/* Rounds x to the compute type: to nearest, ties to even. */
 template <typename T> __device__ inline T narrow(float x);
 template <> __device__ inline float narrow<float>(float x)
 {
@@ -59,7 +59,7 @@ template <typename T> struct alignas(16) Vector {
 constexpr int WARP = 32;
 constexpr unsigned WHOLE_WARP = 0xffffffff;
 
-/* Return the sum, or the maximum, over the lanes of the warp to every lane, in a fixed order. */
+/* warp_sum and warp_max return the sum and the maximum over the warp's lanes, to every lane, in a fixed order. */
 template <typename T> __device__ inline T warp_sum(T x)
 {
     for (int offset = WARP / 2; offset > 0; offset /= 2)

@@ -4,9 +4,9 @@
 
 #include <float.h>
 
-/* Threads per block if a row does not fit registers. This is the maximum: the fewer rows are in progress, the more
- * likely a row is still in the cache when it is read again. Two blocks fill a multiprocessor, and 264 rows of 50,000
- * bfloat16 fill half of an H200's cache. */
+/* Threads per block if a row does not fit registers: the most that CUDA allows, because the fewer rows are in progress,
+ * the more likely a row is still in the cache when it is read again. Two blocks fill a multiprocessor, and 264 rows of
+ * 50,000 bfloat16 fill half of an H200's cache. */
 constexpr int THREADS = 1024;
 
 /* Splits a row at any address into the numbers before the first vector, vectors, and the numbers after the last. The
@@ -62,7 +62,7 @@ struct Softmax {
 };
 
 /* Computes, over the block's numbers, the maximum and the sum of e^(x - max) in every thread, in a fixed order. Call it
- * once in a kernel. Each warp adds up all warps itself. */
+ * once in a kernel. Each warp combines the results of all warps itself. */
 template <typename T, int threads> __device__ inline void combine(float &max, double &sum, const Softmax &own)
 {
     constexpr int warps = threads / WARP;

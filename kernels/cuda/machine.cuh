@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The block's shared memory of the size given at launch, aligned to 16 bytes. */
+/* Returns the block's shared memory of the size given at launch, aligned to 16 bytes. */
 template <typename T> __device__ inline T *dynamic_shared()
 {
     extern __shared__ __align__(16) unsigned char dynamic_shared_memory[];
@@ -27,8 +27,8 @@ __device__ inline void mma_bf16(float (&d)[4], const uint32_t (&a)[4], const uin
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-/* Warp: d[16, 8] += a[16, 8] * b[8, 8] of TF32 (as round_tf32 makes them), sums in fp32.
- * a: {[g][t], [g+8][t], [g][t+4], [g+8][t+4]}; b: {[t][g], [t+4][g]}; d as above. */
+/* Warp: d[16, 8] += a[16, 8] * b[8, 8] of TF32 (as round_tf32 makes them), sums in fp32. a: {[g][t], [g+8][t],
+ * [g][t+4], [g+8][t+4]}; b: {[t][g], [t+4][g]}; d: {[g][2t], [g][2t+1], [g+8][2t], [g+8][2t+1]}. */
 __device__ inline void mma_tf32(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2])
 {
     asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
@@ -37,7 +37,7 @@ __device__ inline void mma_tf32(float (&d)[4], const uint32_t (&a)[4], const uin
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-/* The bits of x rounded to TF32 (10 bits after the binary point), ties away from zero; a valid float. */
+/* Returns the bits of x rounded to TF32 (10 bits after the binary point), ties away from zero: a valid float. */
 __device__ inline uint32_t round_tf32(float x)
 {
     uint32_t bits;
@@ -45,7 +45,7 @@ __device__ inline uint32_t round_tf32(float x)
     return bits;
 }
 
-/* 2^x with a relative error of 2^-22; 0 if 2^x is below 2^-126, so also for -inf. One instruction; exp2f takes four. */
+/* Returns 2^x with a relative error of 2^-22; 0 if 2^x < 2^-126, also for -inf. One instruction; exp2f takes four. */
 __device__ inline float exp2_approximate(float x)
 {
     float y;

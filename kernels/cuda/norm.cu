@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(block_threads(threads, held))
     constexpr int count = Vector<T>::count, vectors = held / count;
     int lane = threadIdx.x % threads, most = C / count;
     size_t row = thread_of_grid() / threads;
-    if (row >= N) /* all threads of a warp go the same way, because each row has whole warps */
+    if (row >= N) /* all threads of a warp take the same branch, because each row has whole warps */
         return;
     const Vector<T> *weights = reinterpret_cast<const Vector<T> *>(w);
     Vector<T> *from = reinterpret_cast<Vector<T> *>(x + row * C), *to = reinterpret_cast<Vector<T> *>(y + row * C);
@@ -122,7 +122,7 @@ __device__ inline void write_partial(float *partial, float (&dw)[vectors][count]
         }
 }
 
-/* Block b handles every gridDim.x-th row, or set of rows (one per warp), and stores its sum of dw in partial[b, C]. */
+/* Block b handles every gridDim.x-th row, or set of rows (a row per warp); its sum of dw goes to partial[b, C]. */
 template <typename T, int threads, int held>
 __global__ void __launch_bounds__(block_threads(threads, held))
     rmsnorm_backward_kernel(T *__restrict__ dx, float *__restrict__ partial, const T *__restrict__ dy,
@@ -223,7 +223,7 @@ __global__ void __launch_bounds__(PLAIN_THREADS)
 }
 
 /* Computes dw[C] = or += sum of partial[blocks, C]: lanes of a warp handle neighbouring columns, and each warp of the
- * block every 32nd row; then the sums of warps are added in order. */
+ * block adds every 32nd row of partial; then the sums of warps are added in order. */
 __global__ void __launch_bounds__(WARP *WARP)
     rmsnorm_weight_kernel(float *__restrict__ dw, const float *__restrict__ partial, unsigned blocks, int C,
                           bool accumulate)
@@ -246,8 +246,8 @@ __global__ void __launch_bounds__(WARP *WARP)
 
 /* ---- choice of the kernel ---- */
 
-/* The kernels for rows of at most `widest` numbers, each row spread over `threads` threads. Few threads with long
- * pieces of a row have more bytes in flight; threads of several warps need barriers. */
+/* The kernels for rows of at most `widest` numbers, each row spread over `threads` threads. With few threads, each
+ * holds a longer piece of the row and has more bytes in flight; threads of several warps need barriers. */
 template <typename T> struct Spread {
     int widest, threads, block_threads;
     decltype(&rmsnorm_forward_kernel<T, WARP, 8>) forward;

@@ -1,7 +1,7 @@
 /* operations.cuh - the operations of the CUDA device, as device.h describes them.
  *
- * Operations on the compute type exist for float and bf16; those that depend on the rounding of products, too, get the
- * precision from cuda_precision. */
+ * Operations on arrays of the compute type are templates, for float and bf16. Those that multiply matrices read
+ * cuda_precision, too, because float products may be rounded to TF32. */
 #ifndef KERNELS_CUDA_OPERATIONS_CUH
 #define KERNELS_CUDA_OPERATIONS_CUH
 

@@ -10,7 +10,7 @@ constexpr int COUNT = 4; /* a thread handles this many numbers at a time */
  * number that runs at once, so that little time is lost while only the last blocks run. */
 constexpr unsigned BLOCKS = 4096;
 
-/* Return the first group of a thread, and the distance to its next group. */
+/* Return the index at which a thread's first group begins, and the distance from each of its groups to its next. */
 __device__ inline size_t first_group()
 {
     return thread_of_grid() * COUNT;
@@ -37,7 +37,7 @@ template <bool whole> __device__ inline void add_squares(double (&sum)[COUNT], c
     }
 }
 
-/* Stores each block's sum of g^2 in partial[blocks]. The order is the same with and without vectors. */
+/* Stores each block's sum of g^2 in partial[blocks]. The order of additions is the same with and without vectors. */
 __global__ void __launch_bounds__(THREADS, 8)
     grad_norm_kernel(double *__restrict__ partial, const float *__restrict__ g, size_t n, bool vectors)
 {

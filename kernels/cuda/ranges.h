@@ -3,7 +3,7 @@
 #ifndef KERNELS_CUDA_RANGES_H
 #define KERNELS_CUDA_RANGES_H
 
-/* Functions of struct device for profilers. Without a profiler they take a few ns. */
+/* Functions of struct device for profilers (device.h). Without a profiler each takes a few ns. */
 void cuda_phase(const char *name);
 void cuda_range_begin(const char *name, int number);
 void cuda_range_end(void); /* ends a range or an annotation */

@@ -4,11 +4,11 @@
 
 constexpr int THREADS = 128;          /* threads per block; a block handles all heads of one position */
 constexpr int SEQUENCES = 4;          /* a thread loads this many sequences before it rotates the first of them */
-constexpr size_t MOST_BLOCKS = 65535; /* the largest size of a grid along y */
+constexpr size_t MOST_BLOCKS = 65535; /* the largest grid along y that CUDA allows */
 
-/* Rotates q (blockIdx.z is 0) and k (1). blockIdx.x is the position [T], and blockIdx.y covers the batch. A thread
- * handles `count` neighbouring numbers of a head, which are whole pairs, and rotates them by the same angles in every
- * sequence. D, or D - 1 if D is odd, is a multiple of count. */
+/* Rotates q (blockIdx.z is 0) and k (1). blockIdx.x is the position, and blockIdx.y covers the batch. A thread handles
+ * `count` neighbouring numbers of a head, which are whole pairs, and rotates them by the same angles in every sequence.
+ * D, or D - 1 if D is odd, is a multiple of count. */
 template <typename T, int count>
 __global__ void __launch_bounds__(THREADS)
     rope_kernel(T *q, T *k, const float *__restrict__ table, size_t B, struct attention_sizes sizes)

@@ -17,7 +17,7 @@
 /* The stream that operations are issued to, in order. */
 extern cudaStream_t cuda_stream;
 
-/* The most bytes of shared memory that the GPU allows a block. */
+/* The most bytes of shared memory that the GPU allows a thread block. */
 extern size_t cuda_block_shared;
 
 /* Returns scratch memory of that many bytes on the GPU, aligned to 256 bytes, with undefined contents, for the current

@@ -6,26 +6,26 @@
 
 #include <stdlib.h>
 
-/* Stamps in order of their tickets: ticket t is stamp -1 - t. Events are created when needed and reused after
+/* Stamps in order of their tickets: ticket t is at index -1 - t. Events are created when needed and reused after
  * stamps_begin, so that the first block of a run creates all of them. */
 static struct stamp {
     cudaEvent_t event;
-    double ms; /* ms since the first anchor; set by stamps_end */
+    double ms; /* time since stamp 0, in ms; set by stamps_end */
 } * stamp;
-/* stamps: recorded stamps; made: stamps with an event; known: stamps with a known time */
+/* numbers of stamps; stamps: recorded; made: with an event; known: with a known time */
 static size_t stamps, made, known;
 
-/* The least time between two anchors. CUDA's elapsed times are floats of milliseconds, whose 24 bits resolve only a
- * microsecond after 16 s. So each stamp is compared with a recent anchor, which is a stamp at least ANCHOR_MS after the
- * previous anchor, and the times between anchors are added in double. */
+/* The least time between two anchors, in ms. CUDA's elapsed times are floats of milliseconds, whose 24 bits resolve
+ * only a microsecond after 16 s. So each stamp is compared with a recent anchor, which is a stamp at least ANCHOR_MS
+ * after the previous anchor, and the times between anchors are added in double. */
 enum { ANCHOR_MS = 100 };
 
-/* Times on both clocks: when the host's clock read host_ns, the GPU was at this stamp. */
-struct ranking {
+/* Times on both clocks: when the host's clock read host_ns, the GPU reached the stamp `ticket`. */
+struct clock_pair {
     int64_t host_ns;
     int64_t ticket;
 };
-static struct ranking first, last;
+static struct clock_pair first, last;
 
 static struct stamp *stamp_of(int64_t ticket)
 {
@@ -62,10 +62,10 @@ int64_t cuda_stamp(void)
 
 /* Compares the clocks while the GPU is idle. Records several stamps and uses the one recorded in the shortest time on
  * the host: the stamp lies in the middle of this time, with an error of at most half of it. */
-static struct ranking compare_clocks(void)
+static struct clock_pair compare_clocks(void)
 {
     enum { TRIES = 10 };
-    struct ranking best = {0, 0};
+    struct clock_pair best = {0, 0};
     int64_t shortest = INT64_MAX;
     CUDA_CHECK(cudaDeviceSynchronize());
     for (int i = 0; i < TRIES; i++) {
@@ -74,7 +74,7 @@ static struct ranking compare_clocks(void)
         int64_t after = clock_now_ns();
         if (after - before < shortest) {
             shortest = after - before;
-            best = (struct ranking){before + shortest / 2, ticket};
+            best = (struct clock_pair){before + shortest / 2, ticket};
         }
     }
     return best;
@@ -87,8 +87,8 @@ void cuda_stamps_begin(void)
     last = first;
 }
 
-/* Finds the times of all stamps since the last call. Streams run concurrently, so a stamp may be earlier than the
- * previous one; only stamps later than the last anchor become anchors. */
+/* Finds the times of all stamps recorded since the last call. Streams run concurrently, so a stamp may be earlier than
+ * the previous one; only stamps later than the last anchor become anchors. */
 static void find_times(void)
 {
     static size_t anchor;

@@ -1,9 +1,9 @@
-# start.sh - sourced by each wrapper script of the pack, which sets root and program first. Runs $root/programs/$program
-# with the libraries of the pack and the CUDA libraries of this machine. Needs only a POSIX shell.
+# start.sh - sourced by each wrapper script of the pack, which first sets root, program and cuda_libraries. Runs
+# $root/programs/$program with the libraries of the pack and the CUDA libraries of this machine. Needs only a POSIX shell.
 # shellcheck shell=sh
 # shellcheck disable=SC2154
 
-# take DIRECTORY...: takes each library in $wanted from the first of these directories that contains it.
+# take DIRECTORY...: for each library in $wanted, adds the first of these directories that contains it to $cuda; keeps the others in $wanted.
 take() {
     for directory; do
         left=''

@@ -14,7 +14,7 @@ measure() {
     shift
     rm -rf out
     status=0
-    [[ " $* " == *" --overlap "* ]] || set -- --blocking yield "$@" # --overlap always yields
+    [[ " $* " == *" --overlap "* ]] || set -- --blocking yield "$@" # --overlap refuses --blocking
     timeout 60 "${mpirun[@]}" -n "$ranks" "$program" allreduce --output out "$@" >printed 2>said </dev/null || status=$?
 }
 
@@ -28,13 +28,13 @@ expect() {
 }
 
 rows() { grep -cE '^ +[0-9]+ +[0-9]+ ' printed || true; }
-# figures COLUMN [NAME]: prints a column of summary.csv (subject, bytes, value or n) for figures called NAME, or all.
+# figures COLUMN [NAME]: prints a column of summary.csv (subject, bytes, value or n), for all figures or those called NAME.
 figures() {
     awk -F, -v column="$1" -v name="${2:-}" '
         BEGIN { of["subject"] = 2; of["bytes"] = 4; of["value"] = 6; of["n"] = 9 }
         FNR > 1 && (name == "" || $3 == name) { print $of[column] }' out/summary.csv
 }
-# word N: prints the Nth word of all subjects: 2 type, 3 operation, 4 placement, 6 root.
+# word N: prints the different Nth words that subjects have: 2 type, 3 operation, 4 placement, 6 root.
 word() { figures subject | awk -v n="$1" '{ print $n }' | sort -u | tr '\n' ' ' | sed 's/ $//'; }
 sizes() { figures bytes | sort -nu | tr '\n' ' '; }
 # shellcheck disable=SC2317 # called by expect
@@ -45,14 +45,14 @@ counts() { figures n time | sort -u | tr '\n' ' ' | sed 's/ $//'; }
 measure 2 -b 8 -e 1M -f 8 -n 10 -w 2
 expect "the table has one line for each of six sizes" equal "$(rows)" 6
 expect "in-place and out-of-place calls are measured" equal "$(word 4)" "in_place out_of_place"
-expect "-n 10: each time is of ten iterations" equal "$(counts)" 10
+expect "-n 10: each time figure is from ten iterations" equal "$(counts)" 10
 expect "no element of an all-reduce is wrong" equal "$(values wrong_elements)" 0
 expect "the last line of the table counts the wrong elements" grep -q '^# Out of bounds values : 0 OK' printed
 expect "all .json and .jsonl files are valid" valid out/run.json out/summary.json out/rank_0_metrics.jsonl out/rank_1_metrics.jsonl
 expect "run.json contains the mode" grep -q '"mode":.*"allreduce"' out/run.json
 expect "the .jsonl files contain every iteration of every rank" equal \
     "$(cat out/rank_*_metrics.jsonl | tr -cd ',\n[]' | sed 's/.*\[\(.*\)\].*/\1/' | awk '{ n += length + 1 } END { print n }')" 240
-# by_size: reads the figures of each subject and size into arrays.
+# by_size: awk code that reads the figures of each subject and size into arrays.
 # shellcheck disable=SC2016 # these are awk fields
 by_size='FNR > 1 { key = $2 "," $4; bytes[key] = $4; x[key, $3] = $6 + 0 }'
 # algbw = bytes / time, busbw = algbw x 2 (n - 1) / n; with 2 ranks algbw and busbw are equal.
@@ -109,12 +109,12 @@ expect "--sizes-from-model measures the sizes of the model's tensors" equal "$(s
 measure 2 --sizes-from-model --d-model 32 --num-layers 1 --num-heads 2 --d-ff 64 --vocab-size 50 --implementations ddp_individual_v2 --grad-dtype bf16 -n 5
 expect "--sizes-from-model halves the sizes with --grad-dtype bf16" equal "$(sizes)" "64 2048 3200 4096 "
 measure 2 --sizes-from-model --device cpu --num-layers 1 --implementations ddp_bucketed -n 5
-expect "--sizes-from-model measures bucket sizes of the preset" equal "$(sizes)" "262144 263168 1048576 1049600 "
+expect "--sizes-from-model measures the bucket sizes of the preset's model" equal "$(sizes)" "262144 263168 1048576 1049600 "
 expect "the table names the preset" grep -q '^# Model: preset laptop$' printed
 measure 2 --sizes 1K -n 12 -N 4 -I 1 -C 1 -c 0
-expect "-N 4: cycles share the iterations" equal "$(counts)" 12
+expect "-N 4: the four cycles together make 12 iterations" equal "$(counts)" 12
 expect "the table contains percentiles and CPU time" grep -q 'cputime.*i_p99' printed
-expect "-c 0: wrong elements are empty, not 0" equal "$(values wrong_elements)" ""
+expect "-c 0: the number of wrong elements is empty, not 0" equal "$(values wrong_elements)" ""
 measure 2 --sizes 1K
 figures n time >counts
 # shellcheck disable=SC2016
@@ -123,7 +123,7 @@ expect "the default number of iterations is at least 5" awk '!($1 >= 5) { print;
 expect "no share of the nominal rate without --nominal" equal "$(values nominal_share)" ""
 measure 2 -b 1K -e 64K -f 2 -n 20 --nominal 100mbit
 expect "--nominal adds a column with the share of the nominal rate" grep -q 'busbw nominal' printed
-expect "the share of the nominal rate is busbw divided by the rate" awk -F, "$by_size"' END { for (k in bytes) {
+expect "the share of the nominal rate is busbw divided by the nominal rate" awk -F, "$by_size"' END { for (k in bytes) {
     n++
     ratio = x[k, "nominal_share"] * 12.5e6 / x[k, "busbw"]
     if (ratio < 0.999 || ratio > 1.001) { print k, ratio; bad = 1 } } exit bad || n != 14 }' out/summary.csv
@@ -136,8 +136,8 @@ if [ "$(id -u)" = 0 ] && unshare --uts hostname host0 2>>said; then
     rm -rf out
     timeout 60 "${mpirun[@]}" -n 2 unshare --uts "$temporary/as_host" "$program" allreduce -b 1K -e 64K -f 2 -n 20 \
         --nominal 1mbit --output out >printed 2>said </dev/null || status=$?
-    expect "between hosts, the largest size of each placement is compared with the rate" equal \
-        "$(texts out/summary.json | grep -c '^float sum \(out_of\|in\)_place, 64 KiB on 2 ranks: [0-9.]* % of 1mbit, more than one link carries: ')" 2
+    expect "between hosts, the largest size of each placement is compared with the nominal rate" equal \
+        "$(texts out/summary.json | grep -c '^float sum \(out_of\|in\)_place, 64 KiB on 2 ranks: [0-9.]* % of 1mbit, more than a link can carry: ')" 2
 else
     echo "skip - ranks on different hosts: needs root"
 fi
@@ -150,7 +150,7 @@ expect "--overlap: n is the number of rounds" equal "$(figures n | sort -u)" 8
 expect "--overlap: summary.json is valid" valid out/summary.json
 expect "--overlap: summary.txt equals the printed table" diff printed out/summary.txt
 
-for n in 500 5000 50000; do # repeats with more iterations until the run exceeds 0.2 s, the shortest interval of the monitor
+for n in 500 5000 50000; do # repeats with more iterations until the run lasts longer than the monitor's shortest interval of 0.2 s
     measure 2 --sizes 64K -n $n --monitor-cpu
     ! grep -q '^[0-9.]*,[0-9.]*,' out/cpu_monitor.csv || break
 done
@@ -172,7 +172,7 @@ refuse "--sizes with --max-bytes" '--max-bytes does not go with --sizes' --sizes
 refuse "--step-factor with --step-bytes" '--step-factor does not go with --step-bytes' -f 2 -i 8
 refuse "one size in two spellings" '--sizes: 1024 bytes are listed twice' --sizes 1K,1024
 refuse "a size that is not a multiple of the element size" '--sizes: 3 bytes of float are no whole number of elements; use multiples of 4' --sizes 8,3
-refuse "a size that is not a multiple of the element size of all ranks" '--sizes: 12 bytes of double are .* of each rank; use multiples of 16' \
+refuse "a size that does not give each rank whole elements" '--sizes: 12 bytes of double are .* of each rank; use multiples of 16' \
     --collective all_gather -d double --sizes 12
 refuse "--op with all_gather" '--op does not go with --collective all_gather' --collective all_gather -o sum
 refuse "--root with all_reduce" '--root needs --collective broadcast' --root 1
@@ -192,7 +192,7 @@ expect "--help is printed once" equal "$(grep -c '^Usage:' printed)" 1
 
 # ---- a rank that stops responding ----
 
-# begin OPTION...: starts `job`, two ranks, and waits until the heading is printed; sets `ranks` to their process ids.
+# begin OPTION...: starts two ranks and waits until they print the heading; sets `job` (the launcher) and `ranks` to process ids.
 begin() {
     rm -rf hang
     took=$SECONDS
@@ -228,7 +228,7 @@ if [ "${#ranks[@]}" = 2 ] && [ -s printed ]; then
     [ "$status" != 0 ] && ended_by_itself && good=0 || good=1
     echo "status $status after $took s" >>said
     result "$good" "a collective that hangs ends the job"
-    # The heading is printed, so rank 0 was measuring or about to.
+    # The heading was printed, so rank 0 was measuring or about to measure.
     grep -qE 'rank 0 on .* has waited for [0-9]+ s in (the set-up|[a-z-]+( iteration [0-9]+| evaluation) of all_reduce of (8 B|64.0 KiB) \(float sum, (in|out of) place\))[:;]' said && good=0 || good=1
     result "$good" "a job ended by a hanging collective names the size and the iteration"
     succeeds "run.json is valid after a hanging collective" valid hang/run.json

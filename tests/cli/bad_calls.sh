@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # bad_calls.sh - invalid command lines and files: each call fails quickly, with one line that names the error. Calls
-# BUILD_DIR/ddpbench with bad values for each option that its --help rows lists, contradicting options, bad input files,
+# BUILD_DIR/ddpbench with bad values for each option that `--help rows` lists, contradicting options, bad input files,
 # bad output paths, and sizes that exceed any machine; some with 2 ranks. Each call must end with status 1 or 2, use
 # less than 5 s of CPU time, print nothing on stdout and one printable line on stderr that names the error, and leave no
 # file. Prints a line for each group of calls, and the calls that failed the check.
@@ -13,12 +13,12 @@ start_quickly
 
 # ---- the calls ----
 
-end=$'\x1e' # field separator of a case, which occurs in no field
-cases=()    # number of ranks, text that the error must contain, and the command line
-groups=() firsts=()
+end=$'\x1e' # separates the fields of a case; occurs in no field
+cases=()    # each case: number of ranks, text that the error must contain, and the command line
+groups=() firsts=() # names of the groups, and the index of each group's first case
 ranks=1
 
-# bad WORDS WORD...: adds a call that must fail with an error containing WORDS. A first WORD NAME=VALUE sets a variable.
+# bad WORDS WORD...: adds a call that must fail with an error containing WORDS. A first WORD DDPBENCH_*=VALUE sets a variable.
 bad() {
     local IFS=$end
     cases+=("$ranks$end$*$end")
@@ -47,7 +47,7 @@ not_names=("${nasty[@]}" "," "x," "x,,x" " " "=" "a=b=c" "*" "../x" "/")
 # rows [COMMAND]: prints the options in the --help rows of the command as lines NAME:LETTER:KIND:CHOICES.
 rows() { "$program" "$@" --help rows </dev/null | awk -F '\t' '$1 == "" && NF > 5 { print $2 ":" $3 ":" $4 ":" $6 }'; }
 
-# bounds WORD...: prints "whole LOW HIGH" or "real LOW HIGH" for the option that is the last WORD, from its error for x.
+# bounds WORD...: prints "whole LOW HIGH" or "real LOW HIGH" for the option that is the last WORD, from the error for the value x.
 bounds() {
     local said
     said=$("$program" "$@" x 2>&1 </dev/null) || true
@@ -68,8 +68,8 @@ some() {
     done
 }
 
-# bad_options SEEN CALL...: adds bad values for every option of the command; only one value for options in SEEN, the
-# output of `rows` for another command.
+# bad_options SEEN CALL...: adds calls with bad values for every option of the command in CALL; just one call for an option that
+# is also in SEEN, the output of `rows` for another command.
 bad_options() {
     local seen=$1 name letter kind choices what low high value command=()
     shift
@@ -177,13 +177,13 @@ for word in dry-run= dry-run=x dry-run=-1; do bad "--dry-run" "${tiny[@]}" "--$w
 group "unknown commands"
 for word in "${nasty[@]}" tun allreduces "" "compare " COMPARE report/ 1; do bad "unknown command" "$word"; done
 
-group "lists" # lists of training and profiles: tables in tests/unit
+group "lists" # tests/unit tests lists in the options of training and profiles
 for word in 8,x 8,,16 "," 0 -8 1e3 8B 8KB 2T 1.0001K 0x8 "8 " "8,9," nan inf "$(printf '8%.0s,' {1..99})-1"; do
     bad "--sizes" allreduce --device cpu --iters 1 --sizes "$word"
 done
 for word in float,x all,float "float," int64 sum; do bad "--datatype" "${allreduce[@]}" --datatype "$word"; done
 
-group "options that contradict each other" # more cases: tables in tests/unit and allreduce.sh
+group "options that contradict each other" # tests/unit and allreduce.sh test more cases
 bad "--dtype" "${tiny[@]}" --dtype bf16
 bad "--comm" "${tiny[@]}" --comm nccl
 for word in --profile-output-dir=x --verbose --trace-gzip --with-flops; do bad "--profile" "${tiny[@]}" "$word"; done
@@ -277,7 +277,7 @@ bad "memory" tune --device cpu --batch-size 1000000000
 
 # ---- calling ----
 
-# call NUMBER: runs a case in an empty directory of its own, and records any errors in the result.
+# call NUMBER WORKER: runs a case in the worker's empty directory, and appends what is wrong to the file WORKER.wrong.
 call() {
     local field=() status=0 said=() wrong='' word launch=() left
     IFS=$end read -r -d '' -a field <<<"${cases[$1]}" || true
@@ -303,7 +303,7 @@ call() {
     [ -z "$wrong" ] || printf '%d %q\n' "$1" "$wrong [${field[*]:2:40}] said: ${said[*]:0:3}" | cut -c1-900 >>../"$2.wrong"
 }
 
-# worker W: runs case W and every workers-th case after it, in a directory of its own.
+# worker W: runs the cases W, W + workers, W + 2 x workers and so on, in a directory of its own.
 workers=$most_asides
 worker() {
     local i
@@ -312,7 +312,7 @@ worker() {
     for ((i = $1; i < ${#cases[@]}; i += workers)); do call "$i" "w$1"; done
 }
 
-# listing: prints the input files with sizes and times.
+# listing: prints the input files with their types, sizes and times.
 listing() { find in -type d -printf '%p\n' -o -printf '%p %y %s %T@\n' | sort; }
 listing >before
 for ((w = 0; w < workers; w++)); do worker "$w" & done

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# bad_launch.sh - bad calls of all scripts with options: each ends quickly, with status 2 (1 if the machine lacks
+# bad_launch.sh - bad calls of all scripts in launch/ that have options: each ends quickly, with status 2 (1 if the machine lacks
 # something), leaves no file, prints nothing on stdout and one line on stderr, which begins with the script's name and
 # gives the reason. Also: signals end long-running scripts, which leave no file either.
 
@@ -18,7 +18,7 @@ shopt -s nullglob dotglob
 calls=0 grouped=0 good_calls=0 called=''
 
 # bad STATUS SCRIPT PATTERN ARGUMENT...: runs SCRIPT in the empty directory `here` with at most 5 s of CPU time per
-# process; expects STATUS and one error line matching PATTERN. Appends each fault to `wrong`.
+# process; expects STATUS and one error line matching PATTERN. Appends what is wrong to `wrong`.
 bad() {
     local expected=$1 command=$2 pattern=$3 status=0 why='' name all lines left
     shift 3
@@ -68,7 +68,7 @@ odd=($'a\nb' $'\e[31mred\r' $'\xff\xfe' "$long" '$(touch made)' "it's \"so\"")
 # Values that are invalid where a number is expected.
 no_numbers=(junk -1 2x $'2\n3' 0x10 '$(touch made)' "$nines")
 
-# numbers SCRIPT OPTION LEAST MOST ARGUMENT...: tries invalid values of OPTION (LEAST to MOST), after the ARGUMENTs.
+# numbers SCRIPT OPTION LEAST MOST ARGUMENT...: after the ARGUMENTs, tries invalid values of OPTION; LEAST to MOST are valid.
 numbers() {
     local script=$1 option=$2 word
     for word in "${no_numbers[@]}" $(($3 - 1)) $(($4 + 1)) ''; do
@@ -139,7 +139,7 @@ bad 2 "$run" '--hosts /dev/zero' --hosts /dev/zero -- true
 bad 2 "$run" '--hosts' --hosts "$long" -- true
 bad 2 "$run" '--hosts' --hosts $'ab\nsent' -- true
 bad 2 "$run" 'lists no host' --hosts ../texts/empty -- true
-# The size limit of a hosts file is in bytes: every byte of multi-byte characters, and newlines, count.
+# The size limit of a hosts file is in bytes: newlines and every byte of a multi-byte character count.
 yes '###############' 2>/dev/null | head -c 1048576 >texts/full || true
 bad 2 "$run" 'lists no host' --hosts ../texts/full -- true
 echo >>texts/full
@@ -425,7 +425,7 @@ for word in /proc/none /etc/passwd/out /proc; do
 done
 mkdir -p gpus/smoke/kernels && echo mine | tee gpus/smoke/kernels/output.txt >gpus/provenance.txt
 PATH=$temporary/fake:$PATH bad 2 "$launch/bench_gpu.sh" 'gpus: is not empty and has no provenance.txt that bench_gpu.sh wrote' --output "$temporary/gpus" smoke
-is "bench_gpu.sh keeps a user's files in its output directory" "$(cat gpus/smoke/kernels/output.txt gpus/provenance.txt)" $'mine\nmine'
+is "bench_gpu.sh keeps a user's files in the directory of --output" "$(cat gpus/smoke/kernels/output.txt gpus/provenance.txt)" $'mine\nmine'
 printf '#!/bin/sh\nexit 1\n' >fake/nvidia-smi
 PATH=$temporary/fake:$PATH bad 1 "$launch/bench_gpu.sh" 'no NVIDIA GPU' smoke
 group "setup.sh, corpus.sh and bench_gpu.sh"
@@ -473,7 +473,7 @@ group "install.sh and pack.sh"
 
 # ---- missing tools ----
 
-# without TOOL PATTERN SCRIPT ARGUMENT...: with PATH lacking only TOOL, SCRIPT must end with an error matching PATTERN.
+# without TOOL PATTERN SCRIPT ARGUMENT...: checks that SCRIPT ends with an error matching PATTERN if PATH has no TOOL.
 mkdir all hidden
 for directory in $(tr : ' ' <<<"$PATH"); do
     find "$directory/" -maxdepth 1 ! -type d -print0 2>/dev/null | xargs -0r ln -st all 2>/dev/null || true
@@ -509,7 +509,7 @@ group "missing tools"
 
 # ---- signals ----
 
-# Makes a copy of launch/ with a fake program, lab and launcher; each creates the file `ready` once it runs.
+# Makes a copy of launch/ with a fake netlab.sh and launcher, and a fake program, which creates the file `ready` once it runs.
 export temporary # the fake program writes to $temporary
 mkdir -p tree/build tree/tools && cp -r "$launch" tree && echo text >tree/build/corpus.txt
 ln -s "$(command -v sleep)" tree/at_work
@@ -563,11 +563,11 @@ else
     echo "skip - signals end pack.sh: git cannot make a repository here"
 fi
 
-# Tests signals with the real lab, if this machine has namespaces.
+# Tests signals to the real netlab.sh, if this machine has network namespaces.
 left_in_lab() { { ip netns list | grep ^ddpb- || true; find /run -maxdepth 1 -name 'ddpb-*'; } | tr '\n' ' '; }
 if [ "$(id -u)" = 0 ] && ip netns add "probe-ddpb-$$" 2>/dev/null && ip netns del "probe-ddpb-$$" &&
     take_lab && [ -z "$(left_in_lab)" ] && "$netlab" up --nodes 2 --rate 20mbit >/dev/null 2>&1 8<&-; then
-    lab_at() { # SIGNAL EVENT COMMAND...: sends the signal once the condition EVENT is true
+    lab_at() { # SIGNAL EVENT COMMAND...: starts netlab.sh COMMAND, and sends it the signal once the condition EVENT is true
         local begin status=0
         set -m
         "$netlab" "${@:3}" >printed 2>said </dev/null 8<&- &

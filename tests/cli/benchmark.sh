@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# benchmark.sh - the program on the command line: runs on 1 to 3 ranks, learns real text, reports bad input in one line
-# and ends on every rank, and leaves valid files when it is killed or the disk is full.
+# benchmark.sh - the benchmark on the command line: it runs on 1 to 3 ranks, learns real text, reports bad input in one
+# line and ends on every rank, and leaves valid files when it is killed or the disk is full.
 
 # wait_until and succeeds call functions by name:
 # shellcheck disable=SC2317
@@ -14,8 +14,8 @@ tiny=(--device cpu --d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context
 runs=0
 
 limit=100 # the limit of `try`, in seconds
-# launch RANKS OPTION...: runs the program at small sizes, stderr goes to `said`, stdout to `printed`; sets `status`.
-# Each rank adds its own status to `statuses` and waits for the others, because Open MPI kills them when one rank fails.
+# launch RANKS OPTION...: runs the program at small sizes, with stderr in `said` and stdout in `printed`; sets `status`.
+# Each rank adds its own status to `statuses` and waits for the others, because Open MPI kills all ranks when one fails.
 launch() {
     local ranks=$1
     shift
@@ -43,7 +43,7 @@ for ranks in 1 2 3; do
     result "$good" "$ranks ranks: summary.txt equals the printed table"
     [ "$ranks" = 1 ] && expected='Nothing to choose: one rank' || expected='Use ddp[a-z_0-9]*(, [0-9.]+ MiB)?: .* slower than without communication'
     texts "$out/summary.json" | grep -qE "^$expected" && good=0 || good=1
-    result "$good" "$ranks ranks: the summary recommends a strategy, or notes that one rank has no choice"
+    result "$good" "$ranks ranks: the summary recommends a strategy, or notes that one rank leaves no choice"
     # 144 steps: 6 rounds x 6 implementations x (2 + 2) steps
     [ "$(cat "$out"/*.jsonl | wc -l)" = $((144 * ranks)) ] && good=0 || good=1
     result "$good" "$ranks ranks: the .jsonl files have one line per step"
@@ -89,9 +89,9 @@ renaming() {
     LD_PRELOAD=faults.so FAULT_CALL=rename FAULT_HOW=EIO FAULT_UNDER=$1 FAULT_AT=$2 \
         ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0 "${@:3}"
 }
-renaming half/run.json 1 first --output "$temporary/half" # fails once everything is allocated
+renaming half/run.json 1 first --output "$temporary/half" # run.json is written after memory is allocated
 said_in_order '^Preset: laptop' '^ddpbench: .*run.json' >/dev/null && [ "$status" = 1 ] && good=0 || good=1
-result "$good" "the heading comes before memory is allocated"
+result "$good" "the heading is printed before run.json is written"
 launch 2 --help
 [ "$status" = 0 ] && [ "$(grep -c '^Usage:' printed)" = 1 ] && [ ! -s said ] && good=0 || good=1
 result "$good" "--help is printed once, with exit status 0"
@@ -103,7 +103,7 @@ for command in '' tune allreduce; do
     is "a dry run of ${command:-the benchmark} prints nothing and makes no file" "$status $(cat printed said) $(find . -name dry)" "0  "
 done
 try "$program" --batch-size 4 --dry-run 3
-check 2 "--dry-run 3 refuses a batch that 3 ranks cannot divide" 'a batch of 4 does not divide over 3 ranks'
+check 2 "--dry-run 3 refuses a batch that 3 ranks cannot divide" 'a batch of 4 cannot be divided evenly among 3 ranks'
 try "$program" allreduce --collective broadcast --root 3 --dry-run 3
 check 2 "allreduce --dry-run 3 refuses --root 3" '--root 3: there are ranks 0 to 2'
 
@@ -135,7 +135,7 @@ refuse() {
     result "$good" "refused: $words${why:+: ${why#, }}"
 }
 
-# One case of each kind; bad_calls.sh tests all options with many values, and tests/unit the messages.
+# One case of each kind of bad input; bad_calls.sh tests all options with many values, and tests/unit the messages.
 start_quickly
 refuse "an unknown option" 2 "unknown option '--bogus'; see --help all" --bogus 1
 refuse "an unknown option on 3 ranks" 3 "unknown option '--bogus'; see --help all" --bogus 1
@@ -184,7 +184,7 @@ for variable in SLURM_STEP_NUM_TASKS PMI_SIZE OMPI_COMM_WORLD_SIZE; do
     result "$good" "refused: ranks started by another MPI's launcher, detected by $variable"
 done
 
-# alone WORDS STATUS PATTERN VARIABLE=VALUE...: checks the program without a launcher, in the environment of a Slurm job.
+# alone WORDS STATUS PATTERN VARIABLE=VALUE... COMMAND...: checks status and stderr of a command in the environment of a Slurm job.
 alone() {
     local words=$1 expected=$2 pattern=$3
     shift 3
@@ -208,7 +208,7 @@ alone "mpirun -n 1 in a Slurm job runs" 0 '^Results: ' SLURM_NTASKS=2 HYDRA_LAUN
 launch 2 --implementations none --rounds 1 --checkpoint-every 2
 [ -s "$out/checkpoint.bin" ] && [ -z "$(find "$out" -name '*.tmp')" ] && texts "$out/summary.json" | grep -qE '^Checkpoints: rank 0 wrote .* 3 times at .*/checkpoint.bin[.]$' &&
     [ "$(grep -c '"checkpoint_ms": ' "$out/rank_1_metrics.jsonl")" = 2 ] && good=$status || good=1
-result "$good" "--checkpoint-every 2: one checkpoint is read back, and a block of 4 steps has two (status $status)"
+result "$good" "--checkpoint-every 2: rank 0 writes 3 checkpoints, two of them in the block of 4 steps (status $status)"
 grep -qx ' *ms  *ms  *ms  *ms  *ms  *ratio  *per s  *ms  *interval  *point ms' printed && good=0 || good=1
 result "$good" "--checkpoint-every 2: the table contains the time of checkpoints"
 launch 2 --implementations none --rounds 1
@@ -221,7 +221,7 @@ result "$good" "a checkpoint that cannot be written ends the run before the firs
 
 # ---- workers that prepare data ----
 
-# loading WORKERS: in a run where preparing a batch is slow, but faster than a step, sets `us` to the data_loading time.
+# loading WORKERS: makes a run where preparing a batch is slow, but faster than a step; sets `us` to data_loading's microseconds.
 head -c 100000 /dev/zero | tr '\0' 'x' >"$temporary/xs"
 loading() {
     launch 1 --implementations none --data "$temporary/xs" --vocab-size 128 --context-length 4 --batch-size 16384 \
@@ -251,13 +251,13 @@ resolved() {
     rounds=$(sed -n 's/^\t"done":\t\([0-9]*\),$/\1/p' "$out/summary.json")
     grep -q "^	\"planned\":	$rounds,\$" "$out/summary.json" &&
         grep -q "^	\"ended\":	\"$ended\"" "$out/summary.json" && valid "$out"/*.json "$out"/*.jsonl >>said &&
-        [ "$(cat "$out"/*.jsonl | wc -l)" = $((15 * ranks * rounds)) ] && good=$status || good=1 # 3 blocks of 4 steps, and a line each of --attainable
+        [ "$(cat "$out"/*.jsonl | wc -l)" = $((15 * ranks * rounds)) ] && good=$status || good=1 # 3 blocks of 4 steps, and 3 lines of --attainable
 }
 
 resolved 2 resolved --resolve 50% --max-minutes 1
 grep -qx "Resolved to 50 %: $rounds rounds[.]" printed || good=1
-result "$good" "--resolve 50%: $rounds rounds on 2 ranks resolve that one strategy under two names differs by less"
-# Makes fewer than 8 rounds, too few to find a difference; in more, one strategy under two names may seem different.
+result "$good" "--resolve 50%: $rounds rounds on 2 ranks show that one strategy under two names differs by less than 50 %"
+# Makes fewer than 8 rounds, too few to find a difference; in more rounds, one strategy under two names may seem different.
 resolved 3 max_minutes --resolve 0.01% --max-minutes 0.03 --inject-delay rank=0,ms=40,phase=backward_pass
 [ "$rounds" -lt 8 ] || good=1
 grep -qE "^Not resolved to 0.01 % within --max-minutes: $rounds rounds?[.]$" printed || good=1
@@ -265,7 +265,7 @@ result "$good" "--max-minutes: $rounds rounds on 3 ranks in 1.8 s do not resolve
 
 # ---- runs that end early ----
 
-# begin RANKS OPTION...: starts a run that would take hours, waits until it has written steps, sets `running` to its id.
+# begin RANKS OPTION...: starts a run that would take hours, waits until it has written steps, sets `running` to the launcher's process id.
 begin() {
     local ranks=$1
     shift
@@ -310,7 +310,7 @@ is "killed with kill -9: no process is left" "$(gone out)" ""
 
 begin 2
 # shellcheck disable=SC2046
-kill -9 "$(left_over | tail -1)" 2>/dev/null || true # one rank alone
+kill -9 "$(left_over | tail -1)" 2>/dev/null || true # kills one rank only
 finish
 [ "$status" != 0 ] && [ "$status" != 124 ] && valid "$out"/*.json "$out"/*.jsonl >>said && good=0 || good=1
 result "$good" "when one rank is killed, the run ends"
@@ -324,9 +324,9 @@ lines=$(grep -c '^ddpbench: ' said || true)
 [ "$status" != 0 ] && [ "$status" != 124 ] && [ "$lines" -ge 1 ] && [ "$lines" -le 2 ] &&
     [ "$(grep -cE '^ddpbench: rank [01]: .*--data .*shrinking: the file ends before token [0-9]+, but had 2000000 tokens' said)" = "$lines" ] &&
     good=0 || good=1
-result "$good" "a data file that is truncated during the run ends it with an error (status $status)"
+result "$good" "a data file that is truncated during a run ends the run with an error (status $status)"
 valid "$out"/*.json "$out"/*.jsonl >>said && [ -z "$(gone out)" ] && good=0 || good=1
-result "$good" "a data file that is truncated during the run leaves valid files and no process"
+result "$good" "a run that ends because its data file was truncated leaves valid files and no process"
 
 # Mounts a file system of 60 kB that only this run sees.
 # shellcheck disable=SC2016
@@ -356,7 +356,7 @@ finish
 [ "$status" = 1 ] && [ "$(grep -c '^ddpbench: ' said)" = 1 ] && grep -q '^ddpbench: --checkpoint-every: cannot write ' said &&
     valid "$out"/*.json "$out"/*.jsonl >>said && grep -q '^Checkpoints: ' "$out/summary.txt" &&
     [ "$(($(wc -l <"$out/rank_1_metrics.jsonl") % 4))" = 0 ] && [ -s "$out/checkpoint.bin" ] && good=0 || good=1
-result "$good" "a checkpoint that fails during the run ends it with an error; earlier measurements are kept (status $status)"
+result "$good" "a checkpoint that fails during a run ends the run with an error; earlier measurements are kept (status $status)"
 
 # Limits the file size while a run writes, with an effect like that of a full disk.
 runs=$((runs + 1)) out=$temporary/out$runs

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# blas.sh - the BLAS library: OpenBLAS's kernels are replaced if it took the CPU for an older one, a kernel choice by
-# the user is kept, and slow matrix products cause a warning; and how OpenMP threads wait. Most checks need a
+# blas.sh - the BLAS library: OpenBLAS's kernels are replaced if OpenBLAS took the CPU for an older one, kernels that the
+# user chose are kept, and slow matrix products cause a warning; and how OpenMP threads wait. Most checks need a
 # BUILD_DIR/ddpbench with OpenBLAS on x86-64 with AVX2.
 set -euo pipefail
 
@@ -9,7 +9,7 @@ set -euo pipefail
 
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0 # because libraries are preloaded
 
-# train NAME VARIABLE=VALUE...: runs one step on two ranks with these variables.
+# train NAME VARIABLE=VALUE...: runs one step on two ranks with these environment variables, with results in NAME.
 train() {
     local name=$1
     shift
@@ -18,16 +18,16 @@ train() {
     is "$name: exit status" "$status" 0
 }
 
-# fact NAME KEY: prints a value of the run's run.json.
+# fact NAME KEY: prints the value of KEY in run.json of the run NAME.
 fact() { sed -n "s/^.*\"$2\":[[:space:]]*\"\{0,1\}\([^\",]*\)\"\{0,1\},\{0,1\}$/\1/p" "$1/run.json"; }
 
-# lines PATTERN: prints how many lines of the last output match.
+# lines PATTERN: prints how many lines of the last run's stdout match.
 lines() { grep -cE -- "$1" printed || true; }
 
 train plain -u OPENBLAS_CORETYPE
 kernels=$(fact plain blas_kernels)
 is "the first line names the library and its kernels" "$(lines "^ddpbench .*, $(fact plain blas)( \($kernels\))?\),")" 1
-# OpenBLAS mistakes some CPUs, and its kernels are replaced, even without the preloaded library.
+# OpenBLAS takes some CPUs for older ones even without mistaken_openblas.so; the program then replaces OpenBLAS's kernels.
 is "the output reports replaced kernels exactly if they were replaced" "$(lines 'took this CPU')" "$(fact plain OPENBLAS_CORETYPE | grep -c .)"
 succeeds "run.json contains the rate of matrix products" awk -v rate="$(fact plain product_gflops_per_thread)" 'BEGIN { exit !(rate > 0) }'
 
@@ -52,7 +52,7 @@ train roomy -u OMP_WAIT_POLICY OMP_NUM_THREADS=1
 is "OMP_WAIT_POLICY is not set if there are enough CPUs" "$(fact roomy OMP_WAIT_POLICY)" ''
 
 train list OMP_NUM_THREADS=1,1
-is "OMP_NUM_THREADS=1,1: the first number counts" "$(fact list threads | tail -1)" 1
+is "OMP_NUM_THREADS=1,1: the first number is the number of threads" "$(fact list threads | tail -1)" 1
 for words in 4097 99999999 99999999999999999999 0 -3 four 4x ,4; do
     try env OMP_NUM_THREADS="$words" "${mpirun[@]}" -n 2 "$program" --device cpu --implementations none --output refused
     check 1 "OMP_NUM_THREADS=$words is refused" \
@@ -67,7 +67,7 @@ if [[ $(fact plain blas) != OpenBLAS* ]] || [ "$(uname -m)" != x86_64 ] || ! gre
     exit "$failed"
 fi
 
-grep -qm1 '^flags.*avx512vl' /proc/cpuinfo && better=SkylakeX || better=Haswell # the library may have newer kernels for this CPU
+grep -qm1 '^flags.*avx512vl' /proc/cpuinfo && better=SkylakeX || better=Haswell # the program's choice; OpenBLAS may have newer kernels
 train mistaken -u OPENBLAS_CORETYPE LD_PRELOAD=mistaken_openblas.so
 is "kernels for an older CPU are replaced" "$(fact mistaken blas_kernels)" "$better"
 is "one line reports the replaced kernels" "$(lines "^Products: OpenBLAS [0-9.]+ took this CPU for a Prescott; its kernels for $better are used instead$")" 1
@@ -77,5 +77,5 @@ is "OPENBLAS_CORETYPE set by the user is kept" "$(fact obeyed blas_kernels)" Neh
 is "OPENBLAS_CORETYPE set by the user is not reported as a mistake" "$(lines 'took this CPU')" 0
 slow='^Warning: rank [01]: matrix products by OpenBLAS [0-9.]+ \(Nehalem\) run at [0-9]+ GFLOP/s on one thread, [0-9]+ % of the [0-9]+'
 is "slow matrix products cause a warning with advice" \
-    "$(texts obeyed/summary.json | grep -cE "$slow that its vector units can do: set OPENBLAS_CORETYPE to $better$")" 1
+    "$(texts obeyed/summary.json | grep -cE "$slow that the CPU's vector units can do: set OPENBLAS_CORETYPE to $better$")" 1
 exit "$failed"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # comm.sh - the choice of the communication library, ranks that would share a GPU, and collectives that hang; on the
-# CPU, and on an emulated GPU if built. Runs BUILD_DIR/ddpbench, and BUILD_DIR/emulated/ddpbench if it exists.
+# CPU, and on an emulated GPU if that is built. Runs BUILD_DIR/ddpbench, and BUILD_DIR/emulated/ddpbench if it exists.
 
 # wait_until calls functions by name:
 # shellcheck disable=SC2317
@@ -14,7 +14,7 @@ tiny=(--d-model 16 --num-layers 1 --num-heads 2 --d-ff 16 --vocab-size 32 --cont
 run() { try "${mpirun[@]}" -n "$1" "$program" "${tiny[@]}" --output out "${@:2}"; }
 sweep() { try "${mpirun[@]}" -n "$1" "$program" allreduce --sizes 16,6000 -n 5 --output out "${@:2}"; }
 again() { rm -rf out; }
-# field NAME: prints the last text field of that name in run.json: the detected value, which follows the option of the same name.
+# field NAME: prints the last text with this name in run.json: the detected value, which follows the option of the same name.
 field() { sed -n "s/.*\"$1\":[[:space:]]*\"\([^\"]*\)\".*/\1/p" out/run.json | tail -1; }
 
 # ends WORDS PATTERN: checks that the last try failed, ended before its time limit, and printed a line matching PATTERN.
@@ -63,9 +63,9 @@ process_of() {
     return 1
 }
 
-limit=100 # in seconds; also the limit of `try`
-# stop_rank SIGNAL SECONDS TIMEOUT CONDITION OPTION...: starts two ranks, stops rank 1 once CONDITION succeeds, and
-# sends it SIGNAL after SECONDS. Sets `waited` to the seconds from the stop to the end of the run.
+limit=100 # time limit of a run in seconds, also for `try`
+# stop_rank SIGNAL SECONDS TIMEOUT CONDITION OPTION...: starts two ranks with --timeout TIMEOUT, stops rank 1 once CONDITION
+# succeeds, and sends SIGNAL to rank 1 after SECONDS. Sets `waited` to the seconds from the stop to the end of the run.
 stop_rank() {
     local run begin=$SECONDS stopped process
     timeout "$limit" "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --device cpu --timeout "$3" --output "$PWD/out" "${@:5}" >said 2>&1 &
@@ -79,10 +79,10 @@ stop_rank() {
     wait "$run" && status=0 || status=$?
     took=$((SECONDS - begin)) waited=$((SECONDS - stopped))
 }
-# in_time SECONDS TOOK: checks that a job ended at most SECONDS after a wait began; allows time for start and end.
+# in_time SECONDS TOOK: checks that TOOK, a job's duration, is at most SECONDS plus some time for start and end.
 in_time() { is "the job ended in time, after $2 s" "$(($2 <= $1 + 5 + 3 * usual))" 1; }
 
-# Before MPI starts, and while it ends, ranks detect each other's state through /proc.
+# Before MPI has started, and while MPI ends, ranks detect each other's state through /proc.
 # shellcheck disable=SC2016 # expanded by the shell of each rank
 late='[ "${'$rank_variable'}" = 0 ] || while :; do sleep 0.2; done; exec "$@"' stops='[ "${'$rank_variable'}" = 0 ] || kill -STOP $$; exec "$@"'
 missing='^ddpbench: rank 0 on .* has waited for [0-9]+ s in starting MPI; rank 1 has not started it: its process [0-9]+'
@@ -116,7 +116,7 @@ many=(--rounds 100000 --implementations)
 for strategy in none ddp; do
     place="(step [0-9]+ of block [0-9]+, $strategy|the evaluation of block [0-9]+)"
     stop_rank WINCH 0 3 '[ -s out/rank_1_metrics.jsonl ]' "${many[@]}" $strategy
-    ends "a rank stopped in steps of $strategy is named, with its place" \
+    ends "a rank stopped in steps of $strategy is named, with its place in the run" \
         "rank 0 on .* has waited for [0-9]+ s in $place: .*; rank 1 has (not )?started it: it is in $place.* its process has not run"
     in_time 3 "$waited"
     succeeds "a rank stopped in steps of $strategy: run.json is valid" valid out/run.json
@@ -137,7 +137,7 @@ if [ ! -x "$program" ]; then
     echo "skip - there is no $program"
     exit "$failed"
 fi
-export UCX_MEM_MMAP_HOOK_MODE=none # UCX's hooks do not survive the sanitizer
+export UCX_MEM_MMAP_HOOK_MODE=none # UCX's hooks of memory functions do not work with the sanitizer
 
 EMULATED_NCCL_THREADS=0 run 2 --device cuda --implementations none,ddp_individual
 is "GPUs use NCCL, without a thread per collective" "$status $(field comm)" "0 nccl"
@@ -198,7 +198,7 @@ again
 
 EMULATED_NCCL_FAIL_RANK=1,call=5 run 2 --device cuda --implementations ddp_individual --timeout 30
 ends "an error of NCCL ends the job" 'rank 1: NCCL: unhandled system error: .*, in all_reduce of [0-9]+ float sum, bucket 4, ticket 5'
-succeeds "an error of NCCL: the other rank reports its place" grep -qE 'rank 0 on .* in the first steps: all_reduce of .*, ticket 5; all ranks have started it' said
+succeeds "an error of NCCL: the other rank names the collective" grep -qE 'rank 0 on .* in the first steps: all_reduce of .*, ticket 5; all ranks have started it' said
 succeeds "run.json is valid after an error of NCCL" valid out/run.json
 again
 EMULATED_NCCL_HANG_RANK=1,call=5 run 2 --device cuda --implementations ddp_individual --timeout 3

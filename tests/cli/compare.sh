@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# compare.sh - ddpbench compare on the command line: directories of real runs, and copies edited to be slower, to lack
-# figures, or to have other settings; every exit status and its messages.
+# compare.sh - ddpbench compare on the command line, with directories of real runs, and copies edited to be slower, to
+# lack figures, or to have other settings: every exit status and the messages with it.
 set -euo pipefail
 
 # shellcheck source=tests/support/cli.sh
@@ -39,7 +39,7 @@ result "$good" "a benchmark to compare is made"
 result "$good" "a profile to compare is made"
 
 # edit FILE SUBJECT NAME ACTION [BYTES]: changes the figures of a summary.json whose subject, name and size match these
-# regular expressions. ACTION gone removes them, *FACTOR multiplies their value, and a number replaces it.
+# regular expressions. ACTION gone removes the figures, *FACTOR multiplies their values, and a number replaces their values.
 edit() {
     awk -v subject="$2" -v name="$3" -v action="$4" -v bytes="${5:-}" '
         function value(line) { sub(/^[^:]*:\t"?/, "", line); sub(/"?,?$/, "", line); return line }
@@ -63,7 +63,7 @@ scaled() {
     cp -r "$1" "$2"
     edit "$2/summary.json" "$3" step "*$4"
 }
-# numbered FROM TO: makes five copies of a run; a copy's step times all have one factor, which differs between copies.
+# numbered FROM TO: copies a run to TO1, TO2, ..., TO5; multiplies all step times of a copy by a factor, which differs per copy.
 numbered() {
     local i=0 factor
     for factor in 1 1.01 0.99 1.005 0.995; do
@@ -88,26 +88,26 @@ result "$good" "edited copies are valid and differ"
 # ---- verdicts of a benchmark ----
 
 five=(base1 base2 base3 base4 base5 --candidate)
-expect 0 '^Verdict: ok: no figure is worse by more than 5 % \(3 judged; .*5 against 5 runs\)' "five baselines against five equal candidates" \
+expect 0 '^Verdict: ok: no figure is worse by more than 5 % \(3 judged; .*5 against 5 runs\)' "five baselines against five equal candidates: ok" \
     "${five[@]}" same1 same2 same3 same4 same5
-expect 3 '^ddp step .* [mu]s regressed +[+]30[.]0 % \[[+]2[0-9.]+, [+]3[0-9.]+\]$' "five baselines against five slower candidates" \
+expect 3 '^ddp step .* [mu]s regressed +[+]30[.]0 % \[[+]2[0-9.]+, [+]3[0-9.]+\]$' "five baselines against five slower candidates: regressed" \
     "${five[@]}" slow1 slow2 slow3 slow4 slow5
 [ "$(grep -c ' ok ' printed)" = 2 ] && grep -q '^Verdict: regressed +30[.]0 % (ddp step): ' printed && good=0 || good=1
 result "$good" "only the slower strategy is regressed, in the table and in the verdict"
-expect 3 '^ddp step .* regressed .*\]$' "five baselines against one slower candidate" "${five[@]}" slow1
-expect 4 '^ddp step .* ambiguous +[+]5[.]8 % ' "candidates slightly slower than the tolerance are ambiguous" \
+expect 3 '^ddp step .* regressed .*\]$' "five baselines against one slower candidate: regressed" "${five[@]}" slow1
+expect 4 '^ddp step .* ambiguous +[+]5[.]8 % ' "candidates that exceed the tolerance only slightly are ambiguous" \
     "${five[@]}" little1 little2 little3 little4 little5
 expect 0 '^Verdict: ok: no figure is worse by more than 10 %' "--tolerance 10 accepts a candidate that is 5.8 % slower" "${five[@]}" little1 --tolerance 10
 expect 0 '^ddp step .* improved +-30[.]0 % ' "faster candidates are improved" "${five[@]}" fast1 fast2 fast3 fast4 fast5
 expect 4 '^ddp step .* ambiguous +[+]30[.]0 %$' "one baseline against one slower candidate is never regressed" base1 slow1
-grep -q '^Verdict: ambiguous +30[.]0 % (ddp step): .* may be chance: use more runs .*so only what is beyond +15[.]5 % counts, and as ambiguous; 1 against 1 run)' printed &&
+grep -q '^Verdict: ambiguous +30[.]0 % (ddp step): .* may be chance: use more runs .*so what is worse by more than +15[.]5 % is ambiguous; 1 against 1 run)' printed &&
     good=0 || good=1
 result "$good" "one baseline against one slower candidate: the verdict gives the reason and advice"
-expect 0 '^Verdict: ok: no figure is worse by more than 36[.]5 %' "one baseline against one slower candidate, with a floor of 30 %" base1 slow1 --floor 30
-expect 0 '^Verdict: ok: no figure is worse by more than 15[.]5 %' "one baseline against one slightly slower candidate" base1 little1
+expect 0 '^Verdict: ok: no figure is worse by more than 36[.]5 %' "one baseline against one slower candidate, --floor 30: ok" base1 slow1 --floor 30
+expect 0 '^Verdict: ok: no figure is worse by more than 15[.]5 %' "one baseline against one slightly slower candidate: ok" base1 little1
 expect 0 '^ddp step .* ok +-30[.]0 %$' "one baseline against one faster candidate is never improved" base1 fast1
 expect 3 'fewer than 5 baselines, so only what is beyond [+]15[.]5 % in every run is called regressed; 3 against 3 runs\)' \
-    "three baselines against three slower candidates" base1 base2 base3 --candidate slow1 slow2 slow3
+    "three baselines against three slower candidates: regressed" base1 base2 base3 --candidate slow1 slow2 slow3
 
 cp -r same1 lacking && edit lacking/summary.json ddp step gone
 expect 5 '^ddp step .* missing in 1 of 2 ' "a figure that one candidate lacks is missing" "${five[@]}" same2 lacking
@@ -117,8 +117,8 @@ for i in 1 2 3 4 5; do
     cp -r lacking "lacking$i"
 done
 expect 0 '\(3 judged; tolerance 5 %; 5 % chance of any false alarm; 1 against 5 runs\)' \
-    "a figure that some baselines lack" base1 base2 base3 lacking4 lacking5 --candidate same1
-expect 5 ' [+]15[.]5 % counts, and as ambiguous; 1 against 4 runs' "a figure that one of four baselines and the candidate lack is missing" \
+    "a figure that some baselines lack is judged against the other baselines" base1 base2 base3 lacking4 lacking5 --candidate same1
+expect 5 ' more than [+]15[.]5 % is ambiguous; 1 against 4 runs' "a figure that one of four baselines and the candidate lack is missing" \
     base1 base2 base3 lacking4 --candidate lacking
 for i in 1 2 3 4 5; do
     edit "lacking$i/summary.json" '.*' step gone
@@ -128,18 +128,18 @@ scaled base1 huge ddp 1e300
 expect 0 '^ddp step .* [0-9.]+e[+][0-9]+ s \(n=1\) .* ok +-100[.]0 %$' "a huge value in a baseline is printed and judged" lacking huge --candidate same1
 expect 4 '^ddp step .* ambiguous +[+][0-9]+$' "a huge value in a candidate is ambiguous" same1 huge
 scaled lacking lacking_slow ddp_flat 1.3
-expect 3 '^ddp step .* missing in 1 of 1 +-$' "regressed comes before missing" "${five[@]}" lacking_slow
-expect 5 '^ddp_flat step .* ambiguous ' "missing comes before ambiguous" base1 lacking_slow
+expect 3 '^ddp step .* missing in 1 of 1 +-$' "the verdict is regressed if one figure is regressed and another is missing" "${five[@]}" lacking_slow
+expect 5 '^ddp_flat step .* ambiguous ' "the verdict is missing if one figure is missing and another is ambiguous" base1 lacking_slow
 
 # ---- selection of figures ----
 
 expect 0 '^ddp tokens_per_second .* ok ' "other figures can be judged" base1 slow1 --metrics tokens_per_second
 expect 2 "--metrics 'bandwidth': the runs have no such figure; they have: step " "a figure in --metrics that the runs lack is refused" base1 slow1 \
     --metrics bandwidth
-expect 0 '^ddp backward_pass +- +[0-9.]+ [mu]?s +[0-9.]+ [mu]?s +1[.]000$' "labels show all figures side by side" base1 same1 \
+expect 0 '^ddp backward_pass +- +[0-9.]+ [mu]?s +[0-9.]+ [mu]?s +1[.]000$' "--label shows all figures side by side" base1 same1 \
     --label cuda,rocm
 grep -qE '^figure .* cuda \(n=1\) +rocm \(n=1\)' printed && good=0 || good=1
-result "$good" "labels name the columns"
+result "$good" "--label names the columns"
 
 # Tests a figure of 0, which is not a missing figure.
 for tail in none:0 late:0.005; do
@@ -184,7 +184,7 @@ expect 0 '^all_reduce float sum in_place time +1 MiB +[0-9.]+ [mu]s .* ok +[-+][
 expect 3 '^all_reduce float sum in_place time +all sizes .* regressed +[+]7[.]5 % ' "all sizes slower: one line for all sizes" \
     "${sweeps[@]}" slower_sweep{1..5}
 expect 3 '^all_reduce .* 8 B .* regressed: wrong elements ' "wrong elements are a regression" "${sweeps[@]}" again1 wrong
-expect 3 '^Verdict: regressed: the marked' "wrong elements are a regression also in a single pair of runs" sweep1 wrong
+expect 3 '^Verdict: regressed: the figures called regressed' "wrong elements are a regression also in a single pair of runs" sweep1 wrong
 expect 3 '^all_reduce .* busbw +8 B .* regressed: wrong elements ' "wrong elements are a regression whatever --metrics lists" \
     "${sweeps[@]}" again1 wrong --metrics busbw
 expect 1 'wrong: found wrong elements in all_reduce float sum (out_of|in)_place of 8 bytes, so it is no baseline' \
@@ -194,12 +194,12 @@ expect 1 'wrong: found wrong elements in all_reduce float sum (out_of|in)_place 
 
 cp -r base1 other && sed -i 's/"d-model":\t32/"d-model":\t64/; s/"world_size":\t2/"world_size":\t4/' other/run.json
 expect 6 '^  d-model: baseline 32, candidate 64$' "runs of different models are incomparable" base1 other
-grep -qx '  world_size: baseline 2, candidate 4' printed && grep -qx 'To compare them anyway, name these settings with --allow, or all.' printed &&
+grep -qx '  world_size: baseline 2, candidate 4' printed && grep -qx 'To compare the runs anyway, name these settings with --allow, or give --allow all.' printed &&
     good=0 || good=1
 result "$good" "every difference is listed, and how to allow it"
 expect 6 '^  d-model: baseline 32, another baseline 64$' "baselines of different models are incomparable" base1 other --candidate same1
-expect 6 '^  world_size: ' "--allow with one of two different settings is incomparable" base1 other --allow d_model
-expect 0 '^Settings differ, as allowed:' "--allow with both different settings compares" base1 other --allow d-model,world_size
+expect 6 '^  world_size: ' "runs with two different settings are incomparable if --allow names one of them" base1 other --allow d_model
+expect 0 '^Settings differ, as allowed:' "runs with two different settings are compared if --allow names both" base1 other --allow d-model,world_size
 expect 0 'ok' "--allow all compares runs with different settings" base1 other --allow all
 expect 2 "--allow 'width': the runs have no such setting; known: all mode " "an unknown setting in --allow is refused" base1 other \
     --allow width
@@ -262,9 +262,9 @@ result "$good" "--json - of five runs: the output is valid JSON"
 # ---- JUnit XML ----
 
 counts="[root[0].get(name) for name in ('tests', 'failures', 'errors', 'skipped')]"
-# each: a Python expression for each test case with its name and the type and message of its results.
+# each: a Python expression that lists each test case: its name, and the tag, type and message of each of its results.
 each="'; '.join(' '.join([case.get('name')] + [part.tag + ' ' + part.get('type') + ': ' + part.get('message') for part in case]) for case in root.iter('testcase'))"
-# words FILE: checks that FILE holds exactly what compare printed, as the output of the test suite.
+# words FILE: checks that the output of the test suite in FILE is exactly what compare printed.
 words() { xml_has "the output of the suite in $1 equals the printed table" "$1" "root[0].find('system-out').text == open('printed').read()" True; }
 expect 3 '^ddp step' "--junit FILE keeps the verdict" "${five[@]}" slow1 --junit out.xml --json out.json
 xml_has "--junit: a test case for each judged figure" out.xml "$counts" "\['4', '1', '0', '0'\]"
@@ -315,7 +315,7 @@ result "$good" "--json does not replace a pipe"
 fails '--json: cannot write absent/out.json' "--json in a missing directory" --json absent/out.json
 fails '--junit: cannot write absent/out.xml' "--junit in a missing directory" --junit absent/out.xml
 
-# over FILE...: tests that --json and --junit refuse to overwrite each of these files of runs.
+# over FILE...: tests that --json and --junit refuse to overwrite any of these files.
 # shellcheck disable=SC2317 # called by succeeds
 over() {
     local file option

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # cuda.sh - the program on a GPU: its losses agree with the CPU's, repeated runs are bitwise equal, and failures of
 # drivers, GPUs and NCCL end it on every rank with one error line. Tests BUILD_DIR/emulated/ddpbench, with an emulated
-# GPU and NCCL that can be made to fail; with REAL_GPU=1 BUILD_DIR/ddpbench on the machine's GPUs, without those
-# failures. BUILD_DIR/ddpbench computes the CPU's losses.
+# GPU and NCCL that can be made to fail. If REAL_GPU=1, tests BUILD_DIR/ddpbench on the machine's GPUs instead, without
+# those failures. BUILD_DIR/ddpbench computes the CPU's losses.
 set -euo pipefail
 
 # shellcheck source=tests/support/cli.sh
@@ -12,7 +12,7 @@ on_cpu=$program
 [ -n "${REAL_GPU:-}" ] || program=$build/emulated/ddpbench
 [ -x "$program" ] || { say "there is no $program; build it first"; exit 2; }
 limit=120
-export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0 # MPI leaks
+export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0 # libraries of MPI leak memory
 tiny=(--d-model 32 --num-layers 2 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 2 --vocab-size 256
     --implementations ddp_bucketed --bucket-size-mb 0.02 --rounds 1 --num-epochs 21 --warmup-epochs 3)
 
@@ -29,7 +29,7 @@ train() {
     [ ! -e "$name" ] || sed -n 's/.*"loss": \([^,}]*\).*/\1/p' "$name/rank_0_metrics.jsonl" >"$name.losses"
 }
 
-# apart A B: prints the largest relative difference of their losses; 1 if one has more losses, or both fewer than 20.
+# apart A B: prints the largest relative difference between the losses of two runs; 1 if the numbers of losses differ or are below 20.
 apart() {
     paste "$1.losses" "$2.losses" | awk '
         NF != 2 || $2 <= 0 { bad = 1 }
@@ -45,7 +45,7 @@ close() {
     result "$(awk -v a="$worst" -v b="$3" 'BEGIN { print !(a <= b) }')" "losses of $1 and $2 agree within $3 over the run"
 }
 
-# learns NAME: checks that the mean of the last five losses is lower than that of the first five.
+# learns NAME: checks that the last five losses of a run are on average lower than the first five.
 learns() {
     result "$(awk '{ loss[NR] = $1 } END { for (i = 1; i <= 5; i++) { first += loss[i]; last += loss[NR + 1 - i] }
         print !(last < 0.985 * first) }' "$1.losses")" "$1: the loss decreases"
@@ -90,13 +90,13 @@ fi
 train cpus "$on_cpu" 2 --device cpu
 train nccl "$program" 2 --device cuda --comm nccl
 close nccl cpus 1e-4
-# 16 MiB of pinned memory are used for uploads; the rest holds one gradient (133 KiB), not one for each collective.
+# Of the 17 MiB of pinned memory, uploads use 16; the rest is enough for one gradient (133 KiB), not for one per collective.
 EMULATED_CUDA_GPUS=1 EMULATED_PINNED_MIB=17 train shared "$program" 2 --device cuda --share-gpu --implementations ddp_flat --bucket-size-mb auto
 close shared cpus 1e-4
 
 # ---- failures ----
 
-# broken RANKS OPTION...: makes a short run that should fail on every rank within the time limit.
+# broken RANKS OPTION...: makes a short run with something broken; no rank may take longer than 60 s to end.
 broken() {
     local ranks=$1
     shift
@@ -117,9 +117,9 @@ check 1 "--device cuda without a GPU is an error" 'shows no GPU'
 EMULATED_CUDA_GPUS=1 broken 2 --device cuda
 check 1 "two ranks on one GPU are refused" 'share.*--share-gpu'
 EMULATED_CUDA_ARCH=70 broken 2 --device cuda
-check 1 "a GPU of an architecture that was not built is an error" 'is sm_70: build with CUDA_ARCHITECTURES=70'
+check 1 "a GPU of an architecture that the program was not built for is an error" 'is sm_70: build with CUDA_ARCHITECTURES=70'
 EMULATED_CUDA_SHARED=65536 broken 2 --device cuda
-check 1 "too little shared memory is an error" 'lets a block have 65536 bytes of shared memory; attention needs 101376; choose another GPU, or --device cpu'
+check 1 "too little shared memory is an error" 'allows a thread block only 65536 bytes of shared memory; attention needs 101376; choose another GPU, or --device cpu'
 EMULATED_CUDA_MEMORY=1074000000 broken 2 --device cuda
 check 1 "too little GPU memory is detected before allocation" \
     'apart from its libraries, .* has .* KiB of memory free and 1 rank on it needs'

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # cuda_profile.sh - profiles on GPUs: the content of the traces, with and without CUPTI. Tests
-# BUILD_DIR/emulated/ddpbench, with emulated GPUs, NCCL and CUPTI; with REAL_GPU=1 BUILD_DIR/ddpbench on the machine's
-# GPUs.
+# BUILD_DIR/emulated/ddpbench, with emulated GPUs, NCCL and CUPTI. If REAL_GPU=1, tests BUILD_DIR/ddpbench on the
+# machine's GPUs instead.
 set -euo pipefail
 
 # shellcheck source=tests/support/cli.sh
@@ -11,7 +11,7 @@ set -euo pipefail
 [ -x "$program" ] || { say "there is no $program; build it first"; exit 2; }
 command -v python3 >/dev/null || { echo "skip - profiles on GPUs: no python3 here"; exit 0; }
 limit=120
-export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0 # MPI leaks
+export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0 # libraries of MPI leak memory
 tiny=(--d-model 32 --num-layers 2 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 2 --vocab-size 64 --num-epochs 5
     --warmup-epochs 2 --rounds 0 --device cuda --profile --profile-implementation ddp_bucketed --bucket-size-mb 0.02)
 
@@ -24,7 +24,7 @@ profile() {
     result "$status" "$name: exit status 0"
 }
 
-# has NAME RANK: checks the trace of the rank; writes how many rows of each kind it has to the file `counts`.
+# has NAME RANK: checks the trace of the rank; writes the number of rows of each kind in the trace to the file `counts`.
 has() { keeps "$1/ddp_bucketed_rank_$2_trace.json" "$1: the trace of rank $2 is complete"; }
 keeps() {
     status=0
@@ -48,7 +48,7 @@ is "one: no kernels are reported missing" "$(grep -c 'CUPTI unavailable\|missing
 us=$(awk -F '"compute_ms": ' '/"captured": true/ { us += 1000 * $2 } END { print us }' one/ddp_bucketed/rank_0_metrics.jsonl)
 succeeds "one: compute_ms ($us us) is the union of the kernels in the trace" \
     awk -v us="$us" -v trace="$(count compute_us)" 'BEGIN { exit !(us > 0 && us / trace > 0.99 && us / trace < 1.01) }'
-if [ -z "${REAL_GPU:-}" ]; then # ranks of NCCL cannot share a real GPU
+if [ -z "${REAL_GPU:-}" ]; then # two ranks cannot share a real GPU with NCCL
     profile two 2 --comm nccl
     has two 0
     holds two
@@ -67,17 +67,17 @@ if [ -z "${REAL_GPU:-}" ]; then # ranks of NCCL cannot share a real GPU
     is "staged: no NCCL kernels" "$(count nccl)" 0
     succeeds "staged: copies to the host and back" test "$(count gpu_memcpy)" -ge 50
 fi
-if [ -z "${REAL_GPU:-}" ]; then # the ranges of epochs and collectives; each epoch has one step
+if [ -z "${REAL_GPU:-}" ]; then # NVTX ranges of epochs, steps and collectives; each epoch has one step
     EMULATED_NVTX=2 profile ranges 1 --comm nccl --profile-activities cpu --num-epochs 2 --warmup-epochs 1
     grep '^NVTX: ' said | tr -d '\n' >heard
     succeeds "ranges: NVTX ranges nest: epoch, step, collective" grep -qE \
         ' warmup_epoch_1\( ProfilerStep#1\( .* all_reduce bucket 4\( \) .* \) \) active_epoch_2\( ProfilerStep#2\( ' heard
-    is "ranges: every range ends, except the domain" "$(tr -cd '(' <heard | wc -c)" "$(($(tr -cd ')' <heard | wc -c) + 1))"
+    is "ranges: every NVTX range ends; only the domain is not closed" "$(tr -cd '(' <heard | wc -c)" "$(($(tr -cd ')' <heard | wc -c) + 1))"
 fi
 profile cycles 1 --profile-wait 1 --profile-warmup 1 --profile-active 1 --profile-repeat 1
 has cycles 0
 is "cycles: the trace contains one step" "$(count steps)" 1
-# The upper limit is below the number of kernels of two steps; a real cuBLAS adds some.
+# The upper limit is below the number of kernels in two steps. A real cuBLAS launches some kernels more than the emulated one.
 succeeds "cycles: the trace contains the kernels of one step" test "$(count kernel)" -gt 50 -a "$(count kernel)" -lt 200
 
 # ---- selected activities ----
@@ -90,9 +90,9 @@ is "--profile-activities cuda: no host operations" "$(count cpu_op)" 0
 succeeds "--profile-activities cuda: kernels" test "$(count kernel)" -gt 300
 
 # ---- overhead ----
-if [ -z "${REAL_GPU:-}" ]; then # a slow tracer
+if [ -z "${REAL_GPU:-}" ]; then # a tracer that takes 2 ms per record
     EMULATED_CUPTI_US=2000 profile slow 1 --profile-implementation ddp --bucket-size-mb auto --num-epochs 1 --warmup-epochs 0 --rounds 1 --steps-per-block 1
-    is "slow: profiling_overhead includes the tracer" \
+    is "slow: profiling_overhead includes the time that the tracer takes" \
         "$(awk -F, '$3 == "profiling_overhead" { print ($6 > 1.5) }' slow/ddp/summary.csv)" 1
     is "slow: only traced blocks have kernels" \
         "$(grep -v captured slow/ddp/rank_0_metrics.jsonl | grep -c 'untraced.*compute_ms\|"ddp".*compute_ms": null')" 0

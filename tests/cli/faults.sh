@@ -47,7 +47,7 @@ after() {
     [ "$1" = kill ] || find outcome -name '*.tmp' 2>/dev/null || true
 }
 
-# every KIND CALL HOW LEAST [RANK]: makes each CALL of a run of KIND fail by HOW, in turn; needs at least LEAST calls.
+# every KIND CALL HOW LEAST [RANK]: in as many runs of KIND as needed, makes each CALL fail once by HOW; expects LEAST calls or more.
 every() { aside fail_each "$@"; }
 fail_each() {
     local kind=$1 call=$2 how=$3 least=$4 k wrong=0 words
@@ -55,7 +55,7 @@ fail_each() {
     of "$kind"
     for ((k = 1;; k++)); do
         rm -rf outcome hit
-        case $kind in allreduce | compare) mkdir outcome ;; esac # --output needs an existing directory here
+        case $kind in allreduce | compare) mkdir outcome ;; esac # the parent directory of their outputs
         { try env LD_PRELOAD=faults.so FAULT_UNDER=outcome FAULT_CALL="$call" FAULT_AT="$k" FAULT_HOW="$how" \
             FAULT_RANK="${5:-0}" FAULT_LOG="$PWD/hit" "${command[@]}"; } 2>/dev/null # hides the shell's messages about killed processes
         [ -d hit ] || break
@@ -93,8 +93,8 @@ gather
 
 # ---- signals ----
 
-# signalled SIGNAL WHICH CONDITION WORDS...: starts the command, and once the condition holds sends the signal to its
-# rank process number WHICH. Sets `status`.
+# signalled SIGNAL WHICH CONDITION COMMAND...: starts the command; once the condition holds, sends the signal to the rank
+# process number WHICH (from 0, oldest first). Sets `status`.
 signalled() {
     local run processes=()
     rm -rf outcome
@@ -111,14 +111,14 @@ signalled() {
     { wait $run && status=0 || status=$?; } 2>/dev/null
 }
 
-# is_there WHICH CONDITION: sets `processes` to the ranks; tests whether number WHICH exists and the condition holds.
+# is_there WHICH CONDITION: sets `processes` to the ids of the ranks; tests whether number WHICH exists and CONDITION holds.
 is_there() {
     mapfile -t processes < <(ranks_of)
     [ "${#processes[@]}" -gt "$1" ] && eval "$2"
 }
 is_over() { ! kill -0 "$run"; }
 
-# ranks_of: prints the processes of this script's runs that are ranks, not launchers.
+# ranks_of: prints the process ids of the ranks in this script's runs, without the launchers.
 ranks_of() {
     local process
     for process in $(left_over); do
@@ -126,7 +126,7 @@ ranks_of() {
     done
 }
 
-# whole: tests that every file below outcome is valid and no temporary file is left.
+# whole: tests that every JSON file below outcome is valid and no temporary file is left.
 whole() {
     local files
     mapfile -t files < <(find outcome -name '*.json' -o -name '*.jsonl')
@@ -169,18 +169,18 @@ succeeds "SIGTERM during the writing of traces still writes a summary" test -s o
 
 # ---- resource limits ----
 
-# limited LIMIT VALUE OPTION...: runs the program under a limit of the shell (ulimit).
+# limited LIMIT VALUE OPTION...: runs the program under the resource limit `ulimit LIMIT VALUE`.
 limited() {
     rm -rf outcome
     limit=200 try bash -c "ulimit -c 0 $1 $2; exec \"\$@\"" bash "$program" "${@:3}" --implementations none --output outcome
 }
 limited -f 16384 "${tiny[@]}" --rounds 1000000
 check 1 "a limit on the file size ends the run with an error" \
-    '^ddpbench: cannot write outcome/rank_0_metrics[.]jsonl: File too large; it holds what was written before$'
+    '^ddpbench: cannot write outcome/rank_0_metrics[.]jsonl: File too large; the file keeps the lines that were written before$'
 succeeds "a limit on the file size leaves valid files" whole
 limited -v 2200000 --device cpu --threads 1 --d-model 1024 --num-layers 8 --d-ff 4096 --vocab-size 10000 --num-heads 4
 check 1 "memory refused by a limit is reported" '^ddpbench: .* memory'
-# says_why: tests the error. If the limit is too small to load the CUDA libraries, the dynamic linker prints it.
+# says_why: tests that the run succeeded or printed an error. The dynamic linker prints it if CUDA's libraries exceed the limit.
 says_why() {
     case $status in
         0) ;;

@@ -32,10 +32,10 @@ includes() {
     )
 }
 
-# only HEADERS FILES: from the output of includes, prints the includes of HEADERS in files other than FILES (regular expressions).
+# only HEADERS FILES: reads the output of includes; prints the includes of HEADERS in files other than FILES (regular expressions).
 only() { awk -v headers="^($1)\$" -v files="^($2)\$" '$2 ~ headers && $1 !~ files { print $1 ": " $2 }'; }
 
-# floor[FOLDER]: the layer of kernels, ddp and each folder in bench, bench/measure and bench/read; main: files in bench.
+# floor[FOLDER]: the layer of kernels, ddp and each folder in bench, bench/measure and bench/read; floor[main]: of files in bench itself.
 # A file may include its own folder and lower layers. only[FOLDER] restricts the includes of a folder further.
 rooms='
 BEGIN {
@@ -91,12 +91,12 @@ private() {
         }'
 }
 # Size limits in lines. A change that deletes code lowers the limit in the same commit; raising it needs a commit of its
-# own with the reason (what the program can now do). Long lines do not evade it: clang-format wraps C at 120 columns.
+# own with the reason (what the program can now do). Long lines do not evade a limit: clang-format wraps C at 120 columns.
 limits='bench 22864 launch 3590 tests 33786 README.md 230'
 folder_limit=3700
 
-# sizes TREE [LIMITS]: counts lines of C in bench and each of its folders, of programs and data (not pages) in launch,
-# of programs in tests.
+# sizes TREE [LIMITS]: prints which of these have more lines than their limits: C in bench and in each folder of bench, programs and
+# data (not pages) in launch, programs in tests, README.md.
 sizes() {
     (
         cd "$1"
@@ -130,7 +130,7 @@ conditionals() {
     (
         cd "$1"
         # The include guard is the header's path, on its first line, so that headers of the same name in two folders
-        # have different guards. Emulated headers stand in for the vendor's and are read as C and C++.
+        # have different guards. The emulator's headers, which replace the vendor's, may have conditionals.
         find kernels ddp bench tests -path tests/gpu/emulator -prune -o \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' \) -print | sort | LC_ALL=C xargs -r awk '
             FNR == 1 {
                 guard = FILENAME
@@ -144,7 +144,7 @@ conditionals() {
             }'
     )
 }
-# clones: every CPU operation with omp simd must be CPU_CLONES, which compiles it also for wider vectors with PORTABLE=1.
+# clones: every CPU operation with omp simd must be declared CPU_CLONES, which compiles it for wider vectors, too, with PORTABLE=1.
 clones() {
     (
         cd "$1"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# gate.sh - launch/gate.sh with a fake lab and a fake program: which verdicts make it fail, where --output goes, and
-# which lab it removes.
+# gate.sh - launch/gate.sh with a fake netlab.sh and a fake ddpbench: which verdicts make gate.sh fail, where --output goes,
+# and that gate.sh removes only a lab (a network of netlab.sh) that it made.
 set -euo pipefail
 
 # shellcheck source=tests/support/cli.sh
@@ -8,7 +8,7 @@ set -euo pipefail
 
 mkdir -p tree/launch tree/build elsewhere
 cp "$root"/launch/{gate,common}.sh tree/launch
-# The fake netlab.sh: the lab is up while `up` exists, `done` records commands, and up fails if `refuses` exists.
+# The fake netlab.sh: its lab is up while the file `up` exists, `done` records commands, and `netlab.sh up` fails if `refuses` exists.
 cat >tree/launch/netlab.sh <<'END'
 #!/bin/sh
 here=$(dirname "$0")/..
@@ -22,8 +22,8 @@ down) rm -f "$here/up" ;;
 esac
 echo "$1" >>"$here/done"
 END
-# The fake ddpbench: a run makes a file; a comparison of equal sets returns the next status in the file `equal`; other
-# comparisons return 3.
+# The fake ddpbench: a run makes a file; a comparison of equal sets ends with the next status in the file `equal`, other
+# comparisons with status 3.
 cat >tree/build/ddpbench <<'END'
 #!/bin/sh
 if [ "$1" = allreduce ]; then
@@ -64,7 +64,7 @@ gate() {
     check "$1" "$2" .
 }
 
-gate 0 "16 of 20 ok and 3 regressed pass" 16 3 1
+gate 0 "gate.sh passes with 16 of 20 comparisons ok and 3 regressed" 16 3 1
 is "--output is relative to the current directory" "$(echo elsewhere/out/same-20/* tree/out)" "elsewhere/out/same-20/1 elsewhere/out/same-20/2 elsewhere/out/same-20/3 tree/out"
 mkdir -p elsewhere/theirs/.gate-part && echo mine >elsewhere/theirs/near-far.txt
 try tree/launch/gate.sh --output elsewhere/theirs
@@ -74,8 +74,8 @@ echo '# written by gate.sh' >elsewhere/gate && ln -s ../gate elsewhere/theirs/.g
 try tree/launch/gate.sh --output elsewhere/theirs
 check 2 "a directory where .gate is a link is refused" 'has no .gate that gate.sh wrote'
 is "gate.sh removes its own lab" "$(tail -n 1 tree/done)" down
-gate 1 "4 of 20 regressed fail" 16 4 0
-gate 1 "15 of 20 ok fail" 15 0 5
+gate 1 "gate.sh fails with 4 of 20 comparisons regressed" 16 4 0
+gate 1 "gate.sh fails with only 15 of 20 comparisons ok" 15 0 5
 
 : >tree/done
 : >tree/refuses
@@ -83,10 +83,10 @@ gate 1 "a lab that cannot be created is an error" 20 0 0
 is "a lab that could not be created is not removed" "$(cat tree/done)" ""
 rm tree/refuses
 : >tree/up
-gate 1 "another user's lab is refused" 20 0 0
+gate 1 "gate.sh fails while another user's lab is up" 20 0 0
 is "another user's lab is not removed" "$(cat tree/done)" ""
 mkdir -p elsewhere/theirs/.gate-part && rm elsewhere/theirs/.gate && echo '# written by gate.sh' >elsewhere/theirs/.gate
 try tree/launch/gate.sh --output elsewhere/theirs
-check 1 "another user's lab is refused with an existing results directory" '^netlab.sh: refused'
-succeeds "a results directory is not changed if the lab is refused" [ -d elsewhere/theirs/.gate-part ]
+check 1 "gate.sh with an existing results directory fails while another user's lab is up" '^netlab.sh: refused'
+succeeds "a results directory is not changed if another user's lab is up" [ -d elsewhere/theirs/.gate-part ]
 exit "$failed"

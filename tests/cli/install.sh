@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # install.sh - launch/install.sh: the installed copy works from any directory, its files are listed, and uninstalling
-# removes only them. Installs BUILD_DIR/ddpbench below a temporary directory and runs it there.
+# removes only these files. Installs BUILD_DIR/ddpbench below a temporary directory and runs it there.
 set -euo pipefail
 
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 
 install=$root/launch/install.sh
-# files: lists the files in the prefix, including links.
+# files: lists the files and links below the installation prefix.
 files() { (cd staged/usr && find . ! -type d | sed 's,^[.]/,,' | sort); }
 
 mkdir -p staged/usr/bin

@@ -1,12 +1,10 @@
 #!/usr/bin/env bash
 # monitor.sh - --monitor-cpu and --monitor-gpu: one line per second with the expected content, complete lines after a
 # kill, and notes and errors. A fake NVML library, built here, provides GPUs. Tests BUILD_DIR/ddpbench with small sizes,
-# partly with a busy loop of 3 s.
+# partly while a busy loop of 3 s runs.
 
 # Checks are called by name, and awk expands its own fields:
 # shellcheck disable=SC2317,SC2016
-# wait_until calls functions by name:
-# shellcheck disable=SC2317
 set -euo pipefail
 
 # shellcheck source=tests/support/cli.sh
@@ -18,7 +16,7 @@ two=(--implementations 'none,ddp')
 # Makes steps long (a run takes 3.5 s) and leaves the cores idle for other runs.
 slow=(--inject-delay 'rank=0,ms=20,phase=forward_pass' --rounds 22)
 
-# end NAME: waits for the ranks of start_ranks; sets `out` to their directory.
+# end NAME: waits for the ranks that start_ranks started as NAME; sets `out` to their results directory.
 end() {
     out=$temporary/$1
     end_ranks "$1"
@@ -49,8 +47,8 @@ whole() {
 # column FILE NAME: prints the values of a column, one per line.
 column() { awk -F, -v name="$2" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i; next } { print $c }' "$1"; }
 
-# a_second FILE: tests that it has at least 3 lines, no more lines than seconds, and at least half of them 0.7 to 1.3 s
-# after the line before; a line may be late when the machine stalls.
+# a_second FILE: tests that FILE has at least 3 lines, no more lines than seconds, and at least half of the lines 0.7 to 1.3 s
+# after the line before. A line may be late when the machine stalls.
 a_second() {
     column "$1" seconds | awk '{ t[NR] = $1 } END {
         for (i = 2; i < NR; i++) {
@@ -61,7 +59,7 @@ a_second() {
         exit bad }'
 }
 
-# with_gpus HOW NAME RANKS OPTION...: calls begin_benchmark with the fake NVML library.
+# with_gpus HOW NAME RANKS OPTION...: calls begin_benchmark with the fake NVML library and FAKE_NVML=HOW.
 with_gpus() {
     local how=$1
     shift
@@ -100,7 +98,7 @@ for ranks in 1 3; do
     step=$(tail -n 1 "$out/rank_0_metrics.jsonl" | sed 's/.*"start": \([0-9.]*\).*/\1/')
     succeeds "$ranks ranks: seconds agree with the steps of rank 0, which end at $step" \
         awk -v a="$step" -v b="$(column "$csv" seconds | tail -n 1)" 'BEGIN { exit !(a > 1 && b - a > -0.5 && b - a < 3) }'
-    succeeds "$ranks ranks: cpu_monitor.csv has used memory and the job's memory" \
+    succeeds "$ranks ranks: cpu_monitor.csv contains the used memory and the job's memory" \
         awk -v used="$(column "$csv" memory_used_mib | tail -n 1)" -v job="$(column "$csv" job_resident_mib | tail -n 1)" \
         -v ranks="$ranks" 'BEGIN { exit !(job > 10 * ranks && job < 200 * ranks && used > 0) }'
     succeeds "$ranks ranks: summary.json is valid" valid "$out"/*.json
@@ -120,12 +118,12 @@ result "$good" "without --monitor-* there is no monitor file and no entry in sum
 # Runs without a delay, so that two ranks keep two cores busy, or share one.
 launch compute 2 --monitor-cpu --rounds 400 --d-model 64
 most=$(column "$out/cpu_monitor.csv" job_cores | sort -n | tail -n 1)
-succeeds "2 ranks that compute use $most cores" awk -v most="$most" 'BEGIN { exit !(most > 0.2 && most < 2.3) }' # others may use the rest
+succeeds "2 ranks that compute use $most cores" awk -v most="$most" 'BEGIN { exit !(most > 0.2 && most < 2.3) }' # other processes may use the rest
 
 # busy SECONDS: keeps a core busy.
 busy() { timeout "$1" sh -c 'while :; do :; done' || true; }
 
-# Runs one busy loop while two runs sleep nearly all of the time.
+# Runs a busy loop for 3 s while two runs sleep nearly all of the time.
 (sleep 1.5 && busy 3) &
 busy=$!
 # Makes blocks of a few hundredths of a second: other processes must be detected over several blocks.
@@ -134,7 +132,7 @@ start_ranks profile 1 "$program" "${tiny[@]}" "${slow[@]}" --profile --profile-i
     --profile-output-dir "$temporary/profile" --monitor-cpu
 wait $busy
 end beside
-# Counts the interval of each line, because a late line covers more than a second.
+# Adds up the intervals that the lines cover, because a late line covers more than a second.
 seen=$(paste <(column "$out/cpu_monitor.csv" seconds) <(column "$out/cpu_monitor.csv" other_processes_cores) |
     awk '{ seen += $2 >= 0.25 ? $1 - last : 0; last = $1 } END { printf "%.0f", seen }')
 [ "$seen" -ge 2 ] && good=$status || good=1
@@ -143,7 +141,7 @@ most=$(column "$out/cpu_monitor.csv" job_cores | sort -n | tail -n 1)
 succeeds "a busy loop is not counted as the job's CPU use ($most cores)" \
     awk -v most="$most" 'BEGIN { exit !(most < 0.6) }'
 if grep -q 'other processes used up to' printed; then good=1; else good=0; fi
-result "$good" "a busy loop is not reported a second time per block"
+result "$good" "a busy loop is not reported again for each block"
 grep -q '"blocks_with_other_processes":.*[1-9]' "$out/summary.json" && good=0 || good=1
 result "$good" "summary.json counts the blocks with other processes"
 for file in printed "$out/summary.txt"; do
@@ -206,7 +204,7 @@ result "$status" "GPUs: exit status 0"
 [ "$(cd "$out" && echo ./*_monitor*.csv)" = ./gpu_monitor.csv ] && good=0 || good=1
 result "$good" "GPUs: gpu_monitor.csv is the only monitor file"
 succeeds "GPUs: gpu_monitor.csv has complete lines" whole "$csv"
-succeeds "GPUs: every line equals the values of the library" awk -F, '
+succeeds "GPUs: every line has the values of the fake library" awk -F, '
     { $1 = ""; rest = $0 }
     NR > 1 && $2 == 0 && rest != " 0 GPU-0000 87 950 1000 312.6 66 1755 sw_power_cap|hw_thermal_slowdown" { print; bad = 1 }
     NR > 1 && $2 == 2 && rest != " 2 GPU-0002     41  " { print; bad = 1 }
@@ -250,7 +248,7 @@ sed 's/nvmlDeviceGetHandleByIndex_v2/nvmlDeviceGetHandleByIndex/' "$root/tests/s
 library=old with_gpus '' too_old 2 --monitor-gpu
 end too_old
 refused "--monitor-gpu with an NVML that is too old" 'has no nvmlDeviceGetHandleByIndex_v2; it needs a newer driver'
-: >empty/libnvidia-ml.so.1 # found before a real library
+: >empty/libnvidia-ml.so.1 # an empty file that is found before a real library
 library=empty with_gpus '' none 2 --monitor-gpu
 end none
 refused "--monitor-gpu without NVML" "--monitor-gpu needs NVIDIA's management library, which comes with the driver: .*libnvidia-ml"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# netlab.sh - the network lab on two nodes, from up to down, and that no namespace, file or process is left.
+# netlab.sh - launch/netlab.sh: an emulated network (the lab) of two nodes, from up to down, which leaves no namespace, file or process.
 
 # wait_until calls functions by name:
 # shellcheck disable=SC2317
@@ -8,7 +8,7 @@ set -euo pipefail
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 
-netlab() { "$root/launch/netlab.sh" "$@" 8<&-; } # closes the lock of take_lab, which would outlive this script
+netlab() { "$root/launch/netlab.sh" "$@" 8<&-; } # closes the lock of take_lab, which processes in the lab could hold after this script has ended
 skip() {
     echo "skip - the network lab: $*"
     exit 0
@@ -34,12 +34,12 @@ trap 'netlab down || true; clean_up' EXIT
 # lab WORDS STATUS PATTERN ARGUMENT...: checks the status of netlab.sh, and that a line of its output matches.
 lab() {
     limit=500 try "$root/launch/netlab.sh" "${@:4}" 8<&-
-    { cat printed; echo; } >>said # adds a line, for a pattern that matches anything
+    { cat printed; echo; } >>said # the empty line lets a pattern that matches anything match
     check "$2" "$1" "$3"
 }
 
-lab "run is refused if no lab is up" 1 'not up' run -- true
-lab "show reports that no lab is up" 1 '^not up' show
+lab "run is refused if no lab is up" 1 'the lab is not up' run -- true
+lab "show reports that no lab is up" 1 '^the lab is not up' show
 lab "up measures 20mbit in both directions" 0 'node 2 to 1: [0-2]\.[0-9]' up --nodes 2 --rate 20mbit
 lab "a second up is refused" 1 'already up' up --nodes 2 --rate 20mbit
 is "each rank runs on a host of its own" "$(netlab run -- hostname | sort | tr '\n' ' ')" "ddpb-n1 ddpb-n2 "
@@ -71,15 +71,15 @@ is "a profile names the host with the slow uplink" \
 # shellcheck disable=SC2016 # expanded by the shell on the node
 netlab run -- sh -c 'echo >"$0"; sleep 500' "$temporary/runs" >printed 2>said </dev/null &
 wait_until [ -s runs ] || true
-lab "down while a program runs" 0 '' down
+lab "down succeeds while a program runs" 0 '' down
 is "down ends a running program" "$(ls runs) $(gone runs)" "runs "
 wait $! 2>/dev/null || true
 "$root/launch/netlab.sh" up --nodes 2 --rate 20mbit >printed 2>said </dev/null 8<&- &
 wait_until nodes >printed || true
 kill -KILL $! 2>/dev/null || true
 wait $! 2>/dev/null || true
-lab "show reports no lab after a killed up" 1 '^not up' show
-lab "down after a killed up" 0 '' down
+lab "show reports no lab after a killed up" 1 '^the lab is not up' show
+lab "down succeeds after a killed up" 0 '' down
 lab "down succeeds a second time" 0 '' down
 is "down leaves no namespace and no file" "$(nodes || true; find /run -maxdepth 1 -name 'ddpb-*')" ""
 exit "$failed"

@@ -33,7 +33,7 @@ for library in "$loader" "$libc"/lib{c,m,dl,rt,pthread,resolv}.so.[0-9] $(awk '/
 done
 echo "127.0.0.1 localhost $(cat /proc/sys/kernel/hostname)" >"$bare/etc/hosts"
 
-# alone COMMAND...: tries the command in the chroot, where the pack is in /pack.
+# alone COMMAND...: runs the command by `try` in the chroot, where the unpacked archive is in /pack.
 alone() {
     # shellcheck disable=SC2016 # expanded by the inner shells
     try "${inside[@]}" bash -euc '
@@ -72,7 +72,7 @@ cp -r "$bare/pack/launch" "$there"
 {
     printf '#!/bin/sh\necho GPU 0: made up\n' >"$there/bin/nvidia-smi"
     printf '#!/bin/sh\necho "$@" >>"$0.calls"\ncase $* in *bf16*) exit 4 ;; esac\n' >"$there/build/bench_kernels"
-    printf '#!/bin/sh\necho begun; read -r word <"$0.word"\n' >"$there/build/bench_step" # blocks until someone writes
+    printf '#!/bin/sh\necho begun; read -r word <"$0.word"\n' >"$there/build/bench_step" # blocks until the pipe is written to
     printf '#!/bin/sh\necho "$@" >>"$0.calls"\n' >"$there/bin/mpirun"
 }
 chmod +x "$there"/b*/*
@@ -82,7 +82,7 @@ try "${measure[@]}" --seconds 1
 check 7 "--seconds 1 starts no measurement" 'LEFT after 1 seconds: kernels-fp32 kernels-bf16 step'
 setsid "${measure[@]}" >/dev/null 2>said &
 wait_until [ -s measured/step/output.txt ] || true
-# kills all processes of the session, as the end of a container does; the script is stopped first, so that it starts no other
+# Kills all processes of the session, as the end of a container does; stops the script first, so that it starts no new process.
 { kill -STOP "$!" && cat /proc/[0-9]*/stat | awk -v session="$!" '$6 == session { print $1 }' | xargs kill -KILL && wait "$!"; } 2>/dev/null || true
 is "a killed measurement keeps its output" "$(cat measured/step/output.txt)" begun
 is "a killed measurement has no status" "$(cd measured && ls ./*/status)" $'./kernels-bf16/status\n./kernels-fp32/status'
@@ -108,7 +108,7 @@ check 0 "without CUDA's libraries the program starts and reports that" '^pack: c
 alone bash -c 'PMI_RANK=1 build/ddpbench --version'
 is "only rank 0 reports missing libraries" "$(grep -c '^pack: ' said)" 0
 mkdir -p "$bare/usr/local/cuda/lib64"
-cp "$bare/pack/lib/absent/"* "$bare/usr/local/cuda/lib64" # valid for a program that calls none of their functions
+cp "$bare/pack/lib/absent/"* "$bare/usr/local/cuda/lib64" # good enough for a program that calls none of their functions
 alone build/ddpbench --version
 check 0 "an installed CUDA toolkit is found" '^pack: computing on GPUs is possible; libcublas[^ ]* from /usr/local/cuda/lib64; .* not found: libcupti'
 if command -v python3 >/dev/null; then

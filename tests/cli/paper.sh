@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# paper.sh - launch/paper.sh with the real program at small sizes: the runs have the settings of their names, the report
-# has their figures and the paper's; an interrupted series continues, changed options are refused, and failed runs are
-# reported.
+# paper.sh - launch/paper.sh with the real program at small sizes: runs have the settings that their names give, the report
+# has the figures of the runs and of the paper (launch/paper.tsv); an interrupted series continues, changed options are refused,
+# and failed runs are reported.
 set -euo pipefail
 
 # shellcheck source=tests/support/cli.sh
@@ -38,7 +38,7 @@ is "no other file is in the output directory" "$(cd out && echo *)" \
 cmp -s printed out/paper.txt && good=0 || good=1
 result "$good" "paper.txt equals the printed report"
 
-# of RUN NAME: prints a value of the run's run.json.
+# of RUN NAME: prints the value of NAME in run.json of the run.
 of() { sed -nE 's/^\t\t"'"$2"'":[[:space:]]*"?([^"]*)"?,$/\1/p' "out/$1/run.json"; }
 of_all=$(for run in latency/ddp_bucketed buckets ranks=1 ranks=2 every=1 every=3; do
     echo "$(of $run world_size) $(of $run grad-accumulation) $(of $run batch-size-per-rank) $(of $run rounds)"
@@ -95,8 +95,8 @@ try "$paper" "${grid[@]}" --output out -- "${sizes[@]}"
 check 1 "two series cannot share a directory" "^paper.sh: another paper.sh runs in "
 exec 7<&-
 
-export temporary root # the launcher reads them
-# The launcher `slow`: the run `buckets` takes hours while the file `hours` exists, and fails while `broken` exists.
+export temporary root # the launcher `slow` reads these
+# The launcher `slow`: the run `buckets` takes hours while the file `hours` exists, and fails while the file `broken` exists.
 cat >slow <<END
 #!/bin/sh
 ranks=\$1
@@ -110,7 +110,7 @@ END
 chmod +x slow
 : >hours
 few=("${own[@]}" --rounds 2 --ranks 2 --every 2 --bucket-size-mb 0.01 --launcher "$(quote_words "$temporary/slow") {ranks}")
-# stop SIGNAL STATUS: sends the signal once the second run has begun; checks that paper.sh ends with STATUS.
+# stop SIGNAL STATUS: sends paper.sh the signal once its second run has begun; checks that paper.sh ends with STATUS.
 stop() {
     local output=$temporary/stopped-$1
     interrupt "$1" "$output/buckets.part/rank_1_metrics.jsonl" "$paper" "${few[@]}" --output "$output" -- "${sizes[@]}"

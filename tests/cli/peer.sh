@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# peer.sh - bench/peers/torch_ddp.py equals ddpbench: same model, batches and losses with every strategy, same
-# collectives, result files that ddpbench compare and report accept, and errors in one line. Tests bench/peers against
+# peer.sh - bench/peers/torch_ddp.py agrees with ddpbench: same model, batches and losses with every strategy,
+# same collectives, result files that ddpbench compare and report accept, and errors in one line. Tests bench/peers against
 # BUILD_DIR/ddpbench with small sizes, on the CPU. PEER_PYTHON is a Python with PyTorch and NumPy; without it all checks
 # are skipped.
 set -euo pipefail
@@ -45,7 +45,7 @@ agree() {
     grep -q '^\(not \)\?ok - ' lines || result 1 "peer_agrees.py $1 prints a check"
 }
 
-# plans OURS THEIRS: tests that implementations and options that both runs have are equal.
+# plans OURS THEIRS: tests that the implementations and options that are in both runs are equal.
 plans() {
     # shellcheck disable=SC2317 # called by succeeds
     "$python" - "$@" <<'END'
@@ -61,8 +61,8 @@ assert not apart, apart
 END
 }
 
-# names OURS THEIRS: tests that OURS has, with the same unit, each figure that THEIRS has of its strategies, and each
-# member of its metrics lines.
+# names OURS THEIRS: tests that the run OURS has each figure of THEIRS except those of torch_ddp, with the same unit; and each
+# member of the metrics lines of THEIRS.
 names() {
     # shellcheck disable=SC2317 # called by succeeds
     "$python" - "$@" <<'END'
@@ -101,20 +101,20 @@ epochs=(--regime warmup --warmup-epochs 18 --num-epochs 20 --steps-per-block 0 -
 ours 2 warm "${epochs[@]}" --implementations ddp_bucketed
 try "${mpirun[@]}" -n 2 "$python" "$peer" "${tiny[@]}" "${epochs[@]}" --implementations ddp_bucketed,torch_ddp \
     --output their_warm
-result "$status" "warm-up epochs: accumulation and synthetic tokens, started by mpirun"
+result "$status" "torch_ddp.py succeeds with warm-up epochs, accumulation and synthetic tokens, started by mpirun"
 agree losses 2 warm their_warm
 succeeds "warm-up epochs: the default bucket size is the same" plans warm their_warm
 head -c 40000 text | od -An -v -tu1 -w1 | LC_ALL=C awk '{ printf "%c%c", $1 % 200 + 1, 1 }' >shard.bin
 narrow=(--data shard.bin --vocab-size 512 --grad-dtype bf16 --implementations ddp_individual_v2 --bucket-size-mb auto)
 ours 2 narrow "${narrow[@]}"
 theirs 2 their_narrow "${narrow[@]}"
-result "$status" "a token file and --grad-dtype bf16"
+result "$status" "torch_ddp.py succeeds with a token file and --grad-dtype bf16"
 agree losses 2 narrow their_narrow
 theirs 1 autocast --dtype bf16 --implementations none
-result "$status" "--dtype bf16 by autocast"
+result "$status" "torch_ddp.py succeeds with --dtype bf16, which uses autocast"
 agree losses 1 ours1 autocast 0.02
 theirs 1 pure --dtype bf16 --residual-dtype bf16 --implementations none
-result "$status" "--residual-dtype bf16"
+result "$status" "torch_ddp.py succeeds with --residual-dtype bf16"
 agree losses 1 ours1 pure 0.02
 if command -v c++ >/dev/null; then
     theirs 1 compiled --implementations ddp_bucketed,torch_ddp --compile
@@ -148,7 +148,7 @@ is "compare refuses eager against compiled runs" "$status" 6
 
 # defaults COMMAND...: prints the options whose help shows a default, as "--name value".
 defaults() { "$@" | sed -n 's/^  \(--[a-z-]*\)  *.*\[\([^]]*\)\]$/\1 \2/p' | sort; }
-# Prints our defaults; the sizes are those of the preset in the line "  default   12 layers, width 768, ...".
+# Prints ddpbench's defaults; the sizes are those of the preset in the line "  default   12 layers, width 768, ...".
 {
     defaults "$program" --help all | grep -v ' by --preset$'
     "$program" --help all | sed -nE 's/^  default +([0-9]+) layers, width ([0-9]+), ([0-9]+) heads, d_ff ([0-9]+), context ([0-9]+); batch: ([0-9]+) .*/--num-layers \1\n--d-model \2\n--num-heads \3\n--d-ff \4\n--context-length \5\n--batch-size \6/p'

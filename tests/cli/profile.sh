@@ -81,7 +81,7 @@ with_python "--profile-implementation all: profiles, joint trace and comparison 
 grep -q '^Use ddp' "$out/comparison_summary.txt" && grep -q '^ddp_bucketed:0.05: Overlap' printed &&
     [ "$(cd "$out" && echo *)" = "comparison comparison_summary.txt ddp ddp_bucketed.0.02 ddp_bucketed.0.05 ddp_flat ddp_individual ddp_individual_v2 none" ] &&
     good=0 || good=1
-result "$good" "--profile-implementation all: a directory and printed findings for each"
+result "$good" "--profile-implementation all: each profile has a directory and printed findings"
 profile 2 ddp,ddp_individual_v2 --rounds 0
 grep -q '^ddp_individual_v2: Overlap' printed && grep -q '^The steps are not compared' printed && ! grep -q 'Shortest' printed &&
     good=$status || good=1
@@ -149,7 +149,7 @@ with_python "hundreds of collectives: every figure agrees with the traces" agree
 # ---- injected delays are found ----
 
 for implementation in ddp ddp_bucketed; do
-    # longer than any delay that busy cores cause on the other rank
+    # The delay of 400 ms is longer than any that busy cores cause on the other rank.
     profile 2 "$implementation" --inject-delay rank=1,ms=400,phase=backward_pass --num-epochs 8
     with_python "$implementation with 400 ms of delay on rank 1: the table has rank, phase and cost" summary \
         "[row['rank'] for row in t['stragglers']] == [1, 0] and t['stragglers'][0]['late_phase'] == 'backward_pass' and
@@ -167,7 +167,7 @@ with_python "280 ms on rank 1 and 400 on rank 2: the table has both ranks, the c
 texts "$out/ddp/summary.json" |
     grep -qE "^straggler \(high, up to .* ms of a step\): rank (1 came last .*, most in forward_pass|2 came last .*, most in optimizer_step)" &&
     good=0 || good=1
-result "$good" "280 ms on rank 1 and 400 on rank 2: the finding names the costlier, and its phase"
+result "$good" "280 ms on rank 1 and 400 on rank 2: the finding names the rank that costs more, and its phase"
 
 # ---- full buffers and interrupted captures ----
 
@@ -181,7 +181,7 @@ profile 2 ddp_bucketed --profile-buffer-mb 0.01
 result "$good" "a buffer too small for one step is refused"
 
 # stop SIGNAL [one]: starts a long capture and sends the signal to its ranks, or to one of them, once it has written
-# traces. A delay keeps the number of steps small, because recompute_trace.py recomputes each.
+# traces. A delay keeps the number of steps small, because recompute_trace.py recomputes each step.
 stop() {
     runs=$((runs + 1)) out=$temporary/out$runs implementation=ddp_bucketed
     "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --num-epochs 1000000 --profile-buffer-mb 1000 \
@@ -212,7 +212,7 @@ done
 
 # ---- directories ----
 
-# refused WORDS PATTERN DIRECTORY: checks for status 1 and one error line, before the run starts.
+# refused WORDS PATTERN DIRECTORY: checks that a profile in DIRECTORY ends with status 1 and one error line before the first step.
 refused() {
     status=0
     timeout 60 "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --profile-output-dir "$3" >printed 2>said </dev/null || status=$?
@@ -235,7 +235,7 @@ status=0
 [ -s "$out/ddp_flat_rank_0_trace.json" ] && [ -s "$out/ddp_rank_0_trace.json" ] && good=$status || good=1
 result "$good" "a profile of another implementation in the same directory succeeds"
 
-# full BYTES IMPLEMENTATION RUN_JSON: makes a profile, limiting the file size to BYTES once RUN_JSON is written.
+# full BYTES IMPLEMENTATION RUN_JSON: makes a profile, and limits the size of files to BYTES once the file RUN_JSON is written.
 full() {
     runs=$((runs + 1)) out=$temporary/out$runs status=0
     "$program" "${tiny[@]}" --rounds 0 --inject-delay rank=0,ms=300,phase=forward_pass --profile-output-dir "$out" \

@@ -6,7 +6,7 @@ set -euo pipefail
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 
-# Each fake tool records its command line and runs the program, which records its own.
+# Each fake tool records its command line and runs the program, which also records its command line.
 mkdir bin
 cat >bin/nsys <<'END'
 #!/usr/bin/env bash

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# prometheus.sh - summary.prom, --prometheus and metrics.csv: they equal summary.csv and the .jsonl lines, during a run
-# and after it. Tests BUILD_DIR/ddpbench --prometheus with small sizes.
+# prometheus.sh - summary.prom and the file of --prometheus have the figures of summary.csv, during a run and after it, and
+# metrics.csv has the lines of the .jsonl file. Tests BUILD_DIR/ddpbench --prometheus with small sizes.
 
 # Checks are called by name, and awk expands its own fields:
 # shellcheck disable=SC2317,SC2016
@@ -16,11 +16,11 @@ slow=("${two[@]}" --inject-delay 'rank=0,ms=20,phase=forward_pass')
 # launch OPTION...: runs the program on two ranks to its end.
 launch() { try "${mpirun[@]}" -n 2 "$program" "$@"; }
 
-# value METRIC FILE: prints the value of the metric's only sample.
+# value METRIC FILE: prints the value of the only sample of the Prometheus metric in the file.
 value() { awk -v metric="$1{" 'index($0, metric) == 1 { print $NF }' "$2"; }
 
-# same_figures DIRECTORY: tests that summary.prom has each finite value, interval bound and number of samples of
-# summary.csv exactly once, to 9 digits, with its subject and bytes, and no other numbers.
+# same_figures DIRECTORY: tests that summary.prom has each value, interval bound and number of samples of summary.csv
+# exactly once, to 9 digits, with the same subject and bytes, and no other numbers.
 same_figures() {
     awk -F, '
         FILENAME ~ /csv$/ && FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
@@ -57,7 +57,7 @@ table() { [ "$(wc -l <"$1/metrics.csv")" = $(($(wc -l <"$1/rank_0_metrics.jsonl"
 limit=300 start_ranks filed 2 "$program" "${tiny[@]}" "${slow[@]}" --rounds 90 --label a-label --prometheus filed.prom --output "$temporary/filed"
 wait_until grep -q ddpbench_result_step_seconds filed.prom || true
 cp filed.prom during
-succeeds "during the run the file has its progress" awk -v done="$(value ddpbench_run_done during)" -v planned="$(value ddpbench_run_planned during)" \
+succeeds "the file has a current run's progress" awk -v done="$(value ddpbench_run_done during)" -v planned="$(value ddpbench_run_planned during)" \
     'BEGIN { exit !(done >= 1 && done < planned && planned == 90) }'
 end_ranks filed
 is "the benchmark with --prometheus succeeds" "$status" 0

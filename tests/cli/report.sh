@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# report.sh - ddpbench report: output of runs of every kind is repeated, a sweep with known step times is judged, and
-# directories that are not finished runs are refused.
+# report.sh - ddpbench report repeats the output of runs of every kind, judges a sweep with known step times, and refuses
+# directories that are not finished runs.
 set -euo pipefail
 
 # shellcheck source=tests/support/cli.sh
@@ -116,7 +116,7 @@ with_python "names with special characters break no form" "$root/tests/consumers
 name=$(printf 'n%.0s' {1..100})
 try "$program" report "$name=alone" right="a benchmark"
 is "a label of 100 characters is accepted" "$status $(grep -c "$name" printed | sed 's/^[1-9].*/some/')" "0 some"
-cp -r late pipes && rm pipes/profile/ddp/rank_1_metrics.jsonl # for a pipe without a writer
+cp -r late pipes && rm pipes/profile/ddp/rank_1_metrics.jsonl # below, a pipe takes the place of this file
 try "$program" report pipes/profile --output some-ranks
 is "a picture of a step without all ranks notes the missing rank" \
     "$(grep -o 'Only 1 of 2 ranks: rank_1_metrics.jsonl lacks the step' some-ranks/pictures/step-1.svg | sort -u)" \
@@ -144,7 +144,7 @@ for form in report.html BOTTLENECK_ANALYSIS.md report.json report.csv report.xml
     is "$form names both interrupted runs" "$status $(grep -c "$cut" interrupted/$form | sed 's/^[1-9].*/some/') \
 $(grep -c "interrupted, 1 of $rows rows" interrupted/$form | sed 's/^[1-9].*/some/')" "1 some some"
 done
-is "a missing run has n/a as ranks" "$(grep -c '^cut  *n/a  *n/a .* unreadable  *cannot read unread: ' printed)" 1
+is "a missing run has n/a as number of ranks" "$(grep -c '^cut  *n/a  *n/a .* unreadable  *cannot read unread: ' printed)" 1
 with_python "report.xml: interrupted runs fail, and an unreadable run is an error" python3 -c '
 import xml.etree.ElementTree as tree
 cases = list(tree.parse("interrupted/report.xml").iter("testcase"))[:4]
@@ -172,7 +172,7 @@ is "no readable run: each one is named" "$status $(wc -c <printed) $(paste -sd '
     "1 0 ddpbench: cannot read absent: No such file or directory;ddpbench: cannot read missing: No such file or directory"
 # Makes a run without run.json, an unreadable directory, and a run with a label and a truncated summary.
 mkdir below && cp -r "a benchmark" below/good && cp -r "a benchmark" below/left && cp -r alone below/torn
-echo '{}' >below/summary.json # a stray file hides no run
+echo '{}' >below/summary.json # a summary.json here must not hide the runs in subdirectories
 rm below/left/run.json && head -c 400 alone/summary.json >below/torn/summary.json && sed -i 's/"label":.*/"label": "mine",/' below/torn/run.json
 try "$program" report below
 is "broken runs below a directory are named" \
@@ -202,7 +202,7 @@ echo mine >taken/report.prom && rm -r taken/pictures
 refuses 1 "a user's report.prom in --output" '--output taken/report[.]prom: exists, and is not' alone --output taken
 is "a refused --output directory keeps report.prom and gets no file" "$(find taken -type f) $(cat taken/report.prom)" "taken/report.prom mine"
 try flock taken "$program" report alone --output taken
-check 1 "a second report in the same directory" '^ddpbench: --output taken: another run or report writes there now; choose another directory$'
+check 1 "two reports cannot share a directory" '^ddpbench: --output taken: another run or report writes there now; choose another directory$'
 
 # over: tests that report refuses to write each format over each file of a run, under several names and links.
 # shellcheck disable=SC2317 # called by succeeds
@@ -281,9 +281,9 @@ END
 made_up 2 best ddp_flat '' 10 11 12
 made_up 2 none none '' 9 10 11
 made_up 2 twice ddp_bucketed 0.5 20 22 24
-made_up 2 noisy ddp_bucketed 4 11 9.9 14.4                # ratios 1.1, 0.9, 1.2
-made_up 2 close ddp '' 10.7250818 12.1568801 13.6659406   # e^0.07, e^0.10, e^0.13: p = 0.029 as the only candidate
-made_up 4 best ddp_flat '' 10 11 12                       # half the tokens per rank
+made_up 2 noisy ddp_bucketed 4 11 9.9 14.4                # ratios to best: 1.1, 0.9, 1.2
+made_up 2 close ddp '' 10.7250818 12.1568801 13.6659406   # ratios e^0.07, e^0.10, e^0.13: p = 0.029 if it were the only candidate
+made_up 4 best ddp_flat '' 10 11 12                       # per rank, half the tokens/s of 2 ranks
 made_up 10 two ddp '' 10 12
 made_up 10 other ddp_flat '' 20 24
 mkdir known/ranks=2/model=m/best/repeat-4.part known/ranks=2/model=m/best/repeat-5.failed
@@ -292,27 +292,27 @@ try "$program" report known
 is "a sweep is reported" "$status $(head -n 1 printed)" "0 Bottleneck analysis of known, a sweep of 22 runs"
 row() { sed -nE "s/^([ *=])? *($1 .*)/\\1 \\2/p" printed | sed -n "${2:-1}p" | tr -s ' ' | sed 's/ *$//'; }
 is "the best strategy is marked with *" "$(row best)" "* best 11.00 [8.52, 13.48] 3 1.000 1100"
-is "a strategy that takes twice as long" "$(row twice)" " twice 0.5 22.00 [17.03, 26.97] 3 2.000 [2.000, 2.000] 2200"
+is "a strategy that takes twice as long has no mark" "$(row twice)" " twice 0.5 22.00 [17.03, 26.97] 3 2.000 [2.000, 2.000] 2200"
 is "a noisy strategy is a tie" "$(row noisy)" "= noisy 4 11.77 [5.94, 17.59] 3 1.059 [0.594, 1.888] 1177"
 is "a strategy that is slower only without correction for several candidates is a tie" "$(row close)" "= close 12.18 [8.53, 15.84] 3 1.105 [0.983, 1.243] 1218"
 is "none is not a candidate" "$(row none)" " none 10.00 [7.52, 12.48] 3 0.909 [0.888, 0.930] 1000"
 is "a row on more ranks has the scaling efficiency" "$(row best 2)" "* best 11.00 [8.52, 13.48] 3 1.000 1100 0.500"
 is "two repeats give no interval" "$(row two)" " two 11.00 2 1.000 1100"
 is "two repeats: the report gives no verdict" "$(grep -cx 'No verdict: too few repeats for an interval; use 3 or more (--repeats)[.]' printed)" 1
-is "one candidate leaves nothing to choose" "$(grep '^Nothing' printed)" "Nothing to choose: fewer than two strategies that reduce."
+is "one candidate leaves nothing to choose" "$(grep '^Nothing' printed)" "Nothing to choose: fewer than two of the strategies reduce gradients."
 is "tables are in order of ranks" "$(sed -nE 's/^([0-9]+ ranks?, model m, .*)/\1/p' printed | tr '\n' ';')" \
     "$(printf '%s ranks, model m, link: mpi on 1 host, machine: Some(R) CPU @ 1.0GHz;' 2 4 10)"
 is "the recommendation names the best strategy and ties" "$(grep -A 4 '^Use ' printed | paste -sd ' ' | tr -s ' ')" "Use best: step 11.00 ms [8.52, 13.48]. Options: --implementations ddp_flat \
 Tie (not significantly slower): noisy at 4 MiB +5.9 % [-40.6, +88.8], close +10.5 % [-1.7, +24.3]."
 picture=sweep_m_2-ranks.svg
-# texts FILE PATTERN: prints matching texts of a picture.
-texts() { grep -oE ">($2)[^<]*" "$1" | sort -u | tr '>\n' ' ;'; }
+# labels FILE PATTERN: prints the texts of an SVG picture that begin with PATTERN.
+labels() { grep -oE ">($2)[^<]*" "$1" | sort -u | tr '>\n' ' ;'; }
 cp printed words
 for again in 1 2; do try "$program" report known --html sweep.html --output "sweep report"; done
 is "a sweep is written in every form" "$status$(cat said) $(cmp sweep.html "sweep report/report.html" && echo same) $(cd "sweep report" && echo pictures/*) $(
     grep -c 'Use best' sweep.html | sed 's/^[1-9].*/some/')" "0 same pictures/$picture some"
 picture="sweep report/pictures/$picture"
-is "the picture names ranks, model, link and machine" "$(texts "$picture" '2 ranks, model')" " 2 ranks, model m, link: mpi on 1 host, machine: Some(R) CPU @ 1.0GHz;"
+is "the picture names ranks, model, link and machine" "$(labels "$picture" '2 ranks, model')" " 2 ranks, model m, link: mpi on 1 host, machine: Some(R) CPU @ 1.0GHz;"
 is "the picture has a line for each implementation" "$(grep -oE '>(best|none|close|twice|noisy)<' "$picture" | sort -u | tr -d '>\n' | tr '<' ' ')" "best close noisy none twice "
 try "$program" report known --csv -
 is "--csv - prints all figures by directory" "$(wc -l <printed) $(grep -c '^\(known/ranks=2/model=m/noisy-4/repeat-3,\)\1complete,noisy,step,' printed)" "45 1"
@@ -324,7 +324,7 @@ mv copy 'a [*]?\ sweep'
 try "$program" report 'a [*]?\ sweep'
 is "a path may contain any character" "$(tail -n +3 printed | cmp - <(tail -n +3 words) && echo same)" same
 
-# The best bucket size is the smallest one in the sweep; with 3 ranks there are too few runs to decide.
+# A sweep whose best bucket size is its smallest; with 3 ranks it has too few runs to decide.
 sweep=edge
 made_up 2 b ddp_bucketed 1 10 11 12
 made_up 2 b ddp_bucketed 2 12 13.1 14
@@ -332,8 +332,8 @@ made_up 3 b ddp_bucketed 1 10 11
 made_up 3 b ddp_bucketed 2 12 13
 made_up 3 none none '' 10 11
 try "$program" report edge --output edge/report
-is "the report notes a best bucket size at the edge" "$(grep -o 'b is best.*' printed)" "b is best at the smallest size tried: try smaller."
-is "the picture notes a best bucket size at the edge" "$(grep -o 'try smaller' edge/report/pictures/sweep_m_2-ranks.svg | sort -u)" "try smaller"
+is "the report notes that the smallest size is best" "$(grep -o 'b is best.*' printed)" "b is best at the smallest size tried: try smaller."
+is "the picture notes that the smallest size is best" "$(grep -o 'try smaller' edge/report/pictures/sweep_m_2-ranks.svg | sort -u)" "try smaller"
 is "without intervals the picture marks no best strategy" "$(grep -oE '>(No verdict[^<]*[.]|Use[^<]*|best)<' edge/report/pictures/sweep_m_3-ranks.svg | sort -u)" \
     ">No verdict: too few repeats for an interval; use 3 or more (--repeats).<"
 

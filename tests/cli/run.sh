@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # run.sh - launch/run.sh: threads and cores of ranks on machines of several shapes (with fake lscpu and taskset), on the
-# hosts in a file, and on this machine; refused options, and that no process is left when it is killed.
+# hosts in a file, and on this machine; refused options, and that no process is left when run.sh is killed.
 set -euo pipefail
 
 # shellcheck source=tests/support/cli.sh
@@ -15,7 +15,7 @@ tiny=(--d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context-length 16 --
 
 # ---- machine shapes ----
 
-# machine FOLDER ALLOWED ROWS...: makes an lscpu and a taskset that report these processors, as CPU,NODE,SOCKET,CORE.
+# machine FOLDER ALLOWED ROWS...: makes an lscpu that reports these processors (CPU,NODE,SOCKET,CORE), and a taskset that allows ALLOWED.
 machine() {
     local folder=$1
     mkdir -p "$folder"
@@ -34,7 +34,7 @@ END
 sed 's/^\[.*--version \]/[ "$*" = --version ] \&\& echo "mpirun (Open MPI) 4.1.4"/' mpiexec >openmpi
 chmod +x mpiexec openmpi
 
-# plan MACHINE THREADS BINDING OPTION...: checks threads and binding in the MPICH command; BINDING none: no binding.
+# plan MACHINE THREADS BINDING OPTION...: checks threads per rank and cores of ranks in MPICH's command; BINDING none: not bound.
 plan() {
     local folder=$1 threads=$2 binding=$3 good=0
     shift 3
@@ -87,7 +87,7 @@ result "$good" "the plan of threads and cores is one line"
 
 # ---- hosts ----
 
-# Makes an ssh that answers for fake hosts.
+# Makes a fake ssh: hosts named small* have two cores, large* eight; other hosts do not answer.
 cat >ssh <<END
 #!/bin/sh
 case \$2 in
@@ -225,7 +225,7 @@ if [ "$mpi" = openmpi ] || ! command -v mpirun.openmpi >/dev/null; then
     echo "skip - Open MPI as second MPI: $([ "$mpi" = openmpi ] && echo "it is the tested MPI" || echo "it is not installed")"
 else
     export MPIRUN='mpirun.openmpi --allow-run-as-root'
-    # On one core with two hardware threads, ranks are not pinned and print no single CPU.
+    # On one core with two hardware threads, ranks are not pinned, so each prints two CPUs instead of one.
     try "$run" -n 2 --threads 1 --comm-core no -- sh -c "$say_cores; exit 7"
     is "Open MPI: exit status and cores" "$status $(sort -u printed | grep -cxE '[0-9]+')" "7 $((cores > 1 ? 2 : cpus == 1))"
     # shellcheck disable=SC2016
@@ -236,7 +236,7 @@ else
     export MPIRUN=$launcher
 fi
 
-# begin NAME: starts a run that would take hours and waits until it has written steps; sets `began` to yes if so.
+# begin NAME: starts a run that would take hours and waits until it has written steps; sets `began` to yes if it has.
 begin() {
     # Job control gives the script the default action of SIGINT, as on a terminal.
     set -m
@@ -247,7 +247,7 @@ begin() {
     began=$([ -s "$1/rank_1_metrics.jsonl" ] && [ -n "$(left_over "$1")" ] && echo yes || echo no)
 }
 
-# ended WORDS NAME STATUS: checks that the run ends with a status matching the pattern STATUS and no process is left.
+# ended WORDS NAME STATUS: checks that the run NAME ends with a status matching the pattern STATUS, and leaves no process.
 ended() {
     local left
     left=$(gone "$2")
@@ -276,7 +276,7 @@ done
 begin mpiexec-TERM
 kill -TERM "$(tr -d ' ' <"/proc/$running/task/$running/children")" || true
 ended "SIGTERM to mpiexec is a failure" mpiexec-TERM '[!0]*'
-# A key press reaches all processes in the foreground of the terminal.
+# Ctrl-C reaches all processes in the foreground of the terminal.
 if ! command -v script >/dev/null; then
     echo "skip - Ctrl-C: there is no 'script' to make a terminal"
 else
@@ -290,7 +290,7 @@ else
     is "Ctrl-C on a terminal ends the run with status 130" "$status $(cat left)" "130 "
 fi
 
-# Uses an mpiexec that always returns 0: run.sh checks the results in --output, or new results in results/.
+# Uses an mpiexec that always returns 0, so run.sh has to check the results in --output, or new results in results/.
 mkdir -p results/old
 echo >results/old/run.json
 touch -d '1 hour ago' results/old/run.json
@@ -302,7 +302,7 @@ echo >"$WHERE/run.json"
 [ ! "$DONE" ] || printf '{\n\t"done":\t%s,\n\t"planned":\t2,\n\t"of":\t"rounds"\n}\n' "$DONE" >"$WHERE/summary.json"
 END
 chmod +x always
-# made WHERE DONE ARGUMENT...: makes a run whose results in the directory WHERE have DONE of 2 rounds.
+# made WHERE DONE ARGUMENT...: makes a run with results in the directory WHERE, of which DONE of 2 rounds are complete.
 made() { MPIRUN=$temporary/always WHERE=$1 DONE=$2 try "$run" -n 1 -- true "${@:3}"; }
 made '' ''
 check 0 "mpiexec returns 0: a run without results succeeds" '1 rank'

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# slurm.sh - launch/slurm.sh with a real Slurm of six nodes on this machine: from configure to analyze, and the effect
+# slurm.sh - launch/slurm.sh with a real Slurm of six nodes on this machine: from configure to the analysis, and the effect
 # of a failing program, scancel, the time limit, a node failure and a missing controller. Needs root and Slurm
 # (launch/setup.sh --slurm).
 # shellcheck disable=SC2317 # functions are called by name
@@ -17,7 +17,7 @@ skip() {
 for tool in slurmctld slurmd munged; do
     command -v $tool >/dev/null || skip "there is no $tool; launch/setup.sh --slurm installs it"
 done
-# A machine has one lab, so tests of several checkouts take turns; the lock is on a directory, so that no lock file remains.
+# A machine has one Slurm of slurm_lab.sh (the lab), so tests of several checkouts take turns. Locks a directory, so that no lock file remains.
 exec 8</var
 flock -w 240 8 || skip "another test uses the lab"
 unshare --uts true 2>/dev/null || skip "cannot make namespaces here"
@@ -30,7 +30,7 @@ in_lab() { "$lab" run "$@"; }
 # jobs COMMAND DIR [WORD...]: runs slurm.sh in the lab.
 jobs() { try "$lab" run "$slurm" "$1" --output "$2" --program "$program" "${@:3}"; }
 
-limit=200 # seconds, the limit of `try`; jobs wait for each other
+limit=200 # time limit of `try` in seconds; long, because jobs wait for each other
 tiny=(--device cpu --d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 4 --vocab-size 256 --rounds 2
     --max-bytes 4K --step-factor 8 --iters 5 --warmup-iters 1)
 # Options of runs that mostly sleep, so that they can be interrupted while they run.
@@ -82,7 +82,7 @@ done <<'END'
 1|--rounds abc|for 1 node x 1: --rounds abc: expected
 1|--num-heads 3 --d-model 64|--num-heads 3 does not divide --d-model 64
 1|--label 'a b'|--label 'a b': may hold
-2,3|--batch-size 4|for 3 nodes x 1: a batch of 4 does not divide over 3 ranks
+2,3|--batch-size 4|for 3 nodes x 1: a batch of 4 cannot be divided evenly among 3 ranks
 1,2|--collective broadcast --root 1|for 1 node x 1: --root 1: there are ranks 0 to 0
 1|--profile-ranks 1|--profile-ranks: there is no rank 1
 1|--dry-run 1|--dry-run after --: launch/slurm.sh sets it
@@ -108,13 +108,13 @@ done
 in_lab scontrol update "jobid=$(number_of limit 1node)" EndTime=now+2
 in_lab scontrol update "jobid=$(number_of signal 1node)" EndTime=now+80
 
-# module: environment modules as a shell function, which systems with modules define in every shell.
+# module: stands in for the shell function `module`, which systems with environment modules define in every shell.
 module() { [ "$1" = load ] && export LOADEDMODULES=$2; }
 export -f module
 jobs submit "$where" --nodes 1,2,4 -- "${tiny[@]}" --implementations none,ddp_bucketed --bucket-size-mb 0.01,0.02
 check 0 "submit with 1, 2 and 4 nodes succeeds" 'submitted: .*results of us/here/run_'
 is "submit lists its jobs" "$(cut -d ' ' -f 2 "$where"/run_*/job_ids.txt | paste -sd ' ')" "1node 2node 4node analyze"
-is "only the benchmark gets --bucket-size-mb; the profile gets the best size" \
+is "only the benchmark gets the --bucket-size-mb of the command line" \
     "$(sed -nE 's/^([a-z]+)_options=.*--bucket-size-mb.*/\1/p' "$where"/run_*/1node.sbatch | paste -sd ' ')" benchmark
 jobs status "$where"
 is "status lists jobs that wait or run" "$status $(grep -cE '^(1node|2node|4node|analyze) +[0-9]+ +(PENDING|RUNNING|COMPLETING|COMPLETED)' printed)" "3 4"
@@ -138,7 +138,7 @@ $(noted "$run" node_list | tr ',' '\n' | wc -l) $(sed -nE 's/^\t"(done|planned)"
         "$run/sacct_summary.txt")" "source=jobcomp 1"
     is "$n nodes: cpu_monitor.csv has all parts and hosts" "$(cut -d, -f1,2 "$run/cpu_monitor.csv" | grep -v ^part, | sort -u | grep -cE '^(benchmark|profile|allreduce),n[1-6]$')" \
         "$(grep -lE '^[0-9]' "$run"/{benchmark,profile/*,allreduce}/cpu_monitor*.csv | wc -l)"
-    succeeds "$n nodes: metrics.csv is that of the benchmark" cmp "$run/metrics.csv" "$run/benchmark/metrics.csv"
+    succeeds "$n nodes: metrics.csv of the run equals metrics.csv of the benchmark" cmp "$run/metrics.csv" "$run/benchmark/metrics.csv"
     is "$n nodes: the run has its own report with a picture" "$(grep -c '^# Bottleneck analysis of ' "$run/report/BOTTLENECK_ANALYSIS.md") $(
         find "$run/report/pictures" -name step-breakdown.svg | wc -l)" "1 1"
 done
@@ -147,7 +147,7 @@ succeeds "the joint report contains all runs" grep -q 4node "$where"/run_*/BOTTL
 mkdir late && cp "$where/slurm.conf" late/
 jobs submit late --nodes 2 -- "${tiny[@]}" --implementations none,ddp --num-epochs 5 --inject-delay rank=1,ms=150,phase=backward_pass
 jobs wait late
-# Accepts half of the injected delay, because on a busy machine the other rank is late, too.
+# Accepts half of the injected delay, because on a busy machine the other rank may be late, too.
 is "a straggler is the top bottleneck, with more than half of its delay of 150 ms" \
     "$status $(awk -F '|' 'above ~ /^[|]---/ && $2 == " straggler " && $3 == " 2node " && $6 > 75 && $6 < 300; { above = $0 }' late/run_*/BOTTLENECK_ANALYSIS.md | wc -l)" "0 1"
 
@@ -164,7 +164,7 @@ rm -f said
 { wait_until grep -qE 'running|pending' said || true; touch let-fail; } &
 jobs wait failing
 check 4 "wait returns 4 if the program fails" 'running|pending'
-is "a failed program gives the job its status and ends it" "$(grep -cE '^1node .* FAILED .*exit code 2:0' printed) $(noted "$(run_of failing 1node)" exit_status) \
+is "when the program fails, the job ends, with the program's exit status" "$(grep -cE '^1node .* FAILED .*exit code 2:0' printed) $(noted "$(run_of failing 1node)" exit_status) \
 $(find "$(run_of failing 1node)" -name allreduce | wc -l)" "1 2 0"
 cp "$where/slurm.conf" failing/slurm.conf
 unset -f module
@@ -209,7 +209,7 @@ mkdir -p traced && cp conf traced/slurm.conf
 PATH=$PWD/tools:$PATH jobs submit traced --nodes 1 --cpu --nsys --no-analyze -- "${tiny[@]:2}" --grad-dtype bf16 --implementations ddp_individual_v2
 jobs wait traced
 run=$(run_of traced cpu_1node)
-is "--cpu --nsys: nsys reports, and options that the strategy needs" "$status $(cd "$run/nsys" && echo *.nsys-rep) \
+is "--cpu --nsys: there is an nsys report, and the profile gets the options that its strategy needs" "$status $(cd "$run/nsys" && echo *.nsys-rep) \
 $(noted "$run" best) $(grep -c -- '--device cpu' traced/run_*/cpu_1node.sbatch)" "0 rank_0.nsys-rep --profile-implementation ddp_individual_v2 --grad-dtype bf16 3"
 
 mkdir -p ended && cp conf ended/slurm.conf
@@ -230,8 +230,8 @@ is "collect makes metrics.csv of a cancelled job" "$status $(wc -l <"$run/metric
 jobs cancel ended
 check 0 "cancel a second time finds no job" 'none of the jobs waits or runs'
 
-# Kills a node during the profile, which takes hours while the file `held` exists. The benchmark is complete, and must
-# not be repeated.
+# Kills a node during the job's profile, which takes hours while the file `held` exists. The job's benchmark is complete
+# by then, and must not be repeated.
 mkdir -p dying && cp conf dying/slurm.conf
 : >held
 printf '%s\n' '#!/bin/sh' "case \" \$* \" in *' --profile '*) [ ! -e $(quote_words "$PWD/held") ] || set -- \"\$@\" --rounds 1000000 ;; esac" \
@@ -272,7 +272,7 @@ for name in limit signal; do
 done
 
 # ---- no accounting, no controller ----
-# Tests a Slurm without accounting database and jobcomp while it still has its job records, then after it lost them.
+# Tests a Slurm without an accounting database and jobcomp, first with its controller, which has the job records, then without.
 printf '%s\n' '#!/bin/sh' 'echo "Slurm accounting storage is disabled" >&2' 'exit 1' >tools/sacct && chmod +x tools/sacct
 summary=$(run_of traced cpu_1node)/sacct_summary.txt
 PATH=$PWD/tools:$PATH jobs collect traced
@@ -289,7 +289,7 @@ check 1 "status without a controller fails" '^slurm.sh: Slurm reports: .*(connec
 
 # ---- the lab ----
 succeeds "slurm_lab.sh down succeeds" "$lab" down 8<&-
-# ours: lists processes of the lab. The pattern does not match grep's own command line.
+# ours: lists the processes of the lab. The pattern of grep does not match grep's own command line.
 ours() { grep -ls "${SLURM_LAB%?}[${SLURM_LAB: -1}]" /proc/[0-9]*/cmdline /proc/[0-9]*/mountinfo || true; }
 is "slurm_lab.sh down leaves no process and no file" "$(ours)$(ls -d "$SLURM_LAB" 2>/dev/null)" ""
 "$lab" up 3 8<&- >/dev/null 2>&1 &

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# sweep.sh - launch/sweep.sh with the real program at small sizes: every point is run, in rotated order, and is in the
-# report; an interrupted sweep continues, changed options are refused, and failed points are named. report.sh tests the
+# sweep.sh - launch/sweep.sh with the real program at small sizes: every point of the grid is run, in rotated order, and is in
+# the report; an interrupted sweep continues, changed options are refused, and failed points are named. report.sh tests the
 # tables and verdicts of sweeps.
 set -euo pipefail
 
@@ -9,14 +9,14 @@ set -euo pipefail
 
 sweep=$root/launch/sweep.sh
 sizes='--d-model 32 --num-layers 1 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 4 --vocab-size 256'
-# Labels contain -, and a bucket size is so small that it is printed with an exponent.
+# Labels contain the character -, and one bucket size is so small that it is printed with an exponent.
 grid=(--program "$program" --implementations 'none,a-b=ddp,x-1=ddp_bucketed' --bucket-size-mb '0.010,0.00005' --ranks '1,2'
     --model "tiny:$sizes" --rounds 2 --repeats 2)
-points=8 # 2 numbers of ranks x (2 implementations + 2 buckets)
+points=8 # 2 numbers of ranks x (2 implementations without buckets + 2 bucket sizes)
 
 # ---- a sweep from end to end ----
 
-export temporary root # launchers read them
+export temporary root # the launchers below read these
 # A launcher that records the order of the runs.
 cat >launcher <<END
 #!/bin/sh
@@ -94,7 +94,7 @@ END
 chmod +x slow
 : >hours
 
-# stop SIGNAL STATUS: sends the signal to a sweep of three points once the second has begun; checks that it ends with STATUS.
+# stop SIGNAL STATUS: sends the signal to a sweep of three points once the second has begun; checks that the sweep ends with STATUS.
 stopped=(--program "$program" --implementations 'none,ddp_flat,ddp' --ranks 2 --model "tiny:$sizes" --rounds 2 --repeats 1
     --launcher "$(quote_words "$temporary/slow") {ranks}")
 stop() {
@@ -123,7 +123,7 @@ is "sweep.txt records the larger number of repeats" "$(grep -- '^--repeats' stop
 try "$sweep" "${stopped[@]}" --output "$temporary/stopped-KILL"
 check 2 "fewer repeats are refused after an increase" '^sweep.sh: --repeats: earlier starts in .* had "2", this one has "1"'
 
-# Runs a copy of launch/ with its own launcher, in a directory whose name contains a blank.
+# Runs a copy of launch/, with run.sh of the copy as launcher, in a directory whose name contains a blank.
 mkdir "a sweep"
 cp -r "$root/launch" "$program" "a sweep"
 try "a sweep/launch/sweep.sh" --program "$temporary/a sweep/ddpbench" --implementations ddp --ranks 2 --model "tiny:$sizes" \

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# tune.sh - ddpbench tune: finds the best bucket size within the time limit, leaves valid files, and refuses invalid
+# tune.sh - ddpbench tune finds the best bucket size within the time limit, leaves valid files, and refuses invalid
 # options. Tests BUILD_DIR/ddpbench tune with small sizes, and tests/support/programs/delayed_tune, which makes one size
 # the best.
 set -euo pipefail
@@ -14,12 +14,12 @@ delayed=$build/tests/support/programs/delayed_tune
 
 # ---- a known best size, between two sizes of the first round, so that only the final rounds find it ----
 
-limit=400 try "${run[@]}" "$delayed" 10000 0.353 "${tiny[@]}" --max-minutes 5 --output found # 15 s on idle cores
+limit=400 try "${run[@]}" "$delayed" 10000 0.353 "${tiny[@]}" --max-minutes 5 --output found # takes 15 s on idle cores
 check 0 "a search succeeds" 'Searching among 9 candidates for 5 min 00 s at most'
 use="Options: --implementations ddp_bucketed --bucket-size-mb 0.354 (PyTorch's DDP: bucket_cap_mb=0.354)"
 is "the best size is found, with the options to use" "$(grep '^Options: ' printed)" "$use"
 succeeds "other candidates are slower or dropped" grep -qE '^ddp_individual  .* (slower|dropped)( |$)' printed
-# A step without buckets is delayed by 5 x 10 ms.
+# delayed_tune delays a step of ddp, which has no buckets, by 5 x 10 ms.
 # shellcheck disable=SC2016 # these are awk fields
 succeeds "summary.csv has the synchronization cost of ddp" awk -F, \
     '$2 == "ddp" && $3 == "sync_cost" { n++; good = $6 > 0 && $6 < 5 } END { exit n != 1 || !good }' found/summary.csv
@@ -38,7 +38,7 @@ is "report draws the curve and marks the best size" \
 limit=120 try "${run[@]}" "$delayed" 10000 0.353 "${tiny[@]}" --max-minutes 0.001 --output short
 is "a search with a very short time limit succeeds" "$status" 0
 is "a search with a very short time limit makes one round" "$(sed -nE 's/^\t"(done|planned)":\t([0-9]+),$/\2/p' short/summary.json | tr '\n' ' ')" "1 1 "
-succeeds "a search reports that the time limit was reached" grep -qE '^Time limit reached: .*, 1 round, before the final rounds; no verdict[.]$' printed
+succeeds "a search reports that the time limit was reached" grep -qE '^Time limit reached, after .*, 1 round, before the final rounds; no verdict[.]$' printed
 
 # ---- refused options ----
 

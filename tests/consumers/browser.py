@@ -9,7 +9,7 @@ import time
 
 
 class Failure(Exception):
-    """An error of the browser or of a page, or no answer in time."""
+    """The browser or a page reported an error, or did not answer in time."""
 
 
 class Browser:
@@ -21,7 +21,7 @@ class Browser:
         self.answers, ours = os.pipe()
         options = ["--headless=new", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe", "--hide-scrollbars",
                    "--no-first-run", "--disable-background-networking", f"--user-data-dir={self.directory}", "about:blank"]
-        move = f'exec "$@" 3<&{theirs} 4>&{ours}'  # Chromium's descriptors for the pipes
+        move = f'exec "$@" 3<&{theirs} 4>&{ours}'  # Chromium reads requests from descriptor 3, and writes answers to 4
         self.process = subprocess.Popen(["bash", "-c", move, program, program, *options], pass_fds=(theirs, ours),
                                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(theirs)

@@ -2,8 +2,8 @@
 """hta_differs.py - checks that TraceDiff of Holistic Trace Analysis compares all rows of two directories of traces.
 
 For each rank and name, TraceDiff must find as many rows, with the same total duration over all steps, as in the traces.
-Not compared are the empty step after the last, and phases on a GPU, which end after the host's step, and which
-TraceDiff adds to the host's phases of the same name.
+Two kinds of rows are not compared: the empty step after the last step; and phases on a GPU, which end after the host's
+step, and which TraceDiff adds to the host's phases of the same name.
 """
 import collections
 import glob
@@ -19,7 +19,7 @@ from hta.trace_diff import LabeledTrace, TraceDiff  # noqa: E402 (the variable m
 
 
 def read(directory):
-    """Returns {rank: {name: [rows, microseconds]}}, the numbers of the steps, and the names of phases on a GPU."""
+    """Returns {rank: {name: [number of rows, microseconds]}}, the steps' numbers, and the names of phases on a GPU."""
     ranks, steps, phases = {}, set(), set()
     for path in glob.glob(os.path.join(glob.escape(directory), "*_trace.json*")):
         with (gzip.open if path.endswith(".gz") else open)(path, "rt", encoding="ascii") as file:

@@ -7,7 +7,7 @@ os.environ["HTA_DISABLE_NS_ROUNDING"] = "1"
 
 from hta.trace_analysis import TraceAnalysis  # noqa: E402 (the variable must be set before)
 
-# values of rank 0 and rank 1; the second of two collectives is 50 us shorter on rank 1
+# the answers for rank 0 and rank 1; the second of two collectives is 50 us shorter on rank 1
 KNOWN = {"compute time, us": [1250, 1250], "exposed communication and copies, us": [350, 300], "overlap, %": [50, 54.55]}
 
 

@@ -29,13 +29,13 @@ def result(good, words):
 
 
 def apart(a, b):
-    """Returns the largest difference, relative to the largest number of b."""
+    """Returns the largest difference between a and b, relative to the largest number of b."""
     a, b = np.asarray(a, np.float64).ravel(), np.asarray(b, np.float64).ravel()
     return float(np.abs(a - b).max() / max(np.abs(b).max(), 1e-30))
 
 
 def check_model(compiled):
-    """Compares the model with the fixture. compiled: uses the formulae of the compiled model, uncompiled."""
+    """Compares the model with the fixture. compiled: uses the formulae of a compiled model, without compiling it."""
     fixture = json.loads((here.parent / "support" / "fixture" / "fixture.json").read_text())
     c, parameters = fixture["config"], fixture["parameters"]
     model = peer_model.Model(c["V"], c["T"], c["C"], c["L"], c["H"], c["F"], c["theta"], compiled)
@@ -59,13 +59,13 @@ def check_model(compiled):
         learner.optimizer.step()
     final = max(apart(p.detach(), q["final"]) for p, q in zip(learner.parameters, parameters))
     kind = "as compiled" if compiled else "eager"
-    result(worst < 1e-5, f"model, {kind}: losses of three steps ({worst:.1e})")
-    result(gradients < 1e-5 and norm < 1e-5, f"model, {kind}: gradients and their norm ({gradients:.1e}, {norm:.1e})")
-    result(final < 1e-4, f"model, {kind}: weights after three steps ({final:.1e})")
+    result(worst < 1e-5, f"model, {kind}: losses of three steps agree to {worst:.1e}")
+    result(gradients < 1e-5 and norm < 1e-5, f"model, {kind}: gradients agree to {gradients:.1e}, their norm to {norm:.1e}")
+    result(final < 1e-4, f"model, {kind}: weights after three steps agree to {final:.1e}")
     learner.reset()
     start = max(apart(p.detach(), q["initial"]) for p, q in zip(learner.parameters, parameters))
     moments = max(float(x.abs().max()) for s in learner.optimizer.state.values() for x in s.values())
-    result(start < 1e-7 and moments == 0, f"model, {kind}: reset brings the first weights back, and zero moments")
+    result(start < 1e-7 and moments == 0, f"model, {kind}: reset restores the initial weights and sets the moments to 0")
 
 
 def losses_of(directory, rank):
@@ -81,8 +81,8 @@ def losses_of(directory, rank):
 
 
 def check_losses(ranks, ours, theirs, most=1e-4):
-    """Compares the losses of each step of each implementation on every rank. An implementation that only
-    bench/peers has, such as torch_ddp, is compared with another that reduces gradients."""
+    """Compares the losses of each step of each implementation on every rank. most: the largest relative difference allowed.
+    An implementation that only bench/peers has, such as torch_ddp, is compared with another that reduces gradients."""
     for label in losses_of(theirs, 0):
         worst, steps = 0.0, 0
         for rank in range(ranks):
@@ -93,7 +93,7 @@ def check_losses(ranks, ours, theirs, most=1e-4):
         learned = max(x[0] for x in mine) - min(x[0] for x in mine)  # constant losses would prove nothing
         result(
             steps >= 20 and worst < most and learned > 0.01,
-            f"{theirs}, {ranks} ranks: losses of {label}, {steps} steps ({worst:.1e})",
+            f"{theirs}, {ranks} ranks: losses of {label} in {steps} steps agree to {worst:.1e}",
         )
 
 

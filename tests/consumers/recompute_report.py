@@ -3,10 +3,10 @@
 
     tests/consumers/recompute_report.py REPORT [LABEL=]DIR...
 
-DIR holds a run.json. Every figure of report.json and report.csv must equal that of the run's summary.json; so must the
-tables of report.json that list figures of runs (tests/unit/report tests scaling and bottlenecks, which are computed
-from them). Every cell of report.html and BOTTLENECK_ANALYSIS.md must be that number as its column formats it. report.xml
-must have the bottlenecks in order. Prints the differences; exits with status 1 if there are any."""
+DIR holds a run.json. Every figure of report.json and report.csv must equal that of the run's summary.json; so must numbers in
+the tables of report.json that list figures of runs (tests/unit/report tests those that are computed from figures). Every cell
+of report.html and BOTTLENECK_ANALYSIS.md must be the number in report.json, formatted as its column demands. report.xml must
+have the bottlenecks in order. Prints the differences; exits with status 1 if there are any."""
 
 import csv
 import html.parser
@@ -29,7 +29,7 @@ def same(words, found, wanted):
         equal = math.isclose(found, wanted, rel_tol=1e-9, abs_tol=1e-15)
     if not equal:
         failures += 1
-        print(f"{words}: {found!r} where the summaries say {wanted!r}")
+        print(f"{words}: {found!r} but the summaries have {wanted!r}")
 
 
 # ---- the runs ----
@@ -77,7 +77,7 @@ class Run:
 
 
 def run_of(runs, row, mode=None):
-    """Returns the run of a row of a table."""
+    """Returns the run to which a row of a table belongs."""
     return next(r for r in runs if r.label == row["run"] and (mode is None or r.mode == mode))
 
 
@@ -239,7 +239,7 @@ def main():
     check_collectives(runs, tables.get("collectives_of_runs", []))
     check_cells("report.html", Tables((report / "report.html").read_text()).tables, document["blocks"])
     check_cells("BOTTLENECK_ANALYSIS.md", tables_of_markdown((report / "BOTTLENECK_ANALYSIS.md").read_text()), document["blocks"])
-    tree.fromstring((report / "report.html").read_text())  # raises an error if a name has broken it
+    tree.fromstring((report / "report.html").read_text())  # raises an error if a name has broken the page
     for picture in report.glob("pictures/*.svg"):
         tree.parse(picture)
     check_junit(runs, tables.get("bottlenecks", []), (report / "report.xml").read_text())

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""recompute_trace.py - computes a profile's figures again from its traces alone, and compares them with its summary.
+"""recompute_trace.py - computes a profile's figures again from its traces alone, and compares them with those of its summary.
 
 Shares no code with ddpbench: computes unions of intervals in whole nanoseconds, as any analyser could. Also checks the
 rules of every trace: strict JSON, rows of a lane nest or are disjoint, phases cover the step.
@@ -29,7 +29,7 @@ def refuse(word):
 
 
 def find(directory, *pattern):
-    """Returns the files below a directory whose names match; the directory's name may contain any characters."""
+    """Returns the files below a directory whose names match the pattern; the directory's name may contain any characters."""
     return glob.glob(os.path.join(glob.escape(directory), *pattern))
 
 
@@ -97,7 +97,7 @@ def check_nesting(rows):
 
 
 def check_arrows(trace, rows):
-    """Checks that each arrow begins at one row and ends at another, no earlier."""
+    """Checks that each arrow begins at a row and ends at a row, and does not end before it begins."""
     lanes = {}
     for row in rows:
         lanes.setdefault((row["pid"], row["tid"]), []).append((row["start"], row["end"]))
@@ -115,7 +115,7 @@ def check_arrows(trace, rows):
 
 
 def steps_of(rows):
-    """Returns the steps that have phases, each with its rows by kind; the empty last step has none."""
+    """Returns the steps that have phases, each with its rows by kind; leaves out the last step, which is empty."""
     steps = []
     for row in rows:
         match = re.fullmatch(r"ProfilerStep#(\d+)", row["name"])
@@ -183,8 +183,8 @@ def read_trace(path):
 # ---- all ranks ----
 
 def find_waits(ranks, residual_ns, first=0):
-    """Returns the waits of each collective on each rank, how late each last rank was, and how long others waited for it in
-    gradient_sync; the latter two from step `first` on."""
+    """Returns each rank's wait and transfer in each collective; and from step `first` on, how late each rank was when it came
+    last, and how long each rank waited for each other rank in gradient_sync."""
     size = len(ranks)
     by_seq = {}
     counted = set()
@@ -203,7 +203,7 @@ def find_waits(ranks, residual_ns, first=0):
         order = sorted(rows, key=lambda r: rows[r]["start"])
         last = rows[order[-1]]["start"]
         possible = min(row["end"] for row in rows.values()) >= last
-        told = possible and size > 1 and last - rows[order[-2]]["start"] >= max(2 * residual_ns, 1) # one last rank
+        told = possible and size > 1 and last - rows[order[-2]]["start"] >= max(2 * residual_ns, 1) # exactly one rank came last
         if told and seq in counted:
             late[order[-1]].append(last - rows[order[-2]]["start"])
         for r, row in rows.items():
@@ -227,7 +227,7 @@ class Comparison:
     def same(self, what, ours, theirs, tolerance):
         self.compared += 1
         if (ours is None) != (theirs is None) or (ours is not None and abs(float(ours) - float(theirs)) > tolerance):
-            raise Wrong(f"{what}: the trace says {ours}, the summary {theirs}")
+            raise Wrong(f"{what}: {ours} in the trace, {theirs} in the summary")
 
 
 def rows_of_table(summary, key):
@@ -247,7 +247,7 @@ def compare(ranks, directory, summary):
     check = Comparison()
     first = summary["capture"]["first_counted_step"]
     clock = round(1e9 * summary["capture"]["clock_residual"])
-    # allows 1 ns per end of a span, and clock drift: traces use rank 0's clock, the summary's durations each rank's own
+    # allows 1 ns per end of a span, and clock drift: traces use rank 0's clock, the summary's durations each rank's own clock
     drift = max(abs(r["clock_drift"]) for r in rows_of_table(summary, "ranks"))
     rounding = max((2e-6 * (len(s["compute"]) + len(s["comm"]) + 8) + drift / (1 - drift) * s["figures"]["step_ms"] * 1e-6
                     for r in ranks for s in r["steps"]), default=1)
@@ -287,7 +287,7 @@ def compare(ranks, directory, summary):
             continue
         check.same(f"{phase} mean", statistics.fmean(values), 1e3 * phases[phase]["mean"], rounding)
         check.same(f"{phase} median", statistics.median(values), 1e3 * phases[phase]["median"], rounding)
-        if phase != "step" or not summary["done"]: # otherwise this figure is measured by the controls
+        if phase != "step" or not summary["done"]: # the controls, if any, measure the step's figure
             shown = "mean" if phase == "checkpoint" else "median"
             check.same(f"{phase} figure", phases[phase][shown], figure(summary, phase), 1e-12)
         of_rank = [[s["figures"][f"{phase}_ms"] * 1e-6 for s in rank["steps"] if s["number"] >= first] for rank in ranks]
@@ -323,8 +323,8 @@ def quartile(values):
 
 
 def compare_late(check, ranks, summary, first, rounding):
-    """Checks how much longer each rank works than the fast ranks: in median steps (phases except gradient_sync and
-    checkpoint), and in each phase, as the lower quartile without waiting for a core."""
+    """Checks how much longer each rank works than a fast rank (the lower quartile of ranks): in its median step, without
+    gradient_sync and checkpoint; and in each phase, by the lower quartile, over steps, of the phase's time less waits for a core."""
     names = [p for p in PHASES if p not in ("gradient_sync", "checkpoint")]
     steps = [[s for s in rank["steps"] if s["number"] >= first] for rank in ranks]
     work = [1e-6 * statistics.median(sum(s["figures"][f"{p}_ms"] for p in names) for s in mine) for mine in steps]
@@ -367,7 +367,7 @@ def compare_buckets(check, steps, summary, rounding):
 
 
 def compare_segments(check, step, line, rounding):
-    """Checks the intervals of a step in which collectives were in flight: in order, with the same total."""
+    """Checks the summary's intervals of a step in which collectives were in flight: their order, and their total length."""
     at = 0
     for segment in line["in_flight"]:
         if segment["start_ms"] < at - 1e-9 or segment["end_ms"] <= segment["start_ms"]:
@@ -380,13 +380,13 @@ def compare_segments(check, step, line, rounding):
 
 
 def compare_operations(check, steps, summary, rounding):
-    """Checks calls, total and self time by name; the self time of a row leaves out the rows nested directly in it."""
+    """Checks calls, total and self time by name; a row's self time leaves out the rows that are nested directly in the row."""
     sums = {}
     for step in steps:
         stack = []
         rows = [(r, "phase") for r in step["phases"]] + [(r, "part") for r in step["parts"]]
         rows += [(r, "operation") for r in step["compute"]]
-        for row, kind in sorted(rows, key=lambda r: (r[0]["start"], -r[0]["end"])): # stable: outer first
+        for row, kind in sorted(rows, key=lambda r: (r[0]["start"], -r[0]["end"])): # stable sort: outer rows first
             key = kind, re.sub(r"^layers\.\d+$", "layer", re.sub(r"^layers\.\d+\.", "", row["name"]))
             while stack and stack[-1][0] <= row["start"]:
                 stack.pop()
@@ -413,7 +413,7 @@ def compare_operations(check, steps, summary, rounding):
 
 
 def compare_answer(check, samples, summary):
-    """Checks the first answer: the time of a step, and the rounded shares of the phases named, which fill the step."""
+    """Checks the first answer: the time of a step, and the rounded shares of the named phases and of the rest."""
     step = statistics.fmean(samples["step_ms"])
     match = re.match(r"A captured step takes ([\d.]+) (s|ms|us) on average: (.*)% other phases", summary["answers"][0])
     if not match:
@@ -480,7 +480,7 @@ def compare_waits(check, ranks, summary, residual_ns):
 # ---- the controls, from the telemetry of their blocks ----
 
 def read_blocks(directory, size):
-    """Returns [label][round][rank]: the timed steps of a block, and what was measured next to it."""
+    """Returns blocks[label][round][rank]: the block's timed steps, and the members of its lines that do not describe a step."""
     blocks = {}
     for rank in range(size):
         with open(os.path.join(directory, f"rank_{rank}_metrics.jsonl"), encoding="ascii") as lines:
@@ -519,10 +519,10 @@ def check_absent(check, summary, names):
 
 
 def compare_controls(check, directory, size, summary):
-    """Computes every control by its definition: medians over rounds, geometric means of each round's ratios."""
+    """Checks every figure of the controls by its definition: medians over rounds, geometric means of the rounds' ratios."""
     blocks = read_blocks(directory, size)
     label = summary["implementation"]
-    blocks = {name.removesuffix(":" + label): of for name, of in blocks.items()} # if a run has several profiles
+    blocks = {name.removesuffix(":" + label): of for name, of in blocks.items()} # without the profile's name, which a run of several profiles adds
     rounds = range(int(summary["done"]))
     if not rounds:
         check_absent(check, summary, CONTROLS)
@@ -561,7 +561,7 @@ def compare_controls(check, directory, size, summary):
             expected.update(overlap_efficiency=statistics.median(hidden) if min(alone) > 0.01 else None)
     check_absent(check, summary, CONTROLS - expected.keys())
     for name, value in expected.items():
-        if value is None: # below 0.01 ms, where a nanosecond matters
+        if value is None: # an overlap efficiency of collectives below 0.01 ms, where a nanosecond matters
             continue
         rounding = 1e-3 if name in ("overlap_efficiency", "comm_slowdown") else 1e-7
         check.same(f"{name} of {len(rounds)} rounds", value, figure(summary, name), 1e-4 * abs(value) + rounding)
@@ -591,7 +591,7 @@ def check_directory(directory, implementation):
 # ---- several profiles of one run ----
 
 def check_merged(check, directory, names):
-    """Checks that each process of the merged trace has the rows of its trace, shifted to begin each profile at 0."""
+    """Checks that the merged trace has all rows of each rank's trace of each profile, shifted so that each profile begins at 0."""
     trace = load(find(directory, "comparison", "all_ranks", "*.json*")[0])
     rows = rows_of(trace)
     check_nesting(rows)
@@ -612,7 +612,7 @@ def check_merged(check, directory, names):
             merged = of_pid[process[f"{name} rank {alone['distributedInfo']['rank']}"]]
             check.same(f"{name}: rows", len(own), len(merged), 0)
             check.same(f"{name}: shifts", 1, len({a["ts"] - b["ts"] for a, b in zip(own, merged)}), 0)
-            if name == names[0]: # the other profiles are shifted
+            if name == names[0]: # rows of the other profiles are shifted in time
                 moment, joint = (t["baseTimeNanoseconds"] + ns(e["ts"]) for t, e in [(alone, own[0]), (trace, merged[0])])
                 check.same(f"{name}: Unix time of its first row, ns", moment, joint, 0)
             begins.append(next(e["ts"] for e in merged if e["name"].startswith("ProfilerStep")))
@@ -643,7 +643,7 @@ def check_comparison(directory):
             for name in names}
     reduce = [n for n in names if n != "none"] or names
     shortest = min(reduce, key=lambda n: statistics.median(step[n]))
-    others = {} # staged bytes of other profiles: equal for all that do not stage
+    others = {} # others[whether a profile stages]: bytes that only other profiles use; equal for all such profiles
     for row in rows_of_table(summary, "implementations"):
         name = row["implementation"]
         check.same(f"{name} step", statistics.median(step[name]), 1e3 * row["step"], 1e-5)
@@ -661,7 +661,7 @@ def check_comparison(directory):
     return check.compared
 
 
-# ---- made-up traces with known answers, and broken ones: this script can fail ----
+# ---- made-up traces with known answers, and broken traces, which show that this script can fail ----
 
 def made_up(rank, rows):
     events = [{"ph": "X", "pid": 1, "tid": tid, "name": name, "cat": cat, "ts": Decimal(ts), "dur": Decimal(dur),
@@ -705,7 +705,7 @@ def self_test():
     if waits[2, 0] != (50000, 250000) or late != {0: [], 1: [50000]} or stall != {(0, 0): 0, (0, 1): 50000, (1, 0): 0, (1, 1): 0}:
         raise Wrong(f"made-up waits: {waits} {late} {stall}")
     if find_waits(ranks, 30000)[0][2, 0] is not None:
-        raise Wrong("a wait within the clocks' residual was told")
+        raise Wrong("a wait within the clocks' residual was reported")
     half_in = [(1, "a", "cpu_op", 0, 10, {}), (1, "b", "cpu_op", 5, 10, {})]
     expect_wrong("a row that overlaps another in part", check_nesting, made_up(0, half_in)["rows"])
     gap = [row for row in example(0) if row[1] != "gradient_sync"]
@@ -717,13 +717,13 @@ def self_test():
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--self-test", action="store_true", help="made-up traces with known answers, and broken ones")
-    parser.add_argument("directory", nargs="?", help="what --profile-output-dir named")
-    parser.add_argument("implementation", nargs="?", help="what --profile-implementation named; none: several")
+    parser.add_argument("directory", nargs="?", help="the directory given to --profile-output-dir")
+    parser.add_argument("implementation", nargs="?", help="the implementation given to --profile-implementation; leave it out for a profile of several")
     arguments = parser.parse_args()
     try:
         if arguments.self_test:
             self_test()
-            print("made-up traces: as known")
+            print("the made-up traces give the known answers")
         else:
             n = (check_directory(arguments.directory, arguments.implementation) if arguments.implementation else
                  check_comparison(arguments.directory))

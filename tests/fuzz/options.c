@@ -1,5 +1,5 @@
-/* options.c - fuzzes command lines: each is accepted, or refused with a message. Each line of an input is a word; the
- * first is the command. */
+/* options.c - fuzzes command lines: each is accepted, or refused with a message. An input has one word of the command
+ * line on each of its lines; the first word is the command. */
 #include "allreduce/options.h"
 #include "allreduce/allreduce.h"
 #include "base/text.h"
@@ -22,7 +22,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     return fuzz_begin();
 }
 
-/* Writes the values of a parsed table as run.json and --help do. */
+/* Formats the values of a parsed option table as JSON and as help text, since that code is fuzzed, too. */
 static void show(const struct option_table *table)
 {
     char *text = NULL;
@@ -84,7 +84,7 @@ static int compare(int argc, char *argv[])
     return status;
 }
 
-/* Runs `report` with / and . in directories replaced, so that it finds no run and writes nothing. */
+/* Runs `report` with / and . in the directories' names replaced by _, so that it finds no run and writes nothing. */
 static int report(int argc, char *argv[])
 {
     for (int i = 1; i < argc; i++)
@@ -114,7 +114,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     (void)fuzz_was_explained();
     status = commands[command].parse(argc, argv);
     if (status && !fuzz_was_explained())
-        FATAL("refused without a word");
+        FATAL("refused without an error message");
     free(text);
     return 0;
 }

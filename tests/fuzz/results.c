@@ -1,6 +1,5 @@
 /* results.c - fuzzes `compare` and `report`: any result directories are accepted, or refused with a message. An input
- * is a series of files, each after a line with its name, such as "== a/run.json". The candidate is directory b, or a if
- * there is no b. */
+ * is a series of files, each after a line such as "== a/run.json". The candidate is directory b, or, without b, a. */
 #include "results/results.h"
 #include "compare/compare.h"
 #include "compare/outcome.h"
@@ -27,7 +26,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     return 0;
 }
 
-/* Returns the index of the file whose name line is at `at`; -1 if there is none. */
+/* Returns the index in `names` of the file whose line "== NAME" begins at `at`; -1 if no such line begins there. */
 static int name_at(const uint8_t *at, const uint8_t *end)
 {
     for (int i = 0; i < NAMES; i++) {
@@ -38,7 +37,8 @@ static int name_at(const uint8_t *at, const uint8_t *end)
     return -1;
 }
 
-/* Writes the files of an input, except bytes before the first name; returns whether a file is in directory b. */
+/* Replaces the earlier input's files by those of this input, which begin at the first line "== NAME". Returns whether
+ * directory b has a file. */
 static int put_files(const uint8_t *data, size_t size)
 {
     static int there[NAMES];
@@ -71,7 +71,7 @@ static void run(int (*command)(int argc, char *argv[]), int argc, char *argv[])
     (void)fuzz_was_explained();
     int status = command(argc, argv);
     if ((status == COMPARE_FAILED || status == COMPARE_USAGE) && !fuzz_was_explained())
-        FATAL("%s was refused without a word", argv[0]);
+        FATAL("%s was refused without an error message", argv[0]);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

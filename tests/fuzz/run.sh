@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# run.sh - builds the fuzzed programs and gives each random inputs for a while, two at a time. The last line is the sum:
+# run.sh - gives random inputs to each fuzzed program for a while, two programs at a time. The last line of the output is
 # "N passed, N failed, N skipped".
 #
 # Usage: [FUZZ_SECONDS=60] [FUZZ_ONLY=NAME] tests/fuzz/run.sh [--help] BUILD_DIR
 # Runs each program that is made from tests/fuzz/NAME.c, in BUILD_DIR/tests/fuzz, and each tests/fuzz/NAME.sh, for FUZZ_SECONDS,
 # from the inputs in tests/fuzz/corpus/NAME and those that earlier runs found (BUILD_DIR/corpus/NAME). An input that crashes,
-# leaks, takes longer than 1 s or more than 256 MB is a finding: its file is named, and the exit status is 1.
-# Programs that were not built are skipped: this machine's clang has no libFuzzer.
+# leaks, takes longer than 1 s or more than 256 MB is a finding: run.sh prints the path of the input and ends with status 1.
+# A C program that was not built, because this machine's clang has no libFuzzer, is skipped.
 set -euo pipefail
 
 # shellcheck source=tests/support/here.sh
@@ -31,7 +31,7 @@ trap_signals
 export ASAN_OPTIONS=quarantine_size_mb=8:detect_leaks=1:allocator_may_return_null=0 UBSAN_OPTIONS=print_stacktrace=1
 export OMP_NUM_THREADS=1 HWLOC_PLUGINS_PATH=/dev/null
 
-# fuzz NAME: runs one target; its output goes to NAME.log, its exit status to NAME.end.
+# fuzz NAME: runs the fuzzed program or script NAME; writes its output to NAME.log and its exit status to NAME.end.
 fuzz() {
     local name=$1 status=0 found=$build/corpus/$1 dictionary=()
     mkdir -p "$work/$name" "$found"
@@ -47,13 +47,13 @@ fuzz() {
     echo "$status" >"$work/$name.end"
 }
 
-# only_stalled NAME: tests whether the only finding is a slow input that is fast when it runs again, since a shared
+# only_stalled NAME: tests whether the only finding is an input that took too long but is fast when it runs again: a shared
 # machine can stall for a second. If so, removes the input.
 only_stalled() {
     local input
     input=$(sed -n 's/.*Test unit written to //p' "$work/$1.log")
     [[ $input == */"$1"-timeout-* && $input != *$'\n'* ]] || return 1
-    rm -rf "${work:?}/$1" && mkdir "$work/$1" # which the target wants to be empty
+    rm -rf "${work:?}/$1" && mkdir "$work/$1" # the program needs an empty directory
     FUZZ_SCRATCH=$work/$1 "$build/tests/fuzz/$1" -timeout=1 -rss_limit_mb=256 -close_fd_mask=3 "$input" >"$work/$1.again" 2>&1 || return 1
     rm -f "$input"
 }
@@ -66,7 +66,7 @@ most_bytes() {
 }
 
 passed=0 failed=0 skipped=0 names=()
-# report NAME: prints a line on a target that has ended, and its findings.
+# report NAME: prints one line about program or script NAME, which has ended, and the end of its output if it failed.
 report() {
     local name=$1 status runs input
     status=$(cat "$work/$name.end" 2>/dev/null || echo 137)
@@ -85,7 +85,7 @@ report() {
 shopt -s nullglob
 for source in tests/fuzz/*.c tests/fuzz/*.sh; do
     name=$(basename "${source%.*}")
-    # shellcheck disable=SC2053 # a pattern
+    # shellcheck disable=SC2053 # FUZZ_ONLY is a pattern
     if [ "$name" = run ] || ! [[ $name == ${FUZZ_ONLY:-*} ]]; then continue; fi
     if [[ $source == *.c && ! -x $build/tests/fuzz/$name ]]; then
         echo "skip - $name: clang has no libFuzzer here"

@@ -1,5 +1,5 @@
-/* tokens.c - fuzzes --data: each file is opened, checked and read to its end, or refused with a message. The bytes of
- * an input: 1, whether tokens have 16 bits; 2, the vocabulary; 3, the context length; the rest, the file. */
+/* tokens.c - fuzzes --data: each file is opened, checked and read to its end, or refused with a message. In an input,
+ * byte 0 chooses tokens of 16 or 8 bits, byte 1 the vocabulary, byte 2 the context length; the rest is the file. */
 #include "ddp/data_source.h"
 #include "kernels/error.h"
 #include "tests/fuzz/support/support.h"
@@ -47,6 +47,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         read_all(&source);
         source_close(&source);
     } else if (!*error_text())
-        FATAL("refused without a word");
+        FATAL("refused without an error message");
     return 0;
 }

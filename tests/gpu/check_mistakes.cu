@@ -11,7 +11,7 @@ extern "C" {
 
 cudaStream_t cuda_stream;
 
-/* An array on the GPU, initially 0 to n - 1. */
+/* An array of n floats on the GPU, initially 0, 1, ..., n - 1. */
 struct Numbers {
     float *gpu;
     size_t n;
@@ -60,7 +60,7 @@ template <int barrier> static int reverse()
     return 0;
 }
 
-/* Each round, a lane takes the next lane's number through shared memory; needs two barriers, but makes `barriers`. */
+/* In each iteration a lane takes the next lane's number through shared memory: needs two barriers, has `barriers`. */
 __global__ void rotate_kernel(float *x, int rounds, int barriers)
 {
     float *all = dynamic_shared<float>();
@@ -216,7 +216,7 @@ static ncclUniqueId id;
 
 #define NCCL_CHECK(call) ck_assert_int_eq(call, ncclSuccess)
 
-/* Runs a function, which returns 0 for success, on all ranks. Ranks that still run after ten seconds get status 2. */
+/* Runs a function, which returns 0 for success, on all ranks. Ranks that crash or run for ten seconds get status 2. */
 static void run_ranks(int (*run)(int rank), int status_of_rank[RANKS])
 {
     pid_t child[RANKS];

@@ -2,9 +2,9 @@
 """gpu_trace.py - checks the rules of a GPU's trace, from the trace alone; prints the number of rows of each kind.
 
 Rows of a lane nest or are disjoint; all work of a GPU was launched by an earlier call in a captured step, with a flow
-from that call; each NCCL kernel is a collective with its number and bandwidth; correlations, external ids of calls and
-flows are unique; every GPU with rows is in the head. In a merged trace of all ranks, checks only lanes and GPUs. For a
-directory, checks that times of collectives in the summary are those of the NCCL kernels, on every rank.
+from that call and the same external id; each NCCL kernel is a collective with its number and bandwidth; correlations of
+calls and ids of flows are unique; the trace's head lists every GPU with rows. In a merged trace of all ranks, checks only
+lanes and GPUs. For a directory, checks that the summary has the times of the NCCL kernels of all ranks as collectives.
 """
 import collections
 import glob
@@ -49,7 +49,7 @@ def check_lanes(spans):
 
 
 def check_gpus(trace, spans):
-    """Checks that ids of GPUs in the head are unique, and that a GPU's rows have its id. Returns the number of GPUs."""
+    """Checks that the GPUs in the head have unique ids, and rows of GPUs one of these ids. Returns the number of GPUs."""
     gpus = [gpu["id"] for gpu in trace["deviceProperties"]]
     need(len(set(gpus)) == len(gpus), "two GPUs have the same id")
     for row in spans:
@@ -105,7 +105,7 @@ def check_collectives(spans):
 
 
 def compute_us(spans):
-    """Returns the length of the union of the GPU's work for operations, in microseconds."""
+    """Returns for how many microseconds the GPU did work of operations: the length of the union of the work's rows."""
     operations = {row["args"]["External id"] for row in spans if row["cat"] == "cpu_op"}
     work = sorted((ns(row["ts"]), ns(row["ts"]) + ns(row["dur"])) for row in spans
                   if row["cat"] in DEVICE[:3] and row["args"]["External id"] in operations)
@@ -117,7 +117,7 @@ def compute_us(spans):
 
 
 def steps_of(path):
-    """Returns a rank in the format of recompute_trace.py: each step's NCCL kernels, and gradient_sync on the GPU."""
+    """Returns a rank's trace in recompute_trace.py's format: each step's NCCL kernels, and gradient_sync on the GPU."""
     trace = recompute_trace.load(path)
     rows = recompute_trace.rows_of(trace)
     host = {row["args"]["External id"]: row for row in rows if row["cat"] == "user_annotation"}

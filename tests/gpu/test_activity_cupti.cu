@@ -1,5 +1,5 @@
-/* test_activity_cupti.cu - kernels/cuda/activity_cupti with an emulated CUPTI: records of calls and work, pauses,
- * errors at the start; and NVTX ranges. */
+/* test_activity_cupti.cu - tests kernels/cuda/activity_cupti with an emulated CUPTI: records of calls and work, pauses,
+ * errors at the start; and kernels/cuda/ranges with an emulated NVTX. */
 #include "kernels/cuda/kernel.cuh"
 
 extern "C" {
@@ -41,7 +41,7 @@ static void teardown()
     activities_destroy(&all);
 }
 
-/* Returns the i-th record of a kind and name, or NULL. */
+/* Returns record number i, from 0, among those of a kind and name; NULL if there are fewer. */
 static const struct activity *find_record(enum activity_kind kind, const char *name, int i = 0)
 {
     for (size_t k = 0; k < all.n; k++)
@@ -147,7 +147,7 @@ TEST(queries_of_events_are_left_out)
     CUDA_CHECK(cudaEventDestroy(event));
 }
 
-/* Records of work that runs in a pause are held back, so that the activities may be read while the device works. */
+/* Records of work in a pause are held back until the pause ends, so that `all` may be read while the device works. */
 TEST(records_of_a_pause_are_kept_back)
 {
     float *x = memory();
@@ -195,7 +195,7 @@ TEST(records_without_room_are_counted)
 /* A long pause, whose records fill more than the initial buffers, loses nothing. */
 TEST(buffers_never_run_out)
 {
-    constexpr size_t EVENTS = 600000; /* an event makes two records, of 64 bytes together */
+    constexpr size_t EVENTS = 600000; /* recording an event makes two records, together 64 bytes */
     cudaEvent_t event;
     teardown();
     create_activities(2 * EVENTS + 100);
@@ -238,7 +238,7 @@ TEST(kernels_without_times_are_counted)
               !find_record(ACTIVITY_KERNEL, "emulated_kernel()", 1));
 }
 
-/* CUPTI drops records of the second pass, which makes as many as the first pass, or one more or fewer for a query. */
+/* Two passes make equally many records, plus or minus one of a query. In the second pass CUPTI drops every fourth. */
 TEST(records_that_cupti_drops_are_counted)
 {
     float *x = memory();

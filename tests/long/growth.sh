@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# growth.sh - memory of long runs does not grow: 100,000 steps in long and in short blocks, a model of 10,000 parameter
+# growth.sh - the memory of long runs does not grow: 100,000 steps in long and in short blocks, a model of 10,000 parameter
 # tensors, a thousand profile rounds, millions of collectives. Samples the resident memory of each rank four times a
 # second: between 60 % and 90 % of a run, no rank may grow by more than 1 MiB. Takes about ten minutes, more where cores
 # are shared.
@@ -39,18 +39,18 @@ steady() {
         }' samples)
     echo "status $status, grown by $grown KiB; samples: $(wc -l <samples)" >>said
     [ "$status" = 0 ] && [ "$grown" -ge 0 ] && [ "$grown" -le 1024 ] && status=0 || status=1
-    result "$status" "$words: grown by $grown KiB"
+    result "$status" "$words: memory grows by $grown KiB"
 }
 
 ranks=2
 small=(--d-model 8 --num-heads 1 --d-ff 8 --context-length 4 --batch-size 2 --vocab-size 8)
 steady "100,000 steps in long blocks" "${small[@]}" --num-layers 1 --implementations none,ddp --rounds 500 --steps-per-block 98 \
     --output "$temporary/out"
-steady "100,000 steps in short blocks, with a page" "${small[@]}" --num-layers 1 --implementations none,ddp_bucketed --rounds 8000 \
+steady "100,000 steps in short blocks" "${small[@]}" --num-layers 1 --implementations none,ddp_bucketed --rounds 8000 \
     --steps-per-block 4 --output "$temporary/out"
 steady "10,000 parameter tensors in buckets" "${small[@]}" --num-layers 1112 --implementations none,ddp_bucketed --rounds 100 \
     --steps-per-block 2 --output "$temporary/out"
-# Uses one rank: MPI keeps the memory of collectives in flight, and with more ranks their highest number is random.
+# Uses one rank: MPI keeps memory for as many collectives as were ever in flight at once, a number that is random on more ranks.
 ranks=1
 steady "10,000 parameter tensors, each reduced by itself" "${small[@]}" --num-layers 1112 --implementations ddp_individual \
     --rounds 100 --steps-per-block 2 --output "$temporary/out"

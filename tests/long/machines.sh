@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# machines.sh - runs all tests under other conditions: without privileges, on one core, in paths with blanks, in other
+# machines.sh - runs all tests under unusual conditions: without privileges, on one core, in paths with blanks, in other
 # locales, with little shared memory, under load, and with a wrong choice of OpenBLAS kernels.
 #
 # Usage: [TEST_ONLY=PATTERN] [PEER_PYTHON=FILE] tests/long/machines.sh [OPTION...] [-- WORD...]
 # Clones the last commit of this checkout, builds it, and runs tests/run.sh in the clone under each of these conditions:
 #   openblas  OpenBLAS chooses kernels for another processor
-#   user      without privileges: as user nobody, in a copy that nobody owns
+#   user      without privileges: as the user `nobody`, in a copy that belongs to this user
 #   core      on one core
 #   space     the paths of checkout, TMPDIR and HOME contain blanks and other characters
 #   shm       /dev/shm has 64 MiB
@@ -18,7 +18,7 @@
 #   --output DIR  directory of the copies and of the logs of failed runs; reuses earlier builds (default: a new directory in
 #                 TMPDIR, removed if nothing failed)
 # Arguments after -- go to make, as in -- CUDA=0. A condition that this machine cannot provide, such as another user
-# without root, is skipped by name.
+# without root, is skipped; the output says why.
 # The last lines are a table of passed, failed and skipped checks; exits with status 1 if one failed, or nothing was run.
 set -euo pipefail
 
@@ -54,7 +54,7 @@ make_directory "$output"
 output=$(realpath -e -- "$output")
 chmod a+rx "$output"
 loops=() failed=0 ran=0 table=()
-declare -A built=() # built[PLACE]: 1 if built
+declare -A built=() # built[PLACE]: 1 if the copy at PLACE is built
 
 end_load() {
     [ "${#loops[@]}" = 0 ] || kill "${loops[@]}" 2>/dev/null || true
@@ -70,8 +70,9 @@ clean_up() {
 trap clean_up EXIT
 trap_signals
 
-# ---- conditions: take_CONDITION sets the variables below, or why to the reason why this machine cannot provide it ----
-# before: prefix of the command that starts the tests; variables: their environment; place: directory of the copy
+# ---- conditions: take_CONDITION sets the variables below; if this machine cannot provide the condition, it sets `why` ----
+# before: prefix of the test command; variables: its environment; place: directory of the clone that is tested; preload:
+# library to preload; load: number of busy loops; user: another user who runs the tests; why: reason for skipping
 
 take_openblas() { preload=mistaken_openblas.so; }
 take_core() { before+=(taskset -c "$(taskset -cp $$ | sed 's/.*[:,-] *//')"); }
@@ -96,7 +97,7 @@ take_peer() {
     variables+=("PEER_PYTHON=${PEER_PYTHON:-}")
 }
 
-# take_locale NAME: makes the locale for these runs without installing it.
+# take_locale NAME: makes the locale NAME.UTF-8 for these runs, without installing it.
 take_locale() {
     local made=$output/locales/$1.UTF-8
     mkdir -p "$output/locales"
@@ -128,7 +129,7 @@ build() {
     built[$1]=1
 }
 
-# prepare: sets copy to the clone for the row's place and user, its own TMPDIR and HOME, and variables with its path.
+# prepare: makes the copy of the sources for $place and $user; sets `copy` to its path, and adds TMPDIR, HOME and LD_PRELOAD to `variables`.
 prepare() {
     build "$place"
     copy=$output/$place/ddpbench
@@ -150,7 +151,7 @@ prepare() {
 
 # ---- rows ----
 
-# run_row ROW NUMBER: runs the tests under the conditions of a row and adds a line to the table.
+# run_row ROW NUMBER: runs the tests once under the conditions of a row, such as user+space, and adds a line to the table.
 run_row() {
     local variables=() before=() place=plain preload='' load=0 user='' why='' copy='' log=$output/$1-$2.log
     local name begin status=0 i

@@ -17,7 +17,7 @@ timed() {
 }
 many() { timed env LD_PRELOAD=many_ranks.so "$program" "$@"; }
 
-# each N WORDS: checks that the last command took at most $longest s for each of the N things that WORDS names.
+# each N WORDS: checks that the last command took at most $longest s for each of N items; WORDS names an item.
 each() {
     local one
     one=$(awk -v s="$seconds" -v n="$1" 'BEGIN { printf "%.3f", s / n }')
@@ -29,12 +29,12 @@ model=(--device cpu --d-model 16 --num-heads 1 --d-ff 16 --context-length 4 --ba
 sides=(--monitor-cpu)
 many "${model[@]}" "${sides[@]}" --implementations none,ddp,ddp_flat,ddp_individual,ddp_bucketed --rounds 100 --steps-per-block 4 \
     --attainable --output benchmark
-each 500 "a block, its lines, the page and the summary"
+each 500 "a block, with its lines of metrics and its part of the summary"
 many "${model[@]}" "${sides[@]}" --profile --profile-implementation ddp,ddp_bucketed --rounds 10 --profile-output-dir profile
-each 4 "a trace of all ranks, with a thousand rows of each" # one per implementation, and one of both
+each 4 "a trace of all ranks, with a thousand rows of each rank" # one per implementation, and one of both, which counts twice
 succeeds "traces of all ranks are valid JSON" valid profile/*/*/all_ranks/*.json
-many allreduce --device cpu -b 8 -e 64K -f 2 -c 0 --output allreduce # one rank adds up only its own data
-each 28 "the samples of one size of messages"
+many allreduce --device cpu -b 8 -e 64K -f 2 -c 0 --output allreduce # -c 0: no check of sums, which have only this rank's data
+each 28 "the samples of one message size"
 
 timed "$program" report benchmark profile allreduce --output report
 each 1 "a report on three runs"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# memcheck.sh - two ranks of each kind of run under valgrind's memcheck: no invalid access, no use of uninitialised
-# memory, and no leak in our code. BUILD_DIR must be built with PORTABLE=1: valgrind does not support the widest
+# memcheck.sh - on two ranks of each kind of run, valgrind's memcheck finds no invalid access, no use of uninitialised
+# memory, and no leak in ddpbench. BUILD_DIR must be built with PORTABLE=1, since valgrind does not support the widest
 # vectors. Takes some minutes.
 set -euo pipefail
 
@@ -21,7 +21,7 @@ memcheck() {
     rm -f found.*
     try "${mpirun[@]}" -n "$ranks" "${check[@]}" "$program" "$@"
     cat found.* >>said
-    result "$status" "$words"
+    result "$status" "$words: no memory errors"
 }
 
 model=(--device cpu --d-model 32 --num-layers 2 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 2 --vocab-size 256)

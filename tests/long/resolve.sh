@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# resolve.sh - on an idle machine: `--resolve 1%` never calls one strategy under two names different, and finds a delay
-# of 2 % of a step in nine of ten runs. Prints a line for each run, and at the end "ok - " or "not ok - " for each kind
+# resolve.sh - on an idle machine: `--resolve 1%` never calls a strategy slower than itself under another name, and finds a
+# delay of 2 % of a step in nine of ten runs. Prints a line for each run, and at the end "ok - " or "not ok - " for each kind
 # of run; exits with status 1 if one is not ok. Runs take a minute or less on an idle machine, and up to M minutes if
-# other processes use its cores; the lines show if they did. `make tests` builds the program it needs.
-#   --only KIND  same: the runs without a delay; delayed: the runs with one (default: both)
+# other processes use the cores, which the lines then note. `make tests` builds the program that this script runs.
+#   --only KIND  same: the runs without a delay; delayed: the runs with a delay (default: both)
 #   --runs N     runs of each kind (default 20)
 #   --ranks N    ranks of a run (default 2)
 #   --minutes M  --max-minutes of a run (default 5)
@@ -30,11 +30,11 @@ measure() {
 # step NAME: prints the step time of the implementation `a` of the run, in microseconds.
 step() { awk -F, '$2 == "a" && $3 == "step" { printf "%.1f", 1e6 * $6; n++ } END { exit n != 1 }' "$1/summary.csv"; }
 
-# slower NAME LABEL: tests whether the run lists LABEL after "Slower:".
+# slower NAME LABEL: tests whether the summary of the run NAME lists LABEL after "Slower:".
 slower() { grep -q "^Slower: \(.*, \)\{0,1\}$2 " "$1/summary.txt"; }
 
-# series NAME DELAY: makes `runs` runs, printing a line for each; sets found (runs that call b slower) and wrong (runs
-# that call a slower).
+# series NAME DELAY: makes $runs runs, printing a line for each; sets `found` to the number of runs that call b slower, and
+# `wrong` to the number of runs that call a slower.
 series() {
     local run name
     found=0 wrong=0
@@ -55,7 +55,7 @@ echo "A step takes $step us; $percent % of it are $delay us."
 if [ "$only" != delayed ]; then
     series same 0
     [ $((found + wrong)) = 0 ] && good=0 || good=1
-    result "$good" "one strategy under two names is called different in $((found + wrong)) of $runs runs (aim: 0)"
+    result "$good" "a strategy is called slower than itself under another name in $((found + wrong)) of $runs runs (aim: 0)"
 fi
 if [ "$only" != same ]; then
     series delayed "$delay"

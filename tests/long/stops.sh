@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # stops.sh - stopping a rank at any moment, from the first millisecond of its process to the last, ends the job in time,
-# with an error that names the rank. Makes STOPS runs each with 2 and 3 ranks and --timeout 3, and sends SIGSTOP to a
-# random rank at a random moment. The job must end within 8 s, with a status other than 0 and a line that names the
+# with an error that names the rank. Makes STOPS runs (default 40) with 2 ranks, and as many with 3, with --timeout 3; sends SIGSTOP
+# to a random rank of each run at a random moment. The job must end within 8 s, with a status other than 0 and a line that names the
 # rank, or, if its other ranks have ended, with the launcher's line that names the process. Runs that end before the
 # stop do not count. Takes about 6 s per run.
 set -euo pipefail
@@ -13,7 +13,7 @@ stops=${STOPS:-40} timeout=3 most=$((3 + 5))
 tiny=(--device cpu --d-model 16 --num-layers 1 --num-heads 2 --d-ff 16 --vocab-size 32 --context-length 8 --batch-size-per-rank 1
     --rounds 1 --steps-per-block 1 --implementations ddp --timeout "$timeout" --output "$PWD/out")
 
-# milliseconds: prints the wall clock time.
+# milliseconds: prints the wall clock time in ms.
 milliseconds() { echo "$((${EPOCHREALTIME/./} / 1000))"; }
 
 # start RANKS: starts a run in the background; each rank first writes its process id to a file.
@@ -26,13 +26,13 @@ start() {
     run=$!
 }
 
-# is_stopped PROCESS tests whether a process is stopped; is_settled PROCESS, whether it is stopped or has ended, since a
-# signal takes a moment.
+# is_stopped PROCESS: tests whether a process is stopped. is_settled PROCESS: tests whether a process is stopped or has ended:
+# after SIGSTOP, one of the two is soon true.
 is_stopped() { grep -q '^State:.*stopped' "/proc/$1/status" 2>/dev/null; }
 # shellcheck disable=SC2317 # called by wait_until
 is_settled() { is_stopped "$1" || ! kill -0 "$1" 2>/dev/null || grep -q '^State:.*zombie' "/proc/$1/status" 2>/dev/null; }
 
-# stop_once RANKS: stops a random rank at a random moment of `lasts` ms. Prints the moment and any errors; nothing if the run had ended.
+# stop_once RANKS: starts a run and stops a random rank in its first $lasts ms. Prints moment and errors, nothing if the run had ended.
 stop_once() {
     local rank=$((RANDOM % $1)) moment=$((RANDOM % lasts)) begin took wrong='' pause process left stopped=no
     start "$1"

@@ -8,7 +8,7 @@
 #   --runs N      profiles of each phase and place (default 20)
 #   --load N      busy loops that run at the same time (default 8)
 #   --ms TIME     the delay of rank 2 in a phase of each step (default 5)
-#   --rate RATE   of the lab's links (default 400mbit)
+#   --rate RATE   rate of the lab's links (default 400mbit)
 set -euo pipefail
 
 only='' runs=20 load=8 ms=5 rate=400mbit
@@ -25,7 +25,7 @@ clean() {
 }
 trap clean EXIT
 
-# profile PLACE PHASE: makes a profile with the delay in the phase, in the directory out.
+# profile PLACE PHASE: makes a profile at PLACE (machine or lab) with rank 2 delayed in PHASE; writes it to the directory `out`.
 profile() {
     local start=("${mpirun[@]}" -n 3)
     [ "$1" = machine ] || start=("$root/launch/netlab.sh" run --)

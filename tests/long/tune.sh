@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # tune.sh - on emulated links, as root: the setting that `ddpbench tune` finds within five minutes is at most 2 % slower
-# than the best of a full sweep over its candidates. Prints a line for each search: the setting it found, and how much
-# slower that was in the sweep than the best. Prints at the end "ok - " or "not ok - " for each link; exits with status
-# 1 if one is not ok. A sweep takes at least a quarter of an hour; the machine must be idle otherwise.
+# than the best of a full sweep over tune's candidates. Prints a line for each search: the setting that it found, and how
+# much slower than the best this setting is in the sweep. Prints at the end "ok - " or "not ok - " for each link; exits with
+# status 1 if one is not ok. A sweep takes at least a quarter of an hour; the machine must be idle otherwise.
 #   --only LINK  just one link (default: 1gbit with 2 ms of delay, and 100mbit)
 #   --tries N    searches on each link (default 5)
 #   --rounds N   rounds of the full sweep of each link (default 30)
@@ -57,7 +57,7 @@ try_link() {
     done
     "$root/launch/netlab.sh" down >&2
     lab_is_ours=
-    result $((good != tries)) "$link: $good of $tries searches found a size within 2 %"
+    result $((good != tries)) "$link: $good of $tries searches found a setting at most 2 % slower than the best"
 }
 
 [ "$only" = 100mbit ] || try_link 1gbit --delay 2ms

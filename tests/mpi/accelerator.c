@@ -1,4 +1,4 @@
-/* accelerator.c - ranks find, choose, open and use a fake accelerator in place of the rows of kernels/accelerator.c. */
+/* accelerator.c - ranks find, open and use a fake accelerator, which replaces those of kernels/accelerator.c. */
 #include "kernels/accelerator.h"
 
 #include "ddp/comm_create.h"
@@ -14,7 +14,7 @@
 enum { PROCESSORS = 4 };
 
 static struct job job;
-static int missing, profiled; /* missing: the driver is missing; profiled: the argument of profiler's last call */
+static int missing, profiled; /* missing: 1 if there is no driver; profiled: argument of made_up_profiler's last call */
 static struct device table;
 
 static int made_up_count(void)
@@ -79,7 +79,7 @@ TEST_EACH(ranks_compute_on_the_accelerator, 2)
     ck_assert_int_eq(profiled, _i);
 }
 
-/* The fake device's memory is neither the host's nor NCCL's, so MPI stages it through host memory. */
+/* The fake device's memory is not host memory, and NCCL cannot use it, so MPI stages it through host memory. */
 TEST(collectives_are_staged)
 {
     const struct device *device;

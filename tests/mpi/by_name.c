@@ -1,4 +1,4 @@
-/* by_name.c - tests the totals by name from made-up spans, on 1 and 3 ranks: nested spans, sums, sort orders. */
+/* by_name.c - tests the totals of spans by name (totals_create), on 1 and 3 ranks: nested spans, sums, sort orders. */
 #include "spans/spans.h"
 
 #include "kernels/error.h"
@@ -36,14 +36,14 @@ static void check_total(const char *name, enum total_kind kind, double calls, do
     const struct name_total *a = find_total(name, kind);
     int same_total = fabs(1e9 * a->total - total) < 1e-3;
     int same_self = fabs(1e9 * a->self - self) < 1e-3 || (isnan(a->self) && isnan(self));
-    ck_assert_msg(a->calls == calls && same_total && same_self, "%s: %g calls, %g s, self time %g, not %g, %g, %g ns",
+    ck_assert_msg(a->calls == calls && same_total && same_self, "%s: %g calls, %g s, self %g s, not %g, %g ns, %g ns",
                   name, a->calls, a->total, a->self, calls, total, self);
 }
 
 /* ---- sums ---- */
 
 /* Records a step at `at`: a forward pass with two layers that call the same operation, a nested operation, spans that
- * begin and end together, a span of length 0, and a concurrent collective. Operations on rank r are r ns longer. */
+ * begin and end together, a span of length 0, and a concurrent collective. linear_forward takes r ns more on rank r. */
 static void record_step(int step, int64_t at)
 {
     static const size_t linear[SPAN_SIZES] = {3, 5, 7}, one[SPAN_SIZES] = {1};
@@ -67,7 +67,7 @@ static void record_step(int step, int64_t at)
 
 TEST(self_time_excludes_nested_spans)
 {
-    double ranks = job.size, more = 0; /* more: sum over ranks of the ns added to each operation */
+    double ranks = job.size, more = 0; /* more: sum over ranks of the ns added to linear_forward */
     for (int r = 0; r < job.size; r++)
         more += r;
     for (int s = 0; s < 4; s++)

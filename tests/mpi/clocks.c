@@ -12,8 +12,8 @@
 
 static struct job job;
 
-/* All ranks run on one machine, whose clock is the truth. Clocks of ranks other than 0 are hours off, fast or slow. */
-static int64_t origin_ns;
+/* All ranks run on one machine, whose clock is right. Ranks above 0 get made-up clocks: hours off, with drift. */
+static int64_t origin_ns; /* the time from which on the made-up clocks drift */
 
 static int64_t parts_per_million(void)
 {
@@ -46,7 +46,7 @@ TEST(ranks_of_one_clock_have_no_offset)
 }
 
 /* Ranks that compare the same clock as if it were different clocks agree within the residual. With a core per rank, an
- * answer takes 1 or 2 us on an idle machine, and at most a millisecond in one of many tries on a busy machine. */
+ * answer takes 1 or 2 us on an idle machine; on a busy machine the best of many tries takes at most a millisecond. */
 TEST(clocks_are_compared_within_the_residual)
 {
     enum { TRIES = 5, MOST_TRIES = 200, MOST_NS = 1000000 };
@@ -83,8 +83,8 @@ TEST(ranks_of_another_clock_share_one_sample)
         ck_assert_mem_eq(&all[1], &all[3], sizeof *all);
 }
 
-/* The error of the interpolated offset is at most the sum of the residual of a sample, the error of the clock's rate
- * (some ppm) over half a round trip, and a nanosecond for each of two rounded terms. */
+/* Checks times from `from` to `to`. The error of the interpolated offset is at most the sum of a sample's residual, the
+ * clock's drift (some ppm) during half a round trip, and a nanosecond for each of two rounded terms. */
 static void check_agrees(const struct alignment *a, int64_t from, int64_t to)
 {
     int64_t residual = a->residual_ns;
@@ -142,7 +142,7 @@ TEST(bytes_arrive_in_pieces)
     }
     for (int r = 1; r < job.size && !job.rank; r++)
         for (int m = 0; m < LENGTHS; m++) {
-            size_t capacity = m % 2 ? CAPACITY : lengths[m], wrong = 0; /* capacity is just enough, or more */
+            size_t capacity = m % 2 ? CAPACITY : lengths[m], wrong = 0; /* just enough, or more */
             memset(bytes, GUARD, CAPACITY + 1);
             ck_assert_uint_eq(job_receive(&job, r, bytes, capacity), lengths[m]);
             for (size_t i = 0; i < lengths[m]; i++)

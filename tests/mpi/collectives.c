@@ -1,5 +1,5 @@
-/* collectives.c - ranks exchange the times of their collectives and find stragglers and their cost; made-up times, on 1
- * and 3 ranks, each with a different clock. */
+/* collectives.c - tests that ranks exchange the times of collectives, and find stragglers and what these cost; with
+ * made-up times, on 1 and 3 ranks, each with a different clock. */
 #include "kernels/error.h"
 #include "spans/spans.h"
 #include "tests/support/made_up.h"
@@ -9,11 +9,11 @@
 
 static struct job job;
 
-/* Collective i is posted by all ranks at i + 1 ms and completes half a millisecond later. The last rank is late in some
- * collectives, rank 0 in one; gradient_sync covers all of the wait in some and part of the wait in others. */
+/* Collective i is posted at i + 1 ms by all ranks that are not late, and completes half a millisecond later. The last
+ * rank is late in some collectives, rank 0 in one. gradient_sync covers all, a part or none of the wait for them. */
 static const struct {
     int64_t late_us, first_late_us; /* delays of the last rank and of rank 0 */
-    int64_t sync_us[2];             /* begin and end of gradient_sync, counted from the post */
+    int64_t sync_us[2];             /* begin and end of gradient_sync, counted from i + 1 ms */
 } cases[] = {
     {0, 0, {0, 0}},    {50, 0, {0, 400}}, {1, 0, {0, 400}}, /* 1 us is below the clocks' error */
     {70, 0, {60, 90}}, {20, 0, {30, 40}}, {0, 30, {5, 25}},
@@ -27,7 +27,7 @@ static int64_t posted_at(int rank, int collective)
     return (collective + 1) * 1000 * (int64_t)US + late * US;
 }
 
-/* Returns how much this rank's clock is ahead of rank 0's. */
+/* Returns by how many ns this rank's clock is ahead of rank 0's. */
 static int64_t clock_error(void)
 {
     return job.rank * 7000000 * (int64_t)1000;
@@ -49,7 +49,7 @@ static void check_collectives(const struct collectives *r)
 {
     static const int last_knows[COLLECTIVES] = {0, 1, 0, 1, 1, 0};
     ck_assert_uint_eq(r->attributed, job.size > 1 ? 4 : 0);
-    ck_assert_int_eq(r->residual_ns, job.size > 1 ? RESIDUAL_NS : 0); /* on each rank, the largest residual */
+    ck_assert_int_eq(r->residual_ns, job.size > 1 ? RESIDUAL_NS : 0); /* the largest of all ranks */
     for (int i = 0; i < COLLECTIVES && job.size > 1; i++) {
         int want = i == 5 ? 0 : last_knows[i] ? job.size - 1 : -1;
         int64_t wait = posted_at(want < 0 ? 0 : want, i) - posted_at(job.rank, i);
@@ -85,7 +85,7 @@ TEST(stragglers_are_found)
     timeline_destroy(&timeline);
 }
 
-/* Simultaneous waits of two collectives count once; ranks that reduce nothing cost nothing. */
+/* Time in which a rank waits in two collectives at once counts once; ranks that reduce nothing cost nothing. */
 TEST(simultaneous_waits_count_once)
 {
     struct timeline timeline;
@@ -112,9 +112,9 @@ TEST(simultaneous_waits_count_once)
     timeline_destroy(&timeline);
 }
 
-/* Every rank but 0 assumes its clock to be 300 ns ahead, within its residual. Ranks 1 and 3 read the same clock. Rank 1
- * was last once, by 40 ns, and rank 0 once, by 90 ns. Each collective ends 30 ns after its last post; this bounds the
- * offsets of the clocks, which move to the bound. */
+/* Every rank but 0 has a clock offset that is wrong by 300 ns, within its residual. Ranks 1 and 3 read the same clock.
+ * Rank 1 was last once, by 40 ns, and rank 0 once, by 90 ns. Each collective ends 30 ns after its last post. As no
+ * rank can post later than that, the clocks' offsets are bounded; the wrong offsets move to the bound. */
 TEST(collectives_bound_the_clocks)
 {
     static const int clock[] = {0, 1, 2, 1};

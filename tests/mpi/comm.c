@@ -1,5 +1,5 @@
-/* comm.c - tests every comm of the program and the control plane, on 1 to 4 ranks: sums, types, pieces, many
- * collectives in flight, order relative to the device's work, agreement of ranks. */
+/* comm.c - tests every kind of struct comm, and ddp/job (the control plane), on 1 to 4 ranks: sums, types, large
+ * collectives in pieces, many in flight, order relative to the device's work, agreement of ranks. */
 #include "ddp/comm.h"
 #include "allreduce/payload.h"
 #include "ddp/comm_create.h"
@@ -24,7 +24,7 @@ enum { MOST = 64 };
 static const struct comm_progress progresses[] = {
     {PROGRESS_AUTO, 0, 0}, {PROGRESS_POLL, 0, 0}, {PROGRESS_SLEEP, 100, 0}, {PROGRESS_SLEEP, 100, 1}};
 
-/* A communication library with a device. */
+/* A combination to test: a device, a communication library, and how MPI's progress is made. */
 static struct way {
     const struct device *device;
     enum comm_library library;
@@ -82,7 +82,7 @@ static uint16_t bf16(float x)
     return (uint16_t)(bits >> 16);
 }
 
-/* put sets element i of a buffer to x; is_equal compares element i with x. */
+/* put sets element i of a buffer to x; is_equal tests whether element i is x. */
 static void put(void *buffer, size_t i, enum comm_dtype dtype, float x)
 {
     if (dtype == COMM_BF16)
@@ -96,8 +96,8 @@ static int is_equal(const void *buffer, size_t i, enum comm_dtype dtype, float x
     return dtype == COMM_BF16 ? ((const uint16_t *)buffer)[i] == bf16(x) : ((const float *)buffer)[i] == x;
 }
 
-/* Starts n collectives of count[n] elements without waiting for earlier device work, joins them, and checks elements
- * and guards. */
+/* Starts n all-reduces, of count[0], count[1], ... elements, without waiting for earlier device work, joins them, and
+ * checks elements and guards. */
 static void check_sums(const struct way *w, struct comm *comm, const size_t *count, int n, enum comm_dtype dtype)
 {
     size_t element = comm_dtype_bytes(dtype);
@@ -130,7 +130,7 @@ static void check_sums(const struct way *w, struct comm *comm, const size_t *cou
     }
 }
 
-/* Checks the times of spans, and that spans are in the order of tickets if collectives run one after another. */
+/* Checks the times of spans, and for NCCL, which runs collectives one after another, that they are in ticket order. */
 static void check_spans(const struct way *w, struct timeline *timeline, size_t n)
 {
     const struct lane *lane = &timeline->lane[LANE_COMMUNICATION];
@@ -166,7 +166,7 @@ TEST_EACH(sums_are_right, ways)
     for (int round = 0; round < 3; round++) {
         check_sums(w, comm, count, n, COMM_FLOAT32);
         check_sums(w, comm, count, n, COMM_BF16);
-        job_barrier(&job); /* the control plane works between collectives */
+        job_barrier(&job); /* MPI's barrier works between collectives of the comm */
     }
     check_spans(w, &timeline, 6 * (size_t)n);
     comm->destroy(comm);
@@ -185,7 +185,7 @@ TEST_EACH(a_large_collective_goes_in_pieces, 2)
     comm->destroy(comm);
 }
 
-/* More collectives may be in flight than an asynchronous comm's ring holds, since joining does not block the host. */
+/* MOST collectives, as many as a comm is created for, may be in flight at once, and as many again after a join. */
 TEST_EACH(many_may_be_in_flight, ways)
 {
     size_t count[MOST];
@@ -246,7 +246,7 @@ TEST(progress_is_recorded)
     }
 }
 
-/* The job knows its ranks, also if they share cores, which changes how ranks wait. */
+/* Every rank knows the job's ranks, hosts and machines, also when ranks share cores (crowded). */
 TEST_EACH(the_job_knows_its_ranks, 2)
 {
     ck_assert_int_eq(job_set_crowded(&job, _i && job.rank == job.size - 1), _i);
@@ -317,12 +317,12 @@ TEST(losses_are_compared)
     mine[1] = job.rank == job.size - 1 ? NAN : 1;
     losses_add(&l, &job, mine, 1);
     mine[1] = 1;
-    losses_add(&l, &job, mine, 1); /* the earlier result is kept */
+    losses_add(&l, &job, mine, 1); /* the NaN of the previous losses still counts */
     ck_assert(l.not_a_number && l.wrong > 1e-3);
     losses_destroy(&l);
 }
 
-/* Checks one collective, by start and join, or by the blocking call of the library. */
+/* Checks one collective, by start and join, or if blocking, by the library's blocking call. */
 static void check_exact(const struct way *w, struct comm *comm, struct collective c, int in_place, int blocking)
 {
     size_t most = c.count * (size_t)job.size, size = comm_dtype_bytes(c.dtype), bytes = (most + 1) * size;
@@ -355,7 +355,7 @@ static void check_exact(const struct way *w, struct comm *comm, struct collectiv
     free(host);
 }
 
-/* Every collective, type and operation, in place and not, with odd counts. */
+/* Checks combination i of a collective, type and operation, in place and not, blocking and not, with odd counts. */
 static void check_kinds(const struct way *w, struct comm *comm, int i)
 {
     static const size_t counts[] = {1, 5, 4099};
@@ -378,7 +378,7 @@ enum { EXACT = COMM_KINDS * COMM_DTYPES * COMM_OPS };
 TEST_EACH(every_collective_is_exact, ways)
 {
     if (_i && way[_i].device == way[_i - 1].device && way[_i].library == way[_i - 1].library)
-        return; /* the kind of progress does not change results */
+        return; /* how progress is made does not change results */
     struct comm *comm = create(&way[_i], NULL);
     for (int i = 0; i < EXACT; i++)
         check_kinds(&way[_i], comm, i);
@@ -386,7 +386,7 @@ TEST_EACH(every_collective_is_exact, ways)
     ck_assert_int_eq(delayed_device_wrong(), 0);
 }
 
-/* Repeated in place, a call sums the result of the call before; each call multiplies by the number of ranks. */
+/* Repeated in place, a call sums the result of the call before, so each call multiplies by the number of ranks. */
 TEST_EACH(a_call_is_repeated, ways)
 {
     enum { COUNT = 1000, TIMES = 3 };
@@ -408,7 +408,7 @@ TEST_EACH(a_call_is_repeated, ways)
     comm->destroy(comm);
 }
 
-/* A job on the CPU gets the comm for its size: a single rank sends nothing. */
+/* comm_create chooses the comm: on the CPU, MPI for several ranks, and for a single rank one that sends nothing. */
 TEST(a_job_finds_its_comm)
 {
     const struct way w = {device_cpu(1), COMM_AUTO, progresses[0]};

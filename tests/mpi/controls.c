@@ -1,5 +1,5 @@
-/* controls.c - figures of a profile from the blocks of its controls, on 1 and 3 ranks that measured different times:
- * means, maxima, and the bound of the slowest rank. tests/consumers/recompute_trace.py computes the ratios. */
+/* controls.c - tests a profile's figures from the blocks of its controls, on 1 and 3 ranks with different times: means,
+ * maxima, and the attainable step time. Ratios are tested by tests/consumers/recompute_trace.py. */
 #include "tests/support/made_up.h"
 #include "tests/support/made_up_profile.h"
 #include "tests/support/suite.h"
@@ -26,8 +26,8 @@ static double computed(int rank)
     return 0.001 * (10 + rank * rank);
 }
 
-/* Fills a block of `none`: gradient t is final at 10 ms - t, backward ends at 10 ms plus 5 ms per rank, and clipping
- * and the optimizer take 3 ms. Steps that are not counted are longer. */
+/* Fills a block of `none`: tensor t's gradient is final at 10 - t ms, backward ends at 10 ms plus 5 ms times the rank,
+ * and clipping and the optimizer take 3 ms. Steps that are not counted are longer. */
 static void block_of_none(struct step_times *times, struct overlap *overlap)
 {
     for (int s = 0; s < STEPS; s++) {
@@ -70,14 +70,14 @@ TEST(blocks_of_none_give_the_bound)
         ck_assert_double_eq_tol(p.controls.compute_none[r], over_ranks(computed), 1e-12);
     if (job.size == 1) /* no communication to hide */
         ck_assert_double_nan(p.controls.attainable.median);
-    else /* without measured collectives, the bound is the backward of the slowest rank */
+    else /* without measured collectives: backward, clipping and optimizer of the slowest rank */
         ck_assert_double_eq_tol(p.controls.attainable.median, 0.010 + 0.005 * (job.size - 1) + 0.003, 1e-9);
     timeline_destroy(&timeline);
     made_up_profile_destroy(&p);
 }
 
-/* Fake collectives that take rank + 1 milliseconds by stamps. On a device, each begins when the last one has ended and
- * the host has launched it, and then has a stamp. */
+/* State of the fake collectives, whose recorded times last rank + 1 ms. On a device, a collective begins when the
+ * previous one has ended and the host, which needs launch_ns for it, has launched it; its times are stamps. */
 static int collectives, out_of_order;
 static int64_t host_now, device_now, launch_ns;
 
@@ -96,7 +96,7 @@ static void slow(struct comm *comm, const struct collective *collective)
     put_on_device(collective->index, (job.rank + 1) * (int64_t)MS);
 }
 
-/* Runs an earlier collective that is not measured. */
+/* Starts a collective before those that are measured; this one is not measured. */
 static long lead(struct comm *comm, const struct collective *collective)
 {
     (void)comm;
@@ -130,8 +130,8 @@ static void synchronize(void)
     host_now = device_now > host_now ? device_now : host_now;
 }
 
-/* Every collective takes 60 ms in counted steps and 1 ns in others; the time at which the host launches it has no
- * effect. */
+/* In the training, every collective takes 60 ms in counted steps and 1 ns in others. The figures do not depend on when
+ * the host launches the collectives that are measured alone. */
 TEST_EACH(collectives_are_measured_alone, 2)
 {
     struct step_times times[STEPS] = {{0}};
@@ -172,7 +172,7 @@ TEST_EACH(collectives_are_measured_alone, 2)
     }
     ck_assert_double_eq_tol(p.controls.exposed[1], over_ranks(computed), 1e-12);
     ck_assert_double_eq_tol(p.controls.overlap[1], 2 * over_ranks(computed), 1e-12);
-    ck_assert_double_eq(p.controls.peak[1], 1000.0 * job.size - 40); /* the value of the largest rank, not the sum */
+    ck_assert_double_eq(p.controls.peak[1], 1000.0 * job.size - 40); /* the largest of the ranks, not the sum */
     ck_assert_double_eq(alone, alone_most);                          /* equal on all ranks */
     ck_assert_double_eq(slower, most);
     ck_assert_double_eq(slower, least);

@@ -1,6 +1,6 @@
 /* parity.c - compares every strategy on several ranks with one process on the global batch: gradients, and weights
- * after some steps. The check must fail without the mean, with a bucket that misses its last element, and with a
- * reduction that runs twice. Run it under mpirun with 1 to 4 ranks. */
+ * after some steps. The comparison must fail if gradients are summed and not averaged, if a bucket misses its last
+ * element, and if a reduction runs twice. Run this program under mpirun with 1 to 4 ranks. */
 #include "ddp/comm_create.h"
 #include "ddp/comm_self.h"
 #include "ddp/job.h"
@@ -19,7 +19,7 @@
 
 enum { STEPS = 5 };
 
-static size_t batch = 24; /* sequences of all ranks; set by TEST_BATCH */
+static size_t batch = 24; /* sequences of a step, all ranks together; TEST_BATCH changes it */
 
 static struct job job;
 static enum comm_library library; /* mpi or nccl, from TEST_COMM; by default, the device decides */
@@ -101,7 +101,7 @@ static float recorded(const struct one_rank *one, int step, enum step_record wha
     return float_of(one->model.device, one->trainer.record + step * RECORDS + what);
 }
 
-/* Returns the largest difference of gradients in any tensor, relative to that tensor's largest element. */
+/* Returns the largest difference between the gradients of any tensor, relative to the tensor's largest element in b. */
 static double gradient_error(const struct model *a, const struct model *b)
 {
     double worst = 0;
@@ -119,7 +119,7 @@ static double gradient_error(const struct model *a, const struct model *b)
     return worst;
 }
 
-/* Returns the Euclidean distance of a's from b's weights, relative to the distance of b's from the initial weights. */
+/* Returns the Euclidean distance between a's and b's weights, relative to that between b's and the initial weights. */
 static double weight_error(const struct one_rank *a, const struct one_rank *b)
 {
     double apart = 0, way = 0;
@@ -176,7 +176,7 @@ static void check_parity(size_t micro_batches, long warmup_steps)
     one_rank_destroy(&one);
 }
 
-/* Gradients after one step of three strategies, fast enough for an emulated GPU, equal those of one process. */
+/* Gradients of three strategies after one step equal those of one process. Fast enough for an emulated GPU. */
 START_TEST(gradients_equal_one_process)
 {
     static const struct variant few[] = {
@@ -221,7 +221,7 @@ START_TEST(bf16_is_close_and_the_same_everywhere)
     one_rank_create(&many, job.rank, job.size, 1, 0);
     train(&one, &strategy_ddp, 0, COMM_FLOAT32, 1);
     train(&many, &strategy_ddp_individual_v2, 0, COMM_BF16, 1);
-    ck_assert_double_le(gradient_error(&many.model, &one.model), 4 * 0x1p-8); /* bf16 rounds each sum to 8 bits */
+    ck_assert_double_le(gradient_error(&many.model, &one.model), 4 * 0x1p-8); /* each sum is rounded to 8 bits */
     ck_assert_double_gt(gradient_error(&many.model, &one.model), 1e-5);       /* differs, so bfloat16 was sent */
     size_t bytes = many.model.arena * sizeof(float);
     float *all = allocate((size_t)job.size, bytes);
@@ -236,9 +236,9 @@ START_TEST(bf16_is_close_and_the_same_everywhere)
 }
 END_TEST
 
-/* ---- the check fails on mistakes ---- */
+/* ---- the comparison fails if there are mistakes ---- */
 
-/* A comm that passes its calls on to another comm, but with a mistake. */
+/* A comm that passes its calls on to `real`, but leaves out a collective's last element, or runs a collective twice. */
 struct faulty {
     struct comm comm, *real;
     int misses_last, runs_twice;
@@ -346,7 +346,7 @@ START_TEST(scattering_equals_one_process)
 }
 END_TEST
 
-/* Each step has a span for every collective of a bucket, named by its operation. */
+/* Each step has a span for every collective of every bucket, named after the kind of collective. */
 START_TEST(spans_distinguish_collectives_of_a_bucket)
 {
     struct one_rank one;
@@ -405,7 +405,7 @@ START_TEST(a_step_records_its_phases)
 }
 END_TEST
 
-/* Device memory has the optimizer's scalars at each step: step number from 1, learning rate, the step's clip factor. */
+/* Before each step, device memory has the optimizer's scalars: step number from 1, learning rate, clip factor 1. */
 START_TEST(the_optimizer_gets_its_scalars_each_step)
 {
     struct one_rank one;
@@ -430,14 +430,14 @@ START_TEST(the_optimizer_gets_its_scalars_each_step)
 }
 END_TEST
 
-/* Training saved after the third step and restored by another trainer continues bit for bit, with and without clipping.
- * All ranks stay in the checkpoint phase until the file is written. */
+/* Training that is saved after the third step and restored by another trainer continues bit for bit, with and without
+ * clipping. All ranks stay in the checkpoint phase until the file is written. */
 START_TEST(training_resumes_from_a_checkpoint)
 {
     enum { EVERY = 3, DELAY_NS = 50000000 };
     struct one_rank one;
     float record[STEPS][RECORDS];
-    int64_t phase[2] = {getpid()}, *all = allocate(2 * (size_t)job.size, sizeof *all); /* start and end of the phase */
+    int64_t phase[2] = {getpid()}, *all = allocate(2 * (size_t)job.size, sizeof *all); /* pid; later start and end */
     job_gather(&job, phase, sizeof phase, all);
     struct checkpoint checkpoint = {.every = EVERY, .job = &job, .seed = 3};
     snprintf(checkpoint.path, sizeof checkpoint.path, "/tmp/test_parity_%d.bin", (int)all[0]);
@@ -491,7 +491,7 @@ int main(void)
 {
     if (job_begin(&job, 0, NULL))
         return 1;
-    if (!on_device_is_there()) { /* after MPI_Init: if ranks end too early, SIGPIPE may end mpiexec */
+    if (!on_device_is_there()) { /* after MPI_Init: if ranks ended before it, SIGPIPE could end mpiexec */
         job_end(&job);
         return EXIT_SUCCESS;
     }

@@ -1,5 +1,5 @@
-/* timing.c - tests the figures of a timing, from made-up times of 1 to 4 ranks (choice of rank, statistics), and real
- * timings. */
+/* timing.c - tests allreduce's timings: figures from made-up times of 1 to 4 ranks (which rank's times count,
+ * statistics), and timings of real collectives. */
 #include "allreduce/timing.h"
 
 #include "kernels/error.h"
@@ -13,8 +13,8 @@ static struct job job;
 
 enum { N = 100 };
 
-/* Returns the factor by which a rank's times are multiplied: 1 for the last rank, up to the number of ranks for the
- * last but one. Iterations alternate between 1 and 3 ms, and those of the first tenth take a hundred times as long. */
+/* Returns the factor by which a rank's times are multiplied: 2 for rank 0, 3 for rank 1, and so on, but 1 for the last
+ * rank. (Iterations take 1 and 3 ms in turn, and those of the first tenth a hundred times as long.) */
 static double factor_of(int rank)
 {
     return (rank + 1) % job.size + 1;
@@ -50,8 +50,8 @@ TEST_EACH(each_rank_time_is_its_own, RANK_TIMES)
     free(t.seconds);
 }
 
-/* The overlap ratio follows OSU's formula: 1 if all communication is hidden, 0 if none, negative if slower than in
- * sequence. */
+/* The overlap ratio follows OSU's formula: 1 if all communication is hidden, 0 if none is, negative if both together
+ * take longer than one after the other. */
 TEST(overlap_is_not_clamped)
 {
     ck_assert_double_eq_tol(overlap_timing_ratio(10, 4, 10), 1, 1e-12);
@@ -82,7 +82,7 @@ TEST(sizes_are_whole_elements)
         .kind = COMM_REDUCE_SCATTER, .dtypes = 1 << COMM_FLOAT64 | 1 << COMM_BF16, .ops = 3};
     size_t n;
     struct collective_timing *t = timing_create(&choice, bytes, 4, 3, 0, &n);
-    ck_assert_uint_eq(n, 2 * 2 * 2 + 2 * 2 * 2); /* 1 or 4 doubles, 1 or 16 bf16; two operations; in place or not */
+    ck_assert_uint_eq(n, 2 * 2 * 2 + 2 * 2 * 2); /* 1 or 4 doubles, 1 or 16 bf16; 2 operations; in place or not */
     for (size_t i = 0; i < n; i++) {
         const struct collective *c = &t[i].collective;
         size_t large = c->dtype == COMM_FLOAT64 ? 4 : 16;
@@ -96,7 +96,7 @@ TEST(sizes_are_whole_elements)
     ck_assert_uint_eq(n, 2 + 3); /* in place, for any operation: 1 and 12 doubles; 1, 2 and 50 bf16 */
 }
 
-/* A real timing has the requested number of iterations, all longer than 0, none wrong; ranks agree on the figures. */
+/* A real timing has the requested iterations, which all take time, and no wrong element; ranks agree on the figures. */
 TEST_EACH(a_real_timing_is_right, BLOCKINGS *COMM_KINDS)
 {
     static const size_t bytes = 4096;

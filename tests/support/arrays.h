@@ -1,4 +1,4 @@
-/* arrays.h - for tests of a device: arrays in its memory with guards around them, and their comparison.
+/* arrays.h - for tests of a device: arrays in the device's memory, with guards around them, and their comparison.
  *
  * A case makes its arrays, runs the operation (upload, call, download; twice), compares the outputs, and ends with
  * arrays_finish. Failures are Check's assertions, so no function returns an error. */
@@ -15,14 +15,14 @@ struct array {
     unsigned char *start, *got; /* host copies, with guards: before and after the operation */
     unsigned char *block;       /* device copy with guards */
     size_t width;               /* bytes of a number: 4 for fp32 and tokens, 2 for bfloat16 */
-    int checked;                /* 1 once the test has compared it; all others must not change */
+    int checked;                /* 1 once the test has compared the array; arrays not compared must not change */
 };
 
-/* Begins a case: sets the device of its arrays, the name for failures (must outlive the case), and the random seed. */
+/* Begins a case: sets the arrays' device, the name in failure messages (must outlive the case), and the random seed. */
 void arrays_begin(const struct device *on, const char *name);
 
 /* Make an array: of bytes that are 0; of n random floats in [low, high); of n random numbers of the device's compute
- * type in [low, high]; of n random tokens in [0, below). */
+ * type in [low, high]; of n random tokens in [0, below). The array is valid until arrays_finish. */
 struct array *array_bytes(size_t bytes);
 struct array *array_floats(size_t n, float low, float high);
 struct array *array_numbers(size_t n, float low, float high);
@@ -34,11 +34,11 @@ void *array_device(const struct array *a);
 void *array_before(const struct array *a);
 void *array_after(const struct array *a);
 
-/* Return n zeros, and the array's numbers before the operation, in host memory that is valid until arrays_finish. */
+/* Return n zeros; and the array's numbers before the operation, as doubles. Host memory, valid until arrays_finish. */
 double *array_doubles(size_t n);
 double *array_wide(const struct array *a);
 
-/* array_rounded returns the value rounded to the array's type; array_set makes it number i of the host copy. */
+/* array_rounded returns the value rounded to the array's type; array_set stores the rounded value as number i. */
 void array_set(struct array *a, size_t i, double value);
 double array_rounded(const struct array *a, double value);
 
@@ -56,7 +56,7 @@ void array_equal(struct array *a, const void *want);
 void array_near_columns(struct array *a, size_t stride, size_t first, size_t width, const double *want, double relative,
                         double absolute);
 
-/* Ends a case: guards, and arrays that were not compared, must be unchanged; releases all memory. */
+/* Ends a case: fails the test unless guards and arrays that were not compared are unchanged; releases all memory. */
 void arrays_finish(void);
 
 #endif

@@ -1,7 +1,7 @@
 # cli.sh - functions shared by the scripts that test the program through its command line.
 # Reads BUILD_DIR from the command line, changes to a new directory, and sets `failed` to 1 if a check fails.
 # shellcheck shell=bash
-# The scripts use these variables:
+# Scripts that source this file use the variables that look unused here:
 # shellcheck disable=SC2034
 
 # shellcheck source=tests/support/here.sh
@@ -9,14 +9,14 @@
 # shellcheck source=launch/common.sh
 . "$(dirname "$(realpath "$0")")/../../launch/common.sh"
 
-# usage: prints the opening comment of the script, and how to call it.
+# usage: prints how to call the script, and the script's opening comment.
 usage() {
     echo "Usage: [MPIRUN=mpirun] ${0##*/} [--help]${options:+ [OPTION...]} BUILD_DIR"
     sed '1d; /^#/!Q; s/^# //' "$0"
     echo 'Prints a line for each check, "ok - ", "not ok - " or "skip - "; exits with status 1 if one failed.'
 }
 
-option_rows=(${options[@]+"${options[@]}"}) # used by scripts that have options
+option_rows=(${options[@]+"${options[@]}"}) # the script's own options, if it has any
 read_build_dir "$@"
 program=$build/ddpbench
 root=$(realpath -e "$(dirname "$0")/../..")
@@ -24,7 +24,7 @@ root=$(realpath -e "$(dirname "$0")/../..")
 find_mpirun
 cpus=$(count_cpus)
 export OMP_NUM_THREADS=1
-export HWLOC_PLUGINS_PATH=/dev/null # as in tests/run.sh, for scripts started without it
+export HWLOC_PLUGINS_PATH=/dev/null # loads no plugins of hwloc, which leak memory (as tests/run.sh does)
 # Lets LD_PRELOAD=faults.so find the library: LD_PRELOAD itself cannot contain a path with a blank.
 export LD_LIBRARY_PATH=$build/tests/support/preload${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 # Quotes the path, because sanitizers split their options at blanks and colons.
@@ -32,8 +32,8 @@ export LSAN_OPTIONS=${LSAN_OPTIONS:+${LSAN_OPTIONS/suppressions=tests\/support\/
 
 temporary=$(mktemp -d "${TMPDIR:-/tmp}/$(basename "$0" .sh).XXXXXX")
 
-# left_over [NAME]: prints the ids of this script's processes, oldest first: those whose command line contains the
-# script's directory (and NAME in it).
+# left_over [NAME]: prints the ids of the processes whose command line contains the script's temporary directory (with
+# NAME: a path in that directory that begins with NAME), lowest id first.
 left_over() {
     local process line
     for process in $(cd /proc && printf '%s\n' [0-9]* | sort -n); do
@@ -51,7 +51,7 @@ wait_until() {
     done
 }
 
-# gone [NAME]: waits until left_over prints nothing, and prints the processes that remain after the time limit.
+# gone [NAME]: waits until left_over prints nothing, and prints the ids of the processes that remain after 60 s.
 gone() { wait_until none_left "$@" || left_over "$@"; }
 # shellcheck disable=SC2317 # called by wait_until
 none_left() { [ -z "$(left_over "$@")" ]; }
@@ -85,7 +85,7 @@ try() {
     took=$((SECONDS - took))
 }
 
-# ended_by_itself: tests if the last try ended before the limit; its status cannot show it, as launchers may return 137.
+# ended_by_itself: tests if the command of the last `try` ended before the limit, by its duration: launchers may also return 137.
 ended_by_itself() { [ "$took" -lt "${limit:-60}" ]; }
 
 # check STATUS WORDS PATTERN: checks the status of the last try, and that its stderr matches an extended regular expression.
@@ -117,7 +117,7 @@ succeeds() {
 # interrupt SIGNAL FILE COMMAND...: starts the command and sends it the signal once FILE is not empty. Sets `status` to
 # its exit status, and `began` to the ids of the processes that ran when the signal was sent.
 interrupt() {
-    set -m # job control gives a script the default action of SIGINT, as a terminal does
+    set -m # without job control, a command in the background would ignore SIGINT
     "${@:3}" >printed 2>said </dev/null &
     set +m
     wait_until [ -s "$2" ] || true
@@ -148,12 +148,12 @@ end_ranks() {
 
 # ---- many runs ----
 
-# start_quickly: disables MPI's search for networks and hwloc's search for devices, which take most of a program's
-# start. For checks that depend on neither networks nor devices.
+# start_quickly: disables MPI's search for networks and hwloc's search for devices, which take most of the time that
+# a program needs to start. Call it only for checks that depend on neither networks nor devices.
 start_quickly() { export UCX_TLS=self,sm HWLOC_COMPONENTS=-pci,-linuxio; }
 
-# aside COMMAND...: runs COMMAND, checks without time limits, in the background, in a new directory. At most one runs
-# per core, at most four in all, and fewer if /dev/shm is small.
+# aside COMMAND...: runs COMMAND, which must not check durations, in the background, in a new directory. At most one
+# such command per core runs at a time, at most four in all, and fewer if /dev/shm is small.
 asides=() most_asides=$(at_most $((cpus < 4 ? cpus : 4)) 10)
 aside() {
     local directory=$temporary/aside${#asides[@]}
@@ -173,19 +173,19 @@ gather() {
     for ((i = 0; i < ${#asides[@]}; i++)); do
         wait "${asides[i]}" && good=0 || good=1
         cat "aside$i.printed"
-        [ $good = 0 ] || grep -q '^not ok' "aside$i.printed" || echo "not ok - a command of aside ended early"
+        [ $good = 0 ] || grep -q '^not ok' "aside$i.printed" || echo "not ok - a background command of this script ended early"
         [ $good = 0 ] || failed=1
     done
     rm -rf aside[0-9]*
     asides=()
 }
 
-# take_lab: waits up to 200 s for the lock on the network lab (one per machine); returns 1 if a test still holds it.
-# Locks a directory, so that no lock file remains. Commands that may outlive the script must not inherit the lock: 8<&-.
+# take_lab: waits up to 200 s for the lock on the network of launch/netlab.sh (one per machine); returns 1 if another test
+# still holds the lock. Locks /, so no lock file remains. Redirect 8<&- for a command that may outlive the script, or it keeps the lock.
 take_lab() { exec 8</ && flock -w 200 8; }
 
-# xml_has WORDS FILE EXPRESSION PATTERN: checks that a file is valid XML, and that a python3 expression on root, the
-# root element, prints a line that matches an extended regular expression. Without python3 the check is skipped.
+# xml_has WORDS FILE EXPRESSION PATTERN: checks that a file is valid XML, and that the value of a python3 expression, in
+# which `root` is the root element, matches an extended regular expression. Without python3 the check is skipped.
 xml_has() {
     command -v python3 >/dev/null || { echo "skip - $1: no python3"; return 0; }
     local good=0
@@ -196,10 +196,10 @@ print(eval(sys.argv[2]))' "$2" "$3" >found 2>said && grep -qxE -- "$4" found || 
     result "$good" "$1"
 }
 
-# valid FILE...: tests whether all files are valid JSON (for .jsonl: each line).
+# valid FILE...: tests whether all files are valid JSON (in .jsonl files: each line).
 valid() { "$build/tests/support/programs/json_valid" "$@"; }
 
-# texts SUMMARY.JSON: prints the heading, answers and notes, one sentence or paragraph per line.
+# texts SUMMARY.JSON: prints the heading, answers and notes of the file, one sentence or paragraph per line.
 texts() { sed -nE 's/^\t"(heading|answers|notes)":\t\["(.*)"\],?$/\2/p' "$1" | sed 's/", "/\n/g'; }
 
 # check_sentences: checks that no text of a summary.json below the current directory has newlines or extra blanks.

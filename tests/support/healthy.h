@@ -1,10 +1,10 @@
-/* healthy.h - a profile of two ranks without problems: the input of findings, which tests change. */
+/* healthy.h - a profile of two ranks without problems. Tests change the profile, and check which findings result. */
 #ifndef TESTS_SUPPORT_HEALTHY_H
 #define TESTS_SUPPORT_HEALTHY_H
 
 #include "profile/findings.h"
 
-enum { HEALTHY_RANKS = 12 }; /* the most ranks of a profile */
+enum { HEALTHY_RANKS = 12 }; /* the most ranks that a test may give the profile */
 
 /* A profile and its parts. Must not be copied: members point to each other. */
 struct healthy {
@@ -15,16 +15,16 @@ struct healthy {
     struct collectives collectives;
     struct rank_figure rank[HEALTHY_RANKS];
     struct profile_figures figures;
-    struct link_rates *links; /* always NULL */
+    struct link_rates *links; /* NULL, unless a test sets it */
     struct controls controls;
 };
 
-/* Fills a profile. Default thresholds: busy 70, data loading 30, exposed 20, memory 90. The step takes 100 ms, backward
+/* Fills a profile. Thresholds in %: busy 70, data loading 30, exposed 20, memory 90. The step takes 100 ms, backward
  * half of it; on each rank 80 % of the step is computation, 2 % exposed communication, 5 % data loading. The machine
- * has 1 MB of memory. The strategy is ddp_bucketed; 5 buckets, 12 rounds, overlap efficiency 50 %, from 40 to 60 %. */
+ * has 1 MB of memory. ddp_bucketed has 5 buckets; 12 rounds give an overlap efficiency of 50 %, interval 40 to 60 %. */
 void healthy_create(struct healthy *healthy);
 
-/* Computes the findings of a profile, in memory that held other values before. */
+/* Computes the findings of a profile into *findings, which is first filled with other bytes. */
 void healthy_find(const struct healthy *healthy, struct findings *findings);
 
 #endif

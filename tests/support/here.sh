@@ -1,6 +1,6 @@
 # here.sh - test settings that depend on this machine and user; source it before common.sh, which selects the C locale.
 # shellcheck shell=bash
-# The scripts use these variables:
+# Scripts that source this file use the variables that look unused here:
 # shellcheck disable=SC2034
 
 # in_user_locale: the command prefix that runs a program in the user's locale.
@@ -11,7 +11,7 @@ in_user_locale=(${user_locale:+/usr/bin/env "LC_ALL=$user_locale"})
 # shared_mib: MiB free in /dev/shm, or this script's share of them if tests/run.sh runs several scripts at a time.
 if [ -z "${shared_mib:-}" ]; then
     shared_mib=$(df --output=avail --block-size=1M /dev/shm 2>/dev/null | tail -n 1) || shared_mib=''
-    [ "${shared_mib:-0}" -gt 0 ] 2>/dev/null || shared_mib=1000000 # unknown, or without a limit
+    [ "${shared_mib:-0}" -gt 0 ] 2>/dev/null || shared_mib=1000000 # if the size is unknown or has no limit
 fi
 
 # at_most N MIB: prints how many of N programs that each use MIB fit into shared_mib; at least 1.

@@ -1,4 +1,4 @@
-/* made_up_profile.c - controls of a profile without measurements. */
+/* made_up_profile.c - creates a profile's controls, whose measured times are 0. */
 #include "tests/support/made_up_profile.h"
 
 #include "profile/profile.h"

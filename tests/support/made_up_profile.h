@@ -1,4 +1,4 @@
-/* made_up_profile.h - controls of a profile: its rows, plans and room for measurements. */
+/* made_up_profile.h - a profile's controls for tests: rows, bucket plans, and measurements whose times are 0. */
 #ifndef TESTS_SUPPORT_MADE_UP_PROFILE_H
 #define TESTS_SUPPORT_MADE_UP_PROFILE_H
 
@@ -23,7 +23,7 @@ struct made_up_profile {
     struct controls controls;
 };
 
-/* Creates the rows of a profile of a strategy, with PROFILE_ROUNDS rounds in which every time is 0. */
+/* Creates the controls of a profile of a strategy on `ranks` ranks, with PROFILE_ROUNDS rounds of times equal to 0. */
 void made_up_profile_create(struct made_up_profile *profile, int ranks, const struct strategy *strategy);
 void made_up_profile_destroy(struct made_up_profile *profile);
 

@@ -1,4 +1,4 @@
-/* noise.c - random numbers that are the same in every run of a test, and how often a simulation repeats. */
+/* noise.c - random numbers that are the same in every run of a test, and the number of repetitions of simulations. */
 #include "tests/support/noise.h"
 
 #include "kernels/random.h"

@@ -1,4 +1,4 @@
-/* noise.h - random numbers that are the same in every run of a test, and how often a simulation repeats. */
+/* noise.h - random numbers that are the same in every run of a test, and the number of repetitions of simulations. */
 #ifndef TESTS_SUPPORT_NOISE_H
 #define TESTS_SUPPORT_NOISE_H
 

@@ -1,4 +1,4 @@
-/* on_device.h - the device for tests of more than single operations: the CPU, or the device named by TEST_DEVICE. */
+/* on_device.h - opens the device for tests of models and training: the CPU, or the device named by TEST_DEVICE. */
 #ifndef TESTS_SUPPORT_ON_DEVICE_H
 #define TESTS_SUPPORT_ON_DEVICE_H
 
@@ -7,11 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Must be called before any test. Returns 0, after a line "skip - " with the reason, if TEST_DEVICE names a GPU and
- * there is no GPU. On a GPU, tests run in this process, since CUDA does not work after a fork. */
+/* Returns 1; or 0, after printing a line "skip - " with the reason, if TEST_DEVICE names a GPU and there is none. For a
+ * GPU, makes all tests run in one process, as CUDA does not work after a fork; so call it before any test. */
 int on_device_is_there(void);
 
-/* Opens the device of TEST_DEVICE: cpu (or not set), cuda, cuda:tf32 or cuda:bf16; ranks use GPUs round-robin. */
+/* Opens the device of TEST_DEVICE: cpu (the default), cuda, cuda:tf32 or cuda:bf16; ranks share GPUs round-robin. */
 const struct device *on_device(int rank);
 
 /* Copies n floats from the device to new host memory; release with free. */

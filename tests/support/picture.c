@@ -1,4 +1,4 @@
-/* picture.c - checks that the elements of a picture lie inside it and can be read. */
+/* picture.c - checks that all elements of a picture lie inside it, and that its texts do not overlap. */
 #include "tests/support/picture.h"
 
 #include "chart/svg.h"
@@ -26,7 +26,7 @@ struct box {
     char text[60];
 };
 
-/* Returns where the value of an attribute of the tag begins, after its opening quote; NULL without that attribute. */
+/* Returns the start of an attribute's value, after the opening quote; NULL if the tag lacks the attribute. */
 static const char *attribute(const char *tag, const char *name)
 {
     size_t n = strlen(name);
@@ -73,7 +73,7 @@ static struct box box_of_text(const char *tag)
     return box;
 }
 
-/* Returns the bounding box of a path of M, L (absolute) and h (relative). */
+/* Returns the bounding box of a path with the commands M and L (absolute) and h (relative); NaN for other commands. */
 static struct box box_of_path(const char *tag)
 {
     struct box box = {INFINITY, INFINITY, -INFINITY, -INFINITY, "path"};

@@ -1,7 +1,7 @@
 /* reference.h - reference versions of every operation of struct device, in double, as simple as possible.
  *
  * Loops follow the formulas of device.h one by one, without tiles, threads or tricks; arguments are those of device.h
- * with double for float. The backward operations are themselves tested against finite differences. */
+ * with double for float. Tests also compare the backward operations with finite differences. */
 #ifndef TESTS_SUPPORT_REFERENCE_H
 #define TESTS_SUPPORT_REFERENCE_H
 
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Rounds by the distances to the next bfloat16 below and above x; devices round by adding to the bits. */
+/* Returns the bfloat16 nearest to x (ties to even) by comparing distances; devices round by integer addition. */
 uint16_t reference_pack_bf16(float x);
 
 void reference_embedding_forward(double *x, const double *table, const int32_t *token, size_t N, size_t C);

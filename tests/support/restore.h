@@ -4,7 +4,7 @@
 
 #include "ddp/step.h"
 
-/* Sets weights, moments and step of a trainer to those of a checkpoint. Returns 0; or -1, reported, without changes. */
+/* Sets a trainer's weights, moments and step from a file; if the file is refused, changes nothing and returns -1. */
 int restore_trainer(struct trainer *trainer, const char *from);
 
 #endif

@@ -7,8 +7,8 @@
 /* Writes text to directory/name; makes the directory if it is missing. */
 void saved_file(const char *directory, const char *name, const char *text);
 
-/* Writes a finished run of this mode with these figures; `settings` are members of run.json's configuration as JSON,
- * such as "\"d-model\": 32", or "". */
+/* Writes the directory of a finished run with a mode, such as "benchmark", and figures; `settings` are the members of
+ * run.json's configuration as JSON, such as "\"d-model\": 32", or "". */
 void saved_run(const char *directory, const char *mode, const char *settings, const struct figure_list *figures);
 
 #endif

@@ -2,15 +2,15 @@
 # slurm_lab.sh - a real Slurm for tests: a controller and nodes on this machine, with configuration, key and state in one
 # directory. It does not touch the system's Slurm and munge.
 # A node is a slurmd in a UTS namespace, which gives it a host name, and in a mount namespace, in which the names of all nodes
-# resolve. A bind mount keeps the UTS namespace; ending a node ends all processes in it.
+# resolve. A bind mount keeps the UTS namespace alive; to end a node, all processes in the namespace are killed.
 #
 # Usage: tests/support/slurm_lab.sh COMMAND, as root
 #   up N [LINE...]      a controller and the nodes n1 to nN of 2 CPUs; LINEs are added to slurm.conf
-#   run COMMAND...      runs a command as a user of this Slurm
-#   kill-node K         kills all processes of node K, as if its machine had died, and waits until Slurm knows
-#   start-node K        starts it again
+#   run COMMAND...      runs a command that uses this Slurm
+#   kill-node K         kills all processes of node K, as if its machine had died, and marks the node as down
+#   start-node K        starts node K again after kill-node
 #   stop-controller, start-controller
-#   down                ends everything, including leftovers of a killed command, and removes the directory
+#   down                ends all daemons and nodes, including leftovers of a killed command, and removes the directory
 # SLURM_LAB is the directory (default /run/slurm-lab-ddpbench).
 set -euo pipefail
 
@@ -22,10 +22,10 @@ port=${SLURM_LAB_PORT:-17817} # port of the controller; node K has port + K
 export SLURM_CONF=$lab/slurm.conf
 
 # ---- processes ----
-# launch COMMAND...: starts a daemon, marked by a variable in its environment, as ids in old pid files may be reused.
+# launch COMMAND...: starts a daemon, marked by a variable in its environment, since the ids in old pid files may belong to other processes.
 launch() { env "DDPB_SLURM_LAB=$lab" "$@" </dev/null >>"$lab/launch.log" 2>&1 9<&-; }
 
-# running NAME: prints the process id of a daemon if it runs.
+# running NAME: prints the process id of the daemon NAME if it runs, else fails.
 running() {
     local pid
     { read -r pid <"$lab/$1.pid"; } 2>/dev/null && tr '\0' '\n' 2>/dev/null <"/proc/$pid/environ" | grep -qxF "DDPB_SLURM_LAB=$lab" &&
@@ -67,7 +67,7 @@ end_node() {
     done
 }
 
-# end_daemons: kills the daemons left by a killed command; they may not have a namespace or pid file yet.
+# end_daemons: kills daemons that a killed command of this script has left, even if they have no namespace or pid file yet.
 end_daemons() {
     local found
     while true; do
@@ -78,7 +78,7 @@ end_daemons() {
 }
 
 # ---- parts ----
-configuration() { # N LINE...
+configuration() { # N LINE...: prints slurm.conf for N nodes
     local k n=$1
     shift
     cat <<END
@@ -137,7 +137,7 @@ up() {
     ! [ -e "$lab" ] || die "$lab exists: a lab is up, or was killed; end it by '$0 down'"
     trap 'trap "" HUP INT TERM; remove' EXIT
     trap_signals
-    mkdir -m 755 "$lab" # munged requires that its socket is reachable
+    mkdir -m 755 "$lab" # munged requires that every user can reach its socket
     mkdir "$lab/state"
     cp /etc/hosts "$lab/hosts"
     for ((k = 1; k <= n; k++)); do
@@ -147,7 +147,7 @@ up() {
         unshare "--uts=$lab/uts.n$k" true
     done
     configuration "$n" "$@" >"$lab/slurm.conf"
-    # slurmd requires a cgroup plugin. It does not probe whether this one works, and nothing here uses it.
+    # slurmd requires a cgroup plugin, but does not test whether the plugin works, and nothing here uses it.
     printf '%s\n' CgroupPlugin=cgroup/v1 CgroupAutomount=no >"$lab/cgroup.conf"
     (umask 077 && head -c 512 /dev/urandom >"$lab/munge.key")
     launch munged "--key-file=$lab/munge.key" "--socket=$lab/munged.socket" "--pid-file=$lab/munged.pid" \
@@ -161,7 +161,7 @@ up() {
     say "$n nodes; for example: $0 run ${0%tests/*}launch/slurm.sh configure"
 }
 
-# remove: removes the lab, even an incomplete lab left by a killed command.
+# remove: ends all processes of this Slurm and removes its directory, also what an earlier call left when it was killed.
 remove() {
     local file
     [ -e "$lab" ] || return 0
@@ -183,7 +183,7 @@ kill_node() { # K
     timeout 10 scontrol update "nodename=n$1" state=down reason="machine died"
 }
 
-# revive_node K: restarts and resumes a node. ReturnToService=1 keeps it down till then; 2 may not.
+# revive_node K: restarts and resumes a node. With ReturnToService=1 the node stays down until it is resumed; with 2 it may not.
 revive_node() { # K
     start_node "$1"
     timeout 10 scontrol update "nodename=n$1" state=resume
@@ -209,10 +209,10 @@ esac
 for tool in munged slurmctld slurmd sinfo unshare nsenter flock; do
     command -v $tool >/dev/null || die "'$tool' is missing: launch/setup.sh --slurm"
 done
-[ "$command" = up ] || [ "$command" = down ] || [ -e "$lab/slurm.conf" ] || die "not up"
+[ "$command" = up ] || [ "$command" = down ] || [ -e "$lab/slurm.conf" ] || die "there is no Slurm here; start one: slurm_lab.sh up N"
 case $command in
 up | down)
-    exec 9<"$0" # not the directory above, which netlab.sh locks
+    exec 9<"$0" # locks this script, not /run, which netlab.sh locks
     flock -w 60 9 || die "another command is running"
     ;;
 esac

@@ -13,8 +13,8 @@ static size_t part_of(const struct reducer *reducer, int bucket)
     return reducer->plan.bucket[bucket].count / (size_t)reducer->comm->ranks;
 }
 
-/* Returns collective i of a bucket. It works on the staged buffer, where this rank's part receives the scattered sums:
- * on the gradient itself, the library would overwrite the gaps between tensors, which must stay zero. */
+/* Returns collective i of a bucket. The reduce-scatter writes this rank's sums to the staged buffer, not to the
+ * gradient, where the communication library would overwrite the gaps between tensors, which must stay zero. */
 static struct collective collective_of(const struct reducer *reducer, int bucket, int i)
 {
     const struct bucket *b = &reducer->plan.bucket[bucket];

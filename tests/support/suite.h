@@ -6,8 +6,8 @@
 
 #include <check.h>
 
-/* TEST: a test, run in a separate process. TEST_EACH: n tests, with _i from 0 to n - 1. TEST_RANGE: tests with _i from
- * `from` to `to` - 1, each of which must exit with `status`. main evaluates n and `to`. */
+/* TEST: a test. TEST_EACH: n tests, with _i from 0 to n - 1. TEST_RANGE: tests with _i from `from` to `to` - 1, each of
+ * which must end its process with exit status `status`. n and `to` may be variables that main sets first. */
 #define TEST(name)         TEST_RANGE(name, 0, 0, 1)
 #define TEST_EACH(name, n) TEST_RANGE(name, 0, 0, n)
 #define TEST_RANGE(name, status, from, to)                                                                             \
@@ -27,21 +27,21 @@
     }                                                                                                                  \
     static void name##_body(int _i CK_ATTRIBUTE_UNUSED)
 
-/* Defines main: runs each test in its own process, after setup and before teardown (either may be NULL). */
+/* Defines main, which runs each test in its own process, between setup and teardown (either may be NULL). */
 #define SUITE(name, setup, teardown)                                                                                   \
     int main(void)                                                                                                     \
     {                                                                                                                  \
         return suite_run(suite_of_tests(name, setup, teardown));                                                       \
     }
 
-/* Defines main of a program that runs under MPI; job is a struct job defined in the same file. */
+/* Like SUITE, for a program that runs under MPI: all tests run in one process per rank. `job` is a struct job. */
 #define SUITE_OF_RANKS(name, job, setup, teardown)                                                                     \
     int main(void)                                                                                                     \
     {                                                                                                                  \
         return job_begin(&(job), 0, NULL) ? 1 : suite_run_ranks(suite_of_tests(name, setup, teardown), &(job));        \
     }
 
-/* Called by TEST. Tests run in the order of their line numbers. */
+/* Adds a test to the program's tests, which run in the order of their line numbers. Called by TEST. */
 void suite_register(int line, void (*add)(TCase *tests));
 
 /* Creates a suite of all TESTs of the program. */

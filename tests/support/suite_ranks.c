@@ -12,7 +12,7 @@ int suite_run_ranks(Suite *suite, struct job *job)
     srunner_free(runner);
     double any = job_max(job, failed);
     if (any > 0 && failed == 0 && job->rank == 0)
-        printf("a rank other than 0 failed %.0f checks\n", any);
+        printf("ranks other than 0 failed, at most %.0f checks on one rank\n", any);
     job_end(job);
     return any > 0;
 }

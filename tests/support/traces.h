@@ -6,7 +6,7 @@
 
 #include <cJSON.h>
 
-/* A trace of one of two or three ranks, and all its input; tests change members of `trace`. */
+/* A rank's trace, and all data that the trace is made from; tests change members of `trace`. */
 struct rank_trace {
     struct timeline timeline;
     struct alignment alignment;
@@ -17,20 +17,20 @@ struct rank_trace {
     struct trace trace;
 };
 
-/* Begin a trace without spans, and finish it after spans are recorded in its timeline. Its ts are the timeline's times
- * on rank 0's clock. Its first `steps` slots are the steps of epoch 1, a warm-up epoch, from number 0. */
+/* rank_trace_begin begins a trace without spans. rank_trace_finish finishes it after the test has recorded the spans of
+ * `steps` steps in t->timeline: steps 0, 1, ... of epoch 1, a warm-up epoch, on a clock equal to rank 0's. */
 void rank_trace_begin(struct rank_trace *t, int rank, int ranks);
 void rank_trace_finish(struct rank_trace *t, int steps);
 void rank_trace_destroy(struct rank_trace *t);
 
-/* Creates a trace of the step of made_up_two_ranks, including the other rank's collectives; release with destroy. */
+/* Creates the trace of a rank in made_up_two_ranks, with both ranks' collectives; release with rank_trace_destroy. */
 void rank_trace_two_ranks(struct rank_trace *t, int rank);
 
 /* Returns the text of a trace file; release with free. */
 char *trace_text(const struct trace *trace);
 
 /* Fails the test unless a trace equals the file `name` in tests/support/fixture, apart from the order of members in a
- * row; frees the text. With TEST_UPDATE=1 in the environment, rewrites the file instead: check the difference. */
+ * row; frees the text. With TEST_UPDATE=1 in the environment, rewrites the file instead: review it with git diff. */
 void trace_is(char *text, const char *name);
 
 /* Returns the merged trace of ranks t[first] to t[ranks - 1]; release with free. */
@@ -43,7 +43,7 @@ cJSON *trace_parse(const char *text);
 const cJSON *trace_row(const cJSON *json, const char *ph, const char *name, int i);
 int trace_rows(const cJSON *json, const char *ph, const char *name); /* counts rows with this ph and name (NULL: any) */
 
-/* Returns a member of a row, or of the row's args; fails the test if there is none. */
+/* Return a member of a row, or of the row's args; fail the test if there is none of that name and type. */
 const cJSON *row_member(const cJSON *row, const char *name);
 double row_number(const cJSON *row, const char *name);
 const char *row_text(const cJSON *row, const char *name);

@@ -1,4 +1,4 @@
-/* xml.c - queries a text by a real XML parser. */
+/* xml.c - queries an XML text with a real XML parser. */
 #include "tests/support/xml.h"
 
 #include "base/text.h"
@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Python script that evaluates the expression, or prints the parser's error. */
+/* Python script that parses the file argv[1] and prints the value of the expression argv[2], or an error. */
 static const char script[] = "import sys, xml.etree.ElementTree as tree\n"
                              "root = tree.parse(sys.argv[1]).getroot()\n"
                              "def each(name): return list(root.iter(name))\n"

@@ -1,4 +1,4 @@
-/* xml.h - queries a text by a real XML parser. */
+/* xml.h - queries an XML text with a real XML parser. */
 #ifndef TESTS_SUPPORT_XML_H
 #define TESTS_SUPPORT_XML_H
 

@@ -18,7 +18,7 @@ struct allreduce {
     struct harness harness;
     const struct allreduce_options *options;
     struct endpoint endpoint;
-    struct collective_timing *timing; /* [timings]; with --overlap only `collective` of each is used */
+    struct collective_timing *timing; /* [timings]; with --overlap only the collectives in them are used */
     size_t timings, finished;         /* finished: number of timings whose figures are known */
     double wrong;                     /* number of wrong elements so far */
     double busbw;                     /* sum of the busbw of the finished timings */
@@ -45,7 +45,7 @@ static int check_messages(const struct allreduce_options *o, const struct harnes
 {
     const struct job *job = h->job;
     size_t most_iterations = o->timing.iters ? o->timing.iters : TIMING_MOST_ITERATIONS;
-    size_t buffers = 2 * most_bytes; /* samples: those of this rank for all sizes, and of all ranks for one size */
+    size_t buffers = 2 * most_bytes; /* samples (below): this rank's times of all sizes, all ranks' times of one size */
     size_t samples = most_iterations * sizeof(double) * (2 * o->messages.n + (size_t)job->size);
     size_t of_host = buffers * (comm_stages(job, h->opened.device, &h->comm) ? 2 : 1) + samples;
     double needed = job_sum_machine(job, (double)of_host), on_gpu = (double)buffers * h->opened.sharing;
@@ -118,10 +118,10 @@ static void add_nominal(const struct allreduce *a, cJSON *summary, const struct 
     results_add_sentence(summary, "notes", "Nominal rate %s: %s each way; normal is %s.", nominal->name,
                          text_value_like(rate, nominal->rate, "B/s", nominal->rate), nominal->sort->normal);
     if (unused)
-        results_add_sentence(summary, "notes", "But %s, and a share of its rate says nothing.", unused);
+        results_add_sentence(summary, "notes", "But %s, so a share of its rate is meaningless.", unused);
     for (const struct fitted_link *l = link; l < link + links && !unused; l++) {
         const struct collective_timing *t = l->largest;
-        double latency = l->regimes ? l->regime[l->regimes - 1].latency : NAN; /* at the largest size */
+        double latency = l->regimes ? l->regime[l->regimes - 1].latency : NAN; /* of the regime with the largest size */
         nominal_words(words, nominal, t->nominal_share, nominal_attainable(nominal, latency, l->bus_bytes));
         results_add_sentence(summary, "notes", "%s %s %s, %s on %d rank%s: %s.", t->dtype, t->op, t->placement,
                              text_bytes(size, (double)t->bytes), a->harness.job->size,
@@ -130,7 +130,7 @@ static void add_nominal(const struct allreduce *a, cJSON *summary, const struct 
 }
 
 /* Rank 0: makes the summary so far, without its figures: heading, growing table, notes, and once all timings are
- * finished the fitted link. It refers to the growing table, which must outlive it. The caller owns the summary. */
+ * finished the fitted link. The caller owns the summary; the growing table, to which it refers, must outlive it. */
 static cJSON *create_summary(const struct allreduce *a)
 {
     const char *label = a->options->harness.results.label;
@@ -221,7 +221,7 @@ static int measure(struct allreduce *a)
 {
     size_t total = 0, done = 0, cycles = a->options->overlap ? 1 : a->options->timing.cycles;
     char words[CELL];
-    for (size_t i = 0; i < a->timings; i++) /* weights of progress: messages up to 1 MiB take equally long */
+    for (size_t i = 0; i < a->timings; i++) /* weight in the progress: 1, and 1 more per MiB of the message */
         total += (1 + a->timing[i].bytes / 1048576) * cycles;
     progress_begin(&a->progress, a->harness.job->rank ? 0 : total);
     for (size_t cycle = 0; cycle < cycles; cycle++)
@@ -245,7 +245,7 @@ static void print_head(const struct allreduce *a)
     fflush(stdout);
 }
 
-/* Rank 0, after measuring has ended or failed: writes the summary; prints the rest of the table if `print`. */
+/* Rank 0, after measuring has ended or failed: writes the summary; if print is 1, prints all that follows the rows. */
 static int finish(struct allreduce *a, int print)
 {
     cJSON *summary = create_summary(a);

@@ -1,4 +1,4 @@
-/* allreduce.h - `ddpbench allreduce`: the interconnect alone. */
+/* allreduce.h - `ddpbench allreduce`: measures the interconnect alone, without training. */
 #ifndef BENCH_MEASURE_ALLREDUCE_ALLREDUCE_H
 #define BENCH_MEASURE_ALLREDUCE_ALLREDUCE_H
 
@@ -6,7 +6,7 @@
 
 #define ALLREDUCE_SYNOPSIS "mpirun -n RANKS ddpbench allreduce" /* the command line, without its options */
 
-/* Runs `ddpbench allreduce` by calling harness_main. */
+/* Runs `ddpbench allreduce` by calling harness_main. Returns the exit status. */
 enum exit_status allreduce_main(const struct job *job, int argc, char *const argv[]);
 
 #endif

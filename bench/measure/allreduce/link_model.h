@@ -1,5 +1,5 @@
 /* link_model.h - the model of a link, seconds = latency + bus bytes / bandwidth, fitted to the times of a collective.
- * Source: Hockney, The communication challenge for MPP, Parallel Computing 20 (1994) 389-398. The sizes may need two
+ * Source: Hockney, The communication challenge for MPP, Parallel Computing 20 (1994) 389-398. Some sizes need two
  * lines (regimes): a library changes its protocol, a shaped link lets a burst pass, or messages outgrow a cache. */
 #ifndef BENCH_MEASURE_ALLREDUCE_LINK_MODEL_H
 #define BENCH_MEASURE_ALLREDUCE_LINK_MODEL_H
@@ -7,12 +7,12 @@
 #include <stddef.h>
 
 enum {
-    LINK_REGIMES = 2,      /* at most */
+    LINK_REGIMES = 2,      /* most regimes in a fit */
     LINK_SIZES = 4,        /* fewest sizes in a regime */
     LINK_MOST_SIZES = 2000 /* most sizes in a fit, which takes time proportional to their square */
 };
 
-/* A line for one range of sizes: latency is 0 or more, bandwidth INFINITY if times do not grow; 95 % intervals. */
+/* A line for one range of sizes, with 95 % intervals: latency is 0 or more, bandwidth INFINITY if times do not grow. */
 struct link_regime {
     double from_bytes, to_bytes; /* the smallest and the largest size in the range */
     size_t sizes;

@@ -14,7 +14,7 @@ static const struct link_sort nvlink = {1, 0.75, 0.85, "75 to 85 % with NCCL"};
 static const struct link_sort pcie = {1, 0.75, 0.85, "75 to 85 % from GPU to GPU, less through a CPU"};
 static const struct link_sort unknown = {0, NAN, NAN, "not known for a rate without the name of a link"};
 
-/* Rates of one GPU in each direction: PCIe x16 has 16 lanes x 128/130; NVLink 12 x 25, 18 x 25 and 18 x 50 GB/s. */
+/* Rates of a GPU in each direction. PCIe: 16 lanes, 128 data bits in 130; NVLink: 12 x 25, 18 x 25, 18 x 50 GB/s. */
 static const struct {
     const char *name;
     double rate;
@@ -23,7 +23,7 @@ static const struct {
              {"pcie5x16", 64e9 * 128 / 130, &pcie}, {"nvlink3", 300e9, &nvlink},
              {"nvlink4", 450e9, &nvlink},           {"nvlink5", 900e9, &nvlink}};
 
-/* Suffixes of a number; /s may follow. Case is ignored, but b in place of B is refused as ambiguous. */
+/* Suffixes of a rate; /s may follow. Case is ignored, but b in place of B is refused as ambiguous. */
 static const struct {
     const char *suffix;
     double bytes;
@@ -91,10 +91,9 @@ const char *nominal_words(char text[NOMINAL_WORDS], const struct nominal *nomina
     snprintf(of, sizeof of, "%.1f %% of %.32s", 100 * share, nominal->name);
     snprintf(most, sizeof most, "latency leaves %.3g %%", 100 * attainable);
     if (share > 1)
-        snprintf(text, NOMINAL_WORDS, "%s, more than one link carries: reduced in the network, or sent over several",
-                 of);
+        snprintf(text, NOMINAL_WORDS, "%s, more than a link can carry: reduced in the network, or several links", of);
     else if (!isfinite(attainable))
-        snprintf(text, NOMINAL_WORDS, "%s; to say whether that is normal takes a latency, so 4 sizes or more", of);
+        snprintf(text, NOMINAL_WORDS, "%s; to judge that, the latency must be known: use 4 sizes or more", of);
     else if (attainable < 0.5)
         snprintf(text, NOMINAL_WORDS, "%s; too small a message to judge the link by (%s)", of, most);
     else if (!isfinite(low))

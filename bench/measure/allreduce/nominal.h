@@ -6,9 +6,9 @@
 
 /* A kind of link. The sources of the shares are in bench/measure/allreduce/README.md. */
 struct link_sort {
-    int of_gpus;      /* 1: joins the GPUs of a host; 0: joins hosts, or unknown */
-    double low, high; /* bounds of the normal ratio to the rate for large messages; NAN: unknown */
-    const char *normal;
+    int of_gpus;        /* 1: joins the GPUs of a host; 0: joins hosts, or unknown */
+    double low, high;   /* bounds of the normal busbw / rate for large messages; NAN: unknown */
+    const char *normal; /* these bounds in words */
 };
 
 struct nominal {
@@ -26,8 +26,8 @@ const char *nominal_unused(const struct nominal *nominal, int hosts, int on_devi
 /* Returns the largest share of the rate that a latency allows: t / (latency + t), where t = bus_bytes / rate. */
 double nominal_attainable(const struct nominal *nominal, double latency, double bus_bytes);
 
-/* Writes into text, and returns, a sentence: a share of the nominal rate (1: all of it), and whether that is normal
- * for the link. attainable: the largest share that the latency allows (NAN: unknown). */
+/* Writes into text, and returns, a sentence on a share of the nominal rate (1: all of it): whether it is normal for the
+ * link. attainable: the largest share that the latency allows (NAN: unknown). */
 enum { NOMINAL_WORDS = 256 };
 const char *nominal_words(char text[NOMINAL_WORDS], const struct nominal *nominal, double share, double attainable);
 

@@ -1,5 +1,5 @@
-/* options.c - the command line of `ddpbench allreduce`, with the names and letters of nccl-tests where it has the
- * option; and the message sizes that are asked for: a range, a list, or the messages that a model's strategies send. */
+/* options.c - the command line of `ddpbench allreduce`, with the names and letters of nccl-tests where nccl-tests
+ * has the option; and the message sizes: a range, a list, or the sizes that a model's strategies send. */
 #include "allreduce/options.h"
 
 #include "ddp/comm_mpi.h"
@@ -49,16 +49,16 @@ static const struct option range_rows[] = {
     {.name = "max-bytes", .letter = 'e', .common = 1, .kind = &option_bytes, .offset = FIELD(max_bytes),
      .initial = "64M", .low = 1, .high = MESSAGE_MOST_BYTES, .help = "largest message; K, M, G are binary"},
     {.name = "step-factor", .letter = 'f', .common = 1, .kind = &option_real, .offset = FIELD(step_factor),
-     .initial = "2", .low = 1.001, .high = 1e6, .without = "step-bytes", .help = "each size is the last times this"},
+     .initial = "2", .low = 1.001, .high = 1e6, .without = "step-bytes", .help = "each size is the previous one times this factor"},
     {.name = "step-bytes", .letter = 'i', .kind = &option_bytes, .offset = FIELD(step_bytes), .initial = "0",
-     .high = MESSAGE_MOST_BYTES, .help = "or the last plus this; 0: use the factor"},
+     .high = MESSAGE_MOST_BYTES, .help = "or the previous one plus this many bytes; 0: use --step-factor"},
 };
 
 static const struct option size_rows[] = {
     {.name = "sizes", .common = 1, .kind = &option_text, .offset = FIELD(sizes), .initial = "",
-     .without = "sizes-from-model", .help = "just these: a list such as 8,64K,25M"},
+     .without = "sizes-from-model", .help = "only these sizes: a list such as 8,64K,25M"},
     {.name = "sizes-from-model", .common = 1, .kind = &option_flag, .offset = FIELD(sizes_from_model),
-     .help = "those that the strategies send for a model, with their bucket plans"},
+     .help = "sizes of the messages that the strategies send for a model, with their bucket plans"},
 };
 
 static const struct option collective_rows[] = {
@@ -69,7 +69,7 @@ static const struct option collective_rows[] = {
     {.name = "op", .letter = 'o', .common = 1, .kind = &option_names, .offset = FIELD(choice.ops), .initial = "sum",
      .choices = comm_op_name, .without = "collective=all_gather,collective=broadcast", .help = "sum, max, avg; a list, or all"},
     {.name = "root", .letter = 'r', .kind = &option_count, .offset = FIELD(choice.root), .initial = "0", .high = 1e6,
-     .needs = "collective=broadcast", .help = "of a broadcast"},
+     .needs = "collective=broadcast", .help = "source rank of a broadcast"},
 };
 
 static const struct option measure_rows[] = {
@@ -79,10 +79,9 @@ static const struct option measure_rows[] = {
      "5 to 2000 (with --overlap 1 s, 10 to 200)"},
     {.name = "blocking", .letter = 'z', .kind = &option_choice, .offset = FIELD(timing.blocking), .initial = "auto",
      .choices = blocking_choices, .without = "overlap",
-     .help = "0: the library's calls are queued, and waited for once in 20 or more; 1: each is waited for; yield: as "
-     "the strategies send, started, tested, yielding (with --overlap always); auto: 0 with NCCL, 1 with MPI"},
+     .help = "0: the library's calls are queued, and waited for after every 20 or more; 1: each call is waited for; yield: calls are started and tested, yielding the core, as the strategies do (with --overlap always); auto: 0 with NCCL, 1 with MPI"},
     {.name = "overlap", .common = 1, .kind = &option_flag, .offset = FIELD(overlap),
-     .help = "instead: computation alone, communication alone and both at once, for each size"},
+     .help = "measures instead, for each size, computation alone, communication alone and both at once"},
 };
 
 static const struct option timing_rows[] = {
@@ -222,7 +221,7 @@ int allreduce_options_check(void *line, const struct option_table *table, int ra
     if (o->choice.root >= (size_t)ranks)
         return error_report("--root %zu: there are ranks 0 to %d", o->choice.root, ranks - 1);
     if (o->overlap && ranks == 1)
-        return error_report("--overlap needs two ranks: one sends nothing");
+        return error_report("--overlap needs two ranks: a single rank sends nothing");
     size_t parts = comm_parts(kind, ranks);
     for (int d = 0; d < COMM_DTYPES; d++) {
         size_t whole = comm_dtype_bytes((enum comm_dtype)d) * parts;
@@ -232,7 +231,7 @@ int allreduce_options_check(void *line, const struct option_table *table, int ra
             return error_report("--collective %s: %zu bytes of %s over %d ranks are more than %zu elements a rank, "
                                 "which is the most",
                                 comm_kind_name[kind], most_bytes, comm_dtype_name[d], ranks, COMM_MPI_PIECE);
-        for (size_t i = 0; *o->sizes && i < o->messages.n; i++) /* sizes of a range are whole already */
+        for (size_t i = 0; *o->sizes && i < o->messages.n; i++) /* timing_create rounds all other sizes */
             if (o->messages.bytes[i] % whole)
                 return error_report("--sizes: %zu bytes of %s are no whole number of elements%s; use multiples of %zu",
                                     o->messages.bytes[i], comm_dtype_name[d], parts > 1 ? " of each rank" : "", whole);

@@ -15,15 +15,15 @@ struct allreduce_options {
     /* a range of sizes: each is the previous one times step_factor, or plus step_bytes if that is above 0 */
     size_t min_bytes, max_bytes, step_bytes;
     double step_factor;
-    const char *sizes;    /* if not "": a list of sizes in place of the range */
-    int sizes_from_model; /* if 1: the sizes are those of the messages that training `workload` sends */
+    const char *sizes;    /* "", or a list of sizes in place of the range */
+    int sizes_from_model; /* 1: the sizes are those of the messages that training `workload` sends */
     struct workload workload;
     struct message_sizes messages; /* the sizes to time, made from the fields above */
     struct collective_choice choice;
     struct timing_options timing;
     int overlap;                           /* 1: measure overlap with computation instead of times */
     struct nominal nominal;                /* nominal rate of the link */
-    size_t show_cpu_time, show_iterations; /* 1: the table shows CPU times, figures over iterations */
+    size_t show_cpu_time, show_iterations; /* 1: the table shows CPU times; min to max over iterations */
     struct harness_options harness;
 };
 

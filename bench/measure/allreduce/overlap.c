@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Small enough on the CPU for the core's own cache; large enough on a GPU that a product outlasts its launch. */
+/* On the CPU 64 x 64 matrices fit into a core's cache; on a GPU a 1024 x 1024 product takes longer than its launch. */
 size_t overlap_timing_edge(const struct device *device)
 {
     return device->asynchronous ? 1024 : 64;
@@ -24,7 +24,7 @@ struct work {
 
 enum { COMM, COMPUTE, BOTH, RUNS };
 
-/* Starts the collective (NULL: none), computes (NULL: nothing), waits for both, and returns the seconds. */
+/* Starts the collective c (NULL: none), computes the work (NULL: none), waits for both, and returns the seconds. */
 static double run_once(struct endpoint *e, const struct collective *c, const struct work *work)
 {
     const struct device *device = e->device;
@@ -39,7 +39,7 @@ static double run_once(struct endpoint *e, const struct collective *c, const str
     return 1e-9 * (double)(clock_now_ns() - start);
 }
 
-/* Runs the collective, the computation and both at once; their order rotates with the round. seconds: rank means. */
+/* Runs the collective, the computation and both at once, in an order that rotates. seconds: means over ranks. */
 static void run_round(struct endpoint *e, const struct collective *c, const struct work *work, size_t round,
                       double seconds[RUNS])
 {
@@ -59,7 +59,7 @@ static void run_round(struct endpoint *e, const struct collective *c, const stru
 
 /* ---- all rounds ---- */
 
-/* Makes the computation about as long as the collective alone; returns the number of rounds to run. */
+/* Sets work->products so that computing takes about as long as the collective; returns the number of rounds to run. */
 static size_t calibrate(struct endpoint *e, const struct collective *c, struct work *work, size_t rounds)
 {
     enum { TRIES = 5, PRODUCTS = 100 };

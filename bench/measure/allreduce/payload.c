@@ -15,9 +15,9 @@ static uint64_t mix(uint64_t x)
     return x ^ x >> 31;
 }
 
-/* How elements get their values (see payload.h). All elements of a payload have one rule. */
+/* The rule by which all elements of a payload get their values (see payload.h). */
 struct rule {
-    int64_t ranks, ramp; /* ramp: number of ranks that add a value of the ramp */
+    int64_t ranks, ramp; /* ranks: number of all ranks; ramp: number of ranks that add a value of the ramp */
     int64_t carriers;    /* number of ranks that add the base, starting with those of the ramp */
     int64_t reach, most; /* the base is in [-reach, reach]; the type holds whole numbers up to `most` exactly */
     uint64_t round;
@@ -31,7 +31,7 @@ static struct rule rule_of(const struct payload *p)
         [COMM_FLOAT32] = 1 << 24, [COMM_BF16] = 1 << 8, [COMM_FLOAT64] = (int64_t)1 << 53, [COMM_INT32] = 1 << 30};
     int64_t limit = limits[p->collective.dtype], most_ramp = p->collective.dtype == COMM_BF16 ? 16 : 4096;
     int64_t ramp = most_ramp < p->ranks ? most_ramp : p->ranks;
-    /* With an average every rank adds the base, or the result would not be whole. A maximum adds nothing up. */
+    /* For an average every rank adds the base, or the result would not be whole. A maximum sums nothing. */
     int64_t carriers = p->collective.op == COMM_SUM ? ramp : p->ranks;
     int64_t reach = p->collective.op == COMM_MAX ? limit - ramp : (limit - (ramp / 2 + 1) * (ramp / 2 + 1)) / carriers;
     return (struct rule){p->ranks, ramp, carriers, reach, limit, (uint64_t)p->round << 48};
@@ -102,7 +102,7 @@ void payload_fill(const struct payload *p, void *in, void *buffer)
         put(c->dtype, in ? in : own, i, input_value(c, &rule, p->rank, i));
 }
 
-/* Reads element i of a floating-point array (integers have no tolerance). */
+/* Returns element i of an array of a floating-point type (integers have no tolerance). */
 static double value_at(enum comm_dtype dtype, const void *array, size_t i)
 {
     return dtype == COMM_FLOAT64 ? ((const double *)array)[i]
@@ -118,7 +118,7 @@ size_t payload_wrong(const struct payload *p, const void *result)
         [COMM_FLOAT32] = 0x1p-24, [COMM_BF16] = 0x1p-8, [COMM_FLOAT64] = 0x1p-53};
     int exact = c->op != COMM_AVG || gathers(c) || !p->rounds_average || (p->ranks & (p->ranks - 1)) == 0;
     /* Multiplying by a rounded 1 / n adds two rounding errors to each input; each of the n - 1 additions adds another.
-     * Each error is at most that of the largest partial sum. */
+     * Each error is at most the rounding error of the largest partial sum. */
     double tolerance = exact ? 0 : (p->ranks + 2) * rounding[c->dtype] * (double)(rule.reach + rule.ramp);
     size_t wrong = 0, size = comm_dtype_bytes(c->dtype);
     for (size_t i = 0; i < payload_result(c, p->ranks); i++) {

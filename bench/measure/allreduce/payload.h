@@ -1,10 +1,10 @@
 /* payload.h - checks collectives: inputs whose reduction is exact in any order, and the correct results.
  *
- * For a reduction every element e has a base h(e), which c ranks contribute (all; for a sum only those of the ramp).
- * Some ranks also add a value of an arithmetic ramp that is symmetric about 0 and assigned anew for each element. So
- * the sum is c h, the average h, and the maximum h + the last value of the ramp. All partial sums are whole numbers
- * that the type holds exactly, so the result must be bitwise equal in any order. Averages in bf16 have base 0 beyond
- * 175 ranks. For other collectives an element is a whole number that depends on its rank. */
+ * For a reduction, the values of a ramp (an arithmetic sequence symmetric about 0) are dealt to all or some ranks, anew
+ * for each element e. In addition c ranks contribute a base h(e): all ranks; for a sum only those with a value of the
+ * ramp. So the sum is c h, the average h, and the maximum h + the last value of the ramp. All partial sums are whole
+ * numbers that the type holds exactly, so the result must be bitwise equal in any order. Averages in bf16 have base 0
+ * beyond 175 ranks. For other collectives an element is a whole number that depends on its index and its rank. */
 #ifndef BENCH_MEASURE_ALLREDUCE_PAYLOAD_H
 #define BENCH_MEASURE_ALLREDUCE_PAYLOAD_H
 
@@ -18,11 +18,11 @@ struct payload {
     unsigned round;     /* number of the round; the values differ between rounds */
 };
 
-/* Returns the number of elements in the result, in the units of struct collective's count. */
+/* Returns the number of elements in the result of a collective of `ranks` ranks. */
 size_t payload_result(const struct collective *collective, int ranks);
 
 /* Writes this rank's input into `in`; or if `in` is NULL (in place), into the part of the buffer that holds the input.
- * Fills every other element of the buffer with a value that differs from the result. */
+ * Fills all other elements of the buffer with values that differ from the result. */
 void payload_fill(const struct payload *payload, void *in, void *buffer);
 
 /* Returns the number of wrong elements in the result: those that are not bitwise equal to the correct value; or, for

@@ -7,16 +7,16 @@
 #include "base/figures.h"
 #include "base/table.h"
 
-/* A table that is printed as it grows, with the columns for table_add_row. The owner deletes the JSON. */
+/* A table that is printed as it grows, with the columns for table_add_row. The caller deletes `json`. */
 struct growing_table {
     cJSON *json;
     struct column column[48];
     size_t columns;
 };
 
-/* Creates an empty table with a row per size: a struct collective_timing out of place followed by the one in place, or
- * the one in place alone. show_*: prints CPU time instead of time, the share of the nominal rate, or min, median, p95,
- * p99 and max over iterations; the JSON always has all. bus_factor is for the note. */
+/* Creates an empty table. A row is made of two adjacent struct collective_timing (out of place, then in place); with
+ * in_place_only, of one. show_*: prints CPU time instead of time, the share of the nominal rate, or min, median, p95,
+ * p99 and max over iterations; the JSON always has all columns. bus_factor: busbw / algbw, printed below the table. */
 void timing_table_create(struct growing_table *table, int show_cpu_time, int show_nominal, int show_iterations,
                          int in_place_only, double bus_factor);
 
@@ -38,7 +38,7 @@ struct fitted_link {
 };
 enum { FITTED_LINKS = COMM_DTYPES * COMM_OPS * 2 };
 
-/* Fits a model for each type, operation and placement, in the order of timing_create; returns how many (1 rank: 0). */
+/* Fits a model for each type, operation and placement in timing[n], in that order. Returns how many; 0 for one rank. */
 size_t links_fit(struct fitted_link link[FITTED_LINKS], const struct collective_timing *timing, size_t n, int ranks);
 
 /* Makes the table of the fitted links; NULL if no line could be fitted. The caller owns the table. */

@@ -21,7 +21,7 @@ enum { STRETCHES = 10 };
 
 /* ---- the endpoint ---- */
 
-/* The floats in a buffer for a message, rounded up, since buffers are cleared as floats. */
+/* Returns how many floats a buffer for a message has: rounded up, since buffers are cleared as floats. */
 static size_t buffer_floats(size_t message_bytes)
 {
     return (message_bytes + sizeof(float) - 1) / sizeof(float);
@@ -128,8 +128,8 @@ static void iterate(struct endpoint *e, const struct collective *c, enum blockin
         }
 }
 
-/* Runs the collective on one round of test inputs and returns the number of wrong elements on this rank. Inputs and
- * results are copied where the host cannot reach the device's memory. */
+/* Runs the collective once, on the test inputs number `round`, and returns the number of wrong elements on this rank.
+ * Copies inputs and results if the host cannot reach the device's memory. */
 static size_t check_once(struct endpoint *e, const struct timing_options *options, const struct collective_timing *t,
                          const struct collective *c, size_t round)
 {
@@ -160,8 +160,8 @@ static size_t check_once(struct endpoint *e, const struct timing_options *option
     return payload_wrong(&payload, result);
 }
 
-/* Returns into how many parts to split n iterations; the clock is read after each part. Blocking calls: n parts. Queued
- * calls: parts of at least 20 iterations, as many as nccl-tests queues, or shorter parts if 20 take over a second. */
+/* Returns into how many parts to split n iterations of `seconds` each; the clock is read after each part. Queued calls:
+ * up to ten parts of 20 iterations or more, as in nccl-tests; more parts if one would exceed 1 s. Other calls: n. */
 static size_t parts_of(const struct endpoint *e, enum blocking blocking, size_t n, double seconds)
 {
     double parts = fmin(STRETCHES, floor((double)n / 20));

@@ -15,7 +15,7 @@ struct endpoint {
     const struct device *device;
     struct comm *comm;
     void *in, *buffer;           /* [most_bytes], in the device's memory */
-    void *host_in, *host_buffer; /* the host's copies of `in` and `buffer`; equal to them if the host can reach them */
+    void *host_in, *host_buffer; /* copies in host memory; or `in` and `buffer` itself, if the host can reach them */
 };
 
 /* Creates the comm, and buffers for messages of most_bytes. All ranks call. Returns 0; or -1 on every rank, reported by
@@ -31,12 +31,12 @@ struct collective_choice {
     size_t root;          /* source rank of a broadcast */
 };
 
-/* Which rank's time counts as the time of an iteration; the numbers are those of nccl-tests. */
+/* How the time of an iteration is made from the times of the ranks; numbered as in nccl-tests (-a). */
 enum rank_time { TIME_OF_RANK0, TIME_MEAN, TIME_OF_FASTEST, TIME_OF_SLOWEST, RANK_TIMES };
 extern const char *const rank_time_name[RANK_TIMES]; /* names of the values */
 
-/* How iterations are issued. NO: queued, timed in up to ten stretches of at least 20, as in nccl-tests. YES: blocking,
- * as in OSU's benchmarks. YIELDS: non-blocking, as strategies issue them. AUTO: NO with NCCL, YES with MPI. */
+/* How iterations are issued. NO: queued, in up to ten stretches of 20 or more, as in nccl-tests. YES: blocking, as in
+ * OSU's benchmarks. YIELDS: non-blocking, as strategies issue them. AUTO: NO with NCCL, YES with MPI. */
 enum blocking { BLOCKING_AUTO, BLOCKING_NO, BLOCKING_YES, BLOCKING_YIELDS, BLOCKINGS };
 extern const char *const blocking_name[BLOCKINGS]; /* names of the values */
 
@@ -59,14 +59,14 @@ struct collective_timing {
     size_t bytes;                       /* size of the message: a rank's result, or a reduce-scatter's input */
 
     size_t n;           /* iterations timed so far */
-    double *seconds;    /* [n] of each iteration on this rank; if queued, the mean over its stretch of iterations */
+    double *seconds;    /* [n] time of each iteration on this rank; of queued iterations, the mean of their stretch */
     double cpu_seconds; /* CPU time of all threads of this rank in the n iterations */
-    double wrong;       /* wrong elements on this rank, after timing_finish on all ranks; NAN: not checked */
+    double wrong;       /* wrong elements: of this rank; after timing_finish, of all ranks together; NAN: not checked */
     size_t planned;     /* iterations in all cycles; 0 before the first cycle */
     size_t last_n;      /* iterations in the last cycle */
     int64_t start_ns;   /* start of the last cycle, on this rank's clock */
 
-    /* set by timing_finish to the same values on every rank */
+    /* the fields below: set by timing_finish to the same values on every rank */
     double time; /* seconds of an iteration: the median of the means of up to ten stretches. A plain mean follows every
                     hiccup; a plain median shows only the faster half if a link alternates between bursts and pauses */
     struct {
@@ -77,9 +77,9 @@ struct collective_timing {
     double nominal_share; /* busbw / the link's nominal rate; NAN if no rate was given */
 };
 
-/* Creates a timing for each type, operation, size and placement, in this order: out of place (not for a broadcast or
- * with in_place_only) before in place. bytes[sizes] increase. Sizes are rounded down to the same number of whole
- * elements for each rank; sizes that become equal are timed once. Release with timing_destroy. */
+/* Creates *n timings: one for each type, operation, size and placement, sorted by these in turn. Out of place comes
+ * before in place, and is omitted for a broadcast or with in_place_only. bytes[sizes] increase. Sizes are rounded down
+ * to whole elements, equally many for each rank; equal sizes are timed once. Release with timing_destroy. */
 struct collective_timing *timing_create(const struct collective_choice *choice, const size_t *bytes, size_t sizes,
                                         int ranks, int in_place_only, size_t *n);
 
@@ -92,7 +92,7 @@ enum blocking timing_blocking(const struct endpoint *endpoint, enum blocking ask
 void timing_measure(struct endpoint *endpoint, const struct timing_options *options, struct collective_timing *timing,
                     size_t cycle);
 
-/* Computes the figures from the samples of all ranks. All ranks call. */
+/* Sets `wrong`, and the fields from `time` on, from the iterations of all ranks. All ranks call. */
 void timing_finish(const struct job *job, enum rank_time time, struct collective_timing *timing);
 
 /* Describes the collective, such as "all_reduce of 1.0 KiB (float sum, in place)". */
@@ -101,15 +101,15 @@ void timing_words(const struct collective_timing *timing, char words[TIMING_WORD
 
 /* ---- overlap.c ---- */
 
-/* One collective that runs at the same time as computation. A sample is the mean over ranks of one round. */
+/* One collective that runs at the same time as computation. Each estimate is over rounds, of means over ranks. */
 struct overlap_timing {
-    struct collective_timing of;         /* names the collective, in place; holds no times */
+    struct collective_timing of;         /* the collective, in place; has no times */
     struct estimate compute, comm, both; /* seconds of the computation alone, the collective alone, both at once */
     struct estimate overlap; /* 1 - (both - compute) / comm, not clamped: negative if both at once take longer than one
                                 after the other. Source: osu_iallreduce */
 };
 
-/* The overlap of one round, from the seconds of computation alone, of the collective alone, and of both at once. */
+/* Returns the overlap of one round from the seconds of computation alone, collective alone, and both at once. */
 double overlap_timing_ratio(double compute, double comm, double both);
 
 /* Measures the overlap of a collective in place. Each round runs the computation, the collective, and both at once;
@@ -117,7 +117,7 @@ double overlap_timing_ratio(double compute, double comm, double both);
 struct overlap_timing overlap_timing_measure(struct endpoint *endpoint, const struct collective_timing *timing,
                                              size_t rounds);
 
-/* Rows and columns of the square matrices of the computation. */
+/* Returns the number of rows (and of columns) of the square matrices that the computation multiplies. */
 size_t overlap_timing_edge(const struct device *device);
 
 #endif

@@ -76,7 +76,7 @@ static void add_verdict(const struct answer *a, const struct search *s, const st
 {
     struct verdict_item other[MAX_IMPLEMENTATIONS];
     const struct answer_row *best = &a->row[a->best], *sized = NULL;
-    struct verdict verdict = {.ranks = 2, /* means two or more: tune refuses one rank */
+    struct verdict verdict = {.ranks = 2, /* stands for two or more: tune refuses one rank */
                               .candidates = s->n,
                               .label = best->label,
                               .strategy = strategy->name,
@@ -119,19 +119,19 @@ static void add_table(const struct answer *a, cJSON *summary)
         summary,
         &(struct table){
             "candidates", NULL, TABLE_COLUMNS(columns), TABLE_ROWS(a->row, (size_t)a->n),
-            .note = {
-                "cost: the median of the differences of its steps and those of `none` in the same rounds, with an "
-                "interval from 6 rounds on. dropped: in the slower half of its last stage; slower: significantly "
-                "so; undecided: not significantly slower. All steps are divided by the level of their round, which "
-                "removes what slowed the machine during a whole round."}});
+            .note = {"cost: median of (step - step of `none` in the same round), with an interval from 6 rounds on. "
+                     "dropped: was in the slower half of a stage; slower: significantly slower than the best; "
+                     "undecided: not significantly slower. All steps are divided by the level of their round, which "
+                     "removes what slowed the machine during a whole round."}});
 }
 
 static void add_end(const struct search *s, cJSON *summary)
 {
     static const char *const ended[] = {"unfinished", "best", "within", "max_minutes"};
     static const char *const words[] = {
-        "The search goes on; so far", "All others are slower, or were dropped before:",
-        "All others are within 1 %, slower, or were dropped before:", "Time limit reached:"};
+        "The search goes on; so far", "The search ended because all others are slower or were dropped, after",
+        "The search ended because all others are within 1 %, slower, or were dropped, after",
+        "Time limit reached, after"};
     char took[CELL];
     json_add_text(summary, "ended", ended[s->end]);
     results_add_sentence(summary, "answers", "%s %s, %zu round%s%s.", words[s->end], text_duration(took, s->seconds),
@@ -149,7 +149,7 @@ void answer_add(const struct search *s, const struct measurements *m, const stru
     }
     if (a.best < 0)
         return;
-    /* every search has this figure, whichever candidates it dropped */
+    /* a figure of every search, for `compare`: other figures depend on which candidates were dropped */
     figures_add_estimate(figures, "best", "step", "s", &a.row[a.best].step, BETTER_LOWER, 1);
     add_verdict(&a, s, implementation[s->best].strategy, summary);
     add_end(s, summary);

@@ -5,9 +5,9 @@
 #include "benchmark/search.h"
 #include "training/training.h"
 
-/* Adds the figures of all candidates that ran, each over its own rounds (search_row from, to). Once the search has
- * compared candidates, adds to the summary: which to use and its cost, ties, why the search ended, and a table of the
- * candidates. implementation[n] and reducer[n] match the rows of the search. */
+/* Adds the figures of all candidates that ran, each over the rounds [from, to) of its search_row. Once the search has
+ * compared candidates, adds to the summary which one to use, its cost, how the others compare with it, why the search
+ * ended, and a table of all candidates that ran. implementation[i] and reducer[i] belong to search->row[i]. */
 void answer_add(const struct search *search, const struct measurements *measurements,
                 const struct implementation *implementation, const struct reducer *reducer, cJSON *summary,
                 struct figure_list *figures);

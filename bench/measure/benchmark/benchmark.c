@@ -23,8 +23,8 @@ int benchmark_options_check(struct training_options *o, const struct option_tabl
         reduce += o->implementation[i].strategy->reduces;
     if (o->resolve > 0 && reduce < 2)
         return error_report("--resolve compares those --implementations that reduce; name two or more of them");
-    if (o->attainable && reduce == o->n) /* only `none` measures when gradients become final */
-        return error_report("--attainable needs none among the --implementations");
+    if (o->attainable && reduce == o->n) /* only blocks of `none` measure when gradients become final */
+        return error_report("--attainable needs the strategy 'none' among the --implementations");
     return 0;
 }
 

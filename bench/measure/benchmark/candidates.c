@@ -25,7 +25,7 @@ static struct implementation make_row(const struct strategy *strategy, const cha
 int candidates_make(struct implementation row[MAX_IMPLEMENTATIONS], char between[MAX_IMPLEMENTATIONS],
                     const struct tensor *tensor, int tensors)
 {
-    enum { LEAST = -32, MOST = 40 }; /* least and greatest i; 2^(i/2) MiB is then 16 bytes to 1 TiB */
+    enum { LEAST = -32, MOST = 40 }; /* least and greatest i of the sizes 2^(i/2) MiB: 16 bytes and 1 TiB */
     const struct strategy *strategy = &strategy_ddp_bucketed;
     struct plan last;
     int n = 0;

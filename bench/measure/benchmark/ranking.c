@@ -31,13 +31,13 @@ static void fill_row(struct ranking *c, const struct measurements *m, int i, int
     row->communication_ratio = ratios(sync, step, communicates ? m->rounds : 0);
     for (int figure = 0; figure < FIGURES; figure++)
         row->seconds[figure] = stats_estimate(measurements_of(m, i, figure), m->rounds);
-    /* without `none` or `ddp` the estimate has n = 0; the row given in its place is not read */
+    /* without `none` or `ddp` the estimate has n = 0, and row i, given in their place, is not read */
     row->sync_cost = stats_differences(step, measurements_of(m, none < 0 ? i : none, FIGURE_STEP),
                                        none < 0 || !communicates ? 0 : m->rounds);
     row->to_ddp = ratios(step, measurements_of(m, ddp < 0 ? i : ddp, FIGURE_STEP), ddp < 0 ? 0 : m->rounds);
 }
 
-/* Returns how many rounds it takes until the interval excludes 1 or lies within resolve of 1, whichever comes first. */
+/* Estimates after how many rounds in all a ratio's interval will exclude 1, or lie within c->resolve of 1. */
 static double rounds_needed(const struct ranking *c, const struct paired *paired)
 {
     double distance = fabs(log(paired->ratio)), made = (double)c->rounds;

@@ -1,5 +1,5 @@
 /* ranking.h - computes medians, costs of strategies and significant differences from the samples, in pure functions. A
- * sample is the mean over a block (one round of one implementation). */
+ * sample is the mean over the steps of a block, which one implementation runs in one round. */
 #ifndef BENCH_MEASURE_BENCHMARK_RANKING_H
 #define BENCH_MEASURE_BENCHMARK_RANKING_H
 
@@ -13,13 +13,13 @@ struct ranking_row {
     struct estimate seconds[FIGURES];
     struct estimate tokens_per_second;
     struct estimate communication_ratio; /* gradient_sync / step; n is 0 if the row does not communicate */
-    struct estimate sync_cost;  /* seconds: step(this) - step(none), paired by round; n is 0 if it does not communicate,
-                                   or `none` is not compared */
-    struct estimate to_ddp;     /* step(this) / step(ddp), paired by round; n is 0 if `ddp` is not compared */
-    struct estimate attainable; /* attainable step in seconds; n is 0 if not measured */
+    struct estimate sync_cost;        /* seconds: step(this) - step(none), paired by round; n is 0 if the row does not
+                                         communicate, or `none` is not compared */
+    struct estimate to_ddp;           /* step(this) / step(ddp), paired by round; n is 0 if `ddp` is not compared */
+    struct estimate attainable;       /* attainable step in seconds; n is 0 if not measured */
     struct paired step_to_attainable; /* step(this) / attainable, paired by round */
-    struct against_best to_fastest;   /* for rows that reduce; n is 0 for other rows */
-    int undecided;                    /* 1: not slower, but the interval exceeds --resolve */
+    struct against_best to_fastest;   /* step(this) / step(fastest); paired.n is 0 if the row does not reduce */
+    int undecided;                    /* 1: not known to be slower, nor to be within --resolve of the fastest */
     const char *mark;                 /* "*": the fastest; "=": a tie with the fastest; or "" */
 };
 
@@ -32,27 +32,27 @@ struct ranking {
     int fastest; /* of the rows that reduce, the one with the shortest median step; -1: no such row, or no rounds */
 };
 
-/* tokens: per step, on all ranks. attainable[n, rounds]: seconds, for rows that reduce; or NULL. With resolve > 0 the
- * verdicts are valid whenever the rounds end (best_of with anytime set). */
+/* Computes a ranking. tokens: tokens of a step on all ranks. attainable[n, rounds]: attainable steps in s, of rows that
+ * reduce; or NULL. With resolve > 0, verdicts hold at any number of rounds (best_of with anytime set). */
 void ranking_create(struct ranking *ranking, const struct measurements *measurements,
                     const struct implementation *implementation, int ranks, double tokens, const double *attainable,
                     double resolve);
 
-/* Returns after how many rounds each row that reduces is either slower than the fastest, or has its whole interval
- * within a factor of 1 + resolve. If this is so for every row, returns the rounds made; otherwise an estimate for
- * intervals that shrink as 1 / sqrt(rounds), INFINITY if an interval is NAN. */
+/* Returns after how many rounds every row that reduces is known to be slower than the fastest row or within a factor of
+ * 1 + resolve of it, by its whole interval. If that is so already, returns the number of rounds so far; otherwise an
+ * estimate for intervals that shrink as 1 / sqrt(rounds), which is INFINITY if an interval is NAN. */
 double ranking_rounds_needed(const struct measurements *measurements, const struct implementation *implementation,
                              double resolve);
 
 /* ---- a ranking as parts of summary.json ---- */
 
-/* Adds every figure of every row. */
+/* Adds all figures of all rows to the list. */
 void ranking_add_figures(const struct ranking *ranking, struct figure_list *figures);
 
-/* Adds the table of the comparison; block_steps: timed steps per sample. */
+/* Adds the table of the comparison to the summary. block_steps: number of timed steps in a block. */
 void ranking_add_table(const struct ranking *ranking, size_t block_steps, cJSON *summary);
 
-/* Adds the verdict of a run on `ranks` ranks; and with --resolve, once all planned rounds have run, how they ended. */
+/* Adds the verdict of a run on `ranks` ranks and, with --resolve, whether every implementation has been resolved. */
 void ranking_add_verdict(const struct ranking *ranking, int ranks, size_t planned, cJSON *summary);
 
 #endif

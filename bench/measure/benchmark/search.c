@@ -10,9 +10,9 @@ enum {
     KEPT = 4,         /* at most this many candidates enter the final */
     STAGE_ROUNDS = 8, /* most rounds in one stage of halving */
     LEAST_ROUNDS = 8, /* fewest rounds before a final may end early */
-    FEW_ROUNDS = 20,  /* a final with time for fewer compares only at its end, which narrows its intervals */
+    FEW_ROUNDS = 20,  /* a final with time for fewer rounds compares only at its end, with narrower intervals */
     SHORT_FINAL = 3,  /* fewest rounds of a final */
-    FEW_SIZES = 4     /* with at most this many bucket sizes none is left out */
+    FEW_SIZES = 4     /* if there are at most this many bucket sizes, none is left out */
 };
 static const double halving_share = 0.4; /* share of the time limit for the stages before the final */
 
@@ -48,7 +48,7 @@ void search_begin(struct search *s, double limit, double block_seconds)
     for (int i = 0; i < s->n; i++)
         sizes += s->row[i].has_size && s->row[i].state == SEARCH_IN;
     for (int left = sizes; left > FEW_SIZES; left = (left + 1) / 2) {
-        /* blocks of the shortest search: a round of each stage (about twice the blocks of stage 0) and a short final */
+        /* blocks of the shortest search: one round per stage (in all about 2 blocks a candidate) and a short final */
         int in = search_count(s, SEARCH_IN),
             blocks = 2 * in + stages_of(in) * controls + SHORT_FINAL * (KEPT + controls);
         if (blocks * block_seconds <= limit)
@@ -62,7 +62,7 @@ void search_begin(struct search *s, double limit, double block_seconds)
 
 /* ---- comparisons ---- */
 
-/* The geometric mean of a round's steps, over the rows that have run in all rounds. */
+/* Returns the geometric mean of a round's steps, over the rows that have run in all rounds. */
 static double level(const struct search *s, const double *const *step, size_t round)
 {
     double sum = 0;
@@ -94,7 +94,7 @@ double *search_steady(const double *step, const double *level, size_t from, size
     return sample;
 }
 
-/* Ranks the rows in state IN by their medians over all rounds. */
+/* Finds the best of the rows in state IN, and the ratios of the others to it, by medians over all rounds. */
 static void rank(struct search *s, const double *const *step)
 {
     double least = INFINITY, *levels = search_levels(s, step);
@@ -162,7 +162,7 @@ static int has_not_run(const struct search *s, int i)
            (s->row[i].state == SEARCH_RESERVE || s->row[i].state == SEARCH_LEFT_OUT);
 }
 
-/* Adds to the final, on both sides of the best size, the size halfway to the next one that has run. */
+/* On each side of the best size, adds to the final the size halfway between the best and the next size that has run. */
 static void take_neighbours(struct search *s)
 {
     for (int side = -1; side <= 1 && s->row[s->best].has_size; side += 2) {

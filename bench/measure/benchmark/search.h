@@ -12,8 +12,8 @@
 enum search_state {
     SEARCH_CONTROL,  /* runs in every round, but is not a candidate */
     SEARCH_IN,       /* runs in the next round */
-    SEARCH_RESERVE,  /* size between two others, which enters the final if it is next to the best */
-    SEARCH_LEFT_OUT, /* never runs, since the time is too short */
+    SEARCH_RESERVE,  /* size between two others, which may enter the final if it is next to the best */
+    SEARCH_LEFT_OUT, /* does not run, since time is short; may still enter the final if it is next to the best */
     SEARCH_DROPPED,  /* was in the slower half of a stage */
     SEARCH_SLOWER    /* was significantly slower than the best in the final */
 };
@@ -30,9 +30,9 @@ enum { SEARCH_ROWS = 64 };
 
 struct search_row {
     enum search_state state;
-    int has_size;                /* 1: a bucket size; rows of sizes are in increasing order */
-    size_t from, to;             /* its figures use rounds [from, to): the final, or all until it was dropped */
-    struct against_best against; /* as last compared; ratio is 1 for the best; interval is set only in the final */
+    int has_size;                /* 1: the row has a bucket size; the rows that have one are sorted by size */
+    size_t from, to;             /* the row's figures use rounds [from, to): of the final, or all if it was dropped */
+    struct against_best against; /* step / step of the best, as last compared; its interval: only in the final */
 };
 
 struct search {
@@ -43,28 +43,28 @@ struct search {
     int stage, stages;    /* stage: the current one, counted from 0; stages: estimated number before the final */
     size_t stage_from;    /* first round of the current stage */
     double stage_seconds; /* `seconds` when the current stage began */
-    int final, looks; /* final 1: the final has begun; looks 1: it may end early, with intervals that allow for repeated
-                         looks */
-    int best;         /* row of the best candidate; -1 before the first comparison */
+    int final, looks;     /* final 1: the final has begun; looks 1: candidates are compared repeatedly and the final
+                             may end early, with intervals that allow for this */
+    int best;             /* row of the best candidate; -1 before the first comparison */
     enum search_end end;
 };
 
-/* Begins a search over row[n], whose state (CONTROL, IN or RESERVE) and has_size are set. If the time is too short for
- * all sizes, keeps every second, every fourth ... size IN, and makes the others LEFT_OUT. */
+/* Begins a search of `limit` seconds over row[n], whose state (CONTROL, IN or RESERVE) and has_size are set. If the
+ * time is too short for all sizes, at block_seconds a block, leaves only every second (fourth, eighth ...) size IN, and
+ * makes the other sizes LEFT_OUT. */
 void search_begin(struct search *search, double limit, double block_seconds);
 
 /* Call after each round, `seconds` after the first round began: sets states, best and end. step[n][rounds]: the samples
  * of each row in seconds, finite in the rounds in which the row ran. */
 void search_round(struct search *search, const double *const *step, size_t rounds, double seconds);
 
-/* The level of each round [rounds]: the geometric mean of the steps of the rows that have run in all rounds, divided by
- * its median over rounds. search_steady: the samples of a row in rounds [from, to), each divided by the level of its
- * round, which removes a drift of the machine. The caller frees both. */
+/* search_levels returns the level of each round, [rounds]: the geometric mean of the steps of the rows that have run in
+ * all rounds, divided by the median of these means. search_steady returns the samples of a row in rounds [from, to),
+ * each divided by the level of its round, which removes a drift of the machine. The caller frees both arrays. */
 double *search_levels(const struct search *search, const double *const *step);
 double *search_steady(const double *step, const double *level, size_t from, size_t to);
 
-/* Return the number of rows in a state, and the number of rows that run in the next round. */
-int search_count(const struct search *search, enum search_state state);
-int search_running(const struct search *search);
+int search_count(const struct search *search, enum search_state state); /* returns the number of rows in a state */
+int search_running(const struct search *search); /* returns the number of rows that run in the next round */
 
 #endif

@@ -40,7 +40,7 @@ void ranking_add_figures(const struct ranking *c, struct figure_list *figures)
 #define FIELD(field) offsetof(struct ranking_row, field)
 
 /* clang-format off */
-/* An optional column is shown only if one of its figures is above 0. */
+/* A column with `optional` 1 is shown only if one of its figures is above 0. */
 static const struct {
     struct column column;
     int optional;

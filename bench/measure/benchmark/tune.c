@@ -35,7 +35,7 @@ static void make_rows(struct training_options *o, char *between)
 
 void tune_options_add(struct option_table *table, struct tune_options *options)
 {
-    /* options that the search decides itself, or that have no meaning for it */
+    /* options that a search must not have: the search chooses their values itself, or they mean nothing to it */
     static const char *const others[] = {"implementations", "bucket-size-mb", "rounds",
                                          "resolve",         "max-minutes",    "attainable"};
     run_options_add(table, &options->run);
@@ -101,7 +101,7 @@ static void print_plan(const struct search *s)
     int left_out = search_count(s, SEARCH_LEFT_OUT), in = search_count(s, SEARCH_IN);
     fprintf(stderr, "Searching among %d candidates for %s at most (--max-minutes)", in, text_duration(limit, s->limit));
     if (left_out)
-        fprintf(stderr, "; by the first steps there is no time for %d more bucket sizes", left_out);
+        fprintf(stderr, "; judging by the first steps, there is no time for %d more bucket sizes", left_out);
     fprintf(stderr, ".\n");
 }
 

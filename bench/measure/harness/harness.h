@@ -1,5 +1,5 @@
-/* harness.h - shared by all measuring commands: options, the way from the command line to the exit status, and the
- * device, monitors and results that a command opens. */
+/* harness.h - what all measuring commands share: common options, parsing the command line and running the command, and
+ * the device, monitors and results that a run opens. */
 #ifndef BENCH_MEASURE_HARNESS_HARNESS_H
 #define BENCH_MEASURE_HARNESS_HARNESS_H
 
@@ -42,8 +42,8 @@ enum exit_status harness_main(const struct harness_command *command, const struc
 struct harness {
     const struct job *job;
     const struct harness_options *options;
-    int64_t origin_ns; /* clock_now_ns at the start of the run: time 0 in its files */
-    int threads;       /* threads of a rank on the CPU; job->cores is the number of its logical CPUs */
+    int64_t origin_ns; /* clock_now_ns at the start of the run: time 0 in the run's files */
+    int threads;       /* number of threads of this rank on the CPU */
     struct host_facts host;
     struct open_device opened;
     struct comm_options comm; /* options->comm, completed with facts of the machine */
@@ -51,27 +51,27 @@ struct harness {
     struct results results;
 };
 
-/* Starts the watchdog, gathers facts about the machine, and opens the device and the monitors. All ranks call this and
- * the functions below. Returns 0; or -1 on every rank, reported by rank 0. End with harness_close in either case. */
+/* Starts the watchdog, gathers facts about the machine, and opens device and monitors. All ranks call this function and
+ * those down to harness_close. Returns 0; or -1 on every rank, reported by rank 0. Always end with harness_close. */
 int harness_open(struct harness *harness, const struct job *job, const struct harness_options *options);
 
-/* Opens the result directory (arguments: struct results_target). Call it after all other checks:
- * a run that is refused here leaves a directory with empty files at most. Returns as harness_open does. */
+/* Opens the result directory; option, given and below are as in struct results_target. Call it after all other checks,
+ * because it creates files: if it fails, it leaves at most empty files. Returns 0; or -1 on every rank, reported. */
 int harness_open_results(struct harness *harness, const char *option, const char *given, const char *below);
 
-/* Begins the content of run.json: the command, and the facts of the machine as "derived". The caller owns it. */
+/* Creates the JSON of run.json: the command, and the facts of the machine as "derived". The caller owns it. */
 cJSON *harness_run_json(const struct harness *harness, const char *mode, const struct comm *comm,
                         const struct command *command);
 
-/* Adds the facts of all ranks to run.json, writes it to the results, and deletes it. Returns as harness_open does. */
+/* Adds facts of all ranks to json, writes it as run.json, and deletes it. Returns 0; or -1 on every rank, reported. */
 int harness_write_run_json(const struct harness *harness, const struct results *results, cJSON *json);
 
-/* The first starts the monitors; the second stops them and gathers their findings. Both return as harness_open does. */
+/* Start the monitors; stop them and gather their findings. Both functions return 0; or -1 on every rank, reported. */
 int harness_start_monitors(struct harness *harness);
 int harness_stop_monitors(struct harness *harness);
 
-/* Closes the monitors and the results. Rank 0 prints the result directory if status is 0 and print_directory is 1. A
- * zeroed harness is fine. Returns the status, or -1 on every rank if the results could not be closed. */
+/* Closes the monitors and the results. If print_directory is 1 and status is 0, rank 0 prints the result directory.
+ * Returns `status`, or -1 on every rank if the results could not be closed. A zeroed harness is fine. */
 int harness_close(struct harness *harness, int status, int print_directory);
 
 /* ---- the parts of a summary that all modes have ---- */
@@ -84,7 +84,7 @@ void harness_add_heading(const struct harness *harness, const char *mode, const 
 /* Adds the findings of the monitors to a summary, as notes and as the member "monitor". */
 void harness_add_findings(const struct harness *harness, cJSON *summary);
 
-/* Writes a summary with its figures, prints its body if `print`, and frees all. Returns 0; or -1, reported. */
+/* Rank 0 only: writes a summary with its figures, frees both; print 1: prints its body. Returns 0; or -1, reported. */
 int harness_write_summary(struct results *results, cJSON *summary, struct figure_list *figures, int print);
 
 /* Prints the heading of a summary on rank 0, and deletes the summary. */

@@ -67,7 +67,7 @@ static size_t group_left(const char *directory, const char *limit_name, const ch
     char path[640];
     size_t limit, used, spare = 0;
     snprintf(path, sizeof path, "%s/%s", directory, limit_name);
-    if (!scan_line(path, "%zu", &limit)) /* "max" */
+    if (!scan_line(path, "%zu", &limit)) /* the file holds "max" */
         return SIZE_MAX;
     snprintf(path, sizeof path, "%s/%s", directory, used_name);
     if (!scan_line(path, "%zu", &used))
@@ -78,8 +78,8 @@ static size_t group_left(const char *directory, const char *limit_name, const ch
     return limit > used ? limit - used : 0;
 }
 
-/* Returns the fewest bytes that any control group of this process may still use: in version 2 of every level up to the
- * root, in version 1 of the memory controller. */
+/* Returns the fewest bytes that any control group of this process may still use. The groups are, in version 2, this
+ * process's group and all above it; in version 1, its group of the memory controller. */
 static size_t group_memory_left(void)
 {
     char line[512], directory[600];
@@ -177,7 +177,7 @@ void host_describe(const struct host_facts *host, const struct job *job, cJSON *
         cJSON *rank = json_add_row(ranks);
         cJSON_AddNumberToObject(rank, "rank", r);
         cJSON_AddStringToObject(rank, "host", all[r].name);
-        cJSON_AddNumberToObject(rank, "machine", machine[r]); /* hosts may share a machine */
+        cJSON_AddNumberToObject(rank, "machine", machine[r]); /* hosts that are containers may share a machine */
         cJSON_AddStringToObject(rank, "binding", all[r].binding);
         if (cJSON_GetObjectItemCaseSensitive(hosts, all[r].name))
             continue;

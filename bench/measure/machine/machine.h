@@ -29,11 +29,11 @@ struct host_facts {
 /* Fills the facts from hwloc and the kernel; unknown facts are empty or 0. */
 void host_facts(struct host_facts *facts);
 
-/* Adds all ranks with their bindings, and the facts of their hosts, to a JSON object. All ranks call. */
+/* Adds all ranks with their CPU bindings, and the facts of their hosts, to a JSON object. All ranks call. */
 void host_describe(const struct host_facts *host, const struct job *job, cJSON *json);
 
-/* Returns the threads of a rank: `requested`; if that is 0, OMP_NUM_THREADS; if that is not set, one per core. Returns
- * -1, reported, if the variable is not a number from 1 to HOST_MOST_THREADS. */
+/* Returns the number of threads of a rank: `requested`; if that is 0, OMP_NUM_THREADS; if that is not set, one per
+ * logical CPU of the rank. Returns -1, reported, if the variable is not a number from 1 to HOST_MOST_THREADS. */
 enum { HOST_MOST_THREADS = 4096 };
 int host_threads(size_t requested, double cores_per_rank);
 
@@ -43,9 +43,9 @@ size_t host_memory_available(void);
 /* Returns the resident bytes of this process; 0: unknown. */
 size_t host_resident_memory(void);
 
-/* Returns the most resident bytes since the last reset (clear_refs in proc(5)), or else since the start. */
+/* Returns this process's peak of resident bytes since host_reset_peak_memory, or else since its start; 0: unknown. */
 size_t host_peak_memory(void);
-int host_reset_peak_memory(void); /* returns 0, or -1 if the kernel does not allow it */
+int host_reset_peak_memory(void); /* resets that peak by clear_refs (proc(5)); returns 0, or -1 if not allowed */
 
 /* Return the CPU seconds of this process, and of all processes of the machine since boot (resolution 10 ms). */
 double host_process_cpu_seconds(void);
@@ -62,7 +62,7 @@ struct device_options {
     size_t threads; /* threads of a rank on the CPU; 0: OMP_NUM_THREADS, or this rank's share of the cores */
 };
 
-struct option_section open_device_options(struct device_options *options);
+struct option_section open_device_options(struct device_options *options); /* section Device, which fills *options */
 
 /* The device that a rank computes on. */
 struct open_device {
@@ -70,20 +70,20 @@ struct open_device {
     int on_gpu;           /* 1: a GPU; 0: the CPU (then gpu and sharing are zero) */
     struct gpu_facts gpu; /* facts of the rank's GPU */
     int sharing;          /* number of ranks that compute on the rank's GPU */
-    char why_cpu[256];    /* why auto chose the CPU, on rank 0 of a program built for GPUs; otherwise "" */
+    char why_cpu[256];    /* why --device auto chose the CPU, on rank 0 of a program built for GPUs; otherwise "" */
 };
 
-/* Opens the device of each rank. With `auto`, a GPU if every rank sees one, the CPU if no rank does. threads: for the
- * CPU. All ranks call. Returns 0; or -1 on every rank, reported by rank 0. */
+/* Opens the device of each rank; with `auto`, a GPU if every rank sees one, the CPU if no rank does. threads: number of
+ * threads on the CPU. All ranks call it. Returns 0; or -1 on every rank, reported by rank 0. */
 int open_device(struct open_device *opened, const struct job *job, const struct device_options *options, int threads);
 
 /* Opens the device of a single-process program, on the first GPU that it sees. Returns 0; or -1, reported. */
 int open_device_alone(struct open_device *opened, const struct device_options *options, int threads);
 
-/* Whether a run will compute on GPUs, since its options ask for one, or a rank sees one. All ranks call. */
+/* Whether a run will compute on GPUs: by --device, or, with `auto`, because a rank sees a GPU. All ranks call it. */
 int open_device_wants_gpus(const struct job *job, const struct device_options *options);
 
-/* Returns the GPUs [n] that this process sees, in order; n is 0 if it computes on the CPU. The caller frees them. */
+/* Returns the *n GPUs that this process sees, in order of index; *n is 0 on the CPU. The caller frees the array. */
 struct gpu_facts *open_device_seen(const struct open_device *opened, int *n);
 
 /* Prints on stderr why auto chose the CPU. Call it after all option checks. */
@@ -92,16 +92,16 @@ void open_device_explain(const struct open_device *opened);
 /* Writes the name of the GPU and the precision, such as "NVIDIA H200, bf16". */
 const char *open_device_words(const struct open_device *opened, char text[300]);
 
-/* Returns on a GPU the bytes that all processes use on it; the reset does nothing. On the CPU: the peak resident bytes
- * of this process since the last reset. The reset returns 0, or -1 if the kernel does not allow it. */
+/* open_device_memory returns on a GPU the bytes that all processes use on it now; on the CPU, this process's peak of
+ * resident bytes since open_device_reset_memory, which returns 0, or -1 if the kernel does not allow the reset. */
 size_t open_device_memory(const struct open_device *opened);
 int open_device_reset_memory(const struct open_device *opened);
 
-/* Returns the bytes that the ranks on this rank's GPU may allocate together; 0 on the CPU. This is the memory that was
- * free, minus an estimate for CUDA, cuBLAS and NCCL: for each rank 3 % of the memory, at least 1 GiB. */
+/* Returns the bytes that the ranks on this rank's GPU may allocate together: its free memory when it was opened, minus
+ * what CUDA, cuBLAS and NCCL need for each rank (estimated: 3 % of the GPU's memory, at least 1 GiB). 0 on the CPU. */
 size_t open_device_available(const struct open_device *opened);
 
-/* Adds the GPU, its precision and the versions of CUDA to a JSON object; adds nothing for a CPU. */
+/* Adds the precision, the facts of the GPU and the versions of CUDA to a JSON object; on a CPU, adds nothing. */
 void open_device_describe(const struct open_device *opened, cJSON *json);
 
 /* ---- the CPU's matrix products ---- */
@@ -113,8 +113,8 @@ int products_measure(const struct job *job, struct blas_facts *slowest);
 /* Writes the library and its kernels, such as "OpenBLAS 0.3.21 (SkylakeX)". */
 const char *products_words(const struct blas_facts *blas, char text[128]);
 
-/* The first returns a sentence if blas_choose_kernels replaced the kernels, else NULL; the second gives advice if
- * products run too slowly for the CPU's vector units, else NULL. */
+/* Write and return a sentence, or return NULL if there is nothing to say: products_replaced, that blas_choose_kernels
+ * replaced the BLAS's kernels; products_warning, that products are slow for the CPU's vector units, with advice. */
 const char *products_replaced(const struct blas_facts *blas, char text[256]);
 const char *products_warning(const struct blas_facts *blas, char text[400]);
 
@@ -134,7 +134,7 @@ struct option_section comm_options_section(struct comm_options *options);
 #define MONITOR_OTHER_CORES 0.25
 
 struct monitor_options {
-    int cpu, gpu; /* 1: watch the machine's CPUs (gpu: its GPUs) */
+    int cpu, gpu; /* cpu 1: watch the CPUs of each host; gpu 1: watch its GPUs */
 };
 
 /* The options --monitor-cpu and --monitor-gpu. */

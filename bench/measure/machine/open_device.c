@@ -26,7 +26,7 @@ static const struct accelerator *find_accelerator(const struct device_options *o
 }
 
 /* Checks that this process, for which find_accelerator found none, may compute on the CPU. others: another rank sees a
- * GPU. Under auto keeps the reported reason in why_cpu, unless the program was built without accelerators. Returns 0;
+ * GPU. With auto, keeps the reported reason in why_cpu, unless the program was built without accelerators. Returns 0;
  * or -1, already reported. */
 static int fall_back_to_cpu(struct open_device *opened, const struct device_options *o, int others)
 {

@@ -58,10 +58,10 @@ const char *products_warning(const struct blas_facts *blas, char text[400])
         snprintf(advice, sizeof advice, "set OPENBLAS_CORETYPE to %s", better);
     else
         snprintf(advice, sizeof advice, "%stry a newer version or another library (make BLAS=name)",
-                 own ? "other work may share its core; if none does, " : "");
+                 own ? "other work may be using this rank's cores; if not, " : "");
     snprintf(text, 400,
-             "matrix products by %s run at %.0f GFLOP/s on one thread, %.0f %% of the %.0f that its vector units can "
-             "do: %s",
+             "matrix products by %s run at %.0f GFLOP/s on one thread, %.0f %% of the %.0f that the CPU's vector units "
+             "can do: %s",
              products_words(blas, words), blas->product_gflops, 100 * share_of(blas), blas->vector_gflops, advice);
     return text;
 }

@@ -24,14 +24,14 @@ struct monitor {
     struct monitor_cpu cpu;
     struct monitor_gpu gpu;
     struct monitor_findings found; /* findings of this rank */
-    cJSON *joined;                 /* findings of all ranks, after monitor_stop; NULL: none */
+    cJSON *joined;                 /* findings of all ranks, after monitor_stop; NULL before it, or without samples */
     int64_t origin_ns, start_ns;
     int watching; /* 1: the thread is running */
     pthread_t thread;
-    int until[2]; /* a pipe; closing its write end stops the thread */
+    int until[2]; /* a pipe: read end, write end; closing the write end stops the thread */
 };
 
-/* A shorter last sample of a run is dropped, since the kernel counts CPU time in hundredths of a second. */
+/* A last sample of fewer seconds is dropped, since the kernel counts CPU time in hundredths of a second. */
 #define SHORTEST_S 0.2
 
 const cJSON *monitor_findings(const struct monitor *m)

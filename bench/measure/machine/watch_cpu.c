@@ -35,13 +35,13 @@ static double number_after(const char *text, const char *key, double scale)
     return end != rest ? scale * value : NAN;
 }
 
-/* Returns the content of a file below the root, valid until the next call; "" if it cannot be read. */
+/* Returns the content of the file at cpu->root and `path`, valid until the next call; "" if it cannot be read. */
 static const char *read_kernel_file(struct monitor_cpu *cpu, const char *path)
 {
     char whole[FILES_PATH];
     snprintf(whole, sizeof whole, "%s%s", cpu->root, path);
     FILE *file = fopen(whole, "re");
-    if (file) /* 64 KiB reads most files at once; the kernel suggests 1 KiB */
+    if (file) /* a buffer of 64 KiB reads most files at once; the kernel suggests one of 1 KiB */
         setvbuf(file, NULL, _IOFBF, 1 << 16);
     ssize_t n = file ? getdelim(&cpu->text, &cpu->room, 0, file) : -1; /* to the end: the file has no 0 byte */
     if (file)
@@ -49,7 +49,7 @@ static const char *read_kernel_file(struct monitor_cpu *cpu, const char *path)
     return n > 0 ? cpu->text : "";
 }
 
-/* Sums the numbers in a file of each CPU that the job may use; n: how many CPUs have the file. NAN if none has it. */
+/* Returns the sum of a file's number over the CPUs that the job may use; *n: how many have the file; NAN if none. */
 static double sum_over_cpus(struct monitor_cpu *cpu, enum cpu_file file, int *n)
 {
     static const char *const name[CPU_FILES] = {"cpufreq/scaling_cur_freq", "thermal_throttle/core_throttle_count",
@@ -69,7 +69,7 @@ static double sum_over_cpus(struct monitor_cpu *cpu, enum cpu_file file, int *n)
     return *n ? sum : NAN;
 }
 
-/* Sums how long CPU quotas stopped this process's control group (version 2) and each group above it. */
+/* Returns the ms for which CPU quotas stopped this process's control group (version 2) and the groups above, summed. */
 static double read_quota_ms(struct monitor_cpu *cpu)
 {
     double ms = NAN;
@@ -86,7 +86,7 @@ static double read_quota_ms(struct monitor_cpu *cpu)
     return ms;
 }
 
-/* Reads /proc/<pid>/stat of the job's processes; leaves the counters unknown unless all can be read. */
+/* Sets job_seconds and job_resident from /proc/<pid>/stat of the job's processes; neither if a file is unreadable. */
 static void read_processes(struct monitor_cpu *cpu, double tick, struct cpu_counters *c)
 {
     double seconds = 0, pages = 0;
@@ -96,7 +96,7 @@ static void read_processes(struct monitor_cpu *cpu, double tick, struct cpu_coun
         char path[64];
         double user, system, resident;
         snprintf(path, sizeof path, "/proc/%d/stat", cpu->pid[i]);
-        const char *rest = strrchr(read_kernel_file(cpu, path), ')'); /* the process name before it may contain ) too */
+        const char *rest = strrchr(read_kernel_file(cpu, path), ')'); /* the last ): a process name may contain ) too */
         if (!rest ||
             sscanf(rest, ") %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lf %lf %*s %*s %*s %*s %*s %*s %*s %*s %lf",
                    &user, &system, &resident) != 3)
@@ -122,7 +122,7 @@ struct cpu_counters cpu_counters_read(struct monitor_cpu *cpu)
         c.iowait = tick * iowait;
         c.steal = tick * steal;
     }
-    read_processes(cpu, tick, &c); /* right now: the job's time is subtracted from the total just read */
+    read_processes(cpu, tick, &c); /* right after /proc/stat: the job's time is subtracted from the machine's */
     text = read_kernel_file(cpu, "/proc/meminfo");
     c.memory_used = number_after(text, "MemTotal:", 1 / 1024.0) - number_after(text, "MemAvailable:", 1 / 1024.0);
     double khz = sum_over_cpus(cpu, CPU_CLOCK, &n);
@@ -210,7 +210,7 @@ void cpu_tally_report(const struct cpu_tally *tally, struct monitor_findings *fi
                              tally->thermal_seconds, tally->seconds, tally->thermal);
     if (tally->quota_ms > 0)
         monitor_findings_add(findings, "cpu_quota_throttling",
-                             "the CPU quota of the control group stopped it in %.0f of %.0f s (%.0f ms)",
+                             "the control group's CPU quota stopped the job in %.0f of %.0f s (%.0f ms)",
                              tally->quota_seconds, tally->seconds, tally->quota_ms);
 }
 

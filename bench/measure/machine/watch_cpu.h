@@ -11,28 +11,28 @@
 
 /* A reading of the kernel's counters; NAN: the kernel does not have that counter. */
 struct cpu_counters {
-    double user, system, idle, iowait, steal; /* CPU seconds since boot; user has nice in it, system interrupts */
+    double user, system, idle, iowait, steal; /* CPU seconds since boot; user includes nice, and system interrupts */
     double mhz;                               /* current clock, mean over the CPUs that the job may use */
     double thermal_throttles;         /* throttling events since boot, summed over the CPUs that the job may use */
     double quota_ms;                  /* ms for which CPU quotas stopped this process's control groups */
-    double memory_used;               /* MiB */
-    double job_seconds, job_resident; /* CPU seconds of the job's processes so far, and their resident MiB now */
+    double memory_used;               /* MiB of the machine's memory in use */
+    double job_seconds, job_resident; /* of the job's processes here: CPU seconds so far, resident MiB now */
 };
 
 /* What happened between two readings of the counters; NAN: unknown. */
 struct cpu_sample {
     double length;                           /* seconds */
     double user, system, iowait, steal;      /* percent of the machine's CPU time */
-    double job_cores, other_processes_cores; /* cores used by the job on this machine, by all other processes */
-    double thermal_throttles, quota_ms;
-    struct cpu_counters now; /* the later reading, which has the clock and the memory */
+    double job_cores, other_processes_cores; /* mean cores used on this machine: by the job, by other processes */
+    double thermal_throttles, quota_ms;      /* increase of these counters */
+    struct cpu_counters now;                 /* the later reading, which has the clock and the memory */
 };
 
 struct cpu_sample cpu_sample_between(const struct cpu_counters *before, const struct cpu_counters *after,
-                                     double length_s);
+                                     double length_s); /* returns the sample between readings length_s seconds apart */
 
-/* Thresholds of findings, in addition to MONITOR_OTHER_CORES. Throttling is always a finding. A fallen clock counts
- * only while the machine is busy, because idle cores slow down on purpose. */
+/* Thresholds of findings, in addition to MONITOR_OTHER_CORES. Any throttling is a finding. A fallen clock counts only
+ * while the machine is busy, because idle cores slow down on purpose. */
 #define MONITOR_STEAL_PERCENT      2.0  /* percent of a second's CPU time, taken by the hypervisor */
 #define MONITOR_CLOCK_FALL         0.10 /* fall of the mean clock, as a share of its maximum so far */
 #define MONITOR_CLOCK_BUSY_PERCENT 50.0 /* percent of CPU time that makes the machine busy */
@@ -46,11 +46,11 @@ struct cpu_tally {
     double clock_most;                                    /* highest clock in MHz so far, while the machine was busy */
     double fall_from, fall_to;                            /* MHz before and after the clock's deepest fall; 0: none */
     double thermal_seconds, thermal;                      /* seconds with throttling; number of throttling events */
-    double quota_seconds, quota_ms;                       /* seconds with a stop by a quota; ms stopped in all */
+    double quota_seconds, quota_ms;                       /* seconds with stops by a quota; total ms of these stops */
 };
 
-void cpu_tally_add(struct cpu_tally *tally, const struct cpu_sample *sample);
-void cpu_tally_report(const struct cpu_tally *tally, struct monitor_findings *findings);
+void cpu_tally_add(struct cpu_tally *tally, const struct cpu_sample *sample); /* adds a sample to the totals */
+void cpu_tally_report(const struct cpu_tally *tally, struct monitor_findings *findings); /* adds the findings */
 
 enum cpu_file { CPU_CLOCK, CPU_CORE_THROTTLES, CPU_PACKAGE_THROTTLES, CPU_FILES };
 
@@ -60,7 +60,7 @@ struct monitor_cpu {
     const int *pid;   /* [pids] processes of the job on this machine; pids 0: unknown */
     int pids;
     cpu_set_t cpus;         /* CPUs that the job may use */
-    int missing[CPU_FILES]; /* 1: no CPU has that file, which is not read again */
+    int missing[CPU_FILES]; /* 1: no CPU has that file, so it is not read again */
     char *text;             /* [room] content of a file; the owner frees it */
     size_t room;
     struct cpu_counters last; /* the previous reading, made at last_ns */
@@ -74,7 +74,7 @@ struct cpu_counters cpu_counters_read(struct monitor_cpu *cpu);
 
 extern const char cpu_column_names[]; /* header line of the CSV file */
 
-/* Reads the counters and writes a CSV line about the time since the last reading; `seconds` is the line's time. */
+/* Reads the counters and writes a CSV line about the time since the last reading. seconds: the line's first column. */
 void monitor_cpu_sample(struct monitor_cpu *cpu, double seconds);
 
 #endif

@@ -13,15 +13,15 @@ struct monitor_findings {
     struct monitor_finding {
         char name[32], text[MONITOR_TEXT]; /* name: kind, such as "other_processes"; text: without a full stop */
     } finding[MONITOR_FINDINGS_MOST];
-    double samples, cpu_seconds; /* number of samples taken, and the CPU time that this took */
+    double samples, cpu_seconds; /* number of samples taken, and the CPU seconds spent on taking them */
 };
 
-/* Adds a finding to a host, which has none of that name. format: as for printf. */
+/* Adds a finding; the host must have none of that name yet. The text is formatted as by printf. */
 void monitor_findings_add(struct monitor_findings *findings, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Joins the findings of all ranks, all[n], into the JSON that monitor_findings returns; NULL without a sample. A rank
- * that watched nothing has zeroed findings. The caller owns the JSON. */
+/* Joins the findings of all ranks, all[n], into the JSON described at the function monitor_findings; NULL if no rank
+ * took a sample. A rank that watched nothing has zeroed findings. The caller owns the JSON. */
 cJSON *monitor_findings_join(const struct monitor_findings *all, int n);
 
 #endif

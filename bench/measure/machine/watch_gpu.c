@@ -37,9 +37,9 @@ enum { FUNCTIONS = sizeof function_name / sizeof *function_name };
 
 static void *library; /* NULL: not loaded */
 
-/* NVML's functions, in the order of function_name. All but error return NVML_OK or an error number. */
+/* NVML's functions, in the order of function_name. All but `error` return NVML_OK or an error number. */
 static union {
-    void *address[FUNCTIONS]; /* POSIX: a function pointer fits a void * */
+    void *address[FUNCTIONS]; /* by POSIX, a void * can hold a function pointer */
     struct {
         int (*init)(void);
         int (*shutdown)(void);
@@ -47,7 +47,7 @@ static union {
         int (*handle)(unsigned index, nvml_device *device);
         const char *(*error)(int error);
         int (*uuid)(nvml_device device, char *uuid, unsigned length);
-        /* percent[0], percent[1]: of NVML's sampling period, in which a kernel ran, in which memory was accessed */
+        /* percent: share of NVML's sampling period in which [0] a kernel ran, [1] memory was read or written */
         int (*utilization)(nvml_device device, unsigned percent[2]);
         int (*memory)(nvml_device device, unsigned long long bytes[3]); /* bytes: total, free, used */
         int (*power)(nvml_device device, unsigned *milliwatt);
@@ -105,7 +105,7 @@ enum { SW_POWER_CAP = 0x4, HW_SLOWDOWN = 0x8, SW_THERMAL = 0x20, HW_THERMAL = 0x
 
 static const struct {
     const char *name, *text;
-    unsigned long long reasons; /* NVML's bits, of which any is enough */
+    unsigned long long reasons; /* NVML's bits; any one of them is enough */
 } conditions[GPU_FINDINGS] = {
     {"gpu_power_cap", "was held back by its power limit", SW_POWER_CAP | HW_POWER_BRAKE},
     {"gpu_thermal_throttling", "was throttled because of its temperature", SW_THERMAL | HW_THERMAL},
@@ -130,7 +130,7 @@ void gpu_tally_report(const struct gpu *gpu, int n, struct monitor_findings *fin
     for (int k = 0; k < GPU_FINDINGS; k++) {
         char more[64] = "", most[64] = "";
         const struct gpu *worst = gpu;
-        int others = -1; /* GPUs with this finding apart from the worst */
+        int others = -1; /* number of GPUs with this finding, minus 1 for the worst */
         for (int i = 0; i < n; i++) {
             others += gpu[i].count[k] > 0;
             worst = gpu[i].count[k] > worst->count[k] ? &gpu[i] : worst;

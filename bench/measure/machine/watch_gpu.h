@@ -6,7 +6,7 @@
 #include "base/lines.h"
 #include "machine/watch_findings.h"
 
-/* More memory in use than this is a finding. A clock held back by power, temperature or hardware is always one. */
+/* Memory in use above this percentage is a finding; so is any clock held back by power, temperature or hardware. */
 #define MONITOR_GPU_MEMORY_PERCENT 90.0
 
 /* The state of a GPU; NAN: unknown. */
@@ -15,8 +15,8 @@ struct gpu_sample {
     double memory_used, memory_total; /* MiB */
     double power, temperature;        /* power in W, temperature in degrees Celsius */
     double sm_clock;                  /* MHz */
-    int has_reasons;
-    unsigned long long reasons; /* why the clock is below its maximum: NVML's bits */
+    int has_reasons;                  /* 1: `reasons` is known */
+    unsigned long long reasons;       /* why the clock is below its maximum: NVML's bits */
 };
 
 enum { GPU_FINDINGS = 4, GPU_ID = 96 };
@@ -27,17 +27,17 @@ struct gpu {
     struct nvml_device *device;       /* NVML's handle */
     char uuid[GPU_ID];                /* "" if the GPU has no UUID */
     int samples, count[GPU_FINDINGS]; /* number of all samples, and of the samples with each finding */
-    double memory_most;               /* percent */
+    double memory_most;               /* most memory in use, in percent of all */
 };
 
 /* Adds a sample to the counts of a GPU. */
 void gpu_tally_add(struct gpu *gpu, const struct gpu_sample *sample);
 
-/* Adds each kind of finding: the GPU with that finding in most samples, and how many other GPUs have it. */
+/* For each kind of finding, adds a text about the GPU that has it in most samples, and how many other GPUs have it. */
 void gpu_tally_report(const struct gpu *gpu, int n, struct monitor_findings *findings);
 
 enum { GPU_REASONS_TEXT = 192 };
-/* Writes the names of NVML's clock reasons joined by |; "none" without a reason; "other" for unnamed bits. */
+/* Writes the names of the bits set in gpu_sample.reasons, joined by |; "none" for no bit, "other" for unknown ones. */
 const char *gpu_reasons_words(unsigned long long reasons, char text[GPU_REASONS_TEXT]);
 
 /* The monitor of all GPUs of a host, whether or not this run computes on them. */
@@ -54,7 +54,7 @@ void monitor_gpu_destroy(struct monitor_gpu *monitor); /* a zeroed monitor is fi
 
 extern const char gpu_column_names[]; /* header line of the CSV file */
 
-/* Reads every GPU and writes a CSV line for each; `seconds` is the line's time. */
+/* Reads every GPU and writes a CSV line for each. seconds: the first column of these lines. */
 void monitor_gpu_sample(struct monitor_gpu *monitor, double seconds);
 
 #endif

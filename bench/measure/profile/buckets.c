@@ -1,4 +1,4 @@
-/* buckets.c - when the collective of each bucket is ready, requested, posted and done, and how long it is exposed. */
+/* buckets.c - when each bucket is ready, its collective requested, posted and complete; how long that is exposed. */
 #include "profile/figures.h"
 
 #include "kernels/error.h"

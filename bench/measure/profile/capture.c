@@ -16,8 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* So that a killed run leaves traces, they are written between steps: after the first step, after WRITE_EVERY_S, and
- * then each time the capture has grown by a quarter, so that a long capture spends little time writing. */
+/* Traces are also written between steps, so that a killed run leaves some: after the first step, then whenever
+ * WRITE_EVERY_S seconds have passed and the capture has grown by a quarter (so a long capture seldom writes). */
 enum { WRITE_EVERY_S = 3 };
 
 /* ---- signals ---- */
@@ -55,7 +55,7 @@ int capture_stop_noting(const struct job *job)
 
 /* ---- setting up a capture ---- */
 
-/* Describes which records of this rank's GPU its trace lacks. */
+/* Describes in capture->missing which records of this rank's GPU are not in its trace. */
 static void find_missing(struct capture *capture, const struct recorder *r)
 {
     char *text = capture->missing;
@@ -71,7 +71,7 @@ static void find_missing(struct capture *capture, const struct recorder *r)
                  r->tracer.activities.dropped, r->tracer.activities.untimed);
 }
 
-/* Takes from rank 0 the origin of the trace times and its Unix time, so that all traces share them. */
+/* Takes the origin of the trace's times, and the Unix time of this origin, from rank 0; so all traces share them. */
 static void agree_on_base(struct trace *trace, const struct job *job, int64_t origin_ns)
 {
     int64_t *all = allocate(2 * (size_t)job->size, sizeof *all);
@@ -168,7 +168,7 @@ static void collect_steps(struct capture *capture, struct training *t)
     float *record = allocate((size_t)capture->n * RECORDS + 1, sizeof *record);
     for (int i = 0; i < TIMELINE_LANES; i++)
         if (r->timeline.lane[i].dropped)
-            FATAL("%zu spans found lane %d of the timeline full", r->timeline.lane[i].dropped, i);
+            FATAL("%zu spans were lost, because lane %d of the timeline was full", r->timeline.lane[i].dropped, i);
     r->device->stamps_end();
     timeline_settle(&r->timeline, r->device->stamp_ns);
     r->device->download(record, t->engine.trainer.record, (size_t)capture->n * RECORDS * sizeof *record);
@@ -184,7 +184,7 @@ static void collect_steps(struct capture *capture, struct training *t)
     capture->trace.steps = capture->n;
 }
 
-/* Starts the GPU vendor's profiler (on 1) or stops it (0). It runs from the first kept step to the last. */
+/* With --cuda-profiler-range, starts (on = 1) or stops (on = 0) the GPU vendor's profiler around the kept steps. */
 static void profiler_range(struct capture *capture, const struct device *device, int on)
 {
     if (on == capture->in_range || !capture->options->cuda_profiler_range)
@@ -194,7 +194,7 @@ static void profiler_range(struct capture *capture, const struct device *device,
     capture->in_range = on;
 }
 
-/* Runs one step of the schedule, and keeps its spans only if the step is active. */
+/* Runs one step of the schedule, and keeps the step and its spans only if `state` is CAPTURE_ACTIVE. */
 static void run_step(struct capture *capture, struct training *t, size_t step, enum capture_state state)
 {
     struct recorder *r = &t->engine.recorder;
@@ -220,7 +220,7 @@ static void run_step(struct capture *capture, struct training *t, size_t step, e
     t->run.steps_run++;
 }
 
-/* At the first step of an epoch, begins an annotation around the epoch's steps for the vendor's profilers. */
+/* At the first step of an epoch, begins an annotation around the epoch's steps, for the GPU vendor's profilers. */
 static void enter_epoch(const struct training *t, size_t step)
 {
     const char *name = schedule_is_warmup(&t->engine.trainer.schedule, (long)step) ? "warmup_epoch" : "active_epoch";
@@ -238,7 +238,7 @@ static int run_epochs(struct capture *capture, struct training *t, const struct 
 {
     const struct job *job = t->harness.job;
     struct recorder *r = &t->engine.recorder;
-    size_t step = 0, due = 1, a_second = 1 + (size_t)(1000000000 / (step_ns + 1)); /* in steps; equal on every rank */
+    size_t step = 0, due = 1, a_second = 1 + (size_t)(1000000000 / (step_ns + 1)); /* steps in 1 s, on all ranks */
     int status = 0;
     struct progress progress;
     progress_begin(&progress, job->rank ? 0 : steps);
@@ -251,7 +251,7 @@ static int run_epochs(struct capture *capture, struct training *t, const struct 
         }
         enter_epoch(t, step);
         run_step(capture, t, step, state);
-        if (t->engine.trainer.checkpoint.failed) /* on all ranks */
+        if (t->engine.trainer.checkpoint.failed) /* equal on all ranks */
             status = job_agree(job, -1);
         size_t done = step + 1;
         int exchanges = done % a_second == 0 || done == steps; /* equal on all ranks, so all stop together */
@@ -282,7 +282,7 @@ static void evaluate_steps(struct capture *capture, struct training *t)
 {
     const struct job *job = t->harness.job;
     struct recorder *r = &t->engine.recorder;
-    int first = 0; /* first counted step: of an active epoch, or of warm-up if no others were captured */
+    int first = 0; /* the first counted step: the first that is not of warm-up, or 0 if all are */
     recorder_stop_tracer(r);
     find_missing(capture, r);
     collect_steps(capture, t);

@@ -16,28 +16,28 @@ struct capture {
     struct overlap *overlap;    /* [n] */
     size_t *parameters;         /* [buckets] parameters in each bucket of the plan */
     struct alignment alignment;
-    struct collectives collectives;   /* those of active epochs; or of warm-up epochs, if no others were captured */
-    int in_range;                     /* 1: the vendor's profiler is running */
+    struct collectives collectives;   /* in the kept steps; counted: those of active epochs; if there are none, all */
+    int in_range;                     /* 1: the GPU vendor's profiler is running */
     struct gpu_facts *seen, *of_rank; /* seen: GPUs that this process sees; of_rank[ranks]: the GPU of each rank */
-    char missing[640];                /* what the traces lack of the GPU's records, without a full stop; "": nothing */
+    char missing[640];                /* which GPU records the traces lack, in words without a full stop; "": none */
     struct trace trace;
 };
 
 /* Runs the steps with the implementation of a row, aligns the clocks, and writes the trace of this rank, the trace of
- * all ranks and the telemetry; `name` begins their file names. The spans stay in the run's timeline. SIGINT, SIGTERM or
- * SIGHUP during the steps ends the capture, and the steps so far are written. Returns 0; or -1 on every rank, reported.
- * Release with capture_destroy either way. */
+ * all ranks and the telemetry; names of trace files begin with `name`. The spans stay in the run's timeline. SIGINT,
+ * SIGTERM or SIGHUP during the steps ends the capture, and the steps so far are written. Returns 0; or -1 on every
+ * rank, reported. Release with capture_destroy either way. */
 int capture_run(struct capture *capture, struct training *t, int row, const char *name,
                 const struct profile_options *options, struct results *results);
 void capture_destroy(struct capture *capture); /* a zeroed capture is fine */
 
-/* Ends the handling of signals by capture_run. Returns whether any rank received a signal. All ranks call. */
+/* Restores the signal handlers from before capture_run. Returns whether any rank received a signal. All ranks call. */
 int capture_stop_noting(const struct job *job);
 
 /* Writes <name>_rank_<r>_trace.json if this rank is in --profile-ranks. Returns 0; or -1, reported. */
 int trace_file_write(const struct profile_options *options, const struct results *results, const struct trace *trace);
 
-/* One trace of all ranks in --profile-ranks. Each rank sends its rows to rank 0, which concatenates them. */
+/* A trace that is being written: of this rank; or of all ranks, whose rows rank 0 receives and concatenates. */
 struct trace_file {
     struct new_file file;
     struct watchdog *watchdog; /* notices if a write hangs */
@@ -45,7 +45,7 @@ struct trace_file {
 };
 
 /* Adds the trace of every rank to all_ranks/<name>_all_ranks_trace.json; the first call creates the file, and
- * merged_trace_end completes it. Both functions return 0; or -1, reported, and leave no file. All ranks call both. */
+ * merged_trace_end completes it. Both return 0; or -1, reported, in which case no file is left. All ranks call both. */
 int merged_trace_add(struct trace_file *merged, const struct profile_options *options, const char *directory,
                      const struct job *job, const struct trace *trace);
 int merged_trace_end(struct trace_file *merged, const char *name);

@@ -56,7 +56,7 @@ static void begin_merged(struct trace_file *m, const struct profile_options *opt
                 new_file_open(&m->file, path, options->trace_gzip) || trace_write(trace, &sink, TRACE_MERGED_HEAD);
 }
 
-/* Receives the rows of a rank until an empty message ends them; after a failure discards them. */
+/* Receives the rows of a rank, until an empty message, and writes them; after a failure, only receives them. */
 static void receive_rows(struct trace_file *m, const struct job *job, int rank)
 {
     static char text[1 << 16];
@@ -82,7 +82,7 @@ int merged_trace_add(struct trace_file *m, const struct profile_options *options
             job_send(job, NULL, 0);
         if (r > 0 && job->rank == 0)
             receive_rows(m, job, r);
-        job_barrier(job); /* no rank waits longer than one trace takes to write */
+        job_barrier(job); /* so that no wait, which --timeout limits, spans the rows of several ranks */
     }
     return m->failed ? -1 : 0;
 }

@@ -6,8 +6,8 @@
 
 #include <stdio.h>
 
-/* Compares the steps of the profiles with the shortest step (only those that reduce, if any does), adds the verdict,
- * and sets step_to_shortest of every profile. Returns the label of the profile with the shortest step. */
+/* Compares the step of each profile with the shortest step (of the profiles that reduce, if any does), adds the
+ * verdict, and sets step_to_shortest of every profile. Returns the label of the profile with the shortest step. */
 static const char *compare_steps(struct profile *profile, int n, const struct measurements *m, cJSON *summary)
 {
     const double *step[MAX_IMPLEMENTATIONS] = {0};
@@ -51,7 +51,7 @@ static const char *compare_steps(struct profile *profile, int n, const struct me
 
 #define FIELD(field) offsetof(struct profile, field)
 
-/* Each estimate becomes a figure, and a column of a table, followed by a column with its interval. */
+/* Each estimate becomes a figure, and two columns of one of these tables: the median and the interval. */
 enum { STEPS, COMPUTATION, COMMUNICATION, TABLES };
 static const struct {
     int table;
@@ -73,7 +73,7 @@ static const struct {
 };
 enum { ESTIMATES = sizeof estimates / sizeof *estimates };
 
-/* Adds one of the tables to which the estimates above belong. */
+/* Adds one table: its columns are the `estimates` that name this table. */
 static void add_table(cJSON *summary, int table, const char *key, const char *title, const struct profile *profile,
                       int n, const char *note)
 {
@@ -104,8 +104,8 @@ static void add_tables(const struct profile *profile, int n, size_t rounds, cons
              text_plural(rounds), steps, text_plural(steps));
     snprintf(note, sizeof note,
              "step / shortest: geometric mean over the rounds of the step time over that of %s in the same round; the "
-             "intervals of all that reduce hold together. peak: memory in use during its blocks, on the rank where it "
-             "is largest, without what only other implementations use.",
+             "intervals of all implementations that reduce hold simultaneously. peak: memory in use during the "
+             "implementation's blocks, on the rank with the most, without what only other implementations use.",
              shortest);
     add_table(summary, STEPS, "implementations", title, profile, n, note);
     add_table(summary, COMPUTATION, "phases", "Computation", profile, n,

@@ -1,4 +1,4 @@
-/* controls.c - compares a captured implementation with its controls, and judges overlap from them. */
+/* controls.c - compares a captured implementation with its controls, and judges whether communication overlapped. */
 #include "profile/controls.h"
 #include "profile/figures.h"
 
@@ -13,7 +13,7 @@
 /* clang-format off */
 const struct control_result control_results[CONTROL_RESULTS] = {
     {NULL, "step", NULL, "traced, as captured", "s", FIELD(step), BETTER_LOWER},
-    {"untraced", "step", "untraced", "records phases and collectives alone", "s", FIELD(step_untraced), BETTER_LOWER},
+    {"untraced", "step", "untraced", "records only phases and collectives", "s", FIELD(step_untraced), BETTER_LOWER},
     {"after_backward", "step", "after backward", "the same collectives, all after backward", "s",
      FIELD(step_after_backward), BETTER_LOWER},
     {"none", "step", "none", "without communication", "s", FIELD(step_none), BETTER_LOWER},
@@ -23,9 +23,9 @@ const struct control_result control_results[CONTROL_RESULTS] = {
      BETTER_LOWER},
     {NULL, "attainable", "attainable", "with perfect overlap of this plan", "s", FIELD(attainable), BETTER_NONE},
     {NULL, "saved_by_overlap", "saved by overlap", "after backward - as captured", "s", FIELD(saved), BETTER_HIGHER},
-    {NULL, "step_to_attainable", "step / attainable", "1 is as good as it gets", "1", FIELD(step_to_attainable),
+    {NULL, "step_to_attainable", "step / attainable", "1: the bound of perfect overlap is reached", "1", FIELD(step_to_attainable),
      BETTER_LOWER},
-    {NULL, "overlap_efficiency", "overlap efficiency", "saved by overlap, of the smaller of comm alone and backward", "1",
+    {NULL, "overlap_efficiency", "overlap efficiency", "saved by overlap / the smaller of comm alone and backward of none", "1",
      FIELD(overlap_efficiency), BETTER_HIGHER},
     {NULL, "comm_slowdown", "comm slowdown", "duration of a collective / alone, waiting for a straggler included", "1",
      FIELD(comm_slowdown), BETTER_LOWER},
@@ -123,7 +123,7 @@ static struct estimate mean_ratio(const double *a, const double *b, size_t n)
 
 void controls_compute(struct controls *c, const struct job *job, const struct measurements *m)
 {
-    /* A result that does not apply gets n = 0 rounds; the row given for it is not read. */
+    /* A result that does not apply is estimated from n = 0 rounds, so the row given for it is not read. */
     size_t n = c->rounds = m->rounds, of_none = c->rows.none < 0 ? 0 : n, of_communication = c->communicates ? n : 0;
     size_t of_overlap = c->rows.after_backward < 0 ? 0 : of_communication;
     int none_row = of_none ? c->rows.none : 0, after_backward_row = of_overlap ? c->rows.after_backward : 0;
@@ -159,13 +159,13 @@ void controls_compute(struct controls *c, const struct job *job, const struct me
 
 /* ---- the verdict on overlap ---- */
 
-/* Rounds to whole percent, and turns -0 into 0. */
+/* Converts a ratio to whole percent, and -0 to 0. */
 static double percent(double x)
 {
     return round(100 * x) + 0.0;
 }
 
-/* Returns why nothing overlaps: the first reason that applies. */
+/* Returns the reason why nothing overlaps (the first that applies); may use `text` for it. */
 static const char *why_no_overlap(const struct profile_facts *facts, double tail, const struct controls *c,
                                   char text[192])
 {

@@ -10,7 +10,7 @@
 struct profile_facts {
     const char *label, *bucket_words; /* label and bucket size of the implementation */
     const struct strategy *strategy;
-    int buckets;                     /* number of buckets in its plan */
+    int buckets;                     /* number of buckets in the plan */
     int ranks, hosts, machine_ranks; /* machine_ranks: number of ranks on rank 0's machine */
     int on_gpu, comm_on_device;      /* comm_on_device 1: the device itself communicates (struct comm) */
     int has_synthetic_data;
@@ -19,7 +19,7 @@ struct profile_facts {
     double tokens, flops; /* tokens of all ranks per step; FLOP of the model per step */
     size_t block_steps;   /* timed steps in a block */
     size_t memory_bytes;  /* memory of rank 0's GPU or machine; 0: unknown */
-    size_t peak_bytes;    /* largest open_device_memory of any rank so far */
+    size_t peak_bytes;    /* most bytes in use so far (open_device_memory), on the rank with the most */
 };
 
 /* Indices of a captured row and of its controls among the rows of a run; -1: that control is not needed. */
@@ -27,20 +27,20 @@ struct profile_rows {
     int captured, untraced, after_backward, none;
 };
 
-/* Finds a captured row's controls among n rows of profile_rows_make; `none` only if the captured row reduces. */
+/* Finds a captured row's controls in row[n] (profile_rows_make). `none` is found only if the captured row reduces. */
 struct profile_rows profile_rows_find(const struct implementation *row, int n, int captured);
 
 struct controls {
     struct profile_rows rows;
     int communicates;                       /* 1: more than one rank, and the captured row reduces */
-    const struct attainable *attainable_of; /* measured for all rows of the run */
-    size_t others_staged; /* staged bytes of other rows only: of all ranks on a GPU, or of one rank on the CPU */
+    const struct attainable *attainable_of; /* attainable step times of all rows of the run */
+    size_t others_staged; /* bytes in the send buffers of other rows: of one rank, or of all ranks on this GPU */
 
     /* Series [rounds]: seconds in a step of the captured row, means over ranks (unless stated otherwise). */
     double *all_series;             /* owns the memory of the series below */
     double *compute, *compute_none; /* time in which operations ran; compute_none: in a step of `none` */
     double *exposed, *overlap;      /* `exposed` and `overlap` of struct overlap */
-    double *alone;                  /* sum of the row's collectives, each run alone, on the slowest rank */
+    double *alone;                  /* sum of the times of the row's collectives, each run alone, on the slowest rank */
     double *slowdown;               /* time of a collective in the step / its time alone */
     double *peak;                   /* bytes in use minus others_staged, on the rank with the most */
 
@@ -60,31 +60,31 @@ void controls_create(struct controls *controls, const struct profile_rows *rows,
                      const struct attainable *attainable, size_t others_staged, size_t room);
 void controls_destroy(struct controls *controls); /* zeroed controls are fine */
 
-/* Whether a row is the captured one or one of its controls. */
+/* Returns whether a row is the captured row or one of its controls. */
 int controls_include(const struct controls *controls, int row);
 
-/* Whether attainable_measure must run after the blocks of a row, for its collectives alone or `none`'s ready times. */
+/* Returns whether a row's blocks need attainable_measure: if ranks communicate, the captured row and `none` do. */
 int controls_measure_alone(const struct controls *controls, int row);
 
-/* Adds a block, of `timed` timed steps, of a row that controls_include. Its spans must still be in the timeline, and
- * its collectives have been measured alone. All ranks call. */
+/* Adds a block, with `timed` timed steps, of a row for which controls_include returns 1. The spans of the block must
+ * still be in the timeline, and its collectives must have been measured alone (attainable_measure). All ranks call. */
 void controls_add_block(struct controls *controls, const struct job *job, const struct timeline *timeline,
                         const struct block *block, int timed);
 
-/* Computes the results from the complete rounds. All ranks call. */
+/* Computes the results (struct controls) from the complete rounds. All ranks call. */
 void controls_compute(struct controls *controls, const struct job *job, const struct measurements *measurements);
 
-/* Estimates the overlap efficiency from seconds of n rounds: step[n], after_backward[n], alone[n], and the backward
- * pass of `none`, backward[n]. */
+/* Estimates the overlap efficiency over n rounds. The arrays hold, for each round, the seconds of the step, the step
+ * after_backward, the collectives alone, and the backward pass of `none`. */
 struct estimate controls_efficiency(const double *step, const double *after_backward, const double *alone,
                                     const double *backward, size_t n);
 
-/* How a result is shown as a figure and as a row of a table. */
+/* How a result is shown as a figure and as a row of a table. control_estimate returns its estimate. */
 struct control_result {
     const char *subject, *figure; /* subject NULL: the label of the implementation */
-    const char *name, *meaning;   /* texts of the table's row; name NULL: the label; meaning NULL: no row */
+    const char *name, *meaning;   /* texts of the row in a table; name NULL: the label; meaning NULL: no row */
     const char *unit;
-    size_t offset; /* place of the estimate in struct controls */
+    size_t offset; /* offset of the estimate in struct controls */
     enum better better;
 };
 enum { CONTROL_RESULTS = 15 };
@@ -95,7 +95,7 @@ static inline const struct estimate *control_estimate(const struct controls *con
 }
 
 /* Writes in a sentence or two whether communication overlapped, with the efficiency and its interval, or why it did
- * not. exposed_tail: seconds in a captured step of rank 0. The controls may have no round yet. */
+ * not. exposed_tail: of struct overlap, mean over the captured steps of rank 0. The controls may have no round yet. */
 enum { OVERLAP_VERDICT = 640 };
 void overlap_verdict_write(char text[OVERLAP_VERDICT], const struct profile_facts *facts, double exposed_tail,
                            const struct controls *controls);

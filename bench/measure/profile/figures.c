@@ -34,7 +34,7 @@ static double pace_of(const double *of_rank, int ranks)
     return stats_quantile(of_rank, (size_t)ranks, ranks > 1 ? (double)quarter / (ranks - 1) : 0);
 }
 
-/* Sets how late each rank's median work is, and how much shorter a step would be without that delay. */
+/* Sets `late` and `saves` of each rank (struct rank_figure) from work[ranks], the median work of each rank in s. */
 static void find_late(struct profile_figures *figures, const double *work)
 {
     double pace = pace_of(work, figures->ranks), most = work[rank_of_most(work, figures->ranks, 1)];
@@ -53,8 +53,8 @@ enum step_phase rank_latest_in(const struct rank_figure *rank)
     return (enum step_phase)rank_of_most(rank->late_in, PHASES, 1);
 }
 
-/* Writes the share that a phase usually has in a well-tuned step (backward's is about twice forward's), and whether
- * this phase is outside. */
+/* Writes the share that a phase usually has in a well-tuned step (backward's is about twice forward's), and whether the
+ * share of this phase is outside that range. */
 static void compare_with_usual(struct phase_figure *f, int phase)
 {
     static const double usual[PHASES + 1][2] = {[PHASE_DATA_LOADING] = {0, 10},
@@ -88,7 +88,7 @@ struct pooled pool_steps(const struct job *job, const double *seconds, size_t st
     return pooled;
 }
 
-/* Fills the figures of a phase (PHASES: the step, done first) from seconds[ranks, steps]. of_rank: scratch [ranks]. */
+/* Fills a phase's figures from seconds[ranks, steps]; call it first for PHASES, the step. of_rank: scratch [ranks]. */
 static void describe_phase(struct profile_figures *f, int phase, const double *seconds, double *of_rank)
 {
     struct phase_figure *p = &f->phase[phase];
@@ -108,8 +108,8 @@ static void describe_phase(struct profile_figures *f, int phase, const double *s
     compare_with_usual(p, phase);
 }
 
-/* Reads seconds[steps] that this rank spent in a phase (PHASES: in the step), and waits[steps], the part without a
- * core. */
+/* Reads the seconds[steps] that this rank spent in a phase (PHASES: in the step), and waits[steps], the part of them in
+ * which the training thread waited for a core. */
 static void read_phase(const struct profile_figures *f, const struct capture *capture, int phase, double *seconds,
                        double *waits)
 {
@@ -120,20 +120,20 @@ static void read_phase(const struct profile_figures *f, const struct capture *ca
     }
 }
 
-/* Fills the figures of the phases and the step, and how late each rank is. Lateness in a phase is measured by the lower
- * quartile of the time with a core, which hardly changes if other processes use the cores. */
+/* Fills the figures of the phases and the step, and how late each rank is. How late a rank is in a phase is measured
+ * by the lower quartile of the time with a core, which hardly changes if other processes use the cores. */
 static void find_phases(struct profile_figures *f, const struct job *job, const struct capture *capture)
 {
     size_t steps = (size_t)f->steps, n = steps * (size_t)f->ranks;
     double *room = allocate(4 * n + 2 * steps + (size_t)f->ranks, sizeof *room), *seconds = room, *waits = room + n;
-    double *work = room + 2 * n, *work_waits = room + 3 * n; /* zeroed, to be summed into */
+    double *work = room + 2 * n, *work_waits = room + 3 * n; /* sums over phases; zeroed by allocate */
     double *mine = room + 4 * n, *my_waits = mine + steps, *of_rank = my_waits + steps;
     for (int p = PHASES; p >= 0; p--) { /* the step comes first, since the shares divide by its time */
         read_phase(f, capture, p, mine, my_waits);
         job_gather(job, mine, steps * sizeof *mine, seconds);
         job_gather(job, my_waits, steps * sizeof *mine, waits);
         describe_phase(f, p, seconds, of_rank);
-        if (p == PHASES || p == PHASE_GRADIENT_SYNC || p == PHASE_CHECKPOINT) /* ranks wait in these phases */
+        if (p == PHASES || p == PHASE_GRADIENT_SYNC || p == PHASE_CHECKPOINT) /* these include waits for other ranks */
             continue;
         for (size_t i = 0; i < n; i++) {
             work[i] += seconds[i];
@@ -154,8 +154,8 @@ static void find_phases(struct profile_figures *f, const struct job *job, const 
 
 /* ---- collectives ---- */
 
-/* Lists each payload and operation that occurs, largest payload first. Returns the largest number of calls with one
- * payload and operation; it is the same on every rank. */
+/* Lists each pair of message size and operation that occurs, largest size first. Returns the largest number of calls of
+ * a pair; it is the same on every rank. */
 static size_t list_payloads(struct profile_figures *figures, const struct capture *capture)
 {
     const struct collectives *r = &capture->collectives;
@@ -178,8 +178,8 @@ static size_t list_payloads(struct profile_figures *figures, const struct captur
     return most;
 }
 
-/* Sets the median of each time over the calls of all ranks for which it is known. Gathers one time of one payload after
- * another, to save memory. */
+/* Sets, for each size and operation, the median of each time over the calls of all ranks for which the time is known.
+ * Gathers one time of one size after another, to save memory. */
 static void find_collectives(struct profile_figures *figures, const struct job *job, const struct capture *capture)
 {
     const struct collectives *r = &capture->collectives;

@@ -7,38 +7,38 @@
 /* A phase of the step; times are seconds per step. */
 struct phase_figure {
     const char *name;    /* name of the phase, or "step" */
-    char usual[32];      /* usual share in a well-tuned step, and whether the phase is outside it; "": unknown */
+    char usual[32];      /* text: range of the share in a well-tuned step, and whether `share` is outside; "": none */
     double mean, median; /* mean and median over the steps of all ranks */
-    double least, most;  /* smallest and largest median of any rank */
+    double least, most;  /* smallest and largest of the ranks' medians */
     double p95_steps;    /* 95th percentile over the steps of a rank, the largest of any rank */
     int least_rank, most_rank, p95_rank;
     double share; /* share of the step's time */
 };
 
-/* The collectives of one payload and operation, over all ranks and steps. Times are medians in seconds over the calls
- * for which they are known; NAN if there are no such calls. */
+/* The collectives of one operation and message size, over all ranks and counted steps. Times are medians in seconds
+ * over the calls for which they are known; NAN if there are no such calls. */
 struct collective_figure {
     enum comm_kind kind;      /* the operation */
-    size_t bytes, parameters; /* bytes: of a call; parameters: the most in any call */
+    size_t bytes, parameters; /* bytes: size of the message; parameters: the most in any call */
     size_t calls, waited;     /* calls of all ranks; waited: calls known to have waited for another rank */
     double queued, duration;  /* queued: from request to post; duration: from post to completion */
-    double wait, transfer;    /* wait: until the last rank's post, on the other ranks; transfer: from that post on */
+    double wait, transfer;    /* wait: from a rank's post to the last rank's post; transfer: from there to completion */
     double algbw, busbw;      /* bytes / second at the median duration */
 };
 
 struct rank_figure {
     int rank;
-    struct overlap mean;                         /* mean overlap of its steps */
-    double offset, drift, drift_error, residual; /* seconds, of the rank's clock; drift in seconds per second */
+    struct overlap mean;                         /* means over the rank's counted steps */
+    double offset, drift, drift_error, residual; /* s, of the rank's clock; drift, drift_error: s per s */
 
-    /* Work: all phases of a step except gradient_sync and checkpoint, in which ranks wait for each other. Seconds,
-     * medians over the steps of a rank. "The fast ranks": the lower quartile over ranks; for four or fewer ranks the
-     * fastest. */
-    double late;            /* work of this rank - work of the fast ranks */
-    double core_wait;       /* part of the work in which it waited for a core; 0 on GPUs, where this is not watched */
-    double late_in[PHASES]; /* lower quartile of (phase - core_wait), minus the fast ranks' quartile */
-    double saves; /* how much shorter a step is if this rank and all later ones match the next faster one: work of the
-                     latest rank - work of the next faster; 0 for a fast rank */
+    /* Work: the time of a step without gradient_sync and checkpoint, in which ranks wait for each other. Times are in
+     * seconds, medians over the steps of a rank. The time of the fast ranks is the lower quartile over ranks; with four
+     * or fewer ranks, that of the fastest. */
+    double late;            /* work of this rank - work of the fast ranks; at least 0 */
+    double core_wait;       /* time in the work that the training thread waited for a core; 0 on GPUs (not watched) */
+    double late_in[PHASES]; /* lower quartile over steps of (phase - wait for a core), minus that of the fast ranks */
+    double saves; /* how much shorter a step would be if this rank and all slower ones were as fast as the next faster
+                     rank: work of the slowest rank - work of the next faster; 0 for a fast rank */
 };
 
 /* Returns the phase with the largest late_in. */
@@ -50,36 +50,36 @@ struct bucket_figure {
     size_t parameters;
     double ready;                /* when its last gradient is final */
     double queued, posted, done; /* when its collective is requested (NAN on GPUs), posted, complete */
-    double exposed;              /* seconds without concurrent computation; NAN: unknown */
+    double exposed;              /* seconds in flight without concurrent computation; NAN: unknown */
     double last;                 /* share of steps in which this bucket completed last */
 };
 
 struct profile_figures {
-    int first, steps;   /* the captured steps that are counted, as in capture.collectives */
+    int first, steps;   /* counted steps: `steps` captured steps from number `first` on (struct collectives) */
     const char *epochs; /* kind of the counted steps: "active" or "warm-up" */
     int ranks;
     struct phase_figure phase[PHASES + 1]; /* [PHASES] is the whole step */
     struct rank_figure *rank;              /* [ranks] */
     struct overlap mean;                   /* mean overlap of the steps of all ranks */
-    struct collective_figure *collective;  /* [collectives], largest payload first */
+    struct collective_figure *collective;  /* [collectives], largest message first */
     int collectives;
-    struct bucket_figure *bucket; /* [buckets]; none if nothing is reduced, or on one rank */
+    struct bucket_figure *bucket; /* [buckets]; 0 buckets if nothing is reduced, or on one rank */
     int buckets;
 };
 
-/* Mean and median of seconds[steps] over all ranks; NAN if any of the numbers is NAN. All ranks call. */
+/* pool_steps returns the mean and median of seconds[steps] over all ranks; NAN if any value is NAN. All ranks call. */
 struct pooled {
     double mean, median;
 };
 struct pooled pool_steps(const struct job *job, const double *seconds, size_t steps);
 
-/* Computes all figures but the buckets'. All ranks call, and get the same. Release with profile_figures_destroy. */
+/* Computes all figures but those of buckets. All ranks call and get equal figures. Release: profile_figures_destroy. */
 void profile_figures_create(struct profile_figures *figures, const struct job *job, const struct capture *capture);
 void profile_figures_destroy(struct profile_figures *figures); /* zeroed figures are fine */
 
 /* Adds the buckets of the captured plan, in the order in which backward completes them, from the spans that are still
- * in the timeline. computing: as from recorder_computing. host_is_ahead: the host requests collectives long before the
- * device runs them, so `queued` is NAN. All ranks call. */
+ * in the timeline. computing: the lane from recorder_computing. host_is_ahead 1: the host requests collectives long
+ * before the device runs them, so `queued` is NAN. All ranks call. */
 void profile_figures_add_buckets(struct profile_figures *figures, const struct job *job, const struct capture *capture,
                                  const struct timeline *timeline, const struct plan *plan, const struct lane *computing,
                                  int host_is_ahead);

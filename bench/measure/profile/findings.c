@@ -14,7 +14,7 @@ static enum level level_above(double value, double warning, double high)
     return value > high ? LEVEL_HIGH : value > warning ? LEVEL_WARNING : LEVEL_NOTE;
 }
 
-/* Adds a finding with empty text and unknown loss. percent: the figure; threshold: the percentage it exceeds. */
+/* Adds a finding without text or loss. percent: value of its figure; threshold: the limit that the value is beyond. */
 static struct finding *add_finding(struct findings *f, const char *name, enum level level, double percent,
                                    double threshold, const char *advice)
 {
@@ -32,7 +32,7 @@ static void set_loss(struct finding *finding, struct measured loss, double step)
     finding->share = loss.value / step;
 }
 
-/* Returns advice on cores if ranks have fewer cores than threads; otherwise `other`. */
+/* Returns `other`; but if the ranks compute on CPUs and have fewer cores than threads, advice on cores. */
 static const char *advise_on_cores(const struct profile_facts *facts, const char *other)
 {
     return !facts->on_gpu && facts->cores_per_rank < facts->threads
@@ -86,7 +86,7 @@ static void check_busy(struct findings *f, double threshold, const struct profil
                     "see in the table of phases what takes the rest: a larger --batch-size gives computation more "
                     "weight, overlap and a faster link give communication less");
     finding_append(finding,
-                   "operations ran in only %.1f %% of the step on the rank with the least (threshold %g %%; below it: ",
+                   "operations ran in only %.1f %% of the step on the least busy rank (threshold %g %%; below it: ",
                    least, threshold);
     append_ranks(finding, figures, minus_busy, -threshold);
 }
@@ -125,8 +125,8 @@ static void check_memory(struct findings *f, double threshold, const struct prof
 
 /* ---- communication ---- */
 
-/* The loss is the sync cost, if control rounds have run; otherwise the exposed time on the worst rank, minus its waits
- * for other ranks, which findings about stragglers count. Returns NULL if nothing is found. */
+/* Adds the finding "exposed communication", or returns NULL. Its loss is the sync cost, if known and above 0; otherwise
+ * the largest exposed time of a rank, without its waits for other ranks, which the finding "straggler" counts. */
 static struct finding *check_exposed(struct findings *f, double threshold, const struct profile_facts *facts,
                                      const struct profile_figures *figures, const struct collectives *collectives,
                                      const struct estimate *cost)
@@ -167,7 +167,7 @@ static struct finding *check_exposed(struct findings *f, double threshold, const
     return finding;
 }
 
-/* Adds at most one finding: exposed communication, with slow collectives as its cause; or slow collectives alone. */
+/* Adds at most one finding: "exposed communication", whose text includes slow collectives; or "slow collectives". */
 static void check_communication(struct findings *f, double threshold, const struct profile_facts *facts,
                                 const struct profile_figures *figures, const struct collectives *collectives,
                                 const struct controls *c)
@@ -192,14 +192,14 @@ static void check_communication(struct findings *f, double threshold, const stru
 
 /* ---- late ranks ---- */
 
-/* Returns how late a rank is in the phase in which it is latest. */
+/* Returns by how many seconds a rank is late in the phase in which it is latest. */
 static double most_late_in(const struct rank_figure *rank)
 {
     return rank->late_in[rank_latest_in(rank)];
 }
 
-/* Names the rank that costs other ranks most. If no cost exceeds the threshold, because communication takes longer than
- * the delays, notes the rank that is latest in any phase, if that is at least 10 % of the work. */
+/* Adds a finding on the rank that stalls the others longest. If that stall is below the threshold (long
+ * collectives can hide a delay), the finding is on the rank that is latest in a phase, if by over 10 % of the work. */
 static void check_stragglers(struct findings *f, const struct profile_figures *figures, const struct collectives *c)
 {
     const struct rank_figure *rank = figures->rank, *straggler = rank, *latest = rank, *in_phase = rank;
@@ -221,7 +221,7 @@ static void check_stragglers(struct findings *f, const struct profile_figures *f
     int is_explained = straggler == latest && late > s->cost / 2, is_by_cores = late > 0 && core_wait > late / 2;
     struct finding *finding = add_finding(
         f, "straggler", level_above(value, threshold, 4 * threshold), value, threshold,
-        is_by_cores ? "leave its cores to it: bind ranks to cores, use fewer threads, or stop what else runs there"
+        is_by_cores ? "free its cores: bind ranks to cores, use fewer threads, or stop what else runs there"
                     : "look at what that rank does in its trace: other work on its cores, a slower clock, or more data "
                       "to load");
     set_loss(finding, (struct measured){is_explained ? straggler->saves : s->cost, NAN, NAN}, step);
@@ -261,8 +261,8 @@ static void check_cores(struct findings *f, const struct profile_facts *facts, c
 
 /* ---- links ---- */
 
-/* Finds the host whose send or receive rate is lowest compared with the median of the other hosts. With two hosts only
- * sending is compared, since one receives what the other sends. */
+/* Adds a finding on the host whose send or receive rate is lowest compared with the median of the other hosts, if below
+ * 50 %. With two hosts only sending is compared, since one host receives what the other sends. */
 static void check_links(struct findings *f, const struct link_rates *link, int hosts)
 {
     double threshold = 50, value = threshold, rate = 0, reached = NAN, others = NAN;

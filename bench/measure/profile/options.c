@@ -92,7 +92,7 @@ static const struct option option_rows[] = {
      "trace only)"},
     {.name = "profile-implementation", .common = 1, .kind = &option_strategies, .offset = FIELD(implementations),
      .initial = "ddp", .value_name = "IMPLEMENTATIONS",
-     .help = "one of those below, a list, or all; several are also compared"},
+     .help = "an implementation from the list below, a list of them, or all; several are also compared"},
     {.name = "profile-output-dir", .common = 1, .kind = &option_path, .offset = FIELD(output_dir), .initial = "",
      .help = "directory of the traces and the summary; default results/<time>[-<label>]"},
     {.name = "profile-wait", .kind = &option_count, .offset = FIELD(wait), .initial = "0", .high = 1e9,
@@ -117,7 +117,7 @@ static const struct option option_rows[] = {
     {.name = "record-shapes", .kind = &option_flag, .offset = FIELD(record_shapes),
      .help = "add the shapes of inputs to operations in the trace"},
     {.name = "with-flops", .kind = &option_flag, .offset = FIELD(with_flops),
-     .help = "add floating-point operations to operations in the trace"},
+     .help = "add the number of floating-point operations to each operation in the trace"},
     {.name = "profile-counters", .kind = &option_flag, .offset = FIELD(counters),
      .help = "add learning rate, loss and gradient norm to the trace"},
     {.name = "trace-gzip", .kind = &option_flag, .offset = FIELD(trace_gzip), .help = "compress the traces"},
@@ -125,7 +125,7 @@ static const struct option option_rows[] = {
      .help = "print all rows of all tables; summary.json always has them"},
     {.name = "thresholds", .kind = &option_thresholds, .offset = FIELD(thresholds),
      .initial = "busy=70,data_loading=30,exposed=20,memory=90",
-     .help = "when a figure becomes a finding, in percent; a list of those to change"},
+     .help = "percentages beyond which figures become findings; name only those to change"},
 };
 /* clang-format on */
 
@@ -137,7 +137,7 @@ void profile_options_add(struct option_table *table, struct profile_options *opt
 
 /* ---- rows of the training: profiles and controls ---- */
 
-/* Adds an uncaptured copy of a row, labelled `label`; with several profiles in a run, label:<the row's label>. */
+/* Adds a copy of a row that is not captured, labelled `label`; with several profiles, `label`:<label of the row>. */
 static struct implementation *add_control(struct training_options *t, const struct implementation *of,
                                           const char *label, int several)
 {
@@ -179,7 +179,7 @@ int profile_rows_make(struct training_options *t, const struct strategy_list *li
 
 struct profile_rows profile_rows_find(const struct implementation *row, int n, int captured)
 {
-    const struct strategy *strategy = row[captured].strategy; /* a row's controls follow the row (profile_rows_make) */
+    const struct strategy *strategy = row[captured].strategy; /* controls follow the captured row (profile_rows_make) */
     struct profile_rows rows = {captured, captured + 1, strategy->overlaps ? captured + 2 : -1, -1};
     for (int i = 0; i < n && strategy->reduces; i++)
         if (row[i].traced && !row[i].strategy->reduces)

@@ -16,8 +16,8 @@ struct profiles {
     struct profile *of;            /* [n] */
     struct attainable *attainable; /* attainable step times of all rows */
     struct link_rates *links;      /* [hosts]; NULL: not measured */
-    struct training training;      /* with several profiles, its results are those of the comparison */
-    struct trace_file merged;      /* one trace of all profiles */
+    struct training training;      /* with several profiles, training.harness.results are those of the comparison */
+    struct trace_file merged;      /* the trace file of all profiles together */
 };
 
 /* ---- summaries ---- */
@@ -172,8 +172,8 @@ static int measure_profiles(struct profiles *all)
     return interrupted ? -1 : status;
 }
 
-/* Checks that <top>/<name> is free for each of several profiles, before any directory is made. Returns 0; or -1,
- * reported. */
+/* If there are several profiles, checks that no directory <top>/<name> has files of another run, before any directory
+ * is made. Returns 0; or -1, reported. */
 static int check_directories(const struct profiles *all, const char *top)
 {
     char path[FILES_PATH];
@@ -185,8 +185,8 @@ static int check_directories(const struct profiles *all, const char *top)
     return status;
 }
 
-/* Opens a result directory for each of several profiles; a single profile uses the run's. Returns 0; or -1 on every
- * rank, reported. */
+/* If there are several profiles, opens a result directory for each; a single profile uses the directory of the run.
+ * Returns 0; or -1 on every rank, reported. */
 static int open_results(struct profiles *all)
 {
     struct training *t = &all->training;
@@ -229,7 +229,7 @@ static void collect_facts(struct profile *p, const struct training *t)
     plan_destroy(&plan);
 }
 
-/* Prints the heading, before anything large is allocated. */
+/* Collects the facts of all profiles and prints the heading, before anything large is allocated. */
 static void print_heading(const struct profiles *all)
 {
     const struct training *t = &all->training;

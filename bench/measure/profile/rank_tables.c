@@ -1,4 +1,4 @@
-/* rank_tables.c - the tables of a profile with a row for each rank; if there are many ranks, the worst come first. */
+/* rank_tables.c - the tables of a profile with a row for each rank or host; if there are many, the worst come first. */
 #include "kernels/error.h"
 #include "profile/summary.h"
 
@@ -60,7 +60,8 @@ static void add_stragglers(const struct profile *p, cJSON *summary)
                 "fast ranks (those up to the lower quartile). would save: what a step gains if this rank and those "
                 "above it are as fast as the one below. without a core: while others used the cores of its training "
                 "thread. most in: the phase where it is late in most steps. last: share of the collectives that it "
-                "posted last; behind: the last but one (median). cost: stall time of the others in gradient_sync."}});
+                "posted last; behind: the second-to-last rank (median). cost: stall time of others in "
+                "gradient_sync."}});
     free(row);
 }
 

@@ -97,9 +97,9 @@ static void add_captured(const struct profile *p, struct figure_list *list)
     const struct profile_figures *f = &p->figures;
     size_t n = (size_t)f->ranks * (size_t)f->steps;
     double step = f->phase[PHASES].mean;
-    for (int i = 0; i < PHASES + !p->controls.rounds; i++) { /* the step (last) only if the controls do not give it */
+    for (int i = 0; i < PHASES + !p->controls.rounds; i++) { /* i = PHASES: the step, unless controls time it */
         const struct phase_figure *phase = &f->phase[i];
-        double seconds = i == PHASE_CHECKPOINT ? phase->mean : phase->median; /* few steps save, so the median is 0 */
+        double seconds = i == PHASE_CHECKPOINT ? phase->mean : phase->median; /* checkpoints are rare: median 0 */
         if (phase->mean > 0)
             figures_add_estimate(list, p->facts.label, phase->name, "s",
                                  &(struct estimate){seconds, NAN, NAN, NAN, NAN, n}, BETTER_LOWER, i == PHASES);
@@ -127,7 +127,7 @@ static void add_captured(const struct profile *p, struct figure_list *list)
     for (const struct name_total *t = p->totals.row; t < p->totals.row + p->totals.n; t++) {
         char name[sizeof t->name + 8];
         snprintf(name, sizeof name, "%.40s_self", t->name);
-        if (t->kind == KIND_OPERATION) /* self seconds per step of a rank */
+        if (t->kind == KIND_OPERATION) /* self time: seconds per step and rank */
             figures_add_value(list, p->facts.label, name, "s", t->self / (double)n, n, BETTER_LOWER);
     }
 }

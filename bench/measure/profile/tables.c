@@ -68,12 +68,12 @@ static void add_operations(const struct profile *p, cJSON *summary)
     size_t shown = 0;
     for (int i = 0; i < p->totals.n && shown < SHOWN_OPERATIONS; i++)
         shown += p->totals.row[i].share >= 0.0005; /* row[] is sorted: rows of 0.0 % come last and are hidden */
-    results_add_table(summary,
-                      &(struct table){"operations", "Operations in the same steps, all ranks together",
-                                      TABLE_COLUMNS(operation_columns), p->totals.row, (size_t)p->totals.n,
-                                      sizeof *p->totals.row, shown,
-                                      .note = {"self: without the named operations inside, and its share of the steps. "
-                                               "mean: of a call. Collectives run in parallel to the rest."}});
+    results_add_table(
+        summary, &(struct table){
+                     "operations", "Operations in the same steps, all ranks together", TABLE_COLUMNS(operation_columns),
+                     p->totals.row, (size_t)p->totals.n, sizeof *p->totals.row, shown,
+                     .note = {"self: without the named operations inside, and its share of the steps. "
+                              "mean: mean time of a call. Collectives run at the same time as operations."}});
 }
 
 /* ---- collectives ---- */
@@ -95,17 +95,17 @@ static void add_collectives(const struct profile *p, cJSON *summary)
     const struct profile_figures *f = &p->figures;
     if (!f->collectives || f->ranks == 1)
         return;
-    const char *posted = !p->facts.comm_on_device ? NULL
-                         : isfinite(f->mean.compute)
-                             ? "Posted: its kernel began."
-                             : "Posted: the GPU came to it, perhaps before the host launched it.";
+    const char *posted = !p->facts.comm_on_device    ? NULL
+                         : isfinite(f->mean.compute) ? "Posted: its kernel began."
+                                                     : "Posted: the GPU reached the collective's place in the stream, "
+                                                       "perhaps before the host launched the collective.";
     results_add_table(summary,
                       &(struct table){"collectives", "Collectives by size, all ranks; medians in us; GB/s",
                                       TABLE_COLUMNS(collective_columns), f->collective, (size_t)f->collectives,
                                       sizeof *f->collective, SHOWN,
                                       .note = {"queued: before it was posted. duration: from post to completion. wait: "
-                                               "of calls that did, until the last rank posts. transfer: from then to "
-                                               "completion. Bandwidths are of the median duration.",
+                                               "until the last rank posts, over the calls that waited. transfer: from "
+                                               "that post to completion. Bandwidths are of the median duration.",
                                                posted}});
 }
 
@@ -129,13 +129,13 @@ static int by_exposure(const void *a, const void *b)
     return x->exposed == y->exposed ? x->bucket - y->bucket : x->exposed < y->exposed ? 1 : -1;
 }
 
-/* If there are more than SHOWN buckets, those that most often end a step or are exposed longest come first. */
+/* If there are more than SHOWN buckets, those that complete last most often, then those exposed longest, come first. */
 static void add_buckets(const struct profile *p, cJSON *summary)
 {
     const struct profile_figures *f = &p->figures;
     char title[160];
     snprintf(title, sizeof title, "Buckets, %s first, ms from the step's start; medians over steps and ranks",
-             f->buckets > SHOWN ? "those that end a step or are exposed most" : "those that backward completes");
+             f->buckets > SHOWN ? "those that complete last most often" : "those that backward completes");
     if (f->buckets)
         results_add_table(
             summary,
@@ -154,7 +154,7 @@ struct control_row {
     struct estimate estimate;
 };
 
-/* Adds a table of the control results that have this unit; values are printed times `scale`. */
+/* Adds a table of the control results whose unit is `unit`; it prints values times `scale`. */
 static void add_controls(const struct profile *p, cJSON *summary, const char *key, const char *title,
                          const char *heading, const char *unit, double scale, const char *note)
 {
@@ -180,9 +180,9 @@ static void add_controls(const struct profile *p, cJSON *summary, const char *ke
 static void add_all_controls(const struct profile *p, cJSON *summary)
 {
     size_t rounds = p->controls.rounds, steps = p->facts.block_steps;
-    char title[160];
-    snprintf(title, sizeof title, "Controls, interleaved with it in %zu round%s of %zu timed step%s", rounds,
-             text_plural(rounds), steps, text_plural(steps));
+    char title[200];
+    snprintf(title, sizeof title, "Controls, interleaved with %s in %zu round%s of %zu timed step%s", p->facts.label,
+             rounds, text_plural(rounds), steps, text_plural(steps));
     add_controls(p, summary, "controls", title, "ms a step", "s", 1e3, NULL);
     add_controls(p, summary, "control_ratios", NULL, "ratio", "1", 1,
                  p->controls.step_to_attainable.median < 0.95

@@ -1,4 +1,4 @@
-/* by_name.c - totals by name of the time of the training thread and of the collectives. */
+/* by_name.c - sums the times of phases, parts of the model, operations and collectives by name. */
 #include "kernels/error.h"
 #include "kernels/operations.h"
 #include "spans/spans.h"
@@ -13,7 +13,7 @@ static const char *const kind_name[] = {
 
 /* A span, and the row in which it is counted. */
 struct counted_span {
-    int64_t start, end; /* times on the host, where spans nest exactly */
+    int64_t start, end; /* ns on the host's clock, on which spans nest exactly */
     double seconds;     /* length of the span; on a GPU taken from the GPU's stamps */
     struct name_total *row;
 };
@@ -25,13 +25,13 @@ static struct name_total *add_row(struct totals *a, const char *name, enum total
         if (!strcmp(a->row[i].name, name) && a->row[i].kind == kind)
             return &a->row[i];
     if (a->n == TOTALS_MOST)
-        FATAL("more than %d names in a profile", TOTALS_MOST);
+        FATAL("the spans of a profile have more than %d different names", TOTALS_MOST);
     snprintf(a->row[a->n].name, sizeof a->row->name, "%s", name);
     a->row[a->n].kind = kind;
     return &a->row[a->n++];
 }
 
-/* Orders spans by start; of spans with one start, the longer (outer) comes first; then by kind. */
+/* Orders spans by start; spans with the same start, longer (outer) ones first; equally long ones by kind. */
 static int by_nesting(const void *a, const void *b)
 {
     const struct counted_span *x = a, *y = b;
@@ -60,7 +60,7 @@ static void subtract_children(struct counted_span *item, size_t n)
     }
 }
 
-/* Sums the rows of all ranks by name. A rank may have rows that others lack, such as that of an injected delay. */
+/* Sums the rows of all ranks by name. A rank may have rows that others lack, for example of an injected delay. */
 static void sum_ranks(struct totals *sum, const struct job *job, const struct totals *mine)
 {
     struct totals *all = allocate((size_t)job->size, sizeof *all);
@@ -81,7 +81,7 @@ static void sum_ranks(struct totals *sum, const struct job *job, const struct to
     free(all);
 }
 
-/* Orders rows by decreasing self time, unknown ones last; rows with the same time by name. */
+/* Orders rows by decreasing self time, unknown times last; rows with the same self time by name. */
 static int by_self(const void *a, const void *b)
 {
     const struct name_total *x = a, *y = b;
@@ -95,7 +95,7 @@ static void derive_rates(struct totals *totals)
     for (struct name_total *a = totals->row; a < totals->row + totals->n; a++) {
         a->kind_name = kind_name[a->kind];
         a->mean = a->total / a->calls;
-        if (a->self < 0) /* possible by rounding, or by errors between a GPU's two clocks */
+        if (a->self < 0) /* possible by rounding, or if CUDA events and the GPU's tracer disagree on times */
             a->self = 0;
         a->share = a->self / totals->step;
         a->flops_per_second = a->flops > 0 && a->total > 0 ? a->flops / a->total : NAN;
@@ -132,7 +132,7 @@ void totals_create(struct totals *totals, const struct job *job, const struct ti
             } else if (kind == KIND_COLLECTIVE)
                 row->bytes +=
                     (double)(span->size[SIZE_BYTES] * comm_parts((enum comm_kind)span->size[SIZE_KIND], job->size));
-            if (kind != KIND_COLLECTIVE) /* collectives run in parallel to the thread */
+            if (kind != KIND_COLLECTIVE) /* collectives run in parallel to the training thread */
                 item[n++] = (struct counted_span){span->queued_ns, span->returned_ns, length, row};
         }
     subtract_children(item, n);

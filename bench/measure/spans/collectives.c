@@ -93,7 +93,7 @@ void collectives_find_last(struct collectives *collectives, size_t from, size_t 
     }
 }
 
-/* Computes what each rank costs the others: the time that they stall in gradient_sync until it posts. */
+/* Fills straggler[] and stall[]: how late each rank posts, and how long others stall in gradient_sync until then. */
 static void find_stragglers(struct collectives *collectives, const struct job *job, const struct timeline *timeline,
                             const struct alignment *alignment)
 {
@@ -111,7 +111,7 @@ static void find_stragglers(struct collectives *collectives, const struct job *j
         struct straggler *straggler = &collectives->straggler[r];
         for (const struct timed_collective *c = collectives->item; c < collectives->item + collectives->n; c++)
             if (c->last_rank == (int)r && c->step >= collectives->first) {
-                wait[straggler->last] = (struct interval){c->posted_ns, c->last_posted_ns}; /* empty on rank r */
+                wait[straggler->last] = (struct interval){c->posted_ns, c->last_posted_ns}; /* on rank r: empty */
                 late[straggler->last++] = 1e-9 * (double)c->late_ns;
             }
         mine[r] = 1e-9 * (double)intervals_common(wait, intervals_unite(wait, straggler->last), sync, syncs);
@@ -132,7 +132,7 @@ static void find_stragglers(struct collectives *collectives, const struct job *j
     free(mine);
 }
 
-/* Returns how many collectives to gather at a time, so that memory grows neither with the capture nor with the job. */
+/* Returns how many collectives to gather at a time: few enough to bound the memory, however many steps and ranks. */
 static size_t chunk_size(const struct job *job)
 {
     return 1 + (1 << 18) / (size_t)job->size;
@@ -154,7 +154,7 @@ static size_t gather_moments(const struct collectives *collectives, const struct
 void collectives_bound_clocks(struct collectives *collectives, const struct job *job, struct alignment *alignment)
 {
     struct bounds {
-        int64_t least, most; /* least and greatest correction of this rank's clock */
+        int64_t least, most; /* the correction of this rank's clock is between them, in ns */
         int clock;
     } bounds = {INT64_MIN, INT64_MAX, job->clock}, *each;
     if (job_max(job, job->clock) == 0) /* all ranks share rank 0's clock */
@@ -163,7 +163,7 @@ void collectives_bound_clocks(struct collectives *collectives, const struct job 
     struct moments *mine = allocate(chunk_size(job), sizeof *mine);
     struct moments *all = allocate(chunk_size(job) * (size_t)job->size, sizeof *all);
     for (size_t from = 0, n; (n = gather_moments(collectives, job, from, mine, all)) > 0; from += n)
-        for (size_t i = 0; i < n; i++) { /* all[0] to all[n - 1] are rank 0's */
+        for (size_t i = 0; i < n; i++) { /* all[0] to all[n - 1] are the moments of rank 0 */
             int64_t least = all[i].posted_ns - mine[i].completed_ns, most = all[i].completed_ns - mine[i].posted_ns;
             bounds.least = least > bounds.least ? least : bounds.least;
             bounds.most = most < bounds.most ? most : bounds.most;

@@ -10,7 +10,7 @@
 /* ---- steps ---- */
 
 struct step_times {
-    int64_t start_ns, end_ns;     /* the phases cover the step without gaps */
+    int64_t start_ns, end_ns;     /* start and end of the step, which its phases cover without gaps */
     int64_t phase_ns[PHASES];     /* summed over micro-batches; 0 if the phase did not occur */
     int64_t core_wait_ns[PHASES]; /* time in the phase that the training thread waited for a core; 0 if not watched */
     int64_t backward_end_ns;      /* when backward of the last micro-batch ended */
@@ -19,17 +19,17 @@ struct step_times {
 /* Fills steps[n] from the phase spans of slots [0, n) in the host lane. */
 void steps_from_timeline(const struct timeline *timeline, struct step_times *steps, int n);
 
-/* For each step in slots [first, n), adds to ready_seconds[tensors] the time from the step's start until the tensor's
- * gradient was final, divided by `divisor`. */
+/* For each step in slots [first, n), adds to ready_seconds[tensors] the time from the step's start until each
+ * tensor's gradient was final, divided by `divisor`. */
 void steps_add_ready(const struct timeline *timeline, const struct step_times *steps, int first, int n, double divisor,
                      double *ready_seconds);
 
 /* ---- overlap of computation and communication ---- */
 
-/* Overlap in one step of one rank. Communication is the union of its collectives: on a device from start to end; with a
- * host library from post to completion, which includes waiting for other ranks and for the library's thread. Compute is
- * the union of the operations (on a GPU: of kernels, copies and fills). It is known only in traced steps; otherwise it
- * and the figures derived from it are NAN. */
+/* Overlap in one step of one rank. `communication` is the time in which a collective was in flight: with NCCL from
+ * its start to its end; with MPI from post to completion, which includes waits for other ranks and the comm's thread.
+ * `compute` is the time in which an operation (on a GPU: a kernel, copy or fill) ran, known only in traced steps; in
+ * other steps compute and the figures derived from it are NAN. */
 struct overlap {
     double step, communication, compute, overlap; /* seconds */
     double exposed;                               /* communication without concurrent computation */
@@ -43,11 +43,11 @@ struct overlap {
 void overlap_of_steps(const struct timeline *timeline, const struct step_times *steps, int n,
                       const struct lane *computing, struct overlap *overlap);
 
-/* The mean over steps [first, first + count); its ratios are ratios of means. */
+/* Returns the means over steps [first, first + count); ratios are the ratios of these means. */
 struct overlap overlap_mean(const struct overlap *overlap, int first, int count);
 
-/* The name of overlap.span in results: "hidden_ratio" if the device itself communicates; else "span_overlap", which is
- * an upper bound of the hidden ratio. */
+/* Returns the name of overlap.span in results: "hidden_ratio" if the device itself communicates; else "span_overlap",
+ * which is an upper bound of the hidden ratio. */
 const char *overlap_span_name(int on_device);
 
 /* ---- sets of time intervals, in whole nanoseconds ---- */
@@ -60,7 +60,7 @@ struct interval {
  * are left. */
 size_t intervals_unite(struct interval *v, size_t n);
 
-/* Returns the length of the intersection of two unions; for a union and itself this is its length. */
+/* Returns the length of the intersection of two unions a and b; if a is b, this is the length of a. */
 int64_t intervals_common(const struct interval *a, size_t na, const struct interval *b, size_t nb);
 
 /* Fills v with the union of a step's spans in a lane; v must have room for all of them. *at is the position in the
@@ -69,58 +69,58 @@ size_t intervals_of_lane(const struct lane *lane, int step, size_t *at, struct i
 
 /* ---- collectives as seen by all ranks ---- */
 
-/* One collective on this rank; times are on rank 0's clock. */
+/* One collective on this rank: when it was requested (queued), posted and complete. Times are on rank 0's clock. */
 struct timed_collective {
     int64_t queued_ns, posted_ns, completed_ns;
     int64_t returned_ns;            /* when the training thread continued; less than queued_ns: unknown */
-    size_t bytes, elements, ticket; /* bytes, elements: of the larger of the two buffers */
+    size_t bytes, elements, ticket; /* bytes, elements: of the larger buffer; ticket: number of the collective */
     enum comm_kind kind;            /* the operation */
     int step, index;                /* step: slot of the step; index: number of the bucket, or -1 */
     int impossible;                 /* 1: a rank completed it before another rank posted it, so the clocks are wrong */
     int last_rank;                  /* rank that posted last; -1 if the clocks are too imprecise to tell */
     int64_t last_posted_ns;         /* when the last of the posts took place */
-    int64_t late_ns;                /* from the second-to-last post to the last */
+    int64_t late_ns;                /* ns from the second-to-last post to the last */
 };
 
-/* wait = last_posted - posted (0 on last_rank); transfer = completed - last_posted. Both are -1 (n/a) if the collective
- * is impossible, or if the wait is below twice the residual of the clocks and so cannot be told from 0. */
+/* Return ns: wait = last_posted - posted (0 on last_rank); transfer = completed - last_posted. Both are -1 (n/a) if the
+ * collective is impossible, or if the wait is below twice the residual of the clocks and so cannot be told from 0. */
 int64_t collective_wait(const struct timed_collective *collective, int rank, int64_t residual_ns);
 int64_t collective_transfer(const struct timed_collective *collective, int rank, int64_t residual_ns);
 
-/* The delays that one rank caused; its times are in seconds. */
+/* The delays that one rank caused; times are in seconds. */
 struct straggler {
     size_t last;  /* number of collectives that it posted last */
     double share; /* last / number of collectives with a known last rank */
     double late;  /* median of late_ns over the collectives that it posted last */
     double most;  /* largest late_ns over the collectives that it posted last */
-    double cost;  /* seconds per step that other ranks stall for it in gradient_sync, mean over these ranks */
+    double cost;  /* mean seconds per step that the other ranks stall in gradient_sync because this rank posts last */
 };
 
 struct collectives {
     size_t n;
     struct timed_collective *item; /* [n], in order of tickets */
-    int64_t residual_ns;           /* that of this rank's clock; after collectives_exchange the largest of all ranks */
+    int64_t residual_ns;           /* largest error of this rank's clock; after collectives_exchange, of any rank's */
     int ranks;
-    int first, steps;              /* the slots that are counted: `steps` slots from `first` on */
-    size_t considered, attributed; /* counted collectives; attributed: those of them with a known last rank */
+    int first, steps;              /* stragglers are found in `steps` slots from `first` on */
+    size_t considered, attributed; /* collectives from slot `first` on; attributed: those with a known last rank */
     size_t impossible;             /* number of impossible collectives in all slots */
     int64_t impossible_ns;         /* most ns by which a collective completed before its last post */
     struct straggler *straggler;   /* [ranks] */
-    double *stall; /* [rank, other] seconds per step for which `rank` stalls in gradient_sync until `other` posts */
+    double *stall; /* [rank, other] seconds per step that `rank` stalls in gradient_sync because `other` posts last */
 };
 
-/* Reads the collectives of this rank's timeline. A zeroed struct is fine for collectives_destroy. */
+/* Fills the struct with this rank's collectives. Release with collectives_destroy; a zeroed struct is fine. */
 void collectives_create(struct collectives *collectives, const struct timeline *timeline,
                         const struct alignment *alignment, int ranks);
 void collectives_destroy(struct collectives *collectives);
 
-/* Corrects the clock alignment of ranks that do not read rank 0's clock, and the times of their collectives: no rank
- * can complete a collective before another posts it. Bounds each such clock by the times of the ranks that do read rank
- * 0's clock. All ranks call, with the same number of collectives. */
+/* Corrects the clock alignment of ranks that do not read rank 0's clock, and the times of their collectives. No rank
+ * can complete a collective before every rank has posted it; so rank 0's times bound the offset of each other clock,
+ * over the collectives of all ranks that read that clock. All ranks call it, with the same number of collectives. */
 void collectives_bound_clocks(struct collectives *collectives, const struct job *job, struct alignment *alignment);
 
-/* Finds the last rank of each collective, and the stragglers in `steps` slots from `first` on. All ranks call, with the
- * same number of collectives. */
+/* Finds the rank that posted each collective last, and the stragglers in `steps` slots from `first` on. All ranks call
+ * it, with the same number of collectives. */
 void collectives_exchange(struct collectives *collectives, const struct job *job, const struct timeline *timeline,
                           const struct alignment *alignment, int first, int steps);
 
@@ -140,14 +140,14 @@ enum { TOTALS_MOST = 64 };
 /* Kinds of spans, outermost first; a part is a layer or another range of the model. */
 enum total_kind { KIND_PHASE, KIND_PART, KIND_OPERATION, KIND_COLLECTIVE };
 
-/* All spans of one name, on all ranks. */
+/* Sums over all spans of one name and kind, on all ranks. */
 struct name_total {
     char name[48];
     enum total_kind kind;
     double calls;
     double total;        /* seconds */
-    double self;         /* total minus the spans inside; NAN for collectives, which run in parallel */
-    double flops, bytes; /* of these spans, without the spans inside them; 0: unknown */
+    double self;         /* total minus the times of spans inside; NAN for collectives, which run in parallel */
+    double flops, bytes; /* FLOP and bytes of these spans, without those of the spans inside; 0: unknown */
     const char *kind_name;
     double mean, share;                        /* mean: seconds per call; share: self / totals.step */
     double flops_per_second, bytes_per_second; /* NAN: unknown */
@@ -156,11 +156,11 @@ struct name_total {
 struct totals {
     int n;
     struct name_total row[TOTALS_MOST];
-    double step; /* seconds of the counted steps of all ranks: the 100 % of all shares */
+    double step; /* seconds of the counted steps, summed over ranks; shares are fractions of this sum */
 };
 
 /* Sums the spans of slots [first, first + count) of all ranks into rows, largest self time first. A collective counts
- * from post to completion. compute_bytes: size of the device's compute type. All ranks call. */
+ * from post to completion. compute_bytes: bytes of a number of the device's compute type. All ranks call. */
 void totals_create(struct totals *totals, const struct job *job, const struct timeline *timeline, size_t compute_bytes,
                    int first, int count);
 

@@ -103,7 +103,7 @@ void overlap_of_steps(const struct timeline *timeline, const struct step_times *
     const struct lane *communication = &timeline->lane[LANE_COMMUNICATION], *compute = computing ? computing : &nothing;
     struct interval *x = allocate(communication->n + 1, sizeof *x), *y = allocate(compute->n + 1, sizeof *y);
     size_t i = 0, j = 0;
-    double unit = computing ? 1e-9 : NAN; /* seconds per ns; NAN makes figures unknown that need computing */
+    double unit = computing ? 1e-9 : NAN; /* s per ns; NAN: figures that need `computing` become NAN */
     for (int s = 0; s < n; s++) {
         size_t nx = intervals_of_lane(communication, s, &i, x), ny = intervals_of_lane(compute, s, &j, y);
         int64_t busy = intervals_common(x, nx, x, nx), both = intervals_common(x, nx, y, ny);

@@ -20,11 +20,11 @@ void trace_put_group(struct trace_writer *w, int abbreviated)
             trace_print(w, "%s%d", r ? ", " : "", r);
 }
 
-/* PyTorch's names of the collectives on one buffer, by enum comm_kind. */
+/* The names that PyTorch gives collectives on one tensor, by enum comm_kind. */
 static const char *const collective_name[COMM_KINDS] = {"allreduce", "_reduce_scatter_base", "_allgather_base",
                                                         "broadcast"};
 
-/* Writes a member in microseconds, unless the time is negative, which means unknown. */
+/* Writes a member with a time in microseconds, unless the time is unknown (negative). */
 static void put_us_if_known(struct trace_writer *w, const char *name, int64_t ns)
 {
     if (ns < 0)
@@ -81,7 +81,7 @@ void trace_choose_slots(struct trace_writer *w)
     free(busy_until);
 }
 
-/* Returns the thread number of a lane of collectives. Lane 0 is the comm's own thread, if it has one. */
+/* Returns the thread number of a lane of collectives. If the comm has a thread of its own, lane 0 is that thread. */
 static long slot_thread(const struct trace *t, int slot)
 {
     return slot == 0 && t->comm_thread ? t->comm_thread : MADE_UP_THREAD + slot;

@@ -1,9 +1,9 @@
 /* gpu.c - the rows of a GPU: the records of its tracer, written as PyTorch's Kineto does; or, without a tracer, the
  * times that the device stamped.
  *
- * Writes the calls of the captured steps and the records that they led to. Calls are on the threads that made them, the
- * GPU's work is on lanes of its streams, and waits and phases have lanes of their own, since rows of a lane must nest.
- */
+ * Writes the calls to CUDA in the captured steps, and the GPU's work that they led to. Calls are on the threads that
+ * made them, the GPU's work is on lanes of its streams. Waits and phases have lanes of their own, since the rows of a
+ * lane must nest. */
 #include "trace/rows.h"
 
 #include "ddp/comm.h"
@@ -66,8 +66,8 @@ static size_t choose_calls(const struct trace_writer *w, struct gpu_call *calls)
 }
 
 /* Chooses the rows that calls led to, and returns their number; rows has room for all records and is filled in order of
- * start. If a collective has a single NCCL kernel, the row of the kernel stands for it. Leaves out waits for an event
- * that no chosen call recorded: nothing waited, since it was recorded earlier or never. */
+ * start. If a collective has a single NCCL kernel, the row of that kernel also describes the collective. Leaves out a
+ * wait for an event that no chosen call recorded: nothing waited, since the event was recorded earlier or never. */
 static size_t choose_rows(const struct trace_writer *w, struct gpu_call *calls, size_t ncalls, struct gpu_row *rows)
 {
     const struct activities *all = w->trace->activities;
@@ -91,7 +91,7 @@ static size_t choose_rows(const struct trace_writer *w, struct gpu_call *calls, 
 
 /* ---- lanes ---- */
 
-/* Thread numbers for lanes that are not streams, far above the numbers of streams. */
+/* Thread numbers of lanes, above all numbers of streams; LANE_APART: distance between the lanes of one stream. */
 enum { LANE_OF_PHASES = 2 * MADE_UP_THREAD, LANE_OF_WAITS = 3 * MADE_UP_THREAD, LANE_APART = 1000 };
 
 /* A lane; overlapping rows of one stream are put on different lanes. */
@@ -109,7 +109,7 @@ static long lane_thread(const struct gpu_lane *lane)
                : (long)lane->stream + (lane->place ? MADE_UP_THREAD : 0) + (long)lane->place * LANE_APART;
 }
 
-/* Gives each row, in order of start, the first lane of its stream that is free by then. Returns the number of lanes. */
+/* Gives each row, in order of start, the first lane of its stream free at that time. Returns the number of lanes. */
 static size_t choose_lanes(struct gpu_lane *lane, struct gpu_row *row, size_t n)
 {
     size_t lanes = 0, i;
@@ -148,13 +148,13 @@ static void put_gpu_lanes(struct trace_writer *w, const struct gpu_lane *lane, s
 
 /* ---- rows from the records of the tracer ---- */
 
-/* Writes a number, or -1 for ACTIVITY_NONE (unknown). */
+/* Writes a member with a number; -1 for ACTIVITY_NONE (unknown). */
 static void put_number(struct trace_writer *w, const char *name, uint32_t value)
 {
     trace_print(w, ", \"%s\": %lld", name, value == ACTIVITY_NONE ? -1 : (long long)value);
 }
 
-/* Writes an arrow from a call to its work. The id, unique over ranks, is the source and a correlation of 32 bits. */
+/* Writes an arrow from a call to its work on the GPU, with an id unique over ranks: w->source, then correlation. */
 static void put_flow(struct trace_writer *w, const struct gpu_row *row)
 {
     const struct trace *t = w->trace;
@@ -221,7 +221,7 @@ static void put_activities(struct trace_writer *w)
     for (size_t i = 0; i < calls; i++) {
         const struct activity *a = call[i].activity;
         if (a->call.marks && !a->call.waited)
-            continue; /* leaves out events that only record a time */
+            continue; /* the call records an event for timing only, not for a wait */
         trace_span_begin(w, a->call.driver ? "cuda_driver" : "cuda_runtime", w->pid, (long)a->thread, a->start_ns,
                          a->end_ns, call[i].id);
         trace_print(w, ", \"cbid\": %" PRIu32 ", \"correlation\": %" PRIu32, a->call.number, a->correlation);
@@ -275,7 +275,7 @@ void trace_put_device(struct trace_writer *w)
         put_activities(w);
     else
         put_stamped(w);
-    /* phases as the GPU ran them: the rows have no stream, since analysers would then count them as work */
+    /* phases as the GPU ran them: their rows have no stream, since analysers count rows with a stream as work */
     for (size_t i = 0; i < host->n; i++) {
         const struct span *s = &host->span[i];
         if (step_phase_of(s) < 0)

@@ -39,7 +39,7 @@ void trace_print(struct trace_writer *w, const char *format, ...)
     int n = vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     if (n < 0 || (size_t)n >= sizeof text)
-        FATAL("a trace row of %d characters", n);
+        FATAL("a row of the trace has %d characters, more than 1023", n);
     put_bytes(w, text, (size_t)n);
 }
 

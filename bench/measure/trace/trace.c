@@ -25,7 +25,7 @@ static void put_lanes(struct trace_writer *w)
 
 /* ---- steps, phases, ranges, operations ---- */
 
-/* Finds when the training thread began and ended each step, from its phases, which have no gaps between them. */
+/* Finds when the training thread began and ended each step, from the step's phases, which have no gaps between them. */
 static void find_host_steps(struct trace_writer *w)
 {
     const struct trace *t = w->trace;
@@ -70,7 +70,7 @@ static void put_step(struct trace_writer *w, int i)
     const struct captured_step *s = &t->step[i];
     char name[96];
     if (!i || t->step[i - 1].epoch != s->epoch || t->step[i - 1].number + 1 != s->number) {
-        int last = i; /* last step of this epoch captured without a gap */
+        int last = i; /* the last step of this epoch before a gap in the capture */
         while (last + 1 < t->steps && t->step[last + 1].epoch == s->epoch &&
                t->step[last + 1].number == t->step[last].number + 1)
             last++;
@@ -161,7 +161,7 @@ static void put_memory(struct trace_writer *w)
 
 /* ---- the file ---- */
 
-/* Writes the rows of the training thread; of rows that begin together, outer before inner. */
+/* Writes the rows of the training thread. If rows begin together, the outer one comes before the inner one. */
 static void put_host(struct trace_writer *w)
 {
     const struct trace *t = w->trace;
@@ -240,13 +240,13 @@ static void put_gpu(struct trace_writer *w, const char *before, long id, const s
                 g->multiprocessors);
 }
 
-/* Returns the number of a rank's GPU in a merged trace: its process in the first group, since hosts repeat indices. */
+/* Returns the number of a rank's GPU in a merged trace: its process number in group 0, unique over all hosts. */
 static long merged_gpu(const struct trace *t, int rank)
 {
     return t->ranks + 1 + rank;
 }
 
-/* Writes the head of a trace, with the GPUs that this process sees; or of a merged trace, with the GPU of each rank. */
+/* Writes the head of a trace. whole 1: with the GPUs that this process sees; 0: merged, with the GPU of each rank. */
 static void put_head(struct trace_writer *w, int whole)
 {
     const struct trace *t = w->trace;

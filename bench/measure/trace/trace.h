@@ -1,7 +1,7 @@
 /* trace.h - writes a timeline as a Chrome trace, for chrome://tracing, Perfetto and Holistic Trace Analysis.
  *
  * Format: Chrome's Trace Event Format (JSON object format). Steps and collectives have the names and arguments that
- * PyTorch's Kineto gives them, so that tools for Kineto's traces can read it. */
+ * PyTorch's Kineto gives them, so that tools for Kineto's traces can read the file. */
 #ifndef BENCH_MEASURE_TRACE_TRACE_H
 #define BENCH_MEASURE_TRACE_TRACE_H
 
@@ -17,7 +17,7 @@ struct captured_step {
     int warmup;       /* 1: in a warm-up epoch */
     float learning_rate;
     float loss, grad_norm; /* values on this rank; grad_norm is NAN if not computed */
-    size_t resident_bytes; /* of this process after the step; 0: not recorded */
+    size_t resident_bytes; /* resident memory of this process after the step; 0: not recorded */
 };
 
 /* What a rank's trace contains. Owns nothing. */
@@ -26,8 +26,8 @@ struct trace {
     int rank, ranks;
     int group;                     /* number of this trace, from 0, among a rank's several traces in a merged file */
     long pid, thread, comm_thread; /* process and thread ids; comm_thread 0: none */
-    int64_t base_ns;               /* rank 0's clock at ts 0; all ranks have the same value */
-    int64_t base_unix_ns;          /* Unix time at ts 0 */
+    int64_t base_ns;               /* the time on rank 0's clock that is ts 0 in the trace, on all ranks */
+    int64_t base_unix_ns;          /* the Unix time of ts 0 */
     const struct timeline *timeline;
     const struct alignment *alignment;
     const struct step_times *times;   /* [steps] */
@@ -35,28 +35,28 @@ struct trace {
     int steps;
     const struct collectives *collectives;
     const size_t *parameters;      /* [buckets] parameters in each bucket of the plan */
-    size_t compute_bytes;          /* size of the device's compute type */
-    int shapes, flops, counters;   /* 1: write the shapes, the FLOP, the counters */
-    int without_cpu, without_cuda; /* 1: leave out the CPU's activities, the GPU's activities */
+    size_t compute_bytes;          /* bytes of a number of the device's compute type */
+    int shapes, flops, counters;   /* 1: write shapes of inputs, FLOP, counters */
+    int without_cpu, without_cuda; /* without_cpu 1: leave out operations of the host; without_cuda 1: the GPU's work */
 
     const struct gpu_facts *gpu; /* this rank's GPU; NULL: the rank computes on the CPU */
     int gpu_index;
     const struct gpu_facts *seen; /* [gpus] all GPUs that this process sees */
     int gpus;
     const struct gpu_facts *of_rank;     /* [ranks] GPU of each rank, for the head of a merged trace */
-    const struct activities *activities; /* attributed records of the GPU's tracer; NULL: there are only stamps */
+    const struct activities *activities; /* records of the GPU's tracer, attributed to spans; NULL: only CUDA events */
     const char *untraced;                /* why activities is NULL */
     const char *nccl_version;            /* NULL: collectives do not run on the GPU */
 };
 
-/* Where the text goes. write returns 0; or -1, reported. */
+/* A destination for the text of a trace. write returns 0; or -1, reported. */
 struct trace_sink {
     int (*write)(void *context, const char *text, size_t n);
     void *context;
 };
 
-/* What to write: a whole file of one rank; or a part of a merged file of all ranks, which has a head, the rows of each
- * rank and group in turn, and a tail. In a merged file process numbers depend on rank and group. */
+/* What to write: a whole file of one rank; or a part of a merged file of all ranks: the head, the rows of a rank and
+ * group (FIRST_ROWS: the first rows of the file), or the tail. Process numbers there depend on rank and group. */
 enum trace_part { TRACE_WHOLE, TRACE_MERGED_HEAD, TRACE_MERGED_FIRST_ROWS, TRACE_MERGED_ROWS, TRACE_MERGED_TAIL };
 
 /* Writes a trace, or a part of one. Returns 0; or -1, reported by the sink. */

@@ -22,7 +22,7 @@ struct attainable {
     double *alone; /* [n, tensors, rounds]: each collective of an implementation, run alone */
 };
 
-/* The series [rounds] of a collective run alone. */
+/* Returns the times [rounds] of a collective run alone. */
 static double *alone_of(const struct attainable *a, int implementation, int collective)
 {
     return a->alone + ((size_t)implementation * (size_t)a->tensors + (size_t)collective) * a->rounds;
@@ -72,8 +72,8 @@ static void measure_none(struct attainable *attainable, const struct timeline *t
 }
 
 /* Returns the seconds of a collective while the ranks do nothing else: the length of its span. In a step the device is
- * busy when a collective is issued, which hides the launch. So on a device another collective, `lead`, runs first; it
- * hides the launch, and ends at the same time on all ranks. */
+ * busy when a collective is issued, which hides the time to launch it. So if the device runs the collectives, another
+ * collective, `lead`, runs first: it hides the launch of the measured one, and ends at the same time on all ranks. */
 static double seconds_alone(const struct job *job, struct timeline *timeline, const struct reducer *reducer,
                             const struct collective *lead, const struct collective *collective)
 {
@@ -107,11 +107,11 @@ void attainable_measure(struct attainable *attainable, const struct job *job, st
         measure_none(attainable, timeline, b);
         return;
     }
-    enum { LEAD = 1 << 20 }; /* in floats: 4 MiB, which take longer than a launch on any link */
+    enum { LEAD = 1 << 20 }; /* floats in `lead`: 4 MiB, which on any link takes longer than a launch */
     const struct bucket *last = &reducer->plan.bucket[reducer->plan.n - 1];
     size_t all = last->offset + last->count;
     const struct collective lead = {.buffer = reducer->model->gradient, .count = all < LEAD ? all : LEAD};
-    reducer->model->device->zero(reducer->model->gradient, all); /* sums repeated often must not overflow */
+    reducer->model->device->zero(reducer->model->gradient, all); /* zeros do not overflow when summed many times */
     for (int bucket = 0; bucket < reducer->plan.n; bucket++) {
         double *alone = alone_of(attainable, b->implementation, bucket) + b->round;
         *alone = 0;

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* What a rank sends the other ranks about a block. */
+/* What a rank sends to the other ranks about a block. */
 struct block_report {
     double seconds;           /* seconds of all timed steps together */
     double phase[PHASES];     /* seconds per timed step */
@@ -48,7 +48,7 @@ static void time_steps(struct run *run, const struct job *job, struct engine *en
     struct recorder *recorder = &engine->recorder;
     size_t number = run->counts.blocks;
     const char *label = run->options->implementation[implementation].label;
-    watchdog_doing(job->watchdog, "step # of block %zu, %s", number, label);
+    watchdog_doing(job->watchdog, "step # of block %zu, %s", number, label); /* #: the number from watchdog_mark */
     block_start(run, engine, implementation, run->options->block_start);
     job_barrier(job);
     run_steps(&engine->trainer, job->watchdog, 0, DISCARDED_STEPS);
@@ -87,7 +87,7 @@ double block_try_steps(struct run *run, const struct job *job, struct engine *en
 
 /* ---- figures of a block ---- */
 
-/* Fills the times, overlaps and losses of a block from the device's record, and the phases of this rank's report. */
+/* Fills a block's times and overlaps (from the timeline) and losses (from the device), and the phases of a report. */
 static void evaluate_steps(struct run *run, const struct engine *engine, struct block *b, struct block_report *mine)
 {
     int timed = (int)run->options->block_steps, steps = DISCARDED_STEPS + timed;
@@ -104,7 +104,7 @@ static void evaluate_steps(struct run *run, const struct engine *engine, struct 
     }
     for (int i = 0; i < TIMELINE_LANES; i++)
         if (timeline->lane[i].dropped)
-            FATAL("%zu spans found lane %d of the timeline full", timeline->lane[i].dropped, i);
+            FATAL("%zu spans were lost, because lane %d of the timeline was full", timeline->lane[i].dropped, i);
 }
 
 /* Stores the sample of a block, made from the reports of all ranks. */

@@ -8,18 +8,18 @@
 
 enum { MAX_IMPLEMENTATIONS = 64, IMPLEMENTATION_LABEL = 80 };
 
-/* A row of the comparison: a strategy with a label and, if it has buckets, a bucket size. */
+/* A row of the comparison: a strategy, a label, and a bucket size if the strategy has buckets. */
 struct implementation {
     char label[IMPLEMENTATION_LABEL];
     const struct strategy *strategy;
     size_t bucket_bytes;   /* 0 if the strategy has no buckets */
-    char bucket_words[21]; /* the size as --bucket-size-mb takes it; "": no buckets */
-    int traced;            /* 1: the row's operations are recorded */
-    int after_backward;    /* 1: the row's collectives wait until backward ends (the control for overlap) */
-    int captured;          /* 1: a profile captures the row; the rows up to the next captured one are its controls */
+    char bucket_words[21]; /* bucket size in MiB, as text for --bucket-size-mb; "": no buckets */
+    int traced;            /* 1: while the row runs, the device's operations are recorded */
+    int after_backward;    /* 1: the row's collectives wait until backward ends (the control without overlap) */
+    int captured;          /* 1: a profile captures the row; the uncaptured rows right after it are its controls */
 };
 
-/* --implementations: a list of NAME or LABEL=NAME; or all, each strategy with its name as label. */
+/* --implementations: a list of NAME or LABEL=NAME; or `all`: every strategy, labelled with its name. */
 struct strategy_list {
     int n;
     struct {
@@ -39,7 +39,7 @@ struct bucket_sizes {
 };
 extern const struct option_kind option_buckets;
 
-/* --inject-delay: which ranks sleep at the start of which phase. */
+/* --inject-delay: which rank sleeps at the start of which phase, and for how long. */
 struct delays {
     int n;
     struct delay {

@@ -36,10 +36,10 @@ size_t memory_captured_steps(const struct training_options *o, const struct mode
 void memory_spans(const struct training_options *o, const struct model *model, const struct recording *recording,
                   size_t spans[TIMELINE_LANES])
 {
-    enum { ALLOCATIONS = 16 }; /* made at set-up by model, trainer and optimizer */
+    enum { ALLOCATIONS = 16 }; /* most allocations at set-up by model, trainer and optimizer */
     size_t steps = DISCARDED_STEPS + o->block_steps, captured = memory_captured_steps(o, model, recording);
     step_spans(model, o->grad_accumulation, memory_collectives(o, model), recording->operations, spans);
-    for (int i = 0; i < TIMELINE_LANES; i++) /* + 1 for a step that a capture discards */
+    for (int i = 0; i < TIMELINE_LANES; i++) /* + 1: a capture also records a step that it discards */
         spans[i] *= (captured > steps ? captured : steps) + 1;
     spans[LANE_MEMORY] = recording->allocations ? ALLOCATIONS + (size_t)o->n : 0;
 }
@@ -60,7 +60,7 @@ void memory_estimate(const struct memory_conditions *c, const struct training_op
             bytes[MEMORY_COMMUNICATION] += model->arena * comm_dtype_bytes(o->workload.grad_dtype);
     if (c->stages)
         bytes[MEMORY_STAGING] = arena + bytes[MEMORY_COMMUNICATION];
-    if (ranks > 1 && (c->stages || !c->on_gpu)) /* MPI's copy */
+    if (ranks > 1 && (c->stages || !c->on_gpu)) /* MPI's temporary copy of the gradient */
         bytes[c->stages ? MEMORY_STAGING : MEMORY_COMMUNICATION] += arena;
 
     const struct model_sizes *sizes = &model->sizes;
@@ -107,7 +107,7 @@ int memory_check(const struct job *job, const struct open_device *opened, const 
     const struct place {
         const char *name;
         size_t available;
-        int ranks, from, to; /* `ranks` ranks share this memory; the parts [from, to) of each are in it */
+        int ranks, from, to; /* `ranks` ranks share this memory, which holds the parts [from, to) of each rank */
         const char *advice;
     } place[] = {{gpu, open_device_available(opened), opened->sharing, 0, first_of_host, "--dtype bf16, or more GPUs"},
                  {"this machine", host_memory_available(), job->machine_size, first_of_host, MEMORY_PARTS,

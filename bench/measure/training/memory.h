@@ -11,11 +11,11 @@ enum memory_part {
     MEMORY_WEIGHTS, /* the weights, and the copy that every block starts from */
     MEMORY_GRADIENTS,
     MEMORY_OPTIMIZER,     /* AdamW's two moments */
-    MEMORY_ACTIVATIONS,   /* kept by forward for backward; and scratch */
-    MEMORY_COMMUNICATION, /* staged buffers, and the temporary copy of MPI while MPI reduces */
-    MEMORY_STAGING,       /* MPI with GPUs: gradients and staged buffers on the host, and MPI's copy of them */
+    MEMORY_ACTIVATIONS,   /* what forward keeps for backward; and scratch memory */
+    MEMORY_COMMUNICATION, /* strategies' copies of the gradient for sending; MPI's temporary copy while it reduces */
+    MEMORY_STAGING,       /* MPI with GPUs: host copies of all gradients that are sent, and MPI's temporary copy */
     MEMORY_DATA,          /* micro-batches; on rank 0 also the piece of a checkpoint that is being written */
-    MEMORY_RECORDS,       /* spans of a block's steps; one sample of every block */
+    MEMORY_RECORDS,       /* times and spans of a block's steps; the samples of all blocks */
     MEMORY_PARTS
 };
 extern const char *const memory_part_name[MEMORY_PARTS];
@@ -32,23 +32,23 @@ struct memory_conditions {
 void memory_estimate(const struct memory_conditions *conditions, const struct training_options *options,
                      const struct model *model, size_t bytes[MEMORY_PARTS]);
 
-/* Sets spans[] to the most spans that a run can have in each lane. */
+/* Sets spans[i] to the number of spans that lane i needs room for: those of a block, or of a capture if it has more. */
 void memory_spans(const struct training_options *options, const struct model *model, const struct recording *recording,
                   size_t spans[TIMELINE_LANES]);
 
 /* Returns the largest number of collectives in a step of any implementation. */
 size_t memory_collectives(const struct training_options *options, const struct model *model);
 
-/* How many steps the buffer for captured spans can hold, but no more than the steps of all epochs. */
+/* Returns how many steps fit into the buffer for captured spans, at most the steps of all epochs. */
 size_t memory_captured_steps(const struct training_options *options, const struct model *model,
                              const struct recording *recording);
 
-/* Return the sum of the parts in [from, to), and the parts that are not 0 in words. */
+/* For the parts [from, to): memory_sum returns their bytes together; memory_words lists those above 0, with sizes. */
 size_t memory_sum(const size_t bytes[MEMORY_PARTS], int from, int to);
 const char *memory_words(const size_t bytes[MEMORY_PARTS], int from, int to, char text[256]);
 
-/* Checks that the ranks of this machine, each needing these bytes, fit into its free memory and into that of this
- * rank's GPU. Returns 0; or -1, reported with the bytes of each part. */
+/* Checks that, if each rank needs bytes[], this machine has enough free memory for its ranks, and this rank's GPU for
+ * the ranks that compute on it. Returns 0; or -1, reported with the bytes of each part. */
 int memory_check(const struct job *job, const struct open_device *opened, const size_t bytes[MEMORY_PARTS]);
 
 #endif

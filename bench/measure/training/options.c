@@ -10,7 +10,7 @@
 #define WORKLOAD(field) offsetof(struct workload, field)
 #define HUGE_COUNT      1e15
 
-static const char *const grad_dtype_names[] = {"fp32", "bf16", NULL}; /* values 0 and 1 of enum comm_dtype */
+static const char *const grad_dtype_names[] = {"fp32", "bf16", NULL}; /* names of COMM_FLOAT32 and COMM_BF16, 0 and 1 */
 const char *const regime_name[] = {"active", "warmup", NULL};
 
 /* clang-format off */
@@ -43,13 +43,13 @@ static const struct option strategy_rows[] = {
      .help = "bucket size in MiB, fractions allowed; a comma list makes one ddp_bucketed of each; auto: 25, or a quarter "
      "of the gradient if that is less"},
     {.name = "grad-dtype", .kind = &option_choice, .offset = WORKLOAD(grad_dtype), .initial = "fp32",
-     .choices = grad_dtype_names, .help = "type on the wire of ddp_individual_v2: fp32 or bf16"},
+     .choices = grad_dtype_names, .help = "type in which ddp_individual_v2 sends gradients: fp32 or bf16"},
 };
 static const struct option batch_rows[] = {
     {.name = "batch-size", .common = 1, .kind = &option_count, .offset = FIELD(batch_size), .initial = "32", .low = 1,
      .high = 1e9, .decides = "by --preset", .help = "sequences in a step, divided over the ranks"},
     {.name = "batch-size-per-rank", .kind = &option_count, .offset = FIELD(batch_size_per_rank), .initial = "0",
-     .high = 1e9, .help = "sequences of each rank instead (weak scaling); 0: use --batch-size"},
+     .high = 1e9, .help = "sequences in a step on each rank, in place of --batch-size (weak scaling); 0: use --batch-size"},
     {.name = "grad-accumulation", .kind = &option_count, .offset = FIELD(grad_accumulation), .initial = "1", .low = 1,
      .high = 1e6, .help = "micro-batches a step; gradients are reduced in the last one only"},
     {.name = "data", .common = 1, .kind = &option_path, .offset = FIELD(data), .initial = "synthetic",
@@ -91,7 +91,7 @@ static const struct option block_rows[] = {
     {.name = "steps-per-block", .kind = &option_count, .offset = FIELD(steps_per_block), .initial = "0", .high = 1e6,
      .help = "timed steps of a block, after 2 untimed ones; 0: those of the regime's epochs, 3 with --profile or tune"},
     {.name = "attainable", .kind = &option_flag, .offset = FIELD(attainable), .without = "profile",
-     .help = "also time every collective alone, and print step time / what perfect overlap would reach"},
+     .help = "also time every collective alone, and print the step time that perfect overlap would reach, and step time / that time"},
     {.name = "inject-delay", .kind = &option_delay, .offset = FIELD(delays),
      .help = "make a rank sleep at the start of a phase: rank=R,ms=TIME,phase=NAME; may be repeated"},
 };
@@ -170,7 +170,7 @@ int training_options_check(struct training_options *o, const struct option_table
     if (o->warmup_epochs > o->num_epochs)
         return error_report("--warmup-epochs %zu is more than --num-epochs %zu", o->warmup_epochs, o->num_epochs);
     o->warmup_steps = o->warmup_epochs * o->steps_per_epoch;
-    /* The regime `active` starts after the warm-up, `warmup` so that the first timed step is the first of the ramp. */
+    /* `active` blocks start after the warm-up; `warmup` blocks 2 untimed steps before the first step of the ramp. */
     o->block_start = o->regime == REGIME_WARMUP ? -DISCARDED_STEPS : (long)o->warmup_steps;
     size_t active = (o->num_epochs - o->warmup_epochs) * o->steps_per_epoch;
     size_t of_regime = o->regime == REGIME_WARMUP ? o->warmup_steps : active;
@@ -184,7 +184,7 @@ int training_options_check(struct training_options *o, const struct option_table
         return error_report("--steps-per-block %zu is more than the %zu steps of the warm-up epochs", o->block_steps,
                             o->warmup_steps);
     if (o->block_steps > 1000000)
-        return error_report("%zu timed steps a block; at most 1000000", o->block_steps);
+        return error_report("a block would have %zu timed steps; at most 1000000 are possible", o->block_steps);
     if (check_delays(o, o->warmup_steps && (captures || o->regime == REGIME_WARMUP)))
         return -1;
     size_t first = captures ? 0 : (size_t)(o->block_start + DISCARDED_STEPS), every = o->checkpoint_every;
@@ -209,6 +209,7 @@ int training_options_fit(struct training_options *o, int ranks)
         o->batch_size = o->batch_size_per_rank * (size_t)ranks;
     if (o->batch_size % parts == 0)
         return 0;
-    return error_report("a batch of %zu does not divide over %d ranks x %zu micro-batches: use a multiple of %zu",
-                        o->batch_size, ranks, o->grad_accumulation, parts);
+    return error_report(
+        "a batch of %zu cannot be divided evenly among %d ranks x %zu micro-batches: use a multiple of %zu",
+        o->batch_size, ranks, o->grad_accumulation, parts);
 }

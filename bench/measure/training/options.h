@@ -21,7 +21,7 @@ extern const char *const preset_name[PRESETS + 1]; /* the last is NULL */
 /* A model, and how its gradients are reduced. */
 struct workload {
     enum preset_number preset; /* workload_use_preset replaces PRESET_AUTO */
-    size_t vocab_size;         /* 0 until workload_check sets it from the kind of data */
+    size_t vocab_size;         /* 0: not set yet; workload_check then sets it by the kind of data */
     size_t context_length, d_model, num_layers, num_heads, d_ff;
     double rope_theta;
     struct strategy_list strategies;
@@ -35,17 +35,17 @@ enum { DISCARDED_STEPS = 2 };           /* untimed steps at the start of a block
 
 struct training_options {
     struct workload workload;
-    size_t batch_size, batch_size_per_rank; /* batch_size: all ranks' batch together; 0: not given */
+    size_t batch_size, batch_size_per_rank; /* sequences in a step: on all ranks; on each rank (0: not given) */
     size_t grad_accumulation;
     const char *data;
     size_t seed, data_workers, prefetch; /* prefetch: micro-batches that each worker prepares ahead */
     size_t num_epochs, warmup_epochs, steps_per_epoch;
     double lr, max_norm, weight_decay;
     int log_grad_norm;
-    size_t checkpoint_every; /* steps between checkpoints; 0: none */
+    size_t checkpoint_every; /* steps from one checkpoint to the next; 0: no checkpoints */
     enum regime regime;
-    size_t rounds, steps_per_block; /* rounds: minimum with --resolve; steps_per_block 0: the regime's epochs */
-    double resolve, max_minutes;    /* resolve: percent; 0: `rounds` rounds exactly */
+    size_t rounds, steps_per_block; /* rounds: number, or least number with --resolve; steps_per_block 0: not given */
+    double resolve, max_minutes;    /* resolve: in percent; 0: exactly `rounds` rounds are run */
     int attainable;
     struct delays delays;
 
@@ -62,33 +62,33 @@ struct run_options {
     struct harness_options harness;
 };
 
-/* The option sections that fill these structs. */
+/* Return the option sections whose values are stored in *workload. */
 struct option_section workload_model_options(struct workload *workload);
 struct option_section workload_strategy_options(struct workload *workload);
-void run_options_add(struct option_table *table, struct run_options *options); /* all sections */
+void run_options_add(struct option_table *table, struct run_options *options); /* adds all sections */
 
-/* Set the sizes that were not given from --preset (auto: `default` on GPUs, otherwise `laptop`). The second function
- * also sets the batch. */
+/* Set each size that is not given on the command line to that of the preset (--preset; auto: `default` on GPUs,
+ * `laptop` on CPUs). workload_use_preset sets the model's sizes; training_options_use_preset also sets the batch. */
 void workload_use_preset(struct workload *workload, const struct option_table *table, const char *data, int on_gpus);
 void training_options_use_preset(struct training_options *options, const struct option_table *table, int on_gpus);
-void workload_help_presets(FILE *out);
+void workload_help_presets(FILE *out); /* prints the list of presets for --help */
 
 /* Checks the sizes of the model, and sets those that were not given: the vocabulary by the kind of data; the bucket
  * size to BUCKET_DEFAULT_BYTES, or to a quarter of the gradient if that is less. Returns 0; or -1, reported. */
 enum { BUCKET_DEFAULT_BYTES = 25 << 20 }; /* PyTorch's default */
 int workload_check(struct workload *workload, const char *data);
 
-/* The model sizes for one rank's part of a micro-batch, as model_plan takes them. */
+/* Returns the sizes for model_plan; batch: number of sequences in one rank's part of a micro-batch. */
 struct model_sizes workload_sizes(const struct workload *workload, size_t batch);
 
-/* Makes all checks that do not need the number of ranks, and sets the steps of a block: --steps-per-block, or all steps
- * of the regime's epochs but at most most_block_steps (0: no limit). captures 1: the run also trains all epochs, for a
- * profile. Returns 0; or -1, reported. */
+/* Makes all checks that do not need the number of ranks. Sets block_steps to --steps-per-block if given; else to the
+ * steps of all epochs of the regime, or with most_block_steps > 0 to that number (in `warmup` at most to its steps).
+ * captures 1: the run also trains all epochs, for a profile. Returns 0; or -1, reported. */
 int training_options_check(struct training_options *options, const struct option_table *table, size_t most_block_steps,
                            int captures);
 
-/* Sets batch_size to the global batch. Returns 0; or -1, reported, if the batch is not divisible by the ranks, or a
- * delay names a rank that does not exist. */
+/* Sets batch_size to the global batch. Returns 0; or -1, reported, if the batch is not divisible by ranks x
+ * micro-batches, or a delay names a rank that does not exist. */
 int training_options_fit(struct training_options *options, int ranks);
 
 #endif

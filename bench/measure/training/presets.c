@@ -22,7 +22,7 @@ enum { SHAPE = sizeof shape / sizeof *shape };
 static const struct preset {
     size_t shape[SHAPE];
     size_t synthetic_vocabulary, file_vocabulary; /* 0: depends on the kind of data */
-    size_t batch;                                 /* sequences of a rank's micro-batch; 0: the default of the option */
+    size_t batch;                                 /* sequences of a rank's micro-batch; 0: --batch-size decides */
 } presets[PRESETS] = {
     [PRESET_DEFAULT] = {{12, 768, 12, 3072, 512}, 0, 0, 0},
     [PRESET_LAPTOP] = {{4, 256, 4, 1024, 128}, 256, 0, 1},
@@ -62,6 +62,6 @@ void workload_help_presets(FILE *out)
         if (p->batch)
             fprintf(out, ", vocabulary %zu; batch: %zu a rank\n", p->synthetic_vocabulary, p->batch);
         else
-            fprintf(out, "; batch: 32 of all ranks\n");
+            fprintf(out, "; batch: 32 on all ranks together\n");
     }
 }

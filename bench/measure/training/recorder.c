@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Estimated most tracer records per span. An operation has a few kernels and their launches; a collective has a kernel,
- * stamps, events and waits; phases and ready marks of the host have stamps. */
+/* Estimates of the largest number of tracer records per span. An operation has a few kernels and their launches; a
+ * collective has a kernel, time stamps, events and waits; phases and ready marks of the host have time stamps. */
 enum { OF_OPERATION = 8, OF_COLLECTIVE = 12, OF_HOST = 4 };
 
 void recorder_create(struct recorder *r, const struct device *device, const struct recording *recording, int on_gpu,
@@ -50,7 +50,7 @@ void recorder_start_tracer(struct recorder *r)
     error_clear();
 }
 
-/* Pauses the tracer. Keeps the records of the steps so far if they are to be kept; otherwise drops them. */
+/* Pauses the tracer. If tracer.keeps is 1, keeps all records so far; otherwise drops those after the last kept step. */
 static void pause_tracer(struct recorder *r)
 {
     r->device->synchronize();
@@ -97,7 +97,7 @@ void recorder_stop_tracer(struct recorder *r)
         return;
     pause_tracer(r);
     tracer_stop();
-    activities_rewind(&r->tracer.activities, &r->tracer.kept); /* drops what came after the last kept step */
+    activities_rewind(&r->tracer.activities, &r->tracer.kept); /* drops records after the last kept step */
     attribute(r);
     r->tracer.on = 0;
 }

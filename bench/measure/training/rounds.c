@@ -1,5 +1,5 @@
 /* rounds.c - runs rounds: one block of each implementation, interleaved so that a drift of the machine affects all
- * alike. */
+ * implementations alike. */
 #include "training/training.h"
 
 #include "base/progress.h"
@@ -46,8 +46,8 @@ static int try_first_steps(struct run *run, const struct job *job, struct engine
 
 /* ---- a round ---- */
 
-/* Returns which implementation runs as number j of a round. Rounds begin with different implementations, and every
- * second round runs in reverse order, so that no implementation always follows the same one. */
+/* Returns which implementation runs at position j of a round, 0 first. Rounds begin with different implementations, and
+ * every second round runs in reverse order, so that no implementation always follows the same one. */
 static int implementation_at(size_t round, int j, int n)
 {
     int shift = (int)(round % (size_t)n);
@@ -100,9 +100,9 @@ static int run_round(struct run *run, const struct harness *h, struct engine *en
 
 /* ---- all rounds ---- */
 
-/* Call after a round, with --resolve. Sets run->planned to the rounds that are needed and fit into the time, and not
- * below those made. Rank 0 decides. It reads the samples only when their number has grown by a twentieth, and stores in
- * *needed how many rounds are needed. */
+/* Call with --resolve after a round, `minutes` after the first round began. Sets run->planned to the number of rounds
+ * needed, at most as many as fit into --max-minutes, and at least the rounds made so far. Rank 0 decides: it estimates
+ * *needed anew only once *needed rounds are made, or when the number of rounds has grown by about a twentieth. */
 static void plan_more(struct run *run, const struct job *job, const struct run_hooks *hooks, double minutes,
                       double *needed)
 {
@@ -131,12 +131,12 @@ static int run_rounds(struct run *run, const struct harness *h, struct engine *e
                       .overlap = allocate(steps, sizeof *b.overlap),
                       .record = allocate(steps * RECORDS, sizeof *b.record),
                       .loss = allocate(steps, sizeof *b.loss)};
-    /* The weights have moved after the first step. In the warm-up regime they move later, since the learning rate is 0
+    /* The first step with changed weights: step 1. In the regime `warmup` it comes later, since the learning rate is 0
      * until the second step of the ramp. */
     int judged = o->regime == REGIME_WARMUP ? DISCARDED_STEPS + 2 : 1;
     losses_create(&run->losses, (int)steps, judged < (int)steps ? judged : -1);
     int status = try_first_steps(run, job, engine, hooks);
-    int64_t start_ns = clock_now_ns(), written_ns = 0; /* written_ns 0: a summary follows the first round */
+    int64_t start_ns = clock_now_ns(), written_ns = 0; /* written_ns 0: a summary is due after the first round */
     double needed = 0;
     struct progress progress;
     progress_begin(&progress, job->rank || hooks->plan ? 0 : o->rounds * (size_t)o->n);
@@ -171,7 +171,7 @@ int training_measure(struct training *t, const struct run_hooks *hooks, int skip
     if (harness_stop_monitors(&t->harness))
         status = -1;
     t->run.complete = 1;
-    /* runs also after a failure, to show what was measured and to keep it if possible */
+    /* also after a failure, the last summary prints what was measured, and saves it if possible */
     status = job_agree_after(job, status, hooks->summary(hooks->context));
     return losses_check(&t->run.losses, job) ? -1 : status;
 }

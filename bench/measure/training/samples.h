@@ -24,7 +24,7 @@ void measurements_destroy(struct measurements *measurements); /* zeroed measurem
 /* Returns the samples [rounds] of a figure (a phase or FIGURE_STEP) of an implementation. */
 double *measurements_of(const struct measurements *measurements, int implementation, int figure);
 
-/* Doubles the room of series[n, room] and *room; the content is kept. */
+/* Doubles *room and the memory of *series, an array [n, *room]; keeps its content. */
 void series_grow(double **series, size_t n, size_t *room);
 
 /* ---- losses: every block starts from the same weights and data, so all strategies that reduce the whole gradient in
@@ -32,15 +32,15 @@ void series_grow(double **series, size_t n, size_t *room);
 
 struct losses {
     int steps;         /* steps in a block, including untimed ones */
-    int judged;        /* first step after the weights have moved; -1: none in a block */
+    int judged;        /* the step for `wrong`: a block's first step after the weights changed; -1: no such step */
     double *mean;      /* [steps] losses of the last block, means over ranks */
-    double *expected;  /* [steps] losses of the first block that must agree; NULL: none yet */
-    double difference; /* largest relative difference so far; NAN until two blocks can be compared */
-    double wrong;      /* largest difference in step `judged`: above 1e-3 a gradient was reduced wrongly */
+    double *expected;  /* [steps] losses of the first compared block, which later ones must match; NULL: none yet */
+    double difference; /* largest relative difference from `expected` so far; NAN until two blocks can be compared */
+    double wrong;      /* `difference` in step `judged` alone; above 1e-3, a gradient was reduced wrongly */
     int not_a_number;  /* 1: a loss was NaN or infinite */
 };
 
-/* Prepares for blocks of `steps` steps; judged: see struct losses. Release with losses_destroy. */
+/* Allocates room for the losses of blocks of `steps` steps; judged: see struct losses. Release with losses_destroy. */
 void losses_create(struct losses *losses, int steps, int judged);
 void losses_destroy(struct losses *losses); /* zeroed losses are fine */
 

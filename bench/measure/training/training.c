@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Plans the model and checks that it fits, before anything is allocated. */
+/* Plans the model and checks that it fits into memory, before anything is allocated. */
 static int plan_model(struct training *t, int stages)
 {
     struct run *run = &t->run;
@@ -59,7 +59,7 @@ int training_plan(struct training *t, const struct job *job, const struct run_op
     struct run *run = &t->run;
     const struct training_options *o = run->options = &options->training;
     size_t spans[TIMELINE_LANES];
-    run->losses.difference = NAN; /* unknown until there are two blocks */
+    run->losses.difference = NAN; /* unknown until two blocks can be compared */
     run->planned = o->rounds;
     if (harness_open(h, job, &options->harness))
         return -1;
@@ -83,7 +83,7 @@ static void create_trainer(struct training *t, const char *directory)
     const struct training_options *o = run->options;
     const struct job *job = t->harness.job;
     struct trainer *trainer = &t->engine.trainer;
-    /* in memory from which the comm communicates fast */
+    /* the gradient is allocated by the comm, in memory in which collectives are fast */
     model_allocate(&t->engine.model, run->recording.allocations ? t->engine.recorder.traced : t->engine.recorder.device,
                    t->engine.comm->allocate(t->engine.comm, t->engine.model.arena * sizeof(float)));
     model_initialize(&t->engine.model, o->seed);

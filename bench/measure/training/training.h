@@ -10,7 +10,7 @@
 #include "training/recorder.h"
 #include "training/samples.h"
 
-/* What trains: runs the steps. */
+/* The objects that run training steps. */
 struct engine {
     struct recorder recorder;
     struct comm *comm;
@@ -19,19 +19,19 @@ struct engine {
     struct trainer trainer;
 };
 
-/* What a run measures, and its samples. */
+/* The settings of a run, and all that it has measured so far. */
 struct run {
     const struct training_options *options;
     struct recording recording;
-    size_t memory[MEMORY_PARTS]; /* estimated bytes of each part, for a rank */
-    struct blas_facts blas;      /* on the CPU: the matrix products of rank slowest_products (products_measure) */
-    int slowest_products;
-    long steps_run; /* number of steps run by this process, of all implementations */
+    size_t memory[MEMORY_PARTS]; /* estimated bytes of each part of a rank's memory */
+    struct blas_facts blas;      /* on the CPU: facts of the BLAS on rank `slowest_products` (products_measure) */
+    int slowest_products;        /* rank whose matrix products are slowest relative to its CPU */
+    long steps_run;              /* number of steps run by this process, of all implementations */
 
     struct measurements measurements;
-    size_t planned;                    /* planned rounds; measuring ends when measurements.rounds equals it */
+    size_t planned;                    /* planned rounds; measuring ends when measurements.rounds equals `planned` */
     char resting[MAX_IMPLEMENTATIONS]; /* 1: the implementation has no block in the next round */
-    double warm_step;                  /* seconds of a typical step on the slowest rank, after the first */
+    double warm_step;                  /* seconds of a typical step after the first one, on the slowest rank */
     struct losses losses;
     struct block_counts counts;
     int complete; /* 1: measuring is over, so the next summary is the last one */
@@ -48,8 +48,8 @@ struct training {
  * every rank, reported by rank 0 ---- */
 
 /* Opens the harness, plans the model, checks that it fits into memory, and opens data, communication backend and
- * results (harness_open_results). Afterwards the heading can be printed. Set run.recording before the call. End with
- * training_close, also after a failure. */
+ * results (option, given, below: see struct results_target). Afterwards the heading can be printed. Set run.recording
+ * before the call. End with training_close, also after a failure. */
 int training_plan(struct training *training, const struct job *job, const struct run_options *options,
                   const char *option, const char *given, const char *below);
 
@@ -61,40 +61,40 @@ struct run_hooks {
     void *context;
     /* Called after a block, whose spans are still in the timeline. Returns 0; or -1, reported, if writing failed. */
     int (*block)(void *context, const struct block *block);
-    /* Writes the summary so far; called every 2 s, and when run.complete is set. Returns 0; or -1, reported. */
+    /* Writes the summary; called between rounds every 2 s, and once run.complete is set. Returns 0; or -1, reported. */
     int (*summary)(void *context);
-    /* With --resolve, on rank 0: returns how many rounds the comparison needs, at most those made if it is resolved. */
+    /* With --resolve, on rank 0: returns how many rounds are needed in all; once resolved, at most those made. */
     double (*rounds_needed)(const struct measurements *measurements, const struct implementation *implementation,
                             double resolve);
-    /* NULL, or called before the first round and after each round, `seconds` after the rounds began on rank 0. Sets
-     * run->resting and run->planned, to the same values on all ranks; prints how long the run will take; shows its
-     * progress. */
+    /* Called before the first round and after each round; may be NULL. seconds: time since the rounds began, on this
+     * rank. Sets run->resting and run->planned, to the same values on all ranks; prints how long the run will take; and
+     * shows its progress. */
     void (*plan)(void *context, double seconds);
 };
 
-/* Unless skip is 1: tries a few first steps, prints on stderr how long the rounds will take, and runs the planned
- * rounds. In any case then stops the monitors, writes the last summary (hooks), and checks the losses. After a failure
- * the samples up to measurements.rounds are complete. */
+/* With skip 0, first tries a few steps, prints on stderr how long the rounds will take, and runs the planned rounds.
+ * With either value, then stops the monitors, writes the last summary (hooks->summary), and checks the losses. After a
+ * failure the samples of the first measurements.rounds rounds are complete. */
 int training_measure(struct training *training, const struct run_hooks *hooks, int skip);
 
-/* Closes and frees everything. Returns as harness_close does. */
+/* Closes and frees everything. Parameters and result are as for harness_close, which prints the result directory. */
 int training_close(struct training *training, int status, int print_directory);
 
 /* Calls the functions above in order, for a command whose results go to --output. */
 int training_run(struct training *training, const char *mode, const struct job *job, const struct run_options *options,
                  const struct command *command, const struct run_hooks *hooks);
 
-/* ---- what was run ---- */
+/* ---- run.json and the summary ---- */
 
-/* Writes run.json to a result directory. Returns as the functions above do. */
+/* Writes run.json to a result directory. Returns 0; or -1 on every rank, reported by rank 0. */
 int training_write_run_json(const struct training *training, const char *mode, const struct command *command,
                             const struct results *results);
 
-/* Begins the summary of a mode, with its heading. epochs: a sentence about the steps (NULL: that of the regime). The
- * caller owns the summary. */
+/* Begins the summary of a mode, with the heading. epochs: the heading's sentence about which steps are trained; NULL: a
+ * sentence about the regime. The caller owns the summary. */
 cJSON *training_create_summary(const struct training *training, const char *mode, const char *epochs);
 
-/* Adds notes about the machine, losses and checkpoints; and counts and findings as members. */
+/* Adds to a summary notes about machine, losses and checkpoints, counts of blocks, and findings of monitors. */
 void training_add_notes(const struct training *training, cJSON *summary);
 
 /* ---- rank_<r>_metrics.jsonl ---- */
@@ -102,8 +102,8 @@ void training_add_notes(const struct training *training, cJSON *summary);
 /* Appends a line to this rank's metrics for each step of a block. Returns 0; or -1, reported. */
 int telemetry_write_block(struct results *results, const struct training *training, const struct block *block);
 
-/* Print members of a line, after commas. In turn: a number (null if not finite); the times of a step, counted from
- * origin_ns; the overlap of a step (with its computation if it is traced). */
+/* Print members of a line's JSON object, each after a comma: a number (null if not finite); the times of a step, its
+ * start counted from origin_ns; the overlap of a step (traced 1: also what needs spans of computation). */
 void telemetry_print_number(FILE *out, const char *name, double value);
 void telemetry_print_times(FILE *out, int64_t origin_ns, const struct step_times *step);
 void telemetry_print_overlap(FILE *out, const struct overlap *overlap, int traced, int on_device);

@@ -1,8 +1,8 @@
 /* chart.h - draws arrays as SVG charts: series over x, and rows of spans. chart/svg.h describes the pictures.
  *
  * Each function returns the text of a picture, which the caller frees. Arrays may hold any numbers and any text: NAN
- * and infinite values are not drawn, long names are shortened, and title (the finding, as a sentence) and subtitle
- * (units, number of samples, machine) are wrapped. A text may be NULL or "". chart/svg.h defines `colour`. */
+ * and infinite values are not drawn, long names are shortened, and title (what the chart shows, as a sentence) and
+ * subtitle (units, number of samples, machine) are wrapped. A text may be NULL or "". chart/svg.h defines `colour`. */
 #ifndef BENCH_READ_CHART_CHART_H
 #define BENCH_READ_CHART_CHART_H
 
@@ -13,18 +13,18 @@
 /* ---- series over x, with intervals and reference lines ---- */
 
 struct chart_axis {
-    const char *title;    /* the title includes the unit */
-    int is_log, is_bytes; /* is_log: shows only values above 0; is_bytes: shows 64 KiB, not 65536 */
+    const char *title;    /* what the axis shows, with the unit */
+    int is_log, is_bytes; /* is_log: logarithmic, shows only values above 0; is_bytes: shows 64 KiB, not 65536 */
 };
 
 enum chart_mark { CHART_PLAIN, CHART_AS_GOOD, CHART_BEST };
 struct chart_point {
     double x, y, low, high; /* low, high: interval of y; NAN: none */
-    enum chart_mark mark;   /* CHART_AS_GOOD: drawn in a thin ring; CHART_BEST: drawn in a thick ring */
+    enum chart_mark mark;   /* CHART_AS_GOOD (a tie with the best): in a thin ring; CHART_BEST: in a thick ring */
 };
 
 struct chart_series {
-    const char *name; /* drawn to the right of the last point */
+    const char *name; /* drawn at the right edge, at the height of the last point */
     const struct chart_point *point;
     size_t n;
     int colour;
@@ -37,9 +37,9 @@ struct chart_reference {
     double y;
 };
 
-/* Points are joined by straight lines. The ticks of a logarithmic x axis are at the points, or at every k-th point. A
- * linear y axis begins at 0; if all values are in its upper 40 %, the axis is cut and its title says so. The first 40
- * names are drawn. */
+/* Draws points joined by straight lines. The ticks of a logarithmic x axis are at the points, or at every k-th point. A
+ * linear y axis begins at 0 or below; if all values are in its upper 40 %, it is cut, with a remark in its title. At
+ * most 40 names, of series first and then of references, are drawn. */
 struct chart_xy {
     struct chart_axis x, y;
     const struct chart_series *series;
@@ -54,18 +54,18 @@ struct chart_span {
     double begin_ms, end_ms;
     size_t row;
     int kind;          /* index into chart_rows.kind; also the colour */
-    const char *label; /* drawn inside if it fits */
+    const char *label; /* text drawn inside the span if it fits; NULL: none */
 };
 
 struct chart_row {
-    const char *name; /* at the left */
+    const char *name; /* text to the left of the row */
     const char *end;  /* text to the right of the last span; NULL: the whole row is shaded */
 };
 
 enum { CHART_ROWS = 64 };
 struct chart_rows {
     const struct chart_row *row;
-    const char *const *kind; /* names for the legend */
+    const char *const *kind; /* [kinds] names of the kinds of spans, for the legend */
     const struct chart_span *span;
     size_t rows, kinds, spans; /* rows <= CHART_ROWS; kinds <= SVG_COLOURS */
 };

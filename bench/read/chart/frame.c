@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 enum { SIGN = 14 };
-static const double largest = 1e300; /* limit of the values on an axis: the difference of any two is finite */
+static const double largest = 1e300; /* limit of the values on an axis, so that any two have a finite difference */
 
-/* ---- words ---- */
+/* ---- title, subtitle and legend ---- */
 
 void frame_begin(struct frame *frame, const char *title, const char *subtitle)
 {
@@ -99,13 +99,13 @@ double axis_place(const struct axis *axis, double value)
 {
     if (!axis_takes(axis->is_log, value))
         return NAN;
-    value = fmax(axis->low, fmin(axis->high, value));
+    value = fmax(axis->low, fmin(axis->high, value)); /* below, logarithms are subtracted: a ratio could overflow */
     double part = !axis->is_log ? (value - axis->low) / (axis->high - axis->low)
-                                : (log(value) - log(axis->low)) / (log(axis->high) - log(axis->low)); /* no overflow */
+                                : (log(value) - log(axis->low)) / (log(axis->high) - log(axis->low));
     return axis->from + part * (axis->to - axis->from);
 }
 
-/* Chooses multiples of a step that is 1, 2 or 5 times a power of ten. */
+/* Chooses ticks at multiples of a step that is 1, 2 or 5 times a power of ten. */
 static size_t linear_ticks(const struct axis *axis, size_t most, double tick[AXIS_TICKS])
 {
     static const double factor[] = {1, 2, 5, 10};
@@ -122,7 +122,7 @@ static size_t linear_ticks(const struct axis *axis, size_t most, double tick[AXI
     return 0;
 }
 
-/* Chooses 1, 2 and 5 times each power of ten, about equally spaced on a logarithmic axis. If that gives more than
+/* Chooses ticks at 1, 2 and 5 times each power of ten, about equally spaced on a log axis. If that gives more than
  * `most` ticks, chooses every k-th power of ten, with the smallest k that gives at most `most`. */
 static size_t log_ticks(const struct axis *axis, size_t most, double tick[AXIS_TICKS])
 {
@@ -178,7 +178,7 @@ const char *axis_title(const struct axis *axis, const char *title, char text[SVG
     return text;
 }
 
-/* Returns x of the centre of a number below the axis, moved inside the picture; *half becomes half of its width. */
+/* Returns x of the centre of a tick's number, inside the picture, and sets *half to half of the number's width. */
 static double number_place(const struct axis *axis, double value, double *half)
 {
     char number[CELL];

@@ -6,7 +6,7 @@
 #include "chart/chart.h"
 #include "chart/svg.h"
 
-enum { FRAME_LEFT = 16, FRAME_RIGHT = SVG_WIDTH - 16, FRAME_ROW = 21 }; /* left edge, right edge, height of a line */
+enum { FRAME_LEFT = 16, FRAME_RIGHT = SVG_WIDTH - 16, FRAME_ROW = 21 }; /* x of edges; height of a legend line */
 
 /* A picture under construction. It grows downwards; its height is known at the end. */
 struct frame {
@@ -17,9 +17,8 @@ struct frame {
     const char *title, *subtitle;
 };
 
-/* Begins a picture with title and subtitle. */
+/* frame_begin begins a picture with title and subtitle; frame_end returns its text, which the caller frees. */
 void frame_begin(struct frame *frame, const char *title, const char *subtitle);
-/* Returns the text of the whole picture, which the caller frees. */
 char *frame_end(struct frame *frame);
 
 enum frame_sign { SIGN_AREA, SIGN_INTERVAL, SIGN_BEST, SIGN_AS_GOOD };
@@ -28,6 +27,7 @@ struct frame_item {
     int colour;
     enum frame_sign sign;
 };
+/* Draws a legend: a symbol (sign) and a name for each of n items, in as many lines as they need. */
 void frame_legend(struct frame *frame, const struct frame_item *item, size_t n);
 
 /* ---- axes ---- */
@@ -35,7 +35,7 @@ void frame_legend(struct frame *frame, const struct frame_item *item, size_t n);
 /* Maps values low..high to coordinates from..to. */
 struct axis {
     double low, high, from, to;
-    int is_log, is_bytes, is_cut; /* is_cut: a linear axis without 0 */
+    int is_log, is_bytes, is_cut; /* is_cut: 1: a linear axis that does not begin at 0 */
     const double *given;          /* [n_given], increasing: ticks may be at these values only; NULL: at any value */
     size_t n_given;
 };
@@ -43,15 +43,15 @@ struct axis {
 /* Whether an axis can show the value: finite and, on a logarithmic axis, above 0. */
 int axis_takes(int is_log, double value);
 
-/* Returns an axis for values from least to greatest (infinite: no values); the caller sets `from` and `to`. A linear
- * axis begins at 0 or below, or is cut if all values are in its upper 40 %. */
+/* Returns an axis for values from least to greatest (both infinite if there are no values); the caller sets `from` and
+ * `to`. A linear axis begins at 0 or below, or is cut if all values are in its upper 40 %. */
 struct axis axis_for(const struct chart_axis *of, double least, double greatest);
 
-/* Returns the coordinate of a value, or of the end of the axis that it is beyond; NAN if axis_takes is false. */
+/* Returns the coordinate of a value (outside the axis: of the nearer end); NAN if axis_takes(value) is false. */
 double axis_place(const struct axis *axis, double value);
 
-/* Chooses at most `most` (1 to AXIS_TICKS) ticks: every k-th given value or, if none are given, 1, 2 or 5 times a power
- * of ten, or every k-th power of ten. Returns the number of ticks. */
+/* Chooses at most `most` (1 to AXIS_TICKS) ticks: every k-th given value or, if none are given, round numbers. Returns
+ * the number of ticks. axis_number writes the value of a tick to text, and returns text. */
 enum { AXIS_TICKS = 12 };
 size_t axis_ticks(const struct axis *axis, size_t most, double tick[AXIS_TICKS]);
 const char *axis_number(const struct axis *axis, double value, char text[CELL]);

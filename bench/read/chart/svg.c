@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The unit test reads the colours: keep one a line. Shapes use currentColor: a rule that sets `color` colours them. */
+/* The unit test reads the colours: keep one colour on a line. Shapes have the colour that a rule sets as `color`. */
 const char svg_style[] = ".dp{max-width:100%;height:auto;color:#1b1f24;"
                          "font:16px system-ui,-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif}\n"
                          ".dp-page{fill:#ffffff}\n"
@@ -62,7 +62,7 @@ const char svg_style[] = ".dp{max-width:100%;height:auto;color:#1b1f24;"
 void svg_number(FILE *out, double value)
 {
     double tenths = isfinite(value) ? round(10 * fmax(-99999, fmin(99999, value))) : 0;
-    fprintf(out, fmod(tenths, 10) == 0 ? "%.0f" : "%.1f", tenths / 10 + 0.0); /* no -0 */
+    fprintf(out, fmod(tenths, 10) == 0 ? "%.0f" : "%.1f", tenths / 10 + 0.0); /* + 0.0: prints 0, not -0 */
 }
 
 static void print_place(FILE *out, const char *name, double value)

@@ -5,10 +5,10 @@
  * picture is SVG_WIDTH wide, shrinks to fit, and follows the light or dark setting of the reader's system.
  *
  * Coordinates are in units of the viewBox, y downwards; a coordinate that is not finite is drawn as 0. Text may contain
- * anything: text_print_markup escapes it. `classes` are words without "dp-". For text: title, muted, bold, small, and
- * on0 to on9 (on an area of that colour). For shapes: line, thick, dash, ring, axis, grid, area (filled), span (a
- * stroke as thick as a row of a timeline), faint and soft (transparent). `colour` is 0 to SVG_COLOURS - 1, or SVG_INK,
- * the colour of text. */
+ * anything: text_print_markup escapes it. `classes` are class names without "dp-", separated by a space. For text:
+ * title, muted, bold, small, and on0 to on9 (on an area of that colour). For shapes: line, thick, dash, ring, axis,
+ * grid, area (filled), span (a stroke as thick as a row of a timeline), faint and soft (transparent). `colour` is 0 to
+ * SVG_COLOURS - 1, or SVG_INK, the colour of text. */
 #ifndef BENCH_READ_CHART_SVG_H
 #define BENCH_READ_CHART_SVG_H
 
@@ -31,9 +31,9 @@ extern const char svg_style[];
 void svg_begin(FILE *out, double height, const char *title, const char *description);
 void svg_end(FILE *out);
 
-/* Writes a line of text on the base line y. */
+/* Writes a line of text on the base line y; anchor: whether the text starts at x, has its middle at x, or ends at x. */
 void svg_text(FILE *out, double x, double y, enum svg_anchor anchor, const char *classes, const char *text);
-
+/* Write a line, a rectangle whose upper left corner is (x, y), and a circle whose centre is (x, y). */
 void svg_line(FILE *out, double x1, double y1, double x2, double y2, const char *classes, int colour);
 void svg_rect(FILE *out, double x, double y, double width, double height, const char *classes, int colour);
 void svg_circle(FILE *out, double x, double y, double radius, const char *classes, int colour);

@@ -10,7 +10,7 @@ enum { HEIGHT = 330, MOST_TICKS = 100 };
 struct plot {
     const struct chart_xy *chart;
     struct axis x, y;
-    double tick[MOST_TICKS]; /* x values of the points, from which the ticks of a logarithmic x axis are chosen */
+    double tick[MOST_TICKS]; /* x of the points, the possible ticks of a logarithmic x axis */
 };
 
 /* ---- the range of the axes ---- */
@@ -28,7 +28,7 @@ static void widen_range(double range[2], const struct chart_axis *axis, double v
     }
 }
 
-/* Inserts a value into the sorted tick[n] unless it contains the value already. Returns the new length. */
+/* Inserts a value into n sorted ticks, unless it is one of them or n is MOST_TICKS. Returns the new n. */
 static size_t insert_tick(double tick[MOST_TICKS], size_t n, double value)
 {
     size_t i = n;
@@ -79,7 +79,7 @@ enum { NAMES = 40, NAME_GAP = 20, NAME_WIDTH = 250, SIGN = 22 };
 
 struct end_name {
     const char *text;
-    double x, y; /* last point of the series */
+    double x, y; /* end of the line; first as values (x INFINITY: the right edge), in draw_names as coordinates */
     int colour, is_dashed;
 };
 
@@ -131,7 +131,7 @@ static void draw_name(FILE *out, double x, double y, const struct end_name *name
     svg_text(out, x + SIGN, y + 5, SVG_START, "", svg_shorten(label, name->text, SVG_TEXT, NAME_WIDTH));
 }
 
-/* Draws the names to the right of the plot, from top to bottom, at least NAME_GAP apart. */
+/* Draws the names of the lines to the right of the plot, near the ends of the lines and at least NAME_GAP apart. */
 static void draw_names(FILE *out, const struct plot *plot, struct end_name *name, size_t n)
 {
     double place[NAMES], right = plot->x.to, least = plot->y.to, most = plot->y.from;
@@ -147,7 +147,7 @@ static void draw_names(FILE *out, const struct plot *plot, struct end_name *name
     for (size_t i = n; i-- > 0;) { /* moves names up if they are now too low */
         place[i] = fmin(place[i], most);
         most = place[i] - NAME_GAP;
-        if (name[i].x > right - 60) /* connects a name with its line if the line ends near it */
+        if (name[i].x > right - 60) /* connects a name with a line that ends near the right edge */
             svg_line(out, fmin(name[i].x + 7, right), name[i].y, right + 7, place[i], "axis faint", SVG_GREY);
         draw_name(out, right + 10, place[i], &name[i]);
     }
@@ -243,7 +243,7 @@ char *chart_xy(const char *title, const char *subtitle, const struct chart_xy *c
     double tick[AXIS_TICKS], widest = 30;
     size_t ticks = axis_ticks(&plot.y, 8, tick);
     char text[SVG_LABEL];
-    choose_ticks(&plot); /* sets plot.x.given to plot.tick */
+    choose_ticks(&plot); /* plot.x.given then points to plot.tick */
     for (size_t i = 0; i < ticks; i++)
         widest = fmax(widest, svg_text_width(axis_number(&plot.y, tick[i], text), SVG_TEXT));
     plot.x.from = FRAME_LEFT + 10 + widest;

@@ -16,10 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The probability that a comparison calls at least one figure regressed although no figure is. */
+/* Upper limit of the probability that a comparison calls any figure regressed although none is slower. */
 #define FALSE_ALARM_CHANCE 0.05
 
-/* Rejects a run that is named twice: it would reduce the spread, or be compared with itself. */
+/* Rejects a run that is named twice: the runs would seem to vary less, or a run would be compared with itself. */
 static int check_twice(const struct compare_run *run, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -41,7 +41,7 @@ static void add_runs(cJSON *json, const char *name, const char *label, const str
         cJSON_AddItemToArray(list, json_text(run[i].saved.directory));
 }
 
-/* Adds the versions, rules and runs, and empty lists for the results. */
+/* Adds to the JSON of the outcome the versions, rules and runs, and empty lists for the results. */
 static void add_heading(cJSON *json, const struct compare_options *o, const struct compare_run *run,
                         const struct verdict_rules *rules)
 {
@@ -60,7 +60,7 @@ static void add_heading(cJSON *json, const struct compare_options *o, const stru
     cJSON_AddArrayToObject(json, "figures");
 }
 
-/* Returns the median of value[*n] over the runs that have the figure (NAN: none), and their number in *n. */
+/* Returns the median of those of value[*n] that are not NAN (a run without the figure), and sets *n to their number. */
 static double median_of(const double *value, size_t *n)
 {
     size_t runs = *n;
@@ -74,8 +74,8 @@ static double median_of(const double *value, size_t *n)
     return median;
 }
 
-/* Adds the members of a figure, with its medians over the runs that have it. A mean over sizes has no medians. Returns
- * the ratio of the medians, candidates / baselines. */
+/* Fills a JSON row with the members of a figure, and with its medians over the runs that have the figure; a mean over
+ * sizes (sizes > 1) gets no medians. Returns the ratio of the medians, candidate / baseline. */
 static double add_figure(cJSON *item, const struct verdict_figure *line, size_t sizes, const struct compare_options *o)
 {
     size_t n[2] = {o->baselines, o->candidates};
@@ -93,7 +93,7 @@ static double add_figure(cJSON *item, const struct verdict_figure *line, size_t 
     return candidate / baseline;
 }
 
-/* Adds a row for each judged figure or mean over sizes, then the figures that are not judged. */
+/* Adds a JSON row for each judged figure and each mean over sizes, then for each figure that is not judged. */
 static void add_rows(cJSON *json, const struct compare_lines *lines, const struct verdicts *verdicts,
                      const struct compare_options *o)
 {
@@ -111,7 +111,7 @@ static void add_rows(cJSON *json, const struct compare_lines *lines, const struc
             cJSON_ReplaceItemInObjectCaseSensitive(json, "judged_by_spread", cJSON_CreateTrue());
     }
     for (size_t i = lines->judged; i < lines->n && (*o->form[COMPARE_JSON] || *o->label);
-         i++) { /* --label prints these figures */
+         i++) { /* only --json and --label show these figures */
         cJSON *item = json_add_row(cJSON_GetObjectItemCaseSensitive(json, "figures"));
         json_add_number(item, "candidate_to_baseline", add_figure(item, &lines->item[i], 1, o));
     }
@@ -158,7 +158,7 @@ static const struct form {
 } forms[] = {[COMPARE_JSON] = {"json", "\"mode\":\t\"compare\"", print_json},
              [COMPARE_JUNIT] = {"junit", "<testsuites name=\"ddpbench compare\"", compare_print_junit}};
 
-/* Checks that the files given to options can be written. Returns 0; or -1, reported. */
+/* Checks that the files given to --json and --junit can be written. Returns 0; or -1, reported. */
 static int check_files(const struct compare_options *o)
 {
     if (files_check_apart("junit", o->form[COMPARE_JUNIT], "json", o->form[COMPARE_JSON]))
@@ -197,8 +197,8 @@ static enum compare_status compare_runs(cJSON *json, const struct compare_option
     return judge(json, o, run, &rules);
 }
 
-/* Writes the formats given as options to their files. Prints the text, unless an option prints its format to standard
- * output. Returns 0; or -1, reported. */
+/* Writes the files given to --json and --junit. Prints the text to standard output, unless one of these options has the
+ * value "-" and so prints its format there. Returns 0; or -1, reported. */
 static int print(const cJSON *json, const struct compare_options *o)
 {
     int status = 0, instead = 0;

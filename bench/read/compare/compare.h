@@ -1,11 +1,11 @@
-/* compare.h - `ddpbench compare`: whether runs got slower. The exit status is the verdict. */
+/* compare.h - `ddpbench compare`: judges whether runs got slower. The exit status is the verdict. */
 #ifndef BENCH_READ_COMPARE_COMPARE_H
 #define BENCH_READ_COMPARE_COMPARE_H
 
 #define COMPARE_SYNOPSIS "ddpbench compare BASELINE... --candidate DIR..." /* the command line without its options */
 
-/* Compares the runs whose directories follow argv[0], and prints the outcome; needs no MPI. Returns the exit status
- * (compare/outcome.h). */
+/* Compares the runs whose directories follow argv[0] and prints the outcome; needs no MPI. Returns the exit status, an
+ * enum compare_status. */
 int run_compare(int argc, char *argv[]);
 
 #endif

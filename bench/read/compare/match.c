@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Compares lines but not their sizes: tfind with this function finds any one line of a size group. */
+/* Compares names and subjects of two lines, not their sizes, so that tfind finds any line of a size group. */
 static int by_size_group(const void *a, const void *b)
 {
     const struct verdict_figure *x = a, *y = b;
@@ -111,7 +111,7 @@ static int judge_list(struct compare_lines *lines, const char *list)
     return more ? report_unknown(lines, list) : 0;
 }
 
-/* Rejects values of 0 or less: they have no ratio, and would count as missing. */
+/* Rejects a figure that has no better direction, or has values of 0 or less, which would count as missing. */
 static int check_values(const struct verdict_figure *line, const struct compare_lines *lines, const char *metrics)
 {
     const char *name = line->figure->name;

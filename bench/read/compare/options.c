@@ -9,7 +9,7 @@
 
 #define FIELD(field) offsetof(struct compare_options, field)
 
-/* Appends a path to options->directory, which has room for all of argv. Returns 0; or -1, reported, if it is "". */
+/* Appends a path to options->directory (as long as argv), and increments *n. Returns 0; or -1, reported, for "". */
 static int add_directory(struct compare_options *options, size_t *n, const char *word)
 {
     options->directory[options->baselines + options->candidates] = word;
@@ -25,7 +25,7 @@ static int take_word(void *context, const char *word)
     return add_directory(options, options->candidates ? &options->candidates : &options->baselines, word);
 }
 
-/* --candidate may be given several times: adds one directory each time. */
+/* Adds the directory given to --candidate, which may be given several times. */
 static int take_candidate(const struct option *option, const char *text, void *field)
 {
     struct compare_options *options = field;
@@ -42,7 +42,7 @@ static const struct option rows[] = {
     {.name = "tolerance", .common = 1, .kind = &option_percent, .offset = FIELD(tolerance), .initial = "5", .high = 1000,
      .help = "how much worse is accepted, in percent"},
     {.name = "floor", .kind = &option_percent, .offset = FIELD(floor), .initial = "10", .high = 1000,
-     .help = "how far beyond the tolerance a difference counts even without statistics, in percent"},
+     .help = "with too few runs for a test, a figure counts only if it is worse by this much more than the tolerance, in percent"},
     {.name = "metrics", .common = 1, .kind = &option_text, .offset = FIELD(metrics), .initial = "",
      .help = "figures to judge, such as step,backward_pass; default: every step, or the time of every size"},
     {.name = "allow", .common = 1, .kind = &option_text, .offset = FIELD(allow), .initial = "",
@@ -53,7 +53,7 @@ static const struct option rows[] = {
     {.name = "json", .common = 1, .kind = &option_path, .offset = FIELD(form[COMPARE_JSON]), .initial = "",
      .help = "file to write the comparison to; - prints it instead of the table"},
     {.name = "junit", .common = 1, .kind = &option_path, .offset = FIELD(form[COMPARE_JUNIT]), .initial = "",
-     .help = "file to write it to as JUnit's XML, for CI: a test case for each judged figure; - prints it instead"},
+     .help = "file to write the comparison to as JUnit's XML, for CI: a test case for each judged figure; - prints it instead of the table"},
 };
 /* clang-format on */
 
@@ -80,7 +80,7 @@ int compare_options_parse(struct compare_options *options, int argc, char *const
         return -1;
     if (options->table.help || options->table.version)
         return 0;
-    if (!options->candidates && options->baselines == 2) /* one of each */
+    if (!options->candidates && options->baselines == 2) /* two directories, without --candidate */
         options->baselines = options->candidates = 1;
     if (!options->baselines)
         return error_report("no baseline: name the result directories of baseline runs before --candidate; see --help");

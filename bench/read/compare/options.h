@@ -11,13 +11,13 @@ enum { COMPARE_JSON, COMPARE_JUNIT, COMPARE_FORMS };
 
 struct compare_options {
     struct option_table table;
-    const char **directory; /* [baselines + candidates]: paths in argv, baselines first */
-    size_t baselines, candidates;
-    double tolerance, floor; /* percent */
+    const char **directory;       /* [baselines + candidates]: paths in argv, baselines first */
+    size_t baselines, candidates; /* numbers of directories */
+    double tolerance, floor;      /* percent */
     const char *allow, *metrics, *label;
-    const char *form[COMPARE_FORMS]; /* path of the file in each format; "": none */
+    const char *form[COMPARE_FORMS]; /* file to write in each format; "": none, "-": standard output */
     char name[2][101];               /* headings of the columns of baseline and candidate */
-    int all;
+    int all;                         /* 1: show every size, also those that are ok */
 };
 
 /* Parses argv[1..]. A request for help or the version sets table.help or table.version. Returns 0; or -1, reported.
@@ -25,7 +25,7 @@ struct compare_options {
 int compare_options_parse(struct compare_options *options, int argc, char *const argv[]);
 void compare_options_destroy(struct compare_options *options);
 
-/* Prints the options and the exit statuses. */
+/* Prints the help: usage, options and exit statuses. */
 void compare_options_help(FILE *out, const struct compare_options *options);
 
 #endif

@@ -1,4 +1,4 @@
-/* settings.h - the settings of runs as keys and values, and their differences. In keys, - equals _. */
+/* settings.h - the settings of runs as keys and values, and differences between runs. In keys, - equals _. */
 #ifndef BENCH_READ_COMPARE_SETTINGS_H
 #define BENCH_READ_COMPARE_SETTINGS_H
 
@@ -6,27 +6,27 @@
 
 #include <cJSON.h>
 
-/* Runs that differ in a SETTING are incomparable unless --allow permits it. A difference in LISTED keys is only
- * reported: the environment, and options that do not change what is measured, such as the number of samples. */
+/* Runs that differ in a SETTING are incomparable unless --allow permits that. A difference in a LISTED key is only
+ * reported: LISTED are the environment, and options that do not change what is measured, such as --rounds. */
 enum { SETTING, LISTED, SETTING_KINDS };
 
-/* A run, and its settings as JSON objects of strings; the first setting is the mode. */
+/* A run, and its settings of each kind as a JSON object of strings; the first SETTING is the mode. */
 struct compare_run {
     struct saved_run saved;
     cJSON *setting[SETTING_KINDS];
 };
 
 /* Reads the run in a directory. Names of the run and its files (label, output, times), and values that follow from
- * others, do not become settings. Returns 0; or -1, reported. Release with compare_run_destroy in either case. */
+ * other values, do not become settings. Returns 0; or -1, reported. Release with compare_run_destroy in either case. */
 int compare_run_read(struct compare_run *run, const char *directory);
-void compare_run_destroy(struct compare_run *run); /* all members may be 0 */
+void compare_run_destroy(struct compare_run *run); /* frees all members, which may be 0 */
 
 /* Adds a setting, or replaces its value. */
 void settings_add(cJSON *settings, const char *key, const char *value);
 
-/* Appends the differences between the first baseline and another run to an array, unless it has them already: {key,
- * baseline, other (null if a run lacks the key), side (such as "candidate"), environment (only reported), allowed}. A
- * key that one run lacks is only reported, since versions of the program differ in their options. */
+/* Appends to an array the differences between the first baseline and another run that the array lacks: {key, baseline
+ * and other (the values; null: the run lacks the key), side (such as "candidate"), environment (true: only reported),
+ * allowed}. A key that one run lacks is only reported, since versions of the program differ in options. */
 void differences_add(cJSON *differences, const struct compare_run *baseline, const struct compare_run *other,
                      const char *side);
 

@@ -61,7 +61,7 @@ static void print_kind(FILE *out, const char *heading, const cJSON *differences,
 
 /* ---- the tables ---- */
 
-/* A row of the table: a figure, judged or not. Its cells are text, since units differ from row to row. */
+/* A row of a table: a figure, judged or not. The cells are text, since units differ from row to row. */
 struct cells {
     char name[180], size[CELL], baseline[CELL + 16], candidate[CELL + 16], verdict[128], change[CELL], ratio[CELL];
 };
@@ -75,7 +75,7 @@ static const struct column columns[] = {
 #undef CELLS
 enum { COLUMN_BASELINE = 2, COLUMN_CANDIDATE, COLUMN_VERDICT, COLUMN_RATIO = 6, COLUMNS };
 
-/* Returns a table without rows, for figures that are judged or figures that are not. */
+/* Returns a table without rows. judged: 1: for the judged figures, 0: for the other figures. */
 static cJSON *begin_table(const struct compare_options *o, const char *title, int judged)
 {
     char baseline[140], candidate[140];
@@ -91,7 +91,7 @@ static cJSON *begin_table(const struct compare_options *o, const char *title, in
     return table_json(&(struct table){.key = "compare", .title = title, .column = column, .columns = n});
 }
 
-/* Writes a side's median in a unit that suits the greater median, and the number of runs unless all have the figure. */
+/* Writes a side's median, in a unit that suits both sides, and the number of runs unless all have the figure. */
 static void print_median(char text[CELL + 16], const cJSON *figure, const char *side, double n, size_t runs)
 {
     double value = json_number(figure, side);
@@ -128,7 +128,7 @@ static void add_row(cJSON *table, const cJSON *figure, const struct compare_opti
     table_add_row(table, columns, COLUMNS, &cells);
 }
 
-/* Adds a row that stands for all sizes of a figure whose verdict is ok. */
+/* Adds one row for all those sizes of a figure that are ok; their ratios are between least and most. */
 static void add_ok(cJSON *table, const cJSON *figure, size_t sizes, double least, double most)
 {
     struct cells cells = {.verdict = "ok"};
@@ -153,11 +153,11 @@ static const cJSON *first_mean(const cJSON *judged)
     return row;
 }
 
-/* Prints the sizes of each figure and their mean; sizes whose verdict is ok share a row unless --all is given. */
+/* Prints the sizes of each figure and the mean over them; sizes that are ok share a row unless --all is given. */
 static void print_judged(FILE *out, const cJSON *judged, const struct compare_options *o)
 {
     const cJSON *means = first_mean(judged), *mean = means;
-    cJSON *table = begin_table(o, "Medians over runs; change of their geometric means, + is worse.", 1);
+    cJSON *table = begin_table(o, "Medians over the runs; change of their geometric means; + is worse.", 1);
     for (const cJSON *row = judged->child, *first = row; row != means; first = row) {
         int whole = o->all || row->next == means || !same_figure(row, row->next);
         size_t ok = 0;
@@ -215,7 +215,7 @@ static void print_worst(FILE *out, const cJSON *judged, const char *verdict)
             whole ? "all sizes" : size);
 }
 
-/* Prints the basis of the verdict: the chance of a false alarm or, if the spread is unknown, the change that counts. */
+/* Prints how certain the verdict is: the chance of a false alarm or, with few runs, the ratio `far` that counts. */
 static void print_confidence(FILE *out, const cJSON *json, const struct compare_options *o, double far, int possible)
 {
     char change[CELL];
@@ -223,7 +223,7 @@ static void print_confidence(FILE *out, const cJSON *json, const struct compare_
     if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, "judged_by_spread")))
         fprintf(out, "%g %% chance of any false alarm; ", 100 * json_number(json, "level"));
     if (!possible)
-        fprintf(out, "too few runs to rule out chance, so only what is beyond %s counts, and as ambiguous; ", change);
+        fprintf(out, "too few runs to rule out chance, so what is worse by more than %s is ambiguous; ", change);
     else if (o->baselines < VERDICT_RUNS)
         fprintf(out, "fewer than %d baselines, so only what is beyond %s in every run is called regressed; ",
                 VERDICT_RUNS, change);
@@ -232,7 +232,7 @@ static void print_confidence(FILE *out, const cJSON *json, const struct compare_
 
 static const char *const claim[] = {
     [COMPARE_OK] = "no figure is worse by more than %g %%",
-    [COMPARE_REGRESSED] = "the marked figures are worse by more than %g %%, or have wrong elements",
+    [COMPARE_REGRESSED] = "the figures called regressed are worse by more than %g %%, or have wrong elements",
     [COMPARE_AMBIGUOUS] = "figures are worse by more than %g %%, which may be chance: use more runs",
     [COMPARE_MISSING] = "the baseline has figures that a candidate run lacks",
 };
@@ -243,14 +243,14 @@ static void print_verdict(FILE *out, const cJSON *json, const struct compare_opt
     size_t n[VERDICTS] = {0}, rows = (size_t)cJSON_GetArraySize(judged), means = 0;
     int status = (int)json_number(json, "exit_status");
     double level = json_number(json, "level"), bar = o->tolerance;
-    double far = (1 + o->tolerance / 100) * (1 + o->floor / 100); /* the ratio that counts with unknown spread */
+    double far = (1 + o->tolerance / 100) * (1 + o->floor / 100); /* ratios above this count if there is no interval */
     int possible = o->baselines >= VERDICT_RUNS || verdict_is_possible(o->baselines, o->candidates, level);
     for (const cJSON *row = first_mean(judged); row; row = row->next)
         means++;
     for (const cJSON *row = judged->child; row; row = row->next) {
         for (int v = 0; v < VERDICTS; v++)
             n[v] += !strcmp(json_string(row, "verdict"), verdict_name[v]);
-        size_t baselines = json_count(row, "n_baseline"); /* fewer than all if some baselines lack the figure */
+        size_t baselines = json_count(row, "n_baseline"); /* baselines that have the figure */
         if (status == COMPARE_OK && baselines < VERDICT_RUNS && !verdict_is_possible(baselines, o->candidates, level))
             bar = 100 * (far - 1);
     }
@@ -279,7 +279,7 @@ void compare_print(FILE *out, const cJSON *json, const struct compare_options *o
     print_kind(out, "Settings differ, as allowed:\n", differences, is_allowed_setting);
     print_kind(out, "Other differences (informational):\n", differences, is_informational);
     if (json_number(json, "exit_status") == COMPARE_INCOMPARABLE) {
-        fprintf(out, "To compare them anyway, name these settings with --allow, or all.\n\n"
+        fprintf(out, "To compare the runs anyway, name these settings with --allow, or give --allow all.\n\n"
                      "Verdict: incomparable: the runs were made with different settings.\n");
         return;
     }

@@ -12,7 +12,7 @@ const char *const verdict_name[VERDICTS] = {"ok", "new", "improved", "missing", 
 /* A row, and the values of its runs. Values are inverted if higher is better, so that greater is always worse. */
 struct hypothesis {
     struct figure_verdict_row *row;
-    double *run[2]; /* [row->n] values of each side */
+    double *run[2]; /* run[0]: [row->n[0]] values of the baselines; run[1]: of the candidates */
     struct unpaired difference;
 };
 
@@ -27,8 +27,8 @@ static size_t keep_positive(const double *value, size_t runs, int higher_is_bett
     return n;
 }
 
-/* Computes for each run the geometric mean over the sizes of a group that all runs have. Returns 1; or 0, with nothing
- * allocated, if all runs have fewer than two sizes in common. */
+/* Computes for each run the geometric mean over those sizes of a group that all runs have. Returns 1; or 0, with
+ * nothing allocated, if there are fewer than two of these sizes. */
 static int take_sizes(struct hypothesis *mean, size_t size_group, const struct hypothesis *single, size_t figures,
                       const size_t runs[2])
 {
@@ -54,13 +54,13 @@ static int take_sizes(struct hypothesis *mean, size_t size_group, const struct h
     return 0;
 }
 
-/* Returns quantile q of the candidates / quantile 1 - q of the baselines: for q = 0 the least ratio of two runs. */
+/* Returns quantile q of the candidates / quantile 1 - q of the baselines; q = 0: best candidate / worst baseline. */
 static double ratio_at(const struct hypothesis *h, double q)
 {
     return stats_quantile(h->run[1], h->row->n[1], q) / stats_quantile(h->run[0], h->row->n[0], 1 - q);
 }
 
-/* ---- few runs: a difference has to be large, and hold for every run ---- */
+/* ---- few runs: a difference must be large, and every run must show it ---- */
 
 int verdict_is_possible(size_t baselines, size_t candidates, double level)
 {
@@ -80,9 +80,9 @@ static enum figure_verdict judge_extremes(const struct hypothesis *h, const stru
                                                                      : VERDICT_OK;
 }
 
-/* ---- enough runs: tests that use the spread of the runs ---- */
+/* ---- enough runs: tests that use the variance of the runs ---- */
 
-/* Whether a ratio that is not significant may still be a slowdown: both mean and median are worse by more than the
+/* Whether a figure whose change is not significant may still be slower: both mean and median are worse by more than the
  * tolerance, or the mean is worse by more than tolerance and floor together. */
 static int may_be_worse(const struct hypothesis *h, const struct verdict_rules *rules)
 {
@@ -90,12 +90,12 @@ static int may_be_worse(const struct hypothesis *h, const struct verdict_rules *
     return ratio > edge * (1 + rules->floor) || (ratio > edge && ratio_at(h, 0.5) > edge);
 }
 
-/* Two one-sided tests of each row: is the ratio above 1 + tolerance, and is it below 1 / (1 + tolerance)? Rows that are
- * means over sizes share VERDICT_SIZES_PART of the weight evenly; all other rows share the rest. */
+/* Judges each row by two one-sided tests: is the ratio above 1 + tolerance, and is it below 1 / (1 + tolerance)? Rows
+ * that are means over sizes evenly share VERDICT_SIZES_PART of the weight in Holm's test; all others share the rest. */
 static void judge_spread(struct hypothesis *h, size_t m, const struct verdict_rules *rules)
 {
     double *weight = allocate(5 * m, sizeof *weight), edge = log1p(rules->tolerance);
-    double *p[2] = {weight + m, weight + 2 * m};         /* p-values of "not worse" and "not better" */
+    double *p[2] = {weight + m, weight + 2 * m};         /* p-values of the hypotheses "not worse" and "not better" */
     double *level[2] = {weight + 3 * m, weight + 4 * m}; /* levels of the tests of p[0] and p[1] */
     size_t means = 0;
     for (size_t i = 0; i < m; i++)

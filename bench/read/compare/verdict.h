@@ -1,13 +1,13 @@
 /* verdict.h - judges whether candidate runs are slower than baseline runs: figures of several runs in, verdicts out.
  *
  * A sample is a run: each run gives one number per figure. Tests work on logarithms of ratios; a ratio above 1 is
- * worse. With at least VERDICT_RUNS baseline runs, their spread bounds the error of a ratio: Student's t test of two
- * groups with a common spread (for a single candidate run, its prediction from the baselines). The probability that any
+ * worse. With at least VERDICT_RUNS baseline runs, a figure is judged by Student's t test of two groups with a common
+ * standard deviation (a single candidate run by a prediction interval from the baselines). The probability that any
  * figure is called regressed although none is slower than the tolerance is at most `level` over the whole call
- * (weighted Holm, one-sided); the same holds separately for improved. With fewer runs the spread is unknown. A figure
- * is then called regressed if even the best candidate run is worse than the worst baseline run by more than tolerance
- * and floor, provided there are enough runs for this rule (verdict_is_possible). With too few, such as 1 + 1, a figure
- * that is worse by more than tolerance and floor is called ambiguous. Pure functions. */
+ * (weighted Holm, one-sided); the same holds separately for improved. With fewer baseline runs, a figure is called
+ * regressed if even the best candidate run is worse than the worst baseline run by more than tolerance and floor,
+ * provided there are enough runs for this rule (verdict_is_possible). With too few, such as 1 + 1, a figure that is
+ * worse by more than tolerance and floor is called ambiguous. Pure functions. */
 #ifndef BENCH_READ_COMPARE_VERDICT_H
 #define BENCH_READ_COMPARE_VERDICT_H
 
@@ -18,17 +18,17 @@ enum { VERDICT_RUNS = 5 };
 /* Whether there are enough runs to conclude anything if all candidate runs are worse than all baseline runs. If nothing
  * has changed, all orders of the runs are equally likely, so the probability of this order is 1 / (baselines +
  * candidates choose candidates). It must be at most `level`. At 5 %, 3 + 3 and 2 + 5 runs are enough, 2 + 4 and 4 + 1
- * are not. (If a gap of 15.5 % between both sides is required, runs spread by 10 %, and there are 48 figures, the
- * probability of any false alarm is 4 % with 3 + 3 runs, 43 % with 2 + 2, and 1 with 1 + 1.) */
+ * are not. (If runs have a standard deviation of 10 %, a gap of 15.5 % between both sides is required, and there are 48
+ * figures, the probability of any false alarm is 4 % with 3 + 3 runs, 43 % with 2 + 2, and 100 % with 1 + 1.) */
 int verdict_is_possible(size_t baselines, size_t candidates, double level);
 
-/* The least standard deviation assumed for the logarithm of a figure: runs on a real machine never agree better.
+/* The least standard deviation assumed for the logarithm of a figure: runs on a real machine never vary less.
  * Without it, runs with equal values, such as copies, would make every difference significant. */
 #define VERDICT_LEAST_SD 0.001
 
-/* All sizes of a figure, for example of a collective, are also judged together: one more hypothesis tests their mean
- * logarithm over the sizes that all runs have, and finds slowdowns of all sizes that no single size shows. These
- * hypotheses share this part of `level`; single figures share the rest (test_verdict simulates the power). */
+/* All sizes of a figure, such as the time of a collective, are also judged together: one more test, of the mean of its
+ * logarithms over the sizes that all runs have, finds slowdowns of all sizes that no single size shows. The tests of
+ * means share this part of `level`; single figures share the rest (test_verdict simulates the power). */
 #define VERDICT_SIZES_PART 0.8
 
 enum figure_verdict {
@@ -36,40 +36,40 @@ enum figure_verdict {
     VERDICT_NEW,       /* no baseline run has the figure */
     VERDICT_IMPROVED,  /* better by more than the tolerance */
     VERDICT_MISSING,   /* a baseline run has the figure, a candidate run lacks it */
-    VERDICT_AMBIGUOUS, /* perhaps by chance, mean and median of the runs are worse by more than the tolerance, or the
+    VERDICT_AMBIGUOUS, /* not significant, but mean and median of the runs are worse by more than the tolerance, or the
                           mean by more than tolerance and floor; with few runs, see the top of this file */
-    VERDICT_REGRESSED, /* worse by more than the tolerance, or a candidate's data was wrong */
+    VERDICT_REGRESSED, /* worse by more than the tolerance, or a candidate run found wrong data */
     VERDICTS
 };
 extern const char *const verdict_name[VERDICTS];
 
 struct verdict_rules {
-    double tolerance, floor, level; /* fractions: 0.05 is 5 % */
+    double tolerance, floor, level; /* --tolerance, --floor, chance of any false alarm; as fractions: 0.05 is 5 % */
 };
 
-/* One figure in all runs; NAN if a run lacks it. Values of 0 or less have no ratio and count as missing. */
+/* One figure in all runs; a value is NAN if its run lacks the figure. Values of 0 or less count as missing. */
 struct verdict_figure {
-    size_t size_group; /* a number that all sizes of a figure have in common */
+    size_t size_group; /* number of the group that all sizes of a figure form */
     int higher_is_better;
     int wrong;                          /* a candidate run found wrong data, so the figure is regressed */
     const double *baseline, *candidate; /* values of the baseline runs and of the candidate runs */
     const struct figure *figure;        /* the figure in the first run that has it; used by compare/match.h */
-    int judged;                         /* used by compare/match.h: judge it, or only show it */
+    int judged;                         /* used by compare/match.h: 1: judged, 0: only shown */
 };
 
 struct figure_verdict_row {
     enum figure_verdict verdict;
-    const struct verdict_figure *figure; /* the figure, or one of its sizes */
+    const struct verdict_figure *figure; /* the figure; if the row is a mean over sizes, one of its figures */
     size_t sizes;                        /* 1, or the number of sizes whose mean the row is */
-    size_t n[2];                         /* number of baselines and of candidates that have the figure */
+    size_t n[2];                         /* numbers of baseline runs and of candidate runs that have the figure */
     double ratio;                        /* ratio of geometric means, above 1 is worse; NAN: a side has no values */
     double low, high; /* interval of the ratio, each end at the one-sided level of the figure's test; NAN with fewer
                          than VERDICT_RUNS baseline runs. A row is improved if high < 1 / (1 + tolerance), and regressed
                          if low > 1 + tolerance (or the data was wrong) */
 };
 
-/* The rows: first one for each figure, in the order of the figures, then one for each group of two or more sizes. Rows
- * point to the figures. Release with verdicts_destroy. */
+/* The rows: first one row for each figure, in the order of the figures, then one row for each group with two or more
+ * sizes that all runs have. Rows point to the figures. Release with verdicts_destroy. */
 struct verdicts {
     struct figure_verdict_row *row;
     size_t n;
@@ -77,6 +77,6 @@ struct verdicts {
 };
 void verdicts_create(struct verdicts *verdicts, const struct verdict_rules *rules, const struct verdict_figure *figure,
                      size_t figures, size_t baselines, size_t candidates);
-void verdicts_destroy(struct verdicts *verdicts); /* all members may be 0 */
+void verdicts_destroy(struct verdicts *verdicts); /* frees all members, which may be 0 */
 
 #endif

@@ -1,4 +1,4 @@
-/* document.c - builds a document block by block, and prints it as plain text. */
+/* document.c - builds a document, and prints it as plain text. */
 #include "document/document.h"
 
 #include "base/json.h"
@@ -136,7 +136,7 @@ void document_print_text(FILE *out, const cJSON *document)
     cJSON_ArrayForEach(block, cJSON_GetObjectItemCaseSensitive(document, "blocks"))
     {
         const char *kind = json_string(block, "kind"), *text = json_string(block, "text");
-        int item = !strcmp(kind, "item"), table = !strcmp(kind, "table"); /* table_print begins with an empty line */
+        int item = !strcmp(kind, "item"), table = !strcmp(kind, "table"); /* table_print itself prints an empty line */
         if (!strcmp(kind, "picture"))
             continue;
         fputs(table || (item && !strcmp(before, "item")) ? "" : "\n", out);

@@ -1,7 +1,7 @@
 /* document.h - builds a report as a document, and prints it as text, Markdown or HTML.
  *
- * A document is JSON, {title, blocks}. A block is {kind, ...}: a heading {text}, a paragraph {text}, an item of a list
- * {text}, a table {table} (base/table.h) or a picture {name, title, svg}. Every format is printed from these blocks. */
+ * A document is JSON, {title, blocks}. `blocks` is a list of {kind, ...}: heading {text}, paragraph {text}, item of a
+ * list {text}, table {table} (base/table.h) or picture {name, title, svg}. Every format is printed from this list. */
 #ifndef BENCH_READ_DOCUMENT_DOCUMENT_H
 #define BENCH_READ_DOCUMENT_DOCUMENT_H
 
@@ -10,11 +10,11 @@
 #include <cJSON.h>
 #include <stdio.h>
 
-/* Creates an empty document, which the caller owns. All texts below are formatted as by printf. */
+/* Creates an empty document, owned by the caller. Here and in the next three functions, printf formats the text. */
 cJSON *document_create(const char *title, ...) __attribute__((format(printf, 1, 2)));
 
-/* Append a heading, a paragraph or an item of a list. Consecutive items form one list. In paragraphs, items, and titles
- * and notes of tables, text between backticks is printed as code. */
+/* Append a heading, a paragraph or an item of a list. Consecutive items form one list. Text between backticks is
+ * printed as code in paragraphs, in items, and in the titles and notes of tables. */
 void document_add_heading(cJSON *document, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void document_add_paragraph(cJSON *document, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void document_add_item(cJSON *document, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -24,8 +24,8 @@ void document_add_item(cJSON *document, const char *format, ...) __attribute__((
 void document_add_table(cJSON *document, const struct table *table);
 void document_add_saved_table(cJSON *document, const cJSON *table);
 
-/* Appends a picture, and frees svg, the text of an SVG file made by chart/. name: file name without .svg, unique in the
- * document. title: a description for readers of Markdown who cannot see the picture. */
+/* Appends a picture, and frees svg, the text of an SVG file made by chart/. name: the file's name without .svg, unique
+ * in the document. title: a description for readers of Markdown who cannot see the picture. */
 void document_add_picture(cJSON *document, const char *name, const char *title, char *svg);
 
 /* Print the document as text, without pictures; as GitHub's Markdown, with links to pictures/NAME.svg; or as one HTML

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* Pictures (chart/svg.c) use these colours too. Printed pages are always light. Wide content scrolls in a box. */
+/* The style sheet. Pictures (chart/svg.c) have the same colours. Printed pages are light. Wide content scrolls. */
 static const char style[] =
     ":root { color-scheme: light dark; --ink: #1b1f24; --paper: #ffffff; --faint: #505963; --line: #d5d9de;\n"
     "  --band: #f3f5f7; --link: #0b57a4; }\n"
@@ -48,7 +48,7 @@ static const char style[] =
     "  .wide { overflow: visible; } .wide svg { min-width: 0; }\n"
     "}\n";
 
-/* The policy forbids a browser to load or run anything, whatever the file contains. */
+/* The Content-Security-Policy forbids a browser to load or run anything, whatever the file contains. */
 static const char head[] =
     "<!DOCTYPE html>\n"
     "<html lang=\"en\">\n"

@@ -13,9 +13,9 @@
 static int is_marking(const char *text, size_t at)
 {
     char c = text[at], next = text[at + 1];
-    if (c == ']') /* Markdown reads ](, ][ and ]: as a link; the ] of an interval is left as it is */
+    if (c == ']') /* Markdown reads ](, ][ and ]: as a link; any other ] needs no backslash */
         return next && strchr("([:", next);
-    if (c == '_') /* a _ inside a word like ddp_bucketed is literal */
+    if (c == '_') /* needs no backslash inside a word like ddp_bucketed */
         return !(at && isalnum((unsigned char)text[at - 1]) && isalnum((unsigned char)next));
     if (c == ':') /* "://" would make an address a link */
         return next == '/';
@@ -24,7 +24,7 @@ static int is_marking(const char *text, size_t at)
     return c && strchr("\\`*|#~$!", c);
 }
 
-/* Prints text on one line so that Markdown interprets nothing in it; also escapes the characters in `also`. */
+/* Prints text on one line and escapes all that Markdown would interpret, and the characters in `also`. */
 static void print_plain(FILE *out, const char *text, const char *also)
 {
     for (size_t at = 0; text[at];) {
@@ -32,7 +32,7 @@ static void print_plain(FILE *out, const char *text, const char *also)
         size_t length = 1;
         if (c == '<' || c == '>' || c == '&')
             fputs(c == '<' ? "&lt;" : c == '>' ? "&gt;" : "&amp;", out);
-        else if (c == '@') /* after a comment, @ makes neither a mail address nor a mention */
+        else if (c == '@') /* the HTML comment prevents a mail address or a mention */
             fputs("@<!-- -->", out);
         else if (isspace((unsigned char)c))
             fputc(' ', out);
@@ -44,7 +44,7 @@ static void print_plain(FILE *out, const char *text, const char *also)
     }
 }
 
-/* Prints a piece of a text (document_each_piece); nothing is escaped if it is code. */
+/* Prints a piece of a text, for document_each_piece. If the piece is code, nothing in it is escaped. */
 static void print_piece(FILE *out, const char *piece, int code)
 {
     if (!code) {
@@ -59,7 +59,7 @@ static void print_piece(FILE *out, const char *piece, int code)
     fputc('`', out);
 }
 
-/* Prints a line, and escapes characters that would begin a list, heading or code block. */
+/* Prints a line, and escapes its first characters if they would begin a list, heading or code block. */
 static void print_line(FILE *out, const char *text)
 {
     text += strspn(text, " \t\n");
@@ -111,7 +111,7 @@ static void print_table(FILE *out, const cJSON *table)
     fputs(view.note ? "\n" : "", out);
     for (const cJSON *note = view.note; note; note = note->next) {
         print_line(out, note->valuestring);
-        fputs(note->next ? "\\\n" : "\n", out); /* a backslash at the end of a line breaks the line */
+        fputs(note->next ? "\\\n" : "\n", out); /* Markdown reads a backslash at the end of a line as a line break */
     }
 }
 

@@ -18,7 +18,7 @@ static struct finding *append_bottleneck(struct bottlenecks *found, const struct
     return &b->finding;
 }
 
-/* Adds a finding without a text. If ranks have fewer CPUs than threads, the advice is to change that. */
+/* Adds a finding without a text. Advises more CPUs, in place of `advice`, if ranks have fewer CPUs than threads. */
 static struct finding *add_finding(struct bottlenecks *found, const struct report_run *run, const char *name,
                                    struct measured loss, double step, const char *advice)
 {
@@ -39,7 +39,7 @@ static struct finding *add_finding(struct bottlenecks *found, const struct repor
     return finding;
 }
 
-/* Whether a profile with the label and number of ranks of `like` has a finding named `name`. */
+/* Whether a profile with the same label and number of ranks as `like` has a finding named `name`. */
 static int profile_found(const struct report_runs *runs, const struct report_run *like, const char *name)
 {
     const cJSON *finding;

@@ -50,7 +50,7 @@ static void print_csv(FILE *out, const cJSON *document, const struct report_runs
         figures_print_csv(out, &run->figures, (const char *const[]){run->directory, run->label, run_state(run)}, 3);
 }
 
-/* The mark for files_check_path, which distinguishes a report from a run's summary.prom. */
+/* The mark for files_check_path of a report in Prometheus' format; a run's summary.prom lacks it. */
 #define PROMETHEUS_FORM_MARK "# From ddpbench report."
 
 static void print_prometheus(FILE *out, const cJSON *document, const struct report_runs *runs)
@@ -66,7 +66,7 @@ static void print_prometheus(FILE *out, const cJSON *document, const struct repo
     free(run);
 }
 
-/* Returns the rows of the table whose key is `key`; or NULL. */
+/* Returns the rows of the document's table with this key; or NULL. */
 static const cJSON *rows_of(const cJSON *document, const char *key)
 {
     const cJSON *block;
@@ -79,8 +79,8 @@ static const cJSON *rows_of(const cJSON *document, const char *key)
     return NULL;
 }
 
-/* Prints a test case for each run: an error if it cannot be read, failed if it is not complete. Then prints one for
- * each bottleneck, in the order of the table: failed if its level is high. */
+/* Prints a test case for each run: an error if the run cannot be read, failed if it is not complete. Then prints a test
+ * case for each bottleneck, in the order of the table: failed if the bottleneck's level is high. */
 static void print_junit(FILE *out, const cJSON *document, const struct report_runs *runs)
 {
     struct junit junit;
@@ -135,7 +135,7 @@ void form_print(FILE *out, enum report_form form, const cJSON *document, const s
 /* ---- files ---- */
 
 struct output {
-    char path[FILES_PATH + 160], *text; /* a path that is cut off exceeds FILES_PATH and is rejected */
+    char path[FILES_PATH + 160], *text; /* a path that is cut off is longer than FILES_PATH, so it is rejected */
     const char *option, *mark;          /* arguments of files_check_path */
 };
 
@@ -161,7 +161,7 @@ static void print_output(struct output *output, enum report_form form, const cJS
     text_end(out);
 }
 
-/* Adds the files given to options to `all`. */
+/* Appends to `all` the files that options name, each in its format. */
 static void add_named(struct outputs *all, const char *const path[FORMS], const cJSON *document,
                       const struct report_runs *runs)
 {
@@ -174,7 +174,7 @@ static void add_named(struct outputs *all, const char *const path[FORMS], const 
     }
 }
 
-/* Adds the pictures and a file in each format to `all`. */
+/* Appends to `all` the pictures and a file in each format, which go into the directory. */
 static void add_all(struct outputs *all, const char *directory, const cJSON *document, const struct report_runs *runs)
 {
     const cJSON *block;

@@ -1,4 +1,4 @@
-/* forms.h - writes the files of a report: one in each format, and pictures. */
+/* forms.h - writes the files of a report: one file in each format, and the pictures. */
 #ifndef BENCH_READ_REPORT_FORMS_H
 #define BENCH_READ_REPORT_FORMS_H
 
@@ -9,11 +9,11 @@
 #include <stdio.h>
 
 enum report_form { FORM_HTML, FORM_MARKDOWN, FORM_JSON, FORM_CSV, FORM_PROMETHEUS, FORM_JUNIT, FORMS };
-extern const char *const form_option[FORMS]; /* the option that names the file of each form */
+extern const char *const form_option[FORMS]; /* the option that names the file of each format */
 
 #define FORMS_TITLE "Bottleneck analysis of " /* beginning of the title of every report */
 
-/* Prints a report in a format: the document (document/document.h), or the figures of the runs. */
+/* Prints a report in a format, from the document (document/document.h) or from the runs and their figures. */
 void form_print(FILE *out, enum report_form form, const cJSON *document, const struct report_runs *runs);
 
 /* Writes the files given to options (path[FORMS]; "" or "-": none). Unless directory is "", also writes a file in each

@@ -20,7 +20,7 @@ int grid_is_in(const char *directory)
     return n > 0;
 }
 
-/* Reads model and repeat from the path of a run. Returns 0; or -1 if it is not the path of a run of a sweep. */
+/* Reads model and repeat from the path of a run. Returns 0; or -1 if the path is not of a run of a sweep. */
 static int parse_directory(const char *directory, char model[128], size_t *repeat)
 {
     for (const char *at = directory; (at = strstr(at, "ranks=")); at++) {
@@ -31,7 +31,7 @@ static int parse_directory(const char *directory, char model[128], size_t *repea
     return -1;
 }
 
-/* Whether two points are equal, except perhaps in their number of ranks. */
+/* Whether two points have the same model, implementation and bucket size; their numbers of ranks may differ. */
 static int is_same_but_ranks(const struct grid_point *a, const struct grid_point *b)
 {
     return !strcmp(a->model, b->model) && !strcmp(a->of->subject, b->of->subject) &&
@@ -107,7 +107,7 @@ static void take_means(struct grid_point *p)
 
 /* ---- a group: the points with the same ranks and model ---- */
 
-/* Returns the step time of a point in a repeat; NAN if the point was not run in it. */
+/* Returns the step time of a point in a repeat; NAN if the point has no run in that repeat. */
 static double step_in(const struct grid_point *p, size_t repeat)
 {
     for (size_t i = 0; i < p->n; i++)
@@ -116,7 +116,7 @@ static double step_in(const struct grid_point *p, size_t repeat)
     return NAN;
 }
 
-/* Fills sample[i] with the step times of point[i] in the repeats that all points have. Returns their number. */
+/* Fills sample[i] with point[i]'s step times in the repeats that all points have. Returns the number of repeats. */
 static size_t shared_repeats(const struct grid_point *point, size_t points, double *const *sample)
 {
     size_t n = 0;
@@ -217,7 +217,7 @@ void grid_judge(struct grid *grid)
     for (size_t i = 0; i < grid->n; i++) {
         struct grid_point *p = &grid->point[i];
         const struct grid_point *fewest =
-            grid->point; /* points are sorted by ranks: the first equal point has the fewest ranks */
+            grid->point; /* points are sorted by ranks, so the first one found has the fewest ranks */
         while (!is_same_but_ranks(fewest, p))
             fewest++;
         p->efficiency = fewest->ranks == p->ranks

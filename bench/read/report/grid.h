@@ -1,8 +1,8 @@
 /* grid.h - the runs of a sweep (launch/sweep.sh) as a grid, and its fastest points for each number of ranks and model.
  *
- * A point is an implementation, with its bucket size if it has one, on one number of ranks with one model. It was run
- * once per repeat; a sample is the median step of a run. Samples of the same repeat are compared in pairs: a repeat
- * runs all points one after another, so a drift of the machine affects all of them alike. */
+ * A point is an implementation, with its bucket size if it has one, on one number of ranks with one model. A repeat
+ * of the sweep runs all points, one after another. A sample is the median step of a point's run in a repeat.
+ * Samples of the same repeat are compared in pairs, because a drift of the machine affects all of them alike. */
 #ifndef BENCH_READ_REPORT_GRID_H
 #define BENCH_READ_REPORT_GRID_H
 
@@ -27,12 +27,12 @@ struct grid_point {
     size_t n;
 
     /* Set by grid_judge: */
-    double mean_s;             /* mean step time */
-    double interval_s[2];      /* 95 % interval of the mean by Student's t; NAN with fewer than GRID_REPEATS */
+    double mean_s;             /* mean of the samples, seconds */
+    double interval_s[2];      /* 95 % interval of mean_s by Student's t; NAN with fewer than GRID_REPEATS samples */
     double tokens_mean_s;      /* mean tokens per second */
-    double efficiency;         /* tokens/s per rank / tokens/s per rank on the fewest ranks, where it is NAN */
-    struct paired to_best;     /* step / step of the best, paired by repeat; no interval below GRID_REPEATS */
-    enum verdict_kind verdict; /* VERDICT_KINDS for a control; undecided with fewer than GRID_REPEATS samples */
+    double efficiency;         /* tokens/s per rank / the same on the fewest ranks; NAN on the fewest ranks */
+    struct paired to_best;     /* step / step of the best, paired by repeat; interval NAN below GRID_REPEATS repeats */
+    enum verdict_kind verdict; /* VERDICT_KINDS for `none`; undecided with fewer than GRID_REPEATS repeats */
     const char *mark;          /* "*": best, "=": tie, "": neither */
 };
 
@@ -41,7 +41,7 @@ struct grid {
     size_t n;
 };
 
-/* Whether the directory is that of a sweep: it holds runs in ranks=<n>/model=<name>/<implementation>/repeat-<k>. */
+/* Whether a directory is that of a sweep: it holds directories ranks=<n>/model=<name>, and the runs are below. */
 int grid_is_in(const char *directory);
 
 /* Adds a run to its point. The grid keeps the pointer. Returns 0; or -1, reported, if the run could not be read, is not
@@ -49,17 +49,17 @@ int grid_is_in(const char *directory);
 int grid_add(struct grid *grid, const struct report_run *run);
 
 /* Sorts the points by ranks, model and mean step. Judges each group of points with the same ranks and model, by the
- * repeats that all points of the group have. The best is the implementation with the least mean that is not a control;
- * best_compare compares the other implementations with the best, and each control with the best separately. */
+ * repeats that all points of the group have. The best is the point with the least mean step that is not of `none`.
+ * best_compare compares the other points with the best, and stats_paired compares `none` with the best. */
 void grid_judge(struct grid *grid);
 
 /* Returns the index after the last point of the group that begins with point `first`. */
 size_t grid_group_end(const struct grid *grid, size_t first);
 
-/* Returns a sentence if the best bucket size of a judged group is the smallest or largest one tried. Returns "" if it
- * is neither, if no size has a verdict, or if a smaller or larger size would give the same buckets. */
+/* Returns a sentence if the best bucket size of a judged group, point[n], is the smallest or largest one tried. Returns
+ * "" if it is neither, if no size has a verdict, or if a smaller or larger size would give the same buckets. */
 const char *grid_edge_advice(char text[200], const struct grid_point *point, size_t n);
 
-void grid_destroy(struct grid *grid); /* all members may be 0 */
+void grid_destroy(struct grid *grid); /* frees all members, which may be 0 */
 
 #endif

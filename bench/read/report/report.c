@@ -29,8 +29,8 @@ struct report_options {
     struct named_directory *directory; /* [directories], owned by run_report */
     size_t directories;
     const char *output;
-    const char *form[FORMS]; /* path of the file in each format; "": none */
-    int metrics;             /* --metrics-csv */
+    const char *form[FORMS]; /* file to write in each format; "": none, "-": standard output */
+    int metrics;             /* 1: --metrics-csv is given */
 };
 
 /* clang-format off */
@@ -41,13 +41,13 @@ static const struct option rows[] = {
     {.name = "html", .common = 1, .kind = &option_path, .offset = offsetof(struct report_options, form[FORM_HTML]), .initial = "",
      .help = "file to write the report to, as one HTML page that needs no other file; - prints it in place of the text"},
     {.name = "markdown", .common = 1, .kind = &option_path, .offset = offsetof(struct report_options, form[FORM_MARKDOWN]),
-     .initial = "", .help = "the same as Markdown"},
+     .initial = "", .help = "file to write the report to, as Markdown; - prints it in place of the text"},
     {.name = "json", .common = 1, .kind = &option_path, .offset = offsetof(struct report_options, form[FORM_JSON]), .initial = "",
-     .help = "the same as JSON"},
+     .help = "file to write the report to, as JSON; - prints it in place of the text"},
     {.name = "csv", .common = 1, .kind = &option_path, .offset = offsetof(struct report_options, form[FORM_CSV]), .initial = "",
      .help = "file to write the figures of all runs to, as comma-separated values; - prints them in place of the text"},
     {.name = "prometheus", .common = 1, .kind = &option_path, .offset = offsetof(struct report_options, form[FORM_PROMETHEUS]),
-     .initial = "", .help = "the same in Prometheus' text format, for the textfile collector of node_exporter"},
+     .initial = "", .help = "file to write the figures of all runs to, in Prometheus' text format, for the textfile collector of node_exporter; - prints them in place of the text"},
     {.name = "junit", .common = 1, .kind = &option_path, .offset = offsetof(struct report_options, form[FORM_JUNIT]),
      .initial = "", .help = "file to write JUnit's XML to: a test case for each run, failed if it was interrupted, and for "
                             "each bottleneck, failed if its level is high"},
@@ -56,7 +56,7 @@ static const struct option rows[] = {
 };
 /* clang-format on */
 
-/* Adds a directory, or LABEL=DIR unless a file has this name. options->directory has room for all words of argv. */
+/* Adds DIR or LABEL=DIR; a word that is an existing path is DIR. options->directory has room for all words of argv. */
 static int take_word(void *context, const char *word)
 {
     struct report_options *options = context;
@@ -117,7 +117,7 @@ static void add_printed(cJSON *document, const struct report_run *run)
     add_lines(document, run->summary, "notes");
 }
 
-/* Creates the report on runs; at least one of them can be read. */
+/* Creates the report on runs, of which at least one can be read. */
 static cJSON *create_report(const struct report_runs *runs)
 {
     struct scaling *scaling;
@@ -144,7 +144,7 @@ static cJSON *create_report(const struct report_runs *runs)
     return document;
 }
 
-/* Creates the report on a sweep; returns NULL, reported, if the directory holds anything else. */
+/* Creates the report on a sweep; returns NULL, reported, if a run in the directory is no complete run of a sweep. */
 static cJSON *create_sweep(const char *directory, const struct report_runs *runs)
 {
     struct grid grid = {0};
@@ -180,7 +180,7 @@ static size_t count_read(const struct report_runs *runs)
     return n;
 }
 
-/* Writes metrics.csv of all runs, even of runs that cannot be read. Returns 0; or not 0, reported. */
+/* Writes metrics.csv of all runs, even of unreadable ones; prints errors. Returns 0 if there were no errors. */
 static int write_metrics(const struct report_runs *runs)
 {
     int status = 0;
@@ -192,7 +192,7 @@ static int write_metrics(const struct report_runs *runs)
     return status;
 }
 
-/* Prints the report in the format whose option has the path "-"; otherwise as text. */
+/* Prints the report in the format whose option has the value "-"; if no option has, as text. */
 static void print_report(const struct report_options *o, const cJSON *document, const struct report_runs *runs)
 {
     enum report_form form = 0;

@@ -47,7 +47,7 @@ static void read_phases(struct report_run *run)
     }
 }
 
-/* Returns the bucket size in MiB: --bucket-size-mb if it is one size, else from the rounded bytes; NAN: no buckets. */
+/* Returns the bucket size in MiB: --bucket-size-mb if one size was given, else bucket_bytes in MiB; NAN: no buckets. */
 static double bucket_mb(const cJSON *run, const cJSON *implementation)
 {
     const cJSON *configuration = cJSON_GetObjectItemCaseSensitive(run, "configuration");
@@ -139,7 +139,7 @@ static void add_run(struct report_runs *runs, const char *label, const char *dir
         run->summary = saved.summary;
         run->figures = saved.figures;
         saved = (struct saved_run){0};
-        cJSON_DeleteItemFromObjectCaseSensitive(run->summary, "figures"); /* frees most of the memory */
+        cJSON_DeleteItemFromObjectCaseSensitive(run->summary, "figures"); /* run->figures has them; saves memory */
         take_facts(run);
     }
     saved_run_destroy(&saved);
@@ -155,7 +155,7 @@ static int has_file(const char *directory, const char *name)
     return !lstat(path, &status);
 }
 
-/* Whether a directory may hold runs: not hidden, and not where launch/series.sh makes a run or keeps a failed one. */
+/* Whether a directory may hold runs: it is not hidden, and not an unfinished or failed run of launch/series.sh. */
 static int may_hold_runs(const struct dirent *entry)
 {
     const char *dot = strrchr(entry->d_name, '.');
@@ -167,7 +167,7 @@ static size_t add_below(struct report_runs *runs, const char *label, const char 
 {
     size_t before = runs->n;
     struct dirent **entry;
-    if (access(directory, R_OK | X_OK) || has_file(directory, "run.json")) { /* may hold a run if unreadable */
+    if (access(directory, R_OK | X_OK) || has_file(directory, "run.json")) { /* an unreadable folder may hold a run */
         add_run(runs, label, directory);
         return 1;
     }
@@ -195,11 +195,11 @@ void runs_add(struct report_runs *runs, const char *label, const char *directory
     for (size_t n = strlen(path); n > 1 && path[n - 1] == '/'; n--)
         path[n - 1] = 0;
     size_t first = runs->n, n = add_below(runs, label, path, LEVELS);
-    if (!n) /* the path holds no run: adds it with the reason */
+    if (!n) /* no run: adds the path as a run that cannot be read */
         add_run(runs, label, path);
     const char *slash = strrchr(path, '/'), *name = slash && slash[1] ? slash + 1 : path;
     for (struct report_run *run = &runs->item[first]; run < runs->item + runs->n; run++)
-        if (!*run->label) /* default: the name of the directory, and of several runs also the path below it */
+        if (!*run->label) /* the directory's name; if it holds several runs, also each run's path below it */
             snprintf(run->label, sizeof run->label, "%.*s", RUN_LABEL - 1,
                      n > 1 ? run->directory + (name - path) : name);
 }

@@ -11,7 +11,7 @@
 
 /* The parts of a step: computation (zero_grad, forward, backward, clipping and optimizer), waiting for data, exposed
  * communication (gradient_sync), and other time (learning rate, checkpoints; if implementations are compared, also the
- * difference between the slowest rank and the mean). */
+ * difference between the slowest rank and the mean over ranks). */
 enum step_part { PART_COMPUTE, PART_DATA, PART_EXPOSED, PART_OTHER, PARTS };
 extern const char *const part_name[PARTS];
 
@@ -27,19 +27,19 @@ struct report_run {
     char label[RUN_LABEL];
     char directory[FILES_PATH];
     char problem[400];    /* why the run cannot be read (members below are unset); "": it can be read */
-    char unfinished[80];  /* such as "interrupted, 1 of 2 rounds"; "": the run is complete */
+    char unfinished[80];  /* text such as "interrupted, 1 of 2 rounds"; "": the run is complete */
     double done, planned; /* numbers of rounds, rows or captures that were done and planned */
     char mode[16], time[40];
     char workload[200]; /* model, data type and device; only runs with equal workloads are compared */
-    char machine[128];  /* GPU or CPU */
+    char machine[128];  /* model of the GPU or, without GPUs, of the CPU */
     char link[80];      /* network between the ranks */
     size_t ranks, hosts, threads;
     struct place place;
     double cpus_per_rank;         /* logical CPUs of a rank; a CPU shared by ranks counts in part; NAN: unknown */
     double parameters, sequences; /* parameters of the model, sequences of a rank in a step; NAN for `allreduce` */
     double tokens;                /* tokens of all ranks in a step; NAN for `allreduce` */
-    char subject[128];            /* the profiled or the best implementation; "": none */
-    double phase_s[PARTS + 1];    /* a profile's mean times of the parts of a step, and of the step; otherwise NAN */
+    char subject[128];            /* the profiled implementation, or the best of a comparison; "": none */
+    double phase_s[PARTS + 1];    /* profile: mean seconds of each part of a step, then of the step; else NAN */
     struct run_implementation *implementation; /* [implementations], owned */
     size_t implementations;
     cJSON *run, *summary; /* run.json, and summary.json without its figures; owned */
@@ -52,18 +52,18 @@ struct report_runs {
 };
 
 /* Adds the run in the directory, or all runs at most four levels below it, in the order of their names. label "": uses
- * the run's --label, or else the name of its directory. For a run that cannot be read, sets `problem`. */
+ * the run's --label or, if that is "", the name of its directory. For a run that cannot be read, sets `problem`. */
 void runs_add(struct report_runs *runs, const char *label, const char *directory);
 
-void runs_destroy(struct report_runs *runs); /* all members may be 0 */
+void runs_destroy(struct report_runs *runs); /* frees all members, which may be 0 */
 
 /* Returns "complete", run->unfinished, or "unreadable". */
 const char *run_state(const struct report_run *run);
 
-/* Whether the run compares implementations, round by round. */
+/* Whether the run compares implementations round by round: a run of the benchmark or of tune. */
 int run_compares(const struct report_run *run);
 
-/* Returns a figure of a subject, with its interval; all NAN if the run lacks it. */
+/* Returns a figure of a subject, with its interval; all NAN if the run lacks the figure. */
 struct measured run_figure(const struct report_run *run, const char *subject, const char *name);
 
 /* ---- where the time of a step goes ---- */
@@ -71,15 +71,15 @@ struct measured run_figure(const struct report_run *run, const char *subject, co
 struct breakdown {
     double part[PARTS];   /* seconds; their sum is the step */
     struct measured step; /* seconds, with a 95 % interval; NAN: none */
-    /* Sum of the computation's phases. Each end of its interval is the sum of that end of the phases' intervals: wide
-     * enough even if phases are correlated. */
+    /* Sum of the times of the computation's phases, in seconds. Its interval reaches from the sum of their low ends to
+     * the sum of their high ends, which is wide enough even if phases are correlated. */
     struct measured compute;
-    size_t n; /* samples */
+    size_t n; /* number of samples */
 };
 
 /* Computes the breakdown of an implementation: in a profile from means over the captured steps of all ranks, in a
- * comparison from medians. PART_OTHER is the rest of the step. Returns 0; or -1 if a figure is missing or the step is
- * not above 0. */
+ * comparison from medians over the rounds, with PART_OTHER as the rest of the step. Returns 0; or -1 if a figure is
+ * missing or the step is not above 0. breakdown_largest_part returns the part that takes longest. */
 int run_breakdown(struct breakdown *breakdown, const struct report_run *run, const char *subject);
 enum step_part breakdown_largest_part(const struct breakdown *breakdown);
 

@@ -17,7 +17,7 @@ static int by_ranks(const void *a, const void *b)
                                 : strcmp(x->run->directory, y->run->directory);
 }
 
-/* Returns the throughput of a row divided by the throughput of another. */
+/* Returns the throughput of a row divided by the throughput of another row. */
 static struct measured throughput_ratio(const struct scaling_row *row, const struct scaling_row *other)
 {
     struct measured ratio = stats_ratio(other->breakdown.step, row->breakdown.step);
@@ -45,7 +45,7 @@ static int is_like(const struct report_run *run, const struct report_run *like)
     return !*run->problem && run->ranks && !strcmp(run->mode, like->mode) && !strcmp(run->workload, like->workload);
 }
 
-/* Returns the subject of the run with the most ranks; "" if a run has breakdowns, but none of this subject. */
+/* Returns the subject on the most ranks, of runs like `first`; "" if a run has a breakdown of its own subject only. */
 static const char *common_subject(const struct report_runs *runs, size_t first)
 {
     const struct report_run *like = &runs->item[first], *end = runs->item + runs->n, *most = like;
@@ -58,7 +58,7 @@ static const char *common_subject(const struct report_runs *runs, size_t first)
     return most->subject;
 }
 
-/* Makes the scaling of run `first` and all later runs with its mode and workload. */
+/* Makes the scaling of run `first` and all later runs with the same mode and workload. */
 static struct scaling scaling_of(const struct report_runs *runs, size_t first)
 {
     const struct report_run *like = &runs->item[first], *end = runs->item + runs->n;

@@ -4,7 +4,7 @@
 
 #include "report/runs.h"
 
-/* A run compared with the base, the run on the fewest ranks. Intervals are at 95 %; the base's are NAN. */
+/* A run compared with the base, the run on the fewest ranks. Intervals are at 95 %. */
 struct scaling_row {
     const struct report_run *run;
     const char *label, *subject; /* label: of the run; subject: the implementation */
@@ -15,22 +15,22 @@ struct scaling_row {
     struct measured efficiency; /* speedup / (ranks / ranks of the base); assumes independent runs (stats_ratio) */
     double work;                /* tokens of a rank in a step / tokens of a rank of the base in a step */
     struct measured lost_s;     /* step - work x the base's step, seconds; below 0: a gain (stats_difference) */
-    double lost_part_s[PARTS];  /* lost_s of each part of the step */
+    double lost_part_s[PARTS];  /* part - work x the base's part, seconds, for each part of the step */
 };
 
 /* Runs of one mode and workload on at least two numbers of ranks. Row 0 is the base, with the fewest ranks. All rows
- * show the implementation that is best on the most ranks: if each row showed its own run's best, chance would choose
- * among implementations that tie. If a run lacks that implementation, each row shows its own run's subject. */
+ * are of the implementation that is best on the most ranks: with the best of each run, chance would choose among
+ * implementations that tie. If a run lacks that implementation, each row is of its own run's subject. */
 struct scaling {
-    const char *mode, *workload, *subject; /* subject "": each row has its own */
+    const char *mode, *workload, *subject; /* subject: implementation of all rows; "": each row has its own */
     struct scaling_row *row;               /* [n], sorted by ranks; owned */
     size_t n;
 };
 
-/* Makes one scaling for each workload, from comparisons if there are any, otherwise from profiles. Returns their
- * number; the caller frees *scaling with scaling_destroy. */
+/* Makes one scaling for each workload, from runs of the benchmark or, if these give none, from profiles. Returns the
+ * number of scalings; the caller frees *scaling with scaling_destroy. */
 size_t scaling_find(struct scaling **scaling, const struct report_runs *runs);
 
-void scaling_destroy(struct scaling *scaling, size_t n);
+void scaling_destroy(struct scaling *scaling, size_t n); /* frees scaling[n] and all rows */
 
 #endif

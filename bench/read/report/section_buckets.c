@@ -10,11 +10,11 @@
 
 struct size_row {
     const struct report_run *run;
-    const char *label, *subject, *mark; /* mark: "*" the run's shortest step, "=" a tie with it */
+    const char *label, *subject, *mark; /* mark: "*": the run's shortest step; "=": not significantly longer */
     size_t ranks, n;
     double mb;
     struct measured step, cost;
-    char size[24]; /* mb as text */
+    char size[24]; /* bucket size in MiB, as text */
 };
 
 #define FIELD(field) offsetof(struct size_row, field)
@@ -41,8 +41,8 @@ static int by_size(const void *a, const void *b)
     return (x->mb > y->mb) - (x->mb < y->mb);
 }
 
-/* Whether a size is not significantly slower than the best size. If the best size is also the best implementation of
- * the run, the run's verdict decides, otherwise the intervals of both sizes decide. */
+/* Whether a bucket size is not significantly slower than the best size. If the best size is also the run's best
+ * implementation, the run's verdict decides this, otherwise the intervals of both steps do. */
 static int is_tied(const struct size_row *row, const struct size_row *best)
 {
     if (!strcmp(best->subject, row->run->subject))
@@ -51,7 +51,7 @@ static int is_tied(const struct size_row *row, const struct size_row *best)
     return stats_ratio(row->step, best->step).low <= 1;
 }
 
-/* Fills and marks rows for the bucket sizes of a comparison on several ranks, sorted by size. Returns their number. */
+/* Fills and marks a row for each bucket size of a comparison on several ranks; sorts the rows. Returns their number. */
 static size_t take_sizes(struct size_row *row, const struct report_run *run)
 {
     size_t n = 0, best = 0;
@@ -83,7 +83,7 @@ static size_t take_sizes(struct size_row *row, const struct report_run *run)
 
 enum { SERIES = SVG_COLOURS };
 
-/* Draws a line for each of the first SERIES runs with at least two sizes. The rows of a run are consecutive. */
+/* Draws a line for each of the first SERIES runs with at least two bucket sizes. Rows of a run are consecutive. */
 static void draw_buckets(cJSON *document, const struct size_row *row, size_t n)
 {
     struct chart_point *point = allocate(n + 1, sizeof *point);

@@ -64,7 +64,7 @@ static struct chart_point bandwidth_point(const struct collective_row *row)
                                 CHART_PLAIN};
 }
 
-/* The pictures, each with its y axis and a function that makes the point of a row. */
+/* The pictures, each with its y axis and the function that makes a point from a row. */
 static const struct collectives_picture {
     const char *name, *title;
     struct chart_axis y;
@@ -99,7 +99,7 @@ static void draw_collectives(cJSON *document, const struct collectives_picture *
     free(point);
 }
 
-/* Keeps a few sizes of each collective, including the smallest and the largest. Returns the number of rows left. */
+/* Keeps rows of a few sizes of each collective, including the smallest and the largest. Returns how many remain. */
 static size_t choose_rows(struct collective_row *row, size_t n)
 {
     enum { SIZES = 7 };

@@ -35,7 +35,7 @@ static int by_x(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Fills points with the bucket sizes and steps of an implementation, sorted by size. Returns their number. */
+/* Fills `out` with the bucket sizes and steps of an implementation, sorted by size. Returns the number of points. */
 static size_t take_sizes(struct chart_point *out, const struct grid_point *point, size_t n, const char *subject)
 {
     size_t taken = 0;
@@ -50,8 +50,8 @@ static size_t take_sizes(struct chart_point *out, const struct grid_point *point
     return taken;
 }
 
-/* Draws the step over the bucket size: a curve for each implementation with buckets, a horizontal line for each
- * without; nothing if no implementation has buckets. */
+/* Draws the step time over the bucket size: a curve for each implementation with buckets, and a horizontal line for
+ * each implementation without. Draws nothing if no implementation has buckets. */
 static void draw_group(cJSON *document, const struct grid_point *point, size_t n, const char *of, const char *finding)
 {
     struct chart_point *taken = allocate(n, sizeof *taken);
@@ -67,7 +67,7 @@ static void draw_group(cJSON *document, const struct grid_point *point, size_t n
             size_t before = 0;
             while (strcmp(point[before].implementation, subject) != 0 || !*point[before].bucket)
                 before++;
-            if (&point[before] < p) /* drawn already, with the first point of the subject */
+            if (&point[before] < p) /* drawn together with the subject's first point */
                 continue;
             size_t sizes = take_sizes(&taken[points], point, n, subject);
             series[lines] = (struct chart_series){subject, &taken[points], sizes, (int)(lines % SVG_COLOURS), 0};

@@ -30,7 +30,7 @@ static const struct {
               {"lr_scheduling_ms", NULL, PART_OTHER}};
 
 struct step_picture {
-    double number; /* of the step */
+    double number; /* number of the step; NAN: not known yet */
     struct chart_span span[SPANS];
     size_t spans;
     char name[RANKS][32];
@@ -44,7 +44,7 @@ static void add_span(struct step_picture *p, double begin, double end, size_t ro
         p->span[p->spans++] = (struct chart_span){begin, end, row, kind, label};
 }
 
-/* Adds a row for a rank, whose step starts at `start` ms, and a row for its communication if it has any. */
+/* Adds a row for a rank whose step starts at `start` ms, and a row for the rank's communication if there is any. */
 static void add_rank(struct step_picture *p, const cJSON *line, size_t rank, double start)
 {
     const cJSON *segment;
@@ -69,8 +69,8 @@ static void add_rank(struct step_picture *p, const cJSON *line, size_t rank, dou
     p->rows += drawn < p->spans ? 2 : 1;
 }
 
-/* Reads a captured step from a rank's metrics: step `number` or, if that is NAN, the step whose time is nearest to
- * mean_ms. Returns the line of the step, which the caller deletes; NULL if there is no such step. */
+/* Reads a captured step from a rank's metrics file: step `number` or, if that is NAN, the step whose time is nearest to
+ * mean_ms. Returns the JSON of the step, which the caller deletes; NULL if there is no such step. */
 static cJSON *read_step(const struct report_run *run, size_t rank, double number, double mean_ms)
 {
     char path[FILES_PATH + 64];
@@ -104,7 +104,7 @@ static cJSON *read_step(const struct report_run *run, size_t rank, double number
     return best;
 }
 
-/* Reads one step of each rank, up to the first rank that lacks the step. Returns the number of ranks read. */
+/* Reads the same step of the first RANKS ranks; stops at a rank that lacks the step. Returns the number of ranks. */
 static size_t read_picture(struct step_picture *p, const struct report_run *run)
 {
     cJSON *line[RANKS];
@@ -138,10 +138,11 @@ void section_add_steps(cJSON *document, const struct report_runs *runs)
         if (!ranks)
             continue;
         snprintf(title, sizeof title, "%s: a step, rank by rank", run->label);
-        int at = snprintf(subtitle, sizeof subtitle,
-                          "ProfilerStep#%.0f of %s on %zu rank%s, the step nearest to the mean; ms since it started%s.",
-                          p->number, run->subject, run->ranks, text_plural(run->ranks),
-                          run->ranks > 1 ? " on the first rank, with synchronised clocks" : "");
+        int at = snprintf(
+            subtitle, sizeof subtitle,
+            "ProfilerStep#%.0f of %s on %zu rank%s, the step nearest to the mean; ms since the step started%s.",
+            p->number, run->subject, run->ranks, text_plural(run->ranks),
+            run->ranks > 1 ? " on the rank that began first, by synchronised clocks" : "");
         if (ranks < run->ranks)
             snprintf(subtitle + at, sizeof subtitle - (size_t)at,
                      ranks < RANKS ? " Only %zu of %zu ranks: rank_%zu_metrics.jsonl lacks the step."

@@ -12,7 +12,7 @@
 
 /* ---- summary ---- */
 
-/* Whether a run is the first that can be read among the runs with its label and number of ranks. */
+/* Whether a run is the first with its label and number of ranks, without counting runs that cannot be read. */
 static int is_first(const struct report_runs *runs, const struct report_run *run)
 {
     const struct report_run *r = runs->item;
@@ -21,7 +21,7 @@ static int is_first(const struct report_runs *runs, const struct report_run *run
     return r == run && !*run->problem;
 }
 
-/* Adds what was measured: the model and batch of the first training run, and the machine of the last run. */
+/* Adds a sentence on what was measured: model and batch of the first training run, machine of the last run. */
 static void summarise_runs(cJSON *document, const struct report_runs *runs)
 {
     const struct report_run *model = NULL, *last = NULL;
@@ -60,7 +60,7 @@ static void warn_of_sharing(cJSON *document, const struct report_run *run)
             text_plural(place->cpus), run->hosts);
 }
 
-/* Adds the efficiency on the most ranks, and the part of a step that loses the most time. */
+/* Adds a sentence on the efficiency on the most ranks, and on the part of a step that loses the most time. */
 static void summarise_scaling(cJSON *document, const struct scaling *s)
 {
     const struct scaling_row *last = &s->row[s->n - 1];
@@ -160,7 +160,8 @@ void section_add_bottlenecks(cJSON *document, const struct bottlenecks *found)
                 .note = {
                     "lost: by how much a step is longer. Losses overlap, so they do not add up. n/a: not known. No "
                     "interval: the steps of one capture are not independent, or there are fewer than 6 rounds.",
-                    "level: a profile's finding by a threshold of its own; others high above 20 % of the step, "
+                    "level: a finding of a profile has a threshold of its own; any other loss is high above 20 % of "
+                    "the step, "
                     "warning above 5 %, note below."}});
     for (size_t i = 1; i < found->n && i < EXPLAINED; i++) { /* the section Summary describes found->item[0] */
         const struct finding *b = &found->item[i].finding;

@@ -51,7 +51,7 @@ static size_t take_time(struct time_row *row, const struct report_run *run, cons
     return 1;
 }
 
-/* Draws the first rows as bars. Inside are the milliseconds of each part, to the right those of the step. */
+/* Draws the first rows as bars. A bar shows the milliseconds of each part; at its right end is the time of the step. */
 static void draw_time(cJSON *document, const struct time_row *row, size_t n)
 {
     enum { BARS = 24 };

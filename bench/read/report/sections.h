@@ -9,24 +9,24 @@
 #include "report/grid.h"
 #include "report/scaling.h"
 
-/* Adds the summary: what was measured, warnings, the costliest bottleneck with advice, the efficiency. */
+/* Adds what was measured, warnings, the costliest bottleneck with advice, and the efficiency. */
 void section_add_summary(cJSON *document, const struct report_runs *runs, const struct scaling *scaling,
                          size_t scalings, const struct bottlenecks *bottlenecks);
+/* Adds a table of the bottlenecks and, below the table, what to try against them. */
 void section_add_bottlenecks(cJSON *document, const struct bottlenecks *bottlenecks);
-/* Adds the best implementation of each comparison on several ranks; only the first comparisons are shown. */
+/* Adds the best implementation of each of the first 6 comparisons on several ranks, and those tied or undecided. */
 void section_add_choices(cJSON *document, const struct report_runs *runs);
-
-/* Adds where the time goes: all implementations if there is a single run, otherwise the subject of each run. */
+/* Adds where the time of a step goes: in a single run for all its implementations, otherwise for each run's subject. */
 void section_add_breakdown(cJSON *document, const struct report_runs *runs);
-/* Adds a captured step of each of the first profiles, as a timeline of the ranks, read from the runs' directories. */
+/* Adds a captured step of each of the first 4 profiles as a timeline of the ranks; reads rank_<r>_metrics.jsonl. */
 void section_add_steps(cJSON *document, const struct report_runs *runs);
-void section_add_scaling(cJSON *document, const struct scaling *scaling, size_t scalings);
-void section_add_buckets(cJSON *document, const struct report_runs *runs);
-void section_add_collectives(cJSON *document, const struct report_runs *runs);
+void section_add_scaling(cJSON *document, const struct scaling *scaling, size_t scalings); /* speed-up, efficiency */
+void section_add_buckets(cJSON *document, const struct report_runs *runs);                 /* step time by size */
+void section_add_collectives(cJSON *document, const struct report_runs *runs);             /* times and bandwidths */
 
-/* Adds a sweep: the tables, pictures and verdicts of a judged grid with at least one point. */
+/* Adds the tables, pictures and verdicts of a sweep; grid_judge has judged the grid, which has at least one point. */
 void section_add_grid(cJSON *document, const struct grid *grid);
 
-void section_add_runs(cJSON *document, const struct report_runs *runs); /* lists all runs, including unreadable ones */
+void section_add_runs(cJSON *document, const struct report_runs *runs); /* all runs in a table, even unreadable ones */
 
 #endif

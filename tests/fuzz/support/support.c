@@ -14,7 +14,7 @@ static void crash(int status)
     abort();
 }
 
-static size_t printed; /* bytes written to stderr since fuzz_was_explained was called */
+static size_t printed; /* bytes written to stderr since the last call of fuzz_was_explained */
 
 static ssize_t count_bytes(void *cookie, const char *bytes, size_t n)
 {

@@ -9,14 +9,14 @@
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Makes FATAL a crash, which libFuzzer reports with its input, and changes to the directory $FUZZ_SCRATCH, which
- * tests/fuzz/run.sh creates empty and in memory. Returns 0. */
+/* Makes FATAL crash the program, which libFuzzer reports; changes to the empty directory $FUZZ_SCRATCH, which
+ * tests/fuzz/run.sh makes; replaces stderr by a stream that fuzz_was_explained watches. Returns 0, or 1 on failure. */
 int fuzz_begin(void);
 
-/* Writes a file at a path relative to $FUZZ_SCRATCH, or removes it if data is NULL. */
+/* Writes data[size] to the file at a path relative to $FUZZ_SCRATCH; removes the file if data is NULL. */
 void fuzz_put_file(const char *path, const uint8_t *data, size_t size);
 
-/* Returns whether an error was reported, or anything was printed to stderr, since the last call. */
+/* Returns whether an error is pending (error_text), or anything was printed to stderr since the last call. */
 int fuzz_was_explained(void);
 
 #endif

@@ -1,6 +1,6 @@
 /* block.cc - runs the blocks of a grid: each thread of a block is a fiber, and fibers switch when they wait.
  *
- * This file does not access kernels' memory, so it is built without AddressSanitizer, which would slow every switch. */
+ * This file reads no memory of kernels, so it is built without AddressSanitizer, which would slow every switch. */
 #include "emulated.h"
 #include "kernels/cuda/machine.cuh"
 
@@ -23,10 +23,10 @@ void __sanitizer_finish_switch_fiber(void *fake_stack, const void **bottom, size
 
 namespace
 {
-constexpr size_t MOST = 1024, STACK = 512 * 1024, GUARD = 4096; /* most threads; bytes of a stack, of its guard */
+constexpr size_t MOST = 1024, STACK = 512 * 1024, GUARD = 4096; /* a block's most threads; bytes of stack and guard */
 constexpr int WARP = 32;
 
-/* Where to continue on a stack: at the context `first` at the start, later where the stack was left. */
+/* Where to continue on a stack: first at the context `first`, later at `registers`, where execution left the stack. */
 struct Position {
     void *registers[5]; /* saved by __builtin_setjmp */
     bool started;
@@ -58,11 +58,11 @@ struct Warp {
 
 auto &fibers = *new std::vector<Fiber *>; /* one per thread of the largest block so far; later blocks reuse them */
 auto &warps = *new std::vector<Warp>;
-auto &ready = *new std::vector<int>; /* threads that can continue */
+auto &ready = *new std::vector<int>; /* indices of the threads that can continue */
 Meeting barrier;
 int threads, ended, now; /* count of all threads; count of ended threads; index of the running thread */
 bool entered;            /* a fiber is running */
-bool by_warp;            /* the next thread is one of the WARP threads that became ready last */
+bool by_warp;            /* take_ready chooses only among the WARP threads that became ready last */
 const std::function<void()> *kernel;
 unsigned char *dynamic;
 size_t dynamic_bytes;
@@ -90,14 +90,14 @@ __attribute__((noinline)) void change(Position &here, Position &to)
         jump(to);
 }
 
-/* Tells AddressSanitizer the addresses of the stack to change to. All fibers' stacks count as one. */
+/* Tells AddressSanitizer to which stack execution will change. All fibers' stacks count as one stack. */
 void tell_stack(void **kept, const void *bottom, size_t size)
 {
     if (__sanitizer_start_switch_fiber)
         __sanitizer_start_switch_fiber(kept, bottom, size);
 }
 
-/* Tells AddressSanitizer that the change announced by tell_stack is done; must be called right after it. */
+/* Tells AddressSanitizer that execution is on the stack that tell_stack announced; must be the first call there. */
 void changed_stack(void *kept)
 {
     if (__sanitizer_finish_switch_fiber)
@@ -118,7 +118,7 @@ void changed_stack(void *kept)
     abort();
 }
 
-/* Removes the next thread to run from `ready`. */
+/* Chooses the thread that runs next, removes it from `ready`, and returns its index. */
 int take_ready()
 {
     if (ready.empty())
@@ -175,7 +175,7 @@ void release_barrier()
             ready.push_back(i);
 }
 
-/* Ends a thread. This may release the other threads from a barrier; it is an error if its warp waits for it. */
+/* Ends a thread; this may release others from a barrier. Fails if other lanes of the thread's warp wait at a call. */
 void end_thread(Fiber &fiber)
 {
     fiber.ended = true;
@@ -296,7 +296,7 @@ void emulated::run_grid(dim3 grid, dim3 block, size_t shared, const std::functio
         emulated_wrong(__FILE__, __LINE__, "no memory for %zu bytes of shared memory", shared);
     dynamic = static_cast<unsigned char *>(memory);
     dynamic_bytes = shared;
-    if (chance(2)) { /* begins with a random block, and goes up or down from there */
+    if (chance(2)) { /* runs blocks upwards or downwards from a random block */
         at = chance(static_cast<uint32_t>(blocks > UINT32_MAX ? UINT32_MAX : blocks));
         step = chance(2) ? 1 : blocks - 1;
     }

@@ -1,4 +1,4 @@
-/* cublas.cc - matrix products by plain loops with sums in double, as work of a stream. */
+/* cublas.cc - matrix products, queued on a stream and computed by plain loops with sums in double. */
 #include "cublas_v2.h"
 #include "cuda_bf16.h"
 #include "kernels/cuda/machine.cuh"
@@ -39,7 +39,7 @@ float number_of(const void *numbers, cudaDataType type, size_t i)
                               : __bfloat162float(static_cast<const __nv_bfloat16 *>(numbers)[i]);
 }
 
-/* Returns op(matrix)[rows, columns], column by column. */
+/* Returns op(matrix)[rows, columns], column by column, rounded to TF32 if tf32. */
 std::vector<float> read(const Matrix &matrix, size_t rows, size_t columns, bool tf32)
 {
     std::vector<float> all(rows * columns);
@@ -79,7 +79,7 @@ void multiply(const Gemm &gemm)
     }
 }
 
-/* Accepts only fp32 matrices, or bfloat16 inputs with a result of fp32 or bfloat16; TF32 only with fp32 matrices. */
+/* Returns whether all matrices are fp32, or inputs are bfloat16 and the result fp32 or bfloat16; TF32 needs fp32. */
 bool supported(cudaDataType a, cudaDataType b, cudaDataType c, cublasComputeType_t compute)
 {
     if (compute != CUBLAS_COMPUTE_32F && compute != CUBLAS_COMPUTE_32F_PEDANTIC &&

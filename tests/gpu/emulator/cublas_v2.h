@@ -1,4 +1,4 @@
-/* cublas_v2.h - the products of cuBLAS that the project uses, as work of an emulated stream; for C and C++.
+/* cublas_v2.h - the matrix products of cuBLAS that the project uses, queued on an emulated stream; for C and C++.
  *
  * Names and codes are those of NVIDIA's cuBLAS. Matrices are column-major. */
 #ifndef EMULATED_CUBLAS_V2_H

@@ -15,7 +15,7 @@ inline float __bfloat162float(__nv_bfloat16 x)
 {
     return __uint_as_float(static_cast<unsigned>(x.bits) << 16);
 }
-/* Rounds to nearest, ties to even; every NaN becomes the NaN of GPUs. */
+/* Rounds to nearest, ties to even; every NaN becomes 0x7fff, as on GPUs. */
 inline __nv_bfloat16 __float2bfloat16_rn(float x)
 {
     if (x != x)

@@ -1,4 +1,4 @@
-/* cuda_profiler_api.h - the toolkit's header of cudaProfilerStart and cudaProfilerStop. */
+/* cuda_profiler_api.h - where CUDA has cudaProfilerStart and cudaProfilerStop; here they are in cuda_runtime_api.h. */
 #ifndef EMULATED_CUDA_PROFILER_API_H
 #define EMULATED_CUDA_PROFILER_API_H
 

@@ -3,9 +3,9 @@
  * The threads of a block are fibers of one host thread, which switches between them in a random order, and only where
  * they wait for each other. Available in kernels: threadIdx blockIdx blockDim gridDim, __syncthreads, __syncwarp,
  * __shfl_sync, __shfl_xor_sync, __any_sync, __ballot_sync, __expf exp2f and the functions of math.h, min, max,
- * __float_as_uint, __uint_as_float, float2, and the contents of cuda_bf16.h. Warp-wide calls need all 32 lanes, at the
- * same line; otherwise the program ends with a message. `__shared__` is `static`: the first block finds zeros in it,
- * later blocks the data of another block. */
+ * __float_as_uint, __uint_as_float, float2, and the contents of cuda_bf16.h. Warp-wide calls need all lanes of a warp,
+ * at the same line; otherwise the program ends with a message. `__shared__` is `static`: the first block finds zeros in
+ * it, later blocks the data of another block. */
 #ifndef EMULATED_CUDA_RUNTIME_H
 #define EMULATED_CUDA_RUNTIME_H
 
@@ -40,7 +40,7 @@ extern uint3 threadIdx, blockIdx;
 extern dim3 blockDim, gridDim;
 constexpr int warpSize = 32;
 
-/* ---- calls that threads make together; `file` and `line` are for messages ---- */
+/* ---- calls that threads make together; `file` and `line` are the caller's, for messages ---- */
 #define EMULATED_WHERE const char *file = __builtin_FILE(), int line = __builtin_LINE()
 /* Each lane of the warp passes a pointer; the last to arrive calls act(pointers, lanes), then all lanes continue. */
 void emulated_warp(const char *call, void *mine, void (*act)(void **of_lane, int lanes), const char *file, int line);
@@ -154,8 +154,8 @@ struct cudaLaunchConfig_t {
     unsigned numAttrs;
 };
 
-/* Queues a kernel; each thread runs body. pointers[n]: the pointers among its arguments, which must point to the GPU's
- * memory. */
+/* Queues a kernel; each thread runs body. pointers[n]: for each argument a pointer to the GPU's memory, or NULL if the
+ * argument is not a pointer. */
 cudaError_t emulated_launch(const cudaLaunchConfig_t *config, const void *kernel, std::function<void()> body,
                             const void *const *pointers, size_t n);
 

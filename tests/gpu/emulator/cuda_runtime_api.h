@@ -2,16 +2,16 @@
  *
  * Names, codes and meanings are those of NVIDIA's CUDA runtime API reference. The emulation adds the following: work of
  * a stream is done only when something waits for it (and sometimes earlier, at random), streams advance in a random
- * order, new memory is filled with 0xFF, and the host must not access a GPU's memory (with AddressSanitizer, the first
- * MiB of each allocation). CUDA_VISIBLE_DEVICES is obeyed. Environment variables:
+ * order, new memory is filled with 0xFF, and the host must not access a GPU's memory (AddressSanitizer detects accesses
+ * to the first MiB of an allocation). CUDA_VISIBLE_DEVICES is obeyed. Environment variables (defaults in parentheses):
  *
- *   EMULATED_CUDA_SEED    another order of threads, blocks and streams (1)
+ *   EMULATED_CUDA_SEED    the seed of the random order of threads, blocks and streams (1)
  *   EMULATED_CUDA_GPUS    the number of GPUs (8); 0: cudaErrorNoDevice
  *   EMULATED_CUDA_DRIVER  none or old: cudaErrorInsufficientDriver, the runtime's error in both cases
- *   EMULATED_CUDA_MEMORY  bytes of a GPU (8 GiB)
+ *   EMULATED_CUDA_MEMORY  bytes of a GPU's memory (8 GiB)
  *   EMULATED_CUDA_SHARED  the most bytes of shared memory of a block (227 KiB)
  *   EMULATED_PINNED_MIB   the most MiB of host memory that a process may pin (no limit)
- *   EMULATED_CUDA_ARCH    compute capability times 10 (90); the program has no code for less than 80 */
+ *   EMULATED_CUDA_ARCH    compute capability times 10 (90); kernels have no code for less than 80 */
 #ifndef EMULATED_CUDA_RUNTIME_API_H
 #define EMULATED_CUDA_RUNTIME_API_H
 
@@ -88,7 +88,7 @@ cudaError_t cudaEventCreate(cudaEvent_t *event);
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags);
 cudaError_t cudaEventDestroy(cudaEvent_t event);
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
-cudaError_t cudaEventQuery(cudaEvent_t event); /* does at least one ready piece of work, so that polling ends */
+cudaError_t cudaEventQuery(cudaEvent_t event); /* first does a piece of work, if one is ready, so that polling ends */
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to);
 #ifdef __cplusplus

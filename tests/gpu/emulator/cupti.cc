@@ -1,4 +1,4 @@
-/* cupti.cc - CUPTI's activity API for the emulation's calls and work. */
+/* cupti.cc - CUPTI's activity API: makes records of the emulation's calls and of the work on its GPUs. */
 #include "cupti.h"
 #include "traced.h"
 
@@ -18,7 +18,7 @@ namespace
 struct Buffer {
     uint8_t *memory;
     size_t size, used;
-    bool incomplete; /* GPU times in it become known only after a first flush */
+    bool incomplete; /* has records of a GPU, whose times become known only after a first flush */
 };
 
 std::mutex tracing; /* guards the variables below; never held during a callback that takes a buffer */
@@ -29,7 +29,7 @@ CUpti_BuffersCallbackRequestFunc request;
 CUpti_BuffersCallbackCompleteFunc complete;
 CUpti_TimestampCallbackFunc timestamp;
 auto &full = *new std::vector<Buffer>;
-auto &current = *new std::map<pid_t, Buffer>; /* [thread]: its buffer; or one buffer for all threads */
+auto &current = *new std::map<pid_t, Buffer>; /* current[thread]: buffer of a thread; current[0]: of all threads */
 bool per_thread = true, zeroed;
 size_t size_of[CUPTI_ACTIVITY_KIND_COUNT]; /* size_of[kind]: bytes of a record */
 size_t kernels, buffers, records;
@@ -37,7 +37,7 @@ std::atomic<size_t> dropped_records; /* records dropped since the last query */
 std::atomic<uint32_t> correlations{1000};
 thread_local Traced *going_on;
 
-/* CUPTI's names of calls; the number of a call is its index here. */
+/* CUPTI's names of calls; the number of a call is the index of its name. */
 const char *const runtime_names[] = {"INVALID",
                                      "cudaLaunchKernelExC_v11060",
                                      "cudaMemcpy_v3020",
@@ -88,7 +88,7 @@ Buffer new_buffer()
     return buffer;
 }
 
-/* Appends a record to the buffer of the thread that made the call. */
+/* Appends a record, if its kind is enabled, to the buffer of the thread that made the call. */
 template <typename Record> void put(const Record &record, pid_t thread, bool of_gpu = false)
 {
     std::unique_lock<std::mutex> lock(tracing);

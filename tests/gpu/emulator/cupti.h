@@ -1,5 +1,5 @@
-/* cupti.h - the part of CUPTI's activity API that this project uses, emulated for tests: records of the emulation's
- * calls and work, in buffers, out of order.
+/* cupti.h - the part of CUPTI's activity API that this project uses, emulated for tests: it delivers buffers with
+ * records of the emulation's calls and work, out of order.
  *
  * Names, codes and meanings are those of NVIDIA's CUPTI reference; records have only the members that are read.
  * EMULATED_CUPTI=taken: another tool has subscribed; restricted: only administrators may trace; absent: the library
@@ -50,7 +50,7 @@ typedef enum {
     CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER = 5,
     CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER = 9 /* its value is 1 by default, as in CUPTI 13 */
 } CUpti_ActivityAttribute;
-enum { CUPTI_ACTIVITY_FLAG_FLUSH_FORCED = 1 }; /* a flush without it holds back the GPU's latest records */
+enum { CUPTI_ACTIVITY_FLAG_FLUSH_FORCED = 1 }; /* a flush without this flag holds back the GPU's latest records */
 typedef uint32_t CUpti_CallbackId;
 typedef struct CUpti_Subscriber_st *CUpti_SubscriberHandle;
 

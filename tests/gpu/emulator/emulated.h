@@ -18,47 +18,47 @@ typedef std::unique_lock<std::mutex> Lock;
 /* Returns a random number in [0, n), seeded by EMULATED_CUDA_SEED. The caller holds the lock. */
 uint32_t chance(uint32_t n);
 
-/* Returns a positive number from the environment, or `otherwise` if unset; ends the program if it is not a number. */
+/* Returns the number in an environment variable; `otherwise` if unset. Ends the program if it is no number >= 0. */
 long long setting(const char *name, long long otherwise);
 
 /* Stores the error for cudaGetLastError and returns it. */
 cudaError_t result(cudaError_t error);
-/* Returns the error of every call if there is no driver or no GPU, else cudaSuccess. */
+/* Returns the error with which every call fails if there is no usable driver or no GPU; else cudaSuccess. */
 cudaError_t no_machine();
 /* Returns the number of the calling thread's GPU in the machine, before CUDA_VISIBLE_DEVICES renumbers it. */
 int physical_gpu();
-/* Ends the program if the calling thread has set no GPU but another thread has set one other than 0, since calls would
- * create a context of some hundred MiB on GPU 0. */
+/* Ends the program if the calling thread has set no GPU but another thread has set one other than 0: with real CUDA the
+ * calling thread would create a context of some hundred MiB on GPU 0. */
 void check_thread();
 
 /* ---- streams.cc ---- */
-/* Queues work on a stream; `work` returns whether it is done; if not, it is called again. The caller holds the lock. */
+/* Queues work on a stream: `work` is called until it returns true, which means done. The caller holds the lock. */
 cudaError_t queue(Lock &lock, cudaStream_t stream, std::function<bool()> work);
-/* Does queued work until the condition holds. The caller holds the lock; waiting for other ranks releases it. */
+/* Does queued work until the condition holds. The caller holds the lock; waits for other ranks release it. */
 void work_until(Lock &lock, const std::function<bool()> &condition);
 /* Does one piece of work, if one is ready. The caller holds the lock. */
 void work_a_little();
-/* Does queued work until all queues are empty. */
+/* Does queued work until all queues are empty, as work_until does. */
 void work_off(Lock &lock);
 
 /* ---- memory.cc ---- */
 enum Kind { PAGEABLE, PINNED, DEVICE };
 /* Returns the kind of memory at an address, which may be one past the end. The caller holds the lock. */
 Kind kind_of(const void *address);
-/* Allows the host to access the GPU's memory, as queued work needs, or forbids it. The caller holds the lock. */
+/* Allows or forbids accesses of the host to the GPU's memory; queued work needs them. The caller holds the lock. */
 void open_memory(bool open);
 
 /* ---- block.cc ---- */
 /* Runs the blocks of a grid one after another. The caller holds the lock. */
 void run_grid(dim3 grid, dim3 block, size_t shared, const std::function<void()> &body);
 
-/* A copy begun by a thread; `group` is the number of the commit that ends its group. */
+/* A copy_async of a thread: `valid` bytes, then zeros; `group` counts the thread's commits before the copy. */
 struct Copy {
     void *to;
     const void *from;
     int valid, group;
 };
-/* Returns the running thread's copies that it has not waited for; *commits: the number of groups it has ended. */
+/* Returns the running thread's copies that it has not waited for; makes *commits point to its number of commits. */
 std::vector<Copy> &copies(int **commits);
 } // namespace emulated
 

@@ -1,9 +1,9 @@
-# Builds the program and tests with an emulated GPU, for machines without a GPU or the toolkit; kernels/, ddp/ and the tests use the
-# sanitizers. `make emulated` builds all; tests/run.sh runs the tests in $(OUT)/emulated/tests.
+# Builds the program and tests with an emulated GPU, for machines without a GPU or CUDA's toolkit; kernels/, ddp/ and the tests use
+# the sanitizers. `make emulated` builds all; tests/run.sh runs the tests in $(OUT)/emulated/tests.
 
 CXX = g++
 EMULATED := $(OUT)/emulated
-# Tests that open a GPU, built from the same files as those without one.
+# Tests that open a GPU; they are built from the same files as the tests for the CPU or a real GPU.
 EMULATED_TESTS := $(addprefix $(EMULATED)/,$(basename $(wildcard tests/unit/kernels/test_device.c tests/unit/ddp/test_model.c \
 	tests/mpi/comm.c tests/mpi/parity.c tests/gpu/*.cu)))
 
@@ -12,11 +12,11 @@ EMULATED_FLAGS = -g -O1 $(EMULATED_SANITIZE) -Itests/gpu/emulator $(INCLUDES) \
 	$(MPI_CFLAGS) $(BLAS_CFLAGS) $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
 EMULATED_CFLAGS = -std=c11 -D_GNU_SOURCE -DCPU_CLONES=CPU_CLONES_none $(WARNINGS) -fopenmp $(EMULATED_FLAGS)
 EMULATED_CXXFLAGS = -x c++ -std=c++17 -Wall -Wextra -Wno-unknown-pragmas $(if $(WERROR),-Werror) -DCUDA_BUILT='"an emulated GPU"' $(EMULATED_FLAGS)
-# The emulation itself: optimised, with AddressSanitizer only in files that access memory for kernels.
+# The emulation itself is optimised, and only its files that access memory for kernels use AddressSanitizer.
 EMULATED_OWN = -O2 -fno-sanitize=undefined -Wshadow -Wconversion
 EMULATED_OWN_block = -fno-sanitize=address -O3 $(filter -march=%,$(OPTIMISE))
 EMULATED_OWN_products = $(EMULATED_OWN_block)
-EMULATED_LIBS = $(MPI_LIBS) $(BLAS_LIBS) $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) -ldl -lrt -lm -lpthread -rdynamic # -rdynamic: CUPTI is found in the program itself
+EMULATED_LIBS = $(MPI_LIBS) $(BLAS_LIBS) $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) -ldl -lrt -lm -lpthread -rdynamic # -rdynamic: dlsym finds the program's CUPTI
 
 EMULATED_SOURCES := $(wildcard kernels/cuda/*.cu) $(SOURCES_OF_ALL) $(wildcard kernels/cuda/*.c) \
 	$(firstword $(wildcard ddp/comm_nccl.c ddp/comm_nccl_absent.c))

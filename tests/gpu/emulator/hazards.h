@@ -1,5 +1,5 @@
-/* hazards.h - for tests of the emulation: runs functions with mistakes, each in a separate process. They must end the
- * program with a message, or give wrong numbers for some order of threads and streams. */
+/* hazards.h - for tests of the emulation: runs functions with mistakes, each in a separate process. A mistake must end
+ * the process with a message, or give wrong numbers in some order of threads and streams. */
 #ifndef HAZARDS_H
 #define HAZARDS_H
 
@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Runs a function with standard error captured in *words. Returns its result; or -1 if the process ended early. */
+/* Runs a function in a new process; appends its stderr to *words. Returns the result; -1 if the process ended early. */
 inline int run_apart(int (*run)(), std::string *words, const char *variable = nullptr, const char *value = nullptr)
 {
     int end[2];
@@ -37,7 +37,7 @@ inline int run_apart(int (*run)(), std::string *words, const char *variable = nu
     return words->find("returned normally") != std::string::npos ? WEXITSTATUS(status) : -1;
 }
 
-/* Runs the function in 20 orders (EMULATED_CUDA_SEED). Returns how many times it returns 1, for wrong numbers. */
+/* Runs the function in 20 orders (EMULATED_CUDA_SEED). Returns in how many orders it returned 1: wrong numbers. */
 inline int wrong_orders(int (*run)())
 {
     int wrong = 0;

@@ -1,5 +1,5 @@
-/* loads.cc - loads of small matrices by a warp, done by the last lane to arrive; copies to shared memory that complete
- * late. */
+/* loads.cc - loads of small matrices by a warp, which the last lane to arrive does for all; and asynchronous copies to
+ * shared memory, done as late as possible. */
 #include "emulated.h"
 #include "kernels/cuda/machine.cuh"
 
@@ -18,7 +18,7 @@ void need_all(int lanes)
         emulated_wrong(__FILE__, __LINE__, "a load of matrices by a warp of %d lanes; it needs 32", lanes);
 }
 
-/* Returns the number at a row and column of matrix i. */
+/* Returns the 16-bit number at a row and column of matrix i; the lanes' Loads have the addresses of the rows. */
 uint32_t number_of(void **of_lane, int i, int row, int column)
 {
     uint16_t bits;

@@ -1,4 +1,4 @@
-/* memory.cc - memory of the GPU and pinned memory, and copies. */
+/* memory.cc - allocation of the GPU's memory and of pinned host memory, fills, and copies. */
 #include "traced.h"
 
 #include <cstdlib>
@@ -22,7 +22,7 @@ struct Piece {
 
 auto &pieces = *new std::map<uintptr_t, Piece>;
 size_t used, pinned;                /* used: bytes used on the GPU; pinned: bytes pinned on the host */
-constexpr size_t GUARDED = 1 << 20; /* guards only this many bytes of an allocation, to save time */
+constexpr size_t GUARDED = 1 << 20; /* bytes of an allocation that are guarded; not all, to save time */
 bool is_open;
 
 void guard(uintptr_t at, size_t bytes, bool open)
@@ -117,7 +117,7 @@ cudaError_t queue_copy(Lock &lock, void *to, const void *from, size_t bytes, emu
     });
 }
 
-/* Copies. The host waits if `to` is pageable; if blocking, always, except for a copy from pageable memory to a GPU. */
+/* Copies. The host waits if `to` is pageable, and if blocking, except from pageable or GPU memory to GPU memory. */
 cudaError_t copy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream, bool blocking)
 {
     Lock lock(machine);

@@ -1,4 +1,4 @@
-/* nccl.cc - communicators, whose ranks meet in shared memory, and the issue of collectives. */
+/* nccl.cc - emulated NCCL: communicators, whose ranks exchange data in shared memory, and the issue of collectives. */
 #include "nccl.h"
 #include "rendezvous.h"
 #include "traced.h"
@@ -19,7 +19,7 @@ using emulated::Rendezvous;
 
 namespace
 {
-/* A communicator. If it is aborted, its queued collectives may outlive the handle. */
+/* A communicator's state, which queued collectives may still need after the communicator is destroyed. */
 struct State {
     Rendezvous ranks;
     bool blocking, connected, finalized;
@@ -32,7 +32,7 @@ struct State {
 thread_local ncclResult_t last_result;
 long collectives;               /* collectives issued by this process so far */
 std::atomic<long> threads;      /* threads started by calls on non-blocking communicators */
-std::atomic<int> communicators; /* open communicators; while above 0, a thread does queued work */
+std::atomic<int> communicators; /* open communicators; while there are any, a thread does queued work */
 
 ncclResult_t answer(ncclResult_t result)
 {
@@ -80,7 +80,7 @@ struct ncclComm {
 
 namespace
 {
-/* Checks, when all ranks have attached, that no ranks share a GPU, which NCCL refuses. */
+/* Connects the ranks, which have all attached. Like NCCL, refuses by default ranks that share a GPU. */
 ncclResult_t connect(State &state)
 {
     state.connected = true;
@@ -144,8 +144,8 @@ bool placed_well(const emulated::Call &call, const Rendezvous &ranks, const char
     }
 }
 
-/* Does a collective of a single rank as NCCL does in ncclLaunchOneRank: a copy, or nothing if in place; averages run a
- * kernel. The caller does not hold the lock. */
+/* Does a collective of a single rank as NCCL does in ncclLaunchOneRank: a copy, or nothing if in place. (Averages run a
+ * kernel, so `put` does them.) The caller does not hold the lock. */
 ncclResult_t put_alone(const emulated::Call &call, const void *in, void *out, cudaStream_t stream)
 {
     size_t bytes = call.count * emulated::type_bytes(call.type);

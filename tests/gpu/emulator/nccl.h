@@ -1,12 +1,12 @@
 /* nccl.h - NCCL as the project uses it, emulated between processes of one machine; for C and C++.
  *
  * Names, codes and meanings are those of NVIDIA's NCCL. Ranks meet in shared memory; a collective is work of a stream
- * that is done when all ranks have reached it. With a single rank it is a copy, or nothing if in place. Environment
- * variables (n counts a process's collectives from 1):
+ * that is done when all ranks have reached it (of a single rank: a copy, or nothing if in place). Environment
+ * variables (n counts a process's collectives from 1; defaults in parentheses):
  *
  *   EMULATED_NCCL_FAIL_RANK=r,call=n   collective n of rank r ends in an asynchronous error and is never done
- *   EMULATED_NCCL_HANG_RANK=r,call=n   collective n never begins on rank r; 0: connecting never ends
- *   EMULATED_NCCL_THREADS=n            the most threads that calls on non-blocking communicators start, one each
+ *   EMULATED_NCCL_HANG_RANK=r,call=n   collective n never begins on rank r; n = 0: connecting never ends
+ *   EMULATED_NCCL_THREADS=n            calls on non-blocking communicators may start n threads (one per call), no more
  *   NCCL_COMM_BLOCKING=0 or 1          whether communicators block; overrides their configuration, as in NCCL
  *   EMULATED_NCCL_VERSION=23000        the result of ncclGetVersion (22809) */
 #ifndef EMULATED_NCCL_H
@@ -61,7 +61,7 @@ const char *ncclGetLastError(ncclComm_t comm);
 ncclResult_t ncclGetUniqueId(ncclUniqueId *id);
 ncclResult_t ncclCommInitRank(ncclComm_t *comm, int nranks, ncclUniqueId id, int rank);
 /* If blocking is 0, this function and collectives may return ncclInProgress; they are done when ncclCommGetAsyncError
- * no longer returns it. */
+ * sets *error to something else. */
 ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int nranks, ncclUniqueId id, int rank, ncclConfig_t *config);
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *error);
 ncclResult_t ncclCommFinalize(ncclComm_t comm);

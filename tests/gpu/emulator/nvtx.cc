@@ -1,4 +1,4 @@
-/* nvtx.cc - a profiler that records NVTX ranges; with EMULATED_NVTX=2 it prints them at the end. */
+/* nvtx.cc - with EMULATED_NVTX=1 or 2, a profiler that records NVTX ranges; with 2, it prints them at the end. */
 #include "emulated.h"
 #include "nvtx3/nvToolsExt.h"
 

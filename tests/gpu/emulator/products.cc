@@ -1,4 +1,4 @@
-/* products.cc - shuffles, and products of small matrices, by a warp; the last lane to arrive computes them for all.
+/* products.cc - shuffles and products of small matrices by a warp; the last lane to arrive computes them for all lanes.
  *
  * This file uses only values of lanes, no memory, so it is built without AddressSanitizer. */
 #include "kernels/cuda/machine.cuh"
@@ -42,7 +42,7 @@ float bf16_of(uint32_t word, int half)
     return __uint_as_float(half ? word & 0xffff0000 : word << 16);
 }
 
-/* d[16, 8] += a[16, depth] * b[depth, 8]; each lane gives and gets a fragment of d. */
+/* Computes d[16, 8] += a[16, depth] * b[depth, 8]; d consists of the lanes' fragments of 4 numbers each. */
 void add_product(void **of_lane, const float *a, const float *b, int depth)
 {
     double d[16][8] = {};

@@ -1,4 +1,4 @@
-/* rendezvous.cc - exchanges the data of a collective in pieces: each rank posts its data, then takes what it needs. */
+/* rendezvous.cc - exchanges a collective's data piece by piece: each rank posts its data, then takes what it needs. */
 #include "rendezvous.h"
 #include "cuda_bf16.h"
 
@@ -10,10 +10,10 @@
 
 namespace emulated
 {
-constexpr size_t SLOT = 256 << 10; /* bytes of a piece */
+constexpr size_t SLOT = 256 << 10; /* bytes of a rank's slot */
 
 struct Place {
-    std::atomic<uint64_t> posted, taken; /* pieces this rank has put into its slot; pieces it took from all slots */
+    std::atomic<uint64_t> posted, taken; /* number of pieces that this rank put into its slot; took from all slots */
     std::atomic<int> here;
     int device;
     Call call;
@@ -77,7 +77,7 @@ bool Rendezvous::same_device() const
     return false;
 }
 
-/* ---- reductions, in the order of ranks, rounded to the type after each rank ---- */
+/* ---- reductions: add up in the order of ranks, rounded to the type after each addition ---- */
 
 template <typename T> static T add(T a, T b)
 {
@@ -129,7 +129,7 @@ static void reduce_any(const Rendezvous &ranks, const Call &call, size_t first, 
     with(ranks, call.op, first, n, out);
 }
 
-/* ---- pieces: n elements from index `from` on; of each rank's part, if a buffer has a part for each rank ---- */
+/* ---- a piece: n elements from index `from` on, of a buffer or, if it has a part for each rank, of each part ---- */
 
 static void post(Rendezvous &ranks, const Call &call, const char *in, size_t from, size_t n)
 {

@@ -10,7 +10,7 @@ namespace emulated
 {
 enum CallKind { ALL_REDUCE, REDUCE_SCATTER, ALL_GATHER, BROADCAST };
 
-/* The parameters that all ranks must agree on. `count` is per rank if a buffer has a part for each rank. */
+/* A collective's parameters, equal on all ranks. If a buffer has a part for each rank, `count` is that of one part. */
 struct Call {
     CallKind kind;
     ncclDataType_t type;
@@ -21,8 +21,8 @@ struct Call {
 
 /* The progress of a rank in a collective. */
 struct Progress {
-    size_t elements = 0;
-    bool posted = false;
+    size_t elements = 0; /* elements that the rank has exchanged */
+    bool posted = false; /* whether the rank has posted the next piece */
 };
 
 size_t type_bytes(ncclDataType_t type); /* 0 if the type is not emulated */
@@ -36,7 +36,7 @@ struct Rendezvous {
     Rendezvous(const Rendezvous &) = delete;
     Rendezvous &operator=(const Rendezvous &) = delete;
     ~Rendezvous();
-    /* Opens the shared memory with this name, as rank `rank`. Returns false if the system refuses. */
+    /* Opens the shared memory with this name, as rank `rank` on GPU `device`. Returns false if the system refuses. */
     bool attach(const char *name, int size, int rank, int device);
     /* Returns whether all ranks have attached. */
     bool all_here();

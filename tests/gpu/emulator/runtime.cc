@@ -1,4 +1,4 @@
-/* runtime.cc - the rest of the CUDA runtime: errors, GPUs and their properties, kernels and their limits. */
+/* runtime.cc - the CUDA runtime without streams and memory: errors, GPUs' properties, kernels and their limits. */
 #include "traced.h"
 
 #include <atomic>
@@ -21,14 +21,14 @@ thread_local cudaError_t last_error;
 thread_local int current;
 thread_local bool chosen;                                 /* this thread has set a GPU */
 std::atomic<bool> other_than_0;                           /* a thread has set a GPU other than 0 */
-auto &shared_limit = *new std::map<const void *, size_t>; /* [kernel]: its limit, if it has set one */
+auto &shared_limit = *new std::map<const void *, size_t>; /* shared_limit[kernel]: bytes; SHARED if not set */
 
 int arch()
 {
     return static_cast<int>(emulated::setting("EMULATED_CUDA_ARCH", 90));
 }
 
-/* Returns a block's most bytes of shared memory; by default those of sm_90 (sm_86, sm_89 and sm_120 have 101376). */
+/* Returns the most bytes of shared memory of a block; by default as sm_90 (sm_86, sm_89 and sm_120 have 101376). */
 size_t shared_most()
 {
     return static_cast<size_t>(emulated::setting("EMULATED_CUDA_SHARED", 227 << 10));

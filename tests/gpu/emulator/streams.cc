@@ -1,4 +1,4 @@
-/* streams.cc - streams and events: does queued work in a random order that streams and events allow. */
+/* streams.cc - streams and events: does queued work in a random order, among those that streams and events allow. */
 #include "traced.h"
 
 #include <ctime>
@@ -26,7 +26,7 @@ namespace
 {
 struct Place {
     CUstream_st *stream;
-    uint64_t number;
+    uint64_t number; /* of a piece of work, counted from 1 in its stream */
 };
 
 struct Work {
@@ -51,7 +51,7 @@ constexpr size_t LONGEST_QUEUE = 4096;
 constexpr int LEAST_PRIORITY = 0, GREATEST_PRIORITY = -5;
 
 auto &default_stream = *new CUstream_st{{}, 0, 0, true, 0, false, 7};
-/* Destroyed streams are kept, since others may still wait for their last work. */
+/* Destroyed streams are kept, since other streams may still wait for their last work. */
 auto &streams = *new std::vector<std::unique_ptr<CUstream_st>>;
 
 CUstream_st *stream_of(cudaStream_t stream)
@@ -123,7 +123,7 @@ cudaError_t put(Lock &lock, cudaStream_t handle, std::function<bool()> work, std
         work = emulated::traced(stream->number, std::move(work));
     stream->queue.push_back({std::move(work), find_dependencies(stream), std::move(event)});
     stream->queued++;
-    if (!emulated::chance(4)) /* sometimes imitates a fast GPU */
+    if (!emulated::chance(4)) /* sometimes does work at once, as a fast GPU would */
         emulated::work_a_little();
     return cudaSuccess;
 }

@@ -1,4 +1,4 @@
-/* traced.h - reports to a tracer the calls in progress and, once it is done, the work that they have queued. */
+/* traced.h - tells a tracer (CUPTI) about calls, and about the work that calls have queued, once the work is done. */
 #ifndef TRACED_H
 #define TRACED_H
 
@@ -6,7 +6,7 @@
 
 namespace emulated
 {
-/* A call of the runtime or the driver, for the lifetime of this object; a nested call is part of the outer call. */
+/* A call of the runtime or the driver, which lasts as long as this object; a nested call is part of the outer call. */
 class Traced
 {
   public:
@@ -17,14 +17,14 @@ class Traced
     Traced(const Traced &) = delete;
     Traced &operator=(const Traced &) = delete;
 
-    /* marks: reports that a stream has recorded an event. waits: reports that the host or a stream waits for an event
-     * (UINT32_MAX: for none). Ids are CUPTI's. */
+    /* marks: reports that the call records an event in a stream. waits: reports that the call is a wait, with CUPTI's
+     * number for the kind of wait, and CUPTI's ids of the stream and the event (UINT32_MAX: none). */
     void marks(uint32_t stream, uint32_t event);
     void waits(uint32_t type, uint32_t stream, uint32_t event);
     void asks(uint32_t event, bool done); /* a query of an event: recorded as a wait that takes no time */
 
     dim3 grid, block;
-    size_t bytes = 0; /* bytes of a kernel's shared memory, or of a copy */
+    size_t bytes = 0; /* bytes of a kernel's shared memory, of a copy or of a fill */
     Kind from = DEVICE, to = DEVICE;
 
   private:
@@ -40,7 +40,7 @@ class Traced
 /* Returns the call in progress in this thread, or NULL. */
 Traced *traced_call();
 
-/* Returns work that, once done, also makes a record with the call in progress, which queues the work. */
+/* Returns a function for the call in progress to queue: it does the work, and once done makes a record of the work. */
 std::function<bool()> traced(uint32_t stream, std::function<bool()> work);
 } // namespace emulated
 

@@ -1,17 +1,17 @@
-/* faults.c - a library to preload: makes one call on files below a directory fail, or ends the process after it.
+/* faults.c - a library to preload: makes one call on files below a directory fail, or ends the process after the call.
  *
  * In the environment: FAULT_UNDER, part of the directory's path (only calls on files that are written below it are
  * counted); FAULT_CALL, one of open, write, fsync, ftruncate, rename, close, mkdir; FAULT_AT, which of these calls
- * fails, from 1; FAULT_HOW, the name of an error (ENOSPC, EIO, EINTR, EMFILE), half-ENOSPC (a write accepts half, and
- * the next fails) or kill (the call is made, then SIGKILL ends the process); FAULT_RANK, the rank on which the call
- * fails; FAULT_LOG, a file to create after the fault.
+ * fails, from 1; FAULT_HOW, the name of an error (ENOSPC, EIO, EINTR, EMFILE), half-ENOSPC (a write accepts half of its
+ * bytes, and later writes fail) or kill (the call is made, then SIGKILL ends the process); FAULT_RANK, the only rank
+ * with faults, signals and stops (default: all ranks); FAULT_LOG, a directory to make when the call is reached.
  *
- * FAULT_CLOCK: seconds by which the time of day jumps after the first time it is read.
+ * FAULT_CLOCK: seconds by which the time of day jumps after its first reading.
  *
- * FAULT_SIGNAL: the number of a signal that the rank gets when the other libraries are loaded, before main.
+ * FAULT_SIGNAL: the number of a signal that the rank gets while libraries are loaded, before main.
  *
- * FAULT_STOP: where the rank is stopped: finalize, before MPI_Finalize; finalized, after it; exit, at the end of the
- * program. */
+ * FAULT_STOP: where the rank stops (SIGSTOP): finalize, before MPI_Finalize; finalized, after MPI_Finalize; exit, at
+ * the end of the program. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -30,9 +30,9 @@
 enum { FILES = 4096 };
 enum fault { NONE, FAIL, HALF, KILL };
 
-static atomic_int watched[FILES]; /* watched[descriptor]: 1 if its file is below FAULT_UNDER */
+static atomic_int watched[FILES]; /* watched[descriptor]: 1 if it writes to a file below FAULT_UNDER */
 static atomic_long calls;
-static atomic_int full; /* set after a write was cut in half; the next write fails */
+static atomic_int full; /* 1 after a write accepted only half of its bytes; later writes fail */
 
 static int is_rank(void)
 {
@@ -81,7 +81,7 @@ static int error_number(const char *how)
     abort();
 }
 
-/* Returns the fault to inject into this call on a file below the directory; sets errno if the call has to fail. */
+/* Returns the fault to inject into this call on a file below FAULT_UNDER; sets errno if the call has to fail. */
 static enum fault fault_of(const char *call)
 {
     const char *wanted = getenv("FAULT_CALL"), *at = getenv("FAULT_AT"), *how = getenv("FAULT_HOW");

@@ -1,12 +1,12 @@
-/* many_ranks.c - lets one process play rank 0 of MANY_RANKS ranks on one machine, to measure rank 0's work on the data
- * of all ranks. In place of the other ranks' data it receives copies of its own data. Collectives of the training use
- * other communicators and remain those of one rank. */
+/* many_ranks.c - makes one process run as rank 0 of MANY_RANKS ranks on one machine, to measure rank 0's work on the
+ * data of all ranks. In place of the other ranks' data it receives copies of its own data. Collectives of the training
+ * use other communicators, which still have one rank. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns a number from the environment, or `otherwise` if unset. */
+/* Returns the number in an environment variable, or `otherwise` if it is not set. */
 static int number(const char *name, int otherwise)
 {
     const char *text = getenv(name);
@@ -54,7 +54,7 @@ int MPI_Send(const void *bytes, int n, MPI_Datatype type, int to, int tag, MPI_C
     return to < 1 ? PMPI_Send(bytes, n, type, to, tag, comm) : MPI_SUCCESS;
 }
 
-/* Receives the rows of a trace with MANY_ROWS events (1000) from another rank, in pieces, then an empty message. */
+/* Makes up what rank `from` sends: the rows of a trace of MANY_ROWS events (default 1000), in pieces, then nothing. */
 static int received;
 int MPI_Recv(void *bytes, int capacity, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Status *status)
 {
@@ -77,7 +77,7 @@ int MPI_Recv(void *bytes, int capacity, MPI_Datatype type, int from, int tag, MP
 
 int MPI_Get_count(const MPI_Status *status, MPI_Datatype type, int *n)
 {
-    (void)status, (void)type; /* called only on rank 0, and only for the message just received */
+    (void)status, (void)type; /* rank 0 asks only about the message just received */
     *n = received;
     return MPI_SUCCESS;
 }

@@ -1,5 +1,5 @@
-/* delayed_tune.c - `ddpbench tune` with a known winner: after each backward every rank spins for some microseconds,
- * longer the more a bucket's size differs from a given size. Used by tests/cli/tune.sh, on the CPU. */
+/* delayed_tune.c - `ddpbench tune` with a known best bucket size: after each backward every rank spins, longer the more
+ * the implementation's bucket size differs from that size. Used by tests/cli/tune.sh, on the CPU. */
 #include "benchmark/tune.h"
 #include "ddp/job.h"
 #include "kernels/clock.h"
@@ -23,7 +23,7 @@ static void finish(struct reducer *reducer)
     original[i]->finish(reducer);
 }
 
-/* Delays rows with buckets by `us` for each factor of 2 between bucket size and `mb`, other rows by 5 times `us`. */
+/* Delays implementations with buckets by us * |log2(bucket size / mb MiB)| microseconds, other strategies by 5 * us. */
 static void delay(struct tune_options *options, double us, double mb)
 {
     struct implementation *row = options->run.training.implementation;

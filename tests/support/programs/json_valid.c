@@ -1,6 +1,6 @@
-/* json_valid.c - checks JSON files, for scripts. A .jsonl has one value per line, each ended by a newline; any other
- * file is one value; texts in a summary.json must be whole sentences. Prints the names of invalid files, and exits with
- * status 1 if there is one. */
+/* json_valid.c - checks JSON files, for scripts. A .jsonl file has one value per line, each ended by a newline; every
+ * other file has one value; texts in a summary.json must be whole sentences. Prints the names of invalid files, and
+ * exits with status 1 if there are any. */
 #include <cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static int valid(FILE *file, int by_line, int is_summary)
 {
     char *text = NULL;
     size_t room = 0, values = 0, bad = 0;
-    while (getdelim(&text, &room, by_line ? '\n' : 0, file) > 0) { /* the whole file, as it has no 0 byte */
+    while (getdelim(&text, &room, by_line ? '\n' : 0, file) > 0) { /* a line, or the file: it has no 0 byte */
         cJSON *json = cJSON_ParseWithOpts(text, NULL, 1);
         bad += !json || (is_summary && !all_sentences(json)) || (by_line && text[strlen(text) - 1] != '\n');
         cJSON_Delete(json);

@@ -84,11 +84,11 @@ TEST(too_little_is_no_model)
     for (size_t i = 0; i < LENGTH(rows); i++) {
         struct link_regime regime[LINK_REGIMES];
         int regimes = link_model_fit(regime, rows[i].bytes, rows[i].seconds, rows[i].n);
-        ck_assert_msg(regimes == rows[i].regimes, "row %zu: %d", i, regimes);
+        ck_assert_msg(regimes == rows[i].regimes, "row %zu: %d regimes", i, regimes);
     }
 }
 
-/* A regime has at least four sizes: eight sizes may have two regimes, but not seven; the last three are no regime. */
+/* A regime (range of sizes with its own line) has at least 4 sizes: 8 sizes may have two regimes, 7 sizes have one. */
 TEST(a_regime_has_four_sizes)
 {
     struct link_regime regime[LINK_REGIMES];
@@ -190,8 +190,8 @@ TEST(regimes_are_those_of_the_link)
             make_times(truth, n, of_times);
             wrong += link_model_fit(regime, bytes, seconds, n) != truth->regimes;
         }
-        ck_assert_msg(wrong <= at_most(0.05), "link %zu, %zu sizes, noise %g: %d of %d", i % LINKS, n, of_times, wrong,
-                      fits);
+        ck_assert_msg(wrong <= at_most(0.05), "link %zu, %zu sizes, noise %g: %d of %d are wrong", i % LINKS, n,
+                      of_times, wrong, fits);
     }
 }
 
@@ -235,7 +235,7 @@ TEST_EACH(intervals_cover, LINKS)
                 r[i].bandwidth_interval[0] <= truth->bandwidth[i] && truth->bandwidth[i] <= r[i].bandwidth_interval[1];
         }
     }
-    ck_assert_msg(right >= 0.9 * fits, "link %d: the right cut in %d", _i, right);
+    ck_assert_msg(right >= 0.9 * fits, "link %d: only %d of %d fits find the true regimes", _i, right, fits);
     for (int i = 0; i < truth->regimes; i++) {
         double error = noise_three_errors(0.95, right) + 0.005;
         ck_assert_double_eq_tol((double)latency[i] / right, 0.95, error);

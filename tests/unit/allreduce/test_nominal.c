@@ -1,4 +1,4 @@
-/* test_nominal.c - nominal rates of links by name and by number, and the text about the share of a rate reached. */
+/* test_nominal.c - nominal rates of links by name and by number, and the text that judges the share reached. */
 #include "allreduce/nominal.h"
 
 #include "kernels/error.h"
@@ -55,7 +55,7 @@ TEST(other_words_are_not_rates)
         refused(bits_or_bytes[i], bits_or_bytes[i], "b is ambiguous");
 }
 
-/* A nominal rate of a link that no ranks communicate over leads to a message. */
+/* If the nominal rate is that of a link over which no ranks communicate, there is a message. */
 TEST(a_link_that_is_not_used_is_reported)
 {
     static const struct {
@@ -74,7 +74,7 @@ TEST(a_link_that_is_not_used_is_reported)
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         struct nominal nominal = rate_of(known[i].link);
         const char *words = nominal_unused(&nominal, known[i].hosts, known[i].on_device);
-        ck_assert_msg(!words == !known[i].words && (!words || strstr(words, known[i].words)), "%zu: %s", i, words);
+        ck_assert_msg(!words == !known[i].words && (!words || strstr(words, known[i].words)), "row %zu: %s", i, words);
     }
 }
 
@@ -97,11 +97,11 @@ TEST(a_share_is_judged)
         {"100gbit", 0.81, 0.9, "81.0 % of 100gbit, normal (76 to 88 %; latency leaves 90 %)"},
         {"nvlink4", 0.9, 0.999, "90.0 % of nvlink4, higher than normal (75 to 85 %; latency leaves 99.9 %)"},
         {"nvlink4", 1.06, 1,
-         "106.0 % of nvlink4, more than one link carries: reduced in the network, or sent over several"},
+         "106.0 % of nvlink4, more than a link can carry: reduced in the network, or several links"},
         {"nvlink4", 1.06, NAN,
-         "106.0 % of nvlink4, more than one link carries: reduced in the network, or sent over several"},
+         "106.0 % of nvlink4, more than a link can carry: reduced in the network, or several links"},
         {"10gbit", 0.3, 0.4, "30.0 % of 10gbit; too small a message to judge the link by (latency leaves 40 %)"},
-        {"10gbit", 0.3, NAN, "30.0 % of 10gbit; to say whether that is normal takes a latency, so 4 sizes or more"},
+        {"10gbit", 0.3, NAN, "30.0 % of 10gbit; to judge that, the latency must be known: use 4 sizes or more"},
         {"5G/s", 0.7, 0.99, "70.0 % of 5G/s (latency leaves 99 %)"},
     };
     char text[NOMINAL_WORDS];

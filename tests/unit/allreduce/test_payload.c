@@ -11,7 +11,7 @@
 
 enum { COUNT = 37 };
 
-/* Combines one element with another in the arithmetic of its type. */
+/* Adds element *from to element *to, or takes their maximum, in the arithmetic of their type. */
 static void combine(enum comm_dtype dtype, enum comm_op op, void *to, const void *from)
 {
     float f;
@@ -122,7 +122,7 @@ TEST_EACH(inputs_are_not_results, COMM_DTYPES *COMM_OPS)
     for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++) {
         struct payload p = payload_of(_i, numbers[n]);
         if (p.collective.op == COMM_AVG && p.collective.dtype == COMM_BF16 && numbers[n] > 175)
-            continue; /* all averages are 0 */
+            continue; /* all averages are 0, as are most inputs */
         payload_fill(&p, in, buffer);
         ck_assert_uint_gt(payload_wrong(&p, in), COUNT / 3);
         ck_assert_uint_eq(payload_wrong(&p, buffer), COUNT); /* all elements are wrong before the reduction */
@@ -133,7 +133,7 @@ TEST_EACH(inputs_are_not_results, COMM_DTYPES *COMM_OPS)
     }
 }
 
-/* An all-gather done by hand is right; with a part of another rank it is wrong. */
+/* The result of an all-gather is right with the parts of all ranks in order, and wrong if another part replaces one. */
 TEST_EACH(gathered_parts_are_told_apart, COMM_DTYPES)
 {
     enum { RANKS = 300 };
@@ -168,7 +168,7 @@ TEST_EACH(a_broadcast_is_the_roots, COMM_DTYPES)
     ck_assert_uint_eq(payload_wrong(&p, root), 0);
 }
 
-/* In a reduce-scatter, rank r gets part r. */
+/* In a reduce-scatter, rank r gets part r of the sum. */
 TEST_EACH(a_scattered_part_is_the_ranks_own, COMM_DTYPES)
 {
     enum { RANKS = 2 };

@@ -22,7 +22,7 @@ static int judge(int k, size_t n, int anytime)
 
 /* ---- known answers ---- */
 
-/* Two series need no correction for several pairs: the interval is Student's. */
+/* Two series need no correction for several pairs: the interval is that of Student's t, from stats_paired. */
 TEST(two_series_give_one_pair)
 {
     static const double a[] = {1.30, 1.33, 1.32, 1.31, 1.34, 1.30}, b[] = {1.30, 1.29, 1.31, 1.32, 1.30, 1.31};
@@ -59,7 +59,7 @@ static void ladder(int k, double apart)
             sample[i][t] = exp(t % 7 + 0.01 * (i * apart + sqrt(2) * cos(M_PI * (i + 1) * (t + 0.5) / ROUNDS)));
 }
 
-/* Returns the critical value that was used for the interval of row i. */
+/* Returns the critical value of t that gave the interval in out[i]. */
 static double critical(int i, int best)
 {
     struct paired pair = stats_paired(sample[i], sample[best], ROUNDS, 0.95);
@@ -67,9 +67,9 @@ static double critical(int i, int best)
     return log(out[i].paired.ci_high / pair.ratio) / log(pair.ci_high / pair.ratio) * t;
 }
 
-/* The critical value for k series is slightly above Tukey's (studentised range q / sqrt 2), since each pair has its own
- * standard error and there are only 59 degrees of freedom. q at 5 % and infinite degrees of freedom is 3.314, 3.858 and
- * 4.387 for 3, 5 and 9 series. */
+/* The critical value for k series is slightly above that of Tukey's test, q / sqrt 2 with the studentised range q,
+ * since each pair has its own standard error and there are only 59 degrees of freedom. q at 5 % with infinite degrees
+ * of freedom is 3.314, 3.858 and 4.387 for 3, 5 and 9 series. */
 TEST(critical_values_near_tukeys)
 {
     static const double q[] = {[3] = 3.314, [5] = 3.858, [9] = 4.387};
@@ -90,7 +90,7 @@ TEST(steps_down)
     for (int i = 1; i < 5; i++)
         ck_assert(out[i].slower && out[i].paired.ci_low > 1 && (i == 4 || critical(i, 0) < critical(i + 1, 0)));
     ck_assert_double_eq_tol(critical(1, 0), stats_t_quantile(0.975, ROUNDS - 1), 1e-9);
-    for (int t = 0; t < ROUNDS; t++) /* makes rows 1 to 3 nearly equal to row 0 */
+    for (int t = 0; t < ROUNDS; t++) /* makes series 1 to 3 nearly equal to series 0 */
         for (int i = 1; i < 4; i++)
             sample[i][t] *= exp(-0.0099 * i);
     judge(5, ROUNDS, 0);
@@ -99,8 +99,8 @@ TEST(steps_down)
     ck_assert_double_lt(critical(3, 0), critical(4, 0));
 }
 
-/* The sign test (for decisions at any time) needs p <= 0.05 / 6 for four series (six pairs), p <= 0.05 for the last
- * two. If all signs agree, 8 rounds give p = 9 / 2^8 = 0.035, 10 rounds 11 / 2^10 = 0.0107, 11 rounds 0.0059. */
+/* The sign test (for decisions at any time) needs p <= 0.05 / 6 with four series (six pairs), p <= 0.05 with two series
+ * left. If all signs agree, 8 rounds give p = 9 / 2^8 = 0.035, 10 rounds 11 / 2^10 = 0.0107, 11 rounds 0.0059. */
 TEST(any_time_by_signs)
 {
     for (int i = 0; i < 4; i++)
@@ -240,8 +240,8 @@ static void count(const struct situation *of, int k, int best, const int *slower
 }
 
 /* At most 5 % of runs call a series slower that is not. Nearly as many slower series are found as by Holm's adjustment
- * over all pairs. With two series both tests are Student's, but best_of finds a few per cent fewer, since the least
- * median is less often the truly best series than the least mean. */
+ * over all pairs. With two series both methods are Student's t, but best_of finds a few per cent fewer, since the
+ * series with the least median is less often the truly best one than the series with the least mean. */
 TEST_EACH(error_and_power, 6)
 {
     static const struct situation situations[] = {{"equal", equal, even},

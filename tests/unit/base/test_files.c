@@ -69,7 +69,7 @@ static int is_gzip(const char *path)
     return n == 2 && magic[0] == 0x1f && magic[1] == 0x8b;
 }
 
-/* Writes text[n] in pieces of odd lengths, some empty. */
+/* Writes text[n] in pieces of 0, 1, 4, 13, ... bytes, and an empty piece at the end. */
 static int write_pieces(struct new_file *file, size_t n)
 {
     size_t at = 0;

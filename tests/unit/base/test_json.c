@@ -1,4 +1,4 @@
-/* test_json.c - error messages about files that are not JSON and files for which memory runs out. */
+/* test_json.c - error messages if a file is not a JSON object, or if memory runs out while a file is read. */
 #include "base/json.h"
 
 #include "kernels/error.h"
@@ -62,7 +62,7 @@ TEST(mistakes_are_named)
                                           {"{\n\"a\": 1,\n}", "is not valid JSON (line 3)"},
                                           {"{} {}", "is not valid JSON (line 1)"},
                                           {"{\"a\": 1e999999}x", "is not valid JSON (line 1)"},
-                                          {"[]", "holds no JSON object"}};
+                                          {"[]", "is valid JSON, but not an object"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         ck_assert_ptr_null(read_text(rows[i][0]));
         ck_assert_msg(strstr(error_text(), rows[i][1]) != NULL, "%s: %s", rows[i][0], error_text());

@@ -1,4 +1,4 @@
-/* test_junit.c - JUnit's XML of known cases, read back by a parser. */
+/* test_junit.c - the JUnit XML file of known test cases, read back by an XML parser. */
 #include "base/junit.h"
 #include "base/text.h"
 #include "tests/support/suite.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns the JUnit file of these cases as text; the caller frees it. */
+/* Returns the JUnit file of test[n] as text: a suite `name` with `words` as its output. The caller frees it. */
 static char *file_of(const struct junit_case *test, size_t n, const char *name, const char *words)
 {
     struct junit junit;

@@ -67,7 +67,7 @@ static const char *labels_end(const char *at)
     return at + 1;
 }
 
-/* Checks that every metric has a TYPE and samples, and none occurs twice. Returns the number of samples. */
+/* Checks that samples follow their metric's TYPE, and that neither is repeated. Returns the number of samples. */
 static int check_format(void)
 {
     static char known[400][600];
@@ -89,7 +89,7 @@ static int check_format(void)
             const char *name = name_end(line, "_:"), *labels = labels_end(name);
             char *rest;
             ck_assert_msg(strlen(metric) == (size_t)(name - line) && !strncmp(metric, line, (size_t)(name - line)),
-                          "not of %s: %.200s", metric, line);
+                          "sample of another metric than %s: %.200s", metric, line);
             ck_assert_msg(*labels == ' ' && !isspace((unsigned char)labels[1]), "no value: %.200s", line);
             strtod(labels, &rest);
             ck_assert_msg(rest == end, "not a number: %.200s", line);
@@ -97,7 +97,7 @@ static int check_format(void)
             samples++;
         }
         for (int i = 0; i < samples + metrics - 1; i++)
-            ck_assert_msg(strcmp(known[i], word) != 0, "twice: %.200s", word);
+            ck_assert_msg(strcmp(known[i], word) != 0, "occurs twice: %.200s", word);
         ck_assert_int_lt(samples + metrics, 400);
         snprintf(known[samples + metrics - 1], sizeof *known, "%s", word);
     }

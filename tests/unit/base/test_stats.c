@@ -67,7 +67,7 @@ TEST(quantile_type_7)
     ck_assert(sample[0] == 7 && sample[1] == 1 && sample[2] == 3 && sample[3] == 10 && sample[4] == 2);
 }
 
-/* Expected ranks come from exact integer sums of binomial coefficients; the largest n tests sums of logarithms. */
+/* Rows are {n, k}: the interval is from the k-th smallest of n samples to the k-th largest. k was computed exactly. */
 TEST(median_interval_ranks)
 {
     static const size_t known[][2] = {
@@ -109,8 +109,8 @@ TEST(summary_edges)
 
 TEST(paired_known)
 {
-    /* x = 0, log 2, 2 log 2: mean log 2, standard error log 2 / sqrt 3, t = sqrt 3 on 2 degrees of freedom, whose
-     * cdf is 1/2 + t / (2 sqrt(2 + t^2)) */
+    /* the logarithms of the ratios are 0, log 2, 2 log 2: mean log 2, standard error log 2 / sqrt 3, so t = sqrt 3;
+     * with 2 degrees of freedom the cdf of t is 1/2 + t / (2 sqrt(2 + t^2)) */
     const double a[] = {5, 6, 40}, b[] = {5, 3, 10};
     struct paired s = stats_paired(a, b, 3, 0.95);
     double reach = 4.3026527297494618 * log(2) / sqrt(3);
@@ -148,7 +148,7 @@ TEST(paired_edges)
     ck_assert(isnan(s.ci_low) && isnan(s.ci_high) && s.p == 1 && s.n == 2);
 }
 
-/* Computed by hand: one of eight ratios is below 1, so p = 9 x 8 / 2^8. At 9 / 2^8 the interval spans all samples. */
+/* By hand: one of eight ratios is below 1, so p = 9 x 8 / 2^8; the 95 % interval holds all 8, as 9 / 2^8 < 0.05 < p. */
 TEST(paired_anytime_known)
 {
     const double a[] = {1.10, 1.30, 0.90, 1.25, 1.40, 1.05, 1.20, 1.15, 1, 1}, b[] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
@@ -172,7 +172,7 @@ TEST(paired_anytime_known)
     ck_assert(isnan(s.ratio) && isnan(s.ci_low) && s.p == 1 && s.n == 0);
 }
 
-/* With 4001 rounds, 2^n and n! exceed the largest double, and the interval spans only a few samples. */
+/* With 4001 rounds, 2^n and n! exceed the largest double, and the interval holds 6 % of the samples. */
 TEST(paired_anytime_many)
 {
     enum { MANY = 4001 };
@@ -191,7 +191,7 @@ TEST(paired_anytime_many)
 
 TEST(unpaired_known)
 {
-    /* in units of log 2, logarithms 1, 3, 5 and 0, 2 have means 3 and 1, square sums 8 and 2, pooled variance 10 / 3 */
+    /* logarithms / log 2: a 1, 3, 5 (mean 3, sum of squares 8), b 0, 2 (mean 1, sum of squares 2); variance 10 / 3 */
     const double a[] = {2, 8, 32}, b[] = {1, 4}, one[] = {16}, equal[] = {3, 3, 3};
     struct unpaired s = stats_unpaired(a, 3, b, 2, 0);
     ck_assert_double_eq_tol(s.difference, 2 * log(2), 1e-14);
@@ -200,7 +200,7 @@ TEST(unpaired_known)
     struct unpaired r = stats_unpaired(b, 2, a, 3, 0);
     ck_assert_double_eq_tol(r.difference, -s.difference, 1e-14);
     ck_assert_double_eq_tol(r.error, s.error, 1e-14);
-    /* a single sample on one side has the error of predicting it from the n others: s sqrt(1 + 1 / n), df = n - 1 */
+    /* if one side is a single sample, the error is that of predicting it from the other n: s sqrt(1 + 1 / n) */
     s = stats_unpaired(one, 1, a, 3, 0);
     ck_assert_double_eq_tol(s.difference, log(2), 1e-14);
     ck_assert_double_eq_tol(s.error, 2 * log(2) * sqrt(1 + 1.0 / 3), 1e-14);
@@ -214,8 +214,8 @@ TEST(unpaired_known)
     ck_assert_double_eq(stats_unpaired(one, 1, a, 3, 0.001).error, stats_unpaired(one, 1, a, 3, 0).error);
 }
 
-/* Holm's weighted procedure by hand at level 0.05: p / weight is 0.005, 0.02, 0.0625, 0.25. The first hypothesis is
- * rejected: p = 0.01 <= 0.05 x 2 / 10. The second is kept: p = 0.02 > 0.05 x 1 / 8, with a weight of 8 left. */
+/* Holm's weighted procedure by hand at level 0.05, in the order of p / weight (0.005, 0.02, 0.0625, 0.25). The first
+ * hypothesis is rejected: p = 0.01 <= 0.05 x 2 / 10. The second is kept: p = 0.02 > 0.05 x 1 / 8 (weight 8 is left). */
 TEST(holm_known)
 {
     const double p[] = {0.02, 0.01, 0.25, 0.75}, weight[] = {1, 2, 4, 3};
@@ -256,8 +256,8 @@ TEST(median_interval_covers)
         double coverage = (double)covered / repetitions;
         ck_assert_msg(coverage >= 0.95 - noise_three_errors(0.95, repetitions), "n %zu covers %g", n, coverage);
         ck_assert_msg(coverage <= 0.99, "n %zu covers %g: too wide", n, coverage);
-        ck_assert_msg(width < last_width, "n %zu: width %g, fewer samples %g", n, width, last_width);
-        ck_assert_msg(n < 9 || whole == 0, "n %zu: the interval is the range", n);
+        ck_assert_msg(width < last_width, "n %zu: width %g, with fewer samples %g", n, width, last_width);
+        ck_assert_msg(n < 9 || whole == 0, "n %zu: the interval has the least or greatest sample", n);
         last_width = width;
     }
 }
@@ -297,7 +297,7 @@ TEST(paired_interval_covers)
     }
 }
 
-/* In 90 % of growing sequences, all anytime intervals hold the true ratio; intervals for a fixed n do not. */
+/* In 90 % of growing series, every anytime interval holds the true ratio; with intervals for fixed n, in under 70 %. */
 TEST(paired_anytime_covers_always)
 {
     enum { MOST = 300 };
@@ -329,7 +329,7 @@ TEST(paired_interval_is_narrow)
     noise_start(3);
     drifting_pair(a, b, 200, 1.01, 0.5);
     struct paired x = stats_paired(a, b, 200, 0.95);
-    double expected = 2 * 1.972 * 0.02 * sqrt(2) / sqrt(200); /* 2 t s / sqrt n; s is the spread of a difference */
+    double expected = 2 * 1.972 * 0.02 * sqrt(2) / sqrt(200); /* 2 t s / sqrt n, with the standard deviation s */
     ck_assert_double_eq_tol(log(x.ci_high / x.ci_low) / expected, 1, 0.15);
     ck_assert_double_lt(x.p, 0.01);
 }
@@ -376,7 +376,7 @@ TEST(holm_family_error)
     ck_assert_double_eq_tol((double)wrong / repetitions, 0.0488, noise_three_errors(0.0488, repetitions));
 }
 
-/* Computed by hand from right triangles (3-4-5, 5-12-13), also for logarithms. Asymmetric intervals stay asymmetric. */
+/* Intervals by hand from right triangles (3-4-5, 5-12-13): of a difference, and of a ratio from logarithms. */
 TEST(recovered_intervals_known)
 {
     struct measured x = {10, 7, 22}, y = {4, -1, 8};
@@ -417,7 +417,7 @@ TEST(recovered_interval_covers)
         held += m.low <= 0.5 && 0.5 <= m.high;
     }
     double share = (double)held / repetitions;
-    ck_assert_msg(share > 0.95 - noise_three_errors(0.95, repetitions), "covers %.4f", share);
+    ck_assert_msg(share > 0.95 - noise_three_errors(0.95, repetitions), "covers the true ratio in a share %.4f", share);
 }
 
 SUITE("stats", NULL, NULL)

@@ -1,4 +1,4 @@
-/* test_table.c - a table of known rows as text, as JSON and read back, and as comma-separated values. */
+/* test_table.c - a table of known rows as text and as JSON, and tables in files that other programs wrote. */
 #include "base/json.h"
 #include "base/table.h"
 #include "base/text.h"
@@ -80,7 +80,7 @@ TEST(words_are_aligned_and_scaled)
     cJSON_Delete(json);
 }
 
-/* The written file holds the cJSON tree's numbers bit for bit, as a wrong last bit may change their rounding. */
+/* The written file holds the cJSON tree's numbers bit for bit: a wrong last bit may change how they are rounded. */
 TEST(a_file_holds_the_numbers_of_the_tree)
 {
     cJSON *json = cJSON_CreateObject();
@@ -196,7 +196,7 @@ TEST(a_description_from_elsewhere_is_bounded)
     }
 }
 
-/* A cell holds whole characters, counted by their width on the screen, and no control characters. */
+/* A cell is padded by characters, not bytes; it holds whole characters, but no control characters. */
 TEST(cells_are_characters)
 {
     char many[2 * TABLE_CELL + 1] = "", cell[TABLE_CELL];

@@ -57,7 +57,7 @@ TEST(values_have_a_prefix_of_their_size)
     }
 }
 
-/* A value is printed in the unit that suits the value next to it. */
+/* A value is printed in the unit that suits the value next to which it is shown. */
 TEST(values_beside_each_other_share_a_unit)
 {
     ck_assert_str_eq(text_value_like(room.text, 0.000999, "s", 0.001), "0.999 ms");
@@ -92,7 +92,7 @@ TEST(sizes_have_binary_units)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         ck_assert_str_eq(text_bytes(room.text, rows[i].bytes), rows[i].words);
     text_bytes(room.text, 1e300);
-    ck_assert_ptr_nonnull(strstr(room.text, "e+2")); /* any unit is allowed */
+    ck_assert_ptr_nonnull(strstr(room.text, "e+2")); /* an exponent of 200 or more, whatever the unit */
     check_behind();
 }
 
@@ -135,7 +135,7 @@ TEST(utf8_is_recognised)
     static const char *const invalid[] = {"\x80", "a\xff", "\xe2\x82"}; /* tests/unit/kernels/test_utf8.c tests more */
     ck_assert(text_is_utf8("") && text_is_utf8("a \xc3\xa9 \xf4\x8f\xbf\xbf"));
     for (size_t i = 0; i < sizeof invalid / sizeof *invalid; i++)
-        ck_assert_msg(!text_is_utf8(invalid[i]), "invalid %zu", i);
+        ck_assert_msg(!text_is_utf8(invalid[i]), "invalid[%zu] is taken for UTF-8", i);
 }
 
 static void prints(void (*print)(FILE *out, const char *text), const char *text, const char *expected)

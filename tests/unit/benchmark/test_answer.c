@@ -1,4 +1,4 @@
-/* test_answer.c - the result of a search, as text and figures, on samples with known answers. */
+/* test_answer.c - the result of a search by `tune`, as text and figures, on samples with known answers. */
 #include "benchmark/answer.h"
 
 #include "base/json.h"
@@ -24,7 +24,7 @@ static struct figure_list figures;
 static cJSON *summary;
 
 /* Rows take 10 (without communication), 16, 12, 12.1 and 20 ms a step; from round 3 on the machine is half as fast. The
- * last row was dropped after 3 rounds, before the final, in which ddp is slower and the row of 2 MiB is undecided. */
+ * last row was dropped after 3 rounds. In the later rounds, the final, ddp is slower and the row of 2 MiB undecided. */
 static void setup(void)
 {
     static const double step[ROWS] = {0.010, 0.016, 0.012, 0.0121, 0.020};
@@ -80,11 +80,11 @@ static const char *verdict_in_table(int row)
 static double figure(const char *subject, const char *name)
 {
     const struct figure *found = figures_find(&figures, subject, name, 0);
-    ck_assert_msg(found != NULL, "no %s of %s", name, subject);
+    ck_assert_msg(found != NULL, "no figure %s of %s", name, subject);
     return found->value;
 }
 
-/* To be comparable, figures of dropped rows are scaled to the machine's speed in most rounds, when it was slow. */
+/* To be comparable, figures of dropped rows are scaled to the machine's speed in most rounds, the lower speed. */
 TEST(figures_are_of_one_machine)
 {
     make(SEARCH_TIME);
@@ -92,7 +92,7 @@ TEST(figures_are_of_one_machine)
     ck_assert_double_eq_tol(figure("ddp_bucketed:4", "step"), 0.040, 1e-9);
     ck_assert_double_eq_tol(figure("ddp", "sync_cost"), 0.012, 1e-9);
     ck_assert_double_eq_tol(figure("best", "step"), 0.024, 1e-9);
-    for (size_t i = 0; i < figures.n; i++) /* only `best` is judged, as other searches may lack a row */
+    for (size_t i = 0; i < figures.n; i++) /* judged: `best` alone, since another search may lack any other row */
         ck_assert_int_eq(figures.item[i].judged, !strcmp(figures.item[i].subject, "best"));
 }
 
@@ -107,7 +107,7 @@ TEST(words_name_the_options_and_the_groups)
            "In %: how much longer a step takes than with the best, round by round (geometric mean), shortest step "
            "first; slower: the interval is above 0. The 95 % holds for all intervals at once, and allows for the best "
            "having been picked from the same rounds.\n"
-           "Time limit reached: 1 min 02 s, 8 rounds.\n");
+           "Time limit reached, after 1 min 02 s, 8 rounds.\n");
     const cJSON *saved = cJSON_GetObjectItem(summary, "verdict");
     ck_assert_str_eq(verdict_best(saved), "ddp_bucketed:0.01");
     ck_assert_str_eq(json_string(summary, "ended"), "max_minutes");
@@ -124,7 +124,7 @@ TEST(without_a_size_the_best_size_is_named)
     search.row[1].state = SEARCH_IN;
     make(SEARCH_TIME);
     expect("Use ddp (shortest so far): 12.00 ms slower than without communication, 37.5 % of a step of 32.00 ms.\n"
-           "Options: --implementations ddp\nShortest of the bucket sizes: 0.01 MiB.\n");
+           "Options: --implementations ddp\nBucket size with the shortest step: 0.01 MiB.\n");
 }
 
 TEST(within_one_percent_is_a_tie)

@@ -13,8 +13,8 @@ static const struct gradient {
     int tensors;
     size_t size[3];
     const char *last;                              /* largest bucket size, MiB */
-} gradients[] = {{50, {1024, 1024, 1024}, "0.25"}, /* 0.195 MiB */
-                 {44, {1024, 1024, 1024}, "0.25"}, /* 0.172 MiB; 0.177 is not tried, as it is no power of two */
+} gradients[] = {{50, {1024, 1024, 1024}, "0.25"}, /* 0.195 MiB in all */
+                 {44, {1024, 1024, 1024}, "0.25"}, /* 0.172 MiB in all; 0.177 is not tried, as it is no power of two */
                  {30, {16, 65536, 512}, "4"}};
 
 static struct tensor tensor[64];
@@ -67,7 +67,7 @@ TEST_EACH(words_are_the_sizes, sizeof gradients / sizeof *gradients)
     }
 }
 
-/* Each size gives other buckets than the one before; the first is the smallest that puts two tensors in a bucket. */
+/* Each size gives other buckets than the previous size; the first size is the smallest that joins two tensors. */
 TEST_EACH(each_plan_once, sizeof gradients / sizeof *gradients)
 {
     const struct gradient *gradient = &gradients[_i];

@@ -145,7 +145,7 @@ TEST(slower_than_the_fastest)
 
 /* ---- enough rounds for --resolve ---- */
 
-/* Ranks two implementations. The logarithms of the ratios of their steps lie evenly within `more` +- 0.02. */
+/* Compares two implementations. The logarithms of the ratios of their steps lie evenly within `more` +- 0.02. */
 static struct ranking spread_evenly(size_t rounds, double more, double resolve, double *needed)
 {
     static const struct implementation rows[] = {ROW(none), ROW(ddp), ROW(ddp_flat)};
@@ -233,7 +233,7 @@ static void make_run(int n, double slow)
     }
 }
 
-/* At most 5 % of runs (+ three standard errors) call any of n equal rows slower; nearly all find a row 20 % slower. */
+/* In 5 % of runs at most (+ 3 standard errors), one of n equal rows is called slower; in 90 %, a row 20 % slower is. */
 TEST_RANGE(equals_are_called_different_rarely, 0, 3, 7)
 {
     enum { ROUNDS = 12 };
@@ -306,9 +306,9 @@ static int ends(const struct implementation *rows, size_t most, int *naive)
     return 0;
 }
 
-/* With --resolve, at most 5 % of runs call equal rows different, although each run decides after many rounds. The rule
- * for a fixed number of rounds, if used as often, does so far more often (tested with two rows, for which it needs no
- * simulation). Nearly all runs find a row that is 2 % slower, nearly always within 1000 rounds, a few minutes. */
+/* With --resolve, at most 5 % of runs call equal rows different, although a run decides after every few rounds. The
+ * rule for a fixed number of rounds, used as often, calls two equal rows different in at least 10 % of runs. Nearly all
+ * runs with equal rows end within 1000 rounds, a few minutes. A row that is 2 % slower is nearly always found. */
 TEST_RANGE(resolve_is_right_however_often_it_looks, 0, 1, 3)
 {
     enum { MOST = 1000 };
@@ -333,7 +333,7 @@ TEST_RANGE(resolve_is_right_however_often_it_looks, 0, 1, 3)
            ended * share, found * share);
     ck_assert_double_le(wrong * share, 0.05);
     if (n == 2) {
-        printf("looking naively: different in %g\n", naive * share);
+        printf("by the rule for a fixed number of rounds: called different in a share %g\n", naive * share);
         ck_assert_double_ge(naive * share, 0.1);
     }
     ck_assert_double_ge(ended * share, 0.95);

@@ -13,8 +13,8 @@
 
 enum { MOST_ROUNDS = 20000 };
 
-/* A made-up machine: a step of row i takes mean[i] exp(noise z + drift y) seconds; z is normal for each block, y for
- * each round. A block has 5 steps. */
+/* A made-up machine: a step of row i takes mean[i] exp(noise z + drift y) seconds. z and y are random with a standard
+ * normal distribution; z is drawn for each block, y for each round. A block has 5 steps. */
 struct machine {
     double mean[SEARCH_ROWS], noise, drift, seconds;
     double *step[SEARCH_ROWS];
@@ -30,8 +30,8 @@ static void release(void)
     memset(&machine, 0, sizeof machine);
 }
 
-/* Makes a search with a control of 1 s, `strategies` rows without a bucket size, and `sizes` rows with one, half of
- * them in reserve. */
+/* Makes a search with a control, whose step takes 1 s, `strategies` rows without a bucket size, and `sizes` rows with a
+ * bucket size, every second of which is in reserve, to run only in the final, if at all. */
 static void create(int strategies, int sizes, double noise)
 {
     struct search *s = &machine.search;
@@ -73,7 +73,7 @@ static void run_to_end(double limit)
         run_round();
 }
 
-/* Runs rounds until the next stage, or the final, begins. */
+/* Runs rounds until the next stage or the final (the last stage) begins, or the search ends. */
 static void run_stage(void)
 {
     const struct search *s = &machine.search;
@@ -168,7 +168,7 @@ TEST(time_is_kept)
     ck_assert_int_eq(machine.search.end, SEARCH_TIME);
     ck_assert_double_le(machine.seconds, 305);
     ck_assert_double_ge(machine.seconds, 240);
-    ck_assert_int_eq(search_count(&machine.search, SEARCH_LEFT_OUT), 3); /* 3 of 7 sizes are left out */
+    ck_assert_int_eq(search_count(&machine.search, SEARCH_LEFT_OUT), 3); /* of the 7 sizes that are not in reserve */
     ck_assert_int_eq(machine.search.final, 1);
 
     create(4, 13, 0.02); /* a single round takes longer than the limit */
@@ -180,8 +180,8 @@ TEST(time_is_kept)
 }
 
 /* Returns how much longer a step takes with the chosen bucket size than with the best size, relative to the best. The
- * sync cost is 20 % of a computing step at size number `bottom` and up to 100 % at the ends, as on a link where sending
- * takes as long as backward. Blocks have 2 % of noise, rounds have `drift`, and a search lasts `limit` seconds. */
+ * sync cost, relative to a step without it, is 20 % at size number `bottom` and up to 100 % at the ends, as on a link
+ * where sending takes as long as backward. Blocks have 2 % of noise, rounds `drift`; a search lasts `limit` seconds. */
 static double excess(double limit, double drift, double bottom)
 {
     double least = INFINITY;

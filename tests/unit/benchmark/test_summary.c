@@ -147,7 +147,7 @@ TEST_EACH(a_missing_verdict_has_its_reason, 4)
     } cases[] = {{ROWS, 1, ROUNDS, "Nothing to choose: one rank has nothing to reduce"},
                  {ROWS, 2, 1, "No verdict: too few rounds for an interval; use 3 or more (--rounds)."},
                  {ROWS, 2, 2, "No verdict: too few rounds for an interval; use 3 or more (--rounds)."},
-                 {2, 2, ROUNDS, "Nothing to choose: fewer than two strategies that reduce."}};
+                 {2, 2, ROUNDS, "Nothing to choose: fewer than two of the strategies reduce gradients."}};
     char *text = verdict(row, cases[_i].n, cases[_i].rounds, cases[_i].ranks);
     expect(text, cases[_i].words);
     ck_assert_ptr_null(strstr(text, "Use "));
@@ -187,7 +187,7 @@ TEST_EACH(resolution_is_reported, 4)
     free(text);
 }
 
-/* With two rounds the row is undecided, and the text names the missing interval. */
+/* With two rounds, ddp is undecided, and the text has "(no interval)". */
 TEST(a_missing_interval_is_reported)
 {
     measurements.rounds = 2;
@@ -204,7 +204,7 @@ TEST(attainable_is_shown_where_it_was_measured)
     static const double bound[ROWS] = {NAN, 0.008, 0.014};
     double seconds[ROWS * ROUNDS];
     for (int i = 0; i < ROWS * ROUNDS; i++)
-        seconds[i] = bound[i / ROUNDS] * (i % 2 ? 1.001 : 1); /* bounds vary over rounds as steps do */
+        seconds[i] = bound[i / ROUNDS] * (i % 2 ? 1.001 : 1); /* attainable times vary over rounds as steps do */
     ranking_create(&ranking, &measurements, row, 2, 1000, seconds, 0);
     ranking_add_table(&ranking, 3, summary);
     ranking_add_figures(&ranking, &figures);

@@ -48,7 +48,7 @@ static void expect(const char *part)
     ck_assert_msg(count(part) > 0, "no '%s' in:\n%s", part, picture);
 }
 
-/* Returns the number after the n-th occurrence of `before`, from 0. */
+/* Returns the number after the n-th occurrence of `before`, counted from 0. */
 static double number(const char *before, int n)
 {
     const char *c = picture;

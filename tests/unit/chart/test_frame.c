@@ -1,4 +1,4 @@
-/* test_frame.c - axes with known ticks, for any values. */
+/* test_frame.c - axes of charts: known ticks, and a place on the axis for any value. */
 #include "chart/frame.h"
 
 #include "tests/support/suite.h"
@@ -78,7 +78,7 @@ TEST(a_linear_axis_begins_at_zero_or_is_cut)
     ck_assert_double_eq(axis_place(&axis, -1), 100);
 }
 
-/* Every value has a place on the axis, also if the range is invalid, zero, a single value, or as wide as possible. */
+/* Every value that an axis takes has a place on it, also if the range is invalid, a single value, or the widest. */
 TEST(every_value_has_a_place)
 {
     static const double value[] = {0,        1,      -1,   5e-324,   DBL_MIN,   DBL_MAX,
@@ -91,15 +91,15 @@ TEST(every_value_has_a_place)
                 struct axis axis = from_to(axis_for(&of, value[i], value[j]));
                 double tick[AXIS_TICKS];
                 size_t n = axis_ticks(&axis, 8, tick);
-                ck_assert_msg(axis.high > axis.low, "%g %g", value[i], value[j]);
+                ck_assert_msg(axis.high > axis.low, "empty axis: %g to %g", value[i], value[j]);
                 ck_assert_uint_le(n, 8);
                 for (size_t k = 0; k < n; k++)
-                    ck_assert_msg(axis_place(&axis, tick[k]) >= 100, "log %d, %g to %g, tick %g", is_log, value[i],
-                                  value[j], tick[k]);
+                    ck_assert_msg(axis_place(&axis, tick[k]) >= 100, "axis (log %d) from %g to %g, tick %g", is_log,
+                                  value[i], value[j], tick[k]);
                 for (int k = 0; k < N; k++) {
                     double place = axis_place(&axis, value[k]);
                     ck_assert_msg(axis_takes(is_log, value[k]) ? place >= 100 && place <= 200 : isnan(place),
-                                  "%g on %d from %g to %g is at %g", value[k], is_log, value[i], value[j], place);
+                                  "%g (log %d, from %g to %g) is at %g", value[k], is_log, value[i], value[j], place);
                 }
             }
 }

@@ -128,8 +128,8 @@ TEST(colours_stand_out)
             snprintf(on, sizeof on, ".dp-on%d", i);
             struct rgb area = colour(name, dark);
             const char *place = strstr(dark_on[dark], on), *other = strstr(light_on[dark], on);
-            ck_assert_msg(!place != !other, "text upon colour %d", i);
-            ck_assert_msg(contrast(page, area) >= 3, "%s %d", name, dark);
+            ck_assert_msg(!place != !other, "colour %d needs either dark or light text", i);
+            ck_assert_msg(contrast(page, area) >= 3, "%s (dark %d) is too close to the page", name, dark);
             ck_assert_msg(contrast(area, colour(place ? dark_on[dark] : light_on[dark], 0)) >= 4.5, "%s %d", on, dark);
         }
     }
@@ -151,8 +151,8 @@ static void perceived(const double rgb[3], double lab[3])
         lab[i] = 100 * (second[i][0] * cone[0] + second[i][1] * cone[1] + second[i][2] * cone[2]);
 }
 
-/* Colours differ by at least 9 for normal vision and for eyes without red, green or blue cones (Machado, Oliveira and
- * Fernandes, IEEE TVCG 15 (2009) 1291-1298, severity 1); a just noticeable difference is 2. */
+/* Colours are at least 9 apart in Oklab times 100, for normal vision and for eyes without red, green or blue cones
+ * (Machado, Oliveira and Fernandes, IEEE TVCG 15 (2009) 1291-1298, severity 1); a just noticeable difference is 2. */
 TEST(colours_differ_for_everyone)
 {
     static const double eye[4][3][3] = {

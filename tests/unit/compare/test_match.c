@@ -112,7 +112,7 @@ TEST(sizes_that_are_not_finite_are_safe)
         ck_assert_ptr_eq(lines.item[i].candidate, lines.item[i].baseline + 2);
 }
 
-/* All figures are matched, even as many as `allreduce` saves for many sizes. */
+/* All figures are matched even if there are thousands, as when `allreduce` has measured many sizes. */
 TEST(many_sizes_are_matched)
 {
     enum { SIZES = 8000 };
@@ -165,7 +165,7 @@ TEST(a_baseline_with_wrong_elements_is_refused)
     ck_assert_str_eq(error_text(), "DIR: found wrong elements in a of 8 bytes, so it is no baseline; leave it out");
 }
 
-/* A figure of 0 or less has no ratio; judging it is an error in any of the runs, with or without --metrics. */
+/* A figure of 0 or less has no ratio. If a run has such a figure, judging it is an error, with or without --metrics. */
 TEST(figures_of_zero_have_no_ratio)
 {
     for (int zero = 0; zero < 2; zero++)

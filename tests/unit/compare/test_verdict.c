@@ -1,7 +1,7 @@
 /* test_verdict.c - verdicts on made-up runs: single verdicts, and error rate and power in simulations.
  *
- * The simulations have a fixed seed, and a tenth of their comparisons unless TEST_LONG is set. They compare 24 sizes in
- * two placements with a tolerance of 5 %. Runs have noise of 1 %, independent for each size or common to all sizes. */
+ * The simulations have a fixed seed, and a tenth of their comparisons unless TEST_LONG is set. They compare 24 sizes,
+ * in place and out of place, with a tolerance of 5 %. Noise is 1 %, independent for each size or the same for all. */
 #include "compare/verdict.h"
 #include "tests/support/noise.h"
 #include "tests/support/suite.h"
@@ -51,7 +51,7 @@ static struct figure_verdict_row judged(const double *baseline, size_t baselines
 
 static const double spread[] = {100, 101, 99, 100.5, 99.5};
 
-/* The interval of 5 + 5 runs by hand: pooled variance, and the 5 % point of t on 8 degrees of freedom, 1.8595. */
+/* The interval of 5 + 5 runs by hand: pooled variance, and the upper 5 % point of t, 1.8595 at 8 degrees of freedom. */
 TEST(an_interval_has_known_ends)
 {
     double slower[5], squares = 0, mean = 0;
@@ -70,7 +70,7 @@ TEST(an_interval_has_known_ends)
     ck_assert_int_eq(row.verdict, VERDICT_REGRESSED);
 }
 
-/* A single candidate has a prediction interval, with the 5 % point of t on 4 degrees of freedom, 2.1318. */
+/* A single candidate has a prediction interval, with the upper 5 % point of t, 2.1318 at 4 degrees of freedom. */
 TEST(one_candidate_has_a_prediction_interval)
 {
     double squares = 0, mean = 0;
@@ -89,7 +89,7 @@ TEST(one_candidate_has_a_prediction_interval)
     ck_assert_int_eq(judged(RUNS_OF(spread), (double[]){91}, 1).verdict, VERDICT_IMPROVED);
 }
 
-/* Runs with exactly equal values are judged as if they had the spread VERDICT_LEAST_SD. */
+/* Runs with exactly equal values are judged as if their logarithms had the standard deviation VERDICT_LEAST_SD. */
 TEST(equal_runs_have_the_least_spread)
 {
     const double equal[] = {7, 7, 7, 7, 7};
@@ -104,7 +104,7 @@ TEST(equal_runs_have_the_least_spread)
     ck_assert_int_eq(judged(RUNS_OF(equal), RUNS_OF(equal)).verdict, VERDICT_OK);
 }
 
-/* A few slow candidate runs are OK if the typical run is not slower; frequent or very slow runs are ambiguous. */
+/* If only a few candidate runs are slow, the verdict is OK; if many are, or a few are very slow, it is ambiguous. */
 TEST(late_runs_alone_prove_nothing)
 {
     static const double clean[] = {100, 101, 99, 100, 100}, late[] = {100, 125, 99, 124, 100};
@@ -120,7 +120,7 @@ TEST(late_runs_alone_prove_nothing)
     ck_assert_int_eq(row.verdict, VERDICT_AMBIGUOUS);
 }
 
-/* With fewer than five baselines, a regression needs a best candidate 1.05 x 1.1 = 1.155 times the worst baseline. */
+/* With under 5 baselines, a regression needs a best candidate above 1.05 x 1.1 = 1.155 times the worst baseline. */
 TEST(few_runs_are_judged_by_their_extremes)
 {
     const double four[] = {100, 104, 96, 100};
@@ -136,7 +136,7 @@ TEST(few_runs_are_judged_by_their_extremes)
     ck_assert_int_eq(judged(RUNS_OF(four), RUNS_OF(less_fast)).verdict, VERDICT_OK);
 }
 
-/* If runs are so few that chance puts one side above the other in over 5 % of cases, the verdict claims no change. */
+/* With so few runs that by chance one side is above the other in over 5 % of cases, no change is ever significant. */
 TEST(too_few_runs_decide_nothing)
 {
     static const struct {
@@ -202,7 +202,7 @@ TEST(wrong_elements_are_a_regression)
     ck_assert_int_eq(verdicts.row[0].verdict, VERDICT_REGRESSED);
 }
 
-/* A group has a row over those of its sizes that all runs have; a group of a single size has none. */
+/* A group of sizes has one more row, the mean over those sizes that all runs have; a group of one size has none. */
 TEST(size_groups)
 {
     const double hole[] = {100, 101, 99, NAN, 99.5}, twice[] = {200, 202, 198, 201, 199}, alone[] = {3, 3, 3, 3, 3};
@@ -223,8 +223,8 @@ TEST(size_groups)
 
 /* ---- error rate and power ---- */
 
-/* Fills runs[groups, n] with noise of standard deviation sd, the same for all sizes if common. Multiplies the times of
- * size number `which`, or of all sizes if -1, by slower. */
+/* Fills runs[groups, n] with noise of standard deviation sd, the same for all groups if common. Multiplies the times
+ * of group number `which`, or of all groups if -1, by slower. A group is a size in one placement. */
 static void make_runs(double runs[GROUPS][RUNS], size_t n, double sd, int common, double slower, int which)
 {
     for (size_t i = 0; i < n; i++) {
@@ -278,7 +278,7 @@ TEST(false_regressed)
             for (size_t candidates = 1; candidates <= RUNS; candidates += RUNS - 1) {
                 double wrong = share(VERDICT_REGRESSED, n, candidates, common, truths[t], -1);
                 ck_assert_msg(wrong <= 0.05 + (truths[t] > 1 ? noise_three_errors(0.05, n) : 0),
-                              "common %d, truth %g, %zu candidates: %g", common, truths[t], candidates, wrong);
+                              "common %d, truth %g, %zu candidates: %g wrong", common, truths[t], candidates, wrong);
                 /* the test is not too strict: with independent noise and a truth of 1.05, errors are close to 5 % */
                 ck_assert(common || truths[t] == 1 || wrong > fmax(0, 0.04 - noise_three_errors(0.04, n)));
             }
@@ -303,8 +303,8 @@ TEST(false_regressed_of_few)
             verdicts_create(&verdicts, &rules, group, GROUPS, runs[k][0], runs[k][1]);
             wrong += verdicts.count[VERDICT_REGRESSED] > 0;
         }
-        ck_assert_msg((double)wrong / n <= 0.05 + noise_three_errors(0.05, n), "%zu + %zu runs: %g", runs[k][0],
-                      runs[k][1], (double)wrong / n);
+        ck_assert_msg((double)wrong / n <= 0.05 + noise_three_errors(0.05, n), "%zu + %zu runs: a share %g is wrong",
+                      runs[k][0], runs[k][1], (double)wrong / n);
     }
 }
 
@@ -316,12 +316,12 @@ TEST(slower_candidates_are_found)
         double all = share(VERDICT_REGRESSED, n, RUNS, common, 1.08, -1);
         double one = share(VERDICT_REGRESSED, n, RUNS, common, 1.11, 30);
         double better = share(VERDICT_IMPROVED, n, RUNS, common, 1 / 1.08, -1);
-        ck_assert_msg(all >= 0.95 - noise_three_errors(0.95, n), "common %d: 8 %% at all sizes found with %g", common,
-                      all);
-        ck_assert_msg(one >= 0.90 - noise_three_errors(0.90, n), "common %d: 11 %% at one size found with %g", common,
-                      one);
-        ck_assert_msg(better >= 0.95 - noise_three_errors(0.95, n), "common %d: 8 %% better at all sizes found with %g",
-                      common, better);
+        ck_assert_msg(all >= 0.95 - noise_three_errors(0.95, n),
+                      "common %d: 8 %% slower at all sizes, found in a share %g of comparisons", common, all);
+        ck_assert_msg(one >= 0.90 - noise_three_errors(0.90, n),
+                      "common %d: 11 %% slower at one size, found in a share %g of comparisons", common, one);
+        ck_assert_msg(better >= 0.95 - noise_three_errors(0.95, n),
+                      "common %d: 8 %% faster at all sizes, found in a share %g of comparisons", common, better);
     }
 }
 

@@ -43,7 +43,7 @@ TEST(drift_is_per_second)
     ck_assert_int_eq(alignment_apply(&a, 1000 + second / 20), 1000 + second / 20 - 500);
 }
 
-/* A drift within its error or beyond any crystal's is ignored; the more precise of the two samples is used. */
+/* A drift within its error or above 200 us/s (quartz clocks drift less) is ignored; the more precise offset is used. */
 static const struct {
     const char *what;
     struct clock_sample before, after;
@@ -54,9 +54,9 @@ static const struct {
     {"within its error", {0, 500, 30}, {1000000000, 580, 50}, 0, 500, 130},
     {"within its error, the second better", {0, 500, 50}, {1000000000, 420, 30}, 0, 420, 130},
     {"the same twice, once by long trips", {0, 500, 30}, {1000000000, 500, 2000000}, 0, 500, 200030},
-    {"of a crystal", {0, 500, 30}, {1000000, 500 + 200, 50}, 200000, 500, 50},
-    {"of no crystal", {0, 500, 30}, {1000000, 500 + 201, 50}, 0, 500, 251},
-    {"of no crystal, the second better", {0, 500, 50}, {1000000, 500 - 201, 30}, 0, 299, 251},
+    {"largest drift of a quartz clock", {0, 500, 30}, {1000000, 500 + 200, 50}, 200000, 500, 50},
+    {"more drift than a quartz clock has", {0, 500, 30}, {1000000, 500 + 201, 50}, 0, 500, 251},
+    {"more drift than a quartz clock has, the second better", {0, 500, 50}, {1000000, 500 - 201, 30}, 0, 299, 251},
 };
 
 TEST_EACH(drift_is_applied_where_it_is_known, LENGTH(samples))
@@ -69,7 +69,7 @@ TEST_EACH(drift_is_applied_where_it_is_known, LENGTH(samples))
                   (long long)a.residual_ns);
 }
 
-/* The offset is moved just far enough to meet the bounds; if bounds and samples contradict each other, half way. */
+/* The offset moves just far enough to meet the bounds; if bounds and samples contradict each other, to their middle. */
 static const struct {
     const char *what;
     int64_t least, most, offset, residual; /* bounds of the change; result expected from offset 500, residual 100 */

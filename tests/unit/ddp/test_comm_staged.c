@@ -1,4 +1,4 @@
-/* test_comm_staged.c - a staged comm accepts only memory it has allocated; tests/mpi/comm.c tests collectives. */
+/* test_comm_staged.c - a staged comm accepts only memory it has allocated; tests/mpi/comm.c tests its collectives. */
 #include "ddp/comm_staged.h"
 #include "tests/support/delayed_device.h"
 #include "tests/support/suite.h"

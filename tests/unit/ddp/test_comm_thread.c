@@ -134,7 +134,7 @@ TEST_EACH(joined_collectives_are_complete, sizeof progresses / sizeof *progresse
     finish(comm, &m, &timeline);
 }
 
-/* Blocking collectives run in order with others and are complete on return; later collectives continue afterwards. */
+/* run_blocking keeps the order of collectives and returns when its collective is complete; later ones still work. */
 TEST_EACH(a_run_is_complete_on_return, sizeof progresses / sizeof *progresses)
 {
     struct made_up m;
@@ -188,7 +188,7 @@ TEST_EACH(collectives_progress_without_join, 2 * sizeof progresses / sizeof *pro
     finish(comm, &m, &timeline);
 }
 
-/* Between a join and the next start the thread does not call the transport, so that the training thread may call it. */
+/* Between a join and the next start only the training thread may call the transport; the comm thread does not. */
 TEST_EACH(transport_is_not_called_while_idle, sizeof progresses / sizeof *progresses)
 {
     struct made_up m;

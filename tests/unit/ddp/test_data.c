@@ -1,7 +1,7 @@
 /* test_data.c - training data: every kind of source, the order of sequences, their division over ranks, and errors.
  *
- * Token i of a test file has the value i. A row that starts with n T is therefore sequence n, and batches show the
- * order of sequences. */
+ * Token i of a test file has the value i. With context length T, a row that starts with n T is therefore sequence n,
+ * and batches show the order of sequences. */
 #include "ddp/data.h"
 
 #include "kernels/error.h"
@@ -35,7 +35,7 @@ static void write_file(const char *name, const void *content, size_t bytes)
     ck_assert_int_eq(fclose(file), 0);
 }
 
-/* Writes n tokens 0, 1, 2, ... as a shard, with `token` at index `at`; with_header puts magic, version, count first. */
+/* Writes n tokens 0, 1, 2, ... as a shard, with `token` at index `at`; if with_header, after magic, version, count. */
 static void write_shard(size_t n, size_t at, int token, int with_header, int version, int count)
 {
     unsigned char *content = calloc(1024 + 2 * n, 1), *to = content + (with_header ? 1024 : 0);
@@ -143,8 +143,8 @@ TEST(shards_with_and_without_header)
     }
 }
 
-/* Every synthetic token occurs about equally often (chi-square of 40 classes below its 1e-6 point), another seed gives
- * other tokens, and no two sequences are equal. */
+/* All synthetic tokens occur about equally often (chi-square with 40 degrees of freedom is below its 1e-6 point),
+ * another seed gives other tokens, and no two sequences are equal. */
 TEST(synthetic_tokens)
 {
     enum { V = 41, T = 50, BATCH = 40, STEPS = 10, N = T * BATCH * STEPS };
@@ -204,7 +204,7 @@ TEST_EACH(joined_batch_is_the_same_for_any_ranks, WAYS)
     }
 }
 
-/* Checks that one epoch serves each sequence once, on one rank, and that later epochs repeat the same order. */
+/* Checks that an epoch serves each sequence once, to exactly one rank, and that later epochs repeat the same order. */
 static void check_epochs(size_t sequences, size_t batch, int ranks)
 {
     enum { T = 3 };
@@ -267,7 +267,7 @@ TEST(seed_decides_the_order)
 
 /* ---- seek, and lifetime of a batch ---- */
 
-/* Checks that the next micro-batch, input and target, is number i of the recorded micro-batches. */
+/* Checks that the next micro-batch, input and target, is number i of those recorded in all[][part]. */
 static void check_served(struct data *data, const int32_t *all, size_t part, size_t i)
 {
     const int32_t *input, *target;
@@ -388,7 +388,7 @@ static void refused(const struct data_options *options, const char *const *words
 }
 #define REFUSED(options, ...) refused(&(options), (const char *const[]){__VA_ARGS__, NULL})
 
-/* Wrong shards are refused; other errors of files are in the command-line test of the benchmark. */
+/* Wrong shards are refused; the command-line test of the benchmark tests other errors of files. */
 TEST(wrong_shards)
 {
     struct data_options options = options_for(bin_path, 65536, 4, 3);

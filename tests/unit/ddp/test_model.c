@@ -130,8 +130,8 @@ static double expected_loss(int step)
     return number(cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(fixture, "steps"), step), "loss");
 }
 
-/* Returns the largest difference between a tensor in an arena and in the fixture, relative to the largest number of the
- * fixture's tensor. If minus is not NULL, the fixture's values of that name are first subtracted from those numbers. */
+/* Returns the largest difference between tensor t in an arena and its values `name` in the fixture, relative to the
+ * largest of these values or, if minus is not NULL, to the largest difference between these and its values `minus`. */
 static double worst(const float *arena, const struct tensor *t, const cJSON *parameter, const char *name,
                     const char *minus)
 {
@@ -158,15 +158,15 @@ TEST(gradients_equal_pytorchs)
     for (int i = 0; i < model.tensors; i++, p = p->next) {
         /* the tolerance allows fp32 sums of some hundred products in another order */
         double error = worst(gradient, &model.tensor[i], p, "gradient", NULL);
-        ck_assert_msg(error < 1e-5 * slack(model.device), "gradient of %s is off by %g of its largest",
+        ck_assert_msg(error < 1e-5 * slack(model.device), "gradient of %s: the error is %g of the largest value",
                       model.tensor[i].name, error);
     }
     free(gradient);
     model_destroy(&model);
 }
 
-/* Gradients of two micro-batches add up. Products that accumulate may use another kernel and order of summation, so the
- * error is relative to the largest term, as terms may cancel in a sum. */
+/* Gradients of two micro-batches add up. Matrix products that add to their output may use another kernel and another
+ * order of summation. As terms may cancel in a sum, the error is relative to the largest term. */
 TEST(gradients_of_micro_batches_add_up)
 {
     struct model model;
@@ -186,8 +186,8 @@ TEST(gradients_of_micro_batches_add_up)
             difference = fmax(difference, fabs((double)sum[j] - (a + b)));
             largest = fmax(largest, fmax(fabs(a), fabs(b)));
         }
-        ck_assert_msg(difference <= 1e-5 * slack(model.device) * largest, "gradient of %s is off by %g of its largest",
-                      t->name, difference / largest);
+        ck_assert_msg(difference <= 1e-5 * slack(model.device) * largest,
+                      "gradient of %s: the error is %g of the largest value", t->name, difference / largest);
     }
     free(first);
     free(second);
@@ -220,7 +220,7 @@ TEST(three_steps_equal_pytorchs)
     for (int i = 0; i < model.tensors; i++, p = p->next) {
         /* error relative to the change of the weight; AdamW divides by the gradient's size, magnifying small errors */
         double error = worst(weight, &model.tensor[i], p, "final", "initial");
-        ck_assert_msg(error < allowed, "%s is off by %g of its way", model.tensor[i].name, error);
+        ck_assert_msg(error < allowed, "%s: the error is %g of the largest weight change", model.tensor[i].name, error);
     }
     for (int i = 0; i < model.tensors; i++) { /* alignment gaps stay zero */
         size_t end = model.tensor[i].offset + model.tensor[i].count;

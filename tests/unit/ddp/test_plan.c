@@ -24,7 +24,7 @@ static void teardown(void)
 
 struct call {
     struct collective collective;
-    int announced; /* tensor announced last before the call */
+    int announced; /* index of the tensor announced last before the call; -1: backward has ended */
 };
 
 struct recorder {
@@ -89,7 +89,7 @@ static void drive(struct recorder *r, struct reducer *reducer)
     reducer->strategy->finish(reducer);
 }
 
-/* Checks how often each element of each tensor was sent; alignment gaps may be sent or not. */
+/* Checks that each element of each tensor was sent `times` times; alignment gaps may be sent or not. */
 static void check_tiles(const struct recorder *r, const char *base, size_t element, int times)
 {
     unsigned char *sent = allocate(model.arena, 1);
@@ -136,7 +136,7 @@ TEST(synchronous_strategies_wait_for_each)
     drive(&r, &reducer);
     ck_assert_int_eq(r.n, model.tensors);
     ck_assert_int_eq(r.blocking, r.n);
-    for (int i = 0; i < r.n; i++) { /* calls come in the order of registration, after backward */
+    for (int i = 0; i < r.n; i++) { /* calls come in the order of the tensors, after backward */
         ck_assert_int_eq(r.call[i].announced, -1);
         ck_assert_ptr_eq(r.call[i].collective.buffer, model.gradient + model.tensor[i].offset);
     }

@@ -21,7 +21,7 @@ enum { STEPS = 2 };
 struct way {
     const struct strategy *strategy;
     size_t layers, micro_batches;
-    long warmup_steps; /* gradients are clipped up to this step */
+    long warmup_steps; /* number of warm-up steps, which clip gradients */
     int log_grad_norm, traced, after_backward;
 };
 
@@ -34,7 +34,7 @@ struct one_rank {
     struct comm *comm;
     struct reducer reducer;
     struct trainer trainer;
-    size_t spans[TIMELINE_LANES]; /* spans reserved for one step */
+    size_t spans[TIMELINE_LANES]; /* spans reserved on each lane for one step */
 };
 
 static void one_rank_create(struct one_rank *one, const struct way *way)
@@ -83,7 +83,7 @@ static void one_rank_destroy(struct one_rank *one)
     timeline_destroy(&one->timeline);
 }
 
-/* Counts the spans of one step on each lane, and checks that all steps record equally many spans. */
+/* Counts the spans of step 0 on each lane, and checks that both steps record equally many spans. */
 static void count_spans(const struct one_rank *one, size_t n[TIMELINE_LANES])
 {
     for (int l = 0; l < TIMELINE_LANES; l++) {
@@ -98,8 +98,7 @@ static void count_spans(const struct one_rank *one, size_t n[TIMELINE_LANES])
     }
 }
 
-/* The reserved spans suffice for every strategy; the strategy with the most spans fills the compute and communication
- * lanes exactly. */
+/* The reserved spans suffice for every strategy, and one strategy fills the compute and communication lanes. */
 TEST_EACH(every_strategy_fits, 9)
 {
     struct way way = {.layers = (size_t)_i % 3 * 2 + 1, .micro_batches = (size_t)_i / 3 + 1, .traced = 1};
@@ -137,7 +136,7 @@ TEST(tracing_changes_nothing)
     one_rank_create(&traced, &way);
     ck_assert_mem_eq(traced.model.weight, plain.model.weight, plain.model.arena * sizeof(float));
     ck_assert_mem_eq(traced.trainer.record, plain.trainer.record, STEPS * RECORDS * sizeof(float));
-    /* the second step has no clipping, so spans are counted by lane, not by step */
+    /* only the first step clips gradients, so the spans of both steps are counted together */
     for (int l = 0; l < TIMELINE_LANES; l++) {
         without[l] = plain.timeline.lane[l].n;
         with[l] = traced.timeline.lane[l].n;
@@ -167,10 +166,10 @@ static void set_up(void)
 static void tear_down(void)
 {
     unlink(path);
-    ck_assert_int_eq(rmdir(folder), 0); /* the directory is empty */
+    ck_assert_int_eq(rmdir(folder), 0); /* fails unless the directory is empty */
 }
 
-/* Returns a copy of the three arrays of a trainer's state, [3 arena]; the caller frees it. */
+/* Returns a copy of the weights, first and second moments of a trainer, [3, arena]; the caller frees it. */
 static float *state_of(const struct one_rank *one)
 {
     size_t n = one->model.arena;
@@ -271,7 +270,8 @@ TEST(a_checkpoint_is_whole_or_not_there)
     struct checkpoint *saved = &one.trainer.checkpoint;
     snprintf(saved->path, sizeof saved->path, "%s", path);
     check_error(checkpoint_try(&one.trainer.checkpoint, trainer_state(&one.trainer)), "No such file");
-    ck_assert_msg(saved->failed && !saved->saved && saved->seconds == 0, "%zu in %g s", saved->saved, saved->seconds);
+    ck_assert_msg(saved->failed && !saved->saved && saved->seconds == 0, "%zu checkpoints saved, in %g s", saved->saved,
+                  saved->seconds);
     ck_assert_int_eq(rename(moved, folder), 0);
     check_error(checkpoint_compare(path, &one.trainer.checkpoint, trainer_state(&one.trainer)),
                 "in number 0 of the weights");

@@ -1,5 +1,5 @@
-/* test_watchdog.c - a rank's watchdog, with a made-up board and library: which rank it reports, when it ends the job,
- * when it does not, and that the training thread may run while the watchdog reads. */
+/* test_watchdog.c - a rank's watchdog, with made-up shared memory and a made-up library: which rank it reports, when it
+ * ends the job, when it does not, and that the training thread may run while the watchdog reads. */
 #include "ddp/watchdog.h"
 
 #include "kernels/clock.h"
@@ -16,7 +16,7 @@
 
 enum { RANKS = 3, LOCAL = 2 };
 
-static void *board[RANKS]; /* the last rank is on another host and has no board here */
+static void *board[RANKS]; /* where each rank publishes what it does; NULL: the last rank is on another host */
 static struct watchdog *watchdog[LOCAL];
 
 static void setup(void)
@@ -32,7 +32,7 @@ static void setup(void)
 static void teardown(void)
 {
     for (int r = 0; r < LOCAL; r++)
-        watchdog_hide(watchdog[r]); /* all are hidden before a board is freed, as each watchdog reads all boards */
+        watchdog_hide(watchdog[r]); /* before any board is freed, since each watchdog reads all boards */
     for (int r = 0; r < LOCAL; r++)
         free(board[r]);
     for (int r = 0; r < LOCAL; r++)
@@ -44,7 +44,7 @@ static void sleep_s(double seconds)
     clock_sleep_until(clock_now_ns() + (int64_t)(1e9 * seconds));
 }
 
-/* Output on stderr and exit status of the process that ran a scene. */
+/* Output on stderr, and status from waitpid, of the child process that play has started. */
 static struct {
     char words[4096];
     int status;
@@ -108,8 +108,8 @@ TEST(a_wait_that_does_not_end_ends_the_job)
     expect_words("--timeout: no progress for ");
 }
 
-/* Describes a collective in flight to the watchdog, as comm_thread_look does. */
 static _Atomic int breaks;
+/* Describes a collective in flight to the watchdog, as comm_thread_look does; if breaks is set, also an error. */
 static void look(void *state, struct watched *watched)
 {
     watched->since_ns = *(const int64_t *)state;
@@ -142,7 +142,7 @@ TEST(an_error_of_a_library_ends_the_job)
 
 /* ---- waits that end ---- */
 
-/* Arrives at the barrier as soon as the watchdog has reported the wait. */
+/* Rank 0 arrives at the barrier as soon as its watchdog has reported the wait. */
 static void late(void)
 {
     int ends[2], out = dup(STDERR_FILENO);

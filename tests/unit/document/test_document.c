@@ -170,7 +170,7 @@ TEST(a_document_as_html)
     html_has("[''.join(e.itertext()) for e in each('li')]",
              "['Where the time goes', 'Part', 'Where the time goes', 'one', 'two']");
     html_has("[e.get('href') for e in each('a')] == ['#' + e.get('id') for e in each('h2')]", "True");
-    html_has("len({e.get('id') for e in each('h2')})", "3"); /* two headings have the same words */
+    html_has("len({e.get('id') for e in each('h2')})", "3"); /* though two headings have the same words */
     html_has("[e.text for e in each('code')]", "['ddp', 'ddp', 'none']");
     html_has("[' '.join(e.itertext()) for e in each('th')]", "['run', 'step ms', '95 %']");
     html_has("[e.text or '' for e in each('td')]", "['ddp', '12.5', '[12.0, 13.0]', 'ddp_flat', 'n/a', '']");
@@ -227,7 +227,7 @@ static const struct {
     {"12. a", NULL, "12. a", "12\\. a"}};
 enum { NASTY = sizeof nasty / sizeof *nasty };
 
-/* Adds a document with this name in every place. The name bypasses json_text, as in a file edited by hand. */
+/* Adds blocks with this name in every place, without cleaning it by json_text: as in a file edited by hand. */
 static void add_nasty(const char *name)
 {
     static const char *const kinds[] = {"heading", "paragraph", "item"};

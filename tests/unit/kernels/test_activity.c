@@ -1,4 +1,4 @@
-/* test_activity.c - records of a tracer: their order, which record a wait refers to, and records that are dropped. */
+/* test_activity.c - a tracer's records: order, dropped records, what a wait waits for, kernels of operations. */
 #include "kernels/activity.h"
 #include "tests/support/suite.h"
 
@@ -41,7 +41,7 @@ static const struct activity *with(uint32_t correlation)
     for (size_t i = 0; i < all.n; i++)
         if (all.of[i].correlation == correlation)
             return &all.of[i];
-    ck_abort_msg("no %u", correlation);
+    ck_abort_msg("no activity with correlation %u", correlation);
 }
 
 TEST(order_is_by_time)
@@ -84,8 +84,8 @@ TEST(a_wait_is_for_the_last_record_before_it)
         add_wait(waits[i], 1, 5);
     for (size_t i = 0; i < 3; i++)
         activities_add_mark(&all, &(struct activity_mark){recorded[i], 1, 7 + recorded[i], 5});
-    activities_add_mark(&all, &(struct activity_mark){28, 1, 99, 6}); /* a record of another event */
-    activities_add_mark(&all, &(struct activity_mark){28, 2, 99, 5}); /* a record in another context */
+    activities_add_mark(&all, &(struct activity_mark){28, 1, 99, 6}); /* a recording of another event */
+    activities_add_mark(&all, &(struct activity_mark){28, 2, 99, 5}); /* a recording in another context */
     activities_settle(&all);
     for (size_t i = 0; i < 5; i++) {
         ck_assert_uint_eq(with(waits[i])->wait.correlation, want[i]);
@@ -101,7 +101,7 @@ TEST(calls_know_that_they_are_waited_for)
     activities_add_mark(&all, &(struct activity_mark){20, 1, 7, 6});
     activities_settle(&all);
     ck_assert_int_eq(with(10)->call.waited + with(20)->call.waited, 0);
-    add_wait(30, 1, 6); /* a record that arrives later */
+    add_wait(30, 1, 6); /* the record of a wait may arrive later */
     activities_settle(&all);
     ck_assert_int_eq(with(10)->call.waited, 0);
     ck_assert_int_eq(with(20)->call.waited, 1);
@@ -109,7 +109,7 @@ TEST(calls_know_that_they_are_waited_for)
 
 /* ---- attribution to operations and collectives ---- */
 
-enum { TRAINS = 7, OTHER = 8 }; /* threads */
+enum { TRAINS = 7, OTHER = 8 }; /* ids of the training thread and of another thread */
 static struct timeline timeline;
 static struct lane work;
 
@@ -158,7 +158,7 @@ TEST(operations_are_timed_by_their_kernels)
     timeline_create(&timeline, room);
     timeline.step = 3;
     asked(LANE_COMPUTE, 100, 120, 0, 0); /* an operation with two kernels */
-    asked(LANE_COMPUTE, 130, 140, 0, 0); /* an operation without a kernel: its record is lost, or it has no work */
+    asked(LANE_COMPUTE, 130, 140, 0, 0); /* an operation without a kernel: the record was lost, or there is no work */
     asked(LANE_COMPUTE, 160, 170, 0, 0); /* an operation with one kernel */
     asked(LANE_COMMUNICATION, 140, 160, 480, 1900);
     asked(LANE_COMMUNICATION, 180, 190, 2000, 2100); /* a collective without a kernel */

@@ -107,7 +107,7 @@ TEST(rates_are_those_of_one_thread)
         right = blas.product_gflops < 1.8 * products && products < 1.8 * blas.product_gflops &&
                 (blas.product_gflops < blas.vector_gflops || !has_quick_vectors());
     }
-    ck_assert_msg(right, "products at %g GFLOP/s, here at %g; vectors at %g", blas.product_gflops, products,
+    ck_assert_msg(right, "products measured at %g GFLOP/s, here at %g; vectors at %g", blas.product_gflops, products,
                   blas.vector_gflops);
 }
 

@@ -1,4 +1,4 @@
-/* test_core_wait.c - the measured time of waiting for a core against the Linux kernel's count, on a shared core. */
+/* test_core_wait.c - the measured time of waiting for a shared core, compared with the Linux kernel's count. */
 #include "kernels/clock.h"
 #include "kernels/core_wait.h"
 #include "tests/support/suite.h"

@@ -1,4 +1,4 @@
-/* test_device_traced.c - the traced device computes what the device below it computes, and records every operation,
+/* test_device_traced.c - the traced device computes the same as the device it wraps, and records every operation,
  * range and allocation of a model once; tests/unit/ddp/test_step.c tests whole steps. */
 #include "ddp/strategy.h"
 #include "kernels/device_traced.h"
@@ -127,7 +127,7 @@ static const struct device *behind(int with_stamps)
     return device_traced(&device, &timeline, with_stamps);
 }
 
-/* An operation records one stamp, at its end, and starts at the stamp before it; ranges record no stamps. */
+/* An operation records one stamp, at its end; the previous stamp counts as its start. Ranges record no stamps. */
 TEST(operations_share_stamps)
 {
     const struct device *traced = behind(1);
@@ -258,7 +258,7 @@ TEST(recorded_sizes_are_those_of_the_model)
         const struct span *s = span;
         while (s < end && s->index != (int)known[i].operation)
             s++;
-        ck_assert_msg(s < end && !memcmp(s->size, known[i].size, sizeof s->size), "%s",
+        ck_assert_msg(s < end && !memcmp(s->size, known[i].size, sizeof s->size), "wrong sizes of %s",
                       operation_facts[known[i].operation].name);
     }
     model_destroy(&model);

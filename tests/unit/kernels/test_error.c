@@ -32,7 +32,7 @@ TEST(quotes_are_one_printable_line)
     error_clear();
 }
 
-/* A message with a long word loses its middle, so that the allowed values at its end stay. */
+/* A long message is shortened in the middle, so that the allowed values at its end stay. */
 TEST(long_words_lose_their_middle)
 {
     static char word[100001], wide[100001];

@@ -1,4 +1,4 @@
-/* test_operations.c - shapes, FLOPs and bytes of operations against values by hand; peak rates of GPUs. */
+/* test_operations.c - shapes, FLOPs and bytes of operations, compared with values by hand; peak rates of GPUs. */
 #include "kernels/gpu_peak.h"
 #include "kernels/operations.h"
 #include "tests/support/suite.h"
@@ -17,7 +17,7 @@ static size_t words(const char *list)
     return n;
 }
 
-/* Operations have the input shapes of device.h; for attention, the row sums of all heads are one array, [B, H, T]. */
+/* Operations have the input shapes of device.h; for attention, lse of all heads is one array, [B, H, T]. */
 TEST(shapes_are_those_of_the_device)
 {
     for (int i = 0; i < OPERATIONS; i++)
@@ -86,7 +86,7 @@ TEST(formulas_are_sums_of_products)
     ck_assert_uint_eq(operation_size("ab", sizes, 0), 0);
 }
 
-/* Work is right even if the product of the sizes exceeds 64 bits. */
+/* FLOPs are right even if the product of the sizes exceeds 64 bits. */
 TEST(large_work_does_not_overflow)
 {
     static const size_t sizes[] = {1UL << 22, 1UL << 21, 1UL << 22};
@@ -120,7 +120,7 @@ TEST(a_gpu_is_known_by_its_name)
                 {"NVIDIA H100 80GB HBM3 MIG 1g.10gb", PRECISION_BF16, 0},
                 {"emulated GPU (no real one)", PRECISION_BF16, 0}};
     for (size_t i = 0; i < LENGTH(rows); i++)
-        ck_assert_msg(gpu_peak(rows[i].name, rows[i].precision) == 1e12 * rows[i].tera, "%s", rows[i].name);
+        ck_assert_msg(gpu_peak(rows[i].name, rows[i].precision) == 1e12 * rows[i].tera, "%s: wrong peak", rows[i].name);
 }
 
 SUITE("operations", NULL, NULL)

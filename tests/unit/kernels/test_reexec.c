@@ -11,7 +11,7 @@ static const struct {
 } cases[] = {
     {1, 2, 2, 2, 0},   {1, 3, 2, 2, 1},        {2, 2, 2, 2, 1},
     {2, 1, 2, 2, 0},   {16, 1, 2, 2, 0},                         /* a rank's only thread waits for no other thread */
-    {16, 0, 2, 2, 0},                                            /* 0 threads: the default, at most a rank's share */
+    {16, 0, 2, 2, 0},                                            /* 0 threads: the default, at most a rank's cores */
     {4, 4, 16, 16, 0}, {4, 5, 16, 16, 1},      {4, 4, 4, 16, 0}, /* each rank has 4 cores of its own */
     {4, 5, 4, 16, 1},  {4, 4, 4, 4, 1},        {4, 4, 0, 0, 0},  /* 0 cores: the number is unknown */
     {4, 4, 16, 0, 0},  {-1, 4, 2, 2, 0},       {4, -1, 2, 2, 0},
@@ -26,7 +26,7 @@ TEST_EACH(too_many_threads_oversubscribe, sizeof cases / sizeof *cases)
 }
 
 /* Checks OMP_WAIT_POLICY after the program has set its environment for a number of ranks and an option. Variables are
- * set only if threads oversubscribe the cores, and never replace those of the user. */
+ * set only if threads oversubscribe the cores, and never replace values that the user has set. */
 static void ask(const char *ranks, char *option, const char *policy)
 {
     unsetenv("OMP_NUM_THREADS");

@@ -15,9 +15,9 @@
 enum { RANKS = 3 };
 static const long many_waits = (1L << 40) - 1;
 static struct sibling ranks[RANKS];
-static int input[2]; /* pipe from which the rank reads until it is to end */
+static int input[2]; /* pipe from which the shell of start_rank reads, and so keeps running */
 
-/* Starts this program as rank 1; its main then shows many_waits waits. */
+/* Starts this program as rank 1; the main function below then publishes that it has reached many_waits waits. */
 static pid_t start_program(void)
 {
     pid_t child = fork();

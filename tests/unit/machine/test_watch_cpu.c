@@ -1,5 +1,5 @@
 /* test_watch_cpu.c - counters read from made-up copies of the kernel's files on several machines; samples computed from
- * two readings; and findings just below and just above each threshold. */
+ * two readings; and the findings for values just below and just above each threshold. */
 #include "machine/watch_cpu.h"
 
 #include "base/files.h"
@@ -99,7 +99,7 @@ TEST_EACH(missing_sources_are_unknown, 8)
 {
     static const struct {
         const char *remove;
-        int first, last; /* first and last double of struct cpu_counters that are unknown */
+        int first, last; /* indices of the first and last unknown double of struct cpu_counters */
     } cases[] = {
         {"proc/stat", 0, 4},
         {"sys/devices/system/cpu/cpu*/cpufreq", 5, 5},
@@ -122,7 +122,7 @@ TEST_EACH(missing_sources_are_unknown, 8)
                       "number %d is %g without %s", i, values[i], cases[_i].remove);
 }
 
-/* The throttled time is the sum over the directories of a control group. */
+/* The throttled time is the sum over a control group and the groups above it. */
 TEST_EACH(control_groups, 6)
 {
     static const struct {
@@ -131,19 +131,19 @@ TEST_EACH(control_groups, 6)
     } cases[] = {
         {"0::/a\n", {"sys/fs/cgroup/a"}, 3},
         {"9:cpuset:/a\n1:name=systemd:/a\n0::/a/b\n", {"sys/fs/cgroup/a", "sys/fs/cgroup/a/b"}, 6},
-        {"0::/host/a\n", {"sys/fs/cgroup"}, 3}, /* a path of another namespace */
+        {"0::/host/a\n", {"sys/fs/cgroup"}, 3}, /* a path in another namespace */
         {"0::/\n", {"sys/fs/cgroup"}, 3},
-        {"4:cpu,cpuacct:/a\n", {"sys/fs/cgroup/cpu,cpuacct/a"}, NAN}, /* version 1 */
+        {"4:cpu,cpuacct:/a\n", {"sys/fs/cgroup/cpu,cpuacct/a"}, NAN}, /* groups of version 1 are not read */
         {"", {"sys/fs/cgroup"}, NAN},
     };
     make("proc/self", "cgroup", cases[_i].lines);
     for (int i = 0; i < 2 && cases[_i].folder[i]; i++)
         make(cases[_i].folder[i], "cpu.stat", "nr_periods 9\nnr_throttled 4\nthrottled_usec 3000\n");
     double ms = read_all(NULL, 0).quota_ms;
-    ck_assert_msg(isnan(cases[_i].ms) ? isnan(ms) : fabs(ms - cases[_i].ms) < 1e-9, "%g ms", ms);
+    ck_assert_msg(isnan(cases[_i].ms) ? isnan(ms) : fabs(ms - cases[_i].ms) < 1e-9, "throttled for %g ms", ms);
 }
 
-/* A file that exceeds the initial buffer is read to its end, where the counted line is. */
+/* A file that exceeds the initial buffer is read to its end, where the line with the counters is. */
 TEST(a_long_file_is_read_whole)
 {
     size_t n = 200000;
@@ -157,7 +157,7 @@ TEST(a_long_file_is_read_whole)
     SAME(read_all(NULL, 0).user, 2 / (double)sysconf(_SC_CLK_TCK));
 }
 
-/* ---- rows ---- */
+/* ---- samples ---- */
 
 TEST(samples_are_differences_of_counters)
 {
@@ -189,7 +189,7 @@ TEST(samples_are_differences_of_counters)
     SAME(sample.quota_ms, 30);
     SAME(sample.now.mhz, 2000);
     b.job_seconds = 13; /* more than the machine's CPUs can give */
-    b.iowait = 0.9;     /* decreases */
+    b.iowait = 0.9;     /* smaller than before */
     sample = cpu_sample_between(&a, &b, 2);
     SAME(sample.other_processes_cores, 0);
     SAME(sample.iowait, 0);
@@ -209,17 +209,17 @@ static struct cpu_sample healthy(void)
 static const struct limit {
     const char *name;
     size_t field;
-    double silent, beyond, most; /* `silent` gives no finding; `beyond` in second 2 and `most` in second 3 give one */
+    double silent, beyond, most; /* `silent` gives no finding; `beyond` in sample 2 and `most` in sample 3 give one */
     const char *words[3];
 } limits[] = {
     {"other_processes", FIELD(other_processes_cores), 0.24, 0.25, 1.5, {"0.25 cores or more in 2 of 5 s", "1.50 at"}},
     {"steal", FIELD(steal), 1.9, 2, 12.5, {"2 % or more", "in 2 of 5 s", "12.5 %"}},
     {"cpu_clock", FIELD(now.mhz), 1801, 1799, 1500, {"more than 10 % below", "in 2 of 5 s", "2000 to 1500 MHz"}},
     {"cpu_thermal_throttling", FIELD(thermal_throttles), 0, 1, 3, {"temperature in 2 of 5 s (4 times)"}},
-    {"cpu_quota_throttling", FIELD(quota_ms), 0, 20, 30, {"stopped it in 2 of 5 s (50 ms)"}},
+    {"cpu_quota_throttling", FIELD(quota_ms), 0, 20, 30, {"stopped the job in 2 of 5 s (50 ms)"}},
 };
 
-/* Reports on five samples of a second each: the limit's field has the given values in the second and third sample. */
+/* Reports on five samples of 1 s each; the limit's field is `second` in the second sample and `third` in the third. */
 static void five_seconds(const struct limit *limit, double second, double third, struct monitor_findings *report)
 {
     struct cpu_tally tally = {0};
@@ -238,9 +238,9 @@ TEST_EACH(a_finding_begins_at_its_threshold, LENGTH(limits))
     const struct limit *limit = &limits[_i];
     struct monitor_findings report;
     five_seconds(limit, limit->silent, limit->silent, &report);
-    ck_assert_msg(report.n == 0, "%s at %g", report.finding[0].text, limit->silent);
+    ck_assert_msg(report.n == 0, "finding '%s' at %g", report.finding[0].text, limit->silent);
     five_seconds(limit, NAN, NAN, &report);
-    ck_assert_msg(report.n == 0, "%s for an unknown value", report.finding[0].text);
+    ck_assert_msg(report.n == 0, "finding '%s' for an unknown value", report.finding[0].text);
     five_seconds(limit, limit->beyond, limit->most, &report);
     ck_assert_int_eq(report.n, 1);
     ck_assert_str_eq(report.finding[0].name, limit->name);

@@ -1,4 +1,4 @@
-/* test_controls.c - the efficiency of overlap from known numbers; recompute_trace.py checks the other figures. */
+/* test_controls.c - efficiency of overlap from known numbers (tests/consumers/recompute_trace.py: other figures). */
 #include "profile/controls.h"
 #include "tests/support/suite.h"
 
@@ -26,12 +26,12 @@ TEST_EACH(efficiency_has_known_values, LENGTH(efficiencies))
     double on = efficiencies[_i].on, off = efficiencies[_i].off, alone = efficiencies[_i].alone;
     struct estimate s = controls_efficiency(&on, &off, &alone, &efficiencies[_i].backward, 1);
     ck_assert_uint_eq(s.n, 1);
-    ck_assert_msg(fabs(s.median - efficiencies[_i].want) < 1e-12, "%s: %g", efficiencies[_i].what, s.median);
+    ck_assert_msg(fabs(s.median - efficiencies[_i].want) < 1e-12, "%s: efficiency %g", efficiencies[_i].what, s.median);
     ck_assert_double_nan(s.ci_low); /* a single round has no interval */
     ck_assert_double_nan(s.ci_high);
 }
 
-/* Efficiency is the median over rounds of (off - on) / min(alone, backward), not a ratio of medians. */
+/* Efficiency is the median over rounds of (step without overlap - step with it) / min(alone, backward). */
 TEST(efficiency_is_paired_by_round)
 {
     static const double on[] = {100, 200, 300, 400, 500, 600, 700}, off[] = {101, 202, 303, 404, 505, 606, 707},

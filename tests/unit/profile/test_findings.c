@@ -21,19 +21,19 @@ static void data_loading(double percent)
     h.figures.phase[PHASE_DATA_LOADING].share = percent / 100;
 }
 
-static void exposed(double percent) /* exposed share of rank 0 (rank 1 has 2 %); backward is far longer */
+static void exposed(double percent) /* exposed share of rank 0 (rank 1 has 2 %); backward is made far longer */
 {
     h.rank[0].mean.exposed = percent / 100;
     h.figures.phase[PHASE_BACKWARD].mean = 10;
 }
 
-static void exposed_and_backward(double percent) /* backward takes half of the step */
+static void exposed_and_backward(double percent) /* exposed share of backward, which takes half of the step */
 {
     exposed(percent / 2);
     h.figures.phase[PHASE_BACKWARD].mean = 0.05;
 }
 
-static void exposed_half_of_backward(double percent) /* share of the step; 20 % or more are a finding */
+static void exposed_half_of_backward(double percent) /* exposed share of the step; backward takes half of it */
 {
     exposed_and_backward(2 * percent);
 }
@@ -169,7 +169,7 @@ static void find_with(void (*figure)(double), double percent)
 TEST_EACH(a_finding_begins_at_its_threshold, LENGTH(limits))
 {
     find_with(limits[_i].figure, limits[_i].percent);
-    ck_assert_msg(findings.n == 0, "%s at %g %%", findings.finding[0].name, limits[_i].percent);
+    ck_assert_msg(findings.n == 0, "finding '%s' at %g %%", findings.finding[0].name, limits[_i].percent);
     find_with(limits[_i].figure, limits[_i].beyond);
     ck_assert_msg(findings.n == 1, "%d findings for %s at %g %%", findings.n, limits[_i].name, limits[_i].beyond);
     const struct finding *f = &findings.finding[0];
@@ -218,7 +218,7 @@ TEST(findings_come_by_their_gain)
     h.rank[1].late_in[PHASE_DATA_LOADING] = 0;
     healthy_find(&h, &findings);
     ck_assert_ptr_null(strstr(findings.finding[1].text, "most in"));
-    h.figures.phase[PHASE_GRADIENT_SYNC].median = 0.02; /* more waiting is less work: over 5 % again */
+    h.figures.phase[PHASE_GRADIENT_SYNC].median = 0.02; /* a longer wait leaves less work: over 5 % again */
     healthy_find(&h, &findings);
     ck_assert_ptr_nonnull(strstr(findings.finding[1].text, "most in forward_pass (4.50 ms)"));
     straggling(4.9); /* a straggler that costs little */
@@ -267,7 +267,7 @@ TEST(options_move_the_limits)
             ck_assert_msg(findings.n == beyond, "case %zu has %d findings", i, findings.n);
             if (beyond) {
                 ck_assert_str_eq(findings.finding[0].name, moved[i].name);
-                ck_assert_msg(findings.finding[0].level == moved[i].level, "case %zu", i);
+                ck_assert_msg(findings.finding[0].level == moved[i].level, "case %zu has another level", i);
             }
         }
 }

@@ -1,4 +1,4 @@
-/* test_options.c - the command line of profile mode: rows, lists, cycles, options that need or exclude it. */
+/* test_options.c - the command line of profile mode: rows, lists, cycles, options that need or exclude --profile. */
 #include "kernels/error.h"
 #include "tests/support/command_line.h"
 #include "tests/support/suite.h"
@@ -9,6 +9,7 @@
 
 /* ---- profiled rows and their controls ---- */
 
+/* {command line, its words separated by |; rows}; a row: label, strategy, bucket size if any, traced, captured, late */
 static const char *const profiles[][2] = {
     {"--profile", "ddp ddp traced captured; untraced ddp; none none traced"},
     {"--profile|--profile-implementation|none", "none none traced captured; untraced none"},
@@ -73,7 +74,7 @@ static const struct {
     {"--profile|--inject-delay|phase=zero_grad,ms=0.25,rank=0", "inject-delay", "rank=0,ms=0.25,phase=zero_grad"},
     {"--inject-delay|rank=1,ms=5,phase=backward_pass|--inject-delay|rank=0,ms=2,phase=zero_grad", "inject-delay",
      "rank=1,ms=5,phase=backward_pass rank=0,ms=2,phase=zero_grad"},
-    /* cycles that just fit ten steps */
+    /* cycles that fit the steps of the run: 10, or 30 in the last case */
     {"--profile|--profile-wait|9", "profile-wait", "9"},
     {"--profile|--profile-active|10", "profile-active", "10"},
     {"--profile|--profile-wait|2|--profile-warmup|1|--profile-active|2|--profile-repeat|2", "profile-repeat", "2"},

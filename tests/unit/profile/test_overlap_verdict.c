@@ -49,7 +49,7 @@ static void much_communication(void)
     h.controls.comm_alone.median = 0.08;
 }
 
-/* No communication was hidden. Each of the next functions adds a reason; the verdict gives the first that applies. */
+/* From here to single_bucket, nothing is hidden and each function adds a reason; the verdict gives the last one. */
 static void slowed_down(void)
 {
     h.facts.hosts = 2;

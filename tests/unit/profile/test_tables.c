@@ -1,5 +1,5 @@
-/* test_tables.c - tables with a row per rank: few ranks are in order; with many ranks the worst are first, and only a
- * page of them is shown unless all are requested. */
+/* test_tables.c - tables with a row per rank: few ranks are in order; with many ranks the worst are first, and only the
+ * first 8 are printed unless all are requested. */
 #include "base/json.h"
 #include "profile/summary.h"
 #include "results/results.h"
@@ -12,7 +12,7 @@
 static struct healthy h;
 static struct link_rates links[HEALTHY_RANKS];
 
-/* Makes a summary of ranks on separate hosts: rank r exposes (5 r) mod 12 ms, and links get slower with r. */
+/* Makes a summary of ranks on separate hosts: rank r has (5 r) mod 12 ms exposed, and its link gets slower with r. */
 static cJSON *summary_of(int ranks)
 {
     healthy_create(&h);

@@ -240,7 +240,7 @@ TEST(the_costliest_first)
     ck_assert_int_eq(found.item[0].finding.level, LEVEL_WARNING);
     ck_assert_str_eq(found.item[0].finding.advice, "look at it");
     ck_assert_double_eq_tol(found.item[1].finding.loss.low, 0.001, 1e-12);
-    ck_assert_int_eq(found.item[1].finding.level, LEVEL_HIGH); /* loses 5 of 12 ms */
+    ck_assert_int_eq(found.item[1].finding.level, LEVEL_HIGH); /* 5 of 12 ms are lost */
 }
 
 TEST(communication_is_named_once)
@@ -267,7 +267,7 @@ TEST(data_loading_of_a_comparison)
     ck_assert_uint_eq(found.n, 1);
     ck_assert_str_eq(found.item[0].finding.name, "data loading");
     ck_assert_double_eq_tol(found.item[0].finding.loss.value, 2e-3, 1e-12);
-    ck_assert_int_eq(found.item[0].finding.level, LEVEL_WARNING); /* loses 2 of 12 ms */
+    ck_assert_int_eq(found.item[0].finding.level, LEVEL_WARNING); /* 2 of 12 ms are lost */
 }
 
 TEST(computation_that_is_slower_on_more_ranks)
@@ -294,7 +294,7 @@ TEST(cpu_contention_is_why_computation_is_slower)
     ck_assert_str_eq(found.item[0].finding.text, "rank 1 is late");
 }
 
-/* Analyses runs whose computation takes 9 ms (8 to 11) on one rank, `slower` ms (1 less to 0.5 more) on two. */
+/* Analyses runs whose computation takes 9 ms (8 to 11) on one rank, and `slower` s (- 1 ms, + 0.5 ms) on two ranks. */
 static void slow_down(double slower)
 {
     add_steps("1node", 1, 100, 0, 0, 0, 0, 10);
@@ -367,7 +367,7 @@ TEST(one_implementation_on_all_ranks)
 
 /* ---- as text ---- */
 
-/* Returns the whole document as text, valid until the next call. */
+/* Returns the document as text on one line, valid until the next call; frees the document. */
 static const char *said(void)
 {
     size_t length;

@@ -21,7 +21,7 @@ static void destroy(void)
     runs_destroy(&runs);
 }
 
-/* Adds run number `repeat` of a row, with this step time. */
+/* Adds the run of a point of the grid in repeat number `repeat`, with this step time. */
 static void add_run(size_t ranks, const char *name, struct run_implementation of, size_t repeat, double step)
 {
     ck_assert_uint_lt(runs.n, RUNS_MOST);
@@ -41,7 +41,7 @@ static void add_run(size_t ranks, const char *name, struct run_implementation of
     ck_assert_int_eq(grid_add(&grid, run), 0);
 }
 
-/* Adds runs with these step times as repeats 1, 2, ...; 0: the repeat is missing. */
+/* Adds a point's runs with these step times as repeats 1, 2, ...; a time of 0: that repeat is missing. */
 static void add(size_t ranks, const char *name, const char *strategy, double bucket_mb, const double step[8])
 {
     struct run_implementation of = {.mb = bucket_mb};
@@ -56,7 +56,7 @@ static const struct grid_point *point(const char *name)
     for (size_t i = 0; i < grid.n; i++)
         if (!strcmp(grid.point[i].of->subject, name))
             return &grid.point[i];
-    ck_abort_msg("no %s", name);
+    ck_abort_msg("no point of %s", name);
     return NULL;
 }
 
@@ -68,8 +68,8 @@ static void has_interval(const char *name, double low, double high)
 
 #define STEPS(...) ((double[8]){__VA_ARGS__})
 
-/* Adds three repeats. Ratios to the best are 1.1, 0.9, 1.2 (noisy), 2 (twice), and e^0.07, e^0.10, e^0.13 (close).
- * `close` has p = 0.029 in a comparison with `best` alone, but the best is chosen from noisy, best and close. */
+/* Adds three repeats of five points. Ratios to the best are 1.1, 0.9, 1.2 (noisy), 2 (twice), and e^0.07, e^0.10,
+ * e^0.13 (close). A comparison of `close` with `best` alone has p = 0.029, but the best was chosen from several. */
 static void three_repeats(void)
 {
     add(2, "noisy", "ddp_bucketed", 4, STEPS(11, 9.9, 14.4));
@@ -102,7 +102,7 @@ TEST(verdicts_and_their_intervals)
     ck_assert_uint_eq(grid_group_end(&grid, 0), 5);
 }
 
-/* p = 0.029 decides for a single pair, but not if the same samples have chosen the best of three rows. */
+/* p = 0.029 is enough if only two points exist, but not against the best of three, chosen by the same samples. */
 TEST(the_best_was_chosen_by_the_same_data)
 {
     add(8, "best", "ddp_flat", NAN, STEPS(10, 10, 10));
@@ -117,7 +117,7 @@ TEST(the_best_was_chosen_by_the_same_data)
     ck_assert_int_eq(point("x")->verdict, VERDICT_SLOWER);
 }
 
-/* Two rows are compared by repeats that both have; `best` has the least mean due to a repeat that no other row has. */
+/* Points are compared by repeats that both have; `best` has the least mean due to a repeat that `faster` lacks. */
 TEST(pairs_are_of_the_same_repeats)
 {
     add(9, "best", "ddp_flat", NAN, STEPS(20, 21, 22, 5));
@@ -161,7 +161,7 @@ TEST(intervals_by_student)
     has_interval("five", 10.37, 49.63);
     has_interval("eight", 24.52, 65.48);
     for (size_t i = 0; i < grid.n; i++)
-        ck_assert_int_eq(grid.point[i].verdict, VERDICT_BEST); /* the only row with its number of ranks */
+        ck_assert_int_eq(grid.point[i].verdict, VERDICT_BEST); /* the only point with its number of ranks */
 }
 
 TEST(efficiency_is_against_the_fewest_ranks)
@@ -190,7 +190,7 @@ TEST(controls_alone)
     ck_assert(isnan(point("none")->to_best.ratio));
 }
 
-/* Returns the advice if the best of three bucket sizes is `mb`, with these numbers of buckets and tensors. */
+/* Returns the bucket sizes to try next, according to the advice, if the best of three sizes is `mb`; "": no advice. */
 static const char *edge_of(double mb, size_t buckets, size_t tensors)
 {
     grid_destroy(&grid);
@@ -199,7 +199,7 @@ static const char *edge_of(double mb, size_t buckets, size_t tensors)
             struct run_implementation of = {
                 .strategy = "ddp_bucketed", .mb = size, .buckets = buckets, .tensors = tensors};
             add_run(2, "b", of, repeat, (size == mb ? 1 : 2) + 0.01 * (double)repeat);
-            of.mb = mb / 8 + mb * size; /* smaller and larger sizes of another row */
+            of.mb = mb / 8 + mb * size; /* another point has smaller and larger sizes */
             add_run(2, "another", of, repeat, 3);
         }
     grid_judge(&grid);

@@ -33,7 +33,7 @@ static int check_free(void)
 }
 
 static const struct taken {
-    const char *below, *name; /* name: a file in the directory top/below, which the error names */
+    const char *below, *name; /* name: file in the directory top/below; the error must name it */
 } taken[] = {
     {"", "run.json"},
     {"", "RUN.json"},

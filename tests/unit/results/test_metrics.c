@@ -94,7 +94,7 @@ TEST(texts_are_quoted_where_they_must_be)
 static void check_reported(const char *words)
 {
     ck_assert_int_eq(results_write_metrics_csv(directory), -1);
-    ck_assert_msg(strstr(error_text(), words) != NULL, "'%s' in '%s'", words, error_text());
+    ck_assert_msg(strstr(error_text(), words) != NULL, "'%s' is not in '%s'", words, error_text());
     error_clear();
 }
 

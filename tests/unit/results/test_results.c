@@ -1,5 +1,5 @@
 /* test_results.c - the files of a run: runs the program with tiny sizes, reads back what it wrote, and compares the
- * summary's medians with the lines of the steps.
+ * medians in the summary with the lines of each step in rank_<r>_metrics.jsonl.
  *
  * The launcher is $MPIRUN, and the program is the ddpbench in the build directory of this test. */
 #include "base/stats.h"
@@ -100,7 +100,7 @@ static void read_saved(struct saved_run *saved, const char *run)
     ck_assert_msg(!saved_run_read(saved, path, 0), "%s", error_text());
 }
 
-/* Runs the program once for all tests, before Check forks a process per test. */
+/* Makes the two runs that all tests read, before Check forks a process per test. */
 static void run_all(void)
 {
     folder = scratch_make();
@@ -122,7 +122,7 @@ struct step {
 };
 
 static struct step steps[RANKS][ROWS][ROUNDS][STEPS];
-static char order[RANKS][ROUNDS][ROWS]; /* order[rank][round][j]: row that ran as block j */
+static char order[RANKS][ROUNDS][ROWS]; /* order[rank][round][j]: index in rows of block j of the round */
 
 static int row_of(const char *name)
 {
@@ -153,8 +153,8 @@ static struct step read_step(const cJSON *json)
     return step;
 }
 
-/* Reads the lines of a rank into steps and order; checks that there is a line per step, that steps of a block are
- * together, and that each of n implementations runs once per round, those in rows if `named` is set. */
+/* Reads the lines of a rank into steps and order. Checks that there is a line per step, that steps of a block are
+ * together, and that each of n implementations runs once per round: those in rows[] or, if named is 0, ddp and none. */
 static void read_metrics(const char *run, int rank, int n, int named)
 {
     char name[64];
@@ -169,7 +169,7 @@ static void read_metrics(const char *run, int rank, int n, int named)
         cJSON *json = cJSON_ParseWithOpts(line, NULL, 1);
         ck_assert_msg(json != NULL, "not JSON: %s", line);
         line = newline + 1;
-        if (!cJSON_HasObjectItem(json, "step")) { /* a line of --attainable comes after a block */
+        if (!cJSON_HasObjectItem(json, "step")) { /* a line that --attainable adds comes after a block */
             ck_assert_uint_eq(lines % STEPS, 0);
             cJSON_Delete(json);
             continue;
@@ -276,7 +276,7 @@ TEST(warmup_ramps_and_clips)
             }
     struct saved_run saved;
     read_saved(&saved, "warmup");
-    for (int row = 0; row < 2; row++) { /* one rank communicates nothing, so there is no figure */
+    for (int row = 0; row < 2; row++) { /* one rank communicates nothing, so it has no communication_ratio */
         ck_assert_ptr_nonnull(figures_find(&saved.figures, row ? "none" : "ddp", "step", 0));
         ck_assert_ptr_null(figures_find(&saved.figures, row ? "none" : "ddp", "communication_ratio", 0));
     }
@@ -289,13 +289,13 @@ static void check_median(const struct saved_run *saved, const char *subject, con
                          double tolerance)
 {
     const struct figure *f = figures_find(&saved->figures, subject, name, 0);
-    ck_assert_msg(f != NULL, "no %s of %s", name, subject);
+    ck_assert_msg(f != NULL, "no figure %s of %s", name, subject);
     ck_assert_double_eq_tol(f->value, stats_median(sample, ROUNDS), tolerance);
 }
 
-/* Figures are medians over the lines. A round's step time is the slowest rank's, from the start of its first timed step
- * to the end of its last. The clock is read slightly outside the steps, which adds much only if a rank loses its core
- * meanwhile. A phase's time is the mean over ranks. */
+/* Figures are medians over rounds of what the lines give. A round's step time is the slowest rank's, from the start of
+ * its first timed step to the end of its last. The clock is read slightly outside the steps, which adds much only if a
+ * rank loses its core meanwhile. A phase's time is the mean over ranks. */
 TEST(medians_are_of_the_lines)
 {
     struct saved_run saved;
@@ -388,7 +388,7 @@ TEST(run_describes_the_run)
                         128 * (6 * (parameters - 1000 * 32 - 3 * 32) + 6 * 32 * 16));
     ck_assert_ptr_nonnull(strstr(text(derived, "mpi_library"), "MPI"));
     ck_assert_str_eq(text(derived, "comm"), "mpi");
-    for (int i = 0; i < MEMORY_PARTS; i++) /* on the CPU no memory is staged */
+    for (int i = 0; i < MEMORY_PARTS; i++) /* the CPU needs no memory for staging */
         ck_assert_int_eq(number(item(derived, "memory_bytes_per_rank"), memory_part_name[i]) > 0, i != MEMORY_STAGING);
     ck_assert_int_eq(cJSON_GetArraySize(ranks), RANKS);
     for (int r = 0; r < RANKS; r++) {

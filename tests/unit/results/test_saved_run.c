@@ -94,7 +94,7 @@ TEST(a_profile_is_one_directory_below)
     ck_assert(saved.inode == inode && inode != 0);
 }
 
-/* {file, text to replace, replacement, words of the error}; in the summary a tab follows each name */
+/* {file, text to replace, replacement, words of the error}; in summary.json a tab follows each name and colon */
 static const char *const refusals[][4] = {
     {"run.json", "\"schema_version\": 3", "\"schema_version\": 1",
      "run.json: schema_version 1: written by an older "
@@ -185,7 +185,7 @@ TEST(no_directory_of_a_run)
     ck_assert_ptr_nonnull(strstr(error_text(), "the path is longer than"));
 }
 
-/* ---- limits: files that no run writes are refused by name, quickly and without using memory ---- */
+/* ---- limits: a file that no run writes is refused, quickly and without using memory; the error names it ---- */
 
 static const char *run_json(const char *name)
 {
@@ -287,7 +287,7 @@ TEST(a_run_that_was_interrupted)
     ck_assert_ptr_nonnull(strstr(error_text(), "has 0 of 2 rounds: the run has not finished"));
 }
 
-/* The heading of a summary states that the run is unfinished; for allreduce the heading is a comment. */
+/* The heading of a summary states that the run is unfinished; a summary of allreduce has # before each sentence. */
 TEST(a_summary_states_that_it_is_unfinished)
 {
     static const char *const mode[] = {"benchmark", "allreduce"};

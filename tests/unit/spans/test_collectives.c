@@ -77,9 +77,9 @@ TEST(an_empty_timeline_has_no_collectives)
 static const struct {
     const char *what;
     int ranks;
-    int64_t residual, posted[3]; /* posted: time on each rank */
+    int64_t residual, posted[3]; /* ns; posted: time on each rank */
     int last;                    /* -1: unknown, as the clocks are too imprecise */
-    int64_t late, wait[3];       /* wait[q]: wait of rank q; -1: unknown */
+    int64_t late, wait[3];       /* late: last post less the post before; wait[q]: of rank q; -1: unknown */
 } cases[] = {
     {"one rank waits for nobody", 1, 0, {500}, -1, 0, {-1}},
     {"the second of two", 2, 10, {1000, 1500}, 1, 500, {500, 0}},
@@ -121,7 +121,7 @@ TEST_EACH(the_last_rank_is_found, LENGTH(cases))
     }
 }
 
-/* A collective that ends on rank 1 before rank 0 posts it is impossible: the clock of rank 1 must be wrong. */
+/* A collective that ends on rank 1 before rank 0 posts it is impossible: the clocks must be wrong. */
 TEST(a_collective_cannot_end_before_its_last_post)
 {
     static const int64_t transfer[] = {700, -1, 800};

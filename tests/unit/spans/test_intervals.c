@@ -1,4 +1,4 @@
-/* test_intervals.c - unions and intersections compared with counted nanoseconds; overlap of made-up steps. */
+/* test_intervals.c - unions and intersections of intervals, compared with counted ns; overlap of made-up steps. */
 #include "kernels/error.h"
 #include "kernels/random.h"
 #include "spans/spans.h"
@@ -84,7 +84,7 @@ static struct overlap overlap[8];
 static void compute_overlap(int steps)
 {
     struct step_times times[8];
-    memset(overlap, 0x55, sizeof overlap); /* shows members that are not set */
+    memset(overlap, 0x55, sizeof overlap); /* makes members that stay unset fail the checks */
     steps_from_timeline(&timeline, times, steps);
     overlap_of_steps(&timeline, times, steps, &timeline.lane[LANE_COMPUTE], overlap);
 }
@@ -120,7 +120,7 @@ TEST_EACH(two_ranks_with_known_answers, 2)
     ck_assert_double_eq_tol(100 * overlap->span, percent[_i], 0.005); /* the known values have two decimals */
 }
 
-/* Simultaneous collectives count once, those that end before backward have no exposed tail, and steps stay separate. */
+/* Simultaneous collectives count once; if they end before backward does, the exposed tail is 0; steps stay separate. */
 TEST(steps_are_apart)
 {
     static const size_t sizes[SPAN_SIZES] = {1};

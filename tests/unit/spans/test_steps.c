@@ -19,8 +19,7 @@ static void add_ready(int64_t at, int tensor)
                  (struct span){.name = ready_name, .start_ns = at, .end_ns = at, .index = tensor});
 }
 
-/* Adds three steps of two micro-batches and two tensors, from 1000 ns on; step s takes s + 1 times as long as step
- * 0. */
+/* Adds three steps of two micro-batches and two tensors, from 1000 ns on; step s is s + 1 times as long as step 0. */
 static void make_steps(void)
 {
     const size_t capacity[TIMELINE_LANES] = {64, 4};
@@ -34,7 +33,7 @@ static void make_steps(void)
         add_phase(PHASE_BACKWARD, at + 10 * u, at + 30 * u, slot);
         add_phase(PHASE_DATA_LOADING, at + 30 * u, at + 31 * u, slot);
         add_phase(PHASE_FORWARD, at + 31 * u, at + 40 * u, slot);
-        add_ready(at + 50 * u, 1); /* the tensor is ready inside backward, whose span is added at its end */
+        add_ready(at + 50 * u, 1); /* tensors are ready during backward, whose span is added when it ends */
         add_ready(at + 60 * u, 0);
         add_phase(PHASE_BACKWARD, at + 40 * u, at + 62 * u, slot);
         add_phase(PHASE_GRADIENT_SYNC, at + 62 * u, at + 70 * u, slot);

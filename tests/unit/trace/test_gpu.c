@@ -1,9 +1,9 @@
-/* test_gpu.c - traces of GPUs: rows of streams, calls, waits and flows, from made-up records of a tracer with known
- * answers, and from stamps without a tracer.
+/* test_gpu.c - traces of GPUs: rows of streams, CUDA calls, waits and flows, from a tracer's made-up records with known
+ * answers, or, without a tracer, from time stamps.
  *
- * Called with a directory as argument, this program writes the traces of the two made-up ranks there, for other
- * programs to read; with a second argument "stamped", those without a tracer; with "mpi", those with host
- * collectives. */
+ * Called with a directory as argument, this program writes traces of two made-up ranks there, for other programs to
+ * read. With the second argument "stamped" they are traces without a tracer; with "mpi", their collectives run on the
+ * host. */
 #include "ddp/comm.h"
 #include "kernels/activity.h"
 #include "kernels/error.h"
@@ -42,7 +42,7 @@ static void call(struct activities *activities, int rank, uint32_t correlation, 
                                                   .call = {.number = 211, .marks = marks}});
 }
 
-/* Adds a kernel and the call of 5 us that launched it, made by the training thread of rank_trace_begin. */
+/* Adds a kernel, and the call of 5 us by which the training thread launched it. */
 static void made_up_kernel(struct activities *activities, int rank, uint32_t correlation, const char *name,
                            uint32_t stream, int64_t call_us, int64_t start_us, int64_t end_us)
 {
@@ -70,7 +70,7 @@ static void copy(struct activities *activities, int rank)
                                                   .bytes = 65536});
 }
 
-/* Records event 5 on stream 7 once more, and makes stream 20 wait for it. */
+/* Adds records of two calls: one records event 5 on stream 7, the other makes stream 20 wait for that event. */
 static void wait(struct activities *activities, int rank, uint32_t record, int64_t us)
 {
     call(activities, rank, record, "cudaEventRecord", us, 1);
@@ -143,9 +143,6 @@ struct gpu_trace {
     struct activities activities;
 };
 
-/* The made-up step: the host queues work from 1000 us to 1300 us. The GPU does it from 1040 us to 2690 us on streams 7
- * and 20: a copy, four kernels, and two kernels of NCCL that take 600 us on rank 0 (300 us exposed) and 550 us on rank
- * 1 (250 us exposed). Correlations are 100 to 110. */
 static void attribute(struct gpu_trace *t)
 {
     struct lane work = {0};
@@ -154,6 +151,9 @@ static void attribute(struct gpu_trace *t)
     free(work.span);
 }
 
+/* Makes the trace of one of two ranks in a made-up step: the host queues work from 1000 us to 1300 us, and the GPU does
+ * it from 1040 us to 2690 us on streams 7 and 20: a copy, four kernels, and two kernels of NCCL that take 600 us on
+ * rank 0 (300 us exposed) and 550 us on rank 1 (250 us exposed). Correlations are 100 to 110. */
 static void gpu_trace_two_ranks(struct gpu_trace *t, int rank)
 {
     struct activities *a = &t->activities;
@@ -192,9 +192,7 @@ static void gpu_trace_destroy(struct gpu_trace *t)
     activities_destroy(&t->activities);
 }
 
-/* the trace of the made-up step */
-
-static struct gpu_trace gpu;
+static struct gpu_trace gpu; /* the trace under test, of the made-up step */
 static cJSON *json;
 
 static void write_and_parse(void)
@@ -205,7 +203,7 @@ static void write_and_parse(void)
     free(text);
 }
 
-/* Writes the trace again after activities were added to those of gpu_trace_two_ranks. */
+/* Writes the trace again after a test has added activities to those of gpu_trace_two_ranks. */
 static void settle_and_write(void)
 {
     attribute(&gpu);
@@ -260,8 +258,8 @@ static void check_span(const cJSON *row, const char *name, double ts, double dur
 /* ---- traces with a tracer's records ---- */
 
 /* The trace has the GPU's properties at the top; kernels and copies on their streams, with their calls, operations and
- * flows; kernels of NCCL as collectives; waits and the events they wait for; phases on the host, and later on the GPU;
- * and an empty last step. */
+ * flows; kernels of NCCL as collectives; waits and the events they wait for; each phase at its time on the host and at
+ * its time on the GPU; and an empty last step. */
 TEST_EACH(two_ranks_with_known_answers, 2)
 {
     static const char *const name[] = {"gpu_rank_0_trace.json", "gpu_rank_1_trace.json"};
@@ -269,7 +267,7 @@ TEST_EACH(two_ranks_with_known_answers, 2)
     trace_is(trace_text(&gpu.rank.trace), name[_i]);
 }
 
-/* In a merged trace, processes, flows and ids of two ranks differ, even if each rank sees one GPU only. */
+/* In a merged trace, the processes, flows and ids of two ranks differ, even if each rank calls its GPU number 0. */
 TEST(two_ranks_in_one)
 {
     struct gpu_trace both[2];
@@ -283,7 +281,7 @@ TEST(two_ranks_in_one)
     gpu_trace_destroy(&both[1]);
 }
 
-/* If a collective has several kernels, none has the collective's size, as analysers would compute a wrong rate. */
+/* If a collective has several kernels, their rows lack the collective's size, which would give a wrong rate. */
 TEST(several_kernels_of_a_collective_only_belong_to_it)
 {
     static const char *const name = "ncclDevKernel_AllReduce_Sum_f32_TREE_LL(ncclDevKernelArgsStorage<4096ul>)";
@@ -305,7 +303,7 @@ TEST(several_kernels_of_a_collective_only_belong_to_it)
 TEST(collectives_are_recognised_without_the_others)
 {
     gpu_trace_two_ranks(&gpu, 1);
-    gpu.rank.alignment.offset_ns = 300 * US; /* times of collectives are aligned already */
+    gpu.rank.alignment.offset_ns = 300 * US; /* applied to collectives below, but not to records of kernels */
     collectives_destroy(&gpu.rank.collectives);
     rank_trace_finish(&gpu.rank, 1);
     for (size_t i = 0; i < gpu.activities.n; i++)
@@ -316,7 +314,7 @@ TEST(collectives_are_recognised_without_the_others)
     ck_assert_ptr_null(row_argument(with_correlation("kernel", 105), "Collective name"));
 }
 
-/* Records of events that no stream waits for (often used only for timing) are left out. */
+/* A call that records an event is left out if no stream waits for the event, which is often used only for timing. */
 TEST(events_that_nobody_waits_for_are_left_out)
 {
     gpu_trace_two_ranks(&gpu, 0);
@@ -387,7 +385,7 @@ TEST(rows_that_overlap_get_lanes)
     ck_assert_int_eq(named, 1);
 }
 
-/* ---- choices ---- */
+/* ---- traces without some activities, without a tracer, with collectives on the host ---- */
 
 TEST(activities_that_were_not_requested_are_left_out)
 {

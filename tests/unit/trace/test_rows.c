@@ -1,5 +1,5 @@
-/* test_rows.c - the rows of traces: steps and epochs, phases, ranges, operations with shapes and work, collectives with
- * all members that tools read, memory and counters if requested, and an empty last step. */
+/* test_rows.c - the rows of traces: steps and epochs, phases, ranges, operations with shapes and FLOPs, collectives
+ * with all JSON members that trace viewers read, memory and counters if requested, and an empty last step. */
 #include "tests/support/made_up.h"
 #include "tests/support/suite.h"
 #include "tests/support/traces.h"
@@ -27,10 +27,10 @@ static void teardown(void)
     rank_trace_destroy(&rank);
 }
 
-/* Returns the only row with this ph and name; fails if there is no such row, or more than one. */
+/* Returns the only row with this ph (event type) and name; fails if there is no such row, or more than one. */
 static const cJSON *only(const char *ph, const char *name)
 {
-    ck_assert_msg(trace_rows(json, ph, name) == 1, "%d rows %s", trace_rows(json, ph, name), name);
+    ck_assert_msg(trace_rows(json, ph, name) == 1, "%d rows named %s", trace_rows(json, ph, name), name);
     return trace_row(json, ph, name, 0);
 }
 
@@ -44,9 +44,9 @@ static void check_span(const cJSON *row, const char *category, double ts, double
 
 /* ---- the made-up step with the known answers ---- */
 
-/* The trace has phases, operations and two collectives. In the second, rank 0 waits 50 us for rank 1; which rank was
- * last in the first is unknown. It has no marks of gradients, which only this program reads, and no memory, which was
- * not requested. */
+/* The trace has phases, operations and two collectives. In the second collective, rank 0 waits 50 us for rank 1; which
+ * rank was last in the first collective is unknown. The trace leaves out the times at which gradients were ready, which
+ * only this program reads, and allocations of memory, which were not requested. */
 TEST_EACH(two_ranks_with_known_answers, 2)
 {
     static const char *const name[] = {"cpu_rank_0_trace.json", "cpu_rank_1_trace.json"};
@@ -55,7 +55,7 @@ TEST_EACH(two_ranks_with_known_answers, 2)
     trace_is(trace_text(&rank.trace), name[_i]);
 }
 
-/* An empty step follows the last, since Holistic Trace Analysis drops rows that start in the last step. */
+/* An empty step follows the last step, since Holistic Trace Analysis drops rows that start in the last step. */
 TEST(an_empty_step_follows_the_last)
 {
     rank_trace_two_ranks(&rank, 0);
@@ -83,8 +83,8 @@ TEST(epochs_hold_their_steps)
         double ts, dur;
     } epochs[] = {{"warmup_epoch_1 (lr=0)", 10, 15},
                   {"warmup_epoch_2 (lr=0.25)", 30, 5},
-                  {"active_epoch_3 (lr=0.5)", 40, 5},   /* epoch 3 before its uncaptured step */
-                  {"active_epoch_3 (lr=0.5)", 50, 15}}; /* epoch 3 after its uncaptured step */
+                  {"active_epoch_3 (lr=0.5)", 40, 5},   /* part of epoch 3 before its uncaptured step */
+                  {"active_epoch_3 (lr=0.5)", 50, 15}}; /* part of epoch 3 after its uncaptured step */
     rank_trace_begin(&rank, 0, 2);
     for (size_t i = 0; i < LENGTH(steps); i++) {
         rank.step[i].number = steps[i].number;
@@ -100,7 +100,7 @@ TEST(epochs_hold_their_steps)
     for (size_t i = 0; i < LENGTH(epochs); i++) {
         others = i && !strcmp(epochs[i].name, epochs[i - 1].name) ? others + 1 : 0;
         const cJSON *row = trace_row(json, "X", epochs[i].name, others);
-        ck_assert_msg(row != NULL, "no %s", epochs[i].name);
+        ck_assert_msg(row != NULL, "no row %s", epochs[i].name);
         check_span(row, "user_annotation", epochs[i].ts, epochs[i].dur);
     }
     for (size_t i = 0; i < LENGTH(steps); i++) {
@@ -126,8 +126,8 @@ TEST(ranges_have_their_number)
 
 /* ---- operations ---- */
 
-/* A trace with all options has shapes and work of operations, memory as it grows, and counters; counters of the second
- * step leave out loss and norm, which are not finite. */
+/* A trace with all options has the shapes and FLOPs of operations, the allocated memory as it grows, and counters. The
+ * counters of the second step leave out its loss and gradient norm, which are not finite. */
 TEST(all_options_together)
 {
     static const size_t linear[SPAN_SIZES] = {3, 5, 7}, heads[SPAN_SIZES] = {2, 17, 4, 6}, one[SPAN_SIZES] = {9};

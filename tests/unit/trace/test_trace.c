@@ -1,5 +1,5 @@
-/* test_trace.c - the format of traces: strict JSON, the members that tools read at the top, lanes that nest, times,
- * escaped names, merged ranks, and failing writes. */
+/* test_trace.c - the format of traces: strict JSON, lanes whose rows nest, times, escaped names, merged ranks, and
+ * failing writes. */
 #include "kernels/error.h"
 #include "tests/support/made_up.h"
 #include "tests/support/suite.h"
@@ -19,7 +19,7 @@ static void teardown(void)
         rank_trace_destroy(&rank[i]);
 }
 
-/* ---- the top ---- */
+/* ---- an empty trace ---- */
 
 TEST(an_empty_trace_is_valid)
 {
@@ -61,7 +61,7 @@ TEST_EACH(lanes_nest, 2)
     const cJSON *first = trace_row(json, "X", "mpi:all_reduce", 0), *second = trace_row(json, "X", "mpi:all_reduce", 1);
     ck_assert(row_number(first, "tid") != row_number(second, "tid"));
     ck_assert_double_eq(row_number(first, "stream"), 0);
-    int named = 0, reductions = 0; /* named counts lanes with names, reductions their rows */
+    int named = 0, reductions = 0; /* named: number of lanes with a name; reductions: of all-reduces in them */
     for (int i = 0; i < trace_rows(json, "M", "thread_name"); i++) {
         double tid = row_number(trace_row(json, "M", "thread_name", i), "tid");
         named++;
@@ -86,7 +86,7 @@ static void check_times(const char *text)
         }
 }
 
-/* With drifting clocks and a base time in the middle of the spans, no row begins before 0, and ends keep their time. */
+/* With a drifting clock and a base time amid the spans, rows that began before the base (time 0) are cut at 0. */
 TEST(times_are_never_negative)
 {
     rank_trace_begin(&rank[0], 1, 2);
@@ -106,7 +106,7 @@ TEST(times_are_never_negative)
     check_times(text);
     cJSON *json = trace_parse(text);
     trace_check_lanes(json);
-    /* the forward pass ended 191 ns before the base, including 41 ns of drift */
+    /* the forward pass ended 191 ns before the base time, of which 41 ns are drift */
     ck_assert_double_eq(row_number(trace_row(json, "X", "forward_pass", 0), "ts"), 0);
     ck_assert_double_eq(row_number(trace_row(json, "X", "forward_pass", 0), "dur"), 0);
     ck_assert_double_eq_tol(row_number(trace_row(json, "X", "backward_pass", 0), "ts"), 0, 1e-9);
@@ -145,8 +145,8 @@ TEST(long_names_are_cut)
 
 /* ---- a merged trace of all ranks ---- */
 
-/* A merged trace has the rows of all its ranks, with different process and other ids even if hosts use the same
- * numbers. --profile-ranks may leave out rank 0. */
+/* A merged trace has the rows of all its ranks, with different process ids and other ids even if hosts use the same
+ * numbers. In the second case rank 0 is left out, as by --profile-ranks. */
 TEST_EACH(ranks_are_one_trace, 2)
 {
     static const char *const name[] = {"cpu_all_ranks_trace.json", "cpu_later_ranks_trace.json"};

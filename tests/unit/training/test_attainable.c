@@ -1,4 +1,4 @@
-/* test_attainable.c - the attainable step time of a bucket plan, compared with values by hand; and series that grow. */
+/* test_attainable.c - the attainable step time of a bucket plan, compared with values by hand; and arrays that grow. */
 #include "tests/support/suite.h"
 #include "training/training.h"
 
@@ -32,7 +32,7 @@ TEST(series_stay_when_they_get_room)
     double *series = malloc(6 * sizeof *series);
     for (int i = 0; i < 3; i++) {
         series[i] = i;
-        series[3 + i] = 10 + i; /* [2, 3] */
+        series[3 + i] = 10 + i; /* 2 series of 3 values */
     }
     size_t room = 3;
     series_grow(&series, 2, &room);

@@ -1,4 +1,4 @@
-/* nvToolsExt.h - the part of NVTX that this project uses. EMULATED_NVTX=1: a profiler records ranges. */
+/* nvToolsExt.h - the part of NVTX that this project uses. EMULATED_NVTX=1: an emulated profiler records ranges. */
 #ifndef EMULATED_NVTX_H
 #define EMULATED_NVTX_H
 
@@ -27,7 +27,7 @@ nvtxDomainHandle_t nvtxDomainCreateA(const char *name); /* NULL without a profil
 int nvtxDomainRangePushEx(nvtxDomainHandle_t domain, const nvtxEventAttributes_t *attributes);
 int nvtxDomainRangePop(nvtxDomainHandle_t domain);
 
-/* Part of the emulation only: the ranges so far, for example "domain( outer( inner( ) ) ". */
+/* Part of the emulation only: returns the ranges recorded so far, such as "domain( outer( inner( ) ) ". */
 const char *emulated_nvtx_heard(void);
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
 /* machine.cuh - stands in for kernels/cuda/machine.cuh in the emulation: the same functions, with the same meaning.
  *
- * A warp's lanes are cut into groups of four: g = lane / 4, t = lane % 4. Every lane of the warp makes each call marked
- * "Warp". */
+ * A warp's lanes form groups of four: g = lane / 4, t = lane % 4. All lanes of a warp must make each call marked "Warp"
+ * together. */
 #ifndef MACHINE_CUH
 #define MACHINE_CUH
 
@@ -10,23 +10,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The block's shared memory of the size given at launch, aligned to 16 bytes. */
+/* Return the block's dynamic shared memory, whose size is given at launch; it is aligned to 16 bytes. */
 void *emulated_dynamic_shared();
 template <typename T> T *dynamic_shared()
 {
     return static_cast<T *>(emulated_dynamic_shared());
 }
 
-/* Warp: d[16, 8] += a[16, 16] * b[16, 8] of bfloat16, sums in fp32. Two numbers a word, the lower index in the low
+/* Warp: d[16, 8] += a[16, 16] * b[16, 8] of bfloat16, sums in fp32. A word has two numbers, the lower index in the low
  * half. a: {[g][2t, 2t+1], [g+8][2t, 2t+1], [g][2t+8, 2t+9], [g+8][2t+8, 2t+9]}; b: {[2t, 2t+1][g], [2t+8, 2t+9][g]};
- * d: {[g][2t], [g][2t+1], [g+8][2t], [g+8][2t+1]}. */
+ * d: {[g][2t], [g][2t+1], [g+8][2t], [g+8][2t+1]}; these are the words of one lane. */
 void mma_bf16(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], EMULATED_WHERE);
 
 /* Warp: d[16, 8] += a[16, 8] * b[8, 8] of TF32 (results of round_tf32; of other floats the last 13 bits are dropped).
  * a: {[g][t], [g+8][t], [g][t+4], [g+8][t+4]}; b: {[t][g], [t+4][g]}; d: as in mma_bf16. */
 void mma_tf32(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], EMULATED_WHERE);
 
-/* Returns the bits of x rounded to TF32 (10 bits of fraction), ties away from zero; they are also a float's bits. */
+/* Returns the bits of a float: x rounded to TF32 (10 bits of fraction), ties away from zero. */
 inline uint32_t round_tf32(float x)
 {
     uint32_t bits = __float_as_uint(x);
@@ -49,15 +49,15 @@ void load_matrices(uint32_t (&word)[4], const void *row, EMULATED_WHERE);
 /* Warp: like load_matrices, but word[i] becomes rows 2t and 2t+1 of column g of matrix i. */
 void load_matrices_transposed(uint32_t (&word)[4], const void *row, EMULATED_WHERE);
 
-/* On a GPU, fetches memory to a cache; here checks that the memory exists. */
+/* On a GPU, fetches memory to a cache; here, reads a byte, so that AddressSanitizer checks the address. */
 inline void prefetch(const void *global)
 {
     (void)*static_cast<const volatile char *>(global);
 }
 
 /* Begins to copy 16 bytes; both addresses are aligned to 16. The first `valid` bytes (0 to 16) come from global memory,
- * the rest become 0. The lane itself may read them after copy_async_wait, other lanes after a following __syncthreads.
- * Until then the emulation has 0xFF bytes there, and reads the source as late as possible. */
+ * the rest become 0. The lane may read the copy after copy_async_wait, other lanes after a following __syncthreads.
+ * The emulation writes 0xFF bytes to the destination at once, and reads the source only in copy_async_wait. */
 void copy_async(void *shared, const void *global, int valid, EMULATED_WHERE);
 
 /* copy_async_commit ends a group of this lane's copies; copy_async_wait waits for all its groups but the last n. */
