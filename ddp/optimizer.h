@@ -19,7 +19,7 @@ struct optimizer {
     float *scalars; /* [SCALARS] on the device */
 };
 
-/* Creates zero moments on the model's device. Release with optimizer_destroy. */
+/* Creates moments that are all 0, on the model's device. Release with optimizer_destroy. */
 void optimizer_create(struct optimizer *optimizer, const struct model *model, const struct adamw *adamw);
 void optimizer_destroy(struct optimizer *optimizer, const struct model *model); /* call it before model_destroy */
 

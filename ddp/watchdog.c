@@ -32,7 +32,7 @@ const size_t watchdog_board_bytes = (sizeof(struct shown) + 7) / 8 * 8;
 
 struct watchdog {
     int rank, ranks;
-    struct shown *mine;  /* what this rank publishes, on the board or in `hidden` */
+    struct shown *mine;  /* this rank's state: board[rank], shared with the host's other ranks; without a board, &hidden */
     void **board;        /* [ranks]; NULL for a rank of another host, and for all ranks if there is no board */
     struct shown hidden; /* used by this rank while there is no board */
     pthread_t thread;
@@ -354,7 +354,7 @@ void watchdog_look(struct watchdog *w, void (*look_at)(void *state, struct watch
     pthread_mutex_unlock(&w->lock);
 }
 
-/* Tests whether a rank of this host has not yet started the operation of all ranks with that number. */
+/* Tests whether another running rank of this host has not yet started operation `number` (see watchdog_started). */
 static int is_awaited(const struct watchdog *w, long number)
 {
     struct sibling *sibling = find_siblings(w);

@@ -57,7 +57,7 @@ usage() { sed -n '/^# Usage: /,/^\([^#]\|$\)/s/^# \?//p' "$0"; }
 
 # read_options ARGUMENT...: parses a command line by the rows of option_rows, "NAME[,NAME] VARIABLE CHECK [WORD...]".
 # CHECK is `flag` (sets VARIABLE to 1), or a function that receives the option, its value and the WORDs and ends the
-# script if the value is wrong; VARIABLE is then set to the value. If VARIABLE is -, the value may be empty and only
+# script if the value is wrong; otherwise VARIABLE is set to the value. If VARIABLE is -, the value may be empty and only
 # CHECK receives it. Sets arguments (the positional arguments, at most most_arguments), after_dashes (everything after
 # --, if takes_dashes is set) and given_options (the names of the options used). Prints usage() for --help.
 option_rows=() arguments=() after_dashes=() given_options=() most_arguments=0 takes_dashes=''

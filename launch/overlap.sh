@@ -25,7 +25,7 @@ trap_signals
 lab_up --rate "$rate"
 wait_child launch/corpus.sh build/corpus.txt
 
-# The model has 1.1 M parameters: sending 4.5 MB of gradients per step takes about as long as backward over 8192 tokens per rank.
+# 1.1 M parameters: at the default rate, sending the gradient's 4.5 MB takes about as long as backward over 8192 tokens per rank.
 wait_child launch/netlab.sh run -n 2 -- build/ddpbench --threads 1 --data build/corpus.txt \
     --d-model 128 --num-layers 4 --num-heads 4 --d-ff 512 --context-length 128 --batch-size 128 \
     --implementations none,ddp,ddp_flat,ddp_individual,ddp_bucketed --bucket-size-mb 0.1,0.25,0.5 \

@@ -76,7 +76,7 @@ needed() {
         grep -vE '/(libc|libm|libdl|librt|libpthread|libresolv|libutil|ld-linux[^/]*)\.so|lib(cublas|cublasLt|nccl)\.so' || true
 }
 mapfile -t libraries < <(needed "${files[@]}" "${hydra[@]}")
-[[ ${libraries[*]} != *not-found:* ]] || die "not all libraries are here: ${libraries[*]}"
+[[ ${libraries[*]} != *not-found:* ]] || die "this machine lacks the libraries that are marked not-found: ${libraries[*]}"
 for library in "${libraries[@]}"; do
     cp -L "$library" "$pack/lib"
     # UCX loads its transport between processes (CMA) by name, from the subdirectory ucx of the directory that has libuct.

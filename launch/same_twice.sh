@@ -4,7 +4,7 @@
 # Usage: launch/same_twice.sh [--runs N] [--strategy NAME], after `make`
 #   --runs N         runs of the benchmark, about 4 s each (default 40)
 #   --strategy NAME  the strategy that is listed twice (default ddp_bucketed)
-# Exit status 1: the two were called different in more than 15 % of the runs; at a level of 5 % about 2 of 40 should be.
+# Exit status 1: the two names were called different in more than 15 % of the runs; the test's level of 5 % predicts 2 of 40.
 set -euo pipefail
 
 # shellcheck source=launch/common.sh

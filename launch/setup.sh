@@ -4,7 +4,7 @@
 # Usage: launch/setup.sh [OPTION...]
 # Looks for pkg-config, an MPI, g++, a CBLAS, hwloc, cJSON, zlib and Check, and installs what is missing with apt. Prints
 # nothing if all are there.
-#   --mpi NAME    mpich (default) or openmpi; mpicc and mpirun keep their meaning
+#   --mpi NAME    mpich (default) or openmpi; commands mpicc and mpirun that exist already stay those of the same MPI
 #   --mpicc PATH  the compiler wrapper of an MPI that is installed elsewhere; no MPI is installed then
 #   --blas NAME   a CBLAS that pkg-config or the linker knows (default openblas, the only CBLAS that this script installs)
 #   --lint        also clang-format, clang-tidy (with OpenMP's header), cppcheck and shellcheck

@@ -17,7 +17,7 @@ void progress_begin(struct progress *progress, size_t total);
 /* Shows that `done` units are complete; `words` describes the last of these units. */
 void progress_show(struct progress *progress, size_t done, const char *words);
 
-/* Clears the bar before other output. */
+/* Clears the bar, so that other output can follow; progress_show may draw it again. */
 void progress_end(struct progress *progress);
 
 #endif

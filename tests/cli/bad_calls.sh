@@ -116,8 +116,8 @@ bad_options() {
 mkdir in
 (
     cd in
-    "$program" "${tiny[@]}" --output run >said 2>&1 || die "cannot make the run to read: $(cat said)"
-    "$program" "${allreduce[@]}" --output sizes >said 2>&1 || die "cannot make the run to read: $(cat said)"
+    "$program" "${tiny[@]}" --output run >said 2>&1 || die "cannot make the run that commands read: $(cat said)"
+    "$program" "${allreduce[@]}" --output sizes >said 2>&1 || die "cannot make the sizes that commands read: $(cat said)"
     cp -r run run2
     mkdir dir unfinished no_figures junk_run
     : >empty && cp empty empty.bin

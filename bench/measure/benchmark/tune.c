@@ -19,7 +19,7 @@ _Static_assert((int)SEARCH_ROWS >= (int)MAX_IMPLEMENTATIONS, "a search has room 
 /* clang-format off */
 static const struct option rows[] = {
     {.name = "max-minutes", .common = 1, .kind = &option_real, .offset = offsetof(struct tune_options, max_minutes),
-     .initial = "5", .low = 0.001, .high = 1e6, .help = "time for all rounds; the search leaves out candidates that do not fit"},
+     .initial = "5", .low = 0.001, .high = 1e6, .help = "time for all rounds; the search leaves out candidates for which it is too short"},
 };
 /* clang-format on */
 

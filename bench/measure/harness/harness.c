@@ -1,4 +1,4 @@
-/* harness.c - what all measuring commands share: runs a command, opens and closes its device, monitors and results. */
+/* harness.c - what all measuring commands share: opens a command's device, results and monitors, runs it, closes them. */
 #include "harness/harness.h"
 
 #include "base/json.h"

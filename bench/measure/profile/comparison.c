@@ -109,7 +109,7 @@ static void add_tables(const struct profile *profile, int n, size_t rounds, cons
              shortest);
     add_table(summary, STEPS, "implementations", title, profile, n, note);
     add_table(summary, COMPUTATION, "phases", "Computation", profile, n,
-              "compute slowdown: time of computation / that of none, whose ranks do not communicate.");
+              "compute slowdown: time of computation / that of `none`, whose ranks do not communicate.");
     add_table(summary, COMMUNICATION, "communication", "Communication", profile, n,
               "exposed: without concurrent computation. overlap: with it; an upper bound with MPI, where it is counted "
               "from post to completion. comm slowdown: duration of a collective in the step / alone.");

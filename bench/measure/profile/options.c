@@ -158,7 +158,7 @@ int profile_rows_make(struct training_options *t, const struct strategy_list *li
     for (const struct implementation *w = wanted; w < wanted + n; w++)
         if (!strcmp(w->label, "untraced") || !strcmp(w->label, "after_backward") || !strcmp(w->label, "comparison") ||
             (!strcmp(w->label, strategy_none.name) && w->strategy->reduces))
-            n = error_report("--profile-implementation: the label '%s' is taken; choose another", w->label);
+            n = error_report("--profile-implementation: the label '%s' is reserved; choose another", w->label);
     t->n = 0;
     for (const struct implementation *w = wanted; w < wanted + n; w++) {
         t->implementation[t->n] = *w;

@@ -109,7 +109,7 @@ struct collectives {
     double *stall; /* [rank, other] seconds per step that `rank` stalls in gradient_sync because `other` posts last */
 };
 
-/* Fills the struct with this rank's collectives. Release with collectives_destroy; a zeroed struct is fine. */
+/* Fills the struct with this rank's collectives. Release with collectives_destroy, which also takes a zeroed struct. */
 void collectives_create(struct collectives *collectives, const struct timeline *timeline,
                         const struct alignment *alignment, int ranks);
 void collectives_destroy(struct collectives *collectives);

@@ -240,7 +240,7 @@ static void put_gpu(struct trace_writer *w, const char *before, long id, const s
                 g->multiprocessors);
 }
 
-/* Returns the number of a rank's GPU in a merged trace: its process number in group 0, unique over all hosts. */
+/* Returns the number of a rank's GPU in a merged trace, unique over all hosts: its gpu_pid where trace->group is 0. */
 static long merged_gpu(const struct trace *t, int rank)
 {
     return t->ranks + 1 + rank;

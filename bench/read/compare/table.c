@@ -75,7 +75,7 @@ static const struct column columns[] = {
 #undef CELLS
 enum { COLUMN_BASELINE = 2, COLUMN_CANDIDATE, COLUMN_VERDICT, COLUMN_RATIO = 6, COLUMNS };
 
-/* Returns a table without rows. judged: 1: for the judged figures, 0: for the other figures. */
+/* Returns a table without rows: for the figures that get a verdict (judged 1), or for the others (judged 0). */
 static cJSON *begin_table(const struct compare_options *o, const char *title, int judged)
 {
     char baseline[140], candidate[140];

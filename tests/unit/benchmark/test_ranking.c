@@ -278,8 +278,8 @@ static void make_sequence(int n, size_t rounds, double slow)
         }
 }
 
-/* Tells whether any row is called slower: with resolve 0 by the rule for a fixed number of rounds, else by the rule for
- * any number. Sets *second to whether row 1 is called slower. */
+/* Tells whether a row is called slower: with resolve 0 by the rule for a number of rounds fixed beforehand, else by the
+ * rule that holds at every number of rounds. Sets *second to whether row 1 is called slower. */
 static int differ(const struct implementation *rows, double resolve, int *second)
 {
     struct ranking c;

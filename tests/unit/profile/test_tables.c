@@ -1,5 +1,5 @@
-/* test_tables.c - tables with a row per rank: few ranks are in order; with many ranks the worst are first, and only the
- * first 8 are printed unless all are requested. */
+/* test_tables.c - tables with a row per rank: if there are few ranks, their rows are in rank order; if many, the worst
+ * rank comes first, and only 8 rows are printed unless all are requested. */
 #include "base/json.h"
 #include "profile/summary.h"
 #include "results/results.h"
