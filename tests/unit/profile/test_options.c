@@ -130,8 +130,8 @@ static const struct {
     /* unknown or repeated implementations */
     {"--profile|--profile-implementation|magic", {"--profile-implementation: unknown", "'magic'", "ddp_individual_v2"}},
     {"--profile|--profile-implementation|ddp,ddp", {"'ddp' is listed twice"}},
-    {"--profile|--profile-implementation|none=ddp", {"the label 'none' is taken"}},
-    {"--profile|--profile-implementation|ddp,comparison=none", {"the label 'comparison' is taken"}},
+    {"--profile|--profile-implementation|none=ddp", {"the label 'none' is reserved"}},
+    {"--profile|--profile-implementation|ddp,comparison=none", {"the label 'comparison' is reserved"}},
     {"--profile|--profile-implementation|all|--bucket-size-mb|1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17",
      {"profiles; at most 21"}},
     {"--profile|--bucket-size-mb|1", {"--bucket-size-mb: none of the implementations has buckets"}},
