@@ -1,9 +1,9 @@
 /* step.c - one training step of data-parallel training; read step_run from top to bottom.
  *
  * Each rank has the whole model and a part of the global batch. A step computes the gradient of that part, the strategy
- * sums the gradients of all ranks (during backward or after it), and every rank then makes the same update. The gradient
- * of the loss is already divided by (tokens of a micro-batch x ranks x micro-batches), so that the sum over ranks and
- * micro-batches is the mean over the global batch. */
+ * sums the gradients of all ranks (during backward or after it), and every rank then makes the same update. The
+ * gradient of the loss is already divided by (tokens of a micro-batch x ranks x micro-batches), so that the sum over
+ * ranks and micro-batches is the mean over the global batch. */
 #include "ddp/step.h"
 
 #include "kernels/core_wait.h"

@@ -32,7 +32,7 @@ const size_t watchdog_board_bytes = (sizeof(struct shown) + 7) / 8 * 8;
 
 struct watchdog {
     int rank, ranks;
-    struct shown *mine;  /* this rank's state: board[rank], shared with the host's other ranks; without a board, &hidden */
+    struct shown *mine;  /* this rank's state: board[rank], in memory shared by the host's ranks; or &hidden */
     void **board;        /* [ranks]; NULL for a rank of another host, and for all ranks if there is no board */
     struct shown hidden; /* used by this rank while there is no board */
     pthread_t thread;

@@ -142,7 +142,7 @@ TEST(bytes_arrive_in_pieces)
     }
     for (int r = 1; r < job.size && !job.rank; r++)
         for (int m = 0; m < LENGTHS; m++) {
-            size_t capacity = m % 2 ? CAPACITY : lengths[m], wrong = 0; /* capacity: for odd m more than needed, else just enough */
+            size_t capacity = m % 2 ? CAPACITY : lengths[m], wrong = 0; /* more than enough, or just enough */
             memset(bytes, GUARD, CAPACITY + 1);
             ck_assert_uint_eq(job_receive(&job, r, bytes, capacity), lengths[m]);
             for (size_t i = 0; i < lengths[m]; i++)

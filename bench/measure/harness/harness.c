@@ -1,4 +1,4 @@
-/* harness.c - what all measuring commands share: opens a command's device, results and monitors, runs it, closes them. */
+/* harness.c - what all measuring commands share: opens device, results and monitors, runs the command. */
 #include "harness/harness.h"
 
 #include "base/json.h"

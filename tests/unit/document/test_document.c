@@ -1,4 +1,4 @@
-/* test_document.c - documents as text, Markdown and HTML: each kind of element, and names that could break the format. */
+/* test_document.c - documents as text, Markdown and HTML: each kind of element, and names that could break them. */
 #include "base/json.h"
 #include "base/text.h"
 #include "document/document.h"
