@@ -46,7 +46,8 @@ static const struct command_row *find_command(const char *name)
             return &commands[i];
         at += (size_t)snprintf(known + at, sizeof known - at, "%s%s", i ? ", " : "", commands[i].name);
     }
-    error_report("unknown command '%s'; expected %s, or options, which begin with --; see --help", name, known);
+    error_report("unknown command '%s'; expected %s, or options, which begin with --%s; see --help", name, known,
+                 strcmp(name, "profile") ? "" : ", such as --profile");
     return NULL;
 }
 

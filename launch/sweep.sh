@@ -6,7 +6,7 @@
 #   --bucket-size-mb LIST    bucket sizes of ddp_bucketed in MiB (default 0.5,1,4,16)
 #   --ranks LIST             numbers of ranks (default 2)
 #   --model NAME:OPTIONS     may be repeated (default "laptop:--preset laptop --batch-size-per-rank 4")
-#   --repeats N              runs of each point (default 5); a later call with the same --output may ask for more
+#   --repeats N              runs of each point (default 6); a later call with the same --output may ask for more
 #   --rounds N               rounds of a run (default 6)
 #   --output DIR             directory of all results; the same command continues there (default results/<time>-sweep)
 #   --link-name NAME         name of the network in tables and pictures, such as "100 GbE" (default: the link of
@@ -22,7 +22,7 @@ set -euo pipefail
 
 here=$(dirname "$(realpath "$0")")
 implementations=none,ddp_flat,ddp,ddp_individual,ddp_individual_v2,ddp_bucketed
-buckets=0.5,1,4,16 ranks=2 repeats=5 rounds=6 output='' link='' report_only='' models=() extra=()
+buckets=0.5,1,4,16 ranks=2 repeats=6 rounds=6 output='' link='' report_only='' models=() extra=()
 default_model="laptop:--preset laptop --batch-size-per-rank 4"
 program=$(realpath -m "$here/../build/ddpbench") launcher=("$here/run.sh" -n "{ranks}" --)
 

@@ -1,4 +1,4 @@
-/* best.c - compares several series with the one that has the least median; critical values come from a simulation. */
+/* best.c - compares several series with the least of them; critical values come from a simulation. */
 #include "base/best.h"
 
 #include "kernels/error.h"
@@ -136,7 +136,7 @@ void best_compare(const double *const *sample, int k, size_t n, int best, int an
         *paired = (anytime ? stats_paired_anytime : stats_paired)(sample[i], sample[best], n, LEVEL);
         paired->ci_low = paired->ci_high = NAN;
         out[i].slower = 0;
-        if (i == best || n < STATS_LEAST_PAIRS)
+        if (i == best || n < STATS_LEAST)
             continue;
         candidate[m] = candidate_of(i, sample[i], sample[best], n);
         if (anytime)
@@ -163,17 +163,34 @@ void best_compare(const double *const *sample, int k, size_t n, int best, int an
 int best_of(const double *const *sample, int k, size_t n, int anytime, struct against_best *out)
 {
     int best = 0;
-    double least = INFINITY;
+    double *typical = allocate((size_t)k, sizeof *typical);
     for (int i = 0; i < k; i++) {
-        double median = stats_median(sample[i], n);
-        best = median < least ? i : best;
-        least = fmin(least, median);
+        typical[i] = stats_typical(sample[i], n, anytime).median;
+        best = typical[i] < typical[best] ? i : best;
     }
     best_compare(sample, k, n, best, anytime, out);
+    for (int i = 0; i < k && anytime; i++) {
+        struct paired *paired = &out[i].paired;
+        paired->ratio = typical[i] / typical[best];
+        paired->ci_low = isfinite(paired->ci_low) ? fmin(paired->ci_low, paired->ratio) : NAN;
+        paired->ci_high = isfinite(paired->ci_high) ? fmax(paired->ci_high, paired->ratio) : NAN;
+    }
+    free(typical);
     return best;
 }
 
 int best_within(const struct paired *to_best, double share)
 {
     return to_best->ci_high <= 1 + share && to_best->ci_low >= 1 / (1 + share);
+}
+
+double best_rounds_needed(const struct against_best *against, double share)
+{
+    const struct paired *paired = &against->paired;
+    double distance = fabs(log(paired->ratio)), made = (double)paired->n;
+    double reach = fmax(log(paired->ci_high / paired->ratio), log(paired->ratio / paired->ci_low));
+    double part = fmax(distance, log1p(share) - distance) / reach; /* of the reach, that the interval may have */
+    if (against->slower || best_within(paired, share))
+        return made;
+    return part > 0 ? fmax(made + 1, ceil(made / (part * part))) : INFINITY;
 }

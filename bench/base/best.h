@@ -1,4 +1,4 @@
-/* best.h - finds, of k series of n samples paired by round, the least (by median) and those significantly greater. */
+/* best.h - finds, of k series of n samples paired by round, the least and those significantly greater. */
 #ifndef BENCH_BASE_BEST_H
 #define BENCH_BASE_BEST_H
 
@@ -12,7 +12,7 @@ struct against_best {
 
 /* Compares each series with series `best`, which the caller chose from the same samples. Fills out[k]; out[best] has
  * ratio 1. sample[i]: the n samples of series i, above 0; k is at least 1. With n = 0 all ratios are NAN, and no series
- * is slower. If n < STATS_LEAST_PAIRS or k < 2, intervals are NAN and no series is slower.
+ * is slower. If n < STATS_LEAST or k < 2, intervals are NAN and no series is slower.
  *
  * The probability that any series is wrongly called slower is at most 5 % (family-wise), although best was chosen from
  * the same samples. The procedure is step-down. With r series left, including best, it tests the series of largest
@@ -28,10 +28,18 @@ struct against_best {
  * 1 - 5 % / (r (r - 1) / 2). Not thread-safe, because a static table of c(r) is kept. */
 void best_compare(const double *const *sample, int k, size_t n, int best, int anytime, struct against_best *out);
 
-/* Calls best_compare with the (first) series of least median (series 0 if n = 0) as best, and returns its index. */
+/* Calls best_compare with the first series of least geometric mean (anytime: of least median) as best, or with series 0
+ * if n = 0, and returns its index, so that no ratio is below 1. With anytime, ratios become those of the medians, and
+ * their intervals, which are about the medians of ratios, are widened to contain them: give samples without a common
+ * drift. */
 int best_of(const double *const *sample, int k, size_t n, int anytime, struct against_best *out);
 
 /* Whether the interval of to_best lies between 1 / (1 + share) and 1 + share (share 0.01: 1 %); false if it is NAN. */
 int best_within(const struct paired *to_best, double share);
+
+/* Returns after how many rounds the interval of `against` will be above 1 or within `share` (best_within), whichever
+ * comes first: the rounds made, if it already is; otherwise an estimate for intervals that shrink as 1 / sqrt(rounds);
+ * INFINITY without an interval. */
+double best_rounds_needed(const struct against_best *against, double share);
 
 #endif

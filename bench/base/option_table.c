@@ -217,7 +217,22 @@ static int distance(const char *a, size_t n, const char *b)
     return strncmp(a, b, n) ? sum : 1;
 }
 
-/* Reports an unknown option, with up to three that have a similar name. */
+/* Whether a word is in a list of words separated by spaces. */
+static int is_listed(const char *word, size_t length, const char *list)
+{
+    for (const char *at = list; at && *at; at += strspn(at, " ")) {
+        size_t n = strcspn(at, " ");
+        size_t same = 0;
+        while (same < n && same < length && (at[same] == word[same] || (at[same] == '-' && word[same] == '_')))
+            same++;
+        if (same == n && n == length)
+            return 1;
+        at += n;
+    }
+    return 0;
+}
+
+/* Reports an unknown option, with up to three that have a similar name or that other programs call so. */
 static int report_unknown(const struct option_table *table, const char *word, size_t length)
 {
     size_t dashes = *word == '-' ? strspn(word, "-") : 0, at = 0;
@@ -225,7 +240,9 @@ static int report_unknown(const struct option_table *table, const char *word, si
     char known[200] = "";
     for (int far = 0; far <= limit && length > dashes && length < 64; far++) /* no option name is longer */
         for (size_t i = 0; i < table->rows && shown < 3 && at < sizeof known; i++)
-            if (distance(word + dashes, length - dashes, table->row[i].option->name) == far)
+            if ((is_listed(word + dashes, length - dashes, table->row[i].option->also)
+                     ? 0
+                     : distance(word + dashes, length - dashes, table->row[i].option->name)) == far)
                 at += (size_t)snprintf(known + at, sizeof known - at, "%s --%s", shown++ ? "," : "; did you mean",
                                        table->row[i].option->name);
     return error_report("unknown option '%.*s'%s%s see --help all", (int)length, word, known, at ? "?" : ";");

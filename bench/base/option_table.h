@@ -31,6 +31,7 @@ extern const struct option_kind option_bytes; /* field: size_t */
 
 struct option {
     const char *name; /* without dashes; a command line may have _ in place of - */
+    const char *also; /* names in other programs, separated by spaces, for the hint on an unknown option; or NULL */
     char letter;      /* short name; 0: none */
     int common;       /* 1: shown by --help; 0: only by --help all */
     const struct option_kind *kind;

@@ -4,13 +4,14 @@
 #include "base/text.h"
 #include "kernels/clock.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <unistd.h>
 
 void progress_begin(struct progress *progress, size_t total)
 {
     int64_t now = clock_now_ns();
-    *progress = (struct progress){total, now, now, total && isatty(STDERR_FILENO)};
+    *progress = (struct progress){total, now, now, total && isatty(STDERR_FILENO), 0};
 }
 
 void progress_show(struct progress *progress, size_t done, const char *words)
@@ -19,7 +20,10 @@ void progress_show(struct progress *progress, size_t done, const char *words)
     int64_t now = clock_now_ns();
     if (!progress->total || !done)
         return;
-    double left = 1e-9 * (double)(now - progress->start_ns) / (double)done * (double)(progress->total - done);
+    double spent = 1e-9 * (double)(now - progress->start_ns);
+    double left = spent / (double)done * (double)(progress->total - done);
+    if (progress->limit_s > 0)
+        left = fmin(left, fmax(0, progress->limit_s - spent));
     char text[CELL];
     text_duration(text, left);
     if (progress->terminal) {

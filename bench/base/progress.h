@@ -9,6 +9,7 @@ struct progress {
     size_t total; /* units of work, which all take about the same time */
     int64_t start_ns, shown_ns;
     int terminal;
+    double limit_s; /* the work stops after this time, whatever is left; 0: no limit */
 };
 
 /* Begins to show progress. total 0: shows nothing, for ranks other than 0. */

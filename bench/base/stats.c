@@ -76,13 +76,20 @@ struct estimate stats_estimate(const double *sample, size_t n)
     return summary;
 }
 
-struct estimate stats_differences(const double *a, const double *b, size_t n)
+struct estimate stats_geometric(const double *sample, size_t n)
 {
-    double *difference = allocate(n + 1, sizeof *difference);
-    for (size_t i = 0; i < n; i++)
-        difference[i] = a[i] - b[i];
-    struct estimate estimate = stats_estimate(difference, n);
-    free(difference);
+    struct estimate estimate = stats_estimate(sample, n);
+    double *one = allocate(n + 1, sizeof *one);
+    double least = INFINITY;
+    for (size_t i = 0; i < n; i++) {
+        one[i] = 1;
+        least = fmin(least, sample[i]);
+    }
+    struct paired paired = stats_paired(sample, one, least > 0 ? n : 0, 0.95);
+    free(one);
+    estimate.median = least > 0 ? paired.ratio : n ? 0 : NAN;
+    estimate.ci_low = paired.ci_low;
+    estimate.ci_high = paired.ci_high;
     return estimate;
 }
 
@@ -177,7 +184,7 @@ struct paired stats_paired(const double *a, const double *b, size_t n, double le
     struct unpaired log_ratio = stats_log_ratio(a, b, n);
     double mean = log_ratio.difference, error = log_ratio.error;
     paired.ratio = exp(mean);
-    if (n < STATS_LEAST_PAIRS)
+    if (n < STATS_LEAST)
         return paired;
     double t = stats_t_quantile(0.5 + level / 2, log_ratio.df);
     paired.ci_low = exp(mean - t * error);
@@ -186,17 +193,46 @@ struct paired stats_paired(const double *a, const double *b, size_t n, double le
     return paired;
 }
 
+struct estimate stats_of_paired(const struct paired *paired)
+{
+    return (struct estimate){paired->ratio, paired->ci_low, paired->ci_high, NAN, NAN, paired->n};
+}
+
+struct estimate stats_typical(const double *sample, size_t n, int medians)
+{
+    return medians ? stats_estimate(sample, n) : stats_geometric(sample, n);
+}
+
+struct estimate stats_ratios(const double *a, const double *b, size_t n, int medians)
+{
+    struct paired paired = stats_paired(a, b, n, 0.95);
+    struct estimate estimate = stats_of_paired(&paired);
+    double *ratio = allocate(n + 1, sizeof *ratio);
+    for (size_t i = 0; i < n && medians; i++)
+        ratio[i] = a[i] / b[i];
+    if (medians) {
+        estimate = stats_estimate(ratio, n);
+        estimate.median = stats_median(a, n) / stats_median(b, n);
+        estimate.ci_low = isfinite(estimate.ci_low) ? fmin(estimate.ci_low, estimate.median) : NAN;
+        estimate.ci_high = isfinite(estimate.ci_high) ? fmax(estimate.ci_high, estimate.median) : NAN;
+    }
+    free(ratio);
+    return estimate;
+}
+
+struct estimate stats_excess(const double *a, const double *b, size_t n, int medians)
+{
+    struct estimate r = stats_ratios(a, b, n, medians);
+    double of = stats_typical(b, n, medians).median;
+    return (struct estimate){of * (r.median - 1), of * (r.ci_low - 1), of * (r.ci_high - 1), NAN, NAN, n};
+}
+
 /* Returns p = min(1, (n + 1) (n choose k) / 2^n), the p-value of stats_paired_anytime for n ratios. */
 static double sign_p(size_t n, size_t k)
 {
     double count = (double)n, smaller = (double)k, log_ways = lgamma(count + 1) - lgamma(smaller + 1);
     log_ways -= lgamma(count - smaller + 1);
     return fmin(1, exp(log(count + 1) + log_ways - count * log(2)));
-}
-
-struct estimate stats_of_paired(const struct paired *paired)
-{
-    return (struct estimate){paired->ratio, paired->ci_low, paired->ci_high, NAN, NAN, paired->n};
 }
 
 struct paired stats_paired_anytime(const double *a, const double *b, size_t n, double level)

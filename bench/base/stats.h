@@ -13,8 +13,10 @@ struct estimate {
 };
 struct estimate stats_estimate(const double *sample, size_t n);
 
-/* Returns the estimate of the differences a[i] - b[i], i < n. */
-struct estimate stats_differences(const double *a, const double *b, size_t n);
+/* Returns the geometric mean of sample[n] with a 95 % interval by Student's t on the logarithms, so that no end of it
+ * is 0 or below; p5 and p95 as above. No interval if n < STATS_LEAST. If a sample is 0, the geometric mean is 0,
+ * without an interval. */
+struct estimate stats_geometric(const double *sample, size_t n);
 
 /* Return quantile q in [0, 1], or the median, of sample[n] (type 7, the default of numpy and R); NAN when n = 0. */
 double stats_quantile(const double *sample, size_t n, double q);
@@ -31,17 +33,25 @@ struct paired {
     size_t n;
 };
 
-/* With fewer pairs a comparison gives neither intervals nor verdicts: Student's t with 1 degree of freedom has
- * intervals that span many orders of magnitude. */
-enum { STATS_LEAST_PAIRS = 3 };
+/* With fewer samples or pairs there are neither intervals nor verdicts: an order statistic has no 95 % interval, and
+ * one by Student's t with few degrees of freedom spans orders of magnitude. */
+enum { STATS_LEAST = 6 };
 
 /* Compares a with b for a fixed n. ratio is the geometric mean of a_i / b_i; interval and p come from Student's t with
- * n - 1 degrees of freedom on x_i = log(a_i / b_i). For n < STATS_LEAST_PAIRS the interval is NAN and p is 1. If all
+ * n - 1 degrees of freedom on x_i = log(a_i / b_i). For n < STATS_LEAST the interval is NAN and p is 1. If all
  * x_i are equal, both ends of the interval are the ratio, and p is 1 if the ratio is 1, otherwise 0. */
 struct paired stats_paired(const double *a, const double *b, size_t n, double level);
 
 /* Returns the ratio and its interval as an estimate without percentiles. */
 struct estimate stats_of_paired(const struct paired *paired);
+
+/* Figures that are read together have one basis: geometric means, as stats_geometric and stats_paired compute them, or
+ * if `medians` is 1, medians, as stats_estimate computes them. stats_typical: of samples; stats_ratios: the typical
+ * a / the typical b, with an interval from the ratios a[i] / b[i] (for medians widened to contain it); stats_excess:
+ * (ratio - 1) x the typical b, for the ratio and both ends of its interval. */
+struct estimate stats_typical(const double *sample, size_t n, int medians);
+struct estimate stats_ratios(const double *a, const double *b, size_t n, int medians);
+struct estimate stats_excess(const double *a, const double *b, size_t n, int medians);
 
 /* Compares a with b for an n that is not fixed in advance, so that sampling may stop after any sample: ratio is the
  * median, and the intervals of all n together contain the true median with probability `level`. This is a sign test:

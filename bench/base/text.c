@@ -44,6 +44,16 @@ const char *text_value_like(char text[CELL], double value, const char *unit, dou
 
 static const char *const binary_unit[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
 
+const char *text_rounded(char text[CELL], double value, int digits)
+{
+    if (!isfinite(value))
+        return strcpy(text, "-");
+    int places = digits - 1 - (value != 0 ? (int)floor(log10(fabs(value))) : 0);
+    double unit = places < 0 ? pow(10, -places) : 1;
+    snprintf(text, CELL, "%.*f", places > 0 ? places : 0, places < 0 ? round(value / unit) * unit : value);
+    return text;
+}
+
 const char *text_bytes(char text[CELL], double bytes)
 {
     int i = 0;

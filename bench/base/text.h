@@ -11,6 +11,9 @@ enum { CELL = 48 };
 /* Writes a number with its unit, such as 12.5 us. The prefix of the unit is the one that suits the number `like`. */
 const char *text_value_like(char text[CELL], double value, const char *unit, double like);
 
+/* Writes a number rounded to `digits` significant digits, without an exponent: 1650 to two digits is 1700. */
+const char *text_rounded(char text[CELL], double value, int digits);
+
 /* text_bytes writes a whole number of bytes with a binary unit, - for 0; text_ratio, a ratio with 3 decimals. */
 const char *text_bytes(char text[CELL], double bytes);
 const char *text_ratio(char text[CELL], double ratio);

@@ -3,7 +3,7 @@
     python3 bench/peers/fastest.py DIR torch
 
 reads DIR/ddpbench-1, DIR/torch-1, DIR/ddpbench-2 ... The fastest implementation has the shortest step: the median
-over the runs of the median step in each run. `none` counts only if there is no other. So with several bucket sizes each
+over the runs of the step in each run. `none` counts only if there is no other. So with several bucket sizes each
 program is judged by its best size.
 """
 
@@ -15,7 +15,7 @@ import sys
 
 
 def steps_of(run):
-    """Returns {implementation: median seconds of a step}."""
+    """Returns {implementation: seconds of a step}."""
     figures = json.loads((run / "summary.json").read_text())["figures"]
     return {f["subject"]: f["value"] for f in figures if f["name"] == "step"}
 

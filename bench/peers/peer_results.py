@@ -5,7 +5,7 @@ import math
 import os
 import sys
 import time
-from statistics import median
+from statistics import geometric_mean
 
 from peer_data import Refused
 from peer_job import cpu_list, host_facts
@@ -88,19 +88,24 @@ def run_tree(job, options, derived, rows, version):
 # ---- summary ----
 
 
+def mean(sample):
+    """Returns the geometric mean, as ddpbench does: 0 if a value is 0."""
+    return geometric_mean(sample) if min(sample) > 0 else 0.0
+
+
 def figures(samples, tokens, communicates):
-    """Returns the list of figures: medians over the blocks of samples[label], each block a (step, [phases]) in seconds.
+    """Returns the list of figures: geometric means over the blocks of samples[label], each block a (step, [phases]) in seconds.
     Only labels in `communicates` get a communication_ratio, the share of gradient_sync in a step."""
     found = []
 
     def add(label, name, unit, sample, better="lower"):
-        figure = {"subject": label, "name": name, "unit": unit, "value": median(sample), "low": None, "high": None}
+        figure = {"subject": label, "name": name, "unit": unit, "value": mean(sample), "low": None, "high": None}
         found.append(figure | {"n": len(sample), "better": better, "judged": name == "step"})
 
     for label, blocks in samples.items():
         add(label, "step", "s", [step for step, _ in blocks])
         for p, phase in enumerate(PHASES):
-            if median([phases[p] for _, phases in blocks]) > 0:  # the phase ran
+            if mean([phases[p] for _, phases in blocks]) > 0:  # the phase ran
                 add(label, phase, "s", [phases[p] for _, phases in blocks])
         add(label, "tokens_per_second", "1/s", [tokens / step for step, _ in blocks], "higher")
         if label in communicates:

@@ -13,18 +13,18 @@ const char *const verdict_kind_name[VERDICT_KINDS] = {"best", "tie", "undecided"
 
 enum { HEADING = 64 };
 
-/* Returns the heading for implementations of a kind, such as "Tie (within 1 %)". */
+/* Returns a heading such as "Tie (within 2 %)". */
 static const char *kind_heading(char text[HEADING], enum verdict_kind kind, double within)
 {
-    static const char *const word[VERDICT_KINDS] = {"Best", "Tie", "Undecided", "Slower"};
-    char condition[HEADING / 2] = "";
-    if (kind == VERDICT_TIE && !(within > 0))
-        snprintf(condition, sizeof condition, " (not significantly slower)");
-    else if (kind == VERDICT_TIE || (kind == VERDICT_UNDECIDED && within > 0))
-        snprintf(condition, sizeof condition, " (%s %g %%)", kind == VERDICT_TIE ? "within" : "not known to",
-                 100 * within);
-    snprintf(text, HEADING, "%s%s", word[kind], condition);
+    static const char *const word[VERDICT_KINDS] = {"Best", "Tie (within %g %%)", "Undecided (not known to %g %%)",
+                                                    "Slower"};
+    snprintf(text, HEADING, word[kind], 100 * within);
     return text;
+}
+
+enum verdict_kind verdict_judge(const struct against_best *against, double within)
+{
+    return against->slower ? VERDICT_SLOWER : best_within(&against->paired, within) ? VERDICT_TIE : VERDICT_UNDECIDED;
 }
 
 static int by_step(const void *a, const void *b)
@@ -53,10 +53,10 @@ static void add_data(const struct verdict *verdict, cJSON *summary)
     for (const struct verdict_item *item = verdict->item; item < verdict->item + verdict->n; item++) {
         cJSON *row = json_add_row(others);
         json_add_text(row, "implementation", item->label);
-        json_add_text(row, "verdict", verdict_kind_name[item->kind]);
-        json_add_number(row, "ratio", item->to_best.ratio);
-        json_add_number(row, "low", item->to_best.ci_low);
-        json_add_number(row, "high", item->to_best.ci_high);
+        json_add_text(row, "verdict", verdict_kind_name[verdict_judge(&item->against, verdict->within)]);
+        json_add_number(row, "ratio", item->against.paired.ratio);
+        json_add_number(row, "low", item->against.paired.ci_low);
+        json_add_number(row, "high", item->against.paired.ci_high);
     }
 }
 
@@ -79,50 +79,47 @@ static void add_choice(const struct verdict *verdict, int undecided, const char 
                  sign > 0 ? "slower" : "faster", 100 * fabs(cost->median) / verdict->step.median,
                  1e3 * verdict->step.median);
     print_options(options, verdict);
-    results_add_sentence(summary, list, "Use %.*s%s%s: %s%.2f ms%s%s.", name, verdict->label, size,
-                         undecided ? " (shortest so far)" : "", cost->n ? "" : "step ", 1e3 * sign * given->median,
-                         interval, against);
+    results_add_sentence(summary, list, "%s %.*s%s: %s%.2f ms%s%s.", undecided ? "Shortest so far is" : "Use", name,
+                         verdict->label, size, cost->n ? "" : "step ", 1e3 * sign * given->median, interval, against);
     results_add_sentence(summary, list, "Options: %s%s", options, pytorch);
 }
 
-/* Adds a sentence that lists the items of a kind with their ratios. Returns whether any ratio has an interval. */
-static int add_kind(const struct verdict *verdict, enum verdict_kind kind, const char *list, cJSON *summary)
+/* Adds a sentence that lists the items of a kind with their ratios, and how many samples would decide those that are
+ * undecided. */
+static void add_kind(const struct verdict *verdict, enum verdict_kind kind, const char *list, cJSON *summary)
 {
-    char *text = NULL, heading[HEADING], change[CELL];
+    char *text = NULL, heading[HEADING], change[CELL], more[2 * CELL] = "";
     size_t length = 0;
-    int items = 0, intervals = 0;
+    int items = 0;
+    double needed = 0;
     FILE *out = text_begin(&text, &length);
     for (const struct verdict_item *item = verdict->item; item < verdict->item + verdict->n; item++) {
-        const struct paired *to = &item->to_best;
-        if (item->kind != kind)
+        const struct paired *to = &item->against.paired;
+        if (verdict_judge(&item->against, verdict->within) != kind)
             continue;
-        intervals |= isfinite(to->ci_low);
         fprintf(out, "%s%s %s%s", items++ ? ", " : "", item->label,
-                text_change(change, to->ratio, to->ci_low, to->ci_high),
-                !isfinite(to->ci_low) ? " (no interval)"
-                : to->ci_high < 1     ? " (shorter round by round, though not in the median)"
-                                      : "");
+                text_change(change, to->ratio, to->ci_low, to->ci_high), isfinite(to->ci_low) ? "" : " (no interval)");
+        needed = fmax(needed, best_rounds_needed(&item->against, verdict->within));
     }
     text_end(out);
+    if (kind == VERDICT_UNDECIDED && needed < 1e6)
+        snprintf(more, sizeof more, " About %s more %ss would decide.",
+                 text_rounded(change, needed - (double)verdict->step.n, 2), verdict->sample);
     if (items)
-        results_add_sentence(summary, list, "%s: %s.", kind_heading(heading, kind, verdict->within), text);
+        results_add_sentence(summary, list, "%s: %s.%s", kind_heading(heading, kind, verdict->within), text, more);
     free(text);
-    return intervals;
 }
 
-/* Adds a sentence on why there is no verdict, and returns 1; if there is a verdict, adds nothing and returns 0. With a
- * margin (verdict->within > 0), too few samples are no reason: the items are undecided instead. */
+/* Adds a sentence on why there is no verdict; returns 0, with nothing added, if there is a verdict. */
 static int add_obstacle(const struct verdict *verdict, const char *list, cJSON *summary)
 {
     if (verdict->ranks == 1)
-        results_add_sentence(summary, list,
-                             "Nothing to choose: one rank has nothing to reduce; differences are the "
-                             "strategies' own work.");
+        results_add_sentence(summary, list, "Nothing to choose: one rank has nothing to reduce.");
     else if (verdict->candidates < 2)
         results_add_sentence(summary, list, "Nothing to choose: fewer than two of the strategies reduce gradients.");
-    else if (!verdict->label || (verdict->step.n < STATS_LEAST_PAIRS && !(verdict->within > 0)))
-        results_add_sentence(summary, list, "No verdict: too few %ss for an interval; use %d or more (--%ss).",
-                             verdict->sample, STATS_LEAST_PAIRS, verdict->sample);
+    else if (!verdict->label || verdict->step.n < STATS_LEAST)
+        results_add_sentence(summary, list, "No verdict: too few %ss for an interval; use %d or more (%s).",
+                             verdict->sample, STATS_LEAST, verdict->option);
     else
         return 0;
     return 1;
@@ -130,36 +127,28 @@ static int add_obstacle(const struct verdict *verdict, const char *list, cJSON *
 
 static void add_sentences(const struct verdict *verdict, const char *list, cJSON *summary)
 {
-    int undecided = 0, intervals = 0;
+    int undecided = 0;
     if (add_obstacle(verdict, list, summary))
         return;
     for (int i = 0; i < verdict->n; i++)
-        undecided |= verdict->item[i].kind == VERDICT_UNDECIDED;
+        undecided |= verdict_judge(&verdict->item[i].against, verdict->within) == VERDICT_UNDECIDED;
     add_choice(verdict, undecided, list, summary);
     if (*verdict->best_size && !*verdict->size)
         results_add_sentence(summary, list, "Bucket size with the shortest step: %s MiB.", verdict->best_size);
     for (enum verdict_kind kind = VERDICT_TIE; kind < VERDICT_KINDS; kind++)
-        intervals |= add_kind(verdict, kind, list, summary);
-    if (intervals && verdict->explain)
+        add_kind(verdict, kind, list, summary);
+    if (verdict->explain)
         results_add_sentence(summary, list,
-                             "In %%: how much longer a step takes than with the best, %s by %s (%s), shortest step "
-                             "first; slower: the interval is above 0. The 95 %% holds for all intervals at once%s, and "
-                             "allows for the best having been picked from the same %ss.",
+                             "In %%: how much longer a step takes than with the best, %s by %s (%s), "
+                             "shortest step first; slower: the interval is above 0. The 95 %% holds for all intervals "
+                             "at once%s, and allows for the best having been picked from the same %ss.",
                              verdict->sample, verdict->sample, verdict->anytime ? "median" : "geometric mean",
                              verdict->anytime ? ", whenever the rounds end" : "", verdict->sample);
 }
 
-/* Sorts the items by step, and marks items without an interval as undecided. */
-static void sort_items(struct verdict *verdict)
-{
-    for (struct verdict_item *item = verdict->item; item < verdict->item + verdict->n; item++)
-        item->kind = isfinite(item->to_best.ci_low) ? item->kind : VERDICT_UNDECIDED;
-    qsort(verdict->item, (size_t)verdict->n, sizeof *verdict->item, by_step);
-}
-
 void verdict_add(struct verdict *verdict, const char *list, cJSON *summary)
 {
-    sort_items(verdict);
+    qsort(verdict->item, (size_t)verdict->n, sizeof *verdict->item, by_step);
     if (verdict->label)
         add_data(verdict, summary);
     add_sentences(verdict, list, summary);

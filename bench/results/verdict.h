@@ -3,25 +3,29 @@
 #ifndef BENCH_RESULTS_VERDICT_H
 #define BENCH_RESULTS_VERDICT_H
 
-#include "base/stats.h"
+#include "base/best.h"
 
 #include <cJSON.h>
 
 enum verdict_kind {
-    VERDICT_BEST,      /* has the shortest step */
-    VERDICT_TIE,       /* not significantly slower; with a margin (`within`): known to be within the margin */
-    VERDICT_UNDECIDED, /* not significantly slower, and not known to be within the margin; or without an interval */
+    VERDICT_BEST,      /* has the shortest step so far */
+    VERDICT_TIE,       /* known to be within the margin of the best */
+    VERDICT_UNDECIDED, /* neither known to be slower nor to be within the margin; or without an interval */
     VERDICT_SLOWER,    /* significantly slower */
     VERDICT_KINDS
 };
 extern const char *const verdict_kind_name[VERDICT_KINDS];
 
+#define VERDICT_WITHIN 0.02 /* margin of a tie, unless --resolve gives another */
+
+/* Returns how an implementation other than the best compares with it: slower, a tie or undecided. */
+enum verdict_kind verdict_judge(const struct against_best *against, double within);
+
 /* An implementation other than the best. */
 struct verdict_item {
     const char *label;
-    double step;           /* step time in seconds, by which verdict_add sorts the items */
-    struct paired to_best; /* its step / the step of the best */
-    enum verdict_kind kind;
+    double step;                 /* step time in seconds, by which verdict_add sorts the items */
+    struct against_best against; /* its step / the step of the best */
 };
 
 /* A comparison. The caller owns the strings and the array. */
@@ -30,9 +34,10 @@ struct verdict {
     const char *label, *strategy, *size; /* of the best; label NULL: not known; size: --bucket-size-mb or "" */
     struct estimate step, cost;          /* of the best, in seconds; cost: step - step of `none`; cost.n 0: not known */
     const char *best_size;               /* fastest bucket size in MiB, if the best has no buckets; otherwise "" */
-    double within;                       /* margin of a tie, 0.01 is 1 %; 0: none, a significance test decides */
+    double within;                       /* margin of a tie, 0.01 is 1 % */
     int anytime;                         /* 1: the intervals hold at whichever round sampling stops (best_compare) */
     const char *sample;                  /* what one sample comes from, as a word: "round" or "repeat" */
+    const char *option;                  /* how to get more samples, such as --rounds */
     int explain;                         /* 1: verdict_add adds a last sentence that explains the ratios */
     struct verdict_item *item;           /* [n], all implementations but the best; verdict_add sorts them */
     int n;
@@ -40,8 +45,9 @@ struct verdict {
 
 /* Adds to a summary the member "verdict": {best, strategy, bucket_size_mb, options, within, others}: `options` are the
  * command-line options that select the best, `others` is an array of {implementation, verdict, ratio, low, high}. Also
- * adds sentences to the summary's list named `list`: what to use, its cost, the options, and which others tie, are
- * undecided or are slower, with their ratios; or why there is no choice. */
+ * adds sentences to the summary's list named `list`: what to use, or, if others are undecided, what is the shortest so
+ * far; its cost, the options, which others tie, are undecided or are slower, with their ratios, and how many samples
+ * would decide; or why there is no choice. */
 void verdict_add(struct verdict *verdict, const char *list, cJSON *summary);
 
 /* ---- functions that read the member "verdict" back; saved: this member, or NULL ---- */

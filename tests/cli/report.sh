@@ -108,7 +108,7 @@ sed -i 's/"cpu":.*/"cpu": "<img src=x> | [a](http:\/\/b) \\u001b[31m",/' "${nast
 try "$program" report nasty --output nasty/report
 is "names with HTML, Markdown and shell syntax are escaped" "$status $([ -e harm ] && echo harm) $(grep -c '<script\|<img' nasty/report/report.html)" "0  0"
 is "names with control characters are escaped on the terminal" \
-    "$(LC_ALL=C tr -d '\n\t -~' <printed | wc -c) $(grep -c '\[31m' printed)" "0 1"
+    "$(LC_ALL=C tr -d '\n\t -~' <printed | wc -c) $(grep -c '\[31m' printed)" "0 2"
 "$program" report "${nasty[0]}" >printed 2>said && good=0 || good=1
 printed=$(cat printed) && printed=${printed//"$(quote_words "$program")"/}
 is "the report of one run escapes control characters in its output" "$good $(LC_ALL=C tr -d '\n\t -~' <<<"$printed" | wc -c)" "0 0"
@@ -267,55 +267,56 @@ made_up() {
         directory=$sweep/ranks=$ranks/model=m/$name${bucket:+-$bucket}/repeat-$repeat
         mkdir -p "$directory"
         cat >"$directory/run.json" <<END
-{$version, "label": "", "configuration": {"bucket-size-mb": "$bucket"}, "derived": {"world_size": $ranks, "host_count": 1, "threads": 1, "comm": "mpi"},
+{$version, "label": "", "configuration": {"bucket-size-mb": "$bucket"}, "derived": {"world_size": $ranks, "host_count": 1, "threads": 1, "comm": "mpi", "tokens_per_step": 12},
 "hosts": {"h": {"cpu": "Some(R) CPU @ 1.0GHz"}}, "environment": {"DDPBENCH_LINK": ""},
 "implementations": [{"name": "$name", "strategy": "$strategy"${bucket:+, \"bucket_bytes\": 1}}]}
 END
         cat >"$directory/summary.json" <<END
 {$version, "done": 6, "planned": 6, "of": "rounds", "figures": [
 {"subject": "$name", "name": "step", "unit": "s", "value": ${step}e-3, "n": 6, "better": "lower", "judged": true},
-{"subject": "$name", "name": "tokens_per_second", "unit": "1/s", "value": ${step}e2, "n": 6, "better": "higher"}]}
+{"subject": "$name", "name": "sync_cost", "unit": "s", "value": 0, "n": 6, "better": "lower"}]}
 END
     done
 }
-made_up 2 best ddp_flat '' 10 11 12
-made_up 2 none none '' 9 10 11
-made_up 2 twice ddp_bucketed 0.5 20 22 24
-made_up 2 noisy ddp_bucketed 4 11 9.9 14.4                # ratios to best: 1.1, 0.9, 1.2
-made_up 2 close ddp '' 10.7250818 12.1568801 13.6659406   # ratios e^0.07, e^0.10, e^0.13: p = 0.029 if it were the only candidate
-made_up 4 best ddp_flat '' 10 11 12                       # per rank, half the tokens/s of 2 ranks
+made_up 2 best ddp_flat '' 10 11 12 10 11 12
+made_up 2 none none '' 9 10 11 9 10 11
+made_up 2 twice ddp_bucketed 0.5 20 22 24 20 22 24
+made_up 2 noisy ddp_bucketed 4 11 9.9 14.4 11 9.9 14.4 # ratios to best: 1.1, 0.9, 1.2 twice
+made_up 2 close ddp '' 10.06018 10.95609 12.0481 10.06018 10.95609 12.0481 # ratios e^0.006, e^-0.004, e^0.004 twice
+made_up 4 best ddp_flat '' 10 11 12 10 11 12 # per rank, half the tokens/s of 2 ranks
 made_up 10 two ddp '' 10 12
 made_up 10 other ddp_flat '' 20 24
 mkdir known/ranks=2/model=m/best/repeat-4.part known/ranks=2/model=m/best/repeat-5.failed
 cp -r known copy
 try "$program" report known
-is "a sweep is reported" "$status $(head -n 1 printed)" "0 Bottleneck analysis of known, a sweep of 22 runs"
+is "a sweep is reported" "$status $(head -n 1 printed)" "0 Bottleneck analysis of known, a sweep of 40 runs"
 row() { sed -nE "s/^([ *=])? *($1 .*)/\\1 \\2/p" printed | sed -n "${2:-1}p" | tr -s ' ' | sed 's/ *$//'; }
-is "the best strategy is marked with *" "$(row best)" "* best 11.00 [8.52, 13.48] 3 1.000 1100"
-is "a strategy that takes twice as long has no mark" "$(row twice)" " twice 0.5 22.00 [17.03, 26.97] 3 2.000 [2.000, 2.000] 2200"
-is "a noisy strategy is a tie" "$(row noisy)" "= noisy 4 11.77 [5.94, 17.59] 3 1.059 [0.594, 1.888] 1177"
-is "a strategy that is slower only without correction for several candidates is a tie" "$(row close)" "= close 12.18 [8.53, 15.84] 3 1.105 [0.983, 1.243] 1218"
-is "none is not a candidate" "$(row none)" " none 10.00 [7.52, 12.48] 3 0.909 [0.888, 0.930] 1000"
-is "a row on more ranks has the scaling efficiency" "$(row best 2)" "* best 11.00 [8.52, 13.48] 3 1.000 1100 0.500"
-is "two repeats give no interval" "$(row two)" " two 11.00 2 1.000 1100"
-is "two repeats: the report gives no verdict" "$(grep -cx 'No verdict: too few repeats for an interval; use 3 or more (--repeats)[.]' printed)" 1
+is "the best strategy is marked with *" "$(row best)" "* best 10.97 [10.07, 11.95] 6 1.000 1094"
+is "a strategy that takes twice as long has no mark" "$(row twice)" " twice 0.5 21.94 [20.14, 23.90] 6 2.000 [2.000, 2.000] 547"
+is "a noisy strategy has no mark" "$(row noisy)" " noisy 4 11.62 [9.69, 13.93] 6 1.059 [0.882, 1.271] 1033"
+is "a strategy known to be within 2 % is a tie" "$(row close)" "= close 10.99 [10.10, 11.96] 6 1.002 [0.995, 1.009] 1092"
+is "none is not a candidate" "$(row none)" " none 9.967 [9.07, 10.95] 6 0.909 [0.901, 0.916] 1204"
+is "a row on more ranks has the scaling efficiency" "$(row best 2)" "* best 10.97 [10.07, 11.95] 6 1.000 1094 0.500"
+is "two repeats give no interval" "$(row two)" " two 10.95 2 1.000 1095"
+is "two repeats: the report gives no verdict" "$(grep -cx 'No verdict: too few repeats for an interval; use 6 or more (--repeats)[.]' printed)" 1
 is "one candidate leaves nothing to choose" "$(grep '^Nothing' printed)" "Nothing to choose: fewer than two of the strategies reduce gradients."
 is "tables are in order of ranks" "$(sed -nE 's/^([0-9]+ ranks?, model m, .*)/\1/p' printed | tr '\n' ';')" \
     "$(printf '%s ranks, model m, link: mpi on 1 host, machine: Some(R) CPU @ 1.0GHz;' 2 4 10)"
-is "the recommendation names the best strategy and ties" "$(grep -A 4 '^Use ' printed | paste -sd ' ' | tr -s ' ')" "Use best: step 11.00 ms [8.52, 13.48]. Options: --implementations ddp_flat \
-Tie (not significantly slower): noisy at 4 MiB +5.9 % [-40.6, +88.8], close +10.5 % [-1.7, +24.3]."
+is "the recommendation names the shortest, the tie and what is undecided" "$(grep -A 7 '^Shortest so far' printed | paste -sd ' ' | tr -s ' ')" \
+    "Shortest so far is best: step 10.97 ms [10.07, 11.95]. Options: --implementations ddp_flat Tie (within 2 %): close +0.2 % [-0.5, +0.9]. \
+Undecided (not known to 2 %): noisy at 4 MiB +5.9 % [-11.8, +27.1]. About 55 more repeats would decide."
 picture=sweep_m_2-ranks.svg
 # labels FILE PATTERN: prints the texts of an SVG picture that begin with PATTERN.
 labels() { grep -oE ">($2)[^<]*" "$1" | sort -u | tr '>\n' ' ;'; }
 cp printed words
 for again in 1 2; do try "$program" report known --html sweep.html --output "sweep report"; done
 is "a sweep is written in every form" "$status$(cat said) $(cmp sweep.html "sweep report/report.html" && echo same) $(cd "sweep report" && echo pictures/*) $(
-    grep -c 'Use best' sweep.html | sed 's/^[1-9].*/some/')" "0 same pictures/$picture some"
+    grep -c 'Shortest so far is best' sweep.html | sed 's/^[1-9].*/some/')" "0 same pictures/$picture some"
 picture="sweep report/pictures/$picture"
 is "the picture names ranks, model, link and machine" "$(labels "$picture" '2 ranks, model')" " 2 ranks, model m, link: mpi on 1 host, machine: Some(R) CPU @ 1.0GHz;"
 is "the picture has a line for each implementation" "$(grep -oE '>(best|none|close|twice|noisy)<' "$picture" | sort -u | tr -d '>\n' | tr '<' ' ')" "best close noisy none twice "
 try "$program" report known --csv -
-is "--csv - prints all figures by directory" "$(wc -l <printed) $(grep -c '^\(known/ranks=2/model=m/noisy-4/repeat-3,\)\1complete,noisy,step,' printed)" "45 1"
+is "--csv - prints all figures by directory" "$(wc -l <printed) $(grep -c '^\(known/ranks=2/model=m/noisy-4/repeat-3,\)\1complete,noisy,step,' printed)" "81 1"
 "${run[@]}" report known >printed 2>said && cmp printed words && good=0 || good=1
 result "$good" "a report under mpirun prints once"
 try "$program" report known/
@@ -326,8 +327,8 @@ is "a path may contain any character" "$(tail -n +3 printed | cmp - <(tail -n +3
 
 # A sweep whose best bucket size is its smallest; with 3 ranks it has too few runs to decide.
 sweep=edge
-made_up 2 b ddp_bucketed 1 10 11 12
-made_up 2 b ddp_bucketed 2 12 13.1 14
+made_up 2 b ddp_bucketed 1 10 11 12 10 11 12
+made_up 2 b ddp_bucketed 2 12 13.1 14 12 13.1 14
 made_up 3 b ddp_bucketed 1 10 11
 made_up 3 b ddp_bucketed 2 12 13
 made_up 3 none none '' 10 11
@@ -335,7 +336,7 @@ try "$program" report edge --output edge/report
 is "the report notes that the smallest size is best" "$(grep -o 'b is best.*' printed)" "b is best at the smallest size tried: try smaller."
 is "the picture notes that the smallest size is best" "$(grep -o 'try smaller' edge/report/pictures/sweep_m_2-ranks.svg | sort -u)" "try smaller"
 is "without intervals the picture marks no best strategy" "$(grep -oE '>(No verdict[^<]*[.]|Use[^<]*|best)<' edge/report/pictures/sweep_m_3-ranks.svg | sort -u)" \
-    ">No verdict: too few repeats for an interval; use 3 or more (--repeats).<"
+    ">No verdict: too few repeats for an interval; use 6 or more (--repeats).<"
 
 
 mkdir -p nothing/ranks=2/model=m/ddp/repeat-1.failed

@@ -519,7 +519,7 @@ def check_absent(check, summary, names):
 
 
 def compare_controls(check, directory, size, summary):
-    """Checks every figure of the controls by its definition: medians over rounds, geometric means of the rounds' ratios."""
+    """Checks every figure of the controls by its definition: geometric means over the rounds."""
     blocks = read_blocks(directory, size)
     label = summary["implementation"]
     blocks = {name.removesuffix(":" + label): of for name, of in blocks.items()} # without the profile's name, which a run of several profiles adds
@@ -540,7 +540,8 @@ def compare_controls(check, directory, size, summary):
             b["steps"][0]["block_ms"] / len(b["steps"]) for b in ranks))
 
     ours, none, after = step(label), step("none"), step("after_backward")
-    expected = {"step": statistics.median(ours) * 1e-3, "profiling_overhead": mean_ratio(ours, step("untraced"))}
+    mean = statistics.geometric_mean
+    expected = {"step": mean(ours) * 1e-3, "profiling_overhead": mean_ratio(ours, step("untraced"))}
     if none and label != "none":
         ratio = mean_ratio(ours, none)
         expected.update(step_to_none=ratio, compute_slowdown=mean_ratio(of_steps("compute_ms", label),
@@ -548,17 +549,14 @@ def compare_controls(check, directory, size, summary):
     if none and size > 1 and label != "none":
         alone = of_rounds(label, lambda ranks: max(sum(rank["alone_ms"]) for rank in ranks))
         bound = [max(attainable_of(blocks["none"][r][rank], blocks[label][r][rank]) for rank in range(size)) for r in rounds]
-        expected.update(sync_cost=statistics.median(a - b for a, b in zip(ours, none)) * 1e-3,
-                        comm_alone=statistics.median(alone) * 1e-3, attainable=statistics.median(bound) * 1e-3,
+        expected.update(sync_cost=(mean(ours) - mean(none)) * 1e-3, comm_alone=mean(alone) * 1e-3, attainable=mean(bound) * 1e-3,
                         step_to_attainable=mean_ratio(ours, bound))
         slower = of_rounds(label, lambda ranks: statistics.fmean(
             statistics.median(b / a for a, b in zip(rank["alone_ms"], rank["in_step_ms"])) for rank in ranks))
-        expected.update(comm_slowdown=statistics.median(slower))
+        expected.update(comm_slowdown=mean(slower))
         if after:
-            saved = [b - a for a, b in zip(ours, after)]
-            hidden = [s / min(c, b) for s, c, b in zip(saved, alone, of_steps("backward_pass_ms", "none"))]
-            expected.update(saved_by_overlap=statistics.median(saved) * 1e-3)
-            expected.update(overlap_efficiency=statistics.median(hidden) if min(alone) > 0.01 else None)
+            saved, could = mean(after) - mean(ours), min(mean(alone), mean(of_steps("backward_pass_ms", "none")))
+            expected.update(saved_by_overlap=saved * 1e-3, overlap_efficiency=saved / could if min(alone) > 0.01 else None)
     check_absent(check, summary, CONTROLS - expected.keys())
     for name, value in expected.items():
         if value is None: # an overlap efficiency of collectives below 0.01 ms, where a nanosecond matters
@@ -642,11 +640,11 @@ def check_comparison(directory):
     step = {name: over_rounds(name, lambda ranks: max(r["steps"][0]["block_ms"] / len(r["steps"]) for r in ranks))
             for name in names}
     reduce = [n for n in names if n != "none"] or names
-    shortest = min(reduce, key=lambda n: statistics.median(step[n]))
+    shortest = min(reduce, key=lambda n: statistics.geometric_mean(step[n]))
     others = {} # others[whether a profile stages]: bytes that only other profiles use; equal for all such profiles
     for row in rows_of_table(summary, "implementations"):
         name = row["implementation"]
-        check.same(f"{name} step", statistics.median(step[name]), 1e3 * row["step"], 1e-5)
+        check.same(f"{name} step", statistics.geometric_mean(step[name]), 1e3 * row["step"], 1e-5)
         peaks = over_rounds(name, lambda ranks: max(r["steps"][0]["peak_memory_bytes"] for r in ranks))
         others.setdefault(name == "ddp_individual_v2", set()).add(statistics.median(peaks) - row["memory_peak_of_blocks"])
         check.same(f"{name} step / shortest", mean_ratio(step[name], step[shortest]), row["step_to_shortest"], 1e-6)
@@ -654,7 +652,8 @@ def check_comparison(directory):
                         ("overlap", "communication")]:
             said = next(r for r in rows_of_table(summary, of) if r["implementation"] == name)[key]
             if size > 1 and name != "none" or of == "phases":
-                check.same(f"{name} {key}", statistics.median(mean(name, f"{key}_ms")), 1e3 * said, 1e-5)
+                average = statistics.geometric_mean if of == "phases" else statistics.median
+                check.same(f"{name} {key}", average(mean(name, f"{key}_ms")), 1e3 * said, 1e-5)
     for staged in others.values():
         check.same("bytes that only others use", len(staged), 1, 0)
         check.same("bytes that only others use, at least", min(*staged, 0), 0, 0)

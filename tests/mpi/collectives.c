@@ -65,7 +65,9 @@ static void check_collectives(const struct collectives *r)
         ck_assert_double_eq_tol(s->most, last ? 70e-6 : first ? 30e-6 : 0, 1e-15);
         ck_assert_double_eq(s->share, last ? 0.75 : first ? 0.25 : 0);
         /* the last rank exposes 50 of 50, 10 of 70, 0 of 20 us (gradient_sync begins later), rank 0 exposes 20 of 30 */
-        ck_assert_double_eq_tol(s->cost, last ? 60e-6 : first ? 20e-6 : 0, 1e-15);
+        ck_assert_double_eq_tol(s->cost, (last ? 60e-6 : first ? 20e-6 : 0) / 3, 1e-15);
+        /* the last rank is later than the others by 50, 70 and -10 us: t = 1.5254 with 2 degrees of freedom */
+        ck_assert_double_eq_tol(s->p, last ? 0.13334 : 1, 1e-5);
     }
 }
 
@@ -79,7 +81,7 @@ TEST(stragglers_are_found)
     record_collectives(&timeline);
     collectives_create(&collectives, &timeline, &alignment, job.size);
     ck_assert_uint_eq(collectives.n, COLLECTIVES);
-    collectives_exchange(&collectives, &job, &timeline, &alignment, 0, 1);
+    collectives_exchange(&collectives, &job, &timeline, &alignment, 0, 3);
     check_collectives(&collectives);
     collectives_destroy(&collectives);
     timeline_destroy(&timeline);

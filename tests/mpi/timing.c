@@ -22,7 +22,7 @@ static double factor_of(int rank)
 
 static struct collective_timing made_up(enum comm_kind kind)
 {
-    struct collective_timing t = {.collective = {.kind = kind, .count = 1000}, .bytes = 4000, .n = N};
+    struct collective_timing t = {.collective = {.kind = kind, .count = 1000}, .bytes = 4000, .n = N, .parts = N};
     t.seconds = allocate(N, sizeof *t.seconds);
     for (int i = 0; i < N; i++)
         t.seconds[i] = (i % 2 ? 3e-3 : 1e-3) * (i < N / 10 ? 100 : 1) * factor_of(job.rank);

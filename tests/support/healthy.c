@@ -22,7 +22,7 @@ void healthy_create(struct healthy *h)
                      .overlap_efficiency = {.median = 0.5, .ci_low = 0.4, .ci_high = 0.6, .n = 12},
                      .step.median = 0.1,
                      .step_after_backward.median = 0.103,
-                     .saved.median = 0.003,
+                     .saved = {.median = 0.003, .ci_low = 0.0024, .ci_high = 0.0036, .n = 12},
                      .comm_alone.median = 0.006,
                      .backward_none.median = 0.05},
     };

@@ -129,6 +129,35 @@ static void add_nominal(const struct allreduce *a, cJSON *summary, const struct 
     }
 }
 
+/* Adds notes on rows whose first calls were not counted, that never became stable, or that exceed the nominal rate. */
+static void add_stability(const struct allreduce *a, cJSON *summary)
+{
+    const struct nominal *nominal = &a->options->nominal;
+    int unused = !nominal->rate || nominal_unused(nominal, a->harness.job->hosts, a->endpoint.comm->on_device);
+    size_t discarded = 0, unstable = 0, beyond = 0;
+    for (const struct collective_timing *t = a->timing; t < a->timing + a->finished; t++) {
+        discarded += t->discarded > 0 && !t->is_unstable;
+        unstable += (size_t)t->is_unstable;
+        beyond += t->nominal_share > 1 && !unused;
+    }
+    if (discarded)
+        results_add_sentence(
+            summary, "notes",
+            "In %zu of %zu timings the first calls took over 25 %% more or less time than the next ones, as "
+            "on a link that lets a burst pass; these calls are not counted.",
+            discarded, a->finished);
+    if (unstable)
+        results_add_sentence(summary, "notes",
+                             "Warning: in %zu of %zu timings the times were still changing at the end.", unstable,
+                             a->finished);
+    if (beyond)
+        results_add_sentence(
+            summary, "notes",
+            "Warning: %zu of %zu timings exceed the nominal rate: the link is faster than --nominal, or a "
+            "burst or the network's own reduction carried the data.",
+            beyond, a->finished);
+}
+
 /* Rank 0: makes the summary so far, without its figures: heading, growing table, notes, and once all timings are
  * finished the fitted link. The caller owns the summary; the growing table, to which it refers, must outlive it. */
 static cJSON *create_summary(const struct allreduce *a)
@@ -149,6 +178,7 @@ static cJSON *create_summary(const struct allreduce *a)
         results_add_sentence(json, "notes", "Avg bus bandwidth : %.4f GB/s", 1e-9 * a->busbw / (double)a->finished);
     if (a->options->nominal.rate > 0 && links)
         add_nominal(a, json, link, links);
+    add_stability(a, json);
     if (a->harness.job->size == 1)
         results_add_sentence(json, "notes", "One rank: nothing is sent, so there is no bus bandwidth.");
     harness_add_findings(&a->harness, json);

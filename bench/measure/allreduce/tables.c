@@ -40,7 +40,7 @@ static const struct column size_columns[] = {
 /* Columns that each placement (out of place, in place) has under its own key and heading. */
 static const struct {
     const char *name, *key[2], *heading[2];
-    enum { SHOW_NEVER = 0, SHOW_ALWAYS = 1, SHOW_TIME = 2, SHOW_CPU_TIME = 4, SHOW_ITERATIONS = 8, SHOW_NOMINAL = 16 } show;
+    enum { SHOW_NEVER = 0, SHOW_ALWAYS = 1, SHOW_TIME = 2, SHOW_CPU_TIME = 4, SHOW_ITERATIONS = 8, SHOW_NOMINAL = 16, SHOW_LAST = 32 } show; /* SHOW_LAST: always, after the columns of nccl-tests */
     enum better better; /* whether a higher or a lower figure is better */
     struct column column;
 } placed_columns[] = {
@@ -57,6 +57,9 @@ static const struct {
      {NULL, NULL, COLUMN_REAL, TIMING(nominal_share), "1", 100, 7, 1}},
     {"wrong_elements", {"wrong_out_of_place", "wrong_in_place"}, SAME("\n#wrong"), SHOW_ALWAYS, BETTER_LOWER,
      {NULL, NULL, COLUMN_REAL, TIMING(wrong), "1", 1, 9, 0}},
+    {"iterations", {"iterations_out_of_place", "iterations_in_place"}, {"out-of-place\ncalls\n", "in-place\ncalls\n"}, SHOW_LAST, BETTER_NONE,
+     {NULL, NULL, COLUMN_COUNT, TIMING(n), "1", 1, 12, 0}},
+    {NAMES("half_width"), SAME("\n95 %\n+- %"), SHOW_LAST, BETTER_NONE, {NULL, NULL, COLUMN_REAL, TIMING(half_width), "1", 100, 8, 1}},
     {NAMES("time_min"), SAME("\ni_min\n(us)"), SHOW_ITERATIONS, BETTER_LOWER, US(iterations.min)},
     {NAMES("time_mean"), SAME(NULL), SHOW_NEVER, BETTER_LOWER, US(iterations.mean)},
     {NAMES("time_median"), SAME("\ni_med\n(us)"), SHOW_ITERATIONS, BETTER_LOWER, US(iterations.median)},
@@ -69,24 +72,27 @@ static const struct {
 void timing_table_create(struct growing_table *table, int show_cpu_time, int show_nominal, int show_iterations,
                          int in_place_only, double bus_factor)
 {
-    const unsigned shown = SHOW_ALWAYS | (show_cpu_time ? SHOW_CPU_TIME : SHOW_TIME) |
+    const unsigned shown = SHOW_ALWAYS | SHOW_LAST | (show_cpu_time ? SHOW_CPU_TIME : SHOW_TIME) |
                            (show_nominal ? SHOW_NOMINAL : 0) | (show_iterations ? SHOW_ITERATIONS : 0);
-    char note[320];
+    char note[400];
     memcpy(table->column, size_columns, sizeof size_columns);
     table->columns = LENGTH(size_columns);
-    for (int placement = in_place_only; placement < 2; placement++)
-        for (size_t i = 0; i < LENGTH(placed_columns); i++) {
-            struct column *column = &table->column[table->columns++];
-            *column = placed_columns[i].column;
-            column->key = placed_columns[i].key[placement];
-            column->heading = placed_columns[i].show & shown ? placed_columns[i].heading[placement] : NULL;
-            column->offset += (size_t)(placement - in_place_only) * sizeof(struct collective_timing);
-        }
-    snprintf(
-        note, sizeof note,
-        "time: median, over up to ten stretches of iterations, of their mean%s. algbw = size / time, busbw = algbw "
-        "x %.4g.",
-        show_cpu_time ? "; cputime: mean CPU time of a rank in one iteration" : "", bus_factor);
+    for (int last = 0; last < 2; last++)
+        for (int placement = in_place_only; placement < 2; placement++)
+            for (size_t i = 0; i < LENGTH(placed_columns); i++) {
+                if ((placed_columns[i].show == SHOW_LAST) != last)
+                    continue;
+                struct column *column = &table->column[table->columns++];
+                *column = placed_columns[i].column;
+                column->key = placed_columns[i].key[placement];
+                column->heading = placed_columns[i].show & shown ? placed_columns[i].heading[placement] : NULL;
+                column->offset += (size_t)(placement - in_place_only) * sizeof(struct collective_timing);
+            }
+    snprintf(note, sizeof note,
+             "time: median, over up to ten stretches of iterations (calls), of their mean%s; +-: the larger half of "
+             "its 95 %% "
+             "interval. algbw = size / time, busbw = algbw x %.4g.",
+             show_cpu_time ? "; cputime: mean CPU time of a rank in one iteration" : "", bus_factor);
     table->json = table_json(
         &(struct table){.key = "timings", .column = table->column, .columns = table->columns, .note = {note}});
 }
@@ -94,10 +100,17 @@ void timing_table_create(struct growing_table *table, int show_cpu_time, int sho
 void timing_figures(struct figure_list *list, const struct collective_timing *t)
 {
     for (size_t i = 0; i < LENGTH(placed_columns); i++) {
+        if (placed_columns[i].show == SHOW_LAST) /* each figure has its n and its interval */
+            continue;
         struct figure figure = figure_of(t, &placed_columns[i].column, placed_columns[i].name, t);
+        double rate = strcmp(figure.unit, "B/s") ? 0 : figure.value * t->time; /* algbw and busbw: bytes of a call */
         figure.better = placed_columns[i].better;
         figure.judged = i == 0;
         figure.n = t->n;
+        if (i == 0 || rate > 0) {
+            figure.low = i == 0 ? t->interval[0] : rate / t->interval[1];
+            figure.high = i == 0 ? t->interval[1] : rate / t->interval[0];
+        }
         if (figure.value > 0 || figure.better == BETTER_LOWER) /* skips the busbw of one rank, which is 0 */
             figures_add(list, &figure);
     }

@@ -63,10 +63,14 @@ struct collective_timing {
     double cpu_seconds; /* CPU time of all threads of this rank in the n iterations */
     double wrong;       /* wrong elements: of this rank; after timing_finish, of all ranks together; NAN: not checked */
     size_t planned;     /* iterations in all cycles; 0 before the first cycle */
+    size_t parts;       /* parts of the n iterations after which the clock was read, the same on every rank */
     size_t last_n;      /* iterations in the last cycle */
+    size_t discarded;   /* iterations before the times were stable, in place of which others were timed */
+    int is_unstable;    /* 1: the times were still changing in the last iterations */
     int64_t start_ns;   /* start of the last cycle, on this rank's clock */
 
     /* the fields below: set by timing_finish to the same values on every rank */
+    double interval[2], half_width; /* 95 % interval of `time`, and its larger half / time; NAN below 6 stretches */
     double time; /* seconds of an iteration: the median of the means of up to ten stretches. A plain mean follows every
                     hiccup; a plain median shows only the faster half if a link alternates between bursts and pauses */
     struct {

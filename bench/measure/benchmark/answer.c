@@ -11,12 +11,11 @@
 /* A candidate that ran. */
 struct answer_row {
     const char *label;
-    const char *size;           /* bucket size as --bucket-size-mb takes it; "" without buckets */
-    int buckets;                /* number of collectives in a step */
-    struct estimate step, cost; /* in seconds; cost is estimated from paired differences to `none` */
+    const char *size;                          /* bucket size as --bucket-size-mb takes it; "" without buckets */
+    int buckets;                               /* number of collectives in a step */
+    struct estimate step, cost, phase[PHASES]; /* in seconds; cost: step - step of `none` */
     const struct search_row *searched;
-    enum verdict_kind kind; /* VERDICT_KINDS if the candidate was not in the final */
-    const char *verdict;    /* the word shown: best, tie, undecided, slower, dropped, control */
+    const char *verdict; /* the word shown: best, tie, undecided, slower, dropped, control */
 };
 
 struct answer {
@@ -24,16 +23,15 @@ struct answer {
     struct answer_row row[MAX_IMPLEMENTATIONS];
 };
 
-static enum verdict_kind verdict_of(const struct search *search, int i)
+/* Whether figures are medians: the stages rank by medians, and a final that may end at any round compares medians. */
+static int medians_of(const struct search *search)
 {
-    switch (search->row[i].state) {
-    case SEARCH_SLOWER:
-        return VERDICT_SLOWER;
-    case SEARCH_IN:
-        return i == search->best ? VERDICT_BEST : search->end == SEARCH_WITHIN ? VERDICT_TIE : VERDICT_UNDECIDED;
-    default:
-        return VERDICT_KINDS;
-    }
+    return search->looks || !search->final;
+}
+
+static int in_final(const struct search_row *row)
+{
+    return row->state == SEARCH_SLOWER || row->state == SEARCH_IN;
 }
 
 static void make_rows(struct answer *a, const struct search *s, const struct measurements *m,
@@ -49,22 +47,28 @@ static void make_rows(struct answer *a, const struct search *s, const struct mea
     for (int i = 0; i < s->n; i++) {
         const struct search_row *searched = &s->row[i];
         size_t n = searched->to - searched->from;
-        enum verdict_kind kind = verdict_of(s, i);
         if (!n)
             continue;
         double *step = search_steady(all[i], levels, searched->from, searched->to);
         double *of_none = search_steady(all[control], levels, searched->from, searched->to);
         a->best = i == s->best ? a->n : a->best;
-        a->row[a->n++] = (struct answer_row){.label = implementation[i].label,
-                                             .size = implementation[i].bucket_words,
-                                             .buckets = i == control ? 0 : reducer[i].plan.n,
-                                             .step = stats_estimate(step, n),
-                                             .cost = stats_differences(step, of_none, i == control ? 0 : n),
-                                             .searched = searched,
-                                             .kind = kind,
-                                             .verdict = kind < VERDICT_KINDS ? verdict_kind_name[kind]
-                                                        : i == control       ? "control"
-                                                                             : "dropped"};
+        a->row[a->n++] = (struct answer_row){
+            .label = implementation[i].label,
+            .size = implementation[i].bucket_words,
+            .buckets = i == control ? 0 : reducer[i].plan.n,
+            .step = stats_typical(step, n, medians_of(s)),
+            .cost = stats_excess(step, of_none, i == control ? 0 : n, medians_of(s)),
+            .searched = searched,
+            .verdict = i == control ? "control"
+                       : !in_final(searched)
+                           ? "dropped"
+                           : verdict_kind_name[i == s->best ? VERDICT_BEST
+                                                            : verdict_judge(&searched->against, VERDICT_WITHIN)]};
+        for (int p = 0; p < PHASES; p++) {
+            double *seconds = search_steady(measurements_of(m, i, p), levels, searched->from, searched->to);
+            a->row[a->n - 1].phase[p] = stats_typical(seconds, n, medians_of(s));
+            free(seconds);
+        }
         free(step);
         free(of_none);
     }
@@ -83,17 +87,17 @@ static void add_verdict(const struct answer *a, const struct search *s, const st
                               .size = best->size,
                               .step = best->step,
                               .cost = best->cost,
-                              .within = SEARCH_CLOSE,
-                              .anytime = s->looks,
+                              .within = VERDICT_WITHIN,
+                              .anytime = medians_of(s),
                               .sample = "round",
+                              .option = "by a longer --max-minutes",
                               .explain = 1,
                               .item = other};
     for (const struct answer_row *row = a->row; row < a->row + a->n; row++) {
         if (*row->size && (!sized || row->step.median < sized->step.median))
             sized = row;
-        if (row->kind < VERDICT_KINDS && row != best)
-            other[verdict.n++] =
-                (struct verdict_item){row->label, row->step.median, row->searched->against.paired, row->kind};
+        if (in_final(row->searched) && row != best)
+            other[verdict.n++] = (struct verdict_item){row->label, row->step.median, row->searched->against};
     }
     verdict.best_size = sized ? sized->size : "";
     verdict_add(&verdict, "answers", summary);
@@ -113,16 +117,16 @@ static const struct column columns[] = {
 };
 /* clang-format on */
 
-static void add_table(const struct answer *a, cJSON *summary)
+static void add_table(const struct answer *a, int medians, cJSON *summary)
 {
-    results_add_table(
-        summary,
-        &(struct table){
-            "candidates", NULL, TABLE_COLUMNS(columns), TABLE_ROWS(a->row, (size_t)a->n),
-            .note = {"cost: median of (step - step of `none` in the same round), with an interval from 6 rounds on. "
-                     "dropped: was in the slower half of a stage; slower: significantly slower than the best; "
-                     "undecided: not significantly slower. All steps are divided by the level of their round, which "
-                     "removes what slowed the machine during a whole round."}});
+    char note[320];
+    snprintf(note, sizeof note,
+             "%s over the rounds, with intervals from 6 rounds on. cost: step - step of `none`. "
+             "dropped: was in the slower half of a stage. All steps are divided by the level of their round, which "
+             "removes what slowed the machine during a whole round.",
+             medians ? "Medians" : "Geometric means");
+    results_add_table(summary, &(struct table){"candidates", NULL, TABLE_COLUMNS(columns),
+                                               TABLE_ROWS(a->row, (size_t)a->n), .note = {note}});
 }
 
 static void add_end(const struct search *s, cJSON *summary)
@@ -130,7 +134,7 @@ static void add_end(const struct search *s, cJSON *summary)
     static const char *const ended[] = {"unfinished", "best", "within", "max_minutes"};
     static const char *const words[] = {
         "The search goes on; so far", "The search ended because all others are slower or were dropped, after",
-        "The search ended because all others are within 1 %, slower, or were dropped, after",
+        "The search ended because all others are within 2 %, slower, or were dropped, after",
         "Time limit reached, after"};
     char took[CELL];
     json_add_text(summary, "ended", ended[s->end]);
@@ -145,6 +149,9 @@ void answer_add(const struct search *s, const struct measurements *m, const stru
     make_rows(&a, s, m, implementation, reducer);
     for (const struct answer_row *row = a.row; row < a.row + a.n; row++) {
         figures_add_estimate(figures, row->label, "step", "s", &row->step, BETTER_LOWER, 0);
+        for (int p = 0; p < PHASES; p++)
+            if (row->phase[p].median > 0) /* the phase ran */
+                figures_add_estimate(figures, row->label, phase_name[p], "s", &row->phase[p], BETTER_LOWER, 0);
         figures_add_estimate(figures, row->label, "sync_cost", "s", &row->cost, BETTER_LOWER, 0);
     }
     if (a.best < 0)
@@ -153,5 +160,5 @@ void answer_add(const struct search *s, const struct measurements *m, const stru
     figures_add_estimate(figures, "best", "step", "s", &a.row[a.best].step, BETTER_LOWER, 1);
     add_verdict(&a, s, implementation[s->best].strategy, summary);
     add_end(s, summary);
-    add_table(&a, summary);
+    add_table(&a, medians_of(s), summary);
 }

@@ -1,4 +1,4 @@
-/* ranking.c - computes medians, costs and significant differences from the samples. */
+/* ranking.c - computes mean times, costs and significant differences from the samples. */
 #include "benchmark/ranking.h"
 
 #include "kernels/error.h"
@@ -6,15 +6,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Estimates the median of a[i] / b[i]. */
-static struct estimate ratios(const double *a, const double *b, size_t n)
+/* Returns the rate of `amount` in seconds that were estimated. */
+static struct estimate rate(double amount, const struct estimate *seconds)
 {
-    double *ratio = allocate(n + 1, sizeof *ratio);
-    for (size_t i = 0; i < n; i++)
-        ratio[i] = a[i] / b[i];
-    struct estimate estimate = stats_estimate(ratio, n);
-    free(ratio);
-    return estimate;
+    const struct estimate *s = seconds;
+    return (struct estimate){amount / s->median, amount / s->ci_high, amount / s->ci_low,
+                             amount / s->p95,    amount / s->p5,      s->n};
 }
 
 /* Fills the figures of row i. none, ddp: rows of `none` and `ddp`, or -1. */
@@ -23,27 +20,46 @@ static void fill_row(struct ranking *c, const struct measurements *m, int i, int
 {
     struct ranking_row *row = &c->row[i];
     const double *sync = measurements_of(m, i, PHASE_GRADIENT_SYNC), *step = measurements_of(m, i, FIGURE_STEP);
-    double *rate = allocate(m->rounds, sizeof *rate);
-    for (size_t r = 0; r < m->rounds; r++)
-        rate[r] = tokens / step[r];
-    row->tokens_per_second = stats_estimate(rate, m->rounds);
-    free(rate);
-    row->communication_ratio = ratios(sync, step, communicates ? m->rounds : 0);
+    int medians = c->resolve > 0;
     for (int figure = 0; figure < FIGURES; figure++)
-        row->seconds[figure] = stats_estimate(measurements_of(m, i, figure), m->rounds);
-    /* without `none` or `ddp` the estimate has n = 0, and row i, given in their place, is not read */
-    row->sync_cost = stats_differences(step, measurements_of(m, none < 0 ? i : none, FIGURE_STEP),
-                                       none < 0 || !communicates ? 0 : m->rounds);
-    row->to_ddp = ratios(step, measurements_of(m, ddp < 0 ? i : ddp, FIGURE_STEP), ddp < 0 ? 0 : m->rounds);
+        row->seconds[figure] = stats_typical(measurements_of(m, i, figure), m->rounds, medians);
+    row->tokens_per_second = rate(tokens, &row->seconds[FIGURE_STEP]);
+    /* a figure that does not apply has n = 0 rounds; the row given for `none` or `ddp` is then not read */
+    int synchronises = communicates && row->seconds[PHASE_GRADIENT_SYNC].median > 0;
+    row->communication_ratio = stats_ratios(sync, step, synchronises ? m->rounds : 0, medians);
+    row->to_ddp =
+        stats_ratios(step, measurements_of(m, ddp < 0 ? i : ddp, FIGURE_STEP), ddp < 0 ? 0 : m->rounds, medians);
+    row->sync_cost = stats_excess(step, measurements_of(m, none < 0 ? i : none, FIGURE_STEP),
+                                  none < 0 || !communicates ? 0 : m->rounds, medians);
 }
 
-/* Estimates after how many rounds in all a ratio's interval will exclude 1, or lie within c->resolve of 1. */
-static double rounds_needed(const struct ranking *c, const struct paired *paired)
+/* Returns a copy of the samples and of attainable[n, rounds] (or NULL) for the figures: with medians, each is divided
+ * by the level of its round (the geometric mean of the steps of all rows, over its median), which removes what slowed
+ * the machine during a whole round; medians of such samples agree with the comparisons round by round. Release both. */
+static struct measurements samples_for_figures(const struct measurements *m, int medians, double **attainable)
 {
-    double distance = fabs(log(paired->ratio)), made = (double)c->rounds;
-    double reach = fmax(log(paired->ci_high / paired->ratio), log(paired->ratio / paired->ci_low));
-    double of_reach = fmax(distance, log1p(c->resolve) - distance) / reach;
-    return of_reach > 0 ? fmax(made + 1, ceil(made / (of_reach * of_reach))) : INFINITY;
+    struct measurements copy;
+    double *level = allocate(m->rounds + 1, sizeof *level), *bound = NULL;
+    measurements_create(&copy, m->n, m->rounds + 1);
+    copy.rounds = m->rounds;
+    for (size_t r = 0; r < m->rounds; r++) {
+        double sum = 0;
+        for (int i = 0; i < m->n; i++)
+            sum += log(measurements_of(m, i, FIGURE_STEP)[r]);
+        level[r] = medians ? exp(sum / m->n) : 1;
+    }
+    double usual = stats_median(level, m->rounds);
+    for (int i = 0; i < m->n; i++)
+        for (int figure = 0; figure < FIGURES; figure++)
+            for (size_t r = 0; r < m->rounds; r++)
+                measurements_of(&copy, i, figure)[r] = measurements_of(m, i, figure)[r] / (level[r] / usual);
+    if (*attainable)
+        bound = allocate((size_t)m->n * m->rounds + 1, sizeof *bound);
+    for (size_t i = 0; bound && i < (size_t)m->n * m->rounds; i++)
+        bound[i] = (*attainable)[i] / (level[i % m->rounds] / usual);
+    *attainable = bound;
+    free(level);
+    return copy;
 }
 
 /* Compares the rows that reduce: finds the fastest, and the ratio of each other row to the fastest. */
@@ -54,6 +70,7 @@ static void compare_rows(struct ranking *c, const struct measurements *m, const 
     struct against_best against[MAX_IMPLEMENTATIONS];
     int row_of[MAX_IMPLEMENTATIONS];
     *c = (struct ranking){.n = m->n, .rounds = m->rounds, .resolve = resolve, .fastest = -1};
+    c->within = resolve > 0 ? resolve : VERDICT_WITHIN;
     c->rounds_needed = (double)m->rounds;
     for (int i = 0; i < m->n; i++) {
         const struct implementation *of = &implementation[i];
@@ -71,18 +88,18 @@ static void compare_rows(struct ranking *c, const struct measurements *m, const 
         row->to_fastest = against[j];
         if (row == &c->row[c->fastest])
             continue;
-        row->undecided = resolve > 0 && !against[j].slower && !best_within(&against[j].paired, resolve);
-        if (row->undecided)
-            c->rounds_needed = fmax(c->rounds_needed, rounds_needed(c, &against[j].paired));
-        row->mark = against[j].slower || row->undecided || m->rounds < STATS_LEAST_PAIRS ? "" : "=";
+        c->rounds_needed = fmax(c->rounds_needed, best_rounds_needed(&against[j], c->within));
+        row->mark = verdict_judge(&against[j], c->within) == VERDICT_TIE ? "=" : "";
     }
     c->row[c->fastest].mark = c->compared > 1 ? "*" : "";
 }
 
-void ranking_create(struct ranking *c, const struct measurements *m, const struct implementation *implementation,
-                    int ranks, double tokens, const double *attainable, double resolve)
+void ranking_create(struct ranking *c, const struct measurements *measured, const struct implementation *implementation,
+                    int ranks, double tokens, double *attainable, double resolve)
 {
-    int none = -1, ddp = -1;
+    int none = -1, ddp = -1, medians = resolve > 0;
+    struct measurements samples = samples_for_figures(measured, medians, &attainable);
+    const struct measurements *m = &samples;
     compare_rows(c, m, implementation, resolve);
     for (int i = m->n - 1; i >= 0; i--) {
         none = implementation[i].strategy == &strategy_none ? i : none;
@@ -90,18 +107,25 @@ void ranking_create(struct ranking *c, const struct measurements *m, const struc
     }
     for (int i = 0; i < m->n; i++) {
         struct ranking_row *row = &c->row[i];
+        row->mark = ranks > 1 ? row->mark : ""; /* one rank has nothing to choose */
         fill_row(c, m, i, none, ddp, row->reduces && ranks > 1, tokens);
         size_t bounded = attainable && row->reduces ? m->rounds : 0;
         const double *step = measurements_of(m, i, FIGURE_STEP);
         const double *bound = bounded ? attainable + (size_t)i * m->rounds : step; /* not read if `bounded` is 0 */
-        row->attainable = stats_estimate(bound, bounded);
-        row->step_to_attainable = stats_paired(step, bound, bounded, 0.95);
+        row->attainable = stats_typical(bound, bounded, medians);
+        row->step_to_attainable = stats_ratios(step, bound, bounded, medians);
     }
+    measurements_destroy(&samples);
+    free(attainable);
 }
 
-double ranking_rounds_needed(const struct measurements *m, const struct implementation *implementation, double resolve)
+double ranking_rounds_needed(const struct measurements *measured, const struct implementation *implementation,
+                             double resolve)
 {
     struct ranking c;
-    compare_rows(&c, m, implementation, resolve);
+    double *attainable = NULL;
+    struct measurements samples = samples_for_figures(measured, resolve > 0, &attainable);
+    compare_rows(&c, &samples, implementation, resolve);
+    measurements_destroy(&samples);
     return c.rounds_needed;
 }

@@ -1,11 +1,14 @@
-/* ranking.h - computes medians, costs of strategies and significant differences from the samples, in pure functions. A
- * sample is the mean over the steps of a block, which one implementation runs in one round. */
+/* ranking.h - computes mean times, costs of strategies and significant differences from the samples, in pure functions.
+ * A sample is the mean over the steps of a block, which one implementation runs in one round. */
 #ifndef BENCH_MEASURE_BENCHMARK_RANKING_H
 #define BENCH_MEASURE_BENCHMARK_RANKING_H
 
 #include "base/best.h"
+#include "results/results.h"
 #include "training/training.h"
 
+/* Every time, rate and ratio of a row is a geometric mean over the rounds; with --resolve, whose verdicts are about
+ * medians, a median of samples from which the level of their round is removed. */
 struct ranking_row {
     const char *label;                           /* label of the implementation, such as ddp */
     const struct implementation *implementation; /* must outlive the ranking */
@@ -13,29 +16,29 @@ struct ranking_row {
     struct estimate seconds[FIGURES];
     struct estimate tokens_per_second;
     struct estimate communication_ratio; /* gradient_sync / step; n is 0 if the row does not communicate */
-    struct estimate sync_cost;        /* seconds: step(this) - step(none), paired by round; n is 0 if the row does not
-                                         communicate, or `none` is not compared */
-    struct estimate to_ddp;           /* step(this) / step(ddp), paired by round; n is 0 if `ddp` is not compared */
-    struct estimate attainable;       /* attainable step in seconds; n is 0 if not measured */
-    struct paired step_to_attainable; /* step(this) / attainable, paired by round */
-    struct against_best to_fastest;   /* step(this) / step(fastest); paired.n is 0 if the row does not reduce */
-    int undecided;                    /* 1: not known to be slower, nor to be within --resolve of the fastest */
-    const char *mark;                 /* "*": the fastest; "=": a tie with the fastest; or "" */
+    struct estimate sync_cost;          /* seconds: step(this) - step(none), paired by round; n is 0 if the row does not
+                                           communicate, or `none` is not compared */
+    struct estimate to_ddp;             /* step(this) / step(ddp), paired by round; n is 0 if `ddp` is not compared */
+    struct estimate attainable;         /* attainable step in seconds; n is 0 if not measured */
+    struct estimate step_to_attainable; /* step(this) / attainable, paired by round */
+    struct against_best to_fastest;     /* step(this) / step(fastest); paired.n is 0 if the row does not reduce */
+    const char *mark;                   /* "*": the fastest; "=": a tie with the fastest; or "" */
 };
 
 struct ranking {
     int n, compared; /* n rows, of which `compared` rows reduce */
     size_t rounds;
     double resolve;       /* --resolve as a fraction: 0.01 for 1 %; 0: not given */
+    double within;        /* margin of a tie: `resolve`, or VERDICT_WITHIN */
     double rounds_needed; /* see ranking_rounds_needed */
     struct ranking_row row[MAX_IMPLEMENTATIONS];
-    int fastest; /* of the rows that reduce, the one with the shortest median step; -1: no such row, or no rounds */
+    int fastest; /* of the rows that reduce, the one with the shortest step; -1: no such row, or no rounds */
 };
 
 /* Computes a ranking. tokens: tokens of a step on all ranks. attainable[n, rounds]: attainable steps in s, of rows that
  * reduce; or NULL. With resolve > 0, verdicts hold at any number of rounds (best_of with anytime set). */
 void ranking_create(struct ranking *ranking, const struct measurements *measurements,
-                    const struct implementation *implementation, int ranks, double tokens, const double *attainable,
+                    const struct implementation *implementation, int ranks, double tokens, double *attainable,
                     double resolve);
 
 /* Returns after how many rounds every row that reduces is known to be slower than the fastest row or within a factor of

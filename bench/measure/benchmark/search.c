@@ -149,7 +149,8 @@ static void drop_slowest(struct search *s, int left)
 static int all_are_close(const struct search *s)
 {
     for (int i = 0; i < s->n; i++)
-        if (s->row[i].state == SEARCH_IN && i != s->best && !best_within(&s->row[i].against.paired, SEARCH_CLOSE))
+        if (s->row[i].state == SEARCH_IN && i != s->best &&
+            verdict_judge(&s->row[i].against, VERDICT_WITHIN) == VERDICT_UNDECIDED)
             return 0;
     return 1;
 }

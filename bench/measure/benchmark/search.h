@@ -7,7 +7,7 @@
 #ifndef BENCH_MEASURE_BENCHMARK_SEARCH_H
 #define BENCH_MEASURE_BENCHMARK_SEARCH_H
 
-#include "base/best.h"
+#include "results/results.h"
 
 enum search_state {
     SEARCH_CONTROL,  /* runs in every round, but is not a candidate */
@@ -21,10 +21,9 @@ enum search_state {
 enum search_end {
     SEARCH_GOES_ON,
     SEARCH_BEST,   /* the best is significantly faster than all others of the final */
-    SEARCH_WITHIN, /* all candidates left are within SEARCH_CLOSE of the best */
+    SEARCH_WITHIN, /* all candidates left are within VERDICT_WITHIN of the best */
     SEARCH_TIME
 };
-#define SEARCH_CLOSE 0.01
 
 enum { SEARCH_ROWS = 64 };
 

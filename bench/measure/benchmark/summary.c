@@ -25,13 +25,12 @@ void ranking_add_figures(const struct ranking *c, struct figure_list *figures)
         figures_add_estimate(figures, label, "tokens_per_second", "1/s", &row->tokens_per_second, BETTER_HIGHER, 0);
         figures_add_estimate(figures, label, "communication_ratio", "1", &row->communication_ratio, BETTER_LOWER, 0);
         figures_add_estimate(figures, label, "sync_cost", "s", &row->sync_cost, BETTER_LOWER, 0);
-        const struct estimate to_bound = stats_of_paired(&row->step_to_attainable);
         const struct estimate to_fastest = stats_of_paired(&row->to_fastest.paired);
         figures_add_estimate(figures, label, "step_to_ddp", "1", &row->to_ddp, BETTER_NONE, 0);
         if (row->to_fastest.paired.n)
             figures_add_estimate(figures, label, "step_to_shortest", "1", &to_fastest, BETTER_NONE, 0);
         figures_add_estimate(figures, label, "attainable", "s", &row->attainable, BETTER_NONE, 0);
-        figures_add_estimate(figures, label, "step_to_attainable", "1", &to_bound, BETTER_LOWER, 0);
+        figures_add_estimate(figures, label, "step_to_attainable", "1", &row->step_to_attainable, BETTER_LOWER, 0);
     }
 }
 
@@ -59,7 +58,7 @@ static const struct {
     {{"sync_cost_95", "95 %\ninterval", COLUMN_INTERVAL, COLUMN_ENDS(struct ranking_row, sync_cost.ci_low, sync_cost.ci_high), "s", 1e3, -16, 2}, 0},
     {{"checkpoint", "check-\npoint ms", COLUMN_REAL, FIELD(seconds[PHASE_CHECKPOINT].median), "s", 1e3, 9, 2}, 1},
     {{"attainable", "attain-\nable ms", COLUMN_REAL, FIELD(attainable.median), "s", 1e3, 9, 2}, 1},
-    {{"step_to_attainable", "step /\nattainable", COLUMN_REAL, FIELD(step_to_attainable.ratio), "1", 1, 6, 2}, 1},
+    {{"step_to_attainable", "step /\nattainable", COLUMN_REAL, FIELD(step_to_attainable.median), "1", 1, 6, 2}, 1},
 };
 /* clang-format on */
 
@@ -85,11 +84,11 @@ void ranking_add_table(const struct ranking *c, size_t block_steps, cJSON *summa
         if (!row_columns[i].optional || has_figure(c, &row_columns[i].column))
             column[columns++] = row_columns[i].column;
     snprintf(note, sizeof note,
-             "Medians over %zu round%s; a sample is the mean of %zu timed step%s.%s "
-             "sync: time spent waiting for communication after backward. sync cost: step - step of `none` in the same "
-             "round.",
-             c->rounds, text_plural(c->rounds), block_steps, text_plural(block_steps),
-             to_ddp ? " vs ddp: step / step of `ddp` in the same round." : "");
+             "%s over %zu round%s; a sample is the mean of %zu timed step%s.%s "
+             "sync: time spent waiting for communication after backward. sync cost: step - step of `none`, with "
+             "an interval from the same rounds.",
+             c->resolve > 0 ? "Medians" : "Geometric means", c->rounds, text_plural(c->rounds), block_steps,
+             text_plural(block_steps), to_ddp ? " vs ddp: step / step of `ddp` in the same round." : "");
     results_add_table(summary,
                       &(struct table){"implementations", NULL, column, columns, c->row, (size_t)c->n, sizeof *c->row, 0,
                                       .note = {c->fastest >= 0 && *c->row[c->fastest].mark
@@ -118,9 +117,10 @@ void ranking_add_verdict(const struct ranking *c, int ranks, size_t planned, cJS
     struct verdict verdict = {.ranks = ranks,
                               .candidates = c->compared,
                               .best_size = bucket ? bucket->implementation->bucket_words : "",
-                              .within = c->resolve,
+                              .within = c->within,
                               .anytime = c->resolve > 0,
                               .sample = "round",
+                              .option = c->resolve > 0 ? "by a longer --max-minutes" : "--rounds",
                               .explain = 1,
                               .item = other};
     for (const struct ranking_row *row = c->row; row < c->row + c->n; row++)
@@ -131,11 +131,7 @@ void ranking_add_verdict(const struct ranking *c, int ranks, size_t planned, cJS
             verdict.step = row->seconds[FIGURE_STEP];
             verdict.cost = row->sync_cost;
         } else if (c->fastest >= 0 && row->reduces) {
-            other[verdict.n++] =
-                (struct verdict_item){row->label, row->seconds[FIGURE_STEP].median, row->to_fastest.paired,
-                                      row->to_fastest.slower ? VERDICT_SLOWER
-                                      : row->undecided       ? VERDICT_UNDECIDED
-                                                             : VERDICT_TIE};
+            other[verdict.n++] = (struct verdict_item){row->label, row->seconds[FIGURE_STEP].median, row->to_fastest};
         }
     verdict_add(&verdict, "notes", summary);
     if (c->resolve <= 0)

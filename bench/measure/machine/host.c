@@ -13,36 +13,6 @@
 #include <time.h>
 #include <unistd.h>
 
-void host_facts(struct host_facts *facts)
-{
-    *facts = (struct host_facts){0};
-    gethostname(facts->name, sizeof facts->name - 1);
-    struct utsname kernel;
-    if (!uname(&kernel))
-        snprintf(facts->kernel, sizeof facts->kernel, "%.40s %.80s", kernel.sysname, kernel.release);
-
-    hwloc_topology_t topology;
-    if (hwloc_topology_init(&topology))
-        return;
-    if (!hwloc_topology_load(topology)) {
-        facts->packages = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PACKAGE);
-        facts->numa_nodes = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE);
-        facts->cores = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE);
-        facts->pus = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU);
-        facts->memory_bytes = (size_t)hwloc_get_root_obj(topology)->total_memory;
-        hwloc_obj_t package = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE, 0);
-        const char *model = package ? hwloc_obj_get_info_by_name(package, "CPUModel") : NULL;
-        snprintf(facts->cpu, sizeof facts->cpu, "%s", model ? model : "");
-        hwloc_obj_t l3 = hwloc_get_obj_by_type(topology, HWLOC_OBJ_L3CACHE, 0);
-        facts->l3_bytes = l3 ? (size_t)l3->attr->cache.size : 0;
-        hwloc_bitmap_t set = hwloc_bitmap_alloc();
-        if (set && !hwloc_get_cpubind(topology, set, HWLOC_CPUBIND_PROCESS))
-            hwloc_bitmap_list_snprintf(facts->binding, sizeof facts->binding, set);
-        hwloc_bitmap_free(set);
-    }
-    hwloc_topology_destroy(topology);
-}
-
 /* Scans the first line of a file that matches the format. Returns the number of values read; 0 if no line matches. */
 __attribute__((format(scanf, 2, 3))) static int scan_line(const char *path, const char *format, ...)
 {
@@ -58,6 +28,37 @@ __attribute__((format(scanf, 2, 3))) static int scan_line(const char *path, cons
     if (file)
         fclose(file);
     return found < 1 ? 0 : found;
+}
+
+void host_facts(struct host_facts *facts)
+{
+    *facts = (struct host_facts){0};
+    gethostname(facts->name, sizeof facts->name - 1);
+    struct utsname kernel;
+    if (!uname(&kernel))
+        snprintf(facts->kernel, sizeof facts->kernel, "%.40s %.80s", kernel.sysname, kernel.release);
+    size_t kib;
+    facts->memory_bytes = scan_line("/proc/meminfo", "MemTotal: %zu kB", &kib) ? kib * 1024 : 0;
+
+    hwloc_topology_t topology;
+    if (hwloc_topology_init(&topology))
+        return;
+    if (!hwloc_topology_load(topology)) {
+        facts->packages = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PACKAGE);
+        facts->numa_nodes = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE);
+        facts->cores = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE);
+        facts->pus = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU);
+        hwloc_obj_t package = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE, 0);
+        const char *model = package ? hwloc_obj_get_info_by_name(package, "CPUModel") : NULL;
+        snprintf(facts->cpu, sizeof facts->cpu, "%s", model ? model : "");
+        hwloc_obj_t l3 = hwloc_get_obj_by_type(topology, HWLOC_OBJ_L3CACHE, 0);
+        facts->l3_bytes = l3 ? (size_t)l3->attr->cache.size : 0;
+        hwloc_bitmap_t set = hwloc_bitmap_alloc();
+        if (set && !hwloc_get_cpubind(topology, set, HWLOC_CPUBIND_PROCESS))
+            hwloc_bitmap_list_snprintf(facts->binding, sizeof facts->binding, set);
+        hwloc_bitmap_free(set);
+    }
+    hwloc_topology_destroy(topology);
 }
 
 /* Returns the bytes that a control group may still use, counting file pages that the kernel can reclaim; SIZE_MAX: no

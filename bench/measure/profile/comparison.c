@@ -30,7 +30,9 @@ static const char *compare_steps(struct profile *profile, int n, const struct me
                               .size = shortest->facts.bucket_words,
                               .step = shortest->controls.step,
                               .best_size = "",
+                              .within = VERDICT_WITHIN,
                               .sample = "round",
+                              .option = "--rounds",
                               .explain = 1,
                               .item = other};
     for (struct profile *p = profile; p < profile + n; p++) {
@@ -41,8 +43,7 @@ static const char *compare_steps(struct profile *profile, int n, const struct me
         struct profile *p = &profile[of[j]];
         p->step_to_shortest = stats_of_paired(&against[j].paired);
         if (j != best)
-            other[verdict.n++] = (struct verdict_item){p->facts.label, p->controls.step.median, against[j].paired,
-                                                       against[j].slower ? VERDICT_SLOWER : VERDICT_TIE};
+            other[verdict.n++] = (struct verdict_item){p->facts.label, p->controls.step.median, against[j]};
     }
     if (m->rounds && n > 1)
         verdict_add(&verdict, "answers", summary);
@@ -103,15 +104,16 @@ static void add_tables(const struct profile *profile, int n, size_t rounds, cons
     snprintf(title, sizeof title, "Implementations, interleaved in %zu round%s of %zu timed step%s, traced", rounds,
              text_plural(rounds), steps, text_plural(steps));
     snprintf(note, sizeof note,
-             "step / shortest: geometric mean over the rounds of the step time over that of %s in the same round; the "
+             "Geometric means over the rounds. step / shortest: the step time over that of %s in the same round; the "
              "intervals of all implementations that reduce hold simultaneously. peak: memory in use during the "
-             "implementation's blocks, on the rank with the most, without what only other implementations use.",
+             "implementation's blocks, median, on the rank with the most, without what only other implementations use.",
              shortest);
     add_table(summary, STEPS, "implementations", title, profile, n, note);
     add_table(summary, COMPUTATION, "phases", "Computation", profile, n,
               "compute slowdown: time of computation / that of `none`, whose ranks do not communicate.");
     add_table(summary, COMMUNICATION, "communication", "Communication", profile, n,
-              "exposed: without concurrent computation. overlap: with it; an upper bound with MPI, where it is counted "
+              "Medians; comm slowdown: geometric mean. exposed: without concurrent computation. overlap: with it; an "
+              "upper bound with MPI, where it is counted "
               "from post to completion. comm slowdown: duration of a collective in the step / alone.");
 }
 

@@ -18,7 +18,7 @@ const struct control_result control_results[CONTROL_RESULTS] = {
      FIELD(step_after_backward), BETTER_LOWER},
     {"none", "step", "none", "without communication", "s", FIELD(step_none), BETTER_LOWER},
     {NULL, "backward_none", "backward of none", NULL, "s", FIELD(backward_none), BETTER_LOWER},
-    {NULL, "sync_cost", "sync cost", "step - step of none, round by round", "s", FIELD(sync_cost), BETTER_LOWER},
+    {NULL, "sync_cost", "sync cost", "step - step of none", "s", FIELD(sync_cost), BETTER_LOWER},
     {NULL, "comm_alone", "comm alone", "each collective by itself, ranks otherwise idle", "s", FIELD(comm_alone),
      BETTER_LOWER},
     {NULL, "attainable", "attainable", "with perfect overlap of this plan", "s", FIELD(attainable), BETTER_NONE},
@@ -90,17 +90,6 @@ void controls_add_block(struct controls *c, const struct job *job, const struct 
     c->alone[round] = job_max(job, alone);
 }
 
-struct estimate controls_efficiency(const double *step, const double *after_backward, const double *alone,
-                                    const double *backward, size_t n)
-{
-    double *efficiency = allocate(n + 1, sizeof *efficiency);
-    for (size_t r = 0; r < n; r++)
-        efficiency[r] = (after_backward[r] - step[r]) / fmin(alone[r], backward[r]);
-    struct estimate estimate = stats_estimate(efficiency, n);
-    free(efficiency);
-    return estimate;
-}
-
 /* Estimates a figure from the rounds in which the figure is known. */
 static struct estimate estimate_known(const double *figure, size_t n)
 {
@@ -133,37 +122,33 @@ void controls_compute(struct controls *c, const struct job *job, const struct me
     const double *after_backward = measurements_of(m, after_backward_row, FIGURE_STEP);
     const double *backward = measurements_of(m, none_row, PHASE_BACKWARD);
     double *attainable = allocate(n + 1, sizeof *attainable);
-    c->step = stats_estimate(step, n);
-    c->step_untraced = stats_estimate(untraced, n);
-    c->step_after_backward = stats_estimate(after_backward, of_overlap);
-    c->step_none = stats_estimate(none, of_none);
-    c->backward_none = stats_estimate(backward, of_none);
-    c->forward = stats_estimate(measurements_of(m, c->rows.captured, PHASE_FORWARD), n);
-    c->backward = stats_estimate(measurements_of(m, c->rows.captured, PHASE_BACKWARD), n);
+    c->step = stats_geometric(step, n);
+    c->step_untraced = stats_geometric(untraced, n);
+    c->step_after_backward = stats_geometric(after_backward, of_overlap);
+    c->step_none = stats_geometric(none, of_none);
+    c->backward_none = stats_geometric(backward, of_none);
+    c->forward = stats_geometric(measurements_of(m, c->rows.captured, PHASE_FORWARD), n);
+    c->backward = stats_geometric(measurements_of(m, c->rows.captured, PHASE_BACKWARD), n);
     c->exposed_of_rounds = estimate_known(c->exposed, of_communication);
     c->overlap_of_rounds = estimate_known(c->overlap, of_communication);
     c->peak_bytes = estimate_known(c->peak, n);
-    c->comm_alone = stats_estimate(c->alone, of_communication);
-    c->comm_slowdown = stats_estimate(c->slowdown, of_communication);
-    c->saved = stats_differences(after_backward, step, of_overlap);
-    c->overlap_efficiency = controls_efficiency(step, after_backward, c->alone, backward, of_overlap);
+    c->comm_alone = stats_geometric(c->alone, of_communication);
+    c->comm_slowdown = stats_geometric(c->slowdown, of_communication);
+    c->saved = stats_excess(after_backward, step, of_overlap, 0);
+    double could = fmin(c->comm_alone.median, c->backward_none.median);
+    c->overlap_efficiency = (struct estimate){
+        c->saved.median / could, c->saved.ci_low / could, c->saved.ci_high / could, NAN, NAN, c->saved.n};
     c->profiling_overhead = mean_ratio(step, untraced, n);
     c->step_to_none = mean_ratio(step, none, of_none);
     c->compute_slowdown = mean_ratio(c->compute, c->compute_none, of_none);
-    c->sync_cost = stats_differences(step, none, of_none ? of_communication : 0);
+    c->sync_cost = stats_excess(step, none, of_none ? of_communication : 0, 0);
     attainable_rounds(c->attainable_of, job, c->rows.captured, of_communication, attainable);
-    c->attainable = stats_estimate(attainable, of_communication);
+    c->attainable = stats_geometric(attainable, of_communication);
     c->step_to_attainable = mean_ratio(step, attainable, of_communication);
     free(attainable);
 }
 
 /* ---- the verdict on overlap ---- */
-
-/* Converts a ratio to whole percent, and -0 to 0. */
-static double percent(double x)
-{
-    return round(100 * x) + 0.0;
-}
 
 /* Returns the reason why nothing overlaps (the first that applies); may use `text` for it. */
 static const char *why_no_overlap(const struct profile_facts *facts, double tail, const struct controls *c,
@@ -196,22 +181,23 @@ static const char *why_no_overlap(const struct profile_facts *facts, double tail
 static void judge_efficiency(char text[OVERLAP_VERDICT], const struct profile_facts *facts, double tail,
                              const struct controls *c)
 {
-    const struct estimate *e = &c->overlap_efficiency;
-    double beyond = c->comm_alone.median - c->backward_none.median;
-    int is_shared_memory = facts->hosts == 1 && !facts->on_gpu, happened = e->ci_low > 0 && e->median >= 0.1, n;
-    char reason[192], interval[96];
+    const struct estimate *e = &c->overlap_efficiency, *saved = &c->saved;
+    double alone = c->comm_alone.median, backward = c->backward_none.median;
+    int is_shared_memory = facts->hosts == 1 && !facts->on_gpu, n;
+    char reason[192], interval[CELL], share[CELL] = "all";
     const char *how = e->ci_low > 0 ? "hardly happened" : "did not happen",
                *why = why_no_overlap(facts, tail, c, reason);
-    snprintf(interval, sizeof interval,
-             "%.0f %% of what could be hidden%s95 %% interval %.0f to %.0f %%, n = %zu rounds)", percent(e->median),
-             happened ? " (" : ", ", percent(e->ci_low), percent(e->ci_high), e->n);
-    if (happened) {
-        n = snprintf(text, OVERLAP_VERDICT, "Overlap happened: it saved %.1f ms a step, %s.", 1e3 * c->saved.median,
-                     interval);
-        if (beyond > 0)
+    text_milliseconds(interval, saved->median, saved->ci_low, saved->ci_high);
+    if (e->ci_low > 0 && e->median >= 0.1) {
+        if (e->median < 1)
+            snprintf(share, sizeof share, "%.0f %%", 100 * e->median);
+        n = snprintf(text, OVERLAP_VERDICT,
+                     "Overlap happened: it saved %s a step, %s of the %.1f ms that could be hidden (n = %zu rounds).",
+                     interval, share, 1e3 * fmin(alone, backward), e->n);
+        if (alone > backward)
             snprintf(text + n, OVERLAP_VERDICT - (size_t)n,
                      " Communication alone (%.1f ms) is longer than backward (%.1f ms), so %.1f ms cannot be hidden.",
-                     1e3 * c->comm_alone.median, 1e3 * c->backward_none.median, 1e3 * beyond);
+                     1e3 * alone, 1e3 * backward, 1e3 * (alone - backward));
         return;
     }
     if (!(e->ci_low > 0) && e->ci_high > 0.1 && facts->buckets > 1) {
@@ -220,7 +206,7 @@ static void judge_efficiency(char text[OVERLAP_VERDICT], const struct profile_fa
                                  "machine's memory usually have nothing to hide"
                                : "run-to-run variation exceeds the effect; use more --rounds";
     }
-    snprintf(text, OVERLAP_VERDICT, "Overlap %s (%s: %s.", how, interval, why);
+    snprintf(text, OVERLAP_VERDICT, "Overlap %s (saved: %s a step, n = %zu rounds): %s.", how, interval, e->n, why);
 }
 
 void overlap_verdict_write(char text[OVERLAP_VERDICT], const struct profile_facts *facts, double exposed_tail,
@@ -240,7 +226,6 @@ void overlap_verdict_write(char text[OVERLAP_VERDICT], const struct profile_fact
         judge_efficiency(text, facts, exposed_tail, c);
     else
         snprintf(text, OVERLAP_VERDICT,
-                 "Overlap: %.0f %% of what could be hidden, from %zu round%s: too few for an interval; use --rounds 6 "
-                 "or more.",
-                 percent(e->median), c->rounds, text_plural(c->rounds));
+                 "Overlap: not known; %zu round%s too few for an interval; use --rounds 6 or more.", c->rounds,
+                 c->rounds == 1 ? " is" : "s are");
 }

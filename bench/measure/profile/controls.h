@@ -14,7 +14,8 @@ struct profile_facts {
     int ranks, hosts, machine_ranks; /* machine_ranks: number of ranks on rank 0's machine */
     int on_gpu, comm_on_device;      /* comm_on_device 1: the device itself communicates (struct comm) */
     int has_synthetic_data;
-    int threads; /* threads of a rank */
+    struct delays delays; /* --inject-delay */
+    int threads;          /* threads of a rank */
     double cores_per_rank;
     double tokens, flops; /* tokens of all ranks per step; FLOP of the model per step */
     size_t block_steps;   /* timed steps in a block */
@@ -44,7 +45,8 @@ struct controls {
     double *slowdown;               /* time of a collective in the step / its time alone */
     double *peak;                   /* bytes in use minus others_staged, on the rank with the most */
 
-    /* Results over `rounds` rounds, seconds or ratios; control_results explains each. A result that does not apply (one
+    /* Results over `rounds` rounds, seconds or ratios: geometric means, but for exposed, overlap and peak, which may be
+     * 0 and are medians. control_results explains each. A result that does not apply (one
      * rank, nothing to reduce, nothing that overlaps) has n = 0 and NAN. */
     size_t rounds;
     struct estimate step, step_untraced, step_after_backward, step_none, backward_none;
@@ -52,7 +54,7 @@ struct controls {
     struct estimate comm_alone, saved, sync_cost, attainable;
     struct estimate overlap_efficiency; /* saved / min(comm_alone, backward_none), not clamped */
     struct estimate comm_slowdown;      /* includes waiting for stragglers */
-    struct estimate profiling_overhead, step_to_none, compute_slowdown, step_to_attainable; /* geometric means */
+    struct estimate profiling_overhead, step_to_none, compute_slowdown, step_to_attainable;
 };
 
 /* Makes room for `room` rounds. `attainable` must outlive the controls. Release with controls_destroy. */
@@ -73,11 +75,6 @@ void controls_add_block(struct controls *controls, const struct job *job, const 
 
 /* Computes the results (struct controls) from the complete rounds. All ranks call. */
 void controls_compute(struct controls *controls, const struct job *job, const struct measurements *measurements);
-
-/* Estimates the overlap efficiency over n rounds. The arrays hold, for each round, the seconds of the step, the step
- * after_backward, the collectives alone, and the backward pass of `none`. */
-struct estimate controls_efficiency(const double *step, const double *after_backward, const double *alone,
-                                    const double *backward, size_t n);
 
 /* How a result is shown as a figure and as a row of a table. control_estimate returns its estimate. */
 struct control_result {

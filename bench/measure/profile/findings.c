@@ -198,9 +198,18 @@ static double most_late_in(const struct rank_figure *rank)
     return rank->late_in[rank_latest_in(rank)];
 }
 
-/* Adds a finding on the rank that stalls the others longest. If that stall is below the threshold (long
- * collectives can hide a delay), the finding is on the rank that is latest in a phase, if by over 10 % of the work. */
-static void check_stragglers(struct findings *f, const struct profile_figures *figures, const struct collectives *c)
+/* Appends the delays that --inject-delay makes on the rank. */
+static void append_delays(struct finding *finding, int rank, const struct delays *delays)
+{
+    for (const struct delay *d = delays->item; d < delays->item + delays->n; d++)
+        if (d->rank == rank)
+            finding_append(finding, "; --inject-delay adds %g ms to its %s", d->ms, phase_name[d->phase]);
+}
+
+/* Names the rank that costs other ranks most. If no cost exceeds the threshold, because communication takes longer than
+ * the delays, notes the rank that is latest in any phase, if that is at least 10 % of the work. */
+static void check_stragglers(struct findings *f, const struct profile_facts *facts,
+                             const struct profile_figures *figures, const struct collectives *c)
 {
     const struct rank_figure *rank = figures->rank, *straggler = rank, *latest = rank, *in_phase = rank;
     double step = figures->phase[PHASES].mean, threshold = 5, least_wait = rank->core_wait;
@@ -211,31 +220,37 @@ static void check_stragglers(struct findings *f, const struct profile_figures *f
         in_phase = most_late_in(r) > most_late_in(in_phase) ? r : in_phase;
         least_wait = fmin(least_wait, r->core_wait);
     }
-    if (!(100 * c->straggler[straggler - rank].cost / step > threshold)) {
-        if (!(100 * most_late_in(in_phase) > 2 * threshold * work))
-            return;
-        straggler = in_phase;
-    }
+    int is_costly = 100 * c->straggler[straggler - rank].cost / step > threshold;
+    if (!is_costly && !(100 * most_late_in(in_phase) > 2 * threshold * work))
+        return;
+    straggler = is_costly ? straggler : in_phase;
     const struct straggler *s = &c->straggler[straggler - rank];
     double value = 100 * s->cost / step, late = straggler->late, core_wait = straggler->core_wait - least_wait;
     int is_explained = straggler == latest && late > s->cost / 2, is_by_cores = late > 0 && core_wait > late / 2;
+    /* its work takes no longer, and it is not later than the others step by step (a test for each rank) */
+    int is_chance = is_costly && !(late > s->cost / 2) && !(s->p * c->ranks <= 0.05);
     struct finding *finding = add_finding(
-        f, "straggler", level_above(value, threshold, 4 * threshold), value, threshold,
+        f, "straggler", is_chance || is_by_cores ? LEVEL_NOTE : level_above(value, threshold, 4 * threshold), value,
+        threshold,
         is_by_cores ? "free its cores: bind ranks to cores, use fewer threads, or stop what else runs there"
                     : "look at what that rank does in its trace: other work on its cores, a slower clock, or more data "
                       "to load");
     set_loss(finding, (struct measured){is_explained ? straggler->saves : s->cost, NAN, NAN}, step);
-    finding_append(finding,
-                   "rank %d came last in %zu of %zu collectives, by up to %.2f ms, and stalled the others for %.1f %% "
-                   "of the step (threshold %g %%)",
-                   straggler->rank, s->last, c->attributed, 1e3 * s->most, value, threshold);
+    finding_append(
+        finding,
+        "rank %d came last in %zu of %zu collectives%s, by up to %.2f ms, and stalled the others for %.1f %% "
+        "of the step (threshold %g %%)",
+        straggler->rank, s->last, c->attributed, is_chance ? ", which may be chance" : "", 1e3 * s->most, value,
+        threshold);
     if (late > 0)
         finding_append(finding, "; it works %.2f ms a step longer than the fast ranks", 1e3 * late);
     if (is_by_cores)
-        finding_append(finding, ", and had no core for %.2f ms more than others", 1e3 * core_wait);
+        finding_append(finding, ", because of CPU contention: it had no core for %.2f ms more than others",
+                       1e3 * core_wait);
     if (100 * most_late_in(straggler) > threshold * work)
         finding_append(finding, "%s%s (%.2f ms)", late > 0 ? ", most in " : "; it is late in most steps in ",
                        phase_name[rank_latest_in(straggler)], 1e3 * most_late_in(straggler));
+    append_delays(finding, straggler->rank, &facts->delays);
 }
 
 static void check_cores(struct findings *f, const struct profile_facts *facts, const struct profile_figures *figures)
@@ -253,7 +268,7 @@ static void check_cores(struct findings *f, const struct profile_facts *facts, c
     set_loss(finding, (struct measured){worst->core_wait, NAN, NAN}, step);
     finding_append(finding,
                    "the training thread of rank %d could run and had no core for %.2f ms, %.1f %% of the median step "
-                   "(threshold %g %%; %d thread%s a rank, %.2g logical CPUs); other processes or other ranks used its "
+                   "(threshold %g %%; %d thread%s a rank, %.4g logical CPUs); other processes or other ranks used its "
                    "cores",
                    worst->rank, 1e3 * worst->core_wait, value, threshold, facts->threads,
                    text_plural((size_t)facts->threads), facts->cores_per_rank);
@@ -306,7 +321,7 @@ void findings_create(struct findings *findings, const struct profile_facts *fact
     check_data(findings, thresholds->data_loading, facts->has_synthetic_data, figures);
     check_communication(findings, thresholds->exposed, facts, figures, collectives, controls);
     check_memory(findings, thresholds->memory, facts);
-    check_stragglers(findings, figures, collectives);
+    check_stragglers(findings, facts, figures, collectives);
     check_cores(findings, facts, figures);
     if (links)
         check_links(findings, links, facts->hosts);

@@ -87,7 +87,7 @@ static const char *const activity_names[] = {"auto", "cpu", "cuda", "cpu,cuda", 
 
 /* clang-format off */
 static const struct option option_rows[] = {
-    {.name = "profile", .common = 1, .kind = &option_flag, .offset = FIELD(profile),
+    {.name = "profile", .also = "profile-memory with-stack profiler", .common = 1, .kind = &option_flag, .offset = FIELD(profile),
      .help = "trace the steps of an implementation, then measure its overlap against controls, --rounds times (0: "
      "trace only)"},
     {.name = "profile-implementation", .common = 1, .kind = &option_strategies, .offset = FIELD(implementations),

@@ -219,6 +219,7 @@ static void collect_facts(struct profile *p, const struct training *t)
         .on_gpu = t->harness.opened.on_gpu,
         .comm_on_device = t->engine.comm->on_device,
         .threads = t->harness.threads,
+        .delays = o->delays,
         .has_synthetic_data = !data_tokens(t->engine.trainer.data),
         .cores_per_rank = t->harness.job->cores,
         .tokens = (double)tokens,

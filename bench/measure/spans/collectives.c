@@ -3,6 +3,7 @@
 #include "kernels/error.h"
 #include "spans/spans.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -93,6 +94,27 @@ void collectives_find_last(struct collectives *collectives, size_t from, size_t 
     }
 }
 
+/* Sets the p-values of the stragglers, from late[steps, ranks]: the seconds by which a rank is late in a step. */
+static void test_stragglers(struct straggler *straggler, const double *late, size_t steps, size_t ranks)
+{
+    for (size_t r = 0; r < ranks; r++) {
+        double sum = 0, squares = 0, n = (double)steps;
+        for (size_t pass = 0; pass < 2; pass++)
+            for (size_t step = 0; step < steps; step++) {
+                const double *of = late + step * ranks;
+                double others = 0;
+                for (size_t q = 0; q < ranks; q++)
+                    others = q == r ? others : fmax(others, of[q]);
+                if (pass == 0)
+                    sum += of[r] - others;
+                else
+                    squares += (of[r] - others - sum / n) * (of[r] - others - sum / n);
+            }
+        double error = sqrt(squares / (n - 1) / n);
+        straggler[r].p = steps < 2 || sum <= 0 ? 1 : error > 0 ? stats_t_cdf(-sum / n / error, n - 1) : 0;
+    }
+}
+
 /* Fills straggler[] and stall[]: how late each rank posts, and how long others stall in gradient_sync until then. */
 static void find_stragglers(struct collectives *collectives, const struct job *job, const struct timeline *timeline,
                             const struct alignment *alignment)
@@ -126,6 +148,12 @@ static void find_stragglers(struct collectives *collectives, const struct job *j
         collectives->stall[i] /= collectives->steps;
         collectives->straggler[i % ranks].cost += collectives->stall[i] / (double)(ranks - 1);
     }
+    free(late);
+    late = allocate((size_t)collectives->steps * ranks + 1, sizeof *late);
+    for (const struct timed_collective *c = collectives->item; c < collectives->item + collectives->n; c++)
+        if (c->last_rank >= 0 && c->step >= collectives->first && c->step < collectives->first + collectives->steps)
+            late[(size_t)(c->step - collectives->first) * ranks + (size_t)c->last_rank] += 1e-9 * (double)c->late_ns;
+    test_stragglers(collectives->straggler, late, (size_t)collectives->steps, ranks);
     free(sync);
     free(wait);
     free(late);

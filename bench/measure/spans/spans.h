@@ -93,6 +93,7 @@ struct straggler {
     double share; /* last / number of collectives with a known last rank */
     double late;  /* median of late_ns over the collectives that it posted last */
     double most;  /* largest late_ns over the collectives that it posted last */
+    double p;     /* one-sided p-value, by Student's t over the steps: that it is later than all others by chance */
     double cost;  /* mean seconds per step that the other ranks stall in gradient_sync because this rank posts last */
 };
 

@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 /* ---- run.json ---- */
 
@@ -66,7 +67,7 @@ static void add_default_bucket(const struct training_options *o, cJSON *summary)
     char size[CELL];
     for (int i = 0; i < o->n; i++)
         bytes = bytes ? bytes : o->implementation[i].bucket_bytes;
-    if (bytes && o->workload.bucket_sizes.automatic)
+    if (bytes && o->workload.bucket_sizes.automatic && bytes == o->workload.bucket_sizes.item[0].bytes)
         results_add_sentence(summary, "heading", "Buckets: %s (auto: 25 MiB, or a quarter of the gradient if less)",
                              text_memory(size, bytes));
 }
@@ -85,7 +86,8 @@ static void add_heading(const struct training *t, const char *epochs, cJSON *sum
         snprintf(machine, sizeof machine, "%s, %s", h->host.cpu[0] ? h->host.cpu : h->host.name,
                  products_words(&run->blas, blas));
     harness_add_heading(h, "", machine, t->engine.comm, NULL, summary);
-    results_add_sentence(summary, "heading", "Preset: %s, for the sizes that are not given", preset_name[w->preset]);
+    if (*w->from_preset)
+        results_add_sentence(summary, "heading", "From the preset %s: %s", preset_name[w->preset], w->from_preset);
     results_add_sentence(
         summary, "heading",
         "Model: %zu layers, d_model %zu, %zu heads, d_ff %zu, vocabulary %zu, context %zu: %.2f M parameters",
@@ -118,6 +120,10 @@ cJSON *training_create_summary(const struct training *t, const char *mode, const
     const struct run *run = &t->run;
     cJSON *summary = results_summary_create(mode, t->harness.options->results.label, (double)run->measurements.rounds,
                                             (double)run->planned, "rounds");
+    if (t->harness.job->size == 1 && !strcmp(mode, "benchmark"))
+        results_add_sentence(
+            summary, "heading",
+            "Nothing to compare: one rank has nothing to reduce. Write `mpirun -n 2` before the command.");
     add_heading(t, epochs, summary);
     return summary;
 }
@@ -155,7 +161,7 @@ static void add_machine_notes(const struct harness *h, const struct block_counts
 {
     if (h->job->cores < h->threads)
         results_add_sentence(summary, "notes",
-                             "Warning: CPUs are oversubscribed: a rank has %d thread%s and %.2g logical CPUs; timings "
+                             "Warning: CPUs are oversubscribed: a rank has %d thread%s and %.4g logical CPUs; timings "
                              "include scheduling delays.",
                              h->threads, text_plural((size_t)h->threads), h->job->cores);
     if (counts->with_other_processes && !h->options->monitor.cpu) /* --monitor-cpu gives more exact findings */

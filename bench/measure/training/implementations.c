@@ -18,30 +18,48 @@ static const char *strategy_names(const char *between, char text[256])
     return text;
 }
 
+/* Parses a bucket size in MiB. or: what else the option takes. Returns 0, or -1, reported. */
+static int size_parse(struct bucket_size *size, const char *option, const char * or, const char *word)
+{
+    const double low = 1e-5, high = 1e6;
+    double mb;
+    if (option_number(word, &mb) || mb < low || mb > high || strlen(word) >= sizeof size->words)
+        return error_report("--%s %.60s: expected %ssizes in MiB from %g to %g, such as 25 or 0.5", option, word, or,
+                            low, high);
+    strcpy(size->words, word);
+    size->bytes = (size_t)(mb * 1048576);
+    return 0;
+}
+
 static int strategies_parse(const struct option *option, const char *text, void *field)
 {
     struct strategy_list list = {0};
-    char word[160], names[256];
+    char word[160], name[160], names[256];
     int more;
     if (!strcmp(text, "all"))
         text = strategy_names(",", names);
     for (struct option_list l = {option->name, text, 0}; (more = option_next_word(&l, word, sizeof word)) > 0;
          list.n++) {
-        const char *equal = strchr(word, '='), *name = equal ? equal + 1 : word;
+        const char *equal = strchr(word, '='), *size = strchr(equal ? equal : word, ':');
         size_t length = equal ? (size_t)(equal - word) : strlen(word);
         if (list.n == MAX_IMPLEMENTATIONS)
             return error_report("--%s: more than %d rows", option->name, MAX_IMPLEMENTATIONS);
-        list.item[list.n].strategy = strategy_find(name);
-        if (!list.item[list.n].strategy)
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(equal ? equal + 1 : word, ":"), equal ? equal + 1 : word);
+        const struct strategy *strategy = list.item[list.n].strategy = strategy_find(name);
+        if (!strategy)
             return error_report("--%s: unknown implementation '%s'; known: %s", option->name, name,
                                 strategy_names(", ", names));
+        if (size && !strategy->buckets)
+            return error_report("--%s: '%s' has no buckets, so it takes no size", option->name, name);
+        if (size && size_parse(&list.item[list.n].size, option->name, "NAME:SIZE with ", size + 1))
+            return -1;
         char *label = list.item[list.n].label;
         if (!length || length >= sizeof list.item->label)
             return error_report("--%s: the label in '%s' must have 1 to %zu characters", option->name, word,
                                 sizeof list.item->label - 1);
         memcpy(label, word, length);
         for (const char *c = label; *c; c++)
-            if (!isalnum((unsigned char)*c) && !strchr("_-+", *c))
+            if (!isalnum((unsigned char)*c) && !strchr(equal ? "_-+" : "_-+:.", *c))
                 return error_report("--%s: label '%s' may hold letters, digits, _, - and + only", option->name, label);
     }
     if (more < 0 || !list.n)
@@ -62,14 +80,10 @@ static int buckets_parse(const struct option *option, const char *text, void *fi
     sizes.automatic = sizes.n = !strcmp(text, "auto");
     struct option_list list = {option->name, sizes.automatic ? "" : text, 0};
     for (; (more = option_next_word(&list, word, sizeof word)) > 0; sizes.n++) {
-        double mb;
         if (sizes.n == MAX_IMPLEMENTATIONS)
             return error_report("--%s: more than %d sizes", option->name, MAX_IMPLEMENTATIONS);
-        if (option_number(word, &mb) || mb < option->low || mb > option->high)
-            return error_report("--%s %s: expected auto, or sizes in MiB from %g to %g, such as 25 or 0.5",
-                                option->name, word, option->low, option->high);
-        strcpy(sizes.item[sizes.n].words, word);
-        sizes.item[sizes.n].bytes = (size_t)(mb * 1048576);
+        if (size_parse(&sizes.item[sizes.n], option->name, "auto, or ", word))
+            return -1;
         for (int i = 0; i < sizes.n; i++)
             if (sizes.item[i].bytes == sizes.item[sizes.n].bytes)
                 return error_report("--%s: %s and %s are one size; name it once", option->name, sizes.item[i].words,
@@ -142,25 +156,31 @@ int implementations_make(struct implementation row[MAX_IMPLEMENTATIONS], const s
     int n = 0, buckets = 0, stages = 0;
     for (int i = 0; i < list->n; i++) {
         const struct strategy *strategy = list->item[i].strategy;
-        buckets |= strategy->buckets;
         stages |= strategy->stages;
-        int several = strategy->buckets && sizes->n > 1;
+        const struct bucket_size *own = *list->item[i].size.words ? &list->item[i].size : NULL;
+        int several = strategy->buckets && !own && sizes->n > 1;
+        buckets |= strategy->buckets && !own;
         for (int b = 0; b < (several ? sizes->n : 1); b++) {
+            const struct bucket_size *size = own ? own : &sizes->item[b];
             if (n == MAX_IMPLEMENTATIONS)
                 return error_report("more than %d rows: name fewer implementations or bucket sizes",
                                     MAX_IMPLEMENTATIONS);
             struct implementation *made = &row[n++];
             *made = (struct implementation){.strategy = strategy};
-            snprintf(made->label, sizeof made->label, several ? "%s:%s" : "%s", list->item[i].label,
-                     sizes->item[b].words);
+            snprintf(made->label, sizeof made->label, several ? "%s:%s" : "%s", list->item[i].label, size->words);
+            for (const struct implementation *other = row; other < made; other++)
+                if (!strcmp(other->label, made->label))
+                    return error_report("--implementations: two rows are called '%s'; give one of them a label, as "
+                                        "LABEL=NAME",
+                                        made->label);
             if (strategy->buckets) {
-                made->bucket_bytes = sizes->item[b].bytes;
-                snprintf(made->bucket_words, sizeof made->bucket_words, "%s", sizes->item[b].words);
+                made->bucket_bytes = size->bytes;
+                snprintf(made->bucket_words, sizeof made->bucket_words, "%s", size->words);
             }
         }
     }
     if (!buckets && !sizes->automatic)
-        return error_report("--bucket-size-mb: none of the implementations has buckets; %s has",
+        return error_report("--bucket-size-mb: none of the implementations has buckets of that size; %s has",
                             strategy_ddp_bucketed.name);
     if (!stages && grad_dtype != COMM_FLOAT32)
         return error_report("--grad-dtype %s: none of the implementations sends it; %s does",

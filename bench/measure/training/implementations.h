@@ -19,12 +19,20 @@ struct implementation {
     int captured;          /* 1: a profile captures the row; the uncaptured rows right after it are its controls */
 };
 
-/* --implementations: a list of NAME or LABEL=NAME; or `all`: every strategy, labelled with its name. */
+/* A bucket size; words: as --bucket-size-mb takes it. */
+struct bucket_size {
+    char words[21];
+    size_t bytes;
+};
+
+/* --implementations: a list of NAME or LABEL=NAME, where NAME may be NAME:SIZE with a bucket size; or `all`: every
+ * strategy, labelled with its name. */
 struct strategy_list {
     int n;
     struct {
         char label[41];
         const struct strategy *strategy;
+        struct bucket_size size; /* words "": the sizes of --bucket-size-mb */
     } item[MAX_IMPLEMENTATIONS];
 };
 extern const struct option_kind option_strategies;
@@ -32,10 +40,7 @@ extern const struct option_kind option_strategies;
 /* --bucket-size-mb: the sizes given; or, if automatic is 1, a single size that workload_check chooses. */
 struct bucket_sizes {
     int n, automatic;
-    struct {
-        char words[21];
-        size_t bytes;
-    } item[MAX_IMPLEMENTATIONS];
+    struct bucket_size item[MAX_IMPLEMENTATIONS];
 };
 extern const struct option_kind option_buckets;
 

@@ -19,7 +19,7 @@ static const struct option model_rows[] = {
      .choices = preset_name,
      .help = "preset for sizes of model and batch that are not given: a name from the list below, or auto ('default' "
      "on GPUs, otherwise 'laptop')"},
-    {.name = "vocab-size", .kind = &option_count, .offset = WORKLOAD(vocab_size), .initial = "0", .high = 65536,
+    {.name = "vocab-size", .also = "vocabulary vocabulary-size", .kind = &option_count, .offset = WORKLOAD(vocab_size), .initial = "0", .high = 65536,
      .help = "tokens known to the model; 0: 256 for a file of bytes, 10000 for synthetic data, 65536 for a .bin shard"},
     {.name = "context-length", .common = 1, .kind = &option_count, .offset = WORKLOAD(context_length),
      .initial = "512", .low = 1, .high = 1e6, .decides = "by --preset", .help = "tokens of a sequence"},
@@ -30,16 +30,17 @@ static const struct option model_rows[] = {
     {.name = "num-heads", .kind = &option_count, .offset = WORKLOAD(num_heads), .initial = "12", .low = 1,
      .high = 1e6, .decides = "by --preset", .help = "attention heads; must divide --d-model into even parts"},
     {.name = "d-ff", .kind = &option_count, .offset = WORKLOAD(d_ff), .initial = "3072", .low = 2, .high = 1e7,
-     .decides = "by --preset", .help = "width of the feed-forward"},
+     .decides = "4 x d-model", .help = "width of the feed-forward"},
     {.name = "rope-theta", .kind = &option_real, .offset = WORKLOAD(rope_theta), .initial = "10000", .low = 1,
      .high = HUGE_COUNT, .help = "base of the rotary position angles"},
 };
 static const struct option strategy_rows[] = {
     {.name = "implementations", .common = 1, .kind = &option_strategies, .offset = WORKLOAD(strategies),
      .initial = "none,ddp_flat,ddp,ddp_individual,ddp_individual_v2,ddp_bucketed",
-     .value_name = "IMPLEMENTATIONS", .help = "what to compare: names from the list below, each NAME or LABEL=NAME"},
+     .value_name = "IMPLEMENTATIONS", .help = "what to compare: names from the list below, each NAME or LABEL=NAME; NAME may be NAME:SIZE, "
+     "with a bucket size"},
     {.name = "bucket-size-mb", .common = 1, .kind = &option_buckets, .offset = WORKLOAD(bucket_sizes),
-     .initial = "auto", .low = 1e-5, .high = 1e6,
+     .initial = "auto",
      .help = "bucket size in MiB, fractions allowed; a comma list makes one ddp_bucketed of each; auto: 25, or a quarter "
      "of the gradient if that is less"},
     {.name = "grad-dtype", .kind = &option_choice, .offset = WORKLOAD(grad_dtype), .initial = "fp32",
@@ -56,7 +57,7 @@ static const struct option batch_rows[] = {
      .help = "synthetic, or a file: *.bin holds 16-bit tokens, any other file is read as bytes"},
     {.name = "seed", .kind = &option_count, .offset = FIELD(seed), .initial = "0", .high = HUGE_COUNT,
      .help = "fixes initial weights and the order of the data"},
-    {.name = "data-workers", .kind = &option_count, .offset = FIELD(data_workers), .initial = "1", .high = 256,
+    {.name = "data-workers", .also = "num-workers workers", .kind = &option_count, .offset = FIELD(data_workers), .initial = "1", .high = 256,
      .help = "threads of a rank that prepare batches; 0: the training thread, in data_loading"},
     {.name = "prefetch", .kind = &option_count, .offset = FIELD(prefetch), .initial = "1", .low = 1, .high = 10000,
      .without = "data-workers=0", .help = "micro-batches that each worker prepares in advance"},
@@ -90,7 +91,7 @@ static const struct option block_rows[] = {
      .low = 0.001, .high = 1e6, .needs = "resolve", .help = "the longest time for the rounds of --resolve"},
     {.name = "steps-per-block", .kind = &option_count, .offset = FIELD(steps_per_block), .initial = "0", .high = 1e6,
      .help = "timed steps of a block, after 2 untimed ones; 0: those of the regime's epochs, 3 with --profile or tune"},
-    {.name = "attainable", .kind = &option_flag, .offset = FIELD(attainable), .without = "profile",
+    {.name = "attainable", .kind = &option_flag, .offset = FIELD(attainable),
      .help = "also time every collective alone, and print the step time that perfect overlap would reach, and step time / that time"},
     {.name = "inject-delay", .kind = &option_delay, .offset = FIELD(delays),
      .help = "make a rank sleep at the start of a phase: rank=R,ms=TIME,phase=NAME; may be repeated"},

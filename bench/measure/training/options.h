@@ -23,6 +23,7 @@ struct workload {
     enum preset_number preset; /* workload_use_preset replaces PRESET_AUTO */
     size_t vocab_size;         /* 0: not set yet; workload_check then sets it by the kind of data */
     size_t context_length, d_model, num_layers, num_heads, d_ff;
+    char from_preset[200]; /* sizes that the command line did not give, such as "num-layers 4, d-ff 1024" */
     double rope_theta;
     struct strategy_list strategies;
     struct bucket_sizes bucket_sizes;

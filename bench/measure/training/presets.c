@@ -2,18 +2,18 @@
 #include "training/options.h"
 
 #include <stdio.h>
+#include <string.h>
 
 const char *const preset_name[] = {"auto",        "laptop",     "default", "gpt2-small",
                                    "gpt2-medium", "gpt2-large", "gpt2-xl", NULL};
 
-/* The options that make up a model's shape. */
+/* The options that make up a model's shape; --d-ff is four times --d-model, unless it is given. */
 static const struct {
     const char *option;
     size_t offset;
 } shape[] = {{"num-layers", offsetof(struct workload, num_layers)},
              {"d-model", offsetof(struct workload, d_model)},
              {"num-heads", offsetof(struct workload, num_heads)},
-             {"d-ff", offsetof(struct workload, d_ff)},
              {"context-length", offsetof(struct workload, context_length)}};
 enum { SHAPE = sizeof shape / sizeof *shape };
 
@@ -24,13 +24,22 @@ static const struct preset {
     size_t synthetic_vocabulary, file_vocabulary; /* 0: depends on the kind of data */
     size_t batch;                                 /* sequences of a rank's micro-batch; 0: --batch-size decides */
 } presets[PRESETS] = {
-    [PRESET_DEFAULT] = {{12, 768, 12, 3072, 512}, 0, 0, 0},
-    [PRESET_LAPTOP] = {{4, 256, 4, 1024, 128}, 256, 0, 1},
-    [PRESET_GPT2_SMALL] = {{12, 768, 12, 3072, 1024}, 50257, 50257, 4},
-    [PRESET_GPT2_MEDIUM] = {{24, 1024, 16, 4096, 1024}, 50257, 50257, 4},
-    [PRESET_GPT2_LARGE] = {{36, 1280, 20, 5120, 1024}, 50257, 50257, 4},
-    [PRESET_GPT2_XL] = {{48, 1600, 25, 6400, 1024}, 50257, 50257, 4},
+    [PRESET_DEFAULT] = {{12, 768, 12, 512}, 0, 0, 0},
+    [PRESET_LAPTOP] = {{4, 256, 4, 128}, 256, 0, 1},
+    [PRESET_GPT2_SMALL] = {{12, 768, 12, 1024}, 50257, 50257, 4},
+    [PRESET_GPT2_MEDIUM] = {{24, 1024, 16, 1024}, 50257, 50257, 4},
+    [PRESET_GPT2_LARGE] = {{36, 1280, 20, 1024}, 50257, 50257, 4},
+    [PRESET_GPT2_XL] = {{48, 1600, 25, 1024}, 50257, 50257, 4},
 };
+
+/* Sets a size that the command line does not give, and appends it to w->from_preset. */
+static void set_size(struct workload *w, size_t *size, const char *option, size_t value)
+{
+    size_t at = strlen(w->from_preset);
+    *size = value;
+    if (value) /* 0: decided later, from the data */
+        snprintf(w->from_preset + at, sizeof w->from_preset - at, "%s%s %zu", at ? ", " : "", option, value);
+}
 
 void workload_use_preset(struct workload *w, const struct option_table *table, const char *data, int on_gpus)
 {
@@ -39,9 +48,14 @@ void workload_use_preset(struct workload *w, const struct option_table *table, c
     const struct preset *p = &presets[w->preset];
     for (int i = 0; i < SHAPE; i++)
         if (!option_was_given(table, shape[i].option))
-            *(size_t *)((char *)w + shape[i].offset) = p->shape[i];
+            set_size(w, (size_t *)((char *)w + shape[i].offset), shape[i].option, p->shape[i]);
+    if (!option_was_given(table, "d-ff") && !option_was_given(table, "d-model"))
+        set_size(w, &w->d_ff, "d-ff", 4 * w->d_model);
+    else if (!option_was_given(table, "d-ff"))
+        w->d_ff = 4 * w->d_model;
     if (p->batch && !option_was_given(table, "vocab-size"))
-        w->vocab_size = data_kind_of(data) == DATA_SYNTHETIC ? p->synthetic_vocabulary : p->file_vocabulary;
+        set_size(w, &w->vocab_size, "vocab-size",
+                 data_kind_of(data) == DATA_SYNTHETIC ? p->synthetic_vocabulary : p->file_vocabulary);
 }
 
 void training_options_use_preset(struct training_options *o, const struct option_table *table, int on_gpus)
@@ -49,7 +63,7 @@ void training_options_use_preset(struct training_options *o, const struct option
     workload_use_preset(&o->workload, table, o->data, on_gpus);
     size_t batch = presets[o->workload.preset].batch * o->grad_accumulation;
     if (batch && !option_was_given(table, "batch-size") && !option_was_given(table, "batch-size-per-rank"))
-        o->batch_size_per_rank = batch;
+        set_size(&o->workload, &o->batch_size_per_rank, "batch-size-per-rank", batch);
 }
 
 void workload_help_presets(FILE *out)
@@ -58,7 +72,7 @@ void workload_help_presets(FILE *out)
     for (int i = PRESET_LAPTOP; i < PRESETS; i++) {
         const struct preset *p = &presets[i];
         fprintf(out, "  %-22s %zu layers, width %zu, %zu heads, d_ff %zu, context %zu", preset_name[i], p->shape[0],
-                p->shape[1], p->shape[2], p->shape[3], p->shape[4]);
+                p->shape[1], p->shape[2], 4 * p->shape[1], p->shape[3]);
         if (p->batch)
             fprintf(out, ", vocabulary %zu; batch: %zu a rank\n", p->synthetic_vocabulary, p->batch);
         else

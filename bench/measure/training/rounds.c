@@ -140,6 +140,7 @@ static int run_rounds(struct run *run, const struct harness *h, struct engine *e
     double needed = 0;
     struct progress progress;
     progress_begin(&progress, job->rank || hooks->plan ? 0 : o->rounds * (size_t)o->n);
+    progress.limit_s = o->resolve > 0 ? 60 * o->max_minutes : 0;
     if (hooks->plan && !status)
         hooks->plan(hooks->context, 0);
     while (!status && run->measurements.rounds < run->planned) {

@@ -17,10 +17,10 @@ struct chart_axis {
     int is_log, is_bytes; /* is_log: logarithmic, shows only values above 0; is_bytes: shows 64 KiB, not 65536 */
 };
 
-enum chart_mark { CHART_PLAIN, CHART_AS_GOOD, CHART_BEST };
+enum chart_mark { CHART_PLAIN, CHART_TIE, CHART_BEST };
 struct chart_point {
     double x, y, low, high; /* low, high: interval of y; NAN: none */
-    enum chart_mark mark;   /* CHART_AS_GOOD (a tie with the best): in a thin ring; CHART_BEST: in a thick ring */
+    enum chart_mark mark;   /* CHART_TIE (with the best): in a thin ring; CHART_BEST: in a thick ring */
 };
 
 struct chart_series {

@@ -226,7 +226,7 @@ static void add_key(struct frame *frame, const struct chart_xy *c)
         }
     if (has[CHART_BEST])
         item[items++] = (struct frame_item){"best", SVG_INK, SIGN_BEST};
-    if (has[CHART_AS_GOOD])
+    if (has[CHART_TIE])
         item[items++] = (struct frame_item){"tied with the best", SVG_INK, SIGN_AS_GOOD};
     if (intervals)
         item[items++] = (struct frame_item){"95 % interval", SVG_INK, SIGN_INTERVAL};

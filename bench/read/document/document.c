@@ -95,10 +95,26 @@ void document_add_saved_table(cJSON *document, const cJSON *table)
     cJSON_AddItemToObject(add_block(document, "table"), "table", copy);
 }
 
+/* Whether the document has a picture of this name. */
+static int has_picture(const cJSON *document, const char *name)
+{
+    const cJSON *block;
+    cJSON_ArrayForEach(block, cJSON_GetObjectItemCaseSensitive(document, "blocks"))
+    {
+        if (!strcmp(json_string(block, "name"), name))
+            return 1;
+    }
+    return 0;
+}
+
 void document_add_picture(cJSON *document, const char *name, const char *title, char *svg)
 {
+    char unique[256];
+    snprintf(unique, sizeof unique, "%s", name);
+    for (int k = 2; has_picture(document, unique); k++)
+        snprintf(unique, sizeof unique, "%.200s-%d", name, k);
     cJSON *block = add_block(document, "picture");
-    json_add_text(block, "name", name);
+    json_add_text(block, "name", unique);
     json_add_text(block, "title", title);
     json_add_text(block, "svg", svg);
     free(svg);

@@ -24,8 +24,9 @@ void document_add_item(cJSON *document, const char *format, ...) __attribute__((
 void document_add_table(cJSON *document, const struct table *table);
 void document_add_saved_table(cJSON *document, const cJSON *table);
 
-/* Appends a picture, and frees svg, the text of an SVG file made by chart/. name: the file's name without .svg, unique
- * in the document. title: a description for readers of Markdown who cannot see the picture. */
+/* Appends a picture, and frees svg, the text of an SVG file made by chart/. name: the file's name without .svg; a
+ * number is appended if the document has it. title: a description for readers of Markdown who cannot see the picture.
+ */
 void document_add_picture(cJSON *document, const char *name, const char *title, char *svg);
 
 /* Print the document as text, without pictures; as GitHub's Markdown, with links to pictures/NAME.svg; or as one HTML

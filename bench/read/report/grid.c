@@ -43,7 +43,7 @@ int grid_add(struct grid *grid, const struct report_run *run)
     struct grid_point new = {.ranks = run->ranks, .of = run->implementation};
     const char *subject = run->implementations ? new.of->subject : "";
     struct measured step = run_figure(run, subject, "step");
-    struct grid_sample sample = {run, 0, step.value, run_figure(run, subject, "tokens_per_second").value};
+    struct grid_sample sample = {run, 0, step.value};
     size_t at = 0;
     if (*run->problem)
         return error_report("%s", run->problem);
@@ -83,28 +83,6 @@ static int reduces(const struct grid_point *p)
     return strcmp(p->of->strategy, "none") != 0;
 }
 
-static void take_means(struct grid_point *p)
-{
-    double n = (double)p->n, sum = 0, tokens = 0, squares = 0;
-    for (size_t i = 0; i < p->n; i++) {
-        sum += p->sample[i].step_s;
-        tokens += p->sample[i].tokens_s;
-    }
-    p->mean_s = sum / n;
-    p->tokens_mean_s = tokens / n;
-    p->interval_s[0] = p->interval_s[1] = NAN;
-    p->to_best = (struct paired){NAN, NAN, NAN, 1, 0};
-    p->verdict = reduces(p) ? VERDICT_UNDECIDED : VERDICT_KINDS;
-    p->mark = "";
-    if (p->n < GRID_REPEATS)
-        return;
-    for (size_t i = 0; i < p->n; i++)
-        squares += (p->sample[i].step_s - p->mean_s) * (p->sample[i].step_s - p->mean_s);
-    double half = stats_t_quantile((1 + CONFIDENCE) / 2, n - 1) * sqrt(squares / (n - 1) / n);
-    p->interval_s[0] = p->mean_s - half;
-    p->interval_s[1] = p->mean_s + half;
-}
-
 /* ---- a group: the points with the same ranks and model ---- */
 
 /* Returns the step time of a point in a repeat; NAN if the point has no run in that repeat. */
@@ -129,39 +107,57 @@ static size_t shared_repeats(const struct grid_point *point, size_t points, doub
     return n;
 }
 
-/* Judges the points of a group, which are sorted by mean step. */
+/* Sets the step of a point to the mean of n samples, or of all its own if n is 0. */
+static void take_mean(struct grid_point *p, const double *shared, size_t n)
+{
+    double *own = allocate(p->n, sizeof *own);
+    for (size_t i = 0; i < p->n; i++)
+        own[i] = p->sample[i].step_s;
+    p->step_s = stats_geometric(n ? shared : own, n ? n : p->n);
+    p->tokens_per_second = p->sample->run->tokens / p->step_s.median;
+    p->to_best = (struct against_best){.paired = {NAN, NAN, NAN, 1, 0}};
+    free(own);
+}
+
+/* Judges the points of a group. */
 static void judge_group(struct grid_point *point, size_t points)
 {
     struct against_best *against = allocate(points, sizeof *against);
     double **sample = allocate(points, sizeof *sample);
     const double **candidate = allocate(points, sizeof *candidate);
-    size_t best = points;
-    int candidates = 0;
-    for (size_t i = 0; i < points; i++) {
+    size_t *of = allocate(points, sizeof *of), n;
+    int candidates = 0, best;
+    for (size_t i = 0; i < points; i++)
         sample[i] = allocate(point->n, sizeof **sample);
-        best = best == points && reduces(&point[i]) ? i : best;
-        if (reduces(&point[i]))
+    n = shared_repeats(point, points, sample);
+    for (size_t i = 0; i < points; i++) {
+        take_mean(&point[i], sample[i], n);
+        if (reduces(&point[i])) {
+            of[candidates] = i;
             candidate[candidates++] = sample[i];
+        }
     }
-    size_t n = shared_repeats(point, points, sample);
-    if (candidates)
-        best_compare(candidate, candidates, n, 0, 0, against);
-    for (size_t i = 0, next = 0; i < points; i++) {
+    best = candidates ? best_of(candidate, candidates, n, 0, against) : 0;
+    for (int j = 0; j < candidates; j++)
+        point[of[j]].to_best = against[j];
+    for (size_t i = 0; i < points; i++) {
         struct grid_point *p = &point[i];
-        if (reduces(p)) {
-            const struct against_best *to = &against[next++];
-            p->to_best = to->paired;
-            if (n >= GRID_REPEATS)
-                p->verdict = i == best ? VERDICT_BEST : to->slower ? VERDICT_SLOWER : VERDICT_TIE;
-            p->mark = p->verdict == VERDICT_BEST ? "*" : p->verdict == VERDICT_TIE ? "=" : "";
-        } else if (candidates)
-            p->to_best = stats_paired(sample[i], sample[best], n, CONFIDENCE);
+        p->verdict = !reduces(p)                          ? VERDICT_KINDS
+                     : i == of[best] && n >= GRID_REPEATS ? VERDICT_BEST
+                                                          : verdict_judge(&p->to_best, VERDICT_WITHIN);
+        p->mark = p->ranks < 2                 ? "" /* one rank has nothing to choose */
+                  : p->verdict == VERDICT_BEST ? "*"
+                  : p->verdict == VERDICT_TIE  ? "="
+                                               : "";
+        if (!reduces(p) && candidates)
+            p->to_best.paired = stats_paired(sample[i], candidate[best], n, CONFIDENCE);
     }
     for (size_t i = 0; i < points; i++)
         free(sample[i]);
     free(sample);
     free(candidate);
     free(against);
+    free(of);
 }
 
 const char *grid_edge_advice(char text[200], const struct grid_point *point, size_t n)
@@ -205,27 +201,27 @@ static int compare_points(const void *a, const void *b)
     int models = strcmp(x->model, y->model);
     if (models)
         return models;
-    return (x->mean_s > y->mean_s) - (x->mean_s < y->mean_s);
+    return (x->step_s.median > y->step_s.median) - (x->step_s.median < y->step_s.median);
 }
 
 void grid_judge(struct grid *grid)
 {
-    for (size_t i = 0; i < grid->n; i++)
-        take_means(&grid->point[i]);
-    if (grid->n)
-        qsort(grid->point, grid->n, sizeof *grid->point, compare_points);
+    if (!grid->n)
+        return;
+    qsort(grid->point, grid->n, sizeof *grid->point, compare_points);
+    for (size_t first = 0, end; first < grid->n; first = end) {
+        end = grid_group_end(grid, first);
+        judge_group(&grid->point[first], end - first);
+    }
+    qsort(grid->point, grid->n, sizeof *grid->point, compare_points); /* by the means, which are known now */
     for (size_t i = 0; i < grid->n; i++) {
         struct grid_point *p = &grid->point[i];
         const struct grid_point *fewest =
             grid->point; /* points are sorted by ranks, so the first one found has the fewest ranks */
         while (!is_same_but_ranks(fewest, p))
             fewest++;
-        p->efficiency = fewest->ranks == p->ranks
-                            ? NAN
-                            : p->tokens_mean_s / (double)p->ranks / (fewest->tokens_mean_s / (double)fewest->ranks);
-    }
-    for (size_t first = 0, end; first < grid->n; first = end) {
-        end = grid_group_end(grid, first);
-        judge_group(&grid->point[first], end - first);
+        p->efficiency = fewest->ranks == p->ranks ? NAN
+                                                  : p->tokens_per_second / (double)p->ranks /
+                                                        (fewest->tokens_per_second / (double)fewest->ranks);
     }
 }

@@ -1,7 +1,7 @@
 /* grid.h - the runs of a sweep (launch/sweep.sh) as a grid, and its fastest points for each number of ranks and model.
  *
  * A point is an implementation, with its bucket size if it has one, on one number of ranks with one model. A repeat
- * of the sweep runs all points, one after another. A sample is the median step of a point's run in a repeat.
+ * of the sweep runs all points, one after another. A sample is the step of a point's run in a repeat.
  * Samples of the same repeat are compared in pairs, because a drift of the machine affects all of them alike. */
 #ifndef BENCH_READ_REPORT_GRID_H
 #define BENCH_READ_REPORT_GRID_H
@@ -9,12 +9,12 @@
 #include "report/runs.h"
 
 /* The least number of repeats that gives intervals and verdicts. */
-enum { GRID_REPEATS = STATS_LEAST_PAIRS };
+enum { GRID_REPEATS = STATS_LEAST };
 
 struct grid_sample {
     const struct report_run *run;
     size_t repeat;
-    double step_s, tokens_s; /* step_s: median step; tokens_s: tokens per second */
+    double step_s; /* the run's figure `step` */
 };
 
 struct grid_point {
@@ -27,12 +27,12 @@ struct grid_point {
     size_t n;
 
     /* Set by grid_judge: */
-    double mean_s;             /* mean of the samples, seconds */
-    double interval_s[2];      /* 95 % interval of mean_s by Student's t; NAN with fewer than GRID_REPEATS samples */
-    double tokens_mean_s;      /* mean tokens per second */
-    double efficiency;         /* tokens/s per rank / the same on the fewest ranks; NAN on the fewest ranks */
-    struct paired to_best;     /* step / step of the best, paired by repeat; interval NAN below GRID_REPEATS repeats */
-    enum verdict_kind verdict; /* VERDICT_KINDS for `none`; undecided with fewer than GRID_REPEATS repeats */
+    struct estimate step_s;   /* geometric mean over the repeats that all points of the group have, or over its own */
+    double tokens_per_second; /* at that step */
+    double efficiency;        /* tokens/s per rank / the same on the fewest ranks; NAN on the fewest ranks */
+    struct against_best
+        to_best;               /* step / step of the best, paired by repeat; interval NAN below GRID_REPEATS repeats */
+    enum verdict_kind verdict; /* VERDICT_KINDS for `none` */
     const char *mark;          /* "*": best, "=": tie, "": neither */
 };
 
@@ -48,9 +48,9 @@ int grid_is_in(const char *directory);
  * complete, or is not a benchmark of one implementation in the directory of a sweep. */
 int grid_add(struct grid *grid, const struct report_run *run);
 
-/* Sorts the points by ranks, model and mean step. Judges each group of points with the same ranks and model, by the
- * repeats that all points of the group have. The best is the point with the least mean step that is not of `none`.
- * best_compare compares the other points with the best, and stats_paired compares `none` with the best. */
+/* Judges each group of points with the same ranks and model, by the repeats that all points of the group have. The best
+ * is the point with the least mean step that is not of `none`. best_compare compares the other points with the best,
+ * and stats_paired compares `none` with the best. Sorts the points by ranks, model and mean step. */
 void grid_judge(struct grid *grid);
 
 /* Returns the index after the last point of the group that begins with point `first`. */

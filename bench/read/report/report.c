@@ -117,16 +117,12 @@ static void add_printed(cJSON *document, const struct report_run *run)
     add_lines(document, run->summary, "notes");
 }
 
-/* Creates the report on runs, of which at least one can be read. */
-static cJSON *create_report(const struct report_runs *runs)
+/* Adds the sections on runs with one workload. */
+static void add_analysis(cJSON *document, const struct report_runs *runs)
 {
     struct scaling *scaling;
     struct bottlenecks bottlenecks;
     size_t scalings = scaling_find(&scaling, runs);
-    const struct report_run *single = runs->n == 1 ? runs->item : NULL;
-    cJSON *document = !single ? document_create(FORMS_TITLE "%zu runs", runs->n)
-                              : document_create(*single->unfinished ? FORMS_TITLE "%s (%s)" : FORMS_TITLE "%s",
-                                                single->label, single->unfinished);
     bottlenecks_find(&bottlenecks, runs, scaling, scalings);
     section_add_summary(document, runs, scaling, scalings, &bottlenecks);
     section_add_bottlenecks(document, &bottlenecks);
@@ -136,11 +132,63 @@ static cJSON *create_report(const struct report_runs *runs)
     section_add_scaling(document, scaling, scalings);
     section_add_buckets(document, runs);
     section_add_collectives(document, runs);
+    bottlenecks_destroy(&bottlenecks);
+    scaling_destroy(scaling, scalings);
+}
+
+/* Returns the first run with the workload of `run`. */
+static const struct report_run *first_like(const struct report_runs *runs, const struct report_run *run)
+{
+    const struct report_run *first = runs->item;
+    while (strcmp(first->workload, run->workload) != 0)
+        first++;
+    return first;
+}
+
+/* Adds an analysis for each workload; runs of collectives belong to the only workload, or else are a group. */
+static void add_analyses(cJSON *document, const struct report_runs *runs)
+{
+    const struct report_run *end = runs->item + runs->n;
+    size_t workloads = 0, unread = 0;
+    for (const struct report_run *run = runs->item; run < end; run++) {
+        workloads += *run->workload && first_like(runs, run) == run;
+        unread += *run->problem != 0;
+    }
+    if (workloads < 2) {
+        add_analysis(document, runs);
+        return;
+    }
+    document_add_paragraph(document,
+                           "The runs have %zu different models or devices. Each is reported by itself; figures of "
+                           "different ones are not compared.",
+                           workloads);
+    if (unread)
+        document_add_paragraph(document, "%zu of %zu runs could not be read, and are left out (see Runs).", unread,
+                               runs->n);
+    for (const struct report_run *first = runs->item; first < end; first++) {
+        struct report_runs group = {allocate(runs->n, sizeof *group.item), 0};
+        for (const struct report_run *run = first; run < end && first_like(runs, first) == first; run++)
+            if (!strcmp(run->workload, first->workload) && !*run->problem)
+                group.item[group.n++] = *run;
+        if (group.n) {
+            document_add_heading(document, "Runs of %s", *first->workload ? first->workload : "collectives");
+            add_analysis(document, &group);
+        }
+        free(group.item);
+    }
+}
+
+/* Creates the report on runs; at least one of them can be read. */
+static cJSON *create_report(const struct report_runs *runs)
+{
+    const struct report_run *single = runs->n == 1 ? runs->item : NULL;
+    cJSON *document = !single ? document_create(FORMS_TITLE "%zu runs", runs->n)
+                              : document_create(*single->unfinished ? FORMS_TITLE "%s (%s)" : FORMS_TITLE "%s",
+                                                single->label, single->unfinished);
+    add_analyses(document, runs);
     section_add_runs(document, runs);
     if (single)
         add_printed(document, single);
-    bottlenecks_destroy(&bottlenecks);
-    scaling_destroy(scaling, scalings);
     return document;
 }
 
@@ -252,7 +300,7 @@ static const char about[] =
     "and\n"
     "efficiency, where efficiency is lost, bucket sizes, and what to do. LABEL=DIR names the runs in DIR; a directory\n"
     "may hold many runs. A sweep (launch/sweep.sh): the step times of all points, the best bucket size, and the\n"
-    "points that are not significantly slower.\n";
+    "points that tie with it.\n";
 
 int run_report(int argc, char *argv[])
 {

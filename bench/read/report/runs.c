@@ -100,7 +100,7 @@ static void take_facts(struct report_run *run)
     run->ranks = json_count(derived, "world_size");
     run->hosts = json_count(derived, "host_count");
     run->tokens = json_number(derived, "tokens_per_step");
-    if (isfinite(json_number(c, "d-model")))
+    if (isfinite(run->tokens)) /* the run trained; `allreduce` has the options of a model, for its message sizes */
         snprintf(run->workload, sizeof run->workload,
                  "%.0f layers, d_model %.0f, %.0f heads, d_ff %.0f, vocabulary %.0f, context %.0f, %.20s on %.20s",
                  json_number(c, "num-layers"), json_number(c, "d-model"), json_number(c, "num-heads"),
@@ -263,7 +263,8 @@ int run_breakdown(struct breakdown *b, const struct report_run *run, const char 
             b->compute = (struct measured){b->part[part], b->compute.low + f->low, b->compute.high + f->high};
     }
     b->n = step->n;
-    b->part[PART_OTHER] = b->step.value - b->part[PART_COMPUTE] - b->part[PART_DATA] - b->part[PART_EXPOSED];
+    /* never below 0 if all are geometric means, since the sum of these is at most the geometric mean of the sums */
+    b->part[PART_OTHER] = fmax(0, b->step.value - b->part[PART_COMPUTE] - b->part[PART_DATA] - b->part[PART_EXPOSED]);
     return check_breakdown(b);
 }
 

@@ -69,7 +69,7 @@ struct measured run_figure(const struct report_run *run, const char *subject, co
 /* ---- where the time of a step goes ---- */
 
 struct breakdown {
-    double part[PARTS];   /* seconds; their sum is the step */
+    double part[PARTS];   /* seconds; their sum is the step, unless the medians of the other parts exceed it */
     struct measured step; /* seconds, with a 95 % interval; NAN: none */
     /* Sum of the times of the computation's phases, in seconds. Its interval reaches from the sum of their low ends to
      * the sum of their high ends, which is wide enough even if phases are correlated. */
@@ -78,7 +78,7 @@ struct breakdown {
 };
 
 /* Computes the breakdown of an implementation: in a profile from means over the captured steps of all ranks, in a
- * comparison from medians over the rounds, with PART_OTHER as the rest of the step. Returns 0; or -1 if a figure is
+ * comparison from the figures over the rounds, with PART_OTHER as the rest of the step. Returns 0; or -1 if a figure is
  * missing or the step is not above 0. breakdown_largest_part returns the part that takes longest. */
 int run_breakdown(struct breakdown *breakdown, const struct report_run *run, const char *subject);
 enum step_part breakdown_largest_part(const struct breakdown *breakdown);

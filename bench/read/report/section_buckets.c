@@ -10,7 +10,7 @@
 
 struct size_row {
     const struct report_run *run;
-    const char *label, *subject, *mark; /* mark: "*": the run's shortest step; "=": not significantly longer */
+    const char *label, *subject, *mark; /* mark: "*": the run's shortest step; "=": a tie */
     size_t ranks, n;
     double mb;
     struct measured step, cost;
@@ -41,14 +41,15 @@ static int by_size(const void *a, const void *b)
     return (x->mb > y->mb) - (x->mb < y->mb);
 }
 
-/* Whether a bucket size is not significantly slower than the best size. If the best size is also the run's best
- * implementation, the run's verdict decides this, otherwise the intervals of both steps do. */
-static int is_tied(const struct size_row *row, const struct size_row *best)
+/* Returns how a size compares with the best size: by the run's verdict if the best size is also the best implementation
+ * of the run, otherwise by the intervals of both sizes. */
+static enum verdict_kind compare_sizes(const struct size_row *row, const struct size_row *best)
 {
     if (!strcmp(best->subject, row->run->subject))
-        return verdict_kind_of(cJSON_GetObjectItemCaseSensitive(row->run->summary, "verdict"), row->subject) ==
-               VERDICT_TIE;
-    return stats_ratio(row->step, best->step).low <= 1;
+        return verdict_kind_of(cJSON_GetObjectItemCaseSensitive(row->run->summary, "verdict"), row->subject);
+    struct measured ratio = stats_ratio(row->step, best->step);
+    const struct against_best against = {{ratio.value, ratio.low, ratio.high, NAN, row->n}, ratio.low > 1};
+    return verdict_judge(&against, VERDICT_WITHIN);
 }
 
 /* Fills and marks a row for each bucket size of a comparison on several ranks; sorts the rows. Returns their number. */
@@ -77,7 +78,7 @@ static size_t take_sizes(struct size_row *row, const struct report_run *run)
     for (size_t i = 1; i < n; i++)
         best = row[i].step.value < row[best].step.value ? i : best;
     for (size_t i = 0; i < n && n > 1; i++)
-        row[i].mark = i == best ? "*" : is_tied(&row[i], &row[best]) ? "=" : "";
+        row[i].mark = i == best ? "*" : compare_sizes(&row[i], &row[best]) == VERDICT_TIE ? "=" : "";
     return n;
 }
 
@@ -95,7 +96,7 @@ static void draw_buckets(cJSON *document, const struct size_row *row, size_t n)
             point[end] = (struct chart_point){row[end].mb, 1e3 * row[end].step.value, 1e3 * row[end].step.low,
                                               1e3 * row[end].step.high,
                                               *row[end].mark == '*'   ? CHART_BEST
-                                              : *row[end].mark == '=' ? CHART_AS_GOOD
+                                              : *row[end].mark == '=' ? CHART_TIE
                                                                       : CHART_PLAIN};
         if (end - first < 2)
             continue;
@@ -103,7 +104,7 @@ static void draw_buckets(cJSON *document, const struct size_row *row, size_t n)
         lines++;
     }
     document_add_picture(document, "bucket-sizes", title,
-                         chart_xy(title, "Medians over the rounds",
+                         chart_xy(title, "Means over the rounds (with --resolve: medians)",
                                   &(struct chart_xy){.x = {.title = "bucket size, MiB", .is_log = 1},
                                                      .y = {.title = "ms a step"},
                                                      .series = series,
@@ -130,9 +131,8 @@ void section_add_buckets(cJSON *document, const struct report_runs *runs)
                                            TABLE_COLUMNS(size_columns),
                                            TABLE_ROWS(row, n),
                                            .shown = 60,
-                                           .note = {"*: the shortest step of the bucket sizes of that run; =: not "
-                                                    "significantly longer. sync cost: step less the step of `none` in "
-                                                    "the same round."}});
+                                           .note = {"*: the shortest step of the bucket sizes of that run; =: a "
+                                                    "tie with it. sync cost: step - step of `none`."}});
     }
     free(row);
 }

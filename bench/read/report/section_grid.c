@@ -16,12 +16,12 @@ static const struct column columns[] = {
     {"mark", " ", COLUMN_NAME, FIELD(mark), NULL, 0, -2, 0},
     {"implementation", "implementation", COLUMN_NAME, FIELD(implementation), NULL, 0, -18, 0},
     {"bucket", "bucket MiB", COLUMN_CHARS, FIELD(bucket), NULL, 0, 10, 0},
-    {"step", "step ms", COLUMN_REAL, FIELD(mean_s), "s", 1e3, 10, -4},
-    {"step_95", "[95 % interval]", COLUMN_INTERVAL, FIELD(interval_s), "s", 1e3, -19, 2},
-    {"n", "n", COLUMN_COUNT, FIELD(n), "1", 0, 3, 0},
-    {"to_best", "/ best", COLUMN_REAL, FIELD(to_best.ratio), "1", 0, 7, 3},
-    {"to_best_95", "[95 %]", COLUMN_INTERVAL, COLUMN_ENDS(struct grid_point, to_best.ci_low, to_best.ci_high), "1", 0, -14, 3},
-    {"tokens_per_second", "tokens/s", COLUMN_REAL, FIELD(tokens_mean_s), "1/s", 0, 9, 0},
+    {"step", "step ms", COLUMN_REAL, FIELD(step_s.median), "s", 1e3, 10, -4},
+    {"step_95", "[95 % interval]", COLUMN_INTERVAL, COLUMN_ENDS(struct grid_point, step_s.ci_low, step_s.ci_high), "s", 1e3, -19, 2},
+    {"n", "n", COLUMN_COUNT, FIELD(step_s.n), "1", 0, 3, 0},
+    {"to_best", "/ best", COLUMN_REAL, FIELD(to_best.paired.ratio), "1", 0, 7, 3},
+    {"to_best_95", "[95 %]", COLUMN_INTERVAL, COLUMN_ENDS(struct grid_point, to_best.paired.ci_low, to_best.paired.ci_high), "1", 0, -14, 3},
+    {"tokens_per_second", "tokens/s", COLUMN_REAL, FIELD(tokens_per_second), "1/s", 0, 9, 0},
     {"efficiency", "efficiency", COLUMN_REAL, FIELD(efficiency), "1", 0, 10, 3},
 };
 /* clang-format on */
@@ -42,10 +42,10 @@ static size_t take_sizes(struct chart_point *out, const struct grid_point *point
     for (const struct grid_point *p = point; p < point + n; p++)
         if (*p->bucket && !strcmp(p->implementation, subject))
             out[taken++] =
-                (struct chart_point){p->of->mb, 1e3 * p->mean_s, 1e3 * p->interval_s[0], 1e3 * p->interval_s[1],
-                                     p->verdict == VERDICT_BEST  ? CHART_BEST
-                                     : p->verdict == VERDICT_TIE ? CHART_AS_GOOD
-                                                                 : CHART_PLAIN};
+                (struct chart_point){p->of->mb, 1e3 * p->step_s.median, 1e3 * p->step_s.ci_low, 1e3 * p->step_s.ci_high,
+                                     *p->mark == '*'   ? CHART_BEST
+                                     : *p->mark == '=' ? CHART_TIE
+                                                       : CHART_PLAIN};
     qsort(out, taken, sizeof *out, by_x);
     return taken;
 }
@@ -62,7 +62,7 @@ static void draw_group(cJSON *document, const struct grid_point *point, size_t n
     for (const struct grid_point *p = point; p < point + n; p++) {
         const char *subject = p->implementation;
         if (!*p->bucket) {
-            reference[references++] = (struct chart_reference){subject, 1e3 * p->mean_s};
+            reference[references++] = (struct chart_reference){subject, 1e3 * p->step_s.median};
         } else {
             size_t before = 0;
             while (strcmp(point[before].implementation, subject) != 0 || !*point[before].bucket)
@@ -98,17 +98,22 @@ static cJSON *verdict_on(const struct grid_point *point, size_t n)
     enum { NAME = 240 };
     char(*name)[NAME] = allocate(n, sizeof *name), edge[200];
     struct verdict_item *other = allocate(n, sizeof *other);
-    struct verdict verdict = {.ranks = (int)point->ranks, .best_size = "", .sample = "repeat", .item = other};
+    struct verdict verdict = {.ranks = (int)point->ranks,
+                              .best_size = "",
+                              .within = VERDICT_WITHIN,
+                              .sample = "repeat",
+                              .option = "--repeats",
+                              .item = other};
     for (const struct grid_point *p = point; p < point + n; p++) {
         verdict.candidates += p->verdict != VERDICT_KINDS;
         if (p->verdict == VERDICT_BEST) {
             verdict.label = p->implementation;
             verdict.strategy = p->of->strategy;
             verdict.size = p->bucket;
-            verdict.step = (struct estimate){p->mean_s, p->interval_s[0], p->interval_s[1], NAN, NAN, p->n};
-        } else if (p->verdict == VERDICT_TIE || p->verdict == VERDICT_SLOWER) {
+            verdict.step = p->step_s;
+        } else if (p->verdict != VERDICT_KINDS) {
             snprintf(name[verdict.n], NAME, *p->bucket ? "%s at %s MiB" : "%s", p->implementation, p->bucket);
-            other[verdict.n] = (struct verdict_item){name[verdict.n], p->mean_s, p->to_best, p->verdict};
+            other[verdict.n] = (struct verdict_item){name[verdict.n], p->step_s.median, p->to_best};
             verdict.n++;
         }
     }
@@ -149,11 +154,11 @@ void section_add_grid(cJSON *document, const struct grid *grid)
         add_group(document, &grid->point[first], end - first);
     }
     document_add_heading(document, "How to read the tables");
-    document_add_item(document, "step: mean over the runs (n) of a run's median step, with Student's 95 %% interval.");
+    document_add_item(document, "step: geometric mean of the steps of the runs (n), with Student's 95 %% interval.");
     document_add_item(document, "/ best: geometric mean of the ratios to the best (*) in the same repeat, with 95 %% "
                                 "intervals that hold together for all points with the same ranks and model.");
-    document_add_item(document,
-                      "=: not significantly slower: the interval reaches down to 1. More --repeats narrow it.");
+    document_add_item(document, "=: tie: known to be within %g %% of the best. More --repeats narrow the intervals.",
+                      100 * VERDICT_WITHIN);
     document_add_item(document, "An interval over the runs needs %d repeats.", GRID_REPEATS);
     document_add_item(document, "efficiency: tokens per second and rank / those of the same row on the fewest ranks.");
 }

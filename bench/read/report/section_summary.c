@@ -21,25 +21,44 @@ static int is_first(const struct report_runs *runs, const struct report_run *run
     return r == run && !*run->problem;
 }
 
-/* Adds a sentence on what was measured: model and batch of the first training run, machine of the last run. */
+/* Writes what a run measured: the model and batch, the machine, and what joins the ranks. */
+static void describe_run(char text[800], const struct report_run *run)
+{
+    char what[360] = "collectives", cpus[CELL] = "";
+    if (*run->workload && isfinite(run->parameters + run->sequences))
+        snprintf(what, sizeof what, "%s, %.2f M parameters, %.4g sequence%s a step on each rank", run->workload,
+                 1e-6 * run->parameters, run->sequences, run->sequences == 1 ? "" : "s");
+    if (run->place.cpus)
+        snprintf(cpus, sizeof cpus, ", %zu logical CPU%s in all", run->place.cpus, text_plural(run->place.cpus));
+    snprintf(text, 800, "%s; on %s%s%s%s", what, run->machine, cpus, *run->link ? ", joined by " : "", run->link);
+}
+
+/* Adds what was measured: a line for each model, batch, machine and link, with the runs that have them. */
 static void summarise_runs(cJSON *document, const struct report_runs *runs)
 {
-    const struct report_run *model = NULL, *last = NULL;
-    char what[360] = "collectives", cpus[CELL] = "";
+    enum { LINES = 8 };
+    size_t lines = 0;
     for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
-        last = *run->problem ? last : run;
-        if (!model && *run->workload && isfinite(run->parameters + run->sequences))
-            model = run;
+        char text[800], other[800], labels[200] = "";
+        const char *last = NULL;
+        size_t at = 0, all = 0, like = 0, before = 0;
+        describe_run(text, run);
+        for (const struct report_run *r = runs->item; r < runs->item + runs->n; r++) {
+            describe_run(other, r);
+            int same = !*r->problem && !strcmp(text, other);
+            all += !*r->problem;
+            like += (size_t)same;
+            before += same && r < run;
+            if (same && at < sizeof labels && (!last || strcmp(last, r->label) != 0))
+                at += (size_t)snprintf(labels + at, sizeof labels - at, "%s%s", at ? ", " : "", last = r->label);
+        }
+        if (*run->problem || before || lines++ >= LINES)
+            continue;
+        if (like == all)
+            document_add_item(document, "Measured: %s.", text);
+        else
+            document_add_item(document, "Measured in %s%s: %s.", labels, at < sizeof labels ? "" : " ...", text);
     }
-    if (!last)
-        return;
-    if (model)
-        snprintf(what, sizeof what, "%s, %.2f M parameters, %.4g sequence%s a step on each rank", model->workload,
-                 1e-6 * model->parameters, model->sequences, model->sequences == 1 ? "" : "s");
-    if (last->place.cpus)
-        snprintf(cpus, sizeof cpus, ", %zu logical CPU%s in all", last->place.cpus, text_plural(last->place.cpus));
-    document_add_item(document, "Measured: %s; on %s%s%s%s.", what, last->machine, cpus,
-                      *last->link ? ", joined by " : "", last->link);
 }
 
 /* Warns if CPUs are oversubscribed, or if several hosts are the same machine. */
@@ -48,7 +67,7 @@ static void warn_of_sharing(cJSON *document, const struct report_run *run)
     const struct place *place = &run->place;
     if (run->cpus_per_rank < (double)run->threads)
         document_add_item(document,
-                          "Warning: CPUs are oversubscribed in %s: a rank has %zu thread%s and %.2g logical CPUs; "
+                          "Warning: CPUs are oversubscribed in %s: a rank has %zu thread%s and %.4g logical CPUs; "
                           "timings include scheduling delays, and a cluster scales differently.",
                           run->label, run->threads, text_plural(run->threads), run->cpus_per_rank);
     if (place->machines && place->machines < run->hosts)

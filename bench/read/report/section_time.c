@@ -69,7 +69,7 @@ static void draw_time(cJSON *document, const struct time_row *row, size_t n)
         for (int p = 0; p < PARTS; p++, s++) {
             char *label = number[s - span];
             *s = (struct chart_span){at, at + fmax(0, 1e3 * b->part[p]), i, p, label};
-            snprintf(label, CELL, "%.3g", 1e3 * b->part[p]);
+            text_rounded(label, 1e3 * b->part[p], 3);
             at = s->end_ms;
         }
     }
@@ -106,7 +106,9 @@ void section_add_breakdown(cJSON *document, const struct report_runs *runs)
                 .note = {
                     "compute: zero_grad, forward, backward, clipping and optimizer. exposed: waiting for communication "
                     "after backward. other: the rest of the step.",
-                    "A benchmark has medians over n rounds, and the step of the slowest rank. A profile has means over "
+                    "A benchmark has geometric means (with --resolve: medians) over n rounds, and the step of the "
+                    "slowest rank. A profile has "
+                    "means over "
                     "the captured steps of all ranks (n: steps x ranks), without an interval, since consecutive steps "
                     "are not independent."}});
     }
@@ -163,10 +165,10 @@ static void add_scaling_tables(cJSON *document, const struct scaling_row *row, s
                      "communication of the other ranks."}});
 }
 
-static void draw_scaling(cJSON *document, const struct scaling *s, size_t number)
+static void draw_scaling(cJSON *document, const struct scaling *s)
 {
     struct chart_point *measured = allocate(s->n, sizeof *measured), *ideal = allocate(s->n, sizeof *ideal);
-    char title[160], name[40], subtitle[300];
+    char title[160], subtitle[300];
     const struct scaling_row *last = &s->row[s->n - 1];
     for (size_t i = 0; i < s->n; i++) {
         const struct scaling_row *row = &s->row[i];
@@ -178,10 +180,9 @@ static void draw_scaling(cJSON *document, const struct scaling *s, size_t number
     const struct chart_series series[] = {{"ideal", ideal, s->n, SVG_INK, .is_dashed = 1},
                                           {"measured", measured, s->n, SVG_INK, 0}};
     snprintf(title, sizeof title, "%.0f %% efficient on %zu ranks", 100 * last->efficiency.value, last->ranks);
-    snprintf(name, sizeof name, number ? "scaling-%zu" : "scaling", number + 1);
     snprintf(subtitle, sizeof subtitle, "Tokens per second / those of %zu rank%s; %s", s->row->ranks,
              text_plural(s->row->ranks), s->workload);
-    document_add_picture(document, name, title,
+    document_add_picture(document, "scaling", title,
                          chart_xy(title, subtitle,
                                   &(struct chart_xy){.x = {.title = "ranks", .is_log = 1},
                                                      .y = {.title = "speed-up", .is_log = 1},
@@ -198,7 +199,7 @@ void section_add_scaling(cJSON *document, const struct scaling *scaling, size_t 
         document_add_paragraph(document, "%s; %s%s; from %ss.", s->workload,
                                *s->subject ? s->subject : "the best implementation of each run",
                                *s->subject ? ", the best on the most ranks" : "", s->mode);
-        draw_scaling(document, s, (size_t)(s - scaling));
+        draw_scaling(document, s);
         add_scaling_tables(document, s->row, s->n);
     }
 }

@@ -37,16 +37,16 @@ TEST(two_series_give_one_pair)
     ck_assert(out[1].paired.ratio == 1 && isnan(out[1].paired.ci_low) && !out[1].slower);
 }
 
-/* Two rounds never decide, however different the series are; three rounds may. */
-TEST(two_rounds_decide_nothing)
+/* Five rounds never decide, however different the series are; six rounds may. */
+TEST(five_rounds_decide_nothing)
 {
-    static const double a[] = {1.0, 1.001, 1.002}, b[] = {2.0, 2.002, 2.003};
+    static const double a[] = {1.0, 1.001, 1.002, 1.0, 1.001, 1.002}, b[] = {2.0, 2.002, 2.003, 2.0, 2.002, 2.001};
     memcpy(sample[0], a, sizeof a);
     memcpy(sample[1], b, sizeof b);
-    ck_assert_int_eq(judge(2, 2, 0), 0);
+    ck_assert_int_eq(judge(2, 5, 0), 0);
     ck_assert(!out[1].slower && isnan(out[1].paired.ci_low) && isnan(out[1].paired.ci_high));
     ck_assert_double_eq_tol(out[1].paired.ratio, 2, 0.01);
-    ck_assert_int_eq(judge(2, 3, 0), 0);
+    ck_assert_int_eq(judge(2, 6, 0), 0);
     ck_assert(out[1].slower && out[1].paired.ci_low > 1.9);
 }
 
@@ -117,32 +117,40 @@ TEST(any_time_by_signs)
     ck_assert(!out[1].slower && isnan(out[1].paired.ci_low));
 }
 
-/* The series with the least median is the best even if another one, whose interval is below 1, has a smaller mean. */
-TEST(best_is_by_the_median)
+/* No other series has a ratio below 1 to the best, which has the least geometric mean, or at any time the least median,
+ * whose ratios are those of the medians, within their intervals. */
+TEST(no_ratio_is_below_1)
 {
     for (int t = 0; t < 13; t++) {
         sample[0][t] = 1.001;
         sample[1][t] = t < 8 ? 1 : 1.1 + 0.001 * t;
     }
-    ck_assert_int_eq(judge(2, 13, 0), 1);
-    ck_assert(!out[0].slower && out[0].paired.ci_high < 1);
+    ck_assert_int_eq(judge(2, 13, 0), 0);
+    ck_assert_double_gt(out[1].paired.ratio, 1);
+    for (int t = 0; t < 13; t++) { /* series 1 is longer in most rounds, but its median is the least */
+        sample[0][t] = 2 + 0.001 * t;
+        sample[1][t] = t < 7 ? 1.9 : 3;
+    }
+    ck_assert_int_eq(judge(2, 13, 1), 1);
+    ck_assert_double_eq_tol(out[0].paired.ratio, 2.006 / 1.9, 1e-12);
+    ck_assert(out[0].paired.ci_low <= out[0].paired.ratio && out[0].paired.ratio <= out[0].paired.ci_high);
 }
 
 TEST(too_little_to_compare)
 {
-    for (int t = 0; t < 3; t++) {
+    for (int t = 0; t < 6; t++) {
         sample[0][t] = 2;
         sample[1][t] = 1;
         sample[2][t] = 1;
     }
     ck_assert_int_eq(judge(3, 1, 0), 1); /* of two equal series, the first is the best */
     ck_assert(out[0].paired.ratio == 2 && isnan(out[0].paired.ci_low) && !out[0].slower && !out[2].slower);
-    ck_assert_int_eq(judge(1, 3, 0), 0);
+    ck_assert_int_eq(judge(1, 6, 0), 0);
     ck_assert(out[0].paired.ratio == 1 && isnan(out[0].paired.ci_high) && !out[0].slower);
     ck_assert_int_eq(judge(3, 0, 0), 0);
     ck_assert(isnan(out[1].paired.ratio) && !out[1].slower);
     /* without noise the interval is a single point, and an equal series is not slower */
-    ck_assert_int_eq(judge(3, 3, 0), 1);
+    ck_assert_int_eq(judge(3, 6, 0), 1);
     ck_assert(out[0].slower && fabs(out[0].paired.ci_low - 2) < 1e-12 && fabs(out[0].paired.ci_high - 2) < 1e-12);
     ck_assert(!out[2].slower && out[2].paired.ci_low == 1 && out[2].paired.ci_high == 1);
 }
@@ -240,8 +248,7 @@ static void count(const struct situation *of, int k, int best, const int *slower
 }
 
 /* At most 5 % of runs call a series slower that is not. Nearly as many slower series are found as by Holm's adjustment
- * over all pairs. With two series both methods are Student's t, but best_of finds a few per cent fewer, since the
- * series with the least median is less often the truly best one than the series with the least mean. */
+ * over all pairs; with two series both tests are Student's. */
 TEST_EACH(error_and_power, 6)
 {
     static const struct situation situations[] = {{"equal", equal, even},
@@ -276,6 +283,20 @@ TEST_EACH(error_and_power, 6)
         all_holm_found += holm_found;
     }
     ck_assert_int_ge(all_found, all_holm_found);
+}
+
+/* An interval that is above 1 or within the margin needs no more rounds; one twice as wide as allowed, four times as
+ * many; one around a ratio at the edge of the margin, more than any number. */
+TEST(rounds_needed_known)
+{
+    const struct against_best slower = {{1.1, 1.05, 1.15, 0.01, 10}, 1};
+    const struct against_best within = {{1, 1 / 1.01, 1.01, 1, 10}, 0};
+    const struct against_best twice = {{1, 1 / pow(1.02, 2), pow(1.02, 2), 1, 10}, 0};
+    const struct against_best none = {{1.1, NAN, NAN, 1, 2}, 0};
+    ck_assert_double_eq(best_rounds_needed(&slower, 0.02), 10);
+    ck_assert_double_eq(best_rounds_needed(&within, 0.02), 10);
+    ck_assert_double_eq_tol(best_rounds_needed(&twice, 0.02), 40, 1);
+    ck_assert(isinf(best_rounds_needed(&none, 0.02)));
 }
 
 SUITE("best", NULL, NULL)

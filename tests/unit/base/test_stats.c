@@ -109,43 +109,44 @@ TEST(summary_edges)
 
 TEST(paired_known)
 {
-    /* the logarithms of the ratios are 0, log 2, 2 log 2: mean log 2, standard error log 2 / sqrt 3, so t = sqrt 3;
-     * with 2 degrees of freedom the cdf of t is 1/2 + t / (2 sqrt(2 + t^2)) */
-    const double a[] = {5, 6, 40}, b[] = {5, 3, 10};
-    struct paired s = stats_paired(a, b, 3, 0.95);
-    double reach = 4.3026527297494618 * log(2) / sqrt(3);
+    /* the logarithms of the ratios are 0, 1, 2, 2, 1, 0 times log 2: mean log 2, variance 0.8 log^2 2, so
+     * t = sqrt(6 / 0.8); with 5 degrees of freedom P(|t| > sqrt 7.5) = 1 - 2 / pi (y + sin y (cos y + 2 / 3 cos^3 y)),
+     * where tan y = sqrt(7.5 / 5) */
+    const double a[] = {5, 6, 40, 4, 6, 7}, b[] = {5, 3, 10, 1, 3, 7};
+    struct paired s = stats_paired(a, b, 6, 0.95);
+    double reach = 2.5705818356363146 * log(2) * sqrt(0.8 / 6), y = atan(sqrt(1.5));
     ck_assert_double_eq_tol(s.ratio, 2, 1e-14);
     ck_assert_double_eq_tol(s.ci_low, exp(log(2) - reach), 1e-12);
     ck_assert_double_eq_tol(s.ci_high, exp(log(2) + reach), 1e-10);
-    ck_assert_double_eq_tol(s.p, 1 - sqrt(3) / sqrt(5), 1e-13);
-    ck_assert_uint_eq(s.n, 3);
+    ck_assert_double_eq_tol(s.p, 1 - 2 / M_PI * (y + sin(y) * (cos(y) + 2.0 / 3 * pow(cos(y), 3))), 1e-13);
+    ck_assert_uint_eq(s.n, 6);
     /* swapping a and b gives the reciprocal ratio and does not change p */
-    struct paired r = stats_paired(b, a, 3, 0.95);
+    struct paired r = stats_paired(b, a, 6, 0.95);
     ck_assert_double_eq_tol(r.ratio * s.ratio, 1, 1e-14);
     ck_assert_double_eq_tol(r.ci_low * s.ci_high, 1, 1e-13);
     ck_assert_double_eq_tol(r.p, s.p, 1e-15);
-    ck_assert(stats_paired(a, b, 3, 0.99).ci_low < s.ci_low && stats_paired(a, b, 3, 0.5).ci_low > s.ci_low);
+    ck_assert(stats_paired(a, b, 6, 0.99).ci_low < s.ci_low && stats_paired(a, b, 6, 0.5).ci_low > s.ci_low);
 }
 
 TEST(paired_edges)
 {
-    const double a[] = {3, 3, 3}, twice[] = {6, 6, 6}, other[] = {3, 5, 3};
+    const double a[] = {3, 3, 3, 3, 3, 3}, twice[] = {6, 6, 6, 6, 6, 6}, other[] = {3, 3, 3, 3, 3, 5};
     struct paired s = stats_paired(a, a, 0, 0.95);
     ck_assert(isnan(s.ratio) && isnan(s.ci_low) && isnan(s.ci_high) && s.p == 1 && s.n == 0);
     s = stats_paired(twice, a, 1, 0.95);
     ck_assert_double_eq_tol(s.ratio, 2, 1e-15);
     ck_assert(isnan(s.ci_low) && isnan(s.ci_high) && s.p == 1 && s.n == 1);
-    s = stats_paired(a, a, 3, 0.95);
+    s = stats_paired(a, a, 6, 0.95);
     ck_assert(s.ratio == 1 && s.ci_low == 1 && s.ci_high == 1 && s.p == 1);
-    s = stats_paired(twice, a, 3, 0.95);
+    s = stats_paired(twice, a, 6, 0.95);
     ck_assert_double_eq_tol(s.ratio, 2, 1e-15);
     ck_assert(s.ci_low == s.ratio && s.ci_high == s.ratio && s.p == 0);
-    s = stats_paired(other, a, 3, 0.95);
-    ck_assert_double_eq_tol(s.p, 1 - 1 / sqrt(3), 1e-13); /* the mean equals its standard error: t = 1, df = 2 */
+    s = stats_paired(other, a, 6, 0.95);
+    ck_assert_double_eq_tol(s.p, 0.36321746764912266, 1e-12); /* the mean equals its standard error: t = 1, df = 5 */
     ck_assert(s.ci_low < 1 && s.ci_high > 1);
-    s = stats_paired(other, a, 2, 0.95); /* 1 degree of freedom: too few for an interval */
-    ck_assert_double_eq_tol(s.ratio, sqrt(5.0 / 3), 1e-15);
-    ck_assert(isnan(s.ci_low) && isnan(s.ci_high) && s.p == 1 && s.n == 2);
+    s = stats_paired(other + 1, a, 5, 0.95); /* too few for an interval */
+    ck_assert_double_eq_tol(s.ratio, pow(5.0 / 3, 0.2), 1e-15);
+    ck_assert(isnan(s.ci_low) && isnan(s.ci_high) && s.p == 1 && s.n == 5);
 }
 
 /* By hand: one of eight ratios is below 1, so p = 9 x 8 / 2^8; the 95 % interval holds all 8, as 9 / 2^8 < 0.05 < p. */
@@ -187,6 +188,44 @@ TEST(paired_anytime_many)
     /* computed with Python's integers: the largest k with 4002 x (4001 choose k) / 2^4001 <= 0.05 is 1882 */
     ck_assert_double_eq_tol(s.ci_low, (1 + 1e-4 * 1882) / 1.2, 1e-12);
     ck_assert_double_eq_tol(s.ci_high, (1 + 1e-4 * (4000 - 1882)) / 1.2, 1e-12);
+}
+
+/* The geometric mean of 1, 2, 4, ... 32 is 2^2.5; its interval is Student's on the logarithms, and never reaches 0. */
+TEST(geometric_known)
+{
+    const double x[] = {1, 2, 4, 8, 16, 32}, zero[] = {1, 0, 4, 8, 16, 32}, negligible[] = {1e-300, 1, 1, 1, 1, 1};
+    struct estimate e = stats_geometric(x, 6);
+    double reach = 2.5705818 * log(2) * sqrt(3.5 / 6); /* the 97.5 % point of t with 5 degrees of freedom */
+    ck_assert_double_eq_tol(e.median, pow(2, 2.5), 1e-13);
+    ck_assert_double_eq_tol(log(e.ci_high / e.median), reach, 1e-6);
+    ck_assert_double_eq_tol(log(e.median / e.ci_low), reach, 1e-6);
+    ck_assert(e.n == 6 && e.p5 > 1 && e.p95 < 32);
+    e = stats_geometric(negligible, 6);
+    ck_assert(e.ci_low > 0);
+    e = stats_geometric(zero, 6);
+    ck_assert(e.median == 0 && isnan(e.ci_low) && e.n == 6);
+    e = stats_geometric(x, 5);
+    ck_assert(fabs(e.median - 4) < 1e-14 && isnan(e.ci_low) && isnan(e.ci_high));
+    e = stats_geometric(x, 0);
+    ck_assert(isnan(e.median) && e.n == 0);
+}
+
+/* The excess over b is a difference of geometric means, and cannot be below -b. */
+TEST(excess_known)
+{
+    const double a[] = {1, 2, 4, 8, 16, 32}, b[] = {3, 3, 3, 3, 3, 3}, tiny[] = {1e-9, 1, 1e-9, 1, 1e-9, 1};
+    struct estimate e = stats_excess(a, b, 6, 0), mean = stats_geometric(a, 6);
+    ck_assert_double_eq_tol(e.median, mean.median - 3, 1e-13);
+    ck_assert_double_eq_tol(e.ci_low, mean.ci_low - 3, 1e-13);
+    ck_assert_double_eq_tol(e.ci_high, mean.ci_high - 3, 1e-12);
+    e = stats_excess(tiny, b, 6, 0);
+    ck_assert(e.ci_low > -3 && e.ci_low < -2.99);
+    e = stats_excess(a, b, 5, 0);
+    ck_assert(isfinite(e.median) && isnan(e.ci_low));
+    e = stats_excess(a, b, 6, 1); /* the median of the ratios is 2, and they lie between 1 / 3 and 32 / 3 */
+    ck_assert_double_eq_tol(e.median, 3, 1e-14);
+    ck_assert_double_eq_tol(e.ci_low, -2, 1e-14);
+    ck_assert_double_eq_tol(e.ci_high, 29, 1e-13);
 }
 
 TEST(unpaired_known)
@@ -275,10 +314,10 @@ static void drifting_pair(double *a, double *b, size_t n, double ratio, double d
 
 TEST(paired_interval_covers)
 {
-    static const size_t sizes[] = {3, 6, 12, 30};
+    static const size_t sizes[] = {6, 12, 30};
     int repetitions = noise_repetitions(5000);
     noise_start(2);
-    for (size_t s = 0; s < 4; s++) {
+    for (size_t s = 0; s < 3; s++) {
         int covered = 0, covered_99 = 0, rejected = 0;
         for (int r = 0; r < repetitions; r++) {
             double a[30], b[30];

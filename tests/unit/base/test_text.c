@@ -213,4 +213,17 @@ TEST(wrapping)
 #undef NINE
 }
 
+TEST(rounded_has_no_exponent)
+{
+    static const struct {
+        double value;
+        int digits;
+        const char *text;
+    } known[] = {{1650, 2, "1700"}, {1649, 3, "1650"},   {0.0123, 2, "0.012"}, {-7.25, 2, "-7.2"}, {0, 3, "0.00"},
+                 {5, 1, "5"},       {1e6, 2, "1000000"}, {NAN, 2, "-"},        {INFINITY, 2, "-"}};
+    char text[CELL];
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        ck_assert_str_eq(text_rounded(text, known[i].value, known[i].digits), known[i].text);
+}
+
 SUITE("text", setup, NULL)

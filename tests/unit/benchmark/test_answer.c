@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = 5, ROUNDS = 8 };
+enum { ROWS = 5, ROUNDS = 9 };
 
 static const struct implementation implementation[ROWS] = {
     {.label = "none", .strategy = &strategy_none},
@@ -38,12 +38,13 @@ static void setup(void)
             measurements_of(&measurements, i, FIGURE_STEP)[r] = dropped && r > 2 ? NAN : step[i] * (r > 2 ? 2 : 1);
         search.row[i] = (struct search_row){.state = state[i], .has_size = i > 1, .from = dropped ? 0 : 3};
         search.row[i].to = dropped ? 3 : ROUNDS;
-        search.row[i].against.paired = (struct paired){step[i] / step[2], NAN, NAN, 1, 5};
+        search.row[i].against.paired = (struct paired){step[i] / step[2], NAN, NAN, 1, 6};
     }
     search.row[3].against.paired.ci_low = 0.99;
     search.row[3].against.paired.ci_high = 1.03;
     search.row[1].against.paired.ci_low = 1.2;
     search.row[1].against.paired.ci_high = 1.5;
+    search.row[1].against.slower = 1;
     summary = results_summary_create("tune", "", ROUNDS, ROUNDS, "rounds");
 }
 
@@ -99,15 +100,16 @@ TEST(figures_are_of_one_machine)
 TEST(words_name_the_options_and_the_groups)
 {
     make(SEARCH_TIME);
-    expect("Use ddp_bucketed, 0.01 MiB (shortest so far): 4.00 ms slower than without communication, 16.7 % of a "
+    expect("Shortest so far is ddp_bucketed, 0.01 MiB: 4.00 ms [4.00, 4.00] slower than without communication, 16.7 % "
+           "of a "
            "step of 24.00 ms.\n"
            "Options: --implementations ddp_bucketed --bucket-size-mb 0.01 (PyTorch's DDP: bucket_cap_mb=0.01)\n"
-           "Undecided (not known to 1 %): ddp_bucketed:2 +0.8 % [-1.0, +3.0].\n"
+           "Undecided (not known to 2 %): ddp_bucketed:2 +0.8 % [-1.0, +3.0]. About 15 more rounds would decide.\n"
            "Slower: ddp +33.3 % [+20.0, +50.0].\n"
            "In %: how much longer a step takes than with the best, round by round (geometric mean), shortest step "
            "first; slower: the interval is above 0. The 95 % holds for all intervals at once, and allows for the best "
            "having been picked from the same rounds.\n"
-           "Time limit reached, after 1 min 02 s, 8 rounds.\n");
+           "Time limit reached, after 1 min 02 s, 9 rounds.\n");
     const cJSON *saved = cJSON_GetObjectItem(summary, "verdict");
     ck_assert_str_eq(verdict_best(saved), "ddp_bucketed:0.01");
     ck_assert_str_eq(json_string(summary, "ended"), "max_minutes");
@@ -123,14 +125,16 @@ TEST(without_a_size_the_best_size_is_named)
     search.best = 1;
     search.row[1].state = SEARCH_IN;
     make(SEARCH_TIME);
-    expect("Use ddp (shortest so far): 12.00 ms slower than without communication, 37.5 % of a step of 32.00 ms.\n"
+    expect("Shortest so far is ddp: 12.00 ms [12.00, 12.00] slower than without communication, 37.5 % of a step of "
+           "32.00 ms.\n"
            "Options: --implementations ddp\nBucket size with the shortest step: 0.01 MiB.\n");
 }
 
-TEST(within_one_percent_is_a_tie)
+TEST(within_two_percent_is_a_tie)
 {
+    search.row[3].against.paired.ci_high = 1.019;
     make(SEARCH_WITHIN);
-    expect("Tie (within 1 %): ddp_bucketed:2 +0.8 %");
+    expect("Tie (within 2 %): ddp_bucketed:2 +0.8 %");
     ck_assert_str_eq(verdict_in_table(3), "tie");
     ck_assert_int_eq(verdict_kind_of(cJSON_GetObjectItem(summary, "verdict"), "ddp_bucketed:2"), VERDICT_TIE);
 }

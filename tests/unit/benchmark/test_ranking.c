@@ -39,7 +39,7 @@ static struct ranking compared(const struct implementation *rows, int ranks)
 
 /* ---- samples ---- */
 
-/* Ratios are medians of the ratios of each round, not ratios of medians. */
+/* Ratios are geometric means of the ratios of each round. */
 TEST(ratios_are_by_round)
 {
     double step[1][12] = {{0.1, 1, 10}};
@@ -48,30 +48,42 @@ TEST(ratios_are_by_round)
     double *sync = measurements_of(&measurements, 0, PHASE_GRADIENT_SYNC);
     sync[0] = 0.09, sync[1] = 0.1, sync[2] = 2;
     struct ranking c = compared(rows, 2);
-    ck_assert_double_eq_tol(c.row[0].communication_ratio.median, 0.2, 1e-15); /* median of 0.9, 0.1, 0.2 */
+    ck_assert_double_eq_tol(c.row[0].communication_ratio.median, cbrt(0.9 * 0.1 * 0.2), 1e-15);
 }
 
 /* ---- the cost of synchronising ---- */
 
-/* The sync cost is the median over rounds of the difference to `none` (here 6, 1, 5, 2, 100, 4, 3), with an interval
- * from order statistics. The ratio to ddp is a median over rounds, too. Step times differ far more between rounds. */
-TEST(costs_are_by_round)
+/* All figures of a row are geometric means, so they agree: here steps are 1.1 and 2.2 times those of `none` in each
+ * round, which differ far more between rounds. */
+TEST(figures_agree)
 {
-    double step[3][12] = {
-        {10, 200, 30, 40, 50, 60, 70}, {16, 201, 35, 42, 150, 64, 73}, {32, 402, 70, 84, 150, 64, 146}};
+    double step[3][12] = {{10, 200, 30, 40, 50, 60, 70}};
+    double product = 1;
     const struct implementation rows[] = {ROW(none), ROW(ddp), ROW(ddp_flat)};
+    for (int r = 0; r < 7; r++) {
+        product *= step[0][r];
+        step[1][r] = 1.1 * step[0][r];
+        step[2][r] = 2.2 * step[0][r];
+    }
     fill(3, 7, step, NULL);
+    double none = pow(product, 1.0 / 7);
     struct ranking c = compared(rows, 2);
-    ck_assert_double_eq_tol(c.row[1].sync_cost.median, 4, 1e-12);
-    ck_assert_double_eq_tol(c.row[1].sync_cost.ci_low, 1, 1e-12);
-    ck_assert_double_eq_tol(c.row[1].sync_cost.ci_high, 100, 1e-12);
-    ck_assert_double_eq(c.row[1].to_ddp.median, 1);
-    ck_assert_double_eq(c.row[2].to_ddp.median, 2);
+    ck_assert_double_eq_tol(c.row[0].seconds[FIGURE_STEP].median, none, 1e-12);
+    ck_assert_double_eq_tol(c.row[1].seconds[FIGURE_STEP].median, 1.1 * none, 1e-12);
+    ck_assert_double_eq_tol(c.row[1].seconds[PHASE_FORWARD].median, 0.25 * 1.1 * none, 1e-12);
+    ck_assert_double_eq_tol(c.row[1].sync_cost.median, 0.1 * none, 1e-12);
+    ck_assert_double_eq_tol(c.row[1].sync_cost.ci_low, 0.1 * none, 1e-12);
+    ck_assert_double_eq_tol(c.row[2].sync_cost.ci_high, 1.2 * none, 1e-12);
+    for (int i = 0; i < 3; i++)
+        ck_assert_double_eq_tol(c.row[i].tokens_per_second.median * c.row[i].seconds[FIGURE_STEP].median, 1000, 1e-9);
+    ck_assert_double_eq_tol(c.row[1].to_ddp.median, 1, 1e-15);
+    ck_assert_double_eq_tol(c.row[2].to_ddp.median, 2, 1e-15);
     ck_assert_uint_eq(c.row[0].sync_cost.n, 0);
     c = compared(rows, 1); /* one rank has nothing to synchronise */
     ck_assert_uint_eq(c.row[1].sync_cost.n, 0);
     ck_assert_double_nan(c.row[1].sync_cost.median);
-    ck_assert_double_eq(c.row[2].to_ddp.median, 2);
+    ck_assert_double_eq_tol(c.row[2].to_ddp.median, 2, 1e-15);
+    ck_assert_str_eq(c.row[1].mark, "");
 }
 
 TEST(sync_cost_needs_none_and_rounds)
@@ -113,17 +125,17 @@ TEST(fastest_is_one_that_reduces)
     ck_assert_int_eq(c.compared, 0);
 }
 
-/* The fastest implementation has the least median, even if a few slow rounds make it slower on average. */
-TEST(fastest_is_by_the_median)
+/* The fastest implementation has the least geometric mean: a few slow rounds count. */
+TEST(fastest_is_by_the_mean)
 {
     double step[2][12] = {{1, 1, 1, 1, 1, 1, 1, 1.1, 1.1, 1.1, 1.1, 1.1},
                           {1.001, 1.001, 1.001, 1.001, 1.001, 1.001, 1.001, 1.001, 1.001, 1.001, 1.001, 1.001}};
     const struct implementation rows[] = {ROW(ddp), ROW(ddp_flat)};
     fill(2, 12, step, NULL);
     struct ranking c = compared(rows, 2);
-    ck_assert_int_eq(c.fastest, 0);
-    ck_assert_str_eq(c.row[0].mark, "*");
-    ck_assert_str_eq(c.row[1].mark, "=");
+    ck_assert_int_eq(c.fastest, 1);
+    ck_assert_str_eq(c.row[1].mark, "*");
+    ck_assert_double_ge(c.row[0].to_fastest.paired.ratio, 1);
 }
 
 /* Of three implementations, ddp is clearly slower, ddp_bucketed is a tie, and ddp_flat is the fastest. */
@@ -145,7 +157,12 @@ TEST(slower_than_the_fastest)
 
 /* ---- enough rounds for --resolve ---- */
 
-/* Compares two implementations. The logarithms of the ratios of their steps lie evenly within `more` +- 0.02. */
+static int is_undecided(const struct ranking *c, const struct ranking_row *row)
+{
+    return row != &c->row[c->fastest] && verdict_judge(&row->to_fastest, c->within) == VERDICT_UNDECIDED;
+}
+
+/* Ranks two implementations. The logarithms of the ratios of their steps lie evenly within `more` +- 0.02. */
 static struct ranking spread_evenly(size_t rounds, double more, double resolve, double *needed)
 {
     static const struct implementation rows[] = {ROW(none), ROW(ddp), ROW(ddp_flat)};
@@ -175,7 +192,7 @@ TEST_EACH(rounds_until_resolved, 5)
     for (;; rounds += 2) {
         struct ranking c = spread_evenly(rounds, cases[_i].more, cases[_i].resolve, &needed);
         const struct ranking_row *other = &c.row[c.fastest == 1 ? 2 : 1];
-        int slower = other->to_fastest.slower, open = other->undecided;
+        int slower = other->to_fastest.slower, open = is_undecided(&c, other);
         ck_assert_int_eq(open, needed > (double)rounds);
         ck_assert_int_eq(slower, other->to_fastest.paired.ci_low > 1); /* with two rows, the interval alone decides */
         ck_assert(open || slower || other->to_fastest.paired.ci_high <= 1 + cases[_i].resolve);
@@ -207,14 +224,15 @@ TEST(within_holds_on_both_sides)
     ranking_create(&c, &measurements, rows, 2, 1000, NULL, 0.01);
     ck_assert_int_eq(c.fastest, 0);
     ck_assert_double_le(c.row[1].to_fastest.paired.ci_high, 1.01);
-    ck_assert(c.row[1].undecided && !c.row[1].to_fastest.slower && c.rounds_needed > 12);
+    ck_assert(is_undecided(&c, &c.row[1]) && !c.row[1].to_fastest.slower && c.rounds_needed > 12);
 }
 
 TEST(one_round_resolves_nothing)
 {
     double needed;
     struct ranking c = spread_evenly(1, 0.5, 0.01, &needed);
-    ck_assert(isinf(needed) && c.row[1].undecided && !c.row[1].to_fastest.slower && !c.row[2].undecided);
+    ck_assert(isinf(needed) && is_undecided(&c, &c.row[1]) && !c.row[1].to_fastest.slower &&
+              !is_undecided(&c, &c.row[2]));
 }
 
 /* ---- error rates with noise ---- */
@@ -260,6 +278,54 @@ TEST_RANGE(equals_are_called_different_rarely, 0, 3, 7)
     }
     ck_assert_double_le((double)wrong / runs, 0.05 + noise_three_errors(0.05, runs));
     ck_assert_double_ge((double)found / (runs / 10.0), 0.9);
+    measurements_destroy(&measurements);
+}
+
+static void is_possible(const struct estimate *e, double least)
+{
+    ck_assert_int_eq(isfinite(e->ci_low), isfinite(e->ci_high));
+    ck_assert(!isfinite(e->ci_low) || (least < e->ci_low && e->ci_low <= e->median && e->median <= e->ci_high));
+}
+
+/* However few and noisy the rounds are, no interval of a time, rate or ratio reaches 0, no cost is below minus the step
+ * of `none`, no row is shorter than the fastest by the ratio that judges it, tokens are rate times step, and the means
+ * of the phases leave a rest of the step that is not below 0. */
+TEST_EACH(no_figure_is_impossible, 2)
+{
+    enum { N = 4, MOST = 14 };
+    const struct implementation rows[] = {ROW(none), ROW(ddp), ROW(ddp_flat), ROW(ddp_bucketed)};
+    struct ranking c;
+    measurements_create(&measurements, N, MOST);
+    noise_start(300);
+    for (int run = 0; run < 200; run++) {
+        measurements.rounds = 1 + (size_t)run % MOST;
+        for (size_t r = 0; r < measurements.rounds; r++)
+            for (int i = 0; i < N; i++) {
+                double step = 0.01 * exp(2 * noise_normal());
+                measurements_of(&measurements, i, FIGURE_STEP)[r] = step;
+                measurements_of(&measurements, i, PHASE_FORWARD)[r] = step * 0.5 * noise_uniform();
+                measurements_of(&measurements, i, PHASE_GRADIENT_SYNC)[r] = step * 0.5 * noise_uniform();
+            }
+        ranking_create(&c, &measurements, rows, 2, 1000, NULL, _i ? 0.01 : 0);
+        for (const struct ranking_row *row = c.row; row < c.row + c.n; row++) {
+            const struct estimate *of = row->seconds, *step = &of[FIGURE_STEP];
+            is_possible(step, 0);
+            is_possible(&of[PHASE_FORWARD], 0);
+            is_possible(&row->tokens_per_second, 0);
+            is_possible(&row->communication_ratio, 0);
+            is_possible(&row->to_ddp, 0);
+            is_possible(&row->sync_cost, -c.row[0].seconds[FIGURE_STEP].median);
+            ck_assert_double_eq_tol(row->tokens_per_second.median * step->median, 1000, 1e-9);
+            ck_assert(_i || of[PHASE_FORWARD].median + of[PHASE_GRADIENT_SYNC].median <= step->median);
+            if (row->reduces) { /* the ratio that judges a row is that of the steps shown */
+                double best = c.row[c.fastest].seconds[FIGURE_STEP].median;
+                ck_assert_double_ge(row->to_fastest.paired.ratio, 1 - 1e-12);
+                ck_assert_double_eq_tol(row->to_fastest.paired.ratio, step->median / best, 1e-9 * step->median / best);
+                ck_assert_double_eq_tol(row->sync_cost.median, step->median - c.row[0].seconds[FIGURE_STEP].median,
+                                        1e-9);
+            }
+        }
+    }
     measurements_destroy(&measurements);
 }
 

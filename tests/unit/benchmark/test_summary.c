@@ -48,8 +48,8 @@ TEST(figures_are_in_seconds)
     const struct figure *step = figures_find(&figures, "ddp", "step", 0);
     ck_assert_ptr_nonnull(step);
     ck_assert(step->judged && step->better == BETTER_LOWER && step->n == ROUNDS && !strcmp(step->unit, "s"));
-    ck_assert_double_eq_tol(step->value, 0.016008, 1e-9);
-    ck_assert_double_eq_tol(figures_find(&figures, "fast", "sync_cost", 0)->value, 0.002001, 1e-9);
+    ck_assert_double_eq_tol(step->value, 0.016008, 1e-8);
+    ck_assert_double_eq_tol(figures_find(&figures, "fast", "sync_cost", 0)->value, 0.002001, 1e-8);
     ck_assert_double_eq_tol(figures_find(&figures, "fast", "tokens_per_second", 0)->value, 1000 / 0.012006, 30);
     ck_assert_double_eq_tol(figures_find(&figures, "fast", "step_to_ddp", 0)->value, 0.75, 1e-9);
     ck_assert_double_eq_tol(figures_find(&figures, "ddp", "step_to_shortest", 0)->low, 16.0 / 12, 1e-9);
@@ -124,17 +124,10 @@ TEST(the_list_is_in_the_order_of_steps)
             measurements_of(&measurements, i, FIGURE_STEP)[r] =
                 0.012 + 0.00001 * (i == 1 ? 6 : i) + 0.0001 * (1 + (i == 1)) * (r >> i & 1);
     char *text = verdict(three, ROWS, ROUNDS, 2);
-    expect(text, "\nUse best, 1 MiB: step 12.05 ms [12.00, 12.10].\n"
+    expect(text, "\nUse best, 1 MiB: step 12.05 ms [12.01, 12.09].\n"
                  "Options: --implementations ddp_bucketed --bucket-size-mb 1 (PyTorch's DDP: bucket_cap_mb=1)\n"
-                 "Tie (not significantly slower): near +");
+                 "Tie (within 2 %): near +");
     ck_assert(strstr(text, " far ") > strstr(text, " near "));
-    free(text);
-    for (int r = 0; r < ROOM; r++) { /* the best row is slower in five of twelve rounds */
-        measurements_of(&measurements, 0, FIGURE_STEP)[r] = r < 7 ? 0.012 : 0.0132;
-        measurements_of(&measurements, 1, FIGURE_STEP)[r] = 0.01201;
-    }
-    text = verdict(three, 2, ROOM, 2);
-    expect(text, "(shorter round by round, though not in the");
     free(text);
 }
 
@@ -145,8 +138,8 @@ TEST_EACH(a_missing_verdict_has_its_reason, 4)
         size_t rounds;
         const char *words;
     } cases[] = {{ROWS, 1, ROUNDS, "Nothing to choose: one rank has nothing to reduce"},
-                 {ROWS, 2, 1, "No verdict: too few rounds for an interval; use 3 or more (--rounds)."},
-                 {ROWS, 2, 2, "No verdict: too few rounds for an interval; use 3 or more (--rounds)."},
+                 {ROWS, 2, 1, "No verdict: too few rounds for an interval; use 6 or more (--rounds)."},
+                 {ROWS, 2, 5, "No verdict: too few rounds for an interval; use 6 or more (--rounds)."},
                  {2, 2, ROUNDS, "Nothing to choose: fewer than two of the strategies reduce gradients."}};
     char *text = verdict(row, cases[_i].n, cases[_i].rounds, cases[_i].ranks);
     expect(text, cases[_i].words);
@@ -170,7 +163,7 @@ TEST_EACH(resolution_is_reported, 4)
          ROUNDS,
          "max_minutes",
          {"Not resolved to 1 % within --max-minutes: 8 rounds.", "Undecided (not known to 1 %): ddp +",
-          "Use fast, 0.25 MiB (shortest so far): 2.00 ms ["}},
+          "Shortest so far is fast, 0.25 MiB: 2.00 ms ["}},
         {0.01, 0.3, 20, "unfinished", {"Not resolved to 1 % so far: 8 rounds.", "Undecided (not known to 1 %):", NULL}},
     };
     double *ddp = measurements_of(&measurements, 1, FIGURE_STEP);
@@ -187,15 +180,16 @@ TEST_EACH(resolution_is_reported, 4)
     free(text);
 }
 
-/* With two rounds, ddp is undecided, and the text has "(no interval)". */
+/* With five rounds there is no verdict, also with --resolve, and no number is missing in the text. */
 TEST(a_missing_interval_is_reported)
 {
-    measurements.rounds = 2;
+    measurements.rounds = 5;
     ranking_create(&ranking, &measurements, row, 2, 1000, NULL, 0.01);
-    ranking_add_verdict(&ranking, 2, 2, summary);
+    ranking_add_verdict(&ranking, 2, 5, summary);
     char *text = printed();
-    expect(text, "Undecided (not known to 1 %): ddp +33.3 % (no interval).\n");
-    ck_assert_msg(strstr(text, "nan") == NULL, "%s", text);
+    expect(text, "No verdict: too few rounds for an interval; use 6 or more (by a longer --max-minutes).\n");
+    expect(text, "Not resolved to 1 % within --max-minutes: 5 rounds.");
+    ck_assert_msg(strstr(text, "nan") == NULL && strstr(text, "inf") == NULL, "%s", text);
     free(text);
 }
 
@@ -209,7 +203,7 @@ TEST(attainable_is_shown_where_it_was_measured)
     ranking_add_table(&ranking, 3, summary);
     ranking_add_figures(&ranking, &figures);
     char *text = printed();
-    ck_assert_double_eq_tol(figures_find(&figures, "ddp", "attainable", 0)->value, 0.008 * 1.0005, 1e-12);
+    ck_assert_double_eq_tol(figures_find(&figures, "ddp", "attainable", 0)->value, 0.008 * 1.0005, 1e-8);
     ck_assert_double_eq_tol(figures_find(&figures, "ddp", "step_to_attainable", 0)->high, 2, 1e-9);
     ck_assert_msg(strstr(text, "2.00\n") != NULL, "%s", text); /* step / attainable of ddp */
     free(text);

@@ -135,7 +135,6 @@ static const struct {
     {"--profile|--profile-implementation|all|--bucket-size-mb|1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17",
      {"profiles; at most 21"}},
     {"--profile|--bucket-size-mb|1", {"--bucket-size-mb: none of the implementations has buckets"}},
-    {"--profile|--attainable", {"--attainable does not go with --profile"}},
     {"--profile|--resolve|1%", {"--resolve does not go with --profile"}},
     {"--profile|--grad-dtype|bf16", {"--grad-dtype bf16: none of the implementations sends it"}},
     {"--profile|--thresholds|busy=70,busy=60", {"--thresholds: 'busy' is listed twice"}},

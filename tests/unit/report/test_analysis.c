@@ -423,12 +423,12 @@ TEST(the_best_and_what_ties_with_it)
     cJSON_AddItemToObject(
         run->summary, "verdict",
         cJSON_Parse("{\"best\": \"best\", \"options\": \"--implementations ddp_bucketed --bucket-size-mb 8\", "
-                    "\"within\": 0, \"others\": [{\"implementation\": \"other\", \"verdict\": \"tie\"}]}"));
+                    "\"within\": 0.02, \"others\": [{\"implementation\": \"other\", \"verdict\": \"tie\"}]}"));
     document = document_create("a");
     section_add_choices(document, &runs);
     said();
     has("In 2node, `--implementations ddp_bucketed --bucket-size-mb 8` has the shortest step of those compared. Tie "
-        "(not significantly slower): other.");
+        "(within 2 %): other.");
 }
 
 static void add_call(struct report_run *run, double bytes, double us)

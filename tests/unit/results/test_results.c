@@ -285,18 +285,18 @@ TEST(warmup_ramps_and_clips)
 
 /* ---- the summary ---- */
 
-static void check_median(const struct saved_run *saved, const char *subject, const char *name, const double *sample,
-                         double tolerance)
+static void check_mean(const struct saved_run *saved, const char *subject, const char *name, const double *sample,
+                       double tolerance)
 {
     const struct figure *f = figures_find(&saved->figures, subject, name, 0);
     ck_assert_msg(f != NULL, "no figure %s of %s", name, subject);
-    ck_assert_double_eq_tol(f->value, stats_median(sample, ROUNDS), tolerance);
+    ck_assert_double_eq_tol(f->value, stats_geometric(sample, ROUNDS).median, tolerance);
 }
 
-/* Figures are medians over rounds of what the lines give. A round's step time is the slowest rank's, from the start of
- * its first timed step to the end of its last. The clock is read slightly outside the steps, which adds much only if a
- * rank loses its core meanwhile. A phase's time is the mean over ranks. */
-TEST(medians_are_of_the_lines)
+/* Figures are geometric means over rounds of what the lines give. A round's step time is the slowest rank's, from the
+ * start of its first timed step to the end of its last. The clock is read slightly outside the steps, which adds much
+ * only if a rank loses its core meanwhile. A phase's time is the mean over ranks. */
+TEST(means_are_of_the_lines)
 {
     struct saved_run saved;
     read_active();
@@ -320,7 +320,7 @@ TEST(medians_are_of_the_lines)
                     for (int s = 0; s < TIMED; s++)
                         phase[p][round] += 1e-3 * timed[s].phase_ms[p] / TIMED / RANKS;
             }
-        double of_lines = stats_median(step, ROUNDS);
+        double of_lines = stats_geometric(step, ROUNDS).median;
         double outside = figures_find(&saved.figures, rows[i], "step", 0)->value - of_lines;
         ck_assert_double_ge(outside, -2e-6); /* numbers in lines are rounded */
         ck_assert_double_lt(outside, of_lines);
@@ -329,7 +329,8 @@ TEST(medians_are_of_the_lines)
             if (p == PHASE_CLIPPING) /* clipping never ran, so it has no figure */
                 ck_assert_ptr_null(figures_find(&saved.figures, rows[i], phase_name[p], 0));
             else
-                check_median(&saved, rows[i], phase_name[p], phase[p], 1e-6 * (1e-3 + stats_median(phase[p], ROUNDS)));
+                check_mean(&saved, rows[i], phase_name[p], phase[p],
+                           1e-6 * (1e-3 + stats_geometric(phase[p], ROUNDS).median));
         int sends = strcmp(rows[i], "none") != 0;
         ck_assert_int_eq(figures_find(&saved.figures, rows[i], "sync_cost", 0) != NULL, sends);
         ck_assert_int_eq(figures_find(&saved.figures, rows[i], "attainable", 0) != NULL, sends);
