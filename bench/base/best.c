@@ -172,8 +172,7 @@ int best_of(const double *const *sample, int k, size_t n, int anytime, struct ag
     for (int i = 0; i < k && anytime; i++) {
         struct paired *paired = &out[i].paired;
         paired->ratio = typical[i] / typical[best];
-        paired->ci_low = isfinite(paired->ci_low) ? fmin(paired->ci_low, paired->ratio) : NAN;
-        paired->ci_high = isfinite(paired->ci_high) ? fmax(paired->ci_high, paired->ratio) : NAN;
+        stats_widen(&paired->ci_low, &paired->ci_high, paired->ratio);
     }
     free(typical);
     return best;

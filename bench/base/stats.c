@@ -79,14 +79,10 @@ struct estimate stats_estimate(const double *sample, size_t n)
 struct estimate stats_geometric(const double *sample, size_t n)
 {
     struct estimate estimate = stats_estimate(sample, n);
-    double *one = allocate(n + 1, sizeof *one);
     double least = INFINITY;
-    for (size_t i = 0; i < n; i++) {
-        one[i] = 1;
+    for (size_t i = 0; i < n; i++)
         least = fmin(least, sample[i]);
-    }
-    struct paired paired = stats_paired(sample, one, least > 0 ? n : 0, 0.95);
-    free(one);
+    struct paired paired = stats_paired(sample, NULL, least > 0 ? n : 0, 0.95);
     estimate.median = least > 0 ? paired.ratio : n ? 0 : NAN;
     estimate.ci_low = paired.ci_low;
     estimate.ci_high = paired.ci_high;
@@ -165,15 +161,30 @@ double stats_t_quantile(double p, double df)
     return p < 0.5 ? -high : high;
 }
 
+struct unpaired stats_mean(const double *x, size_t n)
+{
+    double sum = 0, squares = 0, count = (double)n, df = count - 1;
+    for (size_t i = 0; i < n; i++)
+        sum += x[i] - x[0]; /* subtracting x[0] makes the sum exactly 0 if all values are equal */
+    double mean = x[0] + sum / count;
+    for (size_t i = 0; i < n; i++)
+        squares += (x[i] - mean) * (x[i] - mean);
+    return (struct unpaired){mean, sqrt(squares / df / count), df};
+}
+
+double stats_p_above(const struct unpaired *of)
+{
+    return of->error > 0 ? stats_t_cdf(-of->difference / of->error, of->df) : of->difference <= 0;
+}
+
 struct unpaired stats_log_ratio(const double *a, const double *b, size_t n)
 {
-    double first = log(a[0] / b[0]), sum = 0, squares = 0, count = (double)n;
+    double *x = allocate(n, sizeof *x);
     for (size_t i = 0; i < n; i++)
-        sum += log(a[i] / b[i]) - first; /* subtracting `first` makes the sum exactly 0 if all ratios are equal */
-    double mean = first + sum / count, df = count - 1;
-    for (size_t i = 0; i < n; i++)
-        squares += (log(a[i] / b[i]) - mean) * (log(a[i] / b[i]) - mean);
-    return (struct unpaired){mean, sqrt(squares / df / count), df};
+        x[i] = log(b ? a[i] / b[i] : a[i]);
+    struct unpaired mean = stats_mean(x, n);
+    free(x);
+    return mean;
 }
 
 struct paired stats_paired(const double *a, const double *b, size_t n, double level)
@@ -191,6 +202,12 @@ struct paired stats_paired(const double *a, const double *b, size_t n, double le
     paired.ci_high = exp(mean + t * error);
     paired.p = error > 0 ? 2 * t_tail(fabs(mean) / error, log_ratio.df) : mean == 0;
     return paired;
+}
+
+void stats_widen(double *low, double *high, double value)
+{
+    *low = *low > value ? value : *low;
+    *high = *high < value ? value : *high;
 }
 
 struct estimate stats_of_paired(const struct paired *paired)
@@ -213,8 +230,7 @@ struct estimate stats_ratios(const double *a, const double *b, size_t n, int med
     if (medians) {
         estimate = stats_estimate(ratio, n);
         estimate.median = stats_median(a, n) / stats_median(b, n);
-        estimate.ci_low = isfinite(estimate.ci_low) ? fmin(estimate.ci_low, estimate.median) : NAN;
-        estimate.ci_high = isfinite(estimate.ci_high) ? fmax(estimate.ci_high, estimate.median) : NAN;
+        stats_widen(&estimate.ci_low, &estimate.ci_high, estimate.median);
     }
     free(ratio);
     return estimate;
@@ -259,6 +275,29 @@ struct paired stats_paired_anytime(const double *a, const double *b, size_t n, d
     }
     free(ratio);
     return paired;
+}
+
+double *stats_levels(const double *const *series, int k, size_t n)
+{
+    double *level = allocate(n + 1, sizeof *level);
+    for (size_t r = 0; r < n; r++) {
+        double sum = 0;
+        for (int i = 0; i < k; i++)
+            sum += log(series[i][r]);
+        level[r] = k ? exp(sum / k) : 1;
+    }
+    double usual = stats_median(level, n);
+    for (size_t r = 0; r < n; r++)
+        level[r] /= usual;
+    return level;
+}
+
+double *stats_steady(const double *sample, const double *level, size_t from, size_t to)
+{
+    double *steady = allocate(to - from + 1, sizeof *steady);
+    for (size_t r = from; r < to; r++)
+        steady[r - from] = sample[r] / level[r];
+    return steady;
 }
 
 static double mean_log(const double *sample, size_t n)

@@ -37,10 +37,13 @@ struct paired {
  * one by Student's t with few degrees of freedom spans orders of magnitude. */
 enum { STATS_LEAST = 6 };
 
-/* Compares a with b for a fixed n. ratio is the geometric mean of a_i / b_i; interval and p come from Student's t with
+/* Compares a with b (NULL: with 1) for a fixed n. ratio is the geometric mean of a_i / b_i; interval and p come from Student's t with
  * n - 1 degrees of freedom on x_i = log(a_i / b_i). For n < STATS_LEAST the interval is NAN and p is 1. If all
  * x_i are equal, both ends of the interval are the ratio, and p is 1 if the ratio is 1, otherwise 0. */
 struct paired stats_paired(const double *a, const double *b, size_t n, double level);
+
+/* Widens the interval [*low, *high] so that it contains a value; ends that are NAN stay NAN. */
+void stats_widen(double *low, double *high, double value);
 
 /* Returns the ratio and its interval as an estimate without percentiles. */
 struct estimate stats_of_paired(const struct paired *paired);
@@ -73,8 +76,13 @@ struct unpaired {
 };
 struct unpaired stats_unpaired(const double *a, size_t n_a, const double *b, size_t n_b, double least_sd);
 
-/* Returns the mean of log(a[i] / b[i]), i < n, its standard error, and n - 1 degrees of freedom; n is at least 1. */
+/* Return the mean of x[i], or of log(a[i] / b[i]) (b NULL: of log(a[i])), i < n, as `difference`, with its standard
+ * error and n - 1 degrees of freedom; n is at least 1. */
+struct unpaired stats_mean(const double *x, size_t n);
 struct unpaired stats_log_ratio(const double *a, const double *b, size_t n);
+
+/* Returns the one-sided p-value, by Student's t, of the hypothesis that a mean or difference is 0 or below. */
+double stats_p_above(const struct unpaired *of);
 
 /* A measured value with its interval; low and high are NAN without one. */
 struct measured {
@@ -88,6 +96,12 @@ struct measured {
  * Construction of Confidence Limits about Effect Measures: A General Approach, Statist. Med. 27 (2008) 1693-1702. */
 struct measured stats_difference(struct measured x, struct measured y);
 struct measured stats_ratio(struct measured x, struct measured y);
+
+/* What slows the machine during a whole round slows all series of that round alike. stats_levels returns the level of
+ * each round, [n]: the geometric mean over series[k], divided by the median of these means (k = 0: 1). stats_steady returns the
+ * samples of rounds [from, to), each divided by the level of its round. The caller frees both arrays. */
+double *stats_levels(const double *const *series, int k, size_t n);
+double *stats_steady(const double *sample, const double *level, size_t from, size_t to);
 
 /* Holm's step-down test of m hypotheses with weights above 0, at the family-wise level `level`. Hypotheses are tested
  * in the order of p / weight, until one is not rejected. step[i] becomes the level of the test of hypothesis i: `level`

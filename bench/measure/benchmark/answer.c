@@ -49,8 +49,8 @@ static void make_rows(struct answer *a, const struct search *s, const struct mea
         size_t n = searched->to - searched->from;
         if (!n)
             continue;
-        double *step = search_steady(all[i], levels, searched->from, searched->to);
-        double *of_none = search_steady(all[control], levels, searched->from, searched->to);
+        double *step = stats_steady(all[i], levels, searched->from, searched->to);
+        double *of_none = stats_steady(all[control], levels, searched->from, searched->to);
         a->best = i == s->best ? a->n : a->best;
         a->row[a->n++] = (struct answer_row){
             .label = implementation[i].label,
@@ -65,7 +65,7 @@ static void make_rows(struct answer *a, const struct search *s, const struct mea
                            : verdict_kind_name[i == s->best ? VERDICT_BEST
                                                             : verdict_judge(&searched->against, VERDICT_WITHIN)]};
         for (int p = 0; p < PHASES; p++) {
-            double *seconds = search_steady(measurements_of(m, i, p), levels, searched->from, searched->to);
+            double *seconds = stats_steady(measurements_of(m, i, p), levels, searched->from, searched->to);
             a->row[a->n - 1].phase[p] = stats_typical(seconds, n, medians_of(s));
             free(seconds);
         }

@@ -39,24 +39,20 @@ static void fill_row(struct ranking *c, const struct measurements *m, int i, int
 static struct measurements samples_for_figures(const struct measurements *m, int medians, double **attainable)
 {
     struct measurements copy;
-    double *level = allocate(m->rounds + 1, sizeof *level), *bound = NULL;
+    const double *step[MAX_IMPLEMENTATIONS];
+    double *bound = *attainable ? allocate((size_t)m->n * m->rounds + 1, sizeof *bound) : NULL;
     measurements_create(&copy, m->n, m->rounds + 1);
     copy.rounds = m->rounds;
-    for (size_t r = 0; r < m->rounds; r++) {
-        double sum = 0;
-        for (int i = 0; i < m->n; i++)
-            sum += log(measurements_of(m, i, FIGURE_STEP)[r]);
-        level[r] = medians ? exp(sum / m->n) : 1;
-    }
-    double usual = stats_median(level, m->rounds);
     for (int i = 0; i < m->n; i++)
-        for (int figure = 0; figure < FIGURES; figure++)
-            for (size_t r = 0; r < m->rounds; r++)
-                measurements_of(&copy, i, figure)[r] = measurements_of(m, i, figure)[r] / (level[r] / usual);
-    if (*attainable)
-        bound = allocate((size_t)m->n * m->rounds + 1, sizeof *bound);
-    for (size_t i = 0; bound && i < (size_t)m->n * m->rounds; i++)
-        bound[i] = (*attainable)[i] / (level[i % m->rounds] / usual);
+        step[i] = measurements_of(m, i, FIGURE_STEP);
+    double *level = stats_levels(step, medians ? m->n : 0, m->rounds);
+    for (int i = 0; i < m->n; i++)
+        for (size_t r = 0; r < m->rounds; r++) {
+            for (int figure = 0; figure < FIGURES; figure++)
+                measurements_of(&copy, i, figure)[r] = measurements_of(m, i, figure)[r] / level[r];
+            if (bound)
+                bound[(size_t)i * m->rounds + r] = (*attainable)[(size_t)i * m->rounds + r] / level[r];
+        }
     *attainable = bound;
     free(level);
     return copy;

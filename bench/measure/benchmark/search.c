@@ -62,36 +62,14 @@ void search_begin(struct search *s, double limit, double block_seconds)
 
 /* ---- comparisons ---- */
 
-/* Returns the geometric mean of a round's steps, over the rows that have run in all rounds. */
-static double level(const struct search *s, const double *const *step, size_t round)
-{
-    double sum = 0;
-    int n = 0;
-    for (int i = 0; i < s->n; i++)
-        if (s->row[i].state == SEARCH_CONTROL || (s->row[i].state == SEARCH_IN && isfinite(step[i][0]))) {
-            sum += log(step[i][round]);
-            n++;
-        }
-    return exp(sum / n);
-}
-
 double *search_levels(const struct search *s, const double *const *step)
 {
-    double *of = allocate(s->rounds, sizeof *of);
-    for (size_t r = 0; r < s->rounds; r++)
-        of[r] = level(s, step, r);
-    double typical = stats_median(of, s->rounds);
-    for (size_t r = 0; r < s->rounds; r++)
-        of[r] /= typical;
-    return of;
-}
-
-double *search_steady(const double *step, const double *level, size_t from, size_t to)
-{
-    double *sample = allocate(to - from, sizeof *sample);
-    for (size_t r = from; r < to; r++)
-        sample[r - from] = step[r] / level[r];
-    return sample;
+    const double *whole[SEARCH_ROWS];
+    int n = 0;
+    for (int i = 0; i < s->n; i++)
+        if (s->row[i].state == SEARCH_CONTROL || (s->row[i].state == SEARCH_IN && isfinite(step[i][0])))
+            whole[n++] = step[i];
+    return stats_levels(whole, n, s->rounds);
 }
 
 /* Finds the best of the rows in state IN, and the ratios of the others to it, by medians over all rounds. */
@@ -100,7 +78,7 @@ static void rank(struct search *s, const double *const *step)
     double least = INFINITY, *levels = search_levels(s, step);
     for (int i = 0; i < s->n; i++)
         if (s->row[i].state == SEARCH_IN) {
-            double *sample = search_steady(step[i], levels, 0, s->rounds), median = stats_median(sample, s->rounds);
+            double *sample = stats_steady(step[i], levels, 0, s->rounds), median = stats_median(sample, s->rounds);
             s->best = median < least ? i : s->best;
             least = fmin(least, median);
             s->row[i].against = (struct against_best){.paired = {median, NAN, NAN, 1, s->rounds}};
@@ -120,7 +98,7 @@ static void compare(struct search *s, const double *const *step)
     int number[SEARCH_ROWS] = {0}, k = 0;
     for (int i = 0; i < s->n; i++)
         if (s->row[i].state == SEARCH_IN) {
-            sample[k] = search_steady(step[i], levels, s->stage_from, s->rounds);
+            sample[k] = stats_steady(step[i], levels, s->stage_from, s->rounds);
             number[k++] = i;
         }
     s->best = number[best_of((const double *const *)sample, k, s->rounds - s->stage_from, s->looks, against)];

@@ -57,11 +57,8 @@ void search_begin(struct search *search, double limit, double block_seconds);
  * of each row in seconds, finite in the rounds in which the row ran. */
 void search_round(struct search *search, const double *const *step, size_t rounds, double seconds);
 
-/* search_levels returns the level of each round, [rounds]: the geometric mean of the steps of the rows that have run in
- * all rounds, divided by the median of these means. search_steady returns the samples of a row in rounds [from, to),
- * each divided by the level of its round, which removes a drift of the machine. The caller frees both arrays. */
+/* Returns the stats_levels of the rows that have run in all rounds; the caller frees them. */
 double *search_levels(const struct search *search, const double *const *step);
-double *search_steady(const double *step, const double *level, size_t from, size_t to);
 
 int search_count(const struct search *search, enum search_state state); /* returns the number of rows in a state */
 int search_running(const struct search *search); /* returns the number of rows that run in the next round */

@@ -96,23 +96,19 @@ void collectives_find_last(struct collectives *collectives, size_t from, size_t 
 
 /* Sets the p-values of the stragglers, from late[steps, ranks]: the seconds by which a rank is late in a step. */
 static void test_stragglers(struct straggler *straggler, const double *late, size_t steps, size_t ranks)
-{
+{    double *more = allocate(steps + 1, sizeof *more); /* seconds by which rank r is later than the latest other rank */
     for (size_t r = 0; r < ranks; r++) {
-        double sum = 0, squares = 0, n = (double)steps;
-        for (size_t pass = 0; pass < 2; pass++)
-            for (size_t step = 0; step < steps; step++) {
-                const double *of = late + step * ranks;
-                double others = 0;
-                for (size_t q = 0; q < ranks; q++)
-                    others = q == r ? others : fmax(others, of[q]);
-                if (pass == 0)
-                    sum += of[r] - others;
-                else
-                    squares += (of[r] - others - sum / n) * (of[r] - others - sum / n);
-            }
-        double error = sqrt(squares / (n - 1) / n);
-        straggler[r].p = steps < 2 || sum <= 0 ? 1 : error > 0 ? stats_t_cdf(-sum / n / error, n - 1) : 0;
+        for (size_t step = 0; step < steps; step++) {
+            const double *of = late + step * ranks;
+            double others = 0;
+            for (size_t q = 0; q < ranks; q++)
+                others = q == r ? others : fmax(others, of[q]);
+            more[step] = of[r] - others;
+        }
+        struct unpaired mean = stats_mean(more, steps);
+        straggler[r].p = steps < 2 ? 1 : stats_p_above(&mean);
     }
+    free(more);
 }
 
 /* Fills straggler[] and stall[]: how late each rank posts, and how long others stall in gradient_sync until then. */

@@ -142,7 +142,7 @@ TEST(drift_is_taken_off)
     s->rounds = 7;
     double *levels = search_levels(s, step);
     for (int i = 1; i < s->n; i++) {
-        double *early = search_steady(step[i], levels, 1, 4), *late = search_steady(step[i], levels, 4, 7);
+        double *early = stats_steady(step[i], levels, 1, 4), *late = stats_steady(step[i], levels, 4, 7);
         for (int r = 0; r < 3; r++) {
             ck_assert_double_eq_tol(early[r], machine.mean[i], 1e-12);
             ck_assert_double_eq_tol(late[r], machine.mean[i], 1e-12);
