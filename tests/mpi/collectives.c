@@ -67,7 +67,7 @@ static void check_collectives(const struct collectives *r)
         /* the last rank exposes 50 of 50, 10 of 70, 0 of 20 us (gradient_sync begins later), rank 0 exposes 20 of 30 */
         ck_assert_double_eq_tol(s->cost, (last ? 60e-6 : first ? 20e-6 : 0) / 3, 1e-15);
         /* the last rank is later than the others by 50, 70 and -10 us: t = 1.5254 with 2 degrees of freedom */
-        ck_assert_double_eq_tol(s->p, last ? 0.13334 : 1, 1e-5);
+        ck_assert(last ? fabs(s->p - 0.13334) < 1e-5 : s->p > 0.5);
     }
 }
 

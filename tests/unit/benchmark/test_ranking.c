@@ -320,6 +320,9 @@ TEST_EACH(no_figure_is_impossible, 2)
             if (row->reduces) { /* the ratio that judges a row is that of the steps shown */
                 double best = c.row[c.fastest].seconds[FIGURE_STEP].median;
                 ck_assert_double_ge(row->to_fastest.paired.ratio, 1 - 1e-12);
+                ck_assert_str_eq(row->mark, row - c.row == c.fastest                                   ? "*"
+                                            : verdict_judge(&row->to_fastest, c.within) == VERDICT_TIE ? "="
+                                                                                                       : "");
                 ck_assert_double_eq_tol(row->to_fastest.paired.ratio, step->median / best, 1e-9 * step->median / best);
                 ck_assert_double_eq_tol(row->sync_cost.median, step->median - c.row[0].seconds[FIGURE_STEP].median,
                                         1e-9);
