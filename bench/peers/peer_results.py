@@ -11,7 +11,7 @@ from peer_data import Refused
 from peer_job import cpu_list, host_facts
 from peer_step import GRADIENT_SYNC, PHASES
 
-SCHEMA, PROGRAM, MODE = 3, "torch_ddp.py", "benchmark"  # MODE: the results have the form of a benchmark's
+SCHEMA, PROGRAM, MODE = 4, "torch_ddp.py", "benchmark"  # MODE: the results have the form of a benchmark's
 ENVIRONMENT = ("OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "GLOO_", "NCCL_", "CUDA_", "TORCH_", "PYTORCH_",
                "GLIBC_TUNABLES", "SLURM_JOB_ID", "SLURM_JOB_N", "SLURM_JOB_CPUS", "SLURM_N", "SLURM_CPUS",
                "SLURM_STEP")  # fmt: skip

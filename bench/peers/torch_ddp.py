@@ -107,7 +107,7 @@ class Run:
         self.trainer = Trainer(o, device, Batches(data, device), self.steps)
         self.samples = {label: [] for label in self.reducers}
         self.losses, self.difference, self.steps_run = None, math.nan, 0
-        self.blocks, self.disturbed_blocks = 0, 0
+        self.blocks, self.other_cores = 0, []
 
     def start(self, label):
         """Prepares a block and returns the step of the schedule at which it begins: in the active regime the first step
@@ -215,7 +215,7 @@ def keep_block(run, results, label, number, report, times, at):
     run.samples[label].append((max(r["seconds"] for r in reports) / o.block_steps, phases))
     check_losses(run, run.reducers[label], reports)
     others = cores_of_others(job, reports)
-    run.disturbed_blocks += others >= DISTURBING_CORES
+    run.other_cores += [others] if math.isfinite(others) else []
     lines = []
     for i, (t, (loss, norm)) in enumerate(zip(times, report["record"])):
         warmup = run.trainer.schedule.is_warmup(at + i)
@@ -258,18 +258,21 @@ def write_summary(run, results, rounds):
     # without DistributedDataParallel, whose waits are inside backward and cannot be separated from the computation
     communicates = [label for label, r in reducers.items() if r.reduces and not r.own_model and run.job.size > 1]
     found = peer_results.figures(run.samples, o.batch_size * o.context_length, communicates)
-    note = f"Medians over {rounds} rounds; a sample is the mean over the timed steps of a block ({o.block_steps})."
+    note = f"Geometric means over {rounds} rounds; a sample is the mean over the timed steps of a block ({o.block_steps})."
     notes = []
     if any(reducer.own_model for reducer in reducers.values()):
         notes.append("torch_ddp waits for its collectives inside backward, so they are not part of its sync time.")
-    if run.disturbed_blocks:
-        notes.append(f"Note: other processes used the CPUs during {run.disturbed_blocks} of {run.blocks} blocks.")
+    others = {"cores": None, "most_cores": max(run.other_cores, default=None)}
+    if run.other_cores:
+        others["cores"] = sum(run.other_cores) / len(run.other_cores)
+        if others["most_cores"] >= DISTURBING_CORES:
+            notes.append(f"Note: other processes used {others['cores']:.1f} cores, {others['most_cores']:.1f} at most.")
     if not math.isnan(run.difference):
         notes.append(f"Losses of the strategies that reduce in fp32 differ by at most {run.difference:.1e} (relative).")
     tree = {"schema_version": peer_results.SCHEMA, "mode": peer_results.MODE, "label": o.label}
     tree |= {"done": rounds, "planned": o.rounds, "of": "rounds", "heading": heading(run), "figures": found}
     tree |= {"tables": [peer_results.table(found, note)], "notes": notes, "largest_loss_difference": run.difference}
-    tree |= {"blocks": run.blocks, "blocks_with_other_processes": run.disturbed_blocks}
+    tree |= {"blocks": run.blocks, "other_processes": others}
     if run.device.type == "cuda":
         tree["memory_peak_bytes"] = torch.cuda.max_memory_allocated()
     results.write_json("summary.json", tree)

@@ -74,6 +74,9 @@ numbered() {
         rm -r one two
     done
 }
+# beside CORES RUN: changes how many cores other processes used beside a run.
+beside() { sed -i "/\"other_processes\"/,/}/ s/\(\"cores\":[[:space:]]*\)[^,]*/\1$1/" "$2/summary.json"; }
+beside 0.5 real
 numbered real base
 numbered real same
 scaled real slower ddp 1.3
@@ -94,6 +97,12 @@ expect 3 '^ddp step .* [mu]s regressed +[+]30[.]0 % \[[+]2[0-9.]+, [+]3[0-9.]+\]
     "${five[@]}" slow1 slow2 slow3 slow4 slow5
 [ "$(grep -c ' ok ' printed)" = 2 ] && grep -q '^Verdict: regressed +30[.]0 % (ddp step): ' printed && good=0 || good=1
 result "$good" "only the slower strategy is regressed, in the table and in the verdict"
+for i in 1 2 3 4 5; do
+    cp -r "slow$i" "busy$i"
+    beside 9.5 "busy$i"
+done
+expect 4 '^Other processes used 9[.]50 cores beside the candidates and .* beside the baselines, so what is worse in the candidates is ambiguous: ' \
+    "slower candidates beside busier processes are ambiguous" "${five[@]}" busy1 busy2 busy3 busy4 busy5
 expect 3 '^ddp step .* regressed .*\]$' "five baselines against one slower candidate: regressed" "${five[@]}" slow1
 expect 4 '^ddp step .* ambiguous +[+]5[.]8 % ' "candidates that exceed the tolerance only slightly are ambiguous" \
     "${five[@]}" little1 little2 little3 little4 little5

@@ -259,7 +259,7 @@ is "--help prints the usage" "$status $(head -n 1 printed)" "0 Usage: ddpbench r
 # leaves a run out.
 sweep=known
 made_up() {
-    local ranks=$1 name=$2 strategy=$3 bucket=$4 repeat=0 step directory version='"schema_version": 3, "mode": "benchmark"'
+    local ranks=$1 name=$2 strategy=$3 bucket=$4 repeat=0 step directory version='"schema_version": 4, "mode": "benchmark"'
     shift 4
     for step in "$@"; do
         repeat=$((repeat + 1))
@@ -341,7 +341,7 @@ is "without intervals the picture marks no best strategy" "$(grep -oE '>(No verd
 
 mkdir -p nothing/ranks=2/model=m/ddp/repeat-1.failed
 refuses 1 "a sweep without a complete run" 'nothing: no run in it is complete' nothing
-sed -i 's/"schema_version": 3/"schema_version": 1/' known/ranks=4/model=m/best/repeat-2/*.json
+sed -i 's/"schema_version": 4/"schema_version": 1/' known/ranks=4/model=m/best/repeat-2/*.json
 refuses 1 "a sweep with a run of an older schema" 'known/ranks=4/model=m/best/repeat-2/run[.]json: schema_version 1: ' known
 rm -r known/ranks=4/model=m/best/repeat-2 && cp -r "a benchmark" known/ranks=4/model=m/best/repeat-2
 refuses 1 "a sweep with a run of several implementations" 'known/.*/repeat-2: is not the benchmark of one implementation' known

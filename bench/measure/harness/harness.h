@@ -48,6 +48,7 @@ struct harness {
     struct open_device opened;
     struct comm_options comm; /* options->comm, completed with facts of the machine */
     struct monitor *monitor;
+    struct contention contention;
     struct results results;
 };
 
@@ -81,7 +82,9 @@ int harness_close(struct harness *harness, int status, int print_directory);
 void harness_add_heading(const struct harness *harness, const char *mode, const char *machine, const struct comm *comm,
                          const char *calls, cJSON *summary);
 
-/* Adds the findings of the monitors to a summary, as notes and as the member "monitor". */
+/* Adds to a summary what other processes did: a note, unless --monitor-cpu gives a more exact finding, and the member
+ * "other_processes": {cores (mean over the run; null: not known), most_cores, busy_seconds (with 0.25 cores or more),
+ * seconds}. Adds the findings of the monitors, as notes and as the member "monitor". */
 void harness_add_findings(const struct harness *harness, cJSON *summary);
 
 /* Rank 0 only: writes a summary with its figures, frees both; print 1: prints its body. Returns 0; or -1, reported. */

@@ -124,14 +124,31 @@ const char *products_warning(const struct blas_facts *blas, char text[400]);
  * timeout_s. The other fields follow from the machine. */
 struct option_section comm_options_section(struct comm_options *options);
 
+/* ---- CPU use by other processes, in every run ---- */
+
+/* Other processes that use this many cores or more, on average over a window or a second, are worth a note. */
+#define MONITOR_OTHER_CORES 0.25
+
+/* Zeroed at first. A window is the time between two calls of contention_watch, or between more calls if it is shorter
+ * than 0.2 s otherwise. Cores are those of the machine on which other processes used most. */
+struct contention {
+    int64_t start_ns;                /* when the window began; 0: no window has begun yet */
+    double process_cpu, machine_cpu; /* CPU seconds of this process and of the whole machine, at start_ns */
+    double seconds, busy_seconds;    /* all windows; those in which other processes used MONITOR_OTHER_CORES or more */
+    double core_seconds, most_cores; /* CPU seconds that other processes used; most cores that they used in a window */
+};
+
+/* The first call begins the first window. Each later call ends a window, and begins the next, if it is long enough;
+ * then returns how many cores other processes used in it; otherwise NAN. All ranks call it right after waiting for each
+ * other: a rank that read early would poll for the others, and that would count as use by other processes. */
+double contention_watch(struct contention *contention, const struct job *job);
+
 /* ---- monitors of the CPUs (--monitor-cpu) and GPUs (--monitor-gpu) of every host ----
  *
  * A thread on the first rank of each host writes a line a second to cpu_monitor.csv and gpu_monitor.csv; with several
  * hosts to cpu_monitor_<host>.csv and gpu_monitor_<host>.csv. A line covers the time since the previous line; its
  * column `seconds` counts from the same origin as `start` in rank_<r>_metrics.jsonl. Unknown fields are empty. */
 
-/* Other processes that use this many cores or more, on average over a second or a block, are worth a note. */
-#define MONITOR_OTHER_CORES 0.25
 
 struct monitor_options {
     int cpu, gpu; /* cpu 1: watch the CPUs of each host; gpu 1: watch its GPUs */

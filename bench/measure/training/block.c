@@ -120,30 +120,6 @@ static void keep_sample(struct measurements *m, int implementation, size_t round
     }
 }
 
-static void begin_window(struct window *w)
-{
-    *w = (struct window){clock_now_ns(), host_process_cpu_seconds(), host_machine_cpu_seconds(), 0};
-}
-
-/* Adds a block to the window. If the window is then long enough, begins a new one and returns the cores that other
- * processes used, on the machine where they used most; otherwise returns NAN. */
-static double add_to_window(struct block_counts *counts, const struct job *job)
-{
-    struct window *w = &counts->window;
-    double seconds = 1e-9 * (double)(clock_now_ns() - w->start_ns);
-    w->blocks++;
-    if (job_max(job, seconds) < 0.2)
-        return NAN;
-    double ranks = job_sum_machine(job, host_process_cpu_seconds() - w->process_cpu);
-    double cores = (host_machine_cpu_seconds() - w->machine_cpu - ranks) / seconds;
-    double worst = job_max(job, fmax(0, cores));
-    counts->watched_blocks += w->blocks;
-    counts->with_other_processes += worst >= MONITOR_OTHER_CORES ? w->blocks : 0;
-    counts->other_cores = fmax(counts->other_cores, worst);
-    begin_window(w);
-    return worst;
-}
-
 size_t block_peak_memory(const struct block_counts *counts, const struct open_device *opened)
 {
     size_t now = open_device_memory(opened);
@@ -152,15 +128,13 @@ size_t block_peak_memory(const struct block_counts *counts, const struct open_de
 
 /* ---- the block ---- */
 
-void block_run(struct run *run, const struct harness *h, struct engine *engine, struct block *b)
+void block_run(struct run *run, struct harness *h, struct engine *engine, struct block *b)
 {
     const struct job *job = h->job;
     const struct reducer *reducer = &engine->reducer[b->implementation];
     struct block_counts *counts = &run->counts;
     int reduces = reducer->strategy->reduces, in_fp32 = !reducer->staged || reducer->staged_dtype == COMM_FLOAT32;
     struct block_report mine, *all = allocate((size_t)job->size, sizeof *all);
-    if (!counts->window.start_ns)
-        begin_window(&counts->window);
     b->number = counts->blocks++;
     b->first_step = run->steps_run;
     counts->peak_bytes = block_peak_memory(counts, &h->opened);
@@ -173,7 +147,7 @@ void block_run(struct run *run, const struct harness *h, struct engine *engine, 
     job_gather(job, &mine, sizeof mine, all);
     keep_sample(&run->measurements, b->implementation, b->round, all, job->size, run->options->block_steps);
     losses_add(&run->losses, job, b->loss, reduces && in_fp32);
-    b->other_cores = add_to_window(counts, job);
+    b->other_cores = contention_watch(&h->contention, job);
     b->seconds = mine.seconds;
     b->comm_cpu_seconds = reduces ? all[0].communication_cpu : 0;
     b->comm_seconds = reduces ? all[0].seconds : 0;

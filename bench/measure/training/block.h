@@ -24,23 +24,11 @@ struct block {
     double *loss;  /* [steps] loss of each step on this rank */
 };
 
-/* An interval over which CPU use by other processes is measured: one block, or short blocks that take 0.2 s together,
- * since the kernel counts CPU time in hundredths of a second. Ranks read their CPU time right after waiting for each
- * other: a rank that read early would poll for the others, and that would count as use by other processes. */
-struct window {
-    int64_t start_ns;                /* when the window began; 0: no window has begun yet */
-    double process_cpu, machine_cpu; /* CPU seconds of this process and of the whole machine, at start_ns */
-    size_t blocks;                   /* number of blocks since the window began */
-};
-
 /* Totals over all blocks of the run so far. */
 struct block_counts {
-    size_t blocks, watched_blocks;         /* all blocks, and the blocks in which CPU use by other processes is known */
-    size_t with_other_processes;           /* blocks in which other processes used MONITOR_OTHER_CORES or more */
-    double other_cores;                    /* most cores that other processes used in a window */
+    size_t blocks;
     size_t peak_bytes;                     /* most bytes in use on this rank until the last block began */
     double comm_cpu_seconds, comm_seconds; /* sums of the same fields of struct block over all blocks */
-    struct window window;                  /* the window that the next block is added to */
 };
 
 /* Prepares to run an implementation: restores the starting weights, sets the learning-rate schedule and the data to
@@ -49,7 +37,7 @@ void block_start(struct run *run, struct engine *engine, int implementation, lon
 
 /* Runs a block; its implementation and round must be set, and its arrays allocated. Fills the block, and adds its
  * sample, losses and counts to the run. All ranks call. */
-void block_run(struct run *run, const struct harness *harness, struct engine *engine, struct block *block);
+void block_run(struct run *run, struct harness *harness, struct engine *engine, struct block *block);
 
 /* Runs a cold first step and stores its seconds in *first; then runs 1 to 9 more steps, until all steps have taken half
  * a second. Returns on every rank the median seconds of these further steps on the slowest rank. All ranks call it. */

@@ -164,15 +164,7 @@ static void add_machine_notes(const struct harness *h, const struct block_counts
                              "Warning: CPUs are oversubscribed: a rank has %d thread%s and %.4g logical CPUs; timings "
                              "include scheduling delays.",
                              h->threads, text_plural((size_t)h->threads), h->job->cores);
-    if (counts->with_other_processes && !h->options->monitor.cpu) /* --monitor-cpu gives more exact findings */
-        results_add_sentence(
-            summary, "notes",
-            "Note: other processes used up to %.1f cores during %zu of %zu blocks: trust intervals, not "
-            "single figures.",
-            counts->other_cores, counts->with_other_processes, counts->watched_blocks);
     json_add_number(summary, "blocks", (double)counts->blocks);
-    json_add_number(summary, "blocks_watched", (double)counts->watched_blocks);
-    json_add_number(summary, "blocks_with_other_processes", (double)counts->with_other_processes);
     harness_add_findings(h, summary);
 }
 

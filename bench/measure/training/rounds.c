@@ -75,7 +75,7 @@ static void show_progress(struct progress *progress, const struct run *run, cons
 }
 
 /* Runs the next round. Returns 0; or -1 on every rank, reported. */
-static int run_round(struct run *run, const struct harness *h, struct engine *engine, const struct run_hooks *hooks,
+static int run_round(struct run *run, struct harness *h, struct engine *engine, const struct run_hooks *hooks,
                      struct block *b, struct progress *progress)
 {
     struct measurements *m = &run->measurements;
@@ -121,7 +121,7 @@ static double seconds_since(int64_t start_ns)
 }
 
 /* Runs the planned rounds. Returns 0; or -1 on every rank, reported, if results could not be written. */
-static int run_rounds(struct run *run, const struct harness *h, struct engine *engine, const struct run_hooks *hooks)
+static int run_rounds(struct run *run, struct harness *h, struct engine *engine, const struct run_hooks *hooks)
 {
     const struct training_options *o = run->options;
     const struct job *job = h->job;
@@ -136,6 +136,7 @@ static int run_rounds(struct run *run, const struct harness *h, struct engine *e
     int judged = o->regime == REGIME_WARMUP ? DISCARDED_STEPS + 2 : 1;
     losses_create(&run->losses, (int)steps, judged < (int)steps ? judged : -1);
     int status = try_first_steps(run, job, engine, hooks);
+    (void)contention_watch(&h->contention, job);
     int64_t start_ns = clock_now_ns(), written_ns = 0; /* written_ns 0: a summary is due after the first round */
     double needed = 0;
     struct progress progress;

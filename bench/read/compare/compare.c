@@ -32,6 +32,19 @@ static int check_twice(const struct compare_run *run, size_t n)
 
 /* ---- the outcome as JSON ---- */
 
+/* Returns the mean number of cores that other processes used beside those of run[n] in which it is known; or NAN. */
+static double other_cores(const struct compare_run *run, size_t n)
+{
+    double sum = 0, known = 0;
+    for (size_t i = 0; i < n; i++) {
+        const cJSON *others = cJSON_GetObjectItemCaseSensitive(run[i].saved.summary, "other_processes");
+        double cores = json_number(others, "cores");
+        sum += isfinite(cores) ? cores : 0;
+        known += isfinite(cores);
+    }
+    return sum / known;
+}
+
 static void add_runs(cJSON *json, const char *name, const char *label, const struct compare_run *run, size_t n)
 {
     cJSON *runs = cJSON_AddObjectToObject(json, name);
@@ -39,6 +52,7 @@ static void add_runs(cJSON *json, const char *name, const char *label, const str
     cJSON *list = cJSON_AddArrayToObject(runs, "directories");
     for (size_t i = 0; i < n; i++)
         cJSON_AddItemToArray(list, json_text(run[i].saved.directory));
+    json_add_number(runs, "other_processes_cores", other_cores(run, n));
 }
 
 /* Adds to the JSON of the outcome the versions, rules and runs, and empty lists for the results. */
@@ -176,7 +190,7 @@ static int check_files(const struct compare_options *o)
 
 static enum compare_status compare_runs(cJSON *json, const struct compare_options *o, struct compare_run *run)
 {
-    const struct verdict_rules rules = {o->tolerance / 100, o->floor / 100, FALSE_ALARM_CHANCE};
+    struct verdict_rules rules = {o->tolerance / 100, o->floor / 100, FALSE_ALARM_CHANCE, {NAN, NAN}};
     size_t runs = o->baselines + o->candidates;
     if (check_files(o))
         return COMPARE_FAILED;
@@ -185,6 +199,8 @@ static enum compare_status compare_runs(cJSON *json, const struct compare_option
             return COMPARE_FAILED;
     if (check_twice(run, runs))
         return COMPARE_USAGE;
+    rules.other_cores[0] = other_cores(run, o->baselines);
+    rules.other_cores[1] = other_cores(run + o->baselines, o->candidates);
     add_heading(json, o, run, &rules);
     cJSON *differences = cJSON_GetObjectItemCaseSensitive(json, "differences");
     for (size_t i = 1; i < runs; i++)

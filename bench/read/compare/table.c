@@ -233,7 +233,7 @@ static void print_confidence(FILE *out, const cJSON *json, const struct compare_
 static const char *const claim[] = {
     [COMPARE_OK] = "no figure is worse by more than %g %%",
     [COMPARE_REGRESSED] = "the figures called regressed are worse by more than %g %%, or have wrong elements",
-    [COMPARE_AMBIGUOUS] = "figures are worse by more than %g %%, which may be chance: use more runs",
+    [COMPARE_AMBIGUOUS] = "figures differ by more than %g %%, which may be chance: use more runs",
     [COMPARE_MISSING] = "the baseline has figures that a candidate run lacks",
 };
 
@@ -270,6 +270,21 @@ static void print_verdict(FILE *out, const cJSON *json, const struct compare_opt
     fprintf(out, ").\n");
 }
 
+/* Prints a sentence if other processes were busier on one side. */
+static void print_busier(FILE *out, const cJSON *json)
+{
+    const struct verdict_rules rules = {
+        .other_cores = {json_number(cJSON_GetObjectItemCaseSensitive(json, "baseline"), "other_processes_cores"),
+                        json_number(cJSON_GetObjectItemCaseSensitive(json, "candidate"), "other_processes_cores")}};
+    int busier = verdict_busier(&rules);
+    if (busier)
+        fprintf(out,
+                "Other processes used %.2f cores beside the %s and %.2f beside the %s, so what is %s in the candidates "
+                "is ambiguous: measure again on a quiet machine, baseline and candidate in turn.\n",
+                rules.other_cores[busier > 0], busier > 0 ? "candidates" : "baselines", rules.other_cores[busier < 0],
+                busier > 0 ? "baselines" : "candidates", busier > 0 ? "worse" : "better");
+}
+
 void compare_print(FILE *out, const cJSON *json, const struct compare_options *o)
 {
     const cJSON *differences = cJSON_GetObjectItemCaseSensitive(json, "differences");
@@ -287,6 +302,7 @@ void compare_print(FILE *out, const cJSON *json, const struct compare_options *o
     if (*o->label)
         print_others(out, cJSON_GetObjectItemCaseSensitive(json, "figures"), o);
     print_verdict(out, json, o);
+    print_busier(out, json);
 }
 
 /* ---- test cases ---- */

@@ -125,6 +125,12 @@ static void judge_spread(struct hypothesis *h, size_t m, const struct verdict_ru
 
 /* ---- all figures ---- */
 
+int verdict_busier(const struct verdict_rules *rules)
+{
+    double more = rules->other_cores[1] - rules->other_cores[0];
+    return (more >= VERDICT_BUSIER_CORES) - (more <= -VERDICT_BUSIER_CORES);
+}
+
 static void judge(struct verdicts *verdicts, struct hypothesis *h, const struct verdict_rules *rules, size_t candidates)
 {
     struct hypothesis *spread = allocate(verdicts->n, sizeof *spread);
@@ -172,6 +178,9 @@ void verdicts_create(struct verdicts *verdicts, const struct verdict_rules *rule
     judge(verdicts, h, rules, candidates);
     for (size_t i = 0; i < verdicts->n; i++) {
         struct figure_verdict_row *row = h[i].row;
+        int busier = verdict_busier(rules);
+        if ((row->verdict == VERDICT_REGRESSED && busier > 0) || (row->verdict == VERDICT_IMPROVED && busier < 0))
+            row->verdict = VERDICT_AMBIGUOUS;
         if (row->sizes == 1 && row->figure->wrong)
             row->verdict = VERDICT_REGRESSED;
         verdicts->count[row->verdict]++;

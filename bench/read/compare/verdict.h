@@ -37,15 +37,24 @@ enum figure_verdict {
     VERDICT_IMPROVED,  /* better by more than the tolerance */
     VERDICT_MISSING,   /* a baseline run has the figure, a candidate run lacks it */
     VERDICT_AMBIGUOUS, /* not significant, but mean and median of the runs are worse by more than the tolerance, or the
-                          mean by more than tolerance and floor; with few runs, see the top of this file */
+                          mean by more than tolerance and floor; with few runs, see the top of this file; or regressed
+                          or improved, but other processes used more cores beside the side that is worse */
     VERDICT_REGRESSED, /* worse by more than the tolerance, or a candidate run found wrong data */
     VERDICTS
 };
 extern const char *const verdict_name[VERDICTS];
 
+/* If other processes used more cores beside the runs of one side than beside those of the other, by this many or more,
+ * they may be why that side is worse. */
+#define VERDICT_BUSIER_CORES 0.25
+
 struct verdict_rules {
     double tolerance, floor, level; /* --tolerance, --floor, chance of any false alarm; as fractions: 0.05 is 5 % */
+    double other_cores[2]; /* mean number of cores that other processes used beside baselines, candidates; NAN: unknown */
 };
+
+/* Returns 1 if other processes were busier beside the candidates, -1 beside the baselines, 0 if neither or unknown. */
+int verdict_busier(const struct verdict_rules *rules);
 
 /* One figure in all runs; a value is NAN if its run lacks the figure. Values of 0 or less count as missing. */
 struct verdict_figure {

@@ -11,7 +11,7 @@
 
 enum { SIZES = 24, PLACEMENTS = 2, GROUPS = SIZES * PLACEMENTS, RUNS = 5 };
 
-static const struct verdict_rules rules = {0.05, 0.10, 0.05};
+static const struct verdict_rules rules = {0.05, 0.10, 0.05, {NAN, NAN}};
 
 static struct verdicts verdicts;
 
@@ -68,6 +68,34 @@ TEST(an_interval_has_known_ends)
     ck_assert_double_eq_tol(row.high, 1.2 * exp(reach), 1e-9);
     ck_assert(row.n[0] == 5 && row.n[1] == 5 && row.sizes == 1);
     ck_assert_int_eq(row.verdict, VERDICT_REGRESSED);
+}
+
+/* What is worse beside busier processes is ambiguous; wrong elements are not. */
+TEST(other_processes_make_a_difference_ambiguous)
+{
+    enum { SLOWER, FASTER, WRONG, FIGURES_HERE };
+    static const struct {
+        double other_cores[2];
+        enum figure_verdict verdict[FIGURES_HERE];
+    } known[] = {{{NAN, 3}, {VERDICT_REGRESSED, VERDICT_IMPROVED, VERDICT_REGRESSED}},
+                 {{0.1, 0.34}, {VERDICT_REGRESSED, VERDICT_IMPROVED, VERDICT_REGRESSED}},
+                 {{0.1, 0.36}, {VERDICT_AMBIGUOUS, VERDICT_IMPROVED, VERDICT_REGRESSED}},
+                 {{2, 1}, {VERDICT_REGRESSED, VERDICT_AMBIGUOUS, VERDICT_REGRESSED}}};
+    double slower[5], faster[5];
+    for (int i = 0; i < 5; i++) {
+        slower[i] = 1.2 * spread[i];
+        faster[i] = 0.8 * spread[i];
+    }
+    const struct verdict_figure figure[] = {
+        figure_of(0, 0, 0, spread, slower), figure_of(1, 0, 0, spread, faster), figure_of(2, 0, 1, spread, spread)};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        struct verdict_rules busy = rules;
+        memcpy(busy.other_cores, known[i].other_cores, sizeof busy.other_cores);
+        verdicts_destroy(&verdicts);
+        verdicts_create(&verdicts, &busy, figure, FIGURES_HERE, RUNS, RUNS);
+        for (size_t f = 0; f < FIGURES_HERE; f++)
+            ck_assert_int_eq(verdicts.row[f].verdict, known[i].verdict[f]);
+    }
 }
 
 /* A single candidate has a prediction interval, with the upper 5 % point of t, 2.1318 at 4 degrees of freedom. */

@@ -96,11 +96,11 @@ TEST(a_profile_is_one_directory_below)
 
 /* {file, text to replace, replacement, words of the error}; in summary.json a tab follows each name and colon */
 static const char *const refusals[][4] = {
-    {"run.json", "\"schema_version\": 3", "\"schema_version\": 1",
+    {"run.json", "\"schema_version\": 4", "\"schema_version\": 1",
      "run.json: schema_version 1: written by an older "
      "ddpbench; run it again with this one"},
-    {"run.json", "\"schema_version\": 3", "\"schema_version\": 4",
-     "run.json: schema_version 4: written by a newer "
+    {"run.json", "\"schema_version\": 4", "\"schema_version\": 5",
+     "run.json: schema_version 5: written by a newer "
      "ddpbench; read it with that one"},
     {"run.json", "\"schema_version\"", "\"other\"", "run.json: lacks schema_version, mode, configuration or derived"},
     {"run.json", "\"mode\"", "\"mood\"", "run.json: lacks schema_version, mode, configuration or derived"},
@@ -237,7 +237,7 @@ static void fill(const char *name, const char *item, size_t n, char open)
     FILE *file = fopen(run_json("run.json"), "w");
     ck_assert_ptr_nonnull(file);
     fprintf(file,
-            "{\"schema_version\": 3, \"mode\": \"benchmark\", \"configuration\": {}, \"derived\": {}, \"%s\":\n%c",
+            "{\"schema_version\": 4, \"mode\": \"benchmark\", \"configuration\": {}, \"derived\": {}, \"%s\":\n%c",
             name, open);
     for (size_t i = 0; i < n; i++)
         fprintf(file, item, i ? "," : "");
