@@ -97,10 +97,12 @@ static int check_names(const char *option, const char *directory, const char *al
 
 int results_check_free(const char *option, const char *top, const char *below)
 {
-    char directory[FILES_PATH], names[160]; /* names matches this run's files in top, which may hold other profiles */
+    char directory[FILES_PATH], names[160], traces[120]; /* match this run's files in top, and in top/rank_<r> */
     snprintf(directory, sizeof directory, *below ? "%s/%s" : "%s", top, below);
     snprintf(names, sizeof names, "@(run.json|%s_@(summary.txt|rank_*_trace.json?(.gz)))", below);
-    return check_names(option, top, "*", names) || check_names(option, directory, "*", of_runs) ? -1 : 0;
+    snprintf(traces, sizeof traces, "%s_trace.json?(.gz)", below);
+    int taken = check_names(option, top, "*", names) || check_names(option, top, "rank_*/*", traces);
+    return taken || check_names(option, directory, "*", of_runs) ? -1 : 0;
 }
 
 /* Checks that the directory holds no results, and makes it. Rank 0 also locks it until results_close, and removes

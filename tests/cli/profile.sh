@@ -136,6 +136,20 @@ result "$good" "without --verbose the summary mentions omitted rows"
 with_python "--trace-gzip: every figure agrees with the traces" agrees
 [ -s "$out/ddp_bucketed_rank_1_trace.json.gz" ] && [ ! -e "$out/ddp_bucketed_rank_1_trace.json" ] && good=0 || good=1
 result "$good" "--trace-gzip: only compressed traces"
+profile 2 ddp,none --trace-layout ranks --rounds 7 --steps-per-block 2
+[ "$(cd "$out" && ls -d ./*/*_trace.json* ./*/rank_*/* 2>/dev/null)" = "$(printf '%s\n' ./{ddp/rank_{0,1}/ddp,none/rank_{0,1}/none}_trace.json)" ] &&
+    grep -q "^Traces: $(literal "$out")/[*]/rank_[*]/[*]_trace.json; " said && good=$status || good=1
+result "$good" "--trace-layout ranks, two profiles: a directory for each rank (status $status)"
+with_python "--trace-layout ranks, two profiles: traces agree with the joint trace and the comparison" together
+mkdir -p "$temporary/out$((runs + 1))/rank_0"
+: >"$temporary/out$((runs + 1))/rank_0/.ddpbench-0123abcd.tmp" # left by a killed run
+profile 3 ddp_bucketed --trace-layout ranks --trace-gzip --profile-ranks 0,2
+[ "$(cd "$out" && echo rank_*/{,.d}* ./*_trace*)" = "rank_0/ddp_bucketed_trace.json.gz rank_2/ddp_bucketed_trace.json.gz rank_*/.d* ./*_trace*" ] &&
+    good=$status || good=1
+result "$good" "--trace-layout ranks --trace-gzip --profile-ranks 0,2: only the compressed traces of these ranks (status $status)"
+with_python "--trace-layout ranks: every figure agrees with the traces" agrees
+rm -r "$out/ddp_bucketed"* # only the traces are left
+refused_beside "a directory with a rank's trace of the same implementation is refused" ddp_bucketed " already holds rank_0/ddp_bucketed_trace[.]json[.]gz, which"
 profile 3 ddp_bucketed --profile-ranks 1
 [ "$(cd "$out" && echo ./*.json)" = ./ddp_bucketed_rank_1_trace.json ] && good=$status || good=1
 result "$good" "--profile-ranks 1: only the trace of rank 1"

@@ -53,6 +53,11 @@ is "a report of several runs omits the output of each" \
     "$status $(head -n 1 printed) $(grep -c '^Losses of all' printed)" "0 Bottleneck analysis of 3 runs 0"
 is "--csv of several runs has one header line" "$(head -n 1 all.csv)" \
     "directory,label,state,subject,name,bytes,unit,value,low,high,n,better,judged"
+try "$program" report "a benchmark" profile --output lines
+lines=lines/pictures/steps-over-time.svg n=$(grep -c '"captured": true' profile/ddp/rank_0_metrics.jsonl)
+is "the steps over time: a line has a point for each timed or captured step" \
+    "$(grep -oE '>(a-label|profile), [^<]*' $lines | paste -sd ' ') $(grep 'class="dp-line' $lines | tr -cd 'ML\n' | awk '{ print length($0) }' | paste -sd ' ')" \
+    ">a-label, ddp >profile, ddp (profile) 4 4 4 $n $n $n"
 for run_of in "a benchmark,a-label" profile/ddp,profile collectives,collectives; do
     is "--csv: figures of ${run_of%,*} equal its summary.csv" \
         "$(sed -n "s|^$run_of,complete,||p" all.csv)" "$(tail -n +2 "${run_of%,*}/summary.csv" | sed 's/^[^,]*,//')"

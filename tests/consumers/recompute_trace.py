@@ -33,6 +33,11 @@ def find(directory, *pattern):
     return glob.glob(os.path.join(glob.escape(directory), *pattern))
 
 
+def find_traces(directory, name):
+    """Returns the traces of all ranks, in either form of --trace-layout."""
+    return find(directory, f"{name}_rank_*_trace.json*") + find(directory, "rank_*", f"{name}_trace.json*")
+
+
 def load(path):
     opener = gzip.open if path.endswith(".gz") else open
     with opener(path, "rt", encoding="ascii") as file:
@@ -566,8 +571,7 @@ def compare_controls(check, directory, size, summary):
 
 
 def check_directory(directory, implementation):
-    name = f"{implementation}_rank_*_trace.json*"
-    paths = find(directory, name)
+    paths = find_traces(directory, implementation)
     if not paths:
         raise Wrong(f"{directory}: no traces of {implementation}")
     ranks = sorted(map(read_trace, paths), key=lambda r: r["rank"])
@@ -604,7 +608,7 @@ def check_merged(check, directory, names):
     for name in names:
         begins = []
         file = name.replace(":", ".")
-        for path in find(directory, file, f"{file}_rank_*_trace.json*"):
+        for path in find_traces(os.path.join(directory, file), file):
             alone = load(path)
             own = sorted((e for e in alone["traceEvents"] if e["ph"] == "X"), key=lambda e: e["ts"])
             merged = of_pid[process[f"{name} rank {alone['distributedInfo']['rank']}"]]

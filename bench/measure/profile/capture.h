@@ -34,7 +34,12 @@ void capture_destroy(struct capture *capture); /* a zeroed capture is fine */
 /* Restores the signal handlers from before capture_run. Returns whether any rank received a signal. All ranks call. */
 int capture_stop_noting(const struct job *job);
 
-/* Writes <name>_rank_<r>_trace.json if this rank is in --profile-ranks. Returns 0; or -1, reported. */
+/* If this rank is in --profile-ranks, makes the directory that --trace-layout ranks has for its trace, and removes the
+ * temporary files that killed runs left there. Returns 0; or -1, reported. */
+int trace_directory_make(const struct profile_options *options, const struct results *results);
+
+/* Writes <name>_rank_<r>_trace.json, or with --trace-layout ranks rank_<r>/<name>_trace.json, if this rank is in
+ * --profile-ranks. Returns 0; or -1, reported. */
 int trace_file_write(const struct profile_options *options, const struct results *results, const struct trace *trace);
 
 /* A trace that is being written: of this rank; or of all ranks, whose rows rank 0 receives and concatenates. */

@@ -84,6 +84,7 @@ static const struct option_kind option_ranks = {VALUE_TEXT, ranks_parse, NULL};
 /* ---- the table ---- */
 
 static const char *const activity_names[] = {"auto", "cpu", "cuda", "cpu,cuda", NULL};
+static const char *const layout_names[] = {"files", "ranks", NULL};
 
 /* clang-format off */
 static const struct option option_rows[] = {
@@ -121,6 +122,8 @@ static const struct option option_rows[] = {
     {.name = "profile-counters", .kind = &option_flag, .offset = FIELD(counters),
      .help = "add learning rate, loss and gradient norm to the trace"},
     {.name = "trace-gzip", .kind = &option_flag, .offset = FIELD(trace_gzip), .help = "compress the traces"},
+    {.name = "trace-layout", .kind = &option_choice, .offset = FIELD(layout), .initial = "files", .choices = layout_names,
+     .help = "where rank r writes its trace: files (NAME_rank_r_trace.json) or ranks (rank_r/NAME_trace.json)"},
     {.name = "verbose", .kind = &option_flag, .offset = FIELD(verbose),
      .help = "print all rows of all tables; summary.json always has them"},
     {.name = "thresholds", .kind = &option_thresholds, .offset = FIELD(thresholds),

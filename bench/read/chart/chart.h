@@ -29,6 +29,7 @@ struct chart_series {
     size_t n;
     int colour;
     int is_dashed; /* 1: a dashed line without points; 0: a line with points */
+    size_t panel;  /* index into chart_xy.panel */
 };
 
 /* A dashed horizontal line for a value that does not depend on x. */
@@ -39,12 +40,17 @@ struct chart_reference {
 
 /* Draws points joined by straight lines. The ticks of a logarithmic x axis are at the points, or at every k-th point. A
  * linear y axis begins at 0 or below; if all values are in its upper 40 %, it is cut, with a remark in its title. At
- * most 40 names, of series first and then of references, are drawn. */
+ * most 40 names, of series first and then of references, are drawn.
+ *
+ * With panels, these are plots below each other with the same y axis, of lines without points. A legend has the names
+ * of the first panel's series. */
 struct chart_xy {
     struct chart_axis x, y;
     const struct chart_series *series;
     const struct chart_reference *reference;
     size_t n_series, n_references;
+    const char *const *panel; /* [n_panels] names; n_panels 0: one plot without a name */
+    size_t n_panels;
 };
 char *chart_xy(const char *title, const char *subtitle, const struct chart_xy *chart);
 

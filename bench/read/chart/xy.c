@@ -1,11 +1,12 @@
-/* xy.c - draws series of points over x, with confidence intervals, reference lines, and names at the right edge. */
+/* xy.c - draws series of points over x, with confidence intervals, reference lines, and names at the right edge or,
+ * with several panels, in a legend. */
 #include "chart/frame.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { HEIGHT = 330, MOST_TICKS = 100 };
+enum { HEIGHT = 330, PANEL_HEIGHT = 130, MOST_TICKS = 100 };
 
 struct plot {
     const struct chart_xy *chart;
@@ -56,14 +57,16 @@ static void choose_ticks(struct plot *plot)
     plot->x.n_given = n;
 }
 
-static struct plot plot_of(const struct chart_xy *c)
+/* Returns the axes of a panel: the y axis has the values of all panels. */
+static struct plot plot_of(const struct chart_xy *c, size_t panel)
 {
     double x[2] = {INFINITY, -INFINITY}, y[2] = {INFINITY, -INFINITY};
     for (const struct chart_series *s = c->series; s < c->series + c->n_series; s++)
         for (const struct chart_point *p = s->point; p < s->point + s->n; p++) {
             if (!is_drawable(c, p))
                 continue;
-            widen_range(x, &c->x, p->x);
+            if (s->panel == panel)
+                widen_range(x, &c->x, p->x);
             widen_range(y, &c->y, p->y);
             widen_range(y, &c->y, p->low);
             widen_range(y, &c->y, p->high);
@@ -234,12 +237,42 @@ static void add_key(struct frame *frame, const struct chart_xy *c)
     frame_legend(frame, item, items);
 }
 
+/* Adds a legend of the series of the first panel. */
+static void add_line_names(struct frame *frame, const struct chart_xy *c)
+{
+    struct frame_item item[SVG_COLOURS];
+    size_t items = 0;
+    for (const struct chart_series *s = c->series; s < c->series + c->n_series && items < SVG_COLOURS; s++)
+        if (!s->panel)
+            item[items++] = (struct frame_item){s->name, s->colour, SIGN_AREA};
+    frame_legend(frame, item, items);
+}
+
+/* Draws the axes, the references and the series of a panel in the `height` below frame->y. */
+static void draw_panel(struct frame *frame, struct plot *plot, size_t panel, double height)
+{
+    const struct chart_xy *c = plot->chart;
+    double tick[AXIS_TICKS];
+    plot->y.to = frame->y;
+    plot->y.from = plot->y.to + height;
+    frame->y = axis_draw_x(frame->out, &plot->x, plot->y.to, plot->y.from, panel + 1 < c->n_panels ? "" : c->x.title);
+    draw_y_axis(frame->out, plot, tick, axis_ticks(&plot->y, c->n_panels ? 4 : 8, tick));
+    draw_references(frame->out, plot);
+    for (const struct chart_series *s = c->series; s < c->series + c->n_series; s++) {
+        if (s->panel != panel)
+            continue;
+        draw_line(frame->out, plot, s);
+        for (size_t i = 0; i < s->n && !s->is_dashed && !c->n_panels; i++)
+            draw_point(frame->out, plot, s->colour, &s->point[i]);
+    }
+}
+
 char *chart_xy(const char *title, const char *subtitle, const struct chart_xy *c)
 {
     struct frame frame;
-    struct plot plot = plot_of(c);
+    struct plot plot = plot_of(c, 0);
     struct end_name name[NAMES];
-    size_t n = collect_names(c, name);
+    size_t n = c->n_panels ? 0 : collect_names(c, name);
     double tick[AXIS_TICKS], widest = 30;
     size_t ticks = axis_ticks(&plot.y, 8, tick);
     char text[SVG_LABEL];
@@ -249,18 +282,22 @@ char *chart_xy(const char *title, const char *subtitle, const struct chart_xy *c
     plot.x.from = FRAME_LEFT + 10 + widest;
     plot.x.to = FRAME_RIGHT - names_width(name, n);
     frame_begin(&frame, title, subtitle);
+    if (c->n_panels)
+        add_line_names(&frame, c);
     frame.y = svg_paragraph(frame.out, FRAME_LEFT, frame.y + SVG_TEXT, FRAME_RIGHT - FRAME_LEFT, SVG_TEXT, "",
                             axis_title(&plot.y, c->y.title, text));
-    plot.y.to = frame.y;
-    plot.y.from = plot.y.to + fmax(HEIGHT, NAME_GAP * (double)n);
-    frame.y = axis_draw_x(frame.out, &plot.x, plot.y.to, plot.y.from, c->x.title);
-    draw_y_axis(frame.out, &plot, tick, ticks);
-    draw_references(frame.out, &plot);
-    for (const struct chart_series *s = c->series; s < c->series + c->n_series; s++) {
-        draw_line(frame.out, &plot, s);
-        for (size_t i = 0; i < s->n && !s->is_dashed; i++)
-            draw_point(frame.out, &plot, s->colour, &s->point[i]);
+    for (size_t i = 0; i < c->n_panels; i++) {
+        const double from = plot.x.from, to = plot.x.to;
+        const char *words = c->panel[i] ? c->panel[i] : "";
+        frame.y = svg_paragraph(frame.out, from, frame.y + 6, to - from, SVG_TEXT, "bold", words) - 10;
+        plot.x = plot_of(c, i).x;
+        plot.x.from = from;
+        plot.x.to = to;
+        draw_panel(&frame, &plot, i, PANEL_HEIGHT);
+        frame.y += SVG_TEXT;
     }
+    if (!c->n_panels)
+        draw_panel(&frame, &plot, 0, fmax(HEIGHT, NAME_GAP * (double)n));
     draw_names(frame.out, &plot, name, n);
     add_key(&frame, c);
     return frame_end(&frame);

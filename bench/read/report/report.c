@@ -128,6 +128,7 @@ static void add_analysis(cJSON *document, const struct report_runs *runs)
     section_add_bottlenecks(document, &bottlenecks);
     section_add_choices(document, runs);
     section_add_breakdown(document, runs);
+    section_add_step_series(document, runs);
     section_add_steps(document, runs);
     section_add_scaling(document, scaling, scalings);
     section_add_buckets(document, runs);

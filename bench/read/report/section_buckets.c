@@ -100,7 +100,7 @@ static void draw_buckets(cJSON *document, const struct size_row *row, size_t n)
                                                                       : CHART_PLAIN};
         if (end - first < 2)
             continue;
-        series[lines] = (struct chart_series){row[first].label, &point[first], end - first, (int)lines, 0};
+        series[lines] = (struct chart_series){row[first].label, &point[first], end - first, (int)lines, 0, 0};
         lines++;
     }
     document_add_picture(document, "bucket-sizes", title,

@@ -88,7 +88,7 @@ static void draw_collectives(cJSON *document, const struct collectives_picture *
         const char *space = strrchr(row[first].subject, ' ');
         snprintf(name[lines], sizeof name[lines], "%.60s, %.60s", row[first].label,
                  space ? space + 1 : row[first].subject);
-        series[lines] = (struct chart_series){name[lines], &point[first], end - first, (int)lines, 0};
+        series[lines] = (struct chart_series){name[lines], &point[first], end - first, (int)lines, 0, 0};
     }
     document_add_picture(document, picture->name, picture->title,
                          chart_xy(picture->title, NULL,

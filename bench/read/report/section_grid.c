@@ -70,7 +70,7 @@ static void draw_group(cJSON *document, const struct grid_point *point, size_t n
             if (&point[before] < p) /* drawn together with the subject's first point */
                 continue;
             size_t sizes = take_sizes(&taken[points], point, n, subject);
-            series[lines] = (struct chart_series){subject, &taken[points], sizes, (int)(lines % SVG_COLOURS), 0};
+            series[lines] = (struct chart_series){subject, &taken[points], sizes, (int)(lines % SVG_COLOURS), 0, 0};
             points += sizes;
             lines++;
         }

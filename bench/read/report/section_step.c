@@ -1,8 +1,9 @@
-/* section_step.c - writes the section that shows a captured step as a timeline of the ranks. */
+/* section_step.c - draws a captured step as a timeline of the ranks, and how the steps of a run change over time. */
 #include "report/sections.h"
 
 #include "base/files.h"
 #include "base/json.h"
+#include "base/stats.h"
 #include "base/text.h"
 #include "kernels/error.h"
 
@@ -28,6 +29,16 @@ static const struct {
               {"gradient_clipping_warmup_ms", "clipping", PART_COMPUTE},
               {"optimizer_step_ms", "optimizer", PART_COMPUTE},
               {"lr_scheduling_ms", NULL, PART_OTHER}};
+
+/* Opens the metrics of a rank; returns NULL if there are none. */
+static FILE *open_metrics(const struct report_run *run, size_t rank)
+{
+    char path[FILES_PATH + 64], why[FILES_WHY];
+    snprintf(path, sizeof path, "%s/rank_%zu_metrics.jsonl", run->directory, rank);
+    return files_open(path, FILES_MOST_BYTES, why);
+}
+
+/* ---- a step, rank by rank ---- */
 
 struct step_picture {
     double number; /* number of the step; NAN: not known yet */
@@ -73,13 +84,11 @@ static void add_rank(struct step_picture *p, const cJSON *line, size_t rank, dou
  * mean_ms. Returns the JSON of the step, which the caller deletes; NULL if there is no such step. */
 static cJSON *read_step(const struct report_run *run, size_t rank, double number, double mean_ms)
 {
-    char path[FILES_PATH + 64];
-    char why[FILES_WHY], *line = NULL;
+    char *line = NULL;
     size_t room = 0;
     double nearest = INFINITY;
     cJSON *best = NULL;
-    snprintf(path, sizeof path, "%s/rank_%zu_metrics.jsonl", run->directory, rank);
-    FILE *file = files_open(path, FILES_MOST_BYTES, why);
+    FILE *file = open_metrics(run, rank);
     if (!file)
         return NULL;
     while (files_read_line(&line, &room, file) > 0) {
@@ -159,4 +168,170 @@ void section_add_steps(cJSON *document, const struct report_runs *runs)
                                                              .spans = p->spans}));
     }
     free(p);
+}
+
+/* ---- the steps of a run over time ---- */
+
+enum { PANELS = 12, POINTS = 300 }; /* POINTS: the most points of a line */
+enum { LINE_STEP, LINE_COMPUTE, LINE_EXPOSED, LINES };
+
+/* The steps of an implementation, in the order in which they ran. */
+struct step_series {
+    char name[256];
+    const struct report_run *run;
+    const char *subject;
+    double (*ms)[LINES]; /* [n] sums over the ranks that were read; owned */
+    size_t n, ranks, at; /* at: number of steps that were read of the current rank */
+};
+
+/* Appends the series of an implementation, or of a profile, to series[n]; returns the new n. */
+static size_t add_series(struct step_series *series, size_t n, const struct report_run *run, const char *subject)
+{
+    if (!*subject)
+        return n;
+    series[n] = (struct step_series){.run = run, .subject = subject};
+    snprintf(series[n].name, sizeof series[n].name, "%s%s%s%s", run->label, *run->label ? ", " : "", subject,
+             run_compares(run) ? "" : " (profile)");
+    return n + 1;
+}
+
+/* Adds the times of a line to those that other ranks have for the same step, if they have it. */
+static void add_step(struct step_series *s, const cJSON *line)
+{
+    if (!s->ranks) {
+        s->ms = allocate_more(s->ms, s->n, sizeof *s->ms);
+        memset(s->ms[s->n++], 0, sizeof *s->ms);
+    }
+    if (s->at == s->n)
+        return;
+    double *sum = s->ms[s->at++];
+    sum[LINE_STEP] += json_number(line, "step_ms");
+    for (size_t i = 0; i < sizeof phases / sizeof *phases; i++) {
+        double ms = json_number(line, phases[i].name);
+        if (isfinite(ms) && (phases[i].kind == PART_COMPUTE || phases[i].kind == PART_EXPOSED))
+            sum[phases[i].kind == PART_COMPUTE ? LINE_COMPUTE : LINE_EXPOSED] += ms;
+    }
+}
+
+/* Reads the metrics of the first RANKS ranks of a run into its n series: of a comparison the timed steps of each
+ * implementation, of a profile the captured steps. A series ends where a rank's steps end. */
+static void read_series(struct step_series *series, size_t n)
+{
+    const struct report_run *run = series->run;
+    char *line = NULL;
+    size_t room = 0;
+    for (size_t rank = 0; rank < run->ranks && rank < RANKS; rank++) {
+        FILE *file = open_metrics(run, rank);
+        if (!file)
+            break;
+        while (files_read_line(&line, &room, file) > 0) {
+            cJSON *json = json_object(line);
+            int drawn = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, run_compares(run) ? "timed" : "captured"));
+            for (struct step_series *s = series; s < series + n && drawn && isfinite(json_number(json, "step_ms")); s++)
+                if (!strcmp(json_string(json, "implementation"), s->subject))
+                    add_step(s, json);
+            cJSON_Delete(json);
+        }
+        for (struct step_series *s = series; s < series + n; s++) {
+            s->n = s->at;
+            s->at = 0;
+            s->ranks++;
+        }
+        fclose(file);
+    }
+    free(line);
+}
+
+/* Fills a line with at most POINTS points: medians of groups of consecutive steps. Returns the size of a group. */
+static size_t fill_line(struct chart_series *to, struct chart_point *point, const struct step_series *s, int line)
+{
+    size_t group = (s->n + POINTS - 1) / POINTS;
+    double *ms = allocate(group, sizeof *ms);
+    to->point = point;
+    for (size_t first = 0; first < s->n; first += group) {
+        size_t count = s->n - first < group ? s->n - first : group;
+        for (size_t i = 0; i < count; i++)
+            ms[i] = s->ms[first + i][line] / (double)s->ranks;
+        point[to->n++] = (struct chart_point){
+            .x = (double)first + 0.5 * (double)(count + 1), .y = stats_median(ms, count), .low = NAN, .high = NAN};
+    }
+    free(ms);
+    return group;
+}
+
+/* Limits the lines to 5 times the longest median step, so that a rare long step does not flatten them. Returns the
+ * limit and sets *highest to the highest value before. */
+static double cut_lines(struct chart_point *point, const struct chart_series *line, size_t n, double *highest)
+{
+    double ms[POINTS], limit = 0;
+    for (size_t i = LINE_STEP; i < n; i += LINES) {
+        for (size_t k = 0; k < line[i].n; k++)
+            ms[k] = line[i].point[k].y;
+        limit = fmax(limit, 5 * stats_median(ms, line[i].n));
+    }
+    *highest = 0;
+    for (size_t i = 0; i < n * POINTS; i++) {
+        *highest = fmax(*highest, point[i].y);
+        point[i].y = fmin(point[i].y, limit);
+    }
+    return limit;
+}
+
+static void draw_series(cJSON *document, const struct step_series *series, size_t n)
+{
+    const char *const line_name[LINES] = {"step", part_name[PART_COMPUTE], part_name[PART_EXPOSED]}, *panel[PANELS];
+    static const int colour[LINES] = {SVG_INK, PART_COMPUTE, PART_EXPOSED};
+    const char *title = "How the time of a step changed over the run";
+    char subtitle[400], medians[80] = "", cut[120] = "";
+    struct chart_point *point = allocate(n * LINES * POINTS, sizeof *point);
+    struct chart_series line[PANELS * LINES];
+    size_t most = 1;
+    double highest;
+    for (size_t i = 0; i < n * LINES; i++) {
+        panel[i / LINES] = series[i / LINES].name;
+        line[i] = (struct chart_series){
+            .name = line_name[i % LINES], .colour = colour[i % LINES], .is_dashed = 0, .panel = i / LINES};
+        size_t group = fill_line(&line[i], &point[i * POINTS], &series[i / LINES], (int)(i % LINES));
+        most = group > most ? group : most;
+    }
+    double limit = cut_lines(point, line, n * LINES, &highest);
+    if (most > 1)
+        snprintf(medians, sizeof medians, "; with more than %d steps, medians of up to %zu steps", POINTS, most);
+    if (highest > limit)
+        snprintf(cut, sizeof cut, ". Values above %.3g ms (highest: %.3g ms) are drawn at that height", limit, highest);
+    snprintf(subtitle, sizeof subtitle,
+             "Timed steps of each implementation, or captured steps of a profile, in order: means over the ranks (at "
+             "most %d)%s%s.",
+             RANKS, medians, cut);
+    document_add_picture(document, "steps-over-time", title,
+                         chart_xy(title, subtitle,
+                                  &(struct chart_xy){.x = {.title = "step"},
+                                                     .y = {.title = "ms"},
+                                                     .series = line,
+                                                     .n_series = n * LINES,
+                                                     .panel = panel,
+                                                     .n_panels = n}));
+    free(point);
+}
+
+void section_add_step_series(cJSON *document, const struct report_runs *runs)
+{
+    struct step_series series[PANELS];
+    size_t n = 0, drawn = 0;
+    for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++) {
+        size_t first = n, each = runs->n == 1 && run_compares(run);
+        for (size_t i = 0; i < (each ? run->implementations : 1) && n < PANELS; i++)
+            n = add_series(series, n, run, each ? run->implementation[i].subject : run->subject);
+        if (n > first)
+            read_series(&series[first], n - first);
+    }
+    for (size_t i = 0; i < n; i++)
+        if (series[i].n > 1)
+            series[drawn++] = series[i];
+        else
+            free(series[i].ms);
+    if (drawn)
+        draw_series(document, series, drawn);
+    for (size_t i = 0; i < drawn; i++)
+        free(series[i].ms);
 }

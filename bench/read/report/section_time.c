@@ -178,7 +178,7 @@ static void draw_scaling(cJSON *document, const struct scaling *s)
         ideal[i] = (struct chart_point){ranks, factor, NAN, NAN, CHART_PLAIN};
     }
     const struct chart_series series[] = {{"ideal", ideal, s->n, SVG_INK, .is_dashed = 1},
-                                          {"measured", measured, s->n, SVG_INK, 0}};
+                                          {"measured", measured, s->n, SVG_INK, 0, 0}};
     snprintf(title, sizeof title, "%.0f %% efficient on %zu ranks", 100 * last->efficiency.value, last->ranks);
     snprintf(subtitle, sizeof subtitle, "Tokens per second / those of %zu rank%s; %s", s->row->ranks,
              text_plural(s->row->ranks), s->workload);

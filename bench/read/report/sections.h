@@ -20,6 +20,9 @@ void section_add_choices(cJSON *document, const struct report_runs *runs);
 void section_add_breakdown(cJSON *document, const struct report_runs *runs);
 /* Adds a captured step of each of the first 4 profiles as a timeline of the ranks; reads rank_<r>_metrics.jsonl. */
 void section_add_steps(cJSON *document, const struct report_runs *runs);
+/* Adds step, computation and exposed communication over the steps: in a single run of its first 12 implementations,
+ * otherwise of the subjects of the first 12 runs; reads rank_<r>_metrics.jsonl. */
+void section_add_step_series(cJSON *document, const struct report_runs *runs);
 void section_add_scaling(cJSON *document, const struct scaling *scaling, size_t scalings); /* speed-up, efficiency */
 void section_add_buckets(cJSON *document, const struct report_runs *runs);                 /* step time by size */
 void section_add_collectives(cJSON *document, const struct report_runs *runs);             /* times and bandwidths */

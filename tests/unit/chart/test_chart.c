@@ -69,7 +69,7 @@ static const struct chart_point points[] = {{1, 30, 28, 33, CHART_PLAIN},
 
 static struct chart_xy of_points(struct chart_series *series)
 {
-    *series = (struct chart_series){"ddp", points, 4, 2, 0};
+    *series = (struct chart_series){"ddp", points, 4, 2, 0, 0};
     return (struct chart_xy){.x = {.title = "MiB", .is_log = 1}, .y = {.title = "ms"}, .series = series, .n_series = 1};
 }
 
@@ -99,7 +99,7 @@ TEST(ticks_are_at_the_points)
 {
     const struct chart_point odd[] = {{3, 1, NAN, NAN, 0}, {48, 2, NAN, NAN, 0}, {7, 5, NAN, NAN, 0}};
     struct chart_point many[40];
-    struct chart_series series = {"in", odd, 3, 0, 0};
+    struct chart_series series = {"in", odd, 3, 0, 0, 0};
     struct chart_xy chart = {
         .x = {.title = "MiB", .is_log = 1}, .y = {.title = "ms", .is_log = 1}, .series = &series, .n_series = 1};
     take(chart_xy(title, subtitle, &chart));
@@ -109,7 +109,7 @@ TEST(ticks_are_at_the_points)
     ck_assert_uint_eq(count("interval"), 0);
     for (int i = 0; i < 40; i++)
         many[i] = (struct chart_point){ldexp(3, i), 1 + i, NAN, NAN, 0};
-    series = (struct chart_series){NULL, many, 40, 0, 0};
+    series = (struct chart_series){NULL, many, 40, 0, 0, 0};
     chart.x.is_bytes = 1;
     take(chart_xy(title, subtitle, &chart));
     expect(">3 B<");
@@ -119,9 +119,36 @@ TEST(ticks_are_at_the_points)
 TEST(a_cut_axis_is_marked)
 {
     const struct chart_point high[] = {{1, 905, NAN, NAN, 0}, {2, 940, NAN, NAN, 0}};
-    const struct chart_series series = {NULL, high, 2, 0, 1};
+    const struct chart_series series = {NULL, high, 2, 0, 1, 0};
     take(chart_xy(title, subtitle, &(struct chart_xy){.y = {.title = "step, ms"}, .series = &series, .n_series = 1}));
     expect(">step, ms (the axis does not begin at 0)<");
+}
+
+TEST(panels_have_one_y_axis)
+{
+    const struct chart_point low[] = {{0, 5, NAN, NAN, 0}, {2, 10, NAN, NAN, 0}},
+                             high[] = {{0, 10, NAN, NAN, 0}, {90, 90, NAN, NAN, 0}};
+    const struct chart_series series[] = {{"a", low, 2, 1, 0, 0}, {"a", high, 2, 1, 0, 1}};
+    const char *const names[] = {"first", "second"};
+    take(chart_xy(title, subtitle,
+                  &(struct chart_xy){.x = {.title = "step"},
+                                     .y = {.title = "ms"},
+                                     .series = series,
+                                     .n_series = 2,
+                                     .panel = names,
+                                     .n_panels = 2}));
+    ck_assert_uint_eq(count(">first<") + count(">second<") + count(">a<") + count(">step<"), 4);
+    ck_assert_uint_eq(count("<circle"), 0);
+    double at[2][4]; /* x and y of both points of each line */
+    const char *path = picture;
+    for (int i = 0; i < 2; i++) {
+        path = strstr(path, "dp-line dp-c1\" d=\"M") + 1;
+        ck_assert_int_eq(sscanf(path, "p-line dp-c1\" d=\"M%lf %lfL%lf %lf", at[i], at[i] + 1, at[i] + 2, at[i] + 3),
+                         4);
+    }
+    ck_assert_double_eq_tol(at[0][0], at[1][0], 0.05);
+    ck_assert_double_eq_tol(at[0][2], at[1][2], 0.05); /* each panel has an x axis of its own */
+    ck_assert_double_eq_tol((at[0][1] - at[0][3]) / 5, (at[1][1] - at[1][3]) / 80, 0.05);
 }
 
 /* Names of series and reference lines do not overlap, however close the ends of the lines are. */
@@ -135,7 +162,7 @@ TEST(names_of_many_lines)
     for (int i = 0; i < LINES; i++) {
         snprintf(name[i], sizeof name[i], "%d %s", i,
                  i % 2 ? "a name that is rather longer than any name should be" : "");
-        series[i] = (struct chart_series){name[i], point, 2, i % 8, 1};
+        series[i] = (struct chart_series){name[i], point, 2, i % 8, 1, 0};
         reference[i] = (struct chart_reference){name[i], 20 + 0.1 * i};
     }
     take(chart_xy(
@@ -227,13 +254,16 @@ static void draw_anything(int seed)
         span[i] = (struct chart_span){a, b, (size_t)(i % 3), i % 3, i % 3 == seed % 3 ? NULL : any_text()};
     }
     size_t n = (size_t)(uniform() * (N + 1));
-    const struct chart_series series[2] = {{any_text(), point, n, 1, 0}, {any_text(), point, n / 2, 2, 1}};
+    const struct chart_series series[2] = {{any_text(), point, n, 1, 0, 0},
+                                           {any_text(), point, n / 2, 2, 1, seed % 4 > 1}};
     struct chart_xy xy = {.x = {any_text(), seed % 2, seed % 5 == 0},
                           .y = {any_text(), seed / 2 % 2, 0},
                           .series = series,
                           .reference = reference,
                           .n_series = 2,
-                          .n_references = n};
+                          .n_references = n,
+                          .panel = kind,
+                          .n_panels = (size_t)seed % 4};
     take(chart_xy(any_text(), any_text(), &xy));
     take(chart_rows(any_text(), any_text(), &(struct chart_rows){row, kind, span, 3, 3, n}));
 }

@@ -4,6 +4,9 @@
 #include "report/bottlenecks.h"
 #include "report/scaling.h"
 #include "report/sections.h"
+#include "tests/support/picture.h"
+#include "tests/support/saved.h"
+#include "tests/support/scratch.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -31,6 +34,7 @@ static void teardown(void)
     bottlenecks_destroy(&found);
     scaling_destroy(scaling, scalings);
     runs_destroy(&runs);
+    scratch_remove_all();
 }
 
 static void analyse(void)
@@ -467,6 +471,90 @@ TEST(calls_of_one_rank_are_not_communication)
     has("quick 2 all_reduce float sum in_place 8 2.008");
     has("quick 2 all_reduce float sum in_place 524288 526.3");
     lacks("single");
+}
+
+/* Adds the metrics of a rank, in which each of n timed steps of ddp has these times; untimed steps and other lines do
+ * not. */
+static void add_metrics(struct report_run *run, size_t rank, const double *step_ms, size_t n)
+{
+    char name[40], *text;
+    size_t length;
+    FILE *out = text_begin(&text, &length);
+    fprintf(out, "{\"implementation\": \"ddp\", \"timed\": false, \"step_ms\": 1e3}\n");
+    fprintf(out, "{\"implementation\": \"other\", \"timed\": true, \"step_ms\": 1e3}\n");
+    for (size_t i = 0; i < n; i++)
+        fprintf(out,
+                "{\"implementation\": \"ddp\", \"timed\": true, \"step_ms\": %g, \"zero_grad_ms\": %g, "
+                "\"backward_pass_ms\": %g, \"data_loading_ms\": 1e3, \"gradient_sync_ms\": %g}\n",
+                step_ms[i], step_ms[i] / 10, step_ms[i] / 2, step_ms[i] / 5);
+    fprintf(out, "{\"implementation\": \"ddp\", \"timed\": true, \"gradients_ready_ms\": []}\n{\"implem");
+    text_end(out);
+    snprintf(name, sizeof name, "rank_%zu_metrics.jsonl", rank);
+    saved_file(run->directory, name, text);
+    free(text);
+}
+
+/* Draws the steps of the runs over time. Returns the picture, which `said` frees. */
+static const char *draw_steps(void)
+{
+    document = document_create("a");
+    section_add_step_series(document, &runs);
+    const char *svg = json_string(cJSON_GetObjectItemCaseSensitive(document, "blocks")->child, "svg");
+    ck_assert_msg(!picture_fault(svg), "%s", picture_fault(svg));
+    return svg;
+}
+
+TEST(steps_over_time_are_means_over_ranks)
+{
+    static const double rank_0[] = {10, 30, 50, 10}, rank_1[] = {20, 30, 10}; /* rank 1 was interrupted */
+    static const char *const lines[] = {"dp-line", "dp-line dp-c0", "dp-line dp-c2"};
+    static const double share[] = {1, 0.6, 0.2};
+    struct report_run *run = add_steps("r", 2, 100, 3, 6, 0, 1, 10);
+    strcpy(run->directory, scratch_make());
+    add_metrics(run, 0, rank_0, 4);
+    add_metrics(run, 1, rank_1, 3);
+    run->implementation = calloc(1, sizeof *run->implementation);
+    strcpy(run->implementation[run->implementations++].subject, "ddp");
+    const char *svg = draw_steps();
+    double y[3][3], x;
+    char end;
+    for (int i = 0; i < 3; i++) {
+        char begin[80];
+        snprintf(begin, sizeof begin, "<path class=\"%s\" d=\"M", lines[i]);
+        const char *path = strstr(svg, begin) + strlen(begin);
+        ck_assert_int_eq(sscanf(path, "%lf %lfL%lf %lfL%lf %lf%c", &x, &y[i][0], &x, &y[i][1], &x, &y[i][2], &end), 7);
+        ck_assert_int_eq(end, '"');
+    }
+    ck_assert_ptr_nonnull(strstr(svg, ">30</text>")); /* the axis ends above the longest step */
+    ck_assert_ptr_null(strstr(svg, ">40</text>"));
+    double ms = (y[0][0] - y[0][1]) / 15; /* means of steps: 15, 30 and 30 ms */
+    ck_assert_double_gt(ms, 0);
+    for (int i = 0; i < 3; i++) {
+        ck_assert_double_eq_tol(y[i][0] - y[0][0], ms * (1 - share[i]) * 15, 0.3);
+        ck_assert_double_eq_tol(y[i][1] - y[0][1], ms * (1 - share[i]) * 30, 0.3);
+        ck_assert_double_eq_tol(y[i][2], y[i][1], 0.05);
+    }
+    said();
+}
+
+TEST(many_steps_are_medians_and_long_ones_are_cut)
+{
+    double step[601];
+    struct report_run *run = add_profile("p", 1, 10);
+    strcpy(run->mode, "benchmark");
+    strcpy(run->directory, scratch_make());
+    for (int i = 0; i < 601; i++)
+        step[i] = i == 600 ? 90 : i % 3 ? 10 : 80; /* of three steps, one is long */
+    add_metrics(run, 0, step, 601);
+    add_run("allreduce", "beside", 1, NAN)->subject[0] = 0;
+    const char *svg = draw_steps(), *line = strstr(svg, "<path class=\"dp-line\" d=\"M");
+    int points = 1;
+    for (; *line != '\n'; line++)
+        points += *line == 'L';
+    ck_assert_int_eq(points, 201);
+    ck_assert_ptr_nonnull(strstr(svg, "medians of up to 3 steps. Values above 50 ms (highest: 90 ms)"));
+    ck_assert_ptr_nonnull(strstr(svg, ">40</text>"));
+    said();
 }
 
 SUITE("analysis", setup, teardown)
