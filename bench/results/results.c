@@ -29,7 +29,7 @@ static const struct option rows[] = {
      .help = "file that is replaced every few seconds by the figures so far in Prometheus' text format, such as for the "
      "textfile collector of node_exporter"},
     {.name = "dry-run", .kind = &option_count, .offset = FIELD(dry_run_ranks), .initial = "0", .high = 1e6,
-     .help = "only check the command line, as for this number of ranks, whatever hardware this machine has; 0: run"},
+     .help = "check the command line for this number of ranks, on any machine, and print what the run would need and do; 0: run"},
 };
 /* clang-format on */
 

@@ -19,7 +19,7 @@ struct results_options {
     const char *output;     /* result directory; "": results/<time>[-<label>] */
     const char *label;      /* name of the run; "": none */
     const char *prometheus; /* file replaced at each write of the summary; "": none */
-    size_t dry_run_ranks;   /* > 0: the program only checks its command line, for this number of ranks */
+    size_t dry_run_ranks;   /* > 0: check the options for this number of ranks, print what the run would be; 0: run */
 };
 
 /* Returns the section of an option table for --output, --label, --prometheus and --dry-run; parsing fills *options. */
