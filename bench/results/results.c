@@ -111,6 +111,9 @@ static int take_directory(struct results *results, const struct results_target *
         files_make_directories(target->option, results->directory) ||
         (results->rank == 0 && files_lock_directory(target->option, results->directory, &results->lock)))
         return -1;
+    if (access(results->directory, W_OK))
+        return error_report("--%s %s: cannot write files to this directory: %s; choose another", target->option,
+                            results->directory, strerror(errno));
     if (results->rank == 0) {
         files_remove_left(results->top);
         files_remove_left(results->directory);

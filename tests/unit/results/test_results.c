@@ -411,6 +411,16 @@ TEST(the_environment_has_no_secrets)
     free(all);
 }
 
+TEST(the_command_to_tune_a_run)
+{
+    char text[TUNE_COMMAND];
+    cJSON *json = cJSON_Parse("{\"argv\": [\"my bench\", \"--rounds\", \"3\"], \"configuration\": {\"batch-size\": 8, "
+                              "\"d-model\": 64, \"rounds\": 3, \"data\": \"a b.txt\", \"dtype\": \"fp32\"}}");
+    ck_assert_str_eq(provenance_tune(text, json, 4),
+                     "mpirun -n 4 'my bench' tune --d-model 64 --batch-size 8 --data 'a b.txt'");
+    cJSON_Delete(json);
+}
+
 /* The buckets of every plan add up to the gradient with its padding; `none` sends nothing. */
 TEST(run_lists_the_collectives)
 {
