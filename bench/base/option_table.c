@@ -35,7 +35,7 @@ int option_choose(const struct option *option, const char *text, const char *con
     }
     for (int i = 0; name[i] && *text; i++)
         if (!strncmp(text, name[i], strlen(text)))
-            return error_report("--%s %s: did you mean %s? expected %s", option->name, text, name[i], known);
+            return error_report("--%s %s: expected %s; did you mean %s?", option->name, text, known, name[i]);
     return error_report("--%s %s: expected %s", option->name, text, known);
 }
 

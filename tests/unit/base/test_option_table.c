@@ -188,7 +188,7 @@ static const char *const refused[][2] = {
     {"--n_gpus", "unknown option '--n_gpus': start more ranks"},
     {"--unlike", "unknown option '--unlike'; see --help all"},
     {"--colour pink", "--colour pink: expected red, green or blue"},
-    {"--colour gr", "--colour gr: did you mean green? expected red, green or blue"},
+    {"--colour gr", "--colour gr: expected red, green or blue; did you mean green?"},
     {"--tint", "--tint needs --colour"},
     {"--dtype --check", "--dtype needs a value"},
     {"--colour blue --tint", "--tint does not go with --colour blue; leave one of them out"},
