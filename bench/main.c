@@ -133,6 +133,15 @@ static void print_help(const struct option_table *table)
     implementations_help(stdout);
 }
 
+static int foresee(const void *context, int ranks, int on_gpus, cJSON *summary)
+{
+    const struct command_line *line = context;
+    const struct training_options *t = &line->run.training;
+    return line->profile.profile ? profile_foresee(&line->profile, &line->run, ranks, on_gpus, summary)
+                                 : training_foresee(&line->run, &(struct recording){0}, ranks, on_gpus, 0,
+                                                    t->resolve > 0 ? t->max_minutes : 0, summary);
+}
+
 static int run(void *context, const struct job *job, const struct command *command)
 {
     const struct command_line *line = context;
@@ -144,7 +153,8 @@ static enum exit_status training_main(const struct job *job, int argc, char *con
 {
     struct command_line line = {0};
     struct option_table table = {0};
-    const struct harness_command command = {&line, &table, &line.run.harness, check, print_help, "the run failed", run};
+    const struct harness_command command = {&line,      &table,           &line.run.harness, check,
+                                            print_help, "the run failed", foresee,           run};
     run_options_add(&table, &line.run);
     profile_options_add(&table, &line.profile);
     return harness_main(&command, job, argc, argv);

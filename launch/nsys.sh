@@ -5,8 +5,8 @@
 #   -n, --ranks N     starts N ranks here by launch/run.sh, with a report for each (default: one process)
 #   --slurm           starts the ranks of this job by srun, with a report for each; the environment variable SRUN holds srun and its options
 #   --one-report      with --ranks: one report for all of them
-#   -o, --output DIR  directory of the reports, rank_0.nsys-rep and so on (default nsys)
-#   --trace LIST      what is traced (default cuda,nvtx,cublas,mpi); see nsys profile --help
+#   -o, --output DIR  directory of the reports, rank_0.nsys-rep and so on, and of summary_stats.csv: nsys stats of rank 0 (default nsys)
+#   --trace LIST      what is traced (default cuda,nvtx,cublas,mpi), also osrt (calls of the system); see nsys profile --help
 #   --overwrite       replaces existing reports
 #   --dry-run         prints the command instead of running it
 # With ddpbench's --profile --cuda-profiler-range only the captured steps are recorded, otherwise the whole run. Only one
@@ -32,5 +32,13 @@ find_tool nsys "NVIDIA Nsight Systems"
 command=("$tool" profile "--trace=$trace" "--mpi-impl=$mpi" --sample=none --cpuctxsw=none
     "--force-overwrite=$([ -n "$overwrite" ] && echo true || echo false)" "--output=$out/$report")
 [ -z "$captured" ] || command+=(--capture-range=cudaProfilerApi --capture-range-end=stop)
-[ -z "$one_report" ] || run_or_print "${command[@]}" "${launcher[@]}" "${program[@]}"
-run_or_print "${launcher[@]}" "${command[@]}" "${program[@]}"
+if [ -n "$one_report" ]; then command+=("${launcher[@]}"); else command=("${launcher[@]}" "${command[@]}"); fi
+[ -z "$dry_run" ] || run_or_print "${command[@]}" "${program[@]}"
+trap end_child EXIT
+trap_signals
+make_directory "$out"
+wait_child "${command[@]}" "${program[@]}" && status=0 || status=$?
+first=$out/${report/%\%q*/0}.nsys-rep # without captured steps there is no report
+[ ! -e "$first" ] || wait_child "$tool" stats --quiet --force-export=true --format csv --output - "$first" >"$out/summary_stats.csv" ||
+    echo "nsys stats failed: $out/summary_stats.csv is not complete" >&2
+[ "$status" = 0 ] || exit "$status"

@@ -33,6 +33,9 @@ int option_choose(const struct option *option, const char *text, const char *con
         if (at < sizeof known)
             at += (size_t)snprintf(known + at, sizeof known - at, "%s%s", before, name[i]);
     }
+    for (int i = 0; name[i] && *text; i++)
+        if (!strncmp(text, name[i], strlen(text)))
+            return error_report("--%s %s: expected %s; did you mean %s?", option->name, text, known, name[i]);
     return error_report("--%s %s: expected %s", option->name, text, known);
 }
 
@@ -203,13 +206,19 @@ void option_table_remove(struct option_table *table, const char *name)
     memmove(table->row + at, table->row + at + 1, (table->rows - at) * sizeof *table->row);
 }
 
+/* Returns a character of an option's name as in its row: people also write _ for -. */
+static char in_row(char c)
+{
+    return c == '_' ? '-' : c;
+}
+
 /* Counts the letters that only one of two words has, whatever their order: 0 if two letters are swapped, 1 if one is
  * missing, 2 if one is replaced. Returns 1 if b begins with a, since people abbreviate names. */
 static int distance(const char *a, size_t n, const char *b)
 {
     int count[256] = {0}, sum = 0;
     for (size_t i = 0; i < n; i++)
-        count[(unsigned char)(a[i] == '_' ? '-' : a[i])]++;
+        count[(unsigned char)in_row(a[i])]++;
     for (size_t i = 0; b[i]; i++)
         count[(unsigned char)b[i]]--;
     for (int c = 0; c < 256; c++)
@@ -223,7 +232,7 @@ static int is_listed(const char *word, size_t length, const char *list)
     for (const char *at = list; at && *at; at += strspn(at, " ")) {
         size_t n = strcspn(at, " ");
         size_t same = 0;
-        while (same < n && same < length && (at[same] == word[same] || (at[same] == '-' && word[same] == '_')))
+        while (same < n && same < length && at[same] == in_row(word[same]))
             same++;
         if (same == n && n == length)
             return 1;
@@ -232,13 +241,18 @@ static int is_listed(const char *word, size_t length, const char *list)
     return 0;
 }
 
-/* Reports an unknown option, with up to three that have a similar name or that other programs call so. */
+/* Reports an unknown option, with what to do instead, or the option that other programs call so, or up to three that
+ * have a similar name. */
 static int report_unknown(const struct option_table *table, const char *word, size_t length)
 {
     size_t dashes = *word == '-' ? strspn(word, "-") : 0, at = 0;
     int limit = 1 + (int)length / 3, shown = 0;
     char known[200] = "";
-    for (int far = 0; far <= limit && length > dashes && length < 64; far++) /* no option name is longer */
+    for (const struct option_hint *hint = table->hints; hint && hint->words; hint++)
+        if (is_listed(word + dashes, length - dashes, hint->words))
+            return error_report("unknown option '%.*s': %s", (int)length, word, hint->instead);
+    for (int far = 0; far <= limit && !(far == 1 && shown) && length > dashes && length < 64;
+         far++) /* no name is longer */
         for (size_t i = 0; i < table->rows && shown < 3 && at < sizeof known; i++)
             if ((is_listed(word + dashes, length - dashes, table->row[i].option->also)
                      ? 0
@@ -311,7 +325,7 @@ static int parse_option(struct option_table *table, int argc, char *const argv[]
     if (letter == '-') {
         letter = 0;
         for (size_t c = 0; c + 2 < length && c < sizeof name - 1; c++)
-            name[c] = word[c + 2] == '_' ? '-' : word[c + 2];
+            name[c] = in_row(word[c + 2]);
         value = word[length] ? word + length + 1 : NULL;
     }
     size_t number = find_row(table, name, letter);

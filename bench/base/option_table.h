@@ -59,6 +59,11 @@ struct option_section {
 
 enum { OPTION_SECTIONS = 16, OPTIONS_MOST = 128 };
 
+/* Words of other programs for what no option here does, separated by spaces, and the advice that the error gives. */
+struct option_hint {
+    const char *words, *instead;
+};
+
 /* A command line: the options that it may contain and, once it is parsed, their values. */
 struct option_table {
     size_t sections, rows;
@@ -68,7 +73,8 @@ struct option_table {
         size_t section;
         const char *text; /* text of the value, given or default; NULL for a flag */
         int given;
-    } row[OPTIONS_MOST]; /* the rows of all sections */
+    } row[OPTIONS_MOST];             /* the rows of all sections */
+    const struct option_hint *hints; /* ended by a row of NULL; or NULL */
     /* Called for each word that is not an option. Returns 0; or -1, reported. NULL: only options are allowed. */
     int (*word)(void *context, const char *word);
     void *context;

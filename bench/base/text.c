@@ -25,6 +25,8 @@ static const struct {
     {"B/s", "MB/s", 0, 1e-6},
     {"FLOP/s", "TFLOP/s", 1e12, 1e-12},
     {"FLOP/s", "GFLOP/s", 0, 1e-9},
+    {"FLOP", "TFLOP", 1e12, 1e-12},
+    {"FLOP", "GFLOP", 0, 1e-9},
     {"1", "", 0, 1},
 };
 

@@ -225,7 +225,8 @@ def keep_block(run, results, label, number, report, times, at):
         line |= {f"{phase}_ms": 1e-6 * t["phase"][p] for p, phase in enumerate(PHASES)}
         line |= {"loss": loss, "learning_rate": run.trainer.schedule.rate(at + i)}
         if warmup or o.log_grad_norm:
-            line["grad_norm"] = norm
+            clipped = norm * min(1, o.max_norm / (norm + 1e-6)) if warmup else norm
+            line |= {"grad_norm": norm, "grad_norm_clipped": clipped}
         lines.append(line | {"other_processes_cores": others})
     results.write_lines(lines)
     run.blocks += 1

@@ -16,7 +16,7 @@ struct finding {
     struct measured loss;      /* seconds that the step loses, with a 95 % interval; NAN: unknown */
     double share;              /* loss / step; NAN: unknown */
     char text[900];            /* what was measured, on which ranks: a sentence without its full stop */
-    char advice[320];          /* what to try: a sentence without its full stop */
+    char advice[900];          /* what to try: a sentence without its full stop */
 };
 
 /* Whether the whole interval of the loss is above 0; true if the loss has no interval. */

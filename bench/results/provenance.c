@@ -2,6 +2,7 @@
 #include "results/results.h"
 
 #include "base/json.h"
+#include "base/text.h"
 #include "base/version.h"
 #include "ddp/watchdog.h"
 #include "kernels/error.h"
@@ -56,6 +57,34 @@ cJSON *provenance_create(const char *mode, const char *label, const struct comma
         cJSON_AddItemToArray(words, json_text(command->argv[i]));
     cJSON_AddItemToObject(json, "configuration", option_table_json(command->table));
     return json;
+}
+
+const char *provenance_tune(char text[TUNE_COMMAND], const cJSON *run, size_t ranks)
+{
+    static const char *const options[] = {"num-layers", "d-model",    "num-heads", "d-ff", "context-length",
+                                          "vocab-size", "batch-size", "dtype",     "data"};
+    const cJSON *program = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(run, "argv"), 0);
+    char *words = NULL;
+    size_t length = 0;
+    FILE *out = text_begin(&words, &length);
+    fprintf(out, "mpirun -n %zu", ranks);
+    text_print_word(out, cJSON_IsString(program) ? program->valuestring : "ddpbench");
+    fputs(" tune", out);
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        const cJSON *value =
+            cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(run, "configuration"), options[i]);
+        if (cJSON_IsNumber(value))
+            fprintf(out, " --%s %.0f", options[i], value->valuedouble);
+        else if (cJSON_IsString(value) && strcmp(value->valuestring, "fp32") &&
+                 strcmp(value->valuestring, "synthetic")) {
+            fprintf(out, " --%s", options[i]);
+            text_print_word(out, value->valuestring);
+        }
+    }
+    text_end(out);
+    snprintf(text, TUNE_COMMAND, "%s", words);
+    free(words);
+    return text;
 }
 
 int provenance_write(const struct results *results, cJSON *json)

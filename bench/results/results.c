@@ -29,7 +29,7 @@ static const struct option rows[] = {
      .help = "file that is replaced every few seconds by the figures so far in Prometheus' text format, such as for the "
      "textfile collector of node_exporter"},
     {.name = "dry-run", .kind = &option_count, .offset = FIELD(dry_run_ranks), .initial = "0", .high = 1e6,
-     .help = "only check the command line, as for this number of ranks, whatever hardware this machine has; 0: run"},
+     .help = "check the command line for this number of ranks, on any machine, and print what the run would need and do; 0: run"},
 };
 /* clang-format on */
 
@@ -113,6 +113,9 @@ static int take_directory(struct results *results, const struct results_target *
         files_make_directories(target->option, results->directory) ||
         (results->rank == 0 && files_lock_directory(target->option, results->directory, &results->lock)))
         return -1;
+    if (access(results->directory, W_OK))
+        return error_report("--%s %s: cannot write files to this directory: %s; choose another", target->option,
+                            results->directory, strerror(errno));
     if (results->rank == 0) {
         files_remove_left(results->top);
         files_remove_left(results->directory);

@@ -19,7 +19,7 @@ struct results_options {
     const char *output;     /* result directory; "": results/<time>[-<label>] */
     const char *label;      /* name of the run; "": none */
     const char *prometheus; /* file replaced at each write of the summary; "": none */
-    size_t dry_run_ranks;   /* > 0: the program only checks its command line, for this number of ranks */
+    size_t dry_run_ranks;   /* > 0: check the options for this number of ranks, print what the run would be; 0: run */
 };
 
 /* Returns the section of an option table for --output, --label, --prometheus and --dry-run; parsing fills *options. */
@@ -72,6 +72,11 @@ struct command {
 /* Creates the JSON of run.json with schema version, program, version, mode, time, label, argv, and the value of every
  * option as "configuration". The caller owns it. */
 cJSON *provenance_create(const char *mode, const char *label, const struct command *command);
+
+/* Writes the command that tunes the model, data and batch of a run. run: run.json, or what provenance_create returns.
+ */
+enum { TUNE_COMMAND = 600 };
+const char *provenance_tune(char text[TUNE_COMMAND], const cJSON *run, size_t ranks);
 
 /* Adds to run.json: the communication backend, its version (NCCL) or kind of progress (MPI), and the MPI library. */
 void provenance_add_comm(cJSON *json, const struct comm *comm);

@@ -41,7 +41,7 @@ for ranks in 1 2 3; do
     result "$good" "$ranks ranks: all .json and .jsonl files are valid"
     cmp -s printed "$out/summary.txt" && good=0 || good=1
     result "$good" "$ranks ranks: summary.txt equals the printed table"
-    [ "$ranks" = 1 ] && expected='Nothing to choose: one rank' || expected='(Use|Shortest so far is) ddp[a-z_0-9]*(, [0-9.]+ MiB)?: .* slower than without communication'
+    [ "$ranks" = 1 ] && expected='Nothing to choose: one rank' || expected='(Use|Shortest so far is) ddp[a-z_0-9]*(, [0-9.]+ [KM]iB)?: .* slower than without communication'
     texts "$out/summary.json" | grep -qE "^$expected" && good=0 || good=1
     result "$good" "$ranks ranks: the summary recommends a strategy, or notes that one rank leaves no choice"
     # 144 steps: 6 rounds x 6 implementations x (2 + 2) steps
@@ -98,10 +98,24 @@ result "$good" "--help is printed once, with exit status 0"
 launch 2 --version
 [ "$status" = 0 ] && [[ $(cat printed) =~ ^ddpbench\ [^[:space:]]+$ ]] && good=0 || good=1
 result "$good" "--version is one line, with exit status 0"
-for command in '' tune allreduce; do
-    try "$program" ${command:+"$command"} --output dry --dry-run 3
-    is "a dry run of ${command:-the benchmark} prints nothing and makes no file" "$status $(cat printed said) $(find . -name dry)" "0  "
-done
+# foresees OPTIONS WORK: checks that a dry run for 3 ranks prints a line that begins with WORK, on stdout only, and makes no files.
+foresees() {
+    # shellcheck disable=SC2086 # $1 is a list of words
+    try "$program" --device cpu $1 --dry-run 3
+    is "a dry run of '$1' prints the work, and makes no files" "$status $(cat said) $(grep -o "^$2" printed)$(find results -newer said)" "0  $2"
+}
+foresees '--rounds 4 --implementations none,ddp --steps-per-block 5' 'Work: 4 rounds x 2 implementations x 7 steps = 56 steps'
+foresees '--resolve 1% --max-minutes 2' 'Work: rounds of at most 6 implementations x 9 steps until they are decided, for at most 2 min'
+foresees '--profile --num-epochs 5' 'Work: 5 captured steps, then 10 rounds x 3 implementations x 5 steps = 150 steps'
+try "$program" tune --device cpu --dry-run 3
+succeeds "a dry run of tune prints its limit" grep -q '^Work: rounds of at most .* for at most 5 min' printed
+try "$program" allreduce -b 8 -e 32 --dry-run 3
+succeeds "a dry run of allreduce prints the number of timings" grep -q '^Work: 6 timings of messages from 8 B to 32 B$' printed
+first
+cp said ran
+try "$program" --device cpu --rounds 1 --steps-per-block 1 --dry-run 1
+is "a dry run prints preset, model, batch, buckets and memory as the run does" \
+    "$(sed -n '/^From the preset/,/^Memory of all/p' printed | sed '$d')" "$(sed -n '/^From the preset/,/^The first step/p' ran | grep -vE '^(Data|Regime|The first)')"
 try "$program" --batch-size 4 --dry-run 3
 check 2 "--dry-run 3 refuses a batch that 3 ranks cannot divide" 'a batch of 4 cannot be divided evenly among 3 ranks'
 try "$program" allreduce --collective broadcast --root 3 --dry-run 3
@@ -165,6 +179,7 @@ else
     refuse "a data file without read permission" 2 '--data .*locked: cannot open it: Permission denied' --data "$temporary/locked"
     mkdir "$temporary/closed" && chmod 500 "$temporary/closed"
     refuse "an output directory without write permission" 2 '--output .*closed.*Permission denied' --output "$temporary/closed/run"
+    refuse "an output directory that cannot be written" 2 '--output .*closed: cannot write files to this directory: Permission denied' --output "$temporary/closed"
 fi
 
 refuse "an output directory below a file" 2 '--output .*empty/run: cannot make the directory' --output "$temporary/empty/run"

@@ -6,10 +6,18 @@ set -euo pipefail
 # shellcheck source=tests/support/cli.sh
 . "$(dirname "$0")/../support/cli.sh"
 
+# The fake nsys also makes its report and, as `nsys stats`, prints the report's path.
 # Each fake tool records its command line and runs the program, which also records its command line.
 mkdir bin
 cat >bin/nsys <<'END'
 #!/usr/bin/env bash
+[ "$1" != stats ] || { echo "${*:2}"; exit "${STATS_STATUS:-0}"; }
+for word; do
+    [[ $word == --output=* ]] || continue
+    word=${word#*=} name=${word##*[{]} name=${name%\}}
+    [[ $word != *%q* ]] || word=${word%\%q*}${!name}
+    : >"$word.nsys-rep"
+done
 echo "${0##*/}: $*" >>"$HEARD/tool${PMI_RANK:-${OMPI_COMM_WORLD_RANK:-${SLURM_PROCID:-}}}"
 while [ "$1" != measured ] && [[ $1 != */run.sh ]]; do shift; done
 exec "$@"
@@ -53,8 +61,14 @@ runs "nsys.sh, --cuda-profiler-range and options" "nsys: profile --trace=cuda,nv
     "$nsys" -o 'my reports' --trace cuda,nvtx --overwrite -- measured --cuda-profiler-range
 runs "nsys.sh, a report for each of two ranks" "$(twice "$as_usual --output=nsys/rank_%q{$rank_variable} measured x")" \
     'rank 0: [x]|rank 1: [x]' "$nsys" -n 2 -- measured x
+summary='--quiet --force-export=true --format csv --output -'
+is "nsys.sh, statistics of rank 0" "$(cat nsys/summary_stats.csv) $(cd nsys && echo rank_*)" "$summary nsys/rank_0.nsys-rep rank_0.nsys-rep rank_1.nsys-rep"
 runs "nsys.sh, --one-report" "$as_usual --output=nsys/all_ranks $root/launch/run.sh -n 2 -- measured x" \
     'rank 0: [x]|rank 1: [x]' "$nsys" -n 2 --one-report -- measured x
+is "nsys.sh, statistics of all ranks" "$(cat nsys/summary_stats.csv)" "$summary nsys/all_ranks.nsys-rep"
+runs "nsys.sh, --trace osrt" "nsys: profile --trace=cuda,nvtx,osrt $plain --force-overwrite=false --output=nsys/rank_0 measured x" \
+    'rank none: [x]' env STATS_STATUS=1 "$nsys" --trace cuda,nvtx,osrt -- measured x
+is "nsys.sh reports that nsys stats failed" "$(cat said)" 'nsys stats failed: nsys/summary_stats.csv is not complete'
 runs "nsys.sh, --slurm" "$(twice "$as_usual --output=nsys/rank_%q{SLURM_PROCID} measured x")" \
     'rank 0: [x]|rank 1: [x]' env SRUN='srun --mpi=pmi2' "$nsys" --slurm -- measured x
 runs "ncu.sh, one process" "$measures --export ncu/rank_0 measured x" 'rank none: [x]' "$ncu" -- measured x

@@ -48,6 +48,10 @@ again "a benchmark" benchmark "$(quote_words "$program") ${tiny[*]} --implementa
 again profile profile "$(quote_words "$program") ${tiny[*]} --profile --profile-implementation ddp --profile-output-dir profile" profile/ddp
 again collectives allreduce "allreduce --sizes 8,1K --iters 20 --output collectives" collectives
 
+try "$program" report "a benchmark" --markdown -
+is "the picture of a benchmark is titled by the strategy with the shortest step" \
+    "$(sed -nE 's/.*% of a step is .* \((.*)\)\]\(pictures.*/\1/p' printed)" "a-label, ddp"
+
 try "$program" report "a benchmark" profile collectives --csv all.csv
 is "a report of several runs omits the output of each" \
     "$status $(head -n 1 printed) $(grep -c '^Losses of all' printed)" "0 Bottleneck analysis of 3 runs 0"

@@ -40,15 +40,29 @@ static int check_memory(const char *where, double needed, size_t available)
         text_memory(need, (size_t)fmin(needed, 1e19)), where, text_memory(have, available));
 }
 
-/* Checks that two buffers of most_bytes per rank fit into the memory of this machine and of the GPU. All ranks call. */
-static int check_messages(const struct allreduce_options *o, const struct harness *h, size_t most_bytes)
+/* Returns the bytes of the largest message: it has at least one whole element for each rank. */
+static size_t largest_message(const struct allreduce_options *o, int ranks)
+{
+    enum { LONGEST_ELEMENT = 8 }; /* in bytes */
+    return o->messages.bytes[o->messages.n - 1] + LONGEST_ELEMENT * (size_t)ranks;
+}
+
+/* Returns the bytes of host memory that a rank needs: two buffers (stages 1: and their copies), and samples: this
+ * rank's times of all sizes, all ranks' times of one size. */
+static size_t host_memory(const struct allreduce_options *o, int ranks, int stages)
+{
+    size_t most_iterations = o->timing.iters ? o->timing.iters : TIMING_MOST_ITERATIONS;
+    size_t samples = most_iterations * sizeof(double) * (2 * o->messages.n + (size_t)ranks);
+    return 2 * largest_message(o, ranks) * (stages ? 2 : 1) + samples;
+}
+
+/* Checks that two buffers per rank fit into the memory of this machine and of the GPU. All ranks call. */
+static int check_messages(const struct allreduce_options *o, const struct harness *h)
 {
     const struct job *job = h->job;
-    size_t most_iterations = o->timing.iters ? o->timing.iters : TIMING_MOST_ITERATIONS;
-    size_t buffers = 2 * most_bytes; /* samples (below): this rank's times of all sizes, all ranks' times of one size */
-    size_t samples = most_iterations * sizeof(double) * (2 * o->messages.n + (size_t)job->size);
-    size_t of_host = buffers * (comm_stages(job, h->opened.device, &h->comm) ? 2 : 1) + samples;
-    double needed = job_sum_machine(job, (double)of_host), on_gpu = (double)buffers * h->opened.sharing;
+    size_t of_host = host_memory(o, job->size, comm_stages(job, h->opened.device, &h->comm));
+    double needed = job_sum_machine(job, (double)of_host);
+    double on_gpu = 2 * (double)largest_message(o, job->size) * h->opened.sharing;
     return job_agree(job, check_memory("this machine", needed, host_memory_available()) ||
                                   check_memory(h->opened.gpu.name, on_gpu, open_device_available(&h->opened))
                               ? -1
@@ -59,12 +73,10 @@ static int set_up(struct allreduce *a, const struct job *job, const struct comma
 {
     const struct allreduce_options *o = a->options;
     struct harness *h = &a->harness;
-    enum { LONGEST_ELEMENT = 8 }; /* in bytes; a message has at least one whole element for each rank */
-    size_t most_bytes = o->messages.bytes[o->messages.n - 1] + LONGEST_ELEMENT * (size_t)job->size;
-    if (harness_open(h, job, &o->harness) || check_messages(o, h, most_bytes))
+    if (harness_open(h, job, &o->harness) || check_messages(o, h))
         return -1;
     a->timing = timing_create(&o->choice, o->messages.bytes, o->messages.n, job->size, o->overlap, &a->timings);
-    if (endpoint_create(&a->endpoint, job, h->opened.device, &h->comm, most_bytes) ||
+    if (endpoint_create(&a->endpoint, job, h->opened.device, &h->comm, largest_message(o, job->size)) ||
         harness_open_results(h, "output", o->harness.results.output, ""))
         return -1;
     if (o->overlap)
@@ -86,16 +98,11 @@ static int set_up(struct allreduce *a, const struct job *job, const struct comma
 
 /* ---- the summary ---- */
 
-static void add_heading(const struct allreduce *a, cJSON *summary)
+/* Adds to the heading what is timed, and how often. */
+static void add_choice(const struct allreduce_options *o, cJSON *summary)
 {
-    const struct allreduce_options *o = a->options;
     const struct timing_options *t = &o->timing;
-    const struct harness *h = &a->harness;
-    const char *machine = h->opened.on_gpu ? h->opened.gpu.name : h->host.cpu[0] ? h->host.cpu : h->host.name;
     char iters[64] = "as many as fit into 0.2 s at the fastest call's pace, 5 to 2000";
-    harness_add_heading(h, " allreduce", machine, a->endpoint.comm,
-                        blocking_name[o->overlap ? BLOCKING_YIELDS : timing_blocking(&a->endpoint, t->blocking)],
-                        summary);
     if (o->sizes_from_model)
         results_add_sentence(summary, "heading", "Model: preset %s", preset_name[o->workload.preset]);
     if (o->overlap) {
@@ -107,6 +114,35 @@ static void add_heading(const struct allreduce *a, cJSON *summary)
     results_add_sentence(
         summary, "heading", "%s; iterations: %s; warm-up %zu; cycles %zu; check %zu; time of an iteration: %s",
         comm_kind_name[o->choice.kind], iters, t->warmup_iters, t->cycles, t->check, rank_time_name[t->time]);
+}
+
+static void add_heading(const struct allreduce *a, cJSON *summary)
+{
+    const struct allreduce_options *o = a->options;
+    const struct harness *h = &a->harness;
+    const char *machine = h->opened.on_gpu ? h->opened.gpu.name : h->host.cpu[0] ? h->host.cpu : h->host.name;
+    harness_add_heading(h, " allreduce", machine, a->endpoint.comm,
+                        blocking_name[o->overlap ? BLOCKING_YIELDS : timing_blocking(&a->endpoint, o->timing.blocking)],
+                        summary);
+    add_choice(o, summary);
+}
+
+/* Adds what a run would need and do (struct harness_command). */
+static int foresee(const void *line, int ranks, int on_gpus, cJSON *summary)
+{
+    const struct allreduce_options *o = line;
+    const struct message_sizes *m = &o->messages;
+    size_t timings, bytes = host_memory(o, ranks, 0);
+    char low[CELL], high[CELL], of_rank[CELL], of_all[CELL];
+    (void)on_gpus;
+    timing_destroy(timing_create(&o->choice, m->bytes, m->n, ranks, o->overlap, &timings), 0);
+    add_choice(o, summary);
+    results_add_sentence(summary, "heading", "Memory: %s on each rank (estimated), %s on all %d ranks",
+                         text_memory(of_rank, bytes), text_memory(of_all, bytes * (size_t)ranks), ranks);
+    results_add_sentence(summary, "heading", "Work: %zu timing%s of messages from %s to %s", timings,
+                         text_plural(timings), text_bytes(low, (double)m->bytes[0]),
+                         text_bytes(high, (double)m->bytes[m->n - 1]));
+    return 0;
 }
 
 /* For each type, operation and placement, adds a note on the largest message's share of the nominal rate. */
@@ -337,7 +373,7 @@ enum exit_status allreduce_main(const struct job *job, int argc, char *const arg
     const struct harness_command command = {&options,         &table,
                                             &options.harness, allreduce_options_check,
                                             print_help,       "the run failed or a result was wrong",
-                                            allreduce_run};
+                                            foresee,          allreduce_run};
     allreduce_options_add(&table, &options);
     enum exit_status status = harness_main(&command, job, argc, argv);
     free(options.messages.bytes);

@@ -181,8 +181,16 @@ static int of_workload(struct message_sizes *sizes, struct workload *workload)
 
 /* ---- the command line ---- */
 
+/* Options of nccl-tests that have no counterpart here. */
+static const struct option_hint hints[] = {
+    {"g ngpus t nthreads",
+     "a rank has one GPU and one thread that communicates; start a rank for each GPU: mpirun -n GPUS"},
+    {NULL, NULL},
+};
+
 void allreduce_options_add(struct option_table *table, struct allreduce_options *o)
 {
+    table->hints = hints;
     struct option_section model = workload_model_options(&o->workload);
     struct option_section implementations = workload_strategy_options(&o->workload);
     model.title = "Model of --sizes-from-model";

@@ -19,6 +19,17 @@ void harness_options_add(struct option_table *table, struct harness_options *opt
     option_table_add(table, monitor_options_section(&options->monitor));
 }
 
+/* Prints on rank 0 what a run would need and do. */
+static int print_foreseen(const struct harness_command *c, const struct job *job, int ranks, int on_gpus)
+{
+    cJSON *summary = results_summary_create("dry-run", "", 0, 0, "");
+    int status = c->foresee(c->line, ranks, on_gpus, summary);
+    if (!status && job->rank == 0)
+        results_print_heading(stdout, summary);
+    cJSON_Delete(summary);
+    return job_agree(job, status);
+}
+
 enum exit_status harness_main(const struct harness_command *c, const struct job *job, int argc, char *const argv[])
 {
     const struct command command = {argc, argv, c->table};
@@ -32,9 +43,11 @@ enum exit_status harness_main(const struct harness_command *c, const struct job 
     if (c->table->help || c->table->version)
         return STATUS_OK;
     int dry_run_ranks = (int)c->options->results.dry_run_ranks, ranks = dry_run_ranks ? dry_run_ranks : job->size;
-    if (job_agree(job, c->check(c->line, c->table, ranks, open_device_wants_gpus(job, &c->options->device))))
+    int on_gpus = open_device_wants_gpus(job, &c->options->device);
+    if (job_agree(job, c->check(c->line, c->table, ranks, on_gpus)))
         return STATUS_USAGE;
-    return !dry_run_ranks && c->measure(c->line, job, &command) ? STATUS_FAILED : STATUS_OK;
+    int status = dry_run_ranks ? print_foreseen(c, job, ranks, on_gpus) : c->measure(c->line, job, &command);
+    return status ? STATUS_FAILED : STATUS_OK;
 }
 
 /* ---- the run ---- */

@@ -28,12 +28,15 @@ struct harness_command {
     int (*check)(void *line, const struct option_table *table, int ranks, int on_gpus);
     void (*print_help)(const struct option_table *table);
     const char *failures; /* what exit status 1 means, in words for --help, such as "the run failed" */
+    /* For --dry-run: adds sentences on what the run would need and do to the heading of a summary, without opening a
+     * device. Returns 0; or -1, reported. */
+    int (*foresee)(const void *line, int ranks, int on_gpus, cJSON *summary);
     /* Runs the command. Returns 0; or -1 on every rank, reported by rank 0. */
     int (*measure)(void *line, const struct job *job, const struct command *command);
 };
 
 /* Parses argv (argv[0] is the command's name). Prints help or version if asked; otherwise checks the options, and runs
- * the command unless --dry-run is given. All ranks call and return the same. */
+ * the command or, with --dry-run, prints what it would need and do. All ranks call and return the same. */
 enum exit_status harness_main(const struct harness_command *command, const struct job *job, int argc,
                               char *const argv[]);
 

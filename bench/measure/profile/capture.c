@@ -175,6 +175,7 @@ static void collect_steps(struct capture *capture, struct training *t)
     for (int i = 0; i < capture->n; i++) {
         struct captured_step *s = &capture->step[i];
         s->loss = record[i * RECORDS + RECORD_LOSS];
+        s->max_norm = s->warmup ? t->run.options->max_norm : INFINITY;
         s->grad_norm = s->warmup || t->run.options->log_grad_norm ? record[i * RECORDS + RECORD_GRAD_NORM] : NAN;
     }
     free(record);

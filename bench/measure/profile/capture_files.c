@@ -138,7 +138,7 @@ int captured_steps_write(struct results *results, const struct trace *trace, con
         telemetry_print_number(out, "loss", (double)step->loss);
         telemetry_print_number(out, "learning_rate", (double)step->learning_rate);
         if (isfinite(step->grad_norm))
-            telemetry_print_number(out, "grad_norm", (double)step->grad_norm);
+            telemetry_print_grad_norm(out, (double)step->grad_norm, step->max_norm);
         telemetry_print_times(out, origin_ns, &trace->times[s]);
         int64_t since_base_ns = alignment_apply(trace->alignment, trace->times[s].start_ns) - trace->base_ns;
         fprintf(out, ", \"trace_start_ms\": %.6f", 1e-6 * (double)since_base_ns);

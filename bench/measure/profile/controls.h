@@ -14,8 +14,9 @@ struct profile_facts {
     int ranks, hosts, machine_ranks; /* machine_ranks: number of ranks on rank 0's machine */
     int on_gpu, comm_on_device;      /* comm_on_device 1: the device itself communicates (struct comm) */
     int has_synthetic_data;
-    struct delays delays; /* --inject-delay */
-    int threads;          /* threads of a rank */
+    struct delays delays;    /* --inject-delay */
+    char tune[TUNE_COMMAND]; /* the command that tunes this model (provenance_tune) */
+    int threads;             /* threads of a rank */
     double cores_per_rank;
     double tokens, flops; /* tokens of all ranks per step; FLOP of the model per step */
     size_t block_steps;   /* timed steps in a block */

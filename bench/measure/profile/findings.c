@@ -142,12 +142,14 @@ static struct finding *check_exposed(struct findings *f, double threshold, const
             waits += collectives->stall[r * figures->ranks + q];
         loss = fmax(loss, figures->rank[r].mean.exposed - waits);
     }
+    char advice[TUNE_COMMAND + 160];
+    snprintf(advice, sizeof advice,
+             "let `%s` look for the strategy and bucket size that cost least; use a faster link, a larger batch, or "
+             "--grad-accumulation",
+             facts->tune);
     struct finding *finding =
         add_finding(f, "exposed communication", is_above ? LEVEL_WARNING : LEVEL_NOTE, is_above ? exposed : of_backward,
-                    is_above ? threshold : note,
-                    advise_on_cores(facts, "let `ddpbench tune --max-minutes 5` look for the strategy and bucket size "
-                                           "that cost least; use a faster link, a larger batch, or "
-                                           "--grad-accumulation"));
+                    is_above ? threshold : note, advise_on_cores(facts, advice));
     set_loss(finding, (struct measured){loss, NAN, NAN}, step);
     if (cost->median > 0 && isfinite(cost->ci_low)) {
         char ms[CELL];

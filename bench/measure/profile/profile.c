@@ -204,7 +204,7 @@ static int open_results(struct profiles *all)
     return job_agree(t->harness.job, status);
 }
 
-static void collect_facts(struct profile *p, const struct training *t)
+static void collect_facts(struct profile *p, const struct training *t, const struct command *command)
 {
     const struct training_options *o = t->run.options;
     const struct implementation *row = &o->implementation[p->row];
@@ -230,6 +230,9 @@ static void collect_facts(struct profile *p, const struct training *t)
         .block_steps = o->block_steps,
         .memory_bytes = t->harness.opened.on_gpu ? t->harness.opened.gpu.total_memory : t->harness.host.memory_bytes,
     };
+    cJSON *json = provenance_create("profile", "", command);
+    provenance_tune(p->facts.tune, json, (size_t)p->facts.ranks);
+    cJSON_Delete(json);
     plan_destroy(&plan);
 }
 
@@ -238,7 +241,7 @@ static void print_heading(const struct profiles *all)
 {
     const struct training *t = &all->training;
     for (struct profile *p = all->of; p < all->of + all->n; p++)
-        collect_facts(p, t);
+        collect_facts(p, t, all->command);
     harness_show_heading(&t->harness, create_summary(all, NULL));
 }
 

@@ -61,6 +61,10 @@ enum capture_state capture_state(const struct profile_options *options, size_t s
 /* Returns how many steps a capture runs: until its last cycle ends, at most `steps`, the steps of all epochs. */
 size_t capture_steps(const struct profile_options *options, size_t steps);
 
+/* For --dry-run: as training_foresee, with the captured steps. */
+int profile_foresee(const struct profile_options *options, const struct run_options *run, int ranks, int on_gpus,
+                    cJSON *summary);
+
 /* Runs the profile and writes its traces and summaries. Returns 0; or -1, reported, after writing what was measured so
  * far. All ranks call and get the same result. */
 int profile_run(const struct job *job, const struct run_options *options, const struct profile_options *profile,

@@ -17,6 +17,7 @@ struct captured_step {
     int warmup;       /* 1: in a warm-up epoch */
     float learning_rate;
     float loss, grad_norm; /* values on this rank; grad_norm is NAN if not computed */
+    double max_norm;       /* the gradient was clipped to this norm; INFINITY: it was not clipped */
     size_t resident_bytes; /* resident memory of this process after the step; 0: not recorded */
 };
 

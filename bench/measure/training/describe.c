@@ -72,30 +72,43 @@ static void add_default_bucket(const struct training_options *o, cJSON *summary)
                              text_memory(size, bytes));
 }
 
-static void add_heading(const struct training *t, const char *epochs, cJSON *summary)
+static void add_workload(const struct training_options *o, const struct model *model, int ranks, cJSON *summary)
 {
-    const struct run *run = &t->run;
-    const struct training_options *o = run->options;
     const struct workload *w = &o->workload;
-    const struct harness *h = &t->harness;
-    int ranks = h->job->size, on_gpu = h->opened.on_gpu;
-    char machine[300], blas[400], total[CELL], parts[256];
-    if (on_gpu)
-        open_device_words(&h->opened, machine);
-    else
-        snprintf(machine, sizeof machine, "%s, %s", h->host.cpu[0] ? h->host.cpu : h->host.name,
-                 products_words(&run->blas, blas));
-    harness_add_heading(h, "", machine, t->engine.comm, NULL, summary);
     if (*w->from_preset)
         results_add_sentence(summary, "heading", "From the preset %s: %s", preset_name[w->preset], w->from_preset);
     results_add_sentence(
         summary, "heading",
         "Model: %zu layers, d_model %zu, %zu heads, d_ff %zu, vocabulary %zu, context %zu: %.2f M parameters",
         w->num_layers, w->d_model, w->num_heads, w->d_ff, w->vocab_size, w->context_length,
-        1e-6 * (double)t->engine.model.parameters);
+        1e-6 * (double)model->parameters);
     results_add_sentence(summary, "heading", "Batch: %zu sequence%s a step = %d rank%s x %zu micro-batch%s x %zu",
                          o->batch_size, text_plural(o->batch_size), ranks, text_plural((size_t)ranks),
-                         o->grad_accumulation, o->grad_accumulation == 1 ? "" : "es", t->engine.model.sizes.batch);
+                         o->grad_accumulation, o->grad_accumulation == 1 ? "" : "es", model->sizes.batch);
+}
+
+static void add_memory(const size_t bytes[MEMORY_PARTS], cJSON *summary)
+{
+    char total[CELL], parts[256];
+    results_add_sentence(summary, "heading", "Memory: %s on each rank (estimated): %s",
+                         text_memory(total, memory_sum(bytes, 0, MEMORY_PARTS)),
+                         memory_words(bytes, 0, MEMORY_PARTS, parts));
+}
+
+static void add_heading(const struct training *t, const char *epochs, cJSON *summary)
+{
+    const struct run *run = &t->run;
+    const struct training_options *o = run->options;
+    const struct harness *h = &t->harness;
+    int on_gpu = h->opened.on_gpu;
+    char machine[300], blas[400];
+    if (on_gpu)
+        open_device_words(&h->opened, machine);
+    else
+        snprintf(machine, sizeof machine, "%s, %s", h->host.cpu[0] ? h->host.cpu : h->host.name,
+                 products_words(&run->blas, blas));
+    harness_add_heading(h, "", machine, t->engine.comm, NULL, summary);
+    add_workload(o, &t->engine.model, h->job->size, summary);
     if (data_tokens(t->engine.trainer.data))
         results_add_sentence(summary, "heading", "Data: %s, %zu tokens", o->data, data_tokens(t->engine.trainer.data));
     else
@@ -106,13 +119,46 @@ static void add_heading(const struct training *t, const char *epochs, cJSON *sum
                              ? "Regime: warmup: the learning rate ramps and gradients are clipped"
                              : "Regime: active: constant learning rate, no clipping");
     add_default_bucket(o, summary);
-    results_add_sentence(summary, "heading", "Memory: %s on each rank (estimated): %s",
-                         text_memory(total, memory_sum(run->memory, 0, MEMORY_PARTS)),
-                         memory_words(run->memory, 0, MEMORY_PARTS, parts));
+    add_memory(run->memory, summary);
     if (!on_gpu && products_replaced(&run->blas, blas))
         results_add_sentence(summary, "heading", "Products: %s", blas);
     if (!on_gpu && products_warning(&run->blas, blas))
         results_add_sentence(summary, "heading", "Warning: rank %d: %s", run->slowest_products, blas);
+}
+
+int training_foresee(const struct run_options *options, const struct recording *recording, int ranks, int on_gpus,
+                     size_t captured, double minutes, cJSON *summary)
+{
+    const struct training_options *o = &options->training;
+    const struct harness_options *h = &options->harness;
+    const struct memory_conditions conditions = {0, ranks, on_gpus, on_gpus && h->comm.library == COMM_MPI, recording};
+    size_t bytes[MEMORY_PARTS], steps = DISCARDED_STEPS + o->block_steps;
+    struct model model;
+    char first[64] = "", limit[CELL], flops[CELL], total[CELL];
+    if (training_estimate(&model, &conditions, o, h->device.precision == PRECISION_BF16 ? 2 : sizeof(float), bytes))
+        return -1;
+    double step_flops = model_flops(&model, o->batch_size * o->workload.context_length);
+    add_workload(o, &model, ranks, summary);
+    add_default_bucket(o, summary);
+    add_memory(bytes, summary);
+    results_add_sentence(summary, "heading", "Memory of all ranks: %s",
+                         text_memory(total, memory_sum(bytes, 0, MEMORY_PARTS) * (size_t)ranks));
+    if (captured)
+        snprintf(first, sizeof first, "%zu captured step%s, then ", captured, text_plural(captured));
+    if (minutes > 0)
+        results_add_sentence(summary, "heading",
+                             "Work: rounds of at most %d implementations x %zu steps until they are decided, for at "
+                             "most %s (--max-minutes)",
+                             o->n, steps, text_duration(limit, 60 * minutes));
+    else
+        results_add_sentence(summary, "heading", "Work: %s%zu round%s x %d implementations x %zu steps = %zu steps",
+                             first, o->rounds, text_plural(o->rounds), o->n, steps, o->rounds * (size_t)o->n * steps);
+    results_add_sentence(summary, "heading",
+                         "A step on all ranks: %s. How long it takes, only a run can measure: it prints an estimate "
+                         "after its first steps.",
+                         text_value_like(flops, step_flops, "FLOP", step_flops));
+    model_destroy(&model);
+    return 0;
 }
 
 cJSON *training_create_summary(const struct training *t, const char *mode, const char *epochs)

@@ -18,14 +18,14 @@ static const char *strategy_names(const char *between, char text[256])
     return text;
 }
 
-/* Parses a bucket size in MiB. or: what else the option takes. Returns 0, or -1, reported. */
-static int size_parse(struct bucket_size *size, const char *option, const char * or, const char *word)
+/* Parses a bucket size in MiB. before: what the message puts before "sizes in MiB". Returns 0, or -1, reported. */
+static int size_parse(struct bucket_size *size, const char *option, const char *before, const char *word)
 {
     const double low = 1e-5, high = 1e6;
     double mb;
     if (option_number(word, &mb) || mb < low || mb > high || strlen(word) >= sizeof size->words)
-        return error_report("--%s %.60s: expected %ssizes in MiB from %g to %g, such as 25 or 0.5", option, word, or,
-                            low, high);
+        return error_report("--%s %.60s: expected %ssizes in MiB from %g to %g, such as 25 or 0.5", option, word,
+                            before, low, high);
     strcpy(size->words, word);
     size->bytes = (size_t)(mb * 1048576);
     return 0;

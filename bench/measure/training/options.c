@@ -21,13 +21,13 @@ static const struct option model_rows[] = {
      "on GPUs, otherwise 'laptop')"},
     {.name = "vocab-size", .also = "vocabulary vocabulary-size", .kind = &option_count, .offset = WORKLOAD(vocab_size), .initial = "0", .high = 65536,
      .help = "tokens known to the model; 0: 256 for a file of bytes, 10000 for synthetic data, 65536 for a .bin shard"},
-    {.name = "context-length", .common = 1, .kind = &option_count, .offset = WORKLOAD(context_length),
+    {.name = "context-length", .also = "seq-len seq-length sequence-length max-seq-len block-size", .common = 1, .kind = &option_count, .offset = WORKLOAD(context_length),
      .initial = "512", .low = 1, .high = 1e6, .decides = "by --preset", .help = "tokens of a sequence"},
-    {.name = "d-model", .common = 1, .kind = &option_count, .offset = WORKLOAD(d_model), .initial = "768", .low = 2,
+    {.name = "d-model", .also = "hidden-size n-embd", .common = 1, .kind = &option_count, .offset = WORKLOAD(d_model), .initial = "768", .low = 2,
      .high = 1e6, .decides = "by --preset", .help = "width of the model"},
-    {.name = "num-layers", .common = 1, .kind = &option_count, .offset = WORKLOAD(num_layers), .initial = "12",
+    {.name = "num-layers", .also = "n-layer n-layers num-hidden-layers", .common = 1, .kind = &option_count, .offset = WORKLOAD(num_layers), .initial = "12",
      .low = 1, .high = 10000, .decides = "by --preset", .help = "transformer blocks"},
-    {.name = "num-heads", .kind = &option_count, .offset = WORKLOAD(num_heads), .initial = "12", .low = 1,
+    {.name = "num-heads", .also = "n-head n-heads num-attention-heads", .kind = &option_count, .offset = WORKLOAD(num_heads), .initial = "12", .low = 1,
      .high = 1e6, .decides = "by --preset", .help = "attention heads; must divide --d-model into even parts"},
     {.name = "d-ff", .kind = &option_count, .offset = WORKLOAD(d_ff), .initial = "3072", .low = 2, .high = 1e7,
      .decides = "4 x d-model", .help = "width of the feed-forward"},
@@ -39,7 +39,7 @@ static const struct option strategy_rows[] = {
      .initial = "none,ddp_flat,ddp,ddp_individual,ddp_individual_v2,ddp_bucketed",
      .value_name = "IMPLEMENTATIONS", .help = "what to compare: names from the list below, each NAME or LABEL=NAME; NAME may be NAME:SIZE, "
      "with a bucket size"},
-    {.name = "bucket-size-mb", .common = 1, .kind = &option_buckets, .offset = WORKLOAD(bucket_sizes),
+    {.name = "bucket-size-mb", .also = "bucket-cap-mb", .common = 1, .kind = &option_buckets, .offset = WORKLOAD(bucket_sizes),
      .initial = "auto",
      .help = "bucket size in MiB, fractions allowed; a comma list makes one ddp_bucketed of each; auto: 25, or a quarter "
      "of the gradient if that is less"},
@@ -59,7 +59,7 @@ static const struct option batch_rows[] = {
      .help = "fixes initial weights and the order of the data"},
     {.name = "data-workers", .also = "num-workers workers", .kind = &option_count, .offset = FIELD(data_workers), .initial = "1", .high = 256,
      .help = "threads of a rank that prepare batches; 0: the training thread, in data_loading"},
-    {.name = "prefetch", .kind = &option_count, .offset = FIELD(prefetch), .initial = "1", .low = 1, .high = 10000,
+    {.name = "prefetch", .also = "prefetch-factor", .kind = &option_count, .offset = FIELD(prefetch), .initial = "1", .low = 1, .high = 10000,
      .without = "data-workers=0", .help = "micro-batches that each worker prepares in advance"},
 };
 static const struct option schedule_rows[] = {

@@ -32,12 +32,12 @@ static const struct preset {
     [PRESET_GPT2_XL] = {{48, 1600, 25, 1024}, 50257, 50257, 4},
 };
 
-/* Sets a size that the command line does not give, and appends it to w->from_preset. */
+/* Sets a size that the command line does not give, and appends it to w->from_preset unless `option` is NULL. */
 static void set_size(struct workload *w, size_t *size, const char *option, size_t value)
 {
     size_t at = strlen(w->from_preset);
     *size = value;
-    if (value) /* 0: decided later, from the data */
+    if (option && value) /* 0: decided later, from the data */
         snprintf(w->from_preset + at, sizeof w->from_preset - at, "%s%s %zu", at ? ", " : "", option, value);
 }
 
@@ -49,10 +49,8 @@ void workload_use_preset(struct workload *w, const struct option_table *table, c
     for (int i = 0; i < SHAPE; i++)
         if (!option_was_given(table, shape[i].option))
             set_size(w, (size_t *)((char *)w + shape[i].offset), shape[i].option, p->shape[i]);
-    if (!option_was_given(table, "d-ff") && !option_was_given(table, "d-model"))
-        set_size(w, &w->d_ff, "d-ff", 4 * w->d_model);
-    else if (!option_was_given(table, "d-ff"))
-        w->d_ff = 4 * w->d_model;
+    if (!option_was_given(table, "d-ff")) /* of a width that is given, it is not from the preset */
+        set_size(w, &w->d_ff, option_was_given(table, "d-model") ? NULL : "d-ff", 4 * w->d_model);
     if (p->batch && !option_was_given(table, "vocab-size"))
         set_size(w, &w->vocab_size, "vocab-size",
                  data_kind_of(data) == DATA_SYNTHETIC ? p->synthetic_vocabulary : p->file_vocabulary);

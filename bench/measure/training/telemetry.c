@@ -17,6 +17,12 @@ static void print_ms(FILE *out, const char *name, double seconds)
     fprintf(out, ", \"%s\": %.6f", name, 1e3 * seconds);
 }
 
+void telemetry_print_grad_norm(FILE *out, double norm, double max_norm)
+{
+    telemetry_print_number(out, "grad_norm", norm);
+    telemetry_print_number(out, "grad_norm_clipped", norm * fmin(1, max_norm / (norm + 1e-6)));
+}
+
 void telemetry_print_times(FILE *out, int64_t origin_ns, const struct step_times *step)
 {
     telemetry_print_number(out, "start", 1e-9 * (double)(step->start_ns - origin_ns));
@@ -60,7 +66,7 @@ int telemetry_write_block(struct results *results, const struct training *t, con
         telemetry_print_number(out, "loss", (double)record[RECORD_LOSS]);
         telemetry_print_number(out, "learning_rate", (double)schedule_learning_rate(schedule, o->block_start + i));
         if (warmup || o->log_grad_norm)
-            telemetry_print_number(out, "grad_norm", (double)record[RECORD_GRAD_NORM]);
+            telemetry_print_grad_norm(out, (double)record[RECORD_GRAD_NORM], warmup ? o->max_norm : INFINITY);
         telemetry_print_overlap(out, &block->overlap[i], row->traced, t->engine.comm->on_device);
         telemetry_print_number(out, "other_processes_cores", block->other_cores);
         print_ms(out, "block_ms", block->seconds);

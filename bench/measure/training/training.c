@@ -9,30 +9,38 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+int training_estimate(struct model *model, const struct memory_conditions *c, const struct training_options *o,
+                      size_t compute_bytes, size_t bytes[MEMORY_PARTS])
+{
+    const struct model_sizes sizes =
+        workload_sizes(&o->workload, o->batch_size / (size_t)c->ranks / o->grad_accumulation);
+    double tokens = (double)sizes.batch * (double)sizes.context, width = (double)(sizes.width + sizes.ff);
+    if (tokens * (double)sizes.vocabulary > 1e17 || tokens * width * (double)sizes.layers > 1e16 ||
+        width * width * (double)sizes.layers > 1e17)
+        return error_report("this model needs more than 10^17 numbers; no machine has that much memory");
+    model_plan(model, &sizes, compute_bytes);
+    memory_estimate(c, o, model, bytes);
+    if (c->recording->gpu_option && !c->on_gpu)
+        return error_report("--%s is for runs on GPUs, and this one is on the CPU", c->recording->gpu_option);
+    if (c->recording->operations && !memory_captured_steps(o, model, c->recording))
+        return error_report("--profile-buffer-mb %g holds no step of this model; use a larger one",
+                            c->recording->buffer_mb);
+    return 0;
+}
+
 /* Plans the model and checks that it fits into memory, before anything is allocated. */
 static int plan_model(struct training *t, int stages)
 {
     struct run *run = &t->run;
     const struct harness *h = &t->harness;
-    const struct training_options *o = run->options;
-    const struct model_sizes sizes =
-        workload_sizes(&o->workload, o->batch_size / (size_t)h->job->size / o->grad_accumulation);
+    const struct device *device = h->opened.device;
     const struct memory_conditions conditions = {h->job->rank, h->job->size, h->opened.on_gpu, stages, &run->recording};
-    double tokens = (double)sizes.batch * (double)sizes.context, width = (double)(sizes.width + sizes.ff);
-    if (tokens * (double)sizes.vocabulary > 1e17 || tokens * width * (double)sizes.layers > 1e16 ||
-        width * width * (double)sizes.layers > 1e17)
-        return error_report("this model needs more than 10^17 numbers; no machine has that much memory");
-    model_plan(&t->engine.model, &sizes, h->opened.device->compute_bytes);
-    memory_estimate(&conditions, o, &t->engine.model, run->memory);
-    if (run->recording.gpu_option && !h->opened.on_gpu)
-        return error_report("--%s is for runs on GPUs, and this one is on the CPU", run->recording.gpu_option);
-    if (run->recording.operations && !memory_captured_steps(o, &t->engine.model, &run->recording))
-        return error_report("--profile-buffer-mb %g holds no step of this model; use a larger one",
-                            run->recording.buffer_mb);
-    size_t most = h->opened.device->most_head_width;
-    if (most && sizes.width / sizes.heads > most)
-        return error_report("heads of width %zu: on a GPU they are at most %zu wide; use more --num-heads",
-                            sizes.width / sizes.heads, most);
+    if (training_estimate(&t->engine.model, &conditions, run->options, device->compute_bytes, run->memory))
+        return -1;
+    size_t width = run->options->workload.d_model / run->options->workload.num_heads;
+    if (device->most_head_width && width > device->most_head_width)
+        return error_report("heads of width %zu: on a GPU they are at most %zu wide; use more --num-heads", width,
+                            device->most_head_width);
     return memory_check(h->job, &h->opened, run->memory);
 }
 

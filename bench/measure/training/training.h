@@ -53,6 +53,11 @@ struct training {
 int training_plan(struct training *training, const struct job *job, const struct run_options *options,
                   const char *option, const char *given, const char *below);
 
+/* Plans a model whose numbers have compute_bytes, and estimates the memory of a rank that trains it. Returns 0; or -1,
+ * reported, if the model is too large for any machine or --profile's options do not suit it. */
+int training_estimate(struct model *model, const struct memory_conditions *conditions,
+                      const struct training_options *options, size_t compute_bytes, size_t bytes[MEMORY_PARTS]);
+
 /* Allocates the memory, writes run.json (with the mode and command given), and starts the monitors. */
 int training_set_up(struct training *training, const char *mode, const struct command *command);
 
@@ -94,6 +99,12 @@ int training_write_run_json(const struct training *training, const char *mode, c
  * sentence about the regime. The caller owns the summary. */
 cJSON *training_create_summary(const struct training *training, const char *mode, const char *epochs);
 
+/* For --dry-run: adds to the heading the model, the batch, the estimated memory and the work of a run whose options are
+ * checked. captured: steps of all captures before the rounds. minutes: the limit of the rounds; 0: o->rounds are run.
+ * Returns 0; or -1, reported. */
+int training_foresee(const struct run_options *options, const struct recording *recording, int ranks, int on_gpus,
+                     size_t captured, double minutes, cJSON *summary);
+
 /* Adds to a summary notes about machine, losses and checkpoints, counts of blocks, and findings of monitors. */
 void training_add_notes(const struct training *training, cJSON *summary);
 
@@ -105,6 +116,8 @@ int telemetry_write_block(struct results *results, const struct training *traini
 /* Print members of a line's JSON object, each after a comma: a number (null if not finite); the times of a step, its
  * start counted from origin_ns; the overlap of a step (traced 1: also what needs spans of computation). */
 void telemetry_print_number(FILE *out, const char *name, double value);
+/* The gradient's norm before and after clipping to max_norm (INFINITY: not clipped), by the formula in device.h. */
+void telemetry_print_grad_norm(FILE *out, double norm, double max_norm);
 void telemetry_print_times(FILE *out, int64_t origin_ns, const struct step_times *step);
 void telemetry_print_overlap(FILE *out, const struct overlap *overlap, int traced, int on_device);
 

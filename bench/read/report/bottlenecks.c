@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "kernels/error.h"
+#include "results/results.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -56,13 +57,13 @@ static int profile_found(const struct report_runs *runs, const struct report_run
 static void add_communication(struct bottlenecks *found, const struct report_runs *runs, const struct report_run *run)
 {
     struct measured cost = run_figure(run, run->subject, "sync_cost"), step = run_figure(run, run->subject, "step");
-    char ms[CELL];
+    char ms[CELL], tune[TUNE_COMMAND], advice[TUNE_COMMAND + 80];
+    snprintf(advice, sizeof advice, "let `%s` look for the strategy and bucket size that cost least",
+             provenance_tune(tune, run->run, run->ranks));
     if (cost.value > 0 && step.value > 0 && !(cost.low <= 0) && !profile_found(runs, run, "exposed communication"))
-        finding_append(
-            add_finding(found, run, "communication", cost, step.value,
-                        "let `ddpbench tune --max-minutes 5` look for the strategy and bucket size that cost least"),
-            "%s is %s a step slower than without communication", run->subject,
-            text_milliseconds(ms, cost.value, cost.low, cost.high));
+        finding_append(add_finding(found, run, "communication", cost, step.value, advice),
+                       "%s is %s a step slower than without communication", run->subject,
+                       text_milliseconds(ms, cost.value, cost.low, cost.high));
 }
 
 static void add_data_loading(struct bottlenecks *found, const struct report_runs *runs, const struct report_run *run)

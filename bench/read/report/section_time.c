@@ -51,18 +51,20 @@ static size_t take_time(struct time_row *row, const struct report_run *run, cons
     return 1;
 }
 
-/* Draws the first rows as bars. A bar shows the milliseconds of each part; at its right end is the time of the step. */
-static void draw_time(cJSON *document, const struct time_row *row, size_t n)
+/* Draws the first rows as bars. A bar shows the milliseconds of each part; at its right end is the time of the step.
+ * The title is about the row of `subject` or, if there is none, the first row. */
+static void draw_time(cJSON *document, const struct time_row *row, size_t n, const char *subject)
 {
     enum { BARS = 24 };
     static char name[BARS][160], end[BARS][CELL], number[BARS * PARTS][CELL];
     struct chart_row bar[BARS];
     struct chart_span span[BARS * PARTS], *s = span;
     char title[240];
-    size_t bars = n < BARS ? n : BARS;
+    size_t bars = n < BARS ? n : BARS, titled = 0;
     for (size_t i = 0; i < bars; i++) {
         const struct breakdown *b = &row[i].breakdown;
         double at = 0;
+        titled = strcmp(row[i].subject, subject) ? titled : i;
         snprintf(name[i], sizeof name[i], "%s%s%s%s", row[i].label, *row[i].label ? ", " : "", row[i].subject,
                  !strcmp(row[i].mode, "profile") ? " (profile)" : "");
         bar[i] = (struct chart_row){name[i], text_milliseconds(end[i], b->step.value, b->step.low, b->step.high)};
@@ -73,9 +75,9 @@ static void draw_time(cJSON *document, const struct time_row *row, size_t n)
             at = s->end_ms;
         }
     }
-    int largest = breakdown_largest_part(&row->breakdown);
-    snprintf(title, sizeof title, "%.0f %% of a step is %s (%.150s)", 100 * row->share[largest], part_name[largest],
-             name[0]);
+    int largest = breakdown_largest_part(&row[titled].breakdown);
+    snprintf(title, sizeof title, "%.0f %% of a step is %s (%.150s)", 100 * row[titled].share[largest],
+             part_name[largest], name[titled]);
     document_add_picture(
         document, "step-breakdown", title,
         chart_rows(
@@ -95,7 +97,7 @@ void section_add_breakdown(cJSON *document, const struct report_runs *runs)
             n += take_time(&row[n], runs->item, runs->item->figures.item[i].subject);
     if (n) {
         document_add_heading(document, "Where the time goes");
-        draw_time(document, row, n);
+        draw_time(document, row, n, runs->n == 1 ? runs->item->subject : "");
         document_add_table(
             document,
             &(struct table){

@@ -26,6 +26,7 @@ static const struct option numbers[] = {
      .high = 1e12,
      .help = "a size"},
     {.name = "iters",
+     .also = "num-iterations repeats",
      .letter = 'n',
      .kind = &option_count,
      .offset = offsetof(struct values, count),
@@ -92,7 +93,8 @@ static int read_line(struct values *values, const char *line, int (*word)(void *
     char *argv[MAX_WORDS + 1] = {"program"}, *save = NULL;
     int argc = 1;
     *values = (struct values){0};
-    table = (struct option_table){.word = word};
+    static const struct option_hint hints[] = {{"g n-gpus", "start more ranks"}, {NULL, NULL}};
+    table = (struct option_table){.word = word, .hints = hints};
     make_table(&table, values);
     strcpy(copy, line);
     for (char *at = strtok_r(copy, " ", &save); at; at = strtok_r(NULL, " ", &save))
@@ -180,8 +182,13 @@ static const char *const refused[][2] = {
     {"--min-bytesx 3", "unknown option '--min-bytesx'; did you mean --min-bytes?"},
     {"--iter=3", "did you mean --iters"},
     {"--itres", "did you mean --iters"},
+    {"--num_iterations 3", "unknown option '--num_iterations'; did you mean --iters? see --help all"},
+    {"--repeats=3", "unknown option '--repeats'; did you mean --iters? see --help all"},
+    {"-g 2", "unknown option '-g': start more ranks"},
+    {"--n_gpus", "unknown option '--n_gpus': start more ranks"},
     {"--unlike", "unknown option '--unlike'; see --help all"},
     {"--colour pink", "--colour pink: expected red, green or blue"},
+    {"--colour gr", "--colour gr: expected red, green or blue; did you mean green?"},
     {"--tint", "--tint needs --colour"},
     {"--dtype --check", "--dtype needs a value"},
     {"--colour blue --tint", "--tint does not go with --colour blue; leave one of them out"},

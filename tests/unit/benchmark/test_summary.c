@@ -95,7 +95,7 @@ TEST(words_agree_with_the_figures)
     char *text = verdict(row, ROWS, ROUNDS, 2);
     expect(
         text,
-        "\nUse fast, 0.25 MiB: 2.00 ms [2.00, 2.00] slower than without communication, 16.7 % of a step of\n12.01 ms.\n"
+        "\nUse fast, 256 KiB: 2.00 ms [2.00, 2.00] slower than without communication, 16.7 % of a step of 12.01\nms.\n"
         "Options: --implementations ddp_bucketed --bucket-size-mb 0.25 (PyTorch's DDP: bucket_cap_mb=0.25)\n"
         "Slower: ddp +33.3 % [+33.3, +33.3].\nIn %: how much");
     ck_assert_ptr_null(strstr(text, "Tie"));
@@ -124,7 +124,7 @@ TEST(the_list_is_in_the_order_of_steps)
             measurements_of(&measurements, i, FIGURE_STEP)[r] =
                 0.012 + 0.00001 * (i == 1 ? 6 : i) + 0.0001 * (1 + (i == 1)) * (r >> i & 1);
     char *text = verdict(three, ROWS, ROUNDS, 2);
-    expect(text, "\nUse best, 1 MiB: step 12.05 ms [12.01, 12.09].\n"
+    expect(text, "\nUse best, 1.0 MiB: step 12.05 ms [12.01, 12.09].\n"
                  "Options: --implementations ddp_bucketed --bucket-size-mb 1 (PyTorch's DDP: bucket_cap_mb=1)\n"
                  "Tie (within 2 %): near +");
     ck_assert(strstr(text, " far ") > strstr(text, " near "));
@@ -163,7 +163,7 @@ TEST_EACH(resolution_is_reported, 4)
          ROUNDS,
          "max_minutes",
          {"Not resolved to 1 % within --max-minutes: 8 rounds.", "Undecided (not known to 1 %): ddp +",
-          "Shortest so far is fast, 0.25 MiB: 2.00 ms ["}},
+          "Shortest so far is fast, 256 KiB: 2.00 ms ["}},
         {0.01, 0.3, 20, "unfinished", {"Not resolved to 1 % so far: 8 rounds.", "Undecided (not known to 1 %):", NULL}},
     };
     double *ddp = measurements_of(&measurements, 1, FIGURE_STEP);

@@ -107,7 +107,7 @@ static void run_all(void)
     int status = run_program("active", RANKS,
                              "--implementations none,ddp_flat,ddp,ddp_individual,ddp_individual_v2,b=ddp_bucketed "
                              "--bucket-size-mb 0.02,0.1 --attainable --label tiny --checkpoint-every 2");
-    status |= run_program("warmup", 1, "--implementations ddp,none --regime warmup --lr 0.01");
+    status |= run_program("warmup", 1, "--implementations ddp,none --regime warmup --lr 0.01 --max-norm 0.5");
     if (status)
         FATAL("ddpbench failed; its output is in %s", folder);
 }
@@ -118,7 +118,7 @@ static const char *const rows[] = {"none", "ddp_flat", "ddp", "ddp_individual", 
 enum { ROWS = sizeof rows / sizeof *rows };
 
 struct step {
-    double start, step_ms, phase_ms[PHASES], loss, learning_rate, grad_norm;
+    double start, step_ms, phase_ms[PHASES], loss, learning_rate, grad_norm, clipped;
 };
 
 static struct step steps[RANKS][ROWS][ROUNDS][STEPS];
@@ -148,8 +148,10 @@ static struct step read_step(const cJSON *json)
         step.phase_ms[p] = number(json, name);
         ck_assert_double_ge(step.phase_ms[p], 0);
     }
-    if (cJSON_GetObjectItemCaseSensitive(json, "grad_norm"))
+    if (cJSON_GetObjectItemCaseSensitive(json, "grad_norm")) {
         step.grad_norm = number(json, "grad_norm");
+        step.clipped = number(json, "grad_norm_clipped");
+    }
     return step;
 }
 
@@ -269,7 +271,8 @@ TEST(warmup_ramps_and_clips)
             for (int i = 0; i < STEPS; i++) {
                 const struct step *step = &steps[0][row][round][i];
                 ck_assert_double_eq_tol(step->learning_rate, i < 2 ? 0 : 0.01 * (i - 2) / 3, 1e-8);
-                ck_assert_double_gt(step->grad_norm, 0);
+                ck_assert_double_gt(step->grad_norm, 0.5);
+                ck_assert_double_eq_tol(step->clipped, 0.5, 1e-5);
                 ck_assert_double_gt(step->phase_ms[PHASE_CLIPPING], 0);
                 ck_assert_double_eq(step->phase_ms[PHASE_CHECKPOINT], 0);
                 ck_assert_double_eq(step->loss, steps[0][0][0][i].loss);
@@ -411,6 +414,16 @@ TEST(the_environment_has_no_secrets)
     free(all);
 }
 
+TEST(the_command_to_tune_a_run)
+{
+    char text[TUNE_COMMAND];
+    cJSON *json = cJSON_Parse("{\"argv\": [\"my bench\", \"--rounds\", \"3\"], \"configuration\": {\"batch-size\": 8, "
+                              "\"d-model\": 64, \"rounds\": 3, \"data\": \"a b.txt\", \"dtype\": \"fp32\"}}");
+    ck_assert_str_eq(provenance_tune(text, json, 4),
+                     "mpirun -n 4 'my bench' tune --d-model 64 --batch-size 8 --data 'a b.txt'");
+    cJSON_Delete(json);
+}
+
 /* The buckets of every plan add up to the gradient with its padding; `none` sends nothing. */
 TEST(run_lists_the_collectives)
 {
@@ -444,10 +457,22 @@ TEST(run_lists_the_collectives)
     cJSON_Delete(json);
 }
 
+TEST(the_clipped_norm)
+{
+    char words[256] = "";
+    FILE *out = fmemopen(words, sizeof words, "w");
+    telemetry_print_grad_norm(out, 4, 0.25);
+    telemetry_print_grad_norm(out, 0.125, 0.25);
+    telemetry_print_grad_norm(out, 4, INFINITY);
+    fclose(out);
+    ck_assert_str_eq(words, ", \"grad_norm\": 4, \"grad_norm_clipped\": 0.249999938, \"grad_norm\": 0.125, "
+                            "\"grad_norm_clipped\": 0.125, \"grad_norm\": 4, \"grad_norm_clipped\": 4");
+}
+
 TEST(numbers_that_are_not_finite_are_null)
 {
     enum { N = DISCARDED_STEPS };
-    static const char *const unknown[] = {"other_processes_cores", "loss", "grad_norm"};
+    static const char *const unknown[] = {"other_processes_cores", "loss", "grad_norm", "grad_norm_clipped"};
     struct step_times times[N] = {{.start_ns = 5, .end_ns = 123456789}};
     struct overlap overlap[N] = {{0}};
     float record[N * RECORDS];
@@ -468,7 +493,7 @@ TEST(numbers_that_are_not_finite_are_null)
     char *all = read_text("", "rank_3_metrics.jsonl");
     for (char *line = strtok(all, "\n"); line; line = strtok(NULL, "\n")) {
         cJSON *json = cJSON_ParseWithOpts(line, NULL, 1);
-        for (int i = 0; i < 3; i++)
+        for (int i = 0; i < 4; i++)
             ck_assert(cJSON_IsNull(item(json, unknown[i])));
         cJSON_Delete(json);
     }
