@@ -81,7 +81,7 @@ int main(int argc, char *argv[])
     if (command && command->read)
         return flush_output(command->read(argc - 1, argv + 1));
     blas_choose_kernels();
-    reexec_set_passive_threads(argc, argv);
+    reexec_set_waiting(argc, argv);
     reexec_if_needed(argv);
     /* every rank prints the error: if ranks cannot communicate, rank 0 cannot report for all */
     if (job_begin(&job, argc, argv) || (!asks_for_text(argc, argv) && job_check_alone(&job))) {
@@ -133,12 +133,12 @@ static void print_help(const struct option_table *table)
     implementations_help(stdout);
 }
 
-static int foresee(const void *context, int ranks, int on_gpus, cJSON *summary)
+static int dry_run(const void *context, int ranks, int on_gpus, cJSON *summary)
 {
     const struct command_line *line = context;
     const struct training_options *t = &line->run.training;
-    return line->profile.profile ? profile_foresee(&line->profile, &line->run, ranks, on_gpus, summary)
-                                 : training_foresee(&line->run, &(struct recording){0}, ranks, on_gpus, 0,
+    return line->profile.profile ? profile_dry_run(&line->profile, &line->run, ranks, on_gpus, summary)
+                                 : training_dry_run(&line->run, &(struct recording){0}, ranks, on_gpus, 0,
                                                     t->resolve > 0 ? t->max_minutes : 0, summary);
 }
 
@@ -154,7 +154,7 @@ static enum exit_status training_main(const struct job *job, int argc, char *con
     struct command_line line = {0};
     struct option_table table = {0};
     const struct harness_command command = {&line,      &table,           &line.run.harness, check,
-                                            print_help, "the run failed", foresee,           run};
+                                            print_help, "the run failed", dry_run,           run};
     run_options_add(&table, &line.run);
     profile_options_add(&table, &line.profile);
     return harness_main(&command, job, argc, argv);

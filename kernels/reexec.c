@@ -31,7 +31,7 @@ void reexec_if_needed(char *const argv[])
         unsetenv(asked[--n]);
 }
 
-/* ---- oversubscribed machines ---- */
+/* ---- threads that wait for others ---- */
 
 /* Returns the number of threads requested for each rank; 0 if no number is requested. */
 static long threads_wanted(int argc, char *const argv[])
@@ -48,17 +48,25 @@ static int cpus_of(pid_t process)
     return sched_getaffinity(process, sizeof set, &set) ? 0 : CPU_COUNT(&set);
 }
 
-int reexec_is_oversubscribed(long ranks, long threads, int cpus, int launcher_cpus)
+enum waiting reexec_waiting(long ranks, long threads, int cpus, int launcher_cpus)
 {
     long sharing = cpus < launcher_cpus ? 1 : ranks; /* a rank bound to its own CPUs does not share them */
-    return cpus > 0 && threads > 1 && sharing > 0 && threads > cpus / sharing;
+    if (cpus <= 0 || sharing <= 0)
+        return WAIT_SPINNING;
+    long own = cpus / sharing, team = threads ? threads : own;
+    return team <= 1 ? WAIT_SPINNING : team > own ? WAIT_SLEEPING : WAIT_SPINNING_BRIEFLY;
 }
 
-void reexec_set_passive_threads(int argc, char *const argv[])
+void reexec_set_waiting(int argc, char *const argv[])
 {
-    if (!reexec_is_oversubscribed(launcher_ranks_here(), threads_wanted(argc, argv), cpus_of(0), cpus_of(getppid())) ||
-        getenv("GOMP_SPINCOUNT") || getenv("KMP_BLOCKTIME"))
+    enum waiting waiting =
+        reexec_waiting(launcher_ranks_here(), threads_wanted(argc, argv), cpus_of(0), cpus_of(getppid()));
+    if (waiting == WAIT_SPINNING || getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT") || getenv("KMP_BLOCKTIME"))
         return;
+    if (waiting == WAIT_SPINNING_BRIEFLY) {
+        reexec_setenv("GOMP_SPINCOUNT", "1000"); /* some us instead of some ms, the default of libgomp */
+        return;
+    }
     reexec_setenv("OMP_WAIT_POLICY", "passive");
     reexec_setenv("OPENBLAS_THREAD_TIMEOUT", "4"); /* spin for 2^4 cycles, the minimum, instead of 2^26, the default */
 }

@@ -8,17 +8,22 @@
 /* Requests a variable for the environment of the next execution; one that is already set keeps its value. */
 void reexec_setenv(const char *name, const char *value);
 
-/* If the ranks of this machine have more threads than there are logical CPUs, requests that waiting threads of OpenMP
- * and OpenBLAS sleep: a thread that spins holds the CPU that the awaited thread needs. Otherwise requests nothing,
- * because sleeping more than halves the speed of a small model. */
-void reexec_set_passive_threads(int argc, char *const argv[]);
+/* Requests how threads of OpenMP and OpenBLAS wait for each other (reexec_waiting), unless the user's environment does
+ * (OMP_WAIT_POLICY, GOMP_SPINCOUNT, KMP_BLOCKTIME). */
+void reexec_set_waiting(int argc, char *const argv[]);
 
 /* Executes the program again if a variable was requested. Returns if no variable was, or if the execution failed. */
 void reexec_if_needed(char *const argv[]);
 
-/* Returns 1 if `ranks` ranks of `threads` threads each need more CPUs than there are, else 0. cpus: the number that
- * this rank may use; launcher_cpus: the number that its launcher may use, which is larger if the launcher bound each
- * rank to CPUs of its own. threads 0: as many as this rank's share of the CPUs, so the answer is 0. */
-int reexec_is_oversubscribed(long ranks, long threads, int cpus, int launcher_cpus);
+/* How threads should wait. A thread that spins holds the CPU that the awaited thread may need: on an oversubscribed
+ * machine threads sleep. Otherwise they spin for some microseconds before they sleep, since sleeping at once more than
+ * halves the speed of a small model, and spinning for long holds CPUs that other processes would leave to the awaited
+ * thread. A thread without others never waits (WAIT_SPINNING: nothing is requested). */
+enum waiting { WAIT_SPINNING, WAIT_SPINNING_BRIEFLY, WAIT_SLEEPING };
+
+/* Returns how the threads of `ranks` ranks of `threads` threads each should wait; WAIT_SLEEPING: they need more CPUs
+ * than there are. cpus: the number that this rank may use; launcher_cpus: the number that its launcher may use, which is
+ * larger if the launcher bound each rank to CPUs of its own. threads 0: as many as this rank's share of the CPUs. */
+enum waiting reexec_waiting(long ranks, long threads, int cpus, int launcher_cpus);
 
 #endif

@@ -98,15 +98,15 @@ result "$good" "--help is printed once, with exit status 0"
 launch 2 --version
 [ "$status" = 0 ] && [[ $(cat printed) =~ ^ddpbench\ [^[:space:]]+$ ]] && good=0 || good=1
 result "$good" "--version is one line, with exit status 0"
-# foresees OPTIONS WORK: checks that a dry run for 3 ranks prints a line that begins with WORK, on stdout only, and makes no files.
-foresees() {
+# dry_run OPTIONS WORK: checks that a dry run for 3 ranks prints a line that begins with WORK, on stdout only, and makes no files.
+dry_run() {
     # shellcheck disable=SC2086 # $1 is a list of words
     try "$program" --device cpu $1 --dry-run 3
     is "a dry run of '$1' prints the work, and makes no files" "$status $(cat said) $(grep -o "^$2" printed)$(find results -newer said)" "0  $2"
 }
-foresees '--rounds 4 --implementations none,ddp --steps-per-block 5' 'Work: 4 rounds x 2 implementations x 7 steps = 56 steps'
-foresees '--resolve 1% --max-minutes 2' 'Work: rounds of at most 6 implementations x 9 steps until they are decided, for at most 2 min'
-foresees '--profile --num-epochs 5' 'Work: 5 captured steps, then 10 rounds x 3 implementations x 5 steps = 150 steps'
+dry_run '--rounds 4 --implementations none,ddp --steps-per-block 5' 'Work: 4 rounds x 2 implementations x 7 steps = 56 steps'
+dry_run '--resolve 1% --max-minutes 2' 'Work: rounds of at most 6 implementations x 9 steps until they are decided, for at most 2 min'
+dry_run '--profile --num-epochs 5' 'Work: 5 captured steps, then 10 rounds x 3 implementations x 5 steps = 150 steps'
 try "$program" tune --device cpu --dry-run 3
 succeeds "a dry run of tune prints its limit" grep -q '^Work: rounds of at most .* for at most 5 min' printed
 try "$program" allreduce -b 8 -e 32 --dry-run 3

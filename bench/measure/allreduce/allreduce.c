@@ -128,7 +128,7 @@ static void add_heading(const struct allreduce *a, cJSON *summary)
 }
 
 /* Adds what a run would need and do (struct harness_command). */
-static int foresee(const void *line, int ranks, int on_gpus, cJSON *summary)
+static int dry_run(const void *line, int ranks, int on_gpus, cJSON *summary)
 {
     const struct allreduce_options *o = line;
     const struct message_sizes *m = &o->messages;
@@ -373,7 +373,7 @@ enum exit_status allreduce_main(const struct job *job, int argc, char *const arg
     const struct harness_command command = {&options,         &table,
                                             &options.harness, allreduce_options_check,
                                             print_help,       "the run failed or a result was wrong",
-                                            foresee,          allreduce_run};
+                                            dry_run,          allreduce_run};
     allreduce_options_add(&table, &options);
     enum exit_status status = harness_main(&command, job, argc, argv);
     free(options.messages.bytes);

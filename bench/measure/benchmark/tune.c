@@ -71,10 +71,10 @@ static void print_help(const struct option_table *table)
     workload_help_presets(stdout);
 }
 
-static int foresee(const void *line, int ranks, int on_gpus, cJSON *summary)
+static int dry_run(const void *line, int ranks, int on_gpus, cJSON *summary)
 {
     const struct tune_options *options = line;
-    return training_foresee(&options->run, &(struct recording){0}, ranks, on_gpus, 0, options->max_minutes, summary);
+    return training_dry_run(&options->run, &(struct recording){0}, ranks, on_gpus, 0, options->max_minutes, summary);
 }
 
 /* ---- the search ---- */
@@ -198,6 +198,6 @@ enum exit_status tune_main(const struct job *job, int argc, char *const argv[])
     struct option_table table = {0};
     tune_options_add(&table, &options);
     const struct harness_command command = {
-        &options, &table, &options.run.harness, tune_options_check, print_help, "the run failed", foresee, tune_search};
+        &options, &table, &options.run.harness, tune_options_check, print_help, "the run failed", dry_run, tune_search};
     return harness_main(&command, job, argc, argv);
 }

@@ -20,10 +20,10 @@ void harness_options_add(struct option_table *table, struct harness_options *opt
 }
 
 /* Prints on rank 0 what a run would need and do. */
-static int print_foreseen(const struct harness_command *c, const struct job *job, int ranks, int on_gpus)
+static int print_dry_run(const struct harness_command *c, const struct job *job, int ranks, int on_gpus)
 {
     cJSON *summary = results_summary_create("dry-run", "", 0, 0, "");
-    int status = c->foresee(c->line, ranks, on_gpus, summary);
+    int status = c->dry_run(c->line, ranks, on_gpus, summary);
     if (!status && job->rank == 0)
         results_print_heading(stdout, summary);
     cJSON_Delete(summary);
@@ -46,7 +46,7 @@ enum exit_status harness_main(const struct harness_command *c, const struct job 
     int on_gpus = open_device_wants_gpus(job, &c->options->device);
     if (job_agree(job, c->check(c->line, c->table, ranks, on_gpus)))
         return STATUS_USAGE;
-    int status = dry_run_ranks ? print_foreseen(c, job, ranks, on_gpus) : c->measure(c->line, job, &command);
+    int status = dry_run_ranks ? print_dry_run(c, job, ranks, on_gpus) : c->measure(c->line, job, &command);
     return status ? STATUS_FAILED : STATUS_OK;
 }
 

@@ -30,7 +30,7 @@ struct harness_command {
     const char *failures; /* what exit status 1 means, in words for --help, such as "the run failed" */
     /* For --dry-run: adds sentences on what the run would need and do to the heading of a summary, without opening a
      * device. Returns 0; or -1, reported. */
-    int (*foresee)(const void *line, int ranks, int on_gpus, cJSON *summary);
+    int (*dry_run)(const void *line, int ranks, int on_gpus, cJSON *summary);
     /* Runs the command. Returns 0; or -1 on every rank, reported by rank 0. */
     int (*measure)(void *line, const struct job *job, const struct command *command);
 };

@@ -226,7 +226,7 @@ struct recording profile_recording(const struct profile_options *o)
                                                                      : NULL};
 }
 
-int profile_foresee(const struct profile_options *o, const struct run_options *run, int ranks, int on_gpus,
+int profile_dry_run(const struct profile_options *o, const struct run_options *run, int ranks, int on_gpus,
                     cJSON *summary)
 {
     const struct training_options *t = &run->training;
@@ -234,7 +234,7 @@ int profile_foresee(const struct profile_options *o, const struct run_options *r
     size_t profiles = 0;
     for (int i = 0; i < t->n; i++)
         profiles += t->implementation[i].captured != 0;
-    return training_foresee(run, &recording, ranks, on_gpus,
+    return training_dry_run(run, &recording, ranks, on_gpus,
                             profiles * capture_steps(o, t->num_epochs * t->steps_per_epoch), 0, summary);
 }
 

@@ -61,8 +61,8 @@ enum capture_state capture_state(const struct profile_options *options, size_t s
 /* Returns how many steps a capture runs: until its last cycle ends, at most `steps`, the steps of all epochs. */
 size_t capture_steps(const struct profile_options *options, size_t steps);
 
-/* For --dry-run: as training_foresee, with the captured steps. */
-int profile_foresee(const struct profile_options *options, const struct run_options *run, int ranks, int on_gpus,
+/* For --dry-run: as training_dry_run, with the captured steps. */
+int profile_dry_run(const struct profile_options *options, const struct run_options *run, int ranks, int on_gpus,
                     cJSON *summary);
 
 /* Runs the profile and writes its traces and summaries. Returns 0; or -1, reported, after writing what was measured so

@@ -126,7 +126,7 @@ static void add_heading(const struct training *t, const char *epochs, cJSON *sum
         results_add_sentence(summary, "heading", "Warning: rank %d: %s", run->slowest_products, blas);
 }
 
-int training_foresee(const struct run_options *options, const struct recording *recording, int ranks, int on_gpus,
+int training_dry_run(const struct run_options *options, const struct recording *recording, int ranks, int on_gpus,
                      size_t captured, double minutes, cJSON *summary)
 {
     const struct training_options *o = &options->training;

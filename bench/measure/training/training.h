@@ -102,7 +102,7 @@ cJSON *training_create_summary(const struct training *training, const char *mode
 /* For --dry-run: adds to the heading the model, the batch, the estimated memory and the work of a run whose options are
  * checked. captured: steps of all captures before the rounds. minutes: the limit of the rounds; 0: o->rounds are run.
  * Returns 0; or -1, reported. */
-int training_foresee(const struct run_options *options, const struct recording *recording, int ranks, int on_gpus,
+int training_dry_run(const struct run_options *options, const struct recording *recording, int ranks, int on_gpus,
                      size_t captured, double minutes, cJSON *summary);
 
 /* Adds to a summary notes about machine, losses and checkpoints, counts of blocks, and findings of monitors. */

@@ -7,22 +7,34 @@
 
 static const struct {
     long ranks, threads;
-    int cpus, launcher_cpus, crowded;
+    int cpus, launcher_cpus;
+    enum waiting waiting;
 } cases[] = {
-    {1, 2, 2, 2, 0},   {1, 3, 2, 2, 1},        {2, 2, 2, 2, 1},
-    {2, 1, 2, 2, 0},   {16, 1, 2, 2, 0},                         /* a rank's only thread waits for no other thread */
-    {16, 0, 2, 2, 0},                                            /* 0 threads: the default, at most a rank's cores */
-    {4, 4, 16, 16, 0}, {4, 5, 16, 16, 1},      {4, 4, 4, 16, 0}, /* each rank has 4 cores of its own */
-    {4, 5, 4, 16, 1},  {4, 4, 4, 4, 1},        {4, 4, 0, 0, 0},  /* 0 cores: the number is unknown */
-    {4, 4, 16, 0, 0},  {-1, 4, 2, 2, 0},       {4, -1, 2, 2, 0},
-    {0, 4, 2, 2, 0},   {2, LONG_MAX, 2, 2, 1}, {LONG_MAX, LONG_MAX, 2, 2, 1},
+    {1, 2, 2, 2, WAIT_SPINNING_BRIEFLY},
+    {1, 3, 2, 2, WAIT_SLEEPING},
+    {2, 2, 2, 2, WAIT_SLEEPING},
+    {2, 1, 2, 2, WAIT_SPINNING}, /* a rank's only thread waits for no other thread */
+    {16, 1, 2, 2, WAIT_SPINNING},
+    {16, 0, 2, 2, WAIT_SPINNING}, /* 0 threads: the default, at most a rank's cores */
+    {1, 0, 2, 2, WAIT_SPINNING_BRIEFLY},
+    {4, 4, 16, 16, WAIT_SPINNING_BRIEFLY},
+    {4, 5, 16, 16, WAIT_SLEEPING},
+    {4, 4, 4, 16, WAIT_SPINNING_BRIEFLY}, /* each rank has 4 cores of its own */
+    {4, 5, 4, 16, WAIT_SLEEPING},
+    {4, 4, 4, 4, WAIT_SLEEPING},
+    {4, 4, 0, 0, WAIT_SPINNING}, /* 0 cores: the number is unknown */
+    {4, 4, 16, 0, WAIT_SPINNING_BRIEFLY},
+    {-1, 4, 2, 2, WAIT_SPINNING},
+    {4, -1, 2, 2, WAIT_SPINNING},
+    {0, 4, 2, 2, WAIT_SPINNING},
+    {2, LONG_MAX, 2, 2, WAIT_SLEEPING},
+    {LONG_MAX, LONG_MAX, 2, 2, WAIT_SLEEPING},
 };
 
-TEST_EACH(too_many_threads_oversubscribe, sizeof cases / sizeof *cases)
+TEST_EACH(threads_wait_as_the_cpus_allow, sizeof cases / sizeof *cases)
 {
-    ck_assert_int_eq(
-        reexec_is_oversubscribed(cases[_i].ranks, cases[_i].threads, cases[_i].cpus, cases[_i].launcher_cpus),
-        cases[_i].crowded);
+    ck_assert_int_eq(reexec_waiting(cases[_i].ranks, cases[_i].threads, cases[_i].cpus, cases[_i].launcher_cpus),
+                     cases[_i].waiting);
 }
 
 /* Checks OMP_WAIT_POLICY after the program has set its environment for a number of ranks and an option. Variables are
@@ -31,7 +43,7 @@ static void ask(const char *ranks, char *option, const char *policy)
 {
     unsetenv("OMP_NUM_THREADS");
     setenv("MPI_LOCALNRANKS", ranks, 1);
-    reexec_set_passive_threads(2, (char *[]){"ddpbench", option, NULL});
+    reexec_set_waiting(2, (char *[]){"ddpbench", option, NULL});
     ck_assert_pstr_eq(getenv("OMP_WAIT_POLICY"), policy);
 }
 
