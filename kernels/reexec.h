@@ -22,8 +22,8 @@ void reexec_if_needed(char *const argv[]);
 enum waiting { WAIT_SPINNING, WAIT_SPINNING_BRIEFLY, WAIT_SLEEPING };
 
 /* Returns how the threads of `ranks` ranks of `threads` threads each should wait; WAIT_SLEEPING: they need more CPUs
- * than there are. cpus: the number that this rank may use; launcher_cpus: the number that its launcher may use, which is
- * larger if the launcher bound each rank to CPUs of its own. threads 0: as many as this rank's share of the CPUs. */
+ * than there are. cpus: the number that this rank may use; launcher_cpus: the number that its launcher may use, which
+ * is larger if the launcher bound each rank to CPUs of its own. threads 0: as many as this rank's share of the CPUs. */
 enum waiting reexec_waiting(long ranks, long threads, int cpus, int launcher_cpus);
 
 #endif

@@ -178,6 +178,14 @@ int best_of(const double *const *sample, int k, size_t n, int anytime, struct ag
     return best;
 }
 
+size_t best_least_rounds(int k)
+{
+    size_t n = STATS_LEAST;
+    while (k > 1 && ldexp((double)n + 1, -(int)n) > (1 - LEVEL) / (k * (k - 1) / 2.0)) /* sign_p(n, 0), see stats.c */
+        n++;
+    return n;
+}
+
 int best_within(const struct paired *to_best, double share)
 {
     return to_best->ci_high <= 1 + share && to_best->ci_low >= 1 / (1 + share);

@@ -34,6 +34,10 @@ void best_compare(const double *const *sample, int k, size_t n, int best, int an
  * drift. */
 int best_of(const double *const *sample, int k, size_t n, int anytime, struct against_best *out);
 
+/* Returns the fewest rounds with which best_of, with anytime set, has intervals for k series: their p-values can then
+ * reach 5 % / (k (k - 1) / 2). */
+size_t best_least_rounds(int k);
+
 /* Whether the interval of to_best lies between 1 / (1 + share) and 1 + share (share 0.01: 1 %); false if it is NAN. */
 int best_within(const struct paired *to_best, double share);
 

@@ -37,9 +37,9 @@ struct paired {
  * one by Student's t with few degrees of freedom spans orders of magnitude. */
 enum { STATS_LEAST = 6 };
 
-/* Compares a with b (NULL: with 1) for a fixed n. ratio is the geometric mean of a_i / b_i; interval and p come from Student's t with
- * n - 1 degrees of freedom on x_i = log(a_i / b_i). For n < STATS_LEAST the interval is NAN and p is 1. If all
- * x_i are equal, both ends of the interval are the ratio, and p is 1 if the ratio is 1, otherwise 0. */
+/* Compares a with b (NULL: with 1) for a fixed n. ratio is the geometric mean of a_i / b_i; interval and p come from
+ * Student's t with n - 1 degrees of freedom on x_i = log(a_i / b_i). For n < STATS_LEAST the interval is NAN and p
+ * is 1. If all x_i are equal, both ends of the interval are the ratio, and p is 1 if the ratio is 1, otherwise 0. */
 struct paired stats_paired(const double *a, const double *b, size_t n, double level);
 
 /* Widens the interval [*low, *high] so that it contains a value; ends that are NAN stay NAN. */
@@ -98,8 +98,8 @@ struct measured stats_difference(struct measured x, struct measured y);
 struct measured stats_ratio(struct measured x, struct measured y);
 
 /* What slows the machine during a whole round slows all series of that round alike. stats_levels returns the level of
- * each round, [n]: the geometric mean over series[k], divided by the median of these means (k = 0: 1). stats_steady returns the
- * samples of rounds [from, to), each divided by the level of its round. The caller frees both arrays. */
+ * each round, [n]: the geometric mean over series[k], divided by the median of these means (k = 0: 1). stats_steady
+ * returns the samples of rounds [from, to), each divided by the level of its round. The caller frees both arrays. */
 double *stats_levels(const double *const *series, int k, size_t n);
 double *stats_steady(const double *sample, const double *level, size_t from, size_t to);
 

@@ -120,13 +120,14 @@ static void add_kind(const struct verdict *verdict, enum verdict_kind kind, cons
 /* Adds a sentence on why there is no verdict; returns 0, with nothing added, if there is a verdict. */
 static int add_obstacle(const struct verdict *verdict, const char *list, cJSON *summary)
 {
+    size_t least = verdict->anytime ? best_least_rounds(verdict->n + 1) : STATS_LEAST;
     if (verdict->ranks == 1)
         results_add_sentence(summary, list, "Nothing to choose: one rank has nothing to reduce.");
     else if (verdict->candidates < 2)
         results_add_sentence(summary, list, "Nothing to choose: fewer than two of the strategies reduce gradients.");
-    else if (!verdict->label || verdict->step.n < STATS_LEAST)
-        results_add_sentence(summary, list, "No verdict: too few %ss for an interval; use %d or more (%s).",
-                             verdict->sample, STATS_LEAST, verdict->option);
+    else if (!verdict->label || verdict->step.n < least)
+        results_add_sentence(summary, list, "No verdict: too few %ss for an interval; use %zu or more (%s).",
+                             verdict->sample, least, verdict->option);
     else
         return 0;
     return 1;

@@ -74,7 +74,7 @@ static int write_summary(void *context)
     free(attainable);
     cJSON *summary = training_create_summary(t, "benchmark", NULL);
     ranking_add_figures(&ranking, &figures);
-    ranking_add_table(&ranking, o->block_steps, summary);
+    ranking_add_table(&ranking, run->block_steps, summary);
     ranking_add_verdict(&ranking, ranks, run->planned, summary);
     training_add_notes(t, summary);
     json_add_text(summary, "sample",
@@ -94,7 +94,7 @@ static int take_block(void *context, const struct block *b)
         return failed;
     if (!benchmark->attainable)
         benchmark->attainable =
-            attainable_create(t->engine.reducer, o->n, t->engine.model.tensors, (int)o->block_steps, o->rounds);
+            attainable_create(t->engine.reducer, o->n, t->engine.model.tensors, (int)t->run.block_steps, o->rounds);
     attainable_measure(benchmark->attainable, t->harness.job, timeline, b);
     if (attainable_write(benchmark->attainable, &t->harness.results, o->implementation[b->implementation].label,
                          timeline, b))

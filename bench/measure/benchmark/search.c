@@ -11,8 +11,8 @@ enum {
     STAGE_ROUNDS = 8, /* most rounds in one stage of halving */
     LEAST_ROUNDS = 8, /* fewest rounds before a final may end early */
     FEW_ROUNDS = 20,  /* a final with time for fewer rounds compares only at its end, with narrower intervals */
-    SHORT_FINAL = 3,  /* fewest rounds of a final */
-    FEW_SIZES = 4     /* if there are at most this many bucket sizes, none is left out */
+    SHORT_FINAL = STATS_LEAST, /* fewest rounds of a final: with fewer there are no intervals */
+    FEW_SIZES = 4              /* if there are at most this many bucket sizes, none is left out */
 };
 static const double halving_share = 0.4; /* share of the time limit for the stages before the final */
 
@@ -48,9 +48,9 @@ void search_begin(struct search *s, double limit, double block_seconds)
     for (int i = 0; i < s->n; i++)
         sizes += s->row[i].has_size && s->row[i].state == SEARCH_IN;
     for (int left = sizes; left > FEW_SIZES; left = (left + 1) / 2) {
-        /* blocks of the shortest search: one round per stage (in all about 2 blocks a candidate) and a short final */
+        /* blocks of the shortest search: one round per stage (in all about 2 blocks a candidate) and a final of two */
         int in = search_count(s, SEARCH_IN),
-            blocks = 2 * in + stages_of(in) * controls + SHORT_FINAL * (KEPT + controls);
+            blocks = 2 * in + stages_of(in) * controls + SHORT_FINAL * (2 + controls);
         if (blocks * block_seconds <= limit)
             break;
         for (int i = 0, size = 0; i < s->n; i++)
@@ -156,6 +156,8 @@ static void take_neighbours(struct search *s)
 static void begin_final(struct search *s, double seconds)
 {
     double block = seconds / (double)s->blocks, left = s->limit - seconds;
+    for (int in = search_count(s, SEARCH_IN); in > 2 && left < SHORT_FINAL * block * search_running(s);)
+        drop_slowest(s, --in); /* fewer candidates with intervals rather than more without */
     if (left < SHORT_FINAL * block * search_running(s)) {
         s->end = SEARCH_TIME;
         return;

@@ -124,7 +124,7 @@ static void plan_round(void *context, double seconds)
     size_t rounds = run->measurements.rounds;
     if (job->rank == 0) {
         const double *step[MAX_IMPLEMENTATIONS];
-        double block_s = run->warm_step * (double)(DISCARDED_STEPS + run->options->block_steps);
+        double block_s = run->warm_step * (double)(DISCARDED_STEPS + run->block_steps);
         for (int i = 0; i < run->options->n; i++)
             step[i] = measurements_of(&run->measurements, i, FIGURE_STEP);
         if (rounds) {

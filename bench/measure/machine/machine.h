@@ -149,7 +149,6 @@ double contention_watch(struct contention *contention, const struct job *job);
  * hosts to cpu_monitor_<host>.csv and gpu_monitor_<host>.csv. A line covers the time since the previous line; its
  * column `seconds` counts from the same origin as `start` in rank_<r>_metrics.jsonl. Unknown fields are empty. */
 
-
 struct monitor_options {
     int cpu, gpu; /* cpu 1: watch the CPUs of each host; gpu 1: watch its GPUs */
 };

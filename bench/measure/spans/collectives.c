@@ -96,7 +96,8 @@ void collectives_find_last(struct collectives *collectives, size_t from, size_t 
 
 /* Sets the p-values of the stragglers, from late[steps, ranks]: the seconds by which a rank is late in a step. */
 static void test_stragglers(struct straggler *straggler, const double *late, size_t steps, size_t ranks)
-{    double *more = allocate(steps + 1, sizeof *more); /* seconds by which rank r is later than the latest other rank */
+{
+    double *more = allocate(steps + 1, sizeof *more); /* seconds by which rank r is later than the latest other rank */
     for (size_t r = 0; r < ranks; r++) {
         for (size_t step = 0; step < steps; step++) {
             const double *of = late + step * ranks;

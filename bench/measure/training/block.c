@@ -56,7 +56,7 @@ static void time_steps(struct run *run, const struct job *job, struct engine *en
     double communication = comm->cpu_seconds(comm);
     job_barrier(job);
     int64_t start = clock_now_ns();
-    run_steps(&engine->trainer, job->watchdog, DISCARDED_STEPS, (int)run->options->block_steps);
+    run_steps(&engine->trainer, job->watchdog, DISCARDED_STEPS, (int)run->block_steps);
     int64_t end = clock_now_ns();
     job_barrier(job);
     watchdog_doing(job->watchdog, "the evaluation of block %zu", number);
@@ -90,7 +90,7 @@ double block_try_steps(struct run *run, const struct job *job, struct engine *en
 /* Fills a block's times and overlaps (from the timeline) and losses (from the device), and the phases of a report. */
 static void evaluate_steps(struct run *run, const struct engine *engine, struct block *b, struct block_report *mine)
 {
-    int timed = (int)run->options->block_steps, steps = DISCARDED_STEPS + timed;
+    int timed = (int)run->block_steps, steps = DISCARDED_STEPS + timed;
     const struct recorder *recorder = &engine->recorder;
     const struct timeline *timeline = &recorder->timeline;
     int traced = run->options->implementation[b->implementation].traced;
@@ -141,11 +141,11 @@ void block_run(struct run *run, struct harness *h, struct engine *engine, struct
     int can_reset = !open_device_reset_memory(&h->opened);
     time_steps(run, job, engine, b->implementation, &mine);
     b->peak_bytes = can_reset ? open_device_memory(&h->opened) : 0;
-    run->steps_run += DISCARDED_STEPS + (long)run->options->block_steps;
+    run->steps_run += DISCARDED_STEPS + (long)run->block_steps;
 
     evaluate_steps(run, engine, b, &mine);
     job_gather(job, &mine, sizeof mine, all);
-    keep_sample(&run->measurements, b->implementation, b->round, all, job->size, run->options->block_steps);
+    keep_sample(&run->measurements, b->implementation, b->round, all, job->size, run->block_steps);
     losses_add(&run->losses, job, b->loss, reduces && in_fp32);
     b->other_cores = contention_watch(&h->contention, job);
     b->seconds = mine.seconds;

@@ -224,6 +224,8 @@ void training_add_notes(const struct training *t, cJSON *summary)
         if (t->engine.reducer[i].staged && t->engine.reducer[i].staged_dtype == COMM_BF16)
             results_add_sentence(summary, "notes", "%s sends bfloat16 (--grad-dtype), so its losses are not compared.",
                                  run->options->implementation[i].label);
+    if (run->block_steps < run->options->block_steps)
+        json_add_number(summary, "timed_steps_per_block", (double)run->block_steps);
     add_machine_notes(&t->harness, counts, summary);
     if (counts->comm_cpu_seconds > 0)
         results_add_sentence(summary, "notes",

@@ -2,6 +2,7 @@
  * implementations alike. */
 #include "training/training.h"
 
+#include "base/best.h"
 #include "base/progress.h"
 #include "base/text.h"
 #include "ddp/watchdog.h"
@@ -12,7 +13,35 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* Timed steps in the regime `warmup` until weights have changed. */
+enum { RAMP_STEPS = 3 };
+
 /* ---- trying the first steps ---- */
+
+/* With --resolve, makes blocks shorter, unless their length or checkpoints in them are given, if that lets as many
+ * rounds fit into --max-minutes as intervals need, and adds a sentence to text[size] if blocks are shorter or too few
+ * rounds fit. */
+static void fit_blocks(struct run *run, char *text, size_t size)
+{
+    const double spare = 1.2; /* a block takes longer than its steps */
+    const struct training_options *o = run->options;
+    char words[CELL];
+    int reduce = 0, least = o->regime == REGIME_WARMUP ? RAMP_STEPS : 1;
+    for (int i = 0; i < o->n; i++)
+        reduce += o->implementation[i].strategy->reduces;
+    size_t rounds = best_least_rounds(reduce);
+    double step_of_all = spare * run->warm_step * o->n * (double)rounds, fit = 60 * o->max_minutes / step_of_all;
+    if (!o->steps_per_block && !o->checkpoint_every)
+        run->block_steps = (size_t)fmin((double)o->block_steps, fmax(least, floor(fit) - DISCARDED_STEPS));
+    double seconds = step_of_all * (double)(DISCARDED_STEPS + run->block_steps);
+    if (seconds > 60 * o->max_minutes)
+        snprintf(text, size, " The %zu rounds that intervals need would take about %s: use a longer --max-minutes.",
+                 rounds, text_duration(words, seconds));
+    else if (run->block_steps < o->block_steps)
+        snprintf(text, size,
+                 " Blocks have %zu timed step%s instead of %zu, so that the %zu rounds that intervals need fit.",
+                 run->block_steps, text_plural(run->block_steps), o->block_steps, rounds);
+}
 
 /* Runs the first steps of an implementation (one that reduces, if there is one), checks that checkpoints can be
  * written, and prints on stderr how long the rounds will take. Returns 0; or -1 on every rank, reported. */
@@ -20,12 +49,14 @@ static int try_first_steps(struct run *run, const struct job *job, struct engine
 {
     const struct training_options *o = run->options;
     int tried = 0;
-    char words[CELL];
+    char words[CELL], blocks[160] = "";
     while (tried < o->n && !o->implementation[tried].strategy->reduces)
         tried++;
     watchdog_doing(job->watchdog, "the first steps");
     double cold;
     run->warm_step = block_try_steps(run, job, engine, tried < o->n ? tried : 0, &cold);
+    if (o->resolve > 0)
+        fit_blocks(run, blocks, sizeof blocks);
     int status = job_agree(job, checkpoint_try(&engine->trainer.checkpoint, trainer_state(&engine->trainer)));
     if (job->rank || status)
         return status;
@@ -36,8 +67,8 @@ static int try_first_steps(struct run *run, const struct job *job, struct engine
     if (hooks->plan)
         fprintf(stderr, ".");
     else if (o->resolve > 0)
-        fprintf(stderr, "; rounds go on until --resolve is reached, for %s at most.",
-                text_duration(words, 60 * o->max_minutes));
+        fprintf(stderr, "; rounds go on until --resolve is reached, for %s at most.%s",
+                text_duration(words, 60 * o->max_minutes), blocks);
     else
         fprintf(stderr, "; the other %zu will take about %s.", steps, text_duration(words, seconds * (double)steps));
     fprintf(stderr, "\n");
@@ -126,16 +157,16 @@ static int run_rounds(struct run *run, struct harness *h, struct engine *engine,
     const struct training_options *o = run->options;
     const struct job *job = h->job;
     const double summary_every_s = 2;
-    size_t steps = DISCARDED_STEPS + o->block_steps;
+    int status = try_first_steps(run, job, engine, hooks);
+    size_t steps = DISCARDED_STEPS + run->block_steps;
     struct block b = {.times = allocate(steps, sizeof *b.times),
                       .overlap = allocate(steps, sizeof *b.overlap),
                       .record = allocate(steps * RECORDS, sizeof *b.record),
                       .loss = allocate(steps, sizeof *b.loss)};
     /* The first step with changed weights: step 1. In the regime `warmup` it comes later, since the learning rate is 0
      * until the second step of the ramp. */
-    int judged = o->regime == REGIME_WARMUP ? DISCARDED_STEPS + 2 : 1;
+    int judged = o->regime == REGIME_WARMUP ? DISCARDED_STEPS + RAMP_STEPS - 1 : 1;
     losses_create(&run->losses, (int)steps, judged < (int)steps ? judged : -1);
-    int status = try_first_steps(run, job, engine, hooks);
     (void)contention_watch(&h->contention, job);
     int64_t start_ns = clock_now_ns(), written_ns = 0; /* written_ns 0: a summary is due after the first round */
     double needed = 0;

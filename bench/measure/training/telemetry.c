@@ -55,7 +55,7 @@ int telemetry_write_block(struct results *results, const struct training *t, con
     char *text = NULL;
     size_t length = 0;
     FILE *out = text_begin(&text, &length);
-    for (int i = 0; i < DISCARDED_STEPS + (int)o->block_steps; i++) {
+    for (int i = 0; i < DISCARDED_STEPS + (int)t->run.block_steps; i++) {
         const float *record = block->record + i * RECORDS;
         int warmup = schedule_is_warmup(schedule, o->block_start + i);
         fprintf(out, "{\"implementation\": \"%s\", \"round\": %zu, \"block\": %zu, \"step\": %d, \"timed\": %s",

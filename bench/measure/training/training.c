@@ -69,6 +69,7 @@ int training_plan(struct training *t, const struct job *job, const struct run_op
     size_t spans[TIMELINE_LANES];
     run->losses.difference = NAN; /* unknown until two blocks can be compared */
     run->planned = o->rounds;
+    run->block_steps = o->block_steps;
     if (harness_open(h, job, &options->harness))
         return -1;
     if (!h->opened.on_gpu)

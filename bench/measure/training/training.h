@@ -26,6 +26,7 @@ struct run {
     size_t memory[MEMORY_PARTS]; /* estimated bytes of each part of a rank's memory */
     struct blas_facts blas;      /* on the CPU: facts of the BLAS on rank `slowest_products` (products_measure) */
     int slowest_products;        /* rank whose matrix products are slowest relative to its CPU */
+    size_t block_steps;          /* timed steps of a block: those of the options, or fewer if time is short */
     long steps_run;              /* number of steps run by this process, of all implementations */
 
     struct measurements measurements;

@@ -115,6 +115,12 @@ int compare_run_read(struct compare_run *run, const char *directory)
         settings_add(run->setting[SETTING], "steps",
                      json_number(configuration, "rounds") > 0 ? "of rounds" : "captured");
     add_members(run, "derived", SETTING); /* replaces options of the same key, as --threads by the threads in use */
+    const cJSON *shorter = cJSON_GetObjectItemCaseSensitive(run->saved.summary, "timed_steps_per_block");
+    if (shorter) { /* blocks were made shorter, so that enough rounds fit */
+        char text[CELL];
+        settings_add(run->setting[LISTED], "timed_steps_per_block",
+                     text_rounded(text, json_number(run->saved.summary, shorter->string), 9));
+    }
     settings_add(run->setting[LISTED], "program", json_string(json, "program"));
     settings_add(run->setting[LISTED], "version", json_string(json, "version"));
     add_ranks(run, "host", NULL);

@@ -50,7 +50,8 @@ extern const char *const verdict_name[VERDICTS];
 
 struct verdict_rules {
     double tolerance, floor, level; /* --tolerance, --floor, chance of any false alarm; as fractions: 0.05 is 5 % */
-    double other_cores[2]; /* mean number of cores that other processes used beside baselines, candidates; NAN: unknown */
+    double
+        other_cores[2]; /* mean number of cores that other processes used beside baselines, candidates; NAN: unknown */
 };
 
 /* Returns 1 if other processes were busier beside the candidates, -1 beside the baselines, 0 if neither or unknown. */

@@ -299,4 +299,23 @@ TEST(rounds_needed_known)
     ck_assert(isinf(best_rounds_needed(&none, 0.02)));
 }
 
+/* With anytime, k series that differ in every round have intervals from best_least_rounds(k) rounds on, and not before. */
+TEST(least_rounds_known)
+{
+    static const struct {
+        int k;
+        size_t rounds;
+    } known[] = {{1, STATS_LEAST}, {2, 8}, {5, 12}, {8, 13}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        ck_assert_uint_eq(best_least_rounds(known[i].k), known[i].rounds);
+    for (size_t n = 7; n <= 8; n++) {
+        for (size_t r = 0; r < n; r++) {
+            sample[0][r] = 1;
+            sample[1][r] = 1.1 + 0.001 * (double)r;
+        }
+        ck_assert_int_eq(judge(2, n, 1), 0);
+        ck_assert_int_eq(isfinite(out[1].paired.ci_low) != 0, n == 8);
+    }
+}
+
 SUITE("best", NULL, NULL)

@@ -86,7 +86,7 @@ TEST(slower_half_is_dropped)
     create(9, 0, 0);
     for (int i = 1; i <= 9; i++)
         machine.mean[i] = 2 + (double)(i * 4 % 9); /* means 6 10 5 9 4 8 3 7 2 */
-    search_begin(&machine.search, 1000, 10);
+    search_begin(&machine.search, 2000, 10);
     run_stage();
     ck_assert_int_eq(machine.search.best, 9);
     for (int i = 1; i <= 9; i++) /* 5 of 9 rows stay */

@@ -187,7 +187,7 @@ TEST(a_missing_interval_is_reported)
     ranking_create(&ranking, &measurements, row, 2, 1000, NULL, 0.01);
     ranking_add_verdict(&ranking, 2, 5, summary);
     char *text = printed();
-    expect(text, "No verdict: too few rounds for an interval; use 6 or more (by a longer --max-minutes).\n");
+    expect(text, "No verdict: too few rounds for an interval; use 8 or more (by a longer --max-minutes).\n");
     expect(text, "Not resolved to 1 % within --max-minutes: 5 rounds.");
     ck_assert_msg(strstr(text, "nan") == NULL && strstr(text, "inf") == NULL, "%s", text);
     free(text);

@@ -86,8 +86,8 @@ TEST(other_processes_make_a_difference_ambiguous)
         slower[i] = 1.2 * spread[i];
         faster[i] = 0.8 * spread[i];
     }
-    const struct verdict_figure figure[] = {
-        figure_of(0, 0, 0, spread, slower), figure_of(1, 0, 0, spread, faster), figure_of(2, 0, 1, spread, spread)};
+    const struct verdict_figure figure[] = {figure_of(0, 0, 0, spread, slower), figure_of(1, 0, 0, spread, faster),
+                                            figure_of(2, 0, 1, spread, spread)};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         struct verdict_rules busy = rules;
         memcpy(busy.other_cores, known[i].other_cores, sizeof busy.other_cores);

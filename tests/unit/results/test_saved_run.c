@@ -112,7 +112,7 @@ static const char *const refusals[][4] = {
      "run.json has mode profile and summary.json has "
      "mode benchmark, so they belong to two runs"},
     {"run.json", "{", "[", "run.json: is not valid JSON"},
-    {"summary.json", "\"schema_version\":\t3", "\"schema_version\":\t1",
+    {"summary.json", "\"schema_version\":\t4", "\"schema_version\":\t1",
      "have different schema_versions, so they belong to "
      "two runs"},
     {"summary.json", "\"done\":\t2", "\"done\":\t1", "summary.json: has 1 of 2 rounds: the run has not finished"},
