@@ -81,11 +81,18 @@ const char *text_milliseconds(char text[CELL], double seconds, double low, doubl
     return text;
 }
 
+/* Returns the number of decimals of a change in %: more than 1 if it would otherwise read as 0. */
+static int decimals_of(double percent)
+{
+    return fabs(percent) >= 0.05 || percent == 0 ? 1 : fabs(percent) >= 0.005 ? 2 : 3;
+}
+
 const char *text_change(char text[CELL], double ratio, double low, double high)
 {
-    int at = snprintf(text, CELL, isfinite(ratio) ? "%+.1f %%" : "-", 100 * (ratio - 1));
+    const double change = 100 * (ratio - 1), from = 100 * (low - 1), to = 100 * (high - 1);
+    int at = snprintf(text, CELL, isfinite(ratio) ? "%+.*f %%" : "-", decimals_of(change), change);
     if (isfinite(low) && isfinite(high) && at < CELL)
-        snprintf(text + at, CELL - (size_t)at, " [%+.1f, %+.1f]", 100 * (low - 1), 100 * (high - 1));
+        snprintf(text + at, CELL - (size_t)at, " [%+.*f, %+.*f]", decimals_of(from), from, decimals_of(to), to);
     return text;
 }
 
@@ -95,7 +102,7 @@ const char *text_memory(char text[CELL], size_t bytes)
     int i = 0;
     for (; i < 5 && value >= 1000; i++)
         value /= 1024;
-    snprintf(text, CELL, i && value < 100 ? "%.1f %s" : "%.0f %s", value, binary_unit[i]);
+    snprintf(text, CELL, i && value < 100 && value > floor(value) ? "%.1f %s" : "%.0f %s", value, binary_unit[i]);
     return text;
 }
 

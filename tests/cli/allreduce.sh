@@ -229,7 +229,7 @@ if [ "${#ranks[@]}" = 2 ] && [ -s printed ]; then
     echo "status $status after $took s" >>said
     result "$good" "a collective that hangs ends the job"
     # The heading was printed, so rank 0 was measuring or about to measure.
-    grep -qE 'rank 0 on .* has waited for [0-9]+ s in (the set-up|[a-z-]+( iteration [0-9]+| evaluation) of all_reduce of (8 B|64.0 KiB) \(float sum, (in|out of) place\))[:;]' said && good=0 || good=1
+    grep -qE 'rank 0 on .* has waited for [0-9]+ s in (the set-up|[a-z-]+( iteration [0-9]+| evaluation) of all_reduce of (8 B|64 KiB) \(float sum, (in|out of) place\))[:;]' said && good=0 || good=1
     result "$good" "a job ended by a hanging collective names the size and the iteration"
     succeeds "run.json is valid after a hanging collective" valid hang/run.json
 else

@@ -74,6 +74,7 @@ TEST(changes_are_percentages)
     setup();
     ck_assert_str_eq(text_change(room.text, 1.0194, 0.984, 1.055), "+1.9 % [-1.6, +5.5]");
     ck_assert_str_eq(text_change(room.text, 0.5, NAN, 1), "-50.0 %");
+    ck_assert_str_eq(text_change(room.text, 1.0002, 1, 1.0000001), "+0.02 % [+0.0, +0.000]");
     ck_assert_str_eq(text_change(room.text, NAN, NAN, NAN), "-");
     text_change(room.text, DBL_MAX, DBL_MAX, DBL_MAX);
     check_behind();
@@ -123,7 +124,7 @@ TEST(bytes_as_text)
         size_t bytes;
         const char *words;
     } known[] = {
-        {0, "0 B"}, {1024, "1.0 KiB"}, {1536, "1.5 KiB"}, {(size_t)5 << 29, "2.5 GiB"}, {(size_t)3 << 40, "3.0 TiB"}};
+        {0, "0 B"}, {1024, "1 KiB"}, {1536, "1.5 KiB"}, {(size_t)5 << 29, "2.5 GiB"}, {(size_t)3 << 40, "3 TiB"}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         char words[CELL];
         ck_assert_str_eq(text_memory(words, known[i].bytes), known[i].words);

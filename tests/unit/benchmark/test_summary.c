@@ -124,7 +124,7 @@ TEST(the_list_is_in_the_order_of_steps)
             measurements_of(&measurements, i, FIGURE_STEP)[r] =
                 0.012 + 0.00001 * (i == 1 ? 6 : i) + 0.0001 * (1 + (i == 1)) * (r >> i & 1);
     char *text = verdict(three, ROWS, ROUNDS, 2);
-    expect(text, "\nUse best, 1.0 MiB: step 12.05 ms [12.01, 12.09].\n"
+    expect(text, "\nUse best, 1 MiB: step 12.05 ms [12.01, 12.09].\n"
                  "Options: --implementations ddp_bucketed --bucket-size-mb 1 (PyTorch's DDP: bucket_cap_mb=1)\n"
                  "Tie (within 2 %): near +");
     ck_assert(strstr(text, " far ") > strstr(text, " near "));
