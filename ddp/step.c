@@ -108,29 +108,33 @@ void step_run(struct trainer *t, int slot)
         int waits = m == 0 && t->reducer->strategy->before_forward; /* the previous step may still gather weights */
         model_forward(model, t->input, t->target, loss, loss_scale, grad_scale, waits ? &forward_hook : NULL);
 
+        if (t->forward_only)
+            continue;
         enter_phase(t, PHASE_BACKWARD);
         int final = m + 1 == t->micro_batches; /* earlier micro-batches leave gradients incomplete */
         model_backward(model, t->input, m > 0, final ? &gradient_hook : NULL);
     }
 
-    enter_phase(t, PHASE_GRADIENT_SYNC);
-    reducer_finish(t->reducer);
+    if (!t->forward_only) {
+        enter_phase(t, PHASE_GRADIENT_SYNC);
+        reducer_finish(t->reducer);
 
-    if (schedule_is_warmup(&t->schedule, t->step)) {
-        enter_phase(t, PHASE_CLIPPING);
-        device->grad_norm(optimizer->scalars, model->gradient, model->arena, t->max_norm);
-        device->copy(norm, optimizer->scalars + SCALAR_GRAD_NORM, 1);
-        enter_phase(t, PHASE_OPTIMIZER);
-    } else {
-        enter_phase(t, PHASE_OPTIMIZER);
-        if (t->log_grad_norm) { /* the norm is recorded, but gradients are not clipped */
-            device->grad_norm(optimizer->scalars, model->gradient, model->arena, 0);
+        if (schedule_is_warmup(&t->schedule, t->step)) {
+            enter_phase(t, PHASE_CLIPPING);
+            device->grad_norm(optimizer->scalars, model->gradient, model->arena, t->max_norm);
             device->copy(norm, optimizer->scalars + SCALAR_GRAD_NORM, 1);
+            enter_phase(t, PHASE_OPTIMIZER);
+        } else {
+            enter_phase(t, PHASE_OPTIMIZER);
+            if (t->log_grad_norm) { /* the norm is recorded, but gradients are not clipped */
+                device->grad_norm(optimizer->scalars, model->gradient, model->arena, 0);
+                device->copy(norm, optimizer->scalars + SCALAR_GRAD_NORM, 1);
+            }
         }
+        for (int i = 0; i < t->reducer->ranges; i++)
+            optimizer_update(optimizer, model, t->reducer->owned[i].offset, t->reducer->owned[i].count);
+        reducer_after_optimizer(t->reducer);
     }
-    for (int i = 0; i < t->reducer->ranges; i++)
-        optimizer_update(optimizer, model, t->reducer->owned[i].offset, t->reducer->owned[i].count);
-    reducer_after_optimizer(t->reducer);
 
     enter_phase(t, PHASE_LR_SCHEDULING);
     t->step++;

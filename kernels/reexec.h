@@ -8,8 +8,8 @@
 /* Requests a variable for the environment of the next execution; one that is already set keeps its value. */
 void reexec_setenv(const char *name, const char *value);
 
-/* Requests how threads of OpenMP and OpenBLAS wait for each other (reexec_waiting), unless the user's environment does
- * (OMP_WAIT_POLICY, GOMP_SPINCOUNT, KMP_BLOCKTIME). */
+/* Requests how threads of libgomp (and, if they should sleep, of OpenBLAS) wait for each other (reexec_waiting), unless
+ * the user's environment does (OMP_WAIT_POLICY, GOMP_SPINCOUNT, KMP_BLOCKTIME). */
 void reexec_set_waiting(int argc, char *const argv[]);
 
 /* Executes the program again if a variable was requested. Returns if no variable was, or if the execution failed. */

@@ -39,6 +39,7 @@ trap_signals
 make_directory "$out"
 wait_child "${command[@]}" "${program[@]}" && status=0 || status=$?
 first=$out/${report/%\%q*/0}.nsys-rep # without captured steps there is no report
-[ ! -e "$first" ] || wait_child "$tool" stats --quiet --force-export=true --format csv --output - "$first" >"$out/summary_stats.csv" ||
-    echo "nsys stats failed: $out/summary_stats.csv is not complete" >&2
+[ "$status" != 0 ] || [ ! -e "$first" ] ||
+    write_file "$out/summary_stats.csv" wait_child "$tool" stats --quiet --force-export=true --format csv --output - "$first" ||
+    say "nsys stats failed: there is no $out/summary_stats.csv of this run"
 [ "$status" = 0 ] || exit "$status"

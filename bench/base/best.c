@@ -181,7 +181,7 @@ int best_of(const double *const *sample, int k, size_t n, int anytime, struct ag
 size_t best_least_rounds(int k)
 {
     size_t n = STATS_LEAST;
-    while (k > 1 && ldexp((double)n + 1, -(int)n) > (1 - LEVEL) / (k * (k - 1) / 2.0)) /* sign_p(n, 0), see stats.c */
+    while (k > 1 && stats_sign_p(n, 0) > (1 - LEVEL) / (k * (k - 1) / 2.0))
         n++;
     return n;
 }

@@ -251,8 +251,9 @@ static int report_unknown(const struct option_table *table, const char *word, si
     for (const struct option_hint *hint = table->hints; hint && hint->words; hint++)
         if (is_listed(word + dashes, length - dashes, hint->words))
             return error_report("unknown option '%.*s': %s", (int)length, word, hint->instead);
-    for (int far = 0; far <= limit && !(far == 1 && shown) && length > dashes && length < 64;
-         far++) /* no name is longer */
+    if (length <= dashes || length >= 64) /* no name is longer */
+        limit = -1;
+    for (int far = 0; far <= limit && !(far == 1 && shown); far++)
         for (size_t i = 0; i < table->rows && shown < 3 && at < sizeof known; i++)
             if ((is_listed(word + dashes, length - dashes, table->row[i].option->also)
                      ? 0

@@ -243,8 +243,7 @@ struct estimate stats_excess(const double *a, const double *b, size_t n, int med
     return (struct estimate){of * (r.median - 1), of * (r.ci_low - 1), of * (r.ci_high - 1), NAN, NAN, n};
 }
 
-/* Returns p = min(1, (n + 1) (n choose k) / 2^n), the p-value of stats_paired_anytime for n ratios. */
-static double sign_p(size_t n, size_t k)
+double stats_sign_p(size_t n, size_t k)
 {
     double count = (double)n, smaller = (double)k, log_ways = lgamma(count + 1) - lgamma(smaller + 1);
     log_ways -= lgamma(count - smaller + 1);
@@ -266,8 +265,8 @@ struct paired stats_paired_anytime(const double *a, const double *b, size_t n, d
     qsort(ratio, n, sizeof *ratio, compare);
     paired.ratio = sorted_quantile(ratio, n, 0.5);
     size_t most = below > above ? below : above;
-    paired.p = sign_p(n, n - most < n / 2 ? n - most : n / 2);
-    while (2 * outside < n && sign_p(n, outside) <= 1 - level)
+    paired.p = stats_sign_p(n, n - most < n / 2 ? n - most : n / 2);
+    while (2 * outside < n && stats_sign_p(n, outside) <= 1 - level)
         outside++;
     if (outside) {
         paired.ci_low = ratio[outside - 1];

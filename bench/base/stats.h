@@ -67,6 +67,9 @@ struct estimate stats_excess(const double *a, const double *b, size_t n, int med
  * Robbins, Statistical Methods Related to the Law of the Iterated Logarithm, Ann. Math. Stat. 41 (1970) 1397-1409. */
 struct paired stats_paired_anytime(const double *a, const double *b, size_t n, double level);
 
+/* Returns that p of n ratios, of which k are on the rarer side of 1: min(1, (n + 1) (n choose k) / 2^n). */
+double stats_sign_p(size_t n, size_t k);
+
 /* Compares a[n_a] with b[n_b] without pairs: difference = mean log a - mean log b. Its standard error `error` comes
  * from the pooled standard deviation, or from least_sd if that is larger, with df = n_a + n_b - 2 degrees of freedom.
  * With n_a = 1, `error` is the standard error of a prediction of one more sample of b. Samples are above 0; n_a and n_b

@@ -81,7 +81,7 @@ const char *text_milliseconds(char text[CELL], double seconds, double low, doubl
     return text;
 }
 
-/* Returns the number of decimals of a change in %: more than 1 if it would otherwise read as 0. */
+/* Returns the number of decimals of a change in %: 1, or up to 3 if it would otherwise read as 0. */
 static int decimals_of(double percent)
 {
     return fabs(percent) >= 0.05 || percent == 0 ? 1 : fabs(percent) >= 0.005 ? 2 : 3;

@@ -129,7 +129,6 @@ class Run:
             "tokens_per_step": tokens,
             "model_flops_per_step": flops(self.model, o.context_length, tokens),
             "data_tokens": self.data.tokens,
-            "timed_steps_per_block": o.block_steps,
             "device": self.device.type,
             "torch": {"backend": self.backend},  # ddpbench does not write this key
         }
@@ -273,7 +272,7 @@ def write_summary(run, results, rounds):
     tree = {"schema_version": peer_results.SCHEMA, "mode": peer_results.MODE, "label": o.label}
     tree |= {"done": rounds, "planned": o.rounds, "of": "rounds", "heading": heading(run), "figures": found}
     tree |= {"tables": [peer_results.table(found, note)], "notes": notes, "largest_loss_difference": run.difference}
-    tree |= {"blocks": run.blocks, "other_processes": others}
+    tree |= {"timed_steps_per_block": o.block_steps, "blocks": run.blocks, "other_processes": others}
     if run.device.type == "cuda":
         tree["memory_peak_bytes"] = torch.cuda.max_memory_allocated()
     results.write_json("summary.json", tree)

@@ -61,25 +61,30 @@ cJSON *provenance_create(const char *mode, const char *label, const struct comma
 
 const char *provenance_tune(char text[TUNE_COMMAND], const cJSON *run, size_t ranks)
 {
-    static const char *const options[] = {"num-layers", "d-model",    "num-heads", "d-ff", "context-length",
-                                          "vocab-size", "batch-size", "dtype",     "data"};
-    const cJSON *program = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(run, "argv"), 0);
+    static const struct {
+        const char *name, *usual; /* usual: the value that is not written */
+    } options[] = {{"num-layers", ""},     {"d-model", ""},    {"num-heads", ""},  {"d-ff", ""},
+                   {"context-length", ""}, {"vocab-size", ""}, {"batch-size", ""}, {"grad-accumulation", "1"},
+                   {"data", "synthetic"},  {"dtype", "fp32"},  {"device", "auto"}, {"comm", "auto"},
+                   {"threads", "0"}};
+    const char *program = cJSON_GetStringValue(cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(run, "argv"), 0));
+    const cJSON *configuration = cJSON_GetObjectItemCaseSensitive(run, "configuration");
     char *words = NULL;
     size_t length = 0;
     FILE *out = text_begin(&words, &length);
     fprintf(out, "mpirun -n %zu", ranks);
-    text_print_word(out, cJSON_IsString(program) ? program->valuestring : "ddpbench");
+    text_print_word(out, program ? program : "ddpbench");
     fputs(" tune", out);
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
-        const cJSON *value =
-            cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(run, "configuration"), options[i]);
+        const cJSON *value = cJSON_GetObjectItemCaseSensitive(configuration, options[i].name);
+        char number[CELL] = "";
         if (cJSON_IsNumber(value))
-            fprintf(out, " --%s %.0f", options[i], value->valuedouble);
-        else if (cJSON_IsString(value) && strcmp(value->valuestring, "fp32") &&
-                 strcmp(value->valuestring, "synthetic")) {
-            fprintf(out, " --%s", options[i]);
-            text_print_word(out, value->valuestring);
-        }
+            snprintf(number, sizeof number, "%.0f", value->valuedouble);
+        const char *word = cJSON_IsString(value) ? value->valuestring : number;
+        if (!*word || !strcmp(word, options[i].usual))
+            continue;
+        fprintf(out, " --%s", options[i].name);
+        text_print_word(out, word);
     }
     text_end(out);
     snprintf(text, TUNE_COMMAND, "%s", words);

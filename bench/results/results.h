@@ -73,7 +73,7 @@ struct command {
  * option as "configuration". The caller owns it. */
 cJSON *provenance_create(const char *mode, const char *label, const struct command *command);
 
-/* Writes the command that tunes the model, data and batch of a run. run: run.json, or what provenance_create returns.
+/* Writes the `tune` command for the model, data and batch of a run. run: run.json, or what provenance_create returns.
  */
 enum { TUNE_COMMAND = 600 };
 const char *provenance_tune(char text[TUNE_COMMAND], const cJSON *run, size_t ranks);

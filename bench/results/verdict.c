@@ -60,22 +60,15 @@ static void add_data(const struct verdict *verdict, cJSON *summary)
     }
 }
 
-/* Writes the size of buckets of `mb` MiB, as --bucket-size-mb takes it, in the words of the heading. */
-static const char *size_words(char text[CELL], const char *mb)
-{
-    return text_memory(text, (size_t)(strtod(mb, NULL) * 1048576));
-}
-
 /* Adds two sentences on the best: its name and cost, and the options that select it. */
 static void add_choice(const struct verdict *verdict, int undecided, const char *list, cJSON *summary)
 {
     const struct estimate *cost = &verdict->cost, *given = cost->n ? cost : &verdict->step;
     /* the label is NAME or NAME:SIZE */
     int sign = cost->n && cost->median < 0 ? -1 : 1, name = (int)strcspn(verdict->label, ":");
-    char words[CELL], size[CELL + 2] = "", interval[CELL] = "", against[160] = "", options[3 * CELL],
-                                  pytorch[2 * CELL] = "";
+    char size[CELL] = "", interval[CELL] = "", against[160] = "", options[3 * CELL], pytorch[2 * CELL] = "";
     if (*verdict->size) {
-        snprintf(size, sizeof size, ", %s", size_words(words, verdict->size));
+        snprintf(size, sizeof size, ", %.4g MiB", strtod(verdict->size, NULL));
         snprintf(pytorch, sizeof pytorch, " (PyTorch's DDP: bucket_cap_mb=%.16s)", verdict->size);
     }
     if (isfinite(given->ci_low))
@@ -136,15 +129,14 @@ static int add_obstacle(const struct verdict *verdict, const char *list, cJSON *
 static void add_sentences(const struct verdict *verdict, const char *list, cJSON *summary)
 {
     int undecided = 0;
-    char size[CELL];
     if (add_obstacle(verdict, list, summary))
         return;
     for (int i = 0; i < verdict->n; i++)
         undecided |= verdict_judge(&verdict->item[i].against, verdict->within) == VERDICT_UNDECIDED;
     add_choice(verdict, undecided, list, summary);
     if (*verdict->best_size && !*verdict->size)
-        results_add_sentence(summary, list, "Bucket size with the shortest step: %s.",
-                             size_words(size, verdict->best_size));
+        results_add_sentence(summary, list, "Bucket size with the shortest step: %.4g MiB.",
+                             strtod(verdict->best_size, NULL));
     for (enum verdict_kind kind = VERDICT_TIE; kind < VERDICT_KINDS; kind++)
         add_kind(verdict, kind, list, summary);
     if (verdict->explain)

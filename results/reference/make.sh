@@ -98,7 +98,7 @@ sweep() {
     cp "$work"/sweep/report/pictures/sweep_*.svg "$work/output/step.svg"
     keep_directory
 }
-make_sweep-bandwidth() { sweep 5 --rate 100mbit; }
+make_sweep-bandwidth() { sweep 6 --rate 100mbit; }
 make_sweep-latency() { sweep 12 --rate 1gbit --delay 2ms; }
 
 # Runs three Slurm jobs, one after another, and reports them together.

@@ -74,9 +74,9 @@ numbered() {
         rm -r one two
     done
 }
-# beside CORES RUN: changes how many cores other processes used beside a run.
-beside() { sed -i "/\"other_processes\"/,/}/ s/\(\"cores\":[[:space:]]*\)[^,]*/\1$1/" "$2/summary.json"; }
-beside 0.5 real
+# others_used CORES RUN: changes how many cores other processes used during a run.
+others_used() { sed -i "/\"other_processes\"/,/}/ s/\(\"cores\":[[:space:]]*\)[^,]*/\1$1/" "$2/summary.json"; }
+others_used 0.5 real
 numbered real base
 numbered real same
 scaled real slower ddp 1.3
@@ -97,12 +97,22 @@ expect 3 '^ddp step .* [mu]s regressed +[+]30[.]0 % \[[+]2[0-9.]+, [+]3[0-9.]+\]
     "${five[@]}" slow1 slow2 slow3 slow4 slow5
 [ "$(grep -c ' ok ' printed)" = 2 ] && grep -q '^Verdict: regressed +30[.]0 % (ddp step): ' printed && good=0 || good=1
 result "$good" "only the slower strategy is regressed, in the table and in the verdict"
+# made_at MINUTE RUN
+made_at() { sed -i "s/\(\"time\":[[:space:]]*\"2[^T]*T\)[^+]*/\112:$1:00/" "$2/run.json"; }
+for i in 0 1 2 3 4 5 6 7; do
+    cp -r "base$((i % 5 + 1))" "turn_a$i" && made_at "$((10 + 2 * i))" "turn_a$i"
+    cp -r "slow$((i % 5 + 1))" "turn_b$i" && made_at "$((11 + 2 * i))" "turn_b$i"
+done
+expect 3 '^Verdict: regressed +[+]30[.]0 % .*; 8 pairs of runs made in turn\)' "runs made in turn are compared in pairs" \
+    turn_a7 turn_a[0-6] --candidate turn_b*
+made_at 05 turn_a3
+expect 3 '^Verdict: regressed +[+]30[.]0 % .*; 8 against 8 runs\)' "runs not made in turn are not compared in pairs" turn_a* --candidate turn_b*
 for i in 1 2 3 4 5; do
     cp -r "slow$i" "busy$i"
-    beside 9.5 "busy$i"
+    others_used 9.5 "busy$i"
 done
-expect 4 '^Other processes used 9[.]50 cores beside the candidates and .* beside the baselines, so what is worse in the candidates is ambiguous: ' \
-    "slower candidates beside busier processes are ambiguous" "${five[@]}" busy1 busy2 busy3 busy4 busy5
+expect 4 '^Other processes used 9[.]50 cores during the candidate runs and 0[.]50 during the baseline runs, which may be why figures are worse: ' \
+    "slower candidates are ambiguous if other processes used more cores" "${five[@]}" busy1 busy2 busy3 busy4 busy5
 expect 3 '^ddp step .* regressed .*\]$' "five baselines against one slower candidate: regressed" "${five[@]}" slow1
 expect 4 '^ddp step .* ambiguous +[+]5[.]8 % ' "candidates that exceed the tolerance only slightly are ambiguous" \
     "${five[@]}" little1 little2 little3 little4 little5

@@ -68,7 +68,7 @@ runs "nsys.sh, --one-report" "$as_usual --output=nsys/all_ranks $root/launch/run
 is "nsys.sh, statistics of all ranks" "$(cat nsys/summary_stats.csv)" "$summary nsys/all_ranks.nsys-rep"
 runs "nsys.sh, --trace osrt" "nsys: profile --trace=cuda,nvtx,osrt $plain --force-overwrite=false --output=nsys/rank_0 measured x" \
     'rank none: [x]' env STATS_STATUS=1 "$nsys" --trace cuda,nvtx,osrt -- measured x
-is "nsys.sh reports that nsys stats failed" "$(cat said)" 'nsys stats failed: nsys/summary_stats.csv is not complete'
+is "nsys.sh reports that nsys stats failed" "$(cat said)" 'nsys.sh: nsys stats failed: there is no nsys/summary_stats.csv of this run'
 runs "nsys.sh, --slurm" "$(twice "$as_usual --output=nsys/rank_%q{SLURM_PROCID} measured x")" \
     'rank 0: [x]|rank 1: [x]' env SRUN='srun --mpi=pmi2' "$nsys" --slurm -- measured x
 runs "ncu.sh, one process" "$measures --export ncu/rank_0 measured x" 'rank none: [x]' "$ncu" -- measured x

@@ -290,12 +290,12 @@ static int measure(struct allreduce *a)
     for (size_t i = 0; i < a->timings; i++) /* weight in the progress: 1, and 1 more per MiB of the message */
         total += (1 + a->timing[i].bytes / 1048576) * cycles;
     progress_begin(&a->progress, a->harness.job->rank ? 0 : total);
-    (void)contention_watch(&a->harness.contention, a->harness.job);
+    (void)other_processes_watch(&a->harness.other_processes, a->harness.job);
     for (size_t cycle = 0; cycle < cycles; cycle++)
         for (size_t i = 0; i < a->timings; i++) {
             if (measure_one(a, i, cycle))
                 return -1;
-            (void)contention_watch(&a->harness.contention, a->harness.job);
+            (void)other_processes_watch(&a->harness.other_processes, a->harness.job);
             done += 1 + a->timing[i].bytes / 1048576;
             progress_show(&a->progress, done, text_memory(words, a->timing[i].bytes));
         }

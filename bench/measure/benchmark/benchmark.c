@@ -21,6 +21,8 @@ int benchmark_options_check(struct training_options *o, const struct option_tabl
         return -1;
     for (int i = 0; i < o->n; i++)
         reduce += o->implementation[i].strategy->reduces;
+    if (o->forward_only && reduce)
+        return error_report("--forward-only has no gradients to reduce: use --implementations none");
     if (o->resolve > 0 && reduce < 2)
         return error_report("--resolve compares those --implementations that reduce; name two or more of them");
     if (o->attainable && reduce == o->n) /* only blocks of `none` measure when gradients become final */

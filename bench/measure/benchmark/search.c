@@ -49,8 +49,7 @@ void search_begin(struct search *s, double limit, double block_seconds)
         sizes += s->row[i].has_size && s->row[i].state == SEARCH_IN;
     for (int left = sizes; left > FEW_SIZES; left = (left + 1) / 2) {
         /* blocks of the shortest search: one round per stage (in all about 2 blocks a candidate) and a final of two */
-        int in = search_count(s, SEARCH_IN),
-            blocks = 2 * in + stages_of(in) * controls + SHORT_FINAL * (2 + controls);
+        int in = search_count(s, SEARCH_IN), blocks = 2 * in + stages_of(in) * controls + SHORT_FINAL * (2 + controls);
         if (blocks * block_seconds <= limit)
             break;
         for (int i = 0, size = 0; i < s->n; i++)

@@ -7,6 +7,7 @@
 #include "ddp/watchdog.h"
 #include "kernels/clock.h"
 
+#include <math.h>
 #include <stdio.h>
 
 /* ---- from the command line to the exit status ---- */
@@ -140,17 +141,16 @@ void harness_add_heading(const struct harness *h, const char *mode, const char *
 void harness_add_findings(const struct harness *h, cJSON *summary)
 {
     enum { MOST = 24 };
-    const struct contention *c = &h->contention;
-    if (c->busy_seconds > 0 && !h->options->monitor.cpu)
+    const struct other_processes *o = &h->other_processes;
+    if (o->busy_seconds > 0 && !h->options->monitor.cpu)
         results_add_sentence(summary, "notes",
-                             "Note: other processes used %g cores or more in %.1f of %.1f s, %.1f at most: trust "
-                             "intervals, not single figures.",
-                             MONITOR_OTHER_CORES, c->busy_seconds, c->seconds, c->most_cores);
+                             "Note: other processes used %g cores or more in %.1f of %.1f s, %.1f at most.",
+                             MONITOR_OTHER_CORES, o->busy_seconds, o->seconds, o->most_cores);
     cJSON *others = cJSON_AddObjectToObject(summary, "other_processes");
-    json_add_number(others, "cores", c->core_seconds / c->seconds);
-    json_add_number(others, "most_cores", c->most_cores);
-    json_add_number(others, "busy_seconds", c->busy_seconds);
-    json_add_number(others, "seconds", c->seconds);
+    json_add_number(others, "cores", o->used / o->seconds);
+    json_add_number(others, "most_cores", o->seconds > 0 ? o->most_cores : NAN);
+    json_add_number(others, "busy_seconds", o->busy_seconds);
+    json_add_number(others, "seconds", o->seconds);
     const cJSON *found = monitor_findings(h->monitor), *finding;
     int n = 0;
     cJSON_ArrayForEach(finding, cJSON_GetObjectItemCaseSensitive(found, "findings"))

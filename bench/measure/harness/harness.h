@@ -51,7 +51,7 @@ struct harness {
     struct open_device opened;
     struct comm_options comm; /* options->comm, completed with facts of the machine */
     struct monitor *monitor;
-    struct contention contention;
+    struct other_processes other_processes;
     struct results results;
 };
 
@@ -86,8 +86,9 @@ void harness_add_heading(const struct harness *harness, const char *mode, const 
                          const char *calls, cJSON *summary);
 
 /* Adds to a summary what other processes did: a note, unless --monitor-cpu gives a more exact finding, and the member
- * "other_processes": {cores (mean over the run; null: not known), most_cores, busy_seconds (with 0.25 cores or more),
- * seconds}. Adds the findings of the monitors, as notes and as the member "monitor". */
+ * "other_processes": {cores (mean over the run), most_cores, busy_seconds (with 0.25 cores or more), seconds}; cores
+ * and most_cores are null if they are not known. Adds the findings of the monitors, as notes and as the member
+ * "monitor". */
 void harness_add_findings(const struct harness *harness, cJSON *summary);
 
 /* Rank 0 only: writes a summary with its figures, frees both; print 1: prints its body. Returns 0; or -1, reported. */

@@ -5,6 +5,7 @@
 #include "kernels/error.h"
 
 #include <hwloc.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -162,8 +163,8 @@ double host_machine_cpu_seconds(void)
     unsigned long long user, nice_, system, idle, wait, irq, soft, steal;
     if (scan_line("/proc/stat", "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user, &nice_, &system, &idle, &wait,
                   &irq, &soft, &steal) != 8)
-        return 0;
-    return (double)(user + nice_ + system + irq + soft + steal) / (double)sysconf(_SC_CLK_TCK);
+        return NAN;
+    return (double)(user + nice_ + system + steal) / (double)sysconf(_SC_CLK_TCK);
 }
 
 void host_describe(const struct host_facts *host, const struct job *job, cJSON *json)

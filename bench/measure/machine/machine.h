@@ -47,7 +47,8 @@ size_t host_resident_memory(void);
 size_t host_peak_memory(void);
 int host_reset_peak_memory(void); /* resets that peak by clear_refs (proc(5)); returns 0, or -1 if not allowed */
 
-/* Return the CPU seconds of this process, and of all processes of the machine since boot (resolution 10 ms). */
+/* Return the CPU seconds of this process; and of all processes of the machine since boot, with what the hypervisor gave
+ * to other machines, without interrupts, which serve this job's messages, too (resolution 10 ms; NAN: unknown). */
 double host_process_cpu_seconds(void);
 double host_machine_cpu_seconds(void);
 
@@ -129,19 +130,21 @@ struct option_section comm_options_section(struct comm_options *options);
 /* Other processes that use this many cores or more, on average over a window or a second, are worth a note. */
 #define MONITOR_OTHER_CORES 0.25
 
-/* Zeroed at first. A window is the time between two calls of contention_watch, or between more calls if it is shorter
- * than 0.2 s otherwise. Cores are those of the machine on which other processes used most. */
-struct contention {
+/* What other processes used so far. Zeroed at first. A window is the time between two calls of other_processes_watch,
+ * or between more calls if it would be shorter than 0.2 s. Cores are those of the machine on which they used most. */
+struct other_processes {
     int64_t start_ns;                /* when the window began; 0: no window has begun yet */
     double process_cpu, machine_cpu; /* CPU seconds of this process and of the whole machine, at start_ns */
     double seconds, busy_seconds;    /* all windows; those in which other processes used MONITOR_OTHER_CORES or more */
-    double core_seconds, most_cores; /* CPU seconds that other processes used; most cores that they used in a window */
+    double used_here, used;          /* CPU seconds that they used on this machine; on the machine with the most */
+    double most_cores;               /* most cores that they used in a window */
 };
 
 /* The first call begins the first window. Each later call ends a window, and begins the next, if it is long enough;
- * then returns how many cores other processes used in it; otherwise NAN. All ranks call it right after waiting for each
- * other: a rank that read early would poll for the others, and that would count as use by other processes. */
-double contention_watch(struct contention *contention, const struct job *job);
+ * then returns how many cores other processes used in it (0: none, or unknown); otherwise NAN. All ranks call it right
+ * after waiting for each other: a rank that read early would poll for the others, and that would count as use by other
+ * processes. */
+double other_processes_watch(struct other_processes *others, const struct job *job);
 
 /* ---- monitors of the CPUs (--monitor-cpu) and GPUs (--monitor-gpu) of every host ----
  *

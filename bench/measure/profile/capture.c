@@ -176,7 +176,8 @@ static void collect_steps(struct capture *capture, struct training *t)
         struct captured_step *s = &capture->step[i];
         s->loss = record[i * RECORDS + RECORD_LOSS];
         s->max_norm = s->warmup ? t->run.options->max_norm : INFINITY;
-        s->grad_norm = s->warmup || t->run.options->log_grad_norm ? record[i * RECORDS + RECORD_GRAD_NORM] : NAN;
+        int clips = s->warmup && !t->run.options->forward_only;
+        s->grad_norm = clips || t->run.options->log_grad_norm ? record[i * RECORDS + RECORD_GRAD_NORM] : NAN;
     }
     free(record);
     steps_from_timeline(&r->timeline, capture->times, capture->n);

@@ -144,7 +144,7 @@ static struct finding *check_exposed(struct findings *f, double threshold, const
     }
     char advice[TUNE_COMMAND + 160];
     snprintf(advice, sizeof advice,
-             "let `%s` look for the strategy and bucket size that cost least; use a faster link, a larger batch, or "
+             "run `%s` to find the strategy and bucket size that cost least; use a faster link, a larger batch, or "
              "--grad-accumulation",
              facts->tune);
     struct finding *finding =

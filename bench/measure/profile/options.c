@@ -211,7 +211,12 @@ int profile_options_check(const struct profile_options *o, const struct option_t
             "the %zu x %zu steps of --profile-wait, --profile-warmup and --profile-active are more than the "
             "%zu steps of the run: raise --num-epochs or --steps-per-epoch",
             cycles, cycle, steps);
-    return profile_rows_make(t, &o->implementations);
+    if (profile_rows_make(t, &o->implementations))
+        return -1;
+    for (int i = 0; i < t->n; i++)
+        if (t->forward_only && t->implementation[i].strategy->reduces)
+            return error_report("--forward-only has no gradients to reduce: use --profile-implementation none");
+    return 0;
 }
 
 struct recording profile_recording(const struct profile_options *o)

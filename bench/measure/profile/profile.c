@@ -130,7 +130,9 @@ static int capture_profile(struct profiles *all, struct profile *p)
     struct training *t = &all->training;
     const struct job *job = t->harness.job;
     const struct reducer *reducer = &t->engine.reducer[p->row];
+    (void)other_processes_watch(&t->harness.other_processes, t->harness.job);
     int status = capture_run(&p->capture, t, p->row, p->name, p->options, p->results);
+    (void)other_processes_watch(&t->harness.other_processes, t->harness.job);
     if (!p->capture.n) /* failed before the first captured step */
         return -1;
     if (all->n > 1)
@@ -226,7 +228,7 @@ static void collect_facts(struct profile *p, const struct training *t, const str
         .has_synthetic_data = !data_tokens(t->engine.trainer.data),
         .cores_per_rank = t->harness.job->cores,
         .tokens = (double)tokens,
-        .flops = model_flops(&t->engine.model, tokens),
+        .flops = training_flops(o, &t->engine.model),
         .block_steps = o->block_steps,
         .memory_bytes = t->harness.opened.on_gpu ? t->harness.opened.gpu.total_memory : t->harness.host.memory_bytes,
     };

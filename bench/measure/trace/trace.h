@@ -23,7 +23,7 @@ struct captured_step {
 
 /* What a rank's trace contains. Owns nothing. */
 struct trace {
-    const char *name, *implementation, *device, *comm, *host; /* name: the file is <name>_rank_<r>_trace.json */
+    const char *name, *implementation, *device, *comm, *host; /* name: traceName is <name>_rank_<r>_trace.json */
     int rank, ranks;
     int group;                     /* number of this trace, from 0, among a rank's several traces in a merged file */
     long pid, thread, comm_thread; /* process and thread ids; comm_thread 0: none */

@@ -147,7 +147,7 @@ void block_run(struct run *run, struct harness *h, struct engine *engine, struct
     job_gather(job, &mine, sizeof mine, all);
     keep_sample(&run->measurements, b->implementation, b->round, all, job->size, run->block_steps);
     losses_add(&run->losses, job, b->loss, reduces && in_fp32);
-    b->other_cores = contention_watch(&h->contention, job);
+    b->other_cores = other_processes_watch(&h->other_processes, job);
     b->seconds = mine.seconds;
     b->comm_cpu_seconds = reduces ? all[0].communication_cpu : 0;
     b->comm_seconds = reduces ? all[0].seconds : 0;

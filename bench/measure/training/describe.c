@@ -30,6 +30,11 @@ static void describe_implementation(const struct implementation *row, const stru
     }
 }
 
+double training_flops(const struct training_options *o, const struct model *model)
+{
+    return model_flops(model, o->batch_size * o->workload.context_length) / (o->forward_only ? 3 : 1);
+}
+
 int training_write_run_json(const struct training *t, const char *mode, const struct command *command,
                             const struct results *results)
 {
@@ -40,9 +45,8 @@ int training_write_run_json(const struct training *t, const char *mode, const st
     cJSON *derived = cJSON_GetObjectItemCaseSensitive(json, "derived");
     json_add_number(derived, "parameters", (double)t->engine.model.parameters);
     json_add_number(derived, "tokens_per_step", (double)tokens);
-    json_add_number(derived, "model_flops_per_step", model_flops(&t->engine.model, tokens));
+    json_add_number(derived, "model_flops_per_step", training_flops(o, &t->engine.model));
     json_add_number(derived, "data_tokens", (double)data_tokens(t->engine.trainer.data));
-    json_add_number(derived, "timed_steps_per_block", (double)o->block_steps);
     if (!t->harness.opened.on_gpu) {
         json_add_text(derived, "blas", run->blas.library);
         json_add_text(derived, "blas_kernels", run->blas.kernels);
@@ -64,12 +68,11 @@ int training_write_run_json(const struct training *t, const char *mode, const st
 static void add_default_bucket(const struct training_options *o, cJSON *summary)
 {
     size_t bytes = 0;
-    char size[CELL];
     for (int i = 0; i < o->n; i++)
         bytes = bytes ? bytes : o->implementation[i].bucket_bytes;
     if (bytes && o->workload.bucket_sizes.automatic && bytes == o->workload.bucket_sizes.item[0].bytes)
-        results_add_sentence(summary, "heading", "Buckets: %s (auto: 25 MiB, or a quarter of the gradient if less)",
-                             text_memory(size, bytes));
+        results_add_sentence(summary, "heading", "Buckets: %.4g MiB (auto: 25, or a quarter of the gradient if less)",
+                             (double)bytes / 1048576);
 }
 
 static void add_workload(const struct training_options *o, const struct model *model, int ranks, cJSON *summary)
@@ -114,7 +117,8 @@ static void add_heading(const struct training *t, const char *epochs, cJSON *sum
     else
         results_add_sentence(summary, "heading", "Data: synthetic");
     results_add_sentence(summary, "heading", "%s",
-                         epochs ? epochs
+                         epochs            ? epochs
+                         : o->forward_only ? "Regime: forward only: no backward pass and no update"
                          : o->regime == REGIME_WARMUP
                              ? "Regime: warmup: the learning rate ramps and gradients are clipped"
                              : "Regime: active: constant learning rate, no clipping");
@@ -137,25 +141,26 @@ int training_dry_run(const struct run_options *options, const struct recording *
     char first[64] = "", limit[CELL], flops[CELL], total[CELL];
     if (training_estimate(&model, &conditions, o, h->device.precision == PRECISION_BF16 ? 2 : sizeof(float), bytes))
         return -1;
-    double step_flops = model_flops(&model, o->batch_size * o->workload.context_length);
+    double step_flops = training_flops(o, &model);
     add_workload(o, &model, ranks, summary);
     add_default_bucket(o, summary);
     add_memory(bytes, summary);
     results_add_sentence(summary, "heading", "Memory of all ranks: %s",
-                         text_memory(total, memory_sum(bytes, 0, MEMORY_PARTS) * (size_t)ranks));
+                         text_memory(total, (size_t)((double)memory_sum(bytes, 0, MEMORY_PARTS) * ranks)));
     if (captured)
         snprintf(first, sizeof first, "%zu captured step%s, then ", captured, text_plural(captured));
     if (minutes > 0)
-        results_add_sentence(summary, "heading",
-                             "Work: rounds of at most %d implementations x %zu steps until they are decided, for at "
-                             "most %s (--max-minutes)",
-                             o->n, steps, text_duration(limit, 60 * minutes));
+        results_add_sentence(
+            summary, "heading",
+            "Work: rounds of at most %d implementations x %zu steps until the comparison is decided, for at "
+            "most %s (--max-minutes)",
+            o->n, steps, text_duration(limit, 60 * minutes));
     else
         results_add_sentence(summary, "heading", "Work: %s%zu round%s x %d implementations x %zu steps = %zu steps",
                              first, o->rounds, text_plural(o->rounds), o->n, steps, o->rounds * (size_t)o->n * steps);
     results_add_sentence(summary, "heading",
-                         "A step on all ranks: %s. How long it takes, only a run can measure: it prints an estimate "
-                         "after its first steps.",
+                         "A step on all ranks: %s. Only a run can measure how long a step takes; after its first steps "
+                         "it estimates the rest.",
                          text_value_like(flops, step_flops, "FLOP", step_flops));
     model_destroy(&model);
     return 0;
@@ -224,8 +229,7 @@ void training_add_notes(const struct training *t, cJSON *summary)
         if (t->engine.reducer[i].staged && t->engine.reducer[i].staged_dtype == COMM_BF16)
             results_add_sentence(summary, "notes", "%s sends bfloat16 (--grad-dtype), so its losses are not compared.",
                                  run->options->implementation[i].label);
-    if (run->block_steps < run->options->block_steps)
-        json_add_number(summary, "timed_steps_per_block", (double)run->block_steps);
+    json_add_number(summary, "timed_steps_per_block", (double)run->block_steps);
     add_machine_notes(&t->harness, counts, summary);
     if (counts->comm_cpu_seconds > 0)
         results_add_sentence(summary, "notes",

@@ -75,7 +75,9 @@ static const struct option schedule_rows[] = {
      .high = 1e30, .help = "largest gradient norm in warm-up epochs"},
     {.name = "weight-decay", .kind = &option_real, .offset = FIELD(weight_decay), .initial = "0.01", .high = 1e6,
      .help = "AdamW's weight decay"},
-    {.name = "log-grad-norm", .kind = &option_flag, .offset = FIELD(log_grad_norm),
+    {.name = "forward-only", .also = "inference no-grad", .kind = &option_flag, .offset = FIELD(forward_only), .without = "regime=warmup",
+     .help = "no backward pass and no update, as in inference; for --implementations none"},
+    {.name = "log-grad-norm", .kind = &option_flag, .offset = FIELD(log_grad_norm), .without = "forward-only",
      .help = "compute the gradient norm in every step"},
     {.name = "checkpoint-every", .kind = &option_count, .offset = FIELD(checkpoint_every), .initial = "0",
      .high = 1e9, .help = "save weights and optimizer state after every N-th step, in the phase checkpoint; 0: never"},
@@ -152,7 +154,10 @@ struct model_sizes workload_sizes(const struct workload *w, size_t batch)
 static int check_delays(const struct training_options *o, int clips)
 {
     for (const struct delay *d = o->delays.item; d < o->delays.item + o->delays.n; d++)
-        if ((d->phase == PHASE_CLIPPING && !clips) || (d->phase == PHASE_CHECKPOINT && !o->checkpoint_every))
+        if (o->forward_only && d->phase > PHASE_FORWARD && d->phase < PHASE_LR_SCHEDULING)
+            return error_report("--inject-delay phase=%s: no step with --forward-only has that phase",
+                                phase_name[d->phase]);
+        else if ((d->phase == PHASE_CLIPPING && !clips) || (d->phase == PHASE_CHECKPOINT && !o->checkpoint_every))
             return error_report("--inject-delay phase=%s: no step of this run has that phase; it needs %s",
                                 phase_name[d->phase],
                                 d->phase == PHASE_CLIPPING ? "--warmup-epochs, and without --profile --regime warmup"

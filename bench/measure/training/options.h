@@ -42,7 +42,7 @@ struct training_options {
     size_t seed, data_workers, prefetch; /* prefetch: micro-batches that each worker prepares ahead */
     size_t num_epochs, warmup_epochs, steps_per_epoch;
     double lr, max_norm, weight_decay;
-    int log_grad_norm;
+    int forward_only, log_grad_norm;
     size_t checkpoint_every; /* steps from one checkpoint to the next; 0: no checkpoints */
     enum regime regime;
     size_t rounds, steps_per_block; /* rounds: number, or least number with --resolve; steps_per_block 0: not given */

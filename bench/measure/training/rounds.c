@@ -30,10 +30,11 @@ static void fit_blocks(struct run *run, char *text, size_t size)
     for (int i = 0; i < o->n; i++)
         reduce += o->implementation[i].strategy->reduces;
     size_t rounds = best_least_rounds(reduce);
-    double step_of_all = spare * run->warm_step * o->n * (double)rounds, fit = 60 * o->max_minutes / step_of_all;
+    double a_step_s = spare * run->warm_step * o->n * (double)rounds; /* of a step of each block of all these rounds */
+    double steps = floor(60 * o->max_minutes / a_step_s);
     if (!o->steps_per_block && !o->checkpoint_every)
-        run->block_steps = (size_t)fmin((double)o->block_steps, fmax(least, floor(fit) - DISCARDED_STEPS));
-    double seconds = step_of_all * (double)(DISCARDED_STEPS + run->block_steps);
+        run->block_steps = (size_t)fmin((double)o->block_steps, fmax(least, steps - DISCARDED_STEPS));
+    double seconds = a_step_s * (double)(DISCARDED_STEPS + run->block_steps);
     if (seconds > 60 * o->max_minutes)
         snprintf(text, size, " The %zu rounds that intervals need would take about %s: use a longer --max-minutes.",
                  rounds, text_duration(words, seconds));
@@ -167,7 +168,7 @@ static int run_rounds(struct run *run, struct harness *h, struct engine *engine,
      * until the second step of the ramp. */
     int judged = o->regime == REGIME_WARMUP ? DISCARDED_STEPS + RAMP_STEPS - 1 : 1;
     losses_create(&run->losses, (int)steps, judged < (int)steps ? judged : -1);
-    (void)contention_watch(&h->contention, job);
+    (void)other_processes_watch(&h->other_processes, job);
     int64_t start_ns = clock_now_ns(), written_ns = 0; /* written_ns 0: a summary is due after the first round */
     double needed = 0;
     struct progress progress;

@@ -20,9 +20,13 @@ int training_estimate(struct model *model, const struct memory_conditions *c, co
         return error_report("this model needs more than 10^17 numbers; no machine has that much memory");
     model_plan(model, &sizes, compute_bytes);
     memory_estimate(c, o, model, bytes);
-    if (c->recording->gpu_option && !c->on_gpu)
+    int on_wrong_device = c->recording->gpu_option && !c->on_gpu;
+    int is_too_small = c->recording->operations && !memory_captured_steps(o, model, c->recording);
+    if (on_wrong_device || is_too_small)
+        model_destroy(model);
+    if (on_wrong_device)
         return error_report("--%s is for runs on GPUs, and this one is on the CPU", c->recording->gpu_option);
-    if (c->recording->operations && !memory_captured_steps(o, model, c->recording))
+    if (is_too_small)
         return error_report("--profile-buffer-mb %g holds no step of this model; use a larger one",
                             c->recording->buffer_mb);
     return 0;
@@ -113,6 +117,7 @@ static void create_trainer(struct training *t, const char *directory)
         .ranks = job->size,
         .micro_batches = o->grad_accumulation,
         .max_norm = (float)o->max_norm,
+        .forward_only = o->forward_only,
         .log_grad_norm = o->log_grad_norm,
         .checkpoint = {.every = o->checkpoint_every, .job = job, .seed = o->seed},
     };

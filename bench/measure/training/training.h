@@ -55,7 +55,7 @@ int training_plan(struct training *training, const struct job *job, const struct
                   const char *option, const char *given, const char *below);
 
 /* Plans a model whose numbers have compute_bytes, and estimates the memory of a rank that trains it. Returns 0; or -1,
- * reported, if the model is too large for any machine or --profile's options do not suit it. */
+ * reported, if the model is too large for any machine or --profile's options do not suit it; *model is then zeroed. */
 int training_estimate(struct model *model, const struct memory_conditions *conditions,
                       const struct training_options *options, size_t compute_bytes, size_t bytes[MEMORY_PARTS]);
 
@@ -105,6 +105,9 @@ cJSON *training_create_summary(const struct training *training, const char *mode
  * Returns 0; or -1, reported. */
 int training_dry_run(const struct run_options *options, const struct recording *recording, int ranks, int on_gpus,
                      size_t captured, double minutes, cJSON *summary);
+
+/* Returns the model's FLOP of a step on all ranks; the backward pass takes twice those of the forward pass. */
+double training_flops(const struct training_options *options, const struct model *model);
 
 /* Adds to a summary notes about machine, losses and checkpoints, counts of blocks, and findings of monitors. */
 void training_add_notes(const struct training *training, cJSON *summary);

@@ -42,8 +42,8 @@ struct chart_reference {
  * linear y axis begins at 0 or below; if all values are in its upper 40 %, it is cut, with a remark in its title. At
  * most 40 names, of series first and then of references, are drawn.
  *
- * With panels, these are plots below each other with the same y axis, of lines without points. A legend has the names
- * of the first panel's series. */
+ * With panels, draws one plot below the other, with one y axis for all, and lines without points. A legend has the
+ * names of the first panel's series. */
 struct chart_xy {
     struct chart_axis x, y;
     const struct chart_series *series;

@@ -30,9 +30,37 @@ static int check_twice(const struct compare_run *run, size_t n)
     return 0;
 }
 
+static const char *time_of(const struct compare_run *run)
+{
+    return json_string(run->saved.run, "time");
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct compare_run *x = a, *y = b;
+    int order = strcmp(time_of(x), time_of(y));
+    return order ? order : strcmp(x->saved.directory, y->saved.directory);
+}
+
+/* Sorts the runs of each side by time. Returns the number of pairs if the sides were measured in turn, so that baseline
+ * i and candidate i began before any later run, and there are enough pairs; otherwise 0. */
+static size_t find_pairs(struct compare_run *run, size_t baselines, size_t candidates)
+{
+    struct compare_run *candidate = run + baselines;
+    qsort(run, baselines, sizeof *run, by_time);
+    qsort(candidate, candidates, sizeof *run, by_time);
+    for (size_t i = 0; i + 1 < baselines && baselines == candidates; i++)
+        for (int side = 0; side < 4; side++)
+            if (strcmp(time_of(side & 1 ? &run[i] : &candidate[i]),
+                       time_of(side & 2 ? &run[i + 1] : &candidate[i + 1])) >= 0)
+                return 0;
+    return baselines == candidates && baselines >= VERDICT_PAIRS ? baselines : 0;
+}
+
 /* ---- the outcome as JSON ---- */
 
-/* Returns the mean number of cores that other processes used beside those of run[n] in which it is known; or NAN. */
+/* Returns the mean number of cores that other processes used during those of run[n] that recorded it; NAN if none did.
+ */
 static double other_cores(const struct compare_run *run, size_t n)
 {
     double sum = 0, known = 0;
@@ -66,6 +94,7 @@ static void add_heading(cJSON *json, const struct compare_options *o, const stru
     json_add_number(json, "tolerance_percent", o->tolerance);
     json_add_number(json, "floor_percent", o->floor);
     json_add_number(json, "level", rules->level);
+    json_add_number(json, "pairs", (double)rules->pairs);
     cJSON_AddBoolToObject(json, "judged_by_spread", 0);
     add_runs(json, "baseline", o->name[0], run, o->baselines);
     add_runs(json, "candidate", o->name[1], run + o->baselines, o->candidates);
@@ -146,6 +175,7 @@ static enum compare_status judge(cJSON *json, const struct compare_options *o, c
     } else {
         verdicts_create(&verdicts, rules, lines.item, lines.judged, o->baselines, o->candidates);
         add_rows(json, &lines, &verdicts, o);
+        json_add_number(json, "doubtful", verdicts.doubtful);
         status = verdicts.count[VERDICT_REGRESSED]   ? COMPARE_REGRESSED
                  : verdicts.count[VERDICT_MISSING]   ? COMPARE_MISSING
                  : verdicts.count[VERDICT_AMBIGUOUS] ? COMPARE_AMBIGUOUS
@@ -190,7 +220,7 @@ static int check_files(const struct compare_options *o)
 
 static enum compare_status compare_runs(cJSON *json, const struct compare_options *o, struct compare_run *run)
 {
-    struct verdict_rules rules = {o->tolerance / 100, o->floor / 100, FALSE_ALARM_CHANCE, {NAN, NAN}};
+    struct verdict_rules rules = {o->tolerance / 100, o->floor / 100, FALSE_ALARM_CHANCE, 0, {NAN, NAN}};
     size_t runs = o->baselines + o->candidates;
     if (check_files(o))
         return COMPARE_FAILED;
@@ -199,6 +229,7 @@ static enum compare_status compare_runs(cJSON *json, const struct compare_option
             return COMPARE_FAILED;
     if (check_twice(run, runs))
         return COMPARE_USAGE;
+    rules.pairs = find_pairs(run, o->baselines, o->candidates);
     rules.other_cores[0] = other_cores(run, o->baselines);
     rules.other_cores[1] = other_cores(run + o->baselines, o->candidates);
     add_heading(json, o, run, &rules);

@@ -19,8 +19,9 @@ enum compare_status {
 };
 
 /* Prints the comparison as text: differences, table, figures that are not judged (with --label), and the verdict. The
- * JSON has schema_version, program, version, mode, the rules (tolerance_percent, floor_percent, level),
- * judged_by_spread, "baseline" and "candidate" (label, directories), "differences" (settings.h), "judged" (rows),
+ * JSON has schema_version, program, version, mode, the rules (tolerance_percent, floor_percent, level, pairs),
+ * judged_by_spread, "baseline" and "candidate" (label, directories, other_processes_cores), doubtful (struct verdicts),
+ * "differences" (settings.h), "judged" (rows),
  * "figures" (those that are not judged), verdict and exit_status. */
 void compare_print(FILE *out, const cJSON *json, const struct compare_options *options);
 

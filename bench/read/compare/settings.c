@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "kernels/error.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +54,7 @@ static void add_members(struct compare_run *run, const char *name, int kind)
         "prometheus", "dry-run",
         /* left out: values that follow from the configuration, and options that set parts of it */
         "preset", "parameters", "tokens_per_step", "model_flops_per_step", "memory_bytes_per_rank",
-        "timed_steps_per_block", "product_gflops_per_thread", "vector_gflops_per_thread", NULL};
+        "product_gflops_per_thread", "vector_gflops_per_thread", NULL};
     static const char *const listed[] = {
         /* listed: the machine, and its monitoring */
         "monitor-cpu", "monitor-gpu", "mpi_library", "blas", "blas_kernels", "cores_per_rank",
@@ -115,12 +116,11 @@ int compare_run_read(struct compare_run *run, const char *directory)
         settings_add(run->setting[SETTING], "steps",
                      json_number(configuration, "rounds") > 0 ? "of rounds" : "captured");
     add_members(run, "derived", SETTING); /* replaces options of the same key, as --threads by the threads in use */
-    const cJSON *shorter = cJSON_GetObjectItemCaseSensitive(run->saved.summary, "timed_steps_per_block");
-    if (shorter) { /* blocks were made shorter, so that enough rounds fit */
-        char text[CELL];
-        settings_add(run->setting[LISTED], "timed_steps_per_block",
-                     text_rounded(text, json_number(run->saved.summary, shorter->string), 9));
-    }
+    double steps = json_number(run->saved.summary, "timed_steps_per_block"); /* fewer than planned if time was short */
+    char text[CELL];
+    snprintf(text, sizeof text, "%.0f", steps);
+    if (isfinite(steps))
+        settings_add(run->setting[LISTED], "timed_steps_per_block", text);
     settings_add(run->setting[LISTED], "program", json_string(json, "program"));
     settings_add(run->setting[LISTED], "version", json_string(json, "version"));
     add_ranks(run, "host", NULL);

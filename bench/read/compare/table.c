@@ -227,13 +227,16 @@ static void print_confidence(FILE *out, const cJSON *json, const struct compare_
     else if (o->baselines < VERDICT_RUNS)
         fprintf(out, "fewer than %d baselines, so only what is beyond %s in every run is called regressed; ",
                 VERDICT_RUNS, change);
-    fprintf(out, "%zu against %zu run%s", o->candidates, o->baselines, text_plural(o->baselines));
+    if (json_number(json, "pairs") > 0)
+        fprintf(out, "%zu pairs of runs made in turn", o->baselines);
+    else
+        fprintf(out, "%zu against %zu run%s", o->candidates, o->baselines, text_plural(o->baselines));
 }
 
 static const char *const claim[] = {
     [COMPARE_OK] = "no figure is worse by more than %g %%",
     [COMPARE_REGRESSED] = "the figures called regressed are worse by more than %g %%, or have wrong elements",
-    [COMPARE_AMBIGUOUS] = "figures differ by more than %g %%, which may be chance: use more runs",
+    [COMPARE_AMBIGUOUS] = "figures are worse by more than %g %%, which may be %s",
     [COMPARE_MISSING] = "the baseline has figures that a candidate run lacks",
 };
 
@@ -258,7 +261,8 @@ static void print_verdict(FILE *out, const cJSON *json, const struct compare_opt
     if (status == COMPARE_REGRESSED || status == COMPARE_AMBIGUOUS)
         print_worst(out, judged, json_string(json, "verdict"));
     fprintf(out, ": ");
-    fprintf(out, claim[status], bar);
+    fprintf(out, claim[status], bar,
+            json_number(json, "doubtful") > 0 ? "due to other processes" : "chance: use more runs");
     fprintf(out, " (%zu judged", rows - means);
     if (means)
         fprintf(out, " and %zu means over sizes", means);
@@ -270,19 +274,18 @@ static void print_verdict(FILE *out, const cJSON *json, const struct compare_opt
     fprintf(out, ").\n");
 }
 
-/* Prints a sentence if other processes were busier on one side. */
-static void print_busier(FILE *out, const cJSON *json)
+/* Prints a sentence if other processes are why figures are not called regressed or improved. */
+static void print_doubt(FILE *out, const cJSON *json)
 {
-    const struct verdict_rules rules = {
-        .other_cores = {json_number(cJSON_GetObjectItemCaseSensitive(json, "baseline"), "other_processes_cores"),
-                        json_number(cJSON_GetObjectItemCaseSensitive(json, "candidate"), "other_processes_cores")}};
-    int busier = verdict_busier(&rules);
-    if (busier)
-        fprintf(out,
-                "Other processes used %.2f cores beside the %s and %.2f beside the %s, so what is %s in the candidates "
-                "is ambiguous: measure again on a quiet machine, baseline and candidate in turn.\n",
-                rules.other_cores[busier > 0], busier > 0 ? "candidates" : "baselines", rules.other_cores[busier < 0],
-                busier > 0 ? "baselines" : "candidates", busier > 0 ? "worse" : "better");
+    int doubtful = (int)json_number(json, "doubtful");
+    if (doubtful)
+        fprintf(
+            out,
+            "Other processes used %.2f cores during the candidate runs and %.2f during the baseline runs, which may be "
+            "why figures are %s: measure again on a quiet machine, baseline and candidate in turn.\n",
+            json_number(cJSON_GetObjectItemCaseSensitive(json, "candidate"), "other_processes_cores"),
+            json_number(cJSON_GetObjectItemCaseSensitive(json, "baseline"), "other_processes_cores"),
+            doubtful > 0 ? "worse" : "better");
 }
 
 void compare_print(FILE *out, const cJSON *json, const struct compare_options *o)
@@ -302,7 +305,7 @@ void compare_print(FILE *out, const cJSON *json, const struct compare_options *o
     if (*o->label)
         print_others(out, cJSON_GetObjectItemCaseSensitive(json, "figures"), o);
     print_verdict(out, json, o);
-    print_busier(out, json);
+    print_doubt(out, json);
 }
 
 /* ---- test cases ---- */

@@ -90,6 +90,18 @@ static int may_be_worse(const struct hypothesis *h, const struct verdict_rules *
     return ratio > edge * (1 + rules->floor) || (ratio > edge && ratio_at(h, 0.5) > edge);
 }
 
+/* Returns how much worse the candidates are: by paired differences if all runs have the figure and were made in turn.
+ */
+static struct unpaired difference_of(const struct hypothesis *h, size_t pairs)
+{
+    const size_t *n = h->row->n;
+    if (!pairs || n[0] != pairs || n[1] != pairs)
+        return stats_unpaired(h->run[1], n[1], h->run[0], n[0], VERDICT_LEAST_SD);
+    struct unpaired difference = stats_log_ratio(h->run[1], h->run[0], pairs);
+    difference.error = fmax(difference.error, VERDICT_LEAST_SD * sqrt(2 / (double)pairs));
+    return difference;
+}
+
 /* Judges each row by two one-sided tests: is the ratio above 1 + tolerance, and is it below 1 / (1 + tolerance)? Rows
  * that are means over sizes evenly share VERDICT_SIZES_PART of the weight in Holm's test; all others share the rest. */
 static void judge_spread(struct hypothesis *h, size_t m, const struct verdict_rules *rules)
@@ -103,7 +115,7 @@ static void judge_spread(struct hypothesis *h, size_t m, const struct verdict_ru
     double part = means ? VERDICT_SIZES_PART : 0;
     for (size_t i = 0; i < m; i++) {
         struct unpaired *d = &h[i].difference;
-        *d = stats_unpaired(h[i].run[1], h[i].row->n[1], h[i].run[0], h[i].row->n[0], VERDICT_LEAST_SD);
+        *d = difference_of(&h[i], rules->pairs);
         weight[i] = h[i].row->sizes > 1 ? part / (double)means : (1 - part) / (double)(m - means);
         p[0][i] = stats_t_cdf((edge - d->difference) / d->error, d->df);
         p[1][i] = stats_t_cdf((edge + d->difference) / d->error, d->df);
@@ -125,10 +137,15 @@ static void judge_spread(struct hypothesis *h, size_t m, const struct verdict_ru
 
 /* ---- all figures ---- */
 
-int verdict_busier(const struct verdict_rules *rules)
+/* Replaces the verdicts that other processes may explain. Returns 1 if it was regressed, -1 if improved, 0 if neither.
+ */
+static int doubt(struct figure_verdict_row *row, const double other_cores[2])
 {
-    double more = rules->other_cores[1] - rules->other_cores[0];
-    return (more >= VERDICT_BUSIER_CORES) - (more <= -VERDICT_BUSIER_CORES);
+    double more = other_cores[1] - other_cores[0];
+    int regressed = row->verdict == VERDICT_REGRESSED && more >= VERDICT_BUSIER_CORES;
+    int improved = row->verdict == VERDICT_IMPROVED && more <= -VERDICT_BUSIER_CORES;
+    row->verdict = regressed ? VERDICT_AMBIGUOUS : improved ? VERDICT_OK : row->verdict;
+    return regressed - improved;
 }
 
 static void judge(struct verdicts *verdicts, struct hypothesis *h, const struct verdict_rules *rules, size_t candidates)
@@ -178,9 +195,8 @@ void verdicts_create(struct verdicts *verdicts, const struct verdict_rules *rule
     judge(verdicts, h, rules, candidates);
     for (size_t i = 0; i < verdicts->n; i++) {
         struct figure_verdict_row *row = h[i].row;
-        int busier = verdict_busier(rules);
-        if ((row->verdict == VERDICT_REGRESSED && busier > 0) || (row->verdict == VERDICT_IMPROVED && busier < 0))
-            row->verdict = VERDICT_AMBIGUOUS;
+        int doubtful = doubt(row, rules->other_cores);
+        verdicts->doubtful = doubtful ? doubtful : verdicts->doubtful;
         if (row->sizes == 1 && row->figure->wrong)
             row->verdict = VERDICT_REGRESSED;
         verdicts->count[row->verdict]++;

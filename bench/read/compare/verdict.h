@@ -2,18 +2,22 @@
  *
  * A sample is a run: each run gives one number per figure. Tests work on logarithms of ratios; a ratio above 1 is
  * worse. With at least VERDICT_RUNS baseline runs, a figure is judged by Student's t test of two groups with a common
- * standard deviation (a single candidate run by a prediction interval from the baselines). The probability that any
- * figure is called regressed although none is slower than the tolerance is at most `level` over the whole call
- * (weighted Holm, one-sided); the same holds separately for improved. With fewer baseline runs, a figure is called
- * regressed if even the best candidate run is worse than the worst baseline run by more than tolerance and floor,
- * provided there are enough runs for this rule (verdict_is_possible). With too few, such as 1 + 1, a figure that is
- * worse by more than tolerance and floor is called ambiguous. Pure functions. */
+ * standard deviation (a single candidate run by a prediction interval from the baselines), or of paired differences.
+ * The probability that any figure is called regressed although none is slower than the tolerance is at most `level`
+ * over the whole call (weighted Holm, one-sided); the same holds separately for improved. With fewer baseline runs, a
+ * figure is called regressed if even the best candidate run is worse than the worst baseline run by more than tolerance
+ * and floor, provided there are enough runs for this rule (verdict_is_possible). With too few, such as 1 + 1, a figure
+ * that is worse by more than tolerance and floor is called ambiguous. Pure functions. */
 #ifndef BENCH_READ_COMPARE_VERDICT_H
 #define BENCH_READ_COMPARE_VERDICT_H
 
 #include <stddef.h>
 
-enum { VERDICT_RUNS = 5 };
+enum {
+    VERDICT_RUNS = 5,
+    VERDICT_PAIRS = 8 /* from so many pairs on, runs that were made in turn are compared in pairs: with fewer, what
+                         pairs gain where the machine drifts is less than what the lost degrees of freedom cost */
+};
 
 /* Whether there are enough runs to conclude anything if all candidate runs are worse than all baseline runs. If nothing
  * has changed, all orders of the runs are equally likely, so the probability of this order is 1 / (baselines +
@@ -34,28 +38,25 @@ int verdict_is_possible(size_t baselines, size_t candidates, double level);
 enum figure_verdict {
     VERDICT_OK,
     VERDICT_NEW,       /* no baseline run has the figure */
-    VERDICT_IMPROVED,  /* better by more than the tolerance */
+    VERDICT_IMPROVED,  /* better by more than the tolerance, and other processes did not use more cores during the
+                          baseline runs */
     VERDICT_MISSING,   /* a baseline run has the figure, a candidate run lacks it */
     VERDICT_AMBIGUOUS, /* not significant, but mean and median of the runs are worse by more than the tolerance, or the
-                          mean by more than tolerance and floor; with few runs, see the top of this file; or regressed
-                          or improved, but other processes used more cores beside the side that is worse */
+                          mean by more than tolerance and floor; with few runs, see the top of this file; or it would be
+                          regressed, but other processes used more cores during the candidate runs */
     VERDICT_REGRESSED, /* worse by more than the tolerance, or a candidate run found wrong data */
     VERDICTS
 };
 extern const char *const verdict_name[VERDICTS];
 
-/* If other processes used more cores beside the runs of one side than beside those of the other, by this many or more,
- * they may be why that side is worse. */
+/* If other processes used this many cores more during the runs of one side, they may be why that side is worse. */
 #define VERDICT_BUSIER_CORES 0.25
 
 struct verdict_rules {
     double tolerance, floor, level; /* --tolerance, --floor, chance of any false alarm; as fractions: 0.05 is 5 % */
-    double
-        other_cores[2]; /* mean number of cores that other processes used beside baselines, candidates; NAN: unknown */
+    size_t pairs;          /* > 0: baseline i and candidate i, of so many each, were made one after the other */
+    double other_cores[2]; /* cores that other processes used during baseline and candidate runs; NAN: unknown */
 };
-
-/* Returns 1 if other processes were busier beside the candidates, -1 beside the baselines, 0 if neither or unknown. */
-int verdict_busier(const struct verdict_rules *rules);
 
 /* One figure in all runs; a value is NAN if its run lacks the figure. Values of 0 or less count as missing. */
 struct verdict_figure {
@@ -84,6 +85,7 @@ struct verdicts {
     struct figure_verdict_row *row;
     size_t n;
     size_t count[VERDICTS]; /* number of rows with each verdict */
+    int doubtful;           /* 1: rows would be regressed, -1: improved, but for other processes; 0: no such row */
 };
 void verdicts_create(struct verdicts *verdicts, const struct verdict_rules *rules, const struct verdict_figure *figure,
                      size_t figures, size_t baselines, size_t candidates);

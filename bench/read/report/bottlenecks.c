@@ -58,8 +58,11 @@ static void add_communication(struct bottlenecks *found, const struct report_run
 {
     struct measured cost = run_figure(run, run->subject, "sync_cost"), step = run_figure(run, run->subject, "step");
     char ms[CELL], tune[TUNE_COMMAND], advice[TUNE_COMMAND + 80];
-    snprintf(advice, sizeof advice, "let `%s` look for the strategy and bucket size that cost least",
-             provenance_tune(tune, run->run, run->ranks));
+    if (!strcmp(run->mode, "tune"))
+        snprintf(advice, sizeof advice, "use a faster link, a larger batch, or --grad-accumulation");
+    else
+        snprintf(advice, sizeof advice, "run `%s` to find the strategy and bucket size that cost least",
+                 provenance_tune(tune, run->run, run->ranks));
     if (cost.value > 0 && step.value > 0 && !(cost.low <= 0) && !profile_found(runs, run, "exposed communication"))
         finding_append(add_finding(found, run, "communication", cost, step.value, advice),
                        "%s is %s a step slower than without communication", run->subject,

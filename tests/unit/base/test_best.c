@@ -299,7 +299,8 @@ TEST(rounds_needed_known)
     ck_assert(isinf(best_rounds_needed(&none, 0.02)));
 }
 
-/* With anytime, k series that differ in every round have intervals from best_least_rounds(k) rounds on, and not before. */
+/* With anytime, k series that differ in every round have intervals from best_least_rounds(k) rounds on, and not before.
+ */
 TEST(least_rounds_known)
 {
     static const struct {

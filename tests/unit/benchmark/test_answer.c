@@ -100,7 +100,7 @@ TEST(figures_are_of_one_machine)
 TEST(words_name_the_options_and_the_groups)
 {
     make(SEARCH_TIME);
-    expect("Shortest so far is ddp_bucketed, 10.2 KiB: 4.00 ms [4.00, 4.00] slower than without communication, 16.7 % "
+    expect("Shortest so far is ddp_bucketed, 0.01 MiB: 4.00 ms [4.00, 4.00] slower than without communication, 16.7 % "
            "of a "
            "step of 24.00 ms.\n"
            "Options: --implementations ddp_bucketed --bucket-size-mb 0.01 (PyTorch's DDP: bucket_cap_mb=0.01)\n"
@@ -127,7 +127,7 @@ TEST(without_a_size_the_best_size_is_named)
     make(SEARCH_TIME);
     expect("Shortest so far is ddp: 12.00 ms [12.00, 12.00] slower than without communication, 37.5 % of a step of "
            "32.00 ms.\n"
-           "Options: --implementations ddp\nBucket size with the shortest step: 10.2 KiB.\n");
+           "Options: --implementations ddp\nBucket size with the shortest step: 0.01 MiB.\n");
 }
 
 TEST(within_two_percent_is_a_tie)

@@ -95,7 +95,7 @@ TEST(words_agree_with_the_figures)
     char *text = verdict(row, ROWS, ROUNDS, 2);
     expect(
         text,
-        "\nUse fast, 256 KiB: 2.00 ms [2.00, 2.00] slower than without communication, 16.7 % of a step of 12.01\nms.\n"
+        "\nUse fast, 0.25 MiB: 2.00 ms [2.00, 2.00] slower than without communication, 16.7 % of a step of\n12.01 ms.\n"
         "Options: --implementations ddp_bucketed --bucket-size-mb 0.25 (PyTorch's DDP: bucket_cap_mb=0.25)\n"
         "Slower: ddp +33.3 % [+33.3, +33.3].\nIn %: how much");
     ck_assert_ptr_null(strstr(text, "Tie"));
@@ -163,7 +163,7 @@ TEST_EACH(resolution_is_reported, 4)
          ROUNDS,
          "max_minutes",
          {"Not resolved to 1 % within --max-minutes: 8 rounds.", "Undecided (not known to 1 %): ddp +",
-          "Shortest so far is fast, 256 KiB: 2.00 ms ["}},
+          "Shortest so far is fast, 0.25 MiB: 2.00 ms ["}},
         {0.01, 0.3, 20, "unfinished", {"Not resolved to 1 % so far: 8 rounds.", "Undecided (not known to 1 %):", NULL}},
     };
     double *ddp = measurements_of(&measurements, 1, FIGURE_STEP);

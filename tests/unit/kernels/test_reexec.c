@@ -3,7 +3,10 @@
 #include "tests/support/suite.h"
 
 #include <limits.h>
+#include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static const struct {
     long ranks, threads;
@@ -37,8 +40,8 @@ TEST_EACH(threads_wait_as_the_cpus_allow, sizeof cases / sizeof *cases)
                      cases[_i].waiting);
 }
 
-/* Checks OMP_WAIT_POLICY after the program has set its environment for a number of ranks and an option. Variables are
- * set only if threads oversubscribe the cores, and never replace values that the user has set. */
+/* Checks OMP_WAIT_POLICY after the program has set its environment for a number of ranks and an option. It is set only
+ * if threads oversubscribe the cores, and never replaces values that the user has set. */
 static void ask(const char *ranks, char *option, const char *policy)
 {
     unsetenv("OMP_NUM_THREADS");
@@ -62,6 +65,20 @@ TEST(threads_wait_passively_only_if_oversubscribed)
     unsetenv("OMP_WAIT_POLICY");
     ask("4096", "--threads=2", "passive");
     ck_assert_str_eq(getenv("OPENBLAS_THREAD_TIMEOUT"), "4");
+}
+
+TEST(threads_spin_briefly_if_there_are_cpus_for_them)
+{
+    cpu_set_t mine;
+    if (sched_getaffinity(0, sizeof mine, &mine) || CPU_COUNT(&mine) < 2) {
+        printf("skip - threads spin briefly: needs two logical CPUs\n");
+        return;
+    }
+    unsetenv("OMP_WAIT_POLICY");
+    ask("1", "--threads=1", NULL);
+    ck_assert_ptr_null(getenv("GOMP_SPINCOUNT"));
+    ask("1", "--threads=2", NULL);
+    ck_assert_str_eq(getenv("GOMP_SPINCOUNT"), "1000");
 }
 
 SUITE("reexec", NULL, NULL)

@@ -62,7 +62,7 @@ TEST(the_shortest_is_named_with_those_that_are_slower)
     cJSON *summary = compare(ROUNDS, &list);
     /* the answers in order; `none` is not among them */
     static const char *const expected[] = {"Shortest so far is ddp: step 10", "Options: --implementations ddp",
-                                           "Undecided (not known to 2 %): alike +0.0 % [-", "Slower: slow +20.0 % [+",
+                                           "Undecided (not known to 2 %): alike +0.05 % [-", "Slower: slow +20.0 % [+",
                                            "In %: how much longer a step takes than with the best, "};
     const cJSON *line = cJSON_GetObjectItemCaseSensitive(summary, "answers")->child;
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++, line = line->next)
