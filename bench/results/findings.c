@@ -20,8 +20,9 @@ int finding_compare(const void *a, const void *b)
     const struct finding *x = a, *y = b;
     int known = isfinite(y->loss.value) - isfinite(x->loss.value);
     int significant = finding_is_significant(y) - finding_is_significant(x);
-    if (known || significant)
-        return known ? known : significant;
+    int notes = (x->level == LEVEL_NOTE) - (y->level == LEVEL_NOTE); /* 1: x comes later */
+    if (known || significant || (isfinite(x->loss.value) && notes))
+        return known ? known : significant ? significant : notes;
     if (isfinite(x->loss.value) && x->loss.value != y->loss.value)
         return x->loss.value < y->loss.value ? 1 : -1;
     return x->level != y->level ? (int)y->level - (int)x->level : strcmp(x->name, y->name);

@@ -63,14 +63,16 @@ static double most_of(const struct profile_figures *figures, share_of_rank *shar
     return most;
 }
 
-/* Appends a list such as "rank 0, 2, 3)": the first 8 ranks whose share is above a limit, and a closing bracket. */
+/* Appends a list such as "ranks 0, 2, 3)": the first 8 ranks whose share is above a limit, and a closing bracket. */
 static void append_ranks(struct finding *finding, const struct profile_figures *figures, share_of_rank *share,
                          double limit)
 {
-    int n = 0;
+    int n = 0, all = 0;
+    for (int r = 0; r < figures->ranks; r++)
+        all += share(&figures->rank[r]) > limit;
     for (int r = 0; r < figures->ranks; r++)
         if (share(&figures->rank[r]) > limit && n++ < 8)
-            finding_append(finding, "%s%d", n > 1 ? ", " : "rank ", r);
+            finding_append(finding, "%s%d", n > 1 ? ", " : all > 1 ? "ranks " : "rank ", r);
     if (n > 8)
         finding_append(finding, " and %d more", n - 8);
     finding_append(finding, ")");
@@ -270,10 +272,11 @@ static void check_cores(struct findings *f, const struct profile_facts *facts, c
     set_loss(finding, (struct measured){worst->core_wait, NAN, NAN}, step);
     finding_append(finding,
                    "the training thread of rank %d could run and had no core for %.2f ms, %.1f %% of the median step "
-                   "(threshold %g %%; %d thread%s a rank, %.4g logical CPUs); other processes or other ranks used its "
+                   "(threshold %g %%; %d thread%s and %.4g logical CPU%s a rank); other processes or other ranks used its "
                    "cores",
                    worst->rank, 1e3 * worst->core_wait, value, threshold, facts->threads,
-                   text_plural((size_t)facts->threads), facts->cores_per_rank);
+                   text_plural((size_t)facts->threads), facts->cores_per_rank,
+                   facts->cores_per_rank == 1 ? "" : "s");
 }
 
 /* ---- links ---- */

@@ -37,7 +37,7 @@ static const char style[] =
     "th, td { padding: .25rem .6rem; text-align: right; white-space: nowrap; vertical-align: top; }\n"
     "th { white-space: normal; vertical-align: bottom; border-bottom: 2px solid var(--line); }\n"
     "td { border-bottom: 1px solid var(--line); }\n"
-    ".left { text-align: left; }\n"
+    ".left { text-align: left; white-space: normal; overflow-wrap: break-word; }\n"
     "td.long { white-space: normal; min-width: 22rem; overflow-wrap: anywhere; }\n"
     ".note { margin: .3rem 0; }\n"
     ".note, footer { color: var(--faint); font-size: .875rem; }\n"

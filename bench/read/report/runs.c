@@ -187,6 +187,15 @@ static size_t add_below(struct report_runs *runs, const char *label, const char 
     return runs->n - before;
 }
 
+/* Removes the last part of a label such as a/b/b: a profile's results are in a directory of its name. */
+static void drop_repeated_part(char *label)
+{
+    char *last = strrchr(label, '/');
+    size_t n = last ? strlen(last) : 0;
+    if (n && last >= label + n && !strncmp(last - n, last, n))
+        *last = 0;
+}
+
 void runs_add(struct report_runs *runs, const char *label, const char *directory)
 {
     enum { LEVELS = 4 };
@@ -199,9 +208,11 @@ void runs_add(struct report_runs *runs, const char *label, const char *directory
         add_run(runs, label, path);
     const char *slash = strrchr(path, '/'), *name = slash && slash[1] ? slash + 1 : path;
     for (struct report_run *run = &runs->item[first]; run < runs->item + runs->n; run++)
-        if (!*run->label) /* the directory's name; if it holds several runs, also each run's path below it */
+        if (!*run->label) { /* the directory's name; if it holds several runs, also each run's path below it */
             snprintf(run->label, sizeof run->label, "%.*s", RUN_LABEL - 1,
                      n > 1 ? run->directory + (name - path) : name);
+            drop_repeated_part(run->label);
+        }
 }
 
 void runs_destroy(struct report_runs *runs)

@@ -300,7 +300,7 @@ TEST(all_ranks_beyond_a_limit_are_named)
     healthy_find(&h, &findings);
     ck_assert_int_eq(findings.n, 1);
     ck_assert_double_eq_tol(findings.finding[0].percent, 55, 1e-9);
-    ck_assert_msg(strstr(findings.finding[0].text, "rank 0, 2, 3)") != NULL, "%s", findings.finding[0].text);
+    ck_assert_msg(strstr(findings.finding[0].text, "ranks 0, 2, 3)") != NULL, "%s", findings.finding[0].text);
     healthy_create(&h);
     h.figures.ranks = HEALTHY_RANKS;
     for (int r = 0; r < HEALTHY_RANKS; r++)
@@ -309,7 +309,7 @@ TEST(all_ranks_beyond_a_limit_are_named)
     ck_assert_int_eq(findings.n, 1);
     ck_assert_str_eq(findings.finding[0].name, "exposed communication");
     ck_assert_double_eq_tol(findings.finding[0].percent, 21.11, 1e-9);
-    ck_assert_msg(strstr(findings.finding[0].text, "rank 0, 1, 2, 3, 5, 6, 7, 8 and 3 more)") != NULL, "%s",
+    ck_assert_msg(strstr(findings.finding[0].text, "ranks 0, 1, 2, 3, 5, 6, 7, 8 and 3 more)") != NULL, "%s",
                   findings.finding[0].text);
 }
 
