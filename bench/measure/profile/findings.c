@@ -270,13 +270,13 @@ static void check_cores(struct findings *f, const struct profile_facts *facts, c
         f, "CPU contention", level_above(value, threshold, 3 * threshold), value, threshold,
         advise_on_cores(facts, "bind ranks to cores, use fewer ranks or threads, or stop what else runs there"));
     set_loss(finding, (struct measured){worst->core_wait, NAN, NAN}, step);
-    finding_append(finding,
-                   "the training thread of rank %d could run and had no core for %.2f ms, %.1f %% of the median step "
-                   "(threshold %g %%; %d thread%s and %.4g logical CPU%s a rank); other processes or other ranks used its "
-                   "cores",
-                   worst->rank, 1e3 * worst->core_wait, value, threshold, facts->threads,
-                   text_plural((size_t)facts->threads), facts->cores_per_rank,
-                   facts->cores_per_rank == 1 ? "" : "s");
+    finding_append(
+        finding,
+        "the training thread of rank %d could run and had no core for %.2f ms, %.1f %% of the median step "
+        "(threshold %g %%; %d thread%s and %.4g logical CPU%s a rank); other processes or other ranks used its "
+        "cores",
+        worst->rank, 1e3 * worst->core_wait, value, threshold, facts->threads, text_plural((size_t)facts->threads),
+        facts->cores_per_rank, facts->cores_per_rank == 1 ? "" : "s");
 }
 
 /* ---- links ---- */

@@ -229,6 +229,14 @@ void runs_destroy(struct report_runs *runs)
 
 /* ---- questions about a run ---- */
 
+void run_words(char *text, size_t size, const char *label, const char *subject, const char *mode)
+{
+    size_t all = strlen(label), end = strlen(subject);
+    int is_last = all >= end && !strcmp(label + all - end, subject) && (all == end || label[all - end - 1] == '/');
+    snprintf(text, size, "%s%s%s%s", label, is_last || !all ? "" : ", ", is_last ? "" : subject,
+             strcmp(mode, "profile") ? "" : " (profile)");
+}
+
 int run_compares(const struct report_run *run)
 {
     return !*run->problem && (!strcmp(run->mode, "benchmark") || !strcmp(run->mode, "tune"));

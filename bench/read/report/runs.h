@@ -63,6 +63,10 @@ const char *run_state(const struct report_run *run);
 /* Whether the run compares implementations round by round: a run of the benchmark or of tune. */
 int run_compares(const struct report_run *run);
 
+/* Writes to text[size] the name of a bar or panel: label, subject (unless it is the label's last part), and whether the
+ * run is a profile. */
+void run_words(char *text, size_t size, const char *label, const char *subject, const char *mode);
+
 /* Returns a figure of a subject, with its interval; all NAN if the run lacks the figure. */
 struct measured run_figure(const struct report_run *run, const char *subject, const char *name);
 

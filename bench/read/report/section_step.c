@@ -190,8 +190,7 @@ static size_t add_series(struct step_series *series, size_t n, const struct repo
     if (!*subject)
         return n;
     series[n] = (struct step_series){.run = run, .subject = subject};
-    snprintf(series[n].name, sizeof series[n].name, "%s%s%s%s", run->label, *run->label ? ", " : "", subject,
-             run_compares(run) ? "" : " (profile)");
+    run_words(series[n].name, sizeof series[n].name, run->label, subject, run->mode);
     return n + 1;
 }
 

@@ -65,8 +65,7 @@ static void draw_time(cJSON *document, const struct time_row *row, size_t n, con
         const struct breakdown *b = &row[i].breakdown;
         double at = 0;
         titled = strcmp(row[i].subject, subject) ? titled : i;
-        snprintf(name[i], sizeof name[i], "%s%s%s%s", row[i].label, *row[i].label ? ", " : "", row[i].subject,
-                 !strcmp(row[i].mode, "profile") ? " (profile)" : "");
+        run_words(name[i], sizeof name[i], row[i].label, row[i].subject, row[i].mode);
         bar[i] = (struct chart_row){name[i], text_milliseconds(end[i], b->step.value, b->step.low, b->step.high)};
         for (int p = 0; p < PARTS; p++, s++) {
             char *label = number[s - span];
