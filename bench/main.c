@@ -117,6 +117,9 @@ static int check(void *context, const struct option_table *table, int ranks, int
     if (line->profile.profile ? profile_options_check(&line->profile, table, training)
                               : benchmark_options_check(training, table))
         return -1;
+    if (training->resolve > 0 && ranks == 1)
+        return error_report(
+            "--resolve compares strategies, and one rank has nothing to reduce: use mpirun -n 2 or more");
     return training_options_fit(training, ranks) || rank_list_check(&line->profile.ranks, ranks) ? -1 : 0;
 }
 

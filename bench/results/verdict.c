@@ -74,10 +74,11 @@ static void add_choice(const struct verdict *verdict, int undecided, const char 
     if (isfinite(given->ci_low))
         snprintf(interval, sizeof interval, " [%.2f, %.2f]", 1e3 * (sign > 0 ? given->ci_low : -given->ci_high),
                  1e3 * (sign > 0 ? given->ci_high : -given->ci_low));
+    int unknown = cost->ci_low <= 0 && cost->ci_high >= 0;
     if (cost->n)
-        snprintf(against, sizeof against, " %s than without communication, %.1f %% of a step of %.2f ms",
-                 sign > 0 ? "slower" : "faster", 100 * fabs(cost->median) / verdict->step.median,
-                 1e3 * verdict->step.median);
+        snprintf(against, sizeof against, " %s than without communication%s, %.1f %% of a step of %.2f ms",
+                 sign > 0 ? "slower" : "faster", unknown ? " (not significant)" : "",
+                 100 * fabs(cost->median) / verdict->step.median, 1e3 * verdict->step.median);
     print_options(options, verdict);
     results_add_sentence(summary, list, "%s %.*s%s: %s%.2f ms%s%s.", undecided ? "Shortest so far is" : "Use", name,
                          verdict->label, size, cost->n ? "" : "step ", 1e3 * sign * given->median, interval, against);
@@ -119,8 +120,8 @@ static int add_obstacle(const struct verdict *verdict, const char *list, cJSON *
     else if (verdict->candidates < 2)
         results_add_sentence(summary, list, "Nothing to choose: fewer than two of the strategies reduce gradients.");
     else if (!verdict->label || verdict->step.n < least)
-        results_add_sentence(summary, list, "No verdict: too few %ss for an interval; use %zu or more (%s).",
-                             verdict->sample, least, verdict->option);
+        results_add_sentence(summary, list, "No verdict: too few %ss; use %zu or more (%s).", verdict->sample, least,
+                             verdict->option);
     else
         return 0;
     return 1;
@@ -128,7 +129,7 @@ static int add_obstacle(const struct verdict *verdict, const char *list, cJSON *
 
 static void add_sentences(const struct verdict *verdict, const char *list, cJSON *summary)
 {
-    int undecided = 0;
+    int undecided = verdict->is_open;
     if (add_obstacle(verdict, list, summary))
         return;
     for (int i = 0; i < verdict->n; i++)

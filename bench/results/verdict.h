@@ -41,6 +41,7 @@ struct verdict {
     int explain;                         /* 1: verdict_add adds a last sentence that explains the ratios */
     struct verdict_item *item;           /* [n], all implementations but the best; verdict_add sorts them */
     int n;
+    int is_open; /* 1: others that were left out of the comparison may be shorter, so nothing is to be used yet */
 };
 
 /* Adds to a summary the member "verdict": {best, strategy, bucket_size_mb, options, within, others}: `options` are the

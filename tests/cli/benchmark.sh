@@ -79,7 +79,9 @@ succeeds "without options (status $status) the heading comes before the first st
 grep -q '"preset":.*"laptop"' "$out/run.json" && grep -q '"bucket-size-mb":.*"auto"' "$out/run.json" &&
     grep -q '"bucket_bytes":.*4327680' "$out/run.json" && grep -q '"d-model":.*256' "$out/run.json" && good=$status || good=1
 result "$good" "run.json contains the sizes from the preset"
-first --resolve 50% --max-minutes 0.01 --d-model 64 --implementations ddp,ddp_flat
+status=0
+"${mpirun[@]}" -n 2 "$program" --device cpu --rounds 1 --steps-per-block 1 --resolve 50% --max-minutes 0.01 --d-model 64 \
+    --implementations ddp,ddp_flat --output "$temporary/limited" >said 2>&1 </dev/null || status=$?
 succeeds "an option overrides one size of the preset; the heading gives --max-minutes" said_in_order '^From the preset laptop: ' \
     '^Model: 4 layers, d_model 64,' '^The first step took .*, for 1 s at most[.]'
 ! grep -q '^Buckets: ' said && good=0 || good=1
@@ -267,6 +269,8 @@ result "$good" "--forward-only: the first step has the loss of one that trains (
     [ "$(grep -c '"backward_pass_ms": 0.000000.*"optimizer_step_ms": 0.000000' "$out/rank_0_metrics.jsonl")" = \
         "$(wc -l <"$out/rank_0_metrics.jsonl")" ] && good=0 || good=1
 result "$good" "--forward-only --checkpoint-every: checkpoints are saved without a backward pass and an update"
+try "$program" --device cpu --resolve 1%
+check 2 "--resolve on one rank" '--resolve compares strategies, and one rank has nothing to reduce: use mpirun -n 2 or more'
 launch 2 --forward-only
 check 2 "--forward-only with strategies that reduce" '--forward-only has no gradients to reduce: use --implementations none'
 

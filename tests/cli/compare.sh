@@ -91,7 +91,7 @@ result "$good" "edited copies are valid and differ"
 # ---- verdicts of a benchmark ----
 
 five=(base1 base2 base3 base4 base5 --candidate)
-expect 0 '^Verdict: ok: no figure is worse by more than 5 % \(3 judged; .*5 against 5 runs\)' "five baselines against five equal candidates: ok" \
+expect 0 '^Verdict: ok: no figure is known to be worse by more than 5 % \(3 judged; .*5 against 5 runs\)' "five baselines against five equal candidates: ok" \
     "${five[@]}" same1 same2 same3 same4 same5
 expect 3 '^ddp step .* [mu]s regressed +[+]30[.]0 % \[[+]2[0-9.]+, [+]3[0-9.]+\]$' "five baselines against five slower candidates: regressed" \
     "${five[@]}" slow1 slow2 slow3 slow4 slow5
@@ -116,7 +116,7 @@ expect 4 '^Other processes used 9[.]50 cores during the candidate runs and 0[.]5
 expect 3 '^ddp step .* regressed .*\]$' "five baselines against one slower candidate: regressed" "${five[@]}" slow1
 expect 4 '^ddp step .* ambiguous +[+]5[.]8 % ' "candidates that exceed the tolerance only slightly are ambiguous" \
     "${five[@]}" little1 little2 little3 little4 little5
-expect 0 '^Verdict: ok: no figure is worse by more than 10 %' "--tolerance 10 accepts a candidate that is 5.8 % slower" "${five[@]}" little1 --tolerance 10
+expect 0 '^Verdict: ok: no figure is known to be worse by more than 10 %' "--tolerance 10 accepts a candidate that is 5.8 % slower" "${five[@]}" little1 --tolerance 10
 expect 0 '^ddp step .* improved +-30[.]0 % ' "faster candidates are improved" "${five[@]}" fast1 fast2 fast3 fast4 fast5
 expect 4 '^ddp step .* ambiguous +[+]30[.]0 %$' "one baseline against one slower candidate is never regressed" base1 slow1
 grep -q '^Verdict: ambiguous +30[.]0 % (ddp step): .* may be chance: use more runs .*so what is worse by more than +15[.]5 % is ambiguous; 1 against 1 run)' printed &&

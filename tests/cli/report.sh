@@ -68,7 +68,7 @@ for run_of in "a benchmark,a-label" profile/ddp,profile collectives,collectives;
 done
 try "$program" report "a benchmark" absent --csv some.csv
 is "a missing run is named, and the others are reported" \
-    "$status $(grep -c '1 of 2 runs could not be read' printed) $(grep -c 'cannot read absent: No such file' printed) $(wc -l <some.csv) $(cat said)" \
+    "$status $(grep -c 'Left out: 1 of 2 runs, which could not be read' printed) $(grep -c 'cannot read absent: No such file' printed) $(wc -l <some.csv) $(cat said)" \
     "1 1 1 $(wc -l <"a benchmark/summary.csv") ddpbench: cannot read absent: No such file or directory"
 try "$program" report "a benchmark" profile collectives --csv -
 is "--csv - prints CSV instead of text" "$status $(cmp printed all.csv && echo same)" "0 same"
@@ -94,8 +94,8 @@ failed = [c.find("failure") is not None for c in cases]
 assert failed == [r["level"] == "high" for r in rows], failed
 assert cases[0].find("failure").get("message") == rows[0]["text"], rows[0]'
 is "the straggler is the first bottleneck, with a cost near its delay of 150 ms" \
-    "$(sed -n 's/^ *straggler  *two  *profile //p' printed | awk '$2 > 75 && $2 < 300' | wc -l)" 1
-is "the main bottleneck names the straggler at the top" "$(grep -A 3 'Main bottleneck: straggler in two: ' printed | tr -s ' \n' ' ' | grep -c 'rank 1 came last')" 1
+    "$(sed -n 's/^ *straggler  *two, ddp  *profile //p' printed | awk '$2 > 75 && $2 < 300' | wc -l)" 1
+is "the main bottleneck names the straggler at the top" "$(grep -A 3 'Main bottleneck: straggler in two, ddp: ' printed | tr -s ' \n' ' ' | grep -c 'rank 1 came last')" 1
 is "the report compares runs on one and on two ranks" "$(grep -c '^From 1 to 2 ranks\|^- From 1 to 2 ranks' printed)" 1
 for rank in 0 1; do
     ms=$(sed -nE 's/.*"profiler_step": 1,.*"trace_start_ms": ([0-9.]+),.*/\1/p' late/profile/ddp/rank_${rank}_metrics.jsonl)
@@ -143,7 +143,7 @@ cut='interrupted, 1 of 2 rounds'
 try "$program" report early
 is "an interrupted run is marked in heading, summary and table" \
     "$status $(head -n 1 printed | grep -c "^Bottleneck analysis of a-label ($cut)\$") \
-$(grep -c '^- 1 of 1 runs were interrupted; their figures are from the complete part (see Runs)[.]' printed) $(grep -c "^a-label .* $cut" printed)" "0 1 1 1"
+$(grep -c '^- Interrupted: 1 of 1 runs; their figures are from their last summary (see Runs)[.]' printed) $(grep -c "^a-label .* $cut" printed)" "0 1 1 1"
 try "$program" report cut=early whole=alone cut=short cut=unread --output interrupted
 is "report.prom has the progress of both interrupted runs" "$(grep -cE '^ddpbench_run_done[{]run="cut",.*[}] 1$' interrupted/report.prom)" 2
 cp -r profile captured && sed -i 's/"interrupted":\tfalse/"interrupted":\ttrue/; s/^\t"done":.*/\t"done":\t0,/; s/^\t"planned":.*/\t"planned":\t0,/' captured/ddp/summary.json
@@ -247,6 +247,7 @@ is "an older metrics.csv is replaced" "$status $(cmp alone/metrics.csv steps && 
 refuses 2 "a report without a directory" 'no directory: name the result directories' --csv x
 refuses 2 "an empty argument" "'': expected a result directory, or LABEL=DIR" ""
 refuses 2 "a label without a directory" "'a=': expected a result directory, or LABEL=DIR" a=
+refuses 1 "a run that is named twice" 'alone and [.]/alone are the same run; name each run once' a=alone b=./alone
 refuses 2 "a label with a blank" "'a b=alone': a label has only letters, digits and -_[+][.], and at most 103 of them" "a b=alone"
 refuses 2 "a label that is too long" "'x*=alone': a label has only" "$(printf 'x%.0s' {1..104})=alone"
 refuses 1 "a missing path that contains =" 'cannot read ab sent/a b=c: No such file' "ab sent/a b=c"
@@ -307,7 +308,7 @@ is "a strategy known to be within 2 % is a tie" "$(row close)" "= close 10.99 [1
 is "none is not a candidate" "$(row none)" " none 9.967 [9.07, 10.95] 6 0.909 [0.901, 0.916] 1204"
 is "a row on more ranks has the scaling efficiency" "$(row best 2)" "* best 10.97 [10.07, 11.95] 6 1.000 1094 0.500"
 is "two repeats give no interval" "$(row two)" " two 10.95 2 1.000 1095"
-is "two repeats: the report gives no verdict" "$(grep -cx 'No verdict: too few repeats for an interval; use 6 or more (--repeats)[.]' printed)" 1
+is "two repeats: the report gives no verdict" "$(grep -cx 'No verdict: too few repeats; use 6 or more (--repeats)[.]' printed)" 1
 is "one candidate leaves nothing to choose" "$(grep '^Nothing' printed)" "Nothing to choose: fewer than two of the strategies reduce gradients."
 is "tables are in order of ranks" "$(sed -nE 's/^([0-9]+ ranks?, model m, .*)/\1/p' printed | tr '\n' ';')" \
     "$(printf '%s ranks, model m, link: mpi on 1 host, machine: Some(R) CPU @ 1.0GHz;' 2 4 10)"
@@ -345,7 +346,7 @@ try "$program" report edge --output edge/report
 is "the report notes that the smallest size is best" "$(grep -o 'b is best.*' printed)" "b is best at the smallest size tried: try smaller."
 is "the picture notes that the smallest size is best" "$(grep -o 'try smaller' edge/report/pictures/sweep_m_2-ranks.svg | sort -u)" "try smaller"
 is "without intervals the picture marks no best strategy" "$(grep -oE '>(No verdict[^<]*[.]|Use[^<]*|best)<' edge/report/pictures/sweep_m_3-ranks.svg | sort -u)" \
-    ">No verdict: too few repeats for an interval; use 6 or more (--repeats).<"
+    ">No verdict: too few repeats; use 6 or more (--repeats).<"
 
 
 mkdir -p nothing/ranks=2/model=m/ddp/repeat-1.failed

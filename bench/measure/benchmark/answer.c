@@ -64,6 +64,8 @@ static void make_rows(struct answer *a, const struct search *s, const struct mea
                            ? "dropped"
                            : verdict_kind_name[i == s->best ? VERDICT_BEST
                                                             : verdict_judge(&searched->against, VERDICT_WITHIN)]};
+        if (!s->final && i == s->best)
+            a->row[a->n - 1].verdict = "shortest";
         for (int p = 0; p < PHASES; p++) {
             double *seconds = stats_steady(measurements_of(m, i, p), levels, searched->from, searched->to);
             a->row[a->n - 1].phase[p] = stats_typical(seconds, n, medians_of(s));
@@ -98,6 +100,8 @@ static void add_verdict(const struct answer *a, const struct search *s, const st
             sized = row;
         if (in_final(row->searched) && row != best)
             other[verdict.n++] = (struct verdict_item){row->label, row->step.median, row->searched->against};
+        if (row->searched->state == SEARCH_DROPPED)
+            verdict.is_open |= row->step.median < best->step.median;
     }
     verdict.best_size = sized ? sized->size : "";
     verdict_add(&verdict, "answers", summary);
@@ -119,12 +123,14 @@ static const struct column columns[] = {
 
 static void add_table(const struct answer *a, int medians, cJSON *summary)
 {
-    char note[320];
-    snprintf(note, sizeof note,
-             "%s over the rounds, with intervals from 6 rounds on. cost: step - step of `none`. "
-             "dropped: was in the slower half of a stage. All steps are divided by the level of their round, which "
-             "removes what slowed the machine during a whole round.",
-             medians ? "Medians" : "Geometric means");
+    char note[480];
+    snprintf(
+        note, sizeof note,
+        "%s over the rounds, with intervals from 6 rounds on. cost: step - step of `none`. "
+        "dropped: was in the slower half of a stage. Rows with fewer rounds left the search earlier, so their steps "
+        "are of other rounds than those of the last. All steps are divided by the level of their round, which "
+        "removes what slowed the machine during a whole round.",
+        medians ? "Medians" : "Geometric means");
     results_add_table(summary, &(struct table){"candidates", NULL, TABLE_COLUMNS(columns),
                                                TABLE_ROWS(a->row, (size_t)a->n), .note = {note}});
 }
@@ -158,7 +164,8 @@ void answer_add(const struct search *s, const struct measurements *m, const stru
         return;
     /* a figure of every search, for `compare`: other figures depend on which candidates were dropped */
     figures_add_estimate(figures, "best", "step", "s", &a.row[a.best].step, BETTER_LOWER, 1);
-    add_verdict(&a, s, implementation[s->best].strategy, summary);
+    if (s->final)
+        add_verdict(&a, s, implementation[s->best].strategy, summary);
     add_end(s, summary);
     add_table(&a, medians_of(s), summary);
 }

@@ -77,18 +77,20 @@ void ranking_add_table(const struct ranking *c, size_t block_steps, cJSON *summa
     struct column column[COLUMNS];
     char note[512];
     size_t columns = 0;
-    int to_ddp = 0;
-    for (int i = 0; i < c->n; i++)
+    int to_ddp = 0, to_none = 0;
+    for (int i = 0; i < c->n; i++) {
         to_ddp |= c->row[i].to_ddp.median > 0;
+        to_none |= c->row[i].sync_cost.n > 0;
+    }
     for (size_t i = 0; i < COLUMNS; i++)
         if (!row_columns[i].optional || has_figure(c, &row_columns[i].column))
             column[columns++] = row_columns[i].column;
     snprintf(note, sizeof note,
              "%s over %zu round%s; a sample is the mean of %zu timed step%s.%s "
-             "sync: time spent waiting for communication after backward. sync cost: step - step of `none`, with "
-             "an interval from the same rounds.",
+             "sync: time spent waiting for communication after backward.%s",
              c->resolve > 0 ? "Medians" : "Geometric means", c->rounds, text_plural(c->rounds), block_steps,
-             text_plural(block_steps), to_ddp ? " vs ddp: step / step of `ddp` in the same round." : "");
+             text_plural(block_steps), to_ddp ? " vs ddp: step / step of `ddp` in the same round." : "",
+             to_none ? " sync cost: step - step of `none`, with an interval from the same rounds." : "");
     results_add_table(summary,
                       &(struct table){"implementations", NULL, column, columns, c->row, (size_t)c->n, sizeof *c->row, 0,
                                       .note = {c->fastest >= 0 && *c->row[c->fastest].mark
@@ -99,15 +101,18 @@ void ranking_add_table(const struct ranking *c, size_t block_steps, cJSON *summa
 
 /* ---- the verdict ---- */
 
-/* Returns the row with the shortest step among those with buckets, or NULL. */
+/* Returns the row with the shortest step among those with buckets; NULL if fewer than two have them. */
 static const struct ranking_row *best_bucket(const struct ranking *c)
 {
     const struct ranking_row *best = NULL;
-    for (const struct ranking_row *row = c->row; row < c->row + c->n; row++)
-        if (*row->implementation->bucket_words &&
-            (!best || row->seconds[FIGURE_STEP].median < best->seconds[FIGURE_STEP].median))
-            best = row;
-    return best;
+    int sizes = 0;
+    for (const struct ranking_row *row = c->row; row < c->row + c->n; row++) {
+        if (!*row->implementation->bucket_words)
+            continue;
+        sizes++;
+        best = !best || row->seconds[FIGURE_STEP].median < best->seconds[FIGURE_STEP].median ? row : best;
+    }
+    return sizes > 1 ? best : NULL;
 }
 
 void ranking_add_verdict(const struct ranking *c, int ranks, size_t planned, cJSON *summary)

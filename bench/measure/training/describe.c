@@ -179,10 +179,13 @@ cJSON *training_create_summary(const struct training *t, const char *mode, const
     return summary;
 }
 
-static void add_loss_notes(const struct losses *losses, cJSON *summary)
+/* compared: number of strategies whose losses are compared. */
+static void add_loss_notes(const struct losses *losses, int compared, cJSON *summary)
 {
     if (losses->not_a_number)
         results_add_sentence(summary, "notes", "Warning: a loss was not a finite number: training diverged.");
+    else if (compared < 2)
+        ;
     else if (losses->difference == 0)
         results_add_sentence(summary, "notes",
                              "Losses of all synchronising fp32 strategies are identical, step by step.");
@@ -224,7 +227,12 @@ void training_add_notes(const struct training *t, cJSON *summary)
     const struct run *run = &t->run;
     const struct block_counts *counts = &run->counts;
     char words[CELL];
-    add_loss_notes(&run->losses, summary);
+    int compared = 0;
+    for (int i = 0; i < run->options->n; i++) {
+        const struct reducer *reducer = &t->engine.reducer[i];
+        compared += reducer->strategy->reduces && (!reducer->staged || reducer->staged_dtype == COMM_FLOAT32);
+    }
+    add_loss_notes(&run->losses, compared, summary);
     for (int i = 0; i < run->options->n; i++)
         if (t->engine.reducer[i].staged && t->engine.reducer[i].staged_dtype == COMM_BF16)
             results_add_sentence(summary, "notes", "%s sends bfloat16 (--grad-dtype), so its losses are not compared.",

@@ -65,13 +65,13 @@ void memory_estimate(const struct memory_conditions *c, const struct training_op
 
     const struct model_sizes *sizes = &model->sizes;
     bytes[MEMORY_DATA] = data_bytes(sizes->batch, sizes->context, (int)o->data_workers, (int)o->prefetch);
-    if (o->checkpoint_every && c->rank == 0)
-        bytes[MEMORY_DATA] += 2 * checkpoint_piece_bytes(); /* twice, since the first checkpoint is read back */
     size_t spans[TIMELINE_LANES], rows = (size_t)o->n, steps = DISCARDED_STEPS + o->block_steps;
     size_t series = rows * FIGURES; /* numbers stored per round */
     series += o->attainable || c->recording->operations ? (rows + 1) * (size_t)model->tensors : 0;
     bytes[MEMORY_RECORDS] =
         steps * (sizeof(struct step_times) + (ranks + 4) * sizeof(double)) + o->rounds * series * sizeof(double);
+    if (o->checkpoint_every && c->rank == 0)
+        bytes[MEMORY_RECORDS] += 2 * checkpoint_piece_bytes(); /* twice, since the first checkpoint is read back */
     memory_spans(o, model, c->recording, spans);
     for (int i = 0; i < TIMELINE_LANES; i++)
         bytes[MEMORY_RECORDS] += spans[i] * sizeof(struct span);

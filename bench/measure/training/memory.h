@@ -14,8 +14,9 @@ enum memory_part {
     MEMORY_ACTIVATIONS,   /* what forward keeps for backward; and scratch memory */
     MEMORY_COMMUNICATION, /* strategies' copies of the gradient for sending; MPI's temporary copy while it reduces */
     MEMORY_STAGING,       /* MPI with GPUs: host copies of all gradients that are sent, and MPI's temporary copy */
-    MEMORY_DATA,          /* micro-batches; on rank 0 also the piece of a checkpoint that is being written */
-    MEMORY_RECORDS,       /* times and spans of a block's steps; the samples of all blocks */
+    MEMORY_DATA,          /* micro-batches */
+    MEMORY_RECORDS, /* times and spans of a block's steps; the samples of all blocks; on rank 0 also the piece of a
+                       checkpoint that is being written */
     MEMORY_PARTS
 };
 extern const char *const memory_part_name[MEMORY_PARTS];

@@ -25,7 +25,7 @@ static const struct option model_rows[] = {
      .initial = "512", .low = 1, .high = 1e6, .decides = "by --preset", .help = "tokens of a sequence"},
     {.name = "d-model", .also = "hidden-size n-embd", .common = 1, .kind = &option_count, .offset = WORKLOAD(d_model), .initial = "768", .low = 2,
      .high = 1e6, .decides = "by --preset", .help = "width of the model"},
-    {.name = "num-layers", .also = "n-layer n-layers num-hidden-layers", .common = 1, .kind = &option_count, .offset = WORKLOAD(num_layers), .initial = "12",
+    {.name = "num-layers", .also = "layers n-layer n-layers num-hidden-layers", .common = 1, .kind = &option_count, .offset = WORKLOAD(num_layers), .initial = "12",
      .low = 1, .high = 10000, .decides = "by --preset", .help = "transformer blocks"},
     {.name = "num-heads", .also = "n-head n-heads num-attention-heads", .kind = &option_count, .offset = WORKLOAD(num_heads), .initial = "12", .low = 1,
      .high = 1e6, .decides = "by --preset", .help = "attention heads; must divide --d-model into even parts"},
@@ -63,13 +63,13 @@ static const struct option batch_rows[] = {
      .without = "data-workers=0", .help = "micro-batches that each worker prepares in advance"},
 };
 static const struct option schedule_rows[] = {
-    {.name = "num-epochs", .common = 1, .kind = &option_count, .offset = FIELD(num_epochs), .initial = "10", .low = 1,
+    {.name = "num-epochs", .also = "epochs", .common = 1, .kind = &option_count, .offset = FIELD(num_epochs), .initial = "10", .low = 1,
      .high = 1e9, .help = "epochs, the warm-up epochs included"},
     {.name = "warmup-epochs", .kind = &option_count, .offset = FIELD(warmup_epochs), .initial = "3", .high = 1e9,
      .help = "epochs in which the learning rate rises from 0 and gradients are clipped"},
     {.name = "steps-per-epoch", .kind = &option_count, .offset = FIELD(steps_per_epoch), .initial = "1", .low = 1,
      .high = 1e9, .help = "steps of an epoch"},
-    {.name = "lr", .kind = &option_real, .offset = FIELD(lr), .initial = "0.001", .high = 1e6,
+    {.name = "lr", .also = "learning-rate", .kind = &option_real, .offset = FIELD(lr), .initial = "0.001", .high = 1e6,
      .help = "learning rate after the warm-up"},
     {.name = "max-norm", .kind = &option_real, .offset = FIELD(max_norm), .initial = "1.0", .low = 1e-30,
      .high = 1e30, .help = "largest gradient norm in warm-up epochs"},
@@ -93,7 +93,7 @@ static const struct option block_rows[] = {
      .low = 0.001, .high = 1e6, .needs = "resolve", .help = "the longest time for the rounds of --resolve"},
     {.name = "steps-per-block", .kind = &option_count, .offset = FIELD(steps_per_block), .initial = "0", .high = 1e6,
      .help = "timed steps of a block, after 2 untimed ones; 0: those of the regime's epochs, 3 with --profile or tune"},
-    {.name = "attainable", .kind = &option_flag, .offset = FIELD(attainable),
+    {.name = "attainable", .kind = &option_flag, .offset = FIELD(attainable), .without = "forward-only",
      .help = "also time every collective alone, and print the step time that perfect overlap would reach, and step time / that time"},
     {.name = "inject-delay", .kind = &option_delay, .offset = FIELD(delays),
      .help = "make a rank sleep at the start of a phase: rank=R,ms=TIME,phase=NAME; may be repeated"},
@@ -196,9 +196,10 @@ int training_options_check(struct training_options *o, const struct option_table
     size_t first = captures ? 0 : (size_t)(o->block_start + DISCARDED_STEPS), every = o->checkpoint_every;
     size_t steps = captures ? o->num_epochs * o->steps_per_epoch : o->block_steps;
     if (every && (first + steps) / every == first / every)
-        return error_report("--checkpoint-every %zu: none is due in the steps that are measured, %zu to %zu; use at "
-                            "most %zu",
-                            every, first + 1, first + steps, steps);
+        return error_report(
+            "--checkpoint-every %zu: no checkpoint is due in the steps that are measured, %zu to %zu; use at "
+            "most %zu",
+            every, first + 1, first + steps, steps);
     return 0;
 }
 

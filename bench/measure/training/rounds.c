@@ -30,18 +30,20 @@ static void fit_blocks(struct run *run, char *text, size_t size)
     for (int i = 0; i < o->n; i++)
         reduce += o->implementation[i].strategy->reduces;
     size_t rounds = best_least_rounds(reduce);
-    double a_step_s = spare * run->warm_step * o->n * (double)rounds; /* of a step of each block of all these rounds */
+    double a_step_s =
+        spare * run->warm_step * o->n * (double)rounds; /* for one step of every block in all these rounds */
     double steps = floor(60 * o->max_minutes / a_step_s);
     if (!o->steps_per_block && !o->checkpoint_every)
         run->block_steps = (size_t)fmin((double)o->block_steps, fmax(least, steps - DISCARDED_STEPS));
+    int at = 0;
+    if (run->block_steps < o->block_steps)
+        at = snprintf(text, size, " Time is short, so blocks have %zu timed step%s instead of %zu.", run->block_steps,
+                      text_plural(run->block_steps), o->block_steps);
     double seconds = a_step_s * (double)(DISCARDED_STEPS + run->block_steps);
     if (seconds > 60 * o->max_minutes)
-        snprintf(text, size, " The %zu rounds that intervals need would take about %s: use a longer --max-minutes.",
-                 rounds, text_duration(words, seconds));
-    else if (run->block_steps < o->block_steps)
-        snprintf(text, size,
-                 " Blocks have %zu timed step%s instead of %zu, so that the %zu rounds that intervals need fit.",
-                 run->block_steps, text_plural(run->block_steps), o->block_steps, rounds);
+        snprintf(text + at, size - (size_t)at,
+                 " The %zu rounds that a verdict needs would take about %s: use a longer --max-minutes.", rounds,
+                 text_duration(words, seconds));
 }
 
 /* Runs the first steps of an implementation (one that reduces, if there is one), checks that checkpoints can be
@@ -50,7 +52,7 @@ static int try_first_steps(struct run *run, const struct job *job, struct engine
 {
     const struct training_options *o = run->options;
     int tried = 0;
-    char words[CELL], blocks[160] = "";
+    char words[CELL], blocks[240] = "";
     while (tried < o->n && !o->implementation[tried].strategy->reduces)
         tried++;
     watchdog_doing(job->watchdog, "the first steps");

@@ -103,8 +103,9 @@ static void add_heading(cJSON *json, const struct compare_options *o, const stru
     cJSON_AddArrayToObject(json, "figures");
 }
 
-/* Returns the median of those of value[*n] that are not NAN (a run without the figure), and sets *n to their number. */
-static double median_of(const double *value, size_t *n)
+/* Returns the geometric mean of those of value[*n] that are not NAN (a run without the figure), or if judged is 0 their
+ * median, since they may be 0 or less; sets *n to their number. */
+static double typical_of(const double *value, size_t *n, int judged)
 {
     size_t runs = *n;
     double *have = allocate(runs, sizeof *have);
@@ -112,18 +113,18 @@ static double median_of(const double *value, size_t *n)
     for (size_t i = 0; i < runs; i++)
         if (!isnan(value[i]))
             have[(*n)++] = value[i];
-    double median = stats_median(have, *n);
+    double typical = stats_typical(have, *n, !judged).median;
     free(have);
-    return median;
+    return typical;
 }
 
-/* Fills a JSON row with the members of a figure, and with its medians over the runs that have the figure; a mean over
- * sizes (sizes > 1) gets no medians. Returns the ratio of the medians, candidate / baseline. */
+/* Fills a JSON row with the members of a figure, and with its typical values (typical_of); a mean over sizes (sizes >
+ * 1) gets none. Returns their ratio, candidate / baseline. */
 static double add_figure(cJSON *item, const struct verdict_figure *line, size_t sizes, const struct compare_options *o)
 {
     size_t n[2] = {o->baselines, o->candidates};
-    double baseline = median_of(line->baseline, &n[0]);
-    double candidate = median_of(line->candidate, &n[1]);
+    double baseline = typical_of(line->baseline, &n[0], line->judged);
+    double candidate = typical_of(line->candidate, &n[1], line->judged);
     json_add_text(item, "subject", line->figure->subject);
     json_add_text(item, "name", line->figure->name);
     json_add_text(item, "unit", line->figure->unit);

@@ -91,8 +91,9 @@ static cJSON *begin_table(const struct compare_options *o, const char *title, in
     return table_json(&(struct table){.key = "compare", .title = title, .column = column, .columns = n});
 }
 
-/* Writes a side's median, in a unit that suits both sides, and the number of runs unless all have the figure. */
-static void print_median(char text[CELL + 16], const cJSON *figure, const char *side, double n, size_t runs)
+/* Writes a side's mean (of figures that are not judged, median), in a unit that suits both sides, and the number of
+ * runs unless all have the figure. */
+static void print_typical(char text[CELL + 16], const cJSON *figure, const char *side, double n, size_t runs)
 {
     double value = json_number(figure, side);
     double like = fmax(fabs(json_number(figure, "baseline")), fabs(json_number(figure, "candidate")));
@@ -110,8 +111,8 @@ static void fill_cells(struct cells *cells, const cJSON *figure, const struct co
     text_bytes(cells->size, json_number(figure, "bytes"));
     if (json_number(figure, "sizes") > 1)
         strcpy(cells->size, "all sizes");
-    print_median(cells->baseline, figure, "baseline", json_number(figure, "n_baseline"), o->baselines);
-    print_median(cells->candidate, figure, "candidate", candidates, o->candidates);
+    print_typical(cells->baseline, figure, "baseline", json_number(figure, "n_baseline"), o->baselines);
+    print_typical(cells->candidate, figure, "candidate", candidates, o->candidates);
     text_ratio(cells->ratio, json_number(figure, "candidate_to_baseline"));
     text_change(cells->change, json_number(figure, "ratio"), json_number(figure, "ci_low"),
                 json_number(figure, "ci_high"));
@@ -157,7 +158,7 @@ static const cJSON *first_mean(const cJSON *judged)
 static void print_judged(FILE *out, const cJSON *judged, const struct compare_options *o)
 {
     const cJSON *means = first_mean(judged), *mean = means;
-    cJSON *table = begin_table(o, "Medians over the runs; change of their geometric means; + is worse.", 1);
+    cJSON *table = begin_table(o, "Geometric means over the runs, and their change; + is worse.", 1);
     for (const cJSON *row = judged->child, *first = row; row != means; first = row) {
         int whole = o->all || row->next == means || !same_figure(row, row->next);
         size_t ok = 0;
@@ -261,8 +262,11 @@ static void print_verdict(FILE *out, const cJSON *json, const struct compare_opt
     if (status == COMPARE_REGRESSED || status == COMPARE_AMBIGUOUS)
         print_worst(out, judged, json_string(json, "verdict"));
     fprintf(out, ": ");
-    fprintf(out, claim[status], bar,
-            json_number(json, "doubtful") > 0 ? "due to other processes" : "chance: use more runs");
+    if (status == COMPARE_OK && cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, "judged_by_spread")))
+        fprintf(out, "no figure is known to be worse by more than %g %%", bar);
+    else
+        fprintf(out, claim[status], bar,
+                json_number(json, "doubtful") > 0 ? "due to other processes" : "chance: use more runs");
     fprintf(out, " (%zu judged", rows - means);
     if (means)
         fprintf(out, " and %zu means over sizes", means);
@@ -282,10 +286,11 @@ static void print_doubt(FILE *out, const cJSON *json)
         fprintf(
             out,
             "Other processes used %.2f cores during the candidate runs and %.2f during the baseline runs, which may be "
-            "why figures are %s: measure again on a quiet machine, baseline and candidate in turn.\n",
+            "why figures are %s: measure again on a quiet machine%s.\n",
             json_number(cJSON_GetObjectItemCaseSensitive(json, "candidate"), "other_processes_cores"),
             json_number(cJSON_GetObjectItemCaseSensitive(json, "baseline"), "other_processes_cores"),
-            doubtful > 0 ? "worse" : "better");
+            doubtful > 0 ? "worse" : "better",
+            json_number(json, "pairs") > 0 ? "" : ", baseline and candidate in turn");
 }
 
 void compare_print(FILE *out, const cJSON *json, const struct compare_options *o)

@@ -15,7 +15,8 @@ static struct finding *append_bottleneck(struct bottlenecks *found, const struct
 {
     found->item = allocate_more(found->item, found->n, sizeof *found->item);
     struct bottleneck *b = &found->item[found->n++];
-    *b = (struct bottleneck){.run = run, .label = run->label, .mode = run->mode, .ranks = run->ranks};
+    *b = (struct bottleneck){.run = run, .mode = run->mode, .ranks = run->ranks};
+    run_words(b->label, sizeof b->label, run->label, run_compares(run) ? "" : run->subject, "");
     return &b->finding;
 }
 
@@ -63,18 +64,46 @@ static void add_communication(struct bottlenecks *found, const struct report_run
     else
         snprintf(advice, sizeof advice, "run `%s` to find the strategy and bucket size that cost least",
                  provenance_tune(tune, run->run, run->ranks));
-    if (cost.value > 0 && step.value > 0 && !(cost.low <= 0) && !profile_found(runs, run, "exposed communication"))
-        finding_append(add_finding(found, run, "communication", cost, step.value, advice),
-                       "%s is %s a step slower than without communication", run->subject,
-                       text_milliseconds(ms, cost.value, cost.low, cost.high));
+    if (!(step.value > 0) || profile_found(runs, run, "exposed communication"))
+        return;
+    struct measured exposed = run_figure(run, run->subject, "gradient_sync");
+    if (!isfinite(cost.value) && isfinite(step.low) && exposed.value > 0.2 * step.value)
+        finding_append(
+            add_finding(found, run, "communication", exposed, step.value, advice),
+            "%s waits for communication for %s of a step; its cost is not known, since `none` was not compared",
+            run->subject, text_milliseconds(ms, exposed.value, exposed.low, exposed.high));
+    if (!(cost.value > 0) || !isfinite(cost.low)) /* no interval: too few rounds for a verdict */
+        return;
+    struct finding *finding = add_finding(found, run, "communication", cost, step.value, advice);
+    if (!finding_is_significant(finding))
+        finding->level = LEVEL_NOTE;
+    finding_append(finding, "%s is %s a step slower than without communication%s", run->subject,
+                   text_milliseconds(ms, cost.value, cost.low, cost.high),
+                   finding_is_significant(finding) ? "" : ", which is not significant");
+}
+
+/* Data and checkpoints cost all implementations alike: without a best one, those of the first are reported. */
+static const char *subject_of(const struct report_run *run)
+{
+    return *run->subject || !run->implementations ? run->subject : run->implementation[0].subject;
+}
+
+static void add_checkpoints(struct bottlenecks *found, const struct report_run *run)
+{
+    struct measured step = run_figure(run, subject_of(run), "step"),
+                    cost = run_figure(run, subject_of(run), "checkpoint");
+    if (cost.value > 0.1 * step.value)
+        finding_append(add_finding(found, run, "checkpoints", cost, step.value,
+                                   "save less often (a larger --checkpoint-every), or to a faster disk"),
+                       "saving checkpoints takes %.1f %% of a step, on average", 100 * cost.value / step.value);
 }
 
 static void add_data_loading(struct bottlenecks *found, const struct report_runs *runs, const struct report_run *run)
 {
     struct breakdown b;
-    if (!run_breakdown(&b, run, run->subject) && b.part[PART_DATA] > 0.1 * b.step.value &&
+    if (!run_breakdown(&b, run, subject_of(run)) && b.part[PART_DATA] > 0.1 * b.step.value &&
         !profile_found(runs, run, "data loading"))
-        finding_append(add_finding(found, run, "data loading", run_figure(run, run->subject, "data_loading"),
+        finding_append(add_finding(found, run, "data loading", run_figure(run, subject_of(run), "data_loading"),
                                    b.step.value,
                                    "let twice as many `--data-workers` fetch ahead, or put `--data` on a faster disk"),
                        "waiting for data takes %.1f %% of a step", 100 * b.part[PART_DATA] / b.step.value);
@@ -113,6 +142,7 @@ void bottlenecks_find(struct bottlenecks *found, const struct report_runs *runs,
         if (run_compares(run)) {
             add_communication(found, runs, run);
             add_data_loading(found, runs, run);
+            add_checkpoints(found, run);
         }
     }
     for (size_t i = 0; i < scalings; i++)

@@ -7,7 +7,8 @@
 struct bottleneck {
     struct finding finding;       /* the first member, where finding_compare reads it */
     const struct report_run *run; /* run that loses the time */
-    const char *label, *mode;     /* label and mode of the run */
+    char label[RUN_LABEL + 130];  /* the run, and in a profile its implementation (run_words) */
+    const char *mode;
     size_t ranks;
     const char *level; /* level of the finding, as text */
 };
@@ -19,12 +20,14 @@ struct bottlenecks {
 
 /* Finds one bottleneck for each loss of time:
  * - every finding of every profile, unchanged;
- * - "communication": sync_cost of the best implementation of a comparison, if significant;
- * - "data loading" of that implementation, if above 10 % of the step;
+ * - "communication": sync_cost of the best implementation of a comparison, from 6 rounds on, a note if not significant;
+ *   without `none`, whose step it needs, its gradient_sync, if above 20 % of the step;
+ * - "data loading" of that implementation (or of the first, if there is no best), if above 10 % of the step;
+ * - "checkpoints" of that implementation, if above 10 % of the step;
  * - "slower computation" on more ranks than the base of a scaling, if significant and above 5 % of the base's step.
- * The last three are left out if a profile with the same label and number of ranks found their cause: "exposed
- * communication", "data loading" or "CPU contention". Their level is high above 20 % of the step, warning above 5 %,
- * otherwise note. Release with bottlenecks_destroy. */
+ * "communication", "data loading" and "slower computation" are left out if a profile with the same label and number of
+ * ranks found their cause: "exposed communication", "data loading" or "CPU contention". Their level is high above 20 %
+ * of the step, warning above 5 %, otherwise note. Release with bottlenecks_destroy. */
 void bottlenecks_find(struct bottlenecks *found, const struct report_runs *runs, const struct scaling *scaling,
                       size_t scalings);
 void bottlenecks_destroy(struct bottlenecks *found);

@@ -66,17 +66,17 @@ static void print_prometheus(FILE *out, const cJSON *document, const struct repo
     free(run);
 }
 
-/* Returns the rows of the document's table with this key; or NULL. */
-static const cJSON *rows_of(const cJSON *document, const char *key)
+/* Adds a test case for each row of a table of bottlenecks. */
+static void add_bottlenecks(struct junit *junit, const cJSON *table)
 {
-    const cJSON *block;
-    cJSON_ArrayForEach(block, cJSON_GetObjectItemCaseSensitive(document, "blocks"))
+    const cJSON *row;
+    cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(table, "rows"))
     {
-        const cJSON *table = cJSON_GetObjectItemCaseSensitive(block, "table");
-        if (table && !strcmp(json_string(table, "key"), key))
-            return cJSON_GetObjectItemCaseSensitive(table, "rows");
+        const char *level = json_string(row, "level");
+        junit_add(junit, &(struct junit_case){json_string(row, "run"), json_string(row, "bottleneck"), NAN,
+                                              !strcmp(level, "high") ? JUNIT_FAILED : JUNIT_PASSED, level,
+                                              json_string(row, "text")});
     }
-    return NULL;
 }
 
 /* Prints a test case for each run: an error if the run cannot be read, failed if it is not complete. Then prints a test
@@ -84,7 +84,7 @@ static const cJSON *rows_of(const cJSON *document, const char *key)
 static void print_junit(FILE *out, const cJSON *document, const struct report_runs *runs)
 {
     struct junit junit;
-    const cJSON *row;
+    const cJSON *block;
     junit_begin(&junit);
     for (const struct report_run *r = runs->item; r < runs->item + runs->n; r++)
         junit_add(&junit, &(struct junit_case){r->label, *r->mode ? r->mode : r->directory, NAN,
@@ -93,12 +93,11 @@ static void print_junit(FILE *out, const cJSON *document, const struct report_ru
                                                                 : JUNIT_PASSED,
                                                *r->problem ? "unreadable" : "interrupted",
                                                *r->problem ? r->problem : r->unfinished});
-    cJSON_ArrayForEach(row, rows_of(document, "bottlenecks"))
+    cJSON_ArrayForEach(block, cJSON_GetObjectItemCaseSensitive(document, "blocks")) /* a table for each model */
     {
-        const char *level = json_string(row, "level");
-        junit_add(&junit, &(struct junit_case){json_string(row, "run"), json_string(row, "bottleneck"), NAN,
-                                               !strcmp(level, "high") ? JUNIT_FAILED : JUNIT_PASSED, level,
-                                               json_string(row, "text")});
+        const cJSON *table = cJSON_GetObjectItemCaseSensitive(block, "table");
+        if (table && !strcmp(json_string(table, "key"), "bottlenecks"))
+            add_bottlenecks(&junit, table);
     }
     junit_end(&junit, out, json_string(document, "title"), "");
 }

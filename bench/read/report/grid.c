@@ -167,7 +167,7 @@ const char *grid_edge_advice(char text[200], const struct grid_point *point, siz
     while (best < point + n && (!*best->bucket || !reduces(best)))
         best++;
     *text = 0;
-    if (best == point + n || best->verdict == VERDICT_UNDECIDED)
+    if (best == point + n || best->verdict == VERDICT_UNDECIDED || point->ranks < 2)
         return text;
     for (const struct grid_point *p = point; p < point + n; p++)
         if (!strcmp(p->implementation, best->implementation)) {

@@ -268,6 +268,16 @@ static int report_runs(const struct report_options *o, const struct report_runs 
     return status ? status : read < runs->n ? UNREAD : 0;
 }
 
+/* Rejects a run that is named twice, since it would count twice. */
+static int check_twice(const struct report_runs *runs)
+{
+    for (const struct report_run *run = runs->item; run < runs->item + runs->n; run++)
+        for (const struct report_run *r = runs->item; r < run; r++)
+            if (!*run->problem && !*r->problem && r->device == run->device && r->inode == run->inode)
+                return error_report("%s and %s are the same run; name each run once", r->directory, run->directory);
+    return 0;
+}
+
 static int report_all(const struct report_options *o)
 {
     struct report_runs runs = {0};
@@ -278,8 +288,9 @@ static int report_all(const struct report_options *o)
     }
     int status = sweeps && o->directories > 1
                      ? error_report("a sweep (launch/sweep.sh) is reported alone: name it as the only directory")
-                 : o->metrics ? write_metrics(&runs)
-                              : report_runs(o, &runs, sweeps);
+                 : o->metrics         ? write_metrics(&runs)
+                 : check_twice(&runs) ? -1
+                                      : report_runs(o, &runs, sweeps);
     runs_destroy(&runs);
     return status;
 }

@@ -135,6 +135,8 @@ static void add_run(struct report_runs *runs, const char *label, const char *dir
         snprintf(run->problem, sizeof run->problem, "%s", error_text());
         error_clear(); /* run->problem holds the error's text */
     } else {
+        run->device = saved.device;
+        run->inode = saved.inode;
         run->run = saved.run;
         run->summary = saved.summary;
         run->figures = saved.figures;
@@ -232,7 +234,8 @@ void runs_destroy(struct report_runs *runs)
 void run_words(char *text, size_t size, const char *label, const char *subject, const char *mode)
 {
     size_t all = strlen(label), end = strlen(subject);
-    int is_last = all >= end && !strcmp(label + all - end, subject) && (all == end || label[all - end - 1] == '/');
+    int is_last =
+        !end || (all >= end && !strcmp(label + all - end, subject) && (all == end || label[all - end - 1] == '/'));
     snprintf(text, size, "%s%s%s%s", label, is_last || !all ? "" : ", ", is_last ? "" : subject,
              strcmp(mode, "profile") ? "" : " (profile)");
 }
@@ -282,7 +285,8 @@ int run_breakdown(struct breakdown *b, const struct report_run *run, const char 
             b->compute = (struct measured){b->part[part], b->compute.low + f->low, b->compute.high + f->high};
     }
     b->n = step->n;
-    /* never below 0 if all are geometric means, since the sum of these is at most the geometric mean of the sums */
+    /* never below 0 if all are geometric means, since the sum of these is at most the geometric mean of the sums;
+     * medians may add up to more than the step */
     b->part[PART_OTHER] = fmax(0, b->step.value - b->part[PART_COMPUTE] - b->part[PART_DATA] - b->part[PART_EXPOSED]);
     return check_breakdown(b);
 }

@@ -26,6 +26,8 @@ enum { RUN_LABEL = 104 }; /* room for the longest --label */
 struct report_run {
     char label[RUN_LABEL];
     char directory[FILES_PATH];
+    dev_t device; /* device and inode of summary.json, equal for two paths to the same run */
+    ino_t inode;
     char problem[400];    /* why the run cannot be read (members below are unset); "": it can be read */
     char unfinished[80];  /* text such as "interrupted, 1 of 2 rounds"; "": the run is complete */
     double done, planned; /* numbers of rounds, rows or captures that were done and planned */

@@ -79,6 +79,18 @@ static void warn_of_sharing(cJSON *document, const struct report_run *run)
             text_plural(place->cpus), run->hosts);
 }
 
+/* Warns if other processes used the CPUs during a run. */
+static void warn_of_others(cJSON *document, const struct report_run *run)
+{
+    const cJSON *others = cJSON_GetObjectItemCaseSensitive(run->summary, "other_processes");
+    double cores = json_number(others, "cores");
+    if (cores >= 0.25)
+        document_add_item(document,
+                          "Warning: other processes used %.1f cores during %s%s%s, on average: its times may be longer "
+                          "than on a quiet machine.",
+                          cores, run->label, *run->label ? ", " : "", run->mode);
+}
+
 /* Adds a sentence on the efficiency on the most ranks, and on the part of a step that loses the most time. */
 static void summarise_scaling(cJSON *document, const struct scaling *s)
 {
@@ -94,9 +106,17 @@ static void summarise_scaling(cJSON *document, const struct scaling *s)
                  text_milliseconds(lost, last->lost_s.value, NAN, NAN),
                  text_milliseconds(part_lost, last->lost_part_s[most], NAN, NAN),
                  most == PART_COMPUTE ? "slower computation" : part_name[most]);
-    document_add_item(document,
-                      "From %zu to %zu ranks the throughput grows by a factor of %.2f: an efficiency of %.1f %%%s.%s",
-                      s->row->run->ranks, last->run->ranks, last->speedup, 100 * last->efficiency.value, interval, why);
+    document_add_item(
+        document, "From %zu to %zu ranks the throughput %s %.2f: an efficiency of %.1f %%%s.%s", s->row->run->ranks,
+        last->run->ranks, last->speedup < 1 ? "falls by a factor of" : "grows by a factor of",
+        last->speedup < 1 ? 1 / last->speedup : last->speedup, 100 * last->efficiency.value, interval, why);
+    if (s->row->run->threads != last->run->threads)
+        document_add_item(
+            document,
+            "Warning: a rank has %zu thread%s on %zu rank%s and %zu on %zu, so the efficiency is also one of "
+            "threads: give all runs the same --threads.",
+            s->row->run->threads, text_plural(s->row->run->threads), s->row->run->ranks,
+            text_plural(s->row->run->ranks), last->run->threads, last->run->ranks);
 }
 
 /* ---- which implementation to use ---- */
@@ -108,7 +128,7 @@ void section_add_choices(cJSON *document, const struct report_runs *runs)
     for (const struct report_run *run = runs->item; run < runs->item + runs->n && choices < CHOICES; run++) {
         const cJSON *verdict = cJSON_GetObjectItemCaseSensitive(run->summary, "verdict");
         char tie[200], undecided[200];
-        if (!run_compares(run) || !*run->subject || run->ranks < 2)
+        if (!*verdict_best(verdict) || run->ranks < 2)
             continue;
         if (!choices++)
             document_add_heading(document, "What to use");
@@ -130,15 +150,17 @@ void section_add_summary(cJSON *document, const struct report_runs *runs, const 
         unfinished += *run->unfinished != 0;
         if (is_first(runs, run))
             warn_of_sharing(document, run);
+        if (!*run->problem)
+            warn_of_others(document, run);
     }
     if (unread)
-        document_add_item(document, "%zu of %zu runs could not be read, and are left out (see Runs).", unread, runs->n);
+        document_add_item(document, "Left out: %zu of %zu runs, which could not be read (see Runs).", unread, runs->n);
     if (unfinished)
         document_add_item(document,
-                          "%zu of %zu runs were interrupted; their figures are from the complete part (see Runs).",
+                          "Interrupted: %zu of %zu runs; their figures are from their last summary (see Runs).",
                           unfinished, runs->n);
     if (bottlenecks->n)
-        document_add_item(document, "Main bottleneck: %s in %s: %s. Try: %s.", b->finding.name, b->run->label,
+        document_add_item(document, "Main bottleneck: %s in %s: %s. Try: %s.", b->finding.name, b->label,
                           b->finding.text, b->finding.advice);
     for (size_t i = 0; i < scalings; i++)
         summarise_scaling(document, &scaling[i]);
@@ -150,7 +172,7 @@ void section_add_summary(cJSON *document, const struct report_runs *runs, const 
 /* clang-format off */
 static const struct column bottleneck_columns[] = {
     {"bottleneck", "bottleneck", COLUMN_CHARS, FIELD(finding.name), NULL, 1, -22, 0},
-    {"run", "run", COLUMN_NAME, FIELD(label), NULL, 1, -10, 0},
+    {"run", "run", COLUMN_CHARS, FIELD(label), NULL, 1, -10, 0},
     {"mode", "source", COLUMN_NAME, FIELD(mode), NULL, 1, -9, 0},
     {"ranks", "ranks", COLUMN_COUNT, FIELD(ranks), "1", 1, 5, 0},
     {"lost", "lost\nms a step", COLUMN_REAL, FIELD(finding.loss.value), "s", 1e3, 9, 2},
@@ -187,7 +209,7 @@ void section_add_bottlenecks(cJSON *document, const struct bottlenecks *found)
         size_t first = 0; /* index of the first bottleneck with this advice */
         while (strcmp(found->item[first].finding.advice, b->advice) != 0)
             first++;
-        document_add_item(document, "%s in %s: %s.%s%s%s", b->name, found->item[i].run->label, b->text,
+        document_add_item(document, "%s in %s: %s.%s%s%s", b->name, found->item[i].label, b->text,
                           first < i ? "" : " Try: ", first < i ? "" : b->advice, first < i ? "" : ".");
     }
 }

@@ -107,11 +107,11 @@ void section_add_breakdown(cJSON *document, const struct report_runs *runs)
                 .note = {
                     "compute: zero_grad, forward, backward, clipping and optimizer. exposed: waiting for communication "
                     "after backward. other: the rest of the step.",
-                    "A benchmark has geometric means (with --resolve: medians) over n rounds, and the step of the "
-                    "slowest rank. A profile has "
-                    "means over "
-                    "the captured steps of all ranks (n: steps x ranks), without an interval, since consecutive steps "
-                    "are not independent."}});
+                    "A benchmark has geometric means over n rounds, and the step of the slowest rank; with --resolve, "
+                    "and "
+                    "in tune except for a short final, medians, which need not add up to the step. A profile has means "
+                    "over the captured steps of all ranks (n: steps x ranks), without an interval, since consecutive "
+                    "steps are not independent."}});
     }
     free(row);
 }

@@ -138,8 +138,8 @@ TEST_EACH(a_missing_verdict_has_its_reason, 4)
         size_t rounds;
         const char *words;
     } cases[] = {{ROWS, 1, ROUNDS, "Nothing to choose: one rank has nothing to reduce"},
-                 {ROWS, 2, 1, "No verdict: too few rounds for an interval; use 6 or more (--rounds)."},
-                 {ROWS, 2, 5, "No verdict: too few rounds for an interval; use 6 or more (--rounds)."},
+                 {ROWS, 2, 1, "No verdict: too few rounds; use 6 or more (--rounds)."},
+                 {ROWS, 2, 5, "No verdict: too few rounds; use 6 or more (--rounds)."},
                  {2, 2, ROUNDS, "Nothing to choose: fewer than two of the strategies reduce gradients."}};
     char *text = verdict(row, cases[_i].n, cases[_i].rounds, cases[_i].ranks);
     expect(text, cases[_i].words);
@@ -187,7 +187,7 @@ TEST(a_missing_interval_is_reported)
     ranking_create(&ranking, &measurements, row, 2, 1000, NULL, 0.01);
     ranking_add_verdict(&ranking, 2, 5, summary);
     char *text = printed();
-    expect(text, "No verdict: too few rounds for an interval; use 8 or more (by a longer --max-minutes).\n");
+    expect(text, "No verdict: too few rounds; use 8 or more (by a longer --max-minutes).\n");
     expect(text, "Not resolved to 1 % within --max-minutes: 5 rounds.");
     ck_assert_msg(strstr(text, "nan") == NULL && strstr(text, "inf") == NULL, "%s", text);
     free(text);

@@ -89,13 +89,13 @@ TEST(too_few_rounds_decide_nothing)
     list = (struct figure_list){0};
     summary = compare(1, &list);
     ck_assert_ptr_null(answer(summary, "Slower"));
-    ck_assert_ptr_nonnull(answer(summary, "No verdict: too few rounds for an interval"));
+    ck_assert_ptr_nonnull(answer(summary, "No verdict: too few rounds"));
     cJSON_Delete(summary);
     figures_destroy(&list);
     list = (struct figure_list){0};
     summary = compare(2, &list);
     ck_assert_ptr_null(answer(summary, "Slower"));
-    ck_assert_ptr_nonnull(answer(summary, "No verdict: too few rounds for an interval"));
+    ck_assert_ptr_nonnull(answer(summary, "No verdict: too few rounds"));
     ck_assert(isnan(figures_find(&list, "slow", "step_to_shortest", 0)->low));
     cJSON_Delete(summary);
     figures_destroy(&list);

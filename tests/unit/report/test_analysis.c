@@ -257,11 +257,25 @@ TEST(communication_is_named_once)
     ck_assert_str_eq(found.item[0].finding.name, "exposed communication");
 }
 
-TEST(an_insignificant_cost_is_not_a_bottleneck)
+/* A cost that is not significant is a note; one of too few rounds for an interval is not reported. */
+TEST(an_insignificant_cost_is_a_note)
 {
     add_figure(add_steps("a", 2, 200, 3, 6, 0.9, 0, 12), "ddp", "sync_cost", 0.005, -0.001, 0.009);
+    add_figure(add_steps("b", 2, 200, 3, 6, 0.9, 0, 12), "ddp", "sync_cost", 0.005, NAN, NAN);
     analyse();
-    ck_assert_uint_eq(found.n, 0);
+    ck_assert_uint_eq(found.n, 1);
+    ck_assert_int_eq(found.item[0].finding.level, LEVEL_NOTE);
+    ck_assert_ptr_nonnull(strstr(found.item[0].finding.text, ", which is not significant"));
+}
+
+TEST(checkpoints_of_a_comparison)
+{
+    add_figure(add_steps("a", 2, 200, 3, 6, 0.9, 0, 12), "ddp", "checkpoint", 0.003, 0.002, 0.004);
+    add_figure(add_steps("b", 2, 200, 3, 6, 0.9, 0, 12), "ddp", "checkpoint", 0.001, 0.0005, 0.002);
+    analyse();
+    ck_assert_uint_eq(found.n, 1);
+    ck_assert_str_eq(found.item[0].finding.name, "checkpoints");
+    ck_assert_str_eq(found.item[0].finding.text, "saving checkpoints takes 25.0 % of a step, on average");
 }
 
 TEST(data_loading_of_a_comparison)

@@ -113,7 +113,7 @@ static const struct {
     {"--comm|mpi|--nccl-max-ctas|4", {"--nccl-max-ctas does not go with --comm mpi; leave one of them out"}},
     {"--comm|nccl|--mpi-progress|poll", {"--mpi-progress does not go with --comm nccl"}},
     {"--device|cpu|--share-gpu", {"--share-gpu does not go with --device cpu"}},
-    {"--checkpoint-every|13|--rounds|1", {"--checkpoint-every 13: none is due", "6 to 12; use at most 7"}},
+    {"--checkpoint-every|13|--rounds|1", {"--checkpoint-every 13: no checkpoint is due", "6 to 12; use at most 7"}},
     {"--checkpoint-every|5|--steps-per-block|4", {"6 to 9; use at most 4"}},
     {"--checkpoint-every|4|--regime|warmup", {"1 to 3; use at most 3"}},
     {"--checkpoint-every|11|--profile", {"1 to 10; use at most 10"}},
