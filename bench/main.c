@@ -117,9 +117,10 @@ static int check(void *context, const struct option_table *table, int ranks, int
     if (line->profile.profile ? profile_options_check(&line->profile, table, training)
                               : benchmark_options_check(training, table))
         return -1;
-    if (training->resolve > 0 && ranks == 1)
-        return error_report(
-            "--resolve compares strategies, and one rank has nothing to reduce: use mpirun -n 2 or more");
+    if (training->resolve > 0 && ranks == 1) {
+        fprintf(stderr, "ddpbench: --resolve is ignored, since one rank has nothing to compare: --rounds are run\n");
+        training->resolve = 0;
+    }
     return training_options_fit(training, ranks) || rank_list_check(&line->profile.ranks, ranks) ? -1 : 0;
 }
 

@@ -269,8 +269,17 @@ result "$good" "--forward-only: the first step has the loss of one that trains (
     [ "$(grep -c '"backward_pass_ms": 0.000000.*"optimizer_step_ms": 0.000000' "$out/rank_0_metrics.jsonl")" = \
         "$(wc -l <"$out/rank_0_metrics.jsonl")" ] && good=0 || good=1
 result "$good" "--forward-only --checkpoint-every: checkpoints are saved without a backward pass and an update"
-try "$program" --device cpu --resolve 1%
-check 2 "--resolve on one rank" '--resolve compares strategies, and one rank has nothing to reduce: use mpirun -n 2 or more'
+first --resolve 1%
+is "--resolve on one rank is ignored, with a note" "$status $(grep -c '^ddpbench: --resolve is ignored, since one rank has nothing to compare' said)" '0 1'
+# A step takes 30 ms or more, so that at most 4 steps of each block fit.
+status=0 lines=$temporary/shorter/rank_0_metrics.jsonl
+"${mpirun[@]}" -n 2 "$program" --device cpu --d-model 32 --num-layers 1 --num-heads 2 --context-length 16 --vocab-size 256 \
+    --implementations none,a=ddp,b=ddp --resolve 0.01% --max-minutes 0.06 --num-epochs 10 \
+    --inject-delay rank=0,ms=30,phase=forward_pass --output "$temporary/shorter" >said 2>&1 </dev/null || status=$?
+timed=$(sed -nE 's/.* so blocks have ([12]) timed steps? instead of 7[.].*/\1/p' said)
+[ -n "$timed" ] && grep -q "a sample is the mean of $timed timed step" said && grep -q "\"timed_steps_per_block\":.*$timed" "$temporary/shorter/summary.json" &&
+    [ "$(grep -c '"timed": true' "$lines")" = $((timed * $(grep -c '"step": 1,' "$lines"))) ] && good=$status || good=1
+result "$good" "blocks are shorter if --max-minutes is short (status $status, ${timed:-?} timed steps)"
 launch 2 --forward-only
 check 2 "--forward-only with strategies that reduce" '--forward-only has no gradients to reduce: use --implementations none'
 

@@ -18,8 +18,8 @@ enum { RAMP_STEPS = 3 };
 
 /* ---- trying the first steps ---- */
 
-/* With --resolve, makes blocks shorter, unless their length or checkpoints in them are given, if that lets as many
- * rounds fit into --max-minutes as intervals need, and adds a sentence to text[size] if blocks are shorter or too few
+/* With --resolve, makes blocks shorter, unless their length or checkpoints in them are given, so that as many rounds
+ * fit into --max-minutes as a verdict needs. Writes sentences to text[size] if blocks are shorter, and if still too few
  * rounds fit. */
 static void fit_blocks(struct run *run, char *text, size_t size)
 {
@@ -30,16 +30,15 @@ static void fit_blocks(struct run *run, char *text, size_t size)
     for (int i = 0; i < o->n; i++)
         reduce += o->implementation[i].strategy->reduces;
     size_t rounds = best_least_rounds(reduce);
-    double a_step_s =
-        spare * run->warm_step * o->n * (double)rounds; /* for one step of every block in all these rounds */
-    double steps = floor(60 * o->max_minutes / a_step_s);
+    double of_a_step = spare * run->warm_step * o->n * (double)rounds; /* s: one step in every block of these rounds */
+    double steps = floor(60 * o->max_minutes / of_a_step);
     if (!o->steps_per_block && !o->checkpoint_every)
         run->block_steps = (size_t)fmin((double)o->block_steps, fmax(least, steps - DISCARDED_STEPS));
     int at = 0;
     if (run->block_steps < o->block_steps)
         at = snprintf(text, size, " Time is short, so blocks have %zu timed step%s instead of %zu.", run->block_steps,
                       text_plural(run->block_steps), o->block_steps);
-    double seconds = a_step_s * (double)(DISCARDED_STEPS + run->block_steps);
+    double seconds = of_a_step * (double)(DISCARDED_STEPS + run->block_steps);
     if (seconds > 60 * o->max_minutes)
         snprintf(text + at, size - (size_t)at,
                  " The %zu rounds that a verdict needs would take about %s: use a longer --max-minutes.", rounds,
