@@ -24,6 +24,7 @@ static struct {
     atomic_int used; /* 1 once path is complete */
     char path[PATH_MAX];
 } files[FILES];
+static atomic_int is_ending;           /* 1: a signal ends the process, so no thread may make another file */
 static char line[ENDS][WORDS + 64]; /* formatted beforehand: printf is not safe in a handler */
 static int my_rank;
 static struct sigaction given[ENDS]; /* the signal actions at the start of the process */
@@ -53,6 +54,8 @@ __attribute__((constructor)) static void after_libraries(void)
 
 void exit_handlers_remove_file(const char *path)
 {
+    while (is_ending)
+        pause();
     pthread_mutex_lock(&lock);
     for (int i = 0; i < FILES; i++)
         if (!files[i].used && strlen(path) < PATH_MAX) {
@@ -103,6 +106,7 @@ static void handle_signal(int number, siginfo_t *info, void *context)
     int i = 0;
     while (i < ENDS - 1 && ends[i].number != number)
         i++;
+    is_ending = 1;
     exit_handlers_remove_files();
     if (my_rank == 0 || number == SIGXCPU || !came_to_all(info))
         (void)!write(STDERR_FILENO, line[i], strlen(line[i]));

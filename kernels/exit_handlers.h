@@ -11,8 +11,9 @@ void exit_handlers_install(int rank);
 /* Sets the text (printf's format) at the end of the line printed for a signal, for example the results' directory. */
 void exit_handlers_set_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Registers a file to be removed if a signal or a fatal error ends the process before exit_handlers_keep_file(path). At
- * most 8 files can be registered at once; further ones are not removed. */
+/* Registers a file, before it is made, to be removed if a signal or a fatal error ends the process before
+ * exit_handlers_keep_file(path). At most 8 files can be registered at once; further ones are not removed. Once a signal
+ * ends the process this function does not return. */
 void exit_handlers_remove_file(const char *path);
 void exit_handlers_keep_file(const char *path);
 

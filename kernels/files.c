@@ -88,14 +88,16 @@ int files_begin(char *temporary, size_t size, const char *path)
             errno = ENAMETOOLONG;
             return -1;
         }
-        int file = (int)TEMP_FAILURE_RETRY(open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-        if (file >= 0)
-            exit_handlers_remove_file(temporary);
+        exit_handlers_remove_file(temporary);
+        int file = (int)TEMP_FAILURE_RETRY(open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)), why = errno;
         if (file >= 0 && lock_file(file))
             return file;
         if (file >= 0)
             (void)files_abandon(file, temporary);
-        else if (errno != EEXIST)
+        else
+            exit_handlers_keep_file(temporary);
+        errno = why;
+        if (file < 0 && why != EEXIST)
             return -1;
     }
     errno = EBUSY;

@@ -69,7 +69,8 @@ run_one() {
 measure() {
     local n=$1 status=0 child TIMEFORMAT='%R %U %S'
     shift
-    timeout --kill-after=10 "$limit_seconds" "${in_user_locale[@]}" "$@" >"$work/$n.log" 2>&1 </dev/null &
+    mkdir "$work/mpi.$n" # for Open MPI, which fails if another of its runs removes the directory that they share in /tmp
+    OMPI_MCA_orte_tmpdir_base=$work/mpi.$n timeout --kill-after=10 "$limit_seconds" "${in_user_locale[@]}" "$@" >"$work/$n.log" 2>&1 </dev/null &
     child=$!
     # timeout creates a process group of its own, which Ctrl-C on the terminal does not reach.
     trap 'kill "$child" 2>/dev/null; exit 143' TERM

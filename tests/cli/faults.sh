@@ -202,7 +202,7 @@ if unshare -m --propagation private mount -t tmpfs none /dev/shm 2>/dev/null; th
     try unshare -m --propagation private sh -c 'mount -t tmpfs -o ro none read-only && exec "$@"' sh \
         "${mpirun[@]}" -n 2 "$program" "${tiny[@]}" --implementations none --output read-only
     is "a read-only directory ends both ranks with one error line" \
-        "$status $(grep '^ddpbench: ' said)" "1 ddpbench: cannot write read-only/rank_0_metrics.jsonl: Read-only file system"
+        "$status $(grep '^ddpbench: ' said)" "1 ddpbench: --output read-only: cannot write files to this directory: Read-only file system; choose another"
 else
     echo "skip - a full /dev/shm and a read-only directory: cannot mount here"
 fi

@@ -149,7 +149,7 @@ jobs submit late --nodes 2 -- "${tiny[@]}" --implementations none,ddp --num-epoc
 jobs wait late
 # Accepts half of the injected delay, because on a busy machine the other rank may be late, too.
 is "a straggler is the top bottleneck, with more than half of its delay of 150 ms" \
-    "$status $(awk -F '|' 'above ~ /^[|]---/ && $2 == " straggler " && $3 == " 2node " && $6 > 75 && $6 < 300; { above = $0 }' late/run_*/BOTTLENECK_ANALYSIS.md | wc -l)" "0 1"
+    "$status $(awk -F '|' 'above ~ /^[|]---/ && $2 == " straggler " && $3 == " 2node, ddp " && $6 > 75 && $6 < 300; { above = $0 }' late/run_*/BOTTLENECK_ANALYSIS.md | wc -l)" "0 1"
 
 # ---- failures ----
 mkdir -p failing && cp conf failing/slurm.conf
