@@ -24,7 +24,7 @@ static struct {
     atomic_int used; /* 1 once path is complete */
     char path[PATH_MAX];
 } files[FILES];
-static atomic_int is_ending;           /* 1: a signal ends the process, so no thread may make another file */
+static atomic_int is_ending;        /* 1: a signal ends the process, so no thread may make another file */
 static char line[ENDS][WORDS + 64]; /* formatted beforehand: printf is not safe in a handler */
 static int my_rank;
 static struct sigaction given[ENDS]; /* the signal actions at the start of the process */

@@ -159,7 +159,7 @@ void section_add_summary(cJSON *document, const struct report_runs *runs, const 
         document_add_item(document,
                           "Interrupted: %zu of %zu runs; their figures are from their last summary (see Runs).",
                           unfinished, runs->n);
-    if (bottlenecks->n)
+    if (bottlenecks->n && finding_is_significant(&b->finding))
         document_add_item(document, "Main bottleneck: %s in %s: %s. Try: %s.", b->finding.name, b->label,
                           b->finding.text, b->finding.advice);
     for (size_t i = 0; i < scalings; i++)
@@ -189,7 +189,7 @@ void section_add_bottlenecks(cJSON *document, const struct bottlenecks *found)
     enum { EXPLAINED = 8 };
     document_add_heading(document, "Top bottlenecks");
     if (!found->n)
-        document_add_paragraph(document, "None: no figure is beyond a threshold.");
+        document_add_paragraph(document, "None: no figure is known to be beyond a threshold.");
     if (found->n)
         document_add_table(
             document,
@@ -204,7 +204,8 @@ void section_add_bottlenecks(cJSON *document, const struct bottlenecks *found)
                     "level: a finding of a profile has a threshold of its own; any other loss is high above 20 % of "
                     "the step, "
                     "warning above 5 %, note below."}});
-    for (size_t i = 1; i < found->n && i < EXPLAINED; i++) { /* the section Summary describes found->item[0] */
+    size_t described = found->n && finding_is_significant(&found->item->finding); /* by the section Summary */
+    for (size_t i = described; i < found->n && i < EXPLAINED; i++) {
         const struct finding *b = &found->item[i].finding;
         size_t first = 0; /* index of the first bottleneck with this advice */
         while (strcmp(found->item[first].finding.advice, b->advice) != 0)
