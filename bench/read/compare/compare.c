@@ -59,8 +59,7 @@ static size_t find_pairs(struct compare_run *run, size_t baselines, size_t candi
 
 /* ---- the outcome as JSON ---- */
 
-/* Returns the mean number of cores that other processes used during those of run[n] that recorded it; NAN if none did.
- */
+/* Returns the mean number of cores that other processes used during those of run[n] that recorded it; NAN: none did. */
 static double other_cores(const struct compare_run *run, size_t n)
 {
     double sum = 0, known = 0;
