@@ -44,7 +44,7 @@ static void draw_sign(FILE *out, double x, double y, const struct frame_item *it
         svg_line(out, middle, y - half - 1, middle, y + half + 1, "line thick faint", item->colour);
         break;
     case SIGN_BEST:
-    case SIGN_AS_GOOD:
+    case SIGN_TIE:
         svg_circle(out, middle, y, 8, item->sign == SIGN_BEST ? "line ring" : "line", item->colour);
         break;
     }

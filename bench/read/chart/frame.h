@@ -21,7 +21,7 @@ struct frame {
 void frame_begin(struct frame *frame, const char *title, const char *subtitle);
 char *frame_end(struct frame *frame);
 
-enum frame_sign { SIGN_AREA, SIGN_INTERVAL, SIGN_BEST, SIGN_AS_GOOD };
+enum frame_sign { SIGN_AREA, SIGN_INTERVAL, SIGN_BEST, SIGN_TIE };
 struct frame_item {
     const char *name;
     int colour;

@@ -230,7 +230,7 @@ static void add_key(struct frame *frame, const struct chart_xy *c)
     if (has[CHART_BEST])
         item[items++] = (struct frame_item){"best", SVG_INK, SIGN_BEST};
     if (has[CHART_TIE])
-        item[items++] = (struct frame_item){"tied with the best", SVG_INK, SIGN_AS_GOOD};
+        item[items++] = (struct frame_item){"tied with the best", SVG_INK, SIGN_TIE};
     if (intervals)
         item[items++] = (struct frame_item){"95 % interval", SVG_INK, SIGN_INTERVAL};
     frame->y += items ? 14 : 0;

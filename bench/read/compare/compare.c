@@ -72,14 +72,15 @@ static double other_cores(const struct compare_run *run, size_t n)
     return sum / known;
 }
 
-static void add_runs(cJSON *json, const char *name, const char *label, const struct compare_run *run, size_t n)
+static void add_runs(cJSON *json, const char *name, const char *label, const struct compare_run *run, size_t n,
+                     double cores)
 {
     cJSON *runs = cJSON_AddObjectToObject(json, name);
     json_add_text(runs, "label", label);
     cJSON *list = cJSON_AddArrayToObject(runs, "directories");
     for (size_t i = 0; i < n; i++)
         cJSON_AddItemToArray(list, json_text(run[i].saved.directory));
-    json_add_number(runs, "other_processes_cores", other_cores(run, n));
+    json_add_number(runs, "other_processes_cores", cores);
 }
 
 /* Adds to the JSON of the outcome the versions, rules and runs, and empty lists for the results. */
@@ -95,8 +96,8 @@ static void add_heading(cJSON *json, const struct compare_options *o, const stru
     json_add_number(json, "level", rules->level);
     json_add_number(json, "pairs", (double)rules->pairs);
     cJSON_AddBoolToObject(json, "judged_by_spread", 0);
-    add_runs(json, "baseline", o->name[0], run, o->baselines);
-    add_runs(json, "candidate", o->name[1], run + o->baselines, o->candidates);
+    add_runs(json, "baseline", o->name[0], run, o->baselines, rules->other_cores[0]);
+    add_runs(json, "candidate", o->name[1], run + o->baselines, o->candidates, rules->other_cores[1]);
     cJSON_AddArrayToObject(json, "differences");
     cJSON_AddArrayToObject(json, "judged");
     cJSON_AddArrayToObject(json, "figures");

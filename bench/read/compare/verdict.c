@@ -90,8 +90,7 @@ static int may_be_worse(const struct hypothesis *h, const struct verdict_rules *
     return ratio > edge * (1 + rules->floor) || (ratio > edge && ratio_at(h, 0.5) > edge);
 }
 
-/* Returns how much worse the candidates are: by paired differences if all runs have the figure and were made in turn.
- */
+/* Returns how much worse candidates are: by paired differences if all runs have the figure and were made in turn. */
 static struct unpaired difference_of(const struct hypothesis *h, size_t pairs)
 {
     const size_t *n = h->row->n;
@@ -137,8 +136,7 @@ static void judge_spread(struct hypothesis *h, size_t m, const struct verdict_ru
 
 /* ---- all figures ---- */
 
-/* Replaces the verdicts that other processes may explain. Returns 1 if it was regressed, -1 if improved, 0 if neither.
- */
+/* Replaces a verdict that other processes may explain. Returns 1 if it was regressed, -1 if improved, 0 if neither. */
 static int doubt(struct figure_verdict_row *row, const double other_cores[2])
 {
     double more = other_cores[1] - other_cores[0];

@@ -15,8 +15,8 @@
 
 enum {
     VERDICT_RUNS = 5,
-    VERDICT_PAIRS = 8 /* from so many pairs on, runs that were made in turn are compared in pairs: with fewer, what
-                         pairs gain where the machine drifts is less than what the lost degrees of freedom cost */
+    VERDICT_PAIRS = 8 /* with 8 pairs or more, runs that were made in turn are compared in pairs; with fewer, pairs lose
+                         more by their few degrees of freedom than they gain where the machine drifts */
 };
 
 /* Whether there are enough runs to conclude anything if all candidate runs are worse than all baseline runs. If nothing

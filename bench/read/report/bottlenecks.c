@@ -59,13 +59,13 @@ static void add_communication(struct bottlenecks *found, const struct report_run
 {
     struct measured cost = run_figure(run, run->subject, "sync_cost"), step = run_figure(run, run->subject, "step");
     char ms[CELL], tune[TUNE_COMMAND], advice[TUNE_COMMAND + 80];
+    if (!(step.value > 0) || profile_found(runs, run, "exposed communication"))
+        return;
     if (!strcmp(run->mode, "tune"))
         snprintf(advice, sizeof advice, "use a faster link, a larger batch, or --grad-accumulation");
     else
         snprintf(advice, sizeof advice, "run `%s` to find the strategy and bucket size that cost least",
                  provenance_tune(tune, run->run, run->ranks));
-    if (!(step.value > 0) || profile_found(runs, run, "exposed communication"))
-        return;
     struct measured exposed = run_figure(run, run->subject, "gradient_sync");
     if (!isfinite(cost.value) && isfinite(step.low) && exposed.value > 0.2 * step.value)
         finding_append(
