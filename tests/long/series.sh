@@ -2,7 +2,7 @@
 # series.sh - on an idle machine: `compare` of two series of runs that are made in turn is seldom regressed if nothing
 # changed, also if busy loops run only during the candidates, and finds a delay of 5 % of a step. Prints a line
 # for each comparison, and at the end "ok - " or "not ok - " for each kind; exits with status 1 if one is not ok. About
-# 25 minutes. `make tests` builds the program that this script runs.
+# 40 minutes. `make tests` builds the program that this script runs.
 #   --only KIND  quiet: nothing changed; busy: 4 busy loops during each candidate; slower: the delay (default: all)
 #   --pairs N    comparisons of the kind slower; the others have half as many (default 20)
 #   --runs N     runs of a series (default 15)
@@ -19,7 +19,7 @@ options=("--only only check_choice quiet busy slower" "--pairs pairs check_integ
 measure() {
     local directory=$1
     shift
-    "${mpirun[@]}" -n 2 "$program" --device cpu --threads 1 --num-layers 2 --d-model 128 --implementations ddp_flat --rounds 12 \
+    "${mpirun[@]}" -n 2 "$program" --device cpu --threads 1 --num-layers 2 --d-model 128 --implementations ddp_flat --rounds 24 \
         --output "$directory" "$@" >said 2>&1 </dev/null || die "$(cat said)"
 }
 
