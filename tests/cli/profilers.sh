@@ -31,6 +31,7 @@ END
 cat >bin/measured <<'END'
 #!/usr/bin/env bash
 echo "rank ${SLURM_PROCID:-${PMI_RANK:-${OMPI_COMM_WORLD_RANK:-none}}}:$(printf ' [%s]' "$@")" >>"$HEARD/program"
+[ -z "${PMI_RANK:-}" ] || sleep 0.3 # Hydra may die of SIGPIPE if all ranks end while it still starts them
 exit "${MEASURED_STATUS:-0}"
 END
 chmod +x bin/*
