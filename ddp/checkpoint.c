@@ -32,35 +32,50 @@ static struct checkpoint_header header_of(const struct checkpoint *c, struct tra
 {
     const struct model_sizes *sizes = &t.model->sizes;
     return (struct checkpoint_header){.magic = {'D', 'D', 'P', 'B', 'E', 'N', 'C', 'H'},
-                                      .version = 1,
+                                      .version = 2,
                                       .vocabulary = sizes->vocabulary,
                                       .width = sizes->width,
                                       .layers = sizes->layers,
                                       .heads = sizes->heads,
                                       .ff = sizes->ff,
-                                      .floats = t.model->arena,
+                                      .floats = t.model->parameters,
                                       .seed = c->seed,
                                       .step = t.step,
                                       .update = t.update};
 }
 
-/* A part of one of the three arrays in a checkpoint (weights, first moments, second moments). Pieces are numbered in
- * the order in which the file stores them. */
+/* A part of a tensor of one of the three arrays (weights, first moments, second moments). The file stores pieces one
+ * after another: array by array, and in each the tensors in the order of the arena, without the arena's gaps. */
 struct piece {
-    int array;
-    size_t first, n; /* floats [first, first + n) of the array; n is 0 after the last piece */
+    int array, tensor;
+    size_t first, n; /* floats [first, first + n) of the tensor; n is 0 after the last piece */
+    size_t at;       /* the number of floats before the piece in the file */
     float *on_device;
 };
 
-static struct piece piece_at(struct training_state t, size_t i)
+/* Returns the piece that follows a piece; NULL: the first one. */
+static struct piece next_piece(struct training_state t, const struct piece *before)
 {
     float *const array[ARRAYS] = {t.model->weight, t.optimizer->m, t.optimizer->v};
-    size_t floats = t.model->arena, of_array = (floats + PIECE - 1) / PIECE;
-    struct piece piece = {.array = (int)(i / of_array), .first = i % of_array * PIECE};
-    if (piece.array >= ARRAYS)
-        return piece;
-    piece.n = floats - piece.first < PIECE ? floats - piece.first : PIECE;
-    piece.on_device = array[piece.array] + piece.first;
+    const int last = t.model->tensors - 1; /* the arena begins with this tensor */
+    struct piece piece = {.tensor = last};
+    if (before) {
+        piece = *before;
+        piece.at += piece.n;
+        piece.first += piece.n;
+        if (piece.first == t.model->tensor[piece.tensor].count) {
+            piece.first = 0;
+            piece.tensor--;
+        }
+        if (piece.tensor < 0) {
+            piece.tensor = last;
+            piece.array++;
+        }
+    }
+    const struct tensor *tensor = &t.model->tensor[piece.tensor];
+    size_t left = piece.array < ARRAYS ? tensor->count - piece.first : 0;
+    piece.n = left < PIECE ? left : PIECE;
+    piece.on_device = piece.n ? array[piece.array] + tensor->offset + piece.first : NULL;
     return piece;
 }
 
@@ -72,7 +87,7 @@ static int write_state(int fd, const struct checkpoint *c, struct training_state
     struct piece piece;
     if (files_write(fd, &header, sizeof header))
         return -1;
-    for (size_t i = 0; (piece = piece_at(t, i)).n; i++) {
+    for (piece = next_piece(t, NULL); piece.n; piece = next_piece(t, &piece)) {
         t.model->device->download(c->piece, piece.on_device, piece.n * sizeof(float));
         if (files_write(fd, c->piece, piece.n * sizeof(float)))
             return -1;
@@ -93,7 +108,7 @@ int checkpoint_write(const char *path, const struct checkpoint *c, struct traini
     if (!why)
         return 0;
     return error_report("--checkpoint-every: cannot write the %.1f MB of %s: %s",
-                        1e-6 * (double)checkpoint_bytes(t.model->arena), path, strerror(why));
+                        1e-6 * (double)checkpoint_bytes(t.model->parameters), path, strerror(why));
 }
 
 /* ---- reading ---- */
@@ -107,10 +122,10 @@ static int read_part(int fd, const char *path, void *to, size_t bytes, size_t of
 }
 
 /* Reads a piece of the arrays. Returns 0; or -1, reported. */
-static int read_piece(int fd, const char *path, void *to, const struct piece *piece, size_t floats)
+static int read_piece(int fd, const char *path, void *to, const struct piece *piece)
 {
-    size_t before = (size_t)piece->array * floats + piece->first;
-    return read_part(fd, path, to, piece->n * sizeof(float), sizeof(struct checkpoint_header) + before * sizeof(float));
+    return read_part(fd, path, to, piece->n * sizeof(float),
+                     sizeof(struct checkpoint_header) + piece->at * sizeof(float));
 }
 
 /* Checks that the header h, of a file of `bytes` bytes, has the same model and seed as `ours`. Returns 0; or -1,
@@ -169,16 +184,17 @@ int checkpoint_compare(const char *path, const struct checkpoint *c, struct trai
         result = error_report("checkpoint %s: has step %lld, update %lld, but the trainer is at step %ld, update %ld",
                               path, (long long)header.step, (long long)header.update, t.step, t.update);
     uint32_t *of_file = allocate(PIECE, sizeof *of_file), *of_memory = c->piece;
-    for (size_t i = 0; !result && (piece = piece_at(t, i)).n; i++) {
+    for (piece = next_piece(t, NULL); !result && piece.n; piece = next_piece(t, &piece)) {
         size_t at = 0;
-        result = read_piece(fd, path, of_file, &piece, t.model->arena);
+        result = read_piece(fd, path, of_file, &piece);
         t.model->device->download(of_memory, piece.on_device, piece.n * sizeof *of_memory);
         while (!result && at < piece.n && of_file[at] == of_memory[at])
             at++;
         if (!result && at < piece.n)
-            result = error_report("checkpoint %s: the file differs from memory, first in number %zu of the "
-                                  "%s: bits %08x and not %08x",
-                                  path, piece.first + at, array_name[piece.array], of_file[at], of_memory[at]);
+            result = error_report("checkpoint %s: the file differs from memory, first in number %zu of %s in "
+                                  "the %s: bits %08x and not %08x",
+                                  path, piece.first + at, t.model->tensor[piece.tensor].name, array_name[piece.array],
+                                  of_file[at], of_memory[at]);
     }
     free(of_file);
     close(fd);
@@ -193,8 +209,8 @@ int checkpoint_restore(const char *path, const struct checkpoint *c, struct trai
     if (fd < 0)
         return -1;
     float *of_file = allocate(PIECE, sizeof *of_file);
-    for (size_t i = 0; !result && (piece = piece_at(*t, i)).n; i++) {
-        result = read_piece(fd, path, of_file, &piece, t->model->arena);
+    for (piece = next_piece(*t, NULL); !result && piece.n; piece = next_piece(*t, &piece)) {
+        result = read_piece(fd, path, of_file, &piece);
         if (!result)
             t->model->device->upload(piece.on_device, of_file, piece.n * sizeof *of_file);
     }
@@ -217,7 +233,7 @@ int checkpoint_is_due(const struct checkpoint *c, long step)
 void checkpoint_save(struct checkpoint *c, struct training_state t)
 {
     const double slowest = 10e6; /* bytes per second; the watchdog tolerates a file system that is this slow */
-    double grace_s = (double)checkpoint_bytes(t.model->arena) / slowest;
+    double grace_s = (double)checkpoint_bytes(t.model->parameters) / slowest;
     t.model->device->synchronize(); /* afterwards this rank has no collective in flight, and may use MPI */
     int64_t start = clock_now_ns();
     watchdog_wait(c->job->watchdog, "writing a checkpoint", 0, grace_s);

@@ -5,9 +5,10 @@
  * in the phase `checkpoint`. Without that wait they would wait in the next step's reduction, and the time to write the
  * file would count as communication. The wait does not lengthen the step.
  *
- * The file contains struct checkpoint_header, then three arrays of `floats` fp32 numbers in the layout of the model's
- * arena (model.h): weights, AdamW's first moments, AdamW's second moments; all in the byte order of the machine. The
- * learning rate and the position in the data follow from the step. A file at the path is never incomplete. */
+ * The file contains struct checkpoint_header, then three arrays of `floats` fp32 numbers: weights, AdamW's first
+ * moments, AdamW's second moments; all in the byte order of the machine. An array has the tensors in the order of the
+ * model's arena (model.h), without gaps and padding. The learning rate and the position in the data follow from the
+ * step. A file at the path is never incomplete. */
 #ifndef DDP_CHECKPOINT_H
 #define DDP_CHECKPOINT_H
 
@@ -18,9 +19,9 @@
 
 struct checkpoint_header {
     char magic[8];    /* "DDPBENCH" */
-    uint64_t version; /* 1 */
+    uint64_t version; /* 2 */
     uint64_t vocabulary, width, layers, heads, ff;
-    uint64_t floats; /* the number of elements of each array */
+    uint64_t floats; /* the number of elements of each array: of parameters */
     uint64_t seed;   /* seed of the initial weights and of the order of the data */
     int64_t step;    /* the next step of the schedule */
     int64_t update;  /* AdamW's number of the next step, counted from 1 */

@@ -67,14 +67,16 @@ struct comm_nccl {
 static int version_number(void)
 {
     int code = 0;
-    (void)ncclGetVersion(&code);
-    return code;
+    return ncclGetVersion(&code) == ncclSuccess ? code
+                                                : 0; /* fails in the library that launch/pack.sh puts in its place */
 }
 
 const char *comm_nccl_version(void)
 {
     static char text[32];
     int code = version_number();
+    if (!code)
+        return NULL;
     snprintf(text, sizeof text, "%d.%d.%d", code / 10000, code / 100 % 100, code % 100);
     return text;
 }
@@ -84,7 +86,9 @@ int comm_nccl_check(const struct comm_options *options)
     /* The first version that lets ranks share a GPU. Source: NCCL's user guide, environment variables,
      * NCCL_MULTI_RANK_GPU_ENABLE; init.cc of older versions refuses shared GPUs. */
     enum { SHARING_SINCE = 23000 };
-    if (options->shares_gpu && version_number() < SHARING_SINCE)
+    if (!comm_nccl_version())
+        return error_report("--comm nccl: NCCL's library was not found on this machine: use --comm mpi");
+    if (options->shares_gpu && version_number() < SHARING_SINCE && !getenv("NCCL_HOSTID"))
         return error_report(
             "--comm nccl with --share-gpu needs NCCL 2.30 or later, but this is %s: use --comm mpi, or give each rank "
             "a GPU of its own",

@@ -16,7 +16,7 @@ struct layer {
     void *x;    /* (N, C) output of the previous layer; norm 1 adds the residual stream to it */
     void *n1;   /* (N, C) x after norm 1 */
     float *r1;  /* (N) scale of n1 (1 / RMS) */
-    void *vkq;  /* (N, 3C) v, k and q of each token, in the order of their weights; attention rotates k and q */
+    void *vkq;  /* (N, 3C) v, k and q of each token, in the order of their weights; k and q are rotated */
     void *att;  /* (N, C) attention's output */
     float *lse; /* (B, H, T) logarithms of attention's sums of exponentials */
     void *mid;  /* (N, C) output of attention's projection; norm 2 adds the residual stream to it */
@@ -30,7 +30,7 @@ struct activations {
     struct layer *layer; /* [L] */
     void *x, *n;         /* (N, C) each; x: residual stream after the last layer; n: x after the last norm */
     float *r;            /* (N) scale of n (1 / RMS) */
-    void *logits;        /* (N, V) logits, which the loss replaces by their gradient */
+    void *logits;        /* (N, P) logits, which the loss replaces by their gradient; P: V with padding */
     float *rope;         /* (T, D / 2, 2) cosines and sines of RoPE's angles */
     void *dx, *dn;       /* (N, C) each; dx: gradient of the residual stream; dn: gradient of a norm's output */
     void *datt;          /* (N, C) gradient of att */
@@ -41,6 +41,16 @@ struct activations {
 };
 
 /* ---- layout of tensors and memory ---- */
+
+size_t model_padded_vocabulary(const struct model_sizes *sizes)
+{
+    return (sizes->vocabulary + VOCABULARY_ALIGNMENT - 1) / VOCABULARY_ALIGNMENT * VOCABULARY_ALIGNMENT;
+}
+
+size_t tensor_matrix_rows(const struct tensor *t)
+{
+    return (size_t)t->joined * t->rows + t->padding;
+}
 
 static void add_tensor(struct model *model, size_t rows, size_t columns, int joined, const char *format, ...)
 {
@@ -74,12 +84,13 @@ static void register_tensors(struct model *model)
     }
     add_tensor(model, 1, C, 1, "norm");
     add_tensor(model, V, C, 1, "output");
+    model->tensor[model->tensors - 1].padding = model_padded_vocabulary(&model->sizes) - V;
     model->matmul_parameters = L * (4 * C * C + 3 * C * F) + V * C;
     for (int i = model->tensors - 1; i >= 0; i--) { /* backward finishes first the tensor that was registered last */
         if (model->tensor[i].joined)
             model->arena = (model->arena + TENSOR_ALIGNMENT - 1) / TENSOR_ALIGNMENT * TENSOR_ALIGNMENT;
         model->tensor[i].offset = model->arena;
-        model->arena += model->tensor[i].count;
+        model->arena += model->tensor[i].count + model->tensor[i].padding * model->tensor[i].columns;
     }
     model->arena = (model->arena + TENSOR_ALIGNMENT - 1) / TENSOR_ALIGNMENT * TENSOR_ALIGNMENT;
 }
@@ -123,7 +134,7 @@ static void cut_activations(struct model *model)
     A->x = take_memory(model, e * NC);
     A->n = take_memory(model, e * NC);
     A->r = take_memory(model, f * N);
-    A->logits = take_memory(model, e * N * s->vocabulary);
+    A->logits = take_memory(model, e * N * model_padded_vocabulary(s));
     A->rope = take_memory(model, f * s->context * (s->width / s->heads));
     A->dx = take_memory(model, e * NC);
     A->dn = take_memory(model, e * NC);
@@ -266,6 +277,7 @@ void model_forward(struct model *model, const int32_t *input, const int32_t *tar
     const struct model_sizes *s = &model->sizes;
     struct activations *A = model->activations;
     size_t B = s->batch, T = s->context, N = B * T, C = s->width, H = s->heads, D = C / H, F = s->ff, V = s->vocabulary;
+    size_t P = model_padded_vocabulary(s);
 
     announce_part(hook, 0);
     d->range_begin("embedding", -1);
@@ -281,8 +293,9 @@ void model_forward(struct model *model, const int32_t *input, const int32_t *tar
         d->range_begin("attention", (int)l);
         d->rmsnorm_forward(a->n1, a->r1, a->x, l ? a[-1].mid : NULL, layer_weight(model, w + NORM1), N, C);
         d->linear_forward(a->vkq, a->n1, layer_weight(model, w + ATTENTION_V), N, C, 3 * C);
-        d->attention_forward(a->att, a->lse, element(model, a->vkq, 2 * C), element(model, a->vkq, C), a->vkq, A->rope,
-                             B, T, H, D, 3 * C);
+        d->rope_forward(element(model, a->vkq, 2 * C), element(model, a->vkq, C), A->rope, B, T, H, D, 3 * C);
+        d->attention_forward(a->att, a->lse, element(model, a->vkq, 2 * C), element(model, a->vkq, C), a->vkq, B, T, H,
+                             D, 3 * C);
         d->linear_forward(a->mid, a->att, layer_weight(model, w + ATTENTION_O), N, C, C);
         d->range_end();
 
@@ -298,8 +311,8 @@ void model_forward(struct model *model, const int32_t *input, const int32_t *tar
     d->range_begin("output", -1);
     d->rmsnorm_forward(A->n, A->r, A->x, s->layers ? A->layer[s->layers - 1].mid : NULL,
                        layer_weight(model, model->tensors - 2), N, C);
-    d->linear_forward(A->logits, A->n, layer_weight(model, model->tensors - 1), N, C, V);
-    d->cross_entropy(loss, A->logits, target, N, V, loss_scale, grad_scale);
+    d->linear_forward(A->logits, A->n, layer_weight(model, model->tensors - 1), N, C, P);
+    d->cross_entropy(loss, A->logits, target, N, V, P, loss_scale, grad_scale);
     d->range_end();
 }
 
@@ -324,7 +337,7 @@ static void weight_gradient(struct model *model, const struct backward_pass *pas
 {
     const struct tensor *t = &model->tensor[tensor];
     size_t N = model->sizes.batch * model->sizes.context;
-    model->device->linear_backward_weight(gradient(model, tensor), dy, x, N, t->columns, (size_t)t->joined * t->rows,
+    model->device->linear_backward_weight(gradient(model, tensor), dy, x, N, t->columns, tensor_matrix_rows(t),
                                           pass->accumulate);
     for (int i = 0; i < t->joined; i++)
         announce_gradient(pass->hook, tensor - i);
@@ -350,7 +363,8 @@ void model_backward(struct model *model, const int32_t *input, int accumulate, c
 
     d->range_begin("output", -1);
     weight_gradient(model, &pass, model->tensors - 1, A->logits, A->n);
-    d->linear_backward_input(dn, A->logits, layer_weight(model, model->tensors - 1), N, C, V, 0);
+    d->linear_backward_input(dn, A->logits, layer_weight(model, model->tensors - 1), N, C, model_padded_vocabulary(s),
+                             0);
     norm_gradient(model, &pass, model->tensors - 2, dx, dn, A->x, A->r, 0);
     d->range_end();
     for (size_t l = s->layers; l-- > 0;) {
@@ -388,7 +402,7 @@ void model_backward(struct model *model, const int32_t *input, int accumulate, c
 
 size_t model_operations(const struct model *model)
 {
-    return 4 + 8 * model->sizes.layers + 4 + 12 * model->sizes.layers;
+    return 4 + 9 * model->sizes.layers + 4 + 12 * model->sizes.layers;
 }
 
 size_t model_ranges(const struct model *model)
@@ -396,8 +410,9 @@ size_t model_ranges(const struct model *model)
     return 2 * (2 + 3 * model->sizes.layers);
 }
 
-double model_flops(const struct model *model, size_t tokens)
+double model_flops(const struct model *model, size_t tokens, int whole_attention)
 {
-    double attention = 6.0 * (double)model->sizes.layers * (double)model->sizes.width * (double)model->sizes.context;
+    double attention = (whole_attention ? 12.0 : 6.0) * (double)model->sizes.layers * (double)model->sizes.width *
+                       (double)model->sizes.context;
     return (6.0 * (double)model->matmul_parameters + attention) * (double)tokens;
 }

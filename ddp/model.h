@@ -3,7 +3,10 @@
  * Token embedding; L layers of [RMSNorm, causal multi-head attention with RoPE, residual; RMSNorm, SwiGLU feed-forward,
  * residual]; RMSNorm; output projection (not tied to the embedding); mean cross-entropy. No biases. Weights, gradients
  * and each moment of the optimizer are one array (arena), with tensors in the order in which backward finishes their
- * gradients: the reverse of the order in which model.c registers them and forward uses them. */
+ * gradients: the reverse of the order in which model.c registers them and forward uses them. Matrix products read rows
+ * of logits fastest if these begin at multiples of a cache line or, on GPUs, of 16 bytes. So the output projection has
+ * rows of zeros up to a multiple of VOCABULARY_ALIGNMENT, as if the vocabulary were larger, and the loss ignores them.
+ */
 #ifndef DDP_MODEL_H
 #define DDP_MODEL_H
 
@@ -41,13 +44,22 @@ struct tensor {
     size_t offset;        /* offset of the tensor in each arena, in floats */
     size_t rows, columns; /* [rows, columns]; a norm's weight is [1, C] */
     size_t count;         /* rows * columns */
+    size_t padding;       /* rows of zeros that follow the tensor in each arena, and which products compute, too */
     /* The number of tensors (this one and those registered just before it) that form one matrix. They have the same
      * input, so one product computes all of them, and they are adjacent in the arenas. 3 for v, joined with k and q; 2
      * for w3, joined with w1; 0 for a tensor in another tensor's matrix; 1 for all others. */
     int joined;
 };
+enum { VOCABULARY_ALIGNMENT = 64 };
 /* In floats: a tensor that begins a matrix starts at a multiple of this in the arena; the gaps stay zero. */
 enum { TENSOR_ALIGNMENT = 16 };
+
+/* Returns the rows of the matrix that ends with this tensor, with padding; 0 for a tensor in another tensor's matrix.
+ */
+size_t tensor_matrix_rows(const struct tensor *tensor);
+
+/* Returns the rows of the output projection, and the columns of logits: the vocabulary with padding. */
+size_t model_padded_vocabulary(const struct model_sizes *sizes);
 
 struct model {
     struct model_sizes sizes;
@@ -104,7 +116,8 @@ struct gradient_hook {
 };
 
 /* Stores the gradient of the last forward pass in model->gradient, or adds it if accumulate is not 0, and announces
- * each tensor to the hook, which may be NULL. Does not write the gaps between tensors. input: as for forward. */
+ * each tensor to the hook, which may be NULL. Writes zeros to padding, and does not write the gaps between matrices.
+ * input: as for forward. */
 void model_backward(struct model *model, const int32_t *input, int accumulate, const struct gradient_hook *hook);
 
 /* Return the number of device operations, and of ranges (device.h), in a forward and a backward pass together. */
@@ -112,7 +125,8 @@ size_t model_operations(const struct model *model);
 size_t model_ranges(const struct model *model);
 
 /* Returns the floating-point operations of one training step on `tokens` tokens: 6 per token and matmul parameter, and
- * 6 L C T per token for the causal half of attention (forward and backward). */
-double model_flops(const struct model *model, size_t tokens);
+ * for attention, forward and backward, 6 L C T per token, its causal half, or 12 L C T if whole_attention is not 0, as
+ * PaLM, nanoGPT and llm.c count. Source: Chowdhery et al., PaLM, 2022, arXiv:2204.02311, appendix B. */
+double model_flops(const struct model *model, size_t tokens, int whole_attention);
 
 #endif

@@ -14,7 +14,7 @@
 enum activity_kind {
     ACTIVITY_KERNEL,
     ACTIVITY_COPY,
-    ACTIVITY_FILL, /* memset */
+    ACTIVITY_FILL, /* memset; the kinds up to here are work of the GPU */
     ACTIVITY_CALL, /* the host calls the runtime or the driver */
     ACTIVITY_WAIT  /* the host or a stream waits for a stream, an event, or all work */
 };
@@ -66,14 +66,15 @@ struct activities {
     size_t marks, mark_capacity;
     uint32_t thread; /* the thread that started the tracer and issues operations */
     size_t dropped;  /* records for which these lists or the tracer had no space */
-    size_t untimed;  /* records without times, because the GPU had no memory left for times */
+    size_t untimed;  /* records of the GPU's work without times, because the GPU had no memory left for times */
 };
 
 /* Allocates (and touches) memory for the given numbers of activities and marks; fatal when memory runs out. */
 void activities_create(struct activities *activities, size_t capacity, size_t mark_capacity);
 void activities_destroy(struct activities *activities); /* a zeroed struct is fine */
 
-/* Add a record or a mark. One that does not fit is only counted as dropped, and a record without times as untimed. */
+/* Add a record or a mark. One that does not fit is only counted as dropped, and a kernel, copy or fill without times as
+ * untimed. A call or a wait without times is left out: no figure needs it. */
 void activities_add(struct activities *activities, const struct activity *activity);
 void activities_add_mark(struct activities *activities, const struct activity_mark *mark);
 

@@ -126,16 +126,19 @@ struct device {
     void (*rmsnorm_backward)(void *dx, float *dw, const void *dy, const void *x, const void *w, const float *rstd,
                              size_t N, size_t C, int accumulate, int accumulate_weight);
 
+    /* Rotates q and k in place: each pair (x[2i], x[2i+1]) of each head by the angle t * theta^(-2i/D) of its position
+     * t; rope[T, D/2, 2] holds the cosine and sine of each angle, and is aligned to 8 bytes. q and k are [H, D] for
+     * each token, `stride` numbers from one token to the next, at least H * D. Source: Su et al., RoFormer, 2021,
+     * arXiv:2104.09864. */
+    void (*rope_forward)(void *q, void *k, const float *rope, size_t B, size_t T, size_t H, size_t D, size_t stride);
     /* Causal attention of each head, softmax(q k^T / sqrt(D)) v over earlier and equal positions. o is [B, T, H, D]; q,
-     * k and v are [H, D] for each token, `stride` numbers from one token to the next, at least H * D. q and k are first
-     * rotated, in place: each pair (x[2i], x[2i+1]) of each head by the angle t * theta^(-2i/D) of its position t;
-     * rope[T, D/2, 2] holds the cosine and sine of each angle. lse[B, H, T], the logarithm of each row's sum of
-     * exponentials, is kept for backward. Works tile by tile; no T x T matrix exists. Sources: Dao et al.,
-     * FlashAttention, 2022, arXiv:2205.14135; Su et al., RoFormer, 2021, arXiv:2104.09864. */
-    void (*attention_forward)(void *o, float *lse, void *q, void *k, const void *v, const float *rope, size_t B,
-                              size_t T, size_t H, size_t D, size_t stride);
-    /* Gradients of attention_forward. q and k are as rotated by forward, and dq and dk are gradients with respect to
-     * the values before the rotation; dq, dk, dv, q, k and v have the same stride. */
+     * k and v have a stride as in rope_forward. lse[B, H, T], the logarithm of each row's sum of exponentials, is kept
+     * for backward. Works tile by tile; no T x T matrix exists. Source: Dao et al., FlashAttention, 2022,
+     * arXiv:2205.14135. */
+    void (*attention_forward)(void *o, float *lse, const void *q, const void *k, const void *v, size_t B, size_t T,
+                              size_t H, size_t D, size_t stride);
+    /* Gradients of rope_forward and attention_forward together. q and k are as rotated by rope_forward, and dq and dk
+     * are gradients with respect to the values before the rotation; dq, dk, dv, q, k and v have the same stride. */
     void (*attention_backward)(void *dq, void *dk, void *dv, const void *d_o, const void *o, const float *lse,
                                const void *q, const void *k, const void *v, const float *rope, size_t B, size_t T,
                                size_t H, size_t D, size_t stride);
@@ -149,9 +152,10 @@ struct device {
                             size_t stride);
 
     /* loss[0] += loss_scale * sum over N of (log(sum of exp(logits[i, :])) - logits[i, target[i]]), and logits[N, V]
-     * is replaced by its gradient (softmax - one at target) * grad_scale. */
-    void (*cross_entropy)(float *loss, void *logits, const int32_t *target, size_t N, size_t V, float loss_scale,
-                          float grad_scale);
+     * is replaced by its gradient (softmax - one at target) * grad_scale. Rows of logits begin every `stride` numbers,
+     * a multiple of 8 and at least V; numbers V to stride of a row may be anything, and become 0. */
+    void (*cross_entropy)(float *loss, void *logits, const int32_t *target, size_t N, size_t V, size_t stride,
+                          float loss_scale, float grad_scale);
 
     /* ---- optimizer ---- */
     /* scalars[SCALAR_GRAD_NORM] = sqrt(sum of g[n]^2), summed in double in an order that depends only on n and the

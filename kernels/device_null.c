@@ -70,10 +70,15 @@ static void null_norm_backward(void *dx, float *dw, const void *dy, const void *
     (void)dx, (void)dw, (void)dy, (void)x, (void)w, (void)rstd, (void)N, (void)C, (void)accumulate,
         (void)accumulate_weight;
 }
-static void null_attention_forward(void *o, float *lse, void *q, void *k, const void *v, const float *rope, size_t B,
-                                   size_t T, size_t H, size_t D, size_t stride)
+static void null_rope_forward(void *q, void *k, const float *rope, size_t B, size_t T, size_t H, size_t D,
+                              size_t stride)
 {
-    (void)o, (void)lse, (void)q, (void)k, (void)v, (void)rope, (void)B, (void)T, (void)H, (void)D, (void)stride;
+    (void)q, (void)k, (void)rope, (void)B, (void)T, (void)H, (void)D, (void)stride;
+}
+static void null_attention_forward(void *o, float *lse, const void *q, const void *k, const void *v, size_t B, size_t T,
+                                   size_t H, size_t D, size_t stride)
+{
+    (void)o, (void)lse, (void)q, (void)k, (void)v, (void)B, (void)T, (void)H, (void)D, (void)stride;
 }
 static void null_attention_backward(void *dq, void *dk, void *dv, const void *d_o, const void *o, const float *lse,
                                     const void *q, const void *k, const void *v, const float *rope, size_t B, size_t T,
@@ -91,10 +96,10 @@ static void null_swiglu_backward(void *da, void *dg, const void *dh, const void 
 {
     (void)da, (void)dg, (void)dh, (void)a, (void)g, (void)N, (void)F, (void)stride;
 }
-static void null_cross_entropy(float *loss, void *logits, const int32_t *target, size_t N, size_t V, float loss_scale,
-                               float grad_scale)
+static void null_cross_entropy(float *loss, void *logits, const int32_t *target, size_t N, size_t V, size_t stride,
+                               float loss_scale, float grad_scale)
 {
-    (void)loss, (void)logits, (void)target, (void)N, (void)V, (void)loss_scale, (void)grad_scale;
+    (void)loss, (void)logits, (void)target, (void)N, (void)V, (void)stride, (void)loss_scale, (void)grad_scale;
 }
 static void null_grad_norm(float *scalars, const float *g, size_t n, float max_norm)
 {
@@ -163,6 +168,7 @@ static const struct device table = {
     .linear_backward_weight = null_linear_weight,
     .rmsnorm_forward = null_norm_forward,
     .rmsnorm_backward = null_norm_backward,
+    .rope_forward = null_rope_forward,
     .attention_forward = null_attention_forward,
     .attention_backward = null_attention_backward,
     .swiglu_forward = null_swiglu_forward,

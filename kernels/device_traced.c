@@ -168,11 +168,19 @@ static void traced_rmsnorm_backward(void *dx, float *dw, const void *dy, const v
     record_operation(OPERATION_RMSNORM_BACKWARD, start, N, C, 0, 0);
 }
 
-static void traced_attention_forward(void *o, float *lse, void *q, void *k, const void *v, const float *rope, size_t B,
+static void traced_rope_forward(void *q, void *k, const float *rope, size_t B, size_t T, size_t H, size_t D,
+                                size_t stride)
+{
+    struct moment start = moment_now();
+    inner->rope_forward(q, k, rope, B, T, H, D, stride);
+    record_operation(OPERATION_ROPE_FORWARD, start, B, T, H, D);
+}
+
+static void traced_attention_forward(void *o, float *lse, const void *q, const void *k, const void *v, size_t B,
                                      size_t T, size_t H, size_t D, size_t stride)
 {
     struct moment start = moment_now();
-    inner->attention_forward(o, lse, q, k, v, rope, B, T, H, D, stride);
+    inner->attention_forward(o, lse, q, k, v, B, T, H, D, stride);
     record_operation(OPERATION_ATTENTION_FORWARD, start, B, T, H, D);
 }
 
@@ -200,11 +208,11 @@ static void traced_swiglu_backward(void *da, void *dg, const void *dh, const voi
     record_operation(OPERATION_SWIGLU_BACKWARD, start, N, F, 0, 0);
 }
 
-static void traced_cross_entropy(float *loss, void *logits, const int32_t *target, size_t N, size_t V, float loss_scale,
-                                 float grad_scale)
+static void traced_cross_entropy(float *loss, void *logits, const int32_t *target, size_t N, size_t V, size_t stride,
+                                 float loss_scale, float grad_scale)
 {
     struct moment start = moment_now();
-    inner->cross_entropy(loss, logits, target, N, V, loss_scale, grad_scale);
+    inner->cross_entropy(loss, logits, target, N, V, stride, loss_scale, grad_scale);
     record_operation(OPERATION_CROSS_ENTROPY, start, N, V, 0, 0);
 }
 
@@ -238,6 +246,7 @@ static struct device table = {
     .linear_backward_weight = traced_linear_backward_weight,
     .rmsnorm_forward = traced_rmsnorm_forward,
     .rmsnorm_backward = traced_rmsnorm_backward,
+    .rope_forward = traced_rope_forward,
     .attention_forward = traced_attention_forward,
     .attention_backward = traced_attention_backward,
     .swiglu_forward = traced_swiglu_forward,

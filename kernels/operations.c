@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* Matrix products count 2 operations per multiply-add. Attention counts the causal half of its products: 2 forward, and
- * 5 backward, where scores are recomputed. Attention forward also writes the queries and keys that it rotates. */
+ * 5 backward, where scores are recomputed. */
 const struct operation_facts operation_facts[OPERATIONS] = {
     [OPERATION_ZERO] = {"zero", "n", "", "", "", "4n"},
     [OPERATION_COPY] = {"copy", "n", "n", "f", "", "8n"},
@@ -17,8 +17,8 @@ const struct operation_facts operation_facts[OPERATIONS] = {
     [OPERATION_LINEAR_BACKWARD_WEIGHT] = {"linear_backward_weight", "NIO", "NO,NI", "cc", "2NIO", "eNO+eNI+4OI"},
     [OPERATION_RMSNORM_FORWARD] = {"rmsnorm_forward", "NC", "NC,NC,C", "ccc", "", "4eNC+eC+4N"},
     [OPERATION_RMSNORM_BACKWARD] = {"rmsnorm_backward", "NC", "NC,NC,C,N", "cccf", "", "4eNC+eC+4C+4N"},
-    [OPERATION_ATTENTION_FORWARD] = {"attention_forward", "BTHD", "BTHD,BTHD,BTHD,TD", "cccf", "2BTTHD",
-                                     "6eBTHD+4BTH+4TD"},
+    [OPERATION_ROPE_FORWARD] = {"rope_forward", "BTHD", "BTHD,BTHD,TD", "ccf", "", "4eBTHD+4TD"},
+    [OPERATION_ATTENTION_FORWARD] = {"attention_forward", "BTHD", "BTHD,BTHD,BTHD", "ccc", "2BTTHD", "4eBTHD+4BTH"},
     [OPERATION_ATTENTION_BACKWARD] = {"attention_backward", "BTHD", "BTHD,BTHD,BHT,BTHD,BTHD,BTHD,TD", "ccfcccf",
                                       "5BTTHD", "8eBTHD+4BTH+4TD"},
     [OPERATION_SWIGLU_FORWARD] = {"swiglu_forward", "NF", "NF,NF", "cc", "", "3eNF"},

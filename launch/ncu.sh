@@ -11,7 +11,7 @@
 #   --launches N      number of kernels to measure (default 100)
 #   --overwrite       replaces an existing report
 #   --dry-run         prints the command instead of running it
-# With ddpbench's --profile --cuda-profiler-range only the captured steps are measured. Times under ncu are
+# The GPU's clock stays as it is (--clock-control none); ncu alone would lower it to its base. With ddpbench's --profile --cuda-profiler-range only the captured steps are measured. Times under ncu are
 # meaningless. If the driver reports ERR_NVGPUCTRPERM, only administrators may read the counters.
 set -euo pipefail
 
@@ -34,7 +34,7 @@ END
 [ -z "$ranks" ] || [ "$rank" -lt "$ranks" ] || usage_error "--rank $rank: there are $ranks ranks, numbered from 0"
 
 find_tool ncu "NVIDIA Nsight Compute"
-command=("$tool" --target-processes all --set "$set" --kernel-name "regex:$kernels" --launch-count "$launches" --nvtx
+command=("$tool" --target-processes all --clock-control none --set "$set" --kernel-name "regex:$kernels" --launch-count "$launches" --nvtx
     --export "$out/$report")
 [ -z "$overwrite" ] || command+=(--force-overwrite)
 [ -z "$captured" ] || command+=(--profile-from-start off)

@@ -95,15 +95,17 @@ find "$pack/lib" -maxdepth 1 \( -name 'libgcc_s.*' -o -name 'libstdc++.*' \) -ex
 chmod -R u+w "$pack"
 find "$pack/lib" "$pack/programs/hydra" -type f -exec strip --strip-unneeded {} +
 
-# Make a stub for each CUDA library, last on the library path, so that programs start without CUDA. A call of a stub ends the program.
+# Make a stub for each CUDA library, last on the library path, so that programs start without CUDA. A call of a stub ends the program,
+# but for ncclGetVersion, which fails.
 for library in $absent; do
     prefix=${library%%.so*}
     symbols=$(nm -D "${files[@]}" | awk -v prefix="${prefix#lib}" '$1 == "U" && index($2, prefix) == 1 { print $2 }' | sort -u)
     {
         printf '#include <stdio.h>\n#include <stdlib.h>\n'
+        printf 'int ncclGetVersion(int *version) { *version = 0; return 1; }\n' # so that --comm auto takes MPI
         printf '#define ABSENT(name) int name(void) { fprintf(stderr, "ddpbench: " #name " needs %s, which was not found on this machine%s\\n"); exit(1); }\n' \
             "$library" "$([ "$prefix" != libnccl ] || echo ': use --comm mpi')"
-        sed -E 's/(@.*)?$/)/; s/^/ABSENT(/' <<<"$symbols"
+        sed -E '/^ncclGetVersion/d; s/(@.*)?$/)/; s/^/ABSENT(/' <<<"$symbols"
     } >"$work/absent.c"
     sed -E 's/^[^@]*@*(.*)/\1 { *; };/' <<<"$symbols" | sort -u >"$work/versions" # symbols of NCCL have no version
     mkdir -p "$pack/lib/absent"
@@ -114,7 +116,7 @@ done
 # ---- scripts, tests, README ----
 
 # Includes the sources of ddp/, because tests/cli/cuda.sh trains on their text.
-git ls-files -- launch tests/{run.sh,cli/cuda.sh,cli/cuda_profile.sh,support/{cli,here}.sh,support/fixture,gpu/gpu_trace.py} \
+git ls-files -- launch tests/{run.sh,cli/cuda.sh,cli/cuda_profile.sh,support/{cli,here}.sh,support/fixture,gpu/gpu_trace.py,consumers/recompute_trace.py} \
     bench/peers ddp LICENSE | grep -vE '^launch/(pack|setup|install|completion)' | tar -cf - -T - | tar -C "$pack" -xf -
 # newest_glibc DIRECTORY OPTION...: prints the newest glibc version that files below the directory need
 newest_glibc() { grep -rhoaE 'GLIBC_2\.[0-9]+' "$@" | sort -uV | tail -n 1 | cut -d _ -f 2; }

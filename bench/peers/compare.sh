@@ -10,6 +10,7 @@
 #   --implementations LIST  strategies that both programs run (default all). On two or more ranks PyTorch also runs its own
 #                     DistributedDataParallel as torch_ddp, which is compared with a ddp_bucketed of ddpbench of that name
 #   --python PROGRAM  a Python that has PyTorch and NumPy (default python3)
+#   --peer-options WORDS  options for PyTorch alone, such as '--residual-dtype bf16'
 #   --output DIR      directory of the runs, DIR/PROGRAM-NUMBER, and of the printed text, DIR/output.txt (default results/peers)
 # Options after -- go to both programs; by default the model and text are those of make bench, four sequences a rank.
 # PyTorch runs eagerly, and compiled where there is a C++ compiler. At the end `ddpbench compare` prints by how much PyTorch is slower (+)
@@ -20,16 +21,17 @@ set -euo pipefail
 # shellcheck source=launch/common.sh
 . "$(dirname "$(realpath "$0")")/../../launch/common.sh"
 
-program=build/ddpbench ranks=2 threads='' link='' repeats=5 python=python3 output=results/peers
+program=build/ddpbench ranks=2 threads='' link='' repeats=5 python=python3 output=results/peers peer_options=''
 implementations=none,ddp_flat,ddp,ddp_individual,ddp_individual_v2,ddp_bucketed
 options=(--d-model 256 --num-layers 4 --num-heads 4 --d-ff 1024 --context-length 128 --batch-size-per-rank 4
     --data build/corpus.txt --bucket-size-mb '1,4' --rounds 4 --steps-per-block 3)
 while [ $# -gt 0 ]; do
     case $1 in
     --help) usage; exit 0 ;;
-    --program | --ranks | --threads | --link | --repeats | --implementations | --python | --output)
+    --program | --ranks | --threads | --link | --repeats | --implementations | --python | --peer-options | --output)
         [ $# -gt 1 ] || usage_error "$1 needs a value"
-        declare "${1#--}=$2"
+        name=${1#--}
+        declare "${name//-/_}=$2"
         shift 2
         ;;
     --) shift; options=("$@"); break ;;
@@ -60,6 +62,7 @@ else
     ours=("${mpirun[@]}" -n "$ranks" "$program")
     theirs=("$python" -m torch.distributed.run --standalone --nproc-per-node "$ranks" bench/peers/torch_ddp.py)
 fi
+read -r -a peer <<<"$peer_options"
 own=torch_ddp their=torch_ddp=ddp_bucketed
 [ "$ranks" -gt 1 ] || own='' their=''
 
@@ -81,9 +84,9 @@ trap 'kill "$!" 2>/dev/null; exit 143' TERM
 
 for ((i = 1; i <= repeats; i++)); do
     run "ddpbench-$i" "${ours[@]}" --implementations "$implementations${their:+,$their}"
-    run "torch-$i" "${theirs[@]}" --implementations "$implementations${own:+,$own}"
+    run "torch-$i" "${theirs[@]}" "${peer[@]}" --implementations "$implementations${own:+,$own}"
     [ "${#peers[@]}" = 1 ] ||
-        run "torch_compile-$i" "${theirs[@]}" --implementations "$implementations${own:+,$own}" --compile
+        run "torch_compile-$i" "${theirs[@]}" "${peer[@]}" --implementations "$implementations${own:+,$own}" --compile
 done
 rm "$output/said"
 for name in "${peers[@]}"; do

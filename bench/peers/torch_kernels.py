@@ -26,7 +26,7 @@ BACKENDS = {
     "cudnn": SDPBackend.CUDNN_ATTENTION,
     "efficient": SDPBackend.EFFICIENT_ATTENTION,
 }
-WIDTHS = [(768, 768), (3072, 768), (768, 3072), (10000, 768), (1600, 1600), (6400, 1600), (1600, 6400),
+WIDTHS = [(768, 768), (3072, 768), (768, 3072), (10000, 768), (50257, 768), (50304, 768), (1600, 1600), (6400, 1600), (1600, 6400),
           (4096, 4096), (16384, 4096), (4096, 16384)]  # fmt: skip
 COLUMNS = ["operation", "backend", "dtype", "sizes", "us_median", "us_least", "repeats", "rate", "unit"]
 

@@ -24,11 +24,18 @@ void provenance_add_comm(cJSON *json, const struct comm *comm)
 static void add_environment(cJSON *json)
 {
     /* prefixes of names; SLURM_J would also match SLURM_JWT, a secret token */
-    static const char *const allowed[] = {"OMP_",         "GOMP_",          "OPENBLAS_", "BLIS_",      "MKL_",
-                                          "KMP_",         "MPIR_",          "MPICH",     "UCX_",       "FI_",
-                                          "HYDRA_",       "GLIBC_TUNABLES", "CUDA_",     "NCCL_",      "SLURM_JOB_ID",
-                                          "SLURM_JOB_N",  "SLURM_JOB_CPUS", "SLURM_N",   "SLURM_CPUS", "SLURM_STEP",
-                                          "DDPBENCH_LINK"};
+    static const char *const allowed[] = {"OMP_",           "GOMP_",
+                                          "OPENBLAS_",      "BLIS_",
+                                          "MKL_",           "KMP_",
+                                          "MPIR_",          "MPICH",
+                                          "UCX_",           "FI_",
+                                          "HYDRA_",         "GLIBC_TUNABLES",
+                                          "CUDA_",          "NCCL_",
+                                          "SLURM_JOB_ID",   "SLURM_JOB_N",
+                                          "SLURM_JOB_CPUS", "SLURM_N",
+                                          "SLURM_CPUS",     "SLURM_STEP",
+                                          "DDPBENCH_LINK",  "NVIDIA_TF32_OVERRIDE",
+                                          "CUBLAS"};
     cJSON *environment = cJSON_AddObjectToObject(json, "environment");
     for (char **e = environ; *e; e++)
         for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++)

@@ -5,6 +5,7 @@
  * the GPU has finished it. operations.h declares how many bytes and FLOP an operation needs at least, as
  * Hager and Eitzinger's TheBandwidthBenchmark (RRZE) does. */
 #include "base/stats.h"
+#include "ddp/model.h"
 #include "kernels/device.h"
 #include "kernels/error.h"
 #include "kernels/operations.h"
@@ -15,7 +16,7 @@
 #include <string.h>
 
 /* Sizes of a common small language model; memory-bound operations work on rows of C or V elements. */
-enum { C = 768, H = 12, D = 64, T = 512, V = 10000 };
+enum { C = 768, H = 12, D = 64, T = 512, V = 10000, GPT2_V = 50257, PADDED_GPT2_V = 50304 };
 enum { MOST_CASES = 64, MOST_ANGLES = 8192 * 64 };
 
 struct kernel_case {
@@ -115,12 +116,19 @@ static void declare_case(struct bench *b, int operation, const size_t size[4])
         k->bytes += (double)(e * size[0]);
 }
 
+/* Returns the distance of rows of logits, as in a model. */
+static size_t stride_of_logits(size_t vocabulary)
+{
+    return model_padded_vocabulary(&(struct model_sizes){.vocabulary = vocabulary});
+}
+
 /* Adds the memory-bound cases. On the CPU the copy that they are compared with is a plain loop. */
 static void declare_memory_bound(struct bench *b)
 {
     size_t N = b->numbers / C;
     const size_t wide[4] = {b->array_bytes / sizeof(float)}, rows_of_c[4] = {N, C}, table[4] = {N, C, V},
-                 logits[4] = {b->numbers / V, V};
+                 logits[4] = {b->numbers / stride_of_logits(V), V},
+                 many_logits[4] = {b->numbers / stride_of_logits(GPT2_V), GPT2_V}, heads[4] = {N / T, T, H, D};
     if (b->program.opened.on_gpu)
         b->copy = OPERATION_COPY;
     else
@@ -132,8 +140,10 @@ static void declare_memory_bound(struct bench *b)
                          !strcmp(letters, "NC") || !strcmp(letters, "NF") ? rows_of_c
                          : !strcmp(letters, "NCV")                        ? table
                          : !strcmp(letters, "NV")                         ? logits
+                         : !strcmp(letters, "BTHD")                       ? heads
                                                                           : wide);
     }
+    declare_case(b, OPERATION_CROSS_ENTROPY, many_logits);
 }
 
 /* Adds the products that have these size letters (NIO or BTHD), with these sizes, and enlarges the arrays for them. */
@@ -153,16 +163,23 @@ static void declare_products(struct bench *b)
 {
     static const size_t context[2][3] = {{512, 2048, 8192}, {128, 256}}, tokens[2] = {16384, 512},
                         width[2] = {2048, 256},
-                        weight[2][7][2] = {
-                            {{C, C}, {C, 3072}, {3072, C}, {C, V}, {1600, 1600}, {1600, 6400}, {6400, 1600}},
-                            {{256, 256}, {256, 1024}}};
+                        weight[2][9][2] = {{{C, C},
+                                            {C, 3072},
+                                            {3072, C},
+                                            {C, V},
+                                            {C, GPT2_V},
+                                            {C, PADDED_GPT2_V},
+                                            {1600, 1600},
+                                            {1600, 6400},
+                                            {6400, 1600}},
+                                           {{256, 256}, {256, 1024}}};
     int quick = b->program.quick;
     if (!b->program.opened.on_gpu) {
         declare_products_of(b, "NIO", (const size_t[4]){T, C, 3072});
         declare_products_of(b, "BTHD", (const size_t[4]){1, T, H, D});
         return;
     }
-    for (int i = 0; i < 7 && weight[quick][i][0]; i++)
+    for (int i = 0; i < 9 && weight[quick][i][0]; i++)
         declare_products_of(b, "NIO", (const size_t[4]){tokens[quick], weight[quick][i][0], weight[quick][i][1]});
     for (int i = 0; i < 3 && context[quick][i]; i++)
         for (size_t d = D, t = context[quick][i]; d <= 128; d *= 2)
@@ -259,8 +276,11 @@ static void run_case(const struct bench *b, const struct kernel_case *k)
     case OPERATION_RMSNORM_BACKWARD:
         d->rmsnorm_backward(x->y, x->dw, x->a, x->b, x->w, x->rstd, s[0], s[1], 1, 0);
         break;
+    case OPERATION_ROPE_FORWARD:
+        d->rope_forward(x->y, x->z, x->rope, s[0], s[1], s[2], s[3], s[2] * s[3]);
+        break;
     case OPERATION_ATTENTION_FORWARD:
-        d->attention_forward(x->z, x->lse, x->a, x->b, x->v, x->rope, s[0], s[1], s[2], s[3], s[2] * s[3]);
+        d->attention_forward(x->z, x->lse, x->a, x->b, x->v, s[0], s[1], s[2], s[3], s[2] * s[3]);
         break;
     case OPERATION_ATTENTION_BACKWARD: /* reads the o and lse of the forward case of the same sizes */
         d->attention_backward(x->y, (char *)x->y + half, (char *)x->z + half, (char *)x->a + half, x->z, x->lse, x->a,
@@ -273,7 +293,7 @@ static void run_case(const struct bench *b, const struct kernel_case *k)
         d->swiglu_backward(x->y, x->z, x->v, x->a, x->b, s[0], s[1], s[1]);
         break;
     case OPERATION_CROSS_ENTROPY:
-        d->cross_entropy(x->scalars, x->y, x->token, s[0], s[1], 1.0f, 1.0f);
+        d->cross_entropy(x->scalars, x->y, x->token, s[0], s[1], stride_of_logits(s[1]), 1.0f, 1.0f);
         break;
     case OPERATION_GRAD_NORM:
         d->grad_norm(x->scalars, x->a32, s[0], 0.0f);

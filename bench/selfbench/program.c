@@ -40,23 +40,23 @@ static void describe_cpu(struct program *program)
 int program_open(struct program *program, const struct option_section *own, size_t sections, const char *words,
                  int argc, char *const argv[])
 {
-    struct option_table table = {0};
+    struct option_table *table = &program->table;
     blas_choose_kernels();
     reexec_if_needed(argv);
-    option_table_add(&table, open_device_options(&program->options));
-    option_table_remove(&table, "share-gpu");
+    option_table_add(table, open_device_options(&program->options));
+    option_table_remove(table, "share-gpu");
     for (size_t i = 0; i < sections; i++)
-        option_table_add(&table, own[i]);
-    option_table_add(&table, (struct option_section){.title = "Measuring", OPTION_ROWS(rows), .base = program});
-    if (option_table_parse(&table, argc, argv))
+        option_table_add(table, own[i]);
+    option_table_add(table, (struct option_section){.title = "Measuring", OPTION_ROWS(rows), .base = program});
+    if (option_table_parse(table, argc, argv))
         return program_error(program, 2);
-    if (table.help) {
+    if (table->help) {
         printf("Usage: %s [OPTION VALUE]...\n", program->name);
-        option_table_help(stdout, &table, HELP_ALL);
+        option_table_help(stdout, table, HELP_ALL);
         printf("\n%s", words);
         return EXIT_SUCCESS;
     }
-    if (table.version) {
+    if (table->version) {
         printf("ddpbench %s\n", version_text());
         return EXIT_SUCCESS;
     }
@@ -73,13 +73,16 @@ int program_open(struct program *program, const struct option_section *own, size
 void *random_numbers(const struct device *device, size_t number_bytes, size_t n, double low, double high)
 {
     static uint32_t state = 2463534242u;
-    float *host = allocate(n, sizeof *host), *floats = device->allocate(n * sizeof *floats);
-    for (size_t i = 0; i < n; i++) {
+    size_t drawn = n < (size_t)1 << 22 ? n : (size_t)1 << 22;
+    float *host = allocate(drawn, sizeof *host), *floats = device->allocate(n * sizeof *floats);
+    for (size_t i = 0; i < drawn; i++) {
         state = state * 1664525u + 1013904223u; /* constants from Knuth, TAOCP 2, 3.3.4 */
         host[i] = (float)(low + (high - low) * (double)(state >> 8) * 0x1p-24);
     }
-    device->upload(floats, host, n * sizeof *host);
+    device->upload(floats, host, drawn * sizeof *host);
     free(host);
+    for (size_t at = drawn; at < n; at += drawn)
+        device->copy(floats + at, floats, n - at < drawn ? n - at : drawn);
     if (number_bytes == sizeof *floats)
         return floats;
     void *array = device->allocate(n * number_bytes);

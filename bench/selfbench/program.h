@@ -6,6 +6,7 @@
 
 struct program {
     const char *name; /* set by the caller; the other fields are filled by program_open */
+    struct option_table table;
     struct device_options options;
     int threads; /* CPU threads per operation */
     int quick;
@@ -22,8 +23,8 @@ int program_open(struct program *program, const struct option_section *own, size
 /* Prints the reported error on stderr. Returns `status`. */
 int program_error(const struct program *program, int status);
 
-/* Returns n uniform numbers from [low, high) in device memory; the caller releases them. number_bytes 4: fp32, 2:
- * bf16. */
+/* Returns n uniform numbers from [low, high), which repeat after 4 Mi numbers, in device memory; the caller releases
+ * them. number_bytes 4: fp32, 2: bf16. */
 void *random_numbers(const struct device *device, size_t number_bytes, size_t n, double low, double high);
 
 #endif

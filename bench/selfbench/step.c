@@ -26,7 +26,7 @@ struct step_options {
 /* clang-format off */
 static const struct option rows[] = {
     {.name = "batch-size", .common = 1, .kind = &option_count, .offset = offsetof(struct step_options, batch),
-     .initial = "0", .high = 1e6, .help = "sequences in a step; 0: 32 on a GPU, 1 on the CPU"},
+     .initial = "0", .high = 1e6, .help = "sequences in a step; 0: 32 on a GPU, 1 on the CPU or with --quick"},
     {.name = "pairs", .kind = &option_count, .offset = offsetof(struct step_options, pairs), .initial = "0",
      .high = 10000, .help = "timed pairs of a step and its products; 0: 7 on the CPU, 15 on a GPU, 3 with --quick"},
 };
@@ -48,10 +48,12 @@ int main(int argc, char *argv[])
                      "What a training step costs beyond its matrix products, and the harness around it.\n", argc, argv);
     if (status >= 0)
         return status;
+    o.model.preset = program.quick ? PRESET_LAPTOP : PRESET_DEFAULT;
+    workload_use_preset(&o.model, &program.table, "synthetic", program.opened.on_gpu);
     if (workload_check(&o.model, "synthetic"))
         return program_error(&program, 2);
     if (!o.batch)
-        o.batch = program.opened.on_gpu ? 32 : 1;
+        o.batch = program.opened.on_gpu && !program.quick ? 32 : 1;
     if (!o.pairs)
         o.pairs = program.quick ? 3 : program.opened.on_gpu ? 15 : 7;
     compare_step(&program, &o);
@@ -166,7 +168,18 @@ static double one_rank_block_us(struct one_rank *rank, int steps)
 
 /* ---- 1. a step against its products ---- */
 
-enum { PRODUCTS, STEP, RATIO, CEILING, MODEL, OF_PRODUCTS, MFU, FIRST_PHASE, FIGURES = FIRST_PHASE + PHASES };
+enum {
+    PRODUCTS,
+    STEP,
+    RATIO,
+    CEILING,
+    MODEL,
+    OF_PRODUCTS,
+    MFU,
+    MFU_WHOLE_ATTENTION,
+    FIRST_PHASE,
+    FIGURES = FIRST_PHASE + PHASES
+};
 
 struct step_and_products {
     struct one_rank rank;
@@ -180,7 +193,8 @@ static void step_and_products_create(struct step_and_products *pairs, const stru
                                      const struct step_options *o)
 {
     const struct model_sizes sizes = workload_sizes(&o->model, o->batch), *s = &sizes;
-    size_t wide = s->ff > s->width ? s->ff : s->width, widest = s->vocabulary > 3 * wide ? s->vocabulary : 3 * wide;
+    size_t wide = s->ff > s->width ? s->ff : s->width, logits = model_padded_vocabulary(s);
+    size_t widest = logits > 3 * wide ? logits : 3 * wide;
     one_rank_create(&pairs->rank, device, s, 0, 1);
     model_initialize(&pairs->rank.model, 1);
     device->copy(pairs->rank.trainer.start, pairs->rank.model.weight, pairs->rank.model.arena);
@@ -212,11 +226,11 @@ static void run_products(const struct step_and_products *pairs)
         const struct tensor *t = &model->tensor[i];
         if (t->joined && t->rows > 1)
             d->linear_forward(pairs->y, pairs->x, weight + t->offset * model->compute_bytes, pairs->rows, t->columns,
-                              (size_t)t->joined * t->rows);
+                              tensor_matrix_rows(t));
     }
     for (int i = model->tensors - 1; i > 0; i--) {
         const struct tensor *t = &model->tensor[i];
-        size_t height = (size_t)t->joined * t->rows;
+        size_t height = tensor_matrix_rows(t);
         if (!t->joined || t->rows == 1)
             continue;
         d->linear_backward_weight(model->gradient + t->offset, pairs->y, pairs->x, pairs->rows, t->columns, height, 0);
@@ -248,9 +262,11 @@ static void run_pair(struct step_and_products *pairs, int pair)
     double tokens = (double)pairs->rows, flops = 6 * (double)rank->model.matmul_parameters * tokens;
     double products_s = 1e-9 * (double)(device->stamp_ns(middle) - device->stamp_ns(begin));
     double step_s = 1e-9 * (double)(device->stamp_ns(end) - device->stamp_ns(middle));
-    double ceiling = 1e-12 * flops / products_s, rate = 1e-12 * model_flops(&rank->model, pairs->rows) / step_s;
+    double ceiling = 1e-12 * flops / products_s, rate = 1e-12 * model_flops(&rank->model, pairs->rows, 0) / step_s;
+    double whole = model_flops(&rank->model, pairs->rows, 1) / step_s;
     const double value[FIRST_PHASE] = {
-        1e3 * products_s, 1e3 * step_s, step_s / products_s, ceiling, rate, rate / ceiling, 1e12 * rate / pairs->peak};
+        1e3 * products_s,          1e3 * step_s,       step_s / products_s, ceiling, rate, rate / ceiling,
+        1e12 * rate / pairs->peak, whole / pairs->peak};
     for (int f = 0; f < FIGURES; f++)
         pairs->sample[(size_t)f * pairs->pairs + (size_t)pair] =
             f < FIRST_PHASE ? value[f] : 1e-6 * (double)times.phase_ns[f - FIRST_PHASE];
@@ -285,11 +301,14 @@ static void compare_step(const struct program *program, const struct step_option
            program->opened.on_gpu ? "" : " (aim: at most 1.2)");
     printf("   model %.3f TFLOP/s, the products %.3f TFLOP/s; of products: %s\n", median_of(&pairs, MODEL),
            median_of(&pairs, CEILING), spread_words(words, sample_of(&pairs, OF_PRODUCTS), o->pairs, 3));
-    if (pairs.peak > 0)
-        printf("   MFU, of the published %.1f TFLOP/s: %s (aim: at least 0.4)\n", 1e-12 * pairs.peak,
-               spread_words(words, sample_of(&pairs, MFU), o->pairs, 3));
-    else
+    if (pairs.peak > 0) {
+        printf("   MFU, of the published %.1f TFLOP/s, attention's causal half counted: %s (aim: at least 0.4)\n",
+               1e-12 * pairs.peak, spread_words(words, sample_of(&pairs, MFU), o->pairs, 3));
+        printf("   MFU as PaLM, nanoGPT and llm.c define it, all of attention counted: %s\n",
+               spread_words(words, sample_of(&pairs, MFU_WHOLE_ATTENTION), o->pairs, 3));
+    } else {
         printf("   MFU: n/a, no published peak is known of %s\n", program->on);
+    }
     printf("   phases, ms:");
     for (int p = 0; p < PHASES; p++)
         if (p != PHASE_CLIPPING)

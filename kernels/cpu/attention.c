@@ -129,19 +129,26 @@ static void forward_tile(float *o, float *lse, const float *q, const float *k, c
     }
 }
 
-CPU_CLONES void cpu_attention_forward(void *o_, float *lse, void *q_, void *k_, const void *v_, const float *rope,
-                                      size_t B, size_t T, size_t H, size_t D, size_t stride)
+CPU_CLONES void cpu_rope_forward(void *q_, void *k_, const float *rope, size_t B, size_t T, size_t H, size_t D,
+                                 size_t stride)
 {
-    float *o = o_;
     float *q = q_;
     float *k = k_;
-    const float *v = v_;
 #pragma omp parallel for num_threads(cpu_threads)
     for (size_t row = 0; row < B * T; row++)
         for (size_t h = 0; h < H; h++) {
             rotate_pairs(q + row * stride + h * D, rope + row % T * (D / 2 * 2), D, 1.0f);
             rotate_pairs(k + row * stride + h * D, rope + row % T * (D / 2 * 2), D, 1.0f);
         }
+}
+
+CPU_CLONES void cpu_attention_forward(void *o_, float *lse, const void *q_, const void *k_, const void *v_, size_t B,
+                                      size_t T, size_t H, size_t D, size_t stride)
+{
+    float *o = o_;
+    const float *q = q_;
+    const float *k = k_;
+    const float *v = v_;
     cpu_blas_enter_region();
 #pragma omp parallel for collapse(2) schedule(dynamic) num_threads(cpu_threads)
     for (size_t bh = 0; bh < B * H; bh++)

@@ -116,7 +116,8 @@ void cpu_rmsnorm_forward(void *y, float *rstd, void *x, const void *residual, co
 void cpu_rmsnorm_backward(void *dx, float *dw, const void *dy, const void *x, const void *w, const float *rstd,
                           size_t N, size_t C, int accumulate, int accumulate_weight);
 
-void cpu_attention_forward(void *o, float *lse, void *q, void *k, const void *v, const float *rope, size_t B, size_t T,
+void cpu_rope_forward(void *q, void *k, const float *rope, size_t B, size_t T, size_t H, size_t D, size_t stride);
+void cpu_attention_forward(void *o, float *lse, const void *q, const void *k, const void *v, size_t B, size_t T,
                            size_t H, size_t D, size_t stride);
 void cpu_attention_backward(void *dq, void *dk, void *dv, const void *d_o, const void *o, const float *lse,
                             const void *q, const void *k, const void *v, const float *rope, size_t B, size_t T,
@@ -126,8 +127,8 @@ void cpu_swiglu_forward(void *h, const void *a, const void *g, size_t N, size_t 
 void cpu_swiglu_backward(void *da, void *dg, const void *dh, const void *a, const void *g, size_t N, size_t F,
                          size_t stride);
 
-void cpu_cross_entropy(float *loss, void *logits, const int32_t *target, size_t N, size_t V, float loss_scale,
-                       float grad_scale);
+void cpu_cross_entropy(float *loss, void *logits, const int32_t *target, size_t N, size_t V, size_t stride,
+                       float loss_scale, float grad_scale);
 
 void cpu_grad_norm(float *scalars, const float *g, size_t n, float max_norm);
 void cpu_adamw(float *w, void *compute_w, float *m, float *v, const float *g, size_t n, const float *scalars,

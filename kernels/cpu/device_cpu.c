@@ -47,6 +47,7 @@ static const struct device table = {
     .linear_backward_weight = cpu_linear_backward_weight,
     .rmsnorm_forward = cpu_rmsnorm_forward,
     .rmsnorm_backward = cpu_rmsnorm_backward,
+    .rope_forward = cpu_rope_forward,
     .attention_forward = cpu_attention_forward,
     .attention_backward = cpu_attention_backward,
     .swiglu_forward = cpu_swiglu_forward,

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <omp.h>
+#include <string.h>
 
 static float maximum(const float *x, size_t n)
 {
@@ -37,25 +38,27 @@ static double exponentials(float *row, size_t V, float max, const float *next, f
     return total;
 }
 
-/* For rows [start, end), stores the gradient in logits and the loss of each row in loss[N]. */
+/* For rows [start, end), stores the gradient in logits, whose rows begin every `stride` numbers, and the loss of each
+ * row in loss[N]. */
 static void compute_rows(double *loss, float *logits, const int32_t *target, size_t start, size_t end, size_t V,
-                         float grad_scale)
+                         size_t stride, float grad_scale)
 {
-    float max = start < end ? maximum(logits + start * V, V) : 0.0f;
+    float max = start < end ? maximum(logits + start * stride, V) : 0.0f;
     for (size_t i = start; i < end; i++) {
-        float *row = logits + i * V, at_target = row[target[i]], next_max;
-        double sum = exponentials(row, V, max, i + 1 < end ? row + V : row, &next_max);
+        float *row = logits + i * stride, at_target = row[target[i]], next_max;
+        double sum = exponentials(row, V, max, i + 1 < end ? row + stride : row, &next_max);
         loss[i] = log(sum) + ((double)max - (double)at_target);
         float scale = (float)((double)grad_scale / sum);
 #pragma omp simd
         for (size_t c = 0; c < V; c++)
             row[c] *= scale;
         row[target[i]] -= grad_scale;
+        memset(row + V, 0, (stride - V) * sizeof *row);
         max = next_max;
     }
 }
 
-CPU_CLONES void cpu_cross_entropy(float *loss, void *logits_, const int32_t *target, size_t N, size_t V,
+CPU_CLONES void cpu_cross_entropy(float *loss, void *logits_, const int32_t *target, size_t N, size_t V, size_t stride,
                                   float loss_scale, float grad_scale)
 {
     float *logits = logits_;
@@ -63,7 +66,7 @@ CPU_CLONES void cpu_cross_entropy(float *loss, void *logits_, const int32_t *tar
 #pragma omp parallel num_threads(cpu_threads)
     {
         size_t team = (size_t)omp_get_num_threads(), me = (size_t)omp_get_thread_num();
-        compute_rows(losses, logits, target, N * me / team, N * (me + 1) / team, V, grad_scale);
+        compute_rows(losses, logits, target, N * me / team, N * (me + 1) / team, V, stride, grad_scale);
     }
     double total = 0.0;
     for (size_t i = 0; i < N; i++)

@@ -101,10 +101,6 @@ __device__ inline void rotate_pair(float &even, float &odd, float cosine, float 
     odd = x * sine + y * cosine;
 }
 
-/* Rotates all heads of q and k, in place, by the angles in rope[T, D / 2, 2]. */
-template <typename Number>
-void attention_turn(Number *q, Number *k, const float *rope, size_t B, const struct attention_sizes &sizes);
-
 /* Return the first row of this warp in the kept tile, and which of the `parts` parts of the columns of results the warp
  * computes. If there are several parts, one warp for each part computes the same rows: all of their scores, but only
  * its own columns of results, so that the results fit registers. */
@@ -271,7 +267,8 @@ __device__ inline void store_sums(Number *head, unsigned stride, int first, int 
                 float even = sums[m][n][2 * half] * factor[m][half], odd = sums[m][n][2 * half + 1] * factor[m][half];
                 if (TURN_BACK && first + row < sizes.T && d + 1 < sizes.D) {
                     const float *angle = rope + static_cast<size_t>(first + row) * (sizes.D / 2 * 2) + d;
-                    rotate_pair(even, odd, angle[0], -angle[1]);
+                    float2 turn = *reinterpret_cast<const float2 *>(angle);
+                    rotate_pair(even, odd, turn.x, -turn.y);
                 }
                 tile[row * Tile::ROW + d] = narrow<Number>(even);
                 tile[row * Tile::ROW + d + 1] = narrow<Number>(odd);

@@ -175,13 +175,12 @@ static void forward_of_depth(void *o, float *lse, const void *q, const void *k, 
 }
 
 template <typename Products>
-static void forward(void *o, float *lse, void *q, void *k, const void *v, const float *rope, size_t B, size_t T,
-                    size_t H, size_t D, size_t stride)
+static void forward(void *o, float *lse, const void *q, const void *k, const void *v, size_t B, size_t T, size_t H,
+                    size_t D, size_t stride)
 {
     typedef typename Products::Number Number;
     int aligned = attention_aligned(o) && attention_aligned(q) && attention_aligned(k) && attention_aligned(v);
     struct attention_sizes sizes = attention_sizes_of<Number>(T, H, D, stride, aligned);
-    attention_turn(static_cast<Number *>(q), static_cast<Number *>(k), rope, B, sizes);
     if (D <= 32)
         forward_of_depth<Products, 32>(o, lse, q, k, v, B, sizes);
     else if (D <= 64)
@@ -193,18 +192,18 @@ static void forward(void *o, float *lse, void *q, void *k, const void *v, const 
 }
 
 template <>
-void cuda_attention_forward<bf16>(void *o, float *lse, void *q, void *k, const void *v, const float *rope, size_t B,
+void cuda_attention_forward<bf16>(void *o, float *lse, const void *q, const void *k, const void *v, size_t B,
                                   size_t Tokens, size_t H, size_t D, size_t stride)
 {
-    forward<products_bf16>(o, lse, q, k, v, rope, B, Tokens, H, D, stride);
+    forward<products_bf16>(o, lse, q, k, v, B, Tokens, H, D, stride);
 }
 
 template <>
-void cuda_attention_forward<float>(void *o, float *lse, void *q, void *k, const void *v, const float *rope, size_t B,
+void cuda_attention_forward<float>(void *o, float *lse, const void *q, const void *k, const void *v, size_t B,
                                    size_t Tokens, size_t H, size_t D, size_t stride)
 {
     if (cuda_precision == PRECISION_TF32)
-        forward<products_tf32>(o, lse, q, k, v, rope, B, Tokens, H, D, stride);
+        forward<products_tf32>(o, lse, q, k, v, B, Tokens, H, D, stride);
     else
-        forward<products_fp32>(o, lse, q, k, v, rope, B, Tokens, H, D, stride);
+        forward<products_fp32>(o, lse, q, k, v, B, Tokens, H, D, stride);
 }

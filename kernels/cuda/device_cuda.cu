@@ -154,6 +154,7 @@ template <typename Number> static struct device make_table(enum precision precis
     d.linear_backward_weight = cuda_linear_backward_weight<Number>;
     d.rmsnorm_forward = cuda_rmsnorm_forward<Number>;
     d.rmsnorm_backward = cuda_rmsnorm_backward<Number>;
+    d.rope_forward = cuda_rope_forward<Number>;
     d.attention_forward = cuda_attention_forward<Number>;
     d.attention_backward = cuda_attention_backward<Number>;
     d.swiglu_forward = cuda_swiglu_forward<Number>;

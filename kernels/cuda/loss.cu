@@ -9,22 +9,18 @@
  * 50,000 bfloat16 fill half of an H200's cache. */
 constexpr int THREADS = 1024;
 
-/* Splits a row at any address into the numbers before the first vector, vectors, and the numbers after the last. The
- * numbers before and after the vectors, the two edges, are together fewer than the threads. */
-template <typename T> struct Pieces {
-    static constexpr int count = Vector<T>::count;
-    size_t head, vectors, edges;
-
-    __device__ Pieces(const T *row, size_t V)
-    {
-        size_t past = reinterpret_cast<uintptr_t>(row) % 16 / sizeof(T);
-        head = min(past == 0 ? 0 : count - past, V);
-        vectors = (V - head) / count;
-        edges = V - vectors * count;
-    }
-    /* Returns the column of a number in the edges; edge: its index, counted through both edges. */
-    __device__ size_t column(size_t edge) const { return edge < head ? edge : edge + vectors * count; }
-};
+/* Returns vector number v of a row, with -infinity for numbers beyond V: they add nothing to the sum, and their
+ * gradient is 0. */
+template <typename T> __device__ inline Vector<T> logits_of(const Vector<T> *row, size_t v, size_t V)
+{
+    constexpr int count = Vector<T>::count;
+    Vector<T> xs = row[v];
+    if ((v + 1) * count > V)
+#pragma unroll
+        for (int i = 0; i < count; i++)
+            xs.number[i] = v * count + i < V ? xs.number[i] : narrow<T>(-INFINITY);
+    return xs;
+}
 
 /* e^(x - max). For bfloat16 by a fast function, because the exact one would take longer than the memory accesses. Its
  * error, a few ulps of fp32 per unit of x - max, is far below the rounding of the result. */
@@ -87,57 +83,48 @@ template <typename T, int threads> __device__ inline void combine(float &max, do
 template <typename T, int threads, int held>
 __global__ void __launch_bounds__(threads, held > 0 ? 1024 / threads : 2)
     cross_entropy_kernel(float *__restrict__ losses, T *__restrict__ logits, const int32_t *__restrict__ target,
-                         size_t V, float grad_scale)
+                         size_t V, size_t stride, float grad_scale)
 {
     constexpr int count = Vector<T>::count;
-    T *row = logits + blockIdx.x * V, *right = row + target[blockIdx.x];
-    Pieces<T> pieces(row, V);
-    Vector<T> *vectors = reinterpret_cast<Vector<T> *>(row + pieces.head), kept[held > 0 ? held : 1];
+    T *row = logits + blockIdx.x * stride, *right = row + target[blockIdx.x];
+    const size_t vectors = stride / count;
+    Vector<T> *vector = reinterpret_cast<Vector<T> *>(row), kept[held > 0 ? held : 1];
     float at_target = threadIdx.x == 0 ? widen(*right) : 0.0f; /* must be read before the target's element changes */
-    T *edge = threadIdx.x < pieces.edges ? row + pieces.column(threadIdx.x) : nullptr;
 
     Softmax own;
     if constexpr (held > 0) {
 #pragma unroll
         for (int k = 0; k < held; k++)
-            if (k * threads + threadIdx.x < pieces.vectors)
-                kept[k] = vectors[k * threads + threadIdx.x];
+            if (k * threads + threadIdx.x < vectors)
+                kept[k] = logits_of(vector, k * threads + threadIdx.x, V);
 #pragma unroll
         for (int k = 0; k < held; k++)
-            if (k * threads + threadIdx.x < pieces.vectors)
+            if (k * threads + threadIdx.x < vectors)
                 own.add(kept[k].number);
     } else {
 #pragma unroll 2
-        for (size_t v = threadIdx.x; v < pieces.vectors; v += threads) {
-            Vector<T> xs = vectors[v];
-            own.add(xs.number);
-        }
-    }
-    if (edge != nullptr) {
-        T x[] = {*edge};
-        own.add(x);
+        for (size_t v = threadIdx.x; v < vectors; v += threads)
+            own.add(logits_of(vector, v, V).number);
     }
     float max;
     double sum;
     combine<T, threads>(max, sum, own);
     float scale = grad_scale / static_cast<float>(sum);
 
-    if (edge != nullptr)
-        *edge = narrow<T>(exponential<T>(widen(*edge), max) * scale);
     auto put = [&](size_t v, Vector<T> xs) {
 #pragma unroll
         for (int i = 0; i < count; i++)
             xs.number[i] = narrow<T>(exponential<T>(widen(xs.number[i]), max) * scale);
-        vectors[v] = xs;
+        vector[v] = xs;
     };
     if constexpr (held > 0) {
 #pragma unroll
         for (int k = 0; k < held; k++)
-            if (k * threads + threadIdx.x < pieces.vectors)
+            if (k * threads + threadIdx.x < vectors)
                 put(k * threads + threadIdx.x, kept[k]);
     } else {
-        for (size_t v = threadIdx.x; v < pieces.vectors; v += threads)
-            put(v, vectors[v]);
+        for (size_t v = threadIdx.x; v < vectors; v += threads)
+            put(v, logits_of(vector, v, V));
     }
     __syncthreads();        /* the target's gradient has been written, and is corrected below */
     if (threadIdx.x == 0) { /* computed in double, because a good prediction makes the difference small */
@@ -160,14 +147,15 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 template <typename Number>
-void cuda_cross_entropy(float *loss, void *logits, const int32_t *target, size_t N, size_t V, float loss_scale,
-                        float grad_scale)
+void cuda_cross_entropy(float *loss, void *logits, const int32_t *target, size_t N, size_t V, size_t stride,
+                        float loss_scale, float grad_scale)
 {
     float *losses = static_cast<float *>(cuda_scratch(N * sizeof *losses));
     auto issue = [&](decltype(&cross_entropy_kernel<Number, THREADS, 0>) kernel, int threads) {
-        launch(kernel, blocks_of(N, 1), threads, 0, losses, static_cast<Number *>(logits), target, V, grad_scale);
+        launch(kernel, blocks_of(N, 1), threads, 0, losses, static_cast<Number *>(logits), target, V, stride,
+               grad_scale);
     };
-    size_t vectors = V / Vector<Number>::count; /* the most vectors that a row can have */
+    size_t vectors = stride / Vector<Number>::count;
     if (vectors <= 256 * 2)
         issue(cross_entropy_kernel<Number, 256, 2>, 256);
     else if (vectors <= 256 * 5) /* rows of up to 10,240 bfloat16 */
@@ -179,5 +167,5 @@ void cuda_cross_entropy(float *loss, void *logits, const int32_t *target, size_t
     launch(cross_entropy_sum_kernel, 1, THREADS, 0, loss, losses, N, loss_scale);
 }
 
-template void cuda_cross_entropy<float>(float *, void *, const int32_t *, size_t, size_t, float, float);
-template void cuda_cross_entropy<bf16>(float *, void *, const int32_t *, size_t, size_t, float, float);
+template void cuda_cross_entropy<float>(float *, void *, const int32_t *, size_t, size_t, size_t, float, float);
+template void cuda_cross_entropy<bf16>(float *, void *, const int32_t *, size_t, size_t, size_t, float, float);

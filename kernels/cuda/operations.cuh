@@ -39,8 +39,10 @@ void cuda_rmsnorm_backward(void *dx, float *dw, const void *dy, const void *x, c
                            size_t N, size_t C, int accumulate, int accumulate_weight);
 
 template <typename Number>
-void cuda_attention_forward(void *o, float *lse, void *q, void *k, const void *v, const float *rope, size_t B,
-                            size_t Tokens, size_t H, size_t D, size_t stride);
+void cuda_rope_forward(void *q, void *k, const float *rope, size_t B, size_t Tokens, size_t H, size_t D, size_t stride);
+template <typename Number>
+void cuda_attention_forward(void *o, float *lse, const void *q, const void *k, const void *v, size_t B, size_t Tokens,
+                            size_t H, size_t D, size_t stride);
 template <typename Number>
 void cuda_attention_backward(void *dq, void *dk, void *dv, const void *d_o, const void *o, const float *lse,
                              const void *q, const void *k, const void *v, const float *rope, size_t B, size_t Tokens,
@@ -53,8 +55,8 @@ void cuda_swiglu_backward(void *da, void *dg, const void *dh, const void *a, con
                           size_t stride);
 
 template <typename Number>
-void cuda_cross_entropy(float *loss, void *logits, const int32_t *target, size_t N, size_t V, float loss_scale,
-                        float grad_scale);
+void cuda_cross_entropy(float *loss, void *logits, const int32_t *target, size_t N, size_t V, size_t stride,
+                        float loss_scale, float grad_scale);
 
 void cuda_grad_norm(float *scalars, const float *g, size_t n, float max_norm);
 template <typename Number>

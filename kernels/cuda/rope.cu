@@ -44,14 +44,17 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 template <typename Number>
-void attention_turn(Number *q, Number *k, const float *table, size_t B, const struct attention_sizes &sizes)
+void cuda_rope_forward(void *q, void *k, const float *rope, size_t B, size_t Tokens, size_t H, size_t D, size_t stride)
 {
-    dim3 grid(static_cast<unsigned>(sizes.T), static_cast<unsigned>(min((B + SEQUENCES - 1) / SEQUENCES, MOST_BLOCKS)),
-              2);
     constexpr int count = Vector<Number>::count;
-    bool vectors = sizes.vectors && aligned(table);
-    launch(vectors ? rope_kernel<Number, count> : rope_kernel<Number, 2>, grid, THREADS, 0, q, k, table, B, sizes);
+    struct attention_sizes sizes =
+        attention_sizes_of<Number>(Tokens, H, D, stride, attention_aligned(q) && attention_aligned(k));
+    dim3 grid(static_cast<unsigned>(Tokens), static_cast<unsigned>(min((B + SEQUENCES - 1) / SEQUENCES, MOST_BLOCKS)),
+              2);
+    bool vectors = sizes.vectors && aligned(rope);
+    launch(vectors ? rope_kernel<Number, count> : rope_kernel<Number, 2>, grid, THREADS, 0, static_cast<Number *>(q),
+           static_cast<Number *>(k), rope, B, sizes);
 }
 
-template void attention_turn<float>(float *, float *, const float *, size_t, const struct attention_sizes &);
-template void attention_turn<bf16>(bf16 *, bf16 *, const float *, size_t, const struct attention_sizes &);
+template void cuda_rope_forward<float>(void *, void *, const float *, size_t, size_t, size_t, size_t, size_t);
+template void cuda_rope_forward<bf16>(void *, void *, const float *, size_t, size_t, size_t, size_t, size_t);

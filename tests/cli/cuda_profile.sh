@@ -15,12 +15,13 @@ export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0 # libraries of
 tiny=(--d-model 32 --num-layers 2 --num-heads 2 --d-ff 48 --context-length 16 --batch-size 2 --vocab-size 64 --num-epochs 5
     --warmup-epochs 2 --rounds 0 --device cuda --profile --profile-implementation ddp_bucketed --bucket-size-mb 0.02)
 
+as_hosts=() # a command that makes each rank a host of its own for NCCL
 # profile NAME RANKS OPTION...: makes a profile with traces in directory NAME.
 profile() {
     local name=$1 ranks=$2
     shift 2
     rm -rf "$name"
-    try "${mpirun[@]}" -n "$ranks" "$program" "${tiny[@]}" --profile-output-dir "$name" "$@"
+    try "${mpirun[@]}" -n "$ranks" "${as_hosts[@]}" "$program" "${tiny[@]}" --profile-output-dir "$name" "$@"
     result "$status" "$name: exit status 0"
 }
 
@@ -80,6 +81,15 @@ is "cycles: the trace contains one step" "$(count steps)" 1
 # The upper limit is below the number of kernels in two steps. A real cuBLAS launches some kernels more than the emulated one.
 succeeds "cycles: the trace contains the kernels of one step" test "$(count kernel)" -gt 50 -a "$(count kernel)" -lt 200
 
+# ---- two ranks on one GPU ----
+# Versions of NCCL before 2.30 refuse that, unless each rank seems to be on a host of its own.
+# shellcheck disable=SC2016 # expanded by the shell of each rank
+as_hosts=(sh -c 'NCCL_HOSTID=host-of-rank-$PMI_RANK exec "$@"' sh)
+EMULATED_CUDA_GPUS=1 profile shared 2 --share-gpu --comm nccl
+has shared 0
+is "shared: one NCCL kernel for each bucket of each step" "$(count nccl)" 25
+as_hosts=()
+
 # ---- selected activities ----
 profile cpu 1 --profile-activities cpu
 has cpu 0
@@ -94,6 +104,10 @@ if [ -z "${REAL_GPU:-}" ]; then # a tracer that takes 2 ms per record
     EMULATED_CUPTI_US=2000 profile slow 1 --profile-implementation ddp --bucket-size-mb auto --num-epochs 1 --warmup-epochs 0 --rounds 1 --steps-per-block 1
     is "slow: profiling_overhead includes the time that the tracer takes" \
         "$(awk -F, '$3 == "profiling_overhead" { print ($6 > 1.5) }' slow/ddp/summary.csv)" 1
+    EMULATED_CUPTI_US=100 profile before 1 --profile-implementation ddp --bucket-size-mb auto --num-epochs 1 --warmup-epochs 0 --rounds 6 --steps-per-block 1
+    is "before: the step before the tracer first started is a control of its own, and the residue is its ratio" \
+        "$(awk -F, '$2 ~ /before_tracer/ && $3 == "step" { n = $9; before = $6 } $2 == "untraced" && $3 == "step" { untraced = $6 }
+            $3 == "tracer_residue" { print n, ($6 > 0.99 * untraced / before && $6 < 1.01 * untraced / before) }' before/ddp/summary.csv)" "7 1"
     is "slow: only traced blocks have kernels" \
         "$(grep -v captured slow/ddp/rank_0_metrics.jsonl | grep -c 'untraced.*compute_ms\|"ddp".*compute_ms": null')" 0
 fi

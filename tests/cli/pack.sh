@@ -63,6 +63,10 @@ export CK_RUN_CASE=core
 alone "${ranks[@]}" build/tests/mpi/parity
 check 0 "mpi/parity passes on the CPU" '^100%: Checks: [1-9][0-9]*, Failures: 0, Errors: 0'
 
+if command -v python3 >/dev/null; then
+    succeeds "gpu_trace.py of the pack finds what it imports" python3 "$bare/pack/tests/gpu/gpu_trace.py" --help
+fi
+
 # ---- bench_gpu.sh, interrupted and continued, with fake programs ----
 
 there=$temporary/there
@@ -77,25 +81,26 @@ cp -r "$bare/pack/launch" "$there"
 }
 chmod +x "$there"/b*/*
 mkfifo "$there/build/bench_step.word"
-measure=(env PATH="$there/bin:$PATH" "$there/launch/bench_gpu.sh" --output "$temporary/measured" bench)
+measure=(env PATH="$there/bin:$PATH" "$there/launch/bench_gpu.sh" --output "$temporary/measured" bench step)
 try "${measure[@]}" --seconds 1
-check 7 "--seconds 1 starts no measurement" 'LEFT after 1 seconds: kernels-fp32 kernels-bf16 step'
+check 7 "--seconds 1 starts no measurement" '0 measurements ended; LEFT: kernels-fp32 step-large benchmark'
 setsid "${measure[@]}" >/dev/null 2>said &
-wait_until [ -s measured/step/output.txt ] || true
+wait_until [ -s measured/step-large/output.txt ] || true
 # Kills all processes of the session, as the end of a container does; stops the script first, so that it starts no new process.
 { kill -STOP "$!" && cat /proc/[0-9]*/stat | awk -v session="$!" '$6 == session { print $1 }' | xargs kill -KILL && wait "$!"; } 2>/dev/null || true
-is "a killed measurement keeps its output" "$(cat measured/step/output.txt)" begun
-is "a killed measurement has no status" "$(cd measured && ls ./*/status)" $'./kernels-bf16/status\n./kernels-fp32/status'
+is "a killed measurement keeps its output" "$(cat measured/step-large/output.txt)" begun
+is "a killed measurement has no status" "$(cd measured && ls ./*/status)" ./kernels-fp32/status
 printf '#!/bin/sh\necho done\n' >"$there/build/bench_step"
 try "${measure[@]}"
-check 1 "the same call measures the rest, and names failed measurements" 'FAILED: kernels-bf16; '
+check 1 "the same call measures the rest, and names failed measurements" '9 measurements ended; FAILED: kernels-bf16 '
 is "the same call measures nothing twice" "$(wc -l <"$there/build/bench_kernels.calls")" 2
-is "all measurements have a status" "$(cd measured && cat kernels-{fp32,bf16}/status {step,step-large,benchmark,profile/ddp_bucketed}/status | xargs)" \
-    '0 4 0 0 0 0'
+is "all measurements have a status" \
+    "$(cd measured && cat kernels-{fp32,bf16}/status {step,step-{large,50257,50304},benchmark,benchmark-gpt2-small,profile/ddp_bucketed}/status | xargs)" \
+    '0 4 0 0 0 0 0 0 0'
 rm -r measured/kernels-bf16
 printf '#!/bin/sh\n' >"$there/build/bench_kernels"
 try "${measure[@]}"
-check 0 "a removed measurement is repeated" 'step: ended earlier with status 0'
+check 0 "a removed measurement is repeated" 'step-large: ended earlier with status 0'
 
 # ---- CUDA's libraries ----
 
@@ -112,6 +117,8 @@ cp "$bare/pack/lib/absent/"* "$bare/usr/local/cuda/lib64" # good enough for a pr
 alone build/ddpbench --version
 check 0 "an installed CUDA toolkit is found" '^pack: computing on GPUs is possible; libcublas[^ ]* from /usr/local/cuda/lib64; .* not found: libcupti'
 if command -v python3 >/dev/null; then
+    is "an absent NCCL has no version, so that --comm auto takes MPI" "$(python3 -c 'import ctypes, sys
+print(ctypes.CDLL(sys.argv[1]).ncclGetVersion(ctypes.byref(ctypes.c_int(5))))' "$bare"/pack/lib/absent/libnccl.so.* 2>&1)" 1
     try python3 -c 'import ctypes, sys; ctypes.CDLL(sys.argv[1]).ncclGetUniqueId()' "$bare"/pack/lib/absent/libnccl.so.*
     check 1 "calling a function of an absent library ends the program with an error" 'ncclGetUniqueId needs libnccl.so.*use --comm mpi'
 fi

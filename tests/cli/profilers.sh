@@ -40,7 +40,7 @@ nsys=$root/launch/nsys.sh ncu=$root/launch/ncu.sh
 plain="--mpi-impl=$mpi --sample=none --cpuctxsw=none"
 as_usual="nsys: profile --trace=cuda,nvtx,cublas,mpi $plain --force-overwrite=false"
 ours='.*(_kernel|gemm|gemv|cutlass|nvjet).*' # excludes NCCL's kernels
-measures="ncu: --target-processes all --set basic --kernel-name regex:$ours --launch-count 100 --nvtx"
+measures="ncu: --target-processes all --clock-control none --set basic --kernel-name regex:$ours --launch-count 100 --nvtx"
 
 # runs WORDS TOOL_SAID PROGRAM_SAID COMMAND...: checks the recorded command lines of tools and programs on all ranks, joined by "|".
 runs() {
@@ -73,7 +73,7 @@ is "nsys.sh reports that nsys stats failed" "$(cat said)" 'nsys.sh: nsys stats f
 runs "nsys.sh, --slurm" "$(twice "$as_usual --output=nsys/rank_%q{SLURM_PROCID} measured x")" \
     'rank 0: [x]|rank 1: [x]' env SRUN='srun --mpi=pmi2' "$nsys" --slurm -- measured x
 runs "ncu.sh, one process" "$measures --export ncu/rank_0 measured x" 'rank none: [x]' "$ncu" -- measured x
-runs "ncu.sh, --cuda-profiler-range and options" "ncu: --target-processes all --set full --kernel-name regex:rope.* --launch-count 5 \
+runs "ncu.sh, --cuda-profiler-range and options" "ncu: --target-processes all --clock-control none --set full --kernel-name regex:rope.* --launch-count 5 \
 --nvtx --export d/rank_0 --force-overwrite --profile-from-start off measured --cuda-profiler-range" \
     'rank none: [--cuda-profiler-range]' \
     "$ncu" --set full --kernels 'rope.*' --launches 5 --overwrite -o d -- measured --cuda-profiler-range

@@ -227,11 +227,17 @@ TEST(threads_share_a_buffer)
     ck_assert_uint_le(emulated_cupti_buffers() - before, 1);
 }
 
+/* A call or a wait without times is left out, and no figure becomes n/a. */
 TEST(kernels_without_times_are_counted)
 {
     setenv("EMULATED_CUPTI_LOSE", "2", 1);
     queue_work(memory());
     tracer_stop();
+    struct activity without_times = {};
+    for (enum activity_kind kind : {ACTIVITY_CALL, ACTIVITY_WAIT}) {
+        without_times.kind = kind;
+        activities_add(&all, &without_times);
+    }
     activities_settle(&all);
     ck_assert_uint_eq(all.untimed, 1);
     ck_assert(find_record(ACTIVITY_KERNEL, "emulated_kernel()") &&

@@ -17,8 +17,8 @@ enum { ODD_GUARD = 17 * sizeof(float), EVEN_GUARD = 16 * sizeof(float), ARRAYS =
 static const uint32_t guard_bits = 0x7FA5A5A5u;
 
 static struct array arrays[ARRAYS];
-static int arrays_used, all_aligned; /* all_aligned: all arrays of this case are aligned */
-static void *scratch[64];            /* memory of array_doubles(), freed by arrays_finish() */
+static int arrays_used, all_aligned, must_align; /* all_aligned: by chance, must_align: on request of this case */
+static void *scratch[64];                        /* memory of array_doubles(), freed by arrays_finish() */
 static int scratch_used;
 static uint32_t random_state = 1;
 static const struct device *device;
@@ -45,13 +45,19 @@ double *array_doubles(size_t n)
     return scratch[scratch_used++] = allocate(n, sizeof(double));
 }
 
+void arrays_align(void)
+{
+    must_align = 1;
+}
+
 struct array *array_bytes(size_t bytes)
 {
     ck_assert_int_lt(arrays_used, ARRAYS);
     struct array *a = &arrays[arrays_used++];
     if (arrays_used == 1)
         all_aligned = array_random(0.0f, 1.0f) < 0.5f;
-    size_t guard = all_aligned || array_random(0.0f, 1.0f) < 0.5f ? EVEN_GUARD : ODD_GUARD, whole = bytes + 2 * guard;
+    int aligned = must_align || all_aligned || array_random(0.0f, 1.0f) < 0.5f;
+    size_t guard = aligned ? EVEN_GUARD : ODD_GUARD, whole = bytes + 2 * guard;
     *a = (struct array){.bytes = bytes, .guard = guard, .width = sizeof(float)};
     a->start = allocate(whole, 1);
     a->got = allocate(whole, 1);
@@ -195,5 +201,5 @@ void arrays_finish(void)
     }
     for (int i = 0; i < scratch_used; i++)
         free(scratch[i]);
-    arrays_used = scratch_used = 0;
+    arrays_used = scratch_used = must_align = 0;
 }

@@ -21,6 +21,9 @@ struct array {
 /* Begins a case: sets the arrays' device, the name in failure messages (must outlive the case), and the random seed. */
 void arrays_begin(const struct device *on, const char *name);
 
+/* Aligns all further arrays, until arrays_finish, like the device's memory; by default some are aligned less. */
+void arrays_align(void);
+
 /* Make an array: of bytes that are 0; of n random floats in [low, high); of n random numbers of the device's compute
  * type in [low, high]; of n random tokens in [0, below). The array is valid until arrays_finish. */
 struct array *array_bytes(size_t bytes);

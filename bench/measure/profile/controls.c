@@ -14,6 +14,8 @@
 const struct control_result control_results[CONTROL_RESULTS] = {
     {NULL, "step", NULL, "traced, as captured", "s", FIELD(step), BETTER_LOWER},
     {"untraced", "step", "untraced", "records only phases and collectives", "s", FIELD(step_untraced), BETTER_LOWER},
+    {"before_tracer", "step", "before tracing", "untraced, before the GPU's tracer first started", "s",
+     FIELD(step_before_tracer), BETTER_LOWER},
     {"after_backward", "step", "after backward", "the same collectives, all after backward", "s",
      FIELD(step_after_backward), BETTER_LOWER},
     {"none", "step", "none", "without communication", "s", FIELD(step_none), BETTER_LOWER},
@@ -33,6 +35,8 @@ const struct control_result control_results[CONTROL_RESULTS] = {
     {NULL, "compute_slowdown", "compute slowdown", "time of computation / without communication", "1",
      FIELD(compute_slowdown), BETTER_LOWER},
     {NULL, "profiling_overhead", "profiling overhead", "step / untraced step", "1", FIELD(profiling_overhead), BETTER_LOWER},
+    {NULL, "tracer_residue", "tracer residue", "untraced step / before tracing; it is in every other row", "1",
+     FIELD(tracer_residue), BETTER_LOWER},
 };
 /* clang-format on */
 
@@ -67,6 +71,11 @@ int controls_include(const struct controls *c, int row)
 int controls_measure_alone(const struct controls *c, int row)
 {
     return c->communicates && (row == c->rows.captured || row == c->rows.none);
+}
+
+void controls_add_before_tracer(struct controls *c, double seconds)
+{
+    c->before[c->n_before++] = seconds;
 }
 
 void controls_add_block(struct controls *c, const struct job *job, const struct timeline *timeline,
@@ -110,6 +119,19 @@ static struct estimate mean_ratio(const double *a, const double *b, size_t n)
     return stats_of_paired(&paired);
 }
 
+/* Returns the geometric mean of a / that of b, with a 95 % interval by Student's t, unless there are too few samples.
+ */
+static struct estimate unpaired_ratio(const double *a, size_t n_a, const double *b, size_t n_b)
+{
+    size_t n = n_a < n_b ? n_a : n_b;
+    if (n < STATS_LEAST)
+        return (struct estimate){NAN, NAN, NAN, NAN, NAN, 0};
+    struct unpaired ratio = stats_unpaired(a, n_a, b, n_b, 0);
+    double half = stats_t_quantile(0.975, ratio.df) * ratio.error;
+    return (struct estimate){
+        exp(ratio.difference), exp(ratio.difference - half), exp(ratio.difference + half), NAN, NAN, n};
+}
+
 void controls_compute(struct controls *c, const struct job *job, const struct measurements *m)
 {
     /* A result that does not apply is estimated from n = 0 rounds, so the row given for it is not read. */
@@ -123,6 +145,7 @@ void controls_compute(struct controls *c, const struct job *job, const struct me
     const double *backward = measurements_of(m, none_row, PHASE_BACKWARD);
     double *attainable = allocate(n + 1, sizeof *attainable);
     c->step = stats_geometric(step, n);
+    c->step_before_tracer = stats_geometric(c->before, c->n_before);
     c->step_untraced = stats_geometric(untraced, n);
     c->step_after_backward = stats_geometric(after_backward, of_overlap);
     c->step_none = stats_geometric(none, of_none);
@@ -139,6 +162,7 @@ void controls_compute(struct controls *c, const struct job *job, const struct me
     c->overlap_efficiency = (struct estimate){
         c->saved.median / could, c->saved.ci_low / could, c->saved.ci_high / could, NAN, NAN, c->saved.n};
     c->profiling_overhead = mean_ratio(step, untraced, n);
+    c->tracer_residue = unpaired_ratio(untraced, n, c->before, c->n_before);
     c->step_to_none = mean_ratio(step, none, of_none);
     c->compute_slowdown = mean_ratio(c->compute, c->compute_none, of_none);
     c->sync_cost = stats_excess(step, none, of_none ? of_communication : 0, 0);

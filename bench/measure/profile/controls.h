@@ -32,6 +32,9 @@ struct profile_rows {
 /* Finds a captured row's controls in row[n] (profile_rows_make). `none` is found only if the captured row reduces. */
 struct profile_rows profile_rows_find(const struct implementation *row, int n, int captured);
 
+/* CUPTI's hooks stay in the process once it has traced, also while it does not trace. */
+enum { BLOCKS_BEFORE_TRACER = 7 };
+
 struct controls {
     struct profile_rows rows;
     int communicates;                       /* 1: more than one rank, and the captured row reduces */
@@ -45,17 +48,19 @@ struct controls {
     double *alone;                  /* sum of the times of the row's collectives, each run alone, on the slowest rank */
     double *slowdown;               /* time of a collective in the step / its time alone */
     double *peak;                   /* bytes in use minus others_staged, on the rank with the most */
+    double before[BLOCKS_BEFORE_TRACER]; /* seconds of an untraced step, in blocks before the tracer's first start */
+    size_t n_before;                     /* number of these blocks */
 
     /* Results over `rounds` rounds, seconds or ratios: geometric means, but for exposed, overlap and peak, which may be
      * 0 and are medians. control_results explains each. A result that does not apply (one
      * rank, nothing to reduce, nothing that overlaps) has n = 0 and NAN. */
     size_t rounds;
-    struct estimate step, step_untraced, step_after_backward, step_none, backward_none;
+    struct estimate step, step_before_tracer, step_untraced, step_after_backward, step_none, backward_none;
     struct estimate forward, backward, exposed_of_rounds, overlap_of_rounds, peak_bytes;
     struct estimate comm_alone, saved, sync_cost, attainable;
     struct estimate overlap_efficiency; /* saved / min(comm_alone, backward_none), not clamped */
     struct estimate comm_slowdown;      /* includes waiting for stragglers */
-    struct estimate profiling_overhead, step_to_none, compute_slowdown, step_to_attainable;
+    struct estimate profiling_overhead, tracer_residue, step_to_none, compute_slowdown, step_to_attainable;
 };
 
 /* Makes room for `room` rounds. `attainable` must outlive the controls. Release with controls_destroy. */
@@ -68,6 +73,10 @@ int controls_include(const struct controls *controls, int row);
 
 /* Returns whether a row's blocks need attainable_measure: if ranks communicate, the captured row and `none` do. */
 int controls_measure_alone(const struct controls *controls, int row);
+
+/* Adds the seconds of a step of the row `untraced`, from a block before the tracer's first start; at most
+ * BLOCKS_BEFORE_TRACER times. */
+void controls_add_before_tracer(struct controls *controls, double seconds);
 
 /* Adds a block, with `timed` timed steps, of a row for which controls_include returns 1. The spans of the block must
  * still be in the timeline, and its collectives must have been measured alone (attainable_measure). All ranks call. */
@@ -85,7 +94,7 @@ struct control_result {
     size_t offset; /* offset of the estimate in struct controls */
     enum better better;
 };
-enum { CONTROL_RESULTS = 15 };
+enum { CONTROL_RESULTS = 17 };
 extern const struct control_result control_results[CONTROL_RESULTS];
 static inline const struct estimate *control_estimate(const struct controls *controls, const struct control_result *r)
 {

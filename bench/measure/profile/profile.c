@@ -146,10 +146,25 @@ static int capture_profile(struct profiles *all, struct profile *p)
     return status;
 }
 
+/* If a GPU will be traced, times untraced blocks of each profile, before the tracer's first start. */
+static void measure_before_tracer(struct profiles *all)
+{
+    struct training *t = &all->training;
+    double cold;
+    if (!t->engine.recorder.tracer.wanted || !t->run.options->rounds)
+        return;
+    block_try_steps(&t->run, t->harness.job, &t->engine, all->of->controls.rows.untraced, &cold);
+    for (int i = 0; i < BLOCKS_BEFORE_TRACER; i++)
+        for (struct profile *p = all->of; p < all->of + all->n; p++)
+            controls_add_before_tracer(
+                &p->controls, block_step_seconds(&t->run, t->harness.job, &t->engine, p->controls.rows.untraced));
+}
+
 static int measure_profiles(struct profiles *all)
 {
     struct training *t = &all->training;
     const struct job *job = t->harness.job;
+    measure_before_tracer(all);
     int status = 0, interrupted = 0;
     for (struct profile *p = all->of; p < all->of + all->n && !interrupted && !status; p++) {
         status = capture_profile(all, p);

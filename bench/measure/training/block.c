@@ -67,6 +67,14 @@ static void time_steps(struct run *run, const struct job *job, struct engine *en
                                   .communication_cpu = comm->cpu_seconds(comm) - communication};
 }
 
+double block_step_seconds(struct run *run, const struct job *job, struct engine *engine, int implementation)
+{
+    struct block_report mine;
+    time_steps(run, job, engine, implementation, &mine);
+    run->steps_run += (long)(DISCARDED_STEPS + run->block_steps);
+    return job_max(job, mine.seconds) / (double)run->block_steps;
+}
+
 double block_try_steps(struct run *run, const struct job *job, struct engine *engine, int implementation, double *first)
 {
     enum { MOST = 10 };

@@ -39,6 +39,10 @@ void block_start(struct run *run, struct engine *engine, int implementation, lon
  * sample, losses and counts to the run. All ranks call. */
 void block_run(struct run *run, struct harness *harness, struct engine *engine, struct block *block);
 
+/* Runs a block and returns its seconds per timed step on the slowest rank, the same on every rank. Adds nothing to the
+ * run's samples. All ranks call. */
+double block_step_seconds(struct run *run, const struct job *job, struct engine *engine, int implementation);
+
 /* Runs a cold first step and stores its seconds in *first; then runs 1 to 9 more steps, until all steps have taken half
  * a second. Returns on every rank the median seconds of these further steps on the slowest rank. All ranks call it. */
 double block_try_steps(struct run *run, const struct job *job, struct engine *engine, int implementation,

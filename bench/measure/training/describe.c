@@ -32,7 +32,7 @@ static void describe_implementation(const struct implementation *row, const stru
 
 double training_flops(const struct training_options *o, const struct model *model)
 {
-    return model_flops(model, o->batch_size * o->workload.context_length) / (o->forward_only ? 3 : 1);
+    return model_flops(model, o->batch_size * o->workload.context_length, 0) / (o->forward_only ? 3 : 1);
 }
 
 int training_write_run_json(const struct training *t, const char *mode, const struct command *command,
@@ -199,7 +199,7 @@ static void add_loss_notes(const struct losses *losses, int compared, cJSON *sum
 static void add_checkpoint_note(const struct trainer *trainer, cJSON *summary)
 {
     const struct checkpoint *saved = &trainer->checkpoint;
-    double bytes = (double)checkpoint_bytes(trainer->model->arena),
+    double bytes = (double)checkpoint_bytes(trainer->model->parameters),
            rate = bytes * (double)saved->saved / saved->seconds;
     if (!saved->saved)
         return;

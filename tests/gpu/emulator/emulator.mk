@@ -25,7 +25,7 @@ EMULATED_LIBRARY := $(patsubst %,$(EMULATED)/obj/%.o,$(basename $(filter-out ben
 	$(patsubst %.c,$(OUT)/obj/%.o,$(filter bench/%,$(EMULATED_SOURCES))) # bench/ does not depend on the device
 EMULATED_HELP := $(patsubst $(OUT)/%,$(EMULATED)/%,$(TEST_HELP))
 
-emulated: $(EMULATED)/ddpbench $(EMULATED_TESTS)
+emulated: $(EMULATED)/ddpbench $(EMULATED)/bench_kernels $(EMULATED)/bench_step $(EMULATED_TESTS)
 
 $(EMULATED)/ddpbench: $(OUT)/obj/bench/main.o $(EMULATED_LIBRARY)
 	$(call say,LINK $@)

@@ -205,14 +205,15 @@ TEST(wrong_checkpoints_are_refused)
     struct way way = {.strategy = &strategy_ddp, .layers = 2, .micro_batches = 1};
     struct one_rank one;
     one_rank_create(&one, &way);
-    size_t n = one.model.arena, bytes = checkpoint_bytes(n), header = bytes - 3 * n * sizeof(float);
+    size_t n = one.model.parameters, bytes = checkpoint_bytes(n), header = bytes - 3 * n * sizeof(float);
     float *before = state_of(&one);
-    static const char *const arrays[] = {"of the weights", "of the first moments", "of the second moments"};
+    static const char *const arrays[] = {"embedding in the weights", "embedding in the first moments",
+                                         "embedding in the second moments"};
     const struct {
         size_t at;
         const char *words;
     } wrong[] = {{offsetof(struct checkpoint_header, magic[7]), "is not a checkpoint of ddpbench"},
-                 {offsetof(struct checkpoint_header, version), "version 2; only version 1"},
+                 {offsetof(struct checkpoint_header, version), "version 3; only version 2"},
                  {offsetof(struct checkpoint_header, heads), "another model or seed: vocabulary 19"},
                  {offsetof(struct checkpoint_header, floats), "another model"},
                  {offsetof(struct checkpoint_header, seed), "seed 8"}};
@@ -245,7 +246,7 @@ TEST(wrong_checkpoints_are_refused)
         check_error(restore_trainer(&one.trainer, path), lengths[i] < -1 ? "only 10 bytes" : "copied completely");
     }
     float *after = state_of(&one);
-    ck_assert_mem_eq(after, before, 3 * n * sizeof *before);
+    ck_assert_mem_eq(after, before, 3 * one.model.arena * sizeof *before);
     ck_assert_int_eq(one.trainer.step, STEPS);
     free(before);
     free(after);
@@ -274,7 +275,7 @@ TEST(a_checkpoint_is_whole_or_not_there)
                   saved->seconds);
     ck_assert_int_eq(rename(moved, folder), 0);
     check_error(checkpoint_compare(path, &one.trainer.checkpoint, trainer_state(&one.trainer)),
-                "in number 0 of the weights");
+                "in number 0 of output in the weights");
     one.model.weight[0] = weight;
     ck_assert_int_eq(checkpoint_compare(path, &one.trainer.checkpoint, trainer_state(&one.trainer)), 0);
     one_rank_destroy(&one);

@@ -231,25 +231,20 @@ TEST_EACH(a_model_is_recorded, LENGTH(layer_counts))
     model_destroy(&traced);
 }
 
-/* The first record of each operation has the model's sizes: 2 x 5 tokens, vocabulary 19, width 12, 3 heads, hidden
- * width 10. */
+/* The first record of each operation has the model's sizes: 2 x 5 tokens, vocabulary 19 (with padding 64), width 12, 3
+ * heads, hidden width 10. */
 TEST(recorded_sizes_are_those_of_the_model)
 {
     static const struct {
         enum operation operation;
         size_t size[SPAN_SIZES];
     } known[] = {
-        {OPERATION_EMBEDDING_FORWARD, {10, 12}},
-        {OPERATION_EMBEDDING_BACKWARD, {10, 12, 19}},
-        {OPERATION_LINEAR_BACKWARD_INPUT, {10, 12, 19}},
-        {OPERATION_LINEAR_BACKWARD_WEIGHT, {10, 12, 19}},
-        {OPERATION_RMSNORM_FORWARD, {10, 12}},
-        {OPERATION_RMSNORM_BACKWARD, {10, 12}},
-        {OPERATION_ATTENTION_FORWARD, {2, 5, 3, 4}},
-        {OPERATION_ATTENTION_BACKWARD, {2, 5, 3, 4}},
-        {OPERATION_SWIGLU_FORWARD, {10, 10}},
-        {OPERATION_SWIGLU_BACKWARD, {10, 10}},
-        {OPERATION_CROSS_ENTROPY, {10, 19}},
+        {OPERATION_EMBEDDING_FORWARD, {10, 12}},         {OPERATION_EMBEDDING_BACKWARD, {10, 12, 19}},
+        {OPERATION_LINEAR_BACKWARD_INPUT, {10, 12, 64}}, {OPERATION_LINEAR_BACKWARD_WEIGHT, {10, 12, 64}},
+        {OPERATION_RMSNORM_FORWARD, {10, 12}},           {OPERATION_RMSNORM_BACKWARD, {10, 12}},
+        {OPERATION_ROPE_FORWARD, {2, 5, 3, 4}},          {OPERATION_ATTENTION_FORWARD, {2, 5, 3, 4}},
+        {OPERATION_ATTENTION_BACKWARD, {2, 5, 3, 4}},    {OPERATION_SWIGLU_FORWARD, {10, 10}},
+        {OPERATION_SWIGLU_BACKWARD, {10, 10}},           {OPERATION_CROSS_ENTROPY, {10, 19}},
     };
     struct model model;
     train_once(&model, device_traced(device_cpu(1), &timeline, 1), 1);
@@ -264,8 +259,8 @@ TEST(recorded_sizes_are_those_of_the_model)
     model_destroy(&model);
 }
 
-/* Matrix products take 6 FLOPs per token and parameter, as in model_flops. Causal attention takes 2 T C FLOPs per token
- * and layer forward, and 5 T C backward, which computes the scores again. */
+/* Matrix products take 6 FLOPs per token and parameter, as in model_flops, and per number of the padding. Causal
+ * attention takes 2 T C FLOPs per token and layer forward, and 5 T C backward, which computes the scores again. */
 TEST(recorded_work_is_that_of_the_model)
 {
     struct model model;
@@ -278,7 +273,7 @@ TEST(recorded_work_is_that_of_the_model)
         products += strncmp(f->name, "linear", 6) ? 0 : flops;
         attention += strncmp(f->name, "attention", 9) ? 0 : flops;
     }
-    ck_assert_double_eq(products, 6.0 * (double)model.matmul_parameters * 10);
+    ck_assert_double_eq(products, 6.0 * ((double)model.matmul_parameters + (64 - 19) * 12) * 10);
     ck_assert_double_eq(attention, 7.0 * 2 * 12 * 5 * 10);
     model_destroy(&model);
 }

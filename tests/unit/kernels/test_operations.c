@@ -46,11 +46,8 @@ static const struct {
     {OPERATION_LINEAR_BACKWARD_WEIGHT, {N, I, O}, 210, 4 * (21 + 15 + 35)},
     {OPERATION_RMSNORM_FORWARD, {N, C}, 0, 4 * (4 * N * C + C + N)},
     {OPERATION_RMSNORM_BACKWARD, {N, C}, 0, 4 * (2 * N * C + 2 * N * C + C + C + N)},
-    {OPERATION_ATTENTION_FORWARD,
-     {B, T, H, D},
-     2.0 * B *H *T *T *D,
-     4 * (4 * B * T * H * D + 2 * B * T * H * D + B * H * T +
-          T * D)}, /* the operation reads and writes queries and keys to rotate them */
+    {OPERATION_ROPE_FORWARD, {B, T, H, D}, 0, 4 * (2 * 2 * B * T * H * D + T * D)},
+    {OPERATION_ATTENTION_FORWARD, {B, T, H, D}, 2.0 * B *H *T *T *D, 4 * (4 * B * T * H * D + B * H * T)},
     {OPERATION_ATTENTION_BACKWARD, {B, T, H, D}, 5.0 * B *H *T *T *D, 4 * (8 * B * T * H * D + B * H * T + T * D)},
     {OPERATION_SWIGLU_FORWARD, {N, C}, 0, 4 * 3 * N *C},
     {OPERATION_SWIGLU_BACKWARD, {N, C}, 0, 4 * 5 * N *C},
