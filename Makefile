@@ -232,7 +232,7 @@ lint-rest:
 # finds mistakes at the end of long functions.
 lint-tidy:
 	printf '%s\n' $(filter %.c,$(SOURCES)) | \
-		TIDY_FLAGS='$(subst ',,$(filter-out -W% -march=native,$(ALL_CFLAGS)) -Itests/gpu/emulator -DCUDA_BUILT="" $(DEFINES_bench/base/version)) -Xclang -analyzer-config -Xclang max-nodes=100000' \
+		TIDY_FLAGS='$(subst ',,$(filter-out -W% -march=native,$(ALL_CFLAGS)) -Itests/gpu/emulator -DCUDA_BUILT="" $(FLAGS_bench/base/version)) -Xclang -analyzer-config -Xclang max-nodes=100000' \
 		xargs -n 4 -P $(CORES) sh -c 'clang-tidy --quiet "$$@" -- $$TIDY_FLAGS' clang-tidy
 
 lint-scripts:
@@ -317,7 +317,7 @@ $(OUT)/obj/version: FORCE
 $(OUT)/obj/%.o: %.c $(OUT)/obj/flags
 	@mkdir -p $(@D)
 	$(call say,CC $<)
-	$(Q)$(CC) $(ALL_CFLAGS) $(TOOLKIT) $(DEFINES_$*) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(ALL_CFLAGS) $(TOOLKIT) $(FLAGS_$*) -MMD -MP -c -o $@ $<
 
 # Only these C sources get the flags of the CUDA toolkit, so that the objects of all others are the same with CUDA=0.
 CUDA_OBJECTS := $(patsubst %.c,$(OUT)/obj/%.o,$(filter %.c,$(CUDA_SOURCES)))
@@ -329,7 +329,9 @@ $(OUT)/obj/%.o: %.cu $(OUT)/obj/cuda_flags
 	$(call say,NVCC $<)
 	$(Q)$(NVCC) $(NVCC_FLAGS) -MD -MP -c -o $@ $<
 
-DEFINES_bench/base/version = -DDDPBENCH_VERSION='"$(VERSION)"'
+# What measures the CPU's peak is optimised and not instrumented in any build.
+FLAGS_kernels/cpu/blas_speed = -O3 -fno-sanitize=all
+FLAGS_bench/base/version = -DDDPBENCH_VERSION='"$(VERSION)"'
 $(OUT)/obj/bench/base/version.o: $(OUT)/obj/version
 
 -include $(shell find $(OUT)/obj -name '*.d' 2>/dev/null)

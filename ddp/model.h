@@ -3,9 +3,7 @@
  * Token embedding; L layers of [RMSNorm, causal multi-head attention with RoPE, residual; RMSNorm, SwiGLU feed-forward,
  * residual]; RMSNorm; output projection (not tied to the embedding); mean cross-entropy. No biases. Weights, gradients
  * and each moment of the optimizer are one array (arena), with tensors in the order in which backward finishes their
- * gradients: the reverse of the order in which model.c registers them and forward uses them. Matrix products read rows
- * of logits fastest if these begin at multiples of a cache line or, on GPUs, of 16 bytes. So the output projection has
- * rows of zeros up to a multiple of VOCABULARY_ALIGNMENT, as if the vocabulary were larger, and the loss ignores them.
+ * gradients: the reverse of the order in which model.c registers them and forward uses them.
  */
 #ifndef DDP_MODEL_H
 #define DDP_MODEL_H
@@ -50,6 +48,8 @@ struct tensor {
      * for w3, joined with w1; 0 for a tensor in another tensor's matrix; 1 for all others. */
     int joined;
 };
+/* The output projection has rows of zeros up to a multiple of this, as if the vocabulary were larger, and the loss
+ * ignores their logits: products read rows of logits fastest if these begin at multiples of a cache line. */
 enum { VOCABULARY_ALIGNMENT = 64 };
 /* In floats: a tensor that begins a matrix starts at a multiple of this in the arena; the gaps stay zero. */
 enum { TENSOR_ALIGNMENT = 16 };

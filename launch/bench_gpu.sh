@@ -54,6 +54,8 @@ done
 cd "$(dirname "$0")/.."
 [ ! -d bin ] || export PATH=$PWD/bin:$PATH MPIRUN=$PWD/bin/mpirun # in the unpacked archive of `make pack`
 output=${output:-$PWD/results/gpu-$(date +%Y%m%d-%H%M%S)}
+export PYTHON=$python # for the archive's programs, which look for CUDA's libraries beside PyTorch
+find_mpirun
 # prepare_bare: sets up what Hydra, MPICH and NCCL need even if all ranks run on one machine.
 prepare_bare() {
     local name
@@ -63,8 +65,7 @@ prepare_bare() {
     [ "$(</sys/class/net/lo/operstate)" != down ] || ip link set lo up || say "the loopback device, lo, is down"
     export UCX_TLS=self,sm HYDRA_LAUNCHER=fork NCCL_SOCKET_IFNAME=lo GLOO_SOCKET_IFNAME=lo
 }
-export PYTHON=$python # for the archive's programs, which look for CUDA's libraries beside PyTorch
-find_mpirun
+
 # count_gpus: prints the number of GPUs; without nvidia-smi, which some containers lack, it is the most ranks that find one each.
 count_gpus() {
     local n=0 runs
@@ -80,23 +81,19 @@ count_gpus() {
     rm -rf "$runs"
     echo "$n"
 }
-[ -z "$bare" ] || [ -n "$dry_run" ] || prepare_bare
-gpus=2
-[ -n "$dry_run" ] || gpus=$(count_gpus)
-[ "$gpus" -gt 0 ] || die "there is no NVIDIA GPU here: nvidia-smi -L lists none, or without it ddpbench --device cuda fails"
 
-failed='' left='' worst=0 others='' measured=0 part_ends=''
 # pack_results: replaces the archive by one of all results so far.
 pack_results() {
     [ -z "$archive" ] || [ -n "$dry_run" ] || { tar -czf "$archive.new" -C "$output" . && mv "$archive.new" "$archive"; }
 }
-trap end_child EXIT
-trap_signals
+failed='' left='' worst=0 others='' measured=0 part_ends=''
 # measure NAME COMMAND...: runs the command for at most ten minutes, unless it ended in an earlier call. Writes its exit
 # status to NAME/status when it ends.
 measure() {
     local name=$1 status=0 limit=600 end && shift
     local to=$output/$name
+    # shellcheck disable=SC2053 # too_long is a pattern
+    [[ $name != $too_long ]] || return 0
     if [ -n "$dry_run" ]; then
         say "$name: $*"
         return
@@ -132,6 +129,7 @@ measure() {
     [ "$status" -le "$worst" ] || worst=$status
 }
 
+# provenance: prints what is measured, and on what.
 provenance() {
     echo "# measured by bench_gpu.sh"
     date --iso-8601=seconds
@@ -144,6 +142,14 @@ provenance() {
     nvidia-smi
     nvidia-smi -q -d CLOCK,PERFORMANCE,POWER,TEMPERATURE
 }
+
+trap end_child EXIT
+trap_signals
+[ -z "$bare" ] || [ -n "$dry_run" ] || prepare_bare
+gpus=2
+[ -n "$dry_run" ] || gpus=$(count_gpus)
+[ "$gpus" -gt 0 ] || die "there is no NVIDIA GPU here: nvidia-smi -L lists none, or without it ddpbench --device cuda fails"
+
 if [ -z "$dry_run" ]; then
     if [ -e "$archive" ] && [ ! -e "$output" ]; then
         mkdir -p "$output"
@@ -153,63 +159,62 @@ if [ -z "$dry_run" ]; then
     provenance >>"$output/provenance.txt" 2>&1 || true
 fi
 
-on=(--device cuda --dtype bf16) ranks=("${mpirun[@]}" -n "$gpus" build/ddpbench) monitor=()
-tiny=(--d-model 128 --num-layers 2 --num-heads 2 --context-length 64 --batch-size-per-rank 2 --rounds 2)
-two=(--share-gpu --profile --profile-implementation ddp_bucketed)
-model=("${on[@]}" --batch-size-per-rank 32) gpt2=("${on[@]}" --preset gpt2-small --batch-size-per-rank 16) small=()
+# ---- what is measured ----
+ranks=("${mpirun[@]}" -n "$gpus" build/ddpbench) monitor=()
 ! command -v nvidia-smi >/dev/null || monitor=(--monitor-gpu)
-# Each rank as a host of its own, which lets versions of NCCL before 2.30 share a GPU.
-# shellcheck disable=SC2016 # expanded by the shell of each rank
-as_hosts=("${mpirun[@]}" -n 2 sh -c 'NCCL_HOSTID=host-of-rank-$PMI_RANK exec "$@"' sh build/ddpbench)
-odd=50257 even=50304 step=(build/bench_step "${on[@]}") kernels=(build/bench_kernels --rounds 20)
-gpt2_step=("${step[@]}" --context-length 1024 --batch-size 16)
+on=(--device cuda --dtype bf16) odd=50257 even=50304 largest=1G small=() too_long='' profile=(--rounds 60)
+tiny=(--d-model 128 --num-layers 2 --num-heads 2 --context-length 64 --batch-size-per-rank 2 --rounds 2)
+model=(--batch-size-per-rank 32 --rounds 20) gpt2=(--preset gpt2-small --batch-size-per-rank 16 --rounds 8)
+step=() gpt2_step=(--context-length 1024 --batch-size 16) kernels=(--rounds 20)
 if [ -n "$quick" ]; then # sizes that also an emulated GPU computes in seconds
+    odd=57 even=64 largest=64K small=(--quick) profile=()
+    too_long='@(smoke/@(kernels|step)|kernels-fp32|step-large|tests/@(device|comm|parity-*|cuda*))'
     tiny=(--d-model 32 --num-layers 1 --num-heads 2 --context-length 16 --vocab-size 100 --batch-size-per-rank 2 --rounds 1 --steps-per-block 1)
-    model=("${on[@]}" "${tiny[@]}") gpt2=("${model[@]}") small=(--quick)
-    step+=(--quick --d-model 32 --num-layers 1 --num-heads 2 --context-length 16 --pairs 1) gpt2_step=("${step[@]}") odd=57 even=64
-    kernels=(build/bench_kernels --quick --array-mib 2 --rounds 1)
+    model=("${tiny[@]}") gpt2=("${tiny[@]}")
+    step=(--quick --d-model 32 --num-layers 1 --num-heads 2 --context-length 16 --vocab-size 256 --pairs 1)
+    gpt2_step=("${step[@]}") kernels=(--quick --array-mib 2 --rounds 1)
 fi
+two=(--share-gpu --profile --profile-implementation ddp_bucketed)
 
 part_smoke() {
-    [ -n "$quick" ] || measure smoke/kernels build/bench_kernels "${on[@]}" --quick
-    [ -n "$quick" ] || measure smoke/step build/bench_step "${on[@]}" --quick
+    measure smoke/kernels build/bench_kernels "${on[@]}" --quick
+    measure smoke/step build/bench_step "${on[@]}" --quick
     measure smoke/benchmark "${ranks[@]}" "${on[@]}" "${tiny[@]}" --output "$output/smoke/benchmark/run"
     measure smoke/profile "${ranks[@]}" "${on[@]}" "${tiny[@]}" --profile --profile-implementation ddp_bucketed \
         --profile-output-dir "$output/smoke/profile/run"
     measure smoke/two-on-one "${mpirun[@]}" -n 2 build/ddpbench "${on[@]}" "${tiny[@]}" "${two[@]}" --comm mpi \
         --profile-output-dir "$output/smoke/two-on-one/run"
-    measure smoke/nccl-two-on-one "${as_hosts[@]}" "${on[@]}" "${tiny[@]}" "${two[@]}" --comm nccl \
+    measure smoke/nccl-two-on-one "${mpirun[@]}" -n 2 "${as_hosts[@]}" build/ddpbench "${on[@]}" "${tiny[@]}" "${two[@]}" --comm nccl \
         --profile-output-dir "$output/smoke/nccl-two-on-one/run"
     measure_trace smoke/nccl-two-on-one-trace "$output/smoke/nccl-two-on-one/run"
 }
 
 part_step() {
-    measure step "${step[@]}" ${quick:+--vocab-size 256}
-    measure step-50257 "${gpt2_step[@]}" --vocab-size "$odd"
-    measure step-50304 "${gpt2_step[@]}" --vocab-size "$even"
-    measure kernels-bf16 "${kernels[@]}" "${on[@]}"
+    measure step build/bench_step "${on[@]}" "${step[@]}"
+    measure step-50257 build/bench_step "${on[@]}" "${gpt2_step[@]}" --vocab-size "$odd"
+    measure step-50304 build/bench_step "${on[@]}" "${gpt2_step[@]}" --vocab-size "$even"
+    measure kernels-bf16 build/bench_kernels "${on[@]}" "${kernels[@]}"
 }
 
 # measure_trace NAME DIR: checks the traces and the summary in DIR as measurement NAME, if there is Python.
 measure_trace() { ! command -v "$python" >/dev/null || measure "$1" "$python" tests/gpu/gpu_trace.py "$2"; }
 
 part_bench() {
-    measure kernels-fp32 "${kernels[@]}" --device cuda --dtype fp32
-    [ -n "$quick" ] || measure step-large build/bench_step "${on[@]}" --d-model 1600 --num-heads 25 --num-layers 24
-    measure benchmark "${ranks[@]}" "${model[@]}" --bucket-size-mb 25 --rounds 20 "${monitor[@]}" --output "$output/benchmark"
-    measure benchmark-gpt2-small "${ranks[@]}" "${gpt2[@]}" --bucket-size-mb 25 --rounds 8 "${monitor[@]}" \
+    measure kernels-fp32 build/bench_kernels --device cuda --dtype fp32 "${kernels[@]}"
+    measure step-large build/bench_step "${on[@]}" --d-model 1600 --num-heads 25 --num-layers 24
+    measure benchmark "${ranks[@]}" "${on[@]}" "${model[@]}" --bucket-size-mb 25 "${monitor[@]}" --output "$output/benchmark"
+    measure benchmark-gpt2-small "${ranks[@]}" "${on[@]}" "${gpt2[@]}" --bucket-size-mb 25 "${monitor[@]}" \
         --output "$output/benchmark-gpt2-small"
-    measure profile/ddp_bucketed "${ranks[@]}" "${model[@]}" --bucket-size-mb 25 --rounds 60 "${monitor[@]}" --profile \
+    measure profile/ddp_bucketed "${ranks[@]}" "${on[@]}" "${model[@]}" "${profile[@]}" --bucket-size-mb 25 "${monitor[@]}" --profile \
         --profile-implementation ddp_bucketed --profile-output-dir "$output/profile"
     [ "$gpus" = 1 ] || measure allreduce "${ranks[@]}" allreduce --device cuda --comm nccl -b 8 \
-        -e "$([ -n "$quick" ] && echo 64K || echo 1G)" -f 2 --output "$output/allreduce"
+        -e "$largest" -f 2 --output "$output/allreduce"
 }
 
 part_tests() {
     local group
     for group in 'device unit/kernels/*' 'model unit/ddp/*' 'comm mpi/comm*' 'parity-mpi mpi/parity*by mpi*' \
         'parity-nccl mpi/parity*by nccl*' 'cuda cli/cuda.sh' 'cuda_profile cli/cuda_profile.sh'; do
-        [ -z "$quick" ] || [[ $group == model* ]] || continue
         measure "tests/${group%% *}" env TEST_ONLY="${group#* }" tests/run.sh --gpu build
     done
     CK_RUN_CASE=attention measure_with compute-sanitizer tests/racecheck --tool racecheck --target-processes all \
@@ -223,7 +228,7 @@ part_peer() {
     for residual in fp32 bf16; do
         measure "peers-$residual" bench/peers/compare.sh --ranks "$gpus" --python "$python" --repeats 2 \
             --implementations none,ddp_bucketed --peer-options "--residual-dtype $residual" \
-            --output "$output/peers-$residual/runs" -- "${model[@]}" --bucket-size-mb 25 --rounds 5
+            --output "$output/peers-$residual/runs" -- "${on[@]}" "${model[@]}" --bucket-size-mb 25 --rounds 5
     done
 }
 

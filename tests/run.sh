@@ -15,7 +15,7 @@
 #   --cpu   only tests on the CPU, for the sanitizers: tests/mpi with 1 and 2 ranks, and of tests/cli allreduce.sh,
 #           benchmark.sh, comm.sh, compare.sh, help.sh, profile.sh and report.sh
 #   --rest  all tests that are worth repeating in a plain build after --cpu: leaves out tests/unit/document and
-#           tests/unit/results, and of tests/cli allreduce.sh, compare.sh, help.sh, profile.sh and report.sh
+#           tests/unit/results, and of tests/cli allreduce.sh, benchmark.sh, compare.sh, help.sh, profile.sh and report.sh
 #   --long  runs simulations with all repetitions, not with a tenth, and attention on an emulated GPU with all magnitudes of scores
 set -euo pipefail
 
@@ -99,6 +99,15 @@ wait_for() {
     done
 }
 
+# failed_checks LOG: prints a line for each failed check: its words, and the start and the end of what it printed.
+failed_checks() {
+    awk 'function flush() { if (line != "") print (length(line) > 600 ? substr(line, 1, 300) " [...] " substr(line, length(line) - 250) : line); line = "" }
+        /^not ok - / || /^[^ ]+:[0-9]+:[FE]:/ { flush(); line = $0; next }
+        line != "" && sub(/^    /, "") { line = line " | " $0; next }
+        { flush() }
+        END { flush() }' "$1"
+}
+
 # report N: counts the checks of program N, which has ended, and prints a summary line, followed by its output if a check failed.
 report() {
     local kind=${kinds[$1]} name=${names[$1]} log=$work/$1.log status seconds cpu_seconds why='' good=0 bad=0 skip=0
@@ -136,8 +145,7 @@ report() {
     printf '%-6s %-44s %s, %s s%s\n' "$([ "$bad" = 0 ] && echo ok || echo FAILED)" "$name" "$summary" "$seconds" "${why:+: $why}"
     if [ "$bad" -gt 0 ]; then
         sed 's/^/    /' "$log"
-        { [ -z "$why" ] || echo "$why"; grep -E '^not ok - |^[^ ]+:[0-9]+:[FE]:' "$log" || true; } |
-            while IFS= read -r words; do echo "failed: $name: $words"; done >>"$work/failures"
+        { [ -z "$why" ] || echo "$why"; failed_checks "$log"; } | sed "s|^|failed: $name: |" >>"$work/failures"
     elif [ "$skip" -gt 0 ]; then
         sed -n 's/^skip - /       skipped: /p' "$log"
     fi
@@ -185,7 +193,7 @@ run_scripts() {
     local name
     for name in "$@"; do
         [ "$only" != cpu ] || [[ $name == @(allreduce|benchmark|comm|compare|help|profile|report) ]] || continue
-        [ "$only" != rest ] || [[ $name != @(allreduce|compare|help|profile|report) ]] || continue
+        [ "$only" != rest ] || [[ $name != @(allreduce|benchmark|compare|help|profile|report) ]] || continue
         run_one lines "cli/$name.sh" "tests/cli/$name.sh" "$build"
     done
 }

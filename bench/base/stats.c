@@ -323,6 +323,15 @@ struct unpaired stats_unpaired(const double *a, size_t n_a, const double *b, siz
     return (struct unpaired){mean_a - mean_b, error, df};
 }
 
+struct estimate stats_unpaired_ratio(const double *a, size_t n_a, const double *b, size_t n_b)
+{
+    if (n_a < STATS_LEAST || n_b < STATS_LEAST)
+        return (struct estimate){NAN, NAN, NAN, NAN, NAN, 0};
+    struct unpaired ratio = stats_unpaired(a, n_a, b, n_b, 0);
+    double d = ratio.difference, half = stats_t_quantile(0.975, ratio.df) * ratio.error;
+    return (struct estimate){exp(d), exp(d - half), exp(d + half), NAN, NAN, n_a < n_b ? n_a : n_b};
+}
+
 struct measured stats_difference(struct measured x, struct measured y)
 {
     double d = x.value - y.value;

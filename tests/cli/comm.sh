@@ -181,8 +181,7 @@ again
 CUDA_VISIBLE_DEVICES=0 run 2 --device cuda --share-gpu --comm nccl
 check 1 "--share-gpu --comm nccl is refused with NCCL before 2.30" '--comm nccl with --share-gpu needs NCCL 2.30 or later, but this is 2.28.9'
 again
-# shellcheck disable=SC2016 # expanded by the shell of each rank
-CUDA_VISIBLE_DEVICES=0 try "${mpirun[@]}" -n 2 sh -c 'NCCL_HOSTID=host-of-rank-$PMI_RANK exec "$@"' sh "$program" "${tiny[@]}" --output out \
+CUDA_VISIBLE_DEVICES=0 try "${mpirun[@]}" -n 2 "${as_hosts[@]}" "$program" "${tiny[@]}" --output out \
     --device cuda --share-gpu --comm nccl --implementations ddp
 is "ranks that share a GPU use NCCL before 2.30 if each has its own NCCL_HOSTID" "$status $(field comm)" "0 nccl"
 again

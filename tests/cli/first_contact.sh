@@ -35,14 +35,14 @@ try "${contact[@]}" --output second
 check 0 "the archive is continued elsewhere" 'smoke/benchmark: ended earlier with status 0'
 is "no measurement of the first call is repeated" "$(grep -c 'ended earlier' said)" "$done_first"
 is "each part has results" "$(cd second && find . -name status -printf '%h\n' | LC_ALL=C sort | xargs)" \
-    "./benchmark ./benchmark-gpt2-small ./kernels-bf16 ./kernels-fp32 ./profile/ddp_bucketed ./smoke/benchmark ./smoke/nccl-two-on-one\
+    "./benchmark ./benchmark-gpt2-small ./kernels-bf16 ./profile/ddp_bucketed ./smoke/benchmark ./smoke/nccl-two-on-one\
  ./smoke/nccl-two-on-one-trace ./smoke/profile ./smoke/two-on-one ./step ./step-50257 ./step-50304 ./tests/model ./tests/racecheck\
  ./tools/memcheck ./tools/ncu ./tools/ncu-products"
-is "the last line counts them" "$(tail -n 1 said)" "bench_gpu.sh: 18 measurements ended"
+is "the last line counts them" "$(tail -n 1 said)" "bench_gpu.sh: 17 measurements ended"
 succeeds "ncu leaves the clock as it is" grep -q 'clock-control none' second/tools/ncu/output.txt
 printf '#!/bin/sh\nexit 3\n' >there/tools/ncu && rm -r second/tools/ncu
 try "${contact[@]}" --output second
-check 1 "what fails is in the last line" '18 measurements ended; FAILED: tools/ncu \(see output.txt'
+check 1 "what fails is in the last line" '17 measurements ended; FAILED: tools/ncu \(see output.txt'
 mv there/tools/nvidia-smi there/nvidia-smi 2>/dev/null || true
 try "${contact[@]}" --output third
 check 1 "without nvidia-smi, ddpbench says how many GPUs there are" 'smoke/benchmark: ended earlier with status 0'

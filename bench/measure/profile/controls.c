@@ -119,19 +119,6 @@ static struct estimate mean_ratio(const double *a, const double *b, size_t n)
     return stats_of_paired(&paired);
 }
 
-/* Returns the geometric mean of a / that of b, with a 95 % interval by Student's t, unless there are too few samples.
- */
-static struct estimate unpaired_ratio(const double *a, size_t n_a, const double *b, size_t n_b)
-{
-    size_t n = n_a < n_b ? n_a : n_b;
-    if (n < STATS_LEAST)
-        return (struct estimate){NAN, NAN, NAN, NAN, NAN, 0};
-    struct unpaired ratio = stats_unpaired(a, n_a, b, n_b, 0);
-    double half = stats_t_quantile(0.975, ratio.df) * ratio.error;
-    return (struct estimate){
-        exp(ratio.difference), exp(ratio.difference - half), exp(ratio.difference + half), NAN, NAN, n};
-}
-
 void controls_compute(struct controls *c, const struct job *job, const struct measurements *m)
 {
     /* A result that does not apply is estimated from n = 0 rounds, so the row given for it is not read. */
@@ -162,7 +149,7 @@ void controls_compute(struct controls *c, const struct job *job, const struct me
     c->overlap_efficiency = (struct estimate){
         c->saved.median / could, c->saved.ci_low / could, c->saved.ci_high / could, NAN, NAN, c->saved.n};
     c->profiling_overhead = mean_ratio(step, untraced, n);
-    c->tracer_residue = unpaired_ratio(untraced, n, c->before, c->n_before);
+    c->tracer_residue = stats_unpaired_ratio(untraced, n, c->before, c->n_before);
     c->step_to_none = mean_ratio(step, none, of_none);
     c->compute_slowdown = mean_ratio(c->compute, c->compute_none, of_none);
     c->sync_cost = stats_excess(step, none, of_none ? of_communication : 0, 0);

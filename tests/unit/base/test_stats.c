@@ -251,6 +251,14 @@ TEST(unpaired_known)
     ck_assert_double_eq(s.difference, 0);
     ck_assert_double_eq_tol(s.error, 0.001 * sqrt(2.0 / 3), 1e-16);
     ck_assert_double_eq(stats_unpaired(one, 1, a, 3, 0.001).error, stats_unpaired(one, 1, a, 3, 0).error);
+    /* 7 and 6 samples, logarithms / log 2: 3 and 0 on average, sums of squares 6 and 4, variance 10 / 11 */
+    const double c[] = {4, 4, 4, 8, 16, 16, 16}, d[] = {0.5, 0.5, 1, 1, 2, 2};
+    struct estimate ratio = stats_unpaired_ratio(c, 7, d, 6);
+    double half = log(2) * sqrt(10.0 / 11 * (1.0 / 7 + 1.0 / 6)) * stats_t_quantile(0.975, 11);
+    ck_assert_double_eq_tol(ratio.median, 8, 1e-13);
+    ck_assert_double_eq_tol(ratio.ci_low, 8 * exp(-half), 1e-13);
+    ck_assert_double_eq_tol(ratio.ci_high, 8 * exp(half), 1e-12);
+    ck_assert(ratio.n == 6 && isnan(stats_unpaired_ratio(c, 7, d, 5).median));
 }
 
 /* Holm's weighted procedure by hand at level 0.05, in the order of p / weight (0.005, 0.02, 0.0625, 0.25). The first
