@@ -4,7 +4,7 @@
 # Usage: [MPIRUN=mpirun] [TEST_ONLY=PATTERN] tests/run.sh [OPTION...] BUILD_DIR
 # Runs each tests/cli/*.sh, and the programs in BUILD_DIR that are built from tests/unit/*/test_*.c and tests/mpi/*.c; those of
 # tests/mpi under MPIRUN with 1, 2, 3 and 4 ranks, or with 1 and 3. Tests that open a device also run on an emulated GPU, and on
-# a GPU if there is one. Tests that check no durations run first, several at a time: two more than there are cores, or
+# a GPU if there is one. Tests that check no durations run first, several at a time: three more than there are cores, or
 # fewer if /dev/shm is small. The other tests then run one after another.
 # BUILD_DIR/tests/times.tsv lists the seconds and CPU seconds of each test. The output ends with a line "failed: NAME: WORDS"
 # for each failed check, and the five slowest tests.
@@ -226,13 +226,13 @@ share_machine() {
     export shared_mib=$((shared_mib / lanes))
 }
 
-# Scripts that check no durations, longest first. Two more than there are cores run at a time, because most of them often wait.
+# Scripts that check no durations, longest first. Three more than there are cores run at a time, because most of them often wait.
 sharing=(peer comm slurm bad_launch bad_calls profile faults benchmark sweep paper allreduce netlab tune prometheus compare report run
     gate pack install help blas fences profilers)
 sharing_emulated=(cuda first_contact cuda_profile)
 run_sharing() {
     local source name ranks
-    share_machine $(($(count_cpus) + 2))
+    share_machine $(($(count_cpus) + 3))
     run_scripts "${sharing[@]}"
     if [ "$only" != cpu ]; then
         run_one check "unit/kernels/test_device, emulated GPU" "$build/emulated/tests/unit/kernels/test_device"
