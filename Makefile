@@ -164,7 +164,7 @@ bench-kernels bench-step: bench-%: all
 
 # Makes the measurements on GPUs, in parts of at most ten minutes, and describes the machine. PYTHON: a Python with PyTorch.
 bench-gpu: all
-	@$(MAKE) $(PARALLEL) $(OUT)/bench_kernels $(OUT)/bench_step
+	@$(MAKE) $(PARALLEL) $(OUT)/bench_kernels $(OUT)/bench_step tests
 	launch/bench_gpu.sh --python $(call quote,$(PYTHON)) $(ARGS)
 
 # Compares ddpbench's times of an all-reduce with those of a plain loop around MPI_Allreduce, in one run.
@@ -329,7 +329,7 @@ $(OUT)/obj/%.o: %.cu $(OUT)/obj/cuda_flags
 	$(call say,NVCC $<)
 	$(Q)$(NVCC) $(NVCC_FLAGS) -MD -MP -c -o $@ $<
 
-# What measures the CPU's peak is optimised and not instrumented in any build.
+# The measurement of the CPU's peak is always optimised and never instrumented.
 FLAGS_kernels/cpu/blas_speed = -O3 -fno-sanitize=all
 FLAGS_bench/base/version = -DDDPBENCH_VERSION='"$(VERSION)"'
 $(OUT)/obj/bench/base/version.o: $(OUT)/obj/version

@@ -21,7 +21,7 @@ struct checkpoint_header {
     char magic[8];    /* "DDPBENCH" */
     uint64_t version; /* 2 */
     uint64_t vocabulary, width, layers, heads, ff;
-    uint64_t floats; /* the number of elements of each array: of parameters */
+    uint64_t floats; /* elements of each array: the model's number of parameters */
     uint64_t seed;   /* seed of the initial weights and of the order of the data */
     int64_t step;    /* the next step of the schedule */
     int64_t update;  /* AdamW's number of the next step, counted from 1 */

@@ -64,11 +64,11 @@ struct comm_nccl {
 
 /* ---- the library ---- */
 
+/* Returns NCCL's version code; 0 without NCCL, because ncclGetVersion fails in the stub that launch/pack.sh makes. */
 static int version_number(void)
 {
     int code = 0;
-    return ncclGetVersion(&code) == ncclSuccess ? code
-                                                : 0; /* fails in the library that launch/pack.sh puts in its place */
+    return ncclGetVersion(&code) == ncclSuccess ? code : 0;
 }
 
 const char *comm_nccl_version(void)
@@ -88,10 +88,11 @@ int comm_nccl_check(const struct comm_options *options)
     enum { SHARING_SINCE = 23000 };
     if (!comm_nccl_version())
         return error_report("--comm nccl: NCCL's library was not found on this machine: use --comm mpi");
+    /* ranks with different NCCL_HOSTID count as ranks of different hosts */
     if (options->shares_gpu && version_number() < SHARING_SINCE && !getenv("NCCL_HOSTID"))
         return error_report(
             "--comm nccl with --share-gpu needs NCCL 2.30 or later, but this is %s: use --comm mpi, or give each rank "
-            "a GPU of its own",
+            "a GPU or an NCCL_HOSTID of its own",
             comm_nccl_version());
     const char *blocking = getenv("NCCL_COMM_BLOCKING"); /* NCCL reads text that is not a number as 0 */
     if (blocking && *blocking && strtoll(blocking, NULL, 0) == 0)

@@ -42,7 +42,7 @@ struct tensor {
     size_t offset;        /* offset of the tensor in each arena, in floats */
     size_t rows, columns; /* [rows, columns]; a norm's weight is [1, C] */
     size_t count;         /* rows * columns */
-    size_t padding;       /* rows of zeros that follow the tensor in each arena, and which products compute, too */
+    size_t padding;       /* rows of zeros after the tensor in each arena; products compute them as well */
     /* The number of tensors (this one and those registered just before it) that form one matrix. They have the same
      * input, so one product computes all of them, and they are adjacent in the arenas. 3 for v, joined with k and q; 2
      * for w3, joined with w1; 0 for a tensor in another tensor's matrix; 1 for all others. */
@@ -54,8 +54,8 @@ enum { VOCABULARY_ALIGNMENT = 64 };
 /* In floats: a tensor that begins a matrix starts at a multiple of this in the arena; the gaps stay zero. */
 enum { TENSOR_ALIGNMENT = 16 };
 
-/* Returns the rows of the matrix that ends with this tensor, with padding; 0 for a tensor in another tensor's matrix.
- */
+/* Returns the rows, with padding, of the matrix that begins with this tensor in the arena; 0 if the tensor is part of
+ * another tensor's matrix. */
 size_t tensor_matrix_rows(const struct tensor *tensor);
 
 /* Returns the rows of the output projection, and the columns of logits: the vocabulary with padding. */
@@ -125,8 +125,9 @@ size_t model_operations(const struct model *model);
 size_t model_ranges(const struct model *model);
 
 /* Returns the floating-point operations of one training step on `tokens` tokens: 6 per token and matmul parameter, and
- * for attention, forward and backward, 6 L C T per token, its causal half, or 12 L C T if whole_attention is not 0, as
- * PaLM, nanoGPT and llm.c count. Source: Chowdhery et al., PaLM, 2022, arXiv:2204.02311, appendix B. */
+ * for attention, forward and backward, 6 L C T per token, its causal half, as llm.c counts, or 12 L C T if
+ * whole_attention is not 0, as PaLM and nanoGPT count. Source: Chowdhery et al., PaLM, 2022, arXiv:2204.02311, appendix
+ * B. */
 double model_flops(const struct model *model, size_t tokens, int whole_attention);
 
 #endif

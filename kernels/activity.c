@@ -36,7 +36,7 @@ void activities_rewind(struct activities *a, const struct activities_mark *mark)
 void activities_add(struct activities *a, const struct activity *activity)
 {
     if (activity->start_ns <= 0 || activity->end_ns < activity->start_ns)
-        a->untimed += activity->kind <= ACTIVITY_FILL;
+        a->untimed += (size_t)activity_on_gpu(activity->kind);
     else if (a->n == a->capacity)
         a->dropped++;
     else

@@ -14,10 +14,16 @@
 enum activity_kind {
     ACTIVITY_KERNEL,
     ACTIVITY_COPY,
-    ACTIVITY_FILL, /* memset; the kinds up to here are work of the GPU */
+    ACTIVITY_FILL, /* memset */
     ACTIVITY_CALL, /* the host calls the runtime or the driver */
     ACTIVITY_WAIT  /* the host or a stream waits for a stream, an event, or all work */
 };
+
+/* Returns 1 for work of the GPU: a kernel, copy or fill. */
+static inline int activity_on_gpu(enum activity_kind kind)
+{
+    return kind == ACTIVITY_KERNEL || kind == ACTIVITY_COPY || kind == ACTIVITY_FILL;
+}
 
 #define ACTIVITY_NONE UINT32_MAX /* stands for a number that is unknown or does not apply */
 
@@ -74,7 +80,7 @@ void activities_create(struct activities *activities, size_t capacity, size_t ma
 void activities_destroy(struct activities *activities); /* a zeroed struct is fine */
 
 /* Add a record or a mark. One that does not fit is only counted as dropped, and a kernel, copy or fill without times as
- * untimed. A call or a wait without times is left out: no figure needs it. */
+ * untimed. A call or wait without times is dropped without being counted, because no figure uses it. */
 void activities_add(struct activities *activities, const struct activity *activity);
 void activities_add_mark(struct activities *activities, const struct activity_mark *mark);
 

@@ -152,8 +152,9 @@ struct device {
                             size_t stride);
 
     /* loss[0] += loss_scale * sum over N of (log(sum of exp(logits[i, :])) - logits[i, target[i]]), and logits[N, V]
-     * is replaced by its gradient (softmax - one at target) * grad_scale. Rows of logits begin every `stride` numbers,
-     * a multiple of 8 and at least V; numbers V to stride of a row may be anything, and become 0. */
+     * is replaced by its gradient (softmax - one at target) * grad_scale. logits is aligned to 16 bytes, and its rows
+     * begin every `stride` numbers, a multiple of 8 and at least V; numbers V to stride of a row may be anything, also
+     * NaN, and become 0. */
     void (*cross_entropy)(float *loss, void *logits, const int32_t *target, size_t N, size_t V, size_t stride,
                           float loss_scale, float grad_scale);
 

@@ -2,7 +2,7 @@
 # bench_gpu.sh - measures the GPUs of this machine, one command after another, and compares with earlier results
 #
 # Usage: launch/bench_gpu.sh [OPTION]... [PART]..., by `make bench-gpu`, or in the unpacked archive of `make pack`
-# Parts (default: step bench peer), each of which takes less than ten minutes on one GPU:
+# Parts (default: step bench peer), each planned for less than ten minutes on one GPU:
 #   smoke  all measurements at small sizes, as a quick test
 #   step   a step against its matrix products, also of GPT-2 with a vocabulary of 50257 and of 50304; each operation
 #   tests  tests/run.sh --gpu, group by group, and racecheck of attention
@@ -11,20 +11,20 @@
 #   tools  compute-sanitizer and Nsight Compute, where they are installed
 #   bench  the strategies, a profile, and NCCL where there are several GPUs; each operation in fp32, and a step of a larger model
 # Options:
-#   --first-contact   smoke and step; tests; torch and peer; tools; bench: each of the five gets at most nine minutes, and what did
-#                     not end is left to the next call. launch/first-contact.md says what to conclude from the figures
-#   --archive FILE    after each measurement, packs the results into FILE, a .tgz; if --output does not exist, unpacks FILE first
+#   --first-contact   runs all parts in five groups of at most nine minutes each (smoke and step; tests; torch and peer; tools;
+#                     bench), and leaves what has not ended to the next call. launch/first-contact.md explains the figures
+#   --archive FILE    after each measurement, packs the results into FILE, a .tgz; if --output has no results, unpacks FILE first
 #   --output DIR      directory of the results (default results/gpu-<time>): provenance.txt and, for each measurement, a
-#                     directory with output.txt and status. Measurements that ended in an earlier call are not repeated
-#   --seconds N       stops after N seconds (default: no limit)
+#                     directory with output.txt and status. The next call repeats only measurements that failed
+#   --seconds N       stops after N seconds (default: no limit); the next call goes on with the measurement that was cut off
 #   --reference DIR   results of an earlier call, with which ddpbench compare compares the new results
 #   --python PROGRAM  a Python with PyTorch and NumPy (default python3); without them torch and peer are skipped
-#   --quick           small sizes and few repeats in all parts, to see that they run
+#   --quick           small sizes and few repeats, to see that all parts run; leaves out measurements that have no small size
 #   --bare            for minimal containers, as root: makes the host's name resolve, mounts /dev/shm and brings lo up
-#   --dry-run         prints the commands instead of running them; needs no GPU
-# A failed measurement does not stop the others, and is not repeated until its directory is removed. The last line has the
-# number of measurements, and the names of those that failed or are left.
-# Exit status: 1 if a measurement failed, now or earlier; 7 if measurements remain; otherwise the highest of the comparisons.
+#   --dry-run         prints the commands for a machine with two GPUs instead of running them; needs no GPU
+# A failed measurement does not stop the others. The last line has the number of measurements, and the names of those that
+# failed, are left, or were skipped because a tool is missing.
+# Exit status: 1 if a measurement failed; 7 if measurements are left; otherwise the highest of the comparisons.
 
 # shellcheck disable=SC2317 # functions are called through variables
 set -euo pipefail
@@ -44,7 +44,7 @@ for part in "${parts[@]}"; do
     [[ $part == @(smoke|step|bench|tests|torch|peer|tools) ]] ||
         usage_error "unknown part '$part'; expected smoke, step, bench, tests, torch, peer or tools; see --help"
 done
-[ -z "$first_contact" ] || [ ${#parts[@]} = 0 ] || usage_error "--first-contact makes all parts; give no part"
+[ -z "$first_contact" ] || [ ${#parts[@]} = 0 ] || usage_error "--first-contact runs all parts; leave out '${parts[*]}'"
 [ -z "$archive" ] || archive=$(realpath -m -- "$archive")
 [ -z "$output" ] || output=$(realpath -m -- "$output")
 [ -z "$reference" ] || reference=$(realpath -e -- "$reference")
@@ -66,43 +66,51 @@ prepare_bare() {
     export UCX_TLS=self,sm HYDRA_LAUNCHER=fork NCCL_SOCKET_IFNAME=lo GLOO_SOCKET_IFNAME=lo
 }
 
-# count_gpus: prints the number of GPUs; without nvidia-smi, which some containers lack, it is the most ranks that find one each.
+# count_gpus: prints the number of GPUs that CUDA_VISIBLE_DEVICES shows, or that there are; without nvidia-smi, which some
+# containers lack, it is the most ranks that find one each.
 count_gpus() {
-    local n=0 runs
-    if command -v nvidia-smi >/dev/null; then
+    local n=0 runs visible
+    if [ -n "${CUDA_VISIBLE_DEVICES:-}" ]; then
+        IFS=, read -ra visible <<<"$CUDA_VISIBLE_DEVICES"
+        echo "${#visible[@]}"
+        return
+    elif command -v nvidia-smi >/dev/null; then
         nvidia-smi -L 2>/dev/null | grep -c '^GPU ' || true
         return
     fi
     runs=$(mktemp -d)
     while "${mpirun[@]}" -n $((n + 1)) build/ddpbench --device cuda --d-model 32 --num-layers 1 --num-heads 2 --context-length 16 \
-        --vocab-size 100 --batch-size-per-rank 1 --implementations none --rounds 1 --output "$runs/$n" >/dev/null 2>&1; do
+        --vocab-size 100 --batch-size-per-rank 1 --implementations none --rounds 1 --output "$runs/$n" >/dev/null 2>"$runs/said"; do
         n=$((n + 1))
     done
+    [ "$n" -gt 0 ] || say "$(tail -n 1 "$runs/said")"
     rm -rf "$runs"
     echo "$n"
 }
 
 # pack_results: replaces the archive by one of all results so far.
 pack_results() {
-    [ -z "$archive" ] || [ -n "$dry_run" ] || { tar -czf "$archive.new" -C "$output" . && mv "$archive.new" "$archive"; }
+    [ -z "$archive" ] || [ -n "$dry_run" ] || { tar -czf "$archive.new" -C "$output" . && mv "$archive.new" "$archive"; } ||
+        say "--archive $archive: cannot be written; the results are in $output"
 }
-failed='' left='' worst=0 others='' measured=0 part_ends=''
-# measure NAME COMMAND...: runs the command for at most ten minutes, unless it ended in an earlier call. Writes its exit
-# status to NAME/status when it ends.
+failed='' left='' skipped='' worst=0 others='' measured=0 part_ends=''
+# measure NAME COMMAND...: runs the command for at most ten minutes, unless it succeeded in an earlier call or took too
+# long. Writes its exit status to NAME/status when it ends.
 measure() {
     local name=$1 status=0 limit=600 end && shift
     local to=$output/$name
     # shellcheck disable=SC2053 # too_long is a pattern
-    [[ $name != $too_long ]] || return 0
+    [[ $name != $too_long ]] || { say "$name: left out by --quick"; return; }
     if [ -n "$dry_run" ]; then
-        say "$name: $*"
+        echo "$name: $(quote_words "$@")"
         return
     fi
     for end in $seconds $part_ends; do
         [ $((end - SECONDS)) -ge "$limit" ] || limit=$((end - SECONDS))
     done
-    if [ -e "$to/status" ]; then
-        say "$name: ended earlier with status $(<"$to/status")"
+    [ ! -e "$to/status" ] || status=$(<"$to/status")
+    if [ -e "$to/status" ] && [[ $status == @(0|124|137) ]]; then
+        say "$name: ended earlier with status $status"
     elif [ "$limit" -lt 5 ]; then
         left+=" $name"
         return
@@ -110,9 +118,10 @@ measure() {
         say "$name: $*"
         rm -rf "$to"
         mkdir -p "$to"
+        status=0
         wait_child tee_output "$to/output.txt" timeout --foreground --kill-after=10 "$limit" "$@" || status=$?
-        # A command that was cut off is left to the next call, unless it was the first one of its part: it never has more time.
-        if [[ $status == @(124|137) ]] && [ "$limit" -lt 600 ] && [ -n "$others" ]; then
+        # A command that was cut off is left to the next call, unless it had all the time of its part.
+        if [[ $status == @(124|137) ]] && [ "$limit" -lt 600 ] && { [ -n "$others" ] || [ "${seconds:-$((SECONDS + 1))}" -le "$SECONDS" ]; }; then
             left+=" $name"
             pack_results
             return
@@ -145,29 +154,38 @@ provenance() {
 
 trap end_child EXIT
 trap_signals
+for program in ddpbench bench_kernels bench_step tests/mpi/parity; do
+    [ -n "$dry_run" ] || [ -x "build/$program" ] || die "there is no build/$program; make bench-gpu builds all that is measured"
+done
 [ -z "$bare" ] || [ -n "$dry_run" ] || prepare_bare
 gpus=2
 [ -n "$dry_run" ] || gpus=$(count_gpus)
-[ "$gpus" -gt 0 ] || die "there is no NVIDIA GPU here: nvidia-smi -L lists none, or without it ddpbench --device cuda fails"
+[ "$gpus" -gt 0 ] || die "found no NVIDIA GPU: nvidia-smi -L must list one, or, without nvidia-smi, build/ddpbench --device cuda must run"
 
 if [ -z "$dry_run" ]; then
-    if [ -e "$archive" ] && [ ! -e "$output" ]; then
+    [[ $archive != "$output"/* ]] || usage_error "--archive $archive: lies in --output $output, which it packs; name another file"
+    [ -z "$archive" ] || { : >"$archive.new"; } 2>/dev/null || die "--archive $archive: cannot be written; name another file"
+    if [ -e "$archive" ] && [ -z "$(ls -A "$output" 2>/dev/null)" ]; then
         mkdir -p "$output"
-        tar -xzf "$archive" -C "$output" || die "--archive $archive: is not an archive of results; remove it, or name another"
+        tar -xzf "$archive" -C "$output" || die "--archive $archive: is not a .tgz of results; remove it, or name another file"
     fi
     claim_directory "$output" provenance.txt '# measured by bench_gpu.sh'
+    for name in $(tar -tzf "$archive" 2>/dev/null | grep '/status$' || true); do
+        [ -e "$output/$name" ] || usage_error "--archive $archive: has results that --output $output lacks, such as ${name%/status}; \
+give a new --output, into which the archive is unpacked, or another archive"
+    done
     provenance >>"$output/provenance.txt" 2>&1 || true
 fi
 
 # ---- what is measured ----
 ranks=("${mpirun[@]}" -n "$gpus" build/ddpbench) monitor=()
 ! command -v nvidia-smi >/dev/null || monitor=(--monitor-gpu)
-on=(--device cuda --dtype bf16) odd=50257 even=50304 largest=1G small=() too_long='' profile=(--rounds 60)
+on=(--device cuda --dtype bf16) unpadded=50257 padded=50304 largest=1G small=() too_long='' profile=(--rounds 60)
 tiny=(--d-model 128 --num-layers 2 --num-heads 2 --context-length 64 --batch-size-per-rank 2 --rounds 2)
 model=(--batch-size-per-rank 32 --rounds 20) gpt2=(--preset gpt2-small --batch-size-per-rank 16 --rounds 8)
 step=() gpt2_step=(--context-length 1024 --batch-size 16) kernels=(--rounds 20)
 if [ -n "$quick" ]; then # sizes that also an emulated GPU computes in seconds
-    odd=57 even=64 largest=64K small=(--quick) profile=()
+    unpadded=57 padded=64 largest=64K small=(--quick) profile=()
     too_long='@(smoke/@(kernels|step)|kernels-fp32|step-large|tests/@(device|comm|parity-*|cuda*))'
     tiny=(--d-model 32 --num-layers 1 --num-heads 2 --context-length 16 --vocab-size 100 --batch-size-per-rank 2 --rounds 1 --steps-per-block 1)
     model=("${tiny[@]}") gpt2=("${tiny[@]}")
@@ -191,13 +209,13 @@ part_smoke() {
 
 part_step() {
     measure step build/bench_step "${on[@]}" "${step[@]}"
-    measure step-50257 build/bench_step "${on[@]}" "${gpt2_step[@]}" --vocab-size "$odd"
-    measure step-50304 build/bench_step "${on[@]}" "${gpt2_step[@]}" --vocab-size "$even"
+    measure step-50257 build/bench_step "${on[@]}" "${gpt2_step[@]}" --vocab-size "$unpadded"
+    measure step-50304 build/bench_step "${on[@]}" "${gpt2_step[@]}" --vocab-size "$padded"
     measure kernels-bf16 build/bench_kernels "${on[@]}" "${kernels[@]}"
 }
 
 # measure_trace NAME DIR: checks the traces and the summary in DIR as measurement NAME, if there is Python.
-measure_trace() { ! command -v "$python" >/dev/null || measure "$1" "$python" tests/gpu/gpu_trace.py "$2"; }
+measure_trace() { if command -v "$python" >/dev/null; then measure "$1" "$python" tests/gpu/gpu_trace.py "$2"; else skipped+=" $1"; fi; }
 
 part_bench() {
     measure kernels-fp32 build/bench_kernels --device cuda --dtype fp32 "${kernels[@]}"
@@ -217,8 +235,8 @@ part_tests() {
         'parity-nccl mpi/parity*by nccl*' 'cuda cli/cuda.sh' 'cuda_profile cli/cuda_profile.sh'; do
         measure "tests/${group%% *}" env TEST_ONLY="${group#* }" tests/run.sh --gpu build
     done
-    CK_RUN_CASE=attention measure_with compute-sanitizer tests/racecheck --tool racecheck --target-processes all \
-        build/tests/unit/kernels/test_device
+    measure_with compute-sanitizer tests/racecheck --tool racecheck --error-exitcode 1 --target-processes all \
+        env CK_RUN_CASE=attention build/tests/unit/kernels/test_device
 }
 
 part_torch() { measure torch "$python" bench/peers/torch_kernels.py --device cuda "${small[@]}"; }
@@ -236,11 +254,11 @@ part_peer() {
 measure_with() {
     local path
     path=$(command -v "$1" || ls "${CUDA_HOME:-/usr/local/cuda}/bin/$1" 2>/dev/null || { [ -n "$dry_run" ] && echo "$1"; }) ||
-        { say "$2: there is no $1 here"; return; }
+        { skipped+=" $2"; return; }
     measure "$2" "$path" "${@:3}"
 }
 part_tools() {
-    measure_with compute-sanitizer tools/memcheck --target-processes all build/bench_step "${on[@]}" --quick --vocab-size 1000
+    measure_with compute-sanitizer tools/memcheck --error-exitcode 1 --target-processes all build/bench_step "${on[@]}" --quick --vocab-size 1000
     measure_with ncu tools/ncu --target-processes all --clock-control none --set full -k 'regex:attention|rmsnorm|cross|swiglu' \
         -c 16 build/bench_kernels "${on[@]}" "${small[@]}"
     measure_with ncu tools/ncu-products --target-processes all --clock-control none --set basic -k 'regex:gemm|cutlass|nvjet' -c 40 \
@@ -254,15 +272,15 @@ for group in "${parts[@]}"; do
         if [[ $part != @(torch|peer) ]] || has_torch; then
             "part_$part"
         else
-            say "$part: $python has no NumPy, or no PyTorch that sees a GPU"
+            skipped+=" $part"
         fi
     done
 done
 
 pack_results
-[ -n "$dry_run" ] ||
-    say "$measured measurements ended${left:+; LEFT:$left (the same command with --output $output continues)}${failed:+; FAILED:$failed (see \
-output.txt of each in $output; remove its directory to repeat it)}"
+[ -n "$dry_run" ] || say "$measured measurements ended${left:+; LEFT:$left}${failed:+; FAILED:$failed (output.txt of each says why)}\
+${skipped:+; SKIPPED:$skipped (no Python, no PyTorch that sees a GPU, or no such tool)}\
+$([ -z "$left$failed" ] || echo "; the same command with --output $(quote_words "$output") goes on")"
 [ -z "$failed" ] || exit 1
 [ -z "$left" ] || exit 7
 exit "$worst"

@@ -174,9 +174,9 @@ need_program() {
     [[ -f $1 && -x $1 ]] || die "there is no $1; run make first, or give --program"
 }
 
-# As words before a program, makes each rank a host of its own for NCCL, whose versions before 2.30 let ranks of one host share no GPU.
+# Put before a program: gives each rank an NCCL_HOSTID of its own, because NCCL before 2.30 refuses ranks of one host on one GPU.
 # shellcheck disable=SC2016,SC2034 # expanded by the shell of each rank; used by scripts
-as_hosts=(sh -c 'NCCL_HOSTID=host-of-rank-$PMI_RANK exec "$@"' sh)
+as_hosts=(sh -c 'NCCL_HOSTID=host-of-rank-${PMI_RANK:-${OMPI_COMM_WORLD_RANK:-$SLURM_PROCID}} exec "$@"' sh)
 
 # split_command TEXT: sets command_words to TEXT if that is the name of a program, otherwise to the words into which a
 # shell splits TEXT ('a b', "a b", a\ b), or to an empty array if a quote is not closed.

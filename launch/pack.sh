@@ -102,7 +102,8 @@ for library in $absent; do
     symbols=$(nm -D "${files[@]}" | awk -v prefix="${prefix#lib}" '$1 == "U" && index($2, prefix) == 1 { print $2 }' | sort -u)
     {
         printf '#include <stdio.h>\n#include <stdlib.h>\n'
-        printf 'int ncclGetVersion(int *version) { *version = 0; return 1; }\n' # so that --comm auto takes MPI
+        # so that --comm auto takes MPI
+        [ "$prefix" != libnccl ] || printf 'int ncclGetVersion(int *version) { *version = 0; return 1; }\n'
         printf '#define ABSENT(name) int name(void) { fprintf(stderr, "ddpbench: " #name " needs %s, which was not found on this machine%s\\n"); exit(1); }\n' \
             "$library" "$([ "$prefix" != libnccl ] || echo ': use --comm mpi')"
         sed -E '/^ncclGetVersion/d; s/(@.*)?$/)/; s/^/ABSENT(/' <<<"$symbols"

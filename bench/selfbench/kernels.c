@@ -17,6 +17,7 @@
 
 /* Sizes of a common small language model; memory-bound operations work on rows of C or V elements. */
 enum { C = 768, H = 12, D = 64, T = 512, V = 10000, GPT2_V = 50257, PADDED_GPT2_V = 50304 };
+_Static_assert(PADDED_GPT2_V % VOCABULARY_ALIGNMENT == 0 && PADDED_GPT2_V - GPT2_V < VOCABULARY_ALIGNMENT, "as padded");
 enum { MOST_CASES = 64, MOST_ANGLES = 8192 * 64 };
 
 struct kernel_case {
@@ -116,7 +117,7 @@ static void declare_case(struct bench *b, int operation, const size_t size[4])
         k->bytes += (double)(e * size[0]);
 }
 
-/* Returns the distance of rows of logits, as in a model. */
+/* Returns how many numbers apart rows of logits begin in a model with this vocabulary. */
 static size_t stride_of_logits(size_t vocabulary)
 {
     return model_padded_vocabulary(&(struct model_sizes){.vocabulary = vocabulary});

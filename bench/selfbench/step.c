@@ -304,7 +304,7 @@ static void compare_step(const struct program *program, const struct step_option
     if (pairs.peak > 0) {
         printf("   MFU, of the published %.1f TFLOP/s, attention's causal half counted: %s (aim: at least 0.4)\n",
                1e-12 * pairs.peak, spread_words(words, sample_of(&pairs, MFU), o->pairs, 3));
-        printf("   MFU as PaLM, nanoGPT and llm.c define it, all of attention counted: %s\n",
+        printf("   MFU as PaLM and nanoGPT define it, all of attention counted: %s\n",
                spread_words(words, sample_of(&pairs, MFU_WHOLE_ATTENTION), o->pairs, 3));
     } else {
         printf("   MFU: n/a, no published peak is known of %s\n", program->on);

@@ -30,7 +30,7 @@ succeeds "the archive has what was measured" bash -c 'tar -tzf first.tgz | grep 
 done_first=$(cd first && find . -name status | wc -l)
 contact+=(--first-contact)
 try "${contact[@]}" --output first --seconds 1
-check 7 "after --seconds the last line names what is left" 'LEFT:( [a-z0-9/_-]+)+ \(the same command'
+check 7 "after --seconds the last line names what is left" 'LEFT:( [a-z0-9/_-]+)+;.* the same command'
 try "${contact[@]}" --output second
 check 0 "the archive is continued elsewhere" 'smoke/benchmark: ended earlier with status 0'
 is "no measurement of the first call is repeated" "$(grep -c 'ended earlier' said)" "$done_first"
@@ -38,15 +38,32 @@ is "each part has results" "$(cd second && find . -name status -printf '%h\n' | 
     "./benchmark ./benchmark-gpt2-small ./kernels-bf16 ./profile/ddp_bucketed ./smoke/benchmark ./smoke/nccl-two-on-one\
  ./smoke/nccl-two-on-one-trace ./smoke/profile ./smoke/two-on-one ./step ./step-50257 ./step-50304 ./tests/model ./tests/racecheck\
  ./tools/memcheck ./tools/ncu ./tools/ncu-products"
-is "the last line counts them" "$(tail -n 1 said)" "bench_gpu.sh: 17 measurements ended"
+is "the last line counts them, and names what is skipped" "$(tail -n 1 said)" \
+    "bench_gpu.sh: 17 measurements ended; SKIPPED: torch peer (no Python, no PyTorch that sees a GPU, or no such tool)"
 succeeds "ncu leaves the clock as it is" grep -q 'clock-control none' second/tools/ncu/output.txt
-printf '#!/bin/sh\nexit 3\n' >there/tools/ncu && rm -r second/tools/ncu
+for found in tests/racecheck tools/memcheck; do
+    succeeds "$found fails if it finds an error" grep -q 'error-exitcode 1' "second/$found/output.txt"
+done
+printf '#!/bin/sh\nexit 3\n' >there/tools/ncu && rm -r second/tools/ncu first.tgz
 try "${contact[@]}" --output second
-check 1 "what fails is in the last line" '17 measurements ended; FAILED: tools/ncu \(see output.txt'
-mv there/tools/nvidia-smi there/nvidia-smi 2>/dev/null || true
+tail -n 1 said >last && mv last said
+check 1 "what fails is in the last line" '17 measurements ended; FAILED: tools/ncu \(output.txt of each says why\); SKIPPED:'
+printf '#!/bin/sh\n' >there/tools/ncu
+mkdir third
 try "${contact[@]}" --output third
-check 1 "without nvidia-smi, ddpbench says how many GPUs there are" 'smoke/benchmark: ended earlier with status 0'
-EMULATED_CUDA_GPUS=0 try "${contact[@]}" --output fourth
-check 1 "without a GPU it says so" 'there is no NVIDIA GPU here'
+check 0 "what failed is repeated, into an empty directory from the archive" 'tools/ncu: .*ncu --target-processes'
+is "nothing else is repeated" "$(grep -c 'ended earlier' said)" 16
+mkdir fourth && cp -r third/provenance.txt third/smoke fourth
+try "${contact[@]}" --output fourth
+check 2 "an archive is not replaced by one with fewer results" '--archive .*first.tgz: has results that --output .* lacks'
+rm -f there/tools/nvidia-smi
+if command -v nvidia-smi >/dev/null; then
+    echo "skip - first contact without nvidia-smi: this machine has it"
+else
+    try "${contact[@]}" --output third
+    check 0 "without nvidia-smi, ddpbench says how many GPUs there are" '^bench_gpu.sh: 17 measurements ended;'
+    EMULATED_CUDA_GPUS=0 try "${contact[@]}" --output fifth
+    check 1 "without a GPU it says so" 'found no NVIDIA GPU'
+fi
 
 exit "$failed"

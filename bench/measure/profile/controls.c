@@ -35,7 +35,7 @@ const struct control_result control_results[CONTROL_RESULTS] = {
     {NULL, "compute_slowdown", "compute slowdown", "time of computation / without communication", "1",
      FIELD(compute_slowdown), BETTER_LOWER},
     {NULL, "profiling_overhead", "profiling overhead", "step / untraced step", "1", FIELD(profiling_overhead), BETTER_LOWER},
-    {NULL, "tracer_residue", "tracer residue", "untraced step / before tracing; it is in every other row", "1",
+    {NULL, "tracer_residue", "tracer residue", "untraced step / step before the first tracing; rows but `before tracing` contain it", "1",
      FIELD(tracer_residue), BETTER_LOWER},
 };
 /* clang-format on */

@@ -32,7 +32,7 @@ struct profile_rows {
 /* Finds a captured row's controls in row[n] (profile_rows_make). `none` is found only if the captured row reduces. */
 struct profile_rows profile_rows_find(const struct implementation *row, int n, int captured);
 
-/* CUPTI's hooks stay in the process once it has traced, also while it does not trace. */
+/* Untraced blocks before CUPTI, whose hooks may stay in the process, first starts; at least STATS_LEAST. */
 enum { BLOCKS_BEFORE_TRACER = 7 };
 
 struct controls {

@@ -53,7 +53,7 @@ $(EMULATED)/obj/flags: FORCE
 $(EMULATED)/obj/%.o: %.c $(EMULATED)/obj/flags
 	@mkdir -p $(@D)
 	$(call say,CC $< (emulated GPU))
-	$(Q)$(CC) $(EMULATED_CFLAGS) $(DEFINES_$*) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(EMULATED_CFLAGS) $(FLAGS_$*) -MMD -MP -c -o $@ $<
 
 $(EMULATED)/obj/%.o: %.cu $(EMULATED)/obj/flags
 	@mkdir -p $(@D)

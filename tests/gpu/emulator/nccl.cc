@@ -80,11 +80,22 @@ struct ncclComm {
 
 namespace
 {
-/* Connects the ranks, which have all attached. Like NCCL, refuses by default ranks that share a GPU. */
+/* Returns a number for this rank's GPU: as for NCCL, ranks with different NCCL_HOSTID are on different hosts. */
+int gpu_of_rank()
+{
+    const char *host = getenv("NCCL_HOSTID");
+    return emulated::physical_gpu() + (host ? 64 * static_cast<int>(1 + std::hash<std::string>{}(host) % 1000000) : 0);
+}
+
+/* Connects the ranks, which have all attached. Like NCCL, refuses ranks that share a GPU; from 2.30 on, only by
+ * default. */
 ncclResult_t connect(State &state)
 {
+    int version = 0;
+    ncclGetVersion(&version);
     state.connected = true;
-    return state.ranks.same_device() && !getenv("NCCL_MULTI_RANK_GPU_ENABLE") ? ncclInvalidUsage : ncclSuccess;
+    bool may_share = version >= 23000 && getenv("NCCL_MULTI_RANK_GPU_ENABLE");
+    return state.ranks.same_device() && !may_share ? ncclInvalidUsage : ncclSuccess;
 }
 
 /* Returns the error with which a call on the communicator fails at once, or ncclSuccess. The caller holds the lock. */
@@ -261,7 +272,7 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int nranks, ncclUniqueId i
     if (!chosen_call("EMULATED_NCCL_HANG_RANK", rank))
         pause();
     auto state = std::make_shared<State>();
-    if (!state->ranks.attach(id.internal, nranks, rank, emulated::physical_gpu()))
+    if (!state->ranks.attach(id.internal, nranks, rank, gpu_of_rank()))
         return answer(ncclSystemError);
     state->blocking = emulated::setting("NCCL_COMM_BLOCKING", !config || config->blocking != 0) != 0;
     *comm = new ncclComm{state};

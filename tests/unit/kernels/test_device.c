@@ -659,9 +659,9 @@ static void cross_entropy_case(size_t N, size_t V, size_t stride, float size)
     if (size > 1e3f) /* sets large logits, of both signs, some of them at the target */
         for (size_t i = 0; i < N; i++)
             array_set(logits, i * stride + (i % V), (double)(i % 2 ? size : -size));
-    for (size_t i = 0; i < N * stride; i++) /* makes the padding huge, which must not reach the softmax */
+    for (size_t i = 0; i < N * stride; i++) /* padding, huge or NaN, must not reach the softmax */
         if (i % stride >= V)
-            array_set(logits, i, 1e30);
+            array_set(logits, i, i % 2 ? 1e30 : (double)NAN);
     RUN(cross_entropy, array_device(loss), array_device(logits), array_device(target), N, V, stride, loss_scale,
         grad_scale);
     double *want_loss = array_wide(loss), *wide = array_wide(logits), *want = array_doubles(N * V);
