@@ -154,9 +154,6 @@ provenance() {
 
 trap end_child EXIT
 trap_signals
-for program in ddpbench bench_kernels bench_step tests/mpi/parity; do
-    [ -n "$dry_run" ] || [ -x "build/$program" ] || die "there is no build/$program; make bench-gpu builds all that is measured"
-done
 [ -z "$bare" ] || [ -n "$dry_run" ] || prepare_bare
 gpus=2
 [ -n "$dry_run" ] || gpus=$(count_gpus)

@@ -418,7 +418,7 @@ CC=$'ab\nsent' bad 1 "$launch/corpus.sh" 'ab.nsent' corpus
 for word in "${odd[@]}" '' word; do bad 2 "$launch/bench_gpu.sh" 'unknown part .*expected smoke' "$word"; done
 without_value "$launch/bench_gpu.sh" --output --reference --python --archive
 numbers "$launch/bench_gpu.sh" --seconds 1 9999999
-bad 2 "$launch/bench_gpu.sh" '--first-contact makes all parts' --first-contact smoke
+bad 2 "$launch/bench_gpu.sh" '--first-contact runs all parts' --first-contact smoke
 for word in absent /etc/passwd "$long" $'a\nb' $'\xff'; do bad 2 "$launch/bench_gpu.sh" '--reference' --reference "$word"; done
 printf '#!/bin/sh\necho "GPU 0: made up"\n' >fake/nvidia-smi && chmod +x fake/nvidia-smi
 for word in /proc/none /etc/passwd/out /proc; do

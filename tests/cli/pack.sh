@@ -70,7 +70,7 @@ fi
 # ---- bench_gpu.sh, interrupted and continued, with fake programs ----
 
 there=$temporary/there
-mkdir -p "$there/build/tests/mpi" "$there/bin"
+mkdir -p "$there/build" "$there/bin"
 cp -r "$bare/pack/launch" "$there"
 # shellcheck disable=SC2016 # expanded by the fake programs
 {
@@ -79,8 +79,7 @@ cp -r "$bare/pack/launch" "$there"
     printf '#!/bin/sh\necho begun; read -r word <"$0.word"\n' >"$there/build/bench_step" # blocks until the pipe is written to
     printf '#!/bin/sh\necho "$@" >>"$0.calls"\n' >"$there/bin/mpirun"
 }
-touch "$there"/build/{ddpbench,tests/mpi/parity}
-chmod +x "$there"/b*/* "$there/build/tests/mpi/parity"
+chmod +x "$there"/b*/*
 mkfifo "$there/build/bench_step.word"
 measure=(env PATH="$there/bin:$PATH" "$there/launch/bench_gpu.sh" --output "$temporary/measured" bench step)
 try "${measure[@]}" --seconds 1
