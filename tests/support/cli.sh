@@ -162,7 +162,7 @@ aside() {
     (
         cd "$directory" || exit
         "$@"
-        exit "$failed"
+        echo "$failed" >"$directory.failed"
     ) >"$directory.printed" 2>&1 &
     asides+=($!)
 }
@@ -171,10 +171,10 @@ aside() {
 gather() {
     local i good
     for ((i = 0; i < ${#asides[@]}; i++)); do
-        wait "${asides[i]}" && good=0 || good=1
+        wait "${asides[i]}" 2>/dev/null || true # the shell forgets a command that has ended if a new one gets its process id
+        good=$(cat "aside$i.failed" 2>/dev/null) || good=1
         cat "aside$i.printed"
-        [ $good = 0 ] || grep -q '^not ok' "aside$i.printed" || echo "not ok - a background command of this script ended early"
-        [ $good = 0 ] || failed=1
+        [ "$good" = 0 ] || { failed=1; grep -q '^not ok' "aside$i.printed" || echo "not ok - a background command of this script ended early"; }
     done
     rm -rf aside[0-9]*
     asides=()
