@@ -42,9 +42,14 @@ struct activations {
 
 /* ---- layout of tensors and memory ---- */
 
+static size_t round_up(size_t n, size_t multiple)
+{
+    return (n + multiple - 1) / multiple * multiple;
+}
+
 size_t model_padded_vocabulary(const struct model_sizes *sizes)
 {
-    return (sizes->vocabulary + VOCABULARY_ALIGNMENT - 1) / VOCABULARY_ALIGNMENT * VOCABULARY_ALIGNMENT;
+    return round_up(sizes->vocabulary, VOCABULARY_ALIGNMENT);
 }
 
 size_t tensor_matrix_rows(const struct tensor *t)
@@ -88,11 +93,11 @@ static void register_tensors(struct model *model)
     model->matmul_parameters = L * (4 * C * C + 3 * C * F) + V * C;
     for (int i = model->tensors - 1; i >= 0; i--) { /* backward finishes first the tensor that was registered last */
         if (model->tensor[i].joined)
-            model->arena = (model->arena + TENSOR_ALIGNMENT - 1) / TENSOR_ALIGNMENT * TENSOR_ALIGNMENT;
+            model->arena = round_up(model->arena, TENSOR_ALIGNMENT);
         model->tensor[i].offset = model->arena;
         model->arena += model->tensor[i].count + model->tensor[i].padding * model->tensor[i].columns;
     }
-    model->arena = (model->arena + TENSOR_ALIGNMENT - 1) / TENSOR_ALIGNMENT * TENSOR_ALIGNMENT;
+    model->arena = round_up(model->arena, TENSOR_ALIGNMENT);
 }
 
 /* Returns memory for an activation, from activations.memory. Before this is allocated, only counts the bytes, so that
@@ -101,7 +106,7 @@ static void *take_memory(struct model *model, size_t bytes)
 {
     enum { ALIGNMENT = 256 };
     struct activations *A = model->activations;
-    size_t whole = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    size_t whole = round_up(bytes, ALIGNMENT);
     if (!A->memory) {
         model->activation_bytes += whole;
         return NULL;

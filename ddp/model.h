@@ -3,8 +3,7 @@
  * Token embedding; L layers of [RMSNorm, causal multi-head attention with RoPE, residual; RMSNorm, SwiGLU feed-forward,
  * residual]; RMSNorm; output projection (not tied to the embedding); mean cross-entropy. No biases. Weights, gradients
  * and each moment of the optimizer are one array (arena), with tensors in the order in which backward finishes their
- * gradients: the reverse of the order in which model.c registers them and forward uses them.
- */
+ * gradients: the reverse of the order in which model.c registers them and forward uses them. */
 #ifndef DDP_MODEL_H
 #define DDP_MODEL_H
 

@@ -56,6 +56,7 @@ cd "$(dirname "$0")/.."
 output=${output:-$PWD/results/gpu-$(date +%Y%m%d-%H%M%S)}
 export PYTHON=$python # for the archive's programs, which look for CUDA's libraries beside PyTorch
 find_mpirun
+
 # prepare_bare: sets up what Hydra, MPICH and NCCL need even if all ranks run on one machine.
 prepare_bare() {
     local name
@@ -94,6 +95,7 @@ pack_results() {
         say "--archive $archive: cannot be written; the results are in $output"
 }
 failed='' left='' skipped='' worst=0 others='' measured=0 part_ends=''
+is_over() { [ -n "$seconds" ] && [ "$SECONDS" -ge "$seconds" ]; }
 # measure NAME COMMAND...: runs the command for at most ten minutes, unless it succeeded in an earlier call or took too
 # long. Writes its exit status to NAME/status when it ends.
 measure() {
@@ -108,9 +110,8 @@ measure() {
     for end in $seconds $part_ends; do
         [ $((end - SECONDS)) -ge "$limit" ] || limit=$((end - SECONDS))
     done
-    [ ! -e "$to/status" ] || status=$(<"$to/status")
-    if [ -e "$to/status" ] && [[ $status == @(0|124|137) ]]; then
-        say "$name: ended earlier with status $status"
+    if [[ $(cat "$to/status" 2>/dev/null) == @(0|124|137) ]]; then
+        say "$name: ended earlier with status $(<"$to/status")"
     elif [ "$limit" -lt 5 ]; then
         left+=" $name"
         return
@@ -118,10 +119,9 @@ measure() {
         say "$name: $*"
         rm -rf "$to"
         mkdir -p "$to"
-        status=0
         wait_child tee_output "$to/output.txt" timeout --foreground --kill-after=10 "$limit" "$@" || status=$?
         # A command that was cut off is left to the next call, unless it had all the time of its part.
-        if [[ $status == @(124|137) ]] && [ "$limit" -lt 600 ] && { [ -n "$others" ] || [ "${seconds:-$((SECONDS + 1))}" -le "$SECONDS" ]; }; then
+        if [[ $status == @(124|137) ]] && [ "$limit" -lt 600 ] && { [ -n "$others" ] || is_over; }; then
             left+=" $name"
             pack_results
             return
@@ -161,14 +161,14 @@ gpus=2
 
 if [ -z "$dry_run" ]; then
     [[ $archive != "$output"/* ]] || usage_error "--archive $archive: lies in --output $output, which it packs; name another file"
-    [ -z "$archive" ] || { : >"$archive.new"; } 2>/dev/null || die "--archive $archive: cannot be written; name another file"
+    [ -z "$archive" ] || { : >"$archive.new" && rm "$archive.new"; } 2>/dev/null || die "--archive $archive: cannot be written; name another file"
     if [ -e "$archive" ] && [ -z "$(ls -A "$output" 2>/dev/null)" ]; then
         mkdir -p "$output"
         tar -xzf "$archive" -C "$output" || die "--archive $archive: is not a .tgz of results; remove it, or name another file"
     fi
     claim_directory "$output" provenance.txt '# measured by bench_gpu.sh'
     for name in $(tar -tzf "$archive" 2>/dev/null | grep '/status$' || true); do
-        [ -e "$output/$name" ] || usage_error "--archive $archive: has results that --output $output lacks, such as ${name%/status}; \
+        [ -d "$output/${name%/status}" ] || usage_error "--archive $archive: has results that --output $output lacks, such as ${name%/status}; \
 give a new --output, into which the archive is unpacked, or another archive"
     done
     provenance >>"$output/provenance.txt" 2>&1 || true

@@ -79,7 +79,7 @@ struct unpaired {
 };
 struct unpaired stats_unpaired(const double *a, size_t n_a, const double *b, size_t n_b, double least_sd);
 
-/* Returns exp(difference), for least_sd 0, with its 95 % interval; NAN if n_a or n_b is below STATS_LEAST. */
+/* Returns mean a / mean b, geometric, with a 95 % interval by Student's t; NAN if n_a or n_b is below STATS_LEAST. */
 struct estimate stats_unpaired_ratio(const double *a, size_t n_a, const double *b, size_t n_b);
 
 /* Return the mean of x[i], or of log(a[i] / b[i]) (b NULL: of log(a[i])), i < n, as `difference`, with its standard

@@ -186,7 +186,7 @@ CUDA_VISIBLE_DEVICES=0 try "${mpirun[@]}" -n 2 "${as_hosts[@]}" "$program" "${ti
 is "ranks that share a GPU use NCCL before 2.30 if each has its own NCCL_HOSTID" "$status $(field comm)" "0 nccl"
 again
 NCCL_HOSTID=same CUDA_VISIBLE_DEVICES=0 run 2 --device cuda --share-gpu --comm nccl --implementations ddp
-is "but not if NCCL_HOSTID is the same" "$status" 1
+is "ranks that share a GPU cannot use NCCL before 2.30 if their NCCL_HOSTID is the same" "$status" 1
 again
 
 for comm in auto nccl; do

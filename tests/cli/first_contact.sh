@@ -49,6 +49,9 @@ try "${contact[@]}" --output second
 tail -n 1 said >last && mv last said
 check 1 "what fails is in the last line" '17 measurements ended; FAILED: tools/ncu \(output.txt of each says why\); SKIPPED:'
 printf '#!/bin/sh\n' >there/tools/ncu
+rm second/tools/ncu/status # as if the call that repeats it had been killed; the archive still has the status
+try "${contact[@]}" --output second --seconds 1
+check 7 "an interrupted repetition does not make the directory poorer than the archive" 'LEFT: tools/ncu'
 mkdir third
 try "${contact[@]}" --output third
 check 0 "what failed is repeated, into an empty directory from the archive" 'tools/ncu: .*ncu --target-processes'
