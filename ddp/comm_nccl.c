@@ -141,14 +141,17 @@ static void issue_call(struct comm_nccl *c, const struct collective *l)
                                                      [COMM_BF16] = ncclBfloat16,
                                                      [COMM_FLOAT64] = ncclFloat64,
                                                      [COMM_INT32] = ncclInt32};
-    static const ncclRedOp_t op[COMM_OPS] = {ncclSum, ncclMax, ncclAvg};
+    static const ncclRedOp_t ops[COMM_OPS] = {ncclSum, ncclMax, ncclAvg};
+    /* One rank's average is its sum. NCCL before 2.29.7 leaves out the last elements of such an average. Source:
+     * NVIDIA/nccl, issue 1950. */
+    ncclRedOp_t op = c->comm.ranks == 1 ? ncclSum : ops[l->op];
     const char *in = l->in ? l->in : l->buffer;
     char *out = comm_result(&c->comm, l);
     ncclResult_t code;
     pthread_mutex_lock(&c->calling);
     switch (l->kind) {
     case COMM_REDUCE_SCATTER:
-        code = ncclReduceScatter(in, out, l->count, type[l->dtype], op[l->op], c->nccl, c->stream);
+        code = ncclReduceScatter(in, out, l->count, type[l->dtype], op, c->nccl, c->stream);
         break;
     case COMM_ALL_GATHER:
         if (!l->in) /* the input is at buffer[rank], where NCCL expects it */
@@ -159,7 +162,7 @@ static void issue_call(struct comm_nccl *c, const struct collective *l)
         code = ncclBroadcast(in, out, l->count, type[l->dtype], l->root, c->nccl, c->stream);
         break;
     default:
-        code = ncclAllReduce(in, out, l->count, type[l->dtype], op[l->op], c->nccl, c->stream);
+        code = ncclAllReduce(in, out, l->count, type[l->dtype], op, c->nccl, c->stream);
     }
     pthread_mutex_unlock(&c->calling);
     if (code != ncclSuccess)

@@ -15,11 +15,15 @@ struct comm_self {
 
 static void self_call(struct comm *comm, const struct collective *c, size_t n)
 {
-    (void)comm;
-    if (!c->in)
-        return;
-    for (size_t i = 0; i < n; i++)
-        memcpy(c->buffer, c->in, c->count * comm_dtype_bytes(c->dtype));
+    const struct device *device = ((struct comm_self *)comm)->device;
+    size_t bytes = c->count * comm_dtype_bytes(c->dtype);
+    for (size_t i = 0; c->in && i < n; i++)
+        if (device->host_reads_memory)
+            memcpy(c->buffer, c->in, bytes);
+        else if (bytes % sizeof(float))
+            FATAL("comm_self: %zu bytes on a GPU, which copies whole floats", bytes);
+        else
+            device->copy(c->buffer, c->in, bytes / sizeof(float));
 }
 
 static long self_start(struct comm *comm, const struct collective *collective)

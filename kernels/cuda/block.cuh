@@ -35,12 +35,13 @@ __device__ inline Group<T, count> load(const T *x, size_t start, size_t end)
     }
 }
 
-/* Stores `count` numbers at x[start]; `whole` and `end` mean the same as for `load`. */
+/* Stores `count` numbers at x[start]; `whole` and `end` mean the same as for `load`. Indexed by groups, because
+ * nvcc 13.0 splits the store into one for each number if the address is a sum of numbers. */
 template <bool whole, int count, typename T>
 __device__ inline void store(T *x, const Group<T, count> &group, size_t start, size_t end)
 {
     if constexpr (whole)
-        *reinterpret_cast<Group<T, count> *>(x + start) = group;
+        reinterpret_cast<Group<T, count> *>(x)[start / count] = group;
     else
 #pragma unroll
         for (int i = 0; i < count; i++)

@@ -67,18 +67,18 @@ __global__ void __launch_bounds__(TILE)
     sorted[start + before] = mine;
 }
 
-/* Returns how many of the tile's sorted numbers are below x. */
+/* Returns how many of the tile's sorted numbers are below x, by bisection without branches, so that the loads of
+ * several tiles are in flight at once. */
 __device__ inline int count_below(const int32_t *tile, int rows, int64_t x)
 {
-    int low = 0, high = rows;
-    while (low < high) {
-        int middle = (low + high) / 2;
-        if (tile[middle] < x)
-            low = middle + 1;
-        else
-            high = middle;
+    int below = 0;
+#pragma unroll
+    for (int step = TILE; step > 0; step /= 2) {
+        int next = below + step;
+        bool all_below = tile[min(next, rows) - 1] < x;
+        below = next <= rows && all_below ? next : below;
     }
-    return low;
+    return below;
 }
 
 /* Merges the sorted tiles: row_at[N] becomes the rows in order of their tokens, token_at[N] their tokens. */
@@ -92,10 +92,14 @@ __global__ void __launch_bounds__(TILE)
         return;
     int64_t mine = token[row];
     size_t own = row / TILE, at = place[row];
-    for (size_t tile = 0; tile * TILE < N; tile++) {
-        int rows = static_cast<int>(min(N - tile * TILE, static_cast<size_t>(TILE)));
-        if (tile != own) /* of rows with equal tokens, those in earlier tiles come first */
-            at += count_below(sorted + tile * TILE, rows, tile < own ? mine + 1 : mine);
+    unsigned tiles = static_cast<unsigned>((N + TILE - 1) / TILE);
+#pragma unroll 4
+    for (unsigned tile = 0; tile < tiles; tile++) {
+        size_t start = static_cast<size_t>(tile) * TILE;
+        int rows = static_cast<int>(min(N - start, static_cast<size_t>(TILE)));
+        /* of rows with equal tokens, those in earlier tiles come first */
+        int before = count_below(sorted + start, rows, tile < own ? mine + 1 : mine);
+        at += tile == own ? 0 : before;
     }
     row_at[at] = static_cast<int32_t>(row);
     token_at[at] = static_cast<int32_t>(mine);
