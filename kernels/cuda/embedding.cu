@@ -3,8 +3,8 @@
  * Backward adds the rows of equal tokens in the order of rows. So it sorts row numbers stably by token, for tokens of
  * any size: first within each tile of TILE rows (each row counts the tile's rows that precede it); then a row's place
  * among all rows is its place in its tile plus the number of rows that precede it in each other tile, found by
- * bisection. That takes N TILE + N^2 / TILE log2(TILE) comparisons: 12 million for 16,384 rows, hardly longer than a
- * kernel's launch, and about 2 billion for 262,144 rows, a few times as long as reading that many rows of 768 numbers.
+ * bisection. That takes N TILE + N^2 / TILE log2(TILE) comparisons: 12 million for 16,384 rows, 0.09 ms on an H100; for
+ * ten times as many rows, a hundred times as many, which then take most of the time.
  * Finally, for each token and each 128 columns, a warp adds all rows of the token. */
 #include "kernels/cuda/block.cuh"
 #include "kernels/cuda/operations.cuh"

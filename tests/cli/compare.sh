@@ -258,6 +258,10 @@ expect 2 'base1 and link/../base1 are the same run' "a run compared with itself 
 cp -r base1 elsewhere && sed -i 's/"kernel":\t"[^"]*"/"kernel":\t"Linux 1.0"/; s/"version":\t"[^"]*"/"version":\t"old"/
     s/"label":\t""/"label":\t"x"/' elsewhere/run.json
 expect 0 '^  kernel: baseline .*, candidate Linux 1[.]0$' "another kernel is listed, not refused" base1 elsewhere
+for gpu in 1 2; do
+    cp -r base1 "gpu$gpu" && sed -i "s/^\t\"derived\":\t{/&\n\t\t\"gpu_id\":\t\"GPU-$gpu\",/" "gpu$gpu/run.json"
+done
+expect 0 '^  gpu_id: baseline GPU-1, candidate GPU-2$' "another GPU of the same kind is listed, not refused" gpu1 gpu2
 if grep -q '^  label' printed; then good=1; else good=0; fi
 result "$good" "a different label is not listed"
 cp -r base1 peer && sed -i '1,9s/"program":\t"ddpbench"/"program":\t"peer.py"/; /"mpi_library"/d; /"comm":/d' peer/run.json

@@ -143,9 +143,9 @@ void open_device_describe(const struct open_device *opened, cJSON *json)
     if (!opened->on_gpu)
         return;
     cJSON_AddStringToObject(json, "dtype", precision_name[opened->device->precision]);
+    cJSON_AddStringToObject(json, "gpu_id", gpu->id);
     cJSON *facts = cJSON_AddObjectToObject(json, "gpu");
     json_add_text(facts, "name", gpu->name);
-    cJSON_AddStringToObject(facts, "id", gpu->id);
     cJSON_AddNumberToObject(facts, "ranks", opened->sharing);
     cJSON_AddNumberToObject(facts, "memory_bytes", (double)gpu->total_memory);
     cJSON_AddNumberToObject(facts, "multiprocessors", gpu->multiprocessors);

@@ -57,7 +57,7 @@ static void add_members(struct compare_run *run, const char *name, int kind)
         "product_gflops_per_thread", "vector_gflops_per_thread", NULL};
     static const char *const listed[] = {
         /* listed: the machine, and its monitoring */
-        "monitor-cpu", "monitor-gpu", "mpi_library", "blas", "blas_kernels", "cores_per_rank",
+        "monitor-cpu", "monitor-gpu", "gpu_id", "mpi_library", "blas", "blas_kernels", "cores_per_rank",
         /* listed: numbers of samples */
         "rounds", "resolve", "max-minutes", "iters", "run-cycles", "profile-buffer-mb",
         /* listed: message sizes; each size is a figure of its own, which is "missing" if a candidate lacks it */
